@@ -1,0 +1,264 @@
+//! The bodies on the host: a structure of arrays in f64, the only particle type outside the device.
+
+use glam::DVec3;
+
+use crate::error::{Error, Result};
+
+/// What part of a galaxy a component plays; the renderer and the analysis ask for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Role {
+    /// Bodies of no particular part: clusters, planets, whatever a snapshot does not tell apart.
+    Star,
+    /// A stellar disk.
+    Disk,
+    /// A stellar bulge.
+    Bulge,
+    /// Dark matter: attracts, and is not drawn unless asked for.
+    Halo,
+    /// Gas particles of a snapshot (they only gravitate here).
+    Gas,
+}
+
+impl Role {
+    /// All roles with their names in files.
+    pub const ALL: [(Role, &'static str); 5] = [
+        (Role::Star, "star"),
+        (Role::Disk, "disk"),
+        (Role::Bulge, "bulge"),
+        (Role::Halo, "halo"),
+        (Role::Gas, "gas"),
+    ];
+
+    /// The name used in scene files, snapshots and tables.
+    pub fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+
+    /// The role of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == name).map(|(role, _)| *role)
+    }
+}
+
+/// A named group of bodies: `disk of galaxy 1`, say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Component {
+    /// Shown in tables and legends; unique within one set of bodies.
+    pub name: String,
+    /// The part it plays.
+    pub role: Role,
+}
+
+impl Component {
+    /// A component of that name and role.
+    pub fn new(name: impl Into<String>, role: Role) -> Self {
+        Self { name: name.into(), role }
+    }
+}
+
+/// N bodies as a structure of arrays. All arrays have the same length n.
+///
+/// Units are those of the caller with G = 1, unless a [`crate::units::Units`] says otherwise.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bodies {
+    /// Identity, kept through every conversion; usually unique.
+    pub id: Vec<u64>,
+    /// Mass, finite and >= 0 (0 is a test body: attracted, not attracting).
+    pub mass: Vec<f64>,
+    /// Position, finite.
+    pub position: Vec<DVec3>,
+    /// Velocity, finite.
+    pub velocity: Vec<DVec3>,
+    /// Index into `components`.
+    pub component: Vec<u8>,
+    /// The groups the bodies belong to, at most 256.
+    pub components: Vec<Component>,
+}
+
+impl Bodies {
+    /// No bodies yet, room for `n`, with one component named `bodies`.
+    pub fn with_capacity(n: usize) -> Self {
+        Self {
+            id: Vec::with_capacity(n),
+            mass: Vec::with_capacity(n),
+            position: Vec::with_capacity(n),
+            velocity: Vec::with_capacity(n),
+            component: Vec::with_capacity(n),
+            components: vec![Component::new("bodies", Role::Star)],
+        }
+    }
+
+    /// Number of bodies.
+    pub fn len(&self) -> usize {
+        self.mass.len()
+    }
+
+    /// True when there are none.
+    pub fn is_empty(&self) -> bool {
+        self.mass.is_empty()
+    }
+
+    /// Adds one body to component `component`; its id is its index.
+    pub fn push(&mut self, mass: f64, position: DVec3, velocity: DVec3, component: u8) {
+        self.id.push(self.len() as u64);
+        self.mass.push(mass);
+        self.position.push(position);
+        self.velocity.push(velocity);
+        self.component.push(component);
+    }
+
+    /// Appends `other`, its components behind ours (a component of equal name and role is shared)
+    /// and its ids as they are. More than 256 components together are an error.
+    pub fn append(&mut self, other: &Bodies) -> Result<()> {
+        let mut renumbered = Vec::with_capacity(other.components.len());
+        for component in &other.components {
+            let index = match self.components.iter().position(|known| known == component) {
+                Some(index) => index,
+                None => {
+                    self.components.push(component.clone());
+                    self.components.len() - 1
+                }
+            };
+            renumbered.push(
+                u8::try_from(index).map_err(|_| {
+                    Error::value("the number of components", index + 1, "at most 256")
+                })?,
+            );
+        }
+        self.id.extend_from_slice(&other.id);
+        self.mass.extend_from_slice(&other.mass);
+        self.position.extend_from_slice(&other.position);
+        self.velocity.extend_from_slice(&other.velocity);
+        self.component.extend(other.component.iter().map(|&c| renumbered[c as usize]));
+        Ok(())
+    }
+
+    /// Sum of all masses.
+    pub fn total_mass(&self) -> f64 {
+        crate::math::sum(self.mass.iter().copied())
+    }
+
+    /// Position and velocity of the centre of mass; of the plain mean where all masses are 0.
+    pub fn centre_of_mass(&self) -> (DVec3, DVec3) {
+        let total = self.total_mass();
+        let (weight, norm) =
+            if total > 0.0 { (None, total) } else { (Some(1.0), self.len().max(1) as f64) };
+        let mass = |i: usize| weight.unwrap_or(self.mass[i]);
+        let position = crate::math::sum_vec((0..self.len()).map(|i| self.position[i] * mass(i)));
+        let velocity = crate::math::sum_vec((0..self.len()).map(|i| self.velocity[i] * mass(i)));
+        (position / norm, velocity / norm)
+    }
+
+    /// Moves all bodies by `position` and adds `velocity` to theirs.
+    pub fn shift(&mut self, position: DVec3, velocity: DVec3) {
+        for p in &mut self.position {
+            *p += position;
+        }
+        for v in &mut self.velocity {
+            *v += velocity;
+        }
+    }
+
+    /// Puts the centre of mass to rest at the origin.
+    pub fn recentre(&mut self) {
+        let (position, velocity) = self.centre_of_mass();
+        self.shift(-position, -velocity);
+    }
+
+    /// Indices of the bodies in component `component`, ascending.
+    pub fn of_component(&self, component: u8) -> impl Iterator<Item = usize> + '_ {
+        (0..self.len()).filter(move |&i| self.component[i] == component)
+    }
+
+    /// Checks what every engine relies on: n >= 1, arrays of equal length, finite coordinates and
+    /// velocities, masses finite and not negative, components that exist.
+    pub fn validate(&self) -> Result<()> {
+        let n = self.len();
+        if n == 0 {
+            return Err(Error::value("the number of bodies", 0, "at least 1"));
+        }
+        for (name, length) in [
+            ("ids", self.id.len()),
+            ("positions", self.position.len()),
+            ("velocities", self.velocity.len()),
+            ("component numbers", self.component.len()),
+        ] {
+            if length != n {
+                return Err(Error::value(
+                    format!("the number of {name}"),
+                    length,
+                    format!("{n}, as of masses"),
+                ));
+            }
+        }
+        for i in 0..n {
+            let problem = if !self.position[i].is_finite() {
+                format!("its position is {}, but coordinates must be finite", self.position[i])
+            } else if !self.velocity[i].is_finite() {
+                format!("its velocity is {}, but components must be finite", self.velocity[i])
+            } else if !(self.mass[i].is_finite() && self.mass[i] >= 0.0) {
+                format!("its mass is {}, but must be finite and at least 0", self.mass[i])
+            } else if self.component[i] as usize >= self.components.len() {
+                format!(
+                    "its component is {}, but there are {}",
+                    self.component[i],
+                    self.components.len()
+                )
+            } else {
+                continue;
+            };
+            return Err(Error::Body { index: i, id: self.id[i], problem });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair() -> Bodies {
+        let mut bodies = Bodies::with_capacity(2);
+        bodies.push(3.0, DVec3::X, DVec3::Y, 0);
+        bodies.push(1.0, -DVec3::X, DVec3::Y, 0);
+        bodies
+    }
+
+    #[test]
+    fn recentring_leaves_no_drift() {
+        let mut bodies = pair();
+        bodies.recentre();
+        let (position, velocity) = bodies.centre_of_mass();
+        assert!(position.length() < 1e-15 && velocity.length() < 1e-15);
+        assert_eq!(bodies.position[0], DVec3::X * 0.5);
+    }
+
+    #[test]
+    fn each_defect_is_named() {
+        let check = |change: fn(&mut Bodies), words: &str| {
+            let mut bodies = pair();
+            change(&mut bodies);
+            let text = bodies.validate().expect_err("a defect should be found").to_string();
+            assert!(text.contains(words), "'{text}' should say '{words}'");
+        };
+        check(|b| *b = Bodies::default(), "at least 1");
+        check(|b| b.position[1].y = f64::NAN, "body 1 (id 1): its position");
+        check(|b| b.velocity[0].z = f64::INFINITY, "its velocity");
+        check(|b| b.mass[1] = -1.0, "its mass is -1");
+        check(|b| b.component[1] = 7, "its component is 7");
+        check(|b| b.id.truncate(1), "the number of ids is 1");
+        assert!(pair().validate().is_ok());
+    }
+
+    #[test]
+    fn appending_shares_equal_components_and_keeps_ids() {
+        let mut all = pair();
+        let mut halo = pair();
+        halo.components = vec![Component::new("halo", Role::Halo)];
+        all.append(&halo).unwrap();
+        all.append(&pair()).unwrap();
+        assert_eq!(all.component, [0, 0, 1, 1, 0, 0]);
+        assert_eq!(all.components.len(), 2);
+        assert_eq!(all.id, [0, 1, 0, 1, 0, 1]);
+    }
+}

@@ -1,0 +1,105 @@
+//! Engines: who computes the attraction of sources on sinks.
+//!
+//! Sources and sinks are two sets in every interface. All on all is the case where each sink is also
+//! a source ([`Identity::Offset`] 0); forces on a few active bodies, on probes, or from another galaxy
+//! need nothing special.
+
+use glam::DVec3;
+
+use crate::error::{Error, Result};
+
+mod reference;
+
+pub use reference::Reference;
+
+/// The bodies that attract.
+#[derive(Clone, Copy, Debug)]
+pub struct Sources<'a> {
+    /// Positions, length n.
+    pub position: &'a [DVec3],
+    /// Gravitating masses G m, length n, each >= 0.
+    pub mass: &'a [f64],
+}
+
+/// The points where the attraction is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Sinks<'a> {
+    /// Positions, any number.
+    pub position: &'a [DVec3],
+    /// Which source each sink is, so that it does not enter its own potential.
+    pub identity: Identity<'a>,
+}
+
+/// Which source, if any, a sink is itself.
+///
+/// A body's own term adds nothing to its acceleration, but -m/eps to its potential: it is left out
+/// by index, never by a distance of zero, so that two bodies in one place still see each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Identity<'a> {
+    /// No sink is a source (probes, another galaxy).
+    Foreign,
+    /// Sink `i` is source `i + offset`.
+    Offset(usize),
+    /// Sink `i` is source `index[i]`; `u32::MAX` says that it is none. Same length as the sinks.
+    Each(&'a [u32]),
+}
+
+impl Identity<'_> {
+    /// The source that sink `i` is, or `None`.
+    pub fn of(self, i: usize) -> Option<usize> {
+        match self {
+            Self::Foreign => None,
+            Self::Offset(offset) => Some(i + offset),
+            Self::Each(index) => (index[i] != u32::MAX).then_some(index[i] as usize),
+        }
+    }
+}
+
+/// What to compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// Accelerations only: what a step needs.
+    Acceleration,
+    /// Accelerations and potentials: what diagnostics need.
+    AccelerationAndPotential,
+}
+
+/// The answer of an engine: one entry per sink.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Forces {
+    /// a_i = sum_j G m_j (x_j - x_i) / (|x_j - x_i|^2 + eps^2)^(3/2).
+    pub acceleration: Vec<DVec3>,
+    /// phi_i = -sum_{j != i} G m_j / sqrt(|x_j - x_i|^2 + eps^2); empty unless wanted.
+    pub potential: Vec<f64>,
+}
+
+/// An engine on the host side of the interface: bodies in f64 go in, forces in f64 come out.
+///
+/// With softening 0 a pair at distance exactly 0 contributes nothing, to either output.
+/// The same engine, configuration and input give the same bits.
+pub trait ForceEngine: Send {
+    /// The name on the command line: `reference`, `cpu`, `gpu`.
+    fn name(&self) -> &'static str;
+
+    /// What it computes on and how, in one line for reports.
+    fn describe(&self) -> String;
+
+    /// Fills `out` with the forces of `sources` on `sinks`; `softening` is the Plummer length eps >= 0.
+    fn evaluate(
+        &mut self,
+        sinks: &Sinks,
+        sources: &Sources,
+        softening: f64,
+        want: Want,
+        out: &mut Forces,
+    ) -> Result<()>;
+}
+
+/// Refuses a softening that is negative, NaN or infinite.
+pub fn check_softening(softening: f64) -> Result<()> {
+    if softening.is_finite() && softening >= 0.0 {
+        Ok(())
+    } else {
+        Err(Error::value("the softening length eps", softening, "finite and at least 0"))
+    }
+}

@@ -1,0 +1,8 @@
+//! gravitile: a portable N-body engine.
+#![deny(unsafe_op_in_unsafe_fn)]
+
+pub mod bodies;
+pub mod error;
+pub mod force;
+pub mod math;
+pub mod units;
