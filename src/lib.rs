@@ -4,5 +4,7 @@
 pub mod bodies;
 pub mod error;
 pub mod force;
+pub mod gpu;
+pub mod integrate;
 pub mod math;
 pub mod units;

@@ -8,9 +8,21 @@ use glam::DVec3;
 
 use crate::error::{Error, Result};
 
+mod all_pairs;
+mod config;
+#[cfg(not(target_arch = "wasm32"))]
+mod gpu;
+mod pace;
 mod reference;
+mod variant;
 
+pub use all_pairs::{AllPairs, Field, Progress};
+pub use config::{KernelConfig, KernelWish};
+#[cfg(not(target_arch = "wasm32"))]
+pub use gpu::GpuEngine;
+pub use pace::{Budget, Pace};
 pub use reference::Reference;
+pub use variant::KernelVariant;
 
 /// The bodies that attract.
 #[derive(Clone, Copy, Debug)]

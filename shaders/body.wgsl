@@ -1,0 +1,41 @@
+// Structs shared with the host (src/gpu/layout.rs; a test compares every offset).
+// A body is three vec4: position with the gravitating mass G m in w, velocity with the component's
+// number in w, acceleration with the potential in w.
+
+// Which part of the (sink, source) square one dispatch computes.
+struct ForceParams {
+    // Sinks [sink_begin, sink_end) are computed; sink_count is the length of one slice of partial sums.
+    sink_begin: u32,
+    sink_end: u32,
+    sink_count: u32,
+    // Slice y holds sources [y * slice_length, (y + 1) * slice_length), cut at source_count ...
+    source_count: u32,
+    slice_length: u32,
+    // ... and of each slice this dispatch takes [chunk_begin, chunk_end), counted from its start.
+    chunk_begin: u32,
+    chunk_end: u32,
+    // Sink i is source i + self_offset. FOREIGN: no sink is a source. IN_SINK: the sink's w holds the number.
+    self_offset: u32,
+    softening_squared: f32,
+    unused_0: u32,
+    unused_1: u32,
+    unused_2: u32,
+}
+
+const FOREIGN: u32 = 0xffffffffu;
+const IN_SINK: u32 = 0xfffffffeu;
+
+// One pass over all bodies by the leapfrog kernel.
+struct LeapfrogParams {
+    count: u32,
+    // Slices of partial sums to add up; 0 takes the acceleration as it is.
+    slices: u32,
+    // Time by which the velocity is kicked to end the last step, then to begin the next.
+    close_kick: f32,
+    open_kick: f32,
+    // Time by which the position drifts.
+    drift: f32,
+    unused_0: u32,
+    unused_1: u32,
+    unused_2: u32,
+}

@@ -1,0 +1,112 @@
+// All-pairs gravity in tiles (GPU Gems 3, chapter 31, listings 31-2 and 31-3), with
+//   p  sinks per workgroup row, and sources per thread and tile,
+//   q  threads per sink: the tile holds p * q sources, and each of the q rows of threads takes p of them,
+//   r  sinks per thread in registers, so that each read of the tile serves r interactions,
+//   u  interactions written out per turn of the inner loop,
+//   s  slices of the sources, one per workgroup in y; their partial sums are added by the next kernel.
+// Sums have two levels: a tile's in one register, the tiles' in another, so that the rounding error
+// grows with the number of tiles and not of bodies. Their order depends on p, q and s alone.
+//% include "body.wgsl"
+//% include "force/bindings.wgsl"
+//% include "interaction/gravity.wgsl"
+
+const TILE: u32 = P * Q;
+var<workgroup> tile: array<vec4<f32>, TILE>;
+
+@compute @workgroup_size(P, Q, 1)
+fn main(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(local_invocation_id) local: vec3<u32>,
+) {
+    let lane = local.y * P + local.x;
+    let first_in_tile = local.y * P;
+    let first_sink = params.sink_begin + workgroup.x * SINKS_PER_WORKGROUP + local.x;
+    let partial_base = workgroup.y * params.sink_count;
+
+//% for k in range(r)
+    let sink_index_{{ k }} = first_sink + {{ k }}u * P;
+    let sink_{{ k }} = load_sink(sink_index_{{ k }});
+    var total_{{ k }} = vec3<f32>(0.0);
+//% if potential
+    let itself_{{ k }} = source_index_of(sink_index_{{ k }}, sink_{{ k }});
+    var potential_total_{{ k }} = 0.0;
+//% endif
+//% endfor
+
+    // A later chunk of the sources goes on from the totals of the earlier ones.
+    if params.chunk_begin > 0u && local.y == 0u {
+//% for k in range(r)
+        if sink_index_{{ k }} < params.sink_end {
+            let before = partial_sums[partial_base + sink_index_{{ k }}];
+            total_{{ k }} = before.xyz;
+//% if potential
+            potential_total_{{ k }} = before.w;
+//% endif
+        }
+//% endfor
+    }
+
+    let slice_begin = workgroup.y * params.slice_length;
+    let slice_end = min(slice_begin + params.slice_length, params.source_count);
+    let end = min(slice_begin + params.chunk_end, slice_end);
+    for (var tile_begin = slice_begin + params.chunk_begin; tile_begin < end; tile_begin += TILE) {
+        // Past the end a body of no mass is loaded: every lane reaches every barrier.
+        let j = tile_begin + lane;
+        var body = vec4<f32>(0.0);
+        if j < end {
+            body = sources[j];
+        }
+        tile[lane] = body;
+        workgroupBarrier();
+
+//% for k in range(r)
+        var sum_{{ k }} = vec3<f32>(0.0);
+//% if potential
+        var potential_{{ k }} = 0.0;
+//% endif
+//% endfor
+        for (var column = 0u; column < P; column += {{ u }}u) {
+//% for copy in range(u)
+            let source_{{ copy }} = tile[first_in_tile + column + {{ copy }}u];
+//% for k in range(r)
+            sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }});
+//% if potential
+            potential_{{ k }} = potential_of(potential_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }},
+                tile_begin + first_in_tile + column + {{ copy }}u == itself_{{ k }});
+//% endif
+//% endfor
+//% endfor
+        }
+//% for k in range(r)
+        total_{{ k }} += sum_{{ k }};
+//% if potential
+        potential_total_{{ k }} += potential_{{ k }};
+//% endif
+//% endfor
+        workgroupBarrier();
+    }
+
+//% if q > 1
+    // The q threads of a sink hand their shares to the first, which adds them in their order.
+//% for k in range(r)
+    tile[lane] = vec4(total_{{ k }}, {% if potential %}potential_total_{{ k }}{% else %}0.0{% endif %});
+    workgroupBarrier();
+    if local.y == 0u {
+        for (var row = 1u; row < Q; row += 1u) {
+            let share = tile[row * P + local.x];
+            total_{{ k }} += share.xyz;
+//% if potential
+            potential_total_{{ k }} += share.w;
+//% endif
+        }
+    }
+    workgroupBarrier();
+//% endfor
+//% endif
+//% for k in range(r)
+    if local.y == 0u && sink_index_{{ k }} < params.sink_end {
+        partial_sums[partial_base + sink_index_{{ k }}] =
+            vec4(total_{{ k }}, {% if potential %}potential_total_{{ k }}{% else %}0.0{% endif %});
+    }
+//% endfor
+}

@@ -1,0 +1,26 @@
+// What every force kernel reads and writes, and the sums that each thread keeps in registers.
+// Sinks and sources are apart: they may be one buffer or two.
+@group(0) @binding(0) var<storage, read> sources: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> sinks: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> partial_sums: array<vec4<f32>>;
+@group(0) @binding(3) var<uniform> params: ForceParams;
+
+// P sinks side by side, Q threads for each, R sinks per thread.
+const P: u32 = {{ p }}u;
+const Q: u32 = {{ q }}u;
+const R: u32 = {{ r }}u;
+const SINKS_PER_WORKGROUP: u32 = P * R;
+
+// A lane past the last sink works on the last one and keeps its answer to itself.
+fn load_sink(index: u32) -> vec4<f32> {
+    return sinks[min(index, params.sink_end - 1u)];
+}
+
+//% if potential
+fn source_index_of(sink_index: u32, sink: vec4<f32>) -> u32 {
+    if params.self_offset == IN_SINK {
+        return bitcast<u32>(sink.w);
+    }
+    return select(sink_index + params.self_offset, FOREIGN, params.self_offset == FOREIGN);
+}
+//% endif

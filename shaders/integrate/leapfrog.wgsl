@@ -1,0 +1,38 @@
+// Leapfrog, kick-drift-kick, one thread per body. The kick that ends a step and the kick that begins
+// the next share one pass with the drift: together with the force that makes two dispatches per step.
+// The two kicks stay two additions, so that a run that pauses between steps gives the same bits.
+//% include "body.wgsl"
+
+@group(0) @binding(0) var<storage, read_write> positions: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read_write> velocities: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> accelerations: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read> partial_sums: array<vec4<f32>>;
+@group(0) @binding(4) var<uniform> params: LeapfrogParams;
+
+const WORKGROUP: u32 = {{ workgroup }}u;
+
+@compute @workgroup_size(WORKGROUP)
+fn main(
+    @builtin(global_invocation_id) id: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+) {
+    let i = id.y * workgroups.x * WORKGROUP + id.x;
+    if i >= params.count {
+        return;
+    }
+    var acceleration = accelerations[i];
+    if params.slices > 0u {
+        acceleration = partial_sums[i];
+        for (var slice = 1u; slice < params.slices; slice += 1u) {
+            acceleration += partial_sums[slice * params.count + i];
+        }
+        accelerations[i] = acceleration;
+    }
+    let old = velocities[i];
+    var velocity = old.xyz;
+    velocity = fma(acceleration.xyz, vec3(params.close_kick), velocity);
+    velocity = fma(acceleration.xyz, vec3(params.open_kick), velocity);
+    velocities[i] = vec4(velocity, old.w);
+    let position = positions[i];
+    positions[i] = vec4(fma(velocity, vec3(params.drift), position.xyz), position.w);
+}

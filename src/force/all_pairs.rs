@@ -1,0 +1,181 @@
+//! The all-pairs kernel on the device: compiled, bound, and recorded in pieces.
+
+use super::KernelVariant;
+use crate::error::Result;
+use crate::gpu::layout::{ForceParams, VEC4};
+use crate::gpu::{Binding, ComputeKernel, Gpu, Params, compile};
+
+/// How many different dispatches one submission may hold.
+const PARAMS_ROWS: usize = 256;
+
+/// With q > 1 the rows of threads are summed at the end of a dispatch, so the cut of the sources is
+/// part of the order of the sums: it is always made here, whatever the device's speed.
+const FIXED_CUT_WITH_Q: u32 = 1 << 16;
+
+/// The bodies that a kernel works on: device buffers of vec4<f32>, position and gravitating mass.
+#[derive(Clone, Copy, Debug)]
+pub struct Field<'a> {
+    /// What attracts.
+    pub sources: &'a wgpu::Buffer,
+    /// Number of sources.
+    pub source_count: u32,
+    /// What is attracted; may be the same buffer.
+    pub sinks: &'a wgpu::Buffer,
+    /// Number of sinks.
+    pub sink_count: u32,
+    /// Sink i is source i + this; or [`crate::gpu::layout::FOREIGN`], [`crate::gpu::layout::IN_SINK`].
+    pub self_offset: u32,
+    /// Plummer softening length.
+    pub softening: f32,
+}
+
+/// A force kernel bound to one pair of sinks and sources.
+#[derive(Debug)]
+pub struct AllPairs {
+    /// What runs.
+    pub variant: KernelVariant,
+    /// Partial sums: `array<vec4<f32>>`, s slices of `sink_count` entries, acceleration and potential.
+    pub partial_sums: wgpu::Buffer,
+    kernel: ComputeKernel,
+    params: Params<ForceParams>,
+    bind_group: wgpu::BindGroup,
+    whole: ForceParams,
+}
+
+/// How far a force evaluation has come: the next sinks, then the next sources.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    sink: u32,
+    /// End of the rows whose sources are under way; meaningful while `chunk` > 0.
+    sink_end: u32,
+    chunk: u32,
+}
+
+impl AllPairs {
+    /// Compiles the kernel and binds it to `field`.
+    ///
+    /// Errors: a shape that the adapter cannot hold; partial sums larger than its largest buffer.
+    pub async fn new(gpu: &Gpu, variant: KernelVariant, field: Field<'_>) -> Result<Self> {
+        let config = variant.config;
+        config.validate(Some(gpu))?;
+        let entries = u64::from(config.s) * u64::from(field.sink_count);
+        if entries * VEC4 > gpu.limits.storage_buffer {
+            return Err(gpu.refuse(format!(
+                "{} sinks in s = {} slices need {} bytes of partial sums in one buffer, but it allows {}",
+                field.sink_count,
+                config.s,
+                entries * VEC4,
+                gpu.limits.storage_buffer
+            )));
+        }
+        let params_size = size_of::<ForceParams>() as u64;
+        let bindings = [Binding::Read, Binding::Read, Binding::Write, Binding::Params(params_size)];
+        let text = variant.wgsl()?;
+        let kernel = compile(gpu, variant.file(), &text, &bindings, config.checks).await?;
+        let partial_sums = crate::gpu::storage(gpu, "partial sums", entries as usize);
+        let params = Params::new(gpu, "force params", PARAMS_ROWS);
+        let bind = |binding, resource| wgpu::BindGroupEntry { binding, resource };
+        let bind_group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("force"),
+            layout: &kernel.layout,
+            entries: &[
+                bind(0, field.sources.as_entire_binding()),
+                bind(1, field.sinks.as_entire_binding()),
+                bind(2, partial_sums.as_entire_binding()),
+                bind(3, params.binding()),
+            ],
+        });
+        let slice_length = config.slice_length(field.source_count);
+        let whole = ForceParams {
+            sink_begin: 0,
+            sink_end: field.sink_count,
+            sink_count: field.sink_count,
+            source_count: field.source_count,
+            slice_length,
+            chunk_begin: 0,
+            chunk_end: slice_length,
+            self_offset: field.self_offset,
+            softening_squared: field.softening * field.softening,
+            unused: [0; 3],
+        };
+        Ok(Self { variant, partial_sums, kernel, params, bind_group, whole })
+    }
+
+    /// Interactions of one whole evaluation.
+    pub fn interactions(&self) -> u64 {
+        u64::from(self.whole.sink_count) * u64::from(self.whole.source_count)
+    }
+
+    /// Begins a submission.
+    pub fn begin_submission(&mut self) {
+        self.params.clear();
+    }
+
+    /// Sends the parameters of all that was recorded. Call before submitting.
+    pub fn end_submission(&mut self, gpu: &Gpu) {
+        self.params.upload(gpu);
+    }
+
+    /// True when this submission can take no further different dispatch.
+    pub fn is_full(&self) -> bool {
+        self.params.is_full()
+    }
+
+    /// Records one dispatch of about `interactions` interactions from `progress` on, at least one row
+    /// of workgroups by one tile, and moves `progress` behind it. Returns the interactions recorded
+    /// and whether the evaluation is now complete (`progress` is then back at the start).
+    ///
+    /// The cut does not change the sums: a later chunk goes on from the totals of the earlier ones.
+    pub fn record(
+        &mut self,
+        gpu: &Gpu,
+        pass: &mut wgpu::ComputePass<'_>,
+        progress: &mut Progress,
+        interactions: u64,
+    ) -> (u64, bool) {
+        let config = self.variant.config;
+        let whole = self.whole;
+        let (rows, tile) = (config.sinks_per_workgroup(), config.tile());
+        let of_sources = |sources: u64| (interactions / sources.max(1)).min(u64::from(u32::MAX)) as u32;
+        // Whole rows of workgroups if one fits the budget; else one row and part of its sources.
+        let most_sinks = gpu.limits.workgroups.saturating_mul(rows);
+        let sinks = (of_sources(u64::from(whole.source_count)) / rows * rows).clamp(rows, most_sinks);
+        let sources = if config.q > 1 {
+            FIXED_CUT_WITH_Q.next_multiple_of(tile)
+        } else if sinks > rows {
+            whole.slice_length
+        } else {
+            (of_sources(u64::from(rows) * u64::from(config.s)) / tile * tile).max(tile)
+        };
+        let sink_end = if progress.chunk > 0 {
+            progress.sink_end
+        } else {
+            progress.sink.saturating_add(sinks).min(whole.sink_count)
+        };
+        let params = ForceParams {
+            sink_begin: progress.sink,
+            sink_end,
+            chunk_begin: progress.chunk,
+            chunk_end: progress.chunk.saturating_add(sources).min(whole.slice_length),
+            ..whole
+        };
+        let offset = self.params.offset_of(params);
+        let width = params.sink_end - params.sink_begin;
+        pass.set_pipeline(&self.kernel.pipeline);
+        pass.set_bind_group(0, &self.bind_group, &[offset]);
+        pass.dispatch_workgroups(width.div_ceil(rows), config.s, 1);
+
+        let reach = u64::from(params.chunk_end - params.chunk_begin) * u64::from(config.s);
+        let done = u64::from(width) * reach.min(u64::from(whole.source_count));
+        *progress = if params.chunk_end < whole.slice_length {
+            Progress { sink: params.sink_begin, sink_end, chunk: params.chunk_end }
+        } else {
+            Progress { sink: sink_end, sink_end, chunk: 0 }
+        };
+        let complete = progress.sink >= whole.sink_count;
+        if complete {
+            *progress = Progress::default();
+        }
+        (done, complete)
+    }
+}

@@ -1,0 +1,203 @@
+//! The all-pairs kernel behind the host interface: bodies go up, forces come back.
+//!
+//! For forces asked once (`gravitile forces`, checks, a host integrator). A simulation on the device
+//! keeps its bodies there and does not come through here.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::{
+    AllPairs, Budget, Field, ForceEngine, Forces, Identity, KernelVariant, KernelWish, Pace, Progress,
+    Sinks, Sources, Want, check_softening,
+};
+use crate::error::{Error, Result};
+use crate::gpu::layout::{FOREIGN, IN_SINK};
+use crate::gpu::{Gpu, narrow_point, read_blocking, storage};
+
+/// See the module's text.
+#[derive(Debug)]
+pub struct GpuEngine {
+    gpu: Arc<Gpu>,
+    wish: KernelWish,
+    pace: Pace,
+    buffers: Option<(wgpu::Buffer, wgpu::Buffer)>,
+    kernel: Option<(Key, AllPairs)>,
+    last: Option<String>,
+}
+
+/// What a bound kernel is good for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Key {
+    variant: KernelVariant,
+    sink_count: usize,
+    source_count: usize,
+    self_offset: u32,
+    softening: f32,
+}
+
+impl GpuEngine {
+    /// An engine on `gpu`, with what the user fixed of the kernel's shape.
+    pub fn new(gpu: Arc<Gpu>, wish: KernelWish) -> Self {
+        let pace = Pace::guess(gpu.adapter.class);
+        Self { gpu, wish, pace, buffers: None, kernel: None, last: None }
+    }
+
+    /// The device it runs on.
+    pub fn gpu(&self) -> &Arc<Gpu> {
+        &self.gpu
+    }
+
+    fn kernel_for(&mut self, key: Key) -> Result<()> {
+        let gpu = &self.gpu;
+        if self.kernel.as_ref().is_some_and(|(known, _)| *known == key) {
+            return Ok(());
+        }
+        let same_size = |known: &Key| {
+            (known.sink_count, known.source_count) == (key.sink_count, key.source_count)
+        };
+        if !self.kernel.as_ref().is_some_and(|(known, _)| same_size(known)) {
+            let (sinks, sources) = (key.sink_count, key.source_count);
+            let most = (gpu.limits.storage_buffer / crate::gpu::layout::VEC4) as usize;
+            if sinks.max(sources) > most {
+                return Err(gpu.refuse(format!(
+                    "{} bodies are more than one of its storage buffers holds (at most {most})",
+                    sinks.max(sources)
+                )));
+            }
+            self.buffers = Some((storage(gpu, "sinks", sinks), storage(gpu, "sources", sources)));
+        }
+        let (sinks, sources) = self.buffers.as_ref().expect("made above or with the last kernel");
+        let field = Field {
+            sources,
+            source_count: key.source_count as u32,
+            sinks,
+            sink_count: key.sink_count as u32,
+            self_offset: key.self_offset,
+            softening: key.softening,
+        };
+        let kernel = pollster::block_on(AllPairs::new(gpu, key.variant, field))?;
+        self.kernel = Some((key, kernel));
+        Ok(())
+    }
+
+    /// Runs the bound kernel once over all pairs, in slices that keep the budget.
+    fn run(&mut self) -> Result<()> {
+        let (_, kernel) = self.kernel.as_mut().expect("bound by the caller");
+        let mut progress = Progress::default();
+        let mut complete = false;
+        while !complete {
+            let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
+            let (mut interactions, mut dispatches) = (0, 0);
+            kernel.begin_submission();
+            {
+                let mut pass = encoder.begin_compute_pass(&Default::default());
+                while !complete
+                    && !kernel.is_full()
+                    && self.pace.secs(interactions, dispatches) < Budget::HEADLESS.submission_secs
+                {
+                    let piece = self.pace.interactions_in(Budget::HEADLESS.dispatch_secs);
+                    let done;
+                    (done, complete) = kernel.record(&self.gpu, &mut pass, &mut progress, piece);
+                    interactions += done;
+                    dispatches += 1;
+                }
+            }
+            kernel.end_submission(&self.gpu);
+            let begun = web_time::Instant::now();
+            let submission = self.gpu.queue.submit([encoder.finish()]);
+            self.gpu.wait_for(submission)?;
+            self.pace.learn(interactions, dispatches, begun.elapsed().as_secs_f64());
+        }
+        Ok(())
+    }
+}
+
+impl ForceEngine for GpuEngine {
+    fn name(&self) -> &'static str {
+        "gpu"
+    }
+
+    fn describe(&self) -> String {
+        let adapter = &self.gpu.adapter;
+        let shape = self.last.as_deref().unwrap_or("not yet run");
+        format!("{} ({}), {shape}", adapter.name, adapter.backend)
+    }
+
+    fn evaluate(
+        &mut self,
+        sinks: &Sinks,
+        sources: &Sources,
+        softening: f64,
+        want: Want,
+        out: &mut Forces,
+    ) -> Result<()> {
+        check_softening(softening)?;
+        let (n, m) = (sinks.position.len(), sources.position.len());
+        out.acceleration.clear();
+        out.potential.clear();
+        if n == 0 || m == 0 {
+            out.acceleration.resize(n, DVec3::ZERO);
+            if want == Want::AccelerationAndPotential {
+                out.potential.resize(n, 0.0);
+            }
+            return Ok(());
+        }
+        if n.max(m) >= IN_SINK as usize {
+            return Err(self.gpu.refuse(format!("{} bodies are more than 32 bits count", n.max(m))));
+        }
+        let config = self.wish.resolve(&self.gpu, n, m)?;
+        let largest_mass = sources.mass.iter().copied().fold(0.0, f64::max);
+        let key = Key {
+            variant: KernelVariant::new(config, softening, largest_mass, want),
+            sink_count: n,
+            source_count: m,
+            self_offset: match sinks.identity {
+                Identity::Foreign => FOREIGN,
+                Identity::Offset(offset) => offset as u32,
+                Identity::Each(_) => IN_SINK,
+            },
+            softening: softening as f32,
+        };
+        self.kernel_for(key)?;
+
+        let narrow = |position: &DVec3, w: f32| {
+            let [x, y, z] = narrow_point(*position);
+            [x, y, z, w]
+        };
+        let masses = sources.position.iter().zip(sources.mass);
+        let source_data: Vec<[f32; 4]> = masses.map(|(p, &m)| narrow(p, m as f32)).collect();
+        let number = |i: usize| match sinks.identity {
+            Identity::Each(index) => f32::from_bits(index[i]),
+            _ => 0.0,
+        };
+        let sink_data: Vec<[f32; 4]> =
+            sinks.position.iter().enumerate().map(|(i, p)| narrow(p, number(i))).collect();
+        if let Some(j) = source_data.iter().position(|b| !b.iter().all(|x| x.is_finite())) {
+            let (position, mass) = (sources.position[j], sources.mass[j]);
+            return Err(Error::Body {
+                index: j,
+                id: j as u64,
+                problem: format!("position {position} or G m {mass} leaves the range of f32 (3.4e38)"),
+            });
+        }
+        let (sink_buffer, source_buffer) = self.buffers.as_ref().expect("made with the kernel");
+        self.gpu.queue.write_buffer(source_buffer, 0, bytemuck::cast_slice(&source_data));
+        self.gpu.queue.write_buffer(sink_buffer, 0, bytemuck::cast_slice(&sink_data));
+        self.run()?;
+
+        let (_, kernel) = self.kernel.as_ref().expect("bound above");
+        let slices = config.s as usize;
+        let sums = read_blocking::<[f32; 4]>(&self.gpu, &[&kernel.partial_sums], slices * n)?;
+        let total = |i: usize, axis: usize| -> f64 {
+            (0..slices).map(|slice| f64::from(sums[0][slice * n + i][axis])).sum()
+        };
+        out.acceleration
+            .extend((0..n).map(|i| DVec3::new(total(i, 0), total(i, 1), total(i, 2))));
+        if want == Want::AccelerationAndPotential {
+            out.potential.extend((0..n).map(|i| total(i, 3)));
+        }
+        self.last = Some(config.to_string());
+        Ok(())
+    }
+}

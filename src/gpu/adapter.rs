@@ -1,0 +1,127 @@
+//! Which graphics adapters are there, and which one is taken.
+
+use crate::error::{Error, Result};
+
+/// What kind of machine an adapter is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceClass {
+    /// A graphics card with its own memory.
+    Discrete,
+    /// Graphics in the processor's package.
+    Integrated,
+    /// A share of somebody's graphics card.
+    Virtual,
+    /// Software: lavapipe, SwiftShader, WARP. Always slower than the CPU engine.
+    Software,
+    /// The driver does not say.
+    Unknown,
+}
+
+impl DeviceClass {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Discrete => "discrete GPU",
+            Self::Integrated => "integrated GPU",
+            Self::Virtual => "virtual GPU",
+            Self::Software => "software",
+            Self::Unknown => "unknown kind",
+        }
+    }
+}
+
+/// An adapter as reports show it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AdapterInfo {
+    /// The driver's name for it.
+    pub name: String,
+    /// `vulkan`, `metal`, `dx12`, `webgpu`.
+    pub backend: String,
+    /// The driver and its version.
+    pub driver: String,
+    /// What kind of machine it is.
+    pub class: DeviceClass,
+    /// PCI vendor and device number.
+    pub pci: (u32, u32),
+}
+
+impl AdapterInfo {
+    pub(super) fn of(info: &wgpu::AdapterInfo) -> Self {
+        let class = match info.device_type {
+            wgpu::DeviceType::DiscreteGpu => DeviceClass::Discrete,
+            wgpu::DeviceType::IntegratedGpu => DeviceClass::Integrated,
+            wgpu::DeviceType::VirtualGpu => DeviceClass::Virtual,
+            wgpu::DeviceType::Cpu => DeviceClass::Software,
+            wgpu::DeviceType::Other => DeviceClass::Unknown,
+        };
+        let driver = format!("{} {}", info.driver, info.driver_info);
+        Self {
+            name: info.name.clone(),
+            backend: info.backend.to_string(),
+            driver: driver.trim().to_owned(),
+            class,
+            pci: (info.vendor, info.device),
+        }
+    }
+}
+
+/// Which adapter is wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AdapterWish {
+    /// Part of its name, in any case; or its number in [`adapters`]. `None` takes the best.
+    pub name: Option<String>,
+    /// Ask for no feature or limit beyond WebGPU's baseline, as a browser or a modest driver would give.
+    pub baseline_only: bool,
+}
+
+impl AdapterWish {
+    /// The adapter whose name contains `name`.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { name: Some(name.into()), ..Self::default() }
+    }
+}
+
+fn instance() -> wgpu::Instance {
+    let mut description = wgpu::InstanceDescriptor::new_without_display_handle();
+    // An indirect dispatch would otherwise cost a second, validating one, in release builds too.
+    description.flags.remove(wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL);
+    wgpu::Instance::new(description)
+}
+
+async fn enumerate() -> Vec<wgpu::Adapter> {
+    let mut found = instance().enumerate_adapters(wgpu::Backends::all()).await;
+    // The best first; the sort is stable, so equals keep the driver's order.
+    found.sort_by_key(|adapter| match AdapterInfo::of(&adapter.get_info()).class {
+        DeviceClass::Discrete => 0,
+        DeviceClass::Integrated => 1,
+        DeviceClass::Virtual => 2,
+        DeviceClass::Unknown => 3,
+        DeviceClass::Software => 4,
+    });
+    found
+}
+
+/// All adapters, best first.
+pub async fn adapters() -> Vec<AdapterInfo> {
+    enumerate().await.iter().map(|adapter| AdapterInfo::of(&adapter.get_info())).collect()
+}
+
+pub(super) async fn choose(wish: &AdapterWish) -> Result<wgpu::Adapter> {
+    let found = enumerate().await;
+    let names: Vec<String> = found.iter().map(|adapter| adapter.get_info().name).collect();
+    let index = match &wish.name {
+        None => 0,
+        Some(name) => {
+            let lower = name.to_lowercase();
+            let by_name = names.iter().position(|known| known.to_lowercase().contains(&lower));
+            by_name.or_else(|| name.parse().ok()).unwrap_or(usize::MAX)
+        }
+    };
+    found.into_iter().nth(index).ok_or_else(|| Error::NoAdapter {
+        wanted: match &wish.name {
+            None => "was found (no Vulkan, Metal or DX12 driver answers)".to_owned(),
+            Some(name) => format!("is named '{name}' or has that number"),
+        },
+        found: if names.is_empty() { "none".to_owned() } else { names.join(", ") },
+    })
+}

@@ -1,0 +1,155 @@
+//! Bodies on the device, and the one place where f64 becomes f32.
+
+use glam::DVec3;
+
+use super::Gpu;
+use super::layout::VEC4;
+use crate::bodies::Bodies;
+use crate::error::{Error, Result};
+
+/// The bodies of a simulation on the device: 48 bytes each, and 16 more per slice of partial sums in
+/// the force kernel's own buffer.
+///
+/// All three are `array<vec4<f32>>` of `count` entries, bound as storage by kernels and sprites alike.
+#[derive(Debug)]
+pub struct BodyBuffers {
+    /// Number of bodies.
+    pub count: u32,
+    /// Position x, y, z; gravitating mass G m.
+    pub position_mass: wgpu::Buffer,
+    /// Velocity x, y, z; number of the component, as a float.
+    pub velocity: wgpu::Buffer,
+    /// Acceleration x, y, z; potential where the last force evaluation made it.
+    pub acceleration: wgpu::Buffer,
+}
+
+impl BodyBuffers {
+    /// Copies `bodies` to the device, masses times `gravitational_constant`.
+    ///
+    /// Errors: [`Error::Adapter`] when they do not fit; [`Error::Body`] when a number leaves the range
+    /// of f32.
+    pub fn upload(gpu: &Gpu, bodies: &Bodies, gravitational_constant: f64) -> Result<Self> {
+        let n = bodies.len();
+        let largest = gpu.limits.storage_buffer / VEC4;
+        if n as u64 > largest || n > u32::MAX as usize / 2 {
+            return Err(gpu.refuse(format!(
+                "{n} bodies need storage buffers of {} bytes, but it allows {} (at most {largest} bodies)",
+                n as u64 * VEC4,
+                gpu.limits.storage_buffer
+            )));
+        }
+        let refused = |index: usize, problem: &str| Error::Body {
+            index,
+            id: bodies.id[index],
+            problem: format!("{problem}, which leaves the range of f32 (3.4e38)"),
+        };
+        let narrow = |vectors: &[DVec3], w: &dyn Fn(usize) -> f64, what: &str| -> Result<Vec<[f32; 4]>> {
+            let entry = |(i, &vector): (usize, &DVec3)| {
+                let [x, y, z] = narrow_point(vector);
+                let entry = [x, y, z, w(i) as f32];
+                if entry.iter().all(|x| x.is_finite()) {
+                    Ok(entry)
+                } else {
+                    Err(refused(i, &format!("its {what} is {vector} / {}", w(i))))
+                }
+            };
+            vectors.iter().enumerate().map(entry).collect()
+        };
+        let mass = |i: usize| bodies.mass[i] * gravitational_constant;
+        let component = |i: usize| f64::from(bodies.component[i]);
+        let position_mass = narrow(&bodies.position, &mass, "position / G m")?;
+        let velocity = narrow(&bodies.velocity, &component, "velocity / component")?;
+
+        let buffers = Self {
+            count: n as u32,
+            position_mass: storage(gpu, "position and mass", n),
+            velocity: storage(gpu, "velocity", n),
+            acceleration: storage(gpu, "acceleration", n),
+        };
+        gpu.queue.write_buffer(&buffers.position_mass, 0, bytemuck::cast_slice(&position_mass));
+        gpu.queue.write_buffer(&buffers.velocity, 0, bytemuck::cast_slice(&velocity));
+        Ok(buffers)
+    }
+}
+
+/// A coordinate triple in f32. Every narrowing of positions and velocities goes through here.
+pub fn narrow_point(point: DVec3) -> [f32; 3] {
+    [point.x as f32, point.y as f32, point.z as f32]
+}
+
+/// A storage buffer of `count` vec4<f32>, readable, writable and copyable.
+pub(crate) fn storage(gpu: &Gpu, label: &str, count: usize) -> wgpu::Buffer {
+    gpu.device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some(label),
+        size: (count.max(1) as u64) * VEC4,
+        usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    })
+}
+
+/// A small table of parameter blocks in one uniform buffer; each dispatch names its row by offset.
+#[derive(Debug)]
+pub struct Params<T> {
+    buffer: wgpu::Buffer,
+    stride: u32,
+    rows: Vec<T>,
+    capacity: usize,
+    staging: Vec<u8>,
+}
+
+impl<T: bytemuck::Pod + PartialEq> Params<T> {
+    /// An empty table with room for `capacity` rows.
+    pub fn new(gpu: &Gpu, label: &str, capacity: usize) -> Self {
+        let stride = (size_of::<T>() as u32).next_multiple_of(gpu.limits.uniform_alignment);
+        let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            size: u64::from(stride) * capacity as u64,
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        Self { buffer, stride, rows: Vec::with_capacity(capacity), capacity, staging: Vec::new() }
+    }
+
+    /// Empties the table, for the next submission.
+    pub fn clear(&mut self) {
+        self.rows.clear();
+    }
+
+    /// True when no further different row fits.
+    pub fn is_full(&self) -> bool {
+        self.rows.len() >= self.capacity
+    }
+
+    /// The offset of a row that equals `row`, added if there is none yet. The table must not be full.
+    pub fn offset_of(&mut self, row: T) -> u32 {
+        // Looked for from the end: a step repeats the rows of the step before.
+        let known = self.rows.iter().rposition(|r| *r == row);
+        let index = known.unwrap_or_else(|| {
+            assert!(!self.is_full(), "the caller should submit before the table is full");
+            self.rows.push(row);
+            self.rows.len() - 1
+        });
+        index as u32 * self.stride
+    }
+
+    /// Sends the rows to the device; they hold for the next submission.
+    pub fn upload(&mut self, gpu: &Gpu) {
+        self.staging.clear();
+        for row in &self.rows {
+            self.staging.extend_from_slice(bytemuck::bytes_of(row));
+            self.staging.resize(self.staging.len().next_multiple_of(self.stride as usize), 0);
+        }
+        if !self.staging.is_empty() {
+            gpu.queue.write_buffer(&self.buffer, 0, &self.staging);
+        }
+    }
+
+    /// The binding of one row.
+    pub fn binding(&self) -> wgpu::BindingResource<'_> {
+        wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+            buffer: &self.buffer,
+            offset: 0,
+            size: wgpu::BufferSize::new(size_of::<T>() as u64),
+        })
+    }
+}

@@ -1,0 +1,189 @@
+//! The open device: what it can do, and what went wrong on it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use super::adapter::{self, AdapterInfo, AdapterWish};
+use super::pipeline::{Checks, ComputeKernel};
+use crate::error::{Error, Result};
+
+/// What an adapter offers beyond WebGPU's baseline. Each is optional and has a fallback.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tier {
+    /// GPU timestamps at pass boundaries; without, the wall clock around a drained queue serves.
+    pub timestamps: bool,
+    /// f64 in shaders (Vulkan only).
+    pub f64: bool,
+    /// Subgroup operations.
+    pub subgroups: bool,
+    /// Additive blending into 32-bit float targets; without, 16-bit floats serve.
+    pub float32_blending: bool,
+}
+
+/// The limits that kernels and buffers meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Threads per workgroup.
+    pub threads_per_workgroup: u32,
+    /// Threads per workgroup in x.
+    pub workgroup_x: u32,
+    /// Threads per workgroup in y.
+    pub workgroup_y: u32,
+    /// Bytes of workgroup memory.
+    pub workgroup_memory: u32,
+    /// Workgroups per dispatch and dimension.
+    pub workgroups: u32,
+    /// Bytes of one storage buffer as a shader sees it.
+    pub storage_buffer: u64,
+    /// Bytes that offsets into uniform buffers are multiples of.
+    pub uniform_alignment: u32,
+    /// Texels along the side of a picture.
+    pub texture_side: u32,
+}
+
+/// An open device with its queue.
+#[derive(Debug)]
+pub struct Gpu {
+    /// The adapter it runs on.
+    pub adapter: AdapterInfo,
+    /// What is there beyond the baseline.
+    pub tier: Tier,
+    /// What kernels must fit into.
+    pub limits: Limits,
+    /// wgpu's device.
+    pub device: wgpu::Device,
+    /// wgpu's queue.
+    pub queue: wgpu::Queue,
+    /// The first thing that went wrong since the last look.
+    failure: Arc<Mutex<Option<String>>>,
+    /// Kernels compiled so far, by their text.
+    pub(super) kernels: Mutex<HashMap<(String, Checks), ComputeKernel>>,
+}
+
+impl Gpu {
+    /// Opens the wished-for adapter.
+    ///
+    /// Errors: [`Error::NoAdapter`] names the adapters that are there; [`Error::Adapter`] when the
+    /// driver refuses to open it.
+    pub async fn open(wish: &AdapterWish) -> Result<Arc<Self>> {
+        let adapter = adapter::choose(wish).await?;
+        let info = AdapterInfo::of(&adapter.get_info());
+        let refused = |problem: String| Error::Adapter { adapter: info.name.clone(), problem };
+
+        let has = adapter.limits();
+        let baseline = wgpu::Limits::default();
+        let wanted = if wish.baseline_only { baseline.clone() } else { raised(&baseline, &has) };
+        let optional = wgpu::Features::TIMESTAMP_QUERY
+            | wgpu::Features::SHADER_F64
+            | wgpu::Features::SUBGROUP
+            | wgpu::Features::FLOAT32_BLENDABLE;
+        let features =
+            if wish.baseline_only { wgpu::Features::empty() } else { adapter.features() & optional };
+        let (device, queue) = adapter
+            .request_device(&wgpu::DeviceDescriptor {
+                label: Some("gravitile"),
+                required_features: features,
+                required_limits: wanted,
+                ..Default::default()
+            })
+            .await
+            .map_err(|error| refused(error.to_string()))?;
+
+        let failure = Arc::new(Mutex::new(None));
+        let note = |into: &Arc<Mutex<Option<String>>>| {
+            let into = Arc::clone(into);
+            move |text: String| {
+                let mut first = into.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                first.get_or_insert(text);
+            }
+        };
+        let note_error = note(&failure);
+        device.on_uncaptured_error(Arc::new(move |error| note_error(error.to_string())));
+        let note_loss = note(&failure);
+        device.set_device_lost_callback(move |reason, text| {
+            // Dropping the device at the end is no loss.
+            if reason != wgpu::DeviceLostReason::Destroyed {
+                note_loss(format!("the device was lost: {text}"));
+            }
+        });
+
+        let got = device.limits();
+        Ok(Arc::new(Self {
+            adapter: info,
+            tier: Tier {
+                timestamps: features.contains(wgpu::Features::TIMESTAMP_QUERY),
+                f64: features.contains(wgpu::Features::SHADER_F64),
+                subgroups: features.contains(wgpu::Features::SUBGROUP),
+                float32_blending: features.contains(wgpu::Features::FLOAT32_BLENDABLE),
+            },
+            limits: Limits {
+                threads_per_workgroup: got.max_compute_invocations_per_workgroup,
+                workgroup_x: got.max_compute_workgroup_size_x,
+                workgroup_y: got.max_compute_workgroup_size_y,
+                workgroup_memory: got.max_compute_workgroup_storage_size,
+                workgroups: got.max_compute_workgroups_per_dimension,
+                storage_buffer: got.max_storage_buffer_binding_size.min(got.max_buffer_size),
+                uniform_alignment: got.min_uniform_buffer_offset_alignment,
+                texture_side: got.max_texture_dimension_2d,
+            },
+            device,
+            queue,
+            failure,
+            kernels: Mutex::default(),
+        }))
+    }
+
+    /// [`Gpu::open`] for programs that have nothing else to do meanwhile.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn open_blocking(wish: &AdapterWish) -> Result<Arc<Self>> {
+        pollster::block_on(Self::open(wish))
+    }
+
+    /// An error if anything went wrong on the device since the last call.
+    pub fn check(&self) -> Result<()> {
+        let mut first = self.failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        first.take().map_or(Ok(()), |text| Err(Error::Device(text)))
+    }
+
+    /// Lets callbacks of finished work run, without waiting.
+    pub fn poll(&self) -> Result<()> {
+        self.device.poll(wgpu::PollType::Poll).map_err(|error| Error::Device(error.to_string()))?;
+        self.check()
+    }
+
+    /// Waits until everything submitted so far is done. For headless runs and tests.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn wait(&self) -> Result<()> {
+        self.device
+            .poll(wgpu::PollType::wait_indefinitely())
+            .map_err(|error| Error::Device(error.to_string()))?;
+        self.check()
+    }
+
+    /// Waits for one submission. For headless runs and tests.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn wait_for(&self, submission: wgpu::SubmissionIndex) -> Result<()> {
+        let poll = wgpu::PollType::Wait { submission_index: Some(submission), timeout: None };
+        self.device.poll(poll).map_err(|error| Error::Device(error.to_string()))?;
+        self.check()
+    }
+
+    /// An error of this adapter.
+    pub fn refuse(&self, problem: impl Into<String>) -> Error {
+        Error::Adapter { adapter: self.adapter.name.clone(), problem: problem.into() }
+    }
+}
+
+/// The baseline with those limits raised that the engine can make use of.
+fn raised(baseline: &wgpu::Limits, has: &wgpu::Limits) -> wgpu::Limits {
+    wgpu::Limits {
+        max_buffer_size: has.max_buffer_size,
+        max_storage_buffer_binding_size: has.max_storage_buffer_binding_size,
+        max_compute_workgroup_storage_size: has.max_compute_workgroup_storage_size,
+        max_compute_invocations_per_workgroup: has.max_compute_invocations_per_workgroup,
+        max_compute_workgroup_size_x: has.max_compute_workgroup_size_x,
+        max_compute_workgroup_size_y: has.max_compute_workgroup_size_y,
+        max_texture_dimension_2d: has.max_texture_dimension_2d,
+        ..baseline.clone()
+    }
+}

@@ -1,0 +1,89 @@
+//! The structs that shaders share with the host, alone in this file. A test compares every size and
+//! offset with what naga makes of `shaders/body.wgsl`.
+
+use bytemuck::{Pod, Zeroable};
+
+/// Bytes of one vec4<f32>: of a position, a velocity, an acceleration or a partial sum.
+pub const VEC4: u64 = 16;
+
+/// `self_offset` of a [`ForceParams`]: no sink is a source.
+pub const FOREIGN: u32 = u32::MAX;
+/// `self_offset` of a [`ForceParams`]: the sink's w holds the bits of its source's number.
+pub const IN_SINK: u32 = u32::MAX - 1;
+
+/// Which part of the (sink, source) square one dispatch computes. See `shaders/body.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[allow(missing_docs)]
+pub struct ForceParams {
+    pub sink_begin: u32,
+    pub sink_end: u32,
+    pub sink_count: u32,
+    pub source_count: u32,
+    pub slice_length: u32,
+    pub chunk_begin: u32,
+    pub chunk_end: u32,
+    pub self_offset: u32,
+    pub softening_squared: f32,
+    pub unused: [u32; 3],
+}
+
+/// One pass of the leapfrog kernel. See `shaders/body.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[allow(missing_docs)]
+pub struct LeapfrogParams {
+    pub count: u32,
+    pub slices: u32,
+    pub close_kick: f32,
+    pub open_kick: f32,
+    pub drift: f32,
+    pub unused: [u32; 3],
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::{offset_of, size_of};
+
+    use super::*;
+
+    /// Offsets and size of a struct as naga lays it out.
+    fn shader_layout(name: &str) -> (Vec<(String, u32)>, u32) {
+        let text = include_str!("../../shaders/body.wgsl");
+        let module = naga::front::wgsl::parse_str(text).expect("body.wgsl should parse");
+        let found = module.types.iter().find(|(_, kind)| kind.name.as_deref() == Some(name));
+        let (_, kind) = found.unwrap_or_else(|| panic!("body.wgsl should define {name}"));
+        let naga::TypeInner::Struct { members, span } = &kind.inner else {
+            panic!("{name} should be a struct")
+        };
+        let offsets = members.iter().map(|m| (m.name.clone().unwrap_or_default(), m.offset));
+        (offsets.collect(), *span)
+    }
+
+    macro_rules! assert_same_layout {
+        ($host:ident, $($field:ident),+) => {
+            let (shader, span) = shader_layout(stringify!($host));
+            let host = [$((stringify!($field), offset_of!($host, $field) as u32)),+];
+            for (shader, host) in shader.iter().zip(host) {
+                assert_eq!((shader.0.as_str(), shader.1), host, "in {}", stringify!($host));
+            }
+            assert_eq!(span as usize, size_of::<$host>(), "size of {}", stringify!($host));
+        };
+    }
+
+    #[test]
+    fn host_and_shader_agree() {
+        assert_same_layout!(
+            ForceParams, sink_begin, sink_end, sink_count, source_count, slice_length, chunk_begin,
+            chunk_end, self_offset, softening_squared
+        );
+        assert_same_layout!(LeapfrogParams, count, slices, close_kick, open_kick, drift);
+    }
+
+    #[test]
+    fn special_offsets_agree() {
+        let text = include_str!("../../shaders/body.wgsl");
+        assert!(text.contains(&format!("FOREIGN: u32 = {FOREIGN:#x}u")));
+        assert!(text.contains(&format!("IN_SINK: u32 = {IN_SINK:#x}u")));
+    }
+}

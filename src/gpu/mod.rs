@@ -1,0 +1,20 @@
+//! Everything about the graphics device that is not physics: adapters, the device, shader text,
+//! pipelines, buffers, reading back.
+
+mod adapter;
+mod buffers;
+mod device;
+pub mod layout;
+mod pipeline;
+mod readback;
+pub mod template;
+mod translate;
+
+pub use adapter::{AdapterInfo, AdapterWish, DeviceClass, adapters};
+pub use buffers::{BodyBuffers, Params, narrow_point};
+pub(crate) use buffers::storage;
+pub use device::{Gpu, Limits, Tier};
+pub use pipeline::{Binding, Checks, ComputeKernel, compile};
+#[cfg(not(target_arch = "wasm32"))]
+pub use readback::read_blocking;
+pub use translate::{Language, translate};

@@ -1,0 +1,78 @@
+//! Shader text: the files of `shaders/`, put together for one variant.
+//!
+//! The files are WGSL with two additions: a line that begins with `//%` is a statement of the template
+//! engine (include, if, for), and `{{ name }}` is a value. WGSL has no unroll hint, so unrolling is
+//! such a `for`. A name that is not defined is an error with file and line.
+
+use std::sync::LazyLock;
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::{Environment, UndefinedBehavior, Value};
+
+use crate::error::{Error, Result};
+
+/// Path below `shaders/` and text of every shader file.
+pub const FILES: &[(&str, &str)] = &[
+    ("body.wgsl", include_str!("../../shaders/body.wgsl")),
+    ("force/all_pairs.wgsl", include_str!("../../shaders/force/all_pairs.wgsl")),
+    ("force/bindings.wgsl", include_str!("../../shaders/force/bindings.wgsl")),
+    ("force/untiled.wgsl", include_str!("../../shaders/force/untiled.wgsl")),
+    ("integrate/leapfrog.wgsl", include_str!("../../shaders/integrate/leapfrog.wgsl")),
+    ("interaction/gravity.wgsl", include_str!("../../shaders/interaction/gravity.wgsl")),
+];
+
+static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
+    let mut environment = Environment::new();
+    let syntax = SyntaxConfig::builder().line_statement_prefix("//%").build();
+    environment.set_syntax(syntax.expect("the syntax should be valid"));
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    for (name, text) in FILES {
+        environment.add_template(name, text).expect("a test parses every shader file");
+    }
+    environment
+});
+
+/// The text of `name` (a path below `shaders/`) with `values` filled in.
+///
+/// Errors: [`Error::Shader`] for an unknown file, or a value that the text needs and `values` lacks,
+/// with file and line.
+pub fn assemble(name: &str, values: Value) -> Result<String> {
+    let render = || TEMPLATES.get_template(name)?.render(values);
+    render().map_err(|error| Error::Shader {
+        name: error.name().unwrap_or(name).to_owned(),
+        problem: match error.line() {
+            Some(line) => format!("line {line}: {error}"),
+            None => error.to_string(),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use minijinja::context;
+
+    use super::*;
+
+    #[test]
+    fn every_file_parses_as_a_template() {
+        for (name, _) in FILES {
+            assert!(TEMPLATES.get_template(name).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_an_error_with_file_and_line() {
+        let error = assemble("integrate/leapfrog.wgsl", context! { p => 64 }).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("integrate/leapfrog.wgsl") && text.contains("line 14"), "{text}");
+        assert!(assemble("no/such.wgsl", context! {}).is_err());
+    }
+
+    #[test]
+    fn unrolling_writes_copies() {
+        let values = context! { p => 64, q => 1, r => 2, u => 4, guarded => false, potential => false };
+        let text = assemble("force/all_pairs.wgsl", values).unwrap();
+        assert_eq!(text.matches("= attract(").count(), 8);
+        assert!(!text.contains("//%") && !text.contains("{{"), "{text}");
+    }
+}

@@ -1,0 +1,137 @@
+//! Leapfrog in its kick-drift-kick form: second order, symplectic, time-reversible.
+//!
+//! v += a dt/2;  x += v dt;  a = a(x);  v += a dt/2  (Verlet 1967; GPU Gems 3, section 31.1).
+
+use std::future::Future;
+use std::pin::Pin;
+
+use glam::DVec3;
+use minijinja::context;
+
+use super::{Accelerate, DeviceIntegrator, HostIntegrator, Integrator};
+use crate::bodies::Bodies;
+use crate::error::Result;
+use crate::force::AllPairs;
+use crate::gpu::layout::LeapfrogParams;
+use crate::gpu::{Binding, BodyBuffers, Checks, ComputeKernel, Gpu, Params, compile, template};
+
+/// The registry's entry.
+pub const LEAPFROG: Integrator = Integrator {
+    name: "leapfrog",
+    summary: "kick-drift-kick, second order, symplectic, time-reversible; one force per step",
+    order: 2,
+    reversible: true,
+    host: || Box::new(HostLeapfrog),
+    device: Some(make_device),
+};
+
+struct HostLeapfrog;
+
+impl HostIntegrator for HostLeapfrog {
+    fn step(
+        &mut self,
+        bodies: &mut Bodies,
+        acceleration: &mut Vec<DVec3>,
+        dt: f64,
+        accelerate: &mut Accelerate,
+    ) -> Result<()> {
+        let half = 0.5 * dt;
+        for i in 0..bodies.len() {
+            bodies.velocity[i] += acceleration[i] * half;
+            bodies.position[i] += bodies.velocity[i] * dt;
+        }
+        accelerate(bodies, acceleration)?;
+        for (velocity, acceleration) in bodies.velocity.iter_mut().zip(acceleration) {
+            *velocity += *acceleration * half;
+        }
+        Ok(())
+    }
+}
+
+/// Threads per workgroup of the leapfrog kernel; it is bound by memory, so any multiple of a subgroup does.
+const WORKGROUP: u32 = 64;
+
+struct DeviceLeapfrog {
+    kernel: ComputeKernel,
+    params: Params<LeapfrogParams>,
+    bind_group: wgpu::BindGroup,
+    count: u32,
+    slices: u32,
+}
+
+/// The assembled WGSL of the leapfrog kernel.
+pub fn wgsl() -> Result<String> {
+    template::assemble("integrate/leapfrog.wgsl", context! { workgroup => WORKGROUP })
+}
+
+fn make_device<'a>(
+    gpu: &'a Gpu,
+    bodies: &'a BodyBuffers,
+    force: &'a AllPairs,
+) -> Pin<Box<dyn Future<Output = Result<Box<dyn DeviceIntegrator>>> + 'a>> {
+    Box::pin(async move {
+        let size = size_of::<LeapfrogParams>() as u64;
+        let bindings =
+            [Binding::Write, Binding::Write, Binding::Write, Binding::Read, Binding::Params(size)];
+        let kernel =
+            compile(gpu, "integrate/leapfrog.wgsl", &wgsl()?, &bindings, Checks::Off).await?;
+        // A run of equal steps has three different rows: first, between, last.
+        let params = Params::new(gpu, "leapfrog params", 16);
+        let bind = |binding, resource| wgpu::BindGroupEntry { binding, resource };
+        let bind_group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("leapfrog"),
+            layout: &kernel.layout,
+            entries: &[
+                bind(0, bodies.position_mass.as_entire_binding()),
+                bind(1, bodies.velocity.as_entire_binding()),
+                bind(2, bodies.acceleration.as_entire_binding()),
+                bind(3, force.partial_sums.as_entire_binding()),
+                bind(4, params.binding()),
+            ],
+        });
+        let slices = force.variant.config.s;
+        let device = DeviceLeapfrog { kernel, params, bind_group, count: bodies.count, slices };
+        Ok(Box::new(device) as Box<dyn DeviceIntegrator>)
+    })
+}
+
+impl DeviceLeapfrog {
+    fn record(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, params: LeapfrogParams) {
+        let offset = self.params.offset_of(LeapfrogParams { count: self.count, ..params });
+        let groups = self.count.div_ceil(WORKGROUP);
+        let x = groups.min(gpu.limits.workgroups);
+        pass.set_pipeline(&self.kernel.pipeline);
+        pass.set_bind_group(0, &self.bind_group, &[offset]);
+        pass.dispatch_workgroups(x, groups.div_ceil(x), 1);
+    }
+}
+
+impl DeviceIntegrator for DeviceLeapfrog {
+    fn begin_submission(&mut self) {
+        self.params.clear();
+    }
+
+    fn end_submission(&mut self, gpu: &Gpu) {
+        self.params.upload(gpu);
+    }
+
+    fn open(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, dt: f64, close_last: Option<f64>) {
+        let params = LeapfrogParams {
+            slices: if close_last.is_some() { self.slices } else { 0 },
+            close_kick: (0.5 * close_last.unwrap_or(0.0)) as f32,
+            open_kick: (0.5 * dt) as f32,
+            drift: dt as f32,
+            ..Default::default()
+        };
+        self.record(gpu, pass, params);
+    }
+
+    fn close(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, dt: f64) {
+        let params = LeapfrogParams {
+            slices: self.slices,
+            close_kick: (0.5 * dt) as f32,
+            ..Default::default()
+        };
+        self.record(gpu, pass, params);
+    }
+}

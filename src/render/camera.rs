@@ -1,0 +1,212 @@
+//! A perspective camera on a sphere around its target.
+//!
+//! World axes are right-handed with z up. The view axes are right, up and forward, so depth is
+//! positive in front of the eye. The field of view is taken across the *shorter* side of the
+//! picture: the same camera shows the same disk in a landscape, portrait or square picture.
+
+use glam::{DMat4, DVec3, Mat4};
+
+use super::image::PictureSize;
+use crate::error::{Error, Result};
+
+/// Where the eye is and where it looks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Camera {
+    /// The point in the middle of the picture, in world units.
+    pub target: DVec3,
+    /// Direction from target to eye around the z axis, from +x towards +y, in radians.
+    pub azimuth_rad: f64,
+    /// Direction from target to eye above the xy plane, in radians, -pi/2 to pi/2.
+    pub elevation_rad: f64,
+    /// From target to eye, in world units, greater than 0.
+    pub distance: f64,
+    /// Field of view across the shorter side of the picture, in radians, 0.01 to 2.8.
+    pub fov_rad: f64,
+}
+
+impl Default for Camera {
+    /// Looks at the origin from 10 units away and 35 degrees above the xy plane.
+    fn default() -> Self {
+        Self {
+            target: DVec3::ZERO,
+            azimuth_rad: -std::f64::consts::FRAC_PI_2,
+            elevation_rad: 35f64.to_radians(),
+            distance: 10.0,
+            fov_rad: 40f64.to_radians(),
+        }
+    }
+}
+
+/// What the sprite passes know of the camera; the same layout on the host and in `sprite.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct View {
+    /// The eye, in world units.
+    pub eye_in_world: [f32; 3],
+    /// Pixels per unit of (sideways distance / depth).
+    pub focal_px: f32,
+    /// Unit vector to the right of the picture.
+    pub right_in_world: [f32; 3],
+    /// Nothing nearer than this is drawn, in world units.
+    pub near: f32,
+    /// Unit vector to the top of the picture.
+    pub up_in_world: [f32; 3],
+    /// Width of the picture.
+    pub width_px: f32,
+    /// Unit vector into the picture.
+    pub forward_in_world: [f32; 3],
+    /// Height of the picture.
+    pub height_px: f32,
+}
+
+impl Camera {
+    /// Bodies nearer than this part of the distance are not drawn: they would fill the picture.
+    const NEAR_PART: f64 = 0.02;
+
+    /// Right, up and backward (towards the eye), unit vectors in world space.
+    pub fn axes_in_world(&self) -> [DVec3; 3] {
+        let (sin_azimuth, cos_azimuth) = libm::sincos(self.azimuth_rad);
+        let (sin_elevation, cos_elevation) = libm::sincos(self.elevation_rad);
+        let backward =
+            DVec3::new(cos_elevation * cos_azimuth, cos_elevation * sin_azimuth, sin_elevation);
+        let right = DVec3::new(-sin_azimuth, cos_azimuth, 0.0);
+        [right, backward.cross(right), backward]
+    }
+
+    /// The eye, in world units.
+    pub fn eye_in_world(&self) -> DVec3 {
+        self.target + self.axes_in_world()[2] * self.distance
+    }
+
+    /// Pixels per unit of (sideways distance / depth) in a picture of that size.
+    pub fn focal_px(&self, size: PictureSize) -> f64 {
+        0.5 * f64::from(size.shorter_side()) / libm::tan(0.5 * self.fov_rad)
+    }
+
+    /// The same camera turned by `angle_rad` around the vertical through its target.
+    #[must_use]
+    pub fn orbited(mut self, angle_rad: f64) -> Self {
+        self.azimuth_rad = (self.azimuth_rad + angle_rad).rem_euclid(std::f64::consts::TAU);
+        self
+    }
+
+    /// The same camera, `factor` (> 0) times nearer.
+    #[must_use]
+    pub fn zoomed(mut self, factor: f64) -> Self {
+        self.distance /= factor;
+        self
+    }
+
+    /// Checks the ranges that the fields' texts name.
+    pub fn validate(&self) -> Result<()> {
+        let angles = [("azimuth", self.azimuth_rad), ("elevation", self.elevation_rad)];
+        for (name, angle) in angles {
+            if !angle.is_finite() {
+                return Err(Error::value(format!("the camera's {name}"), angle, "a finite angle"));
+            }
+        }
+        if self.elevation_rad.abs() > std::f64::consts::FRAC_PI_2 + 1e-9 {
+            let degrees = self.elevation_rad.to_degrees();
+            return Err(Error::value("the camera's elevation", degrees, "-90 to 90 degrees"));
+        }
+        if !self.target.is_finite() {
+            return Err(Error::value("the camera's target", self.target, "a finite point"));
+        }
+        if !(self.distance.is_finite() && self.distance > 0.0) {
+            return Err(Error::value("the camera's distance", self.distance, "greater than 0"));
+        }
+        if !(0.01..=2.8).contains(&self.fov_rad) {
+            let degrees = self.fov_rad.to_degrees();
+            return Err(Error::value("the field of view", degrees, "0.6 to 160 degrees"));
+        }
+        Ok(())
+    }
+
+    /// The numbers that the sprite passes need for a picture of that size.
+    pub fn view(&self, size: PictureSize) -> Result<View> {
+        self.validate()?;
+        let [right, up, backward] = self.axes_in_world();
+        Ok(View {
+            eye_in_world: self.eye_in_world().as_vec3().to_array(),
+            focal_px: self.focal_px(size) as f32,
+            right_in_world: right.as_vec3().to_array(),
+            near: (self.distance * Self::NEAR_PART) as f32,
+            up_in_world: up.as_vec3().to_array(),
+            width_px: size.width() as f32,
+            forward_in_world: (-backward).as_vec3().to_array(),
+            height_px: size.height() as f32,
+        })
+    }
+
+    /// From world to clip space (wgpu's: x right, y up, depth 0 at the near plane to 1 far away),
+    /// for whatever else is drawn over the sprites.
+    pub fn clip_from_world(&self, size: PictureSize) -> Mat4 {
+        let [right, up, backward] = self.axes_in_world();
+        let rows = DMat4::from_cols(
+            right.extend(0.0),
+            up.extend(0.0),
+            backward.extend(0.0),
+            glam::DVec4::W,
+        );
+        let view_from_world = rows.transpose() * DMat4::from_translation(-self.eye_in_world());
+        let (width, height) = (f64::from(size.width()), f64::from(size.height()));
+        let focal_px = self.focal_px(size);
+        let near = self.distance * Self::NEAR_PART;
+        let clip_from_view = DMat4::from_cols_array(&[
+            [2.0 * focal_px / width, 0.0, 0.0, 0.0],
+            [0.0, 2.0 * focal_px / height, 0.0, 0.0],
+            [0.0, 0.0, -1.0, -1.0],
+            [0.0, 0.0, -near, 0.0],
+        ]
+        .concat()
+        .try_into()
+        .unwrap_or([0.0; 16]));
+        (clip_from_view * view_from_world).as_mat4()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size() -> PictureSize {
+        PictureSize::new(800, 600).unwrap()
+    }
+
+    #[test]
+    fn seen_from_above_the_picture_has_the_axes_of_a_map() {
+        let camera = Camera { elevation_rad: std::f64::consts::FRAC_PI_2, ..Camera::default() };
+        let [right, up, backward] = camera.axes_in_world();
+        assert!((right - DVec3::X).length() < 1e-12);
+        assert!((up - DVec3::Y).length() < 1e-12);
+        assert!((backward - DVec3::Z).length() < 1e-12);
+    }
+
+    #[test]
+    fn matrix_and_view_put_a_point_on_the_same_pixel() {
+        let camera = Camera::default().orbited(0.7).zoomed(1.5);
+        let (view, point) = (camera.view(size()).unwrap(), DVec3::new(0.4, -1.2, 0.9));
+        let offset = point.as_vec3() - glam::Vec3::from(view.eye_in_world);
+        let depth = offset.dot(view.forward_in_world.into());
+        let x = 400.0 + offset.dot(view.right_in_world.into()) * view.focal_px / depth;
+        let y = 300.0 - offset.dot(view.up_in_world.into()) * view.focal_px / depth;
+        let clip = camera.clip_from_world(size()) * point.as_vec3().extend(1.0);
+        assert!((clip.x / clip.w * 400.0 + 400.0 - x).abs() < 1e-2);
+        assert!((300.0 - clip.y / clip.w * 300.0 - y).abs() < 1e-2);
+        assert!((clip.w - depth).abs() < 1e-4 && clip.z < clip.w && clip.z > 0.0);
+    }
+
+    #[test]
+    fn impossible_cameras_are_refused() {
+        for (camera, word) in [
+            (Camera { distance: 0.0, ..Camera::default() }, "distance"),
+            (Camera { distance: f64::NAN, ..Camera::default() }, "distance"),
+            (Camera { fov_rad: 4.0, ..Camera::default() }, "field of view"),
+            (Camera { elevation_rad: 2.0, ..Camera::default() }, "elevation"),
+            (Camera { azimuth_rad: f64::INFINITY, ..Camera::default() }, "azimuth"),
+            (Camera { target: DVec3::NAN, ..Camera::default() }, "target"),
+        ] {
+            assert!(camera.view(size()).unwrap_err().to_string().contains(word));
+        }
+    }
+}

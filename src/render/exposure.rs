@@ -1,0 +1,129 @@
+//! Automatic exposure: a histogram of intensities, two levels from it, followed slowly.
+//!
+//! Levels are quantiles *by light*, not by pixels: `white` is the intensity above which 1.5 % of
+//! the picture's light lies, `mid` the one above which 62 % lies. Empty sky has no light, so
+//! neither the picture's format nor how much of it is empty matters, and no threshold has to say
+//! what counts as lit. Mirrors `exposure.wgsl`.
+
+use super::glow::intensity;
+use super::splat::HdrImage;
+use super::style::Exposure;
+
+/// Number of histogram bins.
+pub const BINS: usize = 256;
+/// Bins for each factor of 2 in intensity.
+pub const BINS_PER_OCTAVE: f32 = 8.0;
+/// log2 of the least intensity that is counted.
+pub const LEAST_LOG2: f32 = -18.0;
+/// Part of the light that lies above the white level.
+pub const LIGHT_ABOVE_WHITE: f32 = 0.015;
+/// Part of the light that lies above the mid level.
+pub const LIGHT_ABOVE_MID: f32 = 0.62;
+
+/// The two levels that make a tone curve, as log2 of intensities.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Levels {
+    /// Shown as white.
+    pub white_log2: f32,
+    /// Shown at [`super::tone::MID_TONE`].
+    pub mid_log2: f32,
+}
+
+impl Levels {
+    /// The levels of a fixed exposure.
+    pub fn fixed(white: f64, mid: f64) -> Self {
+        Self { white_log2: libm::log2(white) as f32, mid_log2: libm::log2(mid) as f32 }
+    }
+}
+
+/// Counts of pixels by intensity. The first bin takes the dark ones and has no light.
+pub type Histogram = [u32; BINS];
+
+/// Counts the intensities in the alpha channel of a quarter picture.
+pub fn histogram(quarter: &HdrImage) -> Histogram {
+    let mut counts = [0; BINS];
+    for pixel in quarter.pixels() {
+        counts[bin_of(pixel[3])] += 1;
+    }
+    counts
+}
+
+fn bin_of(intensity: f32) -> usize {
+    let bin = (intensity.max(1e-30).log2() - LEAST_LOG2) * BINS_PER_OCTAVE;
+    bin.max(0.0).min((BINS - 1) as f32) as usize
+}
+
+/// The levels of one picture; `None` where all is dark.
+pub fn levels_of(counts: &Histogram) -> Option<Levels> {
+    let light = |bin: usize| {
+        counts[bin] as f32 * ((bin as f32 + 0.5) / BINS_PER_OCTAVE + LEAST_LOG2).exp2()
+    };
+    let mut total = 0.0;
+    for bin in 1..BINS {
+        total += light(bin);
+    }
+    if !(total > 0.0) {
+        return None;
+    }
+    let level = |part: f32| {
+        let (wanted, mut above) = (part * total, 0.0);
+        for bin in (1..BINS).rev() {
+            let here = light(bin);
+            if above + here >= wanted && here > 0.0 {
+                // Within the bin the light counts as evenly spread.
+                let rest = (wanted - above) / here;
+                return (bin as f32 + 1.0 - rest) / BINS_PER_OCTAVE + LEAST_LOG2;
+            }
+            above += here;
+        }
+        LEAST_LOG2
+    };
+    Some(Levels { white_log2: level(LIGHT_ABOVE_WHITE), mid_log2: level(LIGHT_ABOVE_MID) })
+}
+
+/// Follows the levels of successive pictures.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Meter {
+    followed: Option<Levels>,
+}
+
+impl Meter {
+    /// Forgets what it followed: the next picture is exposed for itself.
+    pub fn reset(&mut self) {
+        self.followed = None;
+    }
+
+    /// The levels for a picture with that histogram, `elapsed_secs` (>= 0) after the last one.
+    pub fn expose(&mut self, exposure: Exposure, counts: &Histogram, elapsed_secs: f64) -> Levels {
+        match exposure {
+            Exposure::Fixed { white, mid } => Levels::fixed(white, mid),
+            Exposure::Auto { adapt_secs } => {
+                let step = follow_step(adapt_secs, elapsed_secs);
+                match (self.followed, levels_of(counts)) {
+                    (Some(old), Some(new)) => {
+                        self.followed = Some(Levels {
+                            white_log2: old.white_log2 + (new.white_log2 - old.white_log2) * step,
+                            mid_log2: old.mid_log2 + (new.mid_log2 - old.mid_log2) * step,
+                        });
+                    }
+                    (None, new) => self.followed = new,
+                    (Some(_), None) => {}
+                }
+                self.followed.unwrap_or(Levels { white_log2: 0.0, mid_log2: -3.0 })
+            }
+        }
+    }
+}
+
+/// The part of a change to follow within `elapsed_secs`, 0 to 1.
+pub fn follow_step(adapt_secs: f64, elapsed_secs: f64) -> f32 {
+    if adapt_secs <= 0.0 {
+        return 1.0;
+    }
+    (1.0 - libm::exp(-elapsed_secs.max(0.0) / adapt_secs)) as f32
+}
+
+/// The intensity that the meter sees in a full-size pixel, for tests and tools.
+pub fn metered(pixel: [f32; 4]) -> f32 {
+    intensity(pixel)
+}

@@ -1,0 +1,174 @@
+//! Pointing the camera at bodies: centres that escapers do not pull away, and distances at which a
+//! given part of the bodies lies in the picture.
+
+use glam::DVec3;
+
+use super::camera::Camera;
+use super::image::PictureSize;
+use super::style::Style;
+use crate::bodies::{Bodies, Role};
+use crate::error::{Error, Result};
+
+/// What the camera keeps in the middle of the picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Follow {
+    /// The point it was aimed at.
+    #[default]
+    Nothing,
+    /// The centre of mass of all bodies.
+    CentreOfMass,
+    /// The densest part (per-axis median) of one component.
+    Component(u8),
+}
+
+impl Follow {
+    /// The point to look at now, or `None` where the camera stays as it was aimed.
+    /// A component without bodies is an error.
+    pub fn target(self, bodies: &Bodies) -> Result<Option<DVec3>> {
+        match self {
+            Self::Nothing => Ok(None),
+            Self::CentreOfMass => Ok(Some(bodies.centre_of_mass().0)),
+            Self::Component(component) => {
+                let points: Vec<DVec3> =
+                    bodies.of_component(component).map(|i| bodies.position[i]).collect();
+                if points.is_empty() {
+                    return Err(Error::value(
+                        "the component to follow",
+                        component,
+                        format!("one of 0 to {} with bodies", bodies.components.len().max(1) - 1),
+                    ));
+                }
+                Ok(Some(median(&points)))
+            }
+        }
+    }
+}
+
+/// The per-axis median: half of the points lie to either side on each axis. Zero without points.
+pub(crate) fn median(points: &[DVec3]) -> DVec3 {
+    let axis = |k: usize| quantile(&mut points.iter().map(|p| p[k]).collect::<Vec<_>>(), 0.5);
+    DVec3::new(axis(0), axis(1), axis(2))
+}
+
+/// The value below which the part `fraction` (0 to 1) of `values` lies; 0 without values.
+/// Reorders `values`, which must not hold NaN to be meaningful (a NaN counts as largest).
+pub(crate) fn quantile(values: &mut [f64], fraction: f64) -> f64 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    let rank = ((values.len() - 1) as f64 * fraction.clamp(0.0, 1.0)).round() as usize;
+    *values.select_nth_unstable_by(rank, f64::total_cmp).1
+}
+
+/// Positions of the bodies that `style` draws (all bodies where it would draw none).
+fn seen_points(bodies: &Bodies, style: &Style) -> Vec<DVec3> {
+    let seen: Vec<bool> =
+        bodies.components.iter().map(|c| style.show_halo || c.role != Role::Halo).collect();
+    let points: Vec<DVec3> = (0..bodies.len())
+        .filter(|&i| seen.get(bodies.component[i] as usize).copied().unwrap_or(true))
+        .map(|i| bodies.position[i])
+        .collect();
+    if points.is_empty() { bodies.position.clone() } else { points }
+}
+
+impl Camera {
+    /// Aims at the bodies that `style` draws and steps back until the part `fraction` (0 to 1) of
+    /// them lies within the picture with a margin of a tenth. Angles and field of view stay.
+    ///
+    /// 0.95 leaves a few escapers outside; 1.0 shows every body.
+    #[must_use]
+    pub fn framing(self, bodies: &Bodies, style: &Style, fraction: f64, size: PictureSize) -> Self {
+        let points = seen_points(bodies, style);
+        let centre = median(&points);
+        Self { target: centre, ..self }.stepped_back(&points, fraction, size)
+    }
+
+    /// Like [`Camera::framing`], but keeps its target.
+    #[must_use]
+    pub fn framing_around_target(
+        self,
+        bodies: &Bodies,
+        style: &Style,
+        fraction: f64,
+        size: PictureSize,
+    ) -> Self {
+        self.stepped_back(&seen_points(bodies, style), fraction, size)
+    }
+
+    fn stepped_back(self, points: &[DVec3], fraction: f64, size: PictureSize) -> Self {
+        const MARGIN: f64 = 1.1;
+        let [right, up, backward] = self.axes_in_world();
+        let focal = MARGIN * self.focal_px(size);
+        let per_side = |pixels: u32| focal / (0.5 * f64::from(pixels));
+        let (across, along) = (per_side(size.width()), per_side(size.height()));
+        // A body is inside once depth >= sideways distance x focal / half a side, on both axes.
+        let mut distances: Vec<f64> = points
+            .iter()
+            .map(|&point| {
+                let offset = point - self.target;
+                let sideways = (offset.dot(right).abs() * across).max(offset.dot(up).abs() * along);
+                sideways + offset.dot(backward)
+            })
+            .collect();
+        let distance = quantile(&mut distances, fraction);
+        let largest = self.target.abs().max_element();
+        // One body, or all at one point: any distance shows it; take one unit's view.
+        let distance = if distance > 1e-6 * largest && distance.is_finite() {
+            distance
+        } else {
+            across.max(along)
+        };
+        Self { distance, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cross(n: usize) -> Bodies {
+        let mut bodies = Bodies::with_capacity(n);
+        for i in 0..n {
+            let reach = i as f64 / n as f64;
+            let axis = [DVec3::X, DVec3::NEG_X, DVec3::Y, DVec3::NEG_Y][i % 4];
+            bodies.push(1.0, DVec3::new(5.0, 6.0, 7.0) + axis * reach, DVec3::ZERO, 0);
+        }
+        bodies
+    }
+
+    #[test]
+    fn framing_puts_the_part_asked_for_inside_at_any_aspect() {
+        let bodies = cross(1000);
+        for (width, height) in [(1280, 720), (720, 1280), (640, 64), (500, 500)] {
+            let size = PictureSize::new(width, height).unwrap();
+            for fraction in [0.5, 0.95, 1.0] {
+                let camera = Camera::default().framing(&bodies, &Style::default(), fraction, size);
+                let clip_from_world = camera.clip_from_world(size);
+                let inside = bodies.position.iter().filter(|p| {
+                    let clip = clip_from_world * p.as_vec3().extend(1.0);
+                    clip.x.abs() <= clip.w && clip.y.abs() <= clip.w
+                });
+                assert!(inside.count() as f64 >= fraction * 1000.0 - 1.0);
+            }
+        }
+    }
+
+    #[test]
+    fn one_body_and_no_body_still_make_a_camera() {
+        let size = PictureSize::new(64, 64).unwrap();
+        for bodies in [cross(1), cross(0)] {
+            let camera = Camera::default().framing(&bodies, &Style::default(), 0.95, size);
+            assert!(camera.validate().is_ok(), "{camera:?}");
+        }
+    }
+
+    #[test]
+    fn escapers_do_not_pull_the_camera_away() {
+        let mut bodies = cross(1001);
+        bodies.position[1000] = DVec3::splat(1e6);
+        let target = Follow::Component(0).target(&bodies).unwrap().unwrap();
+        assert!((target - DVec3::new(5.0, 6.0, 7.0)).length() < 0.01);
+        assert!(Follow::Component(9).target(&bodies).is_err());
+        assert_eq!(Follow::Nothing.target(&bodies).unwrap(), None);
+    }
+}

@@ -1,0 +1,177 @@
+//! Pictures of 8 bits per channel, and how large a picture may be.
+
+use std::io::Write;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+/// The longest side of a picture in pixels: what every WebGPU device can draw.
+pub const MAX_SIDE_PX: u32 = 8192;
+/// The most pixels in a picture: 2^25 holds 8K UHD (7680 x 4320).
+pub const MAX_PIXELS: u32 = 1 << 25;
+
+/// Width and height of a picture in pixels, checked against [`MAX_SIDE_PX`] and [`MAX_PIXELS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PictureSize {
+    width: u32,
+    height: u32,
+}
+
+impl PictureSize {
+    /// A size of 1 to 8192 pixels a side and at most 2^25 pixels altogether.
+    pub fn new(width: u32, height: u32) -> Result<Self> {
+        let fits = (1..=MAX_SIDE_PX).contains(&width)
+            && (1..=MAX_SIDE_PX).contains(&height)
+            && width * height <= MAX_PIXELS;
+        if fits {
+            return Ok(Self { width, height });
+        }
+        Err(Error::value(
+            "the picture size",
+            format!("{width}x{height}"),
+            format!("1 to {MAX_SIDE_PX} pixels a side and at most {MAX_PIXELS} pixels in all"),
+        ))
+    }
+
+    /// Pixels from left to right.
+    pub fn width(self) -> u32 {
+        self.width
+    }
+
+    /// Pixels from top to bottom.
+    pub fn height(self) -> u32 {
+        self.height
+    }
+
+    /// Number of pixels.
+    pub fn pixels(self) -> usize {
+        self.width as usize * self.height as usize
+    }
+
+    /// The shorter side in pixels; lengths that should look alike in every format scale with it.
+    pub fn shorter_side(self) -> u32 {
+        self.width.min(self.height)
+    }
+
+    /// The size shrunk by `factor` on each axis, rounded up, so that every pixel is covered.
+    pub(crate) fn shrunk(self, factor: u32) -> Self {
+        Self { width: self.width.div_ceil(factor), height: self.height.div_ceil(factor) }
+    }
+}
+
+/// An opaque sRGB picture: four bytes a pixel (red, green, blue, 255), rows from top to bottom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    size: PictureSize,
+    rgba: Vec<u8>,
+}
+
+impl Image {
+    /// A black picture.
+    pub fn new(size: PictureSize) -> Self {
+        Self { size, rgba: [0, 0, 0, 255].repeat(size.pixels()) }
+    }
+
+    /// A picture from its bytes, `4 * width * height` of them.
+    pub fn from_rgba(size: PictureSize, rgba: Vec<u8>) -> Result<Self> {
+        if rgba.len() != 4 * size.pixels() {
+            return Err(Error::value(
+                "the number of bytes of a picture",
+                rgba.len(),
+                format!("{}, 4 for each pixel", 4 * size.pixels()),
+            ));
+        }
+        Ok(Self { size, rgba })
+    }
+
+    /// Its size.
+    pub fn size(&self) -> PictureSize {
+        self.size
+    }
+
+    /// All bytes, row by row.
+    pub fn rgba(&self) -> &[u8] {
+        &self.rgba
+    }
+
+    /// All bytes, to be written.
+    pub fn rgba_mut(&mut self) -> &mut [u8] {
+        &mut self.rgba
+    }
+
+    /// The pixel in column `x` and row `y`, both from 0 at the upper left; `None` outside.
+    pub fn pixel(&self, x: u32, y: u32) -> Option<[u8; 4]> {
+        if x >= self.size.width || y >= self.size.height {
+            return None;
+        }
+        let first = 4 * (y as usize * self.size.width as usize + x as usize);
+        self.rgba[first..first + 4].try_into().ok()
+    }
+
+    /// The colours alone, three bytes a pixel, of the rectangle that starts at (`left`, `top`).
+    /// The rectangle must lie inside the picture.
+    pub(crate) fn rgb_of(&self, left: u32, top: u32, width: u32, height: u32) -> Vec<u8> {
+        let mut rgb = Vec::with_capacity(3 * width as usize * height as usize);
+        for y in top..top + height {
+            let first = 4 * (y as usize * self.size.width as usize + left as usize);
+            for pixel in self.rgba[first..first + 4 * width as usize].chunks_exact(4) {
+                rgb.extend_from_slice(&pixel[..3]);
+            }
+        }
+        rgb
+    }
+
+    /// Writes the picture as a PNG file (8-bit RGB, sRGB) to `out`.
+    pub fn write_png(&self, out: impl Write) -> Result<(), png::EncodingError> {
+        let mut encoder = png::Encoder::new(out, self.size.width, self.size.height);
+        encoder.set_color(png::ColorType::Rgb);
+        encoder.set_depth(png::BitDepth::Eight);
+        encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
+        encoder.set_compression(png::Compression::Balanced);
+        let mut writer = encoder.write_header()?;
+        writer.write_image_data(&self.rgb_of(0, 0, self.size.width, self.size.height))?;
+        writer.finish()
+    }
+
+    /// Writes the picture to a PNG file, over what is there.
+    pub fn save_png(&self, path: &Path) -> Result<()> {
+        let file = std::fs::File::create(path).map_err(|e| Error::io("create", path, e))?;
+        self.write_png(std::io::BufWriter::new(file))
+            .map_err(|e| Error::io("write", path, std::io::Error::from(e)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_limits_that_the_error_names() {
+        for (width, height) in [(0, 0), (0, 9), (100_000, 100_000), (8192, 8192), (8193, 1)] {
+            let text = PictureSize::new(width, height).unwrap_err().to_string();
+            assert!(text.contains("8192") && text.contains(&format!("{width}x{height}")), "{text}");
+        }
+        for (width, height) in [(1, 1), (8192, 4096), (7680, 4320), (1, 8192)] {
+            assert!(PictureSize::new(width, height).is_ok());
+        }
+    }
+
+    #[test]
+    fn a_written_picture_is_read_back_the_same() {
+        let size = PictureSize::new(5, 3).unwrap();
+        let mut image = Image::new(size);
+        for (i, byte) in image.rgba_mut().iter_mut().enumerate() {
+            if i % 4 != 3 {
+                *byte = (i * 7) as u8;
+            }
+        }
+        let mut bytes = Vec::new();
+        image.write_png(&mut bytes).unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+        let mut rgb = vec![0; reader.output_buffer_size().unwrap()];
+        reader.next_frame(&mut rgb).unwrap();
+        assert_eq!(rgb, image.rgb_of(0, 0, 5, 3));
+        assert_eq!(image.pixel(4, 2).unwrap()[..3], rgb[42..]);
+        assert_eq!(image.pixel(5, 0), None);
+    }
+}

@@ -1,0 +1,223 @@
+//! A style made concrete for one set of bodies: colours, sizes and light of every component.
+//!
+//! Made once for a film, from its first bodies, so that nothing jumps from picture to picture.
+//!
+//! Sizes: a component's sprites get a radius in world units of its median radius times
+//! `0.5 n^(-1/3)`, about half the distance between neighbours, at most 0.06 of the median radius.
+//! Light: all bodies seen share a total that is the same for every n, so that 100 bodies and a
+//! million expose alike. A role's bodies differ by its weight alone.
+
+use glam::DVec3;
+
+use super::framing::{median, quantile};
+use super::image::PictureSize;
+use super::palette::{SCALE_STEPS, component_colour};
+use super::style::{ColourBy, Style};
+use crate::bodies::{Bodies, Role};
+use crate::error::Result;
+
+/// Components that a [`LookUniform`] has room for, as many as [`Bodies`] may have.
+pub const MAX_COMPONENTS: usize = 256;
+
+/// One component's sprites; the same layout on the host and in `sprite.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct ComponentLook {
+    /// Intensity in the middle of a sprite of full size, linear RGB; 0 draws nothing.
+    pub peak: [f32; 3],
+    /// Radius at which a sprite's light ends, in world units.
+    pub radius_in_world: f32,
+    /// Intensity without colour, for colour scales.
+    pub white_peak: f32,
+    /// 1 / mean mass of the component's bodies; 0 where all masses are 0.
+    pub inverse_mean_mass: f32,
+    /// Keeps the layout a multiple of 16 bytes.
+    pub pad: [f32; 2],
+}
+
+/// All that is the same for every sprite of a film; one layout on the host and in `sprite.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct LookUniform {
+    /// 0 colours by component, 1 by speed, 2 by acceleration.
+    pub colour_by: u32,
+    /// How much stars differ, 0 to 1.
+    pub variety: f32,
+    /// log2 of the colour scale's least value.
+    pub scale_from: f32,
+    /// 1 / (log2 of the largest value - `scale_from`).
+    pub scale_factor: f32,
+    /// The colour scale, linear RGB.
+    pub scale: [[f32; 4]; SCALE_STEPS],
+    /// One entry for each component.
+    pub components: [ComponentLook; MAX_COMPONENTS],
+}
+
+/// A [`Style`] made concrete for one set of bodies.
+#[derive(Clone, Debug)]
+pub struct Look {
+    /// The style it was made from.
+    pub style: Style,
+    /// What the sprite passes read.
+    pub uniform: Box<LookUniform>,
+    /// Bodies that are drawn.
+    pub seen: usize,
+}
+
+/// Light of one body of a role, relative to a star.
+fn role_weight(role: Role) -> f64 {
+    match role {
+        Role::Star | Role::Disk => 1.0,
+        Role::Bulge => 0.9,
+        Role::Gas => 0.5,
+        Role::Halo => 0.12,
+    }
+}
+
+/// Sprite radius of a role, relative to a star's: a haze needs wider ones to look smooth.
+fn role_size(role: Role) -> f64 {
+    match role {
+        Role::Star | Role::Disk | Role::Bulge => 1.0,
+        Role::Gas => 1.8,
+        Role::Halo => 3.5,
+    }
+}
+
+impl Look {
+    /// Fits `style` to `bodies` (any number, also none). `acceleration` (one per body) is needed
+    /// only for the range of [`ColourBy::Acceleration`]; without it the scale spans 1e-3 to 1e3.
+    /// A style out of range is an error.
+    pub fn new(style: &Style, bodies: &Bodies, acceleration: Option<&[DVec3]>) -> Result<Self> {
+        style.validate()?;
+        let is_seen = |role: Role| style.show_halo || role != Role::Halo;
+        let parts: Vec<Part> = bodies
+            .components
+            .iter()
+            .take(MAX_COMPONENTS)
+            .enumerate()
+            .map(|(index, component)| Part::measure(bodies, index as u8, component.role))
+            .collect();
+        let seen: usize = parts.iter().filter(|p| is_seen(p.role)).map(|p| p.count).sum();
+        let light: f64 =
+            parts.iter().filter(|p| is_seen(p.role)).map(|p| p.count as f64 * role_weight(p.role)).sum();
+        let scene_radius = {
+            let seen_parts = parts.iter().filter(|p| is_seen(p.role) && p.count > 0);
+            let points: Vec<DVec3> =
+                seen_parts.flat_map(|p| p.points.iter().copied()).collect();
+            median_radius(&points)
+        };
+        let mut uniform: Box<LookUniform> = bytemuck::zeroed_box();
+        uniform.variety = style.variety as f32;
+        uniform.scale = style.palette.table();
+        let mut nth_of_role = [0; Role::ALL.len()];
+        for (index, part) in parts.iter().enumerate() {
+            let nth = std::mem::replace(
+                &mut nth_of_role[part.role as usize],
+                nth_of_role[part.role as usize] + 1,
+            );
+            if part.count == 0 {
+                continue;
+            }
+            // Bodies at one point have no size of their own: take the scene's.
+            let own = if part.radius > 0.0 { part.radius } else { scene_radius };
+            let closeness = (0.5 / libm::cbrt(part.count as f64)).min(0.06);
+            let radius = own * closeness * role_size(part.role) * style.sprite_size;
+            let ratio = scene_radius / radius;
+            // The sprite's profile (1 - u^2)^3 covers a quarter of its disk's light.
+            let white_peak = if is_seen(part.role) {
+                4.0 * ratio * ratio * role_weight(part.role) / light
+            } else {
+                0.0
+            };
+            uniform.components[index] = ComponentLook {
+                peak: component_colour(part.role, nth).map(|c| c * white_peak as f32),
+                radius_in_world: radius as f32,
+                white_peak: white_peak as f32,
+                inverse_mean_mass: if part.mean_mass > 0.0 { (1.0 / part.mean_mass) as f32 } else { 0.0 },
+                pad: [0.0; 2],
+            };
+        }
+        let [from, to] = match style.colour_by {
+            ColourBy::Component => [1.0, 2.0],
+            ColourBy::Speed => style.value_range.unwrap_or_else(|| {
+                percentiles((0..bodies.len()).map(|i| bodies.velocity[i].length()))
+            }),
+            ColourBy::Acceleration => style.value_range.unwrap_or_else(|| {
+                percentiles(acceleration.unwrap_or_default().iter().map(|a| a.length()))
+            }),
+        };
+        uniform.colour_by = style.colour_by as u32;
+        uniform.scale_from = libm::log2(from) as f32;
+        uniform.scale_factor = (1.0 / (libm::log2(to) - libm::log2(from)).max(1e-3)) as f32;
+        Ok(Self { style: style.clone(), uniform, seen })
+    }
+
+    /// Least and largest radius of a sprite on a picture of that size. The least keeps a moving
+    /// sprite from flickering between pixels (1.75 px loses less than 1 % of its light to where
+    /// the pixels' centres happen to lie) and lets few stars be seen as stars.
+    pub fn radius_limits_px(&self, size: PictureSize) -> [f32; 2] {
+        let side = size.shorter_side() as f32;
+        let few = (5000.0 / self.seen.max(1) as f32).powf(0.25).clamp(1.0, 4.0);
+        let least = 1.75 * few * (side / 720.0).clamp(1.0 / few, 4.0);
+        [least, (0.08 * side).max(least)]
+    }
+}
+
+/// What [`Look::new`] needs to know of one component.
+struct Part {
+    role: Role,
+    count: usize,
+    radius: f64,
+    mean_mass: f64,
+    points: Vec<DVec3>,
+}
+
+impl Part {
+    fn measure(bodies: &Bodies, component: u8, role: Role) -> Self {
+        let members: Vec<usize> = bodies.of_component(component).collect();
+        // A few thousand bodies tell the median to a percent; a million need not be sorted.
+        let stride = members.len().div_ceil(16_384).max(1);
+        let points: Vec<DVec3> =
+            members.iter().step_by(stride).map(|&i| bodies.position[i]).collect();
+        let mass: f64 = members.iter().map(|&i| bodies.mass[i]).sum();
+        Self {
+            role,
+            count: members.len(),
+            radius: if points.len() > 1 { median_radius(&points) } else { 0.0 },
+            mean_mass: mass / members.len().max(1) as f64,
+            points,
+        }
+    }
+}
+
+/// Median distance from the median point, or 1 where that is 0 or not finite.
+fn median_radius(points: &[DVec3]) -> f64 {
+    let centre = median(points);
+    let radius = quantile(&mut points.iter().map(|p| p.distance(centre)).collect::<Vec<_>>(), 0.5);
+    if radius > 0.0 && radius.is_finite() { radius } else { 1.0 }
+}
+
+/// 2nd and 98th percentile of the values above 0, never equal.
+fn percentiles(values: impl ExactSizeIterator<Item = f64>) -> [f64; 2] {
+    let stride = values.len().div_ceil(16_384).max(1);
+    let mut values: Vec<f64> =
+        values.step_by(stride).filter(|v| *v > 0.0 && v.is_finite()).collect();
+    if values.is_empty() {
+        return [1e-3, 1e3];
+    }
+    let [least, most] = [0.02, 0.98].map(|fraction| quantile(&mut values, fraction));
+    if most > 1.001 * least { [least, most] } else { [0.5 * least, 2.0 * least] }
+}
+
+/// The word that the sprite passes read for each body: its component in the low 8 bits, and 24
+/// bits made from its id, by which stars of one component differ. It travels with the body.
+pub fn star_words(bodies: &Bodies) -> Vec<u32> {
+    (0..bodies.len())
+        .map(|i| {
+            let mut bits = bodies.id[i].wrapping_add(0x9e37_79b9_7f4a_7c15);
+            bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            ((bits >> 40) as u32) << 8 | u32::from(bodies.component[i])
+        })
+        .collect()
+}

@@ -1,0 +1,173 @@
+//! Colours: of components, and of a number between 0 and 1.
+//!
+//! Scales are given by a few stops in OKLab (Ottosson 2020), where equal steps look equal, and are
+//! mixed there. `ember` and `aurora` grow steadily lighter; `frost` runs along the blue-yellow axis,
+//! which red-green colour-blind eyes keep. All colours here are *linear* RGB with sRGB primaries.
+
+use crate::bodies::Role;
+use crate::error::{Error, Result};
+
+/// Number of table entries that a scale is sampled into for the sprite passes.
+pub const SCALE_STEPS: usize = 32;
+
+/// A colour scale for a number between 0 and 1.
+#[derive(Debug, PartialEq)]
+pub struct Palette {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it looks like and what it is good for, one line.
+    pub about: &'static str,
+    /// Evenly spaced stops: OKLab lightness (0 to 1), chroma (0 to 0.4), hue in degrees.
+    stops: &'static [[f32; 3]],
+}
+
+/// All scales; one line each.
+pub const PALETTES: &[Palette] = &[
+    Palette {
+        name: "frost",
+        about: "deep blue, ice, white, gold: two-sided, safe for red-green colour-blind eyes",
+        stops: &[
+            [0.48, 0.20, 264.0],
+            [0.68, 0.14, 250.0],
+            [0.86, 0.06, 235.0],
+            [0.95, 0.03, 95.0],
+            [0.87, 0.12, 85.0],
+            [0.76, 0.17, 62.0],
+        ],
+    },
+    Palette {
+        name: "ember",
+        about: "dark red, orange, pale yellow: one-sided, ever lighter",
+        stops: &[
+            [0.36, 0.14, 24.0],
+            [0.52, 0.19, 32.0],
+            [0.67, 0.19, 48.0],
+            [0.82, 0.15, 78.0],
+            [0.96, 0.06, 100.0],
+        ],
+    },
+    Palette {
+        name: "aurora",
+        about: "violet, teal, pale green: one-sided, ever lighter",
+        stops: &[
+            [0.42, 0.19, 296.0],
+            [0.55, 0.15, 262.0],
+            [0.69, 0.12, 210.0],
+            [0.83, 0.14, 165.0],
+            [0.95, 0.13, 118.0],
+        ],
+    },
+    Palette {
+        name: "grey",
+        about: "white light only",
+        stops: &[[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]],
+    },
+];
+
+impl Palette {
+    /// The scale of that name.
+    pub fn from_name(name: &str) -> Result<&'static Self> {
+        PALETTES.iter().find(|palette| palette.name == name).ok_or_else(|| Error::Unknown {
+            kind: "palette",
+            name: name.into(),
+            known: PALETTES.iter().map(|p| p.name).collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// The colour at `part` (clamped to 0 to 1; NaN counts as 0).
+    pub fn at(&self, part: f32) -> [f32; 3] {
+        let along = part.max(0.0).min(1.0) * (self.stops.len() - 1) as f32;
+        let first = (along as usize).min(self.stops.len() - 2);
+        let [from, to] = [self.stops[first], self.stops[first + 1]].map(lab_of);
+        let weight = along - first as f32;
+        linear_rgb_of([0, 1, 2].map(|k| from[k] + (to[k] - from[k]) * weight))
+    }
+
+    /// The scale as a table of [`SCALE_STEPS`] evenly spaced colours.
+    pub fn table(&self) -> [[f32; 4]; SCALE_STEPS] {
+        std::array::from_fn(|i| {
+            let [r, g, b] = self.at(i as f32 / (SCALE_STEPS - 1) as f32);
+            [r, g, b, 1.0]
+        })
+    }
+}
+
+/// Lightness, chroma, hue in degrees to lightness and the two colour axes.
+fn lab_of([lightness, chroma, hue_degrees]: [f32; 3]) -> [f32; 3] {
+    let (sin, cos) = libm::sincosf(hue_degrees.to_radians());
+    [lightness, chroma * cos, chroma * sin]
+}
+
+/// OKLab to linear RGB; what the screen cannot show is cut off.
+fn linear_rgb_of([l, a, b]: [f32; 3]) -> [f32; 3] {
+    let long = l + 0.396_337_78 * a + 0.215_803_76 * b;
+    let medium = l - 0.105_561_346 * a - 0.063_854_17 * b;
+    let short = l - 0.089_484_18 * a - 1.291_485_5 * b;
+    let [long, medium, short] = [long, medium, short].map(|cone| cone * cone * cone);
+    [
+        4.076_741_7 * long - 3.307_711_6 * medium + 0.230_969_94 * short,
+        -1.268_438 * long + 2.609_757_4 * medium - 0.341_319_4 * short,
+        -0.004_196_086 * long - 0.703_418_6 * medium + 1.707_614_7 * short,
+    ]
+    .map(|channel| channel.max(0.0))
+}
+
+/// The colour of the `nth` (from 0) component of a role: first galaxy bluish, second golden.
+pub fn component_colour(role: Role, nth: usize) -> [f32; 3] {
+    const DISKS: [[f32; 3]; 4] =
+        [[0.46, 0.68, 1.25], [1.30, 0.80, 0.36], [0.50, 1.00, 0.86], [1.20, 0.62, 0.74]];
+    const BULGES: [[f32; 3]; 4] =
+        [[1.20, 0.92, 0.56], [1.34, 0.74, 0.34], [1.05, 1.00, 0.66], [1.28, 0.76, 0.56]];
+    const STARS: [[f32; 3]; 4] =
+        [[0.92, 0.96, 1.12], [1.28, 0.84, 0.42], [0.52, 0.78, 1.30], [0.60, 1.08, 0.86]];
+    match role {
+        Role::Disk => DISKS[nth % DISKS.len()],
+        Role::Bulge => BULGES[nth % BULGES.len()],
+        Role::Star => STARS[nth % STARS.len()],
+        Role::Halo => [0.66, 0.44, 1.30],
+        Role::Gas => [0.42, 1.02, 1.06],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lightness and blue-yellow axis of a linear colour: what red-green blind eyes tell apart.
+    fn seen_by_all([r, g, b]: [f32; 3]) -> (f32, f32) {
+        let long = (0.412_221_46 * r + 0.536_332_55 * g + 0.051_445_995 * b).cbrt();
+        let medium = (0.211_903_5 * r + 0.680_699_5 * g + 0.107_396_96 * b).cbrt();
+        let short = (0.088_302_46 * r + 0.281_718_85 * g + 0.629_978_7 * b).cbrt();
+        (
+            0.210_454_26 * long + 0.793_617_8 * medium - 0.004_072_047 * short,
+            0.025_904_037 * long + 0.782_771_77 * medium - 0.808_675_77 * short,
+        )
+    }
+
+    #[test]
+    fn scales_are_ordered_without_red_and_green() {
+        for (name, by_lightness) in [("ember", true), ("aurora", true), ("frost", false)] {
+            let palette = Palette::from_name(name).unwrap();
+            let order: Vec<f32> = (0..=12)
+                .map(|i| seen_by_all(palette.at(i as f32 / 12.0)))
+                .map(|(lightness, yellow)| if by_lightness { lightness } else { yellow })
+                .collect();
+            assert!(order.windows(2).all(|w| w[1] > w[0]), "{name}: {order:?}");
+        }
+    }
+
+    #[test]
+    fn the_two_galaxies_differ_along_blue_and_yellow() {
+        let first = seen_by_all(component_colour(Role::Disk, 0)).1;
+        let second = seen_by_all(component_colour(Role::Disk, 1)).1;
+        assert!(second - first > 0.12, "{first} {second}");
+    }
+
+    #[test]
+    fn odd_numbers_and_names_are_survived() {
+        let palette = Palette::from_name("frost").unwrap();
+        assert_eq!(palette.at(f32::NAN), palette.at(0.0));
+        assert_eq!(palette.at(9.0), palette.at(1.0));
+        assert!(Palette::from_name("mud").unwrap_err().to_string().contains("frost, ember"));
+    }
+}

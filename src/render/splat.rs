@@ -1,0 +1,212 @@
+//! The CPU splatter: draws the same sprites by the same formulas as `sprite.wgsl`, so that a film
+//! needs no graphics driver.
+//!
+//! Bodies are projected in fixed chunks, each chunk sorting its sprites into horizontal bands;
+//! then each band draws its sprites in the bodies' order. No pixel is touched by two tasks and
+//! every pixel's sum has the same order, so the picture is the same for any number of threads.
+
+use rayon::prelude::*;
+
+use super::camera::View;
+use super::image::PictureSize;
+use super::look::LookUniform;
+use super::palette::SCALE_STEPS;
+
+/// One body as the sprite passes see it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// In world units.
+    pub position: [f32; 3],
+    /// At least 0.
+    pub mass: f32,
+    /// Velocity or acceleration, whichever the colour shows.
+    pub vector: [f32; 3],
+    /// From [`super::look::star_words`].
+    pub star: u32,
+}
+
+/// A soft round spot on the picture: intensity `peak * (1 - (distance / radius)^2)^3`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sprite {
+    /// Column and row of its centre; pixel centres are at halves.
+    pub centre_px: [f32; 2],
+    /// Where its light ends.
+    pub radius_px: f32,
+    /// Intensity in the middle, linear RGB.
+    pub peak: [f32; 3],
+}
+
+/// Least and largest sprite radius, see [`super::look::Look::radius_limits_px`].
+pub type RadiusLimits = [f32; 2];
+
+fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// Where and how a body is drawn; `None` where nothing of it is seen. Mirrors `sprite.wgsl`.
+pub fn project(view: &View, look: &LookUniform, limits: RadiusLimits, point: &Point) -> Option<Sprite> {
+    let component = &look.components[(point.star & 0xff) as usize];
+    if component.white_peak <= 0.0 {
+        return None;
+    }
+    let offset: [f32; 3] = std::array::from_fn(|k| point.position[k] - view.eye_in_world[k]);
+    let depth = dot(offset, view.forward_in_world);
+    // Written so that a NaN position is not drawn.
+    if !(depth > view.near) {
+        return None;
+    }
+    let scale_px = view.focal_px / depth;
+    let centre_px = [
+        0.5 * view.width_px + dot(offset, view.right_in_world) * scale_px,
+        0.5 * view.height_px - dot(offset, view.up_in_world) * scale_px,
+    ];
+    let true_radius_px = component.radius_in_world * scale_px;
+    let radius_px = true_radius_px.max(limits[0]).min(limits[1]);
+    let inside = centre_px[0] + radius_px > 0.0
+        && centre_px[0] - radius_px < view.width_px
+        && centre_px[1] + radius_px > 0.0
+        && centre_px[1] - radius_px < view.height_px;
+    if !inside {
+        return None;
+    }
+    // A sprite enlarged to the least radius spreads its light: the sum over its pixels is kept.
+    let coverage = (true_radius_px / radius_px).min(1.0);
+    let towards_near = ((depth - view.near) / (3.0 * view.near)).min(1.0);
+    let fade = towards_near * towards_near * (3.0 - 2.0 * towards_near);
+    let heaviness = (point.mass * component.inverse_mean_mass).sqrt().max(0.3).min(3.0);
+    let chance = ((point.star >> 8) & 0xfff) as f32 * (1.0 / 4095.0);
+    let tint = ((point.star >> 20) as f32 * (2.0 / 4095.0) - 1.0) * look.variety;
+    // 4 chance^3 has mean 1: many faint stars, few bright ones, the same light in all.
+    let luck = 1.0 + look.variety * (4.0 * chance * chance * chance - 1.0);
+    let light = coverage * coverage * fade * heaviness * luck;
+    let colour = if look.colour_by == 0 {
+        [
+            component.peak[0] * (1.0 + 0.35 * tint),
+            component.peak[1],
+            component.peak[2] * (1.0 - 0.35 * tint),
+        ]
+    } else {
+        let value = 0.5 * dot(point.vector, point.vector).max(1e-30).log2();
+        let part = ((value - look.scale_from) * look.scale_factor).max(0.0).min(1.0);
+        let along = part * (SCALE_STEPS - 1) as f32;
+        let first = (along as usize).min(SCALE_STEPS - 2);
+        let weight = along - first as f32;
+        let (from, to) = (look.scale[first], look.scale[first + 1]);
+        std::array::from_fn(|k| component.white_peak * (from[k] + (to[k] - from[k]) * weight))
+    };
+    Some(Sprite { centre_px, radius_px, peak: colour.map(|c| c * light) })
+}
+
+/// A picture in linear light, four f32 a pixel (red, green, blue, unused).
+#[derive(Clone, Debug)]
+pub struct HdrImage {
+    size: PictureSize,
+    pixels: Vec<[f32; 4]>,
+}
+
+impl HdrImage {
+    /// All dark.
+    pub fn new(size: PictureSize) -> Self {
+        Self { size, pixels: vec![[0.0; 4]; size.pixels()] }
+    }
+
+    /// Its size.
+    pub fn size(&self) -> PictureSize {
+        self.size
+    }
+
+    /// All pixels, row by row from the top.
+    pub fn pixels(&self) -> &[[f32; 4]] {
+        &self.pixels
+    }
+
+    /// All pixels, to be written.
+    pub fn pixels_mut(&mut self) -> &mut [[f32; 4]] {
+        &mut self.pixels
+    }
+}
+
+/// Bodies projected by one task; fixed, so that the drawing order never depends on the threads.
+const CHUNK: usize = 8192;
+/// Rows drawn by one task: few enough that they stay in the cache.
+const BAND_ROWS: usize = 24;
+
+#[derive(Default)]
+struct Chunk {
+    sprites: Vec<Sprite>,
+    /// For each band, indices into `sprites`, ascending.
+    of_band: Vec<Vec<u32>>,
+}
+
+/// Draws bodies into an [`HdrImage`]; keeps its lists from picture to picture.
+#[derive(Default)]
+pub struct Splatter {
+    chunks: Vec<Chunk>,
+}
+
+impl Splatter {
+    /// Replaces the content of `hdr` by `count` bodies, each asked for once through `point`.
+    pub fn draw(
+        &mut self,
+        hdr: &mut HdrImage,
+        view: &View,
+        look: &LookUniform,
+        limits: RadiusLimits,
+        count: usize,
+        point: impl Fn(usize) -> Point + Sync,
+    ) {
+        let width = hdr.size.width() as usize;
+        let height = hdr.size.height() as usize;
+        let bands = height.div_ceil(BAND_ROWS);
+        self.chunks.resize_with(count.div_ceil(CHUNK), Chunk::default);
+        self.chunks.par_iter_mut().enumerate().for_each(|(index, chunk)| {
+            chunk.sprites.clear();
+            chunk.of_band.resize_with(bands, Vec::new);
+            chunk.of_band.iter_mut().for_each(Vec::clear);
+            for i in index * CHUNK..count.min((index + 1) * CHUNK) {
+                let Some(sprite) = project(view, look, limits, &point(i)) else { continue };
+                let top = (sprite.centre_px[1] - sprite.radius_px).max(0.0) as usize / BAND_ROWS;
+                let bottom = (sprite.centre_px[1] + sprite.radius_px) as usize / BAND_ROWS;
+                for band in &mut chunk.of_band[top.min(bands - 1)..=bottom.min(bands - 1)] {
+                    band.push(chunk.sprites.len() as u32);
+                }
+                chunk.sprites.push(sprite);
+            }
+        });
+        let chunks = &self.chunks;
+        hdr.pixels.par_chunks_mut(width * BAND_ROWS).enumerate().for_each(|(band, rows)| {
+            rows.fill([0.0; 4]);
+            for chunk in chunks {
+                for &index in &chunk.of_band[band] {
+                    splat(rows, width, band * BAND_ROWS, &chunk.sprites[index as usize]);
+                }
+            }
+        });
+    }
+}
+
+/// Adds one sprite to the rows of a picture that start at row `first_row`.
+fn splat(rows: &mut [[f32; 4]], width: usize, first_row: usize, sprite: &Sprite) {
+    let [x, y] = sprite.centre_px;
+    let radius = sprite.radius_px;
+    // A pixel is touched when its centre, at a half, lies within the radius.
+    let first = |low: f32| (low + 0.5).max(0.0) as usize;
+    let last = |high: f32, end: usize| ((high + 0.5).max(0.0) as usize).min(end);
+    let (left, right) = (first(x - radius), last(x + radius, width));
+    let end_row = first_row + rows.len() / width;
+    let (top, bottom) = (first(y - radius).max(first_row), last(y + radius, end_row));
+    let inverse = 1.0 / (radius * radius);
+    let peak = [sprite.peak[0], sprite.peak[1], sprite.peak[2], 0.0];
+    for row in top..bottom {
+        let dy = row as f32 + 0.5 - y;
+        let start = (row - first_row) * width;
+        for (column, pixel) in (left..right).zip(&mut rows[start + left.min(right)..start + right]) {
+            let dx = column as f32 + 0.5 - x;
+            let within = (1.0 - (dx * dx + dy * dy) * inverse).max(0.0);
+            let profile = within * within * within;
+            for k in 0..4 {
+                pixel[k] += peak[k] * profile;
+            }
+        }
+    }
+}

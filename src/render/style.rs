@@ -1,0 +1,164 @@
+//! What a user may choose about the looks of a picture.
+
+use super::palette::{PALETTES, Palette};
+use crate::error::{Error, Result};
+
+/// What a body's colour says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ColourBy {
+    /// The component it belongs to.
+    #[default]
+    Component,
+    /// Its speed, on a logarithmic scale.
+    Speed,
+    /// Its acceleration, on a logarithmic scale.
+    Acceleration,
+}
+
+impl ColourBy {
+    /// All choices with their names on the command line.
+    pub const ALL: [(Self, &'static str); 3] = [
+        (Self::Component, "component"),
+        (Self::Speed, "speed"),
+        (Self::Acceleration, "acceleration"),
+    ];
+
+    /// The choice of that name.
+    pub fn from_name(name: &str) -> Result<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == name).map(|(choice, _)| *choice).ok_or_else(
+            || Error::Unknown {
+                kind: "colouring",
+                name: name.into(),
+                known: Self::ALL.map(|(_, known)| known).join(", "),
+            },
+        )
+    }
+}
+
+/// How light becomes grey levels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Exposure {
+    /// Found from each picture, following changes slowly, so that nothing flickers.
+    Auto {
+        /// Time in which 63 % of a change is followed, in seconds of the film; 0 follows at once,
+        /// infinity keeps what the first picture asked for.
+        adapt_secs: f64,
+    },
+    /// The same for every picture.
+    Fixed {
+        /// The intensity that becomes white, greater than 0. An intensity of 1 is all light spread
+        /// evenly over a disk with the median radius of the bodies drawn.
+        white: f64,
+        /// The intensity shown at a third of full scale, greater than 0 and below `white`.
+        mid: f64,
+    },
+}
+
+/// All choices about the looks. [`Style::default`] is meant to be good for any scene.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Style {
+    /// What colour says.
+    pub colour_by: ColourBy,
+    /// The scale for speed and acceleration.
+    pub palette: &'static Palette,
+    /// Least and largest speed or acceleration of the scale, in scene units; found from the bodies
+    /// at hand (2nd and 98th percentile) where `None`.
+    pub value_range: Option<[f64; 2]>,
+    /// Draws dark matter too, as a faint violet haze.
+    pub show_halo: bool,
+    /// Sprites this many times larger than usual, 0.1 to 10. Their light stays the same.
+    pub sprite_size: f64,
+    /// How much stars of one component differ in brightness and tint, 0 (alike) to 1.
+    pub variety: f64,
+    /// Brighter (positive) or darker than the exposure asks for, in powers of two, -10 to 10.
+    pub stops: f64,
+    /// How light becomes grey levels.
+    pub exposure: Exposure,
+    /// The part of the light that the glow spreads around bright places, 0 (off) to 0.9.
+    pub bloom: f64,
+    /// The empty sky, linear RGB, 0 to 0.5 each.
+    pub background: [f32; 3],
+    /// Hides the steps of 8-bit grey levels by a fixed fine pattern. Costs size in PNG files.
+    pub dither: bool,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Self {
+            colour_by: ColourBy::Component,
+            palette: &PALETTES[0],
+            value_range: None,
+            show_halo: false,
+            sprite_size: 1.0,
+            variety: 0.6,
+            stops: 0.0,
+            exposure: Exposure::Auto { adapt_secs: 1.5 },
+            bloom: 0.15,
+            background: [0.0011, 0.0014, 0.0024],
+            dither: false,
+        }
+    }
+}
+
+impl Style {
+    /// Checks the ranges that the fields' texts name.
+    pub fn validate(&self) -> Result<()> {
+        let in_range = |what: &str, value: f64, least: f64, most: f64| {
+            if (least..=most).contains(&value) {
+                return Ok(());
+            }
+            Err(Error::value(what, value, format!("{least} to {most}")))
+        };
+        in_range("the sprite size", self.sprite_size, 0.1, 10.0)?;
+        in_range("the variety of stars", self.variety, 0.0, 1.0)?;
+        in_range("the exposure in stops", self.stops, -10.0, 10.0)?;
+        in_range("the bloom", self.bloom, 0.0, 0.9)?;
+        for channel in self.background {
+            in_range("a background colour", f64::from(channel), 0.0, 0.5)?;
+        }
+        match self.exposure {
+            Exposure::Auto { adapt_secs } => {
+                in_range("the exposure's adaption time", adapt_secs, 0.0, f64::INFINITY)?;
+            }
+            Exposure::Fixed { white, mid } => {
+                in_range("the exposure's white", white, 1e-9, 1e9)?;
+                in_range("the exposure's mid level", mid, 1e-12, white)?;
+            }
+        }
+        if let Some([least, most]) = self.value_range
+            && !(least > 0.0 && most > least && most.is_finite())
+        {
+            return Err(Error::value(
+                "the range of the colour scale",
+                format!("{least} to {most}"),
+                "two numbers greater than 0, the second the larger",
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_allowed_and_each_wrong_choice_is_named() {
+        assert!(Style::default().validate().is_ok());
+        let check = |change: fn(&mut Style), word: &str| {
+            let mut style = Style::default();
+            change(&mut style);
+            let text = style.validate().unwrap_err().to_string();
+            assert!(text.contains(word), "'{text}' should say '{word}'");
+        };
+        check(|s| s.sprite_size = 0.0, "sprite size");
+        check(|s| s.variety = f64::NAN, "variety");
+        check(|s| s.bloom = 1.0, "bloom");
+        check(|s| s.stops = 99.0, "stops");
+        check(|s| s.background[1] = 1.0, "background");
+        check(|s| s.value_range = Some([2.0, 1.0]), "range");
+        check(|s| s.exposure = Exposure::Fixed { white: 1.0, mid: 2.0 }, "mid level");
+        check(|s| s.exposure = Exposure::Auto { adapt_secs: -1.0 }, "adaption");
+        assert!(ColourBy::from_name("taste").unwrap_err().to_string().contains("speed"));
+    }
+}

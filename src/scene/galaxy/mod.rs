@@ -1,0 +1,121 @@
+//! One disk galaxy in equilibrium: exponential disk, bulge and halo, all of live bodies.
+//!
+//! Units of the model: G = 1, and the caller's mass and scale length of the disk. Bulge and halo are
+//! drawn from Eddington's distribution functions in the potential of the whole, spherically averaged
+//! galaxy; the disk follows Toomre's Q and the epicyclic approximation.
+
+mod disk;
+mod distribution;
+mod monopole;
+mod ring;
+mod spheroid;
+
+pub(crate) use disk::{Disk, Motion};
+use distribution::Distribution;
+use glam::DVec3;
+use monopole::Monopole;
+use spheroid::{Profile, radial_grid};
+pub(crate) use spheroid::Spheroid;
+
+use super::rng::{Even, Stream};
+use crate::bodies::{Bodies, Component, Role};
+
+/// Radii of the tables.
+const NODES: usize = 500;
+
+/// A galaxy and how many bodies each part has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Galaxy {
+    /// The disk, with its number of bodies.
+    pub disk: (Disk, usize),
+    /// The bulge.
+    pub bulge: (Spheroid, usize),
+    /// The halo.
+    pub halo: (Spheroid, usize),
+    /// Softening length that the velocities are in equilibrium with.
+    pub softening: f64,
+}
+
+impl Galaxy {
+    /// Makes the bodies: components `disk`, `bulge` and `halo` (each only where it has bodies),
+    /// spinning about +z, each with its centre of mass at rest at the origin.
+    pub fn build(&self, seed: u64) -> Bodies {
+        let (disk, disk_bodies) = self.disk;
+        let spheroids = [self.bulge, self.halo];
+        let from = 1e-3 * self.bulge.0.scale.min(disk.scale);
+        // exp(-5^2) of the density is left there.
+        let cutoff = self.halo.0.cutoff.max(self.bulge.0.cutoff).min(1e3 * self.halo.0.scale);
+        let radii = radial_grid(from, (5.0 * cutoff).max(10.0 * disk.scale), NODES);
+        let profiles = spheroids.map(|(spheroid, _)| Profile::new(&spheroid, &radii));
+        let spheres: Vec<f64> =
+            (0..NODES).map(|k| profiles[0].enclosed[k] + profiles[1].enclosed[k]).collect();
+        let all: Vec<f64> =
+            radii.iter().zip(&spheres).map(|(&r, spheres)| spheres + disk.enclosed(r)).collect();
+        let total = Monopole::new(&radii, &all, self.softening);
+
+        let count = disk_bodies + self.bulge.1 + self.halo.1;
+        let mut bodies = Bodies::with_capacity(count);
+        bodies.components.clear();
+        if disk_bodies > 0 {
+            let spheres = Monopole::new(&radii, &spheres, self.softening);
+            let motion = Motion::new(disk, self.softening, |r| inward(&radii, &spheres, r));
+            let mut stream = Stream::new(seed, 0);
+            let mut even = Even::new(&mut stream);
+            let drawn =
+                (0..disk_bodies).map(|_| motion.draw(even.next(), &mut stream)).collect();
+            add(&mut bodies, "disk", Role::Disk, disk.mass, drawn);
+        }
+        for (k, (name, role)) in [("bulge", Role::Bulge), ("halo", Role::Halo)].iter().enumerate() {
+            let (spheroid, count) = spheroids[k];
+            if count > 0 {
+                let distribution = Distribution::new(&profiles[k], &total);
+                let mut stream = Stream::new(seed, 1 + k as u64);
+                let drawn = draw(&profiles[k], &distribution, &radii, count, &mut stream);
+                add(&mut bodies, name, *role, spheroid.mass, drawn);
+            }
+        }
+        bodies
+    }
+}
+
+/// The inward pull of `spheres` at radius `r`, linear between nodes.
+fn inward(radii: &[f64], spheres: &Monopole, r: f64) -> f64 {
+    let above = radii.partition_point(|&node| node <= r).clamp(1, radii.len() - 1);
+    let t = ((r - radii[above - 1]) / (radii[above] - radii[above - 1])).clamp(0.0, 1.0);
+    -(spheres.slope[above - 1] + t * (spheres.slope[above] - spheres.slope[above - 1]))
+}
+
+/// `count` positions and velocities of an isotropic sphere. Each body has a partner at the opposite
+/// point with the opposite velocity: a halo of few bodies would otherwise sit off the centre by its
+/// radius over sqrt(n), and moving it there would carry its cusp away from the bulge's.
+fn draw(
+    profile: &Profile,
+    distribution: &Distribution,
+    radii: &[f64],
+    count: usize,
+    stream: &mut Stream,
+) -> Vec<(DVec3, DVec3)> {
+    let mut drawn = Vec::with_capacity(count + 1);
+    let mut even = Even::new(stream);
+    while drawn.len() < count {
+        let r = profile.radius_of(radii, even.next());
+        let position = stream.direction() * r;
+        let velocity = stream.direction() * distribution.draw_speed(radii, r, stream);
+        drawn.push((position, velocity));
+        drawn.push((-position, -velocity));
+    }
+    drawn.truncate(count);
+    drawn
+}
+
+/// Adds a recentred component of total mass `mass`, shared equally.
+fn add(bodies: &mut Bodies, name: &str, role: Role, mass: f64, drawn: Vec<(DVec3, DVec3)>) {
+    let count = drawn.len() as f64;
+    let position = crate::math::sum_vec(drawn.iter().map(|d| d.0)) / count;
+    let velocity = crate::math::sum_vec(drawn.iter().map(|d| d.1)) / count;
+    let component = bodies.components.len() as u8;
+    bodies.components.push(Component::new(name, role));
+    for (x, v) in drawn {
+        bodies.push(mass / count, x - position, v - velocity, component);
+    }
+}

@@ -1,0 +1,92 @@
+//! One disk galaxy in equilibrium.
+
+use crate::bodies::Bodies;
+use crate::error::Result;
+use crate::scene::galaxy::{Disk, Galaxy, Spheroid};
+use crate::scene::{Generator, Parameter, Values};
+
+pub(crate) const BULGE_MASS: Parameter =
+    Parameter::real("bulge_mass", 0.3, 0.0, 5.0, "mass of the bulge, in disk masses");
+pub(crate) const HALO_MASS: Parameter =
+    Parameter::real("halo_mass", 4.0, 0.0, 50.0, "mass of the halo, in disk masses");
+pub(crate) const HALO_BODIES: Parameter =
+    Parameter::real("halo_bodies", 0.45, 0.0, 0.95, "share of the bodies that make up the halo");
+pub(crate) const TOOMRE_Q: Parameter = Parameter::real(
+    "toomre_q",
+    1.3,
+    0.8,
+    5.0,
+    "lowest Toomre Q of the disk; arms grow near 1, a hot disk above 2 stays smooth",
+);
+
+/// See the summary. Sources: the module `galaxy`.
+pub(crate) static GENERATOR: Generator = Generator {
+    name: "disk-galaxy",
+    summary: "one disk galaxy in equilibrium: exponential disk, bulge and halo; disk mass and scale length 1",
+    parameters: &[
+        Parameter::n(20_000, 10),
+        TOOMRE_Q,
+        Parameter::scale("disk_height", 0.15, 0.01, 0.5, "sech^2 scale height, in disk scale lengths"),
+        BULGE_MASS,
+        Parameter::scale("bulge_scale", 0.3, 0.05, 2.0, "scale length of the bulge"),
+        HALO_MASS,
+        Parameter::scale("halo_scale", 3.0, 0.3, 30.0, "scale length of the halo"),
+        Parameter::scale("halo_cutoff", 8.0, 1.0, 200.0, "radius where the halo's density begins to fall like a Gaussian"),
+        HALO_BODIES,
+        Parameter::softening(0.1),
+    ],
+    build,
+};
+
+fn build(values: &Values, seed: u64) -> Result<Bodies> {
+    let halo = Halo {
+        mass: values.real("halo_mass"),
+        scale: values.real("halo_scale"),
+        cutoff: values.real("halo_cutoff"),
+    };
+    let bulge = (values.real("bulge_mass"), values.real("bulge_scale"));
+    let disk = Disk {
+        mass: 1.0,
+        scale: 1.0,
+        height: values.real("disk_height"),
+        toomre_q: values.real("toomre_q"),
+    };
+    let n = values.count("n");
+    let mut bodies =
+        galaxy(n, disk, bulge, halo, values.real("halo_bodies"), values.real("softening"))
+            .build(seed);
+    bodies.recentre();
+    Ok(bodies)
+}
+
+/// A halo's numbers.
+pub(crate) struct Halo {
+    pub mass: f64,
+    pub scale: f64,
+    pub cutoff: f64,
+}
+
+/// A galaxy of `n` bodies: `halo_bodies` of them in the halo, the others shared between disk and
+/// bulge so that all stars have the same mass.
+pub(crate) fn galaxy(
+    n: usize,
+    disk: Disk,
+    (bulge_mass, bulge_scale): (f64, f64),
+    halo: Halo,
+    halo_bodies: f64,
+    softening: f64,
+) -> Galaxy {
+    let at_least_one = |mass: f64, count: f64| if mass > 0.0 { count.round().max(1.0) as usize } else { 0 };
+    let halo_count = at_least_one(halo.mass, n as f64 * halo_bodies);
+    let stars = (n - halo_count) as f64;
+    let bulge_count = at_least_one(bulge_mass, stars * bulge_mass / (bulge_mass + disk.mass));
+    // Ten scale lengths hold 5 of 6 parts of an uncut bulge; the rest would reach through the disk.
+    let bulge = Spheroid { mass: bulge_mass, scale: bulge_scale, cutoff: 8.0 * bulge_scale };
+    let halo = Spheroid { mass: halo.mass, scale: halo.scale, cutoff: halo.cutoff };
+    Galaxy {
+        disk: (disk, n - halo_count - bulge_count),
+        bulge: (bulge, bulge_count),
+        halo: (halo, halo_count),
+        softening,
+    }
+}

@@ -1,0 +1,91 @@
+//! Initial conditions: generators in a registry, and scenes that combine them.
+//!
+//! A [`Generator`] makes bodies from numbers and a seed. A [`Scene`] is a TOML text that names a
+//! generator or puts several parts together, and adds what a run, a camera and a display want to
+//! know. The built-in scenes are such texts too. This module opens no file and asks no clock: the
+//! caller reads the texts and hands in a loader for snapshots.
+//!
+//! Units: G = 1. The same scene, parameters and seed give the same bits on every platform: all
+//! random numbers come from ChaCha, all transcendental functions from `libm`, and nothing depends on
+//! threads.
+
+use crate::bodies::Bodies;
+use crate::error::{Error, Result};
+
+mod compose;
+mod galaxy;
+mod generators;
+mod hints;
+mod orbit;
+mod rng;
+mod rotation;
+#[allow(clippy::module_inception)]
+mod scene;
+mod text;
+mod values;
+
+pub use hints::{Measure, RunHints, SceneUnits, ViewHints};
+pub use orbit::Orbit;
+pub use scene::{Loader, Scene};
+pub use values::{Kind, Parameter, Values};
+
+/// The most bodies that a scene makes; more would need over 10 GB on the host alone.
+pub const MAX_BODIES: usize = 100_000_000;
+
+/// A way to make bodies from a few numbers.
+#[derive(Debug)]
+pub struct Generator {
+    /// Its name in scene files and on the command line.
+    pub name: &'static str,
+    /// What it makes, in one line.
+    pub summary: &'static str,
+    /// Its numbers, in the order in which they are shown.
+    pub parameters: &'static [Parameter],
+    /// Makes the bodies from values within their ranges and a seed. The centre of mass is at rest
+    /// at the origin.
+    pub build: fn(&Values, u64) -> Result<Bodies>,
+}
+
+impl Generator {
+    /// The parameter of that name; the error lists all names.
+    pub fn parameter(&self, name: &str) -> Result<&'static Parameter> {
+        self.parameters.iter().find(|p| p.name == name).ok_or_else(|| Error::Unknown {
+            kind: "scene parameter",
+            name: name.to_owned(),
+            known: match self.parameters {
+                [] => format!("none, as {} has no parameters", self.name),
+                some => some.iter().map(|p| p.name).collect::<Vec<_>>().join(", "),
+            },
+        })
+    }
+
+    /// True when it makes any number of bodies, told by its parameter `n`.
+    pub fn takes_n(&self) -> bool {
+        self.parameters.iter().any(|p| p.name == "n")
+    }
+}
+
+/// Every generator, in the order in which they are listed.
+pub static GENERATORS: &[&Generator] = &[
+    &generators::galaxy_collision::GENERATOR,
+    &generators::disk_galaxy::GENERATOR,
+    &generators::plummer::GENERATOR,
+    &generators::hernquist::GENERATOR,
+    &generators::cold_sphere::GENERATOR,
+    &generators::expanding::GENERATOR,
+    &generators::random_shell::GENERATOR,
+    &generators::random_sphere::GENERATOR,
+    &generators::uniform_cube::GENERATOR,
+    &generators::two_body::GENERATOR,
+    &generators::figure_eight::GENERATOR,
+    &generators::pythagorean::GENERATOR,
+];
+
+/// The generator of that name; the error lists all names.
+pub fn generator(name: &str) -> Result<&'static Generator> {
+    GENERATORS.iter().copied().find(|g| g.name == name).ok_or_else(|| Error::Unknown {
+        kind: "generator",
+        name: name.to_owned(),
+        known: GENERATORS.iter().map(|g| g.name).collect::<Vec<_>>().join(", "),
+    })
+}

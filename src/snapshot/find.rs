@@ -1,0 +1,103 @@
+//! Which format: by name, by extension, by content.
+
+use std::path::Path;
+
+use super::{Confidence, FORMATS, Format, WriteOptions};
+use crate::error::{Error, Result};
+
+/// All formats, for listing.
+pub fn formats() -> &'static [Format] {
+    FORMATS
+}
+
+/// The format of that name. Modifiers behind the name (`tipsy-be-id`) are set in `options`, over
+/// what is there.
+///
+/// # Errors
+/// [`Error::Unknown`] for a name or modifier that is not there, with those that are.
+pub fn find(spec: &str, options: &mut WriteOptions) -> Result<&'static Format> {
+    let mut parts = spec.split('-');
+    let name = parts.next().unwrap_or_default();
+    let format = FORMATS
+        .iter()
+        .find(|format| format.name == name)
+        .ok_or_else(|| unknown("snapshot format", name))?;
+    for part in parts {
+        let modifier = format.modifiers.iter().find(|modifier| modifier.suffix == part);
+        (modifier.ok_or_else(|| unknown("snapshot format", spec))?.apply)(options);
+    }
+    Ok(format)
+}
+
+/// The format that the extension of `path` belongs to; [`Error::Unknown`] if none does.
+pub(super) fn by_extension(path: &Path) -> Result<&'static Format> {
+    let extension = extension(path);
+    FORMATS
+        .iter()
+        .find(|format| format.extensions.contains(&extension.as_str()))
+        .ok_or_else(|| unknown_extension(path, &extension))
+}
+
+/// The format of a file by its first bytes `head`, its length in bytes and its name: by content
+/// where that is certain, then by extension, then by what the content could be.
+///
+/// # Errors
+/// [`Error::File`] that shows the first bytes and names the known formats.
+pub fn recognise(head: &[u8], length: u64, path: &Path) -> Result<&'static Format> {
+    let judged =
+        || FORMATS.iter().map(|format| (format, (format.recognise)(head, length)));
+    let of = |wanted| judged().find(|(_, confidence)| *confidence == wanted).map(|(f, _)| f);
+    of(Confidence::Sure)
+        .or_else(|| by_extension(path).ok())
+        .or_else(|| of(Confidence::Maybe))
+        .ok_or_else(|| {
+            let shown = &head[..head.len().min(8)];
+            let hex: Vec<_> = shown.iter().map(|byte| format!("{byte:02x}")).collect();
+            let problem = format!(
+                "is no snapshot of a known kind: it begins with the bytes {} ('{}'); known kinds are: {}",
+                hex.join(" "),
+                shown.escape_ascii(),
+                names(),
+            );
+            Error::file(path, problem)
+        })
+}
+
+fn extension(path: &Path) -> String {
+    path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default()
+}
+
+fn names() -> String {
+    FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
+}
+
+fn unknown(kind: &'static str, name: &str) -> Error {
+    let known = FORMATS.iter().map(|format| {
+        let mut text = format.name.to_string();
+        for modifier in format.modifiers {
+            text += &format!("[-{}]", modifier.suffix);
+        }
+        text
+    });
+    Error::Unknown { kind, name: name.into(), known: known.collect::<Vec<_>>().join(", ") }
+}
+
+fn unknown_extension(path: &Path, extension: &str) -> Error {
+    let known = FORMATS.iter().flat_map(|format| {
+        format.extensions.iter().map(|extension| format!(".{extension} ({})", format.name))
+    });
+    let known = known.collect::<Vec<_>>().join(", ");
+    Error::file(
+        path,
+        match extension {
+            "" => format!(
+                "has no extension that tells the format: name the format ({}) or use one of {known}",
+                names()
+            ),
+            _ => format!(
+                "has the extension '.{extension}', which is no snapshot format's: name the format ({}) or use one of {known}",
+                names()
+            ),
+        },
+    )
+}

@@ -1,0 +1,143 @@
+//! The header of 256 bytes.
+//!
+//! Offsets: 0 bodies in this file by type (6 i32); 24 masses by type (6 f64; 0 where a MASS block
+//! has them); 72 time, 80 redshift (f64); 88 and 92 flags of star formation and feedback (i32);
+//! 96 bodies in all files (6 u32); 120 flag of cooling; 124 number of files; 128 box size,
+//! 136 Omega_0, 144 Omega_Lambda, 152 Hubble parameter (f64); 160 and 164 flags of stellar ages and
+//! metals; 168 high words of the bodies in all files (6 u32); 192 flag of entropy in the place of U;
+//! 196 flag of f64 (GADGET-3); the rest is unused.
+
+use std::collections::BTreeMap;
+
+use super::super::bytes::Writer;
+use super::super::{Endianness, Losses, Problem};
+use super::{HEADER_BYTES, KINDS, TYPES};
+
+/// A number of the header that becomes an attribute.
+struct Fact {
+    attribute: &'static str,
+    at: usize,
+    is_f64: bool,
+}
+
+const fn real(attribute: &'static str, at: usize) -> Fact {
+    Fact { attribute, at, is_f64: true }
+}
+
+const fn flag(attribute: &'static str, at: usize) -> Fact {
+    Fact { attribute, at, is_f64: false }
+}
+
+const FACTS: [Fact; 11] = [
+    real("redshift", 80),
+    flag("gadget.flag_sfr", 88),
+    flag("gadget.flag_feedback", 92),
+    flag("gadget.flag_cooling", 120),
+    real("box_size", 128),
+    real("omega_0", 136),
+    real("omega_lambda", 144),
+    real("hubble_parameter", 152),
+    flag("gadget.flag_stellar_age", 160),
+    flag("gadget.flag_metals", 164),
+    flag("gadget.flag_entropy", 192),
+];
+
+/// Attribute of the flag that decides which gas blocks format 1 has.
+pub(super) const COOLING: &str = "gadget.flag_cooling";
+
+/// What the header says.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Header {
+    /// Bodies by type.
+    pub counts: [usize; TYPES],
+    /// Masses by type; 0 where they vary.
+    pub masses: [f64; TYPES],
+    /// In internal units, or the scale factor.
+    pub time: f64,
+    /// The other numbers, where they are not 0.
+    pub facts: BTreeMap<String, String>,
+}
+
+impl Header {
+    /// From the 256 bytes of the header, which begin at byte `at` of the file.
+    pub fn parse(data: &[u8], at: usize, endianness: Endianness) -> Result<Self, Problem> {
+        if data.len() != HEADER_BYTES {
+            return Err(format!(
+                "the GADGET header at byte {at} has {} bytes, but {HEADER_BYTES} were expected",
+                data.len()
+            ));
+        }
+        let mut header = Self { time: endianness.f64(&data[72..]), ..Self::default() };
+        for t in 0..TYPES {
+            let count = endianness.i32(&data[4 * t..]);
+            header.counts[t] = usize::try_from(count).map_err(|_| {
+                let kind = KINDS[t].name;
+                format!(
+                    "the GADGET header says {count} bodies of type {t} ({kind}) at byte {}, but counts cannot be negative",
+                    at + 4 * t
+                )
+            })?;
+            header.masses[t] = endianness.f64(&data[24 + 8 * t..]);
+        }
+        let files = endianness.i32(&data[124..]);
+        if files > 1 {
+            return Err(format!(
+                "is one of the {files} files of a snapshot in several (number of files at byte {}), but only snapshots in one file can be read",
+                at + 124
+            ));
+        }
+        for fact in &FACTS {
+            let number = &data[fact.at..];
+            let text = if fact.is_f64 {
+                format!("{:?}", endianness.f64(number))
+            } else {
+                endianness.i32(number).to_string()
+            };
+            if text != "0" && text != "0.0" {
+                header.facts.insert(fact.attribute.into(), text);
+            }
+        }
+        Ok(header)
+    }
+
+    /// Number of bodies of all types.
+    pub fn total(&self) -> u64 {
+        self.counts.iter().map(|&count| count as u64).sum()
+    }
+
+    /// True if writing puts that attribute into the header.
+    pub fn holds(attribute: &str) -> bool {
+        FACTS.iter().any(|fact| fact.attribute == attribute)
+    }
+
+    /// The 256 bytes. Counts have to fit into i32. A fact that is no number is noted and left out.
+    pub fn bytes(&self, endianness: Endianness, double: bool, losses: &mut Losses) -> Vec<u8> {
+        let mut bytes = vec![0; HEADER_BYTES];
+        let mut put = |at: usize, write: &dyn Fn(&mut Writer)| {
+            let mut number = Writer::new(endianness, 8);
+            write(&mut number);
+            bytes[at..at + number.bytes.len()].copy_from_slice(&number.bytes);
+        };
+        for t in 0..TYPES {
+            put(4 * t, &|out| out.u32(self.counts[t] as u32));
+            put(24 + 8 * t, &|out| out.f64(self.masses[t]));
+            put(96 + 4 * t, &|out| out.u32(self.counts[t] as u32));
+        }
+        put(72, &|out| out.f64(self.time));
+        put(124, &|out| out.u32(1));
+        put(196, &|out| out.u32(double.into()));
+        for fact in &FACTS {
+            let Some(text) = self.facts.get(fact.attribute) else { continue };
+            match (fact.is_f64, text.parse::<f64>(), text.parse::<i32>()) {
+                (true, Ok(number), _) => put(fact.at, &|out| out.f64(number)),
+                (false, _, Ok(number)) => put(fact.at, &|out| out.u32(number as u32)),
+                _ => losses.note(format!(
+                    "attribute {} = '{text}' is no {}, 0 is written",
+                    fact.attribute,
+                    if fact.is_f64 { "number" } else { "whole number of 32 bits" }
+                )),
+            }
+        }
+        bytes
+    }
+}

@@ -1,0 +1,164 @@
+//! GADGET formats 1 and 2, as GADGET-1 to -4 and many codes around them write.
+//!
+//! A sequence of Fortran records: the length as u32, the data, the length again; either order of
+//! bytes. The first is the header of 256 bytes ([`header`]), then blocks of one quantity each, for
+//! the bodies of types 0 to 5 in turn. Format 2 puts a record of 8 bytes before each, with the
+//! block's name (`POS `) and the distance to the next name; format 1 goes by order alone.
+//!
+//! | block | of | data |
+//! |---|---|---|
+//! | POS, VEL | all | 3 f32 (or f64, seen from the length) |
+//! | ID | all | u32 or u64 |
+//! | MASS | types whose mass in the header's table is 0; absent if there are none | f32 or f64 |
+//! | U, RHO, NE, NH, HSML, SFR, ENDT | gas | f32 or f64 |
+//! | POT, TSTP; ACCE | all | f32 or f64; three of them |
+//! | INFO (format 2) | | name, type, width and body types of every block ([`info`]) |
+//!
+//! Further blocks become columns of [`Snapshot::extra`] by their names, of vectors `ACCE.x`,
+//! `ACCE.y`, `ACCE.z`. In format 1 the gas blocks after MASS are U, RHO, HSML (with the flag of
+//! cooling U, RHO, NE, NH, HSML) and any others `X001`, `X002`, ... A block whose length fits no
+//! group of bodies is not kept; the attribute `gadget.skipped` names it.
+//!
+//! The types become the components `gas`, `halo`, `disk`, `bulge`, `stars` and `boundary`. Units are
+//! taken to be GADGET's usual ones ([`crate::units::Units::gadget`]); the file does not say. In
+//! cosmological snapshots velocities stay divided by the square root of the scale factor, as in the
+//! file. The header's other numbers become attributes where they are not 0.
+//!
+//! Writing groups the bodies by type, as they come within each. A mass that all bodies of a type
+//! share goes to the header's table, in f64. Format 2 takes any column whose name fits into four
+//! characters; format 1 only what its order can tell. Snapshots in several files are refused.
+
+mod blocks;
+mod columns;
+mod header;
+mod info;
+mod read;
+mod records;
+mod write;
+
+use super::kinds::Kind;
+#[cfg(doc)]
+use super::Snapshot;
+use super::{Confidence, Endianness, Format, Modifier};
+use crate::bodies::Role;
+
+/// Format 1's line in the registry.
+pub(super) const FORMAT_1: Format = Format {
+    name: "gadget1",
+    summary: "GADGET format 1: Fortran records in a fixed order",
+    holds: "time, f32 or f64 positions, velocities and masses, 64-bit ids, six types; U, RHO, HSML of gas; redshift and header flags; no units",
+    extensions: &["gadget1", "gadget", "g1"],
+    modifiers: MODIFIERS,
+    recognise: |head, length| recognise(head, length, 1),
+    read: read::read,
+    write: Some(write::write_1),
+};
+
+/// Format 2's line in the registry.
+pub(super) const FORMAT_2: Format = Format {
+    name: "gadget2",
+    summary: "GADGET format 2: records with block names",
+    holds: "time, f32 or f64 positions, velocities and masses, 64-bit ids, six types; any column with a name of four characters; redshift and header flags; no units",
+    extensions: &["gadget2", "g2"],
+    modifiers: MODIFIERS,
+    recognise: |head, length| recognise(head, length, 2),
+    read: read::read,
+    write: Some(write::write_2),
+};
+
+const MODIFIERS: &[Modifier] = &[
+    Modifier {
+        suffix: "le",
+        summary: "little-endian, as is the custom",
+        apply: |options| options.endianness = Some(Endianness::Little),
+    },
+    Modifier {
+        suffix: "be",
+        summary: "big-endian",
+        apply: |options| options.endianness = Some(Endianness::Big),
+    },
+    Modifier { suffix: "f64", summary: "blocks of f64", apply: |options| options.double = Some(true) },
+    Modifier {
+        suffix: "f32",
+        summary: "blocks of f32",
+        apply: |options| options.double = Some(false),
+    },
+    Modifier {
+        suffix: "id64",
+        summary: "ids of 64 bits",
+        apply: |options| options.wide_ids = Some(true),
+    },
+    Modifier {
+        suffix: "id32",
+        summary: "ids of 32 bits, an error if one does not fit",
+        apply: |options| options.wide_ids = Some(false),
+    },
+];
+
+/// What the six types are read as.
+const KINDS: &[Kind; TYPES] = &[
+    Kind { name: "gas", role: Role::Gas },
+    Kind { name: "halo", role: Role::Halo },
+    Kind { name: "disk", role: Role::Disk },
+    Kind { name: "bulge", role: Role::Bulge },
+    Kind { name: "stars", role: Role::Star },
+    Kind { name: "boundary", role: Role::Star },
+];
+
+const TYPES: usize = 6;
+const TYPE_BOUNDARY: usize = 5;
+const HEADER_BYTES: usize = 256;
+
+/// Which types have a block: bit t for type t.
+type TypeMask = u8;
+const GAS: TypeMask = 1;
+const ALL: TypeMask = 0b11_1111;
+
+/// The columns of the blocks that are not bodies' own, in the order in which codes write them; with
+/// the types that have them.
+const KNOWN_BLOCKS: &[(&str, TypeMask)] = &[
+    ("U", GAS),
+    ("RHO", GAS),
+    ("NE", GAS),
+    ("NH", GAS),
+    ("HSML", GAS),
+    ("SFR", GAS),
+    ("AGE", 1 << 4),
+    ("Z", GAS | 1 << 4),
+    ("POT", ALL),
+    ("ACCE", ALL),
+    ("ENDT", GAS),
+    ("TSTP", ALL),
+];
+
+/// Names the attribute that lists the blocks of f64.
+const DOUBLE_ATTRIBUTE: &str = "layout.gadget.double";
+/// Names the attribute that is `64` for a file with ids of 64 bits.
+const IDS_ATTRIBUTE: &str = "layout.gadget.ids";
+
+/// The order of bytes and the format of a file, from its first 8 bytes; `None`: not GADGET's.
+fn kind_of_file(head: &[u8]) -> Option<(Endianness, u8)> {
+    let head = head.get(..8)?;
+    [Endianness::Little, Endianness::Big].into_iter().find_map(|endianness| {
+        match endianness.u32(head) {
+            256 => Some((endianness, 1)),
+            8 if &head[4..8] == b"HEAD" => Some((endianness, 2)),
+            _ => None,
+        }
+    })
+}
+
+fn recognise(head: &[u8], _length: u64, format: u8) -> Confidence {
+    match kind_of_file(head) {
+        Some((endianness, found)) if found == format => {
+            // The marker behind the header settles it; a shorter file is a truncated one.
+            let at = if format == 1 { 260 } else { 276 };
+            match head.get(at..at + 4) {
+                Some(marker) if endianness.u32(marker) == HEADER_BYTES as u32 => Confidence::Sure,
+                Some(_) if format == 1 => Confidence::No,
+                _ => Confidence::Maybe,
+            }
+        }
+        _ => Confidence::No,
+    }
+}

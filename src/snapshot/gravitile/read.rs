@@ -1,0 +1,214 @@
+//! Reading of `.gvt` files: every checksum, length and type is checked before data is used.
+
+use std::collections::BTreeMap;
+
+use glam::DVec3;
+
+use super::super::bytes::Reader;
+use super::super::{Endianness, Problem, Snapshot};
+use super::{EXTRA, F64, HEADER_BYTES, MAGIC, TEXTS, U8, U64, VERSION};
+use crate::bodies::{Bodies, Component, Role};
+use crate::units::Units;
+
+const ORDER: Endianness = Endianness::Little;
+
+pub(super) fn read(bytes: &[u8]) -> Result<Snapshot, Problem> {
+    let mut reader = Reader::new(bytes, ORDER);
+    let count = header(&mut reader, bytes)?;
+    let mut fields = BTreeMap::new();
+    for _ in 0..count {
+        let field = Field::next(&mut reader, bytes)?;
+        let (name, at) = (field.name, field.at);
+        if fields.insert(name, field).is_some() {
+            return Err(format!("the field '{name}' at byte {at} is there for the second time"));
+        }
+    }
+    if reader.left() > 0 {
+        return Err(format!(
+            "has {} bytes after its last field, which ends at byte {}",
+            reader.left(),
+            reader.at()
+        ));
+    }
+    build(&fields)
+}
+
+/// Checks the header; the number of fields.
+fn header(reader: &mut Reader, bytes: &[u8]) -> Result<u32, Problem> {
+    let magic = reader.take(8, "the magic of a gravitile snapshot")?;
+    if magic != MAGIC {
+        return Err(format!(
+            "is no gravitile snapshot: it begins with '{}', but '{}' was expected",
+            magic.escape_ascii(),
+            MAGIC.escape_ascii()
+        ));
+    }
+    let version = reader.u32("the version")?;
+    let count = reader.u32("the number of fields")?;
+    let length = reader.u64("the length of the file")?;
+    reader.u32("the header")?;
+    let crc = reader.u32("the header's checksum")?;
+    if crc != crc32fast::hash(&bytes[..HEADER_BYTES - 4]) {
+        return Err("is damaged: the checksum of its header (bytes 0 to 27) does not fit".into());
+    }
+    if version != VERSION {
+        return Err(format!("is of version {version}, but this program reads version {VERSION}"));
+    }
+    if length != bytes.len() as u64 {
+        return Err(format!("has {} bytes, but was written with {length}", bytes.len()));
+    }
+    Ok(count)
+}
+
+/// One field as it stands in the file.
+struct Field<'a> {
+    name: &'a str,
+    kind: u8,
+    width: u8,
+    count: u64,
+    data: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Field<'a> {
+    fn next(reader: &mut Reader<'a>, bytes: &'a [u8]) -> Result<Self, Problem> {
+        let at = reader.at();
+        let what = format!("the field at byte {at}");
+        let name_length = u64::from(reader.u16(&what)?);
+        let kind_and_width = reader.take(2, &what)?;
+        reader.u32(&what)?;
+        let count = reader.u64(&what)?;
+        let length = reader.u64(&what)?;
+        let name = reader.take(name_length, &what)?;
+        pad(reader, &what)?;
+        let data = reader.take(length, &what)?;
+        pad(reader, &what)?;
+        let end = reader.at();
+        let crc = reader.u32(&what)?;
+        reader.u32(&what)?;
+        if crc != crc32fast::hash(&bytes[at..end]) {
+            return Err(format!("is damaged: the checksum of {what} does not fit"));
+        }
+        let name = std::str::from_utf8(name)
+            .map_err(|_| format!("the name of {what} is no UTF-8 text"))?;
+        Ok(Self { name, kind: kind_and_width[0], width: kind_and_width[1], count, data, at })
+    }
+
+    /// The data, if the field is of that type and width and its lengths agree.
+    fn typed(&self, kind: u8, width: u8, value_bytes: u64) -> Result<&'a [u8], Problem> {
+        if (self.kind, self.width) != (kind, width) {
+            return Err(self.wrong(format!(
+                "is of type {} and width {}, but type {kind} and width {width} were expected",
+                self.kind, self.width
+            )));
+        }
+        if self.count.checked_mul(value_bytes * u64::from(width)) != Some(self.data.len() as u64) {
+            return Err(self.wrong(format!(
+                "has {} bytes of data, which does not fit its {} elements",
+                self.data.len(),
+                self.count
+            )));
+        }
+        Ok(self.data)
+    }
+
+    fn f64s(&self) -> Result<Vec<f64>, Problem> {
+        Ok(self.typed(F64, 1, 8)?.chunks_exact(8).map(|value| ORDER.f64(value)).collect())
+    }
+
+    fn one_f64(&self) -> Result<f64, Problem> {
+        match self.f64s()?[..] {
+            [value] => Ok(value),
+            _ => Err(self.wrong(format!("has {} values, but one was expected", self.count))),
+        }
+    }
+
+    fn vectors(&self) -> Result<Vec<DVec3>, Problem> {
+        let vector = |v: &[u8]| DVec3::new(ORDER.f64(v), ORDER.f64(&v[8..]), ORDER.f64(&v[16..]));
+        Ok(self.typed(F64, 3, 8)?.chunks_exact(24).map(vector).collect())
+    }
+
+    fn texts(&self) -> Result<Vec<&'a str>, Problem> {
+        if (self.kind, self.width) != (TEXTS, 1) {
+            return Err(self.wrong(format!("is of type {}, but texts were expected", self.kind)));
+        }
+        let mut reader = Reader::new(self.data, ORDER);
+        let mut texts = Vec::new();
+        while reader.left() > 0 {
+            let bad = |problem| self.wrong(format!("is broken: its data {problem}"));
+            let length = reader.u32("a text's length").map_err(bad)?;
+            let text = reader.take(length.into(), "a text").map_err(bad)?;
+            let text = std::str::from_utf8(text);
+            texts.push(text.map_err(|_| self.wrong("holds a text that is no UTF-8"))?);
+        }
+        if texts.len() as u64 != self.count {
+            let (found, count) = (texts.len(), self.count);
+            return Err(self.wrong(format!("holds {found} texts, but says {count}")));
+        }
+        Ok(texts)
+    }
+
+    /// The texts two by two.
+    fn pairs(&self) -> Result<Vec<(&'a str, &'a str)>, Problem> {
+        let texts = self.texts()?;
+        if !texts.len().is_multiple_of(2) {
+            return Err(self.wrong(format!("holds {} texts, but pairs were expected", texts.len())));
+        }
+        Ok(texts.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect())
+    }
+
+    fn wrong(&self, problem: impl AsRef<str>) -> Problem {
+        format!("the field '{}' at byte {} {}", self.name, self.at, problem.as_ref())
+    }
+}
+
+fn pad(reader: &mut Reader, what: &str) -> Result<(), Problem> {
+    let zeros = reader.at().next_multiple_of(8) - reader.at();
+    reader.take(zeros as u64, what).map(|_| ())
+}
+
+fn build(fields: &BTreeMap<&str, Field>) -> Result<Snapshot, Problem> {
+    let field = |name| fields.get(name).ok_or_else(|| format!("has no field '{name}'"));
+    let mut units = Units {
+        gravitational_constant: field("gravitational_constant")?.one_f64()?,
+        ..Units::default()
+    };
+    if let Some(field) = fields.get("units") {
+        let [length, mass, time] = field.texts()?[..] else {
+            return Err(field.wrong("should hold three names: of length, mass and time"));
+        };
+        (units.length, units.mass, units.time) = (length.into(), mass.into(), time.into());
+    }
+    let mut snapshot = Snapshot { time: field("time")?.one_f64()?, units, ..Snapshot::default() };
+    if let Some(field) = fields.get("attributes") {
+        for (key, value) in field.pairs()? {
+            snapshot.attributes.insert(key.into(), value.into());
+        }
+    }
+    let components = field("components")?;
+    let role = |name: &str| {
+        Role::from_name(name).ok_or_else(|| {
+            let known = Role::ALL.map(|(_, name)| name).join(", ");
+            components.wrong(format!("knows a role '{name}', but there are only: {known}"))
+        })
+    };
+    let components = components
+        .pairs()?
+        .iter()
+        .map(|(name, r)| Ok(Component::new(*name, role(r)?)))
+        .collect::<Result<_, Problem>>()?;
+    snapshot.bodies = Bodies {
+        id: field("id")?.typed(U64, 1, 8)?.chunks_exact(8).map(|id| ORDER.u64(id)).collect(),
+        mass: field("mass")?.f64s()?,
+        position: field("position")?.vectors()?,
+        velocity: field("velocity")?.vectors()?,
+        component: field("component")?.typed(U8, 1, 1)?.to_vec(),
+        components,
+    };
+    for (name, field) in fields {
+        if let Some(column) = name.strip_prefix(EXTRA) {
+            snapshot.extra.insert(column.into(), field.f64s()?);
+        }
+    }
+    snapshot.checked()
+}

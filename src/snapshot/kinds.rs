@@ -1,0 +1,75 @@
+//! Formats that know a few kinds of bodies: which component goes where, and in which order.
+
+use super::Losses;
+use crate::bodies::{Bodies, Component, Role};
+
+/// A kind of bodies that a format tells apart, and the component it is read as.
+#[derive(Debug)]
+pub(super) struct Kind {
+    pub name: &'static str,
+    pub role: Role,
+}
+
+impl Kind {
+    pub fn component(&self) -> Component {
+        Component::new(self.name, self.role)
+    }
+}
+
+/// Indices of the bodies in the order of a file that groups them by section, as they come within
+/// each, and the number in each. `section` is one of 0..`sections` for every body.
+pub(super) fn order(
+    bodies: &Bodies,
+    sections: usize,
+    section: impl Fn(usize) -> usize,
+) -> (Vec<usize>, Vec<usize>) {
+    let mut counts = vec![0; sections];
+    for i in 0..bodies.len() {
+        counts[section(i)] += 1;
+    }
+    let mut next: Vec<usize> =
+        (0..sections).map(|s| counts[..s].iter().sum()).collect();
+    let mut order = vec![0; bodies.len()];
+    for i in 0..bodies.len() {
+        let place = &mut next[section(i)];
+        order[*place] = i;
+        *place += 1;
+    }
+    (order, counts)
+}
+
+/// Notes what becomes of the components when component c is written as `kinds[kind_of(c)]`.
+pub(super) fn note_components(
+    bodies: &Bodies,
+    kinds: &[Kind],
+    kind_of: impl Fn(&Component) -> usize,
+    losses: &mut Losses,
+) {
+    let mut used = vec![false; bodies.components.len()];
+    for &component in &bodies.component {
+        used[component as usize] = true;
+    }
+    let quoted = |list: &[&Component]| {
+        list.iter().map(|c| format!("'{}' ({})", c.name, c.role.name())).collect::<Vec<_>>().join(", ")
+    };
+    for (k, kind) in kinds.iter().enumerate() {
+        let here: Vec<_> = bodies
+            .components
+            .iter()
+            .zip(&used)
+            .filter(|(component, used)| **used && kind_of(component) == k)
+            .map(|(component, _)| component)
+            .collect();
+        match here[..] {
+            [] => {}
+            [one] if *one == kind.component() => {}
+            [_] => losses.note(format!("component {} becomes '{}'", quoted(&here), kind.name)),
+            _ => losses.note(format!("components {} are merged into '{}'", quoted(&here), kind.name)),
+        }
+    }
+    let empty: Vec<_> =
+        bodies.components.iter().zip(&used).filter(|(_, used)| !**used).map(|(c, _)| c).collect();
+    if !empty.is_empty() {
+        losses.note(format!("components without bodies cannot be held: {}", quoted(&empty)));
+    }
+}

@@ -1,0 +1,121 @@
+//! What a written file does not hold, in plain words.
+
+use std::fmt;
+
+use super::Snapshot;
+use crate::units::Units;
+
+/// What was lost or changed by writing: one sentence each, empty if the file holds everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    texts: Vec<String>,
+}
+
+impl Losses {
+    /// True if the file holds all that the snapshot holds.
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+
+    /// The sentences.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(String::as_str)
+    }
+
+    pub(super) fn note(&mut self, text: impl Into<String>) {
+        self.texts.push(text.into());
+    }
+
+    /// Notes units that differ from those which a reader of the format takes for granted.
+    pub(super) fn note_units(&mut self, units: &Units, assumed: &Units) {
+        if units != assumed {
+            self.note(format!(
+                "units are not held: the numbers stay in {}, a reader will assume {}",
+                describe(units),
+                describe(assumed)
+            ));
+        }
+    }
+
+    /// Notes every attribute that is neither `held` nor about a file's layout.
+    pub(super) fn note_attributes(&mut self, snapshot: &Snapshot, held: impl Fn(&str) -> bool) {
+        let lost = snapshot.attributes.keys();
+        let lost: Vec<_> =
+            lost.filter(|key| !held(key) && !key.starts_with("layout.")).cloned().collect();
+        if !lost.is_empty() {
+            self.note(format!("attributes cannot be held: {}", lost.join(", ")));
+        }
+    }
+
+    /// Notes columns that the format has no place for.
+    pub(super) fn note_columns(&mut self, lost: &[String], why: &str) {
+        if !lost.is_empty() {
+            self.note(format!("extra columns cannot be held: {}{why}", lost.join(", ")));
+        }
+    }
+}
+
+impl fmt::Display for Losses {
+    /// One sentence per line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.texts.join("\n"))
+    }
+}
+
+fn describe(units: &Units) -> String {
+    let g = units.gravitational_constant;
+    let names = [&units.length, &units.mass, &units.time];
+    if names.iter().all(|name| name.is_empty()) {
+        return format!("units with G = {g}");
+    }
+    let names = names.map(|name| if name.is_empty() { "unnamed" } else { name.as_str() });
+    format!("{} (length), {} (mass), {} (time) with G = {g}", names[0], names[1], names[2])
+}
+
+/// Narrows one quantity to f32 and remembers the worst that this did to it.
+pub(super) struct Narrow {
+    what: String,
+    largest: f64,
+    body: usize,
+    overflow: Option<(f64, usize)>,
+}
+
+impl Narrow {
+    /// `what` is the quantity in the plural: `positions`.
+    pub fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into(), largest: 0.0, body: 0, overflow: None }
+    }
+
+    /// `value` of body `body` (its index in the snapshot) as f32.
+    pub fn f32(&mut self, value: f64, body: usize) -> f32 {
+        let narrow = value as f32;
+        if f64::from(narrow) != value && value.is_finite() {
+            if narrow.is_infinite() {
+                self.overflow.get_or_insert((value, body));
+            }
+            let change = ((f64::from(narrow) - value) / value).abs();
+            if change > self.largest {
+                (self.largest, self.body) = (change, body);
+            }
+        }
+        narrow
+    }
+
+    /// Notes the change, if any; a value beyond f32 is an error, since the file would be unreadable.
+    pub fn finish(self, losses: &mut Losses) -> Result<(), String> {
+        if let Some((value, body)) = self.overflow {
+            return Err(format!(
+                "the {} of body {body} include {value:e}, but f32 holds at most {:e}",
+                self.what,
+                f32::MAX
+            ));
+        }
+        if self.largest > 0.0 {
+            losses.note(format!(
+                "{} narrowed from f64 to f32: largest relative change {:.1e} (body {})",
+                self.what, self.largest, self.body
+            ));
+        }
+        Ok(())
+    }
+}

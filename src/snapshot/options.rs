@@ -1,0 +1,30 @@
+//! How a snapshot is to be written.
+
+/// The order of the bytes of a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Endianness {
+    /// Least significant byte first: nearly every machine of today.
+    #[default]
+    Little,
+    /// Most significant byte first: XDR, hence tipsy's `standard` files.
+    Big,
+}
+
+/// Options of [`super::write`]. `None` leaves the choice to the snapshot (what its `layout.`
+/// attributes remember of the file that it came from) and then to the format's custom.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// Format name, with modifiers if wanted (`tipsy-be`); `None`: by the file's extension.
+    pub format: Option<String>,
+    /// tipsy, GADGET: order of bytes; little by default.
+    pub endianness: Option<Endianness>,
+    /// tipsy: header of 28 bytes (true) or, by default, of 32, which aligns the records.
+    pub short_header: Option<bool>,
+    /// tipsy: integer ids in the place of the potential, as NVIDIA's and Bonsai's files have them.
+    pub integer_ids: Option<bool>,
+    /// GADGET: blocks of f64 instead of f32.
+    pub double: Option<bool>,
+    /// GADGET: ids of 64 bits (true) or 32 (false: an error if one does not fit). By default 32
+    /// where all fit.
+    pub wide_ids: Option<bool>,
+}

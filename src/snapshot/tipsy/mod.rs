@@ -1,0 +1,118 @@
+//! Tipsy, the format of the TIPSY viewer and of GASOLINE, ChaNGa, Bonsai and NVIDIA's samples.
+//!
+//! A header (time f64; number of bodies, of dimensions, of gas, dark and star bodies as i32: 28
+//! bytes; usually 4 more of padding, so that what follows is aligned) and three runs of records:
+//!
+//! | kind | bytes | f32 each |
+//! |---|---|---|
+//! | gas | 48 | mass, position, velocity, rho, temp, hsmooth, metals, phi |
+//! | dark | 36 | mass, position, velocity, eps, phi |
+//! | star | 44 | mass, position, velocity, metals, tform, eps, phi |
+//!
+//! `Standard` files are big-endian (XDR), `native` ones have the writer's order; both are told
+//! apart by the number of dimensions, 3. The kinds become the components `gas`, `halo` and `stars`;
+//! the last columns go to [`Snapshot::extra`] under the names above (a column of nothing but zeros
+//! is left out, as writing puts it back). Tipsy has no ids: the bodies are numbered from 0.
+//!
+//! NVIDIA's and Bonsai's files keep an integer id where dark and star records have phi: dark ids
+//! from 200,000,000, disk stars below 100,000,000, bulge stars between. This variant is recognised
+//! where all ids lie there (dark ones below 800,000,000), not all 0: as potentials they would all
+//! be positive and below 1e-9. Its stars become the components `disk` and `bulge`. Gas bodies have
+//! no ids in it either and are numbered from 1,000,000,000.
+//!
+//! Writing groups the bodies into gas, dark and star, as they come within each. Numbers are
+//! narrowed to f32; time stays f64. The bytes of padding mean nothing and are not kept.
+
+mod read;
+mod write;
+
+use super::kinds::Kind;
+#[cfg(doc)]
+use super::Snapshot;
+use super::{Endianness, Format, Modifier};
+use crate::bodies::Role;
+
+/// The format's line in the registry.
+pub(super) const FORMAT: Format = Format {
+    name: "tipsy",
+    summary: "TIPSY, GASOLINE, ChaNGa; with integer ids NVIDIA's samples and Bonsai",
+    holds: "time, f32 masses, positions, velocities; gas, dark and star; rho, temp, hsmooth, metals, tform, eps, phi; no units; ids only with -id, which has no phi",
+    extensions: &["tipsy", "tip", "bin"],
+    modifiers: &[
+        Modifier {
+            suffix: "le",
+            summary: "little-endian, as is the custom",
+            apply: |options| options.endianness = Some(Endianness::Little),
+        },
+        Modifier {
+            suffix: "be",
+            summary: "big-endian, tipsy's standard",
+            apply: |options| options.endianness = Some(Endianness::Big),
+        },
+        Modifier {
+            suffix: "28",
+            summary: "header of 28 bytes, without padding",
+            apply: |options| options.short_header = Some(true),
+        },
+        Modifier {
+            suffix: "id",
+            summary: "integer ids in the place of the potential",
+            apply: |options| options.integer_ids = Some(true),
+        },
+        Modifier {
+            suffix: "phi",
+            summary: "potentials, no ids",
+            apply: |options| options.integer_ids = Some(false),
+        },
+    ],
+    recognise: read::recognise,
+    read: read::read,
+    write: Some(write::write),
+};
+
+/// Columns behind mass, position and velocity, by section: gas, dark, star.
+const COLUMNS: [&[&str]; 3] = [
+    &["rho", "temp", "hsmooth", "metals", "phi"],
+    &["eps", "phi"],
+    &["metals", "tform", "eps", "phi"],
+];
+
+/// Names of the sections in messages.
+const SECTIONS: [&str; 3] = ["gas", "dark", "star"];
+
+const SECTION_GAS: usize = 0;
+const SECTION_DARK: usize = 1;
+
+/// What the bodies of a plain file are read as; the index is the section.
+const KINDS: &[Kind] = &[
+    Kind { name: "gas", role: Role::Gas },
+    Kind { name: "halo", role: Role::Halo },
+    Kind { name: "stars", role: Role::Star },
+];
+
+/// What those of a file with ids are read as.
+const KINDS_WITH_IDS: &[Kind] = &[
+    Kind { name: "gas", role: Role::Gas },
+    Kind { name: "halo", role: Role::Halo },
+    Kind { name: "disk", role: Role::Disk },
+    Kind { name: "bulge", role: Role::Bulge },
+];
+
+const KIND_DISK: usize = 2;
+const KIND_BULGE: usize = 3;
+
+/// First id and first id beyond, by kind of [`KINDS_WITH_IDS`].
+const ID_RANGES: [(u64, u64); 4] = [
+    (1_000_000_000, u64::MAX),
+    (200_000_000, 800_000_000),
+    (0, 100_000_000),
+    (100_000_000, 200_000_000),
+];
+
+/// The attribute that remembers the variant a file was in.
+const IDS_ATTRIBUTE: &str = "layout.tipsy.ids";
+
+/// Bytes of one record of that section.
+const fn record_bytes(section: usize) -> usize {
+    4 * (7 + COLUMNS[section].len())
+}

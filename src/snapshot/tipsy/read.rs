@@ -1,0 +1,180 @@
+//! Reading of tipsy files.
+
+use std::collections::BTreeMap;
+
+use glam::DVec3;
+
+use super::super::bytes::Reader;
+use super::super::{Confidence, Endianness, Problem, Snapshot};
+use super::{
+    COLUMNS, ID_RANGES, IDS_ATTRIBUTE, KIND_BULGE, KIND_DISK, KINDS, KINDS_WITH_IDS, SECTION_DARK,
+    SECTION_GAS, record_bytes,
+};
+use crate::bodies::Bodies;
+
+/// The header's 28 bytes.
+struct Header {
+    endianness: Endianness,
+    time: f64,
+    total: i32,
+    counts: [i32; 3],
+}
+
+impl Header {
+    /// The header in that order of bytes; `None` if the number of dimensions is not 3 in it.
+    fn parse(head: &[u8], endianness: Endianness) -> Option<Self> {
+        let number = |at| endianness.i32(&head[at..]);
+        (number(12) == 3).then(|| Self {
+            endianness,
+            time: endianness.f64(head),
+            total: number(8),
+            counts: [number(16), number(20), number(24)],
+        })
+    }
+
+    fn find(head: &[u8]) -> Option<Self> {
+        Self::parse(head, Endianness::Little).or_else(|| Self::parse(head, Endianness::Big))
+    }
+
+    fn counts_fit(&self) -> bool {
+        let sum: i64 = self.counts.iter().map(|&count| i64::from(count)).sum();
+        self.counts.iter().all(|&count| count >= 0) && sum == i64::from(self.total)
+    }
+
+    /// Length of all records; at most 3 * 2^31 * 48, so nothing overflows.
+    fn records_length(&self) -> u64 {
+        (0..3).map(|s| self.counts[s].max(0) as u64 * record_bytes(s) as u64).sum()
+    }
+}
+
+pub(super) fn recognise(head: &[u8], length: u64) -> Confidence {
+    let Some(header) = head.get(..28).and_then(Header::find) else { return Confidence::No };
+    let records = header.records_length();
+    match header.counts_fit() {
+        true if length == 28 + records || length == 32 + records => Confidence::Sure,
+        true => Confidence::Maybe,
+        false => Confidence::No,
+    }
+}
+
+pub(super) fn read(bytes: &[u8]) -> Result<Snapshot, Problem> {
+    let head = Reader::new(bytes, Endianness::Little).take(28, "a tipsy header")?;
+    let header = Header::find(head).ok_or_else(|| {
+        format!(
+            "is no tipsy file: the number of dimensions at byte 12 is {} (little-endian) or {} (big-endian), but must be 3",
+            Endianness::Little.i32(&head[12..]),
+            Endianness::Big.i32(&head[12..])
+        )
+    })?;
+    let [gas, dark, star] = header.counts;
+    if !header.counts_fit() {
+        return Err(format!(
+            "the tipsy header says {} bodies at byte 8, but {gas} gas, {dark} dark and {star} star bodies from byte 16 on, which do not add up",
+            header.total
+        ));
+    }
+    let (length, records) = (bytes.len() as u64, header.records_length());
+    if length != 28 + records && length != 32 + records {
+        return Err(format!(
+            "has {length} bytes, but a tipsy file of {gas} gas, {dark} dark and {star} star bodies has {} (or {} with a header of 28 bytes)",
+            32 + records,
+            28 + records
+        ));
+    }
+    let mut rest = &bytes[(length - records) as usize..];
+    let sections = [0, 1, 2].map(|section| {
+        let (records, after) = rest.split_at(header.counts[section] as usize * record_bytes(section));
+        rest = after;
+        records
+    });
+    build(&header, sections)
+}
+
+fn build(header: &Header, sections: [&[u8]; 3]) -> Result<Snapshot, Problem> {
+    let number = |record: &[u8], k: usize| f64::from(header.endianness.f32(&record[4 * k..]));
+    let with_ids = have_ids(header.endianness, &sections);
+    let kinds = if with_ids { KINDS_WITH_IDS } else { KINDS };
+    let n = header.total as usize;
+    let mut bodies = Bodies::with_capacity(n);
+    let mut component_of_kind = vec![None; kinds.len()];
+    bodies.components.clear();
+    let mut extra = BTreeMap::new();
+    for (section, records) in sections.into_iter().enumerate() {
+        let first = bodies.len();
+        for record in records.chunks_exact(record_bytes(section)) {
+            let i = bodies.len();
+            let (kind, id) = match (with_ids, section) {
+                (false, _) => (section, i as u64),
+                (true, SECTION_GAS) => (section, ID_RANGES[SECTION_GAS].0 + i as u64),
+                (true, _) => {
+                    let id = u64::from(last_word(header.endianness, record));
+                    let bulge = id >= ID_RANGES[KIND_BULGE].0;
+                    let star = if bulge { KIND_BULGE } else { KIND_DISK };
+                    (if section == SECTION_DARK { section } else { star }, id)
+                }
+            };
+            let component = *component_of_kind[kind].get_or_insert_with(|| {
+                bodies.components.push(kinds[kind].component());
+                (bodies.components.len() - 1) as u8
+            });
+            let vector = |k| DVec3::new(number(record, k), number(record, k + 1), number(record, k + 2));
+            bodies.push(number(record, 0), vector(1), vector(4), component);
+            bodies.id[i] = id;
+        }
+        for (k, name) in COLUMNS[section].iter().enumerate() {
+            if with_ids && section != SECTION_GAS && *name == "phi" {
+                continue;
+            }
+            let values = || {
+                let records = records.chunks_exact(record_bytes(section));
+                records.map(|record| number(record, 7 + k))
+            };
+            // -0 is no zero here: only what writing puts back by itself may be left out.
+            if values().any(|value| value.to_bits() != 0) || extra.contains_key(*name) {
+                let column: &mut Vec<f64> = extra.entry(name.to_string()).or_insert_with(|| {
+                    let mut column = vec![f64::NAN; n];
+                    // Earlier sections that have the column have nothing but zeros in it.
+                    fill_zeros(&mut column, header, section, name);
+                    column
+                });
+                column[first..].iter_mut().zip(values()).for_each(|(to, value)| *to = value);
+            }
+        }
+    }
+    let mut snapshot = Snapshot { bodies, time: header.time, extra, ..Snapshot::default() };
+    if with_ids {
+        snapshot.attributes.insert(IDS_ATTRIBUTE.into(), "integer".into());
+    }
+    snapshot.checked()
+}
+
+fn fill_zeros(column: &mut [f64], header: &Header, sections: usize, name: &str) {
+    let mut first = 0;
+    for section in 0..sections {
+        let count = header.counts[section] as usize;
+        if COLUMNS[section].contains(&name) {
+            column[first..first + count].fill(0.0);
+        }
+        first += count;
+    }
+}
+
+fn last_word(endianness: Endianness, record: &[u8]) -> u32 {
+    endianness.u32(&record[record.len() - 4..])
+}
+
+/// True if the last words of all dark and star records can only be ids.
+fn have_ids(endianness: Endianness, sections: &[&[u8]; 3]) -> bool {
+    let words = |section: usize| {
+        sections[section]
+            .chunks_exact(record_bytes(section))
+            .map(move |record| (section, u64::from(last_word(endianness, record))))
+    };
+    let words = || words(1).chain(words(2));
+    let range = |section| match section {
+        SECTION_DARK => ID_RANGES[SECTION_DARK],
+        _ => (ID_RANGES[KIND_DISK].0, ID_RANGES[KIND_BULGE].1),
+    };
+    words().all(|(section, id)| (range(section).0..range(section).1).contains(&id))
+        && words().any(|(_, id)| id != 0)
+}

@@ -1,0 +1,244 @@
+//! Writing of tipsy files.
+
+use super::super::bytes::Writer;
+use super::super::kinds::{note_components, order};
+use super::super::losses::Narrow;
+use super::super::{Losses, Problem, Snapshot, WriteOptions};
+use super::{
+    COLUMNS, ID_RANGES, IDS_ATTRIBUTE, KIND_BULGE, KIND_DISK, KINDS, KINDS_WITH_IDS, SECTION_DARK,
+    SECTION_GAS, SECTIONS, record_bytes,
+};
+use crate::bodies::{Bodies, Component, Role};
+use crate::units::Units;
+
+/// GADGET's names of the same quantities, in case the snapshot comes from there.
+const ALIASES: [(&str, &str); 5] =
+    [("rho", "RHO"), ("hsmooth", "HSML"), ("metals", "Z"), ("tform", "AGE"), ("phi", "POT")];
+
+const SOFTENING: &str = "softening";
+
+pub(super) fn write(
+    snapshot: &Snapshot,
+    options: &WriteOptions,
+    losses: &mut Losses,
+) -> Result<Vec<u8>, Problem> {
+    let bodies = &snapshot.bodies;
+    let with_ids = options.integer_ids.unwrap_or_else(|| {
+        snapshot.attributes.get(IDS_ATTRIBUTE).is_some_and(|value| value == "integer")
+    });
+    let section = |i: usize| section_of(&bodies.components[bodies.component[i] as usize]);
+    let (order, counts) = order(bodies, 3, section);
+    if i32::try_from(bodies.len()).is_err() {
+        return Err(format!("{} bodies do not fit into its 31-bit counts", bodies.len()));
+    }
+    if with_ids {
+        note_components(bodies, KINDS_WITH_IDS, kind_with_ids, losses);
+    } else {
+        note_components(bodies, KINDS, section_of, losses);
+    }
+    let ids = if with_ids {
+        Some(fitting_ids(bodies, &order, losses)?)
+    } else {
+        if !order.iter().enumerate().all(|(place, &i)| bodies.id[i] == place as u64) {
+            losses.note("ids are not held (tipsy-id holds them, in the place of the potential)");
+        }
+        None
+    };
+
+    let header_bytes = if options.short_header == Some(true) { 28 } else { 32 };
+    let length: usize = (0..3).map(|s| counts[s] * record_bytes(s)).sum();
+    let mut out = Writer::new(options.endianness.unwrap_or_default(), header_bytes + length);
+    out.f64(snapshot.time);
+    for number in [bodies.len(), 3, counts[0], counts[1], counts[2]] {
+        out.u32(number as u32);
+    }
+    out.raw(&[0; 4][..header_bytes - 28]);
+
+    let columns = Columns::new(snapshot, &order, &counts, with_ids, losses);
+    let mut narrow = Narrowing::default();
+    for &i in &order {
+        out.f32(narrow.mass.f32(bodies.mass[i], i));
+        bodies.position[i].to_array().map(|x| out.f32(narrow.position.f32(x, i)));
+        bodies.velocity[i].to_array().map(|v| out.f32(narrow.velocity.f32(v, i)));
+        let section = section(i);
+        for (k, name) in COLUMNS[section].iter().enumerate() {
+            match &ids {
+                Some(ids) if section != SECTION_GAS && *name == "phi" => out.u32(ids[i]),
+                _ => out.f32(narrow.extra.f32(columns.value(section, k, i), i)),
+            }
+        }
+    }
+    narrow.finish(losses)?;
+    losses.note_units(&snapshot.units, &Units::default());
+    losses.note_attributes(snapshot, |key| key == SOFTENING && columns.softening.is_some());
+    Ok(out.bytes)
+}
+
+fn section_of(component: &Component) -> usize {
+    match component.role {
+        Role::Gas => 0,
+        Role::Halo => 1,
+        Role::Star | Role::Disk | Role::Bulge => 2,
+    }
+}
+
+fn kind_with_ids(component: &Component) -> usize {
+    match component.role {
+        Role::Bulge => KIND_BULGE,
+        Role::Star | Role::Disk => KIND_DISK,
+        Role::Gas | Role::Halo => section_of(component),
+    }
+}
+
+/// The ids by body as the variant wants them: as they are where those of a whole kind lie in its
+/// range, else numbered from the start of the range.
+fn fitting_ids(bodies: &Bodies, order: &[usize], losses: &mut Losses) -> Result<Vec<u32>, Problem> {
+    let mut ids = vec![0; bodies.len()];
+    for (k, (first, end)) in ID_RANGES.into_iter().enumerate() {
+        let of_kind = |i: &&usize| {
+            kind_with_ids(&bodies.components[bodies.component[**i] as usize]) == k
+        };
+        let members: Vec<usize> = order.iter().filter(of_kind).copied().collect();
+        let name = KINDS_WITH_IDS[k].name;
+        if k == SECTION_GAS {
+            // No place for them at all; reading numbers them.
+            let numbered = |(place, &i): (usize, &usize)| bodies.id[i] == first + place as u64;
+            if !members.iter().enumerate().all(numbered) {
+                losses.note(format!("ids of {} {name} bodies are not held", members.len()));
+            }
+            continue;
+        }
+        if members.len() as u64 > end - first {
+            return Err(format!(
+                "{} bodies of the {name} do not fit into its ids, {first} to {}",
+                members.len(),
+                end - 1
+            ));
+        }
+        let misfits = members.iter().filter(|&&i| !(first..end).contains(&bodies.id[i])).count();
+        if misfits > 0 {
+            losses.note(format!(
+                "{misfits} ids of the {name} lie outside {first} to {}, which mark it: its {} bodies are numbered anew from {first}",
+                end - 1,
+                members.len()
+            ));
+        }
+        for (place, &i) in members.iter().enumerate() {
+            ids[i] = if misfits > 0 { first as u32 + place as u32 } else { bodies.id[i] as u32 };
+        }
+    }
+    Ok(ids)
+}
+
+/// One [`Narrow`] per quantity.
+struct Narrowing {
+    mass: Narrow,
+    position: Narrow,
+    velocity: Narrow,
+    extra: Narrow,
+}
+
+impl Default for Narrowing {
+    fn default() -> Self {
+        Self {
+            mass: Narrow::new("masses"),
+            position: Narrow::new("positions"),
+            velocity: Narrow::new("velocities"),
+            extra: Narrow::new("extra columns"),
+        }
+    }
+}
+
+impl Narrowing {
+    fn finish(self, losses: &mut Losses) -> Result<(), Problem> {
+        [self.mass, self.position, self.velocity, self.extra]
+            .into_iter()
+            .try_for_each(|narrow| narrow.finish(losses))
+    }
+}
+
+/// Where the values behind mass, position and velocity come from.
+struct Columns<'a> {
+    /// By section and place in its [`COLUMNS`]; `None`: zero.
+    sources: [Vec<Option<&'a [f64]>>; 3],
+    /// Stands for eps where no column says it.
+    softening: Option<f64>,
+}
+
+impl<'a> Columns<'a> {
+    fn new(
+        snapshot: &'a Snapshot,
+        order: &[usize],
+        counts: &[usize],
+        with_ids: bool,
+        losses: &mut Losses,
+    ) -> Self {
+        let find = |name: &str| {
+            let alias = ALIASES.iter().find(|(ours, _)| *ours == name).map(|(_, theirs)| *theirs);
+            [Some(name), alias].into_iter().flatten().find_map(|n| snapshot.extra.get_key_value(n))
+        };
+        let softening = match find("eps") {
+            None => snapshot.attributes.get(SOFTENING).and_then(|text| text.parse().ok()),
+            Some(_) => None,
+        };
+        let softening = softening.filter(|eps: &f64| f64::from(*eps as f32).is_finite());
+        let mut sources = [vec![], vec![], vec![]];
+        let mut used = Vec::new();
+        let mut first = 0;
+        for (section, &count) in counts.iter().enumerate() {
+            let members = &order[first..first + count];
+            first += count;
+            for name in COLUMNS[section] {
+                let has_place = !(with_ids && section != SECTION_GAS && *name == "phi");
+                let source = find(name).filter(|_| has_place && count > 0);
+                // A kind of body that has no value at all gets the zero of files without the column.
+                let none = |column: &[f64]| members.iter().all(|&i| column[i].is_nan());
+                let missing = source.is_some_and(|(_, column)| none(column));
+                if missing {
+                    let kind = SECTIONS[section];
+                    losses.note(format!("{name}: the {kind} bodies have no value, 0 is written"));
+                }
+                used.extend(source.map(|(name, _)| (section, name.as_str())));
+                sources[section]
+                    .push(source.filter(|_| !missing).map(|(_, column)| column.as_slice()));
+            }
+        }
+        note_unused(snapshot, order, counts, &used, losses);
+        Self { sources, softening }
+    }
+
+    fn value(&self, section: usize, k: usize, i: usize) -> f64 {
+        match self.sources[section][k] {
+            Some(column) => column[i],
+            None if COLUMNS[section][k] == "eps" => self.softening.unwrap_or(0.0),
+            None => 0.0,
+        }
+    }
+}
+
+/// Notes the columns that have no place, or none in the records of some kind of body.
+fn note_unused(
+    snapshot: &Snapshot,
+    order: &[usize],
+    counts: &[usize],
+    used: &[(usize, &str)],
+    losses: &mut Losses,
+) {
+    let mut lost = Vec::new();
+    for (name, column) in &snapshot.extra {
+        if !used.iter().any(|(_, known)| known == name) {
+            lost.push(name.clone());
+            continue;
+        }
+        let mut first = 0;
+        for (section, &count) in counts.iter().enumerate() {
+            let members = &order[first..first + count];
+            first += count;
+            let values = members.iter().filter(|&&i| !column[i].is_nan()).count();
+            if values > 0 && !used.contains(&(section, name)) {
+                lost.push(format!("{name} of {values} {} bodies", SECTIONS[section]));
+            }
+        }
+    }
+    losses.note_columns(&lost, "");
+}
