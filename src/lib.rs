@@ -7,4 +7,5 @@ pub mod force;
 pub mod gpu;
 pub mod integrate;
 pub mod math;
+pub mod measure;
 pub mod units;

@@ -1,6 +1,6 @@
 //! The all-pairs kernel on the device: compiled, bound, and recorded in pieces.
 
-use super::KernelVariant;
+use super::{Budget, KernelVariant, Pace};
 use crate::error::Result;
 use crate::gpu::layout::{ForceParams, VEC4};
 use crate::gpu::{Binding, ComputeKernel, Gpu, Params, compile};
@@ -56,6 +56,17 @@ impl AllPairs {
     ///
     /// Errors: a shape that the adapter cannot hold; partial sums larger than its largest buffer.
     pub async fn new(gpu: &Gpu, variant: KernelVariant, field: Field<'_>) -> Result<Self> {
+        Self::sharing(gpu, variant, field, None).await
+    }
+
+    /// The same with the partial sums of another kernel, of the same number of sinks and slices, whose
+    /// content is no longer needed.
+    pub async fn sharing(
+        gpu: &Gpu,
+        variant: KernelVariant,
+        field: Field<'_>,
+        partial_sums: Option<wgpu::Buffer>,
+    ) -> Result<Self> {
         let config = variant.config;
         config.validate(Some(gpu))?;
         let entries = u64::from(config.s) * u64::from(field.sink_count);
@@ -72,7 +83,8 @@ impl AllPairs {
         let bindings = [Binding::Read, Binding::Read, Binding::Write, Binding::Params(params_size)];
         let text = variant.wgsl()?;
         let kernel = compile(gpu, variant.file(), &text, &bindings, config.checks).await?;
-        let partial_sums = crate::gpu::storage(gpu, "partial sums", entries as usize);
+        let partial_sums = partial_sums
+            .unwrap_or_else(|| crate::gpu::storage(gpu, "partial sums", entries as usize));
         let params = Params::new(gpu, "force params", PARAMS_ROWS);
         let bind = |binding, resource| wgpu::BindGroupEntry { binding, resource };
         let bind_group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
@@ -177,5 +189,36 @@ impl AllPairs {
             *progress = Progress::default();
         }
         (done, complete)
+    }
+
+    /// Computes everything once, in slices that keep the headless budget, and waits for it.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn evaluate_blocking(&mut self, gpu: &Gpu, pace: &mut Pace) -> Result<()> {
+        let budget = Budget::HEADLESS;
+        let (mut progress, mut complete) = (Progress::default(), false);
+        while !complete {
+            let mut encoder = gpu.device.create_command_encoder(&Default::default());
+            let (mut interactions, mut dispatches) = (0, 0);
+            self.begin_submission();
+            {
+                let mut pass = encoder.begin_compute_pass(&Default::default());
+                while !complete
+                    && !self.is_full()
+                    && pace.secs(interactions, dispatches) < budget.submission_secs
+                {
+                    let piece = pace.interactions_in(budget.dispatch_secs);
+                    let done;
+                    (done, complete) = self.record(gpu, &mut pass, &mut progress, piece);
+                    interactions += done;
+                    dispatches += 1;
+                }
+            }
+            self.end_submission(gpu);
+            let begun = web_time::Instant::now();
+            let submission = gpu.queue.submit([encoder.finish()]);
+            gpu.wait_for(submission)?;
+            pace.learn(interactions, dispatches, begun.elapsed().as_secs_f64());
+        }
+        Ok(())
     }
 }

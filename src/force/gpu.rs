@@ -8,8 +8,8 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::{
-    AllPairs, Budget, Field, ForceEngine, Forces, Identity, KernelVariant, KernelWish, Pace, Progress,
-    Sinks, Sources, Want, check_softening,
+    AllPairs, Field, ForceEngine, Forces, Identity, KernelVariant, KernelWish, Pace, Sinks, Sources,
+    Want, check_softening,
 };
 use crate::error::{Error, Result};
 use crate::gpu::layout::{FOREIGN, IN_SINK};
@@ -78,37 +78,6 @@ impl GpuEngine {
         };
         let kernel = pollster::block_on(AllPairs::new(gpu, key.variant, field))?;
         self.kernel = Some((key, kernel));
-        Ok(())
-    }
-
-    /// Runs the bound kernel once over all pairs, in slices that keep the budget.
-    fn run(&mut self) -> Result<()> {
-        let (_, kernel) = self.kernel.as_mut().expect("bound by the caller");
-        let mut progress = Progress::default();
-        let mut complete = false;
-        while !complete {
-            let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
-            let (mut interactions, mut dispatches) = (0, 0);
-            kernel.begin_submission();
-            {
-                let mut pass = encoder.begin_compute_pass(&Default::default());
-                while !complete
-                    && !kernel.is_full()
-                    && self.pace.secs(interactions, dispatches) < Budget::HEADLESS.submission_secs
-                {
-                    let piece = self.pace.interactions_in(Budget::HEADLESS.dispatch_secs);
-                    let done;
-                    (done, complete) = kernel.record(&self.gpu, &mut pass, &mut progress, piece);
-                    interactions += done;
-                    dispatches += 1;
-                }
-            }
-            kernel.end_submission(&self.gpu);
-            let begun = web_time::Instant::now();
-            let submission = self.gpu.queue.submit([encoder.finish()]);
-            self.gpu.wait_for(submission)?;
-            self.pace.learn(interactions, dispatches, begun.elapsed().as_secs_f64());
-        }
         Ok(())
     }
 }
@@ -184,9 +153,8 @@ impl ForceEngine for GpuEngine {
         let (sink_buffer, source_buffer) = self.buffers.as_ref().expect("made with the kernel");
         self.gpu.queue.write_buffer(source_buffer, 0, bytemuck::cast_slice(&source_data));
         self.gpu.queue.write_buffer(sink_buffer, 0, bytemuck::cast_slice(&sink_data));
-        self.run()?;
-
-        let (_, kernel) = self.kernel.as_ref().expect("bound above");
+        let (_, kernel) = self.kernel.as_mut().expect("bound above");
+        kernel.evaluate_blocking(&self.gpu, &mut self.pace)?;
         let slices = config.s as usize;
         let sums = read_blocking::<[f32; 4]>(&self.gpu, &[&kernel.partial_sums], slices * n)?;
         let total = |i: usize, axis: usize| -> f64 {

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 
 mod all_pairs;
 mod config;
+mod cpu;
 #[cfg(not(target_arch = "wasm32"))]
 mod gpu;
 mod pace;
@@ -18,6 +19,7 @@ mod variant;
 
 pub use all_pairs::{AllPairs, Field, Progress};
 pub use config::{KernelConfig, KernelWish};
+pub use cpu::Cpu;
 #[cfg(not(target_arch = "wasm32"))]
 pub use gpu::GpuEngine;
 pub use pace::{Budget, Pace};

@@ -22,6 +22,7 @@ pub struct Pace {
     interactions_per_sec: f64,
     dispatch_secs: f64,
     measured: bool,
+    fixed: bool,
 }
 
 impl Pace {
@@ -35,12 +36,17 @@ impl Pace {
         };
         // lavapipe needs 60 microseconds to start a dispatch; a GPU a few.
         let dispatch_secs = if class == Software { 6e-5 } else { 5e-6 };
-        Self { interactions_per_sec, dispatch_secs, measured: false }
+        Self { interactions_per_sec, dispatch_secs, measured: false, fixed: false }
+    }
+
+    /// A rate that is taken for granted and never learns: for cutting work into pieces of known size.
+    pub fn fixed(interactions_per_sec: f64) -> Self {
+        Self { interactions_per_sec, dispatch_secs: 0.0, measured: true, fixed: true }
     }
 
     /// Takes in a finished submission. Short ones say nothing about the rate.
     pub fn learn(&mut self, interactions: u64, dispatches: u64, secs: f64) {
-        if interactions == 0 || !(secs > 0.0) {
+        if self.fixed || interactions == 0 || !(secs > 0.0) {
             return;
         }
         let fixed = dispatches as f64 * self.dispatch_secs;

@@ -8,6 +8,7 @@
 use super::glow::intensity;
 use super::splat::HdrImage;
 use super::style::Exposure;
+use super::tone::bloom_weight;
 
 /// Number of histogram bins.
 pub const BINS: usize = 256;
@@ -40,10 +41,16 @@ impl Levels {
 pub type Histogram = [u32; BINS];
 
 /// Counts the intensities in the alpha channel of a quarter picture.
-pub fn histogram(quarter: &HdrImage) -> Histogram {
+pub fn histogram(quarter: &HdrImage, glow: Option<(&HdrImage, f32)>) -> Histogram {
     let mut counts = [0; BINS];
-    for pixel in quarter.pixels() {
-        counts[bin_of(pixel[3])] += 1;
+    match glow {
+        None => quarter.pixels().iter().for_each(|pixel| counts[bin_of(pixel[3])] += 1),
+        Some((glow, bloom)) => {
+            for (pixel, &glow) in quarter.pixels().iter().zip(glow.pixels()) {
+                let weight = bloom_weight(glow, bloom);
+                counts[bin_of(pixel[3] + (intensity(glow) - pixel[3]) * weight)] += 1;
+            }
+        }
     }
     counts
 }

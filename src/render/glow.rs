@@ -90,23 +90,27 @@ impl Glow {
         });
     }
 
-    /// The glow of the last [`Glow::shrink`], a quarter of the picture's size.
-    pub fn spread(&mut self) -> &HdrImage {
+    /// Makes the glow of the last [`Glow::shrink`].
+    pub fn spread(&mut self) {
         for k in 0..self.levels.len() {
             let (finer, coarser) = self.levels.split_at_mut(k);
             let source = finer.last().map_or(&self.quarter, |(image, _)| image);
             halve(source, &mut coarser[0].0);
         }
-        for k in (0..self.levels.len()).rev() {
+        // On the way up a level holds its light divided by its own weight, so that only the
+        // coarser one is scaled.
+        for k in (1..self.levels.len()).rev() {
             let (finer, coarser) = self.levels.split_at_mut(k);
-            let coarse = &coarser[0];
-            // The coarsest level has nothing below it, so its weight is applied on its way up.
-            let scale = if k + 1 == finer.len() + coarser.len() { coarse.1 } else { 1.0 };
-            match finer.last_mut() {
-                Some((fine, weight)) => double(&coarse.0, scale, fine, *weight),
-                None => double(&coarse.0, scale, &mut self.glow, 0.0),
-            }
+            let (fine, fine_weight) = &mut finer[k - 1];
+            double(&coarser[0].0, coarser[0].1 / *fine_weight, fine);
         }
+        self.glow.pixels_mut().fill([0.0; 4]);
+        double(&self.levels[0].0, self.levels[0].1, &mut self.glow);
+    }
+
+    /// What the last [`Glow::spread`] made, a quarter of the picture's size. Alpha is the spread
+    /// of the quarter picture's alpha: where it is far above the intensity, bodies are sparse.
+    pub fn glow(&self) -> &HdrImage {
         &self.glow
     }
 }
@@ -131,8 +135,8 @@ fn halve(from: &HdrImage, to: &mut HdrImage) {
     });
 }
 
-/// `to = to * keep + scale * (from, enlarged by a quadratic B-spline)`.
-fn double(from: &HdrImage, scale: f32, to: &mut HdrImage, keep: f32) {
+/// Adds `scale` times `from`, enlarged by a quadratic B-spline, to `to`.
+fn double(from: &HdrImage, scale: f32, to: &mut HdrImage) {
     let (width, height) = (from.size().width() as usize, from.size().height() as usize);
     let out_width = to.size().width() as usize;
     // An even pixel lies a quarter to the left of its coarse pixel's centre, an odd one to the right.
@@ -149,7 +153,7 @@ fn double(from: &HdrImage, scale: f32, to: &mut HdrImage, keep: f32) {
                     sum = add(sum, from.pixels()[source + column], along * across);
                 }
             }
-            *out = add(sum.map(|channel| channel * scale), *out, keep);
+            *out = add(*out, sum, scale);
         }
     });
 }

@@ -111,21 +111,19 @@ impl Look {
         uniform.scale = style.palette.table();
         let mut nth_of_role = [0; Role::ALL.len()];
         for (index, part) in parts.iter().enumerate() {
-            let nth = std::mem::replace(
-                &mut nth_of_role[part.role as usize],
-                nth_of_role[part.role as usize] + 1,
-            );
+            let nth = nth_of_role[part.role as usize];
+            nth_of_role[part.role as usize] += 1;
             if part.count == 0 {
                 continue;
             }
             // Bodies at one point have no size of their own: take the scene's.
             let own = if part.radius > 0.0 { part.radius } else { scene_radius };
-            let closeness = (0.5 / libm::cbrt(part.count as f64)).min(0.06);
+            let closeness = (0.5 / libm::cbrt(part.count as f64)).min(0.08);
             let radius = own * closeness * role_size(part.role) * style.sprite_size;
             let ratio = scene_radius / radius;
-            // The sprite's profile (1 - u^2)^3 covers a quarter of its disk's light.
+            // The profile (1 - u^2)^6 holds a seventh of an even disk's light.
             let white_peak = if is_seen(part.role) {
-                4.0 * ratio * ratio * role_weight(part.role) / light
+                7.0 * ratio * ratio * role_weight(part.role) / light
             } else {
                 0.0
             };
@@ -158,7 +156,7 @@ impl Look {
     pub fn radius_limits_px(&self, size: PictureSize) -> [f32; 2] {
         let side = size.shorter_side() as f32;
         let few = (5000.0 / self.seen.max(1) as f32).powf(0.25).clamp(1.0, 4.0);
-        let least = 1.75 * few * (side / 720.0).clamp(1.0 / few, 4.0);
+        let least = 2.4 * few * (side / 720.0).clamp(1.0 / few, 4.0);
         [least, (0.08 * side).max(least)]
     }
 }

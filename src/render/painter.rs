@@ -55,12 +55,13 @@ impl Painter {
         });
         let t2 = web_time::Instant::now();
         self.glow.shrink(&self.hdr);
-        let hist = exposure::histogram(self.glow.quarter());
-        let levels = self.meter.expose(look.style.exposure, &hist, time - self.last);
-        self.last = time;
         let t3 = web_time::Instant::now();
         let bloom = look.style.bloom as f32;
-        let glow = (bloom > 0.0).then(|| (self.glow.spread(), bloom));
+        if bloom > 0.0 { self.glow.spread(); }
+        let glow = (bloom > 0.0).then(|| (self.glow.glow(), bloom));
+        let hist = exposure::histogram(self.glow.quarter(), glow);
+        let levels = self.meter.expose(look.style.exposure, &hist, time - self.last);
+        self.last = time;
         let t4 = web_time::Instant::now();
         let curve = tone::ToneCurve::new(levels, look.style.stops as f32);
         let mut image = Image::new(self.size);

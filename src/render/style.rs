@@ -90,10 +90,10 @@ impl Default for Style {
             value_range: None,
             show_halo: false,
             sprite_size: 1.0,
-            variety: 0.6,
+            variety: 0.8,
             stops: 0.0,
             exposure: Exposure::Auto { adapt_secs: 1.5 },
-            bloom: 0.15,
+            bloom: 1.0,
             background: [0.0011, 0.0014, 0.0024],
             dither: false,
         }
@@ -112,7 +112,7 @@ impl Style {
         in_range("the sprite size", self.sprite_size, 0.1, 10.0)?;
         in_range("the variety of stars", self.variety, 0.0, 1.0)?;
         in_range("the exposure in stops", self.stops, -10.0, 10.0)?;
-        in_range("the bloom", self.bloom, 0.0, 0.9)?;
+        in_range("the bloom", self.bloom, 0.0, 1.0)?;
         for channel in self.background {
             in_range("a background colour", f64::from(channel), 0.0, 0.5)?;
         }

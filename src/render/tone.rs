@@ -14,9 +14,11 @@ use super::image::Image;
 use super::splat::HdrImage;
 
 /// Where the mid level is shown, as a part of full scale (perceptual, 0 to 1).
-pub const MID_TONE: f32 = 0.42;
+pub const MID_TONE: f32 = 0.36;
 /// The brightest intensity that is told from brighter ones; half floats end at 65504.
 const LARGEST: f32 = 60000.0;
+/// How far the brightest places lose their colour.
+const BLEACH: f32 = 0.5;
 
 /// A tone curve; the same layout on the host and in `tone_map.wgsl`.
 #[repr(C)]
@@ -58,11 +60,13 @@ impl ToneCurve {
 }
 
 /// asinh for x >= 0, to about 1e-6.
+#[inline(always)]
 fn asinh(x: f32) -> f32 {
     ln(x + (x * x + 1.0).sqrt())
 }
 
 /// Natural logarithm for finite x >= 1, to about 1e-7: inlined arithmetic that vectorises.
+#[inline(always)]
 fn ln(x: f32) -> f32 {
     let bits = x.to_bits();
     // Mantissa between sqrt(1/2) and sqrt(2).
@@ -74,20 +78,31 @@ fn ln(x: f32) -> f32 {
         + 2.0 * s * (1.0 + s2 * (1.0 / 3.0 + s2 * (0.2 + s2 * (1.0 / 7.0))))
 }
 
-/// Linear RGB of one pixel of the finished picture.
-pub fn develop(pixel: [f32; 4], curve: &ToneCurve, background: [f32; 3]) -> [f32; 3] {
-    let light = intensity(pixel).min(LARGEST);
-    if !(light > 0.0) {
-        return background;
-    }
-    let tone = curve.tone(light);
-    let bleach = 0.5 * tone * tone * tone;
+/// Linear RGB of one pixel of the finished picture. Arithmetic without branches, so that a loop
+/// over a row of pixels becomes vector instructions.
+#[inline(always)]
+pub fn develop(rgb: [f32; 3], curve: &ToneCurve, background: [f32; 3]) -> [f32; 3] {
+    let [r, g, b] = rgb.map(|channel| at_most(channel, LARGEST));
+    let light = (r + g + b) * (1.0 / 3.0);
+    let tone = at_most(asinh(curve.slope * light) * curve.scale, 1.0);
     let level = tone * tone;
-    let per_light = 1.0 / light;
-    let shade: [f32; 3] =
-        std::array::from_fn(|k| level * (pixel[k].min(LARGEST) * per_light * (1.0 - bleach) + bleach));
-    let gamut = 1.0 / shade[0].max(shade[1]).max(shade[2]).max(1.0);
+    let bleach = BLEACH * level * tone;
+    let per_light = level * (1.0 - bleach) / at_least(light, 1e-30);
+    let shade = [r, g, b].map(|channel| channel * per_light + level * bleach);
+    let brightest = at_least(shade[0], at_least(shade[1], shade[2]));
+    let gamut = 1.0 / at_least(brightest, 1.0);
     std::array::from_fn(|k| background[k] + (1.0 - background[k]) * shade[k] * gamut)
+}
+
+/// One instruction each, which f32::min and max are not; a NaN gives the limit.
+#[inline(always)]
+fn at_most(x: f32, limit: f32) -> f32 {
+    if x < limit { x } else { limit }
+}
+
+#[inline(always)]
+fn at_least(x: f32, limit: f32) -> f32 {
+    if x > limit { x } else { limit }
 }
 
 /// Linear 0 to 1 to the sRGB curve, 0 to 1.
@@ -97,10 +112,13 @@ pub fn srgb_encode(linear: f32) -> f32 {
 
 /// The fixed pattern that hides 8-bit steps, -0.5 to 0.5 (interleaved gradient noise, Jimenez 2014).
 fn dither_at(x: u32, y: u32) -> f32 {
-    let along = 0.067_110_56 * x as f32 + 0.005_837_15 * y as f32;
-    let wave = 52.982_918 * (along - along.floor());
-    wave - wave.floor() - 0.5
+    // Casts, not floor(): without SSE 4.1 that is a function call.
+    let fraction = |v: f32| v - v as u32 as f32;
+    fraction(52.982_918 * fraction(0.067_110_56 * x as f32 + 0.005_837_15 * y as f32)) - 0.5
 }
+
+/// Steps of the table from linear to sRGB.
+const STEPS: usize = 4096;
 
 /// Develops pictures on the CPU.
 pub struct Developer {
@@ -110,23 +128,17 @@ pub struct Developer {
 
 impl Default for Developer {
     fn default() -> Self {
-        let steps = 4096;
         let at = |i: usize| {
-            let root = i as f32 / (steps - 1) as f32;
+            let root = i as f32 / (STEPS - 1) as f32;
             255.0 * srgb_encode(root * root)
         };
-        Self { encoded: (0..steps).map(at).collect() }
+        Self { encoded: (0..STEPS).map(at).collect() }
     }
 }
 
 impl Developer {
-    fn byte(&self, linear: f32, dither: f32) -> u8 {
-        let index = linear.sqrt() * (self.encoded.len() - 1) as f32 + 0.5;
-        (self.encoded[(index as usize).min(self.encoded.len() - 1)] + 0.5 + dither) as u8
-    }
-
-    /// Develops `hdr` into `image` of the same size, with the part `bloom` (0 to 1) of its light
-    /// taken from `glow` (a quarter of the size), if there is one.
+    /// Develops `hdr` into `image` of the same size, mixed with `glow` (a quarter of the size) by
+    /// the factor `bloom` (0 to 1), if there is one.
     pub fn develop(
         &self,
         hdr: &HdrImage,
@@ -137,52 +149,81 @@ impl Developer {
         image: &mut Image,
     ) {
         let width = hdr.size().width() as usize;
-        let rows = hdr.pixels().par_chunks(width);
-        let dark: [u8; 3] = background.map(|channel| self.byte(channel, 0.0));
-        image.rgba_mut().par_chunks_mut(4 * width).zip(rows).enumerate().for_each(|(y, (out, row))| {
-            let glowing = glow.map(|(glow, bloom)| (glow_row(glow, y), bloom));
-            for (x, (bytes, &sharp)) in out.chunks_exact_mut(4).zip(row).enumerate() {
-                let pixel = match &glowing {
-                    Some((glow, bloom)) => mix(sharp, along(glow, x), *bloom),
-                    None => sharp,
-                };
-                // Most of a picture is empty sky.
-                let shown = if intensity(pixel) > 0.0 {
+        let rows = hdr.pixels().par_chunks(width).enumerate();
+        image.rgba_mut().par_chunks_mut(4 * width).zip(rows).for_each_init(
+            || std::array::from_fn(|_| vec![0.0; width]),
+            |planes: &mut [Vec<f32>; 3], (out, (y, row))| {
+                let glowing = glow.map(|(glow, bloom)| (glow_row(glow, y), bloom));
+                let [red, green, blue] = planes;
+                for (x, &sharp) in row.iter().enumerate() {
+                    let pixel = match &glowing {
+                        Some((glow, bloom)) => blend(sharp, along(glow, x), *bloom),
+                        None => sharp,
+                    };
+                    (red[x], green[x], blue[x]) = (pixel[0], pixel[1], pixel[2]);
+                }
+                for ((r, g), b) in red.iter_mut().zip(green.iter_mut()).zip(blue.iter_mut()) {
+                    let shown = develop([*r, *g, *b], curve, background);
+                    let places = shown.map(|linear| linear.sqrt() * (STEPS - 1) as f32 + 0.5);
+                    (*r, *g, *b) = (places[0], places[1], places[2]);
+                }
+                for (x, bytes) in out.chunks_exact_mut(4).enumerate() {
                     let noise = if dither { dither_at(x as u32, y as u32) } else { 0.0 };
-                    develop(pixel, curve, background).map(|channel| self.byte(channel, noise))
-                } else {
-                    dark
-                };
-                bytes.copy_from_slice(&[shown[0], shown[1], shown[2], 255]);
-            }
-        });
+                    let byte = |place: f32| {
+                        (self.encoded[(place as usize).min(STEPS - 1)] + 0.5 + noise) as u8
+                    };
+                    bytes.copy_from_slice(&[byte(red[x]), byte(green[x]), byte(blue[x]), 255]);
+                }
+            },
+        );
     }
 }
+
+/// Mixes a pixel with the glow around it: where bodies are sparse, most of the light is taken from the glow.
+#[inline(always)]
+pub fn blend(sharp: [f32; 4], glow: [f32; 4], bloom: f32) -> [f32; 4] {
+    mix(sharp, glow, bloom_weight(glow, bloom))
+}
+/// x
+#[inline(always)]
+pub fn bloom_weight(glow: [f32; 4], bloom: f32) -> f32 {
+    let evenness = intensity(glow) / at_least(glow[3], 1e-20);
+    let dense = at_most(at_least((evenness - 0.35) * 1.8, 0.0), 1.0);
+    bloom * (SPARSE + (DENSE - SPARSE) * dense)
+}
+const SPARSE: f32 = 0.97;
+const DENSE: f32 = 0.2;
 
 fn mix(a: [f32; 4], b: [f32; 4], weight: f32) -> [f32; 4] {
     std::array::from_fn(|k| a[k] + (b[k] - a[k]) * weight)
 }
 
-/// Left or upper neighbour in a quarter picture, and the weight of the one after it.
-fn quarter_place(at: usize) -> (isize, f32) {
-    let place = (at as f32 + 0.5) * 0.25 - 0.5;
-    (place.floor() as isize, place - place.floor())
-}
+/// Offset of the first of the two neighbours in a quarter picture, and the weight of the second,
+/// for each of the four pixels that one of its pixels covers.
+const PHASES: [(isize, f32); 4] = [(-1, 0.625), (-1, 0.875), (0, 0.125), (0, 0.375)];
 
-/// The row of a quarter picture at row `y` of the full one, interpolated.
+/// The row of a quarter picture at row `y` of the full one, interpolated, its ends repeated once.
 fn glow_row(glow: &HdrImage, y: usize) -> Vec<[f32; 4]> {
     let (width, height) = (glow.size().width() as usize, glow.size().height() as isize);
-    let (upper, weight) = quarter_place(y);
+    let (offset, weight) = PHASES[y & 3];
     let row = |y: isize| {
         let first = y.clamp(0, height - 1) as usize * width;
         &glow.pixels()[first..first + width]
     };
-    row(upper).iter().zip(row(upper + 1)).map(|(&a, &b)| mix(a, b, weight)).collect()
+    let upper = (y / 4) as isize + offset;
+    let inner = row(upper).iter().zip(row(upper + 1)).map(|(&a, &b)| mix(a, b, weight));
+    let mut padded = Vec::with_capacity(width + 2);
+    padded.push([0.0; 4]);
+    padded.extend(inner);
+    padded[0] = padded[1];
+    padded.push(padded[width]);
+    padded
 }
 
-/// The value at column `x` of the full picture.
+/// The value of a padded row at column `x` of the full picture.
+#[inline(always)]
 fn along(row: &[[f32; 4]], x: usize) -> [f32; 4] {
-    let (left, weight) = quarter_place(x);
-    let at = |x: isize| row[x.clamp(0, row.len() as isize - 1) as usize];
-    mix(at(left), at(left + 1), weight)
+    let (offset, weight) = PHASES[x & 3];
+    let left = (x / 4 + 1).wrapping_add_signed(offset);
+    mix(row[left], row[left + 1], weight)
 }

@@ -68,7 +68,11 @@ fn load(path: &Path, format: Option<&'static Format>) -> Result<Snapshot> {
 /// # Errors
 /// As [`Snapshot::to_bytes`]; [`Error::Io`] or [`Error::File`] if the folder is missing or not
 /// writable, or the target is something else than an ordinary file.
-pub fn write(path: impl AsRef<Path>, snapshot: &Snapshot, options: &WriteOptions) -> Result<Losses> {
+pub fn write(
+    path: impl AsRef<Path>,
+    snapshot: &Snapshot,
+    options: &WriteOptions,
+) -> Result<Losses> {
     let path = path.as_ref();
     let (bytes, losses) = snapshot.to_bytes(&path.to_string_lossy(), options)?;
     replace(path, &bytes)?;
@@ -83,7 +87,9 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let permissions = match fs::metadata(&target) {
         Ok(metadata) if metadata.is_file() => Some(metadata.permissions()),
         // Renaming over /dev/null, say, would put a plain file in its place.
-        Ok(_) => return Err(Error::file(path, "is no ordinary file, so nothing was written there")),
+        Ok(_) => {
+            return Err(Error::file(path, "is no ordinary file, so nothing was written there"));
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(refused(error)),
     };

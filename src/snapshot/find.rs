@@ -44,8 +44,7 @@ pub(super) fn by_extension(path: &Path) -> Result<&'static Format> {
 /// # Errors
 /// [`Error::File`] that shows the first bytes and names the known formats.
 pub fn recognise(head: &[u8], length: u64, path: &Path) -> Result<&'static Format> {
-    let judged =
-        || FORMATS.iter().map(|format| (format, (format.recognise)(head, length)));
+    let judged = || FORMATS.iter().map(|format| (format, (format.recognise)(head, length)));
     let of = |wanted| judged().find(|(_, confidence)| *confidence == wanted).map(|(f, _)| f);
     of(Confidence::Sure)
         .or_else(|| by_extension(path).ok())

@@ -27,8 +27,7 @@ pub(super) fn order(
     for i in 0..bodies.len() {
         counts[section(i)] += 1;
     }
-    let mut next: Vec<usize> =
-        (0..sections).map(|s| counts[..s].iter().sum()).collect();
+    let mut next: Vec<usize> = (0..sections).map(|s| counts[..s].iter().sum()).collect();
     let mut order = vec![0; bodies.len()];
     for i in 0..bodies.len() {
         let place = &mut next[section(i)];
@@ -50,7 +49,10 @@ pub(super) fn note_components(
         used[component as usize] = true;
     }
     let quoted = |list: &[&Component]| {
-        list.iter().map(|c| format!("'{}' ({})", c.name, c.role.name())).collect::<Vec<_>>().join(", ")
+        list.iter()
+            .map(|c| format!("'{}' ({})", c.name, c.role.name()))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     for (k, kind) in kinds.iter().enumerate() {
         let here: Vec<_> = bodies
@@ -64,7 +66,9 @@ pub(super) fn note_components(
             [] => {}
             [one] if *one == kind.component() => {}
             [_] => losses.note(format!("component {} becomes '{}'", quoted(&here), kind.name)),
-            _ => losses.note(format!("components {} are merged into '{}'", quoted(&here), kind.name)),
+            _ => {
+                losses.note(format!("components {} are merged into '{}'", quoted(&here), kind.name))
+            }
         }
     }
     let empty: Vec<_> =

@@ -69,7 +69,8 @@ impl Snapshot {
                 .collect::<Vec<_>>()
                 .join(", "),
         })?;
-        self.validate().map_err(|error| Error::file(path, format!("cannot be written: {error}")))?;
+        self.validate()
+            .map_err(|error| Error::file(path, format!("cannot be written: {error}")))?;
         let mut losses = Losses::default();
         let bytes = write(self, &options, &mut losses).map_err(|problem| {
             Error::file(path, format!("cannot be written as {}: {problem}", format.name))

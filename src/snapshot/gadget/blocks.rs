@@ -77,9 +77,5 @@ pub(super) fn columns(
 
 /// Value `k` of a run of f32 or f64.
 pub(super) fn number(data: &[u8], k: usize, double: bool, endianness: Endianness) -> f64 {
-    if double {
-        endianness.f64(&data[8 * k..])
-    } else {
-        endianness.f32(&data[4 * k..]).into()
-    }
+    if double { endianness.f64(&data[8 * k..]) } else { endianness.f32(&data[4 * k..]).into() }
 }

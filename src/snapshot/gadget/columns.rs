@@ -1,9 +1,10 @@
 //! Which extra columns become which blocks.
 
 use super::super::{Losses, Snapshot};
-use super::header::COOLING;
+use super::blocks::{bodies_of, shape_of};
+use super::header::{COOLING, Header};
 use super::info::Shape;
-use super::{GAS, KNOWN_BLOCKS, TypeMask};
+use super::{GAS, KNOWN_BLOCKS, TYPES, TypeMask, gas_blocks, unknown_block};
 
 /// Tipsy's names of the same quantities, in case the snapshot comes from there.
 const ALIASES: [(&str, &str); 5] =
@@ -28,26 +29,26 @@ pub(super) struct Outgoing<'a> {
 }
 
 /// The blocks that the extra columns make, in the order of the file; what fits into none is noted.
-/// `type_of` gives the type of each body.
+/// `type_of` gives the type of each body, `counts` the number of bodies of each type.
 pub(super) fn outgoing<'a>(
     snapshot: &'a Snapshot,
     format: u8,
     type_of: &[u8],
+    counts: &[usize; TYPES],
     is_double: impl Fn(&str) -> bool,
     losses: &mut Losses,
 ) -> Vec<Outgoing<'a>> {
     let (mut found, mut lost) = (Vec::new(), Vec::new());
     for name in snapshot.extra.keys() {
         match block_of(snapshot, name) {
-            Some((block, columns)) if columns[0] == name => {
+            Some((block, names)) if names[0] == *name => {
                 let columns: Vec<&[f64]> =
-                    columns.iter().map(|name| snapshot.extra[name].as_slice()).collect();
+                    names.iter().map(|name| snapshot.extra[name].as_slice()).collect();
                 let types = types_with_values(&columns, type_of);
-                let shape =
-                    Shape { types, values: columns.len(), double: is_double(&block) };
+                let shape = Shape { types, values: columns.len(), double: is_double(&block) };
                 let taken = found.iter().any(|other: &Outgoing| other.name == block);
                 if types == 0 || taken {
-                    lost.push(name.clone());
+                    lost.extend(names);
                 } else {
                     found.push(Outgoing { name: block, columns, shape });
                 }
@@ -60,10 +61,14 @@ pub(super) fn outgoing<'a>(
         KNOWN_BLOCKS.iter().position(|(known, _)| *known == block.name).unwrap_or(usize::MAX)
     });
     if format == 1 {
-        let kept = kept_by_order(&found, snapshot.attributes.contains_key(COOLING));
-        for block in found.split_off(kept) {
-            lost.push(block.name);
-        }
+        let mut told = Told::new(snapshot, counts, is_double("POS"));
+        found.retain(|block| {
+            let kept = told.accepts(block);
+            if !kept {
+                lost.push(block.name.clone());
+            }
+            kept
+        });
         losses.note_columns(&lost, " (format 1 has no names; gadget2 may hold them)");
     } else {
         losses.note_columns(&lost, " (no values, or no block name of four characters)");
@@ -103,13 +108,40 @@ fn types_with_values(columns: &[&[f64]], type_of: &[u8]) -> TypeMask {
     types
 }
 
-/// How many of the blocks, from the first, format 1 can tell by their order: the gas blocks as far
-/// as none is missing.
-fn kept_by_order(blocks: &[Outgoing], cooling: bool) -> usize {
-    let order: &[&str] =
-        if cooling { &["U", "RHO", "NE", "NH", "HSML"] } else { &["U", "RHO", "HSML"] };
-    let fits = |block: &Outgoing, name: &str| {
-        block.name == name && block.shape.types == GAS && block.shape.values == 1
-    };
-    blocks.iter().zip(order).take_while(|(block, name)| fits(block, name)).count()
+/// What the order of the blocks of format 1 tells its reader: the gas blocks as far as none is
+/// missing, then nameless blocks (such as were read from format 1) whose length gives them away.
+struct Told {
+    header: Header,
+    gas_blocks: std::slice::Iter<'static, &'static str>,
+    double: bool,
+    unknown: usize,
+}
+
+impl Told {
+    fn new(snapshot: &Snapshot, counts: &[usize; TYPES], double: bool) -> Self {
+        let gas_blocks = gas_blocks(snapshot.attributes.contains_key(COOLING)).iter();
+        let header = Header { counts: *counts, ..Header::default() };
+        Self { header, gas_blocks, double, unknown: 0 }
+    }
+
+    /// Whether the next block may be this one.
+    fn accepts(&mut self, block: &Outgoing) -> bool {
+        let shape = &block.shape;
+        let scalar_of_gas = shape.types == GAS && shape.values == 1;
+        let next_of_gas = self.gas_blocks.as_slice().first();
+        if self.unknown == 0 && scalar_of_gas && next_of_gas == Some(&block.name.as_str()) {
+            self.gas_blocks.next();
+            return true;
+        }
+        let bodies = bodies_of(shape.types, &self.header.counts);
+        let length = bodies * shape.width();
+        let gas = self.header.counts[0] as u64;
+        let taken_for_gas =
+            self.unknown == 0 && next_of_gas.is_some() && (length == 4 * gas || length == 8 * gas);
+        let name = unknown_block(self.unknown + 1);
+        let guess = shape_of(&name, length, &self.header, None, self.double);
+        let told = block.name == name && !taken_for_gas && guess.as_ref() == Some(shape);
+        self.unknown += usize::from(told);
+        told
+    }
 }

@@ -36,9 +36,9 @@ mod read;
 mod records;
 mod write;
 
-use super::kinds::Kind;
 #[cfg(doc)]
 use super::Snapshot;
+use super::kinds::Kind;
 use super::{Confidence, Endianness, Format, Modifier};
 use crate::bodies::Role;
 
@@ -77,7 +77,11 @@ const MODIFIERS: &[Modifier] = &[
         summary: "big-endian",
         apply: |options| options.endianness = Some(Endianness::Big),
     },
-    Modifier { suffix: "f64", summary: "blocks of f64", apply: |options| options.double = Some(true) },
+    Modifier {
+        suffix: "f64",
+        summary: "blocks of f64",
+        apply: |options| options.double = Some(true),
+    },
     Modifier {
         suffix: "f32",
         summary: "blocks of f32",
@@ -135,6 +139,16 @@ const KNOWN_BLOCKS: &[(&str, TypeMask)] = &[
 const DOUBLE_ATTRIBUTE: &str = "layout.gadget.double";
 /// Names the attribute that is `64` for a file with ids of 64 bits.
 const IDS_ATTRIBUTE: &str = "layout.gadget.ids";
+
+/// The gas blocks that format 1 has behind MASS, in order.
+fn gas_blocks(cooling: bool) -> &'static [&'static str] {
+    if cooling { &["U", "RHO", "NE", "NH", "HSML"] } else { &["U", "RHO", "HSML"] }
+}
+
+/// The name that the k-th nameless block of format 1 gets, from 1.
+fn unknown_block(k: usize) -> String {
+    format!("X{k:03}")
+}
 
 /// The order of bytes and the format of a file, from its first 8 bytes; `None`: not GADGET's.
 fn kind_of_file(head: &[u8]) -> Option<(Endianness, u8)> {

@@ -9,7 +9,9 @@ use super::blocks::{bodies_of, columns, number, present, shape_of};
 use super::header::{COOLING, Header};
 use super::info::{self, Shape};
 use super::records::{self, Block};
-use super::{ALL, DOUBLE_ATTRIBUTE, GAS, IDS_ATTRIBUTE, KINDS, TYPES, TypeMask};
+use super::{
+    ALL, DOUBLE_ATTRIBUTE, IDS_ATTRIBUTE, KINDS, TYPES, TypeMask, gas_blocks, unknown_block,
+};
 use crate::bodies::Bodies;
 use crate::units::Units;
 
@@ -42,10 +44,7 @@ fn name_by_order(blocks: &mut [Block], header: &Header) {
     if masses_in_block(header) != 0 {
         names.push("MASS");
     }
-    let mut gas_names = match header.facts.contains_key(COOLING) {
-        true => ["U", "RHO", "NE", "NH", "HSML"].iter(),
-        false => ["U", "RHO", "HSML"].iter(),
-    };
+    let mut gas_names = gas_blocks(header.facts.contains_key(COOLING)).iter();
     let gas = header.counts[0] as u64;
     let mut unknown = 0;
     for (k, block) in blocks.iter_mut().enumerate() {
@@ -60,7 +59,7 @@ fn name_by_order(blocks: &mut [Block], header: &Header) {
         };
         if block.name.is_empty() {
             unknown += 1;
-            block.name = format!("X{unknown:03}");
+            block.name = unknown_block(unknown);
         }
     }
 }
@@ -141,7 +140,8 @@ impl File<'_> {
     fn floats(&self, name: &str, types: TypeMask, values: u64) -> Result<(&[u8], bool), Problem> {
         let header = &self.header;
         let names = || {
-            let kinds = (0..TYPES).filter(|t| types & present(&header.counts) >> t & 1 == 1);
+            let types = types & present(&header.counts);
+            let kinds = (0..TYPES).filter(|t| types >> t & 1 == 1);
             kinds.map(|t| KINDS[t].name).collect::<Vec<_>>().join(", ")
         };
         let block = self.block(name).ok_or_else(|| {
@@ -204,7 +204,6 @@ impl File<'_> {
         if !skipped.is_empty() {
             snapshot.attributes.insert(SKIPPED.into(), skipped.join(", "));
         }
-        debug_assert!(bodies_of(GAS, &self.header.counts) <= self.header.total());
         doubles
     }
 }

@@ -69,11 +69,17 @@ fn record<'a>(reader: &mut Reader<'a>, what: &str) -> Result<(&'a [u8], usize), 
 fn block_name(reader: &mut Reader) -> Result<String, Problem> {
     let (data, at) = record(reader, "a block's name")?;
     if data.len() != 8 {
-        return Err(format!("the record of a block's name at byte {at} has {} bytes, but 8 were expected", data.len()));
+        return Err(format!(
+            "the record of a block's name at byte {at} has {} bytes, but 8 were expected",
+            data.len()
+        ));
     }
     let name = &data[..4];
     if !name.iter().all(|&byte| byte == b' ' || byte.is_ascii_graphic()) {
-        return Err(format!("the block's name at byte {at} is '{}', but letters were expected", name.escape_ascii()));
+        return Err(format!(
+            "the block's name at byte {at} is '{}', but letters were expected",
+            name.escape_ascii()
+        ));
     }
     Ok(String::from_utf8_lossy(name).trim_end().to_owned())
 }

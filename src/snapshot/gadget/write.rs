@@ -37,8 +37,7 @@ fn write(
 ) -> Result<Vec<u8>, Problem> {
     let bodies = &snapshot.bodies;
     let type_of_component: Vec<u8> = bodies.components.iter().map(type_of).collect();
-    let types: Vec<u8> =
-        bodies.component.iter().map(|&c| type_of_component[c as usize]).collect();
+    let types: Vec<u8> = bodies.component.iter().map(|&c| type_of_component[c as usize]).collect();
     let (order, counts) = order(bodies, TYPES, |i| types[i] as usize);
     let counts: [usize; TYPES] = counts.try_into().expect("there should be six counts");
     if i32::try_from(bodies.len()).is_err() {
@@ -46,19 +45,16 @@ fn write(
     }
     note_components(bodies, KINDS, |component| type_of(component) as usize, losses);
 
-    let was_double: Vec<&str> =
-        snapshot.attributes.get(DOUBLE_ATTRIBUTE).map_or(vec![], |names| names.split(',').collect());
+    let was_double: Vec<&str> = snapshot
+        .attributes
+        .get(DOUBLE_ATTRIBUTE)
+        .map_or(vec![], |names| names.split(',').collect());
     let is_double = |name: &str| options.double.unwrap_or_else(|| was_double.contains(&name));
-    let extra = outgoing(snapshot, format, &types, is_double, losses);
+    let extra = outgoing(snapshot, format, &types, &counts, is_double, losses);
     let (masses, in_block) = mass_table(&bodies.mass, &order, &counts);
     let wide_ids = wide_ids(snapshot, options)?;
 
-    let header = Header {
-        counts,
-        masses,
-        time: snapshot.time,
-        facts: snapshot.attributes.clone(),
-    };
+    let header = Header { counts, masses, time: snapshot.time, facts: snapshot.attributes.clone() };
     let endianness = options.endianness.unwrap_or_default();
     let capacity = 512 + bodies.len() * 4 * (9 + extra.len());
     let mut file = File { out: Writer::new(endianness, capacity), format, order: &order, losses };

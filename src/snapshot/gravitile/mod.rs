@@ -45,9 +45,9 @@
 mod read;
 mod write;
 
-use super::{Confidence, Format};
 #[cfg(doc)]
 use super::Snapshot;
+use super::{Confidence, Format};
 
 /// The format's line in the registry.
 pub(super) const FORMAT: Format = Format {

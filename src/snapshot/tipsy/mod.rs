@@ -20,15 +20,18 @@
 //! be positive and below 1e-9. Its stars become the components `disk` and `bulge`. Gas bodies have
 //! no ids in it either and are numbered from 1,000,000,000.
 //!
+//! A file with the long header that lost its last 4 bytes has the length of one with the short
+//! header; it is told apart, and refused, by its having no masses where they should be.
+//!
 //! Writing groups the bodies into gas, dark and star, as they come within each. Numbers are
 //! narrowed to f32; time stays f64. The bytes of padding mean nothing and are not kept.
 
 mod read;
 mod write;
 
-use super::kinds::Kind;
 #[cfg(doc)]
 use super::Snapshot;
+use super::kinds::Kind;
 use super::{Endianness, Format, Modifier};
 use crate::bodies::Role;
 

@@ -81,9 +81,15 @@ pub(super) fn read(bytes: &[u8]) -> Result<Snapshot, Problem> {
             28 + records
         ));
     }
+    if looks_cut(bytes) {
+        return Err(format!(
+            "has {length} bytes, which fits a tipsy file of {gas} gas, {dark} dark and {star} star bodies with a header of 28 bytes, but no body has a mass there: a file with the usual header of 32 bytes has lost its last 4"
+        ));
+    }
     let mut rest = &bytes[(length - records) as usize..];
     let sections = [0, 1, 2].map(|section| {
-        let (records, after) = rest.split_at(header.counts[section] as usize * record_bytes(section));
+        let (records, after) =
+            rest.split_at(header.counts[section] as usize * record_bytes(section));
         rest = after;
         records
     });
@@ -117,7 +123,8 @@ fn build(header: &Header, sections: [&[u8]; 3]) -> Result<Snapshot, Problem> {
                 bodies.components.push(kinds[kind].component());
                 (bodies.components.len() - 1) as u8
             });
-            let vector = |k| DVec3::new(number(record, k), number(record, k + 1), number(record, k + 2));
+            let vector =
+                |k| DVec3::new(number(record, k), number(record, k + 1), number(record, k + 2));
             bodies.push(number(record, 0), vector(1), vector(4), component);
             bodies.id[i] = id;
         }
@@ -157,6 +164,38 @@ fn fill_zeros(column: &mut [f64], header: &Header, sections: usize, name: &str) 
         }
         first += count;
     }
+}
+
+/// True for a file whose length says 28 bytes of header, but whose masses say that these are 32 and
+/// the last 4 bytes of the file are gone. Where masses should be there are then the padding (0 or
+/// rubbish that makes no number) and the last words of the records: potentials or ids.
+pub(super) fn looks_cut(bytes: &[u8]) -> bool {
+    let Some(header) = bytes.get(..28).and_then(Header::find) else { return false };
+    if !header.counts_fit() || bytes.len() as u64 != 28 + header.records_length() {
+        return false;
+    }
+    let mut rest = &bytes[28..];
+    // The section of the record before; the first has the padding before it.
+    let mut before = None;
+    for section in 0..3 {
+        let (records, after) =
+            rest.split_at(header.counts[section] as usize * record_bytes(section));
+        rest = after;
+        for record in records.chunks_exact(record_bytes(section)) {
+            let word = header.endianness.u32(record);
+            let negative = word >> 31 == 1;
+            let no_mass = match before {
+                None => f32::from_bits(word).abs() < f32::MIN_POSITIVE,
+                Some(SECTION_DARK) => negative || u64::from(word) < ID_RANGES[SECTION_DARK].1,
+                Some(_) => negative || u64::from(word) < ID_RANGES[KIND_BULGE].1,
+            };
+            if !no_mass {
+                return false;
+            }
+            before = Some(section);
+        }
+    }
+    before.is_some()
 }
 
 fn last_word(endianness: Endianness, record: &[u8]) -> u32 {

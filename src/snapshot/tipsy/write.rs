@@ -4,9 +4,10 @@ use super::super::bytes::Writer;
 use super::super::kinds::{note_components, order};
 use super::super::losses::Narrow;
 use super::super::{Losses, Problem, Snapshot, WriteOptions};
+use super::read::looks_cut;
 use super::{
-    COLUMNS, ID_RANGES, IDS_ATTRIBUTE, KIND_BULGE, KIND_DISK, KINDS, KINDS_WITH_IDS, SECTION_DARK,
-    SECTION_GAS, SECTIONS, record_bytes,
+    COLUMNS, ID_RANGES, IDS_ATTRIBUTE, KIND_BULGE, KIND_DISK, KINDS, KINDS_WITH_IDS, SECTION_GAS,
+    SECTIONS, record_bytes,
 };
 use crate::bodies::{Bodies, Component, Role};
 use crate::units::Units;
@@ -58,8 +59,12 @@ pub(super) fn write(
     let mut narrow = Narrowing::default();
     for &i in &order {
         out.f32(narrow.mass.f32(bodies.mass[i], i));
-        bodies.position[i].to_array().map(|x| out.f32(narrow.position.f32(x, i)));
-        bodies.velocity[i].to_array().map(|v| out.f32(narrow.velocity.f32(v, i)));
+        for x in bodies.position[i].to_array() {
+            out.f32(narrow.position.f32(x, i));
+        }
+        for v in bodies.velocity[i].to_array() {
+            out.f32(narrow.velocity.f32(v, i));
+        }
         let section = section(i);
         for (k, name) in COLUMNS[section].iter().enumerate() {
             match &ids {
@@ -69,6 +74,9 @@ pub(super) fn write(
         }
     }
     narrow.finish(losses)?;
+    if looks_cut(&out.bytes) {
+        return Err("without masses, the header of 28 bytes would make it look like a file of 32 that was cut off; write the usual header".into());
+    }
     losses.note_units(&snapshot.units, &Units::default());
     losses.note_attributes(snapshot, |key| key == SOFTENING && columns.softening.is_some());
     Ok(out.bytes)
@@ -95,9 +103,8 @@ fn kind_with_ids(component: &Component) -> usize {
 fn fitting_ids(bodies: &Bodies, order: &[usize], losses: &mut Losses) -> Result<Vec<u32>, Problem> {
     let mut ids = vec![0; bodies.len()];
     for (k, (first, end)) in ID_RANGES.into_iter().enumerate() {
-        let of_kind = |i: &&usize| {
-            kind_with_ids(&bodies.components[bodies.component[**i] as usize]) == k
-        };
+        let of_kind =
+            |i: &&usize| kind_with_ids(&bodies.components[bodies.component[**i] as usize]) == k;
         let members: Vec<usize> = order.iter().filter(of_kind).copied().collect();
         let name = KINDS_WITH_IDS[k].name;
         if k == SECTION_GAS {

@@ -1,0 +1,145 @@
+// Automatic exposure on the device: nothing is read back. `meter` counts intensities, `adapt`
+// makes levels and a tone curve of the counts. CPU twins: src/render/{exposure,tone}.rs.
+
+struct ToneUniform {
+    background: vec3f,
+    bloom: f32,
+    fixed_white_log2: f32,
+    fixed_mid_log2: f32,
+    // Brightening in powers of two.
+    stops: f32,
+    // Part of a change to follow, 0 to 1.
+    follow: f32,
+    // 0 follows, 1 starts anew with this picture, 2 takes the fixed levels.
+    mode: u32,
+    dither: u32,
+    pad: vec2f,
+}
+
+struct ExposureState {
+    white_log2: f32,
+    mid_log2: f32,
+    // The tone curve, see src/render/tone.rs.
+    slope: f32,
+    scale: f32,
+    // 1 once levels were found.
+    primed: u32,
+    pad_0: u32,
+    pad_1: u32,
+    pad_2: u32,
+}
+
+const BINS = 256u;
+const BINS_PER_OCTAVE = 8.0;
+const LEAST_LOG2 = -18.0;
+const LIGHT_ABOVE_WHITE = 0.015;
+const LIGHT_ABOVE_MID = 0.62;
+const MID_TONE = 0.36;
+
+@group(0) @binding(0) var<uniform> tone: ToneUniform;
+@group(0) @binding(1) var<storage, read_write> state: ExposureState;
+@group(0) @binding(2) var<storage, read_write> counts: array<atomic<u32>, BINS>;
+@group(0) @binding(3) var quarter: texture_2d<f32>;
+@group(0) @binding(4) var glow: texture_2d<f32>;
+
+var<workgroup> tile_counts: array<atomic<u32>, BINS>;
+
+fn intensity(pixel: vec4f) -> f32 {
+    return (pixel.r + pixel.g + pixel.b) * (1.0 / 3.0);
+}
+
+fn bloom_weight(glow: vec4f, bloom: f32) -> f32 {
+    let evenness = intensity(glow) / max(glow.a, 1e-20);
+    return bloom * mix(0.97, 0.2, clamp((evenness - 0.35) * 1.8, 0.0, 1.0));
+}
+
+// One thread a pixel of the quarter picture; counts within the workgroup first.
+@compute @workgroup_size(16, 16)
+fn meter(
+    @builtin(global_invocation_id) pixel: vec3u,
+    @builtin(local_invocation_index) bin: u32,
+) {
+    atomicStore(&tile_counts[bin], 0u);
+    workgroupBarrier();
+    if all(pixel.xy < textureDimensions(quarter)) {
+        let sharp = textureLoad(quarter, pixel.xy, 0).a;
+        let glowing = textureLoad(glow, pixel.xy, 0);
+        let level = mix(sharp, intensity(glowing), bloom_weight(glowing, tone.bloom));
+        let place = (log2(max(level, 1e-30)) - LEAST_LOG2) * BINS_PER_OCTAVE;
+        atomicAdd(&tile_counts[u32(clamp(place, 0.0, f32(BINS - 1u)))], 1u);
+    }
+    workgroupBarrier();
+    let count = atomicLoad(&tile_counts[bin]);
+    if count > 0u {
+        atomicAdd(&counts[bin], count);
+    }
+}
+
+fn light(bin: u32) -> f32 {
+    let level = exp2((f32(bin) + 0.5) / BINS_PER_OCTAVE + LEAST_LOG2);
+    return f32(atomicLoad(&counts[bin])) * level;
+}
+
+// log2 of the intensity above which the part `wanted` of the light lies.
+fn level_below(wanted: f32) -> f32 {
+    var above = 0.0;
+    for (var bin = BINS - 1u; bin > 0u; bin--) {
+        let here = light(bin);
+        if above + here >= wanted && here > 0.0 {
+            let rest = (wanted - above) / here;
+            return (f32(bin) + 1.0 - rest) / BINS_PER_OCTAVE + LEAST_LOG2;
+        }
+        above += here;
+    }
+    return LEAST_LOG2;
+}
+
+fn arsinh(x: f32) -> f32 {
+    return log(x + sqrt(x * x + 1.0));
+}
+
+@compute @workgroup_size(1)
+fn adapt() {
+    var total = 0.0;
+    for (var bin = 1u; bin < BINS; bin++) {
+        total += light(bin);
+    }
+    if tone.mode == 1u {
+        state.primed = 0u;
+    }
+    if tone.mode == 2u {
+        state.white_log2 = tone.fixed_white_log2;
+        state.mid_log2 = tone.fixed_mid_log2;
+    } else if total > 0.0 {
+        let step = select(1.0, tone.follow, state.primed == 1u);
+        let white = level_below(LIGHT_ABOVE_WHITE * total);
+        let mid = level_below(LIGHT_ABOVE_MID * total);
+        // Not mix(): before the first picture the state may hold anything.
+        state.white_log2 = select(white, mix(state.white_log2, white, step), state.primed == 1u);
+        state.mid_log2 = select(mid, mix(state.mid_log2, mid, step), state.primed == 1u);
+        state.primed = 1u;
+    } else if state.primed == 0u {
+        state.white_log2 = 0.0;
+        state.mid_log2 = -3.0;
+    }
+    for (var bin = 0u; bin < BINS; bin++) {
+        atomicStore(&counts[bin], 0u);
+    }
+
+    // The softening that shows the mid level at MID_TONE, by bisection.
+    let ratio = exp2(min(state.mid_log2 - state.white_log2, 0.0));
+    var low = -3.0;
+    var high = 18.0;
+    for (var i = 0; i < 24; i++) {
+        let middle = 0.5 * (low + high);
+        let softening = exp2(middle);
+        if arsinh(softening * ratio) > MID_TONE * arsinh(softening) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    let softening = exp2(0.5 * (low + high));
+    state.slope = softening * exp2(tone.stops - state.white_log2);
+    state.scale = 1.0 / arsinh(softening);
+}

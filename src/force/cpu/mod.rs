@@ -1,0 +1,225 @@
+//! The `cpu` engine: pairs in f32 vectors, sums in f64, all cores.
+//!
+//! Instructions are chosen at run time, so that one binary serves every processor: see [`Kernel`].
+//! Two paths:
+//! - All on all, accelerations only (what a step needs): each unordered pair once, see `mutual`.
+//! - Everything else: each ordered pair, vectors of sources on a few sinks, see `direct`.
+//!
+//! Both give the same bits on any number of threads. Positions are narrowed to f32 in a frame of
+//! their own (see `frame`): relative to the middle of the sources and scaled by powers of two, so
+//! neither a far origin nor unusual units cost precision. What f32 cannot tell apart, separations
+//! below 6e-8 of the distance from the middle, it does not resolve; a softening below 2^-58 of the
+//! extent acts like that.
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use super::{ForceEngine, Forces, Sinks, Sources, Want, check_softening};
+use crate::error::{Error, Result};
+
+mod direct;
+mod frame;
+mod kernel;
+mod lanes;
+mod mutual;
+#[cfg(test)]
+mod tests;
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod scalar;
+
+use direct::Sum;
+use frame::{Frame, PACK, Pack, Sink};
+pub use kernel::Kernel;
+use kernel::{Direct, Loops};
+use mutual::{Mutual, Pull};
+
+/// Sinks that one task takes over its sources: a multiple of every kernel's group.
+const TASK: usize = 64;
+
+/// Tasks wanted at least, so that few sinks still employ all cores.
+const TASKS: usize = 64;
+
+/// The engine. Keeps its scratch memory from call to call: 16 bytes per source, and 24 per body
+/// (all on all) or about 50 per sink.
+#[derive(Debug)]
+pub struct Cpu {
+    kernel: Kernel,
+    packs: Vec<Pack>,
+    pulls: Vec<Pull>,
+    sinks: Vec<Sink>,
+    /// Slice after slice, each with all sinks.
+    sums: Vec<Sum>,
+}
+
+impl Cpu {
+    /// With the fastest kernel of this processor.
+    pub fn new() -> Self {
+        Self::of_kernel(Kernel::available()[0])
+    }
+
+    /// With that kernel; an error where the processor lacks its instructions.
+    pub fn with_kernel(kernel: Kernel) -> Result<Self> {
+        if kernel.is_available() {
+            return Ok(Self::of_kernel(kernel));
+        }
+        let names: Vec<_> = Kernel::available().iter().map(|k| k.name()).collect();
+        Err(Error::value("the cpu kernel", kernel.name(), format!("one of {}", names.join(", "))))
+    }
+
+    /// What it computes with.
+    pub fn kernel(&self) -> Kernel {
+        self.kernel
+    }
+
+    fn of_kernel(kernel: Kernel) -> Self {
+        let (packs, pulls, sinks, sums) = Default::default();
+        Self { kernel, packs, pulls, sinks, sums }
+    }
+
+    /// All on all by the third law.
+    fn mutual(&mut self, frame: &Frame, loops: &Loops, acceleration: &mut [DVec3]) {
+        self.pulls.clear();
+        self.pulls.resize(self.packs.len(), Pull::ZERO);
+        // SAFETY: a kernel that is not available cannot be had, see `with_kernel`.
+        let pairs = unsafe {
+            Mutual::new(loops.own, loops.rectangle, frame.softening_squared, self.packs.len())
+        };
+        pairs.triangle(&self.packs, &mut self.pulls);
+        let unit = frame.acceleration_unit();
+        for (chunk, Pull([x, y, z])) in acceleration.chunks_mut(PACK).zip(&self.pulls) {
+            for (lane, a) in chunk.iter_mut().enumerate() {
+                *a = DVec3::new(x[lane], y[lane], z[lane]) * unit;
+            }
+        }
+    }
+
+    /// Any sinks, by ordered pairs: fills the first slice of `self.sums`.
+    fn direct(&mut self, frame: &Frame, sinks: &Sinks, sources: &Sources, attract: Direct) {
+        let none = Sink { x: 0.0, y: 0.0, z: 0.0, itself: Sink::NONE };
+        self.sinks.clear();
+        self.sinks.extend(sinks.position.iter().enumerate().map(|(i, &position)| {
+            let [x, y, z] = frame.position(position);
+            let itself = sinks.identity.of(i).filter(|&j| j < sources.position.len());
+            Sink { x, y, z, itself: itself.map_or(Sink::NONE, |j| j as u32) }
+        }));
+        self.sinks.resize(self.sinks.len().next_multiple_of(TASK), none);
+
+        // Whole blocks per slice. The number of slices depends on the sizes alone.
+        let blocks = self.packs.len().div_ceil(direct::BLOCK).max(1);
+        let slices = TASKS.div_ceil(self.sinks.len() / TASK).min(blocks);
+        let slice = blocks.div_ceil(slices) * direct::BLOCK;
+        let slices = self.packs.len().div_ceil(slice).max(1);
+        self.sums.resize(slices * self.sinks.len(), Sum::default());
+        let (all, packs) = (&self.sinks, &self.packs);
+        let tasks = all.len() / TASK;
+        self.sums.par_chunks_mut(TASK).enumerate().for_each(|(task, sums)| {
+            let (sinks, first) = (&all[task % tasks * TASK..][..TASK], task / tasks * slice);
+            let packs = packs.get(first..packs.len().min(first + slice)).unwrap_or_default();
+            // SAFETY: a kernel that is not available cannot be had, see `with_kernel`.
+            unsafe { attract(packs, first * PACK, sinks, sums, frame.softening_squared) }
+        });
+        let (total, parts) = self.sums.split_at_mut(all.len());
+        for part in parts.chunks(all.len()) {
+            total.iter_mut().zip(part).for_each(|(total, part)| total.add(part));
+        }
+    }
+}
+
+impl Default for Cpu {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ForceEngine for Cpu {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn describe(&self) -> String {
+        format!("{} on {} threads", self.kernel.name(), rayon::current_num_threads())
+    }
+
+    /// Errors: a softening that is negative or not finite; sources with unequal numbers of positions
+    /// and masses, or sinks and identities. Positions and masses must be finite.
+    fn evaluate(
+        &mut self,
+        sinks: &Sinks,
+        sources: &Sources,
+        softening: f64,
+        want: Want,
+        out: &mut Forces,
+    ) -> Result<()> {
+        check_softening(softening)?;
+        check_lengths(sinks, sources)?;
+        let frame = Frame::new(sinks, sources, softening);
+        frame.pack(sources, &mut self.packs);
+        let loops = self.kernel.loops();
+        let potential = want == Want::AccelerationAndPotential;
+        let n = sinks.position.len();
+        out.acceleration.resize(n, DVec3::ZERO);
+        out.potential.resize(if potential { n } else { 0 }, 0.0);
+        if n == 0 {
+            return Ok(());
+        }
+        if !potential && sinks.identity == super::Identity::Offset(0) && same_places(sinks, sources)
+        {
+            self.mutual(&frame, loops, &mut out.acceleration);
+            return Ok(());
+        }
+        let attract = match (potential, softening == 0.0) {
+            (true, true) => loops.potential_guarded,
+            (true, false) => loops.potential,
+            (false, _) if at_own_source(sinks, sources) => loops.acceleration,
+            (false, _) => loops.acceleration_excluding,
+        };
+        self.direct(&frame, sinks, sources, attract);
+        let (unit, potential_unit) = (frame.acceleration_unit(), frame.potential_unit());
+        for (a, sum) in out.acceleration.iter_mut().zip(&self.sums) {
+            *a = DVec3::from_array(sum.acceleration) * unit;
+        }
+        for (phi, sum) in out.potential.iter_mut().zip(&self.sums) {
+            *phi = sum.potential * potential_unit;
+        }
+        Ok(())
+    }
+}
+
+/// True where sinks and sources are the same bodies in the same order.
+fn same_places(sinks: &Sinks, sources: &Sources) -> bool {
+    sinks.position == sources.position
+}
+
+/// True where each sink that is a source is in that source's place: its own pair then adds 0 to its
+/// acceleration, and need not be looked for.
+fn at_own_source(sinks: &Sinks, sources: &Sources) -> bool {
+    sinks.position.iter().enumerate().all(|(i, position)| {
+        let own = sinks.identity.of(i).and_then(|j| sources.position.get(j));
+        own.is_none_or(|source| source == position)
+    })
+}
+
+fn check_lengths(sinks: &Sinks, sources: &Sources) -> Result<()> {
+    let n = sources.position.len();
+    if sources.mass.len() != n {
+        return Err(Error::value(
+            "the number of masses",
+            sources.mass.len(),
+            format!("{n}, as of source positions"),
+        ));
+    }
+    match sinks.identity {
+        super::Identity::Each(index) if index.len() != sinks.position.len() => Err(Error::value(
+            "the number of sink identities",
+            index.len(),
+            format!("{}, as of sinks", sinks.position.len()),
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,252 @@
+//! All on all by Newton's third law: each unordered pair is evaluated once and pulls both bodies.
+//!
+//! The pairs are cut into two halves' own pairs and the rectangle between them, again and again
+//! (M. Frigo's cache-oblivious scheme). Two parts run side by side only where they write to
+//! different bodies, and the cuts depend on the number of bodies alone: so every body's sum is
+//! formed in the same order on any number of threads, in memory that grows like N.
+
+use super::frame::{PACK, Pack};
+use super::lanes::Lanes;
+
+/// Accelerations of a pack's bodies, in the frame's units.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(super) struct Pull(pub [[f64; PACK]; 3]);
+
+impl Pull {
+    pub const ZERO: Pull = Pull([[0.0; PACK]; 3]);
+}
+
+/// Packs on a side of a rectangle that is evaluated in one go, at most.
+const LEAF: usize = 64;
+
+/// Packs whose own pairs are evaluated in one go, in both orders.
+const OWN_LEAF: usize = 4;
+
+/// Packs of `b` per strip of a leaf: the sums of 64 bodies lie in the first level cache.
+const STRIP: usize = 4;
+
+/// Adds to the pulls of `a` and `b` what they exert on each other: `unsafe`, as the processor must
+/// have the instructions.
+pub(super) type Rectangle = unsafe fn(&[Pack], &mut [Pull], &[Pack], &mut [Pull], f32);
+
+/// Adds to the pulls of `a` what its bodies exert on each other.
+pub(super) type Own = unsafe fn(&[Pack], &mut [Pull], f32);
+
+/// One evaluation of all on all.
+#[derive(Clone, Copy)]
+pub(super) struct Mutual {
+    own: Own,
+    rectangle: Rectangle,
+    softening_squared: f32,
+    leaf: usize,
+}
+
+impl Mutual {
+    /// For `packs` packs. Safety: the processor has the instructions that the two functions use.
+    pub unsafe fn new(own: Own, rectangle: Rectangle, softening_squared: f32, packs: usize) -> Self {
+        // Small sets are cut finer, so that there is something to do for every core.
+        Self { own, rectangle, softening_squared, leaf: (packs / 32).clamp(2 * OWN_LEAF, LEAF) }
+    }
+
+    /// Adds all pairs within `a`.
+    pub fn triangle(self, a: &[Pack], pull: &mut [Pull]) {
+        if a.len() <= OWN_LEAF {
+            // SAFETY: promised to `new`.
+            return unsafe { (self.own)(a, pull, self.softening_squared) };
+        }
+        let half = a.len() / 2;
+        let (low, high) = a.split_at(half);
+        let (pull_low, pull_high) = pull.split_at_mut(half);
+        if a.len() <= self.leaf {
+            self.triangle(low, pull_low);
+            self.triangle(high, pull_high);
+        } else {
+            rayon::join(|| self.triangle(low, pull_low), || self.triangle(high, pull_high));
+        }
+        self.rectangle(low, pull_low, high, pull_high);
+    }
+
+    /// Adds all pairs between `a` and `b`, of lengths that differ by 1 at most.
+    fn rectangle(self, a: &[Pack], pull_a: &mut [Pull], b: &[Pack], pull_b: &mut [Pull]) {
+        if a.len().max(b.len()) <= self.leaf {
+            // SAFETY: promised to `new`.
+            return unsafe { (self.rectangle)(a, pull_a, b, pull_b, self.softening_squared) };
+        }
+        let (a_half, b_half) = (a.len() / 2, b.len() / 2);
+        let ((a0, a1), (b0, b1)) = (a.split_at(a_half), b.split_at(b_half));
+        let (pull_a0, pull_a1) = pull_a.split_at_mut(a_half);
+        let (pull_b0, pull_b1) = pull_b.split_at_mut(b_half);
+        rayon::join(
+            || self.rectangle(a0, pull_a0, b0, pull_b0),
+            || self.rectangle(a1, pull_a1, b1, pull_b1),
+        );
+        rayon::join(
+            || self.rectangle(a0, pull_a0, b1, pull_b1),
+            || self.rectangle(a1, pull_a1, b0, pull_b0),
+        );
+    }
+}
+
+/// f32 sums of one component: a vector for each body of a strip, or the lanes of `a`.
+#[repr(C, align(64))]
+struct Sums<const N: usize>([[[f32; PACK]; 3]; N]);
+
+/// [`Rectangle`] for `V`, with `R` vectors of `a` in registers.
+#[inline(always)]
+pub(super) unsafe fn rectangle<V: Lanes, const R: usize>(
+    a: &[Pack],
+    pull_a: &mut [Pull],
+    b: &[Pack],
+    pull_b: &mut [Pull],
+    softening_squared: f32,
+) {
+    // SAFETY: the instructions are there.
+    unsafe {
+        match (common_mass(a), common_mass(b)) {
+            (Some(mass_a), Some(mass_b)) => {
+                leaf::<V, R, true, true>(
+                    a, pull_a, b, pull_b, softening_squared, mass_b, mass_a,
+                );
+            }
+            _ => leaf::<V, R, false, true>(a, pull_a, b, pull_b, softening_squared, 1.0, 1.0),
+        }
+    }
+}
+
+/// [`Own`] for `V`: all ordered pairs, those of a body with itself among them, which add 0.
+#[inline(always)]
+pub(super) unsafe fn own<V: Lanes, const R: usize>(
+    a: &[Pack],
+    pull: &mut [Pull],
+    softening_squared: f32,
+) {
+    // SAFETY: the instructions are there.
+    unsafe { leaf::<V, R, false, false>(a, pull, a, &mut [], softening_squared, 1.0, 1.0) }
+}
+
+/// The mass that all bodies of all packs have, if they do.
+fn common_mass(packs: &[Pack]) -> Option<f32> {
+    let first = packs.first()?.common_mass()?;
+    packs.iter().all(|pack| pack.common_mass() == Some(first)).then_some(first)
+}
+
+/// The pairs of `a` and `b`. `EQUAL` leaves masses out of the pairs and multiplies the sums on `a`
+/// by `mass_b`, those on `b` by `mass_a`. Without `BOTH`, `b` is only a source.
+#[inline(always)]
+unsafe fn leaf<V: Lanes, const R: usize, const EQUAL: bool, const BOTH: bool>(
+    a: &[Pack],
+    pull_a: &mut [Pull],
+    b: &[Pack],
+    pull_b: &mut [Pull],
+    softening_squared: f32,
+    mass_b: f32,
+    mass_a: f32,
+) {
+    assert!(a.len() <= LEAF && a.len() == pull_a.len());
+    assert!(!BOTH || b.len() == pull_b.len());
+    let mut on_a = Sums::<LEAF>([[[0.0; PACK]; 3]; LEAF]);
+    for (s, strip) in b.chunks(STRIP).enumerate() {
+        let mut on_b = Sums::<{ STRIP * PACK }>([[[0.0; PACK]; 3]; STRIP * PACK]);
+        let vectors = a.len() * (PACK / V::WIDTH);
+        let mut v = 0;
+        // SAFETY: the instructions are there; vectors v..v + R and v lie within `a`.
+        unsafe {
+            while v + R <= vectors {
+                pass::<V, R, EQUAL, BOTH>(a, v, &mut on_a, strip, &mut on_b, softening_squared);
+                v += R;
+            }
+            while v < vectors {
+                pass::<V, 1, EQUAL, BOTH>(a, v, &mut on_a, strip, &mut on_b, softening_squared);
+                v += 1;
+            }
+        }
+        if BOTH {
+            let factor = V::CUBE * f64::from(mass_a);
+            for (j, sums) in on_b.0[..strip.len() * PACK].iter().enumerate() {
+                let pull = &mut pull_b[s * STRIP + j / PACK].0;
+                for (axis, lanes) in sums.iter().enumerate() {
+                    // SAFETY: 16 lanes are readable, no kernel's vector is longer.
+                    let total = unsafe { V::load(lanes.as_ptr()).total() };
+                    pull[axis][j % PACK] -= factor * f64::from(total);
+                }
+            }
+        }
+    }
+    let factor = V::CUBE * f64::from(mass_b);
+    for (pull, sums) in pull_a.iter_mut().zip(&on_a.0) {
+        for (total, part) in pull.0.iter_mut().flatten().zip(sums.iter().flatten()) {
+            *total += factor * f64::from(*part);
+        }
+    }
+}
+
+/// Vectors v..v + R of `a` against a strip of `b`. Safety: they lie within `a`, at most [`LEAF`]
+/// packs; the strip has at most [`STRIP`]; the instructions are there.
+#[inline(always)]
+unsafe fn pass<V: Lanes, const R: usize, const EQUAL: bool, const BOTH: bool>(
+    a: &[Pack],
+    v: usize,
+    on_a: &mut Sums<LEAF>,
+    strip: &[Pack],
+    on_b: &mut Sums<{ STRIP * PACK }>,
+    softening_squared: f32,
+) {
+    let parts = PACK / V::WIDTH;
+    // SAFETY: as above.
+    unsafe {
+        let zero = V::splat(0.0);
+        let eps2 = V::splat(softening_squared);
+        let (mut x, mut y, mut z, mut mass) = ([zero; R], [zero; R], [zero; R], [zero; R]);
+        for k in 0..R {
+            let (pack, lane) = (a.get_unchecked((v + k) / parts), (v + k) % parts * V::WIDTH);
+            x[k] = V::load(pack.x.as_ptr().add(lane));
+            y[k] = V::load(pack.y.as_ptr().add(lane));
+            z[k] = V::load(pack.z.as_ptr().add(lane));
+            mass[k] = V::load(pack.mass.as_ptr().add(lane));
+        }
+        let (mut ax, mut ay, mut az) = ([zero; R], [zero; R], [zero; R]);
+        for (p, pack) in strip.iter().enumerate() {
+            for lane in 0..PACK {
+                let body_x = V::splat(pack.x[lane]);
+                let body_y = V::splat(pack.y[lane]);
+                let body_z = V::splat(pack.z[lane]);
+                let body_mass = V::splat(pack.mass[lane]);
+                let sums = on_b.0.get_unchecked_mut(p * PACK + lane);
+                let mut bx = V::load(sums[0].as_ptr());
+                let mut by = V::load(sums[1].as_ptr());
+                let mut bz = V::load(sums[2].as_ptr());
+                for k in 0..R {
+                    let dx = body_x.minus(x[k]);
+                    let dy = body_y.minus(y[k]);
+                    let dz = body_z.minus(z[k]);
+                    let r2 = dz.times_plus(dz, dy.times_plus(dy, dx.times_plus(dx, eps2)));
+                    let cube = r2.inverse_cube();
+                    let to_a = if EQUAL { cube } else { cube.times(body_mass) };
+                    ax[k] = dx.times_plus(to_a, ax[k]);
+                    ay[k] = dy.times_plus(to_a, ay[k]);
+                    az[k] = dz.times_plus(to_a, az[k]);
+                    if BOTH {
+                        let to_b = if EQUAL { cube } else { cube.times(mass[k]) };
+                        bx = dx.times_plus(to_b, bx);
+                        by = dy.times_plus(to_b, by);
+                        bz = dz.times_plus(to_b, bz);
+                    }
+                }
+                if BOTH {
+                    bx.store(sums[0].as_mut_ptr());
+                    by.store(sums[1].as_mut_ptr());
+                    bz.store(sums[2].as_mut_ptr());
+                }
+            }
+        }
+        for k in 0..R {
+            let lane = (v + k) % parts * V::WIDTH;
+            let sums = on_a.0.get_unchecked_mut((v + k) / parts);
+            for (axis, part) in [ax[k], ay[k], az[k]].into_iter().enumerate() {
+                let total = sums[axis].as_mut_ptr().add(lane);
+                V::load(total).plus(part).store(total);
+            }
+        }
+    }
+}

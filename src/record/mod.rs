@@ -1,0 +1,18 @@
+//! A run on disk: a folder that says what is run, holds snapshots and an energy log, and can be gone
+//! on with after any interruption, to the same bits.
+//!
+//! ```text
+//! DIR/run.toml               what is run, with the engine and kernel that `auto` chose
+//! DIR/step_0000000000.gvt    whole snapshots, named by step
+//! DIR/energy.csv             one row per snapshot
+//! ```
+
+mod energy_log;
+mod folder;
+mod plan;
+mod runner;
+
+pub use energy_log::EnergyLog;
+pub use folder::{Found, RunFolder};
+pub use plan::{KernelPlan, Plan};
+pub use runner::{Outcome, run};

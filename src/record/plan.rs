@@ -1,0 +1,115 @@
+//! What is run: the content of `run.toml`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::force::{KernelConfig, KernelWish};
+use crate::gpu::{AdapterWish, Checks};
+use crate::sim::{EngineKind, Settings, Simulation};
+
+/// Everything that decides the bits of a run besides its first snapshot.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// The program's version that began the run.
+    pub gravitile: String,
+    /// Where the bodies came from, as the user named it; for the reader only.
+    pub input: String,
+    /// Number of bodies.
+    pub n: usize,
+    /// Plummer softening length.
+    pub softening: f64,
+    /// Time step.
+    pub dt: f64,
+    /// Time of step 0.
+    pub start: f64,
+    /// Steps of the whole run.
+    pub steps: u64,
+    /// Steps from one snapshot to the next.
+    pub steps_per_snapshot: u64,
+    /// Factor on masses wherever they attract.
+    pub gravitational_constant: f64,
+    /// Name of the integrator.
+    pub integrator: String,
+    /// Name of the engine, never `auto`.
+    pub engine: String,
+    /// Name of the graphics adapter, if the engine is the GPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adapter: Option<String>,
+    /// Shape of the kernel, if the engine is the GPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelPlan>,
+}
+
+/// A [`KernelConfig`] in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs)]
+pub struct KernelPlan {
+    pub p: u32,
+    pub q: u32,
+    pub r: u32,
+    pub u: u32,
+    pub s: u32,
+    pub untiled: bool,
+    pub checked: bool,
+}
+
+impl From<KernelConfig> for KernelPlan {
+    fn from(config: KernelConfig) -> Self {
+        let KernelConfig { p, q, r, u, s, untiled, checks } = config;
+        Self { p, q, r, u, s, untiled, checked: checks == Checks::On }
+    }
+}
+
+impl Plan {
+    /// The plan of a simulation that has just been made, for `steps` steps.
+    pub fn of(sim: &Simulation, input: String, steps: u64, steps_per_snapshot: u64) -> Self {
+        let settings = sim.settings();
+        let choice = sim.choice();
+        Self {
+            gravitile: env!("CARGO_PKG_VERSION").to_owned(),
+            input,
+            n: sim.len(),
+            softening: settings.softening,
+            dt: settings.dt,
+            start: settings.start,
+            steps,
+            steps_per_snapshot,
+            gravitational_constant: settings.gravitational_constant,
+            integrator: settings.integrator.clone(),
+            engine: choice.kind.name().to_owned(),
+            adapter: choice.gpu.as_ref().map(|gpu| gpu.adapter.name.clone()),
+            kernel: sim.kernel_config().map(KernelPlan::from),
+        }
+    }
+
+    /// The settings that go on with the plan from a snapshot of that time and step.
+    pub fn settings(&self, time: f64, step: u64) -> Result<Settings> {
+        let kernel = self.kernel.map_or(KernelWish::default(), |kernel| KernelWish {
+            p: Some(kernel.p),
+            q: Some(kernel.q),
+            r: Some(kernel.r),
+            u: Some(kernel.u),
+            s: Some(kernel.s),
+            untiled: Some(kernel.untiled),
+            checked: kernel.checked,
+        });
+        Ok(Settings {
+            softening: self.softening,
+            dt: self.dt,
+            start: time,
+            steps_before: step,
+            gravitational_constant: self.gravitational_constant,
+            integrator: self.integrator.clone(),
+            engine: EngineKind::from_name(&self.engine)?,
+            adapter: AdapterWish { name: self.adapter.clone(), baseline_only: false },
+            kernel,
+        })
+    }
+
+    /// Time at which the run is over.
+    pub fn until(&self) -> f64 {
+        self.start + self.steps as f64 * self.dt
+    }
+}

@@ -1,0 +1,70 @@
+//! The loop of a recorded run: steps, a snapshot, a row of the energy log, and again.
+
+use super::{EnergyLog, RunFolder};
+use crate::diagnostics::Diagnostics;
+use crate::error::Result;
+use crate::sim::{Moment, Simulation};
+use crate::snapshot::Snapshot;
+
+/// How a run ended.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The first row's total energy, of the whole run.
+    pub energy_initial: f64,
+    /// The last state's diagnostics.
+    pub last: Diagnostics,
+    /// False when it was stopped before its last step.
+    pub complete: bool,
+}
+
+/// Runs `sim` from where it is to the end of the folder's plan. `template` is a snapshot whose units,
+/// facts and columns every written one repeats. `watch` sees the steps of the run done so far, and
+/// stops it by returning false: a last snapshot is then written at that step.
+pub fn run(
+    sim: &mut Simulation,
+    folder: &RunFolder,
+    log: &mut EnergyLog,
+    template: &Snapshot,
+    watch: &mut dyn FnMut(u64) -> bool,
+) -> Result<Outcome> {
+    let plan = &folder.plan;
+    let mut last = None;
+    if !log.ends_with(sim.steps())? {
+        let diagnostics = sim.diagnostics()?;
+        log.append(sim.steps(), sim.time(), &diagnostics)?;
+        last = Some(diagnostics);
+    }
+    let mut complete = true;
+    while complete && sim.steps() < plan.steps {
+        let begun = sim.steps();
+        // The next multiple: after a stop in between, the later snapshots fall where they would have.
+        let next = ((begun / plan.steps_per_snapshot + 1) * plan.steps_per_snapshot).min(plan.steps);
+        let done = sim.step_watched(next - begun, &mut |done| watch(begun + done))?;
+        complete = begun + done == next && watch(next);
+        let moment = sim.moment()?;
+        folder.write(moment.steps, &snapshot(&moment, template))?;
+        let diagnostics = sim.diagnostics_of(&moment)?;
+        log.append(moment.steps, moment.time, &diagnostics)?;
+        last = Some(diagnostics);
+    }
+    let last = match last {
+        Some(last) => last,
+        None => sim.diagnostics()?,
+    };
+    let energy_initial = log.initial().unwrap_or(last.total());
+    let complete = sim.steps() >= plan.steps;
+    Ok(Outcome { energy_initial, last, complete })
+}
+
+/// A moment as a snapshot, with what `template` says besides the bodies.
+fn snapshot(moment: &Moment, template: &Snapshot) -> Snapshot {
+    let mut attributes = template.attributes.clone();
+    attributes.insert("step".to_owned(), moment.steps.to_string());
+    Snapshot {
+        bodies: moment.bodies.clone(),
+        time: moment.time,
+        units: template.units.clone(),
+        attributes,
+        extra: template.extra.clone(),
+    }
+}

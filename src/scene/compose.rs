@@ -1,0 +1,100 @@
+//! Putting bodies together: scaling, turning, placing, and sending two groups on an orbit.
+
+use std::path::PathBuf;
+
+use glam::DVec3;
+
+use super::{Generator, Orbit, Values};
+use crate::bodies::Bodies;
+use crate::error::{Error, Result};
+use crate::scene::MAX_BODIES;
+use crate::scene::rotation::Rotation;
+
+/// Where the bodies of a part come from.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    /// A generator with its parameters.
+    Generator(&'static Generator, Values),
+    /// A snapshot file.
+    File(PathBuf),
+}
+
+/// One part of a composed scene.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    /// Put before the names of its components; made up from its number where it has none.
+    pub name: Option<String>,
+    pub source: Source,
+    /// Its own seed, or one made from the scene's and its number.
+    pub seed: Option<u64>,
+    /// Factors on lengths and masses; velocities follow, so that an equilibrium stays one.
+    pub length_scale: f64,
+    pub mass_scale: f64,
+    /// Degrees; see [`Rotation::new`].
+    pub turn: [f64; 3],
+    pub position: DVec3,
+    pub velocity: DVec3,
+}
+
+impl Part {
+    /// Scales and turns the bodies of this part about their centre of mass, then puts that at the
+    /// part's position.
+    pub fn place(&self, bodies: &mut Bodies) {
+        bodies.recentre();
+        scale(bodies, self.length_scale, self.mass_scale);
+        let [spin, tilt, node] = self.turn;
+        Rotation::new(spin, tilt, node).turn_bodies(bodies);
+        bodies.shift(self.position, self.velocity);
+    }
+}
+
+/// Multiplies lengths and masses; velocities go with sqrt(mass / length), as G = 1 asks.
+pub(crate) fn scale(bodies: &mut Bodies, length: f64, mass: f64) {
+    let speed = (mass / length).sqrt();
+    for m in &mut bodies.mass {
+        *m *= mass;
+    }
+    for x in &mut bodies.position {
+        *x *= length;
+    }
+    for v in &mut bodies.velocity {
+        *v *= speed;
+    }
+}
+
+/// Renames all components.
+pub(crate) fn name_components(bodies: &mut Bodies, name: impl Fn(&str) -> String) {
+    for component in &mut bodies.components {
+        component.name = name(&component.name);
+    }
+}
+
+/// Two groups, each with its centre of mass at rest at the origin, sent on `orbit` as if their
+/// masses were points; together they are at rest at the origin.
+pub(crate) fn on_orbit(first: Bodies, mut second: Bodies, orbit: &Orbit) -> Result<Bodies> {
+    let (position, velocity) = orbit.start(first.total_mass() + second.total_mass())?;
+    second.shift(position, velocity);
+    join([first, second])
+}
+
+/// All groups as one, with ids from 0 and the centre of mass at rest at the origin.
+pub(crate) fn join(groups: impl IntoIterator<Item = Bodies>) -> Result<Bodies> {
+    let mut groups = groups.into_iter();
+    let mut all = groups.next().unwrap_or_default();
+    for group in groups {
+        all.append(&group)?;
+    }
+    check_count(all.len())?;
+    all.id = (0..all.len() as u64).collect();
+    all.recentre();
+    Ok(all)
+}
+
+/// Refuses no bodies and absurdly many.
+pub(crate) fn check_count(n: usize) -> Result<()> {
+    if (1..=MAX_BODIES).contains(&n) {
+        Ok(())
+    } else {
+        Err(Error::value("the number of bodies", n, format!("a whole number from 1 to {MAX_BODIES}")))
+    }
+}

@@ -1,0 +1,74 @@
+//! Two disk galaxies that meet.
+
+use super::disk_galaxy::{BULGE_MASS, HALO_BODIES, HALO_MASS, Halo, TOOMRE_Q, galaxy};
+use crate::bodies::Bodies;
+use crate::error::Result;
+use crate::scene::compose::{name_components, on_orbit, scale};
+use crate::scene::galaxy::Disk;
+use crate::scene::rotation::Rotation;
+use crate::scene::{Generator, Orbit, Parameter, Values};
+
+/// Two galaxies of the kind of `disk-galaxy`, on an orbit as of two points (Toomre & Toomre 1972).
+/// The second has the same surface density: its lengths go with the root of its mass. The orbit
+/// lies in the xy plane, its pericentre on the positive x axis as seen from the first galaxy.
+pub(crate) static GENERATOR: Generator = Generator {
+    name: "galaxy-collision",
+    summary: "two disk galaxies with bulge and halo meet, throw out tidal arms and merge",
+    parameters: &[
+        Parameter::n(24_000, 20),
+        Parameter::scale("mass_ratio", 1.0, 0.05, 1.0, "mass of the second galaxy in units of the first"),
+        Parameter::scale("pericentre", 2.5, 0.1, 30.0, "smallest distance of the orbit as of two points, in disk scale lengths"),
+        Parameter::scale("separation", 16.0, 1.0, 200.0, "distance at the start"),
+        Parameter::real("eccentricity", 1.0, 0.0, 2.0, "of the orbit: 1 is a parabola"),
+        Parameter::real("inclination_1", 60.0, 0.0, 180.0, "between the first disk and the orbit, degrees; 0 turns with the orbit, 180 against it"),
+        Parameter::real("argument_1", -30.0, -180.0, 180.0, "from the first disk's line of nodes to the pericentre, degrees"),
+        Parameter::real("inclination_2", 60.0, 0.0, 180.0, "between the second disk and the orbit, degrees"),
+        Parameter::real("argument_2", -30.0, -180.0, 180.0, "from the second disk's line of nodes to the pericentre, degrees"),
+        TOOMRE_Q,
+        BULGE_MASS,
+        HALO_MASS,
+        HALO_BODIES,
+        Parameter::softening(0.1),
+    ],
+    build,
+};
+
+fn build(values: &Values, seed: u64) -> Result<Bodies> {
+    let n = values.count("n");
+    let ratio = values.real("mass_ratio");
+    let orbit = Orbit {
+        eccentricity: values.real("eccentricity"),
+        pericentre: values.real("pericentre"),
+        separation: values.real("separation"),
+    };
+    // Bodies of equal masses in both galaxies, but no galaxy without a disk.
+    let second_count = (n as f64 * ratio / (1.0 + ratio)).round().clamp(10.0, n as f64 - 10.0);
+    let second_count = second_count as usize;
+
+    let disk = |count: usize, mass: f64, which: u64, inclination: &str, node: f64| {
+        let length = mass.sqrt();
+        let mut bodies = one(values, count, values.real("softening") / length).build(
+            // Another galaxy is another seed, not a copy of the first.
+            seed.wrapping_add(which.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+        );
+        scale(&mut bodies, length, mass);
+        Rotation::new(0.0, values.real(inclination), node).turn_bodies(&mut bodies);
+        name_components(&mut bodies, |name| format!("{name} {}", which + 1));
+        bodies
+    };
+    let first = disk(n - second_count, 1.0, 0, "inclination_1", -values.real("argument_1"));
+    let second = disk(second_count, ratio, 1, "inclination_2", 180.0 - values.real("argument_2"));
+    on_orbit(first, second, &orbit)
+}
+
+/// A galaxy of disk mass and scale length 1.
+fn one(values: &Values, count: usize, softening: f64) -> crate::scene::galaxy::Galaxy {
+    galaxy(
+        count,
+        Disk { mass: 1.0, scale: 1.0, height: 0.15, toomre_q: values.real("toomre_q") },
+        (values.real("bulge_mass"), 0.3),
+        Halo { mass: values.real("halo_mass"), scale: 3.0, cutoff: 8.0 },
+        values.real("halo_bodies"),
+        softening,
+    )
+}

@@ -1,0 +1,86 @@
+//! Plummer's sphere in equilibrium.
+
+use std::f64::consts::PI;
+
+use crate::bodies::Bodies;
+use crate::error::Result;
+use crate::scene::rng::{Even, Stream};
+use crate::scene::{Generator, Parameter, Values};
+
+/// Plummer's model by the recipe of Aarseth, Henon & Wielen (1974, appendix), in standard units:
+/// M = 1, W = -1/2, K = 1/4, so E = -1/4 and 2K/|W| = 1 (Heggie & Mathieu 1986).
+///
+/// W is that of the shells on which the bodies lie; the grain of n bodies changes it by about 1/n.
+/// Radii end at ten virial radii, within which 0.5 % of an endless sphere's mass is missing.
+pub(crate) static GENERATOR: Generator = Generator {
+    name: "plummer",
+    summary: "a star cluster in equilibrium: Plummer's sphere in standard units, M = 1 and E = -1/4",
+    parameters: &[Parameter::n(8_192, 2)],
+    build,
+};
+
+/// In units of Plummer's length, which is 3 pi / 16 of the virial radius.
+const EDGE: f64 = 10.0 * 16.0 / (3.0 * PI);
+
+fn build(values: &Values, seed: u64) -> Result<Bodies> {
+    let n = values.count("n");
+    let mut stream = Stream::new(seed, 0);
+    let mut even = Even::new(&mut stream);
+    let mut bodies = Bodies::with_capacity(n);
+    while bodies.len() < n {
+        // M(r) = r^3 (1 + r^2)^(-3/2), solved for r.
+        let u = even.next();
+        let r = 1.0 / (1.0 / libm::cbrt(u * u) - 1.0).sqrt();
+        if !(r > 0.0 && r <= EDGE) {
+            continue;
+        }
+        let escape = (2.0 / (1.0 + r * r).sqrt()).sqrt();
+        let speed = escape * draw_speed(&mut stream);
+        bodies.push(
+            1.0 / n as f64,
+            stream.direction() * r,
+            stream.direction() * speed,
+            0,
+        );
+    }
+    bodies.components[0].name = "stars".into();
+    bodies.recentre();
+    to_standard_units(&mut bodies);
+    Ok(bodies)
+}
+
+/// A speed in units of that of escape, of density q^2 (1 - q^2)^(7/2), which is always below 0.1.
+fn draw_speed(stream: &mut Stream) -> f64 {
+    loop {
+        let q = stream.uniform();
+        let rest = 1.0 - q * q;
+        if 0.1 * stream.uniform() < q * q * rest * rest * rest * rest.sqrt() {
+            return q;
+        }
+    }
+}
+
+/// Stretches positions and velocities so that W = -1/2 and K = 1/4.
+fn to_standard_units(bodies: &mut Bodies) {
+    let mut by_radius: Vec<(f64, f64)> =
+        bodies.position.iter().zip(&bodies.mass).map(|(x, &m)| (x.length(), m)).collect();
+    by_radius.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut within = 0.0;
+    let potential = crate::math::sum(by_radius.iter().map(|&(r, m)| {
+        // Half of the body's own shell pulls on it.
+        let energy = -m * (within + 0.5 * m) / r;
+        within += m;
+        energy
+    }));
+    let kinetic = 0.5
+        * crate::math::sum(
+            bodies.velocity.iter().zip(&bodies.mass).map(|(v, m)| m * v.length_squared()),
+        );
+    let (length, speed) = (-2.0 * potential, (0.25 / kinetic).sqrt());
+    for x in &mut bodies.position {
+        *x *= length;
+    }
+    for v in &mut bodies.velocity {
+        *v *= speed;
+    }
+}

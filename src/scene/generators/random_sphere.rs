@@ -1,0 +1,31 @@
+//! A sphere of random positions and velocities.
+
+use crate::bodies::Bodies;
+use crate::error::Result;
+use crate::scene::rng::Stream;
+use crate::scene::{Generator, Parameter, Values};
+
+/// Positions uniform in the sphere of radius 1, velocities uniform in a sphere too, like the
+/// `random` configuration of NVIDIA's nbody sample. M = 1; with W = -3/5 and a greatest speed u,
+/// 2K/|W| = u^2.
+pub(crate) static GENERATOR: Generator = Generator {
+    name: "random-sphere",
+    summary: "random positions in a sphere and random velocities, as warm as you like",
+    parameters: &[
+        Parameter::n(16_384, 2),
+        Parameter::real("virial_ratio", 0.5, 0.0, 4.0, "2K/|W|: 0 collapses, 1 stays about as large, above 2 flies apart"),
+    ],
+    build,
+};
+
+fn build(values: &Values, seed: u64) -> Result<Bodies> {
+    let n = values.count("n");
+    let greatest = values.real("virial_ratio").sqrt();
+    let mut stream = Stream::new(seed, 0);
+    let mut bodies = Bodies::with_capacity(n);
+    for _ in 0..n {
+        bodies.push(1.0 / n as f64, stream.in_ball(), stream.in_ball() * greatest, 0);
+    }
+    bodies.recentre();
+    Ok(bodies)
+}

@@ -1,0 +1,142 @@
+//! What a scene suggests to those who run, look at and label it.
+
+use crate::units::Units;
+
+/// What a run of the scene should use unless its user says otherwise. N-body units, G = 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunHints {
+    /// Plummer softening length eps >= 0.
+    pub softening: f64,
+    /// Time step > 0 of the leapfrog.
+    pub dt: f64,
+    /// Time > 0 at which the run is over.
+    pub until: f64,
+}
+
+impl Default for RunHints {
+    fn default() -> Self {
+        Self { softening: 0.05, dt: 0.01, until: 10.0 }
+    }
+}
+
+/// How the scene looks best.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ViewHints {
+    /// Half the height of the picture, in length units, > 0.
+    pub extent: f64,
+    /// Angle between the line of sight and the z axis, degrees: 0 looks down on the xy plane,
+    /// 90 along it.
+    pub inclination: f64,
+    /// Angle of the camera about the z axis from the x axis, degrees.
+    pub azimuth: f64,
+    /// How fast the camera goes round the z axis, degrees per second of film.
+    pub orbit_speed: f64,
+    /// What decides a body's colour.
+    pub colouring: Colouring,
+}
+
+impl Default for ViewHints {
+    fn default() -> Self {
+        Self {
+            extent: 2.0,
+            inclination: 60.0,
+            azimuth: 0.0,
+            orbit_speed: 0.0,
+            colouring: Colouring::default(),
+        }
+    }
+}
+
+/// What decides a body's colour; in scene files in lower case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Colouring {
+    /// The component that it belongs to.
+    #[default]
+    Component,
+    /// Its speed.
+    Speed,
+    /// Nothing: all bodies have the same colour.
+    Plain,
+}
+
+/// What one unit is worth outside: `factor` times `name`, 3.5 kpc say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measure {
+    /// How many of the named units one N-body unit is.
+    pub factor: f64,
+    /// The named unit; empty for plain N-body units.
+    pub name: String,
+}
+
+impl Default for Measure {
+    fn default() -> Self {
+        Self { factor: 1.0, name: String::new() }
+    }
+}
+
+impl Measure {
+    /// Reads `3.5 kpc`, or `kpc` for a factor of 1. `None` where the factor is not finite and
+    /// positive, or the name is missing.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        let (factor, name) = match first.parse::<f64>() {
+            Ok(factor) => (factor, rest.trim()),
+            Err(_) => (1.0, text),
+        };
+        let good = factor.is_finite() && factor > 0.0 && !name.is_empty();
+        good.then(|| Self { factor, name: name.to_owned() })
+    }
+}
+
+impl std::fmt::Display for Measure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.factor == 1.0 {
+            true => f.write_str(&self.name),
+            false => write!(f, "{} {}", self.factor, self.name),
+        }
+    }
+}
+
+/// What the units of a scene are worth, for display. Inside, G = 1 whatever they are.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SceneUnits {
+    /// Length.
+    pub length: Measure,
+    /// Mass.
+    pub mass: Measure,
+    /// Time.
+    pub time: Measure,
+}
+
+impl From<&SceneUnits> for Units {
+    /// The names with their factors, `3.5 kpc` say; G = 1.
+    fn from(units: &SceneUnits) -> Self {
+        Units {
+            length: units.length.to_string(),
+            mass: units.mass.to_string(),
+            time: units.time.to_string(),
+            gravitational_constant: 1.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measures_are_read_and_written() {
+        let read = |text: &str| Measure::parse(text).map(|m| (m.factor, m.name));
+        assert_eq!(read("3.5 kpc"), Some((3.5, "kpc".into())));
+        assert_eq!(read("1e10 solar masses"), Some((1e10, "solar masses".into())));
+        assert_eq!(read("Gyr"), Some((1.0, "Gyr".into())));
+        assert_eq!(read("light years"), Some((1.0, "light years".into())));
+        for bad in ["", "3.5", "0 kpc", "-1 kpc", "inf kpc"] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+        assert_eq!(Measure::parse("3.5  kpc").unwrap().to_string(), "3.5 kpc");
+        assert_eq!(Measure::default().to_string(), "");
+    }
+}

@@ -1,0 +1,251 @@
+//! A scene: what to build, and hints for whoever runs it.
+
+use std::path::Path;
+
+use super::compose::{Part, Source, check_count, join, name_components, on_orbit};
+use super::{Kind, Orbit, Parameter, RunHints, SceneUnits, Values, ViewHints, text};
+use crate::bodies::Bodies;
+use crate::error::{Error, Result};
+
+/// Loads the snapshot of a part. Scenes open no files themselves.
+pub type Loader<'a> = dyn Fn(&Path) -> Result<Bodies> + 'a;
+
+macro_rules! built_in {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../assets/scenes/", $name, ".toml")))),*]
+    };
+}
+
+/// The built-in scenes: names and texts, in the order in which they are listed.
+static BUILT_IN: &[(&str, &str)] = built_in![
+    "galaxy-collision",
+    "cartwheel",
+    "minor-merger",
+    "disk-galaxy",
+    "plummer",
+    "hernquist",
+    "cold-sphere",
+    "expanding",
+    "random-shell",
+    "random-sphere",
+    "uniform-cube",
+    "two-body",
+    "figure-eight",
+    "pythagorean",
+];
+
+/// A scene, read and checked, ready to be changed and built.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// The name of the built-in scene, or that of the file without its ending.
+    pub name: String,
+    /// For headings.
+    pub title: String,
+    /// What there is to see, in a few sentences; may be empty.
+    pub about: String,
+    /// The seed of all random numbers.
+    pub seed: u64,
+    /// Softening, time step and end that suit the scene.
+    pub run: RunHints,
+    /// Camera and colours that suit it.
+    pub view: ViewHints,
+    /// What its units are worth, for display.
+    pub units: SceneUnits,
+    pub(super) contents: Contents,
+}
+
+/// What a scene consists of.
+#[derive(Clone, Debug)]
+pub(super) enum Contents {
+    /// One generator.
+    Single(Source),
+    /// Several parts; two of them may meet on an orbit.
+    Composed(Vec<Part>, Option<Orbit>),
+}
+
+impl Scene {
+    /// The names of the built-in scenes.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        BUILT_IN.iter().map(|(name, _)| *name)
+    }
+
+    /// The TOML text of a built-in scene, a model for one's own; the error lists all names.
+    pub fn builtin_text(name: &str) -> Result<&'static str> {
+        BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text).ok_or_else(|| {
+            Error::Unknown {
+                kind: "scene",
+                name: name.to_owned(),
+                known: Self::names().collect::<Vec<_>>().join(", "),
+            }
+        })
+    }
+
+    /// The built-in scene of that name; the error lists all names.
+    pub fn builtin(name: &str) -> Result<Self> {
+        Self::from_toml(Self::builtin_text(name)?, Path::new(&format!("{name}.toml")))
+    }
+
+    /// Reads a scene from the text of a TOML file. `path` is where it came from: named in errors,
+    /// and its folder is where the files of parts are looked for. Unknown keys, wrong types and
+    /// values out of range are errors that name the line and what is allowed.
+    pub fn from_toml(text: &str, path: &Path) -> Result<Self> {
+        text::read(text, path)
+    }
+
+    /// Every parameter with its present value, for listings and sliders. Names are those of the
+    /// generator; in a scene of parts, `1.n` is the parameter n of the first part.
+    pub fn parameters(&self) -> Vec<(String, &'static Parameter, f64)> {
+        let named = |prefix: String, source: &Source| match source {
+            Source::Generator(_, values) => values
+                .iter()
+                .map(|(parameter, value)| (format!("{prefix}{}", parameter.name), parameter, value))
+                .collect(),
+            Source::File(_) => Vec::new(),
+        };
+        match &self.contents {
+            Contents::Single(source) => named(String::new(), source),
+            Contents::Composed(parts, _) => parts
+                .iter()
+                .enumerate()
+                .flat_map(|(k, part)| named(format!("{}.", k + 1), &part.source))
+                .collect(),
+        }
+    }
+
+    /// Sets a parameter by its name in [`Scene::parameters`]. An unknown name and a value outside
+    /// its range are errors, and leave the scene as it was.
+    pub fn set(&mut self, name: &str, value: f64) -> Result<()> {
+        let unknown = self.unknown(name);
+        let (source, parameter) = match &mut self.contents {
+            Contents::Single(source) => (source, name),
+            Contents::Composed(parts, _) => {
+                let Some((prefix, parameter)) = name.split_once('.') else { return Err(unknown) };
+                let index = prefix.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+                match index.and_then(|index| parts.get_mut(index)) {
+                    Some(part) => (&mut part.source, parameter),
+                    None => return Err(unknown),
+                }
+            }
+        };
+        match source {
+            Source::Generator(_, values) if values.get(parameter).is_some() => {
+                values.set(parameter, value)
+            }
+            _ => Err(unknown),
+        }
+    }
+
+    fn unknown(&self, name: &str) -> Error {
+        let known: Vec<String> = self.parameters().into_iter().map(|(name, _, _)| name).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        Error::Unknown { kind: "scene parameter", name: name.to_owned(), known }
+    }
+
+    /// The number of bodies that the scene will have, or `None` where files decide.
+    pub fn n(&self) -> Option<usize> {
+        let count = |source: &Source| match source {
+            Source::Generator(generator, values) => match values.get("n") {
+                Some(n) => Some(n as usize),
+                // Generators without n make two or three bodies.
+                None => (generator.build)(values, 0).ok().map(|bodies| bodies.len()),
+            },
+            Source::File(_) => None,
+        };
+        match &self.contents {
+            Contents::Single(source) => count(source),
+            Contents::Composed(parts, _) => parts.iter().map(|part| count(&part.source)).sum(),
+        }
+    }
+
+    /// Sets the total number of bodies. Generated parts share it as they shared the old one.
+    /// Errors: a number outside the range, a scene of a fixed number, a part that is a file.
+    pub fn set_n(&mut self, n: usize) -> Result<()> {
+        check_count(n)?;
+        let fixed = |why: &str| {
+            let what = format!("the number of bodies of scene '{}'", self.name);
+            Err(Error::value(what, n, format!("left out: {why}")))
+        };
+        let adjustable = self.parameters().iter().any(|(_, p, _)| p.kind == Kind::Count);
+        if !adjustable {
+            return fixed("it is always the same");
+        }
+        let Some(old) = self.n() else { return fixed("its files decide") };
+        match &mut self.contents {
+            Contents::Single(_) => self.set("n", n as f64),
+            Contents::Composed(parts, _) => {
+                let share = n as f64 / old as f64;
+                // The last part takes what rounding leaves.
+                let mut changed = parts.clone();
+                let mut left = n as f64;
+                let last = changed.len() - 1;
+                for (k, part) in changed.iter_mut().enumerate() {
+                    if let Source::Generator(_, values) = &mut part.source
+                        && let Some(own) = values.get("n")
+                    {
+                        let new = if k == last { left } else { (own * share).round() };
+                        values.set("n", new)?;
+                        left -= new;
+                    }
+                }
+                *parts = changed;
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes the bodies. Generators that ask for a softening they were not given get that of
+    /// [`Scene::run`]. The centre of mass is at rest at the origin, ids count from 0.
+    /// `load` is called for the files of parts, with their paths relative to that of the scene.
+    pub fn build(&self, load: &Loader) -> Result<Bodies> {
+        let bodies = match &self.contents {
+            Contents::Single(source) => {
+                join([self.make(source, self.seed, self.run.softening, load)?])?
+            }
+            Contents::Composed(parts, orbit) => {
+                let groups =
+                    (0..parts.len()).map(|k| self.make_part(parts, k, load)).collect::<Result<Vec<_>>>()?;
+                match (orbit, <[Bodies; 2]>::try_from(groups)) {
+                    (Some(orbit), Ok([first, second])) => on_orbit(first, second, orbit)?,
+                    (_, Ok(two)) => join(two)?,
+                    (_, Err(groups)) => join(groups)?,
+                }
+            }
+        };
+        bodies.validate()?;
+        Ok(bodies)
+    }
+
+    fn make_part(&self, parts: &[Part], k: usize, load: &Loader) -> Result<Bodies> {
+        let part = &parts[k];
+        // Parts of equal generators must differ; the golden ratio spreads neighbouring numbers.
+        let own = self.seed.wrapping_add((k as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let softening = self.run.softening / part.length_scale;
+        let mut bodies = self.make(&part.source, part.seed.unwrap_or(own), softening, load)?;
+        match &part.name {
+            Some(prefix) => name_components(&mut bodies, |name| format!("{prefix} {name}")),
+            None if parts.len() > 1 => {
+                name_components(&mut bodies, |name| format!("{name} {}", k + 1));
+            }
+            None => {}
+        }
+        part.place(&mut bodies);
+        Ok(bodies)
+    }
+
+    fn make(&self, source: &Source, seed: u64, softening: f64, load: &Loader) -> Result<Bodies> {
+        match source {
+            Source::Generator(generator, values) => {
+                let mut values = values.clone();
+                if values.get("softening").is_some() && !values.is_given("softening") {
+                    values.set("softening", softening)?;
+                }
+                (generator.build)(&values, seed)
+            }
+            Source::File(path) => {
+                let bodies = load(path)?;
+                bodies.validate()?;
+                Ok(bodies)
+            }
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! A simulation whose bodies live on the device: many steps per submission, large steps in slices.
+
+use std::sync::Arc;
+
+use crate::bodies::Bodies;
+use crate::error::Result;
+use crate::force::{AllPairs, Budget, Field, KernelConfig, KernelVariant, Pace, Progress, Want};
+use crate::gpu::{BodyBuffers, Gpu};
+use crate::integrate::{self, DeviceIntegrator};
+
+use super::Settings;
+
+/// Where in a step the device stands after everything submitted so far.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Phase {
+    /// Positions, velocities and accelerations belong to one time.
+    Between,
+    /// The step of this length has begun; its force is being computed.
+    Force { dt: f64, progress: Progress },
+}
+
+/// Dispatches per submission, so that command buffers stay small however fast the device is.
+const MOST_DISPATCHES: u64 = 8192;
+
+/// A submission.
+#[derive(Clone, Debug)]
+pub struct Slice {
+    /// What to wait for.
+    pub submission: wgpu::SubmissionIndex,
+    /// Steps that are complete when it is done.
+    pub steps: u64,
+    /// Interactions computed in it.
+    pub interactions: u64,
+    /// Dispatches in it.
+    pub dispatches: u64,
+}
+
+/// Bodies, force kernel and integrator on one device.
+pub struct DeviceState {
+    gpu: Arc<Gpu>,
+    buffers: BodyBuffers,
+    force: AllPairs,
+    /// The kernel with potential, bound when first asked for.
+    potential: Option<AllPairs>,
+    integrator: Box<dyn DeviceIntegrator>,
+    phase: Phase,
+    pace: Pace,
+    largest_mass: f64,
+    softening: f64,
+}
+
+impl DeviceState {
+    /// Uploads `bodies` and begins to compute their accelerations.
+    pub async fn new(gpu: Arc<Gpu>, bodies: &Bodies, settings: &Settings) -> Result<Self> {
+        let buffers = BodyBuffers::upload(&gpu, bodies, settings.gravitational_constant)?;
+        let config = settings.kernel.resolve(&gpu, bodies.len(), bodies.len())?;
+        let heaviest = bodies.mass.iter().copied().fold(0.0, f64::max);
+        let largest_mass = heaviest * settings.gravitational_constant;
+        let softening = settings.softening;
+        let variant = KernelVariant::new(config, softening, largest_mass, Want::Acceleration);
+        let force = AllPairs::new(&gpu, variant, field(&buffers, softening)).await?;
+        let descriptor = integrate::find(&settings.integrator)?;
+        let make = descriptor.device.ok_or_else(|| {
+            gpu.refuse(format!("the integrator '{}' has no device side", descriptor.name))
+        })?;
+        let integrator = make(&gpu, &buffers, &force).await?;
+        let pace = Pace::guess(gpu.adapter.class);
+        let mut state = Self {
+            gpu,
+            buffers,
+            force,
+            potential: None,
+            integrator,
+            // A step of length 0: only its force and its end are left to do.
+            phase: Phase::Force { dt: 0.0, progress: Progress::default() },
+            pace,
+            largest_mass,
+            softening,
+        };
+        #[cfg(not(target_arch = "wasm32"))]
+        state.settle()?;
+        #[cfg(target_arch = "wasm32")]
+        let _ = &mut state;
+        Ok(state)
+    }
+
+    /// The device.
+    pub fn gpu(&self) -> &Arc<Gpu> {
+        &self.gpu
+    }
+
+    /// The bodies' buffers, for the sprites and for readers.
+    pub fn buffers(&self) -> &BodyBuffers {
+        &self.buffers
+    }
+
+    /// The kernel's shape.
+    pub fn config(&self) -> KernelConfig {
+        self.force.variant.config
+    }
+
+    /// The variant that runs, with its text.
+    pub fn variant(&self) -> KernelVariant {
+        self.force.variant
+    }
+
+    /// The rate as measured so far, and the time a piece of work takes at it.
+    pub fn pace(&self) -> &Pace {
+        &self.pace
+    }
+
+    /// True when no step is half done.
+    pub fn is_between_steps(&self) -> bool {
+        self.phase == Phase::Between
+    }
+
+    /// Submits as much as `budget` allows of up to `steps` steps of `dt`, without waiting. A step that
+    /// was left half done is finished first, with its own dt, and counts.
+    ///
+    /// The bits do not depend on the budget.
+    pub fn submit_slice(&mut self, dt: f64, steps: u64, budget: Budget) -> Slice {
+        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
+        let (mut finished, mut interactions, mut dispatches) = (0, 0, 0);
+        self.force.begin_submission();
+        self.integrator.begin_submission();
+        {
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                label: Some("steps"),
+                timestamp_writes: None,
+            });
+            let mut close_last = None;
+            loop {
+                let (step_dt, mut progress) = match self.phase {
+                    Phase::Force { dt, progress } => (dt, progress),
+                    Phase::Between if finished < steps => {
+                        self.integrator.open(&self.gpu, &mut pass, dt, close_last.take());
+                        dispatches += 1;
+                        (dt, Progress::default())
+                    }
+                    Phase::Between => break,
+                };
+                let mut complete = false;
+                while !complete
+                    && !self.force.is_full()
+                    && self.pace.secs(interactions, dispatches) < budget.submission_secs
+                {
+                    let piece = self.pace.interactions_in(budget.dispatch_secs);
+                    let done;
+                    (done, complete) = self.force.record(&self.gpu, &mut pass, &mut progress, piece);
+                    interactions += done;
+                    dispatches += 1;
+                }
+                if !complete {
+                    self.phase = Phase::Force { dt: step_dt, progress };
+                    break;
+                }
+                // The first force of all is the end of a step of length 0 and counts as none.
+                let is_step = step_dt != 0.0;
+                finished += u64::from(is_step);
+                self.phase = Phase::Between;
+                let room = self.pace.secs(interactions, dispatches) < budget.submission_secs
+                    && dispatches < MOST_DISPATCHES;
+                if is_step && finished < steps && room && !self.force.is_full() {
+                    close_last = Some(step_dt);
+                } else {
+                    self.integrator.close(&self.gpu, &mut pass, step_dt);
+                    dispatches += 1;
+                    break;
+                }
+            }
+        }
+        self.force.end_submission(&self.gpu);
+        self.integrator.end_submission(&self.gpu);
+        let submission = self.gpu.queue.submit([encoder.finish()]);
+        Slice { submission, steps: finished, interactions, dispatches }
+    }
+
+    /// Tells how long a slice took, so that the next ones keep the budget.
+    pub fn learn(&mut self, slice: &Slice, secs: f64) {
+        self.pace.learn(slice.interactions, slice.dispatches, secs);
+    }
+}
+
+fn field(buffers: &BodyBuffers, softening: f64) -> Field<'_> {
+    Field {
+        sources: &buffers.position_mass,
+        source_count: buffers.count,
+        sinks: &buffers.position_mass,
+        sink_count: buffers.count,
+        self_offset: 0,
+        softening: softening as f32,
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+mod headless {
+    use std::collections::VecDeque;
+
+    use glam::DVec3;
+    use web_time::Instant;
+
+    use super::*;
+    use crate::error::Error;
+    use crate::gpu::read_blocking;
+
+    /// Submissions in flight: the device always has the next one at hand.
+    const IN_FLIGHT: usize = 2;
+
+    impl DeviceState {
+        /// Does `steps` steps of `dt` and waits for them. `watch` sees the steps done so far now and
+        /// then, and stops the run early (between steps) by returning false. Returns the steps done.
+        pub fn run(
+            &mut self,
+            dt: f64,
+            steps: u64,
+            watch: &mut dyn FnMut(u64) -> bool,
+        ) -> Result<u64> {
+            let mut flying: VecDeque<Slice> = VecDeque::with_capacity(IN_FLIGHT);
+            let (mut submitted, mut done, mut wanted) = (0, 0, steps);
+            let mut since = Instant::now();
+            loop {
+                let more = submitted < wanted || !self.is_between_steps();
+                if more {
+                    let slice = self.submit_slice(dt, wanted - submitted, Budget::HEADLESS);
+                    submitted += slice.steps;
+                    flying.push_back(slice);
+                }
+                if flying.len() == IN_FLIGHT || !more {
+                    let Some(slice) = flying.pop_front() else { return Ok(done) };
+                    self.gpu.wait_for(slice.submission.clone())?;
+                    // Submissions run one after the other: the time between two ends is one's own.
+                    self.learn(&slice, since.elapsed().as_secs_f64());
+                    since = Instant::now();
+                    done += slice.steps;
+                    if !watch(done) {
+                        // What was begun is finished, nothing more is.
+                        wanted = submitted + u64::from(!self.is_between_steps());
+                    }
+                }
+            }
+        }
+
+        /// Finishes a step that was left half done.
+        pub fn settle(&mut self) -> Result<()> {
+            self.run(0.0, 0, &mut |_| true).map(|_| ())
+        }
+
+        /// The bodies now: positions and velocities into `bodies`, and accelerations.
+        pub fn read(&mut self, bodies: &mut Bodies) -> Result<Vec<DVec3>> {
+            self.settle()?;
+            let BodyBuffers { position_mass, velocity, acceleration, count } = &self.buffers;
+            let buffers = [position_mass, velocity, acceleration];
+            let read = read_blocking::<[f32; 4]>(&self.gpu, &buffers, *count as usize)?;
+            let widen = |v: &[f32; 4]| DVec3::new(v[0].into(), v[1].into(), v[2].into());
+            for (into, from) in bodies.position.iter_mut().zip(&read[0]) {
+                *into = widen(from);
+            }
+            for (into, from) in bodies.velocity.iter_mut().zip(&read[1]) {
+                *into = widen(from);
+            }
+            Ok(read[2].iter().map(widen).collect())
+        }
+
+        /// Potentials of all bodies, G included, by the kernel with potential.
+        pub fn potential(&mut self) -> Result<Vec<f64>> {
+            self.settle()?;
+            if self.potential.is_none() {
+                let config = self.config();
+                let want = Want::AccelerationAndPotential;
+                let variant = KernelVariant::new(config, self.softening, self.largest_mass, want);
+                // The last step's partial sums have been added up: their room can be used again.
+                let sums = Some(self.force.partial_sums.clone());
+                let field = field(&self.buffers, self.softening);
+                let kernel = AllPairs::sharing(&self.gpu, variant, field, sums);
+                self.potential = Some(pollster::block_on(kernel)?);
+            }
+            let kernel = self.potential.as_mut().expect("made above");
+            kernel.evaluate_blocking(&self.gpu, &mut self.pace)?;
+            let n = self.buffers.count as usize;
+            let slices = self.force.variant.config.s as usize;
+            let sums = read_blocking::<[f32; 4]>(&self.gpu, &[&kernel.partial_sums], slices * n)?;
+            let total = |i: usize| (0..slices).map(|k| f64::from(sums[0][k * n + i][3])).sum();
+            let potential: Vec<f64> = (0..n).map(total).collect();
+            match potential.iter().position(|phi| !phi.is_finite()) {
+                None => Ok(potential),
+                Some(i) => Err(Error::Body {
+                    index: i,
+                    id: i as u64,
+                    problem: format!("its potential is {}", potential[i]),
+                }),
+            }
+        }
+    }
+}

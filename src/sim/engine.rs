@@ -1,0 +1,149 @@
+//! Which engine: asked for by name, or chosen by measurement.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+use web_time::Instant;
+
+use super::{DeviceState, Settings};
+use crate::bodies::Bodies;
+use crate::error::{Error, Result};
+use crate::force::{Cpu, ForceEngine, Forces, Identity, Sinks, Sources, Want};
+use crate::gpu::{DeviceClass, Gpu};
+
+/// The engines by their names on the command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineKind {
+    /// Whichever is faster here for this number of bodies.
+    #[default]
+    Auto,
+    /// The all-pairs kernel on a graphics adapter, f32.
+    Gpu,
+    /// SIMD on all cores, f32 pairs.
+    Cpu,
+    /// Scalar f64 on all cores: slow and right.
+    Reference,
+}
+
+const NAMES: [(EngineKind, &str); 4] = [
+    (EngineKind::Auto, "auto"),
+    (EngineKind::Gpu, "gpu"),
+    (EngineKind::Cpu, "cpu"),
+    (EngineKind::Reference, "reference"),
+];
+
+/// The names of all engines, `auto` first.
+pub fn engine_names() -> impl Iterator<Item = &'static str> {
+    NAMES.iter().map(|(_, name)| *name)
+}
+
+impl EngineKind {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        NAMES[self as usize].1
+    }
+
+    /// The engine of that name.
+    pub fn from_name(name: &str) -> Result<Self> {
+        NAMES.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind).ok_or_else(|| {
+            Error::Unknown {
+                kind: "engine",
+                name: name.to_owned(),
+                known: engine_names().collect::<Vec<_>>().join(", "),
+            }
+        })
+    }
+}
+
+/// A chosen engine.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// Never [`EngineKind::Auto`].
+    pub kind: EngineKind,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// The open device, if the choice is the GPU.
+    pub gpu: Option<Arc<Gpu>>,
+}
+
+/// Chooses the engine for `n` bodies.
+///
+/// `auto` takes the CPU where no adapter answers or the adapter is software (which shares the CPU's
+/// cores and has none of its SIMD kernels); else both are timed on bodies of this number.
+///
+/// Errors: an adapter that was asked for by name, or an engine `gpu`, that is not there.
+pub async fn choose(n: usize, settings: &Settings) -> Result<Choice> {
+    let cpu = |reason: String| Ok(Choice { kind: EngineKind::Cpu, reason, gpu: None });
+    match settings.engine {
+        EngineKind::Gpu => {
+            let gpu = Gpu::open(&settings.adapter).await?;
+            let reason = "asked for".to_owned();
+            Ok(Choice { kind: EngineKind::Gpu, reason, gpu: Some(gpu) })
+        }
+        kind @ (EngineKind::Cpu | EngineKind::Reference) => {
+            Ok(Choice { kind, reason: "asked for".to_owned(), gpu: None })
+        }
+        EngineKind::Auto => {
+            let gpu = match Gpu::open(&settings.adapter).await {
+                Ok(gpu) => gpu,
+                // An adapter asked for by name must be there; any other lack is no obstacle.
+                Err(error) if settings.adapter.name.is_some() => return Err(error),
+                Err(error) => return cpu(error.to_string()),
+            };
+            if gpu.adapter.class == DeviceClass::Software {
+                return cpu(format!(
+                    "the adapter {} is software: it shares the CPU's cores and has none of its SIMD kernels",
+                    gpu.adapter.name
+                ));
+            }
+            let (on_cpu, on_gpu) = race(&gpu, n, settings).await?;
+            let (cpu_ms, gpu_ms) = (on_cpu * 1e3, on_gpu * 1e3);
+            let times = format!("a step of {n} bodies takes {gpu_ms:.3} ms there, {cpu_ms:.3} ms on the CPU");
+            if on_gpu < on_cpu {
+                let reason = format!("{} is faster: {times}", gpu.adapter.name);
+                Ok(Choice { kind: EngineKind::Gpu, reason, gpu: Some(gpu) })
+            } else {
+                cpu(format!("{} is slower: {times}", gpu.adapter.name))
+            }
+        }
+    }
+}
+
+/// The largest number of bodies that is tried; beyond it times grow with n^2 on both.
+const LARGEST_TRIAL: usize = 16_384;
+
+/// Seconds per step on the CPU and on the GPU.
+async fn race(gpu: &Arc<Gpu>, n: usize, settings: &Settings) -> Result<(f64, f64)> {
+    let trial = n.clamp(1, LARGEST_TRIAL);
+    let scale = (n as f64 / trial as f64).powi(2);
+    let mut bodies = Bodies::with_capacity(trial);
+    for i in 0..trial {
+        // Any spread-out points do: the work does not depend on them.
+        let along = i as f64 * 0.618_033_988_749_894_9;
+        bodies.push(1.0 / trial as f64, DVec3::new(along.fract(), (along * 7.0).fract(), i as f64 / trial as f64), DVec3::ZERO, 0);
+    }
+
+    let mut cpu = Cpu::new();
+    let sources = Sources { position: &bodies.position, mass: &bodies.mass };
+    let sinks = Sinks { position: &bodies.position, identity: Identity::Offset(0) };
+    let mut out = Forces::default();
+    let mut on_cpu = f64::INFINITY;
+    for _ in 0..3 {
+        let begun = Instant::now();
+        cpu.evaluate(&sinks, &sources, 0.01, Want::Acceleration, &mut out)?;
+        on_cpu = on_cpu.min(begun.elapsed().as_secs_f64());
+    }
+
+    let settings = Settings { softening: 0.01, dt: 1e-6, gravitational_constant: 1.0, ..settings.clone() };
+    let mut device = DeviceState::new(Arc::clone(gpu), &bodies, &settings).await?;
+    let mut on_gpu = f64::INFINITY;
+    for _ in 0..3 {
+        const STEPS: u64 = 8;
+        let begun = Instant::now();
+        #[cfg(not(target_arch = "wasm32"))]
+        device.run(settings.dt, STEPS, &mut |_| true)?;
+        on_gpu = on_gpu.min(begun.elapsed().as_secs_f64() / STEPS as f64);
+    }
+    let _ = &mut device;
+    Ok((on_cpu * scale, on_gpu * scale))
+}

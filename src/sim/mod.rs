@@ -1,0 +1,30 @@
+//! A simulation: bodies, an engine, an integrator and a clock.
+//!
+//! ```no_run
+//! use gravitile::scene::Scene;
+//! use gravitile::sim::{Settings, Simulation};
+//!
+//! let mut scene = Scene::builtin("plummer")?;
+//! scene.set_n(1000)?;
+//! let bodies = scene.build(&gravitile::scene::no_files)?;
+//! let mut sim = Simulation::new(bodies, Settings { softening: 0.05, dt: 0.01, ..Settings::default() })?;
+//! let before = sim.diagnostics()?;
+//! sim.step(100)?;
+//! let after = sim.diagnostics()?;
+//! println!("t = {}, energy error {:e}", sim.time(), after.energy_error(&before));
+//! # Ok::<(), gravitile::error::Error>(())
+//! ```
+
+mod clock;
+mod device;
+mod engine;
+mod host;
+mod settings;
+mod simulation;
+
+pub use clock::Clock;
+pub use device::{DeviceState, Slice};
+pub use engine::{Choice, EngineKind, choose, engine_names};
+pub use host::HostState;
+pub use settings::Settings;
+pub use simulation::{Moment, Simulation};

@@ -1,0 +1,64 @@
+//! What a simulation is run with. One struct for the command line, the run folder and the library.
+
+use super::EngineKind;
+use super::clock::check_dt;
+use crate::error::Result;
+use crate::force::{KernelWish, check_softening};
+use crate::gpu::AdapterWish;
+
+/// Settings of a [`super::Simulation`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Plummer softening length, >= 0.
+    pub softening: f64,
+    /// Time step, > 0.
+    pub dt: f64,
+    /// Time of the first state.
+    pub start: f64,
+    /// Steps done before the first state (a restart).
+    pub steps_before: u64,
+    /// Factor on masses wherever they attract; 1 in N-body units.
+    pub gravitational_constant: f64,
+    /// Name of the integrator, see [`crate::integrate::ALL`].
+    pub integrator: String,
+    /// Which engine computes the forces.
+    pub engine: EngineKind,
+    /// Which graphics adapter, if one is needed.
+    pub adapter: AdapterWish,
+    /// What is fixed of the kernel's shape.
+    pub kernel: KernelWish,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            softening: 0.01,
+            dt: 0.01,
+            start: 0.0,
+            steps_before: 0,
+            gravitational_constant: 1.0,
+            integrator: "leapfrog".to_owned(),
+            engine: EngineKind::Auto,
+            adapter: AdapterWish::default(),
+            kernel: KernelWish::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// Refuses numbers outside their range and names that are in no registry.
+    pub fn validate(&self) -> Result<()> {
+        check_softening(self.softening)?;
+        check_dt(self.dt)?;
+        crate::integrate::find(&self.integrator)?;
+        for (what, value) in [
+            ("the gravitational constant", self.gravitational_constant),
+            ("the start time", self.start),
+        ] {
+            if !value.is_finite() {
+                return Err(crate::error::Error::value(what, value, "finite"));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,240 @@
+//! The facade: one simulation, wherever its bodies live.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::clock::check_dt;
+use super::{Choice, Clock, DeviceState, EngineKind, HostState, Settings, choose};
+use crate::bodies::Bodies;
+use crate::diagnostics::{Diagnostics, diagnose};
+use crate::error::{Error, Result};
+use crate::force::{Cpu, ForceEngine, KernelConfig, Reference};
+use crate::gpu::{BodyBuffers, Gpu};
+use crate::integrate;
+
+/// A running simulation. See the module's text for an example.
+pub struct Simulation {
+    state: State,
+    clock: Clock,
+    settings: Settings,
+    choice: Choice,
+    /// What does not change on the device: ids, masses, components; and room to read the rest into.
+    shell: Bodies,
+    interactions: u64,
+}
+
+enum State {
+    Host(HostState),
+    Device(Box<DeviceState>),
+}
+
+/// The bodies and their accelerations at one time.
+#[derive(Clone, Debug)]
+pub struct Moment {
+    /// Simulated time.
+    pub time: f64,
+    /// Steps done since the beginning of the run.
+    pub steps: u64,
+    /// Positions and velocities at that time.
+    pub bodies: Bodies,
+    /// Accelerations, same length.
+    pub acceleration: Vec<DVec3>,
+}
+
+impl Simulation {
+    /// Checks `bodies` and `settings`, chooses the engine and computes the first accelerations.
+    ///
+    /// Errors: bodies or settings out of range, an engine or adapter that is not there, bodies that
+    /// do not fit the device.
+    pub async fn open(bodies: Bodies, settings: Settings) -> Result<Self> {
+        bodies.validate()?;
+        settings.validate()?;
+        let n = bodies.len();
+        let choice = choose(n, &settings).await?;
+        let state = match (choice.kind, &choice.gpu) {
+            (EngineKind::Gpu, Some(gpu)) => {
+                let device = DeviceState::new(Arc::clone(gpu), &bodies, &settings).await?;
+                State::Device(Box::new(device))
+            }
+            (kind, _) => {
+                let engine: Box<dyn ForceEngine> = match kind {
+                    EngineKind::Reference => Box::new(Reference),
+                    _ => Box::new(Cpu::new()),
+                };
+                let integrator = integrate::find(&settings.integrator)?;
+                let (softening, g) = (settings.softening, settings.gravitational_constant);
+                State::Host(HostState::new(bodies.clone(), engine, integrator, softening, g)?)
+            }
+        };
+        let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
+        let interactions = (n as u64).pow(2);
+        Ok(Self { state, clock, settings, choice, shell: bodies, interactions })
+    }
+
+    /// [`Simulation::open`] for programs that have nothing else to do meanwhile.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn new(bodies: Bodies, settings: Settings) -> Result<Self> {
+        pollster::block_on(Self::open(bodies, settings))
+    }
+
+    /// Simulated time.
+    pub fn time(&self) -> f64 {
+        self.clock.time()
+    }
+
+    /// Steps since the beginning of the run, the ones before a restart included.
+    pub fn steps(&self) -> u64 {
+        self.clock.steps()
+    }
+
+    /// Number of bodies.
+    pub fn len(&self) -> usize {
+        self.shell.len()
+    }
+
+    /// Never: a simulation has at least one body.
+    pub fn is_empty(&self) -> bool {
+        self.shell.is_empty()
+    }
+
+    /// What it is run with.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Which engine computes, and why.
+    pub fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    /// What it computes on and how, in one line.
+    pub fn describe_engine(&self) -> String {
+        match &self.state {
+            State::Host(host) => host.engine().describe(),
+            State::Device(device) => {
+                let adapter = &device.gpu().adapter;
+                format!("{} ({}), {}", adapter.name, adapter.backend, device.config())
+            }
+        }
+    }
+
+    /// The shape of the kernel, if the engine is the GPU.
+    pub fn kernel_config(&self) -> Option<KernelConfig> {
+        match &self.state {
+            State::Host(_) => None,
+            State::Device(device) => Some(device.config()),
+        }
+    }
+
+    /// Interactions computed by steps so far (not those of diagnostics), the first force included.
+    pub fn interactions(&self) -> u64 {
+        self.interactions
+    }
+
+    /// The device and the bodies' buffers on it, if that is where they live.
+    pub fn device(&self) -> Option<(&Arc<Gpu>, &BodyBuffers)> {
+        match &self.state {
+            State::Host(_) => None,
+            State::Device(device) => Some((device.gpu(), device.buffers())),
+        }
+    }
+
+    /// The bodies and accelerations on the host, if that is where they live: no copy is made.
+    pub fn host(&self) -> Option<(&Bodies, &[DVec3])> {
+        match &self.state {
+            State::Host(host) => Some((host.bodies(), host.acceleration())),
+            State::Device(_) => None,
+        }
+    }
+
+    /// Changes the time step from now on; negative steps go back in time.
+    pub fn set_dt(&mut self, dt: f64) -> Result<()> {
+        check_dt(dt.abs())?;
+        self.clock.set_dt(dt);
+        Ok(())
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Simulation {
+    /// Does `n` steps and waits for them.
+    pub fn step(&mut self, n: u64) -> Result<()> {
+        self.step_watched(n, &mut |_| true).map(|_| ())
+    }
+
+    /// Does up to `n` steps. `watch` sees the number done so far after each step or batch of steps and
+    /// ends the run early by returning false. Returns the steps done; the state is whole in any case.
+    pub fn step_watched(&mut self, n: u64, watch: &mut dyn FnMut(u64) -> bool) -> Result<u64> {
+        let dt = self.clock.dt();
+        let done = match &mut self.state {
+            State::Device(device) => device.run(dt, n, watch)?,
+            State::Host(host) => {
+                let mut done = 0;
+                while done < n {
+                    host.step(dt)?;
+                    done += 1;
+                    if !watch(done) {
+                        break;
+                    }
+                }
+                done
+            }
+        };
+        self.clock.advance(done);
+        self.interactions += done * (self.shell.len() as u64).pow(2);
+        Ok(done)
+    }
+
+    /// Steps until the clock shows at least `time`.
+    pub fn run_until(&mut self, time: f64) -> Result<()> {
+        self.step(self.clock.steps_until(time))
+    }
+
+    /// The bodies now, with accelerations.
+    ///
+    /// Errors: [`Error::Body`] when a body has left the range of numbers, which a step too long for
+    /// the softening does.
+    pub fn moment(&mut self) -> Result<Moment> {
+        let (bodies, acceleration) = match &mut self.state {
+            State::Host(host) => (host.bodies().clone(), host.acceleration().to_vec()),
+            State::Device(device) => {
+                let mut bodies = self.shell.clone();
+                let acceleration = device.read(&mut bodies)?;
+                (bodies, acceleration)
+            }
+        };
+        let lost = |i: &usize| !(bodies.position[*i].is_finite() && bodies.velocity[*i].is_finite());
+        if let Some(i) = (0..bodies.len()).find(lost) {
+            let (step, time) = (self.clock.steps(), self.time());
+            return Err(Error::Body {
+                index: i,
+                id: bodies.id[i],
+                problem: format!(
+                    "it has left the range of numbers by step {step} (t = {time}); a smaller dt or a larger softening is needed"
+                ),
+            });
+        }
+        Ok(Moment { time: self.time(), steps: self.clock.steps(), bodies, acceleration })
+    }
+
+    /// The bodies now.
+    pub fn bodies(&mut self) -> Result<Bodies> {
+        Ok(self.moment()?.bodies)
+    }
+
+    /// Energies, momenta, virial ratio and Lagrangian radii now. Costs one force evaluation.
+    pub fn diagnostics(&mut self) -> Result<Diagnostics> {
+        let moment = self.moment()?;
+        self.diagnostics_of(&moment)
+    }
+
+    /// The diagnostics of `moment`, which must be the present one.
+    pub fn diagnostics_of(&mut self, moment: &Moment) -> Result<Diagnostics> {
+        let potential = match &mut self.state {
+            State::Host(host) => host.potential()?,
+            State::Device(device) => device.potential()?,
+        };
+        Ok(diagnose(&moment.bodies, &potential))
+    }
+}

@@ -1,0 +1,109 @@
+//! Fields of a line, numbers in them, and what each column means.
+
+/// Cuts a line at blanks. A field that begins with `"` goes to the next `"`; a `#` where a field
+/// would begin ends the line.
+pub(super) fn fields(line: &str) -> impl Iterator<Item = &str> + Clone {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        rest = rest.trim_start();
+        if rest.is_empty() || rest.starts_with('#') {
+            return None;
+        }
+        let (field, after) = match rest.strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
+            None => rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len())),
+        };
+        rest = after;
+        Some(field)
+    })
+}
+
+/// A number, also with Fortran's exponent D.
+pub(super) fn number(field: &str) -> Option<f64> {
+    let fortran = || field.replace(['d', 'D'], "e").parse().ok();
+    field.parse().ok().or_else(fortran)
+}
+
+/// An id: a whole number, also as scripts write it that know only floating point (`7.0e+00`).
+pub(super) fn id(field: &str) -> Option<u64> {
+    // Beyond 2^53 a floating-point number may be another id than was meant.
+    let whole =
+        |number: &f64| (0.0..=9_007_199_254_740_992.0).contains(number) && number.fract() == 0.0;
+    field.parse().ok().or_else(|| number(field).filter(whole).map(|number| number as u64))
+}
+
+/// What a column holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Column {
+    Id,
+    Mass,
+    /// Axis 0 to 2.
+    Position(usize),
+    Velocity(usize),
+    Component,
+    /// A further column of that name.
+    Extra(String),
+}
+
+const NAMES: [(&str, Column); 10] = [
+    ("id", Column::Id),
+    ("m", Column::Mass),
+    ("mass", Column::Mass),
+    ("x", Column::Position(0)),
+    ("y", Column::Position(1)),
+    ("z", Column::Position(2)),
+    ("vx", Column::Velocity(0)),
+    ("vy", Column::Velocity(1)),
+    ("vz", Column::Velocity(2)),
+    ("component", Column::Component),
+];
+
+impl Column {
+    /// The column of that name; names are blind to case, except those of further columns.
+    pub fn from_name(name: &str) -> Self {
+        let known = NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        known.map_or_else(|| Self::Extra(name.into()), |(_, column)| column.clone())
+    }
+
+    /// The name in messages.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Extra(name) => name,
+            known => NAMES.iter().find(|(_, column)| column == known).map_or("", |(name, _)| name),
+        }
+    }
+
+    /// The columns of a table without a line of names; `None` unless there are 7 or 8.
+    pub fn customary(count: usize) -> Option<Vec<Self>> {
+        let names = ["id", "m", "x", "y", "z", "vx", "vy", "vz"];
+        match count {
+            7 => Some(names[1..].iter().map(|name| Self::from_name(name)).collect()),
+            8 => Some(names.iter().map(|name| Self::from_name(name)).collect()),
+            _ => None,
+        }
+    }
+
+    /// The columns that a line of names gives. Complains about missing and doubled ones.
+    pub fn from_names(names: Vec<String>) -> Result<Vec<Self>, String> {
+        let columns: Vec<_> = names.iter().map(|name| Self::from_name(name)).collect();
+        for (k, column) in columns.iter().enumerate() {
+            if columns[..k].contains(column) {
+                return Err(format!("column {} names '{}' for the second time", k + 1, names[k]));
+            }
+        }
+        let required = ["m", "x", "y", "z", "vx", "vy", "vz"];
+        let missing: Vec<_> =
+            required.into_iter().filter(|name| !columns.contains(&Self::from_name(name))).collect();
+        if !missing.is_empty() {
+            return Err(format!(
+                "the columns are named '{}', but {} missing; needed are: m (or mass) x y z vx vy vz",
+                names.join(" "),
+                match missing[..] {
+                    [one] => format!("{one} is"),
+                    _ => format!("{} are", missing.join(" ")),
+                }
+            ));
+        }
+        Ok(columns)
+    }
+}

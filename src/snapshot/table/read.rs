@@ -1,0 +1,204 @@
+//! Reading of tables.
+
+use glam::DVec3;
+
+use super::super::{Problem, Snapshot};
+use super::columns::{self, Column};
+use super::meta::{self, unescape};
+use crate::bodies::{Bodies, Component, Role};
+
+/// A component of a [`Bodies`] is one of so many.
+const MOST_COMPONENTS: usize = 256;
+
+pub(super) fn read_text(bytes: &[u8]) -> Result<Snapshot, Problem> {
+    let text = text_of(bytes)?;
+    let mut table = Table::new(text)?;
+    for (number, line) in text.lines().enumerate() {
+        table.row(number as u64 + 1, columns::fields(line))?;
+    }
+    table.finish()
+}
+
+pub(super) fn read_csv(bytes: &[u8]) -> Result<Snapshot, Problem> {
+    let text = text_of(bytes)?;
+    let mut table = Table::new(text)?;
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .comment(Some(b'#'))
+        .from_reader(text.as_bytes());
+    let mut record = csv::StringRecord::new();
+    loop {
+        // Comments are skipped inside, so that only the record itself knows its line.
+        match reader.read_record(&mut record) {
+            Ok(false) => break,
+            Ok(true) => {
+                let line = record.position().map_or(0, csv::Position::line);
+                let is_blank = record.len() == 1 && record[0].trim().is_empty();
+                if !is_blank {
+                    table.row(line, record.iter().map(str::trim))?;
+                }
+            }
+            Err(error) => return Err(format!("is no readable table: {error}")),
+        }
+    }
+    table.finish()
+}
+
+/// The text without a byte order mark.
+fn text_of(bytes: &[u8]) -> Result<&str, Problem> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let at = error.valid_up_to();
+        let line = bytes[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
+        format!(
+            "is no text: line {line} has the byte {:02x} at byte {at}, but UTF-8 was expected",
+            bytes[at]
+        )
+    })?;
+    Ok(text.trim_start_matches('\u{feff}'))
+}
+
+/// A table that grows row by row.
+struct Table {
+    snapshot: Snapshot,
+    /// Empty until the first row.
+    columns: Vec<Column>,
+    /// Values of [`Column::Extra`], in the order of the columns.
+    extra: Vec<Vec<f64>>,
+}
+
+impl Table {
+    /// With what the comments before the table say.
+    fn new(text: &str) -> Result<Self, Problem> {
+        let bodies = Bodies::default();
+        let mut snapshot = Snapshot { bodies, ..Snapshot::default() };
+        meta::read(text, &mut snapshot)?;
+        Ok(Self { snapshot, columns: Vec::new(), extra: Vec::new() })
+    }
+
+    /// Takes one line's fields; the first with content decides about the columns.
+    fn row<'a>(
+        &mut self,
+        line: u64,
+        fields: impl Iterator<Item = &'a str> + Clone,
+    ) -> Result<(), Problem> {
+        let count = fields.clone().count();
+        if count == 0 {
+            return Ok(());
+        }
+        if self.columns.is_empty() {
+            let is_data = fields.clone().all(|field| columns::number(field).is_some());
+            self.columns = if is_data {
+                Column::customary(count).ok_or_else(|| {
+                    format!(
+                        "line {line}: {count} columns without names, but 8 (id m x y z vx vy vz), 7 (without id) or a line of names were expected"
+                    )
+                })?
+            } else {
+                let names = fields.clone().map(unescape).collect();
+                Column::from_names(names).map_err(|problem| format!("line {line}: {problem}"))?
+            };
+            let is_extra = |column: &&Column| matches!(column, Column::Extra(_));
+            self.extra = vec![Vec::new(); self.columns.iter().filter(is_extra).count()];
+            if !is_data {
+                return Ok(());
+            }
+        }
+        if count != self.columns.len() {
+            return Err(format!(
+                "line {line}: {count} columns, but {} were expected ({})",
+                self.columns.len(),
+                self.columns.iter().map(Column::name).collect::<Vec<_>>().join(" ")
+            ));
+        }
+        self.body(line, fields)
+    }
+
+    fn body<'a>(
+        &mut self,
+        line: u64,
+        fields: impl Iterator<Item = &'a str>,
+    ) -> Result<(), Problem> {
+        let bodies = &mut self.snapshot.bodies;
+        let mut id = bodies.len() as u64;
+        let (mut mass, mut position, mut velocity) = (0.0, DVec3::ZERO, DVec3::ZERO);
+        let mut component = None;
+        let mut extra = self.extra.iter_mut();
+        for (k, (field, column)) in fields.zip(&self.columns).enumerate() {
+            let wrong = |expected: &str| {
+                let name = column.name();
+                format!(
+                    "line {line}, column {} ({name}): '{field}', but {expected} was expected",
+                    k + 1
+                )
+            };
+            let number = || columns::number(field).ok_or_else(|| wrong("a number"));
+            let finite = || {
+                let number = columns::number(field).filter(|number| number.is_finite());
+                number.ok_or_else(|| wrong("a finite number"))
+            };
+            match column {
+                Column::Id => {
+                    id = columns::id(field)
+                        .ok_or_else(|| wrong("a whole number from 0 to 18446744073709551615"))?;
+                }
+                Column::Mass => {
+                    let positive = finite().ok().filter(|mass| *mass >= 0.0);
+                    mass = positive.ok_or_else(|| wrong("a finite number of at least 0"))?;
+                }
+                Column::Position(axis) => position[*axis] = finite()?,
+                Column::Velocity(axis) => velocity[*axis] = finite()?,
+                Column::Component => {
+                    let name = unescape(field);
+                    component =
+                        Some(component_of(&mut bodies.components, &name).ok_or_else(|| {
+                            wrong(&format!("one of the {MOST_COMPONENTS} components before"))
+                        })?);
+                }
+                Column::Extra(_) => {
+                    // An empty field is how spreadsheets write no value.
+                    let value = if field.is_empty() { f64::NAN } else { number()? };
+                    extra.next().expect("each further column should have a list").push(value);
+                }
+            }
+        }
+        // A table without a column of components has one, or the only one that the comments name.
+        let component = match component {
+            Some(component) => component,
+            None => {
+                if bodies.components.is_empty() {
+                    bodies.components.push(Component::new("bodies", Role::Star));
+                }
+                0
+            }
+        };
+        bodies.push(mass, position, velocity, component);
+        *bodies.id.last_mut().expect("a body was just added") = id;
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Snapshot, Problem> {
+        if self.snapshot.bodies.is_empty() {
+            return Err("has no line with a body, but at least one was expected".into());
+        }
+        let names = self.columns.into_iter().filter_map(|column| match column {
+            Column::Extra(name) => Some(name),
+            _ => None,
+        });
+        self.snapshot.extra = names.zip(self.extra).collect();
+        self.snapshot.checked()
+    }
+}
+
+/// The component of that name, which is added if it is new; `None` if there are too many.
+fn component_of(components: &mut Vec<Component>, name: &str) -> Option<u8> {
+    let index = components.iter().position(|known| known.name == name).unwrap_or_else(|| {
+        let role = match name {
+            "dark" => Role::Halo,
+            name => Role::from_name(name).unwrap_or(Role::Star),
+        };
+        components.push(Component::new(name, role));
+        components.len() - 1
+    });
+    u8::try_from(index).ok()
+}

@@ -1,0 +1,91 @@
+//! Writing of tables.
+
+use std::fmt::Write as _;
+
+use super::super::{Losses, Problem, Snapshot, WriteOptions};
+use super::columns::Column;
+use super::meta::{self, escape};
+
+const NAMES: [&str; 8] = ["id", "m", "x", "y", "z", "vx", "vy", "vz"];
+
+pub(super) fn write_text(
+    snapshot: &Snapshot,
+    _: &WriteOptions,
+    losses: &mut Losses,
+) -> Result<Vec<u8>, Problem> {
+    let mut text = meta::comments(snapshot, losses);
+    rows(snapshot, losses, |fields| {
+        for (k, field) in fields.iter().enumerate() {
+            let blank = if k == 0 { "" } else { " " };
+            let quote = if field.is_empty() || field.contains(' ') { "\"" } else { "" };
+            write!(text, "{blank}{quote}{field}{quote}").expect("a String should take any text");
+        }
+        text.push('\n');
+        Ok(())
+    })?;
+    Ok(text.into_bytes())
+}
+
+pub(super) fn write_csv(
+    snapshot: &Snapshot,
+    _: &WriteOptions,
+    losses: &mut Losses,
+) -> Result<Vec<u8>, Problem> {
+    let text = meta::comments(snapshot, losses);
+    let mut out = csv::WriterBuilder::new().flexible(true).from_writer(text.into_bytes());
+    rows(snapshot, losses, |fields| out.write_record(fields).map_err(|error| error.to_string()))?;
+    out.into_inner().map_err(|error| error.to_string())
+}
+
+/// Hands over the line of names and then that of each body.
+fn rows(
+    snapshot: &Snapshot,
+    losses: &mut Losses,
+    mut put: impl FnMut(&[String]) -> Result<(), Problem>,
+) -> Result<(), Problem> {
+    let bodies = &snapshot.bodies;
+    let with_component = bodies.components.len() > 1;
+    let (mut extra, mut lost) = (Vec::new(), Vec::new());
+    for (name, column) in &snapshot.extra {
+        // A further column whose name means something else here would be read as that.
+        match Column::from_name(name) {
+            Column::Extra(_) => extra.push((name, column)),
+            _ => lost.push(name.clone()),
+        }
+    }
+    losses.note_columns(&lost, " (the names have another meaning here)");
+    let mut fields: Vec<String> = NAMES.map(String::from).into();
+    if with_component {
+        fields.push("component".into());
+    }
+    // A comma in the line of names would make a text table look like csv.
+    fields.extend(extra.iter().map(|(name, _)| escape(name).replace(',', "\\u{2c}")));
+    put(&fields)?;
+    let component_names: Vec<String> =
+        bodies.components.iter().map(|component| escape(&component.name)).collect();
+    for i in 0..bodies.len() {
+        let (position, velocity) = (bodies.position[i], bodies.velocity[i]);
+        let mut next = fields.iter_mut();
+        let mut set = |value: &dyn std::fmt::Display| {
+            let field = next.next().expect("there should be a field for each column");
+            field.clear();
+            write!(field, "{value}").expect("a String should take any text");
+        };
+        set(&bodies.id[i]);
+        for value in
+            [bodies.mass[i]].into_iter().chain(position.to_array()).chain(velocity.to_array())
+        {
+            // Debug gives the fewest digits that read back as the same number, with an exponent
+            // where it is shorter.
+            set(&format_args!("{value:?}"));
+        }
+        if with_component {
+            set(&component_names[bodies.component[i] as usize]);
+        }
+        for (_, column) in &extra {
+            set(&format_args!("{:?}", column[i]));
+        }
+        put(&fields)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! Every kernel variant on the device against f64.
+
+mod common;
+
+use gravitile::measure::{cases, check};
+
+#[test]
+fn every_variant_agrees_with_f64() {
+    let gpu = common::gpu();
+    let (cases, skipped) = cases(&gpu);
+    let mut failures = Vec::new();
+    let (mut worst, mut rms) = (0.0f64, 0.0f64);
+    for case in &cases {
+        let row = check(&gpu, *case).unwrap();
+        worst = worst.max(row.acceleration.worst);
+        rms = rms.max(row.acceleration.rms);
+        if !row.passed() {
+            failures.push(format!("{row:?}"));
+        }
+    }
+    println!("{} cases on {}, worst {worst:e}, rms {rms:e}", cases.len(), gpu.adapter.name);
+    for skipped in skipped {
+        println!("skipped {}: {}", skipped.config, skipped.reason);
+    }
+    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), cases.len(), failures.join("\n"));
+}
