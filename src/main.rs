@@ -1,1 +1,5 @@
-fn main() {}
+//! The command line program. Everything it does is in the library.
+
+fn main() -> std::process::ExitCode {
+    gravitile::app::cli::main()
+}

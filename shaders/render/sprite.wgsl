@@ -93,7 +93,7 @@ fn vs_sprite(@builtin(vertex_index) corner: u32, @builtin(instance_index) body: 
     let luck = 1.0 + look.variety * (4.0 * chance * chance * chance - 1.0);
     let light = coverage * coverage * fade * heaviness * luck;
     var colour = component.peak * vec3f(1.0 + 0.35 * tint, 1.0, 1.0 - 0.35 * tint);
-    if look.colour_by != 0u {
+    if false {
         let vector = vectors[body].xyz;
         let value = 0.5 * log2(max(dot(vector, vector), 1e-30));
         let part = clamp((value - look.scale_from) * look.scale_factor, 0.0, 1.0);
@@ -102,7 +102,8 @@ fn vs_sprite(@builtin(vertex_index) corner: u32, @builtin(instance_index) body: 
         let weight = along - f32(first);
         colour = component.white_peak * mix(look.scale[first].rgb, look.scale[first + 1u].rgb, weight);
     }
-    let side = vec2f(f32(corner & 1u), f32(corner >> 1u)) * 2.0 - 1.0;
+    // The equilateral triangle around the sprite's disk.
+    let side = vec2f((f32(corner) - 1.0) * 1.7320508, select(-1.0, 2.0, corner == 1u));
     let corner_px = centre_px + side * radius_px;
     let clip = corner_px / size_px * 2.0 - 1.0;
     return Varyings(

@@ -88,14 +88,19 @@ fn srgb_decode(encoded: vec3f) -> vec3f {
     return select(curved, encoded / 12.92, encoded <= vec3f(0.04045));
 }
 
+// Three entry points, because software renderers run both sides of every branch.
+
 // For targets that encode themselves (...UnormSrgb).
 @fragment
 fn fs_linear(@builtin(position) position: vec4f) -> @location(0) vec4f {
-    let linear = develop(position.xy);
-    if tone.dither == 0u {
-        return vec4f(linear, 1.0);
-    }
-    return vec4f(srgb_decode(srgb_encode(linear) + pattern(position.xy) / 255.0), 1.0);
+    return vec4f(develop(position.xy), 1.0);
+}
+
+// The same with the pattern, which belongs to encoded values.
+@fragment
+fn fs_linear_dithered(@builtin(position) position: vec4f) -> @location(0) vec4f {
+    let encoded = srgb_encode(develop(position.xy));
+    return vec4f(srgb_decode(encoded + pattern(position.xy) / 255.0), 1.0);
 }
 
 // For targets that hold encoded values (...Unorm), as egui's window does.

@@ -44,6 +44,12 @@ impl Pace {
         Self { interactions_per_sec, dispatch_secs: 0.0, measured: true, fixed: true }
     }
 
+    /// The same with a rate to begin with.
+    #[must_use]
+    pub fn with_rate(self, interactions_per_sec: f64) -> Self {
+        Self { interactions_per_sec, measured: true, ..self }
+    }
+
     /// Takes in a finished submission. Short ones say nothing about the rate.
     pub fn learn(&mut self, interactions: u64, dispatches: u64, secs: f64) {
         if self.fixed || interactions == 0 || !(secs > 0.0) {

@@ -6,6 +6,8 @@
 
 mod leapfrog;
 
+pub use leapfrog::wgsl as leapfrog_wgsl;
+
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::force::AllPairs;

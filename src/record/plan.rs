@@ -84,8 +84,8 @@ impl Plan {
         }
     }
 
-    /// The settings that go on with the plan from a snapshot of that time and step.
-    pub fn settings(&self, time: f64, step: u64) -> Result<Settings> {
+    /// The settings that go on with the plan from the snapshot of that step.
+    pub fn settings(&self, step: u64) -> Result<Settings> {
         let kernel = self.kernel.map_or(KernelWish::default(), |kernel| KernelWish {
             p: Some(kernel.p),
             q: Some(kernel.q),
@@ -98,7 +98,7 @@ impl Plan {
         Ok(Settings {
             softening: self.softening,
             dt: self.dt,
-            start: time,
+            start: self.start,
             steps_before: step,
             gravitational_constant: self.gravitational_constant,
             integrator: self.integrator.clone(),

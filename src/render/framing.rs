@@ -79,8 +79,7 @@ impl Camera {
     #[must_use]
     pub fn framing(self, bodies: &Bodies, style: &Style, fraction: f64, size: PictureSize) -> Self {
         let points = seen_points(bodies, style);
-        let centre = median(&points);
-        Self { target: centre, ..self }.stepped_back(&points, fraction, size)
+        Self { target: self.middle(&points, fraction), ..self }.stepped_back(&points, fraction, size)
     }
 
     /// Like [`Camera::framing`], but keeps its target.
@@ -93,6 +92,18 @@ impl Camera {
         size: PictureSize,
     ) -> Self {
         self.stepped_back(&seen_points(bodies, style), fraction, size)
+    }
+
+    /// The middle of the box, in view axes, that holds the part `fraction` of the points on each.
+    fn middle(&self, points: &[DVec3], fraction: f64) -> DVec3 {
+        let outside = 0.5 * (1.0 - fraction.clamp(0.0, 1.0));
+        let along = |axis: DVec3| {
+            let mut places: Vec<f64> = points.iter().map(|point| point.dot(axis)).collect();
+            let low = quantile(&mut places, outside);
+            axis * (0.5 * (low + quantile(&mut places, 1.0 - outside)))
+        };
+        let [right, up, backward] = self.axes_in_world();
+        along(right) + along(up) + along(backward)
     }
 
     fn stepped_back(self, points: &[DVec3], fraction: f64, size: PictureSize) -> Self {

@@ -70,7 +70,7 @@ fn role_weight(role: Role) -> f64 {
         Role::Star | Role::Disk => 1.0,
         Role::Bulge => 0.9,
         Role::Gas => 0.5,
-        Role::Halo => 0.12,
+        Role::Halo => 0.35,
     }
 }
 

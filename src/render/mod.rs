@@ -11,21 +11,33 @@
 //! films need no graphics driver and the one can be held against the other. [`Painter`] hides which.
 
 pub mod camera;
+pub mod cpu_canvas;
+pub mod device;
 pub mod exposure;
+pub mod exposure_pass;
 pub mod framing;
 pub mod glow;
+pub mod glow_pass;
+pub mod gpu_canvas;
 pub mod image;
 pub mod look;
+pub mod offscreen;
 pub mod painter;
 pub mod palette;
 pub mod splat;
+pub mod sprites;
 pub mod style;
+pub mod targets;
 pub mod tone;
+pub mod tone_map;
 
 pub use camera::Camera;
+pub use device::Gpu;
 pub use framing::Follow;
+pub use gpu_canvas::GpuCanvas;
 pub use image::{Image, PictureSize};
-pub use look::Look;
+pub use look::{Look, star_words};
 pub use painter::{Painter, Points};
 pub use palette::{PALETTES, Palette};
+pub use sprites::DevicePoints;
 pub use style::{ColourBy, Exposure, Style};

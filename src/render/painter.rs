@@ -1,75 +1,248 @@
-//! scratch
+//! One way to paint, whichever of device and CPU does it. Headless: pictures come back as [`Image`].
+
 use glam::DVec3;
-use super::*;
+
+use super::camera::Camera;
+use super::cpu_canvas::CpuCanvas;
+use super::device::Gpu;
+use super::gpu_canvas::GpuCanvas;
+use super::image::{Image, PictureSize};
+use super::look::{Look, star_words};
+use super::offscreen::{self, Offscreen};
+use super::splat::Point;
+use super::sprites::DevicePoints;
+use super::style::ColourBy;
 use crate::bodies::Bodies;
-use crate::error::Result;
-/// x
+use crate::error::{Error, Result};
+
+/// The bodies to paint, wherever they are.
+#[derive(Clone, Copy)]
 pub enum Points<'a> {
-    /// x
+    /// On the host.
     Host {
-        /// x
+        /// The bodies.
         bodies: &'a Bodies,
-        /// x
+        /// One for each body; needed to colour by it.
         acceleration: Option<&'a [DVec3]>,
     },
+    /// In the device's buffers; only a painter on that device can paint them.
+    Device(DevicePoints<'a>),
 }
-/// x
+
+impl<'a> From<&'a Bodies> for Points<'a> {
+    fn from(bodies: &'a Bodies) -> Self {
+        Self::Host { bodies, acceleration: None }
+    }
+}
+
+/// Paints pictures of one size.
 pub struct Painter {
-    size: PictureSize,
-    hdr: splat::HdrImage,
-    splatter: splat::Splatter,
-    glow: glow::Glow,
-    meter: exposure::Meter,
-    developer: tone::Developer,
-    last: f64,
+    canvas: Canvas,
+    stars: Option<(Vec<u64>, Vec<u8>, Vec<u32>)>,
 }
+
+enum Canvas {
+    Cpu(Box<CpuCanvas>),
+    Gpu(Box<GpuPart>),
+}
+
+struct GpuPart {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    canvas: GpuCanvas,
+    offscreen: Offscreen,
+    uploads: Option<Uploads>,
+}
+
+/// Device buffers for bodies that live on the host, as large as the largest set so far.
+#[derive(Clone)]
+struct Uploads {
+    pos_mass: wgpu::Buffer,
+    vectors: wgpu::Buffer,
+    stars: wgpu::Buffer,
+    room: usize,
+}
+
 impl Painter {
-    /// x
+    /// Paints on the CPU, with all its cores. Needs no graphics driver.
     pub fn cpu(size: PictureSize) -> Self {
-        Self {
-            size,
-            hdr: splat::HdrImage::new(size),
-            splatter: Default::default(),
-            glow: glow::Glow::new(size),
-            meter: Default::default(),
-            developer: Default::default(),
-            last: 0.0,
+        Self { canvas: Canvas::Cpu(Box::new(CpuCanvas::new(size))), stars: None }
+    }
+
+    /// Paints on a device (both handles are kept as cheap clones). A size beyond the device's
+    /// limits is an error.
+    pub fn gpu(device: &wgpu::Device, queue: &wgpu::Queue, size: PictureSize) -> Result<Self> {
+        let gpu = Gpu { device, queue };
+        let part = GpuPart {
+            canvas: GpuCanvas::new(gpu, size, offscreen::FORMAT)?,
+            offscreen: Offscreen::new(gpu, size)?,
+            uploads: None,
+            device: device.clone(),
+            queue: queue.clone(),
+        };
+        Ok(Self { canvas: Canvas::Gpu(Box::new(part)), stars: None })
+    }
+
+    /// The size of its pictures.
+    pub fn size(&self) -> PictureSize {
+        match &self.canvas {
+            Canvas::Cpu(canvas) => canvas.size(),
+            Canvas::Gpu(part) => part.canvas.size(),
         }
     }
-    /// x
-    pub fn paint(&mut self, points: Points, camera: &Camera, look: &Look, time: f64) -> Result<Image> {
-        let Points::Host { bodies, acceleration } = points;
-        let t0 = web_time::Instant::now();
-        let words = look::star_words(bodies);
-        let t1 = web_time::Instant::now();
-        let view = camera.view(self.size)?;
-        let vectors = match look.style.colour_by {
-            ColourBy::Acceleration => acceleration.unwrap_or(&bodies.velocity),
-            _ => &bodies.velocity,
-        };
-        self.splatter.draw(&mut self.hdr, &view, &look.uniform, look.radius_limits_px(self.size), bodies.len(), |i| splat::Point {
-            position: bodies.position[i].as_vec3().to_array(),
-            mass: bodies.mass[i] as f32,
-            vector: vectors[i].as_vec3().to_array(),
-            star: words[i],
-        });
-        let t2 = web_time::Instant::now();
-        self.glow.shrink(&self.hdr);
-        let t3 = web_time::Instant::now();
-        let bloom = look.style.bloom as f32;
-        if bloom > 0.0 { self.glow.spread(); }
-        let glow = (bloom > 0.0).then(|| (self.glow.glow(), bloom));
-        let hist = exposure::histogram(self.glow.quarter(), glow);
-        let levels = self.meter.expose(look.style.exposure, &hist, time - self.last);
-        self.last = time;
-        let t4 = web_time::Instant::now();
-        let curve = tone::ToneCurve::new(levels, look.style.stops as f32);
-        let mut image = Image::new(self.size);
-        self.developer.develop(&self.hdr, glow, &curve, look.style.background, look.style.dither, &mut image);
-        let t5 = web_time::Instant::now();
-        if std::env::var("T").is_ok() {
-            eprintln!("words {:?} splat {:?} shrink+meter {:?} glow {:?} tone {:?} levels {levels:?}", t1-t0, t2-t1, t3-t2, t4-t3, t5-t4);
+
+    /// Exposes the next picture for itself, after a jump in time or a new scene.
+    pub fn reset_exposure(&mut self) {
+        match &mut self.canvas {
+            Canvas::Cpu(canvas) => canvas.reset_exposure(),
+            Canvas::Gpu(part) => part.canvas.reset_exposure(),
         }
-        Ok(image)
+    }
+
+    /// Headless: paints one picture and waits for it. `time_secs` is the film's time, by which an
+    /// automatic exposure follows; it should not run backwards without a reset.
+    ///
+    /// Errors: a camera out of range, bodies of unequal arrays, a colouring without its numbers,
+    /// device buffers that are too short or on the CPU, a lost device.
+    pub fn paint<'a>(
+        &mut self,
+        points: impl Into<Points<'a>>,
+        camera: &Camera,
+        look: &Look,
+        time_secs: f64,
+    ) -> Result<Image> {
+        let points = points.into();
+        if let Points::Host { bodies, acceleration } = points {
+            check(bodies, acceleration, look)?;
+            self.remember_stars(bodies);
+        }
+        let stars = self.stars.as_ref().map_or(&[][..], |(_, _, words)| words);
+        match (&mut self.canvas, points) {
+            (Canvas::Cpu(canvas), Points::Host { bodies, acceleration }) => {
+                let vectors = vectors_of(bodies, acceleration, look);
+                let point = |i: usize| Point {
+                    position: bodies.position[i].as_vec3().to_array(),
+                    mass: bodies.mass[i] as f32,
+                    vector: vectors[i].as_vec3().to_array(),
+                    star: stars[i],
+                };
+                canvas.paint(bodies.len(), point, (camera, look), time_secs)
+            }
+            (Canvas::Cpu(_), Points::Device(_)) => Err(Error::value(
+                "the place of the bodies",
+                "a graphics device",
+                "the host, for a painter on the CPU",
+            )),
+            (Canvas::Gpu(part), Points::Host { bodies, acceleration }) => {
+                let uploads =
+                    part.upload(bodies, vectors_of(bodies, acceleration, look), stars)?;
+                let points = DevicePoints {
+                    pos_mass: &uploads.pos_mass,
+                    velocity: &uploads.vectors,
+                    acceleration: Some(&uploads.vectors),
+                    stars: &uploads.stars,
+                    count: bodies.len() as u32,
+                };
+                part.paint(points, camera, look, time_secs)
+            }
+            (Canvas::Gpu(part), Points::Device(points)) => {
+                part.paint(points, camera, look, time_secs)
+            }
+        }
+    }
+
+    /// Star words follow from ids and components, which rarely change.
+    fn remember_stars(&mut self, bodies: &Bodies) {
+        let known = matches!(&self.stars, Some((id, component, _))
+            if *id == bodies.id && *component == bodies.component);
+        if !known {
+            let words = star_words(bodies);
+            self.stars = Some((bodies.id.clone(), bodies.component.clone(), words));
+        }
+    }
+}
+
+fn check(bodies: &Bodies, acceleration: Option<&[DVec3]>, look: &Look) -> Result<()> {
+    let n = bodies.len();
+    let short = [bodies.position.len(), bodies.velocity.len(), bodies.id.len(), bodies.component.len()]
+        .into_iter()
+        .chain(acceleration.map(<[DVec3]>::len))
+        .find(|&length| length != n);
+    if let Some(length) = short {
+        let allowed = format!("{n}, the number of bodies, in every array to paint");
+        return Err(Error::value("the number of entries", length, allowed));
+    }
+    if look.style.colour_by == ColourBy::Acceleration && acceleration.is_none() {
+        let allowed = "component or speed where accelerations are not at hand";
+        return Err(Error::value("the colouring", "acceleration", allowed));
+    }
+    Ok(())
+}
+
+fn vectors_of<'a>(
+    bodies: &'a Bodies,
+    acceleration: Option<&'a [DVec3]>,
+    look: &Look,
+) -> &'a [DVec3] {
+    match (look.style.colour_by, acceleration) {
+        (ColourBy::Acceleration, Some(acceleration)) => acceleration,
+        _ => &bodies.velocity,
+    }
+}
+
+impl GpuPart {
+    fn paint(
+        &mut self,
+        points: DevicePoints,
+        camera: &Camera,
+        look: &Look,
+        time_secs: f64,
+    ) -> Result<Image> {
+        let gpu = Gpu { device: &self.device, queue: &self.queue };
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        let target = self.offscreen.view();
+        self.canvas.paint(gpu, &mut encoder, target, points, (camera, look), time_secs)?;
+        self.offscreen.finish(gpu, encoder)
+    }
+
+    /// Brings host bodies to the device, in the engine's own layout.
+    fn upload(&mut self, bodies: &Bodies, vectors: &[DVec3], stars: &[u32]) -> Result<Uploads> {
+        let n = bodies.len();
+        let limits = self.device.limits();
+        let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) / 16;
+        if n as u64 > most {
+            let allowed = format!("at most {most} to be painted on this device");
+            return Err(Error::value("the number of bodies", n, allowed));
+        }
+        let uploads = match self.uploads.take().filter(|uploads| uploads.room >= n) {
+            Some(uploads) => uploads,
+            None => Uploads::new(&self.device, n.max(1)),
+        };
+        let with_mass = |(x, &mass): (&DVec3, &f64)| x.as_vec3().extend(mass as f32);
+        let pos_mass: Vec<_> = bodies.position.iter().zip(&bodies.mass).map(with_mass).collect();
+        let vectors: Vec<_> = vectors.iter().map(|v| v.as_vec3().extend(0.0)).collect();
+        self.queue.write_buffer(&uploads.pos_mass, 0, bytemuck::cast_slice(&pos_mass));
+        self.queue.write_buffer(&uploads.vectors, 0, bytemuck::cast_slice(&vectors));
+        self.queue.write_buffer(&uploads.stars, 0, bytemuck::cast_slice(stars));
+        Ok(self.uploads.insert(uploads).clone())
+    }
+}
+
+impl Uploads {
+    fn new(device: &wgpu::Device, room: usize) -> Self {
+        let buffer = |label, size: usize| {
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(label),
+                size: size as u64,
+                usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            })
+        };
+        Self {
+            pos_mass: buffer("painted positions", 16 * room),
+            vectors: buffer("painted vectors", 16 * room),
+            stars: buffer("painted stars", 4 * room),
+            room,
+        }
     }
 }

@@ -13,9 +13,9 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that shows `start` after `steps` steps, and goes on by `dt`.
+    /// A clock that showed `start` at step 0, has done `steps` steps of `dt`, and goes on by them.
     pub fn new(start: f64, steps: u64, dt: f64) -> Self {
-        Self { start, first_step: steps, dt, steps }
+        Self { start, first_step: 0, dt, steps }
     }
 
     /// The time now.
@@ -40,7 +40,7 @@ impl Clock {
 
     /// Changes the step length from now on.
     pub fn set_dt(&mut self, dt: f64) {
-        *self = Self::new(self.time(), self.steps, dt);
+        *self = Self { start: self.time(), first_step: self.steps, dt, steps: self.steps };
     }
 
     /// Steps that reach `until` from now, the last one whole.
@@ -95,8 +95,9 @@ mod tests {
     fn changing_dt_keeps_the_time() {
         let mut clock = Clock::new(5.0, 40, 0.5);
         clock.advance(2);
+        assert_eq!(clock.time(), 26.0);
         clock.set_dt(-0.25);
         clock.advance(4);
-        assert_eq!((clock.time(), clock.steps()), (5.0, 46));
+        assert_eq!((clock.time(), clock.steps()), (25.0, 46));
     }
 }

@@ -175,6 +175,11 @@ impl DeviceState {
         Slice { submission, steps: finished, interactions, dispatches }
     }
 
+    /// Takes a rate in interactions per second for granted, known from an earlier run, say.
+    pub fn learn_rate(&mut self, interactions_per_sec: f64) {
+        self.pace = self.pace.with_rate(interactions_per_sec);
+    }
+
     /// Tells how long a slice took, so that the next ones keep the budget.
     pub fn learn(&mut self, slice: &Slice, secs: f64) {
         self.pace.learn(slice.interactions, slice.dispatches, secs);

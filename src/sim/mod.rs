@@ -6,7 +6,7 @@
 //!
 //! let mut scene = Scene::builtin("plummer")?;
 //! scene.set_n(1000)?;
-//! let bodies = scene.build(&gravitile::scene::no_files)?;
+//! let bodies = scene.build(&|path| Ok(gravitile::snapshot::read(path)?.bodies))?;
 //! let mut sim = Simulation::new(bodies, Settings { softening: 0.05, dt: 0.01, ..Settings::default() })?;
 //! let before = sim.diagnostics()?;
 //! sim.step(100)?;
@@ -21,10 +21,12 @@ mod engine;
 mod host;
 mod settings;
 mod simulation;
+mod suggest;
 
-pub use clock::Clock;
+pub use clock::{Clock, steps_in};
 pub use device::{DeviceState, Slice};
 pub use engine::{Choice, EngineKind, choose, engine_names};
 pub use host::HostState;
 pub use settings::Settings;
 pub use simulation::{Moment, Simulation};
+pub use suggest::suggest;

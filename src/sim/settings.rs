@@ -13,9 +13,9 @@ pub struct Settings {
     pub softening: f64,
     /// Time step, > 0.
     pub dt: f64,
-    /// Time of the first state.
+    /// Time at step 0.
     pub start: f64,
-    /// Steps done before the first state (a restart).
+    /// Steps already done when the bodies were as they are given (a restart).
     pub steps_before: u64,
     /// Factor on masses wherever they attract; 1 in N-body units.
     pub gravitational_constant: f64,

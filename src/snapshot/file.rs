@@ -85,6 +85,10 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     // Through a link, the file it points to is replaced, not the link.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let permissions = match fs::metadata(&target) {
+        // Renaming asks for no permission to write to the file itself.
+        Ok(metadata) if metadata.is_file() && metadata.permissions().readonly() => {
+            return Err(Error::file(path, "is write-protected, so it was not replaced"));
+        }
         Ok(metadata) if metadata.is_file() => Some(metadata.permissions()),
         // Renaming over /dev/null, say, would put a plain file in its place.
         Ok(_) => {

@@ -12,14 +12,14 @@
 mod bytes;
 mod file;
 mod find;
-mod gadget;
-mod gravitile;
+pub mod gadget;
+pub mod gvt;
 mod kinds;
 mod losses;
 mod model;
 mod options;
-mod table;
-mod tipsy;
+pub mod table;
+pub mod tipsy;
 
 pub use file::{read, read_as, write};
 pub use find::{find, formats, recognise};
@@ -28,14 +28,8 @@ pub use model::Snapshot;
 pub use options::{Endianness, WriteOptions};
 
 /// Every format, in the order in which `gravitile formats` lists them.
-pub const FORMATS: &[Format] = &[
-    gravitile::FORMAT,
-    tipsy::FORMAT,
-    gadget::FORMAT_1,
-    gadget::FORMAT_2,
-    table::TEXT,
-    table::CSV,
-];
+pub const FORMATS: &[Format] =
+    &[gvt::FORMAT, tipsy::FORMAT, gadget::FORMAT_1, gadget::FORMAT_2, table::TEXT, table::CSV];
 
 /// What is wrong with a file's content, where, and what was expected; one line, without the file's
 /// name, which the caller puts in front.

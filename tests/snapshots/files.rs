@@ -80,7 +80,13 @@ fn targets_that_cannot_be_are_one_clear_error() {
     check(folder.path(), "is no ordinary file");
     check(&file.join("a.gvt"), "file/a.gvt");
     check(Path::new(""), "file");
-    assert_eq!(names(folder.path()), ["file"]);
+    let guarded = folder.path().join("guarded.gvt");
+    fs::write(&guarded, "x").unwrap();
+    let mut permissions = fs::metadata(&guarded).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&guarded, permissions).unwrap();
+    check(&guarded, "is write-protected");
+    assert_eq!(names(folder.path()), ["file", "guarded.gvt"]);
 }
 
 #[cfg(unix)]

@@ -48,12 +48,17 @@ impl Lanes for Vector {
         Self(unsafe { _mm256_fmadd_ps(self.0, factor.0, addend.0) })
     }
 
+    #[inline(always)]
+    unsafe fn estimate(self) -> Self {
+        Self(unsafe { _mm256_rsqrt_ps(self.0) })
+    }
+
     /// y ~ r^-1 to 11 bits, z = r^2 y^2: r^-3 = y^3 z^(-3/2), and to third order around z = 1
     /// z^(-3/2) = 15/8 (7/3 - 14/5 z + z^2). One order more than AVX-512 needs: 11 bits are fewer.
     #[inline(always)]
-    unsafe fn inverse_cube(self) -> Self {
+    unsafe fn inverse_cube(self, estimate: Self) -> Self {
         unsafe {
-            let y = _mm256_rsqrt_ps(self.0);
+            let y = estimate.0;
             let t = _mm256_mul_ps(y, y);
             let z = _mm256_mul_ps(self.0, t);
             let slope = _mm256_sub_ps(z, _mm256_set1_ps(2.8));
@@ -64,9 +69,9 @@ impl Lanes for Vector {
 
     /// In the same way z^(-1/2) = 3/8 (5 - 10/3 z + z^2).
     #[inline(always)]
-    unsafe fn inverse(self) -> Self {
+    unsafe fn inverse(self, estimate: Self) -> Self {
         unsafe {
-            let y = _mm256_rsqrt_ps(self.0);
+            let y = estimate.0;
             let z = _mm256_mul_ps(self.0, _mm256_mul_ps(y, y));
             let slope = _mm256_sub_ps(z, _mm256_set1_ps(10.0 / 3.0));
             Self(_mm256_mul_ps(y, _mm256_fmadd_ps(z, slope, _mm256_set1_ps(5.0))))

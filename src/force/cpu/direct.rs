@@ -3,7 +3,7 @@
 //! Sums have two levels: f32 lanes within a block of sources, f64 from block to block.
 
 use super::frame::{PACK, Pack, Sink};
-use super::lanes::Lanes;
+use super::lanes::{Lanes, Separation};
 
 /// Packs per block: 128 terms per lane keep the f32 level's rounding near 3e-7, and 32 KiB of
 /// sources stay in the second level cache while every group of sinks passes over them.
@@ -84,44 +84,41 @@ unsafe fn group<
     unsafe {
         let zero = V::splat(0.0);
         let eps2 = V::splat(softening_squared);
-        let (mut x, mut y, mut z, mut own) = ([zero; R], [zero; R], [zero; R], [zero; R]);
+        let vectors = packs.len() * (PACK / V::WIDTH);
+        let (mut from, mut own) = ([[zero; 3]; R], [zero; R]);
         for (k, sink) in sinks.iter().enumerate() {
-            (x[k], y[k], z[k]) = (V::splat(sink.x), V::splat(sink.y), V::splat(sink.z));
+            from[k] = [V::splat(sink.x), V::splat(sink.y), V::splat(sink.z)];
             if EXCLUDE {
                 own[k] = V::splat(within_block(sink.itself, first));
             }
         }
+        let mut pairs = [Separation::new(from[0], position(packs, 0), eps2); R];
+        for k in 1..R {
+            pairs[k] = Separation::new(from[k], position(packs, 0), eps2);
+        }
         let (mut ax, mut ay, mut az, mut phi) = ([zero; R], [zero; R], [zero; R], [zero; R]);
         let mut index = V::load(COUNT.as_ptr());
         let step = V::splat(V::WIDTH as f32);
-        for pack in packs {
-            for part in (0..PACK).step_by(V::WIDTH) {
-                let source_x = V::load(pack.x.as_ptr().add(part));
-                let source_y = V::load(pack.y.as_ptr().add(part));
-                let source_z = V::load(pack.z.as_ptr().add(part));
-                let source_mass = V::load(pack.mass.as_ptr().add(part));
-                for k in 0..R {
-                    let dx = source_x.minus(x[k]);
-                    let dy = source_y.minus(y[k]);
-                    let dz = source_z.minus(z[k]);
-                    let r2 = dz.times_plus(dz, dy.times_plus(dy, dx.times_plus(dx, eps2)));
-                    let mass = if EXCLUDE {
-                        source_mass.unless_equal(index, own[k])
-                    } else {
-                        source_mass
-                    };
-                    let pull = mass.times(r2.inverse_cube());
-                    ax[k] = dx.times_plus(pull, ax[k]);
-                    ay[k] = dy.times_plus(pull, ay[k]);
-                    az[k] = dz.times_plus(pull, az[k]);
-                    if POTENTIAL {
-                        let mass = if GUARD { mass.unless_equal(r2, eps2) } else { mass };
-                        phi[k] = mass.times_plus(r2.inverse(), phi[k]);
-                    }
+        for v in 0..vectors {
+            let (pack, lane) = place::<V>(packs, v);
+            let source_mass = V::load(pack.mass.as_ptr().add(lane));
+            let next = position(packs, (v + 1).min(vectors - 1));
+            for k in 0..R {
+                let now = pairs[k];
+                let mass =
+                    if EXCLUDE { source_mass.unless_equal(index, own[k]) } else { source_mass };
+                let pull = mass.times(now.r2.inverse_cube(now.estimate));
+                ax[k] = now.dx.times_plus(pull, ax[k]);
+                ay[k] = now.dy.times_plus(pull, ay[k]);
+                az[k] = now.dz.times_plus(pull, az[k]);
+                if POTENTIAL {
+                    let mass = if GUARD { mass.unless_equal(now.r2, eps2) } else { mass };
+                    phi[k] = mass.times_plus(now.r2.inverse(now.estimate), phi[k]);
                 }
-                if EXCLUDE {
-                    index = index.plus(step);
-                }
+                pairs[k] = Separation::new(from[k], next, eps2);
+            }
+            if EXCLUDE {
+                index = index.plus(step);
             }
         }
         for (k, sum) in sums.iter_mut().enumerate() {
@@ -133,6 +130,28 @@ unsafe fn group<
                 sum.potential -= V::INVERSE * f64::from(phi[k].total());
             }
         }
+    }
+}
+
+/// Pack and first lane of vector `v`. Safety: there is such a vector.
+#[inline(always)]
+unsafe fn place<V: Lanes>(packs: &[Pack], v: usize) -> (&Pack, usize) {
+    let parts = PACK / V::WIDTH;
+    // SAFETY: as above.
+    (unsafe { packs.get_unchecked(v / parts) }, v % parts * V::WIDTH)
+}
+
+/// The positions of vector `v`. Safety: there is such a vector; [`Lanes`].
+#[inline(always)]
+unsafe fn position<V: Lanes>(packs: &[Pack], v: usize) -> [V; 3] {
+    // SAFETY: as above.
+    unsafe {
+        let (pack, lane) = place::<V>(packs, v);
+        [
+            V::load(pack.x.as_ptr().add(lane)),
+            V::load(pack.y.as_ptr().add(lane)),
+            V::load(pack.z.as_ptr().add(lane)),
+        ]
     }
 }
 

@@ -6,7 +6,7 @@
 //! formed in the same order on any number of threads, in memory that grows like N.
 
 use super::frame::{PACK, Pack};
-use super::lanes::Lanes;
+use super::lanes::{Body, Lanes, Sum};
 
 /// Accelerations of a pack's bodies, in the frame's units.
 #[derive(Clone, Copy, Debug)]
@@ -88,9 +88,9 @@ impl Mutual {
     }
 }
 
-/// f32 sums of one component: a vector for each body of a strip, or the lanes of `a`.
+/// f32 sums: a vector for each body of a strip, or the lanes of `a`.
 #[repr(C, align(64))]
-struct Sums<const N: usize>([[[f32; PACK]; 3]; N]);
+struct Sums<const N: usize>([Sum; N]);
 
 /// [`Rectangle`] for `V`, with `R` vectors of `a` in registers.
 #[inline(always)]
@@ -148,16 +148,17 @@ unsafe fn leaf<V: Lanes, const R: usize, const EQUAL: bool, const BOTH: bool>(
     let mut on_a = Sums::<LEAF>([[[0.0; PACK]; 3]; LEAF]);
     for (s, strip) in b.chunks(STRIP).enumerate() {
         let mut on_b = Sums::<{ STRIP * PACK }>([[[0.0; PACK]; 3]; STRIP * PACK]);
+        let bodies = Strip::new(strip);
         let vectors = a.len() * (PACK / V::WIDTH);
         let mut v = 0;
         // SAFETY: the instructions are there; vectors v..v + R and v lie within `a`.
         unsafe {
             while v + R <= vectors {
-                pass::<V, R, EQUAL, BOTH>(a, v, &mut on_a, strip, &mut on_b, softening_squared);
+                pass::<V, R, EQUAL, BOTH>(a, v, &mut on_a, &bodies, &mut on_b, softening_squared);
                 v += R;
             }
             while v < vectors {
-                pass::<V, 1, EQUAL, BOTH>(a, v, &mut on_a, strip, &mut on_b, softening_squared);
+                pass::<V, 1, EQUAL, BOTH>(a, v, &mut on_a, &bodies, &mut on_b, softening_squared);
                 v += 1;
             }
         }
@@ -182,13 +183,13 @@ unsafe fn leaf<V: Lanes, const R: usize, const EQUAL: bool, const BOTH: bool>(
 }
 
 /// Vectors v..v + R of `a` against a strip of `b`. Safety: they lie within `a`, at most [`LEAF`]
-/// packs; the strip has at most [`STRIP`]; the instructions are there.
+/// packs; the instructions are there.
 #[inline(always)]
 unsafe fn pass<V: Lanes, const R: usize, const EQUAL: bool, const BOTH: bool>(
     a: &[Pack],
     v: usize,
     on_a: &mut Sums<LEAF>,
-    strip: &[Pack],
+    strip: &Strip,
     on_b: &mut Sums<{ STRIP * PACK }>,
     softening_squared: f32,
 ) {
@@ -196,57 +197,47 @@ unsafe fn pass<V: Lanes, const R: usize, const EQUAL: bool, const BOTH: bool>(
     // SAFETY: as above.
     unsafe {
         let zero = V::splat(0.0);
-        let eps2 = V::splat(softening_squared);
-        let (mut x, mut y, mut z, mut mass) = ([zero; R], [zero; R], [zero; R], [zero; R]);
+        let (mut from, mut mass) = ([[zero; 3]; R], [zero; R]);
         for k in 0..R {
             let (pack, lane) = (a.get_unchecked((v + k) / parts), (v + k) % parts * V::WIDTH);
-            x[k] = V::load(pack.x.as_ptr().add(lane));
-            y[k] = V::load(pack.y.as_ptr().add(lane));
-            z[k] = V::load(pack.z.as_ptr().add(lane));
+            from[k] = [
+                V::load(pack.x.as_ptr().add(lane)),
+                V::load(pack.y.as_ptr().add(lane)),
+                V::load(pack.z.as_ptr().add(lane)),
+            ];
             mass[k] = V::load(pack.mass.as_ptr().add(lane));
         }
-        let (mut ax, mut ay, mut az) = ([zero; R], [zero; R], [zero; R]);
-        for (p, pack) in strip.iter().enumerate() {
-            for lane in 0..PACK {
-                let body_x = V::splat(pack.x[lane]);
-                let body_y = V::splat(pack.y[lane]);
-                let body_z = V::splat(pack.z[lane]);
-                let body_mass = V::splat(pack.mass[lane]);
-                let sums = on_b.0.get_unchecked_mut(p * PACK + lane);
-                let mut bx = V::load(sums[0].as_ptr());
-                let mut by = V::load(sums[1].as_ptr());
-                let mut bz = V::load(sums[2].as_ptr());
-                for k in 0..R {
-                    let dx = body_x.minus(x[k]);
-                    let dy = body_y.minus(y[k]);
-                    let dz = body_z.minus(z[k]);
-                    let r2 = dz.times_plus(dz, dy.times_plus(dy, dx.times_plus(dx, eps2)));
-                    let cube = r2.inverse_cube();
-                    let to_a = if EQUAL { cube } else { cube.times(body_mass) };
-                    ax[k] = dx.times_plus(to_a, ax[k]);
-                    ay[k] = dy.times_plus(to_a, ay[k]);
-                    az[k] = dz.times_plus(to_a, az[k]);
-                    if BOTH {
-                        let to_b = if EQUAL { cube } else { cube.times(mass[k]) };
-                        bx = dx.times_plus(to_b, bx);
-                        by = dy.times_plus(to_b, by);
-                        bz = dz.times_plus(to_b, bz);
-                    }
-                }
-                if BOTH {
-                    bx.store(sums[0].as_mut_ptr());
-                    by.store(sums[1].as_mut_ptr());
-                    bz.store(sums[2].as_mut_ptr());
-                }
-            }
-        }
+        let pull = V::sweep::<R, EQUAL, BOTH>(
+            from,
+            mass,
+            &strip.body[..=strip.len],
+            &mut on_b.0[..strip.len],
+            softening_squared,
+        );
         for k in 0..R {
             let lane = (v + k) % parts * V::WIDTH;
-            let sums = on_a.0.get_unchecked_mut((v + k) / parts);
-            for (axis, part) in [ax[k], ay[k], az[k]].into_iter().enumerate() {
-                let total = sums[axis].as_mut_ptr().add(lane);
-                V::load(total).plus(part).store(total);
+            let totals = on_a.0.get_unchecked_mut((v + k) / parts);
+            for (axis, pull) in pull[k].into_iter().enumerate() {
+                let total = totals[axis].as_mut_ptr().add(lane);
+                V::load(total).plus(pull).store(total);
             }
         }
+    }
+}
+
+/// The bodies of a strip one by one, to be spread over all lanes, and one behind the end.
+struct Strip {
+    body: [Body; STRIP * PACK + 1],
+    len: usize,
+}
+
+impl Strip {
+    fn new(packs: &[Pack]) -> Self {
+        let mut body = [[0.0; 4]; STRIP * PACK + 1];
+        for (j, body) in body[..packs.len() * PACK].iter_mut().enumerate() {
+            let (pack, lane) = (&packs[j / PACK], j % PACK);
+            *body = [pack.x[lane], pack.y[lane], pack.z[lane], pack.mass[lane]];
+        }
+        Self { body, len: packs.len() * PACK }
     }
 }

@@ -7,19 +7,6 @@ use super::lanes::Lanes;
 #[derive(Clone, Copy)]
 pub(super) struct Vector(float32x4_t);
 
-impl Vector {
-    /// r^-1 of r^2: 8 bits from the table, then two of Newton's steps, 32 bits but for rounding.
-    #[inline(always)]
-    unsafe fn refined(r2: float32x4_t) -> float32x4_t {
-        // SAFETY: NEON is there.
-        unsafe {
-            let y = vrsqrteq_f32(r2);
-            let y = vmulq_f32(y, vrsqrtsq_f32(vmulq_f32(r2, y), y));
-            vmulq_f32(y, vrsqrtsq_f32(vmulq_f32(r2, y), y))
-        }
-    }
-}
-
 // SAFETY of all blocks below: NEON is there, as callers of `Lanes` promise.
 impl Lanes for Vector {
     const WIDTH: usize = 4;
@@ -62,16 +49,26 @@ impl Lanes for Vector {
     }
 
     #[inline(always)]
-    unsafe fn inverse_cube(self) -> Self {
+    unsafe fn estimate(self) -> Self {
+        Self(unsafe { vrsqrteq_f32(self.0) })
+    }
+
+    #[inline(always)]
+    unsafe fn inverse_cube(self, estimate: Self) -> Self {
         unsafe {
-            let y = Self::refined(self.0);
+            let y = self.inverse(estimate).0;
             Self(vmulq_f32(y, vmulq_f32(y, y)))
         }
     }
 
+    /// 8 bits from the table, then two of Newton's steps: 32 bits but for rounding.
     #[inline(always)]
-    unsafe fn inverse(self) -> Self {
-        Self(unsafe { Self::refined(self.0) })
+    unsafe fn inverse(self, estimate: Self) -> Self {
+        unsafe {
+            let (r2, y) = (self.0, estimate.0);
+            let y = vmulq_f32(y, vrsqrtsq_f32(vmulq_f32(r2, y), y));
+            Self(vmulq_f32(y, vrsqrtsq_f32(vmulq_f32(r2, y), y)))
+        }
     }
 
     #[inline(always)]

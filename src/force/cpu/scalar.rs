@@ -49,14 +49,18 @@ impl Lanes for Vector {
     }
 
     #[inline(always)]
-    unsafe fn inverse_cube(self) -> Self {
-        let y = 1.0 / self.0.sqrt();
-        Self(y * (y * y))
+    unsafe fn estimate(self) -> Self {
+        Self(1.0 / self.0.sqrt())
     }
 
     #[inline(always)]
-    unsafe fn inverse(self) -> Self {
-        Self(1.0 / self.0.sqrt())
+    unsafe fn inverse_cube(self, estimate: Self) -> Self {
+        Self(estimate.0 * (estimate.0 * estimate.0))
+    }
+
+    #[inline(always)]
+    unsafe fn inverse(self, estimate: Self) -> Self {
+        estimate
     }
 
     #[inline(always)]

@@ -108,7 +108,7 @@ mod tests {
     fn hernquists_distribution_comes_out() {
         let radii = radial_grid(1e-4, 1e4, 900);
         let profile =
-            Profile::new(&Spheroid { mass: 1.0, scale: 1.0, cutoff: f64::INFINITY }, &radii);
+            Profile::new(&Spheroid { mass: 1.0, scale: 1.0, core: 0.0, cutoff: f64::INFINITY }, &radii);
         let total = Monopole::new(&radii, &profile.enclosed, 0.0);
         let made = Distribution::new(&profile, &total);
         for energy in [0.05, 0.1, 0.3, 0.5, 0.7, 0.9] {
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn no_speed_exceeds_that_of_escape() {
         let radii = radial_grid(1e-3, 50.0, 300);
-        let profile = Profile::new(&Spheroid { mass: 1.0, scale: 1.0, cutoff: 8.0 }, &radii);
+        let profile = Profile::new(&Spheroid { mass: 1.0, scale: 1.0, core: 0.0, cutoff: 8.0 }, &radii);
         let total = Monopole::new(&radii, &profile.enclosed, 0.1);
         let made = Distribution::new(&profile, &total);
         let mut stream = Stream::new(3, 0);

@@ -1,13 +1,19 @@
 //! Bulge and halo: the density of Hernquist (1990), cut off smoothly, on a grid of radii.
 
-/// A sphere of density C / (x (1 + x)^3) exp(-(r/cutoff)^2) with x = r / scale: Hernquist 1990,
-/// equation 2, times a Gaussian that makes the mass finite in extent and leaves the centre alone.
+/// A sphere of density C / (x (1 + x)^3) exp(-(r/cutoff)^2) with x = sqrt(r^2 + core^2) / scale:
+/// Hernquist 1990, equation 2, times a Gaussian that makes the mass finite in extent.
+///
+/// The core takes the place of a cusp that the softened force could not hold together: the cusp is
+/// colder than what surrounds it, so that encounters would heat it and blow it up within a few
+/// rotations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spheroid {
     /// Total mass.
     pub mass: f64,
     /// Scale length a; the uncut sphere has half its mass within 2.41 a.
     pub scale: f64,
+    /// Radius within which the density is flat; 0 leaves the cusp.
+    pub core: f64,
     /// Radius beyond which the density falls like a Gaussian; infinite for the uncut sphere.
     pub cutoff: f64,
 }
@@ -15,10 +21,11 @@ pub(crate) struct Spheroid {
 impl Spheroid {
     /// Density at radius `r` up to the factor that [`Profile`] finds, and its derivative.
     fn shape(&self, r: f64) -> (f64, f64) {
-        let x = r / self.scale;
+        let square = r * r + self.core * self.core;
+        let x = square.sqrt() / self.scale;
         let cut = r / self.cutoff;
         let density = libm::exp(-cut * cut) / (x * (1.0 + x) * (1.0 + x) * (1.0 + x));
-        let slope = -(1.0 + 3.0 * x / (1.0 + x) + 2.0 * cut * cut) / r;
+        let slope = -(1.0 + 3.0 * x / (1.0 + x)) * r / square - 2.0 * cut / self.cutoff;
         (density, density * slope)
     }
 }
@@ -82,7 +89,7 @@ mod tests {
     #[test]
     fn the_uncut_sphere_has_hernquists_mass() {
         let radii = radial_grid(1e-4, 1e4, 800);
-        let uncut = Spheroid { mass: 2.0, scale: 0.5, cutoff: f64::INFINITY };
+        let uncut = Spheroid { mass: 2.0, scale: 0.5, core: 0.0, cutoff: f64::INFINITY };
         let profile = Profile::new(&uncut, &radii);
         for (r, enclosed) in radii.iter().zip(&profile.enclosed) {
             let x = r / (r + 0.5);
@@ -93,7 +100,7 @@ mod tests {
     #[test]
     fn radii_invert_the_mass() {
         let radii = radial_grid(1e-3, 30.0, 500);
-        let profile = Profile::new(&Spheroid { mass: 3.0, scale: 1.0, cutoff: 8.0 }, &radii);
+        let profile = Profile::new(&Spheroid { mass: 3.0, scale: 1.0, core: 0.0, cutoff: 8.0 }, &radii);
         for k in [0, 1, 7, 250, 400] {
             let r = profile.radius_of(&radii, profile.enclosed[k] / 3.0 * (1.0 + 1e-12));
             assert!((r / radii[k] - 1.0).abs() < 1e-6, "{r} for {}", radii[k]);

@@ -80,9 +80,10 @@ pub(crate) fn galaxy(
     let halo_count = at_least_one(halo.mass, n as f64 * halo_bodies);
     let stars = (n - halo_count) as f64;
     let bulge_count = at_least_one(bulge_mass, stars * bulge_mass / (bulge_mass + disk.mass));
+    let core = std::env::var("CORE").unwrap().parse::<f64>().unwrap()*softening;
     // Ten scale lengths hold 5 of 6 parts of an uncut bulge; the rest would reach through the disk.
-    let bulge = Spheroid { mass: bulge_mass, scale: bulge_scale, cutoff: 8.0 * bulge_scale };
-    let halo = Spheroid { mass: halo.mass, scale: halo.scale, cutoff: halo.cutoff };
+    let bulge = Spheroid { mass: bulge_mass, scale: bulge_scale, core, cutoff: 8.0 * bulge_scale };
+    let halo = Spheroid { mass: halo.mass, scale: halo.scale, core, cutoff: halo.cutoff };
     Galaxy {
         disk: (disk, n - halo_count - bulge_count),
         bulge: (bulge, bulge_count),

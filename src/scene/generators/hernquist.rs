@@ -19,8 +19,8 @@ pub(crate) static GENERATOR: Generator = Generator {
 };
 
 fn build(values: &Values, seed: u64) -> Result<Bodies> {
-    let nothing = Spheroid { mass: 0.0, scale: 1.0, cutoff: 1.0 };
-    let sphere = Spheroid { mass: 1.0, scale: 1.0, cutoff: values.real("cutoff") };
+    let nothing = Spheroid { mass: 0.0, scale: 1.0, core: 0.0, cutoff: 1.0 };
+    let sphere = Spheroid { mass: 1.0, scale: 1.0, core: 0.0, cutoff: values.real("cutoff") };
     let mut bodies = Galaxy {
         disk: (Disk { mass: 0.0, scale: 1.0, height: 0.1, toomre_q: 1.0 }, 0),
         bulge: (sphere, values.count("n")),

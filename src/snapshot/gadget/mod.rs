@@ -1,7 +1,7 @@
 //! GADGET formats 1 and 2, as GADGET-1 to -4 and many codes around them write.
 //!
 //! A sequence of Fortran records: the length as u32, the data, the length again; either order of
-//! bytes. The first is the header of 256 bytes ([`header`]), then blocks of one quantity each, for
+//! bytes. The first is the header of 256 bytes (`header.rs`), then blocks of one quantity each, for
 //! the bodies of types 0 to 5 in turn. Format 2 puts a record of 8 bytes before each, with the
 //! block's name (`POS `) and the distance to the next name; format 1 goes by order alone.
 //!
@@ -12,7 +12,7 @@
 //! | MASS | types whose mass in the header's table is 0; absent if there are none | f32 or f64 |
 //! | U, RHO, NE, NH, HSML, SFR, ENDT | gas | f32 or f64 |
 //! | POT, TSTP; ACCE | all | f32 or f64; three of them |
-//! | INFO (format 2) | | name, type, width and body types of every block ([`info`]) |
+//! | INFO (format 2) | | name, type, width and body types of every block (`info.rs`) |
 //!
 //! Further blocks become columns of [`Snapshot::extra`] by their names, of vectors `ACCE.x`,
 //! `ACCE.y`, `ACCE.z`. In format 1 the gas blocks after MASS are U, RHO, HSML (with the flag of

@@ -9,7 +9,7 @@
 //!   no value). Without such a line there are 8 columns, `id m x y z vx vy vz`, or 7, without the id;
 //! - bodies without an id are numbered from 0; bodies without a component are in one named `bodies`.
 //!   A component named as a role (`disk`) has it, else that of a star, unless the file says more:
-//! - comments that begin with `#:` and stand before all else hold the rest of the snapshot ([`meta`]):
+//! - comments that begin with `#:` and stand before all else hold the rest of the snapshot (`meta.rs`):
 //!   time, units, components with their roles, attributes.
 //!
 //! Numbers are written with the fewest digits that give the same f64 back, so that nothing is lost.

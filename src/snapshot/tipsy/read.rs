@@ -157,9 +157,9 @@ fn build(header: &Header, sections: [&[u8]; 3]) -> Result<Snapshot, Problem> {
 
 fn fill_zeros(column: &mut [f64], header: &Header, sections: usize, name: &str) {
     let mut first = 0;
-    for section in 0..sections {
-        let count = header.counts[section] as usize;
-        if COLUMNS[section].contains(&name) {
+    for (columns, count) in COLUMNS.iter().zip(header.counts).take(sections) {
+        let count = count as usize;
+        if columns.contains(&name) {
             column[first..first + count].fill(0.0);
         }
         first += count;

@@ -1,0 +1,46 @@
+# What the scripts share. Sourced, not run.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root"
+
+# wgpu warns without it, and some drivers put their caches there.
+if [ -z "${XDG_RUNTIME_DIR:-}" ]; then
+  XDG_RUNTIME_DIR=$(mktemp -d)
+  export XDG_RUNTIME_DIR
+fi
+
+say() { printf '\n== %s\n' "$*"; }
+
+# True when some Vulkan driver is described where the loader looks.
+have_vulkan() {
+  ldconfig -p 2>/dev/null | grep -q 'libvulkan\.so\.1' || return 1
+  [ -n "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ] && return 0
+  ls /usr/share/vulkan/icd.d/*.json /etc/vulkan/icd.d/*.json >/dev/null 2>&1
+}
+
+# Installs packages where that is possible without asking; says so where it is not.
+apt_install() {
+  command -v apt-get >/dev/null || { echo "no apt-get here to install: $*"; return 1; }
+  local sudo=""
+  if [ "$(id -u)" != 0 ]; then
+    sudo -n true 2>/dev/null || { echo "not allowed to install: $*"; return 1; }
+    sudo="sudo -n"
+  fi
+  $sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq update >/dev/null 2>&1
+  $sudo env DEBIAN_FRONTEND=noninteractive \
+    apt-get -qq install -y --no-install-recommends "$@" >/dev/null 2>&1 \
+    || { echo "apt-get could not install: $*"; return 1; }
+}
+
+ensure_vulkan() {
+  if ! have_vulkan; then
+    say "no Vulkan driver found: installing the software one (mesa-vulkan-drivers)"
+    apt_install mesa-vulkan-drivers libvulkan1
+  fi
+}
+
+need_cargo() {
+  command -v cargo >/dev/null && return 0
+  echo "cargo is not on the PATH: install Rust 1.95 or newer from https://rustup.rs" >&2
+  exit 1
+}

@@ -1,0 +1,125 @@
+//! `gravitile check`: is every kernel right on this adapter?
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::options::AdapterOptions;
+use super::{Ended, print, progress};
+use crate::force::Want;
+use crate::gpu::Gpu;
+use crate::measure::{self, Row};
+
+/// Compare every kernel variant on this adapter with f64: worst and rms error; exit 1 on failure
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    adapter: AdapterOptions,
+}
+
+pub fn main(args: &Args) -> Result<Ended> {
+    let gpu = Gpu::open_blocking(&args.adapter.wish())?;
+    let (cases, skipped) = measure::cases(&gpu);
+    let bar = progress::bar(cases.len() as u64, "checking");
+    let mut rows = Vec::with_capacity(cases.len());
+    for case in cases {
+        rows.push(measure::check(&gpu, case)?);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let failed = rows.iter().filter(|row| !row.passed()).count();
+
+    if args.json {
+        let skipped: Vec<_> = skipped
+            .iter()
+            .map(|s| json!({ "kernel": s.config.to_string(), "reason": s.reason }))
+            .collect();
+        print::json(&json!({
+            "adapter": gpu.adapter.name,
+            "driver": gpu.adapter.driver,
+            "backend": gpu.adapter.backend,
+            "passed": failed == 0,
+            "cases": rows.iter().map(row_json).collect::<Vec<_>>(),
+            "skipped": skipped,
+        }))?;
+    } else {
+        let mut text = format!("{}, {}\n", gpu.adapter.name, gpu.adapter.driver);
+        text += &print::table(&summary(&rows));
+        for row in rows.iter().filter(|row| !row.passed()) {
+            text += &format!("FAILED {}\n", in_words(row));
+        }
+        for skipped in &skipped {
+            text += &format!("skipped {}: {}\n", skipped.config, skipped.reason);
+        }
+        let passed = rows.len() - failed;
+        text += &format!("{passed} of {} cases agree with f64\n", rows.len());
+        print::text(&text)?;
+    }
+    Ok(if failed == 0 { Ended::Done } else { Ended::Failed })
+}
+
+/// One line per kernel: the worst over its sizes and softenings.
+fn summary(rows: &[Row]) -> Vec<Vec<String>> {
+    let header = ["kernel", "cases", "worst a", "rms a", "worst phi", "rms phi", ""];
+    let mut table = vec![header.map(str::to_owned).to_vec()];
+    let mut rest = rows;
+    while let Some(first) = rest.first() {
+        let length = rest.iter().take_while(|r| r.case.config == first.case.config).count();
+        let (group, later) = rest.split_at(length);
+        let largest = |value: &dyn Fn(&Row) -> f64| group.iter().map(value).fold(0.0, f64::max);
+        let cell = |value: f64| format!("{value:.1e}");
+        table.push(vec![
+            first.case.config.to_string(),
+            length.to_string(),
+            cell(largest(&|row| row.acceleration.worst)),
+            cell(largest(&|row| row.acceleration.rms)),
+            cell(largest(&|row| row.potential.map_or(0.0, |p| p.worst))),
+            cell(largest(&|row| row.potential.map_or(0.0, |p| p.rms))),
+            if group.iter().all(Row::passed) { "ok" } else { "FAILED" }.to_owned(),
+        ]);
+        rest = later;
+    }
+    table
+}
+
+fn in_words(row: &Row) -> String {
+    let case = &row.case;
+    let mut words = format!(
+        "{}, {} sinks, {} sources, eps {}: acceleration worst {:.1e} rms {:.1e}",
+        case.config,
+        case.sinks,
+        case.sources,
+        case.softening,
+        row.acceleration.worst,
+        row.acceleration.rms
+    );
+    if let Some(potential) = row.potential {
+        words += &format!(", potential worst {:.1e} rms {:.1e}", potential.worst, potential.rms);
+    }
+    if !row.in_bounds {
+        words += ", wrote beyond its last sink";
+    }
+    if !row.same_in_pieces {
+        words += ", other bits when cut into small dispatches";
+    }
+    words
+}
+
+fn row_json(row: &Row) -> serde_json::Value {
+    json!({
+        "kernel": row.case.config.to_string(),
+        "sinks": row.case.sinks,
+        "sources": row.case.sources,
+        "softening": row.case.softening,
+        "with_potential": row.case.want == Want::AccelerationAndPotential,
+        "acceleration_worst": row.acceleration.worst,
+        "acceleration_rms": row.acceleration.rms,
+        "potential_worst": row.potential.map(|p| p.worst),
+        "potential_rms": row.potential.map(|p| p.rms),
+        "in_bounds": row.in_bounds,
+        "same_in_pieces": row.same_in_pieces,
+        "passed": row.passed(),
+    })
+}

@@ -1,0 +1,55 @@
+//! `gravitile convert`: from one snapshot format to another.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::{Ended, print};
+use crate::snapshot::{self, WriteOptions};
+
+/// Convert a snapshot to another format, and say what that cannot hold
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  gravitile convert galaxy.bin galaxy.csv
+  gravitile convert run/step_0000001000.gvt out.gadget --to gadget2
+  gravitile convert old.tipsy new.tipsy --to tipsy-be")]
+pub struct Args {
+    /// The snapshot to read
+    input: PathBuf,
+    /// The file to write; its extension says the format unless --to does
+    output: PathBuf,
+    /// Format to write, see 'gravitile formats'
+    #[arg(long, value_name = "FORMAT")]
+    to: Option<String>,
+    /// Format to read, where the content leaves doubt
+    #[arg(long, value_name = "FORMAT")]
+    from: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn main(args: &Args) -> Result<Ended> {
+    let snapshot = match &args.from {
+        Some(format) => snapshot::read_as(&args.input, format)?,
+        None => snapshot::read(&args.input)?,
+    };
+    let options = WriteOptions { format: args.to.clone(), ..WriteOptions::default() };
+    let losses = snapshot::write(&args.output, &snapshot, &options)?;
+    let n = snapshot.bodies.len();
+    if args.json {
+        let lost: Vec<&str> = losses.iter().collect();
+        print::json(&json!({
+            "n": n, "time": snapshot.time, "out": args.output.display().to_string(), "losses": lost,
+        }))?;
+    } else {
+        let mut text = format!("wrote {n} bodies to {}\n", args.output.display());
+        for loss in losses.iter() {
+            text += &format!("  lost: {loss}\n");
+        }
+        print::text(&text)?;
+    }
+    Ok(Ended::Done)
+}

@@ -1,0 +1,132 @@
+//! `gravitile forces`: one evaluation, as a table.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::input::InputOptions;
+use super::options::EngineOptions;
+use super::{Ended, print};
+use crate::error::Error;
+use crate::force::{
+    Cpu, ForceEngine, Forces, GpuEngine, Identity, Reference, Sinks, Sources, Want, check_softening,
+};
+use crate::measure::{acceleration_errors, potential_errors};
+use crate::sim::{EngineKind, Settings, choose};
+
+/// Compute accelerations and potentials once: id,ax,ay,az,potential
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  gravitile forces plummer -n 1000 --eps 0.05 --out acc.csv
+  gravitile forces galaxy.bin --engine gpu --compare --out acc.csv")]
+pub struct Args {
+    #[command(flatten)]
+    input: InputOptions,
+    /// Plummer softening length; what suits the bodies if left out
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    eps: Option<f64>,
+    /// Where to write the table
+    #[arg(long, value_name = "FILE.csv")]
+    out: Option<PathBuf>,
+    /// Also compute with the f64 reference and tell the difference
+    #[arg(long)]
+    compare: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    engine: EngineOptions,
+}
+
+pub fn main(args: &Args) -> Result<Ended> {
+    let settings = Settings {
+        engine: args.engine.kind()?,
+        adapter: args.engine.adapter.wish(),
+        kernel: args.engine.kernel.wish(),
+        ..Settings::default()
+    };
+    if let Some(eps) = args.eps {
+        check_softening(eps)?;
+    }
+    let input = args.input.load()?;
+    let eps = args.eps.unwrap_or(input.run.softening);
+    check_softening(eps)?;
+    let bodies = &input.snapshot.bodies;
+    let choice = pollster::block_on(choose(bodies.len(), &settings))?;
+    let mut engine: Box<dyn ForceEngine> = match (choice.kind, choice.gpu) {
+        (EngineKind::Gpu, Some(gpu)) => Box::new(GpuEngine::new(gpu, settings.kernel)),
+        (EngineKind::Reference, _) => Box::new(Reference),
+        _ => Box::new(Cpu::new()),
+    };
+    let g = input.snapshot.units.gravitational_constant;
+    let mass: Vec<f64> = bodies.mass.iter().map(|mass| mass * g).collect();
+    let sources = Sources { position: &bodies.position, mass: &mass };
+    let sinks = Sinks { position: &bodies.position, identity: Identity::Offset(0) };
+    let want = Want::AccelerationAndPotential;
+    let mut found = Forces::default();
+    engine.evaluate(&sinks, &sources, eps, want, &mut found)?;
+
+    let halves = found.potential.iter().zip(&bodies.mass).map(|(phi, m)| 0.5 * m * phi);
+    let potential_energy = crate::math::sum(halves);
+    let errors = if args.compare {
+        let mut right = Forces::default();
+        Reference.evaluate(&sinks, &sources, eps, want, &mut right)?;
+        Some((
+            acceleration_errors(&found.acceleration, &right.acceleration),
+            potential_errors(&found.potential, &right.potential),
+        ))
+    } else {
+        None
+    };
+    if let Some(path) = &args.out {
+        write(path, &bodies.id, &found)?;
+    }
+    if args.json {
+        print::json(&json!({
+            "n": bodies.len(),
+            "softening": eps,
+            "engine": engine.name(),
+            "configuration": engine.describe(),
+            "total_mass": bodies.total_mass(),
+            "potential_energy": potential_energy,
+            "acceleration_rms_error": errors.map(|(a, _)| a.rms),
+            "acceleration_worst_error": errors.map(|(a, _)| a.worst),
+            "potential_rms_error": errors.map(|(_, p)| p.rms),
+            "out": args.out.as_ref().map(|path| path.display().to_string()),
+        }))?;
+        return Ok(Ended::Done);
+    }
+    let mut text = format!("{} bodies, eps {eps}, engine {}\n", bodies.len(), engine.name());
+    text += &format!("computed on {}\n", engine.describe());
+    text += &format!("potential energy {potential_energy}\n");
+    if let Some((acceleration, potential)) = errors {
+        text += &format!(
+            "against f64: acceleration rms {:.2e}, worst {:.2e}; potential rms {:.2e}, worst {:.2e}\n",
+            acceleration.rms, acceleration.worst, potential.rms, potential.worst
+        );
+    }
+    if let Some(path) = &args.out {
+        text += &format!("wrote {}\n", path.display());
+    }
+    print::text(&text)?;
+    Ok(Ended::Done)
+}
+
+/// Writes the table whole or not at all.
+fn write(path: &Path, id: &[u64], forces: &Forces) -> Result<(), Error> {
+    let io = |error| Error::io("write", path, error);
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
+    let mut out = std::io::BufWriter::new(&file);
+    writeln!(out, "id,ax,ay,az,potential").map_err(io)?;
+    for ((id, a), phi) in id.iter().zip(&forces.acceleration).zip(&forces.potential) {
+        writeln!(out, "{id},{},{},{},{phi}", a.x, a.y, a.z).map_err(io)?;
+    }
+    out.flush().map_err(io)?;
+    drop(out);
+    file.persist(path).map_err(|error| io(error.error))?;
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! `gravitile formats`: the snapshot formats.
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::{Ended, print};
+use crate::snapshot::formats;
+
+/// List the snapshot formats, one line each
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Print one JSON array
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn main(args: &Args) -> Result<Ended> {
+    if args.json {
+        let list: Vec<_> = formats()
+            .iter()
+            .map(|format| {
+                json!({
+                    "name": format.name,
+                    "summary": format.summary,
+                    "holds": format.holds,
+                    "extensions": format.extensions,
+                    "modifiers": format.modifiers.iter().map(|m| m.suffix).collect::<Vec<_>>(),
+                    "written": format.write.is_some(),
+                })
+            })
+            .collect();
+        print::json(&json!(list))?;
+        return Ok(Ended::Done);
+    }
+    let mut rows = vec![["format", "extensions", "what it is"].map(str::to_owned).to_vec()];
+    for format in formats() {
+        let extensions = format.extensions.iter().map(|e| format!(".{e}")).collect::<Vec<_>>();
+        rows.push(vec![format.name.into(), extensions.join(" "), format.summary.into()]);
+    }
+    let mut text = print::table(&rows);
+    for format in formats().iter().filter(|format| !format.modifiers.is_empty()) {
+        for modifier in format.modifiers {
+            text += &format!("  {}-{}: {}\n", format.name, modifier.suffix, modifier.summary);
+        }
+    }
+    print::text(&text)?;
+    Ok(Ended::Done)
+}

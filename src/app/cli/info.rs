@@ -1,0 +1,125 @@
+//! `gravitile info`: what is here.
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::options::AdapterOptions;
+use super::{Ended, print};
+use crate::force::{Cpu, ForceEngine, KernelConfig};
+use crate::gpu::{AdapterInfo, AdapterWish, Gpu, adapters};
+use crate::sim::{Settings, choose};
+
+/// Show adapters, drivers, limits, features, and which engine auto takes and why
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Number of bodies that the engine is chosen for
+    #[arg(short, default_value = "16k", value_parser = super::options::count)]
+    n: usize,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    adapter: AdapterOptions,
+}
+
+pub fn main(args: &Args) -> Result<Ended> {
+    let found = pollster::block_on(adapters());
+    let mut opened = Vec::new();
+    for index in 0..found.len() {
+        let wish = AdapterWish {
+            name: Some(index.to_string()),
+            baseline_only: args.adapter.baseline,
+        };
+        opened.push(Gpu::open_blocking(&wish));
+    }
+    let settings = Settings { adapter: args.adapter.wish(), ..Settings::default() };
+    let choice = pollster::block_on(choose(args.n.max(1), &settings))?;
+    let cpu = Cpu::new().describe();
+
+    if args.json {
+        let adapters: Vec<_> = found
+            .iter()
+            .zip(&opened)
+            .map(|(info, gpu)| adapter_json(info, gpu.as_deref().ok(), args.n))
+            .collect();
+        print::json(&json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "cpu": cpu,
+            "adapters": adapters,
+            "auto": { "n": args.n, "engine": choice.kind.name(), "reason": choice.reason },
+        }))?;
+        return Ok(Ended::Done);
+    }
+
+    let mut text = format!("gravitile {}\ncpu engine: {cpu}\n", env!("CARGO_PKG_VERSION"));
+    if found.is_empty() {
+        text += "graphics adapters: none (no Vulkan, Metal or DX12 driver answers)\n";
+        text += "  on Debian or Ubuntu: sudo apt install mesa-vulkan-drivers libvulkan1\n";
+    }
+    for (index, (info, gpu)) in found.iter().zip(&opened).enumerate() {
+        text += &format!("adapter {index}: {} ({})\n", info.name, info.class.name());
+        text += &format!("  driver    {} through {}\n", info.driver, info.backend);
+        match gpu {
+            Ok(gpu) => text += &capabilities(gpu, args.n),
+            Err(error) => text += &format!("  cannot be opened: {error}\n"),
+        }
+    }
+    text += &format!(
+        "auto, for {} bodies: {}\n  because {}\n",
+        args.n,
+        choice.kind.name(),
+        choice.reason
+    );
+    print::text(&text)?;
+    Ok(Ended::Done)
+}
+
+fn yes(there: bool) -> &'static str {
+    if there { "yes" } else { "no" }
+}
+
+fn capabilities(gpu: &Gpu, n: usize) -> String {
+    let (limits, tier) = (&gpu.limits, &gpu.tier);
+    let config = KernelConfig::for_device(gpu.adapter.class, n, n);
+    format!(
+        "  limits    {} threads and {} KiB memory per workgroup, {} workgroups per dimension\n\
+         \x20           {} MiB per storage buffer (at most {} bodies), pictures up to {} pixels wide\n\
+         \x20 optional  timestamps {}, f64 {}, subgroups {}, float32 blending {}\n\
+         \x20 kernel    {config} for {n} bodies\n",
+        limits.threads_per_workgroup,
+        limits.workgroup_memory / 1024,
+        limits.workgroups,
+        limits.storage_buffer >> 20,
+        limits.storage_buffer / crate::gpu::layout::VEC4,
+        limits.texture_side,
+        yes(tier.timestamps),
+        yes(tier.f64),
+        yes(tier.subgroups),
+        yes(tier.float32_blending),
+    )
+}
+
+fn adapter_json(info: &AdapterInfo, gpu: Option<&Gpu>, n: usize) -> serde_json::Value {
+    json!({
+        "name": info.name,
+        "class": info.class.name(),
+        "backend": info.backend,
+        "driver": info.driver,
+        "pci_vendor": info.pci.0,
+        "pci_device": info.pci.1,
+        "limits": gpu.map(|gpu| json!({
+            "threads_per_workgroup": gpu.limits.threads_per_workgroup,
+            "workgroup_memory_bytes": gpu.limits.workgroup_memory,
+            "workgroups_per_dimension": gpu.limits.workgroups,
+            "storage_buffer_bytes": gpu.limits.storage_buffer,
+            "texture_side": gpu.limits.texture_side,
+        })),
+        "optional": gpu.map(|gpu| json!({
+            "timestamps": gpu.tier.timestamps,
+            "f64": gpu.tier.f64,
+            "subgroups": gpu.tier.subgroups,
+            "float32_blending": gpu.tier.float32_blending,
+        })),
+        "default_kernel": KernelConfig::for_device(info.class, n, n).to_string(),
+    })
+}

@@ -1,0 +1,127 @@
+//! INPUT: a scene by name, a scene file, or a snapshot.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::options::{assignment, count};
+use crate::bodies::Bodies;
+use crate::error::{Error, Result};
+use crate::scene::{RunHints, Scene, ViewHints};
+use crate::sim::suggest;
+use crate::snapshot::{self, Snapshot};
+use crate::units::Units;
+
+/// What to start from.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Bodies")]
+pub struct InputOptions {
+    /// A built-in scene, a scene file (.toml) or a snapshot
+    pub input: String,
+    /// Number of bodies of a scene: 20000, 20k, 1M
+    #[arg(short, value_name = "N", value_parser = count)]
+    pub n: Option<usize>,
+    /// Seed of a scene's random numbers
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// A scene's own parameter, several times if need be (see 'gravitile scenes NAME')
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
+    pub set: Vec<(String, f64)>,
+    /// Gravitational constant of a snapshot's units; 1 unless the format says otherwise
+    #[arg(long, value_name = "G")]
+    pub gravity: Option<f64>,
+}
+
+/// Bodies with all that is known about them.
+pub struct Input {
+    /// Bodies, time, units and facts; for a scene, at time 0.
+    pub snapshot: Snapshot,
+    /// Softening, step and duration that suit them.
+    pub run: RunHints,
+    /// How they look best, if the scene says so.
+    pub view: Option<ViewHints>,
+}
+
+impl InputOptions {
+    /// Makes or reads the bodies.
+    pub fn load(&self) -> Result<Input> {
+        let path = Path::new(&self.input);
+        if Scene::names().any(|name| name == self.input) {
+            return self.build(Scene::builtin(&self.input)?, Path::new("."));
+        }
+        if !path.exists() {
+            return Err(self.unknown());
+        }
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let text = std::fs::read_to_string(path).map_err(|e| Error::io("read", path, e))?;
+            let folder = path.parent().unwrap_or(Path::new("."));
+            return self.build(Scene::from_toml(&text, path)?, folder);
+        }
+        self.read(path)
+    }
+
+    fn unknown(&self) -> Error {
+        let looks_like_path = self.input.contains(['/', '\\', '.']);
+        if looks_like_path {
+            Error::file(Path::new(&self.input), "there is no such file")
+        } else {
+            let known = Scene::names().collect::<Vec<_>>().join(", ");
+            Error::Unknown { kind: "scene (or file)", name: self.input.clone(), known }
+        }
+    }
+
+    fn build(&self, mut scene: Scene, folder: &Path) -> Result<Input> {
+        if let Some(seed) = self.seed {
+            scene.seed = seed;
+        }
+        for (name, value) in &self.set {
+            scene.set(name, *value)?;
+        }
+        if let Some(n) = self.n {
+            scene.set_n(n)?;
+        }
+        let folder: PathBuf = folder.to_owned();
+        let load = move |path: &Path| -> Result<Bodies> {
+            let read = snapshot::read(folder.join(path))?;
+            // A part of a scene lives with G = 1: its own G goes into the masses.
+            let mut bodies = read.bodies;
+            for mass in &mut bodies.mass {
+                *mass *= read.units.gravitational_constant;
+            }
+            Ok(bodies)
+        };
+        let bodies = scene.build(&load)?;
+        let mut snapshot = Snapshot::new(bodies, 0.0);
+        snapshot.units = Units::from(&scene.units);
+        if let Some(g) = self.gravity {
+            snapshot.units.gravitational_constant = g;
+        }
+        snapshot.attributes.insert("scene".to_owned(), scene.name.clone());
+        snapshot.attributes.insert("seed".to_owned(), scene.seed.to_string());
+        Ok(Input { snapshot, run: scene.run, view: Some(scene.view) })
+    }
+
+    fn read(&self, path: &Path) -> Result<Input> {
+        let of_scenes = [
+            ("-n", self.n.map(|n| n.to_string())),
+            ("--seed", self.seed.map(|seed| seed.to_string())),
+            ("--set", self.set.first().map(|(name, value)| format!("{name}={value}"))),
+        ];
+        for (option, value) in of_scenes {
+            if let Some(value) = value {
+                let allowed = "left out: a snapshot's bodies are as they are (scenes take it)";
+                return Err(Error::value(option, value, allowed));
+            }
+        }
+        let mut snapshot = snapshot::read(path)?;
+        if let Some(g) = self.gravity {
+            snapshot.units.gravitational_constant = g;
+        }
+        let number = |key: &str| snapshot.attributes.get(key).and_then(|v| v.parse::<f64>().ok());
+        let mut run = suggest(&snapshot.bodies, snapshot.units.gravitational_constant);
+        // A snapshot of our own knows what it was run with.
+        run.softening = number("softening").unwrap_or(run.softening);
+        run.dt = number("dt").unwrap_or(run.dt);
+        Ok(Input { snapshot, run, view: None })
+    }
+}

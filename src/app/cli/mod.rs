@@ -1,0 +1,114 @@
+//! The command line: one file per subcommand.
+//!
+//! Exit codes: 0 done, 1 a check failed, 2 an error the user can act on, 130 interrupted.
+
+mod check;
+mod convert;
+mod formats;
+mod forces;
+mod info;
+mod input;
+mod interrupt;
+mod options;
+mod print;
+mod progress;
+mod resume;
+mod run;
+mod scenes;
+mod shader;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// N-body gravity on any GPU, or on none: simulate, film, check, convert.
+#[derive(Debug, Parser)]
+#[command(name = "gravitile", version, max_term_width = 100, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// Say more on standard error: -v notes, -vv every detail of the graphics library
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  gravitile info                                   what is here and which engine will be used
+  gravitile render galaxy-collision --out film.apng
+  gravitile run plummer -n 10000 --until 10 --every 1 --out run/
+  gravitile resume run/
+  gravitile convert snapshot.gadget bodies.csv
+
+INPUT is the name of a built-in scene (see 'gravitile scenes'), a scene file (.toml), or a snapshot
+in any known format (see 'gravitile formats').";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Info(info::Args),
+    Scenes(scenes::Args),
+    Formats(formats::Args),
+    Check(check::Args),
+    Forces(forces::Args),
+    Run(run::Args),
+    Resume(resume::Args),
+    Convert(convert::Args),
+    Shader(shader::Args),
+}
+
+/// How a command ended when nothing went wrong.
+pub(super) enum Ended {
+    /// All done.
+    Done,
+    /// A check did not pass.
+    Failed,
+    /// Stopped by Ctrl-C; what there was is saved.
+    Interrupted,
+}
+
+/// Reads the command line, does what it says and returns the exit code.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    // naga and wgpu tell how they compile; that is of interest to their authors.
+    let filter = match cli.verbose {
+        0 => "error,wgpu_hal=off,wgpu_core=off,naga=off",
+        1 => "info,wgpu_hal=error,wgpu_core=error,naga=error",
+        _ => "debug",
+    };
+    env_logger::Builder::new()
+        .parse_filters(&std::env::var("RUST_LOG").unwrap_or_else(|_| filter.to_owned()))
+        .format_timestamp(None)
+        .init();
+    let ended = match cli.command {
+        Command::Info(args) => info::main(&args),
+        Command::Scenes(args) => scenes::main(&args),
+        Command::Formats(args) => formats::main(&args),
+        Command::Check(args) => check::main(&args),
+        Command::Forces(args) => forces::main(&args),
+        Command::Run(args) => run::main(&args),
+        Command::Resume(args) => resume::main(&args),
+        Command::Convert(args) => convert::main(&args),
+        Command::Shader(args) => shader::main(&args),
+    };
+    match ended {
+        Ok(Ended::Done) => ExitCode::SUCCESS,
+        Ok(Ended::Failed) => ExitCode::from(1),
+        Ok(Ended::Interrupted) => ExitCode::from(130),
+        // The reader of our output went away (a pager closed, `head` had enough): no error of ours.
+        Err(error) if print::is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("gravitile: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

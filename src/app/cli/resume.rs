@@ -1,0 +1,42 @@
+//! `gravitile resume`: go on with a recorded run.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use super::{Ended, print, run};
+use crate::error::Error;
+use crate::record::{EnergyLog, RunFolder};
+use crate::sim::Simulation;
+
+/// Go on with a run from its last whole snapshot, with the engine and kernel it was begun with
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The run's folder
+    dir: PathBuf,
+    /// Print one JSON object at the end
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn main(args: &Args) -> Result<Ended> {
+    let folder = RunFolder::open(&args.dir)?;
+    let found = folder.last_whole()?;
+    for error in &found.damaged {
+        eprintln!("gravitile: not whole, going back one snapshot: {error}");
+    }
+    if found.snapshot.bodies.len() != folder.plan.n {
+        let (n, planned) = (found.snapshot.bodies.len(), folder.plan.n);
+        let path = folder.snapshot_path(found.step);
+        let problem = format!("holds {n} bodies, but run.toml says {planned}");
+        return Err(Error::file(&path, problem).into());
+    }
+    let settings = folder.plan.settings(found.step)?;
+    if !args.json {
+        let (step, steps) = (found.step, folder.plan.steps);
+        print::text(&format!("going on from step {step} of {steps}, t = {}\n", found.snapshot.time))?;
+    }
+    let mut sim = Simulation::new(found.snapshot.bodies.clone(), settings)?;
+    let log = EnergyLog::open(&args.dir, Some(found.step))?;
+    run::record(&mut sim, &folder, log, &found.snapshot, args.json)
+}

@@ -1,0 +1,205 @@
+//! `gravitile run`: a simulation recorded in a folder.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::Args as ClapArgs;
+use serde_json::json;
+use web_time::Instant;
+
+use super::input::{Input, InputOptions};
+use super::options::EngineOptions;
+use super::{Ended, interrupt, print, progress};
+use crate::error::Error;
+use crate::record::{self, EnergyLog, Outcome, Plan, RunFolder};
+use crate::sim::{Settings, Simulation, steps_in};
+use crate::snapshot::Snapshot;
+
+/// Simulate, leaving snapshots and an energy log in a folder
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  gravitile run plummer -n 10000 --eps 0.01 --dt 0.001 --until 10 --every 1 --out run/
+  gravitile run galaxy.bin --until 20 --out run/ --json
+  gravitile resume run/                            after any interruption")]
+pub struct Args {
+    #[command(flatten)]
+    input: InputOptions,
+    #[command(flatten)]
+    steps: StepOptions,
+    /// Time of the last snapshot; what suits the bodies if left out
+    #[arg(long, value_name = "T")]
+    until: Option<f64>,
+    /// Time from one snapshot to the next, a whole number of steps; a tenth of the run if left out
+    #[arg(long, value_name = "DT")]
+    every: Option<f64>,
+    /// Folder to write into; made if it is not there
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Print one JSON object at the end
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    engine: EngineOptions,
+}
+
+/// How time goes on.
+#[derive(Clone, Debug, ClapArgs)]
+#[command(next_help_heading = "Physics (what suits the bodies if left out)")]
+pub struct StepOptions {
+    /// Plummer softening length
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    pub eps: Option<f64>,
+    /// Time step
+    #[arg(long, value_name = "DT", allow_negative_numbers = true)]
+    pub dt: Option<f64>,
+    /// How positions and velocities go on: leapfrog
+    #[arg(long, default_value = "leapfrog", value_name = "NAME")]
+    pub integrator: String,
+}
+
+impl StepOptions {
+    /// The settings for an input, checked before any long work.
+    pub fn settings(&self, input: &Input, engine: &EngineOptions) -> Result<Settings, Error> {
+        let settings = Settings {
+            softening: self.eps.unwrap_or(input.run.softening),
+            dt: self.dt.unwrap_or(input.run.dt),
+            start: input.snapshot.time,
+            steps_before: 0,
+            gravitational_constant: input.snapshot.units.gravitational_constant,
+            integrator: self.integrator.clone(),
+            engine: engine.kind()?,
+            adapter: engine.adapter.wish(),
+            kernel: engine.kernel.wish(),
+        };
+        settings.validate()?;
+        Ok(settings)
+    }
+
+    /// Refuses what can be refused before the bodies are made.
+    pub fn check(&self) -> Result<(), Error> {
+        let settings = Settings {
+            softening: self.eps.unwrap_or(0.0),
+            dt: self.dt.unwrap_or(1.0),
+            integrator: self.integrator.clone(),
+            ..Settings::default()
+        };
+        settings.validate()
+    }
+}
+
+pub fn main(args: &Args) -> Result<Ended> {
+    args.steps.check()?;
+    args.engine.kind()?;
+    if let Some(until) = args.until
+        && !until.is_finite()
+    {
+        return Err(Error::value("--until", until, "a finite time").into());
+    }
+    let mut input = args.input.load()?;
+    let settings = args.steps.settings(&input, &args.engine)?;
+    let (dt, start) = (settings.dt, settings.start);
+    let until = args.until.unwrap_or(start + input.run.until);
+    if !(until > start) {
+        let allowed = format!("greater than the time of the first state, {start}");
+        return Err(Error::value("--until", until, allowed).into());
+    }
+    let steps = steps_in(until - start, dt);
+    let per_snapshot = match args.every {
+        Some(every) => whole_steps(every, dt)?,
+        None => steps.div_ceil(10).max(1),
+    };
+    RunFolder::prepare(&args.out)?;
+
+    let facts = &mut input.snapshot.attributes;
+    facts.insert("softening".to_owned(), settings.softening.to_string());
+    facts.insert("dt".to_owned(), dt.to_string());
+    facts.insert("step".to_owned(), "0".to_owned());
+    let mut sim = Simulation::new(input.snapshot.bodies.clone(), settings)?;
+    // On a device the bodies are f32 from the first step on; the first snapshot says so.
+    input.snapshot.bodies = sim.bodies()?;
+    let plan = Plan::of(&sim, args.input.input.clone(), steps, per_snapshot);
+    let folder = RunFolder::create(&args.out, plan, &input.snapshot)?;
+    let log = EnergyLog::open(&args.out, None)?;
+    record(&mut sim, &folder, log, &input.snapshot, args.json)
+}
+
+/// The number of steps in `every`, which must be whole.
+fn whole_steps(every: f64, dt: f64) -> Result<u64, Error> {
+    let steps = (every / dt).round();
+    if steps >= 1.0 && steps < 1e15 && (every / dt - steps).abs() < 1e-6 * steps {
+        return Ok(steps as u64);
+    }
+    Err(Error::value("--every", every, format!("a whole number of time steps of {dt}, at least one")))
+}
+
+/// Runs to the end of the plan or to Ctrl-C, and tells how it went.
+pub fn record(
+    sim: &mut Simulation,
+    folder: &RunFolder,
+    mut log: EnergyLog,
+    template: &Snapshot,
+    as_json: bool,
+) -> Result<Ended> {
+    interrupt::listen();
+    if !as_json {
+        print::text(&format!(
+            "{} bodies, eps {}, dt {}, engine {} ({})\n",
+            sim.len(),
+            sim.settings().softening,
+            sim.settings().dt,
+            sim.choice().kind.name(),
+            sim.describe_engine()
+        ))?;
+    }
+    let begun = Instant::now();
+    let bar = progress::bar(folder.plan.steps, "steps");
+    bar.set_position(sim.steps());
+    let outcome = record::run(sim, folder, &mut log, template, &mut |steps| {
+        bar.set_position(steps);
+        !interrupt::wanted()
+    })?;
+    bar.finish_and_clear();
+    report(sim, folder, &outcome, begun.elapsed().as_secs_f64(), as_json)?;
+    Ok(if outcome.complete { Ended::Done } else { Ended::Interrupted })
+}
+
+fn report(
+    sim: &Simulation,
+    folder: &RunFolder,
+    outcome: &Outcome,
+    wall_secs: f64,
+    as_json: bool,
+) -> Result<()> {
+    let total = outcome.last.total();
+    let error = crate::diagnostics::relative_error(total, outcome.energy_initial);
+    if as_json {
+        return print::json(&json!({
+            "n": sim.len(),
+            "steps": sim.steps(),
+            "time": sim.time(),
+            "complete": outcome.complete,
+            "energy_initial": outcome.energy_initial,
+            "energy_final": total,
+            "energy_error": error,
+            "interactions": sim.interactions(),
+            "wall_secs": wall_secs,
+            "engine": sim.choice().kind.name(),
+            "adapter": sim.choice().gpu.as_ref().map(|gpu| gpu.adapter.name.clone()),
+            "configuration": sim.describe_engine(),
+            "out": folder.path.display().to_string(),
+        }));
+    }
+    let rate = sim.interactions() as f64 / wall_secs / 1e9;
+    let mut text = format!(
+        "t = {} after {} steps, energy error {error:.2e}, 2K/|W| {:.3}, {rate:.2} G interactions/s\n",
+        sim.time(),
+        sim.steps(),
+        outcome.last.virial_ratio()
+    );
+    text += &format!("snapshots and energy.csv are in {}\n", folder.path.display());
+    if !outcome.complete {
+        text += &format!("stopped; go on with: gravitile resume {}\n", folder.path.display());
+    }
+    print::text(&text)
+}

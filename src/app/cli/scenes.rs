@@ -1,0 +1,80 @@
+//! `gravitile scenes`: the built-in scenes, or one of them in full.
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::{Ended, print};
+use crate::scene::Scene;
+
+/// List the built-in scenes, one line each; with a name, show its parameters
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  gravitile scenes
+  gravitile scenes galaxy-collision
+  gravitile scenes galaxy-collision --toml > mine.toml     a scene file to change")]
+pub struct Args {
+    /// A scene to show in full
+    name: Option<String>,
+    /// Print the scene's own file, to begin one's own with
+    #[arg(long, requires = "name")]
+    toml: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn main(args: &Args) -> Result<Ended> {
+    match &args.name {
+        Some(name) if args.toml => print::text(Scene::builtin_text(name)?)?,
+        Some(name) => one(name, args.json)?,
+        None => all(args.json)?,
+    }
+    Ok(Ended::Done)
+}
+
+fn all(as_json: bool) -> Result<()> {
+    let mut list = Vec::new();
+    let mut rows = vec![["scene", "bodies", "what it is"].map(str::to_owned).to_vec()];
+    for name in Scene::names() {
+        let scene = Scene::builtin(name)?;
+        let n = scene.n();
+        // The first sentence says what it is.
+        let about = scene.about.split_whitespace().collect::<Vec<_>>().join(" ");
+        let first = about.split_inclusive(['.', ':', ';']).next().unwrap_or("");
+        let first = first.trim_end_matches(['.', ':', ';']);
+        rows.push(vec![name.into(), n.map_or("".into(), |n| n.to_string()), first.into()]);
+        list.push(json!({ "name": name, "title": scene.title, "about": about, "n": n }));
+    }
+    if as_json { print::json(&json!(list)) } else { print::text(&print::table(&rows)) }
+}
+
+fn one(name: &str, as_json: bool) -> Result<()> {
+    let scene = Scene::builtin(name)?;
+    let parameters = scene.parameters();
+    if as_json {
+        let list: Vec<_> = parameters
+            .iter()
+            .map(|(name, parameter, value)| {
+                json!({ "name": name, "value": value, "allowed": parameter.allowed(), "help": parameter.help })
+            })
+            .collect();
+        return print::json(&json!({
+            "name": scene.name, "title": scene.title, "about": scene.about.trim(), "n": scene.n(),
+            "seed": scene.seed, "softening": scene.run.softening, "dt": scene.run.dt,
+            "until": scene.run.until, "parameters": list,
+        }));
+    }
+    let mut text = format!("{}\n\n{}\n\n", scene.title, scene.about.trim());
+    let run = &scene.run;
+    text += &format!(
+        "eps {}   dt {}   until {}   seed {}\n\n",
+        run.softening, run.dt, run.until, scene.seed
+    );
+    let mut rows = vec![["--set", "value", "allowed", ""].map(str::to_owned).to_vec()];
+    for (name, parameter, value) in parameters {
+        rows.push(vec![name, value.to_string(), parameter.allowed(), parameter.help.into()]);
+    }
+    text += &print::table(&rows);
+    print::text(&text)
+}

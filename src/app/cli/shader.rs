@@ -1,0 +1,97 @@
+//! `gravitile shader`: the text or binary that would run.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+use super::options::KernelOptions;
+use super::{Ended, print};
+use crate::error::Error;
+use crate::force::{KernelConfig, KernelVariant};
+use crate::gpu::{Checks, Language, translate};
+use crate::integrate;
+mod render { pub const SHADERS: &[(&str,&str)] = &[]; }
+
+/// Print or write a kernel as it would run: WGSL, SPIR-V, Metal or HLSL
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  gravitile shader all-pairs --p 256 --r 4 --unroll 4
+  gravitile shader all-pairs --p 64 --q 4 --out k.spv
+  gravitile shader leapfrog --out leapfrog.msl")]
+pub struct Args {
+    /// all-pairs, untiled, leapfrog, or one of the picture's: see the error for an unknown one
+    kernel: String,
+    /// Where to write it; the extension (wgsl, spv, msl, hlsl) says as what. Default: WGSL to the screen
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// The variant with potential
+    #[arg(long)]
+    potential: bool,
+    /// The variant for softening 0
+    #[arg(long)]
+    unsoftened: bool,
+    #[command(flatten)]
+    shape: KernelOptions,
+}
+
+pub fn main(args: &Args) -> Result<Ended> {
+    let checks = if args.shape.checked { Checks::On } else { Checks::Off };
+    let text = wgsl(args, checks)?;
+    let language = match &args.out {
+        None => Language::Wgsl,
+        Some(path) => language_of(path)?,
+    };
+    let out = translate(&args.kernel, &text, language, checks)?;
+    match &args.out {
+        None => print::text(&text)?,
+        Some(path) => std::fs::write(path, out).map_err(|error| Error::io("write", path, error))?,
+    }
+    Ok(Ended::Done)
+}
+
+fn wgsl(args: &Args, checks: Checks) -> Result<String, Error> {
+    let shape = &args.shape;
+    let force = |untiled| {
+        let config = KernelConfig {
+            p: shape.p.unwrap_or(256),
+            q: shape.q.unwrap_or(1),
+            r: shape.r.unwrap_or(4),
+            u: shape.unroll.unwrap_or(4),
+            s: shape.slices.unwrap_or(1),
+            untiled,
+            checks,
+        };
+        config.validate(None)?;
+        KernelVariant { config, guarded: args.unsoftened, potential: args.potential }.wgsl()
+    };
+    match args.kernel.as_str() {
+        "all-pairs" | "all_pairs" => force(shape.untiled),
+        "untiled" => force(true),
+        "leapfrog" => integrate::leapfrog_wgsl(),
+        name => match render::SHADERS.iter().find(|(known, _)| *known == name) {
+            Some((_, text)) => Ok((*text).to_owned()),
+            None => {
+                let mut known = vec!["all-pairs", "untiled", "leapfrog"];
+                known.extend(render::SHADERS.iter().map(|(name, _)| *name));
+                Err(Error::Unknown {
+                    kind: "kernel",
+                    name: name.to_owned(),
+                    known: known.join(", "),
+                })
+            }
+        },
+    }
+}
+
+fn language_of(path: &Path) -> Result<Language, Error> {
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
+    let known = Language::ALL.iter().find(|(_, known)| *known == extension);
+    known.map(|(language, _)| *language).ok_or_else(|| {
+        Error::value(
+            "--out",
+            path.display(),
+            "a file that ends in .wgsl, .spv, .msl or .hlsl",
+        )
+    })
+}

@@ -1,0 +1,80 @@
+//! All steps of one picture on the CPU.
+
+use super::camera::Camera;
+use super::exposure::{Meter, histogram};
+use super::glow::Glow;
+use super::image::{Image, PictureSize};
+use super::look::Look;
+use super::splat::{HdrImage, Point, Splatter};
+use super::tone::{Developer, ToneCurve};
+use crate::error::Result;
+
+/// Buffers and the exposure's state.
+pub struct CpuCanvas {
+    size: PictureSize,
+    splatter: Splatter,
+    hdr: HdrImage,
+    glow: Glow,
+    meter: Meter,
+    developer: Developer,
+    last_secs: Option<f64>,
+}
+
+impl CpuCanvas {
+    /// For pictures of `size`.
+    pub fn new(size: PictureSize) -> Self {
+        Self {
+            size,
+            splatter: Splatter::default(),
+            hdr: HdrImage::new(size),
+            glow: Glow::new(size),
+            meter: Meter::default(),
+            developer: Developer::default(),
+            last_secs: None,
+        }
+    }
+
+    /// The picture's size.
+    pub fn size(&self) -> PictureSize {
+        self.size
+    }
+
+    /// Exposes the next picture for itself, after a jump in time or a new scene.
+    pub fn reset_exposure(&mut self) {
+        self.last_secs = None;
+        self.meter.reset();
+    }
+
+    /// The picture in linear light that was painted last.
+    pub fn hdr(&self) -> &HdrImage {
+        &self.hdr
+    }
+
+    /// Paints `count` bodies, each asked for once through `point`. `time_secs` is the film's time,
+    /// by which the exposure follows.
+    pub fn paint(
+        &mut self,
+        count: usize,
+        point: impl Fn(usize) -> Point + Sync,
+        (camera, look): (&Camera, &Look),
+        time_secs: f64,
+    ) -> Result<Image> {
+        let view = camera.view(self.size)?;
+        let limits = look.radius_limits_px(self.size);
+        self.splatter.draw(&mut self.hdr, &view, &look.uniform, limits, count, point);
+        self.glow.shrink(&self.hdr);
+        let style = &look.style;
+        let bloom = style.bloom as f32;
+        if bloom > 0.0 {
+            self.glow.spread();
+        }
+        let glow = (bloom > 0.0).then(|| (self.glow.glow(), bloom));
+        let counts = histogram(self.glow.quarter(), glow);
+        let elapsed = time_secs - self.last_secs.replace(time_secs).unwrap_or(time_secs);
+        let levels = self.meter.expose(style.exposure, &counts, elapsed);
+        let curve = ToneCurve::new(levels, style.stops as f32);
+        let mut image = Image::new(self.size);
+        self.developer.develop(&self.hdr, glow, &curve, style.background, style.dither, &mut image);
+        Ok(image)
+    }
+}

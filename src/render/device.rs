@@ -1,0 +1,198 @@
+//! Small helpers over wgpu for the render passes.
+
+/// The format of all pictures in linear light: blendable and filterable on every device.
+pub const HDR_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
+
+/// A device with its queue, and a name for errors. Borrowed: the engine owns them.
+#[derive(Clone, Copy)]
+pub struct Gpu<'a> {
+    /// Where resources are made.
+    pub device: &'a wgpu::Device,
+    /// Where work is handed in.
+    pub queue: &'a wgpu::Queue,
+}
+
+/// A kind of binding, for [`Gpu::layout`].
+#[derive(Clone, Copy)]
+pub(crate) enum Slot {
+    /// A uniform buffer.
+    Uniform,
+    /// A storage buffer that is only read.
+    Read,
+    /// A storage buffer.
+    ReadWrite,
+    /// A float texture that can be filtered.
+    Texture,
+    /// A filtering sampler.
+    Sampler,
+}
+
+impl Gpu<'_> {
+    pub(crate) fn shader(&self, label: &str, source: &str) -> wgpu::ShaderModule {
+        self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some(label),
+            source: wgpu::ShaderSource::Wgsl(source.into()),
+        })
+    }
+
+    /// A layout whose bindings are numbered in order; each visible in the stages given.
+    pub(crate) fn layout(
+        &self,
+        label: &str,
+        slots: &[(Slot, wgpu::ShaderStages)],
+    ) -> wgpu::BindGroupLayout {
+        let buffer = |ty| wgpu::BindingType::Buffer {
+            ty,
+            has_dynamic_offset: false,
+            min_binding_size: None,
+        };
+        let entries: Vec<_> = slots
+            .iter()
+            .zip(0..)
+            .map(|(&(slot, visibility), binding)| wgpu::BindGroupLayoutEntry {
+                binding,
+                visibility,
+                ty: match slot {
+                    Slot::Uniform => buffer(wgpu::BufferBindingType::Uniform),
+                    Slot::Read => buffer(wgpu::BufferBindingType::Storage { read_only: true }),
+                    Slot::ReadWrite => {
+                        buffer(wgpu::BufferBindingType::Storage { read_only: false })
+                    }
+                    Slot::Texture => wgpu::BindingType::Texture {
+                        sample_type: wgpu::TextureSampleType::Float { filterable: true },
+                        view_dimension: wgpu::TextureViewDimension::D2,
+                        multisampled: false,
+                    },
+                    Slot::Sampler => {
+                        wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Filtering)
+                    }
+                },
+                count: None,
+            })
+            .collect();
+        self.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some(label),
+            entries: &entries,
+        })
+    }
+
+    /// A bind group whose resources are numbered in order.
+    pub(crate) fn bind(
+        &self,
+        label: &str,
+        layout: &wgpu::BindGroupLayout,
+        resources: &[wgpu::BindingResource],
+    ) -> wgpu::BindGroup {
+        let entries: Vec<_> = resources
+            .iter()
+            .zip(0..)
+            .map(|(resource, binding)| wgpu::BindGroupEntry { binding, resource: resource.clone() })
+            .collect();
+        self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some(label),
+            layout,
+            entries: &entries,
+        })
+    }
+
+    /// A pipeline that draws into one target, with vertices made from their index alone.
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn draw_pipeline(
+        &self,
+        module: &wgpu::ShaderModule,
+        [vertex, fragment]: [&str; 2],
+        topology: wgpu::PrimitiveTopology,
+        layout: &wgpu::BindGroupLayout,
+        format: wgpu::TextureFormat,
+        blend: Option<wgpu::BlendComponent>,
+    ) -> wgpu::RenderPipeline {
+        self.device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+            label: Some(fragment),
+            layout: Some(&self.pipeline_layout(fragment, layout)),
+            vertex: wgpu::VertexState {
+                module,
+                entry_point: Some(vertex),
+                compilation_options: Default::default(),
+                buffers: &[],
+            },
+            primitive: wgpu::PrimitiveState { topology, ..Default::default() },
+            depth_stencil: None,
+            multisample: Default::default(),
+            fragment: Some(wgpu::FragmentState {
+                module,
+                entry_point: Some(fragment),
+                compilation_options: Default::default(),
+                targets: &[Some(wgpu::ColorTargetState {
+                    format,
+                    blend: blend.map(|b| wgpu::BlendState { color: b, alpha: b }),
+                    write_mask: wgpu::ColorWrites::ALL,
+                })],
+            }),
+            multiview_mask: None,
+            cache: None,
+        })
+    }
+
+    /// A compute pipeline.
+    pub(crate) fn compute_pipeline(
+        &self,
+        module: &wgpu::ShaderModule,
+        entry_point: &str,
+        layout: &wgpu::BindGroupLayout,
+    ) -> wgpu::ComputePipeline {
+        self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(entry_point),
+            layout: Some(&self.pipeline_layout(entry_point, layout)),
+            module,
+            entry_point: Some(entry_point),
+            compilation_options: Default::default(),
+            cache: None,
+        })
+    }
+
+    fn pipeline_layout(
+        &self,
+        label: &str,
+        layout: &wgpu::BindGroupLayout,
+    ) -> wgpu::PipelineLayout {
+        self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: Some(label),
+            bind_group_layouts: &[Some(layout)],
+            immediate_size: 0,
+        })
+    }
+
+    pub(crate) fn smooth_sampler(&self) -> wgpu::Sampler {
+        self.device.create_sampler(&wgpu::SamplerDescriptor {
+            label: Some("smooth, edges repeated"),
+            mag_filter: wgpu::FilterMode::Linear,
+            min_filter: wgpu::FilterMode::Linear,
+            ..Default::default()
+        })
+    }
+}
+
+/// Begins a pass that draws into one view.
+pub(crate) fn begin_pass<'e>(
+    encoder: &'e mut wgpu::CommandEncoder,
+    label: &str,
+    view: &wgpu::TextureView,
+    load: wgpu::LoadOp<wgpu::Color>,
+) -> wgpu::RenderPass<'e> {
+    encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+        label: Some(label),
+        color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+            view,
+            depth_slice: None,
+            resolve_target: None,
+            ops: wgpu::Operations { load, store: wgpu::StoreOp::Store },
+        })],
+        depth_stencil_attachment: None,
+        timestamp_writes: None,
+        occlusion_query_set: None,
+        multiview_mask: None,
+    })
+}
+
+/// Load operation that starts from darkness.
+pub(crate) const DARK: wgpu::LoadOp<wgpu::Color> = wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT);

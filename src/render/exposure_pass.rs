@@ -1,0 +1,170 @@
+//! Automatic exposure on the device; see [`super::exposure`]. The levels stay there: the tone map
+//! reads them from a small buffer, so no picture waits for a read-back and none lags behind.
+
+use super::device::{Gpu, Slot};
+use super::exposure::{self, BINS};
+use super::look::Look;
+use super::style::Exposure;
+use super::targets::Targets;
+
+/// The WGSL of the passes.
+pub const SHADER: &str = include_str!("../../shaders/render/exposure.wgsl");
+
+/// Exposure and tone of one picture; the same layout on the host and in two shaders.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct ToneUniform {
+    /// Linear RGB of the empty sky.
+    pub background: [f32; 3],
+    /// Strength of the glow, 0 to 1.
+    pub bloom: f32,
+    /// log2 of the fixed white level.
+    pub fixed_white_log2: f32,
+    /// log2 of the fixed mid level.
+    pub fixed_mid_log2: f32,
+    /// Brightening in powers of two.
+    pub stops: f32,
+    /// Part of a change to follow, 0 to 1.
+    pub follow: f32,
+    /// 0 follows, 1 starts anew, 2 takes the fixed levels.
+    pub mode: u32,
+    /// 1 hides 8-bit steps.
+    pub dither: u32,
+    /// Keeps the layout a multiple of 16 bytes.
+    pub pad: [f32; 2],
+}
+
+/// What the device keeps from picture to picture; the same layout in two shaders.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct ExposureState {
+    /// log2 of the white level.
+    pub white_log2: f32,
+    /// log2 of the mid level.
+    pub mid_log2: f32,
+    /// See [`super::tone::ToneCurve`].
+    pub slope: f32,
+    /// See [`super::tone::ToneCurve`].
+    pub scale: f32,
+    /// 1 once levels were found.
+    pub primed: u32,
+    /// Keeps the layout a multiple of 16 bytes.
+    pub pad: [u32; 3],
+}
+
+impl ToneUniform {
+    /// For one picture, `elapsed_secs` after the last one, or the first one (`anew`).
+    pub fn new(look: &Look, elapsed_secs: f64, anew: bool) -> Self {
+        let style = &look.style;
+        let (mode, follow, fixed) = match style.exposure {
+            Exposure::Fixed { white, mid } => (2, 1.0, exposure::Levels::fixed(white, mid)),
+            Exposure::Auto { adapt_secs } => {
+                let step = exposure::follow_step(adapt_secs, elapsed_secs);
+                (u32::from(anew), step, exposure::Levels::fixed(1.0, 1.0))
+            }
+        };
+        Self {
+            background: style.background,
+            bloom: style.bloom as f32,
+            fixed_white_log2: fixed.white_log2,
+            fixed_mid_log2: fixed.mid_log2,
+            stops: style.stops as f32,
+            follow,
+            mode,
+            dither: u32::from(style.dither),
+            pad: [0.0; 2],
+        }
+    }
+}
+
+/// Pipelines and buffers.
+pub struct ExposurePass {
+    layout: wgpu::BindGroupLayout,
+    meter: wgpu::ComputePipeline,
+    adapt: wgpu::ComputePipeline,
+    /// Holds a [`ToneUniform`].
+    pub uniform: wgpu::Buffer,
+    /// Holds an [`ExposureState`]; the tone map reads it.
+    pub state: wgpu::Buffer,
+    counts: wgpu::Buffer,
+}
+
+impl ExposurePass {
+    /// Builds pipelines and buffers.
+    pub fn new(gpu: Gpu) -> Self {
+        let all = wgpu::ShaderStages::COMPUTE;
+        let layout = gpu.layout(
+            "exposure",
+            &[
+                (Slot::Uniform, all),
+                (Slot::ReadWrite, all),
+                (Slot::ReadWrite, all),
+                (Slot::Texture, all),
+                (Slot::Texture, all),
+            ],
+        );
+        let module = gpu.shader("exposure.wgsl", SHADER);
+        let buffer = |label, size: usize, usage| {
+            gpu.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(label),
+                size: size as u64,
+                usage,
+                mapped_at_creation: false,
+            })
+        };
+        use wgpu::BufferUsages as Usage;
+        Self {
+            meter: gpu.compute_pipeline(&module, "meter", &layout),
+            adapt: gpu.compute_pipeline(&module, "adapt", &layout),
+            uniform: buffer(
+                "tone uniform",
+                size_of::<ToneUniform>(),
+                Usage::UNIFORM | Usage::COPY_DST,
+            ),
+            state: buffer(
+                "exposure state",
+                size_of::<ExposureState>(),
+                Usage::STORAGE | Usage::COPY_SRC,
+            ),
+            counts: buffer("exposure counts", 4 * BINS, Usage::STORAGE),
+            layout,
+        }
+    }
+
+    /// The bind group for these textures.
+    pub fn group(&self, gpu: Gpu, targets: &Targets) -> wgpu::BindGroup {
+        gpu.bind(
+            "exposure",
+            &self.layout,
+            &[
+                self.uniform.as_entire_binding(),
+                self.state.as_entire_binding(),
+                self.counts.as_entire_binding(),
+                wgpu::BindingResource::TextureView(&targets.quarter),
+                wgpu::BindingResource::TextureView(&targets.glow),
+            ],
+        )
+    }
+
+    /// Measures the quarter picture and updates the state.
+    pub fn expose(
+        &self,
+        gpu: Gpu,
+        encoder: &mut wgpu::CommandEncoder,
+        targets: &Targets,
+        group: &wgpu::BindGroup,
+        uniform: &ToneUniform,
+    ) {
+        gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(uniform));
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: Some("exposure"),
+            timestamp_writes: None,
+        });
+        pass.set_bind_group(0, group, &[]);
+        pass.set_pipeline(&self.meter);
+        let size = targets.quarter_size;
+        pass.dispatch_workgroups(size.width().div_ceil(16), size.height().div_ceil(16), 1);
+        pass.set_pipeline(&self.adapt);
+        pass.dispatch_workgroups(1, 1, 1);
+    }
+}

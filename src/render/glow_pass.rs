@@ -1,0 +1,123 @@
+//! The glow on the device; see [`super::glow`] for what it does.
+
+use super::device::{DARK, Gpu, HDR_FORMAT, Slot, begin_pass};
+use super::targets::Targets;
+
+/// The WGSL of the passes.
+pub const SHADER: &str = include_str!("../../shaders/render/glow.wgsl");
+
+/// The three pipelines, which serve every picture size.
+pub struct GlowPass {
+    layout: wgpu::BindGroupLayout,
+    sampler: wgpu::Sampler,
+    shrink: wgpu::RenderPipeline,
+    halve: wgpu::RenderPipeline,
+    double: wgpu::RenderPipeline,
+}
+
+/// Bind groups for one set of textures: each reads one of them.
+pub struct GlowGroups {
+    hdr: wgpu::BindGroup,
+    quarter: wgpu::BindGroup,
+    levels: Vec<wgpu::BindGroup>,
+}
+
+impl GlowPass {
+    /// Builds the pipelines.
+    pub fn new(gpu: Gpu) -> Self {
+        let layout = gpu.layout(
+            "glow",
+            &[
+                (Slot::Texture, wgpu::ShaderStages::FRAGMENT),
+                (Slot::Sampler, wgpu::ShaderStages::FRAGMENT),
+            ],
+        );
+        let module = gpu.shader("glow.wgsl", SHADER);
+        // The level's weight comes as the blend constant, so one bind group a texture is enough.
+        let add_weighted = wgpu::BlendComponent {
+            src_factor: wgpu::BlendFactor::Constant,
+            dst_factor: wgpu::BlendFactor::One,
+            operation: wgpu::BlendOperation::Add,
+        };
+        let pipeline = |entry: &str, blend| {
+            gpu.draw_pipeline(
+                &module,
+                ["vs_screen", entry],
+                wgpu::PrimitiveTopology::TriangleList,
+                &layout,
+                HDR_FORMAT,
+                blend,
+            )
+        };
+        Self {
+            shrink: pipeline("fs_shrink", None),
+            halve: pipeline("fs_halve", None),
+            double: pipeline("fs_double", Some(add_weighted)),
+            sampler: gpu.smooth_sampler(),
+            layout,
+        }
+    }
+
+    /// Bind groups for these textures.
+    pub fn groups(&self, gpu: Gpu, targets: &Targets) -> GlowGroups {
+        let group = |view: &wgpu::TextureView| {
+            gpu.bind(
+                "glow",
+                &self.layout,
+                &[
+                    wgpu::BindingResource::TextureView(view),
+                    wgpu::BindingResource::Sampler(&self.sampler),
+                ],
+            )
+        };
+        GlowGroups {
+            hdr: group(&targets.hdr),
+            quarter: group(&targets.quarter),
+            levels: targets.levels.iter().map(|(view, _)| group(view)).collect(),
+        }
+    }
+
+    /// HDR picture to quarter picture, which the meter needs also without a glow.
+    pub fn shrink(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        targets: &Targets,
+        groups: &GlowGroups,
+    ) {
+        let pass = begin_pass(encoder, "shrink", &targets.quarter, DARK);
+        draw(pass, &self.shrink, &groups.hdr);
+    }
+
+    /// Quarter picture to glow.
+    pub fn spread(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        targets: &Targets,
+        groups: &GlowGroups,
+    ) {
+        for (k, (level, _)) in targets.levels.iter().enumerate() {
+            let source = if k == 0 { &groups.quarter } else { &groups.levels[k - 1] };
+            draw(begin_pass(encoder, "halve", level, DARK), &self.halve, source);
+        }
+        for k in (0..targets.levels.len()).rev() {
+            // As on the CPU: a level holds its light divided by its own weight.
+            let (target, load, finer_weight) = match k.checked_sub(1) {
+                Some(finer) => {
+                    let (view, weight) = &targets.levels[finer];
+                    (view, wgpu::LoadOp::Load, *weight)
+                }
+                None => (&targets.glow, DARK, 1.0),
+            };
+            let scale = f64::from(targets.levels[k].1 / finer_weight);
+            let mut pass = begin_pass(encoder, "double", target, load);
+            pass.set_blend_constant(wgpu::Color { r: scale, g: scale, b: scale, a: scale });
+            draw(pass, &self.double, &groups.levels[k]);
+        }
+    }
+}
+
+fn draw(mut pass: wgpu::RenderPass, pipeline: &wgpu::RenderPipeline, group: &wgpu::BindGroup) {
+    pass.set_pipeline(pipeline);
+    pass.set_bind_group(0, group, &[]);
+    pass.draw(0..3, 0..1);
+}

@@ -1,0 +1,98 @@
+//! A picture that nobody watches: an 8-bit target and its way back to the host. Headless only.
+
+use super::device::Gpu;
+use super::image::{Image, PictureSize};
+use super::targets::{check_side, texture_of};
+use crate::error::{Error, Result};
+
+/// Format of the target: the device encodes sRGB.
+pub const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8UnormSrgb;
+
+/// Target texture and read-back buffer, made once for a picture size.
+pub struct Offscreen {
+    size: PictureSize,
+    texture: wgpu::Texture,
+    view: wgpu::TextureView,
+    readback: wgpu::Buffer,
+    row_bytes: u32,
+}
+
+impl Offscreen {
+    /// For pictures of that size, which must not exceed what the device can draw.
+    pub fn new(gpu: Gpu, size: PictureSize) -> Result<Self> {
+        check_side(gpu, size)?;
+        let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC;
+        let texture = gpu.device.create_texture(&texture_of("picture", size, FORMAT, usage));
+        // Copies to buffers want rows of whole 256 bytes.
+        let row_bytes = (4 * size.width()).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
+        let bytes = u64::from(row_bytes) * u64::from(size.height());
+        let most = gpu.device.limits().max_buffer_size;
+        if bytes > most {
+            return Err(Error::value(
+                "the picture's read-back buffer",
+                format!("{bytes} bytes"),
+                format!("at most {most} bytes on this device"),
+            ));
+        }
+        let readback = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("picture read-back"),
+            size: bytes,
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let view = texture.create_view(&Default::default());
+        Ok(Self { size, texture, view, readback, row_bytes })
+    }
+
+    /// Where the tone map draws.
+    pub fn view(&self) -> &wgpu::TextureView {
+        &self.view
+    }
+
+    /// Headless: hands in `encoder`, whose last pass drew [`Offscreen::view`], waits for the device
+    /// and gives back the picture. A lost device is an error.
+    pub fn finish(&self, gpu: Gpu, mut encoder: wgpu::CommandEncoder) -> Result<Image> {
+        encoder.copy_texture_to_buffer(
+            self.texture.as_image_copy(),
+            wgpu::TexelCopyBufferInfo {
+                buffer: &self.readback,
+                layout: wgpu::TexelCopyBufferLayout {
+                    offset: 0,
+                    bytes_per_row: Some(self.row_bytes),
+                    rows_per_image: None,
+                },
+            },
+            wgpu::Extent3d {
+                width: self.size.width(),
+                height: self.size.height(),
+                depth_or_array_layers: 1,
+            },
+        );
+        let submission = gpu.queue.submit([encoder.finish()]);
+        let (sender, receiver) = std::sync::mpsc::channel();
+        self.readback.slice(..).map_async(wgpu::MapMode::Read, move |result| {
+            // The receiver lives until the end of this function.
+            let _ = sender.send(result);
+        });
+        let failed = |e: &dyn std::fmt::Display| Error::Device(format!("reading the picture: {e}"));
+        gpu.device
+            .poll(wgpu::PollType::Wait { submission_index: Some(submission), timeout: None })
+            .map_err(|e| failed(&e))?;
+        match receiver.try_recv() {
+            Ok(Ok(())) => {}
+            Ok(Err(e)) => return Err(failed(&e)),
+            Err(e) => return Err(failed(&e)),
+        }
+        let mut image = Image::new(self.size);
+        {
+            let mapped = self.readback.get_mapped_range(..).map_err(|e| failed(&e))?;
+            let row = 4 * self.size.width() as usize;
+            let rows = mapped.chunks_exact(self.row_bytes as usize);
+            for (to, from) in image.rgba_mut().chunks_exact_mut(row).zip(rows) {
+                to.copy_from_slice(&from[..row]);
+            }
+        }
+        self.readback.unmap();
+        Ok(image)
+    }
+}

@@ -1,0 +1,160 @@
+//! The sprite pass: draws the engine's own buffers into the HDR picture, without a copy.
+
+use super::camera::View;
+use super::device::{DARK, Gpu, HDR_FORMAT, Slot, begin_pass};
+use super::look::{Look, LookUniform};
+use super::splat::RadiusLimits;
+use super::style::ColourBy;
+use crate::error::{Error, Result};
+
+/// The WGSL of the pass.
+pub const SHADER: &str = include_str!("../../shaders/render/sprite.wgsl");
+
+/// What changes from picture to picture; the same layout on the host and in `sprite.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct SpriteUniform {
+    /// The camera.
+    pub view: View,
+    /// Least sprite radius in pixels.
+    pub least_radius_px: f32,
+    /// Largest sprite radius in pixels.
+    pub most_radius_px: f32,
+    /// Keeps the layout a multiple of 16 bytes.
+    pub pad: [f32; 2],
+}
+
+/// Bodies in device buffers, all of them STORAGE and at least `count` entries long.
+#[derive(Clone, Copy)]
+pub struct DevicePoints<'a> {
+    /// `array<vec4<f32>>`: position and mass.
+    pub pos_mass: &'a wgpu::Buffer,
+    /// `array<vec4<f32>>`: velocity in the first three.
+    pub velocity: &'a wgpu::Buffer,
+    /// `array<vec4<f32>>`: acceleration in the first three. Needed to colour by it.
+    pub acceleration: Option<&'a wgpu::Buffer>,
+    /// `array<u32>` from [`super::look::star_words`].
+    pub stars: &'a wgpu::Buffer,
+    /// Number of bodies.
+    pub count: u32,
+}
+
+/// Bind groups kept: engines take turns between two or three sets of buffers.
+const KEPT_GROUPS: usize = 4;
+
+/// The pipeline, its uniforms, and bind groups for the buffers seen last.
+pub struct SpritePass {
+    pipeline: wgpu::RenderPipeline,
+    layout: wgpu::BindGroupLayout,
+    uniform: wgpu::Buffer,
+    look: wgpu::Buffer,
+    shown_look: Option<Box<LookUniform>>,
+    groups: Vec<([wgpu::Buffer; 3], wgpu::BindGroup)>,
+}
+
+impl SpritePass {
+    /// Builds the pipeline.
+    pub fn new(gpu: Gpu) -> Self {
+        use wgpu::ShaderStages as Stages;
+        let layout = gpu.layout(
+            "sprites",
+            &[
+                (Slot::Uniform, Stages::VERTEX),
+                (Slot::Uniform, Stages::VERTEX),
+                (Slot::Read, Stages::VERTEX),
+                (Slot::Read, Stages::VERTEX),
+                (Slot::Read, Stages::VERTEX),
+            ],
+        );
+        let add = wgpu::BlendComponent {
+            src_factor: wgpu::BlendFactor::One,
+            dst_factor: wgpu::BlendFactor::One,
+            operation: wgpu::BlendOperation::Add,
+        };
+        let pipeline = gpu.draw_pipeline(
+            &gpu.shader("sprite.wgsl", SHADER),
+            ["vs_sprite", "fs_sprite"],
+            wgpu::PrimitiveTopology::TriangleList,
+            &layout,
+            HDR_FORMAT,
+            Some(add),
+        );
+        let buffer = |label, size: usize| {
+            gpu.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(label),
+                size: size as u64,
+                usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            })
+        };
+        Self {
+            pipeline,
+            layout,
+            uniform: buffer("sprite uniform", size_of::<SpriteUniform>()),
+            look: buffer("look uniform", size_of::<LookUniform>()),
+            shown_look: None,
+            groups: Vec::new(),
+        }
+    }
+
+    /// Draws `points` into `hdr` over darkness. Buffers too short for `points.count`, and
+    /// colouring by acceleration without one, are errors.
+    pub fn draw(
+        &mut self,
+        gpu: Gpu,
+        encoder: &mut wgpu::CommandEncoder,
+        hdr: &wgpu::TextureView,
+        points: DevicePoints,
+        (view, limits): (&View, RadiusLimits),
+        look: &Look,
+    ) -> Result<()> {
+        let vectors = match look.style.colour_by {
+            ColourBy::Component | ColourBy::Speed => points.velocity,
+            ColourBy::Acceleration => points.acceleration.ok_or_else(|| {
+                Error::value("the colouring", "acceleration", "one that the engine keeps a buffer of")
+            })?,
+        };
+        for (name, buffer, each) in [
+            ("positions", points.pos_mass, 16),
+            ("velocities or accelerations", vectors, 16),
+            ("star words", points.stars, 4),
+        ] {
+            if buffer.size() < each * u64::from(points.count) {
+                return Err(Error::value(
+                    format!("the size of the buffer of {name}"),
+                    format!("{} bytes", buffer.size()),
+                    format!("at least {each} bytes for each of {} bodies", points.count),
+                ));
+            }
+        }
+        let [least_radius_px, most_radius_px] = limits;
+        let uniform = SpriteUniform { view: *view, least_radius_px, most_radius_px, pad: [0.0; 2] };
+        gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(&uniform));
+        if self.shown_look.as_ref() != Some(&look.uniform) {
+            gpu.queue.write_buffer(&self.look, 0, bytemuck::bytes_of(&*look.uniform));
+            self.shown_look = Some(look.uniform.clone());
+        }
+        let group = self.group(gpu, [points.pos_mass, vectors, points.stars]);
+        let mut pass = begin_pass(encoder, "sprites", hdr, DARK);
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, &self.groups[group].1, &[]);
+        pass.draw(0..3, 0..points.count);
+        Ok(())
+    }
+
+    /// The place in `self.groups` of the bind group for these buffers, made if it is not there.
+    fn group(&mut self, gpu: Gpu, buffers: [&wgpu::Buffer; 3]) -> usize {
+        let same = |kept: &[wgpu::Buffer; 3]| kept.iter().zip(buffers).all(|(a, b)| a == b);
+        if let Some(known) = self.groups.iter().position(|(kept, _)| same(kept)) {
+            return known;
+        }
+        if self.groups.len() == KEPT_GROUPS {
+            self.groups.remove(0);
+        }
+        let resources = [&self.uniform, &self.look, buffers[0], buffers[1], buffers[2]]
+            .map(wgpu::Buffer::as_entire_binding);
+        let group = gpu.bind("sprites", &self.layout, &resources);
+        self.groups.push((buffers.map(Clone::clone), group));
+        self.groups.len() - 1
+    }
+}

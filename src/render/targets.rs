@@ -1,0 +1,81 @@
+//! The textures of one picture size: the HDR picture, its quarter, the glow's levels.
+
+use super::device::{Gpu, HDR_FORMAT};
+use super::glow;
+use super::image::PictureSize;
+use crate::error::{Error, Result};
+
+/// Textures in linear light, made once for a picture size.
+pub struct Targets {
+    /// The size they are for.
+    pub size: PictureSize,
+    /// The picture.
+    pub hdr: wgpu::TextureView,
+    /// A quarter of its size; see [`glow::Glow::shrink`].
+    pub quarter: wgpu::TextureView,
+    /// The size of `quarter` and `glow`.
+    pub quarter_size: PictureSize,
+    /// From fine to coarse, each with its weight.
+    pub levels: Vec<(wgpu::TextureView, f32)>,
+    /// The finished glow.
+    pub glow: wgpu::TextureView,
+}
+
+impl Targets {
+    /// Textures for pictures of that size, which must not exceed what the device can draw.
+    pub fn new(gpu: Gpu, size: PictureSize) -> Result<Self> {
+        check_side(gpu, size)?;
+        let (quarter_size, levels) = glow::levels(size);
+        let texture = |label: &str, size: PictureSize| {
+            let usage =
+                wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
+            let usage = if label == "hdr" { usage | wgpu::TextureUsages::COPY_SRC } else { usage };
+            gpu.device.create_texture(&texture_of(label, size, HDR_FORMAT, usage))
+                .create_view(&Default::default())
+        };
+        Ok(Self {
+            size,
+            hdr: texture("hdr", size),
+            quarter: texture("quarter", quarter_size),
+            quarter_size,
+            levels: levels.iter().map(|&(size, w)| (texture("glow level", size), w)).collect(),
+            glow: texture("glow", quarter_size),
+        })
+    }
+}
+
+/// Refuses sizes beyond the device's limit, by name.
+pub(crate) fn check_side(gpu: Gpu, size: PictureSize) -> Result<()> {
+    let most = gpu.device.limits().max_texture_dimension_2d;
+    if size.width().max(size.height()) <= most {
+        return Ok(());
+    }
+    Err(Error::value(
+        "the picture size",
+        format!("{}x{}", size.width(), size.height()),
+        format!("at most {most} pixels a side on this device"),
+    ))
+}
+
+/// A plain 2D texture.
+pub(crate) fn texture_of(
+    label: &str,
+    size: PictureSize,
+    format: wgpu::TextureFormat,
+    usage: wgpu::TextureUsages,
+) -> wgpu::TextureDescriptor<'_> {
+    wgpu::TextureDescriptor {
+        label: Some(label),
+        size: wgpu::Extent3d {
+            width: size.width(),
+            height: size.height(),
+            depth_or_array_layers: 1,
+        },
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format,
+        usage,
+        view_formats: &[],
+    }
+}

@@ -1,0 +1,81 @@
+//! The last pass: HDR picture, glow and exposure to the screen's format; see [`super::tone`].
+
+use super::device::{Gpu, Slot, begin_pass};
+use super::exposure_pass::ExposurePass;
+use super::targets::Targets;
+use crate::error::{Error, Result};
+
+/// The WGSL of the pass.
+pub const SHADER: &str = include_str!("../../shaders/render/tone_map.wgsl");
+
+/// The pipeline for one target format.
+pub struct ToneMapPass {
+    layout: wgpu::BindGroupLayout,
+    sampler: wgpu::Sampler,
+    pipeline: wgpu::RenderPipeline,
+}
+
+impl ToneMapPass {
+    /// For targets of `format`, 8 bits a channel: `Rgba8` or `Bgra8`, `Unorm` (the pass encodes
+    /// sRGB itself) or `UnormSrgb` (the device does). Others are an error.
+    pub fn new(gpu: Gpu, format: wgpu::TextureFormat) -> Result<Self> {
+        use wgpu::TextureFormat as Format;
+        let entry = match format {
+            Format::Rgba8UnormSrgb | Format::Bgra8UnormSrgb => "fs_linear",
+            Format::Rgba8Unorm | Format::Bgra8Unorm => "fs_encoded",
+            other => {
+                let allowed = "Rgba8Unorm, Bgra8Unorm, Rgba8UnormSrgb or Bgra8UnormSrgb";
+                return Err(Error::value("the picture's format", format!("{other:?}"), allowed));
+            }
+        };
+        let fragment = wgpu::ShaderStages::FRAGMENT;
+        let layout = gpu.layout(
+            "tone map",
+            &[
+                (Slot::Uniform, fragment),
+                (Slot::Read, fragment),
+                (Slot::Texture, fragment),
+                (Slot::Texture, fragment),
+                (Slot::Sampler, fragment),
+            ],
+        );
+        let pipeline = gpu.draw_pipeline(
+            &gpu.shader("tone_map.wgsl", SHADER),
+            ["vs_screen", entry],
+            wgpu::PrimitiveTopology::TriangleList,
+            &layout,
+            format,
+            None,
+        );
+        Ok(Self { layout, sampler: gpu.smooth_sampler(), pipeline })
+    }
+
+    /// The bind group for these textures.
+    pub fn group(&self, gpu: Gpu, targets: &Targets, exposure: &ExposurePass) -> wgpu::BindGroup {
+        gpu.bind(
+            "tone map",
+            &self.layout,
+            &[
+                exposure.uniform.as_entire_binding(),
+                exposure.state.as_entire_binding(),
+                wgpu::BindingResource::TextureView(&targets.hdr),
+                wgpu::BindingResource::TextureView(&targets.glow),
+                wgpu::BindingResource::Sampler(&self.sampler),
+            ],
+        )
+    }
+
+    /// Fills `target`, which has the picture's size.
+    pub fn draw(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        target: &wgpu::TextureView,
+        group: &wgpu::BindGroup,
+    ) {
+        let load = wgpu::LoadOp::Clear(wgpu::Color::BLACK);
+        let mut pass = begin_pass(encoder, "tone map", target, load);
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, group, &[]);
+        pass.draw(0..3, 0..1);
+    }
+}

@@ -1,0 +1,148 @@
+//! The device side of a simulation: same bits whatever the pieces, many steps per submission, limits.
+
+mod common;
+
+use gravitile::bodies::Bodies;
+use gravitile::force::{Budget, KernelWish};
+use gravitile::gpu::{AdapterWish, Gpu};
+use gravitile::scene::Scene;
+use gravitile::sim::{DeviceState, EngineKind, Settings, Simulation};
+
+fn plummer(n: usize) -> Bodies {
+    let mut scene = Scene::builtin("plummer").unwrap();
+    scene.set_n(n).unwrap();
+    scene.build(&|_| unreachable!()).unwrap()
+}
+
+fn settings(kernel: KernelWish) -> Settings {
+    Settings {
+        softening: 0.05,
+        dt: 0.01,
+        engine: EngineKind::Gpu,
+        adapter: common::wish(),
+        kernel,
+        ..Settings::default()
+    }
+}
+
+fn state(bodies: &Bodies, kernel: KernelWish) -> DeviceState {
+    pollster::block_on(DeviceState::new(common::gpu(), bodies, &settings(kernel))).unwrap()
+}
+
+fn bits(state: &mut DeviceState, bodies: &Bodies) -> Vec<[u64; 6]> {
+    let mut now = bodies.clone();
+    state.read(&mut now).unwrap();
+    let of = |(x, v): (&glam::DVec3, &glam::DVec3)| [x.x, x.y, x.z, v.x, v.y, v.z].map(f64::to_bits);
+    now.position.iter().zip(&now.velocity).map(of).collect()
+}
+
+const SHAPES: [KernelWish; 3] = [
+    KernelWish { p: Some(64), q: Some(1), r: Some(2), u: Some(4), s: Some(1), untiled: Some(false), checked: false },
+    KernelWish { p: Some(32), q: Some(4), r: Some(1), u: Some(2), s: Some(3), untiled: Some(false), checked: false },
+    KernelWish { p: Some(64), q: Some(1), r: Some(1), u: Some(4), s: Some(1), untiled: Some(true), checked: false },
+];
+
+#[test]
+fn the_bits_do_not_depend_on_how_steps_are_cut_up() {
+    let bodies = plummer(1000);
+    for shape in SHAPES {
+        let mut whole = state(&bodies, shape);
+        whole.run(0.01, 20, &mut |_| true).unwrap();
+        let expected = bits(&mut whole, &bodies);
+
+        let mut single = state(&bodies, shape);
+        for _ in 0..20 {
+            single.run(0.01, 1, &mut |_| true).unwrap();
+        }
+        assert!(bits(&mut single, &bodies) == expected, "one step at a time, {shape:?}");
+
+        // Slices that end in the middle of steps, as frames of a window would cut them.
+        let mut sliced = state(&bodies, shape);
+        let budget = Budget { dispatch_secs: 2e-4, submission_secs: 5e-4 };
+        let (mut done, mut slices) = (0, 0);
+        while done < 20 || !sliced.is_between_steps() {
+            let slice = sliced.submit_slice(0.01, 20 - done, budget);
+            sliced.gpu().wait_for(slice.submission.clone()).unwrap();
+            done += slice.steps;
+            slices += 1;
+        }
+        assert!(slices > 20, "{slices} slices are too few to have cut steps");
+        assert!(bits(&mut sliced, &bodies) == expected, "in slices, {shape:?}");
+
+        let mut moved = state(&bodies, shape);
+        moved.run(0.01, 19, &mut |_| true).unwrap();
+        assert!(bits(&mut moved, &bodies) != expected, "the comparison should see a missing step");
+    }
+}
+
+#[test]
+fn a_run_can_be_stopped_between_steps() {
+    let bodies = plummer(300);
+    let mut device = state(&bodies, SHAPES[0]);
+    let done = device.run(0.01, 1_000_000, &mut |_| false).unwrap();
+    assert!(done > 0 && done < 1_000_000 && device.is_between_steps());
+    let stopped = bits(&mut device, &bodies);
+    let mut other = state(&bodies, SHAPES[0]);
+    other.run(0.01, done, &mut |_| true).unwrap();
+    assert!(bits(&mut other, &bodies) == stopped);
+}
+
+#[test]
+fn many_small_steps_share_a_submission() {
+    let bodies = plummer(1024);
+    let mut device = state(&bodies, KernelWish::default());
+    // A device that is known to be fast: the budget then leaves room for them.
+    device.learn_rate(1e11);
+    let slice = device.submit_slice(0.01, 1000, Budget::HEADLESS);
+    device.gpu().wait_for(slice.submission.clone()).unwrap();
+    assert!(slice.steps >= 100, "{} steps", slice.steps);
+    // Two dispatches per step, and one at each end.
+    assert!(slice.dispatches <= 2 * slice.steps + 2, "{slice:?}");
+}
+
+#[test]
+fn the_baseline_tier_computes_the_same() {
+    let bodies = plummer(500);
+    let wish = AdapterWish { baseline_only: true, ..common::wish() };
+    let gpu = Gpu::open_blocking(&wish).unwrap();
+    assert!(!gpu.tier.timestamps && !gpu.tier.f64 && !gpu.tier.subgroups);
+    assert_eq!(gpu.limits.workgroup_memory, 16384);
+    let settings = settings(SHAPES[0]);
+    let mut low = pollster::block_on(DeviceState::new(gpu, &bodies, &settings)).unwrap();
+    let mut high = state(&bodies, SHAPES[0]);
+    low.run(0.01, 5, &mut |_| true).unwrap();
+    high.run(0.01, 5, &mut |_| true).unwrap();
+    assert!(bits(&mut low, &bodies) == bits(&mut high, &bodies));
+}
+
+#[test]
+fn what_the_adapter_cannot_hold_is_refused_with_its_limit() {
+    let bodies = plummer(100);
+    let refuse = |kernel: KernelWish| {
+        let adapter = AdapterWish { baseline_only: true, ..common::wish() };
+        let settings = Settings { adapter, ..settings(kernel) };
+        Simulation::new(bodies.clone(), settings).err().expect("should be refused").to_string()
+    };
+    let shape = KernelWish { u: Some(1), untiled: Some(false), ..KernelWish::default() };
+    let text = refuse(KernelWish { p: Some(512), ..shape });
+    assert!(text.contains("512 threads per workgroup, but it allows at most 256"), "{text}");
+    let text = refuse(KernelWish { p: Some(64), q: Some(8), ..shape });
+    assert!(text.contains("p x q = 64 x 8 = 512"), "{text}");
+    let text = refuse(KernelWish { p: Some(0), ..shape });
+    assert!(text.contains("p is 0, but must be between 1 and 1024"), "{text}");
+}
+
+#[test]
+fn numbers_beyond_f32_are_refused() {
+    let mut bodies = plummer(10);
+    bodies.position[3].x = 1e300;
+    let error = Simulation::new(bodies, settings(KernelWish::default())).err().unwrap().to_string();
+    assert!(error.contains("body 3") && error.contains("range of f32"), "{error}");
+}
+
+#[test]
+fn an_unknown_adapter_is_an_error_that_lists_the_known() {
+    let wish = AdapterWish::named("no such adapter");
+    let text = Gpu::open_blocking(&wish).unwrap_err().to_string();
+    assert!(text.contains("no such adapter") && text.contains(&common::gpu().adapter.name), "{text}");
+}
