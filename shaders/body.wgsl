@@ -35,7 +35,8 @@ struct LeapfrogParams {
     open_kick: f32,
     // Time by which the position drifts.
     drift: f32,
+    // Always 0, which the compiler does not know.
+    zero: u32,
     unused_0: u32,
     unused_1: u32,
-    unused_2: u32,
 }

@@ -1,4 +1,4 @@
-// Bodies as soft round sprites, added up in linear light. One instance a body, four vertices each,
+// Bodies as soft round sprites, added up in linear light. One instance a body, three vertices each,
 // pulled from the engine's own buffers. The CPU twin is src/render/splat.rs: same formulas, same names.
 
 struct View {
@@ -93,7 +93,7 @@ fn vs_sprite(@builtin(vertex_index) corner: u32, @builtin(instance_index) body: 
     let luck = 1.0 + look.variety * (4.0 * chance * chance * chance - 1.0);
     let light = coverage * coverage * fade * heaviness * luck;
     var colour = component.peak * vec3f(1.0 + 0.35 * tint, 1.0, 1.0 - 0.35 * tint);
-    if false {
+    if look.colour_by != 0u {
         let vector = vectors[body].xyz;
         let value = 0.5 * log2(max(dot(vector, vector), 1e-30));
         let part = clamp((value - look.scale_from) * look.scale_factor, 0.0, 1.0);
@@ -102,7 +102,7 @@ fn vs_sprite(@builtin(vertex_index) corner: u32, @builtin(instance_index) body: 
         let weight = along - f32(first);
         colour = component.white_peak * mix(look.scale[first].rgb, look.scale[first + 1u].rgb, weight);
     }
-    // The equilateral triangle around the sprite's disk.
+    // The equilateral triangle around the sprite's disk: fewer vertices and blocks of pixels than a square.
     let side = vec2f((f32(corner) - 1.0) * 1.7320508, select(-1.0, 2.0, corner == 1u));
     let corner_px = centre_px + side * radius_px;
     let clip = corner_px / size_px * 2.0 - 1.0;
@@ -117,6 +117,6 @@ fn vs_sprite(@builtin(vertex_index) corner: u32, @builtin(instance_index) body: 
 fn fs_sprite(in: Varyings) -> @location(0) vec4f {
     let offset_px = in.position.xy - in.place.xy;
     let within = max(1.0 - dot(offset_px, offset_px) * in.place.z, 0.0);
-    let cube = within * within * within;
-    return vec4f(in.peak * (cube * cube), 0.0);
+    let square = within * within;
+    return vec4f(in.peak * (square * square), 0.0);
 }

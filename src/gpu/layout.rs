@@ -38,7 +38,8 @@ pub struct LeapfrogParams {
     pub close_kick: f32,
     pub open_kick: f32,
     pub drift: f32,
-    pub unused: [u32; 3],
+    pub zero: u32,
+    pub unused: [u32; 2],
 }
 
 #[cfg(test)]
@@ -77,7 +78,7 @@ mod tests {
             ForceParams, sink_begin, sink_end, sink_count, source_count, slice_length, chunk_begin,
             chunk_end, self_offset, softening_squared
         );
-        assert_same_layout!(LeapfrogParams, count, slices, close_kick, open_kick, drift);
+        assert_same_layout!(LeapfrogParams, count, slices, close_kick, open_kick, drift, zero);
     }
 
     #[test]

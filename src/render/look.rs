@@ -118,12 +118,12 @@ impl Look {
             }
             // Bodies at one point have no size of their own: take the scene's.
             let own = if part.radius > 0.0 { part.radius } else { scene_radius };
-            let closeness = (0.5 / libm::cbrt(part.count as f64)).min(0.08);
+            let closeness = (0.45 / libm::cbrt(part.count as f64)).min(0.07);
             let radius = own * closeness * role_size(part.role) * style.sprite_size;
             let ratio = scene_radius / radius;
-            // The profile (1 - u^2)^6 holds a seventh of an even disk's light.
+            // The profile (1 - u^2)^4 holds a fifth of an even disk's light.
             let white_peak = if is_seen(part.role) {
-                7.0 * ratio * ratio * role_weight(part.role) / light
+                5.0 * ratio * ratio * role_weight(part.role) / light
             } else {
                 0.0
             };
@@ -156,7 +156,7 @@ impl Look {
     pub fn radius_limits_px(&self, size: PictureSize) -> [f32; 2] {
         let side = size.shorter_side() as f32;
         let few = (5000.0 / self.seen.max(1) as f32).powf(0.25).clamp(1.0, 4.0);
-        let least = 2.4 * few * (side / 720.0).clamp(1.0 / few, 4.0);
+        let least = 2.0 * few * (side / 720.0).clamp(1.0 / few, 4.0);
         [least, (0.08 * side).max(least)]
     }
 }

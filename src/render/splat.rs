@@ -25,7 +25,7 @@ pub struct Point {
     pub star: u32,
 }
 
-/// A soft round spot on the picture: intensity `peak * (1 - (distance / radius)^2)^6`.
+/// A soft round spot on the picture: intensity `peak * (1 - (distance / radius)^2)^4`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sprite {
     /// Column and row of its centre; pixel centres are at halves.
@@ -203,8 +203,8 @@ fn splat(rows: &mut [[f32; 4]], width: usize, first_row: usize, sprite: &Sprite)
         for (column, pixel) in (left..right).zip(&mut rows[start + left.min(right)..start + right]) {
             let dx = column as f32 + 0.5 - x;
             let within = (1.0 - (dx * dx + dy * dy) * inverse).max(0.0);
-            let cube = within * within * within;
-            let profile = cube * cube;
+            let square = within * within;
+            let profile = square * square;
             for k in 0..4 {
                 pixel[k] += peak[k] * profile;
             }

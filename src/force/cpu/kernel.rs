@@ -83,14 +83,14 @@ pub(super) struct Loops {
 /// vectors of bodies (mutual), and the processor's features, if any need be named.
 macro_rules! entry {
     ($vector:ty, $sinks:literal, $vectors:literal $(, $features:literal)?) => {
-        use super::direct::{Sum, attract};
+        use super::direct::{Sum as Total, attract};
         use super::frame::{Pack, Sink};
         use super::mutual::Pull;
 
         macro_rules! direct {
             ($name:ident, $potential:literal, $exclude:literal, $guard:literal) => {
                 $(#[target_feature(enable = $features)])?
-                unsafe fn $name(a: &[Pack], b: usize, c: &[Sink], d: &mut [Sum], e: f32) {
+                unsafe fn $name(a: &[Pack], b: usize, c: &[Sink], d: &mut [Total], e: f32) {
                     // SAFETY: the caller knows that the processor has the instructions.
                     unsafe { attract::<$vector, $sinks, $potential, $exclude, $guard>(a, b, c, d, e) }
                 }

@@ -39,6 +39,17 @@ pub(super) trait Lanes: Copy {
     /// The sum of all lanes, in a fixed order.
     unsafe fn total(self) -> f32;
 
+    /// The totals of component `axis` of 16 sums, each in the same order.
+    #[inline(always)]
+    unsafe fn totals(sums: &[Sum; PACK], axis: usize) -> [f32; PACK] {
+        let mut totals = [0.0; PACK];
+        for (total, sum) in totals.iter_mut().zip(sums) {
+            // SAFETY: the instructions are there; no kernel's vector is longer than a pack.
+            *total = unsafe { Self::load(sum[axis].as_ptr()).total() };
+        }
+        totals
+    }
+
     /// `R` vectors of bodies at `from` against single bodies, all but the last of `bodies`, which
     /// may hold anything: returns the bodies' pull on the vectors, and adds the vectors' opposite
     /// pull on the bodies to `on_bodies`. `EQUAL` leaves the masses out, without `BOTH` the bodies

@@ -46,7 +46,7 @@ impl Mutual {
     /// For `packs` packs. Safety: the processor has the instructions that the two functions use.
     pub unsafe fn new(own: Own, rectangle: Rectangle, softening_squared: f32, packs: usize) -> Self {
         // Small sets are cut finer, so that there is something to do for every core.
-        Self { own, rectangle, softening_squared, leaf: (packs / 32).clamp(2 * OWN_LEAF, LEAF) }
+        Self { own, rectangle, softening_squared, leaf: std::env::var("LEAF").map_or(64, |s| s.parse().unwrap()) }
     }
 
     /// Adds all pairs within `a`.
@@ -164,12 +164,14 @@ unsafe fn leaf<V: Lanes, const R: usize, const EQUAL: bool, const BOTH: bool>(
         }
         if BOTH {
             let factor = V::CUBE * f64::from(mass_a);
-            for (j, sums) in on_b.0[..strip.len() * PACK].iter().enumerate() {
-                let pull = &mut pull_b[s * STRIP + j / PACK].0;
-                for (axis, lanes) in sums.iter().enumerate() {
-                    // SAFETY: 16 lanes are readable, no kernel's vector is longer.
-                    let total = unsafe { V::load(lanes.as_ptr()).total() };
-                    pull[axis][j % PACK] -= factor * f64::from(total);
+            let pulls = &mut pull_b[s * STRIP..][..strip.len()];
+            for (pull, sums) in pulls.iter_mut().zip(on_b.0.as_chunks().0) {
+                for (axis, pull) in pull.0.iter_mut().enumerate() {
+                    // SAFETY: the instructions are there.
+                    let totals = unsafe { V::totals(sums, axis) };
+                    for (pull, total) in pull.iter_mut().zip(totals) {
+                        *pull -= factor * f64::from(total);
+                    }
                 }
             }
         }
