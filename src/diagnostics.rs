@@ -1,157 +1,250 @@
-//! Conserved quantities and structure of a set of bodies, in f64 with compensated sums.
+//! What bodies and their potentials say about a run: energies, momenta, virial ratio, Lagrangian
+//! radii. All in f64 with compensated sums, in the order of the bodies, so that the same state gives
+//! the same bits.
 
 use glam::DVec3;
 
-use crate::bodies::{Bodies, Component, Role};
+use crate::bodies::Bodies;
+use crate::error::{Error, Result};
 use crate::math::{sum, sum_vec};
 
-/// The fractions of a component's mass whose Lagrangian radii are told.
+/// The mass fractions whose radii are told by default: 10, 50 and 90 %.
 pub const FRACTIONS: [f64; 3] = [0.1, 0.5, 0.9];
 
-/// What one look at the bodies tells.
+/// The state of a system of bodies in numbers. Units are those of the bodies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostics {
-    /// K = sum of m v^2 / 2.
+    /// K = sum m v^2 / 2.
     pub kinetic: f64,
-    /// W = sum of m phi / 2, each pair once, without self terms.
+    /// W = sum m phi / 2 with phi of an engine, softened and without the self term.
     pub potential: f64,
-    /// Sum of m v.
+    /// Sum m v.
     pub momentum: DVec3,
-    /// Sum of m x cross v, about the origin.
+    /// Sum m x * v (vector product) about the origin.
     pub angular_momentum: DVec3,
-    /// Position of the centre of mass.
+    /// Centre of mass.
     pub centre: DVec3,
-    /// One entry per component that has bodies, in their order.
-    pub components: Vec<ComponentStructure>,
+    /// Velocity of the centre of mass.
+    pub drift: DVec3,
+    /// Radius around the centre of mass that holds half of the mass.
+    pub half_mass_radius: f64,
+    /// One entry per component that has bodies, in the order of `Bodies::components`.
+    pub components: Vec<ComponentRadii>,
 }
 
-/// How a component is spread about its own centre of mass.
+/// How far a component reaches.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ComponentStructure {
-    /// The component's name.
-    pub name: String,
-    /// The part it plays.
-    pub role: Role,
-    /// Its mass.
-    pub mass: f64,
-    /// Its centre of mass.
+pub struct ComponentRadii {
+    /// Index into `Bodies::components`.
+    pub component: u8,
+    /// The component's own [`density_centre`].
     pub centre: DVec3,
-    /// (fraction of the mass, radius of the sphere about `centre` that holds it).
-    pub lagrangian_radii: Vec<(f64, f64)>,
+    /// Lagrangian radii around that centre, one for each of [`FRACTIONS`].
+    pub radii: [f64; FRACTIONS.len()],
 }
 
 impl Diagnostics {
     /// E = K + W.
-    pub fn total(&self) -> f64 {
+    pub fn energy(&self) -> f64 {
         self.kinetic + self.potential
     }
 
-    /// 2K / |W|: 1 in equilibrium (Plummer-softened bodies: nearly).
+    /// 2K/|W|: 1 in equilibrium (exactly so only without softening). NaN where W = 0.
     pub fn virial_ratio(&self) -> f64 {
-        2.0 * self.kinetic / self.potential.abs()
+        if self.potential == 0.0 { f64::NAN } else { 2.0 * self.kinetic / self.potential.abs() }
     }
 
-    /// Relative change of the total energy since `before`.
-    pub fn energy_error(&self, before: &Self) -> f64 {
-        relative_error(self.total(), before.total())
+    /// (E - E0) / |E0|, how far the energy has moved since `start`; the plain difference where E0 = 0.
+    pub fn energy_error(&self, start: &Diagnostics) -> f64 {
+        relative_change(self.energy(), start.energy())
     }
 }
 
-/// |value - reference| / |reference|; the plain difference where the reference is 0.
-pub fn relative_error(value: f64, reference: f64) -> f64 {
-    let difference = (value - reference).abs();
+/// (value - reference) / |reference|; the plain difference where the reference is 0.
+pub fn relative_change(value: f64, reference: f64) -> f64 {
+    let difference = value - reference;
     if reference == 0.0 { difference } else { difference / reference.abs() }
 }
 
-/// Looks at `bodies`, whose potentials per mass are `potential` (G included, same length).
-pub fn diagnose(bodies: &Bodies, potential: &[f64]) -> Diagnostics {
+/// Computes everything of [`Diagnostics`]. `potential` holds one phi per body, with the gravitational
+/// constant in it, as engines return it. Errors: a length other than that of the bodies.
+pub fn diagnose(bodies: &Bodies, potential: &[f64]) -> Result<Diagnostics> {
     let n = bodies.len();
-    let (m, x, v) = (&bodies.mass, &bodies.position, &bodies.velocity);
-    Diagnostics {
-        kinetic: sum((0..n).map(|i| 0.5 * m[i] * v[i].length_squared())),
-        potential: sum((0..n).map(|i| 0.5 * m[i] * potential[i])),
-        momentum: sum_vec((0..n).map(|i| v[i] * m[i])),
-        angular_momentum: sum_vec((0..n).map(|i| x[i].cross(v[i]) * m[i])),
-        centre: bodies.centre_of_mass().0,
-        components: (0..bodies.components.len())
-            .filter_map(|component| structure(bodies, component as u8))
-            .collect(),
+    if potential.len() != n {
+        let what = "the number of potentials";
+        return Err(Error::value(what, potential.len(), format!("{n}, as of bodies")));
     }
-}
-
-/// The structure of one component, or `None` if it has no bodies or no mass.
-fn structure(bodies: &Bodies, component: u8) -> Option<ComponentStructure> {
-    let members: Vec<usize> = bodies.of_component(component).collect();
-    let mass = sum(members.iter().map(|&i| bodies.mass[i]));
-    if !(mass > 0.0) {
-        return None;
-    }
-    let centre = sum_vec(members.iter().map(|&i| bodies.position[i] * bodies.mass[i])) / mass;
-    let radii = lagrangian_radii(bodies, &members, centre, &FRACTIONS);
-    let Component { name, role } = &bodies.components[component as usize];
-    Some(ComponentStructure {
-        name: name.clone(),
-        role: *role,
-        mass,
+    let (centre, drift) = bodies.centre_of_mass();
+    let all: Vec<usize> = (0..n).collect();
+    let components = (0..bodies.components.len()).filter_map(|component| {
+        let members: Vec<usize> = bodies.of_component(component as u8).collect();
+        (!members.is_empty()).then(|| {
+            let centre = density_centre(bodies, &members);
+            let radii = lagrangian_radii(bodies, &members, centre, &FRACTIONS);
+            let radii = std::array::from_fn(|k| radii[k]);
+            ComponentRadii { component: component as u8, centre, radii }
+        })
+    });
+    Ok(Diagnostics {
+        kinetic: kinetic_energy(bodies),
+        potential: 0.5 * sum(bodies.mass.iter().zip(potential).map(|(m, phi)| m * phi)),
+        momentum: sum_vec(bodies.velocity.iter().zip(&bodies.mass).map(|(v, &m)| *v * m)),
+        angular_momentum: sum_vec(
+            (0..n).map(|i| bodies.position[i].cross(bodies.velocity[i]) * bodies.mass[i]),
+        ),
         centre,
-        lagrangian_radii: FRACTIONS.into_iter().zip(radii).collect(),
+        drift,
+        half_mass_radius: lagrangian_radii(bodies, &all, centre, &[0.5])[0],
+        components: components.collect(),
     })
 }
 
-/// Radii about `centre` that hold the given fractions (0 to 1) of the mass of `members`.
+/// K = sum m v^2 / 2.
+pub fn kinetic_energy(bodies: &Bodies) -> f64 {
+    0.5 * sum(bodies.velocity.iter().zip(&bodies.mass).map(|(v, m)| m * v.length_squared()))
+}
+
+/// The radii around `centre` within which the fractions `fractions` (0 to 1) of the mass of
+/// `members` lie: each is the distance of the body with which the fraction is reached. Where all
+/// masses are 0, bodies are counted. 0 where there are no members.
 pub fn lagrangian_radii(
     bodies: &Bodies,
     members: &[usize],
     centre: DVec3,
     fractions: &[f64],
 ) -> Vec<f64> {
+    let massless = members.iter().all(|&i| bodies.mass[i] == 0.0);
+    let weight = |i: usize| if massless { 1.0 } else { bodies.mass[i] };
     let mut by_radius: Vec<(f64, f64)> =
-        members.iter().map(|&i| ((bodies.position[i] - centre).length(), bodies.mass[i])).collect();
-    by_radius.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    let total = sum(by_radius.iter().map(|(_, mass)| *mass));
-    let radius = |fraction: f64| {
-        let mut inside = 0.0;
-        for (radius, mass) in &by_radius {
-            inside += mass;
-            if inside >= fraction * total {
-                return *radius;
-            }
+        members.iter().map(|&i| ((bodies.position[i] - centre).length(), weight(i))).collect();
+    by_radius.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut within = crate::math::CompensatedSum::default();
+    let reached: Vec<f64> = by_radius
+        .iter()
+        .map(|&(_, mass)| {
+            within.add(mass);
+            within.value()
+        })
+        .collect();
+    let total = reached.last().copied().unwrap_or(0.0);
+    fractions
+        .iter()
+        .map(|fraction| {
+            // Rounding must not push the last fraction past the last body.
+            let wanted = fraction * total * (1.0 - 1e-14);
+            let place = reached.partition_point(|&mass| mass < wanted);
+            by_radius.get(place.min(reached.len().saturating_sub(1))).map_or(0.0, |body| body.0)
+        })
+        .collect()
+}
+
+/// Where `members` are densest: the centre of mass of a sphere that shrinks by a tenth at a time
+/// until it holds a twentieth of them, or 100 (Power et al. 2003, section 2.5). Tidal tails and
+/// runaways, which carry a centre of mass away from the galaxy, do not move it. 100 members or fewer
+/// have their centre of mass instead.
+pub fn density_centre(bodies: &Bodies, members: &[usize]) -> DVec3 {
+    let mean = |of: &[usize]| {
+        let total = sum(of.iter().map(|&i| bodies.mass[i]));
+        if total > 0.0 {
+            sum_vec(of.iter().map(|&i| bodies.position[i] * bodies.mass[i])) / total
+        } else {
+            sum_vec(of.iter().map(|&i| bodies.position[i])) / of.len().max(1) as f64
         }
-        by_radius.last().map_or(0.0, |(radius, _)| *radius)
     };
-    fractions.iter().map(|&fraction| radius(fraction)).collect()
+    let least = (members.len() / 20).max(100);
+    let mut inside = members.to_vec();
+    let mut centre = mean(&inside);
+    while inside.len() > least {
+        let distance = |i: usize| (bodies.position[i] - centre).length();
+        let radius = 0.9 * inside.iter().map(|&i| distance(i)).fold(0.0, f64::max);
+        let nearer: Vec<usize> = inside.iter().copied().filter(|&i| distance(i) <= radius).collect();
+        // Too few at once, or all of them in one place.
+        if nearer.len() < least || nearer.len() == inside.len() {
+            break;
+        }
+        inside = nearer;
+        centre = mean(&inside);
+    }
+    centre
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Two bodies of mass 1 and 3 on a circle about their centre of mass, separation 1, G = 1.
-    fn binary() -> (Bodies, Vec<f64>) {
+    /// Masses 1 and 3 at distance 2, turning about the z axis.
+    fn pair() -> (Bodies, [f64; 2]) {
         let mut bodies = Bodies::with_capacity(2);
-        bodies.push(1.0, DVec3::X * 0.75, DVec3::Y * 1.5, 0);
-        bodies.push(3.0, DVec3::X * -0.25, DVec3::Y * -0.5, 0);
-        (bodies, vec![-3.0, -1.0])
+        bodies.push(1.0, DVec3::X * 1.5, DVec3::Y * 3.0, 0);
+        bodies.push(3.0, DVec3::X * -0.5, DVec3::Y * -1.0, 0);
+        // G = 2.
+        (bodies, [-3.0, -1.0])
     }
 
     #[test]
-    fn a_circular_binary_by_hand() {
-        let (bodies, potential) = binary();
-        let d = diagnose(&bodies, &potential);
-        // W = -m1 m2 / r = -3; K = 1/2 (1.5^2 + 3 * 0.5^2) = 1.5; virial ratio 1.
-        assert_eq!((d.kinetic, d.potential, d.total(), d.virial_ratio()), (1.5, -3.0, -1.5, 1.0));
-        assert_eq!((d.momentum, d.centre), (DVec3::ZERO, DVec3::ZERO));
-        assert_eq!(d.angular_momentum, DVec3::Z * 1.5);
-        assert_eq!(d.components[0].lagrangian_radii, [(0.1, 0.25), (0.5, 0.25), (0.9, 0.75)]);
+    fn a_pair_by_hand() {
+        let (bodies, potential) = pair();
+        let made = diagnose(&bodies, &potential).unwrap();
+        assert_eq!((made.kinetic, made.potential, made.energy()), (6.0, -3.0, 3.0));
+        assert_eq!(made.virial_ratio(), 4.0);
+        assert_eq!(made.momentum, DVec3::ZERO);
+        assert_eq!(made.angular_momentum, DVec3::Z * 6.0);
+        assert_eq!((made.centre, made.drift), (DVec3::ZERO, DVec3::ZERO));
+        assert_eq!(made.half_mass_radius, 0.5);
+        assert_eq!(made.components[0].radii, [0.5, 0.5, 1.5]);
+        let mut faster = bodies.clone();
+        faster.velocity[0] *= 2.0;
+        let later = diagnose(&faster, &potential).unwrap();
+        assert_eq!(later.energy_error(&made), 13.5 / 3.0);
     }
 
     #[test]
-    fn an_energy_error_is_seen() {
-        let (mut bodies, potential) = binary();
-        let before = diagnose(&bodies, &potential);
-        bodies.velocity[0] *= 1.1;
-        let after = diagnose(&bodies, &potential);
-        assert!(after.energy_error(&before) > 0.1);
-        assert_eq!(before.energy_error(&before), 0.0);
+    fn potentials_must_fit() {
+        let text = diagnose(&pair().0, &[0.0]).unwrap_err().to_string();
+        assert!(text.contains("potentials is 1, but must be 2"), "{text}");
+    }
+
+    #[test]
+    fn radii_of_a_line_of_bodies() {
+        let mut bodies = Bodies::with_capacity(10);
+        for k in 1..=10 {
+            bodies.push(0.1, DVec3::Z * f64::from(k), DVec3::ZERO, 0);
+        }
+        let members: Vec<usize> = (0..10).collect();
+        let radii = |bodies: &Bodies| {
+            lagrangian_radii(bodies, &members, DVec3::ZERO, &[0.1, 0.5, 0.51, 0.9, 1.0])
+        };
+        assert_eq!(radii(&bodies), [1.0, 5.0, 6.0, 9.0, 10.0]);
+        bodies.mass.fill(0.0);
+        assert_eq!(radii(&bodies), [1.0, 5.0, 6.0, 9.0, 10.0]);
+        assert_eq!(lagrangian_radii(&bodies, &[], DVec3::ZERO, &[0.5]), [0.0]);
+    }
+
+    #[test]
+    fn a_tail_does_not_move_the_density_centre() {
+        let mut bodies = Bodies::with_capacity(1200);
+        for k in 0..1000 {
+            // A spiral of points about (1, 2, 3).
+            let (r, angle) = (f64::from(k) * 1e-3, f64::from(k) * 2.4);
+            let offset = DVec3::new(r * angle.cos(), r * angle.sin(), 0.0);
+            bodies.push(1.0, DVec3::new(1.0, 2.0, 3.0) + offset, DVec3::ZERO, 0);
+        }
+        for k in 0..200 {
+            bodies.push(1.0, DVec3::new(5.0 + f64::from(k), 0.0, 0.0), DVec3::ZERO, 0);
+        }
+        let members: Vec<usize> = (0..1200).collect();
+        let off = density_centre(&bodies, &members) - DVec3::new(1.0, 2.0, 3.0);
+        assert!(off.length() < 0.02, "it is off by {off}");
+        let (mass_centre, _) = bodies.centre_of_mass();
+        assert!((mass_centre - DVec3::new(1.0, 2.0, 3.0)).length() > 5.0);
+    }
+
+    #[test]
+    fn one_body_has_no_extent() {
+        let mut bodies = Bodies::with_capacity(1);
+        bodies.push(0.0, DVec3::X, DVec3::ZERO, 0);
+        let made = diagnose(&bodies, &[0.0]).unwrap();
+        assert!(made.virial_ratio().is_nan());
+        assert_eq!((made.half_mass_radius, made.components[0].radii), (0.0, [0.0; 3]));
     }
 }

@@ -122,7 +122,7 @@ fn momentum_and_energy_of_a_plummer_sphere_are_kept() {
         let speed = (2.0 * before.kinetic / bodies.total_mass()).sqrt();
         let drift = (after.momentum - before.momentum).length() / (bodies.total_mass() * speed);
         assert!(drift < 1e-6, "{engine:?}: momentum drifted by {drift:e}");
-        let error = after.energy_error(&before);
+        let error = after.energy_error(&before).abs();
         assert!(error < 2e-4, "{engine:?}: energy error {error:e}");
         let turn = (after.angular_momentum - before.angular_momentum).length();
         assert!(turn < 1e-5, "{engine:?}: angular momentum changed by {turn:e}");
@@ -142,7 +142,7 @@ fn a_cold_sphere_collapses_in_its_free_fall_time() {
         let mut deepest = (f64::INFINITY, 0.0);
         for _ in 0..steps / 4 {
             sim.step(4).unwrap();
-            let now = sim.diagnostics().unwrap().components[0].lagrangian_radii[1].1;
+            let now = sim.diagnostics().unwrap().components[0].radii[1];
             if now < deepest.0 {
                 deepest = (now, sim.time());
             }

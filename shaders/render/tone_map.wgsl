@@ -24,6 +24,9 @@ struct ExposureState {
     pad_2: u32,
 }
 
+// False where the bloom is off. A constant, because software renderers run both sides of a branch.
+override HAS_GLOW: bool = true;
+
 // Half floats end at 65504.
 const LARGEST = 60000.0;
 const BLEACH = 0.5;
@@ -52,7 +55,7 @@ fn bloom_weight(glow: vec4f, bloom: f32) -> f32 {
 // The finished pixel, linear.
 fn develop(position: vec2f) -> vec3f {
     var pixel = textureLoad(hdr, vec2u(position), 0);
-    if tone.bloom > 0.0 {
+    if HAS_GLOW {
         let quarter_px = vec2f(textureDimensions(glow));
         let glowing = textureSampleLevel(glow, smoothly, position * 0.25 / quarter_px, 0.0);
         pixel = mix(pixel, glowing, bloom_weight(glowing, tone.bloom));
@@ -88,7 +91,7 @@ fn srgb_decode(encoded: vec3f) -> vec3f {
     return select(curved, encoded / 12.92, encoded <= vec3f(0.04045));
 }
 
-// Three entry points, because software renderers run both sides of every branch.
+// Three entry points, for the same reason.
 
 // For targets that encode themselves (...UnormSrgb).
 @fragment

@@ -4,7 +4,8 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::diagnostics::Diagnostics;
+use crate::bodies::Component;
+use crate::diagnostics::{Diagnostics, FRACTIONS, relative_change};
 use crate::error::{Error, Result};
 
 /// An open energy log.
@@ -49,24 +50,31 @@ impl EnergyLog {
     }
 
     /// Appends a row.
-    pub fn append(&mut self, step: u64, time: f64, diagnostics: &Diagnostics) -> Result<()> {
+    pub fn append(
+        &mut self,
+        step: u64,
+        time: f64,
+        diagnostics: &Diagnostics,
+        components: &[Component],
+    ) -> Result<()> {
         let mut text = String::new();
         if self.initial.is_none() {
             text.push_str(FIXED_COLUMNS);
-            for component in &diagnostics.components {
-                for (fraction, _) in &component.lagrangian_radii {
+            for radii in &diagnostics.components {
+                for fraction in FRACTIONS {
                     let percent = (fraction * 100.0).round();
                     // A comma or quote in a component's name must not break the table.
-                    let name = component.name.replace(['"', '\n', '\r'], "'");
+                    let name = &components[usize::from(radii.component)].name;
+                    let name = name.replace(['"', '\n', '\r'], "'");
                     text.push_str(&format!(",\"r{percent} {name}\""));
                 }
             }
             text.push('\n');
         }
-        let total = diagnostics.total();
+        let total = diagnostics.energy();
         let initial = *self.initial.get_or_insert(total);
         let (p, l) = (diagnostics.momentum, diagnostics.angular_momentum);
-        let error = crate::diagnostics::relative_error(total, initial);
+        let error = relative_change(total, initial);
         text.push_str(&format!(
             "{step},{time},{},{},{total},{error},{},{},{},{},{},{},{}",
             diagnostics.kinetic,
@@ -80,7 +88,7 @@ impl EnergyLog {
             diagnostics.virial_ratio()
         ));
         for component in &diagnostics.components {
-            for (_, radius) in &component.lagrangian_radii {
+            for radius in component.radii {
                 text.push_str(&format!(",{radius}"));
             }
         }

@@ -28,10 +28,11 @@ pub fn run(
     watch: &mut dyn FnMut(u64) -> bool,
 ) -> Result<Outcome> {
     let plan = &folder.plan;
+    let components = &template.bodies.components;
     let mut last = None;
     if !log.ends_with(sim.steps())? {
         let diagnostics = sim.diagnostics()?;
-        log.append(sim.steps(), sim.time(), &diagnostics)?;
+        log.append(sim.steps(), sim.time(), &diagnostics, components)?;
         last = Some(diagnostics);
     }
     let mut complete = true;
@@ -44,14 +45,14 @@ pub fn run(
         let moment = sim.moment()?;
         folder.write(moment.steps, &snapshot(&moment, template))?;
         let diagnostics = sim.diagnostics_of(&moment)?;
-        log.append(moment.steps, moment.time, &diagnostics)?;
+        log.append(moment.steps, moment.time, &diagnostics, components)?;
         last = Some(diagnostics);
     }
     let last = match last {
         Some(last) => last,
         None => sim.diagnostics()?,
     };
-    let energy_initial = log.initial().unwrap_or(last.total());
+    let energy_initial = log.initial().unwrap_or(last.energy());
     let complete = sim.steps() >= plan.steps;
     Ok(Outcome { energy_initial, last, complete })
 }

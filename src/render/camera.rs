@@ -152,15 +152,17 @@ impl Camera {
         let (width, height) = (f64::from(size.width()), f64::from(size.height()));
         let focal_px = self.focal_px(size);
         let near = self.distance * Self::NEAR_PART;
-        let clip_from_view = DMat4::from_cols_array(&[
-            [2.0 * focal_px / width, 0.0, 0.0, 0.0],
-            [0.0, 2.0 * focal_px / height, 0.0, 0.0],
-            [0.0, 0.0, -1.0, -1.0],
-            [0.0, 0.0, -near, 0.0],
-        ]
-        .concat()
-        .try_into()
-        .unwrap_or([0.0; 16]));
+        let clip_from_view = DMat4::from_cols_array(
+            &[
+                [2.0 * focal_px / width, 0.0, 0.0, 0.0],
+                [0.0, 2.0 * focal_px / height, 0.0, 0.0],
+                [0.0, 0.0, -1.0, -1.0],
+                [0.0, 0.0, -near, 0.0],
+            ]
+            .concat()
+            .try_into()
+            .unwrap_or([0.0; 16]),
+        );
         (clip_from_view * view_from_world).as_mat4()
     }
 }

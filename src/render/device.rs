@@ -96,32 +96,33 @@ impl Gpu<'_> {
     }
 
     /// A pipeline that draws into one target, with vertices made from their index alone.
-    #[allow(clippy::too_many_arguments)]
     pub(crate) fn draw_pipeline(
         &self,
         module: &wgpu::ShaderModule,
         [vertex, fragment]: [&str; 2],
-        topology: wgpu::PrimitiveTopology,
+        constants: &[(&str, f64)],
         layout: &wgpu::BindGroupLayout,
         format: wgpu::TextureFormat,
         blend: Option<wgpu::BlendComponent>,
     ) -> wgpu::RenderPipeline {
+        let compilation_options =
+            || wgpu::PipelineCompilationOptions { constants, ..Default::default() };
         self.device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
             label: Some(fragment),
             layout: Some(&self.pipeline_layout(fragment, layout)),
             vertex: wgpu::VertexState {
                 module,
                 entry_point: Some(vertex),
-                compilation_options: Default::default(),
+                compilation_options: compilation_options(),
                 buffers: &[],
             },
-            primitive: wgpu::PrimitiveState { topology, ..Default::default() },
+            primitive: Default::default(),
             depth_stencil: None,
             multisample: Default::default(),
             fragment: Some(wgpu::FragmentState {
                 module,
                 entry_point: Some(fragment),
-                compilation_options: Default::default(),
+                compilation_options: compilation_options(),
                 targets: &[Some(wgpu::ColorTargetState {
                     format,
                     blend: blend.map(|b| wgpu::BlendState { color: b, alpha: b }),
@@ -150,11 +151,7 @@ impl Gpu<'_> {
         })
     }
 
-    fn pipeline_layout(
-        &self,
-        label: &str,
-        layout: &wgpu::BindGroupLayout,
-    ) -> wgpu::PipelineLayout {
+    fn pipeline_layout(&self, label: &str, layout: &wgpu::BindGroupLayout) -> wgpu::PipelineLayout {
         self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: Some(label),
             bind_group_layouts: &[Some(layout)],

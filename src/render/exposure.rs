@@ -40,7 +40,8 @@ impl Levels {
 /// Counts of pixels by intensity. The first bin takes the dark ones and has no light.
 pub type Histogram = [u32; BINS];
 
-/// Counts the intensities in the alpha channel of a quarter picture.
+/// Counts the intensities of a quarter picture's alpha channel, mixed with the glow (of the same
+/// size) as the tone map will mix them.
 pub fn histogram(quarter: &HdrImage, glow: Option<(&HdrImage, f32)>) -> Histogram {
     let mut counts = [0; BINS];
     match glow {
@@ -130,7 +131,53 @@ pub fn follow_step(adapt_secs: f64, elapsed_secs: f64) -> f32 {
     (1.0 - libm::exp(-elapsed_secs.max(0.0) / adapt_secs)) as f32
 }
 
-/// The intensity that the meter sees in a full-size pixel, for tests and tools.
-pub fn metered(pixel: [f32; 4]) -> f32 {
-    intensity(pixel)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn auto() -> Exposure {
+        Exposure::Auto { adapt_secs: 1.0 }
+    }
+
+    #[test]
+    fn empty_sky_does_not_change_the_levels() {
+        let mut counts = [0; BINS];
+        for bin in 100..200 {
+            counts[bin] = 50;
+        }
+        let alone = levels_of(&counts).unwrap();
+        counts[0] = 1_000_000;
+        assert_eq!(levels_of(&counts).unwrap(), alone);
+        assert!(alone.white_log2 > alone.mid_log2);
+        assert_eq!(levels_of(&[0; BINS]), None);
+    }
+
+    #[test]
+    fn one_level_is_found_within_its_bin() {
+        let mut counts = [0; BINS];
+        counts[bin_of(3.0)] = 7;
+        let levels = levels_of(&counts).unwrap();
+        for level in [levels.white_log2, levels.mid_log2] {
+            assert!((level - 3f32.log2()).abs() <= 1.0 / BINS_PER_OCTAVE, "{level}");
+        }
+    }
+
+    #[test]
+    fn a_jump_is_followed_slowly_and_wholly() {
+        let (mut dim, mut bright) = ([0; BINS], [0; BINS]);
+        (dim[80], bright[160]) = (10, 10);
+        let mut meter = Meter::default();
+        let first = meter.expose(auto(), &dim, 0.0).white_log2;
+        let mut last = first;
+        for _ in 0..300 {
+            let next = meter.expose(auto(), &bright, 1.0 / 30.0).white_log2;
+            assert!(next >= last && next - last < 0.4, "{last} to {next}");
+            last = next;
+        }
+        assert!((last - first - 10.0).abs() < 0.01);
+        // Darkness keeps the last levels; a reset starts from the picture itself.
+        assert_eq!(meter.expose(auto(), &[0; BINS], 1.0).white_log2, last);
+        meter.reset();
+        assert_eq!(meter.expose(auto(), &dim, 0.0).white_log2, first);
+    }
 }

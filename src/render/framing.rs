@@ -44,6 +44,31 @@ impl Follow {
     }
 }
 
+/// How the camera moves through a film.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CameraMotion {
+    /// Where it starts.
+    pub start: Camera,
+    /// Turning around its target, in radians per second of the film; 0 stands still.
+    pub orbit_rad_per_sec: f64,
+    /// What it keeps in the middle.
+    pub follow: Follow,
+}
+
+impl CameraMotion {
+    /// The camera at `time_secs` of the film, when the bodies are as given. Errors as of
+    /// [`Follow::target`].
+    pub fn at(&self, time_secs: f64, bodies: &Bodies) -> Result<Camera> {
+        Ok(self.at_target(time_secs, self.follow.target(bodies)?))
+    }
+
+    /// The same for a caller that knows the target by itself, where bodies live on a device.
+    pub fn at_target(&self, time_secs: f64, target: Option<DVec3>) -> Camera {
+        let camera = self.start.orbited(self.orbit_rad_per_sec * time_secs);
+        Camera { target: target.unwrap_or(camera.target), ..camera }
+    }
+}
+
 /// The per-axis median: half of the points lie to either side on each axis. Zero without points.
 pub(crate) fn median(points: &[DVec3]) -> DVec3 {
     let axis = |k: usize| quantile(&mut points.iter().map(|p| p[k]).collect::<Vec<_>>(), 0.5);
@@ -79,7 +104,8 @@ impl Camera {
     #[must_use]
     pub fn framing(self, bodies: &Bodies, style: &Style, fraction: f64, size: PictureSize) -> Self {
         let points = seen_points(bodies, style);
-        Self { target: self.middle(&points, fraction), ..self }.stepped_back(&points, fraction, size)
+        Self { target: self.middle(&points, fraction), ..self }
+            .stepped_back(&points, fraction, size)
     }
 
     /// Like [`Camera::framing`], but keeps its target.
@@ -181,5 +207,8 @@ mod tests {
         assert!((target - DVec3::new(5.0, 6.0, 7.0)).length() < 0.01);
         assert!(Follow::Component(9).target(&bodies).is_err());
         assert_eq!(Follow::Nothing.target(&bodies).unwrap(), None);
+        let motion = CameraMotion { orbit_rad_per_sec: 0.1, ..CameraMotion::default() };
+        let turned = motion.at(3.0, &bodies).unwrap();
+        assert!((turned.azimuth_rad - motion.start.orbited(0.3).azimuth_rad).abs() < 1e-12);
     }
 }

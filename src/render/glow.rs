@@ -13,7 +13,7 @@ use super::splat::HdrImage;
 /// How many times smaller the finest level of the glow is than the picture.
 pub const QUARTER: u32 = 4;
 /// Part of each octave's light, from fine to coarse.
-const OCTAVES: [f32; 5] = [0.32, 0.26, 0.19, 0.14, 0.09];
+const OCTAVES: [f32; 5] = [0.25, 0.26, 0.22, 0.16, 0.11];
 
 /// Sizes of the quarter picture and of the glow's levels below it, and the weight of each level.
 /// At least one level; a level is at least 6 pixels across, but for tiny pictures.
@@ -24,7 +24,8 @@ pub fn levels(picture: PictureSize) -> (PictureSize, Vec<(PictureSize, f32)>) {
         sizes.push(sizes[sizes.len() - 1].shrunk(2));
     }
     let total: f32 = OCTAVES[..sizes.len()].iter().sum();
-    let weighted = sizes.iter().zip(OCTAVES).map(|(&size, weight)| (size, weight / total)).collect();
+    let weighted =
+        sizes.iter().zip(OCTAVES).map(|(&size, weight)| (size, weight / total)).collect();
     (quarter, weighted)
 }
 

@@ -40,14 +40,7 @@ impl GlowPass {
             operation: wgpu::BlendOperation::Add,
         };
         let pipeline = |entry: &str, blend| {
-            gpu.draw_pipeline(
-                &module,
-                ["vs_screen", entry],
-                wgpu::PrimitiveTopology::TriangleList,
-                &layout,
-                HDR_FORMAT,
-                blend,
-            )
+            gpu.draw_pipeline(&module, ["vs_screen", entry], &[], &layout, HDR_FORMAT, blend)
         };
         Self {
             shrink: pipeline("fs_shrink", None),

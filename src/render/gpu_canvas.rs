@@ -89,7 +89,7 @@ impl GpuCanvas {
         let tone = ToneUniform::new(look, elapsed.unwrap_or(0.0), elapsed.is_none());
         self.last_secs = Some(time_secs);
         self.exposure.expose(gpu, encoder, &self.targets, &self.exposure_group, &tone);
-        self.tone_map.draw(encoder, target, &self.tone_group);
+        self.tone_map.draw(encoder, target, &self.tone_group, &look.style);
         Ok(())
     }
 }

@@ -98,12 +98,14 @@ impl Look {
             .map(|(index, component)| Part::measure(bodies, index as u8, component.role))
             .collect();
         let seen: usize = parts.iter().filter(|p| is_seen(p.role)).map(|p| p.count).sum();
-        let light: f64 =
-            parts.iter().filter(|p| is_seen(p.role)).map(|p| p.count as f64 * role_weight(p.role)).sum();
+        let light: f64 = parts
+            .iter()
+            .filter(|p| is_seen(p.role))
+            .map(|p| p.count as f64 * role_weight(p.role))
+            .sum();
         let scene_radius = {
             let seen_parts = parts.iter().filter(|p| is_seen(p.role) && p.count > 0);
-            let points: Vec<DVec3> =
-                seen_parts.flat_map(|p| p.points.iter().copied()).collect();
+            let points: Vec<DVec3> = seen_parts.flat_map(|p| p.points.iter().copied()).collect();
             median_radius(&points)
         };
         let mut uniform: Box<LookUniform> = bytemuck::zeroed_box();
@@ -131,7 +133,11 @@ impl Look {
                 peak: component_colour(part.role, nth).map(|c| c * white_peak as f32),
                 radius_in_world: radius as f32,
                 white_peak: white_peak as f32,
-                inverse_mean_mass: if part.mean_mass > 0.0 { (1.0 / part.mean_mass) as f32 } else { 0.0 },
+                inverse_mean_mass: if part.mean_mass > 0.0 {
+                    (1.0 / part.mean_mass) as f32
+                } else {
+                    0.0
+                },
                 pad: [0.0; 2],
             };
         }

@@ -15,6 +15,8 @@ pub mod cpu_canvas;
 pub mod device;
 pub mod exposure;
 pub mod exposure_pass;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod film;
 pub mod framing;
 pub mod glow;
 pub mod glow_pass;
@@ -33,7 +35,9 @@ pub mod tone_map;
 
 pub use camera::Camera;
 pub use device::Gpu;
-pub use framing::Follow;
+#[cfg(not(target_arch = "wasm32"))]
+pub use film::{FILM_FORMATS, Film, FilmOptions};
+pub use framing::{CameraMotion, Follow};
 pub use gpu_canvas::GpuCanvas;
 pub use image::{Image, PictureSize};
 pub use look::{Look, star_words};

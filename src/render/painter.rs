@@ -134,8 +134,7 @@ impl Painter {
                 "the host, for a painter on the CPU",
             )),
             (Canvas::Gpu(part), Points::Host { bodies, acceleration }) => {
-                let uploads =
-                    part.upload(bodies, vectors_of(bodies, acceleration, look), stars)?;
+                let uploads = part.upload(bodies, vectors_of(bodies, acceleration, look), stars)?;
                 let points = DevicePoints {
                     pos_mass: &uploads.pos_mass,
                     velocity: &uploads.vectors,
@@ -164,10 +163,11 @@ impl Painter {
 
 fn check(bodies: &Bodies, acceleration: Option<&[DVec3]>, look: &Look) -> Result<()> {
     let n = bodies.len();
-    let short = [bodies.position.len(), bodies.velocity.len(), bodies.id.len(), bodies.component.len()]
-        .into_iter()
-        .chain(acceleration.map(<[DVec3]>::len))
-        .find(|&length| length != n);
+    let short =
+        [bodies.position.len(), bodies.velocity.len(), bodies.id.len(), bodies.component.len()]
+            .into_iter()
+            .chain(acceleration.map(<[DVec3]>::len))
+            .find(|&length| length != n);
     if let Some(length) = short {
         let allowed = format!("{n}, the number of bodies, in every array to paint");
         return Err(Error::value("the number of entries", length, allowed));

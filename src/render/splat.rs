@@ -44,7 +44,12 @@ fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
 }
 
 /// Where and how a body is drawn; `None` where nothing of it is seen. Mirrors `sprite.wgsl`.
-pub fn project(view: &View, look: &LookUniform, limits: RadiusLimits, point: &Point) -> Option<Sprite> {
+pub fn project(
+    view: &View,
+    look: &LookUniform,
+    limits: RadiusLimits,
+    point: &Point,
+) -> Option<Sprite> {
     let component = &look.components[(point.star & 0xff) as usize];
     if component.white_peak <= 0.0 {
         return None;
@@ -200,7 +205,8 @@ fn splat(rows: &mut [[f32; 4]], width: usize, first_row: usize, sprite: &Sprite)
     for row in top..bottom {
         let dy = row as f32 + 0.5 - y;
         let start = (row - first_row) * width;
-        for (column, pixel) in (left..right).zip(&mut rows[start + left.min(right)..start + right]) {
+        for (column, pixel) in (left..right).zip(&mut rows[start + left.min(right)..start + right])
+        {
             let dx = column as f32 + 0.5 - x;
             let within = (1.0 - (dx * dx + dy * dy) * inverse).max(0.0);
             let square = within * within;

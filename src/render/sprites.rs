@@ -74,7 +74,7 @@ impl SpritePass {
         let pipeline = gpu.draw_pipeline(
             &gpu.shader("sprite.wgsl", SHADER),
             ["vs_sprite", "fs_sprite"],
-            wgpu::PrimitiveTopology::TriangleList,
+            &[],
             &layout,
             HDR_FORMAT,
             Some(add),
@@ -111,7 +111,11 @@ impl SpritePass {
         let vectors = match look.style.colour_by {
             ColourBy::Component | ColourBy::Speed => points.velocity,
             ColourBy::Acceleration => points.acceleration.ok_or_else(|| {
-                Error::value("the colouring", "acceleration", "one that the engine keeps a buffer of")
+                Error::value(
+                    "the colouring",
+                    "acceleration",
+                    "one that the engine keeps a buffer of",
+                )
             })?,
         };
         for (name, buffer, each) in [

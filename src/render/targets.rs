@@ -30,7 +30,8 @@ impl Targets {
             let usage =
                 wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
             let usage = if label == "hdr" { usage | wgpu::TextureUsages::COPY_SRC } else { usage };
-            gpu.device.create_texture(&texture_of(label, size, HDR_FORMAT, usage))
+            gpu.device
+                .create_texture(&texture_of(label, size, HDR_FORMAT, usage))
                 .create_view(&Default::default())
         };
         Ok(Self {

@@ -179,21 +179,30 @@ impl Developer {
     }
 }
 
-/// Mixes a pixel with the glow around it: where bodies are sparse, most of the light is taken from the glow.
-#[inline(always)]
-pub fn blend(sharp: [f32; 4], glow: [f32; 4], bloom: f32) -> [f32; 4] {
-    mix(sharp, glow, bloom_weight(glow, bloom))
-}
-/// x
+/// Part of the light taken from the glow where single bodies stand apart.
+const SPARSE: f32 = 0.97;
+/// The same where so many overlap that the picture itself is smooth.
+const DENSE: f32 = 0.2;
+
+/// How much of a pixel's light comes from the glow around it.
+///
+/// Structure that many bodies make is real and kept sharp; where bodies are sparse their places are
+/// noise, and a haze with faint stars in it tells the truth better than dots. The glow's alpha
+/// carries the spread of local maxima: compared with the mean intensity it tells which is which.
 #[inline(always)]
 pub fn bloom_weight(glow: [f32; 4], bloom: f32) -> f32 {
     let evenness = intensity(glow) / at_least(glow[3], 1e-20);
     let dense = at_most(at_least((evenness - 0.35) * 1.8, 0.0), 1.0);
     bloom * (SPARSE + (DENSE - SPARSE) * dense)
 }
-const SPARSE: f32 = 0.97;
-const DENSE: f32 = 0.2;
 
+/// Mixes a pixel with the glow around it.
+#[inline(always)]
+pub fn blend(sharp: [f32; 4], glow: [f32; 4], bloom: f32) -> [f32; 4] {
+    mix(sharp, glow, bloom_weight(glow, bloom))
+}
+
+#[inline(always)]
 fn mix(a: [f32; 4], b: [f32; 4], weight: f32) -> [f32; 4] {
     std::array::from_fn(|k| a[k] + (b[k] - a[k]) * weight)
 }
@@ -226,4 +235,49 @@ fn along(row: &[[f32; 4]], x: usize) -> [f32; 4] {
     let (offset, weight) = PHASES[x & 3];
     let left = (x / 4 + 1).wrapping_add_signed(offset);
     mix(row[left], row[left + 1], weight)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_curve_goes_through_its_levels() {
+        for (white_log2, mid_log2) in [(0.0, -3.0), (7.0, -8.0), (-5.0, -7.5), (3.0, -0.5)] {
+            let curve = ToneCurve::new(Levels { white_log2, mid_log2 }, 0.0);
+            assert!((curve.tone(white_log2.exp2()) - 1.0).abs() < 1e-4);
+            assert!((curve.tone(mid_log2.exp2()) - MID_TONE).abs() < 2e-3);
+            assert_eq!(curve.tone(0.0), 0.0);
+        }
+    }
+
+    #[test]
+    fn inverse_hyperbolic_sine_is_exact_enough() {
+        for i in 0..400 {
+            let x = libm::exp2f(i as f32 * 0.1 - 15.0);
+            let exact = libm::asinhf(x);
+            assert!((asinh(x) - exact).abs() < 2e-6 * exact + 2e-7, "{x}");
+        }
+    }
+
+    #[test]
+    fn colours_keep_their_hue_and_stay_in_gamut() {
+        let curve = ToneCurve::new(Levels { white_log2: 0.0, mid_log2: -4.0 }, 0.0);
+        for light in [1e-4, 1e-2, 0.3, 1.0, 50.0, f32::INFINITY] {
+            let [r, g, b] = develop([0.4 * light, 0.7 * light, 1.3 * light], &curve, [0.0; 3]);
+            assert!(r <= g && g <= b && b <= 1.0 && r >= 0.0, "{light}: {r} {g} {b}");
+        }
+        assert_eq!(develop([0.0; 3], &curve, [0.1, 0.2, 0.3]), [0.1, 0.2, 0.3]);
+    }
+
+    #[test]
+    fn the_encoding_table_is_the_srgb_curve() {
+        let developer = Developer::default();
+        for i in 0..=1000 {
+            let linear = i as f32 / 1000.0;
+            let place = linear.sqrt() * (STEPS - 1) as f32 + 0.5;
+            let error = developer.encoded[place as usize] - 255.0 * srgb_encode(linear);
+            assert!(error.abs() < 0.1, "{linear}: {error}");
+        }
+    }
 }

@@ -2,17 +2,19 @@
 
 use super::device::{Gpu, Slot, begin_pass};
 use super::exposure_pass::ExposurePass;
+use super::style::Style;
 use super::targets::Targets;
 use crate::error::{Error, Result};
 
 /// The WGSL of the pass.
 pub const SHADER: &str = include_str!("../../shaders/render/tone_map.wgsl");
 
-/// The pipeline for one target format.
+/// The pipelines for one target format.
 pub struct ToneMapPass {
     layout: wgpu::BindGroupLayout,
     sampler: wgpu::Sampler,
-    pipeline: wgpu::RenderPipeline,
+    /// By dither (no, yes) and then by glow (without, with).
+    pipelines: [[wgpu::RenderPipeline; 2]; 2],
 }
 
 impl ToneMapPass {
@@ -20,9 +22,9 @@ impl ToneMapPass {
     /// sRGB itself) or `UnormSrgb` (the device does). Others are an error.
     pub fn new(gpu: Gpu, format: wgpu::TextureFormat) -> Result<Self> {
         use wgpu::TextureFormat as Format;
-        let entry = match format {
-            Format::Rgba8UnormSrgb | Format::Bgra8UnormSrgb => "fs_linear",
-            Format::Rgba8Unorm | Format::Bgra8Unorm => "fs_encoded",
+        let entries = match format {
+            Format::Rgba8UnormSrgb | Format::Bgra8UnormSrgb => ["fs_linear", "fs_linear_dithered"],
+            Format::Rgba8Unorm | Format::Bgra8Unorm => ["fs_encoded", "fs_encoded"],
             other => {
                 let allowed = "Rgba8Unorm, Bgra8Unorm, Rgba8UnormSrgb or Bgra8UnormSrgb";
                 return Err(Error::value("the picture's format", format!("{other:?}"), allowed));
@@ -39,15 +41,15 @@ impl ToneMapPass {
                 (Slot::Sampler, fragment),
             ],
         );
-        let pipeline = gpu.draw_pipeline(
-            &gpu.shader("tone_map.wgsl", SHADER),
-            ["vs_screen", entry],
-            wgpu::PrimitiveTopology::TriangleList,
-            &layout,
-            format,
-            None,
-        );
-        Ok(Self { layout, sampler: gpu.smooth_sampler(), pipeline })
+        let module = gpu.shader("tone_map.wgsl", SHADER);
+        let pipelines = entries.map(|entry| {
+            [0.0, 1.0].map(|has_glow| {
+                let constants = [("HAS_GLOW", has_glow)];
+                let entries = ["vs_screen", entry];
+                gpu.draw_pipeline(&module, entries, &constants, &layout, format, None)
+            })
+        });
+        Ok(Self { layout, sampler: gpu.smooth_sampler(), pipelines })
     }
 
     /// The bind group for these textures.
@@ -65,16 +67,19 @@ impl ToneMapPass {
         )
     }
 
-    /// Fills `target`, which has the picture's size.
+    /// Fills `target`, which has the picture's size. `style` says whether there is a glow and a
+    /// dither; all else comes from the exposure's buffers.
     pub fn draw(
         &self,
         encoder: &mut wgpu::CommandEncoder,
         target: &wgpu::TextureView,
         group: &wgpu::BindGroup,
+        style: &Style,
     ) {
         let load = wgpu::LoadOp::Clear(wgpu::Color::BLACK);
         let mut pass = begin_pass(encoder, "tone map", target, load);
-        pass.set_pipeline(&self.pipeline);
+        let by_glow = &self.pipelines[usize::from(style.dither)];
+        pass.set_pipeline(&by_glow[usize::from(style.bloom > 0.0)]);
         pass.set_bind_group(0, group, &[]);
         pass.draw(0..3, 0..1);
     }

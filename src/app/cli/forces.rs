@@ -18,7 +18,7 @@ use crate::sim::{EngineKind, Settings, choose};
 
 /// Compute accelerations and potentials once: id,ax,ay,az,potential
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(allow_negative_numbers = true, after_help = "\
 Examples:
   gravitile forces plummer -n 1000 --eps 0.05 --out acc.csv
   gravitile forces galaxy.bin --engine gpu --compare --out acc.csv")]
@@ -26,7 +26,7 @@ pub struct Args {
     #[command(flatten)]
     input: InputOptions,
     /// Plummer softening length; what suits the bodies if left out
-    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    #[arg(long, value_name = "E")]
     eps: Option<f64>,
     /// Where to write the table
     #[arg(long, value_name = "FILE.csv")]

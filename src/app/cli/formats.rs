@@ -38,11 +38,23 @@ pub fn main(args: &Args) -> Result<Ended> {
         rows.push(vec![format.name.into(), extensions.join(" "), format.summary.into()]);
     }
     let mut text = print::table(&rows);
-    for format in formats().iter().filter(|format| !format.modifiers.is_empty()) {
+    text += "\nFor writing, a name takes further words, as in tipsy-be-id:\n";
+    let mut modifiers: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+    for format in formats() {
         for modifier in format.modifiers {
-            text += &format!("  {}-{}: {}\n", format.name, modifier.suffix, modifier.summary);
+            let same = |known: &&mut (&str, &str, Vec<&str>)| {
+                (known.0, known.1) == (modifier.suffix, modifier.summary)
+            };
+            match modifiers.iter_mut().find(same) {
+                Some((_, _, names)) => names.push(format.name),
+                None => modifiers.push((modifier.suffix, modifier.summary, vec![format.name])),
+            }
         }
     }
+    let row = |(suffix, summary, names): (&str, &str, Vec<&str>)| {
+        vec![format!("  -{suffix}"), names.join(", "), summary.to_owned()]
+    };
+    text += &print::table(&modifiers.into_iter().map(row).collect::<Vec<_>>());
     print::text(&text)?;
     Ok(Ended::Done)
 }

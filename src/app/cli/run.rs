@@ -17,7 +17,7 @@ use crate::snapshot::Snapshot;
 
 /// Simulate, leaving snapshots and an energy log in a folder
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "\
+#[command(allow_negative_numbers = true, after_help = "\
 Examples:
   gravitile run plummer -n 10000 --eps 0.01 --dt 0.001 --until 10 --every 1 --out run/
   gravitile run galaxy.bin --until 20 --out run/ --json
@@ -48,10 +48,10 @@ pub struct Args {
 #[command(next_help_heading = "Physics (what suits the bodies if left out)")]
 pub struct StepOptions {
     /// Plummer softening length
-    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    #[arg(long, value_name = "E")]
     pub eps: Option<f64>,
     /// Time step
-    #[arg(long, value_name = "DT", allow_negative_numbers = true)]
+    #[arg(long, value_name = "DT")]
     pub dt: Option<f64>,
     /// How positions and velocities go on: leapfrog
     #[arg(long, default_value = "leapfrog", value_name = "NAME")]
@@ -109,13 +109,20 @@ pub fn main(args: &Args) -> Result<Ended> {
         Some(every) => whole_steps(every, dt)?,
         None => steps.div_ceil(10).max(1),
     };
+    let made_here = !args.out.exists();
     RunFolder::prepare(&args.out)?;
 
     let facts = &mut input.snapshot.attributes;
     facts.insert("softening".to_owned(), settings.softening.to_string());
     facts.insert("dt".to_owned(), dt.to_string());
     facts.insert("step".to_owned(), "0".to_owned());
-    let mut sim = Simulation::new(input.snapshot.bodies.clone(), settings)?;
+    let sim = Simulation::new(input.snapshot.bodies.clone(), settings);
+    let mut sim = sim.inspect_err(|_| {
+        // What cannot be run leaves no empty folder behind.
+        if made_here {
+            let _ = std::fs::remove_dir(&args.out);
+        }
+    })?;
     // On a device the bodies are f32 from the first step on; the first snapshot says so.
     input.snapshot.bodies = sim.bodies()?;
     let plan = Plan::of(&sim, args.input.input.clone(), steps, per_snapshot);
@@ -171,8 +178,8 @@ fn report(
     wall_secs: f64,
     as_json: bool,
 ) -> Result<()> {
-    let total = outcome.last.total();
-    let error = crate::diagnostics::relative_error(total, outcome.energy_initial);
+    let total = outcome.last.energy();
+    let error = crate::diagnostics::relative_change(total, outcome.energy_initial);
     if as_json {
         return print::json(&json!({
             "n": sim.len(),

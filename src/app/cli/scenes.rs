@@ -41,8 +41,8 @@ fn all(as_json: bool) -> Result<()> {
         let n = scene.n();
         // The first sentence says what it is.
         let about = scene.about.split_whitespace().collect::<Vec<_>>().join(" ");
-        let first = about.split_inclusive(['.', ':', ';']).next().unwrap_or("");
-        let first = first.trim_end_matches(['.', ':', ';']);
+        let end = [". ", ": ", "; "].iter().filter_map(|mark| about.find(mark)).min();
+        let first = about[..end.unwrap_or(about.len())].trim_end_matches('.');
         rows.push(vec![name.into(), n.map_or("".into(), |n| n.to_string()), first.into()]);
         list.push(json!({ "name": name, "title": scene.title, "about": about, "n": n }));
     }

@@ -14,7 +14,7 @@ pub enum Kernel {
     Avx2,
     /// 64-bit ARM: 4 lanes.
     Neon,
-    /// One lane, everywhere.
+    /// No intrinsics: everywhere.
     Scalar,
 }
 

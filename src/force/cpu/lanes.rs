@@ -117,7 +117,8 @@ pub(super) unsafe fn sweep<V: Lanes, const R: usize, const EQUAL: bool, const BO
         for (body, sum) in bodies.iter().zip(on_bodies) {
             let (x, y, z) = (V::splat(body[0]), V::splat(body[1]), V::splat(body[2]));
             let body_mass = V::splat(body[3]);
-            let mut b = [V::load(sum[0].as_ptr()), V::load(sum[1].as_ptr()), V::load(sum[2].as_ptr())];
+            let mut b =
+                [V::load(sum[0].as_ptr()), V::load(sum[1].as_ptr()), V::load(sum[2].as_ptr())];
             for k in 0..R {
                 let d = Separation::new(from[k], [x, y, z], eps2);
                 let cube = d.r2.inverse_cube(d.estimate);

@@ -29,6 +29,8 @@ mod tests;
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod avx512_sweep;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod scalar;
@@ -207,6 +209,9 @@ fn at_own_source(sinks: &Sinks, sources: &Sources) -> bool {
 
 fn check_lengths(sinks: &Sinks, sources: &Sources) -> Result<()> {
     let n = sources.position.len();
+    if u32::try_from(n).is_err() {
+        return Err(Error::value("the number of sources", n, "below 2^32"));
+    }
     if sources.mass.len() != n {
         return Err(Error::value(
             "the number of masses",

@@ -44,9 +44,14 @@ pub(super) struct Mutual {
 
 impl Mutual {
     /// For `packs` packs. Safety: the processor has the instructions that the two functions use.
-    pub unsafe fn new(own: Own, rectangle: Rectangle, softening_squared: f32, packs: usize) -> Self {
+    pub unsafe fn new(
+        own: Own,
+        rectangle: Rectangle,
+        softening_squared: f32,
+        packs: usize,
+    ) -> Self {
         // Small sets are cut finer, so that there is something to do for every core.
-        Self { own, rectangle, softening_squared, leaf: std::env::var("LEAF").map_or(64, |s| s.parse().unwrap()) }
+        Self { own, rectangle, softening_squared, leaf: (packs / 16).clamp(16, LEAF) }
     }
 
     /// Adds all pairs within `a`.
@@ -105,9 +110,7 @@ pub(super) unsafe fn rectangle<V: Lanes, const R: usize>(
     unsafe {
         match (common_mass(a), common_mass(b)) {
             (Some(mass_a), Some(mass_b)) => {
-                leaf::<V, R, true, true>(
-                    a, pull_a, b, pull_b, softening_squared, mass_b, mass_a,
-                );
+                leaf::<V, R, true, true>(a, pull_a, b, pull_b, softening_squared, mass_b, mass_a);
             }
             _ => leaf::<V, R, false, true>(a, pull_a, b, pull_b, softening_squared, 1.0, 1.0),
         }
@@ -178,8 +181,10 @@ unsafe fn leaf<V: Lanes, const R: usize, const EQUAL: bool, const BOTH: bool>(
     }
     let factor = V::CUBE * f64::from(mass_b);
     for (pull, sums) in pull_a.iter_mut().zip(&on_a.0) {
-        for (total, part) in pull.0.iter_mut().flatten().zip(sums.iter().flatten()) {
-            *total += factor * f64::from(*part);
+        for (pull, sum) in pull.0.iter_mut().zip(sums) {
+            for (pull, sum) in pull.iter_mut().zip(sum) {
+                *pull += factor * f64::from(*sum);
+            }
         }
     }
 }

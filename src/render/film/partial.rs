@@ -1,0 +1,81 @@
+//! A file or folder that takes its name when it is whole.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::error::{Error, Result};
+
+/// A temporary name beside a target; removed when dropped before [`Partial::complete`].
+pub(super) struct Partial {
+    path: PathBuf,
+    target: PathBuf,
+    is_complete: bool,
+}
+
+impl Partial {
+    /// Chooses the name; creates nothing. The target's folder must be there.
+    pub(super) fn beside(target: &Path) -> Result<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let Some(name) = target.file_name() else {
+            return Err(Error::file(target, "is not a name that a film could have"));
+        };
+        let folder = match target.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        if !folder.is_dir() {
+            let reason = format!("there is no folder {} to write it to", folder.display());
+            return Err(Error::file(target, reason));
+        }
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let unique = format!(".{}.{}-{count}.part", name.to_string_lossy(), std::process::id());
+        Ok(Self { path: folder.join(unique), target: target.into(), is_complete: false })
+    }
+
+    /// Creates the temporary file. A target that is a folder is an error.
+    pub(super) fn create_file(target: &Path) -> Result<(Self, std::fs::File)> {
+        if target.is_dir() {
+            return Err(Error::file(target, "is a folder, but should be a file"));
+        }
+        let partial = Self::beside(target)?;
+        let file = std::fs::File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(&partial.path)
+            .map_err(|e| Error::io("create", &partial.path, e))?;
+        Ok((partial, file))
+    }
+
+    /// The temporary name.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The name it will have.
+    pub(super) fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Gives it its name, in place of a file that had it before.
+    pub(super) fn complete(&mut self) -> Result<()> {
+        std::fs::rename(&self.path, &self.target)
+            .map_err(|e| Error::io("rename the finished film to", &self.target, e))?;
+        self.is_complete = true;
+        Ok(())
+    }
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        if !self.is_complete {
+            // Nothing can be done about a failure here, and the name says what it is.
+            let _ = if self.path.is_dir() {
+                std::fs::remove_dir_all(&self.path)
+            } else {
+                std::fs::remove_file(&self.path)
+            };
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! `frames/`: a folder of pictures `frame_000000.png`, `frame_000001.png`, ...
+
+use std::path::{Path, PathBuf};
+
+use super::partial::Partial;
+use super::{FilmOptions, FilmWriter, no_frames};
+use crate::error::{Error, Result};
+use crate::render::image::Image;
+
+struct PngSequence {
+    partial: Partial,
+    count: u32,
+}
+
+pub(super) fn open(target: &Path, _: &FilmOptions) -> Result<Box<dyn FilmWriter>> {
+    // Without a trailing separator, which would hide the folder's own name.
+    let target: PathBuf = target.components().collect();
+    if target.is_file() {
+        return Err(Error::file(&target, "is a file, but should be a folder for pictures"));
+    }
+    let partial = Partial::beside(&target)?;
+    std::fs::create_dir(partial.path())
+        .map_err(|e| Error::io("create the folder", partial.path(), e))?;
+    Ok(Box::new(PngSequence { partial, count: 0 }))
+}
+
+fn file_name(index: u32) -> String {
+    format!("frame_{index:06}.png")
+}
+
+/// Whether a file is a picture of an earlier film of this kind.
+fn is_ours(name: &str) -> bool {
+    name.strip_prefix("frame_")
+        .and_then(|rest| rest.strip_suffix(".png"))
+        .is_some_and(|digits| digits.len() == 6 && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
+impl FilmWriter for PngSequence {
+    fn write(&mut self, frame: &Image) -> Result<()> {
+        frame.save_png(&self.partial.path().join(file_name(self.count)))?;
+        self.count += 1;
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<()> {
+        let target = self.partial.target().to_owned();
+        if self.count == 0 {
+            return Err(no_frames(&target));
+        }
+        if !target.exists() {
+            return self.partial.complete();
+        }
+        // An existing folder keeps what else is in it; pictures of an earlier film go.
+        let entries = std::fs::read_dir(&target).map_err(|e| Error::io("read", &target, e))?;
+        for entry in entries.flatten() {
+            if entry.file_name().to_str().is_some_and(is_ours) {
+                let path = entry.path();
+                std::fs::remove_file(&path).map_err(|e| Error::io("remove", &path, e))?;
+            }
+        }
+        for index in 0..self.count {
+            let (from, to) =
+                (self.partial.path().join(file_name(index)), target.join(file_name(index)));
+            std::fs::rename(from, &to).map_err(|e| Error::io("rename a picture to", &to, e))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,206 @@
+//! The program as a user meets it: answers, errors and exit codes.
+#![cfg(feature = "cli")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn gravitile(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_gravitile")).args(args).output().expect("it should start")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Runs and expects exit code 0; returns what it printed.
+fn works(args: &[&str]) -> String {
+    let output = gravitile(args);
+    assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// Runs and expects exit code 2 and one line on standard error that says `words`.
+fn refused(args: &[&str], words: &[&str]) {
+    let output = gravitile(args);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
+    for word in words {
+        assert!(error.contains(word), "{args:?} should say '{word}': {error}");
+    }
+    assert!(!error.contains("panicked") && !error.contains("RUST_BACKTRACE"), "{error}");
+    assert_eq!(error.trim_end().lines().count(), 1, "{args:?} should take one line: {error}");
+}
+
+fn json(args: &[&str]) -> serde_json::Value {
+    serde_json::from_str(&works(args)).expect("it should print JSON")
+}
+
+#[test]
+fn lists_and_info_in_words_and_as_json() {
+    assert!(works(&["scenes"]).contains("galaxy-collision"));
+    assert!(works(&["scenes", "galaxy-collision"]).contains("mass_ratio"));
+    assert!(works(&["formats"]).contains("gadget2"));
+    assert!(works(&["info"]).contains("auto, for"));
+    assert!(json(&["scenes", "--json"]).as_array().unwrap().len() >= 8);
+    assert!(json(&["formats", "--json"]).as_array().unwrap().len() >= 5);
+    let info = json(&["info", "--json", "-n", "1000"]);
+    assert_eq!(info["auto"]["n"], 1000);
+    assert!(!info["adapters"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn help_of_every_command_has_words() {
+    let help = works(&["--help"]);
+    for command in
+        ["info", "scenes", "formats", "check", "forces", "run", "resume", "render", "convert", "shader"]
+    {
+        assert!(help.contains(command));
+        assert!(works(&[command, "--help"]).contains("Usage:"));
+    }
+    assert!(help.contains("Examples:"));
+}
+
+#[test]
+fn bad_input_is_refused_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let out = out.to_str().unwrap();
+    let run = |more: &[&str], words: &[&str]| {
+        let mut args = vec!["run", "plummer", "--out", out];
+        args.extend(more);
+        refused(&args, words);
+        assert!(!Path::new(out).exists(), "{more:?} should leave nothing behind");
+    };
+    run(&["-n", "0"], &["n", "0"]);
+    run(&["-n", "100", "--eps", "-1"], &["eps is -1", "at least 0"]);
+    run(&["-n", "100", "--eps", "NaN"], &["eps is NaN"]);
+    run(&["-n", "100", "--dt", "0"], &["dt is 0", "greater than 0"]);
+    run(&["-n", "100", "--dt", "-0.1"], &["dt is -0.1"]);
+    run(&["-n", "100", "--until", "-1"], &["--until is -1"]);
+    run(&["-n", "100", "--dt", "0.01", "--every", "0.015"], &["--every is 0.015", "whole number"]);
+    run(&["-n", "100", "--engine", "warp"], &["no engine named 'warp'", "auto, gpu, cpu, reference"]);
+    run(&["-n", "100", "--integrator", "euler"], &["no integrator named 'euler'", "leapfrog"]);
+    run(&["-n", "100", "--adapter", "voodoo"], &["voodoo"]);
+    run(&["-n", "100", "--engine", "gpu", "--p", "100000"], &["p is 100000"]);
+    run(&["-n", "100", "--engine", "gpu", "--p", "1024", "--q", "1024"], &["threads per workgroup"]);
+    run(&["-n", "100", "--set", "colour=3"], &["colour"]);
+
+    refused(&["run", "nebula", "--out", out], &["nebula", "galaxy-collision"]);
+    refused(&["run", "no/such/file.bin", "--out", out], &["no/such/file.bin", "no such file"]);
+    refused(&["convert", "no-such.csv", out], &["no-such.csv"]);
+    refused(&["shader", "sorcery"], &["no kernel named 'sorcery'", "all-pairs"]);
+    refused(&["shader", "all-pairs", "--r", "99"], &["r is 99", "between 1 and 16"]);
+    refused(&["resume", folder.path().to_str().unwrap()], &["holds no run"]);
+    refused(&["forces", "plummer", "-n", "10", "--eps", "-2"], &["eps is -2"]);
+}
+
+#[test]
+fn an_output_folder_that_cannot_be_made_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "in the way").unwrap();
+    let below = file.join("run");
+    refused(&["run", "plummer", "-n", "10", "--out", below.to_str().unwrap()], &["cannot create"]);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "in the way");
+}
+
+#[test]
+fn a_snapshot_with_bad_numbers_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("bad.csv");
+    let name = path.to_str().unwrap();
+    std::fs::write(&path, "id,m,x,y,z,vx,vy,vz\n1,1,0,0,0,0,0,0\n2,1,NaN,0,0,0,0,0\n").unwrap();
+    refused(&["forces", name, "--eps", "0.1"], &["bad.csv"]);
+    std::fs::write(&path, "id,m,x,y,z,vx,vy,vz\n1,-1,0,0,0,0,0,0\n").unwrap();
+    refused(&["forces", name, "--eps", "0.1"], &["bad.csv", "line 2", "at least 0"]);
+    std::fs::write(&path, "id,m,x,y,z,vx,vy,vz\n1,1,0,0,0,0,0,0\n").unwrap();
+    refused(&["forces", name, "-n", "5"], &["-n is 5", "snapshot"]);
+}
+
+#[test]
+fn forces_are_written_and_agree_with_f64() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("acc.csv");
+    for engine in ["gpu", "cpu", "reference"] {
+        let out = path.to_str().unwrap();
+        let args = ["forces", "plummer", "-n", "500", "--eps", "0.05", "--engine", engine];
+        let answer = json(&[&args[..], &["--out", out, "--compare", "--json"]].concat());
+        assert!(answer["acceleration_rms_error"].as_f64().unwrap() < 2e-6);
+        let table = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(table.lines().next(), Some("id,ax,ay,az,potential"));
+        assert_eq!(table.lines().count(), 501);
+    }
+}
+
+#[test]
+fn two_bodies_in_one_place_give_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pair.csv");
+    std::fs::write(
+        &path,
+        "id,m,x,y,z,vx,vy,vz\n1,1,1,2,3,0,0,0\n2,1,1,2,3,0,0,0\n3,1,4,5,6,0,0,0\n",
+    )
+    .unwrap();
+    let out = folder.path().join("acc.csv");
+    for engine in ["gpu", "cpu", "reference"] {
+        works(&[
+            "forces",
+            path.to_str().unwrap(),
+            "--eps",
+            "0",
+            "--engine",
+            engine,
+            "--out",
+            out.to_str().unwrap(),
+        ]);
+        let table = std::fs::read_to_string(&out).unwrap();
+        assert!(!table.contains("NaN") && !table.contains("inf"), "{engine}: {table}");
+    }
+}
+
+#[test]
+fn shaders_come_in_four_languages() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(works(&["shader", "all-pairs", "--p", "64", "--r", "2"]).contains("const R: u32 = 2u"));
+    for (extension, sign) in [("wgsl", "@compute"), ("msl", "kernel void"), ("hlsl", "numthreads")] {
+        let path = folder.path().join(format!("k.{extension}"));
+        works(&["shader", "untiled", "--out", path.to_str().unwrap()]);
+        assert!(std::fs::read_to_string(&path).unwrap().contains(sign), "{extension}");
+    }
+    let path = folder.path().join("k.spv");
+    works(&["shader", "leapfrog", "--out", path.to_str().unwrap()]);
+    assert_eq!(std::fs::read(&path).unwrap()[..4], 0x0723_0203u32.to_le_bytes());
+}
+
+#[test]
+fn convert_says_what_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    works(&["run", "plummer", "-n", "50", "--until", "0.02", "--dt", "0.01", "--out", &at("run")]);
+    let snapshot = at("run/step_0000000002.gvt");
+    let answer = json(&["convert", &snapshot, &at("b.tipsy"), "--json"]);
+    assert_eq!(answer["n"], 50);
+    assert!(!answer["losses"].as_array().unwrap().is_empty());
+    works(&["convert", &snapshot, &at("b.csv")]);
+    works(&["convert", &at("b.csv"), &at("c.gvt")]);
+    refused(&["convert", &snapshot, &at("b.jpeg")], &["b.jpeg"]);
+}
+
+#[test]
+fn run_prints_what_scripts_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let out = out.to_str().unwrap();
+    let args = ["run", "plummer", "-n", "300", "--dt", "0.01", "--until", "1", "--every", "0.5"];
+    let answer = json(&[&args[..], &["--out", out, "--json"]].concat());
+    assert_eq!((&answer["n"], &answer["steps"]), (&300.into(), &100.into()));
+    assert!(answer["energy_error"].as_f64().unwrap().abs() < 1e-2);
+    assert_eq!(answer["interactions"], 101 * 300 * 300);
+    for key in ["time", "energy_initial", "energy_final", "wall_secs", "engine", "adapter", "configuration"] {
+        assert!(answer.get(key).is_some(), "{key}");
+    }
+    let log = std::fs::read_to_string(Path::new(out).join("energy.csv")).unwrap();
+    assert_eq!(log.lines().count(), 4, "{log}");
+    // Begun again in the same place it would overwrite what is there.
+    refused(&[&args[..], &["--out", out]].concat(), &["holds a run already", "resume"]);
+}
