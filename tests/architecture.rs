@@ -1,0 +1,141 @@
+//! The rooms of ARCHITECTURE.md: who may know whom, held by reading the sources.
+
+use std::path::{Path, PathBuf};
+
+/// Rooms by level, lowest first. A room may use rooms of its own level only where named below.
+const LEVELS: &[&[&str]] = &[
+    &["math", "error", "bodies", "units", "diagnostics"],
+    &["scene", "snapshot", "gpu"],
+    &["force"],
+    &["integrate"],
+    &["sim", "measure"],
+    &["record", "render"],
+    &["film"],
+    &["app"],
+];
+
+/// Uses within a level.
+const NEIGHBOURS: &[(&str, &str)] = &[
+    ("bodies", "error"),
+    ("bodies", "math"),
+    ("diagnostics", "bodies"),
+    ("diagnostics", "error"),
+    ("diagnostics", "math"),
+];
+
+/// Words that rooms must not contain: what they know nothing of.
+const FOREIGN: &[(&str, &[&str])] = &[
+    ("math", &["wgpu", "std::fs", "Instant"]),
+    ("bodies", &["wgpu", "std::fs", "Instant"]),
+    ("diagnostics", &["wgpu", "std::fs", "Instant"]),
+    ("scene", &["wgpu", "std::fs", "Instant"]),
+    ("snapshot", &["wgpu", "Instant"]),
+    ("record", &["wgpu"]),
+];
+
+/// Only the program prints, exits or uses anyhow.
+const ONLY_APP: &[&str] = &["println!", "eprintln!", "process::exit", "anyhow"];
+
+fn sources() -> Vec<(String, PathBuf, String)> {
+    fn visit(folder: &Path, into: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                visit(&path, into);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                into.push(path);
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    visit(&root, &mut files);
+    files.sort();
+    let room = |path: &Path| {
+        let first = path.strip_prefix(&root).unwrap().components().next().unwrap();
+        first.as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned()
+    };
+    files.into_iter().map(|path| (room(&path), path.clone(), std::fs::read_to_string(&path).unwrap())).collect()
+}
+
+/// The part of a file before its tests, without comments.
+fn code(text: &str) -> String {
+    let end = text.find("#[cfg(test)]\nmod tests").unwrap_or(text.len());
+    text[..end].lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+fn level(room: &str) -> Option<usize> {
+    LEVELS.iter().position(|rooms| rooms.contains(&room))
+}
+
+/// Rooms that a file names after `crate::`, braces included.
+fn used(code: &str) -> Vec<String> {
+    let mut rooms = Vec::new();
+    for (at, _) in code.match_indices("crate::") {
+        let rest = &code[at + "crate::".len()..];
+        let group = rest.strip_prefix('{').map_or(rest, |inner| inner.split('}').next().unwrap_or(""));
+        let names = if rest.starts_with('{') { group.split(',').collect() } else { vec![rest] };
+        for name in names {
+            let end = name.trim().find(|c: char| !c.is_alphanumeric() && c != '_');
+            let name = name.trim();
+            rooms.push(name[..end.unwrap_or(name.len())].to_owned());
+        }
+    }
+    rooms
+}
+
+#[test]
+fn arrows_go_down_only() {
+    let mut wrong = Vec::new();
+    for (room, path, text) in sources() {
+        let Some(own) = level(&room) else {
+            assert!(room == "lib" || room == "main", "the room '{room}' has no level");
+            continue;
+        };
+        for other in used(&code(&text)) {
+            let Some(theirs) = level(&other) else { continue };
+            let neighbour = NEIGHBOURS.contains(&(room.as_str(), other.as_str()));
+            if other != room && !neighbour && theirs >= own {
+                wrong.push(format!("{} uses {other}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn rooms_do_not_know_what_is_not_theirs() {
+    let mut wrong = Vec::new();
+    for (room, path, text) in sources() {
+        let code = code(&text);
+        for (of, words) in FOREIGN {
+            for word in words.iter().filter(|word| *of == room && code.contains(**word)) {
+                wrong.push(format!("{} contains {word}", path.display()));
+            }
+        }
+        if room != "app" && room != "main" {
+            for word in ONLY_APP.iter().filter(|word| code.contains(**word)) {
+                wrong.push(format!("{} contains {word}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_reader_of_sources_sees_what_it_looks_for() {
+    let text = "use crate::force::Cpu;\nuse crate::{gpu, sim::Clock};\n// crate::app\n";
+    assert_eq!(used(&code(text)), ["force", "gpu", "sim"]);
+    assert!(sources().len() > 50);
+}
+
+#[test]
+fn files_stay_readable() {
+    let long: Vec<String> = sources()
+        .into_iter()
+        .map(|(_, path, text)| (path, text.lines().count()))
+        .filter(|(_, lines)| *lines > 400)
+        .map(|(path, lines)| format!("{}: {lines} lines", path.display()))
+        .collect();
+    assert!(long.is_empty(), "split these: {}", long.join(", "));
+}
