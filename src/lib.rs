@@ -6,6 +6,8 @@ pub mod app;
 pub mod bodies;
 pub mod diagnostics;
 pub mod error;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod film;
 pub mod force;
 pub mod gpu;
 pub mod integrate;
@@ -13,6 +15,7 @@ pub mod math;
 pub mod measure;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod record;
+pub mod render;
 pub mod scene;
 pub mod sim;
 pub mod snapshot;

@@ -123,7 +123,7 @@ fn forces_are_written_and_agree_with_f64() {
     let path = folder.path().join("acc.csv");
     for engine in ["gpu", "cpu", "reference"] {
         let out = path.to_str().unwrap();
-        let args = ["forces", "plummer", "-n", "500", "--eps", "0.05", "--engine", engine];
+        let args = ["forces", "plummer", "--force", "-n", "500", "--eps", "0.05", "--engine", engine];
         let answer = json(&[&args[..], &["--out", out, "--compare", "--json"]].concat());
         assert!(answer["acceleration_rms_error"].as_f64().unwrap() < 2e-6);
         let table = std::fs::read_to_string(&path).unwrap();
@@ -146,6 +146,7 @@ fn two_bodies_in_one_place_give_numbers() {
         works(&[
             "forces",
             path.to_str().unwrap(),
+            "--force",
             "--eps",
             "0",
             "--engine",

@@ -35,6 +35,9 @@ const LEAST_LOG2 = -18.0;
 const LIGHT_ABOVE_WHITE = 0.015;
 const LIGHT_ABOVE_MID = 0.62;
 const MID_TONE = 0.36;
+// Part of the light taken from the glow where bodies are sparse, and where they are dense.
+const SPARSE = 0.97;
+const DENSE = 0.2;
 
 @group(0) @binding(0) var<uniform> tone: ToneUniform;
 @group(0) @binding(1) var<storage, read_write> state: ExposureState;
@@ -50,7 +53,7 @@ fn intensity(pixel: vec4f) -> f32 {
 
 fn bloom_weight(glow: vec4f, bloom: f32) -> f32 {
     let evenness = intensity(glow) / max(glow.a, 1e-20);
-    return bloom * mix(0.97, 0.2, clamp((evenness - 0.35) * 1.8, 0.0, 1.0));
+    return bloom * mix(SPARSE, DENSE, clamp((evenness - 0.35) * 1.8, 0.0, 1.0));
 }
 
 // One thread a pixel of the quarter picture; counts within the workgroup first.

@@ -30,6 +30,9 @@ override HAS_GLOW: bool = true;
 // Half floats end at 65504.
 const LARGEST = 60000.0;
 const BLEACH = 0.5;
+// Part of the light taken from the glow where bodies are sparse, and where they are dense.
+const SPARSE = 0.97;
+const DENSE = 0.2;
 
 @group(0) @binding(0) var<uniform> tone: ToneUniform;
 @group(0) @binding(1) var<storage, read> state: ExposureState;
@@ -49,7 +52,7 @@ fn intensity(pixel: vec4f) -> f32 {
 
 fn bloom_weight(glow: vec4f, bloom: f32) -> f32 {
     let evenness = intensity(glow) / max(glow.a, 1e-20);
-    return bloom * mix(0.97, 0.2, clamp((evenness - 0.35) * 1.8, 0.0, 1.0));
+    return bloom * mix(SPARSE, DENSE, clamp((evenness - 0.35) * 1.8, 0.0, 1.0));
 }
 
 // The finished pixel, linear.

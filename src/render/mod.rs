@@ -45,3 +45,11 @@ pub use painter::{Painter, Points};
 pub use palette::{PALETTES, Palette};
 pub use sprites::DevicePoints;
 pub use style::{ColourBy, Exposure, Style};
+
+/// The WGSL of every pass, by name.
+pub const SHADERS: &[(&str, &str)] = &[
+    ("sprite", sprites::SHADER),
+    ("glow", glow_pass::SHADER),
+    ("exposure", exposure_pass::SHADER),
+    ("tone_map", tone_map::SHADER),
+];

@@ -16,9 +16,9 @@ use super::splat::HdrImage;
 /// Where the mid level is shown, as a part of full scale (perceptual, 0 to 1).
 pub const MID_TONE: f32 = 0.36;
 /// The brightest intensity that is told from brighter ones; half floats end at 65504.
-const LARGEST: f32 = 60000.0;
+pub const LARGEST: f32 = 60000.0;
 /// How far the brightest places lose their colour.
-const BLEACH: f32 = 0.5;
+pub const BLEACH: f32 = 0.5;
 
 /// A tone curve; the same layout on the host and in `tone_map.wgsl`.
 #[repr(C)]
@@ -180,9 +180,9 @@ impl Developer {
 }
 
 /// Part of the light taken from the glow where single bodies stand apart.
-const SPARSE: f32 = 0.97;
+pub const SPARSE: f32 = 0.97;
 /// The same where so many overlap that the picture itself is smooth.
-const DENSE: f32 = 0.2;
+pub const DENSE: f32 = 0.2;
 
 /// How much of a pixel's light comes from the glow around it.
 ///

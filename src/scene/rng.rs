@@ -74,21 +74,24 @@ impl Stream {
     }
 }
 
-/// Numbers in [0, 1) that fill it more evenly than random ones: multiples of the golden ratio from a
-/// random start (Weyl 1916). Radii drawn with them follow the wanted mass profile without the
-/// 1/sqrt(n) noise that would soon mix away and look like a drift.
-pub(crate) struct Even(u64);
+/// Points in the unit square that fill it more evenly than random ones: multiples of the powers of
+/// the plastic number (Roberts 2018, the sequence R2) from a random start. Radii and speeds drawn
+/// with them follow the wanted profiles without the 1/sqrt(n) noise that would soon mix away and
+/// look like a drift.
+pub(crate) struct Even([u64; 2]);
 
 impl Even {
     /// A sequence that begins at a random place.
     pub fn new(stream: &mut Stream) -> Self {
-        Self(stream.0.next_u64())
+        Self([stream.0.next_u64(), stream.0.next_u64()])
     }
 
-    /// The next number, a multiple of 2^-53.
-    pub fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        (self.0 >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    /// The next point; both coordinates are multiples of 2^-53 in [0, 1).
+    pub fn next(&mut self) -> (f64, f64) {
+        self.0[0] = self.0[0].wrapping_add(0xc13f_a9a9_02a6_328f);
+        self.0[1] = self.0[1].wrapping_add(0x91e1_0da5_c79e_7b1d);
+        let [x, y] = self.0.map(|bits| (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64));
+        (x, y)
     }
 }
 
@@ -117,10 +120,13 @@ mod tests {
     }
 
     #[test]
-    fn even_numbers_are_even() {
+    fn even_points_are_even() {
         let mut even = Even::new(&mut Stream::new(1, 0));
-        let below = (0..1000).filter(|_| even.next() < 0.3).count();
-        assert!(below.abs_diff(300) <= 2, "{below} of 1000 lie below 0.3");
+        let points: Vec<(f64, f64)> = (0..1000).map(|_| even.next()).collect();
+        let below = points.iter().filter(|p| p.0 < 0.3).count();
+        assert!(below.abs_diff(300) <= 3, "{below} of 1000 lie below 0.3");
+        let corner = points.iter().filter(|p| p.0 < 0.5 && p.1 < 0.2).count();
+        assert!(corner.abs_diff(100) <= 5, "{corner} of 1000 lie in a tenth of the square");
     }
 
     #[test]

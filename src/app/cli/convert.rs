@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde_json::json;
 
+use super::options::fresh;
 use super::{Ended, print};
 use crate::snapshot::{self, WriteOptions};
 
@@ -23,6 +24,9 @@ pub struct Args {
     /// Format to write, see 'gravitile formats'
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
+    /// Replace what is there
+    #[arg(long)]
+    force: bool,
     /// Format to read, where the content leaves doubt
     #[arg(long, value_name = "FORMAT")]
     from: Option<String>,
@@ -32,6 +36,7 @@ pub struct Args {
 }
 
 pub fn main(args: &Args) -> Result<Ended> {
+    fresh(&args.output, args.force)?;
     let snapshot = match &args.from {
         Some(format) => snapshot::read_as(&args.input, format)?,
         None => snapshot::read(&args.input)?,

@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::input::InputOptions;
-use super::options::EngineOptions;
+use super::options::{EngineOptions, fresh};
 use super::{Ended, print};
 use crate::error::Error;
 use crate::force::{
@@ -31,6 +31,9 @@ pub struct Args {
     /// Where to write the table
     #[arg(long, value_name = "FILE.csv")]
     out: Option<PathBuf>,
+    /// Replace what is there
+    #[arg(long)]
+    force: bool,
     /// Also compute with the f64 reference and tell the difference
     #[arg(long)]
     compare: bool,
@@ -50,6 +53,9 @@ pub fn main(args: &Args) -> Result<Ended> {
     };
     if let Some(eps) = args.eps {
         check_softening(eps)?;
+    }
+    if let Some(path) = &args.out {
+        fresh(path, args.force)?;
     }
     let input = args.input.load()?;
     let eps = args.eps.unwrap_or(input.run.softening);

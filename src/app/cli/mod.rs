@@ -12,6 +12,7 @@ mod interrupt;
 mod options;
 mod print;
 mod progress;
+mod render;
 mod resume;
 mod run;
 mod scenes;
@@ -52,6 +53,7 @@ enum Command {
     Forces(forces::Args),
     Run(run::Args),
     Resume(resume::Args),
+    Render(render::Args),
     Convert(convert::Args),
     Shader(shader::Args),
 }
@@ -87,6 +89,7 @@ pub fn main() -> ExitCode {
         Command::Forces(args) => forces::main(&args),
         Command::Run(args) => run::main(&args),
         Command::Resume(args) => resume::main(&args),
+        Command::Render(args) => render::main(&args),
         Command::Convert(args) => convert::main(&args),
         Command::Shader(args) => shader::main(&args),
     };

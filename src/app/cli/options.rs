@@ -1,5 +1,7 @@
 //! Options that several subcommands share.
 
+use std::path::Path;
+
 use clap::Args;
 
 use crate::error::Error;
@@ -94,6 +96,14 @@ impl EngineOptions {
     pub fn kind(&self) -> Result<EngineKind, Error> {
         EngineKind::from_name(&self.engine)
     }
+}
+
+/// Refuses to write over what is there, unless forced.
+pub fn fresh(path: &Path, force: bool) -> Result<(), Error> {
+    if force || !path.exists() {
+        return Ok(());
+    }
+    Err(Error::file(path, "is there already; give another name, or --force to replace it"))
 }
 
 /// A number of bodies: 20000, 20k or 1M.

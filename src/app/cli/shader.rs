@@ -4,13 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::options::KernelOptions;
+use super::options::{KernelOptions, fresh};
 use super::{Ended, print};
 use crate::error::Error;
 use crate::force::{KernelConfig, KernelVariant};
 use crate::gpu::{Checks, Language, translate};
-use crate::integrate;
-mod render { pub const SHADERS: &[(&str,&str)] = &[]; }
+use crate::{integrate, render};
 
 /// Print or write a kernel as it would run: WGSL, SPIR-V, Metal or HLSL
 #[derive(Debug, clap::Args)]
@@ -25,6 +24,9 @@ pub struct Args {
     /// Where to write it; the extension (wgsl, spv, msl, hlsl) says as what. Default: WGSL to the screen
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Replace what is there
+    #[arg(long)]
+    force: bool,
     /// The variant with potential
     #[arg(long)]
     potential: bool,
@@ -37,6 +39,9 @@ pub struct Args {
 
 pub fn main(args: &Args) -> Result<Ended> {
     let checks = if args.shape.checked { Checks::On } else { Checks::Off };
+    if let Some(path) = &args.out {
+        fresh(path, args.force)?;
+    }
     let text = wgsl(args, checks)?;
     let language = match &args.out {
         None => Language::Wgsl,

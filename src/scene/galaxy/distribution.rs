@@ -8,16 +8,20 @@
 use std::f64::consts::PI;
 
 use super::monopole::Monopole;
-use super::spheroid::Profile;
-use crate::scene::rng::Stream;
+use super::spheroid::{Profile, place};
 
-/// f(E) on the grid of radii, at E = psi(r), and what drawing from it needs.
+/// Parts of equal number into which the bodies at one radius are divided by their speeds.
+const QUANTILES: usize = 256;
+/// Steps of the integral over speeds.
+const STEPS: usize = 512;
+
+/// f(E) on the grid of radii, at E = psi(r), and the speeds that it gives.
 #[derive(Clone, Debug)]
 pub(crate) struct Distribution {
     psi: Vec<f64>,
     f: Vec<f64>,
-    /// Upper bound of u^2 f(psi (1 - u^2)) at each radius, u = v / v_escape.
-    bound: Vec<f64>,
+    /// At each radius, v / v_escape below which 0, 1, ... of [`QUANTILES`] parts of the bodies are.
+    speed: Vec<[f64; QUANTILES + 1]>,
 }
 
 impl Distribution {
@@ -40,20 +44,36 @@ impl Distribution {
             }
             *value = (integral / (8.0_f64.sqrt() * PI * PI)).max(0.0);
         }
-        let mut distribution = Self { psi: total.psi.clone(), f, bound: Vec::new() };
-        distribution.bound = (0..nodes).map(|k| distribution.greatest(k)).collect();
+        let mut distribution = Self { psi: total.psi.clone(), f, speed: Vec::new() };
+        distribution.speed = (0..nodes).map(|k| distribution.quantiles(k)).collect();
         distribution
     }
 
-    /// The greatest value of u^2 f at node `k`, sought on a grid that is finest at small u.
-    fn greatest(&self, k: usize) -> f64 {
-        const STEPS: usize = 100;
+    /// Inverts the number of bodies below each speed at node `k`, whose density is
+    /// u^2 f(psi (1 - u^2)) with u = v / v_escape.
+    fn quantiles(&self, k: usize) -> [f64; QUANTILES + 1] {
+        let speed = |step: usize| step as f64 / STEPS as f64;
         let density = |step: usize| {
-            let root = step as f64 / STEPS as f64;
-            let u = root * root;
+            let u = speed(step);
             u * u * self.at(self.psi[k] * (1.0 - u * u))
         };
-        (1..STEPS).map(density).fold(0.0, f64::max)
+        let mut below = Vec::with_capacity(STEPS + 1);
+        below.push(0.0);
+        for step in 1..=STEPS {
+            below.push(below[step - 1] + 0.5 * (density(step - 1) + density(step)));
+        }
+        let total = below[STEPS];
+        let mut step = 1;
+        std::array::from_fn(|part| {
+            let wanted = total * part as f64 / QUANTILES as f64;
+            while step < STEPS && below[step] < wanted {
+                step += 1;
+            }
+            let piece = below[step] - below[step - 1];
+            // In the far tail f may vanish altogether: such bodies are at rest.
+            let t = if piece > 0.0 { ((wanted - below[step - 1]) / piece).min(1.0) } else { 0.0 };
+            if total > 0.0 { speed(step - 1) + t * (speed(step) - speed(step - 1)) } else { 0.0 }
+        })
     }
 
     /// f at the relative energy `energy`, linear between nodes.
@@ -70,23 +90,17 @@ impl Distribution {
         self.f[outer] + t * (self.f[outer - 1] - self.f[outer])
     }
 
-    /// A speed at radius `r` on the grid `radii`, by rejection.
-    pub fn draw_speed(&self, radii: &[f64], r: f64, stream: &mut Stream) -> f64 {
-        let last = radii.len() - 1;
-        let above = radii.partition_point(|&node| node <= r).clamp(1, last);
-        let t = ((r - radii[above - 1]) / (radii[above] - radii[above - 1])).clamp(0.0, 1.0);
+    /// The speed below which the fraction `fraction` < 1 of the bodies at radius `r` are.
+    pub fn speed(&self, radii: &[f64], r: f64, fraction: f64) -> f64 {
+        let (above, t) = place(radii, r);
+        let part = fraction * QUANTILES as f64;
+        let low = (part.floor() as usize).min(QUANTILES - 1);
+        let at = |node: usize| {
+            let (slower, faster) = (self.speed[node][low], self.speed[node][low + 1]);
+            slower + (part - low as f64) * (faster - slower)
+        };
         let psi = self.psi[above - 1] + t * (self.psi[above] - self.psi[above - 1]);
-        // The bound is that of grids in r and u: leave room for what lies between their nodes.
-        let bound = 1.2 * self.bound[above - 1].max(self.bound[above]);
-        // In the far tail f may vanish altogether: such a body starts at rest.
-        const TRIES: usize = 10_000;
-        for _ in 0..TRIES {
-            let u = stream.uniform();
-            if stream.uniform() * bound < u * u * self.at(psi * (1.0 - u * u)) {
-                return u * (2.0 * psi).sqrt();
-            }
-        }
-        0.0
+        (at(above - 1) + t * (at(above) - at(above - 1))) * (2.0 * psi).sqrt()
     }
 }
 
@@ -118,15 +132,28 @@ mod tests {
     }
 
     #[test]
-    fn no_speed_exceeds_that_of_escape() {
-        let radii = radial_grid(1e-3, 50.0, 300);
-        let profile = Profile::new(&Spheroid { mass: 1.0, scale: 1.0, core: 0.0, cutoff: 8.0 }, &radii);
+    fn speeds_have_the_dispersion_that_holds_the_sphere_up() {
+        // Jeans: rho sigma^2 = integral of rho |d psi / d r| outwards.
+        let radii = radial_grid(1e-3, 50.0, 500);
+        let sphere = Spheroid { mass: 1.0, scale: 1.0, core: 0.1, cutoff: 8.0 };
+        let profile = Profile::new(&sphere, &radii);
         let total = Monopole::new(&radii, &profile.enclosed, 0.1);
         let made = Distribution::new(&profile, &total);
-        let mut stream = Stream::new(3, 0);
-        for r in [1e-5, 0.01, 1.0, 10.0, 30.0] {
-            let speed = made.draw_speed(&radii, r, &mut stream);
-            assert!((0.0..=(2.0 * total.psi[0]).sqrt()).contains(&speed), "{speed} at {r}");
+        let mut pressure = 0.0;
+        for k in (150..radii.len() - 1).rev() {
+            let force = |k: usize| -profile.density[k] * total.slope[k];
+            pressure += 0.5 * (force(k) + force(k + 1)) * (radii[k + 1] - radii[k]);
+            if k % 50 == 0 && k < 400 {
+                let draws = 2000;
+                let squares = (0..draws)
+                    .map(|i| made.speed(&radii, radii[k], (f64::from(i) + 0.5) / f64::from(draws)))
+                    .map(|speed| speed * speed);
+                let made = squares.sum::<f64>() / f64::from(draws) / 3.0;
+                let expected = pressure / profile.density[k];
+                assert!((made / expected - 1.0).abs() < 0.01, "{made} for {expected} at {}", radii[k]);
+            }
         }
+        assert_eq!(made.speed(&radii, 1e-6, 0.0), 0.0);
+        assert!(made.speed(&radii, 60.0, 0.999) < 0.3, "bound far outside");
     }
 }

@@ -14,7 +14,7 @@ pub(crate) use disk::{Disk, Motion};
 use distribution::Distribution;
 use glam::DVec3;
 use monopole::Monopole;
-use spheroid::{Profile, radial_grid};
+use spheroid::{Profile, place, radial_grid};
 pub(crate) use spheroid::Spheroid;
 
 use super::rng::{Even, Stream};
@@ -62,7 +62,7 @@ impl Galaxy {
             let mut stream = Stream::new(seed, 0);
             let mut even = Even::new(&mut stream);
             let drawn =
-                (0..disk_bodies).map(|_| motion.draw(even.next(), &mut stream)).collect();
+                (0..disk_bodies).map(|_| motion.draw(even.next().0, &mut stream)).collect();
             add(&mut bodies, "disk", Role::Disk, disk.mass, drawn);
         }
         for (k, (name, role)) in [("bulge", Role::Bulge), ("halo", Role::Halo)].iter().enumerate() {
@@ -80,8 +80,7 @@ impl Galaxy {
 
 /// The inward pull of `spheres` at radius `r`, linear between nodes.
 fn inward(radii: &[f64], spheres: &Monopole, r: f64) -> f64 {
-    let above = radii.partition_point(|&node| node <= r).clamp(1, radii.len() - 1);
-    let t = ((r - radii[above - 1]) / (radii[above] - radii[above - 1])).clamp(0.0, 1.0);
+    let (above, t) = place(radii, r);
     -(spheres.slope[above - 1] + t * (spheres.slope[above] - spheres.slope[above - 1]))
 }
 
@@ -98,9 +97,10 @@ fn draw(
     let mut drawn = Vec::with_capacity(count + 1);
     let mut even = Even::new(stream);
     while drawn.len() < count {
-        let r = profile.radius_of(radii, even.next());
+        let (mass_fraction, speed_fraction) = even.next();
+        let r = profile.radius_of(radii, mass_fraction);
         let position = stream.direction() * r;
-        let velocity = stream.direction() * distribution.draw_speed(radii, r, stream);
+        let velocity = stream.direction() * distribution.speed(radii, r, speed_fraction);
         drawn.push((position, velocity));
         drawn.push((-position, -velocity));
     }

@@ -36,12 +36,20 @@ pub(crate) fn radial_grid(from: f64, to: f64, nodes: usize) -> Vec<f64> {
     (0..nodes).map(|k| from * libm::exp(step * k as f64)).collect()
 }
 
+/// Where `r` lies on the grid: between the nodes `above - 1` and `above`, and how far along.
+pub(crate) fn place(radii: &[f64], r: f64) -> (usize, f64) {
+    let above = radii.partition_point(|&node| node <= r).clamp(1, radii.len() - 1);
+    let t = (r - radii[above - 1]) / (radii[above] - radii[above - 1]);
+    (above, t.clamp(0.0, 1.0))
+}
+
 /// A spheroid on a grid of radii.
 #[derive(Clone, Debug)]
 pub(crate) struct Profile {
     /// Mass within each radius of the grid.
     pub enclosed: Vec<f64>,
     /// Density at each radius.
+    #[cfg(test)]
     pub density: Vec<f64>,
     /// Its derivative by radius.
     pub slope: Vec<f64>,
@@ -59,12 +67,13 @@ impl Profile {
             enclosed.push(enclosed[enclosed.len() - 1] + simpson * (pair[1] - pair[0]) / 6.0);
         }
         let factor = spheroid.mass / enclosed[enclosed.len() - 1];
-        let (density, slope) = radii
-            .iter()
-            .map(|&r| spheroid.shape(r))
-            .map(|(density, slope)| (density * factor, slope * factor))
-            .unzip();
-        Self { enclosed: enclosed.into_iter().map(|m| m * factor).collect(), density, slope }
+        let slope = radii.iter().map(|&r| spheroid.shape(r).1 * factor).collect();
+        Self {
+            enclosed: enclosed.into_iter().map(|m| m * factor).collect(),
+            #[cfg(test)]
+            density: radii.iter().map(|&r| spheroid.shape(r).0 * factor).collect(),
+            slope,
+        }
     }
 
     /// The radius within which the fraction `u` of the mass lies.

@@ -29,7 +29,7 @@ fn build(values: &Values, seed: u64) -> Result<Bodies> {
     let mut bodies = Bodies::with_capacity(n);
     while bodies.len() < n {
         // M(r) = r^3 (1 + r^2)^(-3/2), solved for r.
-        let u = even.next();
+        let u = even.next().0;
         let r = 1.0 / (1.0 / libm::cbrt(u * u) - 1.0).sqrt();
         if !(r > 0.0 && r <= EDGE) {
             continue;

@@ -1,0 +1,261 @@
+//! `gravitile render`: a film without a window.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use serde_json::json;
+use web_time::Instant;
+
+use super::input::{Input, InputOptions};
+use super::options::{EngineOptions, fresh};
+use super::run::StepOptions;
+use super::{Ended, interrupt, print, progress};
+use crate::error::Error;
+use crate::film::{Renderer, Shot, shoot};
+use crate::render::{
+    Camera, CameraMotion, ColourBy, Exposure, Follow, Palette, PictureSize, Style,
+};
+use crate::scene::{Colouring, ViewHints};
+use crate::sim::{Simulation, steps_in};
+
+/// Simulate and film: film.mp4, film.apng, picture.png or a folder of pictures
+#[derive(Debug, clap::Args)]
+#[command(allow_negative_numbers = true, after_help = "\
+Examples:
+  gravitile render galaxy-collision --out film.apng
+  gravitile render galaxy-collision -n 60k --frames 600 --size 1920x1080 --out film.mp4
+  gravitile render galaxy.bin --frames 1 --out picture.png
+  gravitile render minor-merger --colour speed --orbit 5 --follow centre --out frames/")]
+pub struct Args {
+    #[command(flatten)]
+    input: InputOptions,
+    #[command(flatten)]
+    steps: StepOptions,
+    /// What to write; the name says the kind: film.mp4 (needs ffmpeg), film.apng, picture.png, frames/
+    #[arg(long, value_name = "FILM", default_value = "film.apng")]
+    out: PathBuf,
+    /// Replace what is there
+    #[arg(long)]
+    force: bool,
+    /// Number of pictures
+    #[arg(long, default_value_t = 300, value_name = "F")]
+    frames: u64,
+    /// Pictures per second
+    #[arg(long, default_value_t = 30)]
+    fps: u32,
+    /// Size in pixels
+    #[arg(long, default_value = "1280x720", value_name = "WxH", value_parser = size)]
+    size: PictureSize,
+    /// Time at the last picture; what suits the bodies if left out
+    #[arg(long, value_name = "T")]
+    until: Option<f64>,
+    #[command(flatten)]
+    view: ViewOptions,
+    /// Print one JSON object at the end
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    engine: EngineOptions,
+}
+
+/// The camera and the looks.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Camera and looks (what suits the bodies if left out)")]
+struct ViewOptions {
+    /// component, speed or acceleration
+    #[arg(long, value_name = "BY", visible_alias = "color")]
+    colour: Option<String>,
+    /// Colours for speed and acceleration
+    #[arg(long, default_value = Style::default().palette.name, value_name = "NAME")]
+    palette: String,
+    /// Draw dark matter, too
+    #[arg(long)]
+    halo: bool,
+    /// Half the height of the picture, in the bodies' units
+    #[arg(long, value_name = "LENGTH")]
+    extent: Option<f64>,
+    /// Angle between the line of sight and the z axis, in degrees
+    #[arg(long, value_name = "DEGREES")]
+    inclination: Option<f64>,
+    /// Angle of the camera around the z axis, in degrees
+    #[arg(long, value_name = "DEGREES")]
+    azimuth: Option<f64>,
+    /// How fast the camera goes round, in degrees per second of film
+    #[arg(long, value_name = "DEGREES")]
+    orbit: Option<f64>,
+    /// What stays in the middle: nothing, centre (of mass), or a component's name
+    #[arg(long, value_name = "WHAT", default_value = "nothing")]
+    follow: String,
+    /// Brighter or darker than automatic, in powers of two
+    #[arg(long, default_value_t = 0.0, value_name = "STOPS")]
+    stops: f64,
+    /// Keep the first picture's exposure
+    #[arg(long)]
+    fixed_exposure: bool,
+    /// Sprites this many times larger
+    #[arg(long, default_value_t = 1.0, value_name = "FACTOR")]
+    sprite_size: f64,
+    /// Part of the light that glows around bright places, 0 to 0.9
+    #[arg(long, default_value_t = Style::default().bloom, value_name = "PART")]
+    bloom: f64,
+    /// Who paints: auto, gpu, cpu
+    #[arg(long, default_value = "auto", value_name = "WHO")]
+    renderer: String,
+}
+
+fn size(text: &str) -> Result<PictureSize, String> {
+    let parse = |(w, h): (&str, &str)| Some((w.parse().ok()?, h.parse().ok()?));
+    let (width, height) =
+        text.split_once(['x', 'X']).and_then(parse).ok_or("WIDTHxHEIGHT was expected, like 1280x720")?;
+    PictureSize::new(width, height).map_err(|error| error.to_string())
+}
+
+pub fn main(args: &Args) -> Result<Ended> {
+    args.steps.check()?;
+    args.engine.kind()?;
+    let renderer = Renderer::from_name(&args.view.renderer)?;
+    let mut style = args.view.style()?;
+    if args.frames == 0 {
+        return Err(Error::value("--frames", 0, "at least 1").into());
+    }
+    crate::render::film::format_of(&args.out)?;
+    fresh(&args.out, args.force)?;
+    let input = args.input.load()?;
+    if let (None, Some(view)) = (&args.view.colour, &input.view)
+        && view.colouring == Colouring::Speed
+    {
+        style.colour_by = ColourBy::Speed;
+    }
+    let settings = args.steps.settings(&input, &args.engine)?;
+    let start = settings.start;
+    let until = args.until.unwrap_or(start + input.run.until);
+    if !(until.is_finite() && until >= start) {
+        let allowed = format!("at least the time of the first picture, {start}");
+        return Err(Error::value("--until", until, allowed).into());
+    }
+    let steps = steps_in(until - start, settings.dt);
+    let intervals = (args.frames - 1).max(1);
+    let motion = args.view.motion(&input, &style, args.size)?;
+    let mut sim = Simulation::new(input.snapshot.bodies.clone(), settings)?;
+    let shot = Shot {
+        frames: args.frames,
+        frames_per_sec: args.fps,
+        steps_per_frame: ((steps as f64 / intervals as f64).round() as u64).max(1),
+        size: args.size,
+        motion,
+        style,
+        renderer,
+    };
+    if !args.json {
+        print::text(&format!(
+            "{} bodies, {} pictures, {} steps each, engine {} ({})\n",
+            sim.len(),
+            shot.frames,
+            shot.steps_per_frame,
+            sim.choice().kind.name(),
+            sim.describe_engine()
+        ))?;
+    }
+    interrupt::listen();
+    let begun = Instant::now();
+    let bar = progress::bar(args.frames, "pictures");
+    let filmed = shoot(&mut sim, &shot, &args.out, &mut |filmed| {
+        bar.set_position(filmed);
+        !interrupt::wanted()
+    })?;
+    bar.finish_and_clear();
+    let wall_secs = begun.elapsed().as_secs_f64();
+    if args.json {
+        print::json(&json!({
+            "out": args.out.display().to_string(),
+            "n": sim.len(),
+            "frames": filmed,
+            "steps": sim.steps(),
+            "time": sim.time(),
+            "interactions": sim.interactions(),
+            "wall_secs": wall_secs,
+            "engine": sim.choice().kind.name(),
+            "configuration": sim.describe_engine(),
+        }))?;
+    } else {
+        print::text(&format!(
+            "wrote {} ({filmed} pictures, t = {:.6}, {wall_secs:.1} s)\n",
+            args.out.display(),
+            sim.time()
+        ))?;
+    }
+    Ok(if filmed == args.frames { Ended::Done } else { Ended::Interrupted })
+}
+
+impl ViewOptions {
+    fn style(&self) -> Result<Style, Error> {
+        let default = Style::default();
+        let colour_by = match &self.colour {
+            Some(name) => ColourBy::from_name(name)?,
+            None => default.colour_by,
+        };
+        let exposure = match self.fixed_exposure {
+            true => Exposure::Auto { adapt_secs: f64::INFINITY },
+            false => default.exposure,
+        };
+        let style = Style {
+            colour_by,
+            palette: Palette::from_name(&self.palette)?,
+            show_halo: self.halo,
+            sprite_size: self.sprite_size,
+            stops: self.stops,
+            exposure,
+            bloom: self.bloom,
+            ..default
+        };
+        style.validate()?;
+        Ok(style)
+    }
+
+    /// The camera by the options, then by the scene's hints, then by where the bodies are.
+    fn motion(&self, input: &Input, style: &Style, size: PictureSize) -> Result<CameraMotion, Error> {
+        let bodies = &input.snapshot.bodies;
+        let hints = input.view.clone().unwrap_or(ViewHints { azimuth: -90.0, ..Default::default() });
+        let inclination = self.inclination.unwrap_or(hints.inclination);
+        let azimuth = self.azimuth.unwrap_or(hints.azimuth);
+        let mut start = Camera {
+            azimuth_rad: azimuth.to_radians(),
+            elevation_rad: (90.0 - inclination).to_radians(),
+            ..Camera::default()
+        };
+        let follow = match self.follow.as_str() {
+            "nothing" => Follow::Nothing,
+            "centre" | "center" => Follow::CentreOfMass,
+            name => {
+                let names = || bodies.components.iter().map(|c| c.name.as_str());
+                match names().position(|known| known == name) {
+                    Some(index) => Follow::Component(index as u8),
+                    None => {
+                        let known = ["nothing", "centre"].into_iter().chain(names());
+                        return Err(Error::Unknown {
+                            kind: "component to follow",
+                            name: name.to_owned(),
+                            known: known.collect::<Vec<_>>().join(", "),
+                        });
+                    }
+                }
+            }
+        };
+        let extent = self.extent.or(input.view.as_ref().map(|view| view.extent));
+        match extent {
+            Some(extent) => {
+                if !(extent.is_finite() && extent > 0.0) {
+                    return Err(Error::value("--extent", extent, "greater than 0"));
+                }
+                start.distance = extent / (0.5 * start.fov_rad).tan();
+            }
+            None => start = start.framing(bodies, style, 0.95, size),
+        }
+        if let Some(target) = follow.target(bodies)? {
+            start.target = target;
+        }
+        start.validate()?;
+        let orbit = self.orbit.unwrap_or(hints.orbit_speed);
+        Ok(CameraMotion { start, orbit_rad_per_sec: orbit.to_radians(), follow })
+    }
+}

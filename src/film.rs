@@ -1,0 +1,187 @@
+//! A simulation filmed: a picture, some steps, the next picture.
+//!
+//! Bodies that live on a device are painted there, from the engine's own buffers; others by the CPU, or
+//! by a graphics adapter if that is a real one.
+
+use std::path::Path;
+
+use wgpu::util::DeviceExt;
+
+use crate::error::{Error, Result};
+use crate::gpu::{AdapterWish, DeviceClass, Gpu};
+use crate::render::{
+    CameraMotion, DevicePoints, Film, FilmOptions, Follow, Image, Look, Painter, PictureSize, Points,
+    Style, star_words,
+};
+use crate::sim::Simulation;
+
+/// Who paints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Renderer {
+    /// The device that the bodies are on; else a real graphics adapter; else the CPU.
+    #[default]
+    Auto,
+    /// A graphics adapter, a software one too.
+    Gpu,
+    /// The CPU.
+    Cpu,
+}
+
+impl Renderer {
+    /// The choices with their names on the command line.
+    pub const ALL: [(Self, &'static str); 3] =
+        [(Self::Auto, "auto"), (Self::Gpu, "gpu"), (Self::Cpu, "cpu")];
+
+    /// The choice of that name.
+    pub fn from_name(name: &str) -> Result<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == name).map(|(choice, _)| *choice).ok_or_else(
+            || Error::Unknown {
+                kind: "renderer",
+                name: name.to_owned(),
+                known: Self::ALL.map(|(_, known)| known).join(", "),
+            },
+        )
+    }
+}
+
+/// What is filmed and how.
+#[derive(Clone, Debug)]
+pub struct Shot {
+    /// Number of pictures, at least 1. The first shows the bodies as they are.
+    pub frames: u64,
+    /// Pictures per second of the film.
+    pub frames_per_sec: u32,
+    /// Steps of the simulation from one picture to the next.
+    pub steps_per_frame: u64,
+    /// Size of each picture.
+    pub size: PictureSize,
+    /// Where the camera is and how it moves.
+    pub motion: CameraMotion,
+    /// The looks.
+    pub style: Style,
+    /// Who paints.
+    pub renderer: Renderer,
+}
+
+/// Paints the present state of a simulation, picture by picture.
+pub struct Cinema {
+    painter: Painter,
+    look: Look,
+    /// Star words on the device, where the bodies are there too.
+    stars: Option<wgpu::Buffer>,
+    described: String,
+}
+
+impl Cinema {
+    /// Makes a painter that suits `sim`, and fits the looks to its present bodies.
+    pub fn new(
+        sim: &mut Simulation,
+        style: &Style,
+        size: PictureSize,
+        renderer: Renderer,
+    ) -> Result<Self> {
+        let moment = sim.moment()?;
+        let look = Look::new(style, &moment.bodies, Some(&moment.acceleration))?;
+        let on_cpu = || (Painter::cpu(size), None, "CPU".to_owned());
+        let on = |gpu: &Gpu| -> Result<_> {
+            Ok((Painter::gpu(&gpu.device, &gpu.queue, size)?, None, gpu.adapter.name.clone()))
+        };
+        let (painter, stars, described) = match (sim.device(), renderer) {
+            (_, Renderer::Cpu) => on_cpu(),
+            (Some((gpu, _)), _) => {
+                let words = star_words(&moment.bodies);
+                let stars = gpu.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+                    label: Some("stars"),
+                    contents: bytemuck::cast_slice(&words),
+                    usage: wgpu::BufferUsages::STORAGE,
+                });
+                let (painter, _, described) = on(gpu)?;
+                (painter, Some(stars), described)
+            }
+            (None, Renderer::Gpu) => on(&*Gpu::open_blocking(&sim.settings().adapter)?)?,
+            (None, Renderer::Auto) => {
+                let open = || Gpu::open_blocking(&AdapterWish::default());
+                match open() {
+                    Ok(gpu) if gpu.adapter.class != DeviceClass::Software => on(&gpu)?,
+                    _ => on_cpu(),
+                }
+            }
+        };
+        Ok(Self { painter, look, stars, described })
+    }
+
+    /// On what it paints.
+    pub fn describe(&self) -> &str {
+        &self.described
+    }
+
+    /// The picture of `sim` as it is now, at `time_secs` of the film.
+    pub fn picture(
+        &mut self,
+        sim: &mut Simulation,
+        motion: &CameraMotion,
+        time_secs: f64,
+    ) -> Result<Image> {
+        if self.stars.is_some() {
+            // Only a camera that follows needs to know where bodies on the device are.
+            let target = match motion.follow {
+                Follow::Nothing => None,
+                follow => follow.target(&sim.bodies()?)?,
+            };
+            let camera = motion.at_target(time_secs, target);
+            let (_, buffers) = sim.device().expect("made with the bodies on it");
+            let points = DevicePoints {
+                pos_mass: &buffers.position_mass,
+                velocity: &buffers.velocity,
+                acceleration: Some(&buffers.acceleration),
+                stars: self.stars.as_ref().expect("asked above"),
+                count: buffers.count,
+            };
+            return self.painter.paint(Points::Device(points), &camera, &self.look, time_secs);
+        }
+        if let Some((bodies, acceleration)) = sim.host() {
+            let camera = motion.at(time_secs, bodies)?;
+            let points = Points::Host { bodies, acceleration: Some(acceleration) };
+            return self.painter.paint(points, &camera, &self.look, time_secs);
+        }
+        let moment = sim.moment()?;
+        let camera = motion.at(time_secs, &moment.bodies)?;
+        let points = Points::Host { bodies: &moment.bodies, acceleration: Some(&moment.acceleration) };
+        self.painter.paint(points, &camera, &self.look, time_secs)
+    }
+}
+
+/// Films `sim` into `target`, whose name says the kind of film. `watch` sees the pictures done so far,
+/// after each step too, and ends the film early by returning false; what was filmed is kept. Returns the
+/// number of pictures.
+pub fn shoot(
+    sim: &mut Simulation,
+    shot: &Shot,
+    target: &Path,
+    watch: &mut dyn FnMut(u64) -> bool,
+) -> Result<u64> {
+    if shot.frames == 0 {
+        return Err(Error::value("the number of pictures", 0, "at least 1"));
+    }
+    let options = FilmOptions { size: shot.size, frames_per_sec: shot.frames_per_sec };
+    let mut film = Film::open(target, options)?;
+    let mut cinema = Cinema::new(sim, &shot.style, shot.size, shot.renderer)?;
+    let mut filmed = 0;
+    while filmed < shot.frames {
+        let time_secs = filmed as f64 / f64::from(shot.frames_per_sec);
+        film.write(cinema.picture(sim, &shot.motion, time_secs)?)?;
+        filmed += 1;
+        if !watch(filmed) {
+            break;
+        }
+        if filmed < shot.frames {
+            let steps = shot.steps_per_frame;
+            let done = sim.step_watched(steps, &mut |_| watch(filmed))?;
+            if done < steps {
+                break;
+            }
+        }
+    }
+    film.finish()?;
+    Ok(filmed)
+}

@@ -1,0 +1,159 @@
+//! Films as files: what was painted comes back, and nothing half-written stays.
+
+use std::path::Path;
+
+use gravitile::render::film::format_of;
+use gravitile::render::{Film, FilmOptions, Image, PictureSize};
+
+fn options() -> FilmOptions {
+    FilmOptions { size: PictureSize::new(48, 27).unwrap(), frames_per_sec: 25 }
+}
+
+/// A sky with a square that moves.
+fn frame(index: u32) -> Image {
+    let mut image = Image::new(options().size);
+    for y in 5..12 {
+        for x in 3 + 2 * index..9 + 2 * index {
+            let first = 4 * (y * 48 + x) as usize;
+            image.rgba_mut()[first..first + 3].copy_from_slice(&[200, 30 * index as u8, 90]);
+        }
+    }
+    image
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+fn make(target: &Path, frames: u32) {
+    let mut film = Film::open(target, options()).unwrap();
+    (0..frames).for_each(|i| film.write(frame(i)).unwrap());
+    film.finish().unwrap();
+}
+
+/// All pictures of a PNG or animated PNG, each as it is shown (RGB).
+fn decode(path: &Path) -> Vec<Vec<u8>> {
+    let file = std::io::BufReader::new(std::fs::File::open(path).unwrap());
+    let mut reader = png::Decoder::new(file).read_info().unwrap();
+    let count = reader.info().animation_control().map_or(1, |control| control.num_frames);
+    let mut shown = vec![0; 48 * 27 * 3];
+    (0..count)
+        .map(|_| {
+            let mut part = vec![0; reader.output_buffer_size().unwrap()];
+            let info = reader.next_frame(&mut part).unwrap();
+            let place = reader.info().frame_control().copied();
+            let (left, top) = place.map_or((0, 0), |control| (control.x_offset, control.y_offset));
+            let row = 3 * info.width as usize;
+            for y in 0..info.height as usize {
+                let to = 3 * ((y + top as usize) * 48 + left as usize);
+                shown[to..to + row].copy_from_slice(&part[y * row..(y + 1) * row]);
+            }
+            shown.clone()
+        })
+        .collect()
+}
+
+fn rgb(image: &Image) -> Vec<u8> {
+    image.rgba().chunks(4).flat_map(|p| [p[0], p[1], p[2]]).collect()
+}
+
+#[test]
+fn an_animated_png_gives_back_every_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("film.apng");
+    make(&target, 5);
+    let pictures = decode(&target);
+    assert_eq!(pictures.len(), 5);
+    for (index, picture) in pictures.iter().enumerate() {
+        assert!(*picture == rgb(&frame(index as u32)), "picture {index}");
+    }
+    assert_eq!(names_in(folder.path()), ["film.apng"]);
+}
+
+#[test]
+fn a_folder_gets_numbered_pictures_and_keeps_other_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("frames/");
+    make(&target, 4);
+    std::fs::write(target.join("notes.txt"), "mine").unwrap();
+    make(&target, 2);
+    assert_eq!(names_in(&target), ["frame_000000.png", "frame_000001.png", "notes.txt"]);
+    assert!(decode(&target.join("frame_000001.png"))[0] == rgb(&frame(1)));
+    assert_eq!(names_in(folder.path()), ["frames"]);
+}
+
+#[test]
+fn one_picture_is_one_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("picture.png");
+    make(&target, 1);
+    assert!(decode(&target)[0] == rgb(&frame(0)));
+    let mut film = Film::open(&target, options()).unwrap();
+    film.write(frame(1)).unwrap();
+    let error = film.write(frame(2)).and_then(|()| film.finish()).unwrap_err().to_string();
+    assert!(error.contains("film.apng"), "{error}");
+    assert!(decode(&target)[0] == rgb(&frame(0)), "the old picture is still there");
+}
+
+#[test]
+fn what_is_not_finished_leaves_nothing_and_harms_nothing() {
+    for name in ["film.apng", "film.mp4", "picture.png", "frames"] {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join(name);
+        if Film::open(&target, options()).is_err() {
+            continue; // No ffmpeg here; its own test looks at that.
+        }
+        let mut film = Film::open(&target, options()).unwrap();
+        film.write(frame(0)).unwrap();
+        drop(film);
+        assert!(names_in(folder.path()).is_empty(), "{name}: {:?}", names_in(folder.path()));
+        // A film without pictures is an error and leaves nothing either.
+        let error = Film::open(&target, options()).unwrap().finish().unwrap_err().to_string();
+        assert!(error.contains("at least 1"), "{error}");
+        assert!(names_in(folder.path()).is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn a_video_has_its_name_or_a_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("film.mp4");
+    match Film::open(&target, options()) {
+        Ok(mut film) => {
+            (0..10).for_each(|i| film.write(frame(i)).unwrap());
+            film.finish().unwrap();
+            // An odd height is padded; the index stands in front of the pictures.
+            let bytes = std::fs::read(&target).unwrap();
+            let place = |what: &[u8]| bytes.windows(4).position(|w| w == what);
+            assert!(place(b"moov") < place(b"mdat") && place(b"moov").is_some());
+        }
+        Err(error) => assert!(error.to_string().contains("film.apng"), "{error}"),
+    }
+}
+
+#[test]
+fn wrong_targets_and_pictures_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = |target: &Path, rate: u32| {
+        let options = FilmOptions { frames_per_sec: rate, ..options() };
+        Film::open(target, options).err().unwrap().to_string()
+    };
+    assert!(error(Path::new("film.gif"), 25).contains("film.mp4, film.apng"));
+    assert!(error(&folder.path().join("film.apng"), 0).contains("1 to 240"));
+    assert!(error(&folder.path().join("nowhere/film.apng"), 25).contains("nowhere"));
+    assert!(error(&folder.path().join("nowhere/frames/"), 25).contains("nowhere"));
+    std::fs::create_dir(folder.path().join("folder.png")).unwrap();
+    assert!(error(&folder.path().join("folder.png"), 25).contains("is a folder"));
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    assert!(error(&folder.path().join("file"), 25).contains("is a file"));
+    let mut film = Film::open(&folder.path().join("film.apng"), options()).unwrap();
+    let other = Image::new(PictureSize::new(5, 5).unwrap());
+    assert!(film.write(other).unwrap_err().to_string().contains("48x27"));
+    assert_eq!(format_of(Path::new("a.b/")).unwrap().pattern, "frames/");
+    assert_eq!(format_of(Path::new("X.MP4")).unwrap().pattern, "film.mp4");
+}

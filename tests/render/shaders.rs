@@ -1,0 +1,156 @@
+//! Every render shader is valid, translates for every backend, and agrees with the host's structs.
+
+use std::mem::offset_of;
+
+use gravitile::render::camera::View;
+use gravitile::render::exposure_pass::{self, ExposureState, ToneUniform};
+use gravitile::render::look::{ComponentLook, LookUniform};
+use gravitile::render::sprites::{self, SpriteUniform};
+use gravitile::render::{exposure, glow_pass, palette, tone, tone_map};
+
+const SHADERS: [(&str, &str); 4] = [
+    ("sprite.wgsl", sprites::SHADER),
+    ("glow.wgsl", glow_pass::SHADER),
+    ("exposure.wgsl", exposure_pass::SHADER),
+    ("tone_map.wgsl", tone_map::SHADER),
+];
+
+fn parse(source: &str) -> naga::Module {
+    naga::front::wgsl::parse_str(source).unwrap_or_else(|e| panic!("{}", e.emit_to_string(source)))
+}
+
+fn validate(module: &naga::Module) -> naga::valid::ModuleInfo {
+    let (flags, capabilities) =
+        (naga::valid::ValidationFlags::all(), naga::valid::Capabilities::default());
+    naga::valid::Validator::new(flags, capabilities).validate(module).unwrap()
+}
+
+#[test]
+fn every_shader_is_valid_and_translates() {
+    for (name, source) in SHADERS {
+        let module = parse(source);
+        let info = validate(&module);
+        for has_glow in [0.0, 1.0] {
+            let mut constants = naga::back::PipelineConstants::default();
+            if module.overrides.iter().any(|(_, o)| o.name.as_deref() == Some("HAS_GLOW")) {
+                constants.insert("HAS_GLOW".into(), has_glow);
+            }
+            let (module, info) =
+                naga::back::pipeline_constants::process_overrides(&module, &info, None, &constants)
+                    .unwrap();
+            naga::back::spv::write_vec(&module, &info, &Default::default(), None)
+                .unwrap_or_else(|e| panic!("{name} to SPIR-V: {e}"));
+            let mut hlsl = String::new();
+            let options = naga::back::hlsl::Options::default();
+            naga::back::hlsl::Writer::new(&mut hlsl, &options, &Default::default())
+                .write(&module, &info, None)
+                .unwrap_or_else(|e| panic!("{name} to HLSL: {e}"));
+            let options =
+                naga::back::msl::Options { fake_missing_bindings: true, ..Default::default() };
+            naga::back::msl::write_string(&module, &info, &options, &Default::default())
+                .unwrap_or_else(|e| panic!("{name} to MSL: {e}"));
+        }
+    }
+}
+
+/// Size of a struct in WGSL and the offsets of its members by name.
+fn layout(source: &str, name: &str) -> (usize, Vec<(String, usize)>) {
+    let module = parse(source);
+    let (_, ty) = module
+        .types
+        .iter()
+        .find(|(_, ty)| ty.name.as_deref() == Some(name))
+        .unwrap_or_else(|| panic!("no struct {name}"));
+    let naga::TypeInner::Struct { members, span } = &ty.inner else {
+        panic!("{name} is no struct")
+    };
+    let member = |m: &naga::StructMember| (m.name.clone().unwrap(), m.offset as usize);
+    (*span as usize, members.iter().map(member).collect())
+}
+
+macro_rules! same_layout {
+    ($source:expr, $ty:ident { $($field:ident),* $(,)? }) => {
+        let (size, members) = layout($source, stringify!($ty));
+        let host = vec![$((stringify!($field).to_string(), offset_of!($ty, $field))),*];
+        // Padding is named on one side only.
+        let shown: Vec<_> = members.into_iter().filter(|(n, _)| !n.starts_with("pad")).collect();
+        assert_eq!(shown, host, stringify!($ty));
+        assert_eq!(size, size_of::<$ty>(), stringify!($ty));
+    };
+}
+
+#[test]
+fn host_and_shader_structs_have_one_layout() {
+    same_layout!(
+        sprites::SHADER,
+        View {
+            eye_in_world,
+            focal_px,
+            right_in_world,
+            near,
+            up_in_world,
+            width_px,
+            forward_in_world,
+            height_px,
+        }
+    );
+    same_layout!(sprites::SHADER, SpriteUniform { view, least_radius_px, most_radius_px });
+    same_layout!(
+        sprites::SHADER,
+        ComponentLook { peak, radius_in_world, white_peak, inverse_mean_mass }
+    );
+    same_layout!(
+        sprites::SHADER,
+        LookUniform { colour_by, variety, scale_from, scale_factor, scale, components }
+    );
+    for source in [exposure_pass::SHADER, tone_map::SHADER] {
+        same_layout!(
+            source,
+            ToneUniform {
+                background,
+                bloom,
+                fixed_white_log2,
+                fixed_mid_log2,
+                stops,
+                follow,
+                mode,
+                dither,
+            }
+        );
+        same_layout!(source, ExposureState { white_log2, mid_log2, slope, scale, primed });
+    }
+}
+
+/// The value of a scalar constant.
+fn constant(source: &str, name: &str) -> f32 {
+    let module = parse(source);
+    let (_, constant) = module
+        .constants
+        .iter()
+        .find(|(_, c)| c.name.as_deref() == Some(name))
+        .unwrap_or_else(|| panic!("no constant {name}"));
+    match module.global_expressions[constant.init] {
+        naga::Expression::Literal(naga::Literal::F32(value)) => value,
+        naga::Expression::Literal(naga::Literal::U32(value)) => value as f32,
+        naga::Expression::Literal(naga::Literal::AbstractFloat(value)) => value as f32,
+        ref other => panic!("{name} is {other:?}"),
+    }
+}
+
+#[test]
+fn host_and_shader_constants_are_equal() {
+    let exposed = |name| constant(exposure_pass::SHADER, name);
+    assert_eq!(exposed("BINS"), exposure::BINS as f32);
+    assert_eq!(exposed("BINS_PER_OCTAVE"), exposure::BINS_PER_OCTAVE);
+    assert_eq!(exposed("LEAST_LOG2"), exposure::LEAST_LOG2);
+    assert_eq!(exposed("LIGHT_ABOVE_WHITE"), exposure::LIGHT_ABOVE_WHITE);
+    assert_eq!(exposed("LIGHT_ABOVE_MID"), exposure::LIGHT_ABOVE_MID);
+    assert_eq!(exposed("MID_TONE"), tone::MID_TONE);
+    for source in [exposure_pass::SHADER, tone_map::SHADER] {
+        assert_eq!(constant(source, "SPARSE"), tone::SPARSE);
+        assert_eq!(constant(source, "DENSE"), tone::DENSE);
+    }
+    assert_eq!(constant(tone_map::SHADER, "BLEACH"), tone::BLEACH);
+    assert_eq!(constant(tone_map::SHADER, "LARGEST"), tone::LARGEST);
+    assert_eq!(constant(sprites::SHADER, "SCALE_STEPS"), palette::SCALE_STEPS as f32);
+}
