@@ -139,7 +139,7 @@ pub fn lagrangian_radii(
 }
 
 /// Where `members` are densest: the centre of mass of a sphere that shrinks by a tenth at a time
-/// until it holds a twentieth of them, or 100 (Power et al. 2003, section 2.5). Tidal tails and
+/// until it holds a fifth of them, or 100 (Power et al. 2003, section 2.5). Tidal tails and
 /// runaways, which carry a centre of mass away from the galaxy, do not move it. 100 members or fewer
 /// have their centre of mass instead.
 pub fn density_centre(bodies: &Bodies, members: &[usize]) -> DVec3 {
@@ -151,7 +151,7 @@ pub fn density_centre(bodies: &Bodies, members: &[usize]) -> DVec3 {
             sum_vec(of.iter().map(|&i| bodies.position[i])) / of.len().max(1) as f64
         }
     };
-    let least = (members.len() / 20).max(100);
+    let least = (members.len() / 5).max(100);
     let mut inside = members.to_vec();
     let mut centre = mean(&inside);
     while inside.len() > least {

@@ -30,14 +30,14 @@ struct ExposureState {
 }
 
 const BINS = 256u;
-const BINS_PER_OCTAVE = 8.0;
-const LEAST_LOG2 = -18.0;
-const LIGHT_ABOVE_WHITE = 0.015;
-const LIGHT_ABOVE_MID = 0.62;
-const MID_TONE = 0.36;
+const BINS_PER_OCTAVE: f32 = 8.0;
+const LEAST_LOG2: f32 = -18.0;
+const LIGHT_ABOVE_WHITE: f32 = 0.015;
+const LIGHT_ABOVE_MID: f32 = 0.62;
+const MID_TONE: f32 = 0.36;
 // Part of the light taken from the glow where bodies are sparse, and where they are dense.
-const SPARSE = 0.97;
-const DENSE = 0.2;
+const SPARSE: f32 = 0.97;
+const DENSE: f32 = 0.2;
 
 @group(0) @binding(0) var<uniform> tone: ToneUniform;
 @group(0) @binding(1) var<storage, read_write> state: ExposureState;
@@ -132,8 +132,8 @@ fn adapt() {
     // The softening that shows the mid level at MID_TONE, by bisection.
     let ratio = exp2(min(state.mid_log2 - state.white_log2, 0.0));
     var low = -3.0;
-    var high = 18.0;
-    for (var i = 0; i < 24; i++) {
+    var high = 22.0;
+    for (var i = 0; i < 26; i++) {
         let middle = 0.5 * (low + high);
         let softening = exp2(middle);
         if arsinh(softening * ratio) > MID_TONE * arsinh(softening) {

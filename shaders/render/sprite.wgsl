@@ -86,7 +86,7 @@ fn vs_sprite(@builtin(vertex_index) corner: u32, @builtin(instance_index) body: 
     let coverage = min(true_radius_px / radius_px, 1.0);
     let towards_near = min((depth - view.near) / (3.0 * view.near), 1.0);
     let fade = towards_near * towards_near * (3.0 - 2.0 * towards_near);
-    let heaviness = clamp(sqrt(point.w * component.inverse_mean_mass), 0.3, 3.0);
+    let heaviness = sqrt(clamp(point.w * component.inverse_mean_mass, 0.09, 9.0));
     let chance = f32((star >> 8u) & 0xfffu) * (1.0 / 4095.0);
     let tint = (f32(star >> 20u) * (2.0 / 4095.0) - 1.0) * look.variety;
     // 4 chance^3 has mean 1: many faint stars, few bright ones, the same light in all.

@@ -28,11 +28,11 @@ struct ExposureState {
 override HAS_GLOW: bool = true;
 
 // Half floats end at 65504.
-const LARGEST = 60000.0;
-const BLEACH = 0.5;
+const LARGEST: f32 = 60000.0;
+const BLEACH: f32 = 0.5;
 // Part of the light taken from the glow where bodies are sparse, and where they are dense.
-const SPARSE = 0.97;
-const DENSE = 0.2;
+const SPARSE: f32 = 0.97;
+const DENSE: f32 = 0.2;
 
 @group(0) @binding(0) var<uniform> tone: ToneUniform;
 @group(0) @binding(1) var<storage, read> state: ExposureState;

@@ -70,7 +70,7 @@ pub fn levels_of(counts: &Histogram) -> Option<Levels> {
     for bin in 1..BINS {
         total += light(bin);
     }
-    if !(total > 0.0) {
+    if total <= 0.0 {
         return None;
     }
     let level = |part: f32| {
@@ -142,9 +142,7 @@ mod tests {
     #[test]
     fn empty_sky_does_not_change_the_levels() {
         let mut counts = [0; BINS];
-        for bin in 100..200 {
-            counts[bin] = 50;
-        }
+        counts[100..200].fill(50);
         let alone = levels_of(&counts).unwrap();
         counts[0] = 1_000_000;
         assert_eq!(levels_of(&counts).unwrap(), alone);

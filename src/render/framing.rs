@@ -104,8 +104,14 @@ impl Camera {
     #[must_use]
     pub fn framing(self, bodies: &Bodies, style: &Style, fraction: f64, size: PictureSize) -> Self {
         let points = seen_points(bodies, style);
-        Self { target: self.middle(&points, fraction), ..self }
-            .stepped_back(&points, fraction, size)
+        let mut camera = Self { target: self.middle(&points, fraction), ..self }
+            .stepped_back(&points, fraction, size);
+        // Perspective enlarges the near side: move the box that is seen to the picture's middle.
+        for _ in 0..2 {
+            camera.target += camera.off_centre(&points, fraction);
+            camera = camera.stepped_back(&points, fraction, size);
+        }
+        camera
     }
 
     /// Like [`Camera::framing`], but keeps its target.
@@ -130,6 +136,23 @@ impl Camera {
         };
         let [right, up, backward] = self.axes_in_world();
         along(right) + along(up) + along(backward)
+    }
+
+    /// From the target to the middle of the box that holds the part `fraction` as seen.
+    fn off_centre(&self, points: &[DVec3], fraction: f64) -> DVec3 {
+        let [right, up, backward] = self.axes_in_world();
+        let outside = 0.5 * (1.0 - fraction.clamp(0.0, 1.0));
+        let along = |axis: DVec3| {
+            let seen = |point: &DVec3| {
+                let offset = *point - self.target;
+                let depth = self.distance - offset.dot(backward);
+                (depth > 0.1 * self.distance).then(|| offset.dot(axis) * self.distance / depth)
+            };
+            let mut places: Vec<f64> = points.iter().filter_map(seen).collect();
+            let low = quantile(&mut places, outside);
+            axis * (0.5 * (low + quantile(&mut places, 1.0 - outside)))
+        };
+        along(right) + along(up)
     }
 
     fn stepped_back(self, points: &[DVec3], fraction: f64, size: PictureSize) -> Self {

@@ -3,7 +3,7 @@
 //! Made once for a film, from its first bodies, so that nothing jumps from picture to picture.
 //!
 //! Sizes: a component's sprites get a radius in world units of its median radius times
-//! `0.5 n^(-1/3)`, about half the distance between neighbours, at most 0.06 of the median radius.
+//! `0.45 n^(-1/3)`, about half the distance between neighbours, at most 0.07 of the median radius.
 //! Light: all bodies seen share a total that is the same for every n, so that 100 bodies and a
 //! million expose alike. A role's bodies differ by its weight alone.
 
@@ -157,8 +157,8 @@ impl Look {
     }
 
     /// Least and largest radius of a sprite on a picture of that size. The least keeps a moving
-    /// sprite from flickering between pixels (1.75 px loses less than 1 % of its light to where
-    /// the pixels' centres happen to lie) and lets few stars be seen as stars.
+    /// sprite from flickering between pixels (at 2 px its light varies by 1 % with where the
+    /// pixels' centres happen to lie) and lets few stars be seen as stars.
     pub fn radius_limits_px(&self, size: PictureSize) -> [f32; 2] {
         let side = size.shorter_side() as f32;
         let few = (5000.0 / self.seen.max(1) as f32).powf(0.25).clamp(1.0, 4.0);

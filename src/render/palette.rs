@@ -71,6 +71,7 @@ impl Palette {
     }
 
     /// The colour at `part` (clamped to 0 to 1; NaN counts as 0).
+    #[allow(clippy::manual_clamp)] // clamp() would let a NaN pass.
     pub fn at(&self, part: f32) -> [f32; 3] {
         let along = part.max(0.0).min(1.0) * (self.stops.len() - 1) as f32;
         let first = (along as usize).min(self.stops.len() - 2);

@@ -44,6 +44,7 @@ fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
 }
 
 /// Where and how a body is drawn; `None` where nothing of it is seen. Mirrors `sprite.wgsl`.
+#[allow(clippy::manual_clamp)] // clamp() would let a NaN pass.
 pub fn project(
     view: &View,
     look: &LookUniform,
@@ -56,8 +57,9 @@ pub fn project(
     }
     let offset: [f32; 3] = std::array::from_fn(|k| point.position[k] - view.eye_in_world[k]);
     let depth = dot(offset, view.forward_in_world);
-    // Written so that a NaN position is not drawn.
-    if !(depth > view.near) {
+    // False for a NaN position, too.
+    let is_in_front = depth > view.near;
+    if !is_in_front {
         return None;
     }
     let scale_px = view.focal_px / depth;
@@ -78,7 +80,7 @@ pub fn project(
     let coverage = (true_radius_px / radius_px).min(1.0);
     let towards_near = ((depth - view.near) / (3.0 * view.near)).min(1.0);
     let fade = towards_near * towards_near * (3.0 - 2.0 * towards_near);
-    let heaviness = (point.mass * component.inverse_mean_mass).sqrt().max(0.3).min(3.0);
+    let heaviness = (point.mass * component.inverse_mean_mass).max(0.09).min(9.0).sqrt();
     let chance = ((point.star >> 8) & 0xfff) as f32 * (1.0 / 4095.0);
     let tint = ((point.star >> 20) as f32 * (2.0 / 4095.0) - 1.0) * look.variety;
     // 4 chance^3 has mean 1: many faint stars, few bright ones, the same light in all.

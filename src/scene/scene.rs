@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::compose::{Part, Source, check_count, join, name_components, on_orbit};
-use super::{Kind, Orbit, Parameter, RunHints, SceneUnits, Values, ViewHints, text};
+use super::{Kind, Orbit, Parameter, RunHints, SceneUnits, ViewHints, text};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 

@@ -37,10 +37,10 @@ fn difference(a: &Image, b: &Image) -> (f64, u8) {
     (sum as f64 / a.rgba().len() as f64, steps.max().unwrap_or(0))
 }
 
-/// Equal but for rounding. Seen on lavapipe: mean up to 0.25, largest 3.
+/// Equal but for rounding. Seen on lavapipe: mean up to 0.6, largest 3.
 fn is_same(a: &Image, b: &Image) -> Result<(), String> {
     let (mean, largest) = difference(a, b);
-    if mean < 0.5 && largest <= 6 {
+    if mean < 1.0 && largest <= 6 {
         return Ok(());
     }
     Err(format!("mean difference {mean:.3}, largest {largest}"))

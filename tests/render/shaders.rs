@@ -45,8 +45,11 @@ fn every_shader_is_valid_and_translates() {
             naga::back::hlsl::Writer::new(&mut hlsl, &options, &Default::default())
                 .write(&module, &info, None)
                 .unwrap_or_else(|e| panic!("{name} to HLSL: {e}"));
-            let options =
-                naga::back::msl::Options { fake_missing_bindings: true, ..Default::default() };
+            let options = naga::back::msl::Options {
+                lang_version: (2, 3),
+                fake_missing_bindings: true,
+                ..Default::default()
+            };
             naga::back::msl::write_string(&module, &info, &options, &Default::default())
                 .unwrap_or_else(|e| panic!("{name} to MSL: {e}"));
         }

@@ -2,12 +2,11 @@
 
 use std::arch::x86_64::*;
 
-use super::avx512_sweep::sweep_two;
 use super::frame::PACK;
-use super::lanes::{self, Body, Lanes, Sum};
+use super::lanes::{Lanes, Sum};
 
 #[derive(Clone, Copy)]
-pub(super) struct Vector(pub __m512);
+pub(super) struct Vector(__m512);
 
 // SAFETY of all blocks below: AVX-512F is there, as callers of `Lanes` promise.
 impl Lanes for Vector {
@@ -117,32 +116,6 @@ impl Lanes for Vector {
         }
         totals
     }
-
-    #[inline(always)]
-    unsafe fn sweep<const R: usize, const EQUAL: bool, const BOTH: bool>(
-        from: [[Self; 3]; R],
-        mass: [Self; R],
-        bodies: &[Body],
-        on_bodies: &mut [Sum],
-        softening_squared: f32,
-    ) -> [[Self; 3]; R] {
-        let mut pull = [[Self(unsafe { _mm512_setzero_ps() }); 3]; R];
-        match (from.as_array(), mass.as_array(), pull.as_mut_array()) {
-            (Some(from), Some(mass), Some(two)) if BOTH => unsafe {
-                sweep_two::<EQUAL>(from, mass, bodies, on_bodies, softening_squared, two);
-                pull
-            },
-            _ => unsafe {
-                lanes::sweep::<Self, R, EQUAL, BOTH>(
-                    from,
-                    mass,
-                    bodies,
-                    on_bodies,
-                    softening_squared,
-                )
-            },
-        }
-    }
 }
 
-super::kernel::entry!(Vector, 2, 2, "avx512f");
+super::kernel::entry!(Vector, 2, 3, "avx512f");

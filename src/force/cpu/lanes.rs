@@ -49,26 +49,7 @@ pub(super) trait Lanes: Copy {
         }
         totals
     }
-
-    /// `R` vectors of bodies at `from` against single bodies, all but the last of `bodies`, which
-    /// may hold anything: returns the bodies' pull on the vectors, and adds the vectors' opposite
-    /// pull on the bodies to `on_bodies`. `EQUAL` leaves the masses out, without `BOTH` the bodies
-    /// feel nothing. Kernels may bring their own order of instructions, not other results.
-    #[inline(always)]
-    unsafe fn sweep<const R: usize, const EQUAL: bool, const BOTH: bool>(
-        from: [[Self; 3]; R],
-        mass: [Self; R],
-        bodies: &[Body],
-        on_bodies: &mut [Sum],
-        softening_squared: f32,
-    ) -> [[Self; 3]; R] {
-        // SAFETY: the instructions are there; no kernel's vector is longer than a pack.
-        unsafe { sweep::<Self, R, EQUAL, BOTH>(from, mass, bodies, on_bodies, softening_squared) }
-    }
 }
-
-/// One body to be spread over all lanes: x, y, z, mass.
-pub(super) type Body = [f32; 4];
 
 /// One sum of vectors, lane by lane: x, y, z.
 pub(super) type Sum = [[f32; PACK]; 3];
@@ -98,47 +79,5 @@ impl<V: Lanes> Separation<V> {
             let r2 = dz.times_plus(dz, dy.times_plus(dy, dx.times_plus(dx, softening_squared)));
             Self { dx, dy, dz, r2, estimate: r2.estimate() }
         }
-    }
-}
-
-/// [`Lanes::sweep`] as the compiler orders it. Safety: as [`Lanes`].
-#[inline(always)]
-pub(super) unsafe fn sweep<V: Lanes, const R: usize, const EQUAL: bool, const BOTH: bool>(
-    from: [[V; 3]; R],
-    mass: [V; R],
-    bodies: &[Body],
-    on_bodies: &mut [Sum],
-    softening_squared: f32,
-) -> [[V; 3]; R] {
-    // SAFETY: the instructions are there; no kernel's vector is longer than a pack.
-    unsafe {
-        let eps2 = V::splat(softening_squared);
-        let mut pull = [[V::splat(0.0); 3]; R];
-        for (body, sum) in bodies.iter().zip(on_bodies) {
-            let (x, y, z) = (V::splat(body[0]), V::splat(body[1]), V::splat(body[2]));
-            let body_mass = V::splat(body[3]);
-            let mut b =
-                [V::load(sum[0].as_ptr()), V::load(sum[1].as_ptr()), V::load(sum[2].as_ptr())];
-            for k in 0..R {
-                let d = Separation::new(from[k], [x, y, z], eps2);
-                let cube = d.r2.inverse_cube(d.estimate);
-                let to_a = if EQUAL { cube } else { cube.times(body_mass) };
-                pull[k][0] = d.dx.times_plus(to_a, pull[k][0]);
-                pull[k][1] = d.dy.times_plus(to_a, pull[k][1]);
-                pull[k][2] = d.dz.times_plus(to_a, pull[k][2]);
-                if BOTH {
-                    let to_b = if EQUAL { cube } else { cube.times(mass[k]) };
-                    b[0] = d.dx.times_plus(to_b, b[0]);
-                    b[1] = d.dy.times_plus(to_b, b[1]);
-                    b[2] = d.dz.times_plus(to_b, b[2]);
-                }
-            }
-            if BOTH {
-                b[0].store(sum[0].as_mut_ptr());
-                b[1].store(sum[1].as_mut_ptr());
-                b[2].store(sum[2].as_mut_ptr());
-            }
-        }
-        pull
     }
 }

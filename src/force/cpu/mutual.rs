@@ -6,7 +6,7 @@
 //! formed in the same order on any number of threads, in memory that grows like N.
 
 use super::frame::{PACK, Pack};
-use super::lanes::{Body, Lanes, Sum};
+use super::lanes::{Lanes, Separation, Sum};
 
 /// Accelerations of a pack's bodies, in the frame's units.
 #[derive(Clone, Copy, Debug)]
@@ -214,10 +214,10 @@ unsafe fn pass<V: Lanes, const R: usize, const EQUAL: bool, const BOTH: bool>(
             ];
             mass[k] = V::load(pack.mass.as_ptr().add(lane));
         }
-        let pull = V::sweep::<R, EQUAL, BOTH>(
+        let pull = sweep::<V, R, EQUAL, BOTH>(
             from,
             mass,
-            &strip.body[..=strip.len],
+            &strip.body[..strip.len],
             &mut on_b.0[..strip.len],
             softening_squared,
         );
@@ -232,19 +232,70 @@ unsafe fn pass<V: Lanes, const R: usize, const EQUAL: bool, const BOTH: bool>(
     }
 }
 
-/// The bodies of a strip one by one, to be spread over all lanes, and one behind the end.
+/// The bodies of a strip one by one.
 struct Strip {
-    body: [Body; STRIP * PACK + 1],
+    body: [Body; STRIP * PACK],
     len: usize,
 }
 
 impl Strip {
     fn new(packs: &[Pack]) -> Self {
-        let mut body = [[0.0; 4]; STRIP * PACK + 1];
+        let mut body = [[0.0; 4]; STRIP * PACK];
         for (j, body) in body[..packs.len() * PACK].iter_mut().enumerate() {
             let (pack, lane) = (&packs[j / PACK], j % PACK);
             *body = [pack.x[lane], pack.y[lane], pack.z[lane], pack.mass[lane]];
         }
         Self { body, len: packs.len() * PACK }
+    }
+}
+
+/// One body to be spread over all lanes: x, y, z, mass.
+type Body = [f32; 4];
+
+/// `R` vectors of bodies at `from` against single bodies: returns the bodies' pull on the vectors, and
+/// adds the vectors' opposite pull on the bodies to `on_bodies`. `EQUAL` leaves the masses out, without
+/// `BOTH` the bodies feel nothing. Safety: as [`Lanes`].
+///
+/// With AVX-512 a vector takes 21 operations for 32 interactions (19 where masses are `EQUAL`), and two
+/// ports take them: 10.5 cycles at least. Written in assembly, each vector begun while another is
+/// finished, it took 13 and all on all was 6 % faster: not worth 200 lines.
+#[inline(always)]
+unsafe fn sweep<V: Lanes, const R: usize, const EQUAL: bool, const BOTH: bool>(
+    from: [[V; 3]; R],
+    mass: [V; R],
+    bodies: &[Body],
+    on_bodies: &mut [Sum],
+    softening_squared: f32,
+) -> [[V; 3]; R] {
+    // SAFETY: the instructions are there; no kernel's vector is longer than a pack.
+    unsafe {
+        let eps2 = V::splat(softening_squared);
+        let mut pull = [[V::splat(0.0); 3]; R];
+        for (body, sum) in bodies.iter().zip(on_bodies) {
+            let (x, y, z) = (V::splat(body[0]), V::splat(body[1]), V::splat(body[2]));
+            let body_mass = V::splat(body[3]);
+            let mut b =
+                [V::load(sum[0].as_ptr()), V::load(sum[1].as_ptr()), V::load(sum[2].as_ptr())];
+            for k in 0..R {
+                let d = Separation::new(from[k], [x, y, z], eps2);
+                let cube = d.r2.inverse_cube(d.estimate);
+                let to_a = if EQUAL { cube } else { cube.times(body_mass) };
+                pull[k][0] = d.dx.times_plus(to_a, pull[k][0]);
+                pull[k][1] = d.dy.times_plus(to_a, pull[k][1]);
+                pull[k][2] = d.dz.times_plus(to_a, pull[k][2]);
+                if BOTH {
+                    let to_b = if EQUAL { cube } else { cube.times(mass[k]) };
+                    b[0] = d.dx.times_plus(to_b, b[0]);
+                    b[1] = d.dy.times_plus(to_b, b[1]);
+                    b[2] = d.dz.times_plus(to_b, b[2]);
+                }
+            }
+            if BOTH {
+                b[0].store(sum[0].as_mut_ptr());
+                b[1].store(sum[1].as_mut_ptr());
+                b[2].store(sum[2].as_mut_ptr());
+            }
+        }
+        pull
     }
 }

@@ -9,12 +9,14 @@ use std::f64::consts::PI;
 
 use glam::DVec3;
 
-use super::ring::inward_pull;
+use super::ring;
 use crate::scene::rng::Stream;
 
 /// Radii of the tables, in scale lengths: up to the edge of the disk.
 const EDGE: f64 = 8.0;
 const NODES: usize = 161;
+/// Rings that stand for the disk where a few per cent are good enough.
+const RINGS: usize = 160;
 /// Heights that stand for the vertical profile, of equal mass each.
 const HEIGHTS: usize = 8;
 /// Toomre's constant for stars: Q = sigma_R kappa / (3.36 G Sigma) (Toomre 1964).
@@ -62,6 +64,25 @@ impl Disk {
             .map(|z| self.fraction_within((r * r - z * z).sqrt()))
             .sum();
         self.mass * sum / (4 * HEIGHTS) as f64
+    }
+
+    /// The pull of the disk at distance `r` from its axis and `height` above its plane: inwards, and
+    /// down.
+    pub fn pull(&self, r: f64, height: f64, softening: f64) -> (f64, f64) {
+        let width = EDGE * self.scale / RINGS as f64;
+        let (mut inward, mut down) = (0.0, 0.0);
+        for k in 0..RINGS {
+            let inner = k as f64 * width;
+            let share = self.fraction_within(inner + width) - self.fraction_within(inner);
+            let mass = self.mass * share / HEIGHTS as f64;
+            for z in quantiles(HEIGHTS) {
+                let above = height - z * self.height;
+                let one = ring::pull(r, inner + 0.5 * width, above, softening * softening);
+                inward += mass * one.0;
+                down += mass * one.1;
+            }
+        }
+        (inward, down)
     }
 
     /// Surface density at cylindrical radius `r`.
@@ -135,7 +156,7 @@ impl Motion {
                     * (disk.fraction_within(inner + ring_width) - disk.fraction_within(inner));
                 let pull: f64 = separations
                     .iter()
-                    .map(|dz2| inward_pull(r, inner + 0.5 * ring_width, dz2 + square))
+                    .map(|dz2| ring::pull(r, inner + 0.5 * ring_width, 0.0, dz2 + square).0)
                     .sum();
                 own += mass * pull / HEIGHTS as f64;
             }

@@ -2,16 +2,20 @@
 //!
 //! Units of the model: G = 1, and the caller's mass and scale length of the disk. Bulge and halo are
 //! drawn from Eddington's distribution functions in the potential of the whole, spherically averaged
-//! galaxy; the disk follows Toomre's Q and the epicyclic approximation.
+//! galaxy, and adapted to the disk's flat field; the disk follows Toomre's Q and the epicyclic
+//! approximation.
 
 mod disk;
 mod distribution;
+mod flattening;
 mod monopole;
 mod ring;
 mod spheroid;
 
-pub(crate) use disk::{Disk, Motion};
+pub(crate) use disk::Disk;
+use disk::Motion;
 use distribution::Distribution;
+use flattening::{axial_factor, axial_share};
 use glam::DVec3;
 use monopole::Monopole;
 use spheroid::{Profile, place, radial_grid};
@@ -49,15 +53,19 @@ impl Galaxy {
         let profiles = spheroids.map(|(spheroid, _)| Profile::new(&spheroid, &radii));
         let spheres: Vec<f64> =
             (0..NODES).map(|k| profiles[0].enclosed[k] + profiles[1].enclosed[k]).collect();
-        let all: Vec<f64> =
-            radii.iter().zip(&spheres).map(|(&r, spheres)| spheres + disk.enclosed(r)).collect();
-        let total = Monopole::new(&radii, &all, self.softening);
+        let disks: Vec<f64> = radii.iter().map(|&r| disk.enclosed(r)).collect();
+        let all: Vec<f64> = spheres.iter().zip(&disks).map(|(a, b)| a + b).collect();
+        let [spheres, disks, total] = [spheres, disks, all]
+            .map(|enclosed| Monopole::new(&radii, &enclosed, self.softening));
+        let share = match disk.mass > 0.0 {
+            true => axial_share(&disk, self.softening, &radii),
+            false => vec![1.0 / 3.0; NODES],
+        };
 
         let count = disk_bodies + self.bulge.1 + self.halo.1;
         let mut bodies = Bodies::with_capacity(count);
         bodies.components.clear();
         if disk_bodies > 0 {
-            let spheres = Monopole::new(&radii, &spheres, self.softening);
             let motion = Motion::new(disk, self.softening, |r| inward(&radii, &spheres, r));
             let mut stream = Stream::new(seed, 0);
             let mut even = Even::new(&mut stream);
@@ -69,8 +77,15 @@ impl Galaxy {
             let (spheroid, count) = spheroids[k];
             if count > 0 {
                 let distribution = Distribution::new(&profiles[k], &total);
+                let factor = axial_factor(&radii, &profiles[k], &disks, &share, &spheres);
                 let mut stream = Stream::new(seed, 1 + k as u64);
-                let drawn = draw(&profiles[k], &distribution, &radii, count, &mut stream);
+                let mut drawn = draw(&profiles[k], &distribution, &radii, count, &mut stream);
+                for (position, velocity) in &mut drawn {
+                    let (above, t) = place(&radii, position.length());
+                    let axial = factor[above - 1] + t * (factor[above] - factor[above - 1]);
+                    let across = (0.5 * (3.0 - axial)).sqrt();
+                    *velocity *= DVec3::new(across, across, axial.sqrt());
+                }
                 add(&mut bodies, name, *role, spheroid.mass, drawn);
             }
         }
@@ -84,7 +99,7 @@ fn inward(radii: &[f64], spheres: &Monopole, r: f64) -> f64 {
     -(spheres.slope[above - 1] + t * (spheres.slope[above] - spheres.slope[above - 1]))
 }
 
-/// `count` positions and velocities of an isotropic sphere. Each body has a partner at the opposite
+/// `count` positions and velocities of an isotropic sphere, on an even grid of radii and speeds. Each body has a partner at the opposite
 /// point with the opposite velocity: a halo of few bodies would otherwise sit off the centre by its
 /// radius over sqrt(n), and moving it there would carry its cusp away from the bulge's.
 fn draw(

@@ -49,7 +49,6 @@ pub(crate) struct Profile {
     /// Mass within each radius of the grid.
     pub enclosed: Vec<f64>,
     /// Density at each radius.
-    #[cfg(test)]
     pub density: Vec<f64>,
     /// Its derivative by radius.
     pub slope: Vec<f64>,
@@ -70,7 +69,6 @@ impl Profile {
         let slope = radii.iter().map(|&r| spheroid.shape(r).1 * factor).collect();
         Self {
             enclosed: enclosed.into_iter().map(|m| m * factor).collect(),
-            #[cfg(test)]
             density: radii.iter().map(|&r| spheroid.shape(r).0 * factor).collect(),
             slope,
         }

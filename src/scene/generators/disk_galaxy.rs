@@ -6,14 +6,14 @@ use crate::scene::galaxy::{Disk, Galaxy, Spheroid};
 use crate::scene::{Generator, Parameter, Values};
 
 pub(crate) const BULGE_MASS: Parameter =
-    Parameter::real("bulge_mass", 0.3, 0.0, 5.0, "mass of the bulge, in disk masses");
+    Parameter::real("bulge_mass", 0.33, 0.0, 5.0, "mass of the bulge, in disk masses");
 pub(crate) const HALO_MASS: Parameter =
     Parameter::real("halo_mass", 4.0, 0.0, 50.0, "mass of the halo, in disk masses");
 pub(crate) const HALO_BODIES: Parameter =
-    Parameter::real("halo_bodies", 0.45, 0.0, 0.95, "share of the bodies that make up the halo");
+    Parameter::real("halo_bodies", 0.5, 0.0, 0.95, "share of the bodies that make up the halo");
 pub(crate) const TOOMRE_Q: Parameter = Parameter::real(
     "toomre_q",
-    1.3,
+    1.5,
     0.8,
     5.0,
     "lowest Toomre Q of the disk; arms grow near 1, a hot disk above 2 stays smooth",
@@ -26,14 +26,14 @@ pub(crate) static GENERATOR: Generator = Generator {
     parameters: &[
         Parameter::n(20_000, 10),
         TOOMRE_Q,
-        Parameter::scale("disk_height", 0.15, 0.01, 0.5, "sech^2 scale height, in disk scale lengths"),
+        Parameter::scale("disk_height", 0.2, 0.01, 0.5, "sech^2 scale height, in disk scale lengths"),
         BULGE_MASS,
-        Parameter::scale("bulge_scale", 0.3, 0.05, 2.0, "scale length of the bulge"),
+        Parameter::scale("bulge_scale", 0.4, 0.05, 2.0, "scale length of the bulge"),
         HALO_MASS,
-        Parameter::scale("halo_scale", 3.0, 0.3, 30.0, "scale length of the halo"),
-        Parameter::scale("halo_cutoff", 8.0, 1.0, 200.0, "radius where the halo's density begins to fall like a Gaussian"),
+        Parameter::scale("halo_scale", 5.0, 0.3, 30.0, "scale length of the halo"),
+        Parameter::scale("halo_cutoff", 7.0, 1.0, 200.0, "radius where the halo's density begins to fall like a Gaussian"),
         HALO_BODIES,
-        Parameter::softening(0.1),
+        Parameter::softening(0.15),
     ],
     build,
 };
@@ -80,8 +80,9 @@ pub(crate) fn galaxy(
     let halo_count = at_least_one(halo.mass, n as f64 * halo_bodies);
     let stars = (n - halo_count) as f64;
     let bulge_count = at_least_one(bulge_mass, stars * bulge_mass / (bulge_mass + disk.mass));
-    let core = std::env::var("CORE").unwrap().parse::<f64>().unwrap()*softening;
-    // Ten scale lengths hold 5 of 6 parts of an uncut bulge; the rest would reach through the disk.
+    // The softened force cannot hold a cusp together within its own length.
+    let core = softening;
+    // An uncut bulge has a fifth of its mass beyond ten scale lengths, throughout the disk.
     let bulge = Spheroid { mass: bulge_mass, scale: bulge_scale, core, cutoff: 8.0 * bulge_scale };
     let halo = Spheroid { mass: halo.mass, scale: halo.scale, core, cutoff: halo.cutoff };
     Galaxy {

@@ -28,7 +28,7 @@ pub(crate) static GENERATOR: Generator = Generator {
         BULGE_MASS,
         HALO_MASS,
         HALO_BODIES,
-        Parameter::softening(0.1),
+        Parameter::softening(0.15),
     ],
     build,
 };
@@ -65,9 +65,9 @@ fn build(values: &Values, seed: u64) -> Result<Bodies> {
 fn one(values: &Values, count: usize, softening: f64) -> crate::scene::galaxy::Galaxy {
     galaxy(
         count,
-        Disk { mass: 1.0, scale: 1.0, height: 0.15, toomre_q: values.real("toomre_q") },
-        (values.real("bulge_mass"), 0.3),
-        Halo { mass: values.real("halo_mass"), scale: 3.0, cutoff: 8.0 },
+        Disk { mass: 1.0, scale: 1.0, height: 0.2, toomre_q: values.real("toomre_q") },
+        (values.real("bulge_mass"), 0.4),
+        Halo { mass: values.real("halo_mass"), scale: 5.0, cutoff: 7.0 },
         values.real("halo_bodies"),
         softening,
     )

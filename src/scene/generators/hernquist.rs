@@ -19,13 +19,14 @@ pub(crate) static GENERATOR: Generator = Generator {
 };
 
 fn build(values: &Values, seed: u64) -> Result<Bodies> {
+    let softening = values.real("softening");
     let nothing = Spheroid { mass: 0.0, scale: 1.0, core: 0.0, cutoff: 1.0 };
-    let sphere = Spheroid { mass: 1.0, scale: 1.0, core: 0.0, cutoff: values.real("cutoff") };
+    let sphere = Spheroid { mass: 1.0, scale: 1.0, core: softening, cutoff: values.real("cutoff") };
     let mut bodies = Galaxy {
         disk: (Disk { mass: 0.0, scale: 1.0, height: 0.1, toomre_q: 1.0 }, 0),
         bulge: (sphere, values.count("n")),
         halo: (nothing, 0),
-        softening: values.real("softening"),
+        softening,
     }
     .build(seed);
     bodies.components = vec![Component::new("stars", Role::Star)];
