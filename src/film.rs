@@ -5,13 +5,11 @@
 
 use std::path::Path;
 
-use wgpu::util::DeviceExt;
-
 use crate::error::{Error, Result};
 use crate::gpu::{AdapterWish, DeviceClass, Gpu};
 use crate::render::{
     CameraMotion, DevicePoints, Film, FilmOptions, Follow, Image, Look, Painter, PictureSize, Points,
-    Style, star_words,
+    Style,
 };
 use crate::sim::Simulation;
 
@@ -67,8 +65,8 @@ pub struct Shot {
 pub struct Cinema {
     painter: Painter,
     look: Look,
-    /// Star words on the device, where the bodies are there too.
-    stars: Option<wgpu::Buffer>,
+    /// Whether it paints on the device that the bodies are on.
+    shares_device: bool,
     described: String,
 }
 
@@ -80,34 +78,29 @@ impl Cinema {
         size: PictureSize,
         renderer: Renderer,
     ) -> Result<Self> {
-        let moment = sim.moment()?;
+        let mut moment = sim.moment()?;
+        let shares_device = sim.device().is_some() && renderer != Renderer::Cpu;
+        if shares_device {
+            // What the device knows of masses includes G.
+            let g = sim.settings().gravitational_constant;
+            moment.bodies.mass.iter_mut().for_each(|mass| *mass *= g);
+        }
         let look = Look::new(style, &moment.bodies, Some(&moment.acceleration))?;
-        let on_cpu = || (Painter::cpu(size), None, "CPU".to_owned());
         let on = |gpu: &Gpu| -> Result<_> {
-            Ok((Painter::gpu(&gpu.device, &gpu.queue, size)?, None, gpu.adapter.name.clone()))
+            Ok((Painter::gpu(&gpu.device, &gpu.queue, size)?, gpu.adapter.name.clone()))
         };
-        let (painter, stars, described) = match (sim.device(), renderer) {
+        let on_cpu = || Ok((Painter::cpu(size), "CPU".to_owned()));
+        let (painter, described) = match (sim.device(), renderer) {
             (_, Renderer::Cpu) => on_cpu(),
-            (Some((gpu, _)), _) => {
-                let words = star_words(&moment.bodies);
-                let stars = gpu.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
-                    label: Some("stars"),
-                    contents: bytemuck::cast_slice(&words),
-                    usage: wgpu::BufferUsages::STORAGE,
-                });
-                let (painter, _, described) = on(gpu)?;
-                (painter, Some(stars), described)
-            }
-            (None, Renderer::Gpu) => on(&*Gpu::open_blocking(&sim.settings().adapter)?)?,
-            (None, Renderer::Auto) => {
-                let open = || Gpu::open_blocking(&AdapterWish::default());
-                match open() {
-                    Ok(gpu) if gpu.adapter.class != DeviceClass::Software => on(&gpu)?,
-                    _ => on_cpu(),
-                }
-            }
-        };
-        Ok(Self { painter, look, stars, described })
+            (Some((gpu, _)), _) => on(gpu),
+            (None, Renderer::Gpu) => on(&*Gpu::open_blocking(&sim.settings().adapter)?),
+            (None, Renderer::Auto) => match Gpu::open_blocking(&AdapterWish::default()) {
+                // The CPU's own painter is faster than software that stands in for a GPU.
+                Ok(gpu) if gpu.adapter.class != DeviceClass::Software => on(&gpu),
+                _ => on_cpu(),
+            },
+        }?;
+        Ok(Self { painter, look, shares_device, described })
     }
 
     /// On what it paints.
@@ -122,7 +115,7 @@ impl Cinema {
         motion: &CameraMotion,
         time_secs: f64,
     ) -> Result<Image> {
-        if self.stars.is_some() {
+        if self.shares_device {
             // Only a camera that follows needs to know where bodies on the device are.
             let target = match motion.follow {
                 Follow::Nothing => None,
@@ -134,7 +127,6 @@ impl Cinema {
                 pos_mass: &buffers.position_mass,
                 velocity: &buffers.velocity,
                 acceleration: Some(&buffers.acceleration),
-                stars: self.stars.as_ref().expect("asked above"),
                 count: buffers.count,
             };
             return self.painter.paint(Points::Device(points), &camera, &self.look, time_secs);

@@ -43,8 +43,8 @@ struct LookUniform {
 @group(0) @binding(2) var<storage, read> pos_mass: array<vec4f>;
 // Velocity or acceleration, whichever the colour shows.
 @group(0) @binding(3) var<storage, read> vectors: array<vec4f>;
-// Component in the low 8 bits, 24 bits of chance above them.
-@group(0) @binding(4) var<storage, read> stars: array<u32>;
+// A whole number in w: component in the low 8 bits, 16 bits of chance above them (Bodies::tag).
+@group(0) @binding(4) var<storage, read> tags: array<vec4f>;
 
 struct Varyings {
     @builtin(position) position: vec4f,
@@ -60,8 +60,8 @@ fn unseen() -> Varyings {
 
 @vertex
 fn vs_sprite(@builtin(vertex_index) corner: u32, @builtin(instance_index) body: u32) -> Varyings {
-    let star = stars[body];
-    let component = look.components[star & 0xffu];
+    let tag = u32(tags[body].w);
+    let component = look.components[tag & 0xffu];
     if component.white_peak <= 0.0 {
         return unseen();
     }
@@ -87,8 +87,8 @@ fn vs_sprite(@builtin(vertex_index) corner: u32, @builtin(instance_index) body: 
     let towards_near = min((depth - view.near) / (3.0 * view.near), 1.0);
     let fade = towards_near * towards_near * (3.0 - 2.0 * towards_near);
     let heaviness = sqrt(clamp(point.w * component.inverse_mean_mass, 0.09, 9.0));
-    let chance = f32((star >> 8u) & 0xfffu) * (1.0 / 4095.0);
-    let tint = (f32(star >> 20u) * (2.0 / 4095.0) - 1.0) * look.variety;
+    let chance = f32((tag >> 8u) & 0xffu) * (1.0 / 255.0);
+    let tint = (f32(tag >> 16u) * (2.0 / 255.0) - 1.0) * look.variety;
     // 4 chance^3 has mean 1: many faint stars, few bright ones, the same light in all.
     let luck = 1.0 + look.variety * (4.0 * chance * chance * chance - 1.0);
     let light = coverage * coverage * fade * heaviness * luck;

@@ -10,8 +10,7 @@ use crate::error::{Error, Result};
 
 mod all_pairs;
 mod config;
-#[path = "/tmp/cpu_good/src/force/cpu/mod.rs"]
-mod cpu;
+pub mod cpu;
 #[cfg(not(target_arch = "wasm32"))]
 mod gpu;
 mod pace;

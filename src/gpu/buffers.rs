@@ -17,7 +17,7 @@ pub struct BodyBuffers {
     pub count: u32,
     /// Position x, y, z; gravitating mass G m.
     pub position_mass: wgpu::Buffer,
-    /// Velocity x, y, z; number of the component, as a float.
+    /// Velocity x, y, z; [`Bodies::tag`] as a float.
     pub velocity: wgpu::Buffer,
     /// Acceleration x, y, z; potential where the last force evaluation made it.
     pub acceleration: wgpu::Buffer,
@@ -56,9 +56,9 @@ impl BodyBuffers {
             vectors.iter().enumerate().map(entry).collect()
         };
         let mass = |i: usize| bodies.mass[i] * gravitational_constant;
-        let component = |i: usize| f64::from(bodies.component[i]);
+        let tag = |i: usize| f64::from(bodies.tag(i));
         let position_mass = narrow(&bodies.position, &mass, "position / G m")?;
-        let velocity = narrow(&bodies.velocity, &component, "velocity / component")?;
+        let velocity = narrow(&bodies.velocity, &tag, "velocity / tag")?;
 
         let buffers = Self {
             count: n as u32,

@@ -213,15 +213,7 @@ fn percentiles(values: impl ExactSizeIterator<Item = f64>) -> [f64; 2] {
     if most > 1.001 * least { [least, most] } else { [0.5 * least, 2.0 * least] }
 }
 
-/// The word that the sprite passes read for each body: its component in the low 8 bits, and 24
-/// bits made from its id, by which stars of one component differ. It travels with the body.
-pub fn star_words(bodies: &Bodies) -> Vec<u32> {
-    (0..bodies.len())
-        .map(|i| {
-            let mut bits = bodies.id[i].wrapping_add(0x9e37_79b9_7f4a_7c15);
-            bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((bits >> 40) as u32) << 8 | u32::from(bodies.component[i])
-        })
-        .collect()
+/// What the sprite passes read for each body, see [`Bodies::tag`].
+pub fn tags(bodies: &Bodies) -> Vec<u32> {
+    (0..bodies.len()).map(|i| bodies.tag(i)).collect()
 }

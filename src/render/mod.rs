@@ -40,7 +40,7 @@ pub use film::{FILM_FORMATS, Film, FilmOptions};
 pub use framing::{CameraMotion, Follow};
 pub use gpu_canvas::GpuCanvas;
 pub use image::{Image, PictureSize};
-pub use look::{Look, star_words};
+pub use look::{Look, tags};
 pub use painter::{Painter, Points};
 pub use palette::{PALETTES, Palette};
 pub use sprites::DevicePoints;

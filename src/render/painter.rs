@@ -7,7 +7,7 @@ use super::cpu_canvas::CpuCanvas;
 use super::device::Gpu;
 use super::gpu_canvas::GpuCanvas;
 use super::image::{Image, PictureSize};
-use super::look::{Look, star_words};
+use super::look::{Look, tags};
 use super::offscreen::{self, Offscreen};
 use super::splat::Point;
 use super::sprites::DevicePoints;
@@ -38,7 +38,7 @@ impl<'a> From<&'a Bodies> for Points<'a> {
 /// Paints pictures of one size.
 pub struct Painter {
     canvas: Canvas,
-    stars: Option<(Vec<u64>, Vec<u8>, Vec<u32>)>,
+    tags: Option<(Vec<u64>, Vec<u8>, Vec<u32>)>,
 }
 
 enum Canvas {
@@ -59,14 +59,13 @@ struct GpuPart {
 struct Uploads {
     pos_mass: wgpu::Buffer,
     vectors: wgpu::Buffer,
-    stars: wgpu::Buffer,
     room: usize,
 }
 
 impl Painter {
     /// Paints on the CPU, with all its cores. Needs no graphics driver.
     pub fn cpu(size: PictureSize) -> Self {
-        Self { canvas: Canvas::Cpu(Box::new(CpuCanvas::new(size))), stars: None }
+        Self { canvas: Canvas::Cpu(Box::new(CpuCanvas::new(size))), tags: None }
     }
 
     /// Paints on a device (both handles are kept as cheap clones). A size beyond the device's
@@ -80,7 +79,7 @@ impl Painter {
             device: device.clone(),
             queue: queue.clone(),
         };
-        Ok(Self { canvas: Canvas::Gpu(Box::new(part)), stars: None })
+        Ok(Self { canvas: Canvas::Gpu(Box::new(part)), tags: None })
     }
 
     /// The size of its pictures.
@@ -114,9 +113,9 @@ impl Painter {
         let points = points.into();
         if let Points::Host { bodies, acceleration } = points {
             check(bodies, acceleration, look)?;
-            self.remember_stars(bodies);
+            self.remember_tags(bodies);
         }
-        let stars = self.stars.as_ref().map_or(&[][..], |(_, _, words)| words);
+        let tags = self.tags.as_ref().map_or(&[][..], |(_, _, words)| words);
         match (&mut self.canvas, points) {
             (Canvas::Cpu(canvas), Points::Host { bodies, acceleration }) => {
                 let vectors = vectors_of(bodies, acceleration, look);
@@ -124,7 +123,7 @@ impl Painter {
                     position: bodies.position[i].as_vec3().to_array(),
                     mass: bodies.mass[i] as f32,
                     vector: vectors[i].as_vec3().to_array(),
-                    star: stars[i],
+                    tag: tags[i],
                 };
                 canvas.paint(bodies.len(), point, (camera, look), time_secs)
             }
@@ -134,12 +133,11 @@ impl Painter {
                 "the host, for a painter on the CPU",
             )),
             (Canvas::Gpu(part), Points::Host { bodies, acceleration }) => {
-                let uploads = part.upload(bodies, vectors_of(bodies, acceleration, look), stars)?;
+                let uploads = part.upload(bodies, vectors_of(bodies, acceleration, look), tags)?;
                 let points = DevicePoints {
                     pos_mass: &uploads.pos_mass,
                     velocity: &uploads.vectors,
                     acceleration: Some(&uploads.vectors),
-                    stars: &uploads.stars,
                     count: bodies.len() as u32,
                 };
                 part.paint(points, camera, look, time_secs)
@@ -150,13 +148,12 @@ impl Painter {
         }
     }
 
-    /// Star words follow from ids and components, which rarely change.
-    fn remember_stars(&mut self, bodies: &Bodies) {
-        let known = matches!(&self.stars, Some((id, component, _))
+    /// Tags follow from ids and components, which rarely change.
+    fn remember_tags(&mut self, bodies: &Bodies) {
+        let known = matches!(&self.tags, Some((id, component, _))
             if *id == bodies.id && *component == bodies.component);
         if !known {
-            let words = star_words(bodies);
-            self.stars = Some((bodies.id.clone(), bodies.component.clone(), words));
+            self.tags = Some((bodies.id.clone(), bodies.component.clone(), tags(bodies)));
         }
     }
 }
@@ -206,7 +203,7 @@ impl GpuPart {
     }
 
     /// Brings host bodies to the device, in the engine's own layout.
-    fn upload(&mut self, bodies: &Bodies, vectors: &[DVec3], stars: &[u32]) -> Result<Uploads> {
+    fn upload(&mut self, bodies: &Bodies, vectors: &[DVec3], tags: &[u32]) -> Result<Uploads> {
         let n = bodies.len();
         let limits = self.device.limits();
         let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) / 16;
@@ -220,10 +217,10 @@ impl GpuPart {
         };
         let with_mass = |(x, &mass): (&DVec3, &f64)| x.as_vec3().extend(mass as f32);
         let pos_mass: Vec<_> = bodies.position.iter().zip(&bodies.mass).map(with_mass).collect();
-        let vectors: Vec<_> = vectors.iter().map(|v| v.as_vec3().extend(0.0)).collect();
+        let with_tag = |(v, &tag): (&DVec3, &u32)| v.as_vec3().extend(tag as f32);
+        let vectors: Vec<_> = vectors.iter().zip(tags).map(with_tag).collect();
         self.queue.write_buffer(&uploads.pos_mass, 0, bytemuck::cast_slice(&pos_mass));
         self.queue.write_buffer(&uploads.vectors, 0, bytemuck::cast_slice(&vectors));
-        self.queue.write_buffer(&uploads.stars, 0, bytemuck::cast_slice(stars));
         Ok(self.uploads.insert(uploads).clone())
     }
 }
@@ -241,7 +238,6 @@ impl Uploads {
         Self {
             pos_mass: buffer("painted positions", 16 * room),
             vectors: buffer("painted vectors", 16 * room),
-            stars: buffer("painted stars", 4 * room),
             room,
         }
     }

@@ -21,8 +21,8 @@ pub struct Point {
     pub mass: f32,
     /// Velocity or acceleration, whichever the colour shows.
     pub vector: [f32; 3],
-    /// From [`super::look::star_words`].
-    pub star: u32,
+    /// See [`crate::bodies::Bodies::tag`].
+    pub tag: u32,
 }
 
 /// A soft round spot on the picture: intensity `peak * (1 - (distance / radius)^2)^4`.
@@ -51,7 +51,7 @@ pub fn project(
     limits: RadiusLimits,
     point: &Point,
 ) -> Option<Sprite> {
-    let component = &look.components[(point.star & 0xff) as usize];
+    let component = &look.components[(point.tag & 0xff) as usize];
     if component.white_peak <= 0.0 {
         return None;
     }
@@ -81,8 +81,8 @@ pub fn project(
     let towards_near = ((depth - view.near) / (3.0 * view.near)).min(1.0);
     let fade = towards_near * towards_near * (3.0 - 2.0 * towards_near);
     let heaviness = (point.mass * component.inverse_mean_mass).max(0.09).min(9.0).sqrt();
-    let chance = ((point.star >> 8) & 0xfff) as f32 * (1.0 / 4095.0);
-    let tint = ((point.star >> 20) as f32 * (2.0 / 4095.0) - 1.0) * look.variety;
+    let chance = ((point.tag >> 8) & 0xff) as f32 * (1.0 / 255.0);
+    let tint = ((point.tag >> 16) as f32 * (2.0 / 255.0) - 1.0) * look.variety;
     // 4 chance^3 has mean 1: many faint stars, few bright ones, the same light in all.
     let luck = 1.0 + look.variety * (4.0 * chance * chance * chance - 1.0);
     let light = coverage * coverage * fade * heaviness * luck;

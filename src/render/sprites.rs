@@ -29,12 +29,10 @@ pub struct SpriteUniform {
 pub struct DevicePoints<'a> {
     /// `array<vec4<f32>>`: position and mass.
     pub pos_mass: &'a wgpu::Buffer,
-    /// `array<vec4<f32>>`: velocity in the first three.
+    /// `array<vec4<f32>>`: velocity in the first three, [`crate::bodies::Bodies::tag`] in the fourth.
     pub velocity: &'a wgpu::Buffer,
     /// `array<vec4<f32>>`: acceleration in the first three. Needed to colour by it.
     pub acceleration: Option<&'a wgpu::Buffer>,
-    /// `array<u32>` from [`super::look::star_words`].
-    pub stars: &'a wgpu::Buffer,
     /// Number of bodies.
     pub count: u32,
 }
@@ -118,16 +116,16 @@ impl SpritePass {
                 )
             })?,
         };
-        for (name, buffer, each) in [
-            ("positions", points.pos_mass, 16),
-            ("velocities or accelerations", vectors, 16),
-            ("star words", points.stars, 4),
+        for (name, buffer) in [
+            ("positions", points.pos_mass),
+            ("velocities", points.velocity),
+            ("velocities or accelerations", vectors),
         ] {
-            if buffer.size() < each * u64::from(points.count) {
+            if buffer.size() < 16 * u64::from(points.count) {
                 return Err(Error::value(
                     format!("the size of the buffer of {name}"),
                     format!("{} bytes", buffer.size()),
-                    format!("at least {each} bytes for each of {} bodies", points.count),
+                    format!("at least 16 bytes for each of {} bodies", points.count),
                 ));
             }
         }
@@ -138,7 +136,7 @@ impl SpritePass {
             gpu.queue.write_buffer(&self.look, 0, bytemuck::bytes_of(&*look.uniform));
             self.shown_look = Some(look.uniform.clone());
         }
-        let group = self.group(gpu, [points.pos_mass, vectors, points.stars]);
+        let group = self.group(gpu, [points.pos_mass, vectors, points.velocity]);
         let mut pass = begin_pass(encoder, "sprites", hdr, DARK);
         pass.set_pipeline(&self.pipeline);
         pass.set_bind_group(0, &self.groups[group].1, &[]);

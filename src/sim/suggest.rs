@@ -8,7 +8,7 @@ use crate::scene::RunHints;
 /// The softening is Athanassoula et al. (2000)'s best for a Plummer-like system, 0.98 N^-0.26 in units
 /// of the scale length r_h / 1.3. The step is a 30th of the time a circular orbit at r_h takes per
 /// radian, or less where the softening asks for it: a body at the escape speed crosses half of it.
-/// The duration is ten revolutions at r_h. Without extent or mass: the defaults of [`RunHints`].
+/// The duration is four revolutions at r_h. Without extent or mass: the defaults of [`RunHints`].
 pub fn suggest(bodies: &Bodies, gravitational_constant: f64) -> RunHints {
     let mass = bodies.total_mass() * gravitational_constant;
     let radius = half_mass_radius(bodies);
@@ -20,7 +20,7 @@ pub fn suggest(bodies: &Bodies, gravitational_constant: f64) -> RunHints {
     let per_radian = (radius.powi(3) / (0.5 * mass)).sqrt();
     let escape_speed = (2.0 * mass / radius).sqrt();
     let dt = two_digits((per_radian / 30.0).min(0.5 * softening / escape_speed));
-    let steps = (10.0 * std::f64::consts::TAU * per_radian / dt).round();
+    let steps = (4.0 * std::f64::consts::TAU * per_radian / dt).round();
     RunHints { softening: two_digits(softening), dt, until: steps * dt }
 }
 

@@ -8,7 +8,6 @@ use std::sync::OnceLock;
 use gravitile::bodies::Bodies;
 use gravitile::render::{
     Camera, ColourBy, DevicePoints, Exposure, Image, Look, Painter, PictureSize, Points, Style,
-    star_words,
 };
 
 use crate::two_galaxies;
@@ -134,13 +133,11 @@ fn the_engines_own_buffers_are_painted_without_a_copy() {
         buffer(bytemuck::cast_slice(&rows))
     };
     let pos_mass = rows(&|i| bodies.mass[i] as f32, &bodies.position);
-    let velocity = rows(&|_| 0.0, &bodies.velocity);
-    let stars = buffer(bytemuck::cast_slice(&star_words(&bodies)));
+    let velocity = rows(&|i| bodies.tag(i) as f32, &bodies.velocity);
     let mut points = DevicePoints {
         pos_mass: &pos_mass,
         velocity: &velocity,
         acceleration: None,
-        stars: &stars,
         count: 1000,
     };
     let camera = Camera::default().framing(&bodies, &style, 0.95, size);

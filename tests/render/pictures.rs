@@ -76,7 +76,7 @@ fn splat(look: &Look, camera: &Camera, bodies: &Bodies, size: PictureSize) -> Hd
         position: bodies.position[i].as_vec3().to_array(),
         mass: 1.0,
         vector: [0.0; 3],
-        star: 0,
+        tag: 0,
     };
     Splatter::default().draw(&mut hdr, &view, &look.uniform, limits, bodies.len(), point);
     hdr

@@ -6,7 +6,7 @@
 //! - Everything else: each ordered pair, vectors of sources on a few sinks, see `direct`.
 //!
 //! Measured in G interactions/s of one core, N = 16384, accelerations, AVX-512 at 2.40 GHz (two
-//! 512-bit ports) on a Cascade Lake Xeon: 5.1 for any masses, 5.7 for equal ones, 3.7 for ordered
+//! 512-bit ports) on a Cascade Lake Xeon: 4.8 for any masses, 5.5 for equal ones, 3.7 for ordered
 //! pairs, 2.8 with potentials; AVX2 2.4; scalar 0.8. The ports would allow 7.3, 8.1 and 4.5. Error
 //! against f64: 3e-7 rms, 1.4e-5 for the worst body (Plummer sphere).
 //!

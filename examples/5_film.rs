@@ -1,0 +1,35 @@
+//! A film from code: a small galaxy collision, without a window and without the command line.
+//!
+//! Shows: `Shot`, camera and looks, the kinds of film.
+//! Run: `cargo run --release --example 5_film`, then open the picture it names in a browser.
+
+use gravitile::error::Result;
+use gravitile::film::{Renderer, Shot, shoot};
+use gravitile::render::{Camera, CameraMotion, Follow, PictureSize, Style};
+use gravitile::scene::Scene;
+use gravitile::sim::{Settings, Simulation};
+
+fn main() -> Result<()> {
+    let mut scene = Scene::builtin("galaxy-collision")?;
+    scene.set_n(3000)?;
+    let bodies = scene.build(&|_| unreachable!("it needs no files"))?;
+
+    let (size, style) = (PictureSize::new(320, 180)?, Style::default());
+    let start = Camera::default().framing(&bodies, &style, 0.98, size);
+    let settings =
+        Settings { softening: scene.run.softening, dt: scene.run.dt, ..Settings::default() };
+    let mut sim = Simulation::new(bodies, settings)?;
+    let shot = Shot {
+        frames: 24,
+        frames_per_sec: 12,
+        steps_per_frame: 25,
+        size,
+        motion: CameraMotion { start, orbit_rad_per_sec: 0.2, follow: Follow::Nothing },
+        style,
+        renderer: Renderer::Auto,
+    };
+    let target = std::env::temp_dir().join("gravitile-example.apng");
+    let frames = shoot(&mut sim, &shot, &target, &mut |_| true)?;
+    println!("{frames} pictures in {}", target.display());
+    Ok(())
+}
