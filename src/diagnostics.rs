@@ -157,7 +157,8 @@ pub fn density_centre(bodies: &Bodies, members: &[usize]) -> DVec3 {
     while inside.len() > least {
         let distance = |i: usize| (bodies.position[i] - centre).length();
         let radius = 0.9 * inside.iter().map(|&i| distance(i)).fold(0.0, f64::max);
-        let nearer: Vec<usize> = inside.iter().copied().filter(|&i| distance(i) <= radius).collect();
+        let nearer: Vec<usize> =
+            inside.iter().copied().filter(|&i| distance(i) <= radius).collect();
         // Too few at once, or all of them in one place.
         if nearer.len() < least || nearer.len() == inside.len() {
             break;

@@ -31,14 +31,22 @@ fn read(text: &str) -> Result<Scene> {
 }
 
 fn evaluate(engine: &mut dyn ForceEngine, bodies: &Bodies, softening: f64, out: &mut Forces) {
-    let sinks = Sinks { position: &bodies.position, identity: Identity::Offset(0) };
-    let sources = Sources { position: &bodies.position, mass: &bodies.mass };
-    engine
-        .evaluate(&sinks, &sources, softening, Want::AccelerationAndPotential, out)
-        .expect("the engine should work");
+    evaluate_for(Want::AccelerationAndPotential, engine, bodies, softening, out);
 }
 
-/// Kick, drift, kick with `engine`; calls `look` after every step with its number from 1.
+fn evaluate_for(
+    want: Want,
+    engine: &mut dyn ForceEngine,
+    bodies: &Bodies,
+    softening: f64,
+    out: &mut Forces,
+) {
+    let sinks = Sinks { position: &bodies.position, identity: Identity::Offset(0) };
+    let sources = Sources { position: &bodies.position, mass: &bodies.mass };
+    engine.evaluate(&sinks, &sources, softening, want, out).expect("the engine should work");
+}
+
+/// Kick, drift, kick with `engine`; calls `look` after every eighth step with its number from 1.
 fn leapfrog(
     engine: &mut dyn ForceEngine,
     bodies: &mut Bodies,
@@ -53,11 +61,16 @@ fn leapfrog(
             let velocity = bodies.velocity[i];
             bodies.position[i] += velocity * dt;
         }
-        evaluate(engine, bodies, softening, &mut forces);
+        let looked_at = step % 8 == 0;
+        // The engine is faster where it need not find potentials.
+        let want = if looked_at { Want::AccelerationAndPotential } else { Want::Acceleration };
+        evaluate_for(want, engine, bodies, softening, &mut forces);
         for i in 0..bodies.len() {
             bodies.velocity[i] += forces.acceleration[i] * (0.5 * dt);
         }
-        look(step, bodies, &forces);
+        if looked_at {
+            look(step, bodies, &forces);
+        }
     }
 }
 
@@ -123,7 +136,20 @@ fn hash(bodies: &Bodies) -> u64 {
 #[test]
 fn the_bits_of_scenes_stay() {
     let known: &[(&str, u64)] = &[
-        // HASHES
+        ("galaxy-collision", 0x8742913ad61e4b39),
+        ("cartwheel", 0x2816cc361cef26e1),
+        ("minor-merger", 0x10fcd946251df7ba),
+        ("disk-galaxy", 0x1a0c7f3c1472da8c),
+        ("plummer", 0xc8b7643b16e6d91b),
+        ("hernquist", 0x339b9ffcfe5d69a5),
+        ("cold-sphere", 0x3ec2737804b16bae),
+        ("expanding", 0xb3dfccd14336d967),
+        ("random-shell", 0x1a90ae5daf1b9859),
+        ("random-sphere", 0xb3e1690f0f848258),
+        ("uniform-cube", 0x21fdd1cbd7396949),
+        ("two-body", 0x48048ea434d61b35),
+        ("figure-eight", 0x620234ed519eec2e),
+        ("pythagorean", 0x52f0ba42afc509d1),
     ];
     let made: Vec<(&str, u64)> =
         Scene::names().map(|name| (name, hash(&build(&small(name, 300))))).collect();
@@ -151,7 +177,10 @@ fn plummer_is_in_equilibrium_in_standard_units() {
         for v in &mut hot.velocity {
             *v *= 1.02;
         }
-        assert!((diagnostics(&hot, 0.0).virial_ratio() - 1.0).abs() > 0.02, "a hot one should show");
+        assert!(
+            (diagnostics(&hot, 0.0).virial_ratio() - 1.0).abs() > 0.02,
+            "a hot one should show"
+        );
     }
 }
 
@@ -183,10 +212,10 @@ fn a_cold_sphere_collapses_in_time() {
     // Half the mass is within the least radius near t = 1.11; softening and grain blur the moment.
     let mut bodies = build(&small("cold-sphere", 1000));
     let mut least = (f64::INFINITY, 0.0);
-    leapfrog(&mut Cpu::default(), &mut bodies, (0.05, 0.01, 160), |step, bodies, forces| {
+    leapfrog(&mut Cpu::default(), &mut bodies, (0.05, 0.005, 320), |step, bodies, forces| {
         let radius = diagnose(bodies, &forces.potential).unwrap().half_mass_radius;
         if radius < least.0 {
-            least = (radius, step as f64 * 0.01);
+            least = (radius, step as f64 * 0.005);
         }
     });
     assert!((least.1 - 1.11).abs() < 0.12 && least.0 < 0.3, "{least:?}");
@@ -226,7 +255,10 @@ fn wrong_values_name_parameter_and_range() {
     // Refused before anything is allocated.
     says(scene.set_n(MAX_BODIES + 1).unwrap_err(), &["number of bodies", "100000000"]);
     says(scene.set_n(usize::MAX).unwrap_err(), &["number of bodies", "100000000"]);
-    says(Scene::builtin("two-body").unwrap().set_n(3).unwrap_err(), &["'two-body'", "always the same"]);
+    says(
+        Scene::builtin("two-body").unwrap().set_n(3).unwrap_err(),
+        &["'two-body'", "always the same"],
+    );
     says(Scene::builtin("plumer").unwrap_err(), &["no scene named 'plumer'", "plummer"]);
     says(generator("plumer").unwrap_err(), &["no generator named 'plumer'", "plummer"]);
     let mut collision = Scene::builtin("galaxy-collision").unwrap();
@@ -244,7 +276,10 @@ fn wrong_files_name_the_line_and_what_is_allowed() {
         ("generator = \"plummer\"\n[parameters]\nn = \"many\"", &["line 3", "many", "f64"]),
         ("generator = \"plummer\"\n[parameters]\nm = 3", &["line 3", "'m'", "known are: n"]),
         ("generator = \"plummer\"\n[run]\ndt = 0.0", &["line 3", "'dt' is 0", "above 0"]),
-        ("generator = \"plummer\"\n[run]\nsoftening = -1", &["line 3", "'softening'", "at least 0"]),
+        (
+            "generator = \"plummer\"\n[run]\nsoftening = -1",
+            &["line 3", "'softening'", "at least 0"],
+        ),
         ("generator = \"plummer\"\n[run]\nuntil = inf", &["line 3", "'until' is inf"]),
         ("generator = \"plummer\"\n[view]\ncolouring = \"red\"", &["line 3", "red", "speed"]),
         ("generator = \"plummer\"\n[units]\nlength = \"3\"", &["line 3", "'length'", "3.5 kpc"]),
@@ -256,9 +291,18 @@ fn wrong_files_name_the_line_and_what_is_allowed() {
         ("[[part]]\nfile = \"a\"\nlength_scale = 0", &["line 3", "'length_scale' is 0"]),
         ("[[part]]\nfile = \"a\"\nposition = [1, 2]", &["line 3", "length"]),
         ("[[part]]\nfile = \"a\"\nposition = [1, 2, nan]", &["line 3", "'position'", "finite"]),
-        ("[encounter]\npericentre = 1\nseparation = 9\n[[part]]\nfile = \"a\"", &["line 1", "two [[part]]s, but there are 1"]),
-        ("[encounter]\npericentre = 9\nseparation = 1\n[[part]]\nfile = \"a\"\n[[part]]\nfile = \"b\"", &["line 1", "separation is 1"]),
-        ("[encounter]\npericentre = 1\nseparation = 9\n[[part]]\nfile = \"a\"\n[[part]]\nfile = \"b\"\nvelocity = [1, 0, 0]", &["line 8", "'velocity'", "[encounter]"]),
+        (
+            "[encounter]\npericentre = 1\nseparation = 9\n[[part]]\nfile = \"a\"",
+            &["line 1", "two [[part]]s, but there are 1"],
+        ),
+        (
+            "[encounter]\npericentre = 9\nseparation = 1\n[[part]]\nfile = \"a\"\n[[part]]\nfile = \"b\"",
+            &["line 1", "separation is 1"],
+        ),
+        (
+            "[encounter]\npericentre = 1\nseparation = 9\n[[part]]\nfile = \"a\"\n[[part]]\nfile = \"b\"\nvelocity = [1, 0, 0]",
+            &["line 8", "'velocity'", "[encounter]"],
+        ),
     ];
     for (text, words) in cases {
         let error = read(text).expect_err("it is wrong").to_string();
@@ -344,7 +388,10 @@ fn parts_are_scaled_turned_and_placed() {
         })
     });
     assert!(missing.unwrap_err().to_string().contains("data/visitor.bin"));
-    assert!(scene.build(&|_: &Path| Ok(Bodies::default())).is_err(), "an empty snapshot is refused");
+    assert!(
+        scene.build(&|_: &Path| Ok(Bodies::default())).is_err(),
+        "an empty snapshot is refused"
+    );
 }
 
 #[test]
@@ -477,15 +524,13 @@ fn drift(bodies: &mut Bodies, softening: f64, dt: f64, rotations: f64) -> (Vec<[
     let mut sums = vec![[0.0; FRACTIONS.len()]; start.components.len()];
     let (mut looks, mut energy_error) = (0.0, 0.0_f64);
     leapfrog(&mut Cpu::default(), bodies, (softening, dt, steps), |step, bodies, forces| {
-        if step % 8 == 0 {
-            let now = diagnose(bodies, &forces.potential).unwrap();
-            energy_error = energy_error.max(now.energy_error(&start).abs());
-            if step > last {
-                looks += 1.0;
-                for (sum, component) in sums.iter_mut().zip(&now.components) {
-                    for (sum, radius) in sum.iter_mut().zip(component.radii) {
-                        *sum += radius;
-                    }
+        let now = diagnose(bodies, &forces.potential).unwrap();
+        energy_error = energy_error.max(now.energy_error(&start).abs());
+        if step > last {
+            looks += 1.0;
+            for (sum, component) in sums.iter_mut().zip(&now.components) {
+                for (sum, radius) in sum.iter_mut().zip(component.radii) {
+                    *sum += radius;
                 }
             }
         }
@@ -500,7 +545,7 @@ fn drift(bodies: &mut Bodies, softening: f64, dt: f64, rotations: f64) -> (Vec<[
 fn a_galaxy_keeps_its_shape_for_three_rotations() {
     let scene = small("disk-galaxy", 20_000);
     let mut bodies = build(&scene);
-    let (drifts, energy_error) = drift(&mut bodies, scene.run.softening, 0.1, 3.0);
+    let (drifts, energy_error) = drift(&mut bodies, scene.run.softening, 0.15, 3.0);
     for (drift, component) in drifts.iter().zip(&bodies.components) {
         println!("{}: {drift:+.3?}", component.name);
         for change in drift {

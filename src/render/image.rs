@@ -60,10 +60,17 @@ impl PictureSize {
 }
 
 /// An opaque sRGB picture: four bytes a pixel (red, green, blue, 255), rows from top to bottom.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Image {
     size: PictureSize,
     rgba: Vec<u8>,
+}
+
+impl std::fmt::Debug for Image {
+    /// Its size alone: nobody reads a million pixels.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Image({}x{})", self.size.width(), self.size.height())
+    }
 }
 
 impl Image {

@@ -95,6 +95,10 @@ pub(crate) fn check_count(n: usize) -> Result<()> {
     if (1..=MAX_BODIES).contains(&n) {
         Ok(())
     } else {
-        Err(Error::value("the number of bodies", n, format!("a whole number from 1 to {MAX_BODIES}")))
+        Err(Error::value(
+            "the number of bodies",
+            n,
+            format!("a whole number from 1 to {MAX_BODIES}"),
+        ))
     }
 }

@@ -17,6 +17,7 @@ mod galaxy;
 mod generators;
 mod hints;
 mod orbit;
+mod origin;
 mod rng;
 mod rotation;
 #[allow(clippy::module_inception)]

@@ -23,7 +23,11 @@ impl Orbit {
     pub fn start(&self, mass: f64) -> Result<(DVec3, DVec3)> {
         let Self { eccentricity, pericentre, separation } = *self;
         if !(eccentricity.is_finite() && eccentricity >= 0.0) {
-            return Err(Error::value("the orbit's eccentricity", eccentricity, "a number of at least 0"));
+            return Err(Error::value(
+                "the orbit's eccentricity",
+                eccentricity,
+                "a number of at least 0",
+            ));
         }
         if !(pericentre.is_finite() && pericentre > 0.0) {
             return Err(Error::value("the orbit's pericentre", pericentre, "a number above 0"));
@@ -39,7 +43,9 @@ impl Orbit {
             && separation <= greatest * rounding)
         {
             let allowed = match greatest.is_finite() {
-                true => format!("from the pericentre, {pericentre}, to the orbit's greatest distance, {greatest}"),
+                true => format!(
+                    "from the pericentre, {pericentre}, to the orbit's greatest distance, {greatest}"
+                ),
                 false => format!("a number of at least the pericentre, {pericentre}"),
             };
             return Err(Error::value("the orbit's separation", separation, allowed));
@@ -66,7 +72,9 @@ mod tests {
 
     #[test]
     fn energy_and_angular_momentum_are_the_orbits() {
-        for (eccentricity, separation) in [(0.0, 2.0), (0.6, 5.0), (0.6, 8.0), (1.0, 30.0), (1.5, 30.0)] {
+        for (eccentricity, separation) in
+            [(0.0, 2.0), (0.6, 5.0), (0.6, 8.0), (1.0, 30.0), (1.5, 30.0)]
+        {
             let orbit = Orbit { eccentricity, pericentre: 2.0, separation };
             let (x, v) = orbit.start(3.0).unwrap();
             assert!((x.length() - separation).abs() < 1e-12);

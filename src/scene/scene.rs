@@ -202,8 +202,9 @@ impl Scene {
                 join([self.make(source, self.seed, self.run.softening, load)?])?
             }
             Contents::Composed(parts, orbit) => {
-                let groups =
-                    (0..parts.len()).map(|k| self.make_part(parts, k, load)).collect::<Result<Vec<_>>>()?;
+                let groups = (0..parts.len())
+                    .map(|k| self.make_part(parts, k, load))
+                    .collect::<Result<Vec<_>>>()?;
                 match (orbit, <[Bodies; 2]>::try_from(groups)) {
                     (Some(orbit), Ok([first, second])) => on_orbit(first, second, orbit)?,
                     (_, Ok(two)) => join(two)?,

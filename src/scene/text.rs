@@ -1,18 +1,17 @@
 //! Scene files: TOML with every key known, every value checked, every complaint with its line.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::Path;
 
-use glam::DVec3;
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::compose::{Part, Source};
 use super::hints::Colouring;
+use super::origin::{Allowed, Origin};
 use super::scene::{Contents, Scene};
-use super::{Measure, Orbit, RunHints, SceneUnits, Values, ViewHints, generator};
-use crate::error::{Error, Result};
+use super::{Orbit, RunHints, SceneUnits, Values, ViewHints, generator};
+use crate::error::Result;
 
 /// Numbers by name, each with its place in the text.
 type Numbers = BTreeMap<String, Spanned<f64>>;
@@ -94,66 +93,7 @@ struct UnitsText {
     time: Option<Spanned<String>>,
 }
 
-/// What a number may be.
-#[derive(Clone, Copy)]
-enum Allowed {
-    Any,
-    NotNegative,
-    Positive,
-}
-
-/// The text under hand: turns places into lines.
-struct Origin<'a> {
-    path: &'a Path,
-    text: &'a str,
-}
-
 impl Origin<'_> {
-    fn error(&self, span: Range<usize>, problem: impl std::fmt::Display) -> Error {
-        let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
-        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
-        Error::file(self.path, format!("line {line}: {problem}"))
-    }
-
-    /// The number of `key`, or `default` where it is missing.
-    fn number(&self, key: &str, value: &Option<Spanned<f64>>, default: f64, allowed: Allowed) -> Result<f64> {
-        let Some(spanned) = value else { return Ok(default) };
-        let value = *spanned.get_ref();
-        let (good, words) = match allowed {
-            Allowed::Any => (true, "a finite number"),
-            Allowed::NotNegative => (value >= 0.0, "a number of at least 0"),
-            Allowed::Positive => (value > 0.0, "a number above 0"),
-        };
-        match good && value.is_finite() {
-            true => Ok(value),
-            false => Err(self.error(spanned.span(), Error::value(format!("'{key}'"), value, words))),
-        }
-    }
-
-    fn vector(&self, key: &str, value: &Option<Spanned<[f64; 3]>>) -> Result<DVec3> {
-        let Some(spanned) = value else { return Ok(DVec3::ZERO) };
-        let vector = DVec3::from_array(*spanned.get_ref());
-        match vector.is_finite() {
-            true => Ok(vector),
-            false => {
-                let problem = Error::value(format!("'{key}'"), vector, "three finite numbers");
-                Err(self.error(spanned.span(), problem))
-            }
-        }
-    }
-
-    fn measure(&self, key: &str, value: &Option<Spanned<String>>) -> Result<Measure> {
-        let Some(spanned) = value else { return Ok(Measure::default()) };
-        Measure::parse(spanned.get_ref()).ok_or_else(|| {
-            let problem = Error::value(
-                format!("the unit '{key}'"),
-                format!("\"{}\"", spanned.get_ref()),
-                "a name with or without a positive factor, \"3.5 kpc\" say",
-            );
-            self.error(spanned.span(), problem)
-        })
-    }
-
     /// The generator of that name with the numbers given.
     fn source(&self, name: &Spanned<String>, numbers: &Numbers) -> Result<Source> {
         let generator =
@@ -174,23 +114,38 @@ impl Origin<'_> {
         let source = match (&text.generator, &text.file) {
             (Some(name), None) => self.source(name, &text.parameters)?,
             (None, Some(_)) if !text.parameters.is_empty() => {
-                return Err(self.error(span, "a part from a 'file' has no 'parameters'; they belong to a 'generator'"));
+                return Err(self.error(
+                    span,
+                    "a part from a 'file' has no 'parameters'; they belong to a 'generator'",
+                ));
             }
             (None, Some(file)) => {
                 Source::File(self.path.parent().unwrap_or(Path::new("")).join(file))
             }
-            _ => return Err(self.error(span, "a [[part]] must have either a 'generator' or a 'file'")),
+            _ => {
+                return Err(
+                    self.error(span, "a [[part]] must have either a 'generator' or a 'file'")
+                );
+            }
         };
         for (key, given) in [("position", &text.position), ("velocity", &text.velocity)] {
             if let (true, Some(given)) = (in_encounter, given) {
-                return Err(self.error(given.span(), format!("'{key}' must be left out where an [encounter] places the parts")));
+                return Err(self.error(
+                    given.span(),
+                    format!("'{key}' must be left out where an [encounter] places the parts"),
+                ));
             }
         }
         Ok(Part {
             name: text.name.clone(),
             source,
             seed: text.seed,
-            length_scale: self.number("length_scale", &text.length_scale, 1.0, Allowed::Positive)?,
+            length_scale: self.number(
+                "length_scale",
+                &text.length_scale,
+                1.0,
+                Allowed::Positive,
+            )?,
             mass_scale: self.number("mass_scale", &text.mass_scale, 1.0, Allowed::Positive)?,
             turn: [
                 self.number("spin", &text.spin, 0.0, Allowed::Any)?,
@@ -205,7 +160,10 @@ impl Origin<'_> {
     fn contents(&self, scene: &SceneText) -> Result<Contents> {
         if let Some(name) = &scene.generator {
             if let Some(part) = scene.parts.first() {
-                return Err(self.error(part.span(), "a scene has either a 'generator' or [[part]]s, not both"));
+                return Err(self.error(
+                    part.span(),
+                    "a scene has either a 'generator' or [[part]]s, not both",
+                ));
             }
             if let Some(encounter) = &scene.encounter {
                 return Err(self.error(encounter.span(), "an [encounter] needs two [[part]]s"));
@@ -215,7 +173,9 @@ impl Origin<'_> {
             return Ok(Contents::Single(self.source(name, numbers)?));
         }
         if scene.parts.is_empty() {
-            return Err(self.error(0..0, "a scene must have a 'generator' or at least one [[part]]"));
+            return Err(
+                self.error(0..0, "a scene must have a 'generator' or at least one [[part]]")
+            );
         }
         if let Some(parameters) = &scene.parameters {
             return Err(self.error(parameters.span(), "[parameters] belong to the scene's 'generator'; those of a part are [part.parameters]"));
@@ -224,7 +184,13 @@ impl Origin<'_> {
             None => None,
             Some(text) => {
                 if scene.parts.len() != 2 {
-                    return Err(self.error(text.span(), format!("an [encounter] needs two [[part]]s, but there are {}", scene.parts.len())));
+                    return Err(self.error(
+                        text.span(),
+                        format!(
+                            "an [encounter] needs two [[part]]s, but there are {}",
+                            scene.parts.len()
+                        ),
+                    ));
                 }
                 let encounter = text.get_ref();
                 let orbit = Orbit {
@@ -257,15 +223,30 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Scene> {
         about: scene.about.as_deref().unwrap_or_default().trim().to_owned(),
         seed: scene.seed,
         run: RunHints {
-            softening: origin.number("softening", &scene.run.softening, run.softening, Allowed::NotNegative)?,
+            softening: origin.number(
+                "softening",
+                &scene.run.softening,
+                run.softening,
+                Allowed::NotNegative,
+            )?,
             dt: origin.number("dt", &scene.run.dt, run.dt, Allowed::Positive)?,
             until: origin.number("until", &scene.run.until, run.until, Allowed::Positive)?,
         },
         view: ViewHints {
             extent: origin.number("extent", &scene.view.extent, view.extent, Allowed::Positive)?,
-            inclination: origin.number("inclination", &scene.view.inclination, view.inclination, Allowed::Any)?,
+            inclination: origin.number(
+                "inclination",
+                &scene.view.inclination,
+                view.inclination,
+                Allowed::Any,
+            )?,
             azimuth: origin.number("azimuth", &scene.view.azimuth, view.azimuth, Allowed::Any)?,
-            orbit_speed: origin.number("orbit_speed", &scene.view.orbit_speed, view.orbit_speed, Allowed::Any)?,
+            orbit_speed: origin.number(
+                "orbit_speed",
+                &scene.view.orbit_speed,
+                view.orbit_speed,
+                Allowed::Any,
+            )?,
             colouring: scene.view.colouring.unwrap_or_default(),
         },
         units: SceneUnits {

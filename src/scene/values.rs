@@ -63,7 +63,8 @@ impl Parameter {
 
     /// The softening length that the start is made for; scenes hand over that of the run.
     pub(crate) const fn softening(default: f64) -> Self {
-        let help = "softening length that velocities are in equilibrium with; that of the run, unless set";
+        let help =
+            "softening length that velocities are in equilibrium with; that of the run, unless set";
         Self { name: "softening", default, min: 0.0, max: 1.0, kind: Kind::Real, help }
     }
 
@@ -80,11 +81,7 @@ impl Parameter {
         if (self.min..=self.max).contains(&value) && whole {
             Ok(())
         } else {
-            Err(Error::value(
-                format!("scene parameter '{}'", self.name),
-                value,
-                self.allowed(),
-            ))
+            Err(Error::value(format!("scene parameter '{}'", self.name), value, self.allowed()))
         }
     }
 }
@@ -158,7 +155,8 @@ mod tests {
     #[test]
     fn values_outside_the_range_name_the_parameter() {
         let mut values = Values::defaults(PARAMETERS);
-        for (name, value) in [("n", 1.0), ("n", 2.5), ("n", 1e9), ("spin", 1.01), ("spin", f64::NAN)]
+        for (name, value) in
+            [("n", 1.0), ("n", 2.5), ("n", 1e9), ("spin", 1.01), ("spin", f64::NAN)]
         {
             let text = values.set(name, value).expect_err("it lies outside").to_string();
             assert!(text.contains(&format!("'{name}'")) && text.contains("from"), "{text}");

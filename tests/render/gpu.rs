@@ -146,7 +146,9 @@ fn the_engines_own_buffers_are_painted_without_a_copy() {
     let mut painter = gpu_painter(size);
     for time in [0.0, 0.1] {
         let from_device = painter.paint(Points::Device(points), &camera, &look, time).unwrap();
-        assert_eq!(from_host, from_device);
+        is_same(&from_host, &from_device).unwrap_or_else(|e| panic!("at {time} s: {e}"));
+        // The first picture is exposed for itself; later ones by what came before.
+        assert!(time > 0.0 || from_host == from_device, "at {time} s");
     }
 
     // What cannot be painted is refused by name.

@@ -114,15 +114,18 @@ mod tests {
         let q = energy.sqrt();
         let p = 1.0 - q * q;
         let root = p.sqrt();
-        let bracket = 3.0 * libm::asin(q) + q * root * (1.0 - 2.0 * q * q) * (8.0 * q.powi(4) - 8.0 * q * q - 3.0);
+        let bracket = 3.0 * libm::asin(q)
+            + q * root * (1.0 - 2.0 * q * q) * (8.0 * q.powi(4) - 8.0 * q * q - 3.0);
         bracket / (8.0 * 2.0_f64.sqrt() * PI.powi(3) * p.powf(2.5))
     }
 
     #[test]
     fn hernquists_distribution_comes_out() {
         let radii = radial_grid(1e-4, 1e4, 900);
-        let profile =
-            Profile::new(&Spheroid { mass: 1.0, scale: 1.0, core: 0.0, cutoff: f64::INFINITY }, &radii);
+        let profile = Profile::new(
+            &Spheroid { mass: 1.0, scale: 1.0, core: 0.0, cutoff: f64::INFINITY },
+            &radii,
+        );
         let total = Monopole::new(&radii, &profile.enclosed, 0.0);
         let made = Distribution::new(&profile, &total);
         for energy in [0.05, 0.1, 0.3, 0.5, 0.7, 0.9] {
@@ -150,7 +153,11 @@ mod tests {
                     .map(|speed| speed * speed);
                 let made = squares.sum::<f64>() / f64::from(draws) / 3.0;
                 let expected = pressure / profile.density[k];
-                assert!((made / expected - 1.0).abs() < 0.01, "{made} for {expected} at {}", radii[k]);
+                assert!(
+                    (made / expected - 1.0).abs() < 0.01,
+                    "{made} for {expected} at {}",
+                    radii[k]
+                );
             }
         }
         assert_eq!(made.speed(&radii, 1e-6, 0.0), 0.0);

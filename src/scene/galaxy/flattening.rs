@@ -16,7 +16,8 @@ const SPHERES: usize = 32;
 /// Latitudes of each, equal shares of its area.
 const LATITUDES: usize = 8;
 
-/// The part of a disk's pull that acts along its axis, -<z a_z> of -<x . a>, at each of `radii`;
+/// The part of a disk's pull that acts along its axis, the mean of `z a_z` over a sphere in that of
+/// `x . a`, at each of `radii`;
 /// 1/3 for a sphere.
 pub(crate) fn axial_share(disk: &Disk, softening: f64, radii: &[f64]) -> Vec<f64> {
     let nodes = radial_grid(0.05 * disk.scale, 10.0 * disk.scale, SPHERES);

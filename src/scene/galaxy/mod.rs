@@ -9,17 +9,18 @@ mod disk;
 mod distribution;
 mod flattening;
 mod monopole;
+mod motion;
 mod ring;
 mod spheroid;
 
 pub(crate) use disk::Disk;
-use disk::Motion;
 use distribution::Distribution;
 use flattening::{axial_factor, axial_share};
 use glam::DVec3;
 use monopole::Monopole;
-use spheroid::{Profile, place, radial_grid};
+use motion::Motion;
 pub(crate) use spheroid::Spheroid;
+use spheroid::{Profile, place, radial_grid};
 
 use super::rng::{Even, Stream};
 use crate::bodies::{Bodies, Component, Role};
@@ -55,8 +56,8 @@ impl Galaxy {
             (0..NODES).map(|k| profiles[0].enclosed[k] + profiles[1].enclosed[k]).collect();
         let disks: Vec<f64> = radii.iter().map(|&r| disk.enclosed(r)).collect();
         let all: Vec<f64> = spheres.iter().zip(&disks).map(|(a, b)| a + b).collect();
-        let [spheres, disks, total] = [spheres, disks, all]
-            .map(|enclosed| Monopole::new(&radii, &enclosed, self.softening));
+        let [spheres, disks, total] =
+            [spheres, disks, all].map(|enclosed| Monopole::new(&radii, &enclosed, self.softening));
         let share = match disk.mass > 0.0 {
             true => axial_share(&disk, self.softening, &radii),
             false => vec![1.0 / 3.0; NODES],
@@ -69,8 +70,7 @@ impl Galaxy {
             let motion = Motion::new(disk, self.softening, |r| inward(&radii, &spheres, r));
             let mut stream = Stream::new(seed, 0);
             let mut even = Even::new(&mut stream);
-            let drawn =
-                (0..disk_bodies).map(|_| motion.draw(even.next().0, &mut stream)).collect();
+            let drawn = (0..disk_bodies).map(|_| motion.draw(even.next().0, &mut stream)).collect();
             add(&mut bodies, "disk", Role::Disk, disk.mass, drawn);
         }
         for (k, (name, role)) in [("bulge", Role::Bulge), ("halo", Role::Halo)].iter().enumerate() {

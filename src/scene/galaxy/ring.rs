@@ -52,7 +52,9 @@ mod tests {
 
     #[test]
     fn the_pull_is_that_of_many_points() {
-        for (r, height, softening) in [(0.3, 0.2, 0.0), (1.0, 0.0, 0.1), (1.1, -0.1, 0.1), (5.0, 1.0, 0.0)] {
+        for (r, height, softening) in
+            [(0.3, 0.2, 0.0), (1.0, 0.0, 0.1), (1.1, -0.1, 0.1), (5.0, 1.0, 0.0)]
+        {
             let points = 20_000;
             let (mut inward, mut down) = (0.0, 0.0);
             for point in 0..points {

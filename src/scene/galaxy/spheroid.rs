@@ -107,7 +107,8 @@ mod tests {
     #[test]
     fn radii_invert_the_mass() {
         let radii = radial_grid(1e-3, 30.0, 500);
-        let profile = Profile::new(&Spheroid { mass: 3.0, scale: 1.0, core: 0.0, cutoff: 8.0 }, &radii);
+        let profile =
+            Profile::new(&Spheroid { mass: 3.0, scale: 1.0, core: 0.0, cutoff: 8.0 }, &radii);
         for k in [0, 1, 7, 250, 400] {
             let r = profile.radius_of(&radii, profile.enclosed[k] / 3.0 * (1.0 + 1e-12));
             assert!((r / radii[k] - 1.0).abs() < 1e-6, "{r} for {}", radii[k]);

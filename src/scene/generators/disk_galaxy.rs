@@ -26,12 +26,24 @@ pub(crate) static GENERATOR: Generator = Generator {
     parameters: &[
         Parameter::n(20_000, 10),
         TOOMRE_Q,
-        Parameter::scale("disk_height", 0.2, 0.01, 0.5, "sech^2 scale height, in disk scale lengths"),
+        Parameter::scale(
+            "disk_height",
+            0.2,
+            0.01,
+            0.5,
+            "sech^2 scale height, in disk scale lengths",
+        ),
         BULGE_MASS,
         Parameter::scale("bulge_scale", 0.4, 0.05, 2.0, "scale length of the bulge"),
         HALO_MASS,
         Parameter::scale("halo_scale", 5.0, 0.3, 30.0, "scale length of the halo"),
-        Parameter::scale("halo_cutoff", 7.0, 1.0, 200.0, "radius where the halo's density begins to fall like a Gaussian"),
+        Parameter::scale(
+            "halo_cutoff",
+            7.0,
+            1.0,
+            200.0,
+            "radius where the halo's density begins to fall like a Gaussian",
+        ),
         HALO_BODIES,
         Parameter::softening(0.15),
     ],
@@ -76,7 +88,8 @@ pub(crate) fn galaxy(
     halo_bodies: f64,
     softening: f64,
 ) -> Galaxy {
-    let at_least_one = |mass: f64, count: f64| if mass > 0.0 { count.round().max(1.0) as usize } else { 0 };
+    let at_least_one =
+        |mass: f64, count: f64| if mass > 0.0 { count.round().max(1.0) as usize } else { 0 };
     let halo_count = at_least_one(halo.mass, n as f64 * halo_bodies);
     let stars = (n - halo_count) as f64;
     let bulge_count = at_least_one(bulge_mass, stars * bulge_mass / (bulge_mass + disk.mass));

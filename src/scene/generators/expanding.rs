@@ -13,7 +13,13 @@ pub(crate) static GENERATOR: Generator = Generator {
     summary: "a uniform sphere that flies apart and, below the speed of escape, falls back",
     parameters: &[
         Parameter::n(16_384, 2),
-        Parameter::real("expansion", 0.8, 0.0, 3.0, "speed at the edge, in units of the speed of escape there"),
+        Parameter::real(
+            "expansion",
+            0.8,
+            0.0,
+            3.0,
+            "speed at the edge, in units of the speed of escape there",
+        ),
     ],
     build,
 };

@@ -36,12 +36,7 @@ fn build(values: &Values, seed: u64) -> Result<Bodies> {
         }
         let escape = (2.0 / (1.0 + r * r).sqrt()).sqrt();
         let speed = escape * draw_speed(&mut stream);
-        bodies.push(
-            1.0 / n as f64,
-            stream.direction() * r,
-            stream.direction() * speed,
-            0,
-        );
+        bodies.push(1.0 / n as f64, stream.direction() * r, stream.direction() * speed, 0);
     }
     bodies.components[0].name = "stars".into();
     bodies.recentre();

@@ -15,8 +15,20 @@ pub(crate) static GENERATOR: Generator = Generator {
     summary: "a thick spherical shell that turns like a solid body: falls in at the poles, spreads at the equator",
     parameters: &[
         Parameter::n(16_384, 2),
-        Parameter::real("inner_radius", 0.625, 0.0, 0.99, "inner radius of the shell; the outer one is 1"),
-        Parameter::real("spin", 0.7, -3.0, 3.0, "speed at the outer equator, in units of the circular velocity there"),
+        Parameter::real(
+            "inner_radius",
+            0.625,
+            0.0,
+            0.99,
+            "inner radius of the shell; the outer one is 1",
+        ),
+        Parameter::real(
+            "spin",
+            0.7,
+            -3.0,
+            3.0,
+            "speed at the outer equator, in units of the circular velocity there",
+        ),
     ],
     build,
 };

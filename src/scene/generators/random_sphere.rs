@@ -13,7 +13,13 @@ pub(crate) static GENERATOR: Generator = Generator {
     summary: "random positions in a sphere and random velocities, as warm as you like",
     parameters: &[
         Parameter::n(16_384, 2),
-        Parameter::real("virial_ratio", 0.5, 0.0, 4.0, "2K/|W|: 0 collapses, 1 stays about as large, above 2 flies apart"),
+        Parameter::real(
+            "virial_ratio",
+            0.5,
+            0.0,
+            4.0,
+            "2K/|W|: 0 collapses, 1 stays about as large, above 2 flies apart",
+        ),
     ],
     build,
 };

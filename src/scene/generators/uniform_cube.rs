@@ -14,7 +14,13 @@ pub(crate) static GENERATOR: Generator = Generator {
     summary: "random positions in a cube: the plainest load for timing, and a box that collapses into a ball",
     parameters: &[
         Parameter::n(16_384, 2),
-        Parameter::real("virial_ratio", 0.0, 0.0, 4.0, "2K/|W|: 0 collapses, 1 stays about as large, above 2 flies apart"),
+        Parameter::real(
+            "virial_ratio",
+            0.0,
+            0.0,
+            4.0,
+            "2K/|W|: 0 collapses, 1 stays about as large, above 2 flies apart",
+        ),
     ],
     build,
 };

@@ -1,0 +1,82 @@
+//! Values of a scene file, checked, with complaints that name the line.
+
+use std::ops::Range;
+use std::path::Path;
+
+use glam::DVec3;
+use toml::Spanned;
+
+use super::Measure;
+use crate::error::{Error, Result};
+
+/// What a number may be.
+#[derive(Clone, Copy)]
+pub(super) enum Allowed {
+    Any,
+    NotNegative,
+    Positive,
+}
+
+/// The text under hand: turns places into lines.
+pub(super) struct Origin<'a> {
+    pub path: &'a Path,
+    pub text: &'a str,
+}
+
+impl Origin<'_> {
+    /// A complaint about the text at `span`, with its line.
+    pub fn error(&self, span: Range<usize>, problem: impl std::fmt::Display) -> Error {
+        let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
+        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        Error::file(self.path, format!("line {line}: {problem}"))
+    }
+
+    /// The number of `key`, or `default` where it is missing.
+    pub fn number(
+        &self,
+        key: &str,
+        value: &Option<Spanned<f64>>,
+        default: f64,
+        allowed: Allowed,
+    ) -> Result<f64> {
+        let Some(spanned) = value else { return Ok(default) };
+        let value = *spanned.get_ref();
+        let (good, words) = match allowed {
+            Allowed::Any => (true, "a finite number"),
+            Allowed::NotNegative => (value >= 0.0, "a number of at least 0"),
+            Allowed::Positive => (value > 0.0, "a number above 0"),
+        };
+        match good && value.is_finite() {
+            true => Ok(value),
+            false => {
+                Err(self.error(spanned.span(), Error::value(format!("'{key}'"), value, words)))
+            }
+        }
+    }
+
+    /// The vector of `key`, or zero where it is missing.
+    pub fn vector(&self, key: &str, value: &Option<Spanned<[f64; 3]>>) -> Result<DVec3> {
+        let Some(spanned) = value else { return Ok(DVec3::ZERO) };
+        let vector = DVec3::from_array(*spanned.get_ref());
+        match vector.is_finite() {
+            true => Ok(vector),
+            false => {
+                let problem = Error::value(format!("'{key}'"), vector, "three finite numbers");
+                Err(self.error(spanned.span(), problem))
+            }
+        }
+    }
+
+    /// The unit of `key`, or a plain N-body unit where it is missing.
+    pub fn measure(&self, key: &str, value: &Option<Spanned<String>>) -> Result<Measure> {
+        let Some(spanned) = value else { return Ok(Measure::default()) };
+        Measure::parse(spanned.get_ref()).ok_or_else(|| {
+            let problem = Error::value(
+                format!("the unit '{key}'"),
+                format!("\"{}\"", spanned.get_ref()),
+                "a name with or without a positive factor, \"3.5 kpc\" say",
+            );
+            self.error(spanned.span(), problem)
+        })
+    }
+}
