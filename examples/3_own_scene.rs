@@ -6,11 +6,11 @@
 
 use std::path::Path;
 
+use glam::DVec3;
 use gravitile::bodies::{Bodies, Component, Role};
 use gravitile::error::Result;
 use gravitile::scene::Scene;
 use gravitile::snapshot::{self, Snapshot, WriteOptions};
-use glam::DVec3;
 
 const SCENE: &str = r#"
 title = "Two clusters"

@@ -3,13 +3,13 @@
 //! Shows: sinks and sources are two sets; any engine answers; the GPU engine and its kernel's shape.
 //! Run: `cargo run --release --example 4_forces_on_sinks`
 
+use glam::DVec3;
 use gravitile::error::Result;
 use gravitile::force::{
     Cpu, ForceEngine, Forces, GpuEngine, Identity, KernelWish, Reference, Sinks, Sources, Want,
 };
 use gravitile::gpu::{AdapterWish, Gpu};
 use gravitile::scene::Scene;
-use glam::DVec3;
 
 fn main() -> Result<()> {
     let mut scene = Scene::builtin("plummer")?;

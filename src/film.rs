@@ -8,8 +8,8 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::gpu::{AdapterWish, DeviceClass, Gpu};
 use crate::render::{
-    CameraMotion, DevicePoints, Film, FilmOptions, Follow, Image, Look, Painter, PictureSize, Points,
-    Style,
+    CameraMotion, DevicePoints, Film, FilmOptions, Follow, Image, Look, Painter, PictureSize,
+    Points, Style,
 };
 use crate::sim::Simulation;
 
@@ -138,7 +138,8 @@ impl Cinema {
         }
         let moment = sim.moment()?;
         let camera = motion.at(time_secs, &moment.bodies)?;
-        let points = Points::Host { bodies: &moment.bodies, acceleration: Some(&moment.acceleration) };
+        let points =
+            Points::Host { bodies: &moment.bodies, acceleration: Some(&moment.acceleration) };
         self.painter.paint(points, &camera, &self.look, time_secs)
     }
 }

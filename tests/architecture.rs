@@ -55,13 +55,20 @@ fn sources() -> Vec<(String, PathBuf, String)> {
         let first = path.strip_prefix(&root).unwrap().components().next().unwrap();
         first.as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned()
     };
-    files.into_iter().map(|path| (room(&path), path.clone(), std::fs::read_to_string(&path).unwrap())).collect()
+    files
+        .into_iter()
+        .map(|path| (room(&path), path.clone(), std::fs::read_to_string(&path).unwrap()))
+        .collect()
 }
 
 /// The part of a file before its tests, without comments.
 fn code(text: &str) -> String {
     let end = text.find("#[cfg(test)]\nmod tests").unwrap_or(text.len());
-    text[..end].lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+    text[..end]
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn level(room: &str) -> Option<usize> {
@@ -73,7 +80,8 @@ fn used(code: &str) -> Vec<String> {
     let mut rooms = Vec::new();
     for (at, _) in code.match_indices("crate::") {
         let rest = &code[at + "crate::".len()..];
-        let group = rest.strip_prefix('{').map_or(rest, |inner| inner.split('}').next().unwrap_or(""));
+        let group =
+            rest.strip_prefix('{').map_or(rest, |inner| inner.split('}').next().unwrap_or(""));
         let names = if rest.starts_with('{') { group.split(',').collect() } else { vec![rest] };
         for name in names {
             let end = name.trim().find(|c: char| !c.is_alphanumeric() && c != '_');

@@ -51,9 +51,10 @@ fn lists_and_info_in_words_and_as_json() {
 #[test]
 fn help_of_every_command_has_words() {
     let help = works(&["--help"]);
-    for command in
-        ["info", "scenes", "formats", "check", "forces", "run", "resume", "render", "convert", "shader"]
-    {
+    for command in [
+        "info", "scenes", "formats", "check", "forces", "run", "resume", "render", "convert",
+        "shader",
+    ] {
         assert!(help.contains(command));
         assert!(works(&[command, "--help"]).contains("Usage:"));
     }
@@ -78,11 +79,17 @@ fn bad_input_is_refused_in_one_line() {
     run(&["-n", "100", "--dt", "-0.1"], &["dt is -0.1"]);
     run(&["-n", "100", "--until", "-1"], &["--until is -1"]);
     run(&["-n", "100", "--dt", "0.01", "--every", "0.015"], &["--every is 0.015", "whole number"]);
-    run(&["-n", "100", "--engine", "warp"], &["no engine named 'warp'", "auto, gpu, cpu, reference"]);
+    run(
+        &["-n", "100", "--engine", "warp"],
+        &["no engine named 'warp'", "auto, gpu, cpu, reference"],
+    );
     run(&["-n", "100", "--integrator", "euler"], &["no integrator named 'euler'", "leapfrog"]);
     run(&["-n", "100", "--adapter", "voodoo"], &["voodoo"]);
     run(&["-n", "100", "--engine", "gpu", "--p", "100000"], &["p is 100000"]);
-    run(&["-n", "100", "--engine", "gpu", "--p", "1024", "--q", "1024"], &["threads per workgroup"]);
+    run(
+        &["-n", "100", "--engine", "gpu", "--p", "1024", "--q", "1024"],
+        &["threads per workgroup"],
+    );
     run(&["-n", "100", "--set", "colour=3"], &["colour"]);
 
     refused(&["run", "nebula", "--out", out], &["nebula", "galaxy-collision"]);
@@ -123,7 +130,8 @@ fn forces_are_written_and_agree_with_f64() {
     let path = folder.path().join("acc.csv");
     for engine in ["gpu", "cpu", "reference"] {
         let out = path.to_str().unwrap();
-        let args = ["forces", "plummer", "--force", "-n", "500", "--eps", "0.05", "--engine", engine];
+        let args =
+            ["forces", "plummer", "--force", "-n", "500", "--eps", "0.05", "--engine", engine];
         let answer = json(&[&args[..], &["--out", out, "--compare", "--json"]].concat());
         assert!(answer["acceleration_rms_error"].as_f64().unwrap() < 2e-6);
         let table = std::fs::read_to_string(&path).unwrap();
@@ -163,7 +171,8 @@ fn two_bodies_in_one_place_give_numbers() {
 fn shaders_come_in_four_languages() {
     let folder = tempfile::tempdir().unwrap();
     assert!(works(&["shader", "all-pairs", "--p", "64", "--r", "2"]).contains("const R: u32 = 2u"));
-    for (extension, sign) in [("wgsl", "@compute"), ("msl", "kernel void"), ("hlsl", "numthreads")] {
+    for (extension, sign) in [("wgsl", "@compute"), ("msl", "kernel void"), ("hlsl", "numthreads")]
+    {
         let path = folder.path().join(format!("k.{extension}"));
         works(&["shader", "untiled", "--out", path.to_str().unwrap()]);
         assert!(std::fs::read_to_string(&path).unwrap().contains(sign), "{extension}");
@@ -197,7 +206,15 @@ fn run_prints_what_scripts_read() {
     assert_eq!((&answer["n"], &answer["steps"]), (&300.into(), &100.into()));
     assert!(answer["energy_error"].as_f64().unwrap().abs() < 1e-2);
     assert_eq!(answer["interactions"], 101 * 300 * 300);
-    for key in ["time", "energy_initial", "energy_final", "wall_secs", "engine", "adapter", "configuration"] {
+    for key in [
+        "time",
+        "energy_initial",
+        "energy_final",
+        "wall_secs",
+        "engine",
+        "adapter",
+        "configuration",
+    ] {
         assert!(answer.get(key).is_some(), "{key}");
     }
     let log = std::fs::read_to_string(Path::new(out).join("energy.csv")).unwrap();

@@ -32,14 +32,39 @@ fn state(bodies: &Bodies, kernel: KernelWish) -> DeviceState {
 fn bits(state: &mut DeviceState, bodies: &Bodies) -> Vec<[u64; 6]> {
     let mut now = bodies.clone();
     state.read(&mut now).unwrap();
-    let of = |(x, v): (&glam::DVec3, &glam::DVec3)| [x.x, x.y, x.z, v.x, v.y, v.z].map(f64::to_bits);
+    let of =
+        |(x, v): (&glam::DVec3, &glam::DVec3)| [x.x, x.y, x.z, v.x, v.y, v.z].map(f64::to_bits);
     now.position.iter().zip(&now.velocity).map(of).collect()
 }
 
 const SHAPES: [KernelWish; 3] = [
-    KernelWish { p: Some(64), q: Some(1), r: Some(2), u: Some(4), s: Some(1), untiled: Some(false), checked: false },
-    KernelWish { p: Some(32), q: Some(4), r: Some(1), u: Some(2), s: Some(3), untiled: Some(false), checked: false },
-    KernelWish { p: Some(64), q: Some(1), r: Some(1), u: Some(4), s: Some(1), untiled: Some(true), checked: false },
+    KernelWish {
+        p: Some(64),
+        q: Some(1),
+        r: Some(2),
+        u: Some(4),
+        s: Some(1),
+        untiled: Some(false),
+        checked: false,
+    },
+    KernelWish {
+        p: Some(32),
+        q: Some(4),
+        r: Some(1),
+        u: Some(2),
+        s: Some(3),
+        untiled: Some(false),
+        checked: false,
+    },
+    KernelWish {
+        p: Some(64),
+        q: Some(1),
+        r: Some(1),
+        u: Some(4),
+        s: Some(1),
+        untiled: Some(true),
+        checked: false,
+    },
 ];
 
 #[test]
@@ -144,5 +169,8 @@ fn numbers_beyond_f32_are_refused() {
 fn an_unknown_adapter_is_an_error_that_lists_the_known() {
     let wish = AdapterWish::named("no such adapter");
     let text = Gpu::open_blocking(&wish).unwrap_err().to_string();
-    assert!(text.contains("no such adapter") && text.contains(&common::gpu().adapter.name), "{text}");
+    assert!(
+        text.contains("no such adapter") && text.contains(&common::gpu().adapter.name),
+        "{text}"
+    );
 }

@@ -24,7 +24,8 @@ fn the_inner_loop_is_tight() {
         std::env::set_var("VK_ICD_FILENAMES", DRIVER);
         std::env::set_var("RADV_FORCE_FAMILY", "navi21");
     }
-    let config = |r, u| KernelConfig { p: 256, q: 1, r, u, s: 1, untiled: false, checks: Checks::Off };
+    let config =
+        |r, u| KernelConfig { p: 256, q: 1, r, u, s: 1, untiled: false, checks: Checks::Off };
     // Measured with Mesa 22.3.6 and naga 30; the marks leave no room.
     for (r, u, most) in [(1, 1, 22.0), (1, 4, 18.3), (2, 4, 15.6), (4, 4, 14.3), (8, 2, 13.8)] {
         let variant = KernelVariant { config: config(r, u), guarded: false, potential: false };
@@ -32,7 +33,10 @@ fn the_inner_loop_is_tight() {
         let count = inner_loop(&assembly) as f64 / f64::from(r * u);
         println!("r = {r}, u = {u}: {count:.2} instructions per interaction");
         assert!(count >= 13.0, "r = {r}, u = {u}: {count} is less than the arithmetic needs");
-        assert!(count <= most + 0.05, "r = {r}, u = {u}: {count:.2} are more than {most}:\n{assembly}");
+        assert!(
+            count <= most + 0.05,
+            "r = {r}, u = {u}: {count:.2} are more than {most}:\n{assembly}"
+        );
     }
     // The counter sees what run-time checks add.
     let checked = KernelConfig { checks: Checks::On, ..config(1, 4) };
@@ -43,15 +47,18 @@ fn the_inner_loop_is_tight() {
 /// Instructions from the loop's label to its backward branch, of the loop with the reciprocal root.
 fn inner_loop(assembly: &str) -> usize {
     let lines: Vec<&str> = assembly.lines().map(str::trim).collect();
-    let label = |line: &str| line.strip_suffix(':').filter(|l| l.starts_with("BB")).map(str::to_owned);
+    let label =
+        |line: &str| line.strip_suffix(':').filter(|l| l.starts_with("BB")).map(str::to_owned);
     let mut best = None;
     for (end, line) in lines.iter().enumerate() {
-        let Some(target) = line.split_whitespace().find(|word| word.starts_with("BB")) else { continue };
+        let Some(target) = line.split_whitespace().find(|word| word.starts_with("BB")) else {
+            continue;
+        };
         if !line.starts_with("s_cbranch") && !line.starts_with("s_branch") {
             continue;
         }
-        let is_target = |l: &&str| label(l).as_deref() == Some(target);
-        let Some(begin) = lines[..end].iter().position(|l| is_target(&l)) else { continue };
+        let is_target = |l: &str| label(l).as_deref() == Some(target);
+        let Some(begin) = lines[..end].iter().position(|l| is_target(l)) else { continue };
         let body = &lines[begin..=end];
         if !body.iter().any(|l| l.starts_with("v_rsq_f32")) {
             continue;
@@ -64,7 +71,9 @@ fn inner_loop(assembly: &str) -> usize {
 
 fn is_instruction(line: &str) -> bool {
     let first = line.split_whitespace().next().unwrap_or("");
-    ["v_", "s_", "ds_", "buffer_", "global_", "image_", "flat_"].iter().any(|p| first.starts_with(p))
+    ["v_", "s_", "ds_", "buffer_", "global_", "image_", "flat_"]
+        .iter()
+        .any(|p| first.starts_with(p))
 }
 
 /// The machine code of a kernel, as text.
@@ -82,8 +91,8 @@ fn assembly(variant: &KernelVariant) -> String {
         let physical = *physical.first().expect("RADV should offer its null device");
         let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
         let extensions = [ash::khr::pipeline_executable_properties::NAME.as_ptr()];
-        let mut feature =
-            vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default().pipeline_executable_info(true);
+        let mut feature = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default()
+            .pipeline_executable_info(true);
         let create = vk::DeviceCreateInfo::default()
             .queue_create_infos(&queues)
             .enabled_extension_names(&extensions)
@@ -116,12 +125,14 @@ fn assembly(variant: &KernelVariant) -> String {
             .name(c"main");
         let flags = vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR
             | vk::PipelineCreateFlags::CAPTURE_INTERNAL_REPRESENTATIONS_KHR;
-        let create = [vk::ComputePipelineCreateInfo::default().flags(flags).stage(stage).layout(layout)];
+        let create =
+            [vk::ComputePipelineCreateInfo::default().flags(flags).stage(stage).layout(layout)];
         let pipelines = device.create_compute_pipelines(vk::PipelineCache::null(), &create, None);
         let pipeline = pipelines.expect("a pipeline")[0];
 
         let properties = ash::khr::pipeline_executable_properties::Device::new(&instance, &device);
-        let executable = vk::PipelineExecutableInfoKHR::default().pipeline(pipeline).executable_index(0);
+        let executable =
+            vk::PipelineExecutableInfoKHR::default().pipeline(pipeline).executable_index(0);
         let texts = properties.get_pipeline_executable_internal_representations(&executable);
         let mut representations = texts.expect("representations");
         let mut rooms: Vec<Vec<u8>> =

@@ -134,7 +134,8 @@ fn momentum_and_energy_of_a_plummer_sphere_are_kept() {
 fn a_cold_sphere_collapses_in_its_free_fall_time() {
     let bodies = scene("cold-sphere", Some(2000));
     let radius = bodies.position.iter().map(|x| x.length()).fold(0.0, f64::max);
-    let free_fall = std::f64::consts::FRAC_PI_2 * (radius.powi(3) / (2.0 * bodies.total_mass())).sqrt();
+    let free_fall =
+        std::f64::consts::FRAC_PI_2 * (radius.powi(3) / (2.0 * bodies.total_mass())).sqrt();
     for engine in [EngineKind::Cpu, EngineKind::Gpu] {
         let steps = 200;
         let mut sim = simulation(&bodies, engine, 0.05 * radius, 1.4 * free_fall / steps as f64);

@@ -16,8 +16,8 @@ const STEPS: &str = "step_0000000400.gvt";
 fn run(engine: &str, out: &Path) -> Command {
     let out = out.to_str().unwrap();
     gravitile(&[
-        "run", "plummer", "-n", "600", "--dt", "0.01", "--until", "4", "--every", "0.2", "--engine",
-        engine, "--out", out,
+        "run", "plummer", "-n", "600", "--dt", "0.01", "--until", "4", "--every", "0.2",
+        "--engine", engine, "--out", out,
     ])
 }
 

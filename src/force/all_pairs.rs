@@ -148,10 +148,12 @@ impl AllPairs {
         let config = self.variant.config;
         let whole = self.whole;
         let (rows, tile) = (config.sinks_per_workgroup(), config.tile());
-        let of_sources = |sources: u64| (interactions / sources.max(1)).min(u64::from(u32::MAX)) as u32;
+        let of_sources =
+            |sources: u64| (interactions / sources.max(1)).min(u64::from(u32::MAX)) as u32;
         // Whole rows of workgroups if one fits the budget; else one row and part of its sources.
         let most_sinks = gpu.limits.workgroups.saturating_mul(rows);
-        let sinks = (of_sources(u64::from(whole.source_count)) / rows * rows).clamp(rows, most_sinks);
+        let sinks =
+            (of_sources(u64::from(whole.source_count)) / rows * rows).clamp(rows, most_sinks);
         let sources = if config.q > 1 {
             FIXED_CUT_WITH_Q.next_multiple_of(tile)
         } else if sinks > rows {

@@ -36,7 +36,13 @@ impl KernelConfig {
         // Enough threads to fill a large GPU (132 multiprocessors of 2048 threads); an integrated one
         // is full with an eighth. Registers first serve reuse (r), then the sources are sliced.
         let wanted_threads = if class == DeviceClass::Integrated { 1 << 14 } else { 1 << 17 };
-        let r = if sinks >= wanted_threads / 4 { 4 } else if sinks >= 8192 { 2 } else { 1 };
+        let r = if sinks >= wanted_threads / 4 {
+            4
+        } else if sinks >= 8192 {
+            2
+        } else {
+            1
+        };
         let p = if sinks >= 4096 { 256 } else { 64 };
         let threads = sinks.div_ceil(r as usize);
         let slices_to_fill = (wanted_threads / threads.max(1)).max(1);
@@ -105,7 +111,9 @@ impl KernelConfig {
         }
         if p > limits.workgroup_x || q > limits.workgroup_y {
             let (x, y) = (limits.workgroup_x, limits.workgroup_y);
-            return Err(gpu.refuse(format!("p = {p}, q = {q}, but it allows p <= {x} and q <= {y}")));
+            return Err(
+                gpu.refuse(format!("p = {p}, q = {q}, but it allows p <= {x} and q <= {y}"))
+            );
         }
         if self.workgroup_memory() > limits.workgroup_memory {
             let (bytes, most) = (self.workgroup_memory(), limits.workgroup_memory);

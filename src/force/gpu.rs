@@ -8,8 +8,8 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::{
-    AllPairs, Field, ForceEngine, Forces, Identity, KernelVariant, KernelWish, Pace, Sinks, Sources,
-    Want, check_softening,
+    AllPairs, Field, ForceEngine, Forces, Identity, KernelVariant, KernelWish, Pace, Sinks,
+    Sources, Want, check_softening,
 };
 use crate::error::{Error, Result};
 use crate::gpu::layout::{FOREIGN, IN_SINK};
@@ -113,7 +113,9 @@ impl ForceEngine for GpuEngine {
             return Ok(());
         }
         if n.max(m) >= IN_SINK as usize {
-            return Err(self.gpu.refuse(format!("{} bodies are more than 32 bits count", n.max(m))));
+            return Err(self
+                .gpu
+                .refuse(format!("{} bodies are more than 32 bits count", n.max(m))));
         }
         let config = self.wish.resolve(&self.gpu, n, m)?;
         let largest_mass = sources.mass.iter().copied().fold(0.0, f64::max);
@@ -147,7 +149,9 @@ impl ForceEngine for GpuEngine {
             return Err(Error::Body {
                 index: j,
                 id: j as u64,
-                problem: format!("position {position} or G m {mass} leaves the range of f32 (3.4e38)"),
+                problem: format!(
+                    "position {position} or G m {mass} leaves the range of f32 (3.4e38)"
+                ),
             });
         }
         let (sink_buffer, source_buffer) = self.buffers.as_ref().expect("made with the kernel");
@@ -160,8 +164,7 @@ impl ForceEngine for GpuEngine {
         let total = |i: usize, axis: usize| -> f64 {
             (0..slices).map(|slice| f64::from(sums[0][slice * n + i][axis])).sum()
         };
-        out.acceleration
-            .extend((0..n).map(|i| DVec3::new(total(i, 0), total(i, 1), total(i, 2))));
+        out.acceleration.extend((0..n).map(|i| DVec3::new(total(i, 0), total(i, 1), total(i, 2))));
         if want == Want::AccelerationAndPotential {
             out.potential.extend((0..n).map(|i| total(i, 3)));
         }

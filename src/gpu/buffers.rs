@@ -43,18 +43,19 @@ impl BodyBuffers {
             id: bodies.id[index],
             problem: format!("{problem}, which leaves the range of f32 (3.4e38)"),
         };
-        let narrow = |vectors: &[DVec3], w: &dyn Fn(usize) -> f64, what: &str| -> Result<Vec<[f32; 4]>> {
-            let entry = |(i, &vector): (usize, &DVec3)| {
-                let [x, y, z] = narrow_point(vector);
-                let entry = [x, y, z, w(i) as f32];
-                if entry.iter().all(|x| x.is_finite()) {
-                    Ok(entry)
-                } else {
-                    Err(refused(i, &format!("its {what} is {vector} / {}", w(i))))
-                }
+        let narrow =
+            |vectors: &[DVec3], w: &dyn Fn(usize) -> f64, what: &str| -> Result<Vec<[f32; 4]>> {
+                let entry = |(i, &vector): (usize, &DVec3)| {
+                    let [x, y, z] = narrow_point(vector);
+                    let entry = [x, y, z, w(i) as f32];
+                    if entry.iter().all(|x| x.is_finite()) {
+                        Ok(entry)
+                    } else {
+                        Err(refused(i, &format!("its {what} is {vector} / {}", w(i))))
+                    }
+                };
+                vectors.iter().enumerate().map(entry).collect()
             };
-            vectors.iter().enumerate().map(entry).collect()
-        };
         let mass = |i: usize| bodies.mass[i] * gravitational_constant;
         let tag = |i: usize| f64::from(bodies.tag(i));
         let position_mass = narrow(&bodies.position, &mass, "position / G m")?;
@@ -82,7 +83,9 @@ pub(crate) fn storage(gpu: &Gpu, label: &str, count: usize) -> wgpu::Buffer {
     gpu.device.create_buffer(&wgpu::BufferDescriptor {
         label: Some(label),
         size: (count.max(1) as u64) * VEC4,
-        usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+        usage: wgpu::BufferUsages::STORAGE
+            | wgpu::BufferUsages::COPY_SRC
+            | wgpu::BufferUsages::COPY_DST,
         mapped_at_creation: false,
     })
 }

@@ -77,8 +77,11 @@ impl Gpu {
             | wgpu::Features::SHADER_F64
             | wgpu::Features::SUBGROUP
             | wgpu::Features::FLOAT32_BLENDABLE;
-        let features =
-            if wish.baseline_only { wgpu::Features::empty() } else { adapter.features() & optional };
+        let features = if wish.baseline_only {
+            wgpu::Features::empty()
+        } else {
+            adapter.features() & optional
+        };
         let (device, queue) = adapter
             .request_device(&wgpu::DeviceDescriptor {
                 label: Some("gravitile"),

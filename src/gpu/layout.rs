@@ -75,8 +75,16 @@ mod tests {
     #[test]
     fn host_and_shader_agree() {
         assert_same_layout!(
-            ForceParams, sink_begin, sink_end, sink_count, source_count, slice_length, chunk_begin,
-            chunk_end, self_offset, softening_squared
+            ForceParams,
+            sink_begin,
+            sink_end,
+            sink_count,
+            source_count,
+            slice_length,
+            chunk_begin,
+            chunk_end,
+            self_offset,
+            softening_squared
         );
         assert_same_layout!(LeapfrogParams, count, slices, close_kick, open_kick, drift, zero);
     }

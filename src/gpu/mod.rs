@@ -11,8 +11,8 @@ pub mod template;
 mod translate;
 
 pub use adapter::{AdapterInfo, AdapterWish, DeviceClass, adapters};
-pub use buffers::{BodyBuffers, Params, narrow_point};
 pub(crate) use buffers::storage;
+pub use buffers::{BodyBuffers, Params, narrow_point};
 pub use device::{Gpu, Limits, Tier};
 pub use pipeline::{Binding, Checks, ComputeKernel, compile};
 #[cfg(not(target_arch = "wasm32"))]

@@ -49,7 +49,8 @@ pub async fn compile(
     if let Some(known) = lock().get(&key) {
         return Ok(known.clone());
     }
-    let entries: Vec<_> = (0u32..).zip(bindings).map(|(i, binding)| layout_entry(i, *binding)).collect();
+    let entries: Vec<_> =
+        (0u32..).zip(bindings).map(|(i, binding)| layout_entry(i, *binding)).collect();
     let scope = gpu.device.push_error_scope(wgpu::ErrorFilter::Validation);
     let description = wgpu::ShaderModuleDescriptor {
         label: Some(name),

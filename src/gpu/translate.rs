@@ -30,8 +30,8 @@ impl Language {
 /// Errors: [`Error::Shader`] with the compiler's words, pointing into the text.
 pub fn translate(name: &str, text: &str, language: Language, checks: Checks) -> Result<Vec<u8>> {
     let failed = |problem: String| Error::Shader { name: name.to_owned(), problem };
-    let module = naga::front::wgsl::parse_str(text)
-        .map_err(|error| failed(error.emit_to_string(text)))?;
+    let module =
+        naga::front::wgsl::parse_str(text).map_err(|error| failed(error.emit_to_string(text)))?;
     let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
         .validate(&module)
         .map_err(|error| failed(error.emit_to_string(text)))?;

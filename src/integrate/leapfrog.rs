@@ -2,13 +2,10 @@
 //!
 //! v += a dt/2;  x += v dt;  a = a(x);  v += a dt/2  (Verlet 1967; GPU Gems 3, section 31.1).
 
-use std::future::Future;
-use std::pin::Pin;
-
 use glam::DVec3;
 use minijinja::context;
 
-use super::{Accelerate, DeviceIntegrator, HostIntegrator, Integrator};
+use super::{Accelerate, DeviceIntegrator, HostIntegrator, Integrator, Making};
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::force::AllPairs;
@@ -36,9 +33,10 @@ impl HostIntegrator for HostLeapfrog {
         accelerate: &mut Accelerate,
     ) -> Result<()> {
         let half = 0.5 * dt;
-        for i in 0..bodies.len() {
-            bodies.velocity[i] += acceleration[i] * half;
-            bodies.position[i] += bodies.velocity[i] * dt;
+        let moved = bodies.position.iter_mut().zip(&mut bodies.velocity);
+        for ((position, velocity), acceleration) in moved.zip(acceleration.iter()) {
+            *velocity += *acceleration * half;
+            *position += *velocity * dt;
         }
         accelerate(bodies, acceleration)?;
         for (velocity, acceleration) in bodies.velocity.iter_mut().zip(acceleration) {
@@ -64,11 +62,7 @@ pub fn wgsl() -> Result<String> {
     template::assemble("integrate/leapfrog.wgsl", context! { workgroup => WORKGROUP })
 }
 
-fn make_device<'a>(
-    gpu: &'a Gpu,
-    bodies: &'a BodyBuffers,
-    force: &'a AllPairs,
-) -> Pin<Box<dyn Future<Output = Result<Box<dyn DeviceIntegrator>>> + 'a>> {
+fn make_device<'a>(gpu: &'a Gpu, bodies: &'a BodyBuffers, force: &'a AllPairs) -> Making<'a> {
     Box::pin(async move {
         let size = size_of::<LeapfrogParams>() as u64;
         let bindings =
@@ -115,7 +109,13 @@ impl DeviceIntegrator for DeviceLeapfrog {
         self.params.upload(gpu);
     }
 
-    fn open(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, dt: f64, close_last: Option<f64>) {
+    fn open(
+        &mut self,
+        gpu: &Gpu,
+        pass: &mut wgpu::ComputePass<'_>,
+        dt: f64,
+        close_last: Option<f64>,
+    ) {
         let params = LeapfrogParams {
             slices: if close_last.is_some() { self.slices } else { 0 },
             close_kick: (0.5 * close_last.unwrap_or(0.0)) as f32,

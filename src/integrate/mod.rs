@@ -34,11 +34,10 @@ pub struct Integrator {
 }
 
 /// Makes the device side of an integrator for bodies and the force kernel bound to them.
-pub type MakeDevice = for<'a> fn(
-    &'a Gpu,
-    &'a BodyBuffers,
-    &'a AllPairs,
-) -> Pin<Box<dyn Future<Output = Result<Box<dyn DeviceIntegrator>>> + 'a>>;
+pub type MakeDevice = for<'a> fn(&'a Gpu, &'a BodyBuffers, &'a AllPairs) -> Making<'a>;
+
+/// A device side in the making: its kernels are being compiled.
+pub type Making<'a> = Pin<Box<dyn Future<Output = Result<Box<dyn DeviceIntegrator>>> + 'a>>;
 
 /// Every integrator.
 pub const ALL: &[Integrator] = &[leapfrog::LEAPFROG];
@@ -81,7 +80,13 @@ pub trait DeviceIntegrator: Send {
 
     /// Records the beginning of a step of `dt`; with `close_last` also the end of a step of that
     /// length, whose partial sums have just been made.
-    fn open(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, dt: f64, close_last: Option<f64>);
+    fn open(
+        &mut self,
+        gpu: &Gpu,
+        pass: &mut wgpu::ComputePass<'_>,
+        dt: f64,
+        close_last: Option<f64>,
+    );
 
     /// Records the end of a step of `dt`, whose partial sums have just been made. A `dt` of 0 only
     /// brings the accelerations up to date.

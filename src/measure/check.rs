@@ -5,8 +5,8 @@ use glam::DVec3;
 use super::{ErrorStats, acceleration_errors, potential_errors};
 use crate::error::Result;
 use crate::force::{
-    AllPairs, Field, ForceEngine, Forces, Identity, KernelConfig, KernelVariant, Pace, Reference, Sinks,
-    Sources, Want,
+    AllPairs, Field, ForceEngine, Forces, Identity, KernelConfig, KernelVariant, Pace, Reference,
+    Sinks, Sources, Want,
 };
 use crate::gpu::layout::FOREIGN;
 use crate::gpu::{Checks, Gpu, read_blocking, storage};
@@ -154,8 +154,13 @@ pub fn check(gpu: &Gpu, case: Case) -> Result<Row> {
     let (sources, masses) = (&position[..case.sources], &mass[..case.sources]);
     // Sinks that are the last of the sources, or that go beyond them and are none.
     let own = case.sinks <= case.sources;
-    let sinks = if own { &position[case.sources - case.sinks..case.sources] } else { &position[..case.sinks] };
-    let identity = if own { Identity::Offset(case.sources - case.sinks) } else { Identity::Foreign };
+    let sinks = if own {
+        &position[case.sources - case.sinks..case.sources]
+    } else {
+        &position[..case.sinks]
+    };
+    let identity =
+        if own { Identity::Offset(case.sources - case.sinks) } else { Identity::Foreign };
 
     let mut reference = Forces::default();
     Reference.evaluate(

@@ -41,7 +41,9 @@ impl RunFolder {
             if name == PLAN || step_of(&name).is_some() {
                 return Err(Error::file(
                     path,
-                    format!("holds a run already ({name}); go on with it by 'gravitile resume', or choose another folder"),
+                    format!(
+                        "holds a run already ({name}); go on with it by 'gravitile resume', or choose another folder"
+                    ),
                 ));
             }
         }
@@ -55,7 +57,9 @@ impl RunFolder {
         let folder = Self { path: path.to_owned(), plan };
         folder.write(0, first)?;
         let text = toml::to_string(&folder.plan).expect("a plan should be expressible in TOML");
-        let text = format!("# A run of gravitile. Go on with it by: gravitile resume <this folder>\n{text}");
+        let text = format!(
+            "# A run of gravitile. Go on with it by: gravitile resume <this folder>\n{text}"
+        );
         replace(&path.join(PLAN), text.as_bytes())?;
         Ok(folder)
     }
@@ -94,7 +98,8 @@ impl RunFolder {
     /// The snapshot with the highest step that is whole.
     pub fn last_whole(&self) -> Result<Found> {
         let folder = &self.path;
-        let entries = std::fs::read_dir(folder).map_err(|e| Error::io("read the folder", folder, e))?;
+        let entries =
+            std::fs::read_dir(folder).map_err(|e| Error::io("read the folder", folder, e))?;
         let mut steps: Vec<u64> =
             entries.flatten().filter_map(|e| step_of(&e.file_name().to_string_lossy())).collect();
         steps.sort_unstable();

@@ -39,7 +39,8 @@ pub fn run(
     while complete && sim.steps() < plan.steps {
         let begun = sim.steps();
         // The next multiple: after a stop in between, the later snapshots fall where they would have.
-        let next = ((begun / plan.steps_per_snapshot + 1) * plan.steps_per_snapshot).min(plan.steps);
+        let next =
+            ((begun / plan.steps_per_snapshot + 1) * plan.steps_per_snapshot).min(plan.steps);
         let done = sim.step_watched(next - begun, &mut |done| watch(begun + done))?;
         complete = begun + done == next && watch(next);
         let moment = sim.moment()?;

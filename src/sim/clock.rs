@@ -57,7 +57,11 @@ pub fn steps_in(span: f64, dt: f64) -> u64 {
         return 0;
     }
     let nearest = steps.round();
-    if (steps - nearest).abs() < 1e-6 * nearest.max(1.0) { nearest as u64 } else { steps.ceil() as u64 }
+    if (steps - nearest).abs() < 1e-6 * nearest.max(1.0) {
+        nearest as u64
+    } else {
+        steps.ceil() as u64
+    }
 }
 
 /// Refuses a step length that is zero, negative or not a number.

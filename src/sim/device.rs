@@ -146,7 +146,8 @@ impl DeviceState {
                 {
                     let piece = self.pace.interactions_in(budget.dispatch_secs);
                     let done;
-                    (done, complete) = self.force.record(&self.gpu, &mut pass, &mut progress, piece);
+                    (done, complete) =
+                        self.force.record(&self.gpu, &mut pass, &mut progress, piece);
                     interactions += done;
                     dispatches += 1;
                 }

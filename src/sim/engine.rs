@@ -98,7 +98,9 @@ pub async fn choose(n: usize, settings: &Settings) -> Result<Choice> {
             }
             let (on_cpu, on_gpu) = race(&gpu, n, settings).await?;
             let (cpu_ms, gpu_ms) = (on_cpu * 1e3, on_gpu * 1e3);
-            let times = format!("a step of {n} bodies takes {gpu_ms:.3} ms there, {cpu_ms:.3} ms on the CPU");
+            let times = format!(
+                "a step of {n} bodies takes {gpu_ms:.3} ms there, {cpu_ms:.3} ms on the CPU"
+            );
             if on_gpu < on_cpu {
                 let reason = format!("{} is faster: {times}", gpu.adapter.name);
                 Ok(Choice { kind: EngineKind::Gpu, reason, gpu: Some(gpu) })
@@ -120,7 +122,12 @@ async fn race(gpu: &Arc<Gpu>, n: usize, settings: &Settings) -> Result<(f64, f64
     for i in 0..trial {
         // Any spread-out points do: the work does not depend on them.
         let along = i as f64 * 0.618_033_988_749_894_9;
-        bodies.push(1.0 / trial as f64, DVec3::new(along.fract(), (along * 7.0).fract(), i as f64 / trial as f64), DVec3::ZERO, 0);
+        bodies.push(
+            1.0 / trial as f64,
+            DVec3::new(along.fract(), (along * 7.0).fract(), i as f64 / trial as f64),
+            DVec3::ZERO,
+            0,
+        );
     }
 
     let mut cpu = Cpu::new();
@@ -134,7 +141,8 @@ async fn race(gpu: &Arc<Gpu>, n: usize, settings: &Settings) -> Result<(f64, f64
         on_cpu = on_cpu.min(begun.elapsed().as_secs_f64());
     }
 
-    let settings = Settings { softening: 0.01, dt: 1e-6, gravitational_constant: 1.0, ..settings.clone() };
+    let settings =
+        Settings { softening: 0.01, dt: 1e-6, gravitational_constant: 1.0, ..settings.clone() };
     let mut device = DeviceState::new(Arc::clone(gpu), &bodies, &settings).await?;
     let mut on_gpu = f64::INFINITY;
     for _ in 0..3 {

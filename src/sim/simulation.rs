@@ -25,7 +25,7 @@ pub struct Simulation {
 }
 
 enum State {
-    Host(HostState),
+    Host(Box<HostState>),
     Device(Box<DeviceState>),
 }
 
@@ -64,7 +64,8 @@ impl Simulation {
                 };
                 let integrator = integrate::find(&settings.integrator)?;
                 let (softening, g) = (settings.softening, settings.gravitational_constant);
-                State::Host(HostState::new(bodies.clone(), engine, integrator, softening, g)?)
+                let host = HostState::new(bodies.clone(), engine, integrator, softening, g)?;
+                State::Host(Box::new(host))
             }
         };
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
@@ -204,7 +205,8 @@ impl Simulation {
                 (bodies, acceleration)
             }
         };
-        let lost = |i: &usize| !(bodies.position[*i].is_finite() && bodies.velocity[*i].is_finite());
+        let lost =
+            |i: &usize| !(bodies.position[*i].is_finite() && bodies.velocity[*i].is_finite());
         if let Some(i) = (0..bodies.len()).find(lost) {
             let (step, time) = (self.clock.steps(), self.time());
             return Err(Error::Body {

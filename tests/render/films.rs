@@ -15,7 +15,11 @@ fn frame(index: u32) -> Image {
     for y in 5..12 {
         for x in 3 + 2 * index..9 + 2 * index {
             let first = 4 * (y * 48 + x) as usize;
-            image.rgba_mut()[first..first + 3].copy_from_slice(&[200, (30 * index % 256) as u8, 90]);
+            image.rgba_mut()[first..first + 3].copy_from_slice(&[
+                200,
+                (30 * index % 256) as u8,
+                90,
+            ]);
         }
     }
     image

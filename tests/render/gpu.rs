@@ -74,7 +74,7 @@ fn device_and_cpu_paint_the_same_pictures() {
         (5000, 320, 180, Style { show_halo: true, stops: 1.0, exposure: fixed, ..plain.clone() }),
         (40_000, 320, 180, Style { dither: true, ..plain.clone() }),
         (100, 1, 1, plain.clone()),
-        (100, 7, 300, plain),
+        (100, 17, 300, plain),
     ] {
         let size = PictureSize::new(width, height).unwrap();
         let [cpu, gpu] = paint_both(&two_galaxies(n), &style, size, 3);
@@ -134,12 +134,8 @@ fn the_engines_own_buffers_are_painted_without_a_copy() {
     };
     let pos_mass = rows(&|i| bodies.mass[i] as f32, &bodies.position);
     let velocity = rows(&|i| bodies.tag(i) as f32, &bodies.velocity);
-    let mut points = DevicePoints {
-        pos_mass: &pos_mass,
-        velocity: &velocity,
-        acceleration: None,
-        count: 1000,
-    };
+    let mut points =
+        DevicePoints { pos_mass: &pos_mass, velocity: &velocity, acceleration: None, count: 1000 };
     let camera = Camera::default().framing(&bodies, &style, 0.95, size);
     let look = Look::new(&style, &bodies, None).unwrap();
     let from_host = gpu_painter(size).paint(&bodies, &camera, &look, 0.0).unwrap();

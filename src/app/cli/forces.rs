@@ -18,10 +18,13 @@ use crate::sim::{EngineKind, Settings, choose};
 
 /// Compute accelerations and potentials once: id,ax,ay,az,potential
 #[derive(Debug, clap::Args)]
-#[command(allow_negative_numbers = true, after_help = "\
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
 Examples:
   gravitile forces plummer -n 1000 --eps 0.05 --out acc.csv
-  gravitile forces galaxy.bin --engine gpu --compare --out acc.csv")]
+  gravitile forces galaxy.bin --engine gpu --compare --out acc.csv"
+)]
 pub struct Args {
     #[command(flatten)]
     input: InputOptions,
@@ -57,7 +60,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     if let Some(path) = &args.out {
         fresh(path, args.force)?;
     }
-    let input = args.input.load()?;
+    let input = args.input.load(args.eps)?;
     let eps = args.eps.unwrap_or(input.run.softening);
     check_softening(eps)?;
     let bodies = &input.snapshot.bodies;

@@ -26,10 +26,8 @@ pub fn main(args: &Args) -> Result<Ended> {
     let found = pollster::block_on(adapters());
     let mut opened = Vec::new();
     for index in 0..found.len() {
-        let wish = AdapterWish {
-            name: Some(index.to_string()),
-            baseline_only: args.adapter.baseline,
-        };
+        let wish =
+            AdapterWish { name: Some(index.to_string()), baseline_only: args.adapter.baseline };
         opened.push(Gpu::open_blocking(&wish));
     }
     let settings = Settings { adapter: args.adapter.wish(), ..Settings::default() };

@@ -43,11 +43,12 @@ pub struct Input {
 }
 
 impl InputOptions {
-    /// Makes or reads the bodies.
-    pub fn load(&self) -> Result<Input> {
+    /// Makes or reads the bodies. A softening that is known beforehand lets a scene begin in the
+    /// equilibrium that belongs to it.
+    pub fn load(&self, softening: Option<f64>) -> Result<Input> {
         let path = Path::new(&self.input);
         if Scene::names().any(|name| name == self.input) {
-            return self.build(Scene::builtin(&self.input)?, Path::new("."));
+            return self.build(Scene::builtin(&self.input)?, Path::new("."), softening);
         }
         if !path.exists() {
             return Err(self.unknown());
@@ -55,7 +56,7 @@ impl InputOptions {
         if path.extension().is_some_and(|extension| extension == "toml") {
             let text = std::fs::read_to_string(path).map_err(|e| Error::io("read", path, e))?;
             let folder = path.parent().unwrap_or(Path::new("."));
-            return self.build(Scene::from_toml(&text, path)?, folder);
+            return self.build(Scene::from_toml(&text, path)?, folder, softening);
         }
         self.read(path)
     }
@@ -70,7 +71,8 @@ impl InputOptions {
         }
     }
 
-    fn build(&self, mut scene: Scene, folder: &Path) -> Result<Input> {
+    fn build(&self, mut scene: Scene, folder: &Path, softening: Option<f64>) -> Result<Input> {
+        scene.run.softening = softening.unwrap_or(scene.run.softening);
         if let Some(seed) = self.seed {
             scene.seed = seed;
         }

@@ -4,8 +4,8 @@
 
 mod check;
 mod convert;
-mod formats;
 mod forces;
+mod formats;
 mod info;
 mod input;
 mod interrupt;

@@ -20,12 +20,15 @@ use crate::sim::{Simulation, steps_in};
 
 /// Simulate and film: film.mp4, film.apng, picture.png or a folder of pictures
 #[derive(Debug, clap::Args)]
-#[command(allow_negative_numbers = true, after_help = "\
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
 Examples:
   gravitile render galaxy-collision --out film.apng
   gravitile render galaxy-collision -n 60k --frames 600 --size 1920x1080 --out film.mp4
   gravitile render galaxy.bin --frames 1 --out picture.png
-  gravitile render minor-merger --colour speed --orbit 5 --follow centre --out frames/")]
+  gravitile render minor-merger --colour speed --orbit 5 --follow centre --out frames/"
+)]
 pub struct Args {
     #[command(flatten)]
     input: InputOptions,
@@ -105,8 +108,10 @@ struct ViewOptions {
 
 fn size(text: &str) -> Result<PictureSize, String> {
     let parse = |(w, h): (&str, &str)| Some((w.parse().ok()?, h.parse().ok()?));
-    let (width, height) =
-        text.split_once(['x', 'X']).and_then(parse).ok_or("WIDTHxHEIGHT was expected, like 1280x720")?;
+    let (width, height) = text
+        .split_once(['x', 'X'])
+        .and_then(parse)
+        .ok_or("WIDTHxHEIGHT was expected, like 1280x720")?;
     PictureSize::new(width, height).map_err(|error| error.to_string())
 }
 
@@ -120,27 +125,41 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     crate::render::film::format_of(&args.out)?;
     fresh(&args.out, args.force)?;
-    let input = args.input.load()?;
+    let input = args.input.load(args.steps.eps)?;
     if let (None, Some(view)) = (&args.view.colour, &input.view)
         && view.colouring == Colouring::Speed
     {
         style.colour_by = ColourBy::Speed;
     }
-    let settings = args.steps.settings(&input, &args.engine)?;
+    let mut settings = args.steps.settings(&input, &args.engine)?;
     let start = settings.start;
     let until = args.until.unwrap_or(start + input.run.until);
     if !(until.is_finite() && until >= start) {
         let allowed = format!("at least the time of the first picture, {start}");
         return Err(Error::value("--until", until, allowed).into());
     }
-    let steps = steps_in(until - start, settings.dt);
-    let intervals = (args.frames - 1).max(1);
+    let steps_per_frame = match (args.frames, args.steps.dt) {
+        (1, _) => 1,
+        // The pictures are evenly apart in time: a step that was not asked for gives way to that.
+        (frames, None) => {
+            let interval = (until - start) / (frames - 1) as f64;
+            let steps = steps_in(interval, settings.dt).max(1);
+            if interval > 0.0 {
+                settings.dt = interval / steps as f64;
+            }
+            steps
+        }
+        (frames, Some(dt)) => {
+            let steps = steps_in(until - start, dt) as f64 / (frames - 1) as f64;
+            (steps.round() as u64).max(1)
+        }
+    };
     let motion = args.view.motion(&input, &style, args.size)?;
     let mut sim = Simulation::new(input.snapshot.bodies.clone(), settings)?;
     let shot = Shot {
         frames: args.frames,
         frames_per_sec: args.fps,
-        steps_per_frame: ((steps as f64 / intervals as f64).round() as u64).max(1),
+        steps_per_frame,
         size: args.size,
         motion,
         style,
@@ -148,10 +167,11 @@ pub fn main(args: &Args) -> Result<Ended> {
     };
     if !args.json {
         print::text(&format!(
-            "{} bodies, {} pictures, {} steps each, engine {} ({})\n",
+            "{} bodies, {} pictures, {} steps of {:.4} each, engine {} ({})\n",
             sim.len(),
             shot.frames,
             shot.steps_per_frame,
+            sim.settings().dt,
             sim.choice().kind.name(),
             sim.describe_engine()
         ))?;
@@ -213,9 +233,15 @@ impl ViewOptions {
     }
 
     /// The camera by the options, then by the scene's hints, then by where the bodies are.
-    fn motion(&self, input: &Input, style: &Style, size: PictureSize) -> Result<CameraMotion, Error> {
+    fn motion(
+        &self,
+        input: &Input,
+        style: &Style,
+        size: PictureSize,
+    ) -> Result<CameraMotion, Error> {
         let bodies = &input.snapshot.bodies;
-        let hints = input.view.clone().unwrap_or(ViewHints { azimuth: -90.0, ..Default::default() });
+        let hints =
+            input.view.clone().unwrap_or(ViewHints { azimuth: -90.0, ..Default::default() });
         let inclination = self.inclination.unwrap_or(hints.inclination);
         let azimuth = self.azimuth.unwrap_or(hints.azimuth);
         let mut start = Camera {

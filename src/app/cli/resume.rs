@@ -34,7 +34,10 @@ pub fn main(args: &Args) -> Result<Ended> {
     let settings = folder.plan.settings(found.step)?;
     if !args.json {
         let (step, steps) = (found.step, folder.plan.steps);
-        print::text(&format!("going on from step {step} of {steps}, t = {}\n", found.snapshot.time))?;
+        print::text(&format!(
+            "going on from step {step} of {steps}, t = {}\n",
+            found.snapshot.time
+        ))?;
     }
     let mut sim = Simulation::new(found.snapshot.bodies.clone(), settings)?;
     let log = EnergyLog::open(&args.dir, Some(found.step))?;

@@ -17,11 +17,14 @@ use crate::snapshot::Snapshot;
 
 /// Simulate, leaving snapshots and an energy log in a folder
 #[derive(Debug, ClapArgs)]
-#[command(allow_negative_numbers = true, after_help = "\
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
 Examples:
   gravitile run plummer -n 10000 --eps 0.01 --dt 0.001 --until 10 --every 1 --out run/
   gravitile run galaxy.bin --until 20 --out run/ --json
-  gravitile resume run/                            after any interruption")]
+  gravitile resume run/                            after any interruption"
+)]
 pub struct Args {
     #[command(flatten)]
     input: InputOptions,
@@ -96,7 +99,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     {
         return Err(Error::value("--until", until, "a finite time").into());
     }
-    let mut input = args.input.load()?;
+    let mut input = args.input.load(args.steps.eps)?;
     let settings = args.steps.settings(&input, &args.engine)?;
     let (dt, start) = (settings.dt, settings.start);
     let until = args.until.unwrap_or(start + input.run.until);
@@ -134,10 +137,14 @@ pub fn main(args: &Args) -> Result<Ended> {
 /// The number of steps in `every`, which must be whole.
 fn whole_steps(every: f64, dt: f64) -> Result<u64, Error> {
     let steps = (every / dt).round();
-    if steps >= 1.0 && steps < 1e15 && (every / dt - steps).abs() < 1e-6 * steps {
+    if (1.0..1e15).contains(&steps) && (every / dt - steps).abs() < 1e-6 * steps {
         return Ok(steps as u64);
     }
-    Err(Error::value("--every", every, format!("a whole number of time steps of {dt}, at least one")))
+    Err(Error::value(
+        "--every",
+        every,
+        format!("a whole number of time steps of {dt}, at least one"),
+    ))
 }
 
 /// Runs to the end of the plan or to Ctrl-C, and tells how it went.

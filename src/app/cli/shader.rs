@@ -93,10 +93,6 @@ fn language_of(path: &Path) -> Result<Language, Error> {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
     let known = Language::ALL.iter().find(|(_, known)| *known == extension);
     known.map(|(language, _)| *language).ok_or_else(|| {
-        Error::value(
-            "--out",
-            path.display(),
-            "a file that ends in .wgsl, .spv, .msl or .hlsl",
-        )
+        Error::value("--out", path.display(), "a file that ends in .wgsl, .spv, .msl or .hlsl")
     })
 }
