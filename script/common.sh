@@ -13,9 +13,10 @@ say() { printf '\n== %s\n' "$*"; }
 
 # True when some Vulkan driver is described where the loader looks.
 have_vulkan() {
-  ldconfig -p 2>/dev/null | grep -q 'libvulkan\.so\.1' || return 1
+  # Not grep -q: it stops reading, and a broken pipe would count as failure.
+  PATH="$PATH:/sbin:/usr/sbin" ldconfig -p 2>/dev/null | grep 'libvulkan\.so\.1' >/dev/null || return 1
   [ -n "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ] && return 0
-  ls /usr/share/vulkan/icd.d/*.json /etc/vulkan/icd.d/*.json >/dev/null 2>&1
+  compgen -G '/usr/share/vulkan/icd.d/*.json' >/dev/null || compgen -G '/etc/vulkan/icd.d/*.json' >/dev/null
 }
 
 # Installs packages where that is possible without asking; says so where it is not.

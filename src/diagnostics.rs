@@ -60,6 +60,25 @@ impl Diagnostics {
     }
 }
 
+/// Distance to the neighbour of rank `neighbour` (1 is the nearest), at the part `fraction` (0 to 1) of
+/// the values of 128 points taken evenly from the list: how far apart bodies are where they are. 0 for
+/// fewer than two points.
+pub fn neighbour_distance(points: &[DVec3], neighbour: usize, fraction: f64) -> f64 {
+    const SAMPLES: usize = 128;
+    let n = points.len();
+    if n < 2 {
+        return 0.0;
+    }
+    let distance = |i: usize| {
+        let mut to_all: Vec<f64> = points.iter().map(|x| x.distance_squared(points[i])).collect();
+        // The point itself is number 0.
+        to_all.select_nth_unstable_by(neighbour.min(n - 1), f64::total_cmp).1.sqrt()
+    };
+    let mut distances: Vec<f64> = (0..n).step_by(n.div_ceil(SAMPLES)).map(distance).collect();
+    distances.sort_unstable_by(f64::total_cmp);
+    distances[((distances.len() - 1) as f64 * fraction.clamp(0.0, 1.0)).round() as usize]
+}
+
 /// (value - reference) / |reference|; the plain difference where the reference is 0.
 pub fn relative_change(value: f64, reference: f64) -> f64 {
     let difference = value - reference;

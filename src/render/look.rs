@@ -14,6 +14,7 @@ use super::image::PictureSize;
 use super::palette::{SCALE_STEPS, component_colour};
 use super::style::{ColourBy, Style};
 use crate::bodies::{Bodies, Role};
+use crate::diagnostics::neighbour_distance;
 use crate::error::Result;
 
 /// Components that a [`LookUniform`] has room for, as many as [`Bodies`] may have.
@@ -121,7 +122,9 @@ impl Look {
             // Bodies at one point have no size of their own: take the scene's.
             let own = if part.radius > 0.0 { part.radius } else { scene_radius };
             let closeness = (0.45 / libm::cbrt(part.count as f64)).min(0.07);
-            let radius = own * closeness * role_size(part.role) * style.sprite_size;
+            // One component may be several clumps far apart: then its neighbours tell, not its extent.
+            let apart = if part.spacing > 0.0 { 0.4 * part.spacing } else { f64::INFINITY };
+            let radius = (own * closeness).min(apart) * role_size(part.role) * style.sprite_size;
             let ratio = scene_radius / radius;
             // The profile (1 - u^2)^4 holds a fifth of an even disk's light.
             let white_peak = if is_seen(part.role) {
@@ -172,6 +175,8 @@ struct Part {
     role: Role,
     count: usize,
     radius: f64,
+    /// Typical distance to the eighth neighbour.
+    spacing: f64,
     mean_mass: f64,
     points: Vec<DVec3>,
 }
@@ -188,6 +193,8 @@ impl Part {
             role,
             count: members.len(),
             radius: if points.len() > 1 { median_radius(&points) } else { 0.0 },
+            spacing: neighbour_distance(&points, 8, 0.5)
+                * libm::cbrt(points.len() as f64 / members.len().max(1) as f64),
             mean_mass: mass / members.len().max(1) as f64,
             points,
         }

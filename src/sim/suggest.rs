@@ -1,27 +1,36 @@
 //! Softening, time step and duration for bodies that come without.
 
 use crate::bodies::Bodies;
+use crate::diagnostics::neighbour_distance;
 use crate::scene::RunHints;
 
-/// A softening, step and duration that suit `bodies`, from their half-mass radius r_h and mass M.
+/// A softening, step and duration that suit `bodies`.
 ///
-/// The softening is Athanassoula et al. (2000)'s best for a Plummer-like system, 0.98 N^-0.26 in units
-/// of the scale length r_h / 1.3. The step is a 30th of the time a circular orbit at r_h takes per
-/// radian, or less where the softening asks for it: a body at the escape speed crosses half of it.
-/// The duration is four revolutions at r_h. Without extent or mass: the defaults of [`RunHints`].
+/// The softening is the distance to the eighth neighbour, in the denser quarter of the bodies: for a
+/// Plummer sphere that is what Athanassoula et al. (2000) found best. In a step the fastest tenth of the
+/// bodies crosses a quarter of it, and a circular orbit at the half-mass radius turns by at most a 30th of
+/// a radian. The duration is four revolutions there. Without extent or mass: the defaults of [`RunHints`].
 pub fn suggest(bodies: &Bodies, gravitational_constant: f64) -> RunHints {
     let mass = bodies.total_mass() * gravitational_constant;
     let radius = half_mass_radius(bodies);
-    if !(mass > 0.0 && radius > 0.0) {
+    let spacing = neighbour_distance(&bodies.position, 8, 0.25);
+    if !(mass > 0.0 && radius > 0.0 && spacing > 0.0) {
         return RunHints::default();
     }
-    let n = bodies.len() as f64;
-    let softening = 0.98 * n.powf(-0.26) * radius / 1.3;
+    let softening = two_digits(spacing.min(radius));
     let per_radian = (radius.powi(3) / (0.5 * mass)).sqrt();
-    let escape_speed = (2.0 * mass / radius).sqrt();
-    let dt = two_digits((per_radian / 30.0).min(0.5 * softening / escape_speed));
+    let crossing = 0.25 * softening / fast_speed(bodies);
+    let dt = two_digits(crossing.min(per_radian / 30.0));
     let steps = (4.0 * std::f64::consts::TAU * per_radian / dt).round();
-    RunHints { softening: two_digits(softening), dt, until: steps * dt }
+    RunHints { softening, dt, until: steps * dt }
+}
+
+/// The speed, relative to the centre of mass, that one body in ten exceeds.
+fn fast_speed(bodies: &Bodies) -> f64 {
+    let (_, drift) = bodies.centre_of_mass();
+    let mut speeds: Vec<f64> = bodies.velocity.iter().map(|v| (*v - drift).length()).collect();
+    speeds.sort_unstable_by(f64::total_cmp);
+    speeds.get(speeds.len() * 9 / 10).copied().unwrap_or(0.0)
 }
 
 fn half_mass_radius(bodies: &Bodies) -> f64 {
@@ -71,7 +80,7 @@ mod tests {
         let (one, ten) = (ring(1.0, 1.0), ring(100.0, 1.0));
         assert!((ten.softening / one.softening / 100.0 - 1.0).abs() < 0.1);
         assert!((ten.dt / one.dt / 1000.0 - 1.0).abs() < 0.1);
-        assert!(one.dt > 1e-3 && one.dt < 0.1 && one.softening > 0.01 && one.softening < 0.3);
+        assert!(one.dt > 1e-3 && one.dt < 0.1 && one.softening > 0.005 && one.softening < 0.3);
         assert_eq!(suggest(&Bodies::default(), 1.0), RunHints::default());
     }
 
