@@ -222,3 +222,43 @@ fn run_prints_what_scripts_read() {
     // Begun again in the same place it would overwrite what is there.
     refused(&[&args[..], &["--out", out]].concat(), &["holds a run already", "resume"]);
 }
+
+#[test]
+fn films_and_pictures_are_made_and_not_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let film = at("film.apng");
+    let make = ["render", "disk-galaxy", "-n", "500", "--until", "1", "--size", "160x90"];
+    for engine in ["cpu", "gpu"] {
+        let more = ["--frames", "3", "--engine", engine, "--out", &film, "--force", "--json"];
+        let answer = json(&[&make[..], &more].concat());
+        assert_eq!((&answer["frames"], &answer["time"]), (&3.into(), &1.0.into()));
+        let bytes = std::fs::read(&film).unwrap();
+        assert!(bytes.starts_with(b"\x89PNG") && bytes.windows(4).any(|w| w == b"acTL"));
+    }
+    refused(
+        &[&make[..], &["--frames", "3", "--out", &film]].concat(),
+        &["is there already", "--force"],
+    );
+    // The first picture shows the bodies as they are, whoever paints.
+    for renderer in ["cpu", "gpu"] {
+        let picture = at(&format!("{renderer}.png"));
+        let more = ["--frames", "1", "--renderer", renderer, "--out", &picture];
+        works(&[&make[..], &more].concat());
+        assert!(std::fs::metadata(&picture).unwrap().len() > 1000);
+    }
+    works(&[&make[..], &["--frames", "2", "--colour", "speed", "--out", &at("frames/")]].concat());
+    assert!(folder.path().join("frames/frame_000001.png").exists());
+
+    refused(&[&make[..], &["--frames", "0", "--out", &at("x.png")]].concat(), &["--frames is 0"]);
+    refused(
+        &[&make[..], &["--colour", "taste", "--out", &at("x.png")]].concat(),
+        &["component, speed"],
+    );
+    refused(
+        &[&make[..], &["--follow", "nobody", "--out", &at("x.png")]].concat(),
+        &["nobody", "disk"],
+    );
+    refused(&[&make[..], &["--out", &at("x.jpeg")]].concat(), &["film.mp4", "film.apng"]);
+    refused(&[&make[..], &["--out", &at("no/such/x.png")]].concat(), &["no folder"]);
+}

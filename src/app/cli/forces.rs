@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::input::InputOptions;
 use super::options::{EngineOptions, fresh};
-use super::{Ended, print};
+use super::{Ended, print, progress};
 use crate::error::Error;
 use crate::force::{
     Cpu, ForceEngine, Forces, GpuEngine, Identity, Reference, Sinks, Sources, Want, check_softening,
@@ -76,6 +76,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let sinks = Sinks { position: &bodies.position, identity: Identity::Offset(0) };
     let want = Want::AccelerationAndPotential;
     let mut found = Forces::default();
+    let waiting = progress::waiting("forces");
     engine.evaluate(&sinks, &sources, eps, want, &mut found)?;
 
     let halves = found.potential.iter().zip(&bodies.mass).map(|(phi, m)| 0.5 * m * phi);
@@ -90,6 +91,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     } else {
         None
     };
+    drop(waiting);
     if let Some(path) = &args.out {
         write(path, &bodies.id, &found)?;
     }

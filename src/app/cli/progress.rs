@@ -11,3 +11,21 @@ pub fn bar(length: u64, what: &str) -> ProgressBar {
     bar.set_prefix(what.to_owned());
     bar
 }
+
+/// A sign of life for one long piece of work of unknown length; gone when dropped.
+pub fn waiting(what: &'static str) -> Waiting {
+    let spinner = ProgressBar::new_spinner().with_message(what);
+    let style = ProgressStyle::with_template("{msg:>10} {spinner} {elapsed}");
+    spinner.set_style(style.expect("the template should be valid"));
+    spinner.enable_steady_tick(std::time::Duration::from_millis(250));
+    Waiting(spinner)
+}
+
+/// See [`waiting`].
+pub struct Waiting(ProgressBar);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -155,7 +155,9 @@ pub fn main(args: &Args) -> Result<Ended> {
         }
     };
     let motion = args.view.motion(&input, &style, args.size)?;
+    let waiting = progress::waiting("first forces");
     let mut sim = Simulation::new(input.snapshot.bodies.clone(), settings)?;
+    drop(waiting);
     let shot = Shot {
         frames: args.frames,
         frames_per_sec: args.fps,

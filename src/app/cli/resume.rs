@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::{Ended, print, run};
+use super::{Ended, print, progress, run};
 use crate::error::Error;
 use crate::record::{EnergyLog, RunFolder};
 use crate::sim::Simulation;
@@ -39,7 +39,9 @@ pub fn main(args: &Args) -> Result<Ended> {
             found.snapshot.time
         ))?;
     }
+    let waiting = progress::waiting("first forces");
     let mut sim = Simulation::new(found.snapshot.bodies.clone(), settings)?;
+    drop(waiting);
     let log = EnergyLog::open(&args.dir, Some(found.step))?;
     run::record(&mut sim, &folder, log, &found.snapshot, args.json)
 }

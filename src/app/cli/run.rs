@@ -119,6 +119,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     facts.insert("softening".to_owned(), settings.softening.to_string());
     facts.insert("dt".to_owned(), dt.to_string());
     facts.insert("step".to_owned(), "0".to_owned());
+    let waiting = progress::waiting("first forces");
     let sim = Simulation::new(input.snapshot.bodies.clone(), settings);
     let mut sim = sim.inspect_err(|_| {
         // What cannot be run leaves no empty folder behind.
@@ -126,6 +127,7 @@ pub fn main(args: &Args) -> Result<Ended> {
             let _ = std::fs::remove_dir(&args.out);
         }
     })?;
+    drop(waiting);
     // On a device the bodies are f32 from the first step on; the first snapshot says so.
     input.snapshot.bodies = sim.bodies()?;
     let plan = Plan::of(&sim, args.input.input.clone(), steps, per_snapshot);
