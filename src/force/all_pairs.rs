@@ -12,7 +12,7 @@ const PARAMS_ROWS: usize = 256;
 /// part of the order of the sums: it is always made here, whatever the device's speed.
 const FIXED_CUT_WITH_Q: u32 = 1 << 16;
 
-/// The bodies that a kernel works on: device buffers of vec4<f32>, position and gravitating mass.
+/// The bodies that a kernel works on: device buffers of `vec4<f32>`, position and gravitating mass.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a> {
     /// What attracts.

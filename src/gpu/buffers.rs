@@ -78,7 +78,7 @@ pub fn narrow_point(point: DVec3) -> [f32; 3] {
     [point.x as f32, point.y as f32, point.z as f32]
 }
 
-/// A storage buffer of `count` vec4<f32>, readable, writable and copyable.
+/// A storage buffer of `count` `vec4<f32>`, readable, writable and copyable.
 pub(crate) fn storage(gpu: &Gpu, label: &str, count: usize) -> wgpu::Buffer {
     gpu.device.create_buffer(&wgpu::BufferDescriptor {
         label: Some(label),

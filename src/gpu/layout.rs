@@ -3,7 +3,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-/// Bytes of one vec4<f32>: of a position, a velocity, an acceleration or a partial sum.
+/// Bytes of one `vec4<f32>`: of a position, a velocity, an acceleration or a partial sum.
 pub const VEC4: u64 = 16;
 
 /// `self_offset` of a [`ForceParams`]: no sink is a source.

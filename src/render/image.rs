@@ -129,7 +129,7 @@ impl Image {
     }
 
     /// Writes the picture as a PNG file (8-bit RGB, sRGB) to `out`. Fast: a tenth larger than the
-    /// best that was tried, in a thirtieth of its time (see [`fast_png`]).
+    /// best that was tried, in a thirtieth of its time (see `fast_png`).
     pub fn write_png(&self, out: impl Write) -> Result<(), png::EncodingError> {
         let mut encoder = png::Encoder::new(out, self.size.width, self.size.height);
         encoder.set_color(png::ColorType::Rgb);
