@@ -40,9 +40,9 @@ pub struct Args {
     /// Replace what is there
     #[arg(long)]
     force: bool,
-    /// Number of pictures
-    #[arg(long, default_value_t = 300, value_name = "F")]
-    frames: u64,
+    /// Number of pictures; 300 if left out, or 1 for picture.png
+    #[arg(long, value_name = "F")]
+    frames: Option<u64>,
     /// Pictures per second
     #[arg(long, default_value_t = 30)]
     fps: u32,
@@ -120,10 +120,16 @@ pub fn main(args: &Args) -> Result<Ended> {
     args.engine.kind()?;
     let renderer = Renderer::from_name(&args.view.renderer)?;
     let mut style = args.view.style()?;
-    if args.frames == 0 {
-        return Err(Error::value("--frames", 0, "at least 1").into());
+    let single = crate::render::film::format_of(&args.out)?.single;
+    let frames = args.frames.unwrap_or(if single { 1 } else { 300 });
+    if frames == 0 || (single && frames > 1) {
+        let allowed = if single {
+            "1 for a .png file; frames/, film.apng and film.mp4 hold more"
+        } else {
+            "at least 1"
+        };
+        return Err(Error::value("--frames", frames, allowed).into());
     }
-    crate::render::film::format_of(&args.out)?;
     fresh(&args.out, args.force)?;
     let input = args.input.load(args.steps.eps)?;
     if let (None, Some(view)) = (&args.view.colour, &input.view)
@@ -138,7 +144,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         let allowed = format!("at least the time of the first picture, {start}");
         return Err(Error::value("--until", until, allowed).into());
     }
-    let steps_per_frame = match (args.frames, args.steps.dt) {
+    let steps_per_frame = match (frames, args.steps.dt) {
         (1, _) => 1,
         // The pictures are evenly apart in time: a step that was not asked for gives way to that.
         (frames, None) => {
@@ -159,7 +165,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let mut sim = Simulation::new(input.snapshot.bodies.clone(), settings)?;
     drop(waiting);
     let shot = Shot {
-        frames: args.frames,
+        frames,
         frames_per_sec: args.fps,
         steps_per_frame,
         size: args.size,
@@ -180,7 +186,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     interrupt::listen();
     let begun = Instant::now();
-    let bar = progress::bar(args.frames, "pictures");
+    let bar = progress::bar(frames, "pictures");
     let filmed = shoot(&mut sim, &shot, &args.out, &mut |filmed| {
         bar.set_position(filmed);
         !interrupt::wanted()
@@ -206,7 +212,7 @@ pub fn main(args: &Args) -> Result<Ended> {
             sim.time()
         ))?;
     }
-    Ok(if filmed == args.frames { Ended::Done } else { Ended::Interrupted })
+    Ok(if filmed == frames { Ended::Done } else { Ended::Interrupted })
 }
 
 impl ViewOptions {

@@ -43,6 +43,8 @@ pub struct FilmFormat {
     pub pattern: &'static str,
     /// One line on what it is good for.
     pub about: &'static str,
+    /// Whether it holds one picture only.
+    pub single: bool,
     /// Whether a target of that name is of this kind.
     is_target: fn(&Path) -> bool,
     open: fn(&Path, &FilmOptions) -> Result<Box<dyn FilmWriter>>,
@@ -53,24 +55,28 @@ pub const FILM_FORMATS: &[FilmFormat] = &[
     FilmFormat {
         pattern: "film.mp4",
         about: "H.264 video, small and plays anywhere; needs ffmpeg on the PATH",
+        single: false,
         is_target: |target| has_suffix(target, "mp4"),
         open: mp4::open,
     },
     FilmFormat {
         pattern: "film.apng",
         about: "animated PNG, lossless, plays in browsers; needs nothing else",
+        single: false,
         is_target: |target| has_suffix(target, "apng"),
         open: apng::open,
     },
     FilmFormat {
         pattern: "picture.png",
         about: "one picture",
+        single: true,
         is_target: |target| has_suffix(target, "png"),
         open: still::open,
     },
     FilmFormat {
         pattern: "frames/",
         about: "a folder of numbered PNG pictures",
+        single: false,
         is_target: |target| target.extension().is_none(),
         open: png_sequence::open,
     },
