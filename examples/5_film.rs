@@ -5,7 +5,7 @@
 
 use gravitile::error::Result;
 use gravitile::film::{Renderer, Shot, shoot};
-use gravitile::render::{Camera, CameraMotion, Follow, PictureSize, Style};
+use gravitile::render::{Camera, CameraMotion, Film, FilmOptions, Follow, PictureSize, Style};
 use gravitile::scene::Scene;
 use gravitile::sim::{Settings, Simulation};
 
@@ -29,7 +29,8 @@ fn main() -> Result<()> {
         renderer: Renderer::Auto,
     };
     let target = std::env::temp_dir().join("gravitile-example.apng");
-    let frames = shoot(&mut sim, &shot, &target, &mut |_| true)?;
+    let film = Film::open(&target, FilmOptions { size, frames_per_sec: shot.frames_per_sec })?;
+    let frames = shoot(&mut sim, &shot, film, &mut |_| true)?;
     println!("{frames} pictures in {}", target.display());
     Ok(())
 }

@@ -3,13 +3,10 @@
 //! Bodies that live on a device are painted there, from the engine's own buffers; others by the CPU, or
 //! by a graphics adapter if that is a real one.
 
-use std::path::Path;
-
 use crate::error::{Error, Result};
 use crate::gpu::{AdapterWish, DeviceClass, Gpu};
 use crate::render::{
-    CameraMotion, DevicePoints, Film, FilmOptions, Follow, Image, Look, Painter, PictureSize,
-    Points, Style,
+    CameraMotion, DevicePoints, Film, Follow, Image, Look, Painter, PictureSize, Points, Style,
 };
 use crate::sim::Simulation;
 
@@ -144,20 +141,19 @@ impl Cinema {
     }
 }
 
-/// Films `sim` into `target`, whose name says the kind of film. `watch` sees the pictures done so far,
+/// Films `sim` into `film`, which has been opened for pictures of the shot's size: what is wrong with the
+/// target is then known before anything long is computed. `watch` sees the pictures done so far,
 /// after each step too, and ends the film early by returning false; what was filmed is kept. Returns the
 /// number of pictures.
 pub fn shoot(
     sim: &mut Simulation,
     shot: &Shot,
-    target: &Path,
+    mut film: Film,
     watch: &mut dyn FnMut(u64) -> bool,
 ) -> Result<u64> {
     if shot.frames == 0 {
         return Err(Error::value("the number of pictures", 0, "at least 1"));
     }
-    let options = FilmOptions { size: shot.size, frames_per_sec: shot.frames_per_sec };
-    let mut film = Film::open(target, options)?;
     let mut cinema = Cinema::new(sim, &shot.style, shot.size, shot.renderer)?;
     let mut filmed = 0;
     while filmed < shot.frames {

@@ -13,7 +13,8 @@ use super::{Ended, interrupt, print, progress};
 use crate::error::Error;
 use crate::film::{Renderer, Shot, shoot};
 use crate::render::{
-    Camera, CameraMotion, ColourBy, Exposure, Follow, Palette, PictureSize, Style,
+    Camera, CameraMotion, ColourBy, Exposure, Film, FilmOptions, Follow, Palette, PictureSize,
+    Style,
 };
 use crate::scene::{Colouring, ViewHints};
 use crate::sim::{Simulation, steps_in};
@@ -161,6 +162,8 @@ pub fn main(args: &Args) -> Result<Ended> {
         }
     };
     let motion = args.view.motion(&input, &style, args.size)?;
+    let options = FilmOptions { size: args.size, frames_per_sec: args.fps };
+    let film = Film::open(&args.out, options)?;
     let waiting = progress::waiting("first forces");
     let mut sim = Simulation::new(input.snapshot.bodies.clone(), settings)?;
     drop(waiting);
@@ -187,7 +190,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     interrupt::listen();
     let begun = Instant::now();
     let bar = progress::bar(frames, "pictures");
-    let filmed = shoot(&mut sim, &shot, &args.out, &mut |filmed| {
+    let filmed = shoot(&mut sim, &shot, film, &mut |filmed| {
         bar.set_position(filmed);
         !interrupt::wanted()
     })?;
