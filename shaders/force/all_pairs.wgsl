@@ -20,35 +20,7 @@ fn main(
 ) {
     let lane = local.y * P + local.x;
     let first_in_tile = local.y * P;
-    let first_sink = params.sink_begin + workgroup.x * SINKS_PER_WORKGROUP + local.x;
-    let partial_base = workgroup.y * params.sink_count;
-
-//% for k in range(r)
-    let sink_index_{{ k }} = first_sink + {{ k }}u * P;
-    let sink_{{ k }} = load_sink(sink_index_{{ k }});
-    var total_{{ k }} = vec3<f32>(0.0);
-//% if potential
-    let itself_{{ k }} = source_index_of(sink_index_{{ k }}, sink_{{ k }});
-    var potential_total_{{ k }} = 0.0;
-//% endif
-//% endfor
-
-    // A later chunk of the sources goes on from the totals of the earlier ones.
-    if params.chunk_begin > 0u && local.y == 0u {
-//% for k in range(r)
-        if sink_index_{{ k }} < params.sink_end {
-            let before = partial_sums[partial_base + sink_index_{{ k }}];
-            total_{{ k }} = before.xyz;
-//% if potential
-            potential_total_{{ k }} = before.w;
-//% endif
-        }
-//% endfor
-    }
-
-    let slice_begin = workgroup.y * params.slice_length;
-    let slice_end = min(slice_begin + params.slice_length, params.source_count);
-    let end = min(slice_begin + params.chunk_end, slice_end);
+//% include "force/begin.wgsl"
     for (var tile_begin = slice_begin + params.chunk_begin; tile_begin < end; tile_begin += TILE) {
         // Past the end a body of no mass is loaded: every lane reaches every barrier.
         let j = tile_begin + lane;
@@ -103,10 +75,5 @@ fn main(
     workgroupBarrier();
 //% endfor
 //% endif
-//% for k in range(r)
-    if local.y == 0u && sink_index_{{ k }} < params.sink_end {
-        partial_sums[partial_base + sink_index_{{ k }}] =
-            vec4(total_{{ k }}, {% if potential %}potential_total_{{ k }}{% else %}0.0{% endif %});
-    }
-//% endfor
+//% include "force/end.wgsl"
 }

@@ -11,29 +11,7 @@ fn main(
     @builtin(workgroup_id) workgroup: vec3<u32>,
     @builtin(local_invocation_id) local: vec3<u32>,
 ) {
-    let first_sink = params.sink_begin + workgroup.x * SINKS_PER_WORKGROUP + local.x;
-    let partial_base = workgroup.y * params.sink_count;
-
-//% for k in range(r)
-    let sink_index_{{ k }} = first_sink + {{ k }}u * P;
-    let sink_{{ k }} = load_sink(sink_index_{{ k }});
-    var total_{{ k }} = vec3<f32>(0.0);
-//% if potential
-    let itself_{{ k }} = source_index_of(sink_index_{{ k }}, sink_{{ k }});
-    var potential_total_{{ k }} = 0.0;
-//% endif
-    if params.chunk_begin > 0u && sink_index_{{ k }} < params.sink_end {
-        let before = partial_sums[partial_base + sink_index_{{ k }}];
-        total_{{ k }} = before.xyz;
-//% if potential
-        potential_total_{{ k }} = before.w;
-//% endif
-    }
-//% endfor
-
-    let slice_begin = workgroup.y * params.slice_length;
-    let slice_end = min(slice_begin + params.slice_length, params.source_count);
-    let end = min(slice_begin + params.chunk_end, slice_end);
+//% include "force/begin.wgsl"
     for (var begin = slice_begin + params.chunk_begin; begin < end; begin += P) {
 //% for k in range(r)
         var sum_{{ k }} = vec3<f32>(0.0);
@@ -75,10 +53,5 @@ fn main(
 //% endfor
     }
 
-//% for k in range(r)
-    if sink_index_{{ k }} < params.sink_end {
-        partial_sums[partial_base + sink_index_{{ k }}] =
-            vec4(total_{{ k }}, {% if potential %}potential_total_{{ k }}{% else %}0.0{% endif %});
-    }
-//% endfor
+//% include "force/end.wgsl"
 }

@@ -15,7 +15,9 @@ use crate::error::{Error, Result};
 pub const FILES: &[(&str, &str)] = &[
     ("body.wgsl", include_str!("../../shaders/body.wgsl")),
     ("force/all_pairs.wgsl", include_str!("../../shaders/force/all_pairs.wgsl")),
+    ("force/begin.wgsl", include_str!("../../shaders/force/begin.wgsl")),
     ("force/bindings.wgsl", include_str!("../../shaders/force/bindings.wgsl")),
+    ("force/end.wgsl", include_str!("../../shaders/force/end.wgsl")),
     ("force/untiled.wgsl", include_str!("../../shaders/force/untiled.wgsl")),
     ("integrate/leapfrog.wgsl", include_str!("../../shaders/integrate/leapfrog.wgsl")),
     ("interaction/gravity.wgsl", include_str!("../../shaders/interaction/gravity.wgsl")),

@@ -1,0 +1,25 @@
+// The beginning of both force kernels: this thread's sinks, and their totals so far.
+    let first_sink = params.sink_begin + workgroup.x * SINKS_PER_WORKGROUP + local.x;
+    let partial_base = workgroup.y * params.sink_count;
+
+//% for k in range(r)
+    let sink_index_{{ k }} = first_sink + {{ k }}u * P;
+    let sink_{{ k }} = load_sink(sink_index_{{ k }});
+    var total_{{ k }} = vec3<f32>(0.0);
+//% if potential
+    let itself_{{ k }} = source_index_of(sink_index_{{ k }}, sink_{{ k }});
+    var potential_total_{{ k }} = 0.0;
+//% endif
+    // A later chunk of the sources goes on from the totals of the earlier ones.
+    if params.chunk_begin > 0u && local.y == 0u && sink_index_{{ k }} < params.sink_end {
+        let before = partial_sums[partial_base + sink_index_{{ k }}];
+        total_{{ k }} = before.xyz;
+//% if potential
+        potential_total_{{ k }} = before.w;
+//% endif
+    }
+//% endfor
+
+    let slice_begin = workgroup.y * params.slice_length;
+    let slice_end = min(slice_begin + params.slice_length, params.source_count);
+    let end = min(slice_begin + params.chunk_end, slice_end);
