@@ -62,6 +62,14 @@ impl From<KernelConfig> for KernelPlan {
     }
 }
 
+impl From<KernelPlan> for KernelConfig {
+    fn from(plan: KernelPlan) -> Self {
+        let KernelPlan { p, q, r, u, s, untiled, checked } = plan;
+        let checks = if checked { Checks::On } else { Checks::Off };
+        Self { p, q, r, u, s, untiled, checks }
+    }
+}
+
 impl Plan {
     /// The plan of a simulation that has just been made, for `steps` steps.
     pub fn of(sim: &Simulation, input: String, steps: u64, steps_per_snapshot: u64) -> Self {
@@ -86,15 +94,7 @@ impl Plan {
 
     /// The settings that go on with the plan from the snapshot of that step.
     pub fn settings(&self, step: u64) -> Result<Settings> {
-        let kernel = self.kernel.map_or(KernelWish::default(), |kernel| KernelWish {
-            p: Some(kernel.p),
-            q: Some(kernel.q),
-            r: Some(kernel.r),
-            u: Some(kernel.u),
-            s: Some(kernel.s),
-            untiled: Some(kernel.untiled),
-            checked: kernel.checked,
-        });
+        let kernel = self.kernel.map(|kernel| KernelWish::from(KernelConfig::from(kernel)));
         Ok(Settings {
             softening: self.softening,
             dt: self.dt,
@@ -104,7 +104,7 @@ impl Plan {
             integrator: self.integrator.clone(),
             engine: EngineKind::from_name(&self.engine)?,
             adapter: AdapterWish { name: self.adapter.clone(), baseline_only: false },
-            kernel,
+            kernel: kernel.unwrap_or_default(),
         })
     }
 
