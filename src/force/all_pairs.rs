@@ -133,8 +133,8 @@ impl AllPairs {
         self.params.is_full()
     }
 
-    /// Records one dispatch of about `interactions` interactions from `progress` on, at least one row
-    /// of workgroups by one tile, and moves `progress` behind it. Returns the interactions recorded
+    /// Records one dispatch of about `interactions` interactions from `progress` on, at least one tile
+    /// for as many workgroups as fill the device, and moves `progress` behind it. Returns the interactions recorded
     /// and whether the evaluation is now complete (`progress` is then back at the start).
     ///
     /// The cut does not change the sums: a later chunk goes on from the totals of the earlier ones.
@@ -148,19 +148,29 @@ impl AllPairs {
         let config = self.variant.config;
         let whole = self.whole;
         let (rows, tile) = (config.sinks_per_workgroup(), config.tile());
-        let of_sources =
-            |sources: u64| (interactions / sources.max(1)).min(u64::from(u32::MAX)) as u32;
-        // Whole rows of workgroups if one fits the budget; else one row and part of its sources.
-        let most_sinks = gpu.limits.workgroups.saturating_mul(rows);
-        let sinks =
-            (of_sources(u64::from(whole.source_count)) / rows * rows).clamp(rows, most_sinks);
-        let sources = if config.q > 1 {
-            FIXED_CUT_WITH_Q.next_multiple_of(tile)
-        } else if sinks > rows {
-            whole.slice_length
+        // Workgroups that fill the device, then as many of their sources as the budget allows; more
+        // sinks only when those take all their sources. Fewer workgroups would leave the device idle,
+        // look slow, and make the next dispatch smaller still.
+        let wanted = gpu.adapter.class.threads_to_fill() / (config.threads() * config.s);
+        let fill = u64::from(rows) * u64::from(wanted.max(1));
+        let most = u64::from(gpu.limits.workgroups) * u64::from(rows);
+        let all_sources = u64::from(whole.source_count);
+        let rows_of = |sinks: u64| sinks / u64::from(rows) * u64::from(rows);
+        let (sinks, sources) = if config.q > 1 {
+            let cut = FIXED_CUT_WITH_Q.next_multiple_of(tile);
+            let reach = (u64::from(cut) * u64::from(config.s)).min(all_sources);
+            (rows_of(interactions / reach.max(1)).max(fill), cut)
         } else {
-            (of_sources(u64::from(rows) * u64::from(config.s)) / tile * tile).max(tile)
+            let whole_rows = rows_of(interactions / all_sources.max(1));
+            let present = fill.min(u64::from(whole.sink_count)) * u64::from(config.s);
+            let part = (interactions / present.max(1)).min(u64::from(whole.slice_length)) as u32;
+            if whole_rows >= fill {
+                (whole_rows, whole.slice_length)
+            } else {
+                (fill, (part / tile * tile).max(tile))
+            }
         };
+        let sinks = sinks.min(most).min(u64::from(u32::MAX)) as u32;
         let sink_end = if progress.chunk > 0 {
             progress.sink_end
         } else {

@@ -33,9 +33,8 @@ impl KernelConfig {
             // 930 M interactions/s against 805 M tiled.
             return Self { p: 64, q: 1, r: 1, u: 4, s: 1, untiled: true, checks: Checks::Off };
         }
-        // Enough threads to fill a large GPU (132 multiprocessors of 2048 threads); an integrated one
-        // is full with an eighth. Registers first serve reuse (r), then the sources are sliced.
-        let wanted_threads = if class == DeviceClass::Integrated { 1 << 14 } else { 1 << 17 };
+        // Registers first serve reuse (r), then the sources are sliced until the device is full.
+        let wanted_threads = class.threads_to_fill() as usize;
         let r = if sinks >= wanted_threads / 4 {
             4
         } else if sinks >= 8192 {

@@ -28,6 +28,17 @@ impl DeviceClass {
             Self::Unknown => "unknown kind",
         }
     }
+
+    /// Threads that keep a large device of the class busy: a dispatch with fewer leaves part of it idle.
+    pub fn threads_to_fill(self) -> u32 {
+        match self {
+            // 132 multiprocessors of 2048 threads, of which half hide the latency.
+            Self::Discrete | Self::Virtual | Self::Unknown => 1 << 17,
+            Self::Integrated => 1 << 14,
+            // A few workgroups: as many as there are cores.
+            Self::Software => 1 << 8,
+        }
+    }
 }
 
 /// An adapter as reports show it.
