@@ -38,6 +38,8 @@ pub mod film;
 pub mod force;
 pub mod gpu;
 pub mod integrate;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod live;
 pub mod math;
 pub mod measure;
 #[cfg(not(target_arch = "wasm32"))]

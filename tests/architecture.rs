@@ -10,7 +10,7 @@ const LEVELS: &[&[&str]] = &[
     &["integrate"],
     &["sim", "measure"],
     &["record", "render"],
-    &["film"],
+    &["film", "live"],
     &["app"],
 ];
 

@@ -88,7 +88,7 @@ fn the_bits_do_not_depend_on_how_steps_are_cut_up() {
         while done < 20 || !sliced.is_between_steps() {
             let slice = sliced.submit_slice(0.01, 20 - done, budget);
             sliced.gpu().wait_for(slice.submission.clone()).unwrap();
-            done += slice.steps;
+            done += slice.work.steps;
             slices += 1;
         }
         assert!(slices > 20, "{slices} slices are too few to have cut steps");
@@ -120,9 +120,9 @@ fn many_small_steps_share_a_submission() {
     device.learn_rate(1e11);
     let slice = device.submit_slice(0.01, 1000, Budget::HEADLESS);
     device.gpu().wait_for(slice.submission.clone()).unwrap();
-    assert!(slice.steps >= 100, "{} steps", slice.steps);
+    assert!(slice.work.steps >= 100, "{} steps", slice.work.steps);
     // Two dispatches per step, and one at each end.
-    assert!(slice.dispatches <= 2 * slice.steps + 2, "{slice:?}");
+    assert!(slice.work.dispatches <= 2 * slice.work.steps + 2, "{slice:?}");
 }
 
 #[test]

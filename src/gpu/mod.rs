@@ -8,6 +8,7 @@ pub mod layout;
 mod pipeline;
 mod readback;
 pub mod template;
+mod timeline;
 mod translate;
 
 pub use adapter::{AdapterInfo, AdapterWish, DeviceClass, adapters};
@@ -15,6 +16,8 @@ pub(crate) use buffers::storage;
 pub use buffers::{BodyBuffers, Params, narrow_point};
 pub use device::{Gpu, Limits, Tier};
 pub use pipeline::{Binding, Checks, ComputeKernel, compile};
+pub use readback::Readback;
 #[cfg(not(target_arch = "wasm32"))]
 pub use readback::read_blocking;
+pub use timeline::{FrameTimes, Timeline};
 pub use translate::{Language, translate};

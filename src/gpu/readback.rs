@@ -42,3 +42,102 @@ pub fn read_blocking<T: bytemuck::Pod>(
     };
     staged.iter().map(read).collect()
 }
+
+/// A copy of buffer contents on its way to the host, for programs that must not wait. Its staging
+/// buffers are kept and used again.
+#[derive(Debug, Default)]
+pub struct Readback {
+    staging: Vec<wgpu::Buffer>,
+    /// Bytes of each copy under way.
+    bytes: Vec<u64>,
+    stage: Stage,
+    /// Copies that have arrived; `u32::MAX / 2` is added for one that failed.
+    arrived: std::sync::Arc<std::sync::atomic::AtomicU32>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Idle,
+    Recorded,
+    Flying,
+}
+
+const FAILED: u32 = u32::MAX / 2;
+
+impl Readback {
+    /// True when a new copy can be recorded.
+    pub fn is_idle(&self) -> bool {
+        self.stage == Stage::Idle
+    }
+
+    /// Records copies of these bytes (multiples of 4) of each buffer. The readback must be idle.
+    pub fn record(
+        &mut self,
+        gpu: &super::Gpu,
+        encoder: &mut wgpu::CommandEncoder,
+        buffers: &[(&wgpu::Buffer, std::ops::Range<u64>)],
+    ) {
+        debug_assert!(self.is_idle(), "a readback takes one copy at a time");
+        self.bytes.clear();
+        for (i, (buffer, range)) in buffers.iter().enumerate() {
+            let bytes = range.end - range.start;
+            if self.staging.get(i).is_none_or(|staging| staging.size() < bytes) {
+                let staging = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+                    label: Some("readback"),
+                    size: bytes,
+                    usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+                    mapped_at_creation: false,
+                });
+                // Too small a buffer gives way together with those behind it: sizes rarely change.
+                self.staging.truncate(i);
+                self.staging.push(staging);
+            }
+            encoder.copy_buffer_to_buffer(buffer, range.start, &self.staging[i], 0, bytes);
+            self.bytes.push(bytes);
+        }
+        self.stage = Stage::Recorded;
+    }
+
+    /// Call after the submission that holds the copies; does nothing if there are none.
+    pub fn submitted(&mut self) {
+        use std::sync::atomic::Ordering;
+        if self.stage != Stage::Recorded {
+            return;
+        }
+        self.arrived.store(0, Ordering::Release);
+        for (staging, bytes) in self.staging.iter().zip(&self.bytes) {
+            let arrived = std::sync::Arc::clone(&self.arrived);
+            staging.map_async(wgpu::MapMode::Read, 0..*bytes, move |result| {
+                arrived.fetch_add(if result.is_ok() { 1 } else { FAILED }, Ordering::AcqRel);
+            });
+        }
+        self.stage = Stage::Flying;
+    }
+
+    /// The contents, once they are there; the device must be polled meanwhile.
+    ///
+    /// Errors: the device was lost on the way.
+    pub fn take<T: bytemuck::Pod>(&mut self) -> Option<crate::error::Result<Vec<Vec<T>>>> {
+        let arrived = self.arrived.load(std::sync::atomic::Ordering::Acquire);
+        if self.stage != Stage::Flying || (arrived as usize) < self.bytes.len() {
+            return None;
+        }
+        self.stage = Stage::Idle;
+        let lost = |problem: String| {
+            crate::error::Error::Device(format!("cannot read a buffer back: {problem}"))
+        };
+        if arrived >= FAILED {
+            self.staging.clear();
+            return Some(Err(lost("the copy did not arrive".to_owned())));
+        }
+        let read = |(staging, &bytes): (&wgpu::Buffer, &u64)| {
+            let mapped = staging.get_mapped_range(0..bytes).map_err(|e| lost(e.to_string()))?;
+            let values = bytemuck::pod_collect_to_vec(&mapped);
+            drop(mapped);
+            staging.unmap();
+            Ok(values)
+        };
+        Some(self.staging.iter().zip(&self.bytes).map(read).collect())
+    }
+}

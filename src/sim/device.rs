@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::force::{AllPairs, Budget, Field, KernelConfig, KernelVariant, Pace, Progress, Want};
+use crate::force::{
+    AllPairs, Budget, Field, KernelConfig, KernelVariant, KernelWish, Pace, Progress, Want,
+    check_softening,
+};
 use crate::gpu::{BodyBuffers, Gpu};
 use crate::integrate::{self, DeviceIntegrator};
 
@@ -22,17 +25,24 @@ enum Phase {
 /// Dispatches per submission, so that command buffers stay small however fast the device is.
 const MOST_DISPATCHES: u64 = 8192;
 
-/// A submission.
-#[derive(Clone, Debug)]
-pub struct Slice {
-    /// What to wait for.
-    pub submission: wgpu::SubmissionIndex,
+/// What a slice does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
     /// Steps that are complete when it is done.
     pub steps: u64,
     /// Interactions computed in it.
     pub interactions: u64,
     /// Dispatches in it.
     pub dispatches: u64,
+}
+
+/// A slice on its way.
+#[derive(Clone, Debug)]
+pub struct Slice {
+    /// What to wait for.
+    pub submission: wgpu::SubmissionIndex,
+    /// What is done then.
+    pub work: Work,
 }
 
 /// Bodies, force kernel and integrator on one device.
@@ -50,8 +60,17 @@ pub struct DeviceState {
 }
 
 impl DeviceState {
-    /// Uploads `bodies` and begins to compute their accelerations.
+    /// Uploads `bodies` and computes their accelerations.
     pub async fn new(gpu: Arc<Gpu>, bodies: &Bodies, settings: &Settings) -> Result<Self> {
+        #[cfg_attr(target_arch = "wasm32", expect(unused_mut))]
+        let mut state = Self::begin(gpu, bodies, settings).await?;
+        #[cfg(not(target_arch = "wasm32"))]
+        state.settle()?;
+        Ok(state)
+    }
+
+    /// The same without waiting: the first slices compute the first accelerations.
+    pub async fn begin(gpu: Arc<Gpu>, bodies: &Bodies, settings: &Settings) -> Result<Self> {
         let buffers = BodyBuffers::upload(&gpu, bodies, settings.gravitational_constant)?;
         let config = settings.kernel.resolve(&gpu, bodies.len(), bodies.len())?;
         let heaviest = bodies.mass.iter().copied().fold(0.0, f64::max);
@@ -65,7 +84,7 @@ impl DeviceState {
         })?;
         let integrator = make(&gpu, &buffers, &force).await?;
         let pace = Pace::guess(gpu.adapter.class);
-        let mut state = Self {
+        Ok(Self {
             gpu,
             buffers,
             force,
@@ -76,12 +95,41 @@ impl DeviceState {
             pace,
             largest_mass,
             softening,
+        })
+    }
+
+    /// Goes on with another kernel or softening. A force that is half done begins again with them; a
+    /// new softening gives new accelerations before the next step. Nothing else of the state changes.
+    ///
+    /// Errors leave everything as it was: a shape that the adapter cannot hold, a softening below 0.
+    pub async fn change_kernel(
+        &mut self,
+        wish: &KernelWish,
+        softening: f64,
+        integrator: &str,
+    ) -> Result<()> {
+        check_softening(softening)?;
+        let n = self.buffers.count as usize;
+        let config = wish.resolve(&self.gpu, n, n)?;
+        let variant = KernelVariant::new(config, softening, self.largest_mass, Want::Acceleration);
+        let force = AllPairs::new(&self.gpu, variant, field(&self.buffers, softening)).await?;
+        let descriptor = integrate::find(integrator)?;
+        let make = descriptor.device.ok_or_else(|| {
+            self.gpu.refuse(format!("the integrator '{}' has no device side", descriptor.name))
+        })?;
+        self.integrator = make(&self.gpu, &self.buffers, &force).await?;
+        self.phase = match self.phase {
+            Phase::Force { dt, .. } => Phase::Force { dt, progress: Progress::default() },
+            Phase::Between if softening != self.softening => {
+                Phase::Force { dt: 0.0, progress: Progress::default() }
+            }
+            Phase::Between => Phase::Between,
         };
-        #[cfg(not(target_arch = "wasm32"))]
-        state.settle()?;
-        #[cfg(target_arch = "wasm32")]
-        let _ = &mut state;
-        Ok(state)
+        if variant != self.force.variant {
+            self.pace = Pace::guess(self.gpu.adapter.class);
+        }
+        (self.force, self.softening, self.potential) = (force, softening, None);
+        Ok(())
     }
 
     /// The device.
@@ -120,13 +168,27 @@ impl DeviceState {
     /// The bits do not depend on the budget.
     pub fn submit_slice(&mut self, dt: f64, steps: u64, budget: Budget) -> Slice {
         let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
+        let work = self.record_slice(&mut encoder, dt, steps, budget, None);
+        Slice { submission: self.gpu.queue.submit([encoder.finish()]), work }
+    }
+
+    /// The same into the caller's encoder, for a frame that goes in one submission. At most one slice
+    /// may be recorded before each submission.
+    pub fn record_slice(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        dt: f64,
+        steps: u64,
+        budget: Budget,
+        timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
+    ) -> Work {
         let (mut finished, mut interactions, mut dispatches) = (0, 0, 0);
         self.force.begin_submission();
         self.integrator.begin_submission();
         {
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
                 label: Some("steps"),
-                timestamp_writes: None,
+                timestamp_writes,
             });
             let mut close_last = None;
             loop {
@@ -172,8 +234,59 @@ impl DeviceState {
         }
         self.force.end_submission(&self.gpu);
         self.integrator.end_submission(&self.gpu);
-        let submission = self.gpu.queue.submit([encoder.finish()]);
-        Slice { submission, steps: finished, interactions, dispatches }
+        Work { steps: finished, interactions, dispatches }
+    }
+
+    /// Compiles and binds the kernel with potential, if that is not yet done.
+    pub async fn bind_potential(&mut self) -> Result<()> {
+        if self.potential.is_none() {
+            let (config, want) = (self.config(), Want::AccelerationAndPotential);
+            let variant = KernelVariant::new(config, self.softening, self.largest_mass, want);
+            // The last step's partial sums have been added up: their room can be used again.
+            let sums = Some(self.force.partial_sums.clone());
+            let field = field(&self.buffers, self.softening);
+            self.potential = Some(AllPairs::sharing(&self.gpu, variant, field, sums).await?);
+        }
+        Ok(())
+    }
+
+    /// Records as much of the potentials as `budget` allows from `progress` on, between steps and after
+    /// [`DeviceState::bind_potential`]. True once they are complete: they are then the fourth numbers of
+    /// [`DeviceState::partial_sums`], to be added over the slices ([`add_potentials`]), until the next
+    /// step. At most one piece may be recorded before each submission.
+    pub fn record_potential(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        progress: &mut Progress,
+        budget: Budget,
+    ) -> bool {
+        let Some(kernel) = self.potential.as_mut().filter(|_| self.phase == Phase::Between) else {
+            return false;
+        };
+        let (mut interactions, mut dispatches, mut complete) = (0, 0, false);
+        kernel.begin_submission();
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: Some("potentials"),
+            timestamp_writes: None,
+        });
+        while !complete
+            && !kernel.is_full()
+            && self.pace.secs(interactions, dispatches) < budget.submission_secs
+        {
+            let piece = self.pace.interactions_in(budget.dispatch_secs);
+            let done;
+            (done, complete) = kernel.record(&self.gpu, &mut pass, progress, piece);
+            interactions += done;
+            dispatches += 1;
+        }
+        drop(pass);
+        kernel.end_submission(&self.gpu);
+        complete
+    }
+
+    /// Where the force kernels leave their sums: see [`AllPairs::partial_sums`].
+    pub fn partial_sums(&self) -> &wgpu::Buffer {
+        &self.force.partial_sums
     }
 
     /// Takes a rate in interactions per second for granted, known from an earlier run, say.
@@ -182,9 +295,16 @@ impl DeviceState {
     }
 
     /// Tells how long a slice took, so that the next ones keep the budget.
-    pub fn learn(&mut self, slice: &Slice, secs: f64) {
-        self.pace.learn(slice.interactions, slice.dispatches, secs);
+    pub fn learn(&mut self, work: Work, secs: f64) {
+        self.pace.learn(work.interactions, work.dispatches, secs);
     }
+}
+
+/// Potentials of `n` sinks from partial sums: n entries for each slice, the potential fourth.
+pub fn add_potentials(partial_sums: &[[f32; 4]], n: usize) -> Vec<f64> {
+    let slices = partial_sums.len() / n.max(1);
+    let total = |i: usize| (0..slices).map(|k| f64::from(partial_sums[k * n + i][3])).sum();
+    (0..n).map(total).collect()
 }
 
 fn field(buffers: &BodyBuffers, softening: f64) -> Field<'_> {
@@ -228,16 +348,16 @@ mod headless {
                 let more = submitted < wanted || !self.is_between_steps();
                 if more {
                     let slice = self.submit_slice(dt, wanted - submitted, Budget::HEADLESS);
-                    submitted += slice.steps;
+                    submitted += slice.work.steps;
                     flying.push_back(slice);
                 }
                 if flying.len() == IN_FLIGHT || !more {
                     let Some(slice) = flying.pop_front() else { return Ok(done) };
                     self.gpu.wait_for(slice.submission.clone())?;
                     // Submissions run one after the other: the time between two ends is one's own.
-                    self.learn(&slice, since.elapsed().as_secs_f64());
+                    self.learn(slice.work, since.elapsed().as_secs_f64());
                     since = Instant::now();
-                    done += slice.steps;
+                    done += slice.work.steps;
                     if !watch(done) {
                         // What was begun is finished, nothing more is.
                         wanted = submitted + u64::from(!self.is_between_steps());
@@ -270,23 +390,13 @@ mod headless {
         /// Potentials of all bodies, G included, by the kernel with potential.
         pub fn potential(&mut self) -> Result<Vec<f64>> {
             self.settle()?;
-            if self.potential.is_none() {
-                let config = self.config();
-                let want = Want::AccelerationAndPotential;
-                let variant = KernelVariant::new(config, self.softening, self.largest_mass, want);
-                // The last step's partial sums have been added up: their room can be used again.
-                let sums = Some(self.force.partial_sums.clone());
-                let field = field(&self.buffers, self.softening);
-                let kernel = AllPairs::sharing(&self.gpu, variant, field, sums);
-                self.potential = Some(pollster::block_on(kernel)?);
-            }
-            let kernel = self.potential.as_mut().expect("made above");
+            pollster::block_on(self.bind_potential())?;
+            let kernel = self.potential.as_mut().expect("bound above");
             kernel.evaluate_blocking(&self.gpu, &mut self.pace)?;
             let n = self.buffers.count as usize;
             let slices = self.force.variant.config.s as usize;
             let sums = read_blocking::<[f32; 4]>(&self.gpu, &[&kernel.partial_sums], slices * n)?;
-            let total = |i: usize| (0..slices).map(|k| f64::from(sums[0][k * n + i][3])).sum();
-            let potential: Vec<f64> = (0..n).map(total).collect();
+            let potential = add_potentials(&sums[0], n);
             match potential.iter().position(|phi| !phi.is_finite()) {
                 None => Ok(potential),
                 Some(i) => Err(Error::Body {

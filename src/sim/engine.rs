@@ -73,10 +73,23 @@ pub struct Choice {
 ///
 /// Errors: an adapter that was asked for by name, or an engine `gpu`, that is not there.
 pub async fn choose(n: usize, settings: &Settings) -> Result<Choice> {
+    choose_on(None, n, settings).await
+}
+
+/// The same where a device is open already, whose adapter is then the one to choose or not.
+pub async fn choose_on(
+    open: Option<&Arc<Gpu>>,
+    n: usize,
+    settings: &Settings,
+) -> Result<Choice> {
+    let open = async || match open {
+        Some(gpu) => Ok(Arc::clone(gpu)),
+        None => Gpu::open(&settings.adapter).await,
+    };
     let cpu = |reason: String| Ok(Choice { kind: EngineKind::Cpu, reason, gpu: None });
     match settings.engine {
         EngineKind::Gpu => {
-            let gpu = Gpu::open(&settings.adapter).await?;
+            let gpu = open().await?;
             let reason = "asked for".to_owned();
             Ok(Choice { kind: EngineKind::Gpu, reason, gpu: Some(gpu) })
         }
@@ -84,7 +97,7 @@ pub async fn choose(n: usize, settings: &Settings) -> Result<Choice> {
             Ok(Choice { kind, reason: "asked for".to_owned(), gpu: None })
         }
         EngineKind::Auto => {
-            let gpu = match Gpu::open(&settings.adapter).await {
+            let gpu = match open().await {
                 Ok(gpu) => gpu,
                 // An adapter asked for by name must be there; any other lack is no obstacle.
                 Err(error) if settings.adapter.name.is_some() => return Err(error),

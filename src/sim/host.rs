@@ -73,6 +73,17 @@ impl HostState {
         self.engine.as_ref()
     }
 
+    /// Goes on with another softening: new accelerations at once.
+    pub fn set_softening(&mut self, softening: f64) -> Result<()> {
+        crate::force::check_softening(softening)?;
+        let (engine, masses, want) =
+            (self.engine.as_mut(), &self.gravitating_mass, Want::Acceleration);
+        evaluate(engine, &self.bodies, masses, softening, want, &mut self.forces)?;
+        self.acceleration.clone_from(&self.forces.acceleration);
+        self.softening = softening;
+        Ok(())
+    }
+
     /// One step of `dt`.
     pub fn step(&mut self, dt: f64) -> Result<()> {
         let Self { bodies, gravitating_mass, acceleration, engine, integrator, softening, forces } =

@@ -24,8 +24,8 @@ mod simulation;
 mod suggest;
 
 pub use clock::{Clock, steps_in};
-pub use device::{DeviceState, Slice};
-pub use engine::{Choice, EngineKind, choose, engine_names};
+pub use device::{DeviceState, Slice, Work, add_potentials};
+pub use engine::{Choice, EngineKind, choose, choose_on, engine_names};
 pub use host::HostState;
 pub use settings::Settings;
 pub use simulation::{Moment, Simulation};

@@ -13,7 +13,7 @@ use crate::snapshot::{self, Snapshot};
 use crate::units::Units;
 
 /// What to start from.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default, PartialEq)]
 #[command(next_help_heading = "Bodies")]
 pub struct InputOptions {
     /// A built-in scene, a scene file (.toml) or a snapshot
@@ -43,22 +43,45 @@ pub struct Input {
 }
 
 impl InputOptions {
+    /// A scene or file as it is.
+    pub fn named(input: impl Into<String>) -> Self {
+        Self { input: input.into(), ..Self::default() }
+    }
+
+    /// The scene that is meant, with its changes, and the folder where its files are; `None` if it is a
+    /// snapshot.
+    pub fn scene(&self) -> Result<Option<(Scene, PathBuf)>> {
+        let path = Path::new(&self.input);
+        let (mut scene, folder) = if Scene::names().any(|name| name == self.input) {
+            (Scene::builtin(&self.input)?, PathBuf::from("."))
+        } else if !path.exists() {
+            return Err(self.unknown());
+        } else if path.extension().is_some_and(|extension| extension == "toml") {
+            let text = std::fs::read_to_string(path).map_err(|e| Error::io("read", path, e))?;
+            let folder = path.parent().unwrap_or(Path::new("."));
+            (Scene::from_toml(&text, path)?, folder.to_owned())
+        } else {
+            return Ok(None);
+        };
+        if let Some(seed) = self.seed {
+            scene.seed = seed;
+        }
+        for (name, value) in &self.set {
+            scene.set(name, *value)?;
+        }
+        if let Some(n) = self.n {
+            scene.set_n(n)?;
+        }
+        Ok(Some((scene, folder)))
+    }
+
     /// Makes or reads the bodies. A softening that is known beforehand lets a scene begin in the
     /// equilibrium that belongs to it.
     pub fn load(&self, softening: Option<f64>) -> Result<Input> {
-        let path = Path::new(&self.input);
-        if Scene::names().any(|name| name == self.input) {
-            return self.build(Scene::builtin(&self.input)?, Path::new("."), softening);
+        match self.scene()? {
+            Some((scene, folder)) => self.build(scene, folder, softening),
+            None => self.read(Path::new(&self.input)),
         }
-        if !path.exists() {
-            return Err(self.unknown());
-        }
-        if path.extension().is_some_and(|extension| extension == "toml") {
-            let text = std::fs::read_to_string(path).map_err(|e| Error::io("read", path, e))?;
-            let folder = path.parent().unwrap_or(Path::new("."));
-            return self.build(Scene::from_toml(&text, path)?, folder, softening);
-        }
-        self.read(path)
     }
 
     fn unknown(&self) -> Error {
@@ -71,18 +94,13 @@ impl InputOptions {
         }
     }
 
-    fn build(&self, mut scene: Scene, folder: &Path, softening: Option<f64>) -> Result<Input> {
+    fn build(
+        &self,
+        mut scene: Scene,
+        folder: PathBuf,
+        softening: Option<f64>,
+    ) -> Result<Input> {
         scene.run.softening = softening.unwrap_or(scene.run.softening);
-        if let Some(seed) = self.seed {
-            scene.seed = seed;
-        }
-        for (name, value) in &self.set {
-            scene.set(name, *value)?;
-        }
-        if let Some(n) = self.n {
-            scene.set_n(n)?;
-        }
-        let folder: PathBuf = folder.to_owned();
         let load = move |path: &Path| -> Result<Bodies> {
             let read = snapshot::read(folder.join(path))?;
             // A part of a scene lives with G = 1: its own G goes into the masses.

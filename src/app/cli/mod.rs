@@ -18,6 +18,8 @@ mod run;
 mod scenes;
 mod shader;
 
+pub use input::InputOptions;
+
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};

@@ -1,0 +1,67 @@
+//! What a user can want of the window.
+
+use std::path::PathBuf;
+
+use super::{Input, Preset};
+use crate::live::Command;
+use crate::sim::EngineKind;
+
+/// A wish that the panel, a key or the mouse has uttered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// For the simulation.
+    Live(Command),
+    /// Another engine, with the state as it is.
+    Engine(EngineKind),
+    /// Other bodies.
+    Load(Input),
+    /// The same bodies from their beginning.
+    Restart,
+    /// Two snapshots as an encounter.
+    Encounter {
+        /// The first stays in the middle, the second comes.
+        files: [PathBuf; 2],
+        /// Between their centres, in units of length, > 0.
+        distance: f64,
+        /// Towards each other, in units of speed, >= 0.
+        speed: f64,
+        /// Sideways offset of the way, in units of length.
+        offset: f64,
+        /// Of the second one's xy plane, in degrees.
+        tilt_degrees: f64,
+    },
+    /// A file dialog for opening.
+    OpenDialog,
+    /// A snapshot of the state as it is.
+    SaveSnapshot(PathBuf),
+    /// A picture without the panel: path, width, height.
+    Screenshot(PathBuf, u32, u32),
+    /// Begins a film.
+    Record(PathBuf),
+    /// Ends it.
+    StopRecording,
+    /// The command line that shows this again, to the clipboard.
+    CopyCommandLine,
+    /// Text to the clipboard.
+    CopyText(String),
+    /// The camera to a place that suits.
+    Camera(Preset),
+    /// Shows the picture alone, or with the panel.
+    FoldPanel,
+    /// The sheet of keys.
+    Help,
+    /// Leaves fullscreen or goes there.
+    Fullscreen,
+    /// The next of the colourings.
+    NextColouring,
+    /// Sprites so many times larger.
+    SpriteSize(f64),
+    /// The exposure brighter by so many stops.
+    Stops(f64),
+    /// Dark matter to be seen or not.
+    Halo,
+    /// The message has been read.
+    DismissMessage,
+    /// Closes the window.
+    Quit,
+}

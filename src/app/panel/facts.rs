@@ -1,0 +1,91 @@
+//! What the panel shows: read, never changed by it.
+
+use std::path::Path;
+
+use super::History;
+use crate::bodies::Component;
+use crate::force::KernelConfig;
+use crate::gpu::{FrameTimes, Gpu};
+use crate::scene::RunHints;
+use crate::live::{Rates, Standing, TimeKeeper};
+use crate::sim::{EngineKind, Settings};
+use crate::units::Units;
+
+/// Bodies to load: the same words as on the command line.
+pub type Input = crate::app::cli::InputOptions;
+
+/// Everything that a tab may show.
+pub struct Facts<'a> {
+    /// What is being simulated.
+    pub input: &'a Input,
+    /// Softening and step that suit the bodies.
+    pub hints: &'a RunHints,
+    /// Names of length, mass and time.
+    pub units: &'a Units,
+    /// Number of bodies.
+    pub count: usize,
+    /// Groups of bodies.
+    pub components: &'a [Component],
+    /// Softening, step (positive), kernel and so on.
+    pub settings: &'a Settings,
+    /// The time step with its direction.
+    pub dt: f64,
+    /// How time passes.
+    pub keeper: &'a TimeKeeper,
+    /// Where the simulation stands.
+    pub standing: Standing,
+    /// The engine that runs; never `Auto`.
+    pub engine: EngineKind,
+    /// Why that one.
+    pub engine_reason: &'a str,
+    /// What it computes on and how.
+    pub engine_text: &'a str,
+    /// The device that draws and may compute.
+    pub gpu: &'a Gpu,
+    /// The kernel's shape, if the adapter can hold the one asked for.
+    pub config: Option<KernelConfig>,
+    /// The text of the kernel that runs, if the engine is the GPU.
+    pub wgsl: Option<&'a str>,
+    /// How fast everything is.
+    pub rates: &'a Rates,
+    /// What it was in the past.
+    pub history: &'a History,
+    /// Times of the parts of a frame on the device, if it has timestamps.
+    pub times: Option<&'a FrameTimes>,
+    /// Seconds of the processor per frame that the panel took.
+    pub panel_secs: f64,
+    /// Size of the picture in pixels.
+    pub picture: [u32; 2],
+    /// Where a film is being recorded to, and the number of its pictures.
+    pub recording: Option<(&'a Path, u64)>,
+    /// Something is being loaded.
+    pub loading: Option<&'a str>,
+    /// Something to tell the user.
+    pub message: Option<&'a str>,
+    /// Whether that is bad news.
+    pub message_is_error: bool,
+}
+
+impl Facts<'_> {
+    /// The line at the bottom of the picture.
+    pub fn status_text(&self) -> String {
+        let Standing { time, steps, ready, behind } = self.standing;
+        let unit = &self.units.time;
+        let mut text = format!("t = {time:.4} {unit}").trim_end().to_owned();
+        text += &format!(" · step {steps} · {} bodies", self.count);
+        if !ready {
+            text += " · first forces";
+        } else if self.keeper.paused {
+            text += " · paused";
+        } else {
+            text += &format!(" · {:.0} steps/s", self.rates.steps_per_sec());
+            if self.dt < 0.0 {
+                text += " · backwards";
+            }
+            if behind {
+                text += " · the engine cannot keep this speed";
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,109 @@
+//! Opening, saving, pictures and films.
+
+use std::path::PathBuf;
+
+use egui::{DragValue, TextEdit, Ui};
+
+use super::theme::{DIM, heading};
+use super::{Action, Facts, Input};
+
+/// Paths as they are being typed.
+pub struct FileForm {
+    open: String,
+    snapshot: String,
+    screenshot: String,
+    size: Option<[u32; 2]>,
+    film: String,
+}
+
+impl Default for FileForm {
+    fn default() -> Self {
+        Self {
+            open: String::new(),
+            snapshot: "snapshot.gvt".to_owned(),
+            screenshot: "picture.png".to_owned(),
+            size: None,
+            film: "film.apng".to_owned(),
+        }
+    }
+}
+
+impl FileForm {
+    pub(super) fn show(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
+        heading(ui, "Open");
+        ui.horizontal(|ui| {
+            let about = "A scene by name, a scene file or a snapshot; Enter opens it";
+            let field = TextEdit::singleline(&mut self.open).hint_text("path or scene");
+            let entered = ui.add(field.desired_width(170.0)).on_hover_text(about).lost_focus()
+                && ui.input(|input| input.key_pressed(egui::Key::Enter));
+            let clicked = ui.button("Open").on_hover_text(about).clicked();
+            if (entered || clicked) && !self.open.trim().is_empty() {
+                actions.push(Action::Load(Input::named(self.open.trim())));
+            }
+            if ui.button("…").on_hover_text("Look for a file (ctrl+o)").clicked() {
+                actions.push(Action::OpenDialog);
+            }
+        });
+        ui.colored_label(DIM, "or drop one or two snapshots onto the window");
+
+        heading(ui, "Save the bodies");
+        let about = "Format by the ending: .gvt (restarts bit for bit), .tipsy, .gadget, .csv, .txt";
+        if let Some(path) = field(ui, &mut self.snapshot, "Save", about) {
+            actions.push(Action::SaveSnapshot(path));
+        }
+
+        heading(ui, "Picture");
+        let [width, height] = self.size.get_or_insert([1920, 1080]);
+        ui.horizontal(|ui| {
+            ui.add(DragValue::new(width).range(16..=facts.gpu.limits.texture_side.min(16384)));
+            ui.label("x");
+            ui.add(DragValue::new(height).range(16..=facts.gpu.limits.texture_side.min(16384)));
+            if ui.button("as the window").clicked() {
+                [*width, *height] = facts.picture;
+            }
+        })
+        .response
+        .on_hover_text("Pixels; any size, whatever the window's");
+        let (width, height) = (*width, *height);
+        let about = "The picture without the panel, as PNG (F12 saves one of the window's size)";
+        if let Some(path) = field(ui, &mut self.screenshot, "Save", about) {
+            actions.push(Action::Screenshot(path, width, height));
+        }
+
+        heading(ui, "Film");
+        match facts.recording {
+            Some((path, pictures)) => {
+                let secs = pictures as f64 / 30.0;
+                ui.label(format!("recording {}: {secs:.1} s", path.display()));
+                if ui.button("⏹ Stop").on_hover_text("Ends and saves the film").clicked() {
+                    actions.push(Action::StopRecording);
+                }
+            }
+            None => {
+                let about =
+                    "What the window shows, 30 pictures a second: film.apng, film.mp4 or frames/";
+                if let Some(path) = field(ui, &mut self.film, "⏺ Record", about) {
+                    actions.push(Action::Record(path));
+                }
+            }
+        }
+
+        heading(ui, "Again");
+        let about = "A command that opens this scene with these numbers, seen from here";
+        if ui.button("Copy the command line").on_hover_text(about).clicked() {
+            actions.push(Action::CopyCommandLine);
+        }
+    }
+}
+
+/// A path and a button; the path when the button is clicked or Enter is hit.
+fn field(ui: &mut Ui, text: &mut String, button: &str, about: &str) -> Option<PathBuf> {
+    ui.horizontal(|ui| {
+        let response = ui.add(TextEdit::singleline(text).desired_width(190.0)).on_hover_text(about);
+        let entered =
+            response.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
+        let clicked = ui.button(button).on_hover_text(about).clicked();
+        ((entered || clicked) && !text.trim().is_empty()).then(|| PathBuf::from(text.trim()))
+    })
+    .inner
+}

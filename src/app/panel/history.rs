@@ -1,0 +1,118 @@
+//! What was measured in the recent past, for plots.
+
+use std::collections::VecDeque;
+
+use crate::live::Report;
+
+/// Rates every tenth of a second for a minute, and diagnostics since the beginning.
+#[derive(Debug, Default)]
+pub struct History {
+    rates: VecDeque<RateSample>,
+    reports: Vec<ReportSample>,
+    since_sample_secs: f64,
+    clock_secs: f64,
+}
+
+/// Rates at one time.
+#[derive(Clone, Copy, Debug)]
+pub struct RateSample {
+    /// Seconds since the window opened.
+    pub secs: f64,
+    /// Interactions per second.
+    pub interactions_per_sec: f64,
+    /// Steps per second.
+    pub steps_per_sec: f64,
+    /// Frames per second.
+    pub frames_per_sec: f64,
+}
+
+/// Diagnostics at one time.
+#[derive(Clone, Debug)]
+pub struct ReportSample {
+    /// Simulated time.
+    pub time: f64,
+    /// Total energy.
+    pub energy: f64,
+    /// (E - E0) / |E0| since the beginning or the last change of softening.
+    pub energy_error: f64,
+    /// 2K/|W|.
+    pub virial_ratio: f64,
+    /// |sum m v|.
+    pub momentum: f64,
+    /// |sum m x * v|.
+    pub angular_momentum: f64,
+    /// For each component its index and 10, 50 and 90 % radii.
+    pub radii: Vec<(u8, [f64; 3])>,
+    softening: f64,
+    /// Energy that the error is counted from.
+    reference: f64,
+}
+
+const SAMPLE_SECS: f64 = 0.1;
+const SAMPLES: usize = 600;
+/// Beyond it every second report is dropped: the plots keep their shape.
+const MOST_REPORTS: usize = 4000;
+
+impl History {
+    /// Takes in a frame's rates.
+    pub fn frame(&mut self, secs: f64, rates: &crate::live::Rates) {
+        self.clock_secs += secs;
+        self.since_sample_secs += secs;
+        if self.since_sample_secs < SAMPLE_SECS {
+            return;
+        }
+        self.since_sample_secs = 0.0;
+        if self.rates.len() == SAMPLES {
+            self.rates.pop_front();
+        }
+        self.rates.push_back(RateSample {
+            secs: self.clock_secs,
+            interactions_per_sec: rates.interactions_per_sec(),
+            steps_per_sec: rates.steps_per_sec(),
+            frames_per_sec: rates.frames_per_sec(),
+        });
+    }
+
+    /// Takes in diagnostics. Another softening has another energy: errors are counted anew from there.
+    pub fn report(&mut self, report: &Report) {
+        let diagnostics = &report.diagnostics;
+        let energy = diagnostics.energy();
+        let reference = match self.reports.last() {
+            Some(last) if last.softening == report.softening => last.reference,
+            _ => energy,
+        };
+        if self.reports.len() >= MOST_REPORTS {
+            let mut keep = false;
+            self.reports.retain(|_| {
+                keep = !keep;
+                keep
+            });
+        }
+        self.reports.push(ReportSample {
+            time: report.time,
+            energy,
+            energy_error: crate::diagnostics::relative_change(energy, reference),
+            virial_ratio: diagnostics.virial_ratio(),
+            momentum: diagnostics.momentum.length(),
+            angular_momentum: diagnostics.angular_momentum.length(),
+            radii: diagnostics.components.iter().map(|c| (c.component, c.radii)).collect(),
+            softening: report.softening,
+            reference,
+        });
+    }
+
+    /// Other bodies: what was measured of the last ones is of no interest.
+    pub fn restart(&mut self) {
+        self.reports.clear();
+    }
+
+    /// Rates, oldest first.
+    pub fn rates(&self) -> impl ExactSizeIterator<Item = &RateSample> {
+        self.rates.iter()
+    }
+
+    /// Diagnostics, oldest first.
+    pub fn reports(&self) -> &[ReportSample] {
+        &self.reports
+    }
+}

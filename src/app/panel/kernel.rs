@@ -1,0 +1,186 @@
+//! The engine and the shape of its all-pairs kernel.
+
+use egui::{Button, Ui};
+
+use super::theme::{DIM, WARN, heading};
+use super::{Action, Facts, wgsl};
+use crate::force::{KernelConfig, KernelWish};
+use crate::gpu::Checks;
+use crate::live::Command;
+use crate::sim::EngineKind;
+
+/// What the tab remembers.
+#[derive(Default)]
+pub struct KernelForm {
+    show_text: bool,
+    text: wgsl::Highlighted,
+}
+
+/// The engines with what they are, in plain words.
+const ENGINES: [(EngineKind, &str, &str); 4] = [
+    (EngineKind::Auto, "auto", "Whichever is faster here for this number of bodies"),
+    (EngineKind::Gpu, "gpu", "The WGSL kernel below, on the graphics adapter, f32"),
+    (EngineKind::Cpu, "cpu", "SIMD on all cores of the processor, state in f64, pairs in f32"),
+    (EngineKind::Reference, "reference", "Scalar f64 on all cores: slow and right"),
+];
+
+impl KernelForm {
+    pub(super) fn show(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
+        heading(ui, "Engine");
+        ui.horizontal_wrapped(|ui| {
+            for (kind, name, about) in ENGINES {
+                let current = kind == facts.engine;
+                if ui.selectable_label(current, name).on_hover_text(about).clicked() && !current {
+                    actions.push(Action::Engine(kind));
+                }
+            }
+        });
+        ui.label(facts.engine_text);
+        if facts.engine_reason != "asked for" {
+            ui.colored_label(DIM, format!("because {}", facts.engine_reason));
+        }
+        if facts.engine != EngineKind::Gpu {
+            let note = "The kernel below runs when the engine is gpu. You can shape it already.";
+            ui.colored_label(DIM, note);
+        }
+        let Some(config) = facts.config else {
+            ui.colored_label(WARN, "This adapter holds no kernel of this shape.");
+            return;
+        };
+        let mut wanted = config;
+        self.shape(ui, facts, &mut wanted);
+        if wanted != config {
+            actions.push(Action::Live(Command::Kernel(KernelWish::from(wanted))));
+        }
+        ui.horizontal(|ui| {
+            let about = "Lets the program choose for this device and number of bodies";
+            if ui.button("What suits the device").on_hover_text(about).clicked() {
+                actions.push(Action::Live(Command::Kernel(KernelWish::default())));
+            }
+            let about = "The kernel text as it runs right now";
+            ui.toggle_value(&mut self.show_text, "Show the WGSL").on_hover_text(about);
+        });
+        self.facts_of(ui, facts, config);
+        if self.show_text {
+            self.text(ui, facts, actions);
+        }
+    }
+
+    fn shape(&mut self, ui: &mut Ui, facts: &Facts, wanted: &mut KernelConfig) {
+        heading(ui, "Kernel");
+        let about = "With tiles, threads fetch sources into workgroup memory together and reuse them. \
+                     Without, every thread reads every source itself and leaves it to the caches";
+        let mut tiled = !wanted.untiled;
+        if ui.checkbox(&mut tiled, "tiled").on_hover_text(about).changed() {
+            let u = if tiled { divisor(wanted.u, wanted.p) } else { wanted.u };
+            *wanted = KernelConfig { untiled: !tiled, q: 1, u, ..*wanted };
+        }
+        let base = *wanted;
+        let fit = |config: KernelConfig| KernelConfig {
+            u: if config.untiled { config.u } else { divisor(config.u, config.p) },
+            ..config
+        };
+        choices(ui, facts, wanted, "p", P, "Threads along the sinks of a workgroup: a tile is p x q sources", |p| {
+            fit(KernelConfig { p, ..base })
+        });
+        choices(ui, facts, wanted, "q", Q, "Threads that share one sink, each with its part of the sources: more threads when bodies are few", |q| {
+            KernelConfig { q, ..base }
+        });
+        choices(ui, facts, wanted, "r", R, "Sinks per thread, kept in registers: each source that is read serves r of them", |r| {
+            KernelConfig { r, ..base }
+        });
+        choices(ui, facts, wanted, "u", U, "Interactions written out per turn of the inner loop: less counting, more registers", |u| {
+            KernelConfig { u, ..base }
+        });
+        choices(ui, facts, wanted, "s", S, "Slices of the sources, each with workgroups of its own: fills the device when sinks are few", |s| {
+            KernelConfig { s, ..base }
+        });
+        let mut checked = wanted.checks == Checks::On;
+        let about = "Keeps the bounds checks that browsers insist on, to see what they cost";
+        if ui.checkbox(&mut checked, "run-time checks").on_hover_text(about).changed() {
+            wanted.checks = if checked { Checks::On } else { Checks::Off };
+        }
+    }
+
+    fn facts_of(&self, ui: &mut Ui, facts: &Facts, config: KernelConfig) {
+        let limits = &facts.gpu.limits;
+        heading(ui, "What that means");
+        egui::Grid::new("kernel facts").num_columns(2).show(ui, |ui| {
+            use super::theme::row;
+            let n = facts.count as u64;
+            let groups = n.div_ceil(u64::from(config.sinks_per_workgroup())) * u64::from(config.s);
+            let about = "Threads of one workgroup, and how many the adapter allows";
+            let threads = format!("{} of {}", config.threads(), limits.threads_per_workgroup);
+            row(ui, "threads", about, threads);
+            let about = "Workgroup memory of a tile, and how much the adapter has";
+            let memory =
+                format!("{} of {} bytes", config.workgroup_memory(), limits.workgroup_memory);
+            row(ui, "tile", about, memory);
+            let about = "Workgroups of one force evaluation: a large device wants hundreds";
+            row(ui, "workgroups", about, groups.to_string());
+            let about = "Sources read from device memory per evaluation: N^2 / (p r) tiled, N^2 / r not";
+            let reuse = if config.untiled { config.r } else { config.p * config.r };
+            let reads = n as f64 * n as f64 / f64::from(reuse) * 16.0;
+            row(ui, "memory traffic", about, format!("{} B", super::theme::number(reads)));
+        });
+    }
+
+    fn text(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
+        let Some(text) = facts.wgsl else {
+            ui.colored_label(DIM, "No WGSL runs now: the engine is on the processor.");
+            return;
+        };
+        ui.separator();
+        ui.horizontal(|ui| {
+            ui.label(format!("{} lines", text.lines().count()));
+            if ui.button("Copy").on_hover_text("The whole text to the clipboard").clicked() {
+                actions.push(Action::CopyText(text.to_owned()));
+            }
+        });
+        egui::ScrollArea::horizontal().show(ui, |ui| {
+            let job = self.text.of(text);
+            ui.add(egui::Label::new(job).extend());
+        });
+    }
+}
+
+const P: &[u32] = &[16, 32, 64, 128, 256, 512, 1024];
+const Q: &[u32] = &[1, 2, 4, 8, 16];
+const R: &[u32] = &[1, 2, 4, 8, 16];
+const U: &[u32] = &[1, 2, 4, 8, 16, 32];
+const S: &[u32] = &[1, 2, 4, 8, 16, 32, 64];
+
+/// The largest unrolling up to `u` that divides a tile's row of `p`.
+fn divisor(u: u32, p: u32) -> u32 {
+    (1..=u.min(p)).rev().find(|u| p.is_multiple_of(*u)).unwrap_or(1)
+}
+
+/// A row of numbers to choose from; those that the adapter cannot hold are grey and say why.
+fn choices(
+    ui: &mut Ui,
+    facts: &Facts,
+    wanted: &mut KernelConfig,
+    name: &str,
+    values: &[u32],
+    about: &str,
+    make: impl Fn(u32) -> KernelConfig,
+) {
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 3.0;
+        ui.monospace(name).on_hover_text(about);
+        for &value in values {
+            let config = make(value);
+            let selected = config == *wanted;
+            let refusal = config.validate(Some(facts.gpu)).err();
+            let button = Button::new(value.to_string()).selected(selected).min_size([28.0, 0.0].into());
+            let response = ui.add_enabled(refusal.is_none(), button);
+            let response = match refusal {
+                Some(reason) => response.on_disabled_hover_text(reason.to_string()),
+                None => response.on_hover_text(about),
+            };
+            if response.clicked() {
+                *wanted = config;
+            }
+        }
+    });
+}

@@ -1,0 +1,158 @@
+//! Keys, and the sheet that tells them. Where NVIDIA's nbody sample has a key for the same thing, it is
+//! that one.
+
+use egui::{Context, Key as Code, Modifiers};
+
+use super::theme::{self, DIM};
+use super::{Action, Facts, Preset};
+use crate::live::{Command, Tempo};
+
+/// A key with what it does.
+pub struct Key {
+    /// As the sheet shows it.
+    pub name: &'static str,
+    /// Any of these.
+    pub codes: &'static [Code],
+    /// With these held.
+    pub modifiers: Modifiers,
+    /// What it does, for the sheet.
+    pub about: &'static str,
+    /// What it asks for.
+    pub actions: fn(&Facts) -> Vec<Action>,
+}
+
+const NONE: Modifiers = Modifiers::NONE;
+const SHIFT: Modifiers = Modifiers::SHIFT;
+const COMMAND: Modifiers = Modifiers::COMMAND;
+
+const fn key(
+    name: &'static str,
+    codes: &'static [Code],
+    modifiers: Modifiers,
+    about: &'static str,
+    actions: fn(&Facts) -> Vec<Action>,
+) -> Key {
+    Key { name, codes, modifiers, about, actions }
+}
+
+/// All keys. Of two that match, the earlier one wins.
+pub const KEYS: &[Key] = &[
+    key("space", &[Code::Space], NONE, "pause and go on", |f| {
+        vec![Action::Live(Command::Pause(!f.keeper.paused))]
+    }),
+    key("s", &[Code::S], NONE, "one step", |_| {
+        vec![Action::Live(Command::Pause(true)), Action::Live(Command::Step(1))]
+    }),
+    key("b", &[Code::B], NONE, "backwards in time, and forwards again", |_| {
+        vec![Action::Live(Command::Reverse)]
+    }),
+    key("r", &[Code::R], NONE, "restart", |_| vec![Action::Restart]),
+    key(",", &[Code::Comma], NONE, "half the speed", |f| {
+        vec![Action::Live(Command::Factor(f.keeper.factor * 0.5))]
+    }),
+    key(".", &[Code::Period], NONE, "twice the speed", |f| {
+        vec![Action::Live(Command::Factor(f.keeper.factor * 2.0))]
+    }),
+    key("x", &[Code::X], NONE, "as fast as possible, or real time", |f| {
+        let fastest = f.keeper.tempo == Tempo::Fastest;
+        let tempo = if fastest { Tempo::RealTime } else { Tempo::Fastest };
+        vec![Action::Live(Command::Tempo(tempo))]
+    }),
+    key("1 2 3", &[Code::Num1], NONE, "shell, random sphere, expanding", |_| load("random-shell")),
+    key("", &[Code::Num2], NONE, "", |_| load("random-sphere")),
+    key("", &[Code::Num3], NONE, "", |_| load("expanding")),
+    key("4 5 6", &[Code::Num4], NONE, "collision, cartwheel, one galaxy", |_| {
+        load("galaxy-collision")
+    }),
+    key("", &[Code::Num5], NONE, "", |_| load("cartwheel")),
+    key("", &[Code::Num6], NONE, "", |_| load("disk-galaxy")),
+    key("c", &[Code::C], NONE, "next colouring", |_| vec![Action::NextColouring]),
+    key("shift+p", &[Code::P], SHIFT, "smaller sprites", |_| vec![Action::SpriteSize(0.8)]),
+    key("p", &[Code::P], NONE, "larger sprites", |_| vec![Action::SpriteSize(1.25)]),
+    key("[ and ]", &[Code::OpenBracket], NONE, "darker, brighter", |_| vec![Action::Stops(-0.5)]),
+    key("", &[Code::CloseBracket], NONE, "", |_| vec![Action::Stops(0.5)]),
+    key("h", &[Code::H], NONE, "dark matter seen or unseen", |_| vec![Action::Halo]),
+    key("f", &[Code::F], NONE, "all into the picture", |_| vec![Action::Camera(Preset::Fit)]),
+    key("Home", &[Code::Home], NONE, "the camera's first place", |_| {
+        vec![Action::Camera(Preset::Start)]
+    }),
+    key("Tab or `", &[Code::Tab, Code::Backtick], NONE, "fold or unfold the panel", |_| {
+        vec![Action::FoldPanel]
+    }),
+    key("F11", &[Code::F11], NONE, "whole screen", |_| vec![Action::Fullscreen]),
+    key("F12", &[Code::F12], NONE, "save a picture", |f| {
+        let name = format!("gravitile-{:06}.png", f.standing.steps);
+        vec![Action::Screenshot(name.into(), f.picture[0], f.picture[1])]
+    }),
+    key("ctrl+o", &[Code::O], COMMAND, "open a file", |_| vec![Action::OpenDialog]),
+    key("? or F1", &[Code::Questionmark, Code::F1], NONE, "this sheet", |_| vec![Action::Help]),
+    key("", &[Code::Slash], SHIFT, "", |_| vec![Action::Help]),
+    key("", &[Code::Questionmark], SHIFT, "", |_| vec![Action::Help]),
+    key("q or Esc", &[Code::Q, Code::Escape], NONE, "quit", |_| vec![Action::Quit]),
+    key("", &[Code::Q], COMMAND, "", |_| vec![Action::Quit]),
+];
+
+/// Mouse and fingers, for the sheet.
+const POINTERS: [(&str, &str); 6] = [
+    ("left drag", "go round"),
+    ("right or middle drag", "move sideways"),
+    ("wheel", "nearer and farther, to the pointer"),
+    ("double click", "follow a body; beside all bodies: follow none"),
+    ("one finger, two fingers", "go round; pinch and move"),
+    ("drop a file or two", "open it; let two snapshots meet"),
+];
+
+fn load(name: &str) -> Vec<Action> {
+    vec![Action::Load(super::Input::named(name))]
+}
+
+/// What the keys hit in this frame ask for.
+pub fn pressed(context: &Context, facts: &Facts) -> Vec<Action> {
+    if context.egui_wants_keyboard_input() {
+        return Vec::new();
+    }
+    let mut actions = Vec::new();
+    context.input_mut(|input| {
+        for key in KEYS {
+            for code in key.codes {
+                if input.consume_key(key.modifiers, *code) {
+                    actions.extend((key.actions)(facts));
+                }
+            }
+        }
+    });
+    actions
+}
+
+/// The sheet of keys, in a window of its own over the picture.
+pub fn sheet(context: &Context, open: &mut bool) {
+    egui::Window::new("Keys and mouse")
+        .open(open)
+        .resizable(false)
+        .collapsible(false)
+        .anchor(egui::Align2::CENTER_CENTER, [-120.0, 0.0])
+        .frame(theme::note())
+        .show(context, |ui| {
+            ui.horizontal_top(|ui| {
+                let named: Vec<&Key> = KEYS.iter().filter(|key| !key.name.is_empty()).collect();
+                for (half, keys) in named.chunks(named.len().div_ceil(2)).enumerate() {
+                    egui::Grid::new(("keys", half)).num_columns(2).show(ui, |ui| {
+                        for key in keys {
+                            ui.monospace(key.name);
+                            ui.colored_label(DIM, key.about);
+                            ui.end_row();
+                        }
+                    });
+                    ui.add_space(14.0);
+                }
+            });
+            ui.separator();
+            egui::Grid::new("pointers").num_columns(2).show(ui, |ui| {
+                for (how, what) in POINTERS {
+                    ui.monospace(how);
+                    ui.colored_label(DIM, what);
+                    ui.end_row();
+                }
+            });
+        });
+}

@@ -1,0 +1,192 @@
+//! The panel beside the picture: one file per tab. A tab shows [`Facts`] and says what the user wants as
+//! [`Action`]s; it changes nothing itself, so that each can be tested without a window.
+
+mod actions;
+mod conservation;
+mod facts;
+mod file;
+mod history;
+mod keys;
+mod kernel;
+mod numbers;
+mod physics;
+mod scene;
+mod theme;
+mod view;
+mod wgsl;
+
+pub use actions::Action;
+pub use facts::{Facts, Input};
+pub use history::History;
+pub use keys::{KEYS, Key, pressed, sheet};
+pub use scene::SceneForm;
+pub use theme::style;
+pub use view::{FollowWhat, Preset, ViewChoice};
+
+use serde::{Deserialize, Serialize};
+
+/// The tabs, in their order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tab {
+    /// What is simulated.
+    #[default]
+    Scene,
+    /// Time step, softening, speed.
+    Physics,
+    /// Engine and kernel.
+    Kernel,
+    /// Colours, camera, exposure.
+    View,
+    /// Rates and times.
+    Numbers,
+    /// Energies, momenta, radii.
+    Conservation,
+    /// Opening, saving, recording.
+    File,
+}
+
+impl Tab {
+    /// All tabs with their titles and what they are for.
+    pub const ALL: [(Self, &'static str, &'static str); 7] = [
+        (Self::Scene, "Scene", "What is simulated"),
+        (Self::Physics, "Physics", "Time step, softening and speed"),
+        (Self::Kernel, "Kernel", "The engine, and how its all-pairs kernel is cut up"),
+        (Self::View, "View", "Colours, exposure and camera"),
+        (Self::Numbers, "Numbers", "How fast it runs, and where the time goes"),
+        (Self::Conservation, "Conservation", "What physics says must not change, and how it does"),
+        (Self::File, "File", "Open, save, record"),
+    ];
+}
+
+/// What the panel itself remembers from frame to frame.
+#[derive(Default)]
+pub struct Panel {
+    /// Whether it is unfolded.
+    pub open: bool,
+    /// The tab that is shown.
+    pub tab: Tab,
+    /// Whether the sheet of keys is shown.
+    pub help: bool,
+    /// The scene as it is being changed.
+    pub scene: SceneForm,
+    file: file::FileForm,
+    kernel: kernel::KernelForm,
+}
+
+impl Panel {
+    /// Shows everything and returns what the user wants. `view` is changed in place: it is not part of
+    /// the simulation.
+    pub fn show(&mut self, ui: &mut egui::Ui, facts: &Facts, view: &mut ViewChoice) -> Vec<Action> {
+        let mut actions = Vec::new();
+        if self.open {
+            egui::Panel::right("panel")
+                .resizable(true)
+                .default_size(330.0)
+                .size_range(270.0..=560.0)
+                .frame(theme::frame())
+                .show(ui, |ui| self.tabs(ui, facts, view, &mut actions));
+        } else {
+            self.unfold_button(ui);
+        }
+        status_line(ui, facts, &mut actions);
+        if self.help {
+            sheet(ui.ctx(), &mut self.help);
+        }
+        actions
+    }
+
+    /// The tab bar and the tab below it.
+    pub fn tabs(
+        &mut self,
+        ui: &mut egui::Ui,
+        facts: &Facts,
+        view: &mut ViewChoice,
+        actions: &mut Vec<Action>,
+    ) {
+        ui.horizontal(|ui| {
+            ui.label(egui::RichText::new("gravitile").strong().size(16.0));
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                let fold = ui.button("⏵").on_hover_text("Fold the panel away (Tab)");
+                if fold.clicked() {
+                    self.open = false;
+                }
+                let keys = ui.button("?").on_hover_text("Keys and mouse (?)");
+                if keys.clicked() {
+                    self.help = !self.help;
+                }
+            });
+        });
+        ui.add_space(2.0);
+        ui.horizontal_wrapped(|ui| {
+            for (tab, title, about) in Tab::ALL {
+                ui.selectable_value(&mut self.tab, tab, title).on_hover_text(about);
+            }
+        });
+        ui.separator();
+        egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+            self.tab(ui, self.tab, facts, view, actions);
+        });
+    }
+
+    /// One tab.
+    pub fn tab(
+        &mut self,
+        ui: &mut egui::Ui,
+        tab: Tab,
+        facts: &Facts,
+        view: &mut ViewChoice,
+        actions: &mut Vec<Action>,
+    ) {
+        match tab {
+            Tab::Scene => self.scene.show(ui, facts, actions),
+            Tab::Physics => physics::show(ui, facts, actions),
+            Tab::Kernel => self.kernel.show(ui, facts, actions),
+            Tab::View => view::show(ui, facts, view, actions),
+            Tab::Numbers => numbers::show(ui, facts),
+            Tab::Conservation => conservation::show(ui, facts, actions),
+            Tab::File => self.file.show(ui, facts, actions),
+        }
+    }
+
+    fn unfold_button(&mut self, ui: &mut egui::Ui) {
+        egui::Area::new("unfold".into())
+            .anchor(egui::Align2::RIGHT_TOP, [-8.0, 8.0])
+            .show(ui.ctx(), |ui| {
+                if ui.button("⏴ panel").on_hover_text("Unfold the panel (Tab)").clicked() {
+                    self.open = true;
+                }
+            });
+    }
+}
+
+/// Time, speed and trouble, at the bottom of the picture.
+fn status_line(ui: &mut egui::Ui, facts: &Facts, actions: &mut Vec<Action>) {
+    egui::Area::new("status".into()).anchor(egui::Align2::LEFT_BOTTOM, [10.0, -8.0]).show(
+        ui.ctx(),
+        |ui| {
+            ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
+            if let Some(message) = facts.message {
+                theme::note().show(ui, |ui| {
+                    ui.horizontal(|ui| {
+                        let colour =
+                            if facts.message_is_error { theme::WARN } else { theme::BRIGHT };
+                        ui.label(egui::RichText::new(message).color(colour));
+                        if ui.small_button("✖").on_hover_text("Dismiss").clicked() {
+                            actions.push(Action::DismissMessage);
+                        }
+                    });
+                });
+            }
+            if let Some(loading) = facts.loading {
+                theme::note().show(ui, |ui| {
+                    ui.horizontal(|ui| {
+                        ui.spinner();
+                        ui.label(format!("{loading} …"));
+                    });
+                });
+            }
+            ui.label(egui::RichText::new(facts.status_text()).small().color(theme::DIM));
+        },
+    );
+}

@@ -1,0 +1,103 @@
+//! How fast it runs, and where the time goes.
+
+use egui::{Grid, Ui};
+use egui_plot::{Line, Plot, PlotPoints};
+
+use super::history::RateSample;
+use super::theme::{DIM, LINES, heading, number, row};
+use super::Facts;
+use crate::sim::EngineKind;
+
+/// Floating-point operations per interaction, as the chapter and most papers count them.
+const FLOPS: f64 = 20.0;
+
+pub fn show(ui: &mut Ui, facts: &Facts) {
+    let rates = facts.rates;
+    heading(ui, "Rates");
+    Grid::new("rates").num_columns(2).show(ui, |ui| {
+        let per_sec = rates.interactions_per_sec();
+        row(
+            ui,
+            "interactions",
+            "Pairs per second of the clock on the wall, everything else included",
+            format!("{:.3} G/s", per_sec / 1e9),
+        );
+        row(
+            ui,
+            "at 20 flops each",
+            "The count that the chapter and most papers use",
+            format!("{:.1} GFLOP/s", per_sec * FLOPS / 1e9),
+        );
+        let engine = rates.engine_interactions_per_sec();
+        let text = engine.map_or("not yet known".to_owned(), |rate| {
+            format!("{:.3} G/s, {:.1} GFLOP/s", rate / 1e9, rate * FLOPS / 1e9)
+        });
+        let about = match (facts.engine, facts.times.is_some()) {
+            (EngineKind::Gpu, true) => "While the kernel runs, by GPU timestamps",
+            (EngineKind::Gpu, false) => "This device has no timestamps: nobody knows",
+            _ => "While the engine is at work, by the wall clock",
+        };
+        row(ui, "engine alone", about, text);
+        row(ui, "steps", "Steps of dt per second", format!("{:.1} /s", rates.steps_per_sec()));
+        row(ui, "frames", "Pictures per second", format!("{:.1} /s", rates.frames_per_sec()));
+    });
+    plot(ui, "G interactions/s", LINES[0], facts, |s| s.interactions_per_sec / 1e9);
+    plot(ui, "steps/s", LINES[1], facts, |s| s.steps_per_sec);
+    plot(ui, "frames/s", LINES[2], facts, |s| s.frames_per_sec);
+
+    heading(ui, "One frame");
+    match facts.times {
+        Some(times) => {
+            ui.colored_label(DIM, "by GPU timestamps");
+            Grid::new("times").num_columns(2).show(ui, |ui| {
+                let mut total = 0.0;
+                for (part, secs) in &times.parts {
+                    row(ui, part, "Time on the device", format!("{:.3} ms", secs * 1e3));
+                    total += secs;
+                }
+                row(ui, "all", "Time on the device", format!("{:.3} ms", total * 1e3));
+            });
+        }
+        None => {
+            let text = "This device has no timestamps; by the wall clock";
+            ui.colored_label(DIM, text);
+            let secs = 1.0 / rates.frames_per_sec().max(1e-9);
+            ui.label(format!("a frame: {:.1} ms", secs * 1e3));
+        }
+    }
+    Grid::new("panel time").num_columns(2).show(ui, |ui| {
+        let about = "Time of the processor for this panel, by the wall clock";
+        row(ui, "panel", about, format!("{:.3} ms", facts.panel_secs * 1e3));
+    });
+    heading(ui, "Device");
+    let gpu = facts.gpu;
+    ui.label(format!("{} ({})", gpu.adapter.name, gpu.adapter.class.name()));
+    ui.colored_label(DIM, format!("{} through {}", gpu.adapter.driver, gpu.adapter.backend));
+    ui.colored_label(DIM, format!("{} x {} pixels", facts.picture[0], facts.picture[1]));
+}
+
+fn plot(
+    ui: &mut Ui,
+    name: &str,
+    colour: egui::Color32,
+    facts: &Facts,
+    value: impl Fn(&RateSample) -> f64,
+) {
+    let samples = facts.history.rates();
+    let now = facts.history.rates().last().map_or(0.0, |sample| sample.secs);
+    let points: PlotPoints = samples.map(|sample| [sample.secs - now, value(sample)]).collect();
+    ui.colored_label(DIM, name);
+    Plot::new(name.to_owned())
+        .height(64.0)
+        .allow_drag(false)
+        .allow_zoom(false)
+        .allow_scroll(false)
+        .show_axes([false, true])
+        .show_x(false)
+        .include_y(0.0)
+        .include_x(-20.0)
+        .include_x(0.0)
+        .y_axis_formatter(|mark, _| number(mark.value))
+        .y_axis_min_width(38.0)
+        .show(ui, |plot| plot.line(Line::new(name.to_owned(), points).color(colour).width(1.5)));
+}

@@ -1,0 +1,92 @@
+//! Time step, softening, speed; pause, single step, reverse.
+
+use egui::{Slider, Ui};
+
+use super::theme::{heading, number};
+use super::{Action, Facts};
+use crate::live::{Command, Tempo};
+
+pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
+    let mut command = |command: Command| actions.push(Action::Live(command));
+    let keeper = facts.keeper;
+    ui.horizontal_wrapped(|ui| {
+        let (text, about) = if keeper.paused {
+            ("▶ Run", "Go on (space)")
+        } else {
+            ("⏸ Pause", "Stop the simulation; the picture stays alive (space)")
+        };
+        if ui.button(text).on_hover_text(about).clicked() {
+            command(Command::Pause(!keeper.paused));
+        }
+        if ui.button("⏭ Step").on_hover_text("One step of dt, then stop (s)").clicked() {
+            command(Command::Pause(true));
+            command(Command::Step(1));
+        }
+        let text = if facts.dt < 0.0 { "⏩ Forwards" } else { "⏪ Backwards" };
+        let about = "Let time run the other way. The leapfrog retraces its way, up to rounding (b)";
+        if ui.button(text).on_hover_text(about).clicked() {
+            command(Command::Reverse);
+        }
+    });
+
+    heading(ui, "Speed");
+    ui.horizontal(|ui| {
+        let real = "So much simulated time per second, if the engine can keep up";
+        if ui.radio(keeper.tempo == Tempo::RealTime, "real time").on_hover_text(real).clicked() {
+            command(Command::Tempo(Tempo::RealTime));
+        }
+        let fastest = "As many steps as the engine can do beside the picture";
+        if ui.radio(keeper.tempo == Tempo::Fastest, "fastest").on_hover_text(fastest).clicked() {
+            command(Command::Tempo(Tempo::Fastest));
+        }
+    });
+    let mut factor = keeper.factor;
+    let slider = Slider::new(&mut factor, 0.01..=100.0).logarithmic(true).suffix(" ×").text("speed");
+    let per_sec = number(keeper.units_per_sec * keeper.factor);
+    let about = format!(
+        "Now {per_sec} {} of simulated time per second (, and . halve and double it)",
+        unit(&facts.units.time)
+    );
+    let enabled = keeper.tempo == Tempo::RealTime;
+    if ui.add_enabled(enabled, slider).on_hover_text(about).changed() {
+        command(Command::Factor(factor));
+    }
+
+    heading(ui, "Integration");
+    let mut dt = facts.settings.dt;
+    // Ranges hang on what suits the bodies, so that they stay put while a slider is dragged.
+    let range = facts.hints.dt * 0.01..=facts.hints.dt * 100.0;
+    let slider = Slider::new(&mut dt, range).logarithmic(true).text("dt").custom_formatter(plain);
+    let about = format!(
+        "Length of a step, in {}. Shorter is more exact and slower; too long, and energy drifts",
+        unit(&facts.units.time)
+    );
+    if ui.add(slider).on_hover_text(about).changed() {
+        command(Command::Dt(dt));
+    }
+    let mut softening = facts.settings.softening;
+    let top = if facts.hints.softening > 0.0 { facts.hints.softening * 100.0 } else { 1.0 };
+    let slider = Slider::new(&mut softening, 0.0..=top)
+        .logarithmic(true)
+        .smallest_positive(top * 1e-4)
+        .text("eps")
+        .custom_formatter(plain);
+    let about = format!(
+        "Softening length, in {}: nearer than this, bodies hardly pull harder. 0 is pure Newton",
+        unit(&facts.units.length)
+    );
+    if ui.add(slider).on_hover_text(about).changed() {
+        command(Command::Softening(softening));
+    }
+    ui.add_space(6.0);
+    ui.label(format!("Integrator: {}", facts.settings.integrator))
+        .on_hover_text("Kick, drift, kick: second order, reversible, keeps energy for a long time");
+}
+
+fn plain(value: f64, _: std::ops::RangeInclusive<usize>) -> String {
+    number(value)
+}
+
+fn unit(name: &str) -> &str {
+    if name.is_empty() { "the scene's units" } else { name }
+}

@@ -1,0 +1,74 @@
+//! How the panel looks.
+
+use egui::{Color32, CornerRadius, Frame, Margin, Stroke};
+
+/// Less important text.
+pub const DIM: Color32 = Color32::from_gray(165);
+/// Text that should be seen.
+pub const BRIGHT: Color32 = Color32::from_gray(235);
+/// Bad news.
+pub const WARN: Color32 = Color32::from_rgb(255, 178, 102);
+/// Colours of lines in plots, told apart by colour-blind eyes too (Okabe and Ito 2008).
+pub const LINES: [Color32; 6] = [
+    Color32::from_rgb(86, 180, 233),
+    Color32::from_rgb(230, 159, 0),
+    Color32::from_rgb(0, 158, 115),
+    Color32::from_rgb(240, 228, 66),
+    Color32::from_rgb(204, 121, 167),
+    Color32::from_rgb(213, 94, 0),
+];
+
+/// The panel's own frame: dark glass over the picture.
+pub fn frame() -> Frame {
+    Frame::new().fill(Color32::from_rgba_unmultiplied(16, 18, 26, 232)).inner_margin(Margin::same(10))
+}
+
+/// A note over the picture.
+pub fn note() -> Frame {
+    Frame::new()
+        .fill(Color32::from_rgba_unmultiplied(16, 18, 26, 220))
+        .corner_radius(CornerRadius::same(5))
+        .inner_margin(Margin::symmetric(10, 6))
+        .stroke(Stroke::new(1.0, Color32::from_gray(60)))
+}
+
+/// Sets the look of all widgets.
+pub fn style(context: &egui::Context) {
+    context.set_theme(egui::Theme::Dark);
+    context.all_styles_mut(|style| {
+        style.visuals.override_text_color = Some(Color32::from_gray(215));
+        style.visuals.selection.bg_fill = Color32::from_rgb(46, 84, 140);
+        style.spacing.slider_width = 150.0;
+        style.spacing.item_spacing = egui::vec2(8.0, 5.0);
+        style.interaction.selectable_labels = true;
+    });
+}
+
+/// A heading inside a tab.
+pub fn heading(ui: &mut egui::Ui, text: &str) {
+    ui.add_space(6.0);
+    ui.label(egui::RichText::new(text).strong().color(BRIGHT));
+}
+
+/// A row of a two-column grid: a name with its explanation, and a value.
+pub fn row(ui: &mut egui::Ui, name: &str, about: &str, value: impl Into<egui::WidgetText>) {
+    ui.label(egui::RichText::new(name).color(DIM)).on_hover_text(about);
+    ui.label(value);
+    ui.end_row();
+}
+
+/// A number with three or four digits, in powers of ten where it is very large or small.
+pub fn number(value: f64) -> String {
+    let size = value.abs();
+    if value == 0.0 {
+        "0".to_owned()
+    } else if !(1e-3..1e5).contains(&size) {
+        format!("{value:.2e}")
+    } else if size >= 100.0 {
+        format!("{value:.0}")
+    } else if size >= 1.0 {
+        format!("{value:.2}")
+    } else {
+        format!("{value:.4}")
+    }
+}

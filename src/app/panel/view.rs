@@ -1,0 +1,168 @@
+//! Colours, exposure, camera.
+
+use egui::{ComboBox, Slider, Ui};
+
+use super::theme::heading;
+use super::{Action, Facts};
+use crate::bodies::Role;
+use crate::render::{ColourBy, Exposure, PALETTES, Style};
+
+/// All that is chosen about the picture, apart from the camera's place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ViewChoice {
+    /// Colours, sizes, exposure, glow.
+    pub style: Style,
+    /// Thin axes through the point looked at.
+    pub axes: bool,
+    /// A bar of a round length.
+    pub scale_bar: bool,
+    /// Seconds in which a trail fades to a third; 0 without trails.
+    pub trail_secs: f64,
+    /// The camera's turning, in degrees per second.
+    pub orbit_degrees_per_sec: f64,
+    /// What stays in the middle.
+    pub follow: FollowWhat,
+}
+
+impl Default for ViewChoice {
+    fn default() -> Self {
+        Self {
+            style: Style::default(),
+            axes: false,
+            scale_bar: true,
+            trail_secs: 0.0,
+            orbit_degrees_per_sec: 0.0,
+            follow: FollowWhat::Nothing,
+        }
+    }
+}
+
+/// What the camera keeps in the middle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FollowWhat {
+    /// The point it was aimed at.
+    #[default]
+    Nothing,
+    /// The centre of mass.
+    Centre,
+    /// The middle of a component.
+    Component(u8),
+    /// One body, by its index.
+    Body(usize),
+}
+
+/// Places for the camera.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// As the scene begins.
+    Start,
+    /// All bodies in the picture, from where it looks now.
+    Fit,
+    /// Along the y axis.
+    Front,
+    /// Along the x axis.
+    Side,
+    /// Down the z axis.
+    Top,
+}
+
+impl Preset {
+    /// All places, with buttons and explanations.
+    pub const ALL: [(Self, &'static str, &'static str); 5] = [
+        (Self::Start, "start", "Where the camera began (Home)"),
+        (Self::Fit, "fit", "All that is seen into the picture (f)"),
+        (Self::Top, "top", "From above, down the z axis"),
+        (Self::Front, "front", "Along the y axis"),
+        (Self::Side, "side", "Along the x axis"),
+    ];
+}
+
+pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec<Action>) {
+    let style = &mut view.style;
+    heading(ui, "Colour");
+    ui.horizontal_wrapped(|ui| {
+        for (by, name) in ColourBy::ALL {
+            ui.selectable_value(&mut style.colour_by, by, name)
+                .on_hover_text(format!("Colours bodies by their {name} (c for the next)"));
+        }
+    });
+    let about = "Scales that colour-blind eyes can read; for speed and acceleration";
+    let uses_palette = style.colour_by != ColourBy::Component;
+    ui.add_enabled_ui(uses_palette, |ui| {
+        ComboBox::from_label("palette")
+            .selected_text(style.palette.name)
+            .show_ui(ui, |ui| {
+                for palette in PALETTES {
+                    ui.selectable_value(&mut style.palette, palette, palette.name);
+                }
+            })
+            .response
+            .on_hover_text(about)
+            .on_disabled_hover_text("Components have colours of their own");
+    });
+    if facts.components.iter().any(|component| component.role == Role::Halo) {
+        ui.checkbox(&mut style.show_halo, "dark matter")
+            .on_hover_text("Bodies of the halo attract, and are unseen unless this is on (h)");
+    }
+
+    heading(ui, "Light");
+    ui.add(Slider::new(&mut style.sprite_size, 0.1..=10.0).logarithmic(true).text("size"))
+        .on_hover_text("Of the sprites; their light stays the same (p and shift+p)");
+    ui.add(Slider::new(&mut style.stops, -6.0..=6.0).text("stops"))
+        .on_hover_text("Brighter or darker than the exposure, in powers of two ([ and ])");
+    let mut auto = matches!(style.exposure, Exposure::Auto { adapt_secs } if adapt_secs.is_finite());
+    let about = "Follows the picture slowly, as an eye does. Off: stays as it is now";
+    if ui.checkbox(&mut auto, "automatic exposure").on_hover_text(about).changed() {
+        let usual = Style::default().exposure;
+        style.exposure =
+            if auto { usual } else { Exposure::Auto { adapt_secs: f64::INFINITY } };
+    }
+    let mut glows = style.bloom > 0.0;
+    ui.horizontal(|ui| {
+        let about = "Bright places shine, and what is too fine to see becomes a haze";
+        if ui.checkbox(&mut glows, "glow").on_hover_text(about).changed() {
+            style.bloom = if glows { Style::default().bloom } else { 0.0 };
+        }
+        if glows {
+            ui.add(Slider::new(&mut style.bloom, 0.05..=1.0)).on_hover_text(about);
+        }
+    });
+    let about = "Light that fades instead of vanishing; seconds to a third";
+    ui.add(Slider::new(&mut view.trail_secs, 0.0..=5.0).text("trails").suffix(" s"))
+        .on_hover_text(about);
+
+    heading(ui, "Camera");
+    ui.horizontal_wrapped(|ui| {
+        for (preset, name, about) in Preset::ALL {
+            if ui.button(name).on_hover_text(about).clicked() {
+                actions.push(Action::Camera(preset));
+            }
+        }
+    });
+    let name_of = |follow: FollowWhat| match follow {
+        FollowWhat::Nothing => "nothing".to_owned(),
+        FollowWhat::Centre => "centre of mass".to_owned(),
+        FollowWhat::Component(k) => {
+            facts.components.get(k as usize).map_or_else(|| k.to_string(), |c| c.name.clone())
+        }
+        FollowWhat::Body(index) => format!("body {index}"),
+    };
+    ComboBox::from_label("follow")
+        .selected_text(name_of(view.follow))
+        .show_ui(ui, |ui| {
+            let fixed = [FollowWhat::Nothing, FollowWhat::Centre];
+            let parts = (0..facts.components.len()).map(|k| FollowWhat::Component(k as u8));
+            for follow in fixed.into_iter().chain(parts) {
+                ui.selectable_value(&mut view.follow, follow, name_of(follow));
+            }
+        })
+        .response
+        .on_hover_text("What stays in the middle. Double-click a body to follow it");
+    ui.add(Slider::new(&mut view.orbit_degrees_per_sec, -30.0..=30.0).text("orbit").suffix("°/s"))
+        .on_hover_text("A slow walk around what is looked at (o)");
+    ui.horizontal(|ui| {
+        ui.checkbox(&mut view.axes, "axes").on_hover_text("x red, y green, z blue (a)");
+        ui.checkbox(&mut view.scale_bar, "scale bar")
+            .on_hover_text("A round length at the depth of what is looked at");
+    });
+}

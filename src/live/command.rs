@@ -1,0 +1,60 @@
+//! What a watcher can ask of a running simulation, and what comes back.
+
+use std::sync::Arc;
+
+use super::Tempo;
+use crate::diagnostics::Diagnostics;
+use crate::error::Error;
+use crate::force::KernelWish;
+use crate::sim::Moment;
+
+/// A wish. The window's panel and keys make them; [`super::Live::apply`] carries them out.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Command {
+    /// Stops or goes on.
+    Pause(bool),
+    /// Does so many single steps, paused or not.
+    Step(u64),
+    /// Real time or as fast as possible.
+    Tempo(Tempo),
+    /// Faster or slower than the usual speed, greater than 0.
+    Factor(f64),
+    /// Turns the direction of time round.
+    Reverse,
+    /// Another length of the time step, greater than 0; the direction stays.
+    Dt(f64),
+    /// Another softening length, >= 0.
+    Softening(f64),
+    /// Another shape of the GPU's kernel.
+    Kernel(KernelWish),
+    /// Diagnostics as soon as possible.
+    Report,
+    /// The bodies as soon as possible, for saving, say.
+    Moment,
+}
+
+/// What a running simulation has to tell.
+#[derive(Debug)]
+pub enum Event {
+    /// Diagnostics of a state.
+    Report(Report),
+    /// The state asked for with [`Command::Moment`].
+    Moment(Arc<Moment>),
+    /// Something went wrong; the simulation goes on unless the device was lost.
+    Failed(Error),
+}
+
+/// Diagnostics with the time they belong to.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Simulated time.
+    pub time: f64,
+    /// Steps since the beginning.
+    pub steps: u64,
+    /// Softening at that time: another one has another energy.
+    pub softening: f64,
+    /// The numbers.
+    pub diagnostics: Diagnostics,
+    /// The state they were computed from.
+    pub moment: Arc<Moment>,
+}

@@ -1,0 +1,413 @@
+//! A simulation that somebody watches: it owns time, takes commands, does a bounded slice of work per
+//! frame and never makes the watcher wait.
+//!
+//! ```text
+//! commands -> Live -> a slice of steps into the frame's encoder (device) or steps on worker threads (host)
+//!               |---> the buffers that the sprites read
+//!               |---> events: reports, moments, errors
+//! ```
+//!
+//! The bits of the simulation depend on the commands and the steps they come between, never on frames,
+//! budgets or on whether a panel is shown.
+
+mod command;
+mod on_device;
+mod on_host;
+mod rates;
+mod tempo;
+
+use std::sync::Arc;
+
+use web_time::Instant;
+
+pub use command::{Command, Event, Report};
+pub use rates::Rates;
+pub use tempo::{Tempo, TimeKeeper};
+
+use crate::bodies::Bodies;
+use crate::error::{Error, Result};
+use crate::force::{Budget, KernelConfig, KernelVariant, KernelWish, check_softening};
+use crate::gpu::{FrameTimes, Gpu, storage};
+use crate::render::DevicePoints;
+use crate::sim::{Choice, DeviceState, EngineKind, Settings, Work, choose_on};
+use on_device::OnDevice;
+use on_host::OnHost;
+
+/// See the module's text.
+pub struct Live {
+    gpu: Arc<Gpu>,
+    mover: Mover,
+    settings: Settings,
+    choice: Choice,
+    /// The time step with its direction.
+    dt: f64,
+    keeper: TimeKeeper,
+    rates: Rates,
+    standing: Standing,
+    events: Vec<Event>,
+    /// When diagnostics were last asked for, and how long they took to come.
+    asked: Option<Instant>,
+    report_secs: f64,
+    last_report: Option<Instant>,
+    frame: u64,
+    count: usize,
+}
+
+enum Mover {
+    Device(Box<OnDevice>),
+    Host(OnHost, HostPoints),
+}
+
+/// Device buffers for bodies that live on the host.
+struct HostPoints {
+    position_mass: wgpu::Buffer,
+    velocity: wgpu::Buffer,
+    acceleration: wgpu::Buffer,
+}
+
+/// Where the simulation stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Standing {
+    /// Simulated time.
+    pub time: f64,
+    /// Steps since the beginning.
+    pub steps: u64,
+    /// Whether the first accelerations are known.
+    pub ready: bool,
+    /// Whether the engine cannot keep the speed asked for.
+    pub behind: bool,
+}
+
+/// Diagnostics take at most this part of the time.
+const REPORT_PART: f64 = 0.05;
+/// And come at most this often.
+const REPORT_SECS: f64 = 0.5;
+
+impl Live {
+    /// Chooses the engine and hands it the bodies; `units_per_sec` is the usual speed in units of
+    /// simulated time per second. The first accelerations are computed later, by the first frames or the
+    /// worker. May be called on any thread.
+    ///
+    /// Errors: as of [`crate::sim::Simulation::open`].
+    pub fn open(
+        gpu: &Arc<Gpu>,
+        bodies: Bodies,
+        settings: Settings,
+        units_per_sec: f64,
+    ) -> Result<Self> {
+        bodies.validate()?;
+        settings.validate()?;
+        let count = bodies.len();
+        let choice = pollster::block_on(choose_on(Some(gpu), count, &settings))?;
+        let mover = match choice.kind {
+            EngineKind::Gpu => {
+                let begun = DeviceState::begin(Arc::clone(gpu), &bodies, &settings);
+                let state = pollster::block_on(begun)?;
+                Mover::Device(Box::new(OnDevice::new(state, bodies, &settings)))
+            }
+            kind => {
+                let most = gpu.limits.storage_buffer / crate::gpu::layout::VEC4;
+                if count as u64 > most {
+                    return Err(gpu.refuse(format!("it can draw at most {most} bodies")));
+                }
+                let points = HostPoints {
+                    position_mass: storage(gpu, "drawn positions", count),
+                    velocity: storage(gpu, "drawn velocities", count),
+                    acceleration: storage(gpu, "drawn accelerations", count),
+                };
+                Mover::Host(OnHost::start(bodies, kind, &settings)?, points)
+            }
+        };
+        let standing = Standing {
+            time: settings.start,
+            steps: settings.steps_before,
+            ..Standing::default()
+        };
+        Ok(Self {
+            gpu: Arc::clone(gpu),
+            mover,
+            dt: settings.dt,
+            settings,
+            choice,
+            keeper: TimeKeeper::new(units_per_sec),
+            rates: Rates::default(),
+            standing,
+            events: Vec::new(),
+            asked: None,
+            report_secs: 0.0,
+            last_report: None,
+            frame: 0,
+            count,
+        })
+    }
+
+    /// Carries out a command.
+    ///
+    /// Errors name what is wrong and leave everything as it was.
+    pub fn apply(&mut self, command: Command) -> Result<()> {
+        match command {
+            Command::Pause(paused) => self.keeper.paused = paused,
+            Command::Step(steps) => self.keeper.ask_steps(steps),
+            Command::Tempo(tempo) => self.keeper.tempo = tempo,
+            Command::Factor(factor) => {
+                if !(factor > 0.0 && factor.is_finite()) {
+                    return Err(Error::value("the speed", factor, "greater than 0"));
+                }
+                self.keeper.factor = factor;
+            }
+            Command::Reverse => self.dt = -self.dt,
+            Command::Dt(dt) => {
+                let changed = Settings { dt, ..self.settings.clone() };
+                changed.validate()?;
+                (self.settings, self.dt) = (changed, dt.copysign(self.dt));
+            }
+            Command::Softening(softening) => {
+                check_softening(softening)?;
+                match &mut self.mover {
+                    Mover::Device(device) => {
+                        device.change_kernel(&self.settings.kernel, softening)?;
+                    }
+                    Mover::Host(host, _) => host.set_softening(softening),
+                }
+                self.settings.softening = softening;
+            }
+            Command::Kernel(wish) => {
+                match &mut self.mover {
+                    Mover::Device(device) => {
+                        device.change_kernel(&wish, self.settings.softening)?;
+                    }
+                    // Kept for the day the engine becomes the GPU.
+                    Mover::Host(..) => {
+                        wish.resolve(&self.gpu, self.count, self.count)?;
+                    }
+                }
+                self.settings.kernel = wish;
+                self.rates.forget();
+            }
+            Command::Report => self.ask_report(),
+            Command::Moment => match &mut self.mover {
+                Mover::Device(device) => device.ask_moment(),
+                Mover::Host(host, _) => host.ask_moment(),
+            },
+        }
+        Ok(())
+    }
+
+    /// Records the frame's part of the simulation into `encoder`. `wall_secs` is the time since the last
+    /// frame, `budget` what this frame may take of the device.
+    pub fn record(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        wall_secs: f64,
+        budget: Budget,
+    ) -> Result<Work> {
+        self.frame += 1;
+        let due = self.keeper.due(wall_secs, self.dt);
+        let mut work = Work::default();
+        match &mut self.mover {
+            Mover::Device(device) => {
+                work = device.record(encoder, (due, self.dt), budget, self.frame)?;
+                self.keeper.done(work.steps, self.dt);
+                self.standing.time = device.clock.time();
+                self.standing.steps = device.clock.steps();
+                self.standing.ready |= device.state.is_between_steps() || work.steps > 0;
+            }
+            Mover::Host(host, points) => {
+                host.allow(due, self.dt);
+                host.with_points(|new| {
+                    let queue = &self.gpu.queue;
+                    let send = |buffer, from: &[[f32; 4]]| {
+                        queue.write_buffer(buffer, 0, bytemuck::cast_slice(from));
+                    };
+                    send(&points.position_mass, &new.position_mass);
+                    send(&points.velocity, &new.velocity);
+                    send(&points.acceleration, &new.acceleration);
+                });
+            }
+        }
+        self.standing.behind = self.keeper.is_behind();
+        self.rates.frame(wall_secs, work.steps, work.interactions);
+        self.ask_report_if_due();
+        Ok(work)
+    }
+
+    /// Call after the frame's submission.
+    pub fn submitted(&mut self) {
+        if let Mover::Device(device) = &mut self.mover {
+            device.submitted();
+        }
+    }
+
+    /// Takes in the times of an earlier frame, of which the part `steps` is the simulation's. The
+    /// frame's number is what [`Live::frame`] said after its recording.
+    pub fn learn(&mut self, times: &FrameTimes) {
+        if let (Mover::Device(device), Some(secs)) = (&mut self.mover, times.secs("steps"))
+            && let Some(work) = device.learn(times.number, secs)
+        {
+            self.rates.kernel(work.interactions, secs);
+        }
+    }
+
+    /// Where there are no timestamps: takes in that frames come every `wall_secs` although they should
+    /// come every `wanted_secs`, and makes the slices smaller, or larger while there is time.
+    pub fn learn_from_frames(&mut self, wall_secs: f64, wanted_secs: f64) {
+        if let Mover::Device(device) = &mut self.mover {
+            let rate = device.state.pace().rate();
+            let factor = if wall_secs > 1.3 * wanted_secs { 0.7 } else { 1.05 };
+            device.state.learn_rate((rate * factor).clamp(1e6, 1e14));
+        }
+    }
+
+    /// What has happened since the last call. The device must have been polled.
+    pub fn poll(&mut self) -> Vec<Event> {
+        let mut events = std::mem::take(&mut self.events);
+        match &mut self.mover {
+            Mover::Device(device) => device.take_events(&mut events),
+            Mover::Host(host, _) => {
+                let (done, now, told) = host.take();
+                self.keeper.done(done, self.dt);
+                self.rates.host(done, now);
+                (self.standing.time, self.standing.steps) = (now.time, now.steps);
+                self.standing.ready = now.ready;
+                events.extend(told);
+            }
+        }
+        if events.iter().any(|event| matches!(event, Event::Report(_)))
+            && let Some(asked) = self.asked.take()
+        {
+            self.report_secs = asked.elapsed().as_secs_f64();
+            self.last_report = Some(Instant::now());
+        }
+        events
+    }
+
+    fn ask_report(&mut self) {
+        self.asked = Some(Instant::now());
+        match &mut self.mover {
+            Mover::Device(device) => device.ask_report(),
+            Mover::Host(host, _) => host.ask_report(),
+        }
+    }
+
+    /// Regular diagnostics, as long as something moves and they take little of the time.
+    fn ask_report_if_due(&mut self) {
+        if self.asked.is_some() || !self.standing.ready {
+            return;
+        }
+        let pause = (self.report_secs / REPORT_PART).max(REPORT_SECS);
+        let is_due = match self.last_report {
+            None => true,
+            Some(last) => !self.keeper.paused && last.elapsed().as_secs_f64() > pause,
+        };
+        if is_due {
+            self.ask_report();
+        }
+    }
+
+    /// The buffers that the sprites read, on [`Live::gpu`].
+    pub fn points(&self) -> DevicePoints<'_> {
+        let (position_mass, velocity, acceleration) = match &self.mover {
+            Mover::Device(device) => {
+                let buffers = device.state.buffers();
+                (&buffers.position_mass, &buffers.velocity, &buffers.acceleration)
+            }
+            Mover::Host(_, points) => {
+                (&points.position_mass, &points.velocity, &points.acceleration)
+            }
+        };
+        DevicePoints {
+            pos_mass: position_mass,
+            velocity,
+            acceleration: Some(acceleration),
+            count: self.count as u32,
+        }
+    }
+
+    /// The device that draws, and computes if the engine is the GPU.
+    pub fn gpu(&self) -> &Arc<Gpu> {
+        &self.gpu
+    }
+
+    /// Number of bodies.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Never: a simulation has at least one body.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Where it stands.
+    pub fn standing(&self) -> Standing {
+        self.standing
+    }
+
+    /// What it is run with; its dt is positive.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The time step with its direction.
+    pub fn dt(&self) -> f64 {
+        self.dt
+    }
+
+    /// How time passes.
+    pub fn keeper(&self) -> &TimeKeeper {
+        &self.keeper
+    }
+
+    /// Goes on as another simulation did: paused or not, with its speed.
+    pub fn take_tempo_of(&mut self, keeper: &TimeKeeper) {
+        (self.keeper.paused, self.keeper.tempo, self.keeper.factor) =
+            (keeper.paused, keeper.tempo, keeper.factor);
+    }
+
+    /// Which engine computes, and why.
+    pub fn choice(&self) -> &Choice {
+        &self.choice
+    }
+
+    /// How fast everything is.
+    pub fn rates(&self) -> &Rates {
+        &self.rates
+    }
+
+    /// The number of the frame recorded last.
+    pub fn frame(&self) -> u64 {
+        self.frame
+    }
+
+    /// The kernel that runs, if the engine is the GPU.
+    pub fn variant(&self) -> Option<KernelVariant> {
+        match &self.mover {
+            Mover::Device(device) => Some(device.state.variant()),
+            Mover::Host(..) => None,
+        }
+    }
+
+    /// The kernel's shape that runs, or that would if the engine were the GPU.
+    pub fn config(&self) -> Option<KernelConfig> {
+        match self.variant() {
+            Some(variant) => Some(variant.config),
+            None => self.settings.kernel.resolve(&self.gpu, self.count, self.count).ok(),
+        }
+    }
+
+    /// What it computes on and how, in one line.
+    pub fn describe_engine(&self) -> String {
+        match &self.mover {
+            Mover::Host(host, _) => host.description.clone(),
+            Mover::Device(device) => {
+                let adapter = &device.gpu().adapter;
+                format!("{} ({}), {}", adapter.name, adapter.backend, device.state.config())
+            }
+        }
+    }
+
+    /// The shape asked for.
+    pub fn wish(&self) -> KernelWish {
+        self.settings.kernel
+    }
+}

@@ -1,0 +1,315 @@
+//! A simulation on worker threads, for the engines that live on the host. The watcher never waits: it
+//! tells how many steps are due and takes whatever state is finished.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread;
+
+use glam::DVec3;
+use web_time::Instant;
+
+use super::{Event, Report};
+use crate::bodies::Bodies;
+use crate::diagnostics::diagnose;
+use crate::error::{Error, Result};
+use crate::force::{Cpu, ForceEngine, Reference};
+use crate::integrate;
+use crate::sim::{Clock, EngineKind, HostState, Moment, Settings};
+
+/// The bodies as the sprites take them.
+#[derive(Debug, Default)]
+pub(super) struct Points {
+    pub position_mass: Vec<[f32; 4]>,
+    pub velocity: Vec<[f32; 4]>,
+    pub acceleration: Vec<[f32; 4]>,
+}
+
+/// Where the worker stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Standing {
+    pub time: f64,
+    pub steps: u64,
+    pub interactions: u64,
+    /// Seconds that the worker has spent in steps.
+    pub busy_secs: f64,
+    /// Whether the first forces are there.
+    pub ready: bool,
+}
+
+struct Inbox {
+    /// The number of steps since the start that may be done.
+    until: u64,
+    dt: f64,
+    softening: Option<f64>,
+    report: bool,
+    moment: bool,
+    /// Whether the watcher has taken the last state and would like another.
+    wanted: bool,
+    quit: bool,
+}
+
+#[derive(Default)]
+struct Outbox {
+    standing: Standing,
+    /// Filled when wanted, and never twice for one state.
+    points: Option<Points>,
+    events: Vec<Event>,
+    /// Steps done since the start.
+    done: u64,
+    /// A set of points to fill again, so that none is allocated per step.
+    spare: Option<Points>,
+}
+
+struct Shared {
+    inbox: Mutex<Inbox>,
+    wake: Condvar,
+    outbox: Mutex<Outbox>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// The watcher's end.
+pub(super) struct OnHost {
+    shared: Arc<Shared>,
+    /// Steps since the start that the watcher knows of.
+    known: u64,
+    pub description: String,
+}
+
+impl OnHost {
+    /// Starts the worker, which computes the first accelerations by itself.
+    pub fn start(bodies: Bodies, kind: EngineKind, settings: &Settings) -> Result<Self> {
+        let engine: Box<dyn ForceEngine> = match kind {
+            EngineKind::Reference => Box::new(Reference),
+            _ => Box::new(Cpu::new()),
+        };
+        let description = engine.describe();
+        integrate::find(&settings.integrator)?;
+        let inbox = Inbox {
+            until: 0,
+            dt: settings.dt,
+            softening: None,
+            report: false,
+            moment: false,
+            wanted: true,
+            quit: false,
+        };
+        let shared = Arc::new(Shared {
+            inbox: Mutex::new(inbox),
+            wake: Condvar::new(),
+            outbox: Mutex::default(),
+        });
+        let (for_worker, settings) = (Arc::clone(&shared), settings.clone());
+        thread::Builder::new()
+            .name("simulation".to_owned())
+            .spawn(move || {
+                let worked = Worker::new(bodies, engine, &settings, &for_worker)
+                    .and_then(|mut worker| worker.run(&for_worker));
+                if let Err(error) = worked {
+                    lock(&for_worker.outbox).events.push(Event::Failed(error));
+                }
+            })
+            .map_err(|error| Error::Device(format!("no thread for the simulation: {error}")))?;
+        Ok(Self { shared, known: 0, description })
+    }
+
+    /// Says how many steps beyond those last taken may be done, and of which length. Counted from
+    /// there, not from now, no step is allowed twice.
+    pub fn allow(&self, due: u64, dt: f64) {
+        let mut inbox = lock(&self.shared.inbox);
+        (inbox.until, inbox.dt) = (self.known.saturating_add(due), dt);
+        self.shared.wake.notify_one();
+    }
+
+    pub fn set_softening(&self, softening: f64) {
+        lock(&self.shared.inbox).softening = Some(softening);
+        self.shared.wake.notify_one();
+    }
+
+    pub fn ask_report(&self) {
+        lock(&self.shared.inbox).report = true;
+        self.shared.wake.notify_one();
+    }
+
+    pub fn ask_moment(&self) {
+        lock(&self.shared.inbox).moment = true;
+        self.shared.wake.notify_one();
+    }
+
+    /// Steps done since the last call, where the worker stands, and what it has to tell.
+    pub fn take(&mut self) -> (u64, Standing, Vec<Event>) {
+        let mut outbox = lock(&self.shared.outbox);
+        let steps = outbox.done - self.known;
+        self.known = outbox.done;
+        (steps, outbox.standing, std::mem::take(&mut outbox.events))
+    }
+
+    /// The newest finished state that has not been taken yet, given to `show`; the next is then wanted.
+    pub fn with_points(&self, show: impl FnOnce(&Points)) {
+        let taken = lock(&self.shared.outbox).points.take();
+        if let Some(points) = taken {
+            show(&points);
+            lock(&self.shared.outbox).spare = Some(points);
+            lock(&self.shared.inbox).wanted = true;
+            self.shared.wake.notify_one();
+        }
+    }
+}
+
+impl Drop for OnHost {
+    /// The worker ends after the step it is in; nobody waits for it.
+    fn drop(&mut self) {
+        lock(&self.shared.inbox).quit = true;
+        self.shared.wake.notify_one();
+    }
+}
+
+struct Worker {
+    state: HostState,
+    clock: Clock,
+    softening: f64,
+    gravitational_constant: f64,
+    tags: Vec<u32>,
+    standing: Standing,
+    shown: bool,
+}
+
+impl Worker {
+    fn new(
+        bodies: Bodies,
+        engine: Box<dyn ForceEngine>,
+        settings: &Settings,
+        shared: &Shared,
+    ) -> Result<Self> {
+        let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
+        let tags: Vec<u32> = (0..bodies.len()).map(|i| bodies.tag(i)).collect();
+        let (softening, g) = (settings.softening, settings.gravitational_constant);
+        let integrator = integrate::find(&settings.integrator)?;
+        let zero = vec![DVec3::ZERO; bodies.len()];
+        let standing = Standing { time: clock.time(), steps: clock.steps(), ..Default::default() };
+        // The bodies are to be seen before their first forces are known.
+        publish(shared, &bodies, &zero, &tags, g, standing);
+        let state = HostState::new(bodies, engine, integrator, softening, g)?;
+        let standing = Standing { ready: true, ..standing };
+        let gravitational_constant = g;
+        Ok(Self { state, clock, softening, gravitational_constant, tags, standing, shown: false })
+    }
+
+    fn run(&mut self, shared: &Shared) -> Result<()> {
+        let mut done = 0;
+        loop {
+            let (dt, step, softening, report, moment) = {
+                let mut inbox = lock(&shared.inbox);
+                loop {
+                    if inbox.quit {
+                        return Ok(());
+                    }
+                    let news = inbox.softening.is_some() || inbox.report || inbox.moment;
+                    if done < inbox.until || news || (inbox.wanted && !self.shown) {
+                        break;
+                    }
+                    inbox =
+                        shared.wake.wait(inbox).unwrap_or_else(|poisoned| poisoned.into_inner());
+                }
+                let news = inbox.softening.is_some() || inbox.report || inbox.moment;
+                let step = done < inbox.until && !news;
+                let softening = inbox.softening.take();
+                let (report, moment) = (inbox.report, inbox.moment);
+                (inbox.report, inbox.moment) = (false, false);
+                (inbox.dt, step, softening, report, moment)
+            };
+            if let Some(softening) = softening {
+                match self.state.set_softening(softening) {
+                    Ok(()) => self.softening = softening,
+                    Err(error) => lock(&shared.outbox).events.push(Event::Failed(error)),
+                }
+            }
+            if step {
+                self.step(dt)?;
+                done += 1;
+                self.shown = false;
+            }
+            self.shown |= publish(
+                shared,
+                self.state.bodies(),
+                self.state.acceleration(),
+                &self.tags,
+                self.gravitational_constant,
+                self.standing,
+            );
+            lock(&shared.outbox).done = done;
+            if report || moment {
+                let now = Arc::new(self.moment());
+                if moment {
+                    lock(&shared.outbox).events.push(Event::Moment(Arc::clone(&now)));
+                }
+                if report {
+                    let event = self.report(now).map_or_else(Event::Failed, Event::Report);
+                    lock(&shared.outbox).events.push(event);
+                }
+            }
+        }
+    }
+
+    fn step(&mut self, dt: f64) -> Result<()> {
+        if dt != self.clock.dt() {
+            self.clock.set_dt(dt);
+        }
+        let begun = Instant::now();
+        self.state.step(dt)?;
+        self.clock.advance(1);
+        self.standing.busy_secs += begun.elapsed().as_secs_f64();
+        self.standing.interactions += (self.tags.len() as u64).pow(2);
+        (self.standing.time, self.standing.steps) = (self.clock.time(), self.clock.steps());
+        Ok(())
+    }
+
+    fn moment(&self) -> Moment {
+        Moment {
+            time: self.clock.time(),
+            steps: self.clock.steps(),
+            bodies: self.state.bodies().clone(),
+            acceleration: self.state.acceleration().to_vec(),
+        }
+    }
+
+    fn report(&mut self, moment: Arc<Moment>) -> Result<Report> {
+        let potential = self.state.potential()?;
+        let diagnostics = diagnose(&moment.bodies, &potential)?;
+        let (time, steps, softening) = (moment.time, moment.steps, self.softening);
+        Ok(Report { time, steps, softening, diagnostics, moment })
+    }
+}
+
+/// Hands the state over if it is wanted; tells whether it was.
+fn publish(
+    shared: &Shared,
+    bodies: &Bodies,
+    acceleration: &[DVec3],
+    tags: &[u32],
+    g: f64,
+    standing: Standing,
+) -> bool {
+    let wanted = std::mem::take(&mut lock(&shared.inbox).wanted);
+    let spare = {
+        let mut outbox = lock(&shared.outbox);
+        outbox.standing = standing;
+        outbox.spare.take()
+    };
+    if wanted {
+        let mut points = spare.unwrap_or_default();
+        let narrow = |into: &mut Vec<[f32; 4]>, from: &[DVec3], w: &dyn Fn(usize) -> f32| {
+            into.clear();
+            into.extend(from.iter().enumerate().map(|(i, x)| {
+                let [x, y, z] = crate::gpu::narrow_point(*x);
+                [x, y, z, w(i)]
+            }));
+        };
+        narrow(&mut points.position_mass, &bodies.position, &|i| (bodies.mass[i] * g) as f32);
+        narrow(&mut points.velocity, &bodies.velocity, &|i| tags[i] as f32);
+        narrow(&mut points.acceleration, acceleration, &|_| 0.0);
+        lock(&shared.outbox).points = Some(points);
+    }
+    wanted
+}

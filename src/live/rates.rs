@@ -1,0 +1,89 @@
+//! How fast a watched simulation goes, over the last second or so.
+
+use std::collections::VecDeque;
+
+use super::on_host;
+
+/// Frames, steps and interactions of the recent past.
+#[derive(Clone, Debug, Default)]
+pub struct Rates {
+    frames: VecDeque<Frame>,
+    /// Interactions per second of the time that the engine spent in them.
+    kernel: Option<f64>,
+    host: on_host::Standing,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    secs: f64,
+    steps: u64,
+    interactions: u64,
+}
+
+/// Over how many seconds rates are averaged.
+const WINDOW_SECS: f64 = 1.0;
+
+impl Rates {
+    /// Takes in a frame that came `secs` after the last one.
+    pub(super) fn frame(&mut self, secs: f64, steps: u64, interactions: u64) {
+        self.frames.push_back(Frame { secs, steps, interactions });
+        let mut total: f64 = self.frames.iter().map(|frame| frame.secs).sum();
+        while self.frames.len() > 2 && total > WINDOW_SECS {
+            total -= self.frames.pop_front().map_or(0.0, |frame| frame.secs);
+        }
+    }
+
+    /// Takes in what the worker has done since it was last asked.
+    pub(super) fn host(&mut self, steps: u64, now: on_host::Standing) {
+        let interactions = now.interactions.saturating_sub(self.host.interactions);
+        let busy = now.busy_secs - self.host.busy_secs;
+        if let Some(frame) = self.frames.back_mut() {
+            frame.steps += steps;
+            frame.interactions += interactions;
+        }
+        if interactions > 0 && busy > 0.0 {
+            self.kernel(interactions, busy);
+        }
+        self.host = now;
+    }
+
+    /// Takes in that the engine took `secs` for `interactions`.
+    pub(super) fn kernel(&mut self, interactions: u64, secs: f64) {
+        if interactions > 0 && secs > 0.0 {
+            let seen = interactions as f64 / secs;
+            let weight = if self.kernel.is_some() { 0.1 } else { 1.0 };
+            let rate = self.kernel.get_or_insert(seen);
+            *rate += weight * (seen - *rate);
+        }
+    }
+
+    /// Forgets the engine's rate: another kernel runs now.
+    pub(super) fn forget(&mut self) {
+        self.kernel = None;
+    }
+
+    fn per_sec(&self, of: impl Fn(&Frame) -> f64) -> f64 {
+        let secs: f64 = self.frames.iter().map(|frame| frame.secs).sum();
+        if secs > 0.0 { self.frames.iter().map(of).sum::<f64>() / secs } else { 0.0 }
+    }
+
+    /// Frames per second of the clock on the wall.
+    pub fn frames_per_sec(&self) -> f64 {
+        self.per_sec(|_| 1.0)
+    }
+
+    /// Steps per second of the clock on the wall.
+    pub fn steps_per_sec(&self) -> f64 {
+        self.per_sec(|frame| frame.steps as f64)
+    }
+
+    /// Interactions per second of the clock on the wall.
+    pub fn interactions_per_sec(&self) -> f64 {
+        self.per_sec(|frame| frame.interactions as f64)
+    }
+
+    /// Interactions per second while the engine is at work on them; `None` before it is known.
+    pub fn engine_interactions_per_sec(&self) -> Option<f64> {
+        self.kernel
+    }
+}
