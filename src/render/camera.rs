@@ -97,6 +97,11 @@ impl Camera {
         self
     }
 
+    /// Nothing nearer to the eye than this is drawn, in world units.
+    pub fn near(&self) -> f64 {
+        self.distance * Self::NEAR_PART
+    }
+
     /// Checks the ranges that the fields' texts name.
     pub fn validate(&self) -> Result<()> {
         let angles = [("azimuth", self.azimuth_rad), ("elevation", self.elevation_rad)];
@@ -130,7 +135,7 @@ impl Camera {
             eye_in_world: self.eye_in_world().as_vec3().to_array(),
             focal_px: self.focal_px(size) as f32,
             right_in_world: right.as_vec3().to_array(),
-            near: (self.distance * Self::NEAR_PART) as f32,
+            near: self.near() as f32,
             up_in_world: up.as_vec3().to_array(),
             width_px: size.width() as f32,
             forward_in_world: (-backward).as_vec3().to_array(),
@@ -151,7 +156,7 @@ impl Camera {
         let view_from_world = rows.transpose() * DMat4::from_translation(-self.eye_in_world());
         let (width, height) = (f64::from(size.width()), f64::from(size.height()));
         let focal_px = self.focal_px(size);
-        let near = self.distance * Self::NEAR_PART;
+        let near = self.near();
         let clip_from_view = DMat4::from_cols_array(
             &[
                 [2.0 * focal_px / width, 0.0, 0.0, 0.0],

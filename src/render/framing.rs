@@ -103,13 +103,18 @@ impl Camera {
     /// 0.95 leaves a few escapers outside; 1.0 shows every body.
     #[must_use]
     pub fn framing(self, bodies: &Bodies, style: &Style, fraction: f64, size: PictureSize) -> Self {
-        let points = seen_points(bodies, style);
-        let mut camera = Self { target: self.middle(&points, fraction), ..self }
-            .stepped_back(&points, fraction, size);
+        self.framing_points(&seen_points(bodies, style), fraction, size)
+    }
+
+    /// The same for points alone, for a caller that knows which ones are drawn.
+    #[must_use]
+    pub fn framing_points(self, points: &[DVec3], fraction: f64, size: PictureSize) -> Self {
+        let mut camera = Self { target: self.middle(points, fraction), ..self }
+            .stepped_back(points, fraction, size);
         // Perspective enlarges the near side: move the box that is seen to the picture's middle.
         for _ in 0..2 {
-            camera.target += camera.off_centre(&points, fraction);
-            camera = camera.stepped_back(&points, fraction, size);
+            camera.target += camera.off_centre(points, fraction);
+            camera = camera.stepped_back(points, fraction, size);
         }
         camera
     }

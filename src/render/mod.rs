@@ -28,6 +28,7 @@ pub mod painter;
 pub mod palette;
 pub mod splat;
 pub mod sprites;
+pub mod steering;
 pub mod style;
 pub mod targets;
 pub mod tone;
@@ -44,6 +45,7 @@ pub use look::{Look, tags};
 pub use painter::{Painter, Points};
 pub use palette::{PALETTES, Palette};
 pub use sprites::DevicePoints;
+pub use steering::Preset;
 pub use style::{ColourBy, Exposure, Style};
 
 /// The WGSL of every pass, by name.
