@@ -96,6 +96,10 @@ pub enum Error {
         problem: String,
     },
 
+    /// No window can be shown: no display, no driver that presents on it.
+    #[error("{0}")]
+    Display(String),
+
     /// A step of outside help (a video encoder, say) that did not work.
     #[error("{0}")]
     Outside(String),

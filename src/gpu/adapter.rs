@@ -92,15 +92,19 @@ impl AdapterWish {
     }
 }
 
-fn instance() -> wgpu::Instance {
-    let mut description = wgpu::InstanceDescriptor::new_without_display_handle();
+/// The way to all drivers; with a display, also to windows on it.
+pub fn instance(display: Option<Box<dyn wgpu::wgt::WgpuHasDisplayHandle>>) -> wgpu::Instance {
+    let mut description = match display {
+        Some(display) => wgpu::InstanceDescriptor::new_with_display_handle(display),
+        None => wgpu::InstanceDescriptor::new_without_display_handle(),
+    };
     // An indirect dispatch would otherwise cost a second, validating one, in release builds too.
     description.flags.remove(wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL);
     wgpu::Instance::new(description)
 }
 
-async fn enumerate() -> Vec<wgpu::Adapter> {
-    let mut found = instance().enumerate_adapters(wgpu::Backends::all()).await;
+async fn enumerate(instance: &wgpu::Instance) -> Vec<wgpu::Adapter> {
+    let mut found = instance.enumerate_adapters(wgpu::Backends::all()).await;
     // The best first; the sort is stable, so equals keep the driver's order.
     found.sort_by_key(|adapter| match AdapterInfo::of(&adapter.get_info()).class {
         DeviceClass::Discrete => 0,
@@ -114,11 +118,23 @@ async fn enumerate() -> Vec<wgpu::Adapter> {
 
 /// All adapters, best first.
 pub async fn adapters() -> Vec<AdapterInfo> {
-    enumerate().await.iter().map(|adapter| AdapterInfo::of(&adapter.get_info())).collect()
+    enumerate(&instance(None))
+        .await
+        .iter()
+        .map(|adapter| AdapterInfo::of(&adapter.get_info()))
+        .collect()
 }
 
-pub(super) async fn choose(wish: &AdapterWish) -> Result<wgpu::Adapter> {
-    let found = enumerate().await;
+/// The wished-for adapter; with a surface, of those that can present on it.
+pub(super) async fn choose(
+    instance: &wgpu::Instance,
+    surface: Option<&wgpu::Surface<'_>>,
+    wish: &AdapterWish,
+) -> Result<wgpu::Adapter> {
+    let mut found = enumerate(instance).await;
+    if let Some(surface) = surface {
+        found.retain(|adapter| adapter.is_surface_supported(surface));
+    }
     let names: Vec<String> = found.iter().map(|adapter| adapter.get_info().name).collect();
     let index = match &wish.name {
         None => 0,

@@ -50,6 +50,8 @@ pub struct Gpu {
     pub tier: Tier,
     /// What kernels must fit into.
     pub limits: Limits,
+    /// wgpu's adapter.
+    pub wgpu_adapter: wgpu::Adapter,
     /// wgpu's device.
     pub device: wgpu::Device,
     /// wgpu's queue.
@@ -66,7 +68,16 @@ impl Gpu {
     /// Errors: [`Error::NoAdapter`] names the adapters that are there; [`Error::Adapter`] when the
     /// driver refuses to open it.
     pub async fn open(wish: &AdapterWish) -> Result<Arc<Self>> {
-        let adapter = adapter::choose(wish).await?;
+        Self::open_on(&adapter::instance(None), None, wish).await
+    }
+
+    /// The same through an instance that is there already, and able to present on a surface of it.
+    pub async fn open_on(
+        instance: &wgpu::Instance,
+        surface: Option<&wgpu::Surface<'_>>,
+        wish: &AdapterWish,
+    ) -> Result<Arc<Self>> {
+        let adapter = adapter::choose(instance, surface, wish).await?;
         let info = AdapterInfo::of(&adapter.get_info());
         let refused = |problem: String| Error::Adapter { adapter: info.name.clone(), problem };
 
@@ -129,6 +140,7 @@ impl Gpu {
                 uniform_alignment: got.min_uniform_buffer_offset_alignment,
                 texture_side: got.max_texture_dimension_2d,
             },
+            wgpu_adapter: adapter,
             device,
             queue,
             failure,

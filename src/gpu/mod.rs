@@ -11,7 +11,7 @@ pub mod template;
 mod timeline;
 mod translate;
 
-pub use adapter::{AdapterInfo, AdapterWish, DeviceClass, adapters};
+pub use adapter::{AdapterInfo, AdapterWish, DeviceClass, adapters, instance};
 pub(crate) use buffers::storage;
 pub use buffers::{BodyBuffers, Params, narrow_point};
 pub use device::{Gpu, Limits, Tier};

@@ -116,9 +116,8 @@ impl Timeline {
         for i in order {
             let frame = &mut self.frames[i];
             let Some(Ok(ticks)) = frame.readback.take::<u64>() else { continue };
-            let secs = |k: usize| {
-                ticks[0][k + 1].saturating_sub(ticks[0][k]) as f64 * self.secs_per_tick
-            };
+            let secs =
+                |k: usize| ticks[0][k + 1].saturating_sub(ticks[0][k]) as f64 * self.secs_per_tick;
             let parts = frame.parts.iter().enumerate().map(|(k, name)| (*name, secs(k))).collect();
             return Some(FrameTimes { number: frame.number, parts });
         }

@@ -15,6 +15,7 @@ mod on_device;
 mod on_host;
 mod rates;
 mod tempo;
+mod tracking;
 
 use std::sync::Arc;
 
@@ -23,6 +24,8 @@ use web_time::Instant;
 pub use command::{Command, Event, Report};
 pub use rates::Rates;
 pub use tempo::{Tempo, TimeKeeper};
+use tracking::Tracker;
+pub use tracking::Tracking;
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
@@ -51,6 +54,8 @@ pub struct Live {
     last_report: Option<Instant>,
     frame: u64,
     count: usize,
+    tracker: Tracker,
+    resting: bool,
 }
 
 enum Mover {
@@ -118,11 +123,8 @@ impl Live {
                 Mover::Host(OnHost::start(bodies, kind, &settings)?, points)
             }
         };
-        let standing = Standing {
-            time: settings.start,
-            steps: settings.steps_before,
-            ..Standing::default()
-        };
+        let standing =
+            Standing { time: settings.start, steps: settings.steps_before, ..Standing::default() };
         Ok(Self {
             gpu: Arc::clone(gpu),
             mover,
@@ -138,6 +140,8 @@ impl Live {
             last_report: None,
             frame: 0,
             count,
+            tracker: Tracker::default(),
+            resting: false,
         })
     }
 
@@ -202,7 +206,7 @@ impl Live {
         budget: Budget,
     ) -> Result<Work> {
         self.frame += 1;
-        let due = self.keeper.due(wall_secs, self.dt);
+        let due = if self.resting { 0 } else { self.keeper.due(wall_secs, self.dt) };
         let mut work = Work::default();
         match &mut self.mover {
             Mover::Device(device) => {
@@ -211,6 +215,8 @@ impl Live {
                 self.standing.time = device.clock.time();
                 self.standing.steps = device.clock.steps();
                 self.standing.ready |= device.state.is_between_steps() || work.steps > 0;
+                let positions = &device.state.buffers().position_mass;
+                self.tracker.record(&self.gpu, encoder, positions, self.count);
             }
             Mover::Host(host, points) => {
                 host.allow(due, self.dt);
@@ -222,6 +228,7 @@ impl Live {
                     send(&points.position_mass, &new.position_mass);
                     send(&points.velocity, &new.velocity);
                     send(&points.acceleration, &new.acceleration);
+                    self.tracker.take_from(&new.position_mass);
                 });
             }
         }
@@ -236,6 +243,18 @@ impl Live {
         if let Mover::Device(device) = &mut self.mover {
             device.submitted();
         }
+        self.tracker.submitted();
+    }
+
+    /// Says whose positions are wanted from now on.
+    pub fn track(&mut self, what: Tracking) {
+        self.tracker.what = what;
+    }
+
+    /// The newest positions of what is tracked, if any have come since the last call: one of a single
+    /// body, else all in the order of the bodies. The fourth number is the mass.
+    pub fn tracked(&mut self) -> Option<Vec<[f32; 4]>> {
+        self.tracker.take()
     }
 
     /// Takes in the times of an earlier frame, of which the part `steps` is the simulation's. The
@@ -356,6 +375,11 @@ impl Live {
     /// How time passes.
     pub fn keeper(&self) -> &TimeKeeper {
         &self.keeper
+    }
+
+    /// Stops for good: another simulation is being made from this one's state.
+    pub fn rest(&mut self) {
+        self.resting = true;
     }
 
     /// Goes on as another simulation did: paused or not, with its speed.

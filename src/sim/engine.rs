@@ -77,11 +77,7 @@ pub async fn choose(n: usize, settings: &Settings) -> Result<Choice> {
 }
 
 /// The same where a device is open already, whose adapter is then the one to choose or not.
-pub async fn choose_on(
-    open: Option<&Arc<Gpu>>,
-    n: usize,
-    settings: &Settings,
-) -> Result<Choice> {
+pub async fn choose_on(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -> Result<Choice> {
     let open = async || match open {
         Some(gpu) => Ok(Arc::clone(gpu)),
         None => Gpu::open(&settings.adapter).await,

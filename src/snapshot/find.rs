@@ -30,7 +30,7 @@ pub fn find(spec: &str, options: &mut WriteOptions) -> Result<&'static Format> {
 }
 
 /// The format that the extension of `path` belongs to; [`Error::Unknown`] if none does.
-pub(super) fn by_extension(path: &Path) -> Result<&'static Format> {
+pub fn by_extension(path: &Path) -> Result<&'static Format> {
     let extension = extension(path);
     FORMATS
         .iter()

@@ -22,7 +22,7 @@ pub mod table;
 pub mod tipsy;
 
 pub use file::{read, read_as, write};
-pub use find::{find, formats, recognise};
+pub use find::{by_extension, find, formats, recognise};
 pub use losses::Losses;
 pub use model::Snapshot;
 pub use options::{Endianness, WriteOptions};

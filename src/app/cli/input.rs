@@ -94,12 +94,7 @@ impl InputOptions {
         }
     }
 
-    fn build(
-        &self,
-        mut scene: Scene,
-        folder: PathBuf,
-        softening: Option<f64>,
-    ) -> Result<Input> {
+    fn build(&self, mut scene: Scene, folder: PathBuf, softening: Option<f64>) -> Result<Input> {
         scene.run.softening = softening.unwrap_or(scene.run.softening);
         let load = move |path: &Path| -> Result<Bodies> {
             let read = snapshot::read(folder.join(path))?;

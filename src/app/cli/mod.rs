@@ -9,6 +9,7 @@ mod formats;
 mod info;
 mod input;
 mod interrupt;
+mod look;
 mod options;
 mod print;
 mod progress;
@@ -17,19 +18,24 @@ mod resume;
 mod run;
 mod scenes;
 mod shader;
+#[cfg(feature = "window")]
+mod view;
 
-pub use input::InputOptions;
+pub use input::{Input, InputOptions};
+pub use look::LookOptions;
+pub use options::EngineOptions;
+pub use run::StepOptions;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// N-body gravity on any GPU, or on none: simulate, film, check, convert.
+/// N-body gravity on any GPU, or on none: watch, simulate, film, check, convert.
 #[derive(Debug, Parser)]
 #[command(name = "gravitile", version, max_term_width = 100, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
     /// Say more on standard error: -v notes, -vv every detail of the graphics library
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
@@ -37,6 +43,8 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  gravitile                                        a galaxy collision in a window
+  gravitile view galaxy.bin                        a snapshot of one's own in a window
   gravitile info                                   what is here and which engine will be used
   gravitile render galaxy-collision --out film.apng
   gravitile run plummer -n 10000 --until 10 --every 1 --out run/
@@ -58,6 +66,8 @@ enum Command {
     Render(render::Args),
     Convert(convert::Args),
     Shader(shader::Args),
+    #[cfg(feature = "window")]
+    View(view::Args),
 }
 
 /// How a command ended when nothing went wrong.
@@ -83,7 +93,18 @@ pub fn main() -> ExitCode {
         .parse_filters(&std::env::var("RUST_LOG").unwrap_or_else(|_| filter.to_owned()))
         .format_timestamp(None)
         .init();
-    let ended = match cli.command {
+    let command = match cli.command {
+        Some(command) => command,
+        #[cfg(feature = "window")]
+        None => Command::View(view::Args::default_scene()),
+        #[cfg(not(feature = "window"))]
+        None => {
+            // Without a window in it, the program says what else it can do.
+            Cli::parse_from(["gravitile", "--help"]);
+            return ExitCode::SUCCESS;
+        }
+    };
+    let ended = match command {
         Command::Info(args) => info::main(&args),
         Command::Scenes(args) => scenes::main(&args),
         Command::Formats(args) => formats::main(&args),
@@ -94,6 +115,8 @@ pub fn main() -> ExitCode {
         Command::Render(args) => render::main(&args),
         Command::Convert(args) => convert::main(&args),
         Command::Shader(args) => shader::main(&args),
+        #[cfg(feature = "window")]
+        Command::View(args) => view::main(args),
     };
     match ended {
         Ok(Ended::Done) => ExitCode::SUCCESS,

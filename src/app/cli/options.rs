@@ -16,8 +16,10 @@ pub struct EngineOptions {
     /// auto (measures), gpu (any graphics adapter), cpu (SIMD, all cores), reference (f64, slow)
     #[arg(long, default_value = "auto", value_name = "ENGINE")]
     pub engine: String,
+    /// Which adapter.
     #[command(flatten)]
     pub adapter: AdapterOptions,
+    /// The kernel's shape.
     #[command(flatten)]
     pub kernel: KernelOptions,
 }

@@ -6,17 +6,15 @@ use anyhow::Result;
 use serde_json::json;
 use web_time::Instant;
 
-use super::input::{Input, InputOptions};
+use super::input::InputOptions;
+use super::look::LookOptions;
 use super::options::{EngineOptions, fresh};
 use super::run::StepOptions;
 use super::{Ended, interrupt, print, progress};
 use crate::error::Error;
 use crate::film::{Renderer, Shot, shoot};
-use crate::render::{
-    Camera, CameraMotion, ColourBy, Exposure, Film, FilmOptions, Follow, Palette, PictureSize,
-    Style,
-};
-use crate::scene::{Colouring, ViewHints};
+use crate::render::{ColourBy, Film, FilmOptions, PictureSize};
+use crate::scene::Colouring;
 use crate::sim::{Simulation, steps_in};
 
 /// Simulate and film: film.mp4, film.apng, picture.png or a folder of pictures
@@ -54,57 +52,12 @@ pub struct Args {
     #[arg(long, value_name = "T")]
     until: Option<f64>,
     #[command(flatten)]
-    view: ViewOptions,
+    look: LookOptions,
     /// Print one JSON object at the end
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     engine: EngineOptions,
-}
-
-/// The camera and the looks.
-#[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Camera and looks (what suits the bodies if left out)")]
-struct ViewOptions {
-    /// component, speed or acceleration
-    #[arg(long, value_name = "BY", visible_alias = "color")]
-    colour: Option<String>,
-    /// Colours for speed and acceleration
-    #[arg(long, default_value = Style::default().palette.name, value_name = "NAME")]
-    palette: String,
-    /// Draw dark matter, too
-    #[arg(long)]
-    halo: bool,
-    /// Half the height of the picture, in the bodies' units
-    #[arg(long, value_name = "LENGTH")]
-    extent: Option<f64>,
-    /// Angle between the line of sight and the z axis, in degrees
-    #[arg(long, value_name = "DEGREES")]
-    inclination: Option<f64>,
-    /// Angle of the camera around the z axis, in degrees
-    #[arg(long, value_name = "DEGREES")]
-    azimuth: Option<f64>,
-    /// How fast the camera goes round, in degrees per second of film
-    #[arg(long, value_name = "DEGREES")]
-    orbit: Option<f64>,
-    /// What stays in the middle: nothing, centre (of mass), or a component's name
-    #[arg(long, value_name = "WHAT", default_value = "nothing")]
-    follow: String,
-    /// Brighter or darker than automatic, in powers of two
-    #[arg(long, default_value_t = 0.0, value_name = "STOPS")]
-    stops: f64,
-    /// Keep the first picture's exposure
-    #[arg(long)]
-    fixed_exposure: bool,
-    /// Sprites this many times larger
-    #[arg(long, default_value_t = 1.0, value_name = "FACTOR")]
-    sprite_size: f64,
-    /// Part of the light that glows around bright places, 0 to 0.9
-    #[arg(long, default_value_t = Style::default().bloom, value_name = "PART")]
-    bloom: f64,
-    /// Who paints: auto, gpu, cpu
-    #[arg(long, default_value = "auto", value_name = "WHO")]
-    renderer: String,
 }
 
 fn size(text: &str) -> Result<PictureSize, String> {
@@ -119,8 +72,8 @@ fn size(text: &str) -> Result<PictureSize, String> {
 pub fn main(args: &Args) -> Result<Ended> {
     args.steps.check()?;
     args.engine.kind()?;
-    let renderer = Renderer::from_name(&args.view.renderer)?;
-    let mut style = args.view.style()?;
+    let renderer = Renderer::from_name(&args.look.renderer)?;
+    let mut style = args.look.style()?;
     let single = crate::render::film::format_of(&args.out)?.single;
     let frames = args.frames.unwrap_or(if single { 1 } else { 300 });
     if frames == 0 || (single && frames > 1) {
@@ -133,7 +86,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     fresh(&args.out, args.force)?;
     let input = args.input.load(args.steps.eps)?;
-    if let (None, Some(view)) = (&args.view.colour, &input.view)
+    if let (None, Some(view)) = (&args.look.colour, &input.view)
         && view.colouring == Colouring::Speed
     {
         style.colour_by = ColourBy::Speed;
@@ -161,7 +114,7 @@ pub fn main(args: &Args) -> Result<Ended> {
             (steps.round() as u64).max(1)
         }
     };
-    let motion = args.view.motion(&input, &style, args.size)?;
+    let motion = args.look.motion(&input, &style, args.size)?;
     let options = FilmOptions { size: args.size, frames_per_sec: args.fps };
     let film = Film::open(&args.out, options)?;
     let waiting = progress::waiting("first forces");
@@ -216,83 +169,4 @@ pub fn main(args: &Args) -> Result<Ended> {
         ))?;
     }
     Ok(if filmed == frames { Ended::Done } else { Ended::Interrupted })
-}
-
-impl ViewOptions {
-    fn style(&self) -> Result<Style, Error> {
-        let default = Style::default();
-        let colour_by = match &self.colour {
-            Some(name) => ColourBy::from_name(name)?,
-            None => default.colour_by,
-        };
-        let exposure = match self.fixed_exposure {
-            true => Exposure::Auto { adapt_secs: f64::INFINITY },
-            false => default.exposure,
-        };
-        let style = Style {
-            colour_by,
-            palette: Palette::from_name(&self.palette)?,
-            show_halo: self.halo,
-            sprite_size: self.sprite_size,
-            stops: self.stops,
-            exposure,
-            bloom: self.bloom,
-            ..default
-        };
-        style.validate()?;
-        Ok(style)
-    }
-
-    /// The camera by the options, then by the scene's hints, then by where the bodies are.
-    fn motion(
-        &self,
-        input: &Input,
-        style: &Style,
-        size: PictureSize,
-    ) -> Result<CameraMotion, Error> {
-        let bodies = &input.snapshot.bodies;
-        let hints =
-            input.view.clone().unwrap_or(ViewHints { azimuth: -90.0, ..Default::default() });
-        let inclination = self.inclination.unwrap_or(hints.inclination);
-        let azimuth = self.azimuth.unwrap_or(hints.azimuth);
-        let mut start = Camera {
-            azimuth_rad: azimuth.to_radians(),
-            elevation_rad: (90.0 - inclination).to_radians(),
-            ..Camera::default()
-        };
-        let follow = match self.follow.as_str() {
-            "nothing" => Follow::Nothing,
-            "centre" | "center" => Follow::CentreOfMass,
-            name => {
-                let names = || bodies.components.iter().map(|c| c.name.as_str());
-                match names().position(|known| known == name) {
-                    Some(index) => Follow::Component(index as u8),
-                    None => {
-                        let known = ["nothing", "centre"].into_iter().chain(names());
-                        return Err(Error::Unknown {
-                            kind: "component to follow",
-                            name: name.to_owned(),
-                            known: known.collect::<Vec<_>>().join(", "),
-                        });
-                    }
-                }
-            }
-        };
-        let extent = self.extent.or(input.view.as_ref().map(|view| view.extent));
-        match extent {
-            Some(extent) => {
-                if !(extent.is_finite() && extent > 0.0) {
-                    return Err(Error::value("--extent", extent, "greater than 0"));
-                }
-                start.distance = extent / (0.5 * start.fov_rad).tan();
-            }
-            None => start = start.framing(bodies, style, 0.95, size),
-        }
-        if let Some(target) = follow.target(bodies)? {
-            start.target = target;
-        }
-        start.validate()?;
-        let orbit = self.orbit.unwrap_or(hints.orbit_speed);
-        Ok(CameraMotion { start, orbit_rad_per_sec: orbit.to_radians(), follow })
-    }
 }

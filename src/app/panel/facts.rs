@@ -6,8 +6,8 @@ use super::History;
 use crate::bodies::Component;
 use crate::force::KernelConfig;
 use crate::gpu::{FrameTimes, Gpu};
-use crate::scene::RunHints;
 use crate::live::{Rates, Standing, TimeKeeper};
+use crate::scene::RunHints;
 use crate::sim::{EngineKind, Settings};
 use crate::units::Units;
 

@@ -47,7 +47,8 @@ impl FileForm {
         ui.colored_label(DIM, "or drop one or two snapshots onto the window");
 
         heading(ui, "Save the bodies");
-        let about = "Format by the ending: .gvt (restarts bit for bit), .tipsy, .gadget, .csv, .txt";
+        let about =
+            "Format by the ending: .gvt (restarts bit for bit), .tipsy, .gadget, .csv, .txt";
         if let Some(path) = field(ui, &mut self.snapshot, "Save", about) {
             actions.push(Action::SaveSnapshot(path));
         }

@@ -80,21 +80,51 @@ impl KernelForm {
             u: if config.untiled { config.u } else { divisor(config.u, config.p) },
             ..config
         };
-        choices(ui, facts, wanted, "p", P, "Threads along the sinks of a workgroup: a tile is p x q sources", |p| {
-            fit(KernelConfig { p, ..base })
-        });
-        choices(ui, facts, wanted, "q", Q, "Threads that share one sink, each with its part of the sources: more threads when bodies are few", |q| {
-            KernelConfig { q, ..base }
-        });
-        choices(ui, facts, wanted, "r", R, "Sinks per thread, kept in registers: each source that is read serves r of them", |r| {
-            KernelConfig { r, ..base }
-        });
-        choices(ui, facts, wanted, "u", U, "Interactions written out per turn of the inner loop: less counting, more registers", |u| {
-            KernelConfig { u, ..base }
-        });
-        choices(ui, facts, wanted, "s", S, "Slices of the sources, each with workgroups of its own: fills the device when sinks are few", |s| {
-            KernelConfig { s, ..base }
-        });
+        choices(
+            ui,
+            facts,
+            wanted,
+            "p",
+            P,
+            "Threads along the sinks of a workgroup: a tile is p x q sources",
+            |p| fit(KernelConfig { p, ..base }),
+        );
+        choices(
+            ui,
+            facts,
+            wanted,
+            "q",
+            Q,
+            "Threads that share one sink, each with its part of the sources: more threads when bodies are few",
+            |q| KernelConfig { q, ..base },
+        );
+        choices(
+            ui,
+            facts,
+            wanted,
+            "r",
+            R,
+            "Sinks per thread, kept in registers: each source that is read serves r of them",
+            |r| KernelConfig { r, ..base },
+        );
+        choices(
+            ui,
+            facts,
+            wanted,
+            "u",
+            U,
+            "Interactions written out per turn of the inner loop: less counting, more registers",
+            |u| KernelConfig { u, ..base },
+        );
+        choices(
+            ui,
+            facts,
+            wanted,
+            "s",
+            S,
+            "Slices of the sources, each with workgroups of its own: fills the device when sinks are few",
+            |s| KernelConfig { s, ..base },
+        );
         let mut checked = wanted.checks == Checks::On;
         let about = "Keeps the bounds checks that browsers insist on, to see what they cost";
         if ui.checkbox(&mut checked, "run-time checks").on_hover_text(about).changed() {
@@ -118,7 +148,8 @@ impl KernelForm {
             row(ui, "tile", about, memory);
             let about = "Workgroups of one force evaluation: a large device wants hundreds";
             row(ui, "workgroups", about, groups.to_string());
-            let about = "Sources read from device memory per evaluation: N^2 / (p r) tiled, N^2 / r not";
+            let about =
+                "Sources read from device memory per evaluation: N^2 / (p r) tiled, N^2 / r not";
             let reuse = if config.untiled { config.r } else { config.p * config.r };
             let reads = n as f64 * n as f64 / f64::from(reuse) * 16.0;
             row(ui, "memory traffic", about, format!("{} B", super::theme::number(reads)));
@@ -172,7 +203,8 @@ fn choices(
             let config = make(value);
             let selected = config == *wanted;
             let refusal = config.validate(Some(facts.gpu)).err();
-            let button = Button::new(value.to_string()).selected(selected).min_size([28.0, 0.0].into());
+            let button =
+                Button::new(value.to_string()).selected(selected).min_size([28.0, 0.0].into());
             let response = ui.add_enabled(refusal.is_none(), button);
             let response = match refusal {
                 Some(reason) => response.on_disabled_hover_text(reason.to_string()),

@@ -6,8 +6,8 @@ mod conservation;
 mod facts;
 mod file;
 mod history;
-mod keys;
 mod kernel;
+mod keys;
 mod numbers;
 mod physics;
 mod scene;
@@ -66,6 +66,8 @@ pub struct Panel {
     pub open: bool,
     /// The tab that is shown.
     pub tab: Tab,
+    /// How wide it was when last shown unfolded, in egui's points.
+    pub width: f32,
     /// Whether the sheet of keys is shown.
     pub help: bool,
     /// The scene as it is being changed.
@@ -75,17 +77,23 @@ pub struct Panel {
 }
 
 impl Panel {
+    /// Unfolded or not, on that tab.
+    pub fn new(open: bool, tab: Tab) -> Self {
+        Self { open, tab, ..Self::default() }
+    }
+
     /// Shows everything and returns what the user wants. `view` is changed in place: it is not part of
     /// the simulation.
     pub fn show(&mut self, ui: &mut egui::Ui, facts: &Facts, view: &mut ViewChoice) -> Vec<Action> {
         let mut actions = Vec::new();
         if self.open {
-            egui::Panel::right("panel")
+            let shown = egui::Panel::right("panel")
                 .resizable(true)
                 .default_size(330.0)
                 .size_range(270.0..=560.0)
                 .frame(theme::frame())
                 .show(ui, |ui| self.tabs(ui, facts, view, &mut actions));
+            self.width = shown.response.rect.width();
         } else {
             self.unfold_button(ui);
         }
@@ -150,7 +158,7 @@ impl Panel {
     }
 
     fn unfold_button(&mut self, ui: &mut egui::Ui) {
-        egui::Area::new("unfold".into())
+        egui::Area::new(egui::Id::unique("unfold"))
             .anchor(egui::Align2::RIGHT_TOP, [-8.0, 8.0])
             .show(ui.ctx(), |ui| {
                 if ui.button("⏴ panel").on_hover_text("Unfold the panel (Tab)").clicked() {
@@ -162,9 +170,9 @@ impl Panel {
 
 /// Time, speed and trouble, at the bottom of the picture.
 fn status_line(ui: &mut egui::Ui, facts: &Facts, actions: &mut Vec<Action>) {
-    egui::Area::new("status".into()).anchor(egui::Align2::LEFT_BOTTOM, [10.0, -8.0]).show(
-        ui.ctx(),
-        |ui| {
+    egui::Area::new(egui::Id::unique("status"))
+        .anchor(egui::Align2::LEFT_BOTTOM, [10.0, -8.0])
+        .show(ui.ctx(), |ui| {
             ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
             if let Some(message) = facts.message {
                 theme::note().show(ui, |ui| {
@@ -187,6 +195,5 @@ fn status_line(ui: &mut egui::Ui, facts: &Facts, actions: &mut Vec<Action>) {
                 });
             }
             ui.label(egui::RichText::new(facts.status_text()).small().color(theme::DIM));
-        },
-    );
+        });
 }

@@ -3,9 +3,9 @@
 use egui::{Grid, Ui};
 use egui_plot::{Line, Plot, PlotPoints};
 
+use super::Facts;
 use super::history::RateSample;
 use super::theme::{DIM, LINES, heading, number, row};
-use super::Facts;
 use crate::sim::EngineKind;
 
 /// Floating-point operations per interaction, as the chapter and most papers count them.

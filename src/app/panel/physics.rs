@@ -41,7 +41,8 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         }
     });
     let mut factor = keeper.factor;
-    let slider = Slider::new(&mut factor, 0.01..=100.0).logarithmic(true).suffix(" ×").text("speed");
+    let slider =
+        Slider::new(&mut factor, 0.01..=100.0).logarithmic(true).suffix(" ×").text("speed");
     let per_sec = number(keeper.units_per_sec * keeper.factor);
     let about = format!(
         "Now {per_sec} {} of simulated time per second (, and . halve and double it)",

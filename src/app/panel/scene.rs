@@ -55,7 +55,8 @@ impl SceneForm {
         }
         let title = self.scene.as_ref().map_or(facts.input.input.clone(), |s| s.name.clone());
         let mut picked = None;
-        let about = "A built-in scene. Snapshots and scene files: drop them onto the window, or File";
+        let about =
+            "A built-in scene. Snapshots and scene files: drop them onto the window, or File";
         ui.horizontal(|ui| {
             ComboBox::from_id_salt("scene")
                 .width(210.0)
@@ -125,7 +126,8 @@ impl SceneForm {
                 }
                 ui.end_row();
             }
-            ui.label("seed").on_hover_text("Another seed, other random numbers: the same kind of scene");
+            ui.label("seed")
+                .on_hover_text("Another seed, other random numbers: the same kind of scene");
             ui.add(DragValue::new(&mut scene.seed));
             ui.end_row();
             for (name, parameter, value) in scene.parameters() {
@@ -169,7 +171,8 @@ impl SceneForm {
 
     /// The scene as the command line would ask for it.
     fn wanted(&self, input: &Input) -> Input {
-        let (Some(scene), Some(plain)) = (&self.scene, scene_of(&Input::named(&input.input))) else {
+        let (Some(scene), Some(plain)) = (&self.scene, scene_of(&Input::named(&input.input)))
+        else {
             return input.clone();
         };
         let mut wanted = Input { gravity: input.gravity, ..Input::named(&input.input) };
@@ -180,7 +183,8 @@ impl SceneForm {
             wanted.n = scene.n();
         }
         let usual = plain.parameters();
-        for ((name, parameter, value), (_, _, before)) in scene.parameters().into_iter().zip(usual) {
+        for ((name, parameter, value), (_, _, before)) in scene.parameters().into_iter().zip(usual)
+        {
             if parameter.name != "n" && value != before {
                 wanted.set.push((name, value));
             }
@@ -204,7 +208,7 @@ impl SceneForm {
                 .on_hover_text(file.display().to_string());
         }
         let length = &facts.units.length;
-        let mut value = |ui: &mut Ui, value: &mut f64, low: f64, name: &str, about: &str| {
+        let value = |ui: &mut Ui, value: &mut f64, low: f64, name: &str, about: &str| {
             ui.horizontal(|ui| {
                 let speed = 0.01 * value.abs().max(0.1);
                 ui.add(DragValue::new(value).speed(speed).range(low..=1e12));

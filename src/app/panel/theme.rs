@@ -20,7 +20,9 @@ pub const LINES: [Color32; 6] = [
 
 /// The panel's own frame: dark glass over the picture.
 pub fn frame() -> Frame {
-    Frame::new().fill(Color32::from_rgba_unmultiplied(16, 18, 26, 232)).inner_margin(Margin::same(10))
+    Frame::new()
+        .fill(Color32::from_rgba_unmultiplied(16, 18, 26, 232))
+        .inner_margin(Margin::same(10))
 }
 
 /// A note over the picture.

@@ -110,12 +110,12 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
         .on_hover_text("Of the sprites; their light stays the same (p and shift+p)");
     ui.add(Slider::new(&mut style.stops, -6.0..=6.0).text("stops"))
         .on_hover_text("Brighter or darker than the exposure, in powers of two ([ and ])");
-    let mut auto = matches!(style.exposure, Exposure::Auto { adapt_secs } if adapt_secs.is_finite());
+    let mut auto =
+        matches!(style.exposure, Exposure::Auto { adapt_secs } if adapt_secs.is_finite());
     let about = "Follows the picture slowly, as an eye does. Off: stays as it is now";
     if ui.checkbox(&mut auto, "automatic exposure").on_hover_text(about).changed() {
         let usual = Style::default().exposure;
-        style.exposure =
-            if auto { usual } else { Exposure::Auto { adapt_secs: f64::INFINITY } };
+        style.exposure = if auto { usual } else { Exposure::Auto { adapt_secs: f64::INFINITY } };
     }
     let mut glows = style.bloom > 0.0;
     ui.horizontal(|ui| {

@@ -29,14 +29,60 @@ const NUMBER: Color32 = Color32::from_rgb(240, 190, 110);
 const ATTRIBUTE: Color32 = Color32::from_rgb(205, 150, 220);
 
 const KEYWORDS: &[&str] = &[
-    "alias", "break", "const", "const_assert", "continue", "continuing", "diagnostic", "discard",
-    "else", "enable", "false", "fn", "for", "if", "let", "loop", "override", "requires", "return",
-    "struct", "switch", "true", "var", "while",
+    "alias",
+    "break",
+    "const",
+    "const_assert",
+    "continue",
+    "continuing",
+    "diagnostic",
+    "discard",
+    "else",
+    "enable",
+    "false",
+    "fn",
+    "for",
+    "if",
+    "let",
+    "loop",
+    "override",
+    "requires",
+    "return",
+    "struct",
+    "switch",
+    "true",
+    "var",
+    "while",
 ];
 const TYPES: &[&str] = &[
-    "array", "atomic", "bool", "f16", "f32", "f64", "i32", "mat2x2", "mat3x3", "mat4x4", "ptr",
-    "u32", "vec2", "vec2f", "vec2u", "vec3", "vec3f", "vec3u", "vec4", "vec4f", "vec4u", "storage",
-    "uniform", "workgroup", "private", "function", "read", "read_write",
+    "array",
+    "atomic",
+    "bool",
+    "f16",
+    "f32",
+    "f64",
+    "i32",
+    "mat2x2",
+    "mat3x3",
+    "mat4x4",
+    "ptr",
+    "u32",
+    "vec2",
+    "vec2f",
+    "vec2u",
+    "vec3",
+    "vec3f",
+    "vec3u",
+    "vec4",
+    "vec4f",
+    "vec4u",
+    "storage",
+    "uniform",
+    "workgroup",
+    "private",
+    "function",
+    "read",
+    "read_write",
 ];
 
 fn highlight(text: &str) -> LayoutJob {
@@ -47,9 +93,8 @@ fn highlight(text: &str) -> LayoutJob {
     };
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let take = |while_true: &dyn Fn(char) -> bool| {
-            rest.find(|c| !while_true(c)).unwrap_or(rest.len())
-        };
+        let take =
+            |while_true: &dyn Fn(char) -> bool| rest.find(|c| !while_true(c)).unwrap_or(rest.len());
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
         let (length, colour) = if rest.starts_with("//") {
             (take(&|c| c != '\n'), COMMENT)
@@ -86,7 +131,8 @@ mod tests {
 
     #[test]
     fn nothing_is_lost_and_words_get_their_colours() {
-        let text = "// a tile: p x q\n@compute fn main(i: u32) { let x = 1.5e3 / 2.0; } // ende é\n";
+        let text =
+            "// a tile: p x q\n@compute fn main(i: u32) { let x = 1.5e3 / 2.0; } // ende é\n";
         let job = highlight(text);
         assert_eq!(job.text, text);
         let colour_of = |word: &str| {

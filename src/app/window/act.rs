@@ -1,0 +1,266 @@
+//! Carrying out what the user wants.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::again::command_line;
+use super::frame::{Frames, Purpose};
+use super::load::{Loading, Wanted};
+use super::pictures::{Recording, free_name, picture};
+use super::steer::Wish;
+use crate::app::cli::InputOptions;
+use crate::app::panel::{Action, FollowWhat, Preset};
+use crate::error::{Error, Result};
+use crate::live::Command;
+use crate::render::{self, ColourBy, PictureSize};
+use crate::sim::{Moment, Settings};
+use crate::snapshot::{self, WriteOptions};
+
+impl Frames {
+    /// Carries out one wish; what cannot be done is said and changes nothing.
+    pub(super) fn act(&mut self, action: Action) {
+        if let Err(error) = self.try_to(action) {
+            self.say_error(&error);
+        }
+    }
+
+    fn try_to(&mut self, action: Action) -> Result<()> {
+        match action {
+            Action::Live(command) => {
+                if let Some(session) = &mut self.session {
+                    if let Command::Kernel(wish) = &command {
+                        self.wanted.settings.kernel = *wish;
+                    }
+                    session.live.apply(command)?;
+                }
+            }
+            Action::Engine(kind) => {
+                let Some(session) = &self.session else { return Ok(()) };
+                let settings = Settings { engine: kind, ..session.live.settings().clone() };
+                self.engine = kind;
+                self.wanted.settings.engine = kind;
+                self.ask_moment(Purpose::Change(Box::new(settings)));
+            }
+            Action::Load(input) => self.load(input)?,
+            Action::Restart => {
+                if let Some(session) = &self.session {
+                    let (input, settings) = (session.input.clone(), session.live.settings());
+                    // The numbers that were tuned stay.
+                    let wanted = Wanted {
+                        softening: Some(settings.softening),
+                        dt: Some(settings.dt),
+                        ..self.wanted.clone()
+                    };
+                    self.loading = Some(Loading::input(&self.stage.gpu, input, wanted, false)?);
+                }
+            }
+            Action::Encounter { files, distance, speed, offset, tilt_degrees } => {
+                let path = encounter(&files, distance, speed, offset, tilt_degrees)?;
+                self.load(InputOptions::named(path.display().to_string()))?;
+                self.say(format!("the encounter is the scene {}", path.display()), false);
+            }
+            Action::OpenDialog => {
+                let mut dialog =
+                    egui_file::FileDialog::open_file().title("Open a snapshot or scene");
+                dialog.open();
+                self.dialog = Some(dialog);
+            }
+            Action::SaveSnapshot(path) => {
+                // A wrong ending is said at once, not when the bodies have come.
+                snapshot::by_extension(&path)?;
+                self.ask_moment(Purpose::Save(free_name(&path)));
+            }
+            Action::Screenshot(path, width, height) => {
+                let path = free_name(&path);
+                let size = PictureSize::new(width, height)?;
+                if let Some((points, camera, look)) = self.scene_to_draw() {
+                    let image = picture(&self.stage.gpu, points, (&camera, look), size)?;
+                    image.save_png(&path)?;
+                    self.say(format!("saved {}", absolute(&path)), false);
+                }
+            }
+            Action::Record(path) => {
+                let path = free_name(&path);
+                let size = self.free_size();
+                self.recording = Some(Recording::begin(&self.stage.gpu, &path, size)?);
+            }
+            Action::StopRecording => {
+                if let Some(recording) = self.recording.take() {
+                    let path = recording.end()?;
+                    self.say(format!("saved {}", absolute(&path)), false);
+                }
+            }
+            Action::CopyCommandLine => {
+                if let Some(session) = &self.session {
+                    let camera = self.steering.camera();
+                    let text = command_line(session, self.engine, &self.view, &camera);
+                    self.context.copy_text(text.clone());
+                    self.say(format!("copied: {text}"), false);
+                }
+            }
+            Action::CopyText(text) => self.context.copy_text(text),
+            Action::Camera(preset) => self.go(preset),
+            Action::FoldPanel => self.panel.open = !self.panel.open,
+            Action::Help => self.panel.help = !self.panel.help,
+            Action::Fullscreen => self.toggle_fullscreen(),
+            Action::NextColouring => {
+                let all = ColourBy::ALL;
+                let now = all.iter().position(|(by, _)| *by == self.view.style.colour_by);
+                let (next, name) = all[(now.unwrap_or(0) + 1) % all.len()];
+                self.view.style.colour_by = next;
+                self.say(format!("coloured by {name}"), false);
+            }
+            Action::SpriteSize(factor) => {
+                let size = self.view.style.sprite_size * factor;
+                self.view.style.sprite_size = size.clamp(0.1, 10.0);
+            }
+            Action::Stops(stops) => {
+                self.view.style.stops = (self.view.style.stops + stops).clamp(-6.0, 6.0);
+            }
+            Action::Halo => self.view.style.show_halo = !self.view.style.show_halo,
+            Action::DismissMessage => self.dismiss_message(),
+            Action::Quit => {
+                if self.panel.help {
+                    self.panel.help = false;
+                } else {
+                    self.quit = true;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, input: InputOptions) -> Result<()> {
+        // A name that is nothing is said at once.
+        input.scene()?;
+        let wanted = Wanted { softening: None, dt: None, settings: self.wanted.settings.clone() };
+        self.loading = Some(Loading::input(&self.stage.gpu, input, wanted, false)?);
+        Ok(())
+    }
+
+    fn go(&mut self, preset: Preset) {
+        let Some(session) = &self.session else { return };
+        let now = self.steering.camera();
+        let bodies = match &session.last {
+            Some(moment) => &moment.bodies,
+            None => &session.bodies,
+        };
+        let seen_from = |preset: render::steering::Preset| now.seen_from(preset);
+        let camera = match preset {
+            Preset::Start => self.steering.start,
+            Preset::Fit => now.framing(bodies, &self.view.style, 0.95, self.free_size()),
+            Preset::Front => seen_from(render::steering::Preset::Front),
+            Preset::Side => seen_from(render::steering::Preset::Side),
+            Preset::Top => seen_from(render::steering::Preset::Top),
+        };
+        if matches!(preset, Preset::Start | Preset::Fit) {
+            self.view.follow = FollowWhat::Nothing;
+            self.steering.release();
+        }
+        self.steering.go(camera);
+    }
+
+    /// Does what a moment was asked for.
+    pub(super) fn serve(&mut self, purpose: Purpose, moment: &Arc<Moment>) {
+        if let Err(error) = self.try_to_serve(purpose, moment) {
+            self.say_error(&error);
+        }
+    }
+
+    fn try_to_serve(&mut self, purpose: Purpose, moment: &Arc<Moment>) -> Result<()> {
+        let Some(session) = &self.session else { return Ok(()) };
+        match purpose {
+            Purpose::Save(path) => {
+                let snapshot = session.snapshot(moment);
+                let losses = snapshot::write(&path, &snapshot, &WriteOptions::default())?;
+                let mut text = format!("saved {}", absolute(&path));
+                for loss in losses.iter() {
+                    text += &format!("; {loss}");
+                }
+                self.say(text, false);
+            }
+            Purpose::Pick(Wish::Pick { camera, pixel, within_px }) => {
+                let (style, bodies) = (&self.view.style, &moment.bodies);
+                let seen: Vec<bool> = bodies
+                    .components
+                    .iter()
+                    .map(|c| style.show_halo || c.role != crate::bodies::Role::Halo)
+                    .collect();
+                let is_seen = |i: usize| seen[usize::from(bodies.component[i])];
+                let size = self.stage.picture_size();
+                let found = camera.pick(&bodies.position, is_seen, pixel, within_px, size);
+                self.steering.release();
+                match found {
+                    Some(index) => {
+                        self.view.follow = FollowWhat::Body(index);
+                        let component = usize::from(bodies.component[index]);
+                        let name = &bodies.components[component].name;
+                        self.say(format!("following body {} ({name})", bodies.id[index]), false);
+                    }
+                    None => self.view.follow = FollowWhat::Nothing,
+                }
+            }
+            Purpose::Pick(Wish::Release) => {}
+            Purpose::Change(settings) => {
+                // What is done meanwhile would be lost: the old engine rests.
+                let change = Loading::change(&self.stage.gpu, session, moment, *settings)?;
+                if let Some(session) = &mut self.session {
+                    session.live.rest();
+                }
+                self.loading = Some(change);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn absolute(path: &Path) -> String {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
+}
+
+/// Writes the scene file of an encounter beside the first snapshot's name in the user's data folder, so
+/// that the command line can repeat it.
+fn encounter(
+    files: &[std::path::PathBuf; 2],
+    distance: f64,
+    speed: f64,
+    offset: f64,
+    tilt_degrees: f64,
+) -> Result<std::path::PathBuf> {
+    use etcetera::BaseStrategy;
+    if !(distance > 0.0 && distance.is_finite()) {
+        return Err(Error::value("the distance", distance, "greater than 0"));
+    }
+    let stem = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = format!("{} meets {}", stem(&files[0]), stem(&files[1]));
+    let text = encounter_text(files, &name, distance, speed, offset, tilt_degrees);
+    let folder = etcetera::choose_base_strategy()
+        .map_err(|error| Error::Outside(format!("no folder for the encounter: {error}")))?
+        .data_dir()
+        .join("gravitile");
+    std::fs::create_dir_all(&folder).map_err(|error| Error::io("make", &folder, error))?;
+    let path = free_name(&folder.join(format!("{}.toml", name.replace(' ', "-"))));
+    std::fs::write(&path, text).map_err(|error| Error::io("write", &path, error))?;
+    Ok(path)
+}
+
+fn encounter_text(
+    files: &[std::path::PathBuf; 2],
+    name: &str,
+    distance: f64,
+    speed: f64,
+    offset: f64,
+    tilt_degrees: f64,
+) -> String {
+    let file = |path: &Path| toml::Value::from(absolute(path)).to_string();
+    let title = toml::Value::from(name);
+    format!(
+        "title = {title}\n\n\
+         [[part]]\nname = \"first\"\nfile = {}\n\n\
+         [[part]]\nname = \"second\"\nfile = {}\ntilt = {tilt_degrees:?}\n\
+         position = [{distance:?}, {offset:?}, 0.0]\nvelocity = [{:?}, 0.0, 0.0]\n",
+        file(&files[0]),
+        file(&files[1]),
+        -speed,
+    )
+}

@@ -1,0 +1,169 @@
+//! What is simulated, and making it beside the window, so that the picture never stops.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+
+use crate::app::cli::InputOptions;
+use crate::bodies::Bodies;
+use crate::error::{Error, Result};
+use crate::gpu::Gpu;
+use crate::live::Live;
+use crate::scene::{RunHints, ViewHints};
+use crate::sim::{Moment, Settings};
+use crate::snapshot::Snapshot;
+
+/// A scene or snapshot whole is to be seen in this many seconds at the usual speed.
+const WHOLE_SECS: f64 = 30.0;
+
+/// A simulation with all that is known about where it comes from.
+pub struct Session {
+    pub input: InputOptions,
+    /// Units, facts and columns that a saved snapshot repeats; without bodies.
+    pub template: Snapshot,
+    pub hints: RunHints,
+    pub view: Option<ViewHints>,
+    /// The bodies it began with, masses times G as the device has them.
+    pub bodies: Arc<Bodies>,
+    pub live: Live,
+    /// The newest state that has come back.
+    pub last: Option<Arc<Moment>>,
+    /// The kernel's text, made when first shown and after each change.
+    pub wgsl: Option<(crate::force::KernelVariant, String)>,
+}
+
+/// Changes to the settings that suit the bodies.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    pub softening: Option<f64>,
+    pub dt: Option<f64>,
+    /// Engine, adapter, kernel and integrator are taken from here.
+    pub settings: Settings,
+}
+
+/// Something in the making.
+pub struct Loading {
+    pub what: String,
+    /// Whether the camera stays where it is.
+    pub keeps_view: bool,
+    receiver: Receiver<Result<Session>>,
+}
+
+impl Loading {
+    fn spawn(
+        what: String,
+        keeps_view: bool,
+        make: impl FnOnce() -> Result<Session> + Send + 'static,
+    ) -> Result<Self> {
+        let (sender, receiver) = channel();
+        let work = move || {
+            // The window may have been closed, or something else asked for.
+            let _ = sender.send(make());
+        };
+        std::thread::Builder::new()
+            .name("loading".to_owned())
+            .spawn(work)
+            .map_err(|error| Error::Outside(format!("no thread for loading: {error}")))?;
+        Ok(Self { what, keeps_view, receiver })
+    }
+
+    /// Makes or reads bodies and prepares their simulation.
+    pub fn input(
+        gpu: &Arc<Gpu>,
+        input: InputOptions,
+        wanted: Wanted,
+        keeps_view: bool,
+    ) -> Result<Self> {
+        let gpu = Arc::clone(gpu);
+        let what = format!("making {}", input.input);
+        Self::spawn(what, keeps_view, move || load(&gpu, input, &wanted))
+    }
+
+    /// Goes on with `moment` under other settings: another engine, another device.
+    pub fn change(
+        gpu: &Arc<Gpu>,
+        session: &Session,
+        moment: &Moment,
+        settings: Settings,
+    ) -> Result<Self> {
+        let gpu = Arc::clone(gpu);
+        let settings = Settings { start: moment.time, steps_before: moment.steps, ..settings };
+        let (input, hints, view) = (session.input.clone(), session.hints, session.view.clone());
+        let (template, bodies) = (session.template.clone(), Arc::clone(&session.bodies));
+        let (keeper, now) = (session.live.keeper().clone(), moment.bodies.clone());
+        let backwards = session.live.dt() < 0.0;
+        Self::spawn("changing the engine".to_owned(), true, move || {
+            let mut live = Live::open(&gpu, now, settings, keeper.units_per_sec)?;
+            if backwards {
+                live.apply(crate::live::Command::Reverse)?;
+            }
+            live.take_tempo_of(&keeper);
+            Ok(Session { input, template, hints, view, bodies, live, last: None, wgsl: None })
+        })
+    }
+
+    /// The session once it is ready.
+    pub fn poll(&self) -> Option<Result<Session>> {
+        match self.receiver.try_recv() {
+            Ok(made) => Some(made),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => {
+                let problem = format!("{} broke off; this is an error in gravitile", self.what);
+                Some(Err(Error::Outside(problem)))
+            }
+        }
+    }
+}
+
+fn load(gpu: &Arc<Gpu>, input: InputOptions, wanted: &Wanted) -> Result<Session> {
+    let loaded = input.load(wanted.softening)?;
+    let mut template = loaded.snapshot;
+    let bodies = std::mem::take(&mut template.bodies);
+    let g = template.units.gravitational_constant;
+    let settings = Settings {
+        softening: wanted.softening.unwrap_or(loaded.run.softening),
+        dt: wanted.dt.unwrap_or(loaded.run.dt),
+        start: template.time,
+        steps_before: 0,
+        gravitational_constant: g,
+        ..wanted.settings.clone()
+    };
+    let mut heavy = bodies.clone();
+    heavy.mass.iter_mut().for_each(|mass| *mass *= g);
+    let units_per_sec = usual_speed(&loaded.run);
+    let live = Live::open(gpu, bodies, settings, units_per_sec)?;
+    Ok(Session {
+        input,
+        template,
+        hints: loaded.run,
+        view: loaded.view,
+        bodies: Arc::new(heavy),
+        live,
+        last: None,
+        wgsl: None,
+    })
+}
+
+fn usual_speed(hints: &RunHints) -> f64 {
+    let speed = hints.until / WHOLE_SECS;
+    if speed > 0.0 && speed.is_finite() { speed } else { hints.dt * 30.0 }
+}
+
+impl Session {
+    /// A moment as a snapshot, with what is known besides the bodies.
+    pub fn snapshot(&self, moment: &Moment) -> Snapshot {
+        let mut snapshot = self.template.clone();
+        let settings = self.live.settings();
+        let facts = [
+            ("step", moment.steps.to_string()),
+            ("softening", settings.softening.to_string()),
+            ("dt", settings.dt.to_string()),
+            ("engine", self.live.describe_engine()),
+        ];
+        for (name, value) in facts {
+            snapshot.attributes.insert(name.to_owned(), value);
+        }
+        snapshot.bodies = moment.bodies.clone();
+        snapshot.time = moment.time;
+        snapshot
+    }
+}

@@ -1,0 +1,147 @@
+//! What is remembered from one time to the next: the window's size, the panel, the view.
+
+use std::path::PathBuf;
+
+use etcetera::BaseStrategy;
+use serde::{Deserialize, Serialize};
+
+use crate::app::panel::{Tab, ViewChoice};
+use crate::render::{ColourBy, Palette};
+
+/// Kept in `gravitile/window.toml` in the user's folder for configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Memory {
+    /// In logical pixels.
+    pub window_size: [f64; 2],
+    pub panel_open: bool,
+    pub tab: Tab,
+    colour_by: String,
+    palette: String,
+    show_halo: bool,
+    sprite_size: f64,
+    bloom: f64,
+    trail_secs: f64,
+    axes: bool,
+    scale_bar: bool,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        let mut memory = Self {
+            window_size: [1280.0, 720.0],
+            panel_open: true,
+            tab: Tab::Scene,
+            colour_by: String::new(),
+            palette: String::new(),
+            show_halo: false,
+            sprite_size: 1.0,
+            bloom: 1.0,
+            trail_secs: 0.0,
+            axes: false,
+            scale_bar: true,
+        };
+        memory.take_view(&ViewChoice::default());
+        memory
+    }
+}
+
+fn path() -> Option<PathBuf> {
+    let folders = etcetera::choose_base_strategy().ok()?;
+    Some(folders.config_dir().join("gravitile").join("window.toml"))
+}
+
+impl Memory {
+    /// What was remembered; defaults where that is nothing or makes no sense.
+    pub fn load() -> Self {
+        let Some(path) = path() else { return Self::default() };
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(_) => return Self::default(),
+        };
+        match toml::from_str::<Self>(&text) {
+            Ok(mut memory) => {
+                // A window that is too small to be found, or larger than any screen.
+                memory.window_size = memory.window_size.map(|side| side.clamp(320.0, 16_384.0));
+                memory
+            }
+            Err(error) => {
+                log::warn!("{} is not understood and will be replaced: {error}", path.display());
+                Self::default()
+            }
+        }
+    }
+
+    /// Remembers; a failure is no reason to bother anybody who is about to leave.
+    pub fn save(&self) {
+        let saved = path().ok_or("there is no folder for it".to_owned()).and_then(|path| {
+            let text = toml::to_string(self).map_err(|error| error.to_string())?;
+            if let Some(folder) = path.parent() {
+                std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+            }
+            // Beside its place first: a half-written file would be no memory at all.
+            let beside = path.with_extension("toml.new");
+            std::fs::write(&beside, text).map_err(|error| error.to_string())?;
+            std::fs::rename(&beside, &path).map_err(|error| error.to_string())
+        });
+        if let Err(problem) = saved {
+            log::warn!("the window's size and view are not remembered: {problem}");
+        }
+    }
+
+    /// Takes over the view as it is.
+    pub fn take_view(&mut self, view: &ViewChoice) {
+        let name = |by: ColourBy| {
+            ColourBy::ALL.iter().find(|(known, _)| *known == by).map_or("", |(_, name)| name)
+        };
+        self.colour_by = name(view.style.colour_by).to_owned();
+        self.palette = view.style.palette.name.to_owned();
+        self.show_halo = view.style.show_halo;
+        self.sprite_size = view.style.sprite_size;
+        self.bloom = view.style.bloom;
+        (self.trail_secs, self.axes, self.scale_bar) = (view.trail_secs, view.axes, view.scale_bar);
+    }
+
+    /// Changes `view` to what was remembered, as far as that makes sense.
+    pub fn give_view(&self, view: &mut ViewChoice) {
+        let usual = view.style.clone();
+        let style = &mut view.style;
+        style.colour_by = ColourBy::from_name(&self.colour_by).unwrap_or(style.colour_by);
+        style.palette = Palette::from_name(&self.palette).unwrap_or(style.palette);
+        style.show_halo = self.show_halo;
+        style.sprite_size = self.sprite_size;
+        style.bloom = self.bloom;
+        if style.validate().is_err() {
+            *style = usual;
+        }
+        let trail_secs = if self.trail_secs.is_finite() { self.trail_secs } else { 0.0 };
+        view.trail_secs = trail_secs.clamp(0.0, 5.0);
+        (view.axes, view.scale_bar) = (self.axes, self.scale_bar);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_comes_back_and_nonsense_does_not() {
+        let mut view = ViewChoice::default();
+        view.style.colour_by = ColourBy::Speed;
+        view.style.sprite_size = 2.0;
+        view.axes = true;
+        let mut memory = Memory::default();
+        memory.take_view(&view);
+        let text = toml::to_string(&memory).unwrap();
+        let back: Memory = toml::from_str(&text).unwrap();
+        let mut given = ViewChoice::default();
+        back.give_view(&mut given);
+        assert_eq!(given, view);
+
+        let odd = "sprite_size = nan\ncolour_by = \"taste\"\ntrail_secs = inf\nnew_thing = 3\n";
+        let odd: Memory = toml::from_str(odd).unwrap();
+        let mut given = ViewChoice::default();
+        odd.give_view(&mut given);
+        assert_eq!(given, ViewChoice::default());
+    }
+}

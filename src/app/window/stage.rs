@@ -1,0 +1,141 @@
+//! What is drawn on: surface, device, canvas and egui's renderer. It can be built again on another
+//! device when the first is lost.
+
+use std::sync::Arc;
+
+use winit::window::Window;
+
+use crate::error::{Error, Result};
+use crate::gpu::{AdapterWish, Gpu, Timeline, instance};
+use crate::render::{self, GpuCanvas, PictureSize};
+
+pub struct Stage {
+    window: Arc<Window>,
+    surface: wgpu::Surface<'static>,
+    config: wgpu::SurfaceConfiguration,
+    pub gpu: Arc<Gpu>,
+    pub canvas: GpuCanvas,
+    pub egui: egui_wgpu::Renderer,
+    pub timeline: Timeline,
+    configured: bool,
+}
+
+/// A picture to draw into, and whether the surface wants to be set up again afterwards.
+pub struct Target {
+    pub texture: wgpu::SurfaceTexture,
+    pub view: wgpu::TextureView,
+    suboptimal: bool,
+}
+
+impl Stage {
+    pub fn new(
+        window: Arc<Window>,
+        display: Box<dyn wgpu::wgt::WgpuHasDisplayHandle>,
+        wish: &AdapterWish,
+    ) -> Result<Self> {
+        let instance = instance(Some(display));
+        let refused =
+            |problem: String| Error::Display(format!("the window has no surface: {problem}"));
+        let surface =
+            instance.create_surface(Arc::clone(&window)).map_err(|e| refused(e.to_string()))?;
+        let opened = pollster::block_on(Gpu::open_on(&instance, Some(&surface), wish));
+        let gpu = opened.map_err(|error| match error {
+            Error::NoAdapter { .. } => Error::Display(format!(
+                "a window needs a graphics driver, but {error}; on Debian or Ubuntu: sudo apt install \
+                 mesa-vulkan-drivers; 'gravitile render' films without one"
+            )),
+            other => other,
+        })?;
+        let capabilities = surface.get_capabilities(&gpu.wgpu_adapter);
+        // egui blends in gamma space: it asks for a format without automatic sRGB.
+        let format = egui_wgpu::preferred_framebuffer_format(&capabilities.formats)
+            .map_err(|error| refused(error.to_string()))?;
+        let size = window.inner_size();
+        let mut config = surface
+            .get_default_config(&gpu.wgpu_adapter, size.width.max(1), size.height.max(1))
+            .ok_or_else(|| refused("the adapter cannot present on it".to_owned()))?;
+        config.format = format;
+        config.present_mode = wgpu::PresentMode::AutoVsync;
+        config.view_formats = Vec::new();
+        let side = gpu.limits.texture_side;
+        (config.width, config.height) = (config.width.min(side), config.height.min(side));
+        surface.configure(&gpu.device, &config);
+        gpu.check()?;
+        let borrowed = render::Gpu { device: &gpu.device, queue: &gpu.queue };
+        let picture = PictureSize::new(config.width, config.height)?;
+        let canvas = GpuCanvas::new(borrowed, picture, format)?;
+        let options = egui_wgpu::RendererOptions::default();
+        let egui = egui_wgpu::Renderer::new(&gpu.device, format, options);
+        let timeline = Timeline::new(&gpu);
+        Ok(Self { window, surface, config, gpu, canvas, egui, timeline, configured: true })
+    }
+
+    /// The window's new size in pixels; nothing is drawn while one of them is 0.
+    pub fn resize(&mut self, width: u32, height: u32) -> Result<()> {
+        let side = self.gpu.limits.texture_side;
+        let (width, height) = (width.min(side), height.min(side));
+        if width == 0 || height == 0 {
+            self.configured = false;
+            return Ok(());
+        }
+        if self.configured && (width, height) == (self.config.width, self.config.height) {
+            return Ok(());
+        }
+        (self.config.width, self.config.height) = (width, height);
+        self.surface.configure(&self.gpu.device, &self.config);
+        self.configured = true;
+        let gpu = render::Gpu { device: &self.gpu.device, queue: &self.gpu.queue };
+        self.canvas.resize(gpu, PictureSize::new(width, height)?)
+    }
+
+    /// Width and height in pixels.
+    pub fn size(&self) -> [u32; 2] {
+        [self.config.width, self.config.height]
+    }
+
+    pub fn picture_size(&self) -> PictureSize {
+        self.canvas.size()
+    }
+
+    /// The next picture to draw into; `None` where there is nothing to be seen just now.
+    pub fn acquire(&mut self) -> Result<Option<Target>> {
+        use wgpu::CurrentSurfaceTexture as Current;
+        if !self.configured {
+            return Ok(None);
+        }
+        for attempt in 0..2 {
+            let (texture, suboptimal) = match self.surface.get_current_texture() {
+                Current::Success(texture) => (texture, false),
+                Current::Suboptimal(texture) => (texture, true),
+                Current::Timeout | Current::Occluded => return Ok(None),
+                // The window has changed under the surface: set it up again and try once more.
+                Current::Outdated | Current::Lost if attempt == 0 => {
+                    let size = self.window.inner_size();
+                    self.configured = false;
+                    self.resize(size.width, size.height)?;
+                    if !self.configured {
+                        return Ok(None);
+                    }
+                    continue;
+                }
+                Current::Outdated | Current::Lost => return Ok(None),
+                Current::Validation => {
+                    self.gpu.check()?;
+                    return Ok(None);
+                }
+            };
+            let view = texture.texture.create_view(&Default::default());
+            return Ok(Some(Target { texture, view, suboptimal }));
+        }
+        Ok(None)
+    }
+
+    /// Shows what was drawn, after the submission.
+    pub fn present(&mut self, target: Target) {
+        self.window.pre_present_notify();
+        self.gpu.queue.present(target.texture);
+        if target.suboptimal {
+            self.surface.configure(&self.gpu.device, &self.config);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Mouse, wheel and fingers to the camera; following; smooth changes.
+
+use egui::{PointerButton, Sense, Ui};
+use glam::{DVec2, DVec3};
+
+use crate::app::panel::FollowWhat;
+use crate::bodies::Bodies;
+use crate::live::Tracking;
+use crate::render::{Camera, PictureSize};
+
+/// How long a change to another place takes.
+const MOVE_SECS: f64 = 0.7;
+/// Time in which the camera catches up with 63 % of what it follows.
+const FOLLOW_SECS: f64 = 0.15;
+/// How near to a body a double click must be.
+const PICK_POINTS: f64 = 14.0;
+/// Bodies of a component that its middle is taken from.
+const SAMPLES: usize = 4096;
+
+/// The camera and how it is moved.
+pub struct Steering {
+    camera: Camera,
+    /// Where it began.
+    pub start: Camera,
+    moving: Option<(Camera, Camera, f64)>,
+    /// Where what is followed was last seen.
+    followed: Option<DVec3>,
+}
+
+/// What the pointer asks for beyond moving the camera.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Wish {
+    /// To follow the body at this pixel, of a picture seen by this camera.
+    Pick {
+        /// The camera at the time.
+        camera: Camera,
+        /// The place in the picture.
+        pixel: DVec2,
+        /// How far from it a body may be.
+        within_px: f64,
+    },
+    /// To follow nothing any more: the picture was moved by hand.
+    Release,
+}
+
+impl Steering {
+    /// Begins at a camera.
+    pub fn new(camera: Camera) -> Self {
+        Self { camera, start: camera, moving: None, followed: None }
+    }
+
+    /// Where the camera is, the panel left aside.
+    pub fn camera(&self) -> Camera {
+        self.camera
+    }
+
+    /// The camera that puts its target into the middle of what `covered_px` at the right leaves free.
+    pub fn shown(&self, covered_px: f64, size: PictureSize) -> Camera {
+        self.camera.panned(DVec2::new(-0.5 * covered_px, 0.0), size)
+    }
+
+    /// Goes to another place smoothly.
+    pub fn go(&mut self, camera: Camera) {
+        self.moving = Some((self.camera, camera, 0.0));
+    }
+
+    /// Goes there at once.
+    pub fn jump(&mut self, camera: Camera) {
+        *self = Self::new(camera);
+    }
+
+    /// Takes in the pointer over the picture. Points are egui's; `covered_px` as of [`Self::shown`].
+    pub fn input(&mut self, ui: &mut Ui, covered_px: f64, size: PictureSize) -> Option<Wish> {
+        let rect = ui.ctx().content_rect();
+        let scale = f64::from(ui.ctx().pixels_per_point());
+        let response = ui.interact(rect, ui.scope_id().with("picture"), Sense::click_and_drag());
+        let to_px = |v: egui::Vec2| DVec2::new(f64::from(v.x), f64::from(v.y)) * scale;
+        // The middle of the free part is the middle of the steered picture.
+        let place = |at: egui::Pos2| to_px(at - rect.min) + DVec2::new(0.5 * covered_px, 0.0);
+        let mut wish = None;
+        let before = self.camera;
+        if let Some(touch) = ui.input(|input| input.multi_touch()) {
+            let middle = place(touch.center_pos);
+            self.camera = self.camera.zoomed_to(f64::from(touch.zoom_delta), middle, size);
+            self.camera = self.camera.panned(to_px(touch.translation_delta), size);
+            wish = (touch.translation_delta.length() > 2.0).then_some(Wish::Release);
+        } else if response.dragged_by(PointerButton::Primary) {
+            self.camera = self.camera.dragged(to_px(response.drag_delta()), size);
+        } else if response.dragged_by(PointerButton::Secondary)
+            || response.dragged_by(PointerButton::Middle)
+        {
+            self.camera = self.camera.panned(to_px(response.drag_delta()), size);
+            wish = Some(Wish::Release);
+        }
+        if let Some(at) = response.hover_pos() {
+            let (scroll, pinch) =
+                ui.input(|input| (input.smooth_scroll_delta().y, input.zoom_delta()));
+            let factor = f64::from(scroll * 0.004).exp() * f64::from(pinch);
+            if factor != 1.0 && ui.input(|input| input.multi_touch()).is_none() {
+                self.camera = self.camera.zoomed_to(factor, place(at), size);
+                if self.followed.is_some() {
+                    // What is followed stays in the middle.
+                    self.camera.target = before.target;
+                }
+            }
+        }
+        if response.double_clicked()
+            && let Some(at) = response.interact_pointer_pos()
+        {
+            let within_px = PICK_POINTS * scale;
+            wish = Some(Wish::Pick { camera: self.camera, pixel: place(at), within_px });
+        }
+        if self.camera != before {
+            self.moving = None;
+        }
+        wish
+    }
+
+    /// Lets `secs` pass: smooth changes, the slow orbit, following.
+    pub fn pass(&mut self, secs: f64, orbit_degrees_per_sec: f64) {
+        if let Some((from, to, elapsed)) = &mut self.moving {
+            *elapsed += secs;
+            let part = *elapsed / MOVE_SECS;
+            self.camera = from.towards(to, part);
+            if part >= 1.0 {
+                self.moving = None;
+            }
+        }
+        self.camera = self.camera.orbited(orbit_degrees_per_sec.to_radians() * secs);
+        if let Some(followed) = self.followed {
+            let part = 1.0 - (-secs / FOLLOW_SECS).exp();
+            self.camera.target += (followed - self.camera.target) * part;
+        }
+    }
+
+    /// Takes in new positions of what is followed, see [`crate::live::Live::tracked`].
+    pub fn follow(&mut self, what: FollowWhat, positions: &[[f32; 4]], bodies: &Bodies) {
+        let point = |p: &[f32; 4]| DVec3::new(p[0].into(), p[1].into(), p[2].into());
+        self.followed = match what {
+            FollowWhat::Nothing => None,
+            FollowWhat::Body(_) => positions.first().map(point),
+            FollowWhat::Centre => {
+                let mass: f64 = positions.iter().map(|p| f64::from(p[3])).sum();
+                let sum: DVec3 = positions.iter().map(|p| point(p) * f64::from(p[3])).sum();
+                (mass > 0.0).then(|| sum / mass)
+            }
+            FollowWhat::Component(component) => {
+                let members: Vec<usize> = bodies.of_component(component).collect();
+                let stride = members.len().div_ceil(SAMPLES).max(1);
+                let sample = members.iter().step_by(stride);
+                let points: Vec<DVec3> =
+                    sample.filter_map(|&i| positions.get(i)).map(point).collect();
+                (!points.is_empty()).then(|| median(&points))
+            }
+        };
+        self.followed = self.followed.filter(|point| point.is_finite());
+    }
+
+    /// Follows nothing.
+    pub fn release(&mut self) {
+        self.followed = None;
+    }
+}
+
+/// What the simulation is to tell of for this.
+pub fn tracking(what: FollowWhat) -> Tracking {
+    match what {
+        FollowWhat::Nothing => Tracking::Nothing,
+        FollowWhat::Body(index) => Tracking::Body(index),
+        FollowWhat::Centre | FollowWhat::Component(_) => Tracking::All,
+    }
+}
+
+/// The per-axis median.
+fn median(points: &[DVec3]) -> DVec3 {
+    let axis = |k: usize| {
+        let mut values: Vec<f64> = points.iter().map(|p| p[k]).collect();
+        let middle = values.len() / 2;
+        *values.select_nth_unstable_by(middle, f64::total_cmp).1
+    };
+    DVec3::new(axis(0), axis(1), axis(2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size() -> PictureSize {
+        PictureSize::new(1000, 600).unwrap()
+    }
+
+    #[test]
+    fn the_target_is_in_the_middle_of_what_the_panel_leaves_free() {
+        let steering = Steering::new(Camera::default());
+        let shown = steering.shown(300.0, size());
+        let (pixel, _) = shown.pixel_of(steering.camera().target, size()).unwrap();
+        assert!((pixel - DVec2::new(350.0, 300.0)).length() < 0.01, "{pixel}");
+    }
+
+    #[test]
+    fn a_followed_body_is_caught_up_with() {
+        let mut steering = Steering::new(Camera::default());
+        let bodies = Bodies::default();
+        steering.follow(FollowWhat::Body(0), &[[3.0, 4.0, 5.0, 1.0]], &bodies);
+        for _ in 0..60 {
+            steering.pass(0.05, 0.0);
+        }
+        assert!((steering.camera().target - DVec3::new(3.0, 4.0, 5.0)).length() < 1e-3);
+    }
+
+    #[test]
+    fn a_smooth_change_ends_exactly_where_it_should() {
+        let mut steering = Steering::new(Camera::default());
+        let there = Camera { distance: 77.0, azimuth_rad: 1.0, ..Camera::default() };
+        steering.go(there);
+        for _ in 0..100 {
+            steering.pass(0.05, 0.0);
+        }
+        assert_eq!(steering.camera(), there.orbited(0.0));
+    }
+}

@@ -1,0 +1,73 @@
+//! Where bodies are, for a camera that follows them, without waiting for the device.
+
+use crate::gpu::layout::VEC4;
+use crate::gpu::{Gpu, Readback};
+
+/// Whose positions are wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tracking {
+    /// Nobody's.
+    #[default]
+    Nothing,
+    /// One body's, by its index; in every frame.
+    Body(usize),
+    /// All bodies', every few frames.
+    All,
+}
+
+/// Frames between two readings of all positions.
+const FRAMES_BETWEEN: u32 = 6;
+
+#[derive(Default)]
+pub(super) struct Tracker {
+    pub what: Tracking,
+    readback: Readback,
+    newest: Option<Vec<[f32; 4]>>,
+    pause: u32,
+}
+
+impl Tracker {
+    /// Positions on the device are copied on the frame's way.
+    pub fn record(
+        &mut self,
+        gpu: &Gpu,
+        encoder: &mut wgpu::CommandEncoder,
+        positions: &wgpu::Buffer,
+        count: usize,
+    ) {
+        self.pause = self.pause.saturating_sub(1);
+        let range = match self.what {
+            Tracking::Nothing => return,
+            Tracking::Body(index) => {
+                let begin = index.min(count - 1) as u64 * VEC4;
+                begin..begin + VEC4
+            }
+            Tracking::All if self.pause > 0 => return,
+            Tracking::All => 0..count as u64 * VEC4,
+        };
+        if self.readback.is_idle() {
+            self.readback.record(gpu, encoder, &[(positions, range)]);
+            self.pause = FRAMES_BETWEEN;
+        }
+    }
+
+    pub fn submitted(&mut self) {
+        self.readback.submitted();
+    }
+
+    /// Positions on the host are at hand.
+    pub fn take_from(&mut self, positions: &[[f32; 4]]) {
+        self.newest = match self.what {
+            Tracking::Nothing => None,
+            Tracking::Body(index) => positions.get(index).map(|position| vec![*position]),
+            Tracking::All => Some(positions.to_vec()),
+        };
+    }
+
+    pub fn take(&mut self) -> Option<Vec<[f32; 4]>> {
+        if let Some(Ok(mut read)) = self.readback.take() {
+            self.newest = read.pop();
+        }
+        self.newest.take()
+    }
+}
