@@ -470,8 +470,17 @@ impl Frames {
     }
 
     fn draw(&mut self, output: egui::FullOutput, secs: f64) -> Result<()> {
-        let egui::FullOutput { platform_output, textures_delta, shapes, pixels_per_point, .. } =
-            output;
+        let egui::FullOutput {
+            platform_output, mut textures_delta, shapes, pixels_per_point, ..
+        } = output;
+        // First of all, before anything can fail: egui insists that no texture is forgotten.
+        let freed = std::mem::take(&mut textures_delta.free);
+        for (id, deltas) in std::mem::take(&mut textures_delta.set) {
+            for delta in &deltas {
+                let Stage { gpu, egui, .. } = &mut self.stage;
+                egui.update_texture(&gpu.device, &gpu.queue, id, delta);
+            }
+        }
         self.egui_state.handle_platform_output(&self.window, platform_output);
         let clipped = self.context.tessellate(shapes, pixels_per_point);
         self.refresh_look()?;
@@ -480,11 +489,6 @@ impl Frames {
         let target = stage.acquire()?;
         let Stage { gpu, canvas, egui, timeline, .. } = stage;
         let (device, queue) = (&gpu.device, &gpu.queue);
-        for (id, deltas) in &textures_delta.set {
-            for delta in deltas {
-                egui.update_texture(device, queue, *id, delta);
-            }
-        }
         let mut encoder = device.create_command_encoder(&Default::default());
         let frame = session.as_ref().map_or(0, |session| session.live.frame() + 1);
         timeline.begin(&mut encoder, frame);
@@ -530,7 +534,7 @@ impl Frames {
         if let Some(session) = session {
             session.live.submitted();
         }
-        for id in &textures_delta.free {
+        for id in &freed {
             egui.free_texture(id);
         }
         let mut filmed = Ok(());
