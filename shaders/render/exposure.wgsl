@@ -8,12 +8,17 @@ struct ToneUniform {
     fixed_mid_log2: f32,
     // Brightening in powers of two.
     stops: f32,
-    // Part of a change to follow, 0 to 1.
-    follow: f32,
+    // Parts of a change to follow, 0 to 1.
+    follow_to_dark: f32,
     // 0 follows, 1 starts anew with this picture, 2 takes the fixed levels.
     mode: u32,
     dither: u32,
-    pad: vec2f,
+    follow_to_bright: f32,
+    tile_columns: u32,
+    tile_rows: u32,
+    pad_0: u32,
+    pad_1: u32,
+    pad_2: u32,
 }
 
 struct ExposureState {
@@ -35,6 +40,8 @@ const LEAST_LOG2: f32 = -18.0;
 const LIGHT_ABOVE_WHITE: f32 = 0.015;
 const LIGHT_ABOVE_MID: f32 = 0.62;
 const MID_TONE: f32 = 0.36;
+const UNSEEN_LOG2: f32 = 0.05;
+const FAR_LOG2: f32 = 2.0;
 // Part of the light taken from the glow where bodies are sparse, and where they are dense.
 const SPARSE: f32 = 0.97;
 const DENSE: f32 = 0.2;
@@ -44,8 +51,11 @@ const DENSE: f32 = 0.2;
 @group(0) @binding(2) var<storage, read_write> counts: array<atomic<u32>, BINS>;
 @group(0) @binding(3) var quarter: texture_2d<f32>;
 @group(0) @binding(4) var glow: texture_2d<f32>;
+// The most light of any pixel in a tile of 64 x 64, as the bits of an f32.
+@group(0) @binding(5) var<storage, read_write> tiles: array<u32>;
 
 var<workgroup> tile_counts: array<atomic<u32>, BINS>;
+var<workgroup> tile_light: atomic<u32>;
 
 fn intensity(pixel: vec4f) -> f32 {
     return (pixel.r + pixel.g + pixel.b) * (1.0 / 3.0);
@@ -61,8 +71,12 @@ fn bloom_weight(glow: vec4f, bloom: f32) -> f32 {
 fn meter(
     @builtin(global_invocation_id) pixel: vec3u,
     @builtin(local_invocation_index) bin: u32,
+    @builtin(workgroup_id) tile: vec3u,
 ) {
     atomicStore(&tile_counts[bin], 0u);
+    if bin == 0u {
+        atomicStore(&tile_light, 0u);
+    }
     workgroupBarrier();
     if all(pixel.xy < textureDimensions(quarter)) {
         let sharp = textureLoad(quarter, pixel.xy, 0).a;
@@ -70,8 +84,15 @@ fn meter(
         let level = mix(sharp, intensity(glowing), bloom_weight(glowing, tone.bloom));
         let place = (log2(max(level, 1e-30)) - LEAST_LOG2) * BINS_PER_OCTAVE;
         atomicAdd(&tile_counts[u32(clamp(place, 0.0, f32(BINS - 1u)))], 1u);
+        // `sharp` is the mean of four pixels, one of which may hold it all. Bits of floats that are
+        // not negative are ordered as they are.
+        let most = max(4.0 * sharp, select(0.0, intensity(glowing), tone.bloom > 0.0));
+        atomicMax(&tile_light, bitcast<u32>(max(most, 0.0)));
     }
     workgroupBarrier();
+    if bin == 0u {
+        tiles[tile.y * tone.tile_columns + tile.x] = atomicLoad(&tile_light);
+    }
     let count = atomicLoad(&tile_counts[bin]);
     if count > 0u {
         atomicAdd(&counts[bin], count);
@@ -101,6 +122,15 @@ fn arsinh(x: f32) -> f32 {
     return log(x + sqrt(x * x + 1.0));
 }
 
+// How much of a change is followed when `part` of it should be.
+fn followed(change: f32, part: f32) -> f32 {
+    if part >= 1.0 {
+        return change;
+    }
+    let square = change * change;
+    return clamp(change, -FAR_LOG2, FAR_LOG2) * part * square / (square + UNSEEN_LOG2 * UNSEEN_LOG2);
+}
+
 @compute @workgroup_size(1)
 fn adapt() {
     var total = 0.0;
@@ -114,12 +144,17 @@ fn adapt() {
         state.white_log2 = tone.fixed_white_log2;
         state.mid_log2 = tone.fixed_mid_log2;
     } else if total > 0.0 {
-        let step = select(1.0, tone.follow, state.primed == 1u);
         let white = level_below(LIGHT_ABOVE_WHITE * total);
         let mid = level_below(LIGHT_ABOVE_MID * total);
-        // Not mix(): before the first picture the state may hold anything.
-        state.white_log2 = select(white, mix(state.white_log2, white, step), state.primed == 1u);
-        state.mid_log2 = select(mid, mix(state.mid_log2, mid, step), state.primed == 1u);
+        // Before the first picture the state may hold anything.
+        if state.primed == 1u {
+            let part = select(tone.follow_to_dark, tone.follow_to_bright, white > state.white_log2);
+            state.white_log2 += followed(white - state.white_log2, part);
+            state.mid_log2 += followed(mid - state.mid_log2, part);
+        } else {
+            state.white_log2 = white;
+            state.mid_log2 = mid;
+        }
         state.primed = 1u;
     } else if state.primed == 0u {
         state.white_log2 = 0.0;

@@ -1,8 +1,10 @@
 //! The sprite pass: draws the engine's own buffers into the HDR picture, without a copy.
 
+use super::ages::Ages;
 use super::camera::View;
-use super::device::{DARK, Gpu, HDR_FORMAT, Slot, begin_pass};
+use super::device::{DARK, Gpu, Slot, begin_pass, light_format};
 use super::look::{Look, LookUniform};
+use super::pass_times::Edges;
 use super::splat::RadiusLimits;
 use super::style::ColourBy;
 use crate::error::{Error, Result};
@@ -48,6 +50,8 @@ pub struct SpritePass {
     look: wgpu::Buffer,
     shown_look: Option<Box<LookUniform>>,
     groups: Vec<([wgpu::Buffer; 3], wgpu::BindGroup)>,
+    /// 16 bytes a body, only while colours show ages.
+    ages: Option<(Ages, wgpu::Buffer)>,
 }
 
 impl SpritePass {
@@ -74,7 +78,7 @@ impl SpritePass {
             ["vs_sprite", "fs_sprite"],
             &[],
             &layout,
-            HDR_FORMAT,
+            light_format(gpu.device),
             Some(add),
         );
         let buffer = |label, size: usize| {
@@ -92,11 +96,12 @@ impl SpritePass {
             look: buffer("look uniform", size_of::<LookUniform>()),
             shown_look: None,
             groups: Vec::new(),
+            ages: None,
         }
     }
 
     /// Draws `points` into `hdr` over darkness. Buffers too short for `points.count`, and
-    /// colouring by acceleration without one, are errors.
+    /// colouring by acceleration or age without one, are errors.
     pub fn draw(
         &mut self,
         gpu: Gpu,
@@ -105,8 +110,11 @@ impl SpritePass {
         points: DevicePoints,
         (view, limits): (&View, RadiusLimits),
         look: &Look,
+        edges: Edges,
     ) -> Result<()> {
+        self.bring_ages(gpu, look)?;
         let vectors = match look.style.colour_by {
+            ColourBy::Age => self.ages.as_ref().map_or(points.velocity, |(_, buffer)| buffer),
             ColourBy::Component | ColourBy::Speed => points.velocity,
             ColourBy::Acceleration => points.acceleration.ok_or_else(|| {
                 Error::value(
@@ -119,7 +127,7 @@ impl SpritePass {
         for (name, buffer) in [
             ("positions", points.pos_mass),
             ("velocities", points.velocity),
-            ("velocities or accelerations", vectors),
+            ("velocities, accelerations or ages", vectors),
         ] {
             if buffer.size() < 16 * u64::from(points.count) {
                 return Err(Error::value(
@@ -136,11 +144,45 @@ impl SpritePass {
             gpu.queue.write_buffer(&self.look, 0, bytemuck::bytes_of(&*look.uniform));
             self.shown_look = Some(look.uniform.clone());
         }
-        let group = self.group(gpu, [points.pos_mass, vectors, points.velocity]);
-        let mut pass = begin_pass(encoder, "sprites", hdr, DARK);
+        let vectors = vectors.clone();
+        let group = self.group(gpu, [points.pos_mass, &vectors, points.velocity]);
+        let mut pass = begin_pass(encoder, "sprites", hdr, DARK, edges);
         pass.set_pipeline(&self.pipeline);
         pass.set_bind_group(0, &self.groups[group].1, &[]);
-        pass.draw(0..3, 0..points.count);
+        // Buffers end below 2^31 bytes, or 2^27 bodies: three times that is a u32.
+        pass.draw(0..3 * points.count, 0..1);
+        Ok(())
+    }
+
+    /// Brings the look's ages to the device where colours show them; else gives their memory back.
+    fn bring_ages(&mut self, gpu: Gpu, look: &Look) -> Result<()> {
+        if look.style.colour_by != ColourBy::Age {
+            if self.ages.take().is_some() {
+                self.groups.clear();
+            }
+            return Ok(());
+        }
+        let ages = look.ages.as_ref().ok_or_else(missing_ages)?;
+        if matches!(&self.ages, Some((known, _)) if Ages::ptr_eq(known, ages)) {
+            return Ok(());
+        }
+        let rows: Vec<[f32; 4]> = ages.iter().map(|&age| [age, 0.0, 0.0, 0.0]).collect();
+        let size = 16 * rows.len().max(1) as u64;
+        let limits = gpu.device.limits();
+        let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+        if size > most {
+            let allowed = format!("at most {} to be coloured by age on this device", most / 16);
+            return Err(Error::value("the number of bodies", rows.len(), allowed));
+        }
+        let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("ages"),
+            size,
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        gpu.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&rows));
+        self.groups.clear();
+        self.ages = Some((ages.clone(), buffer));
         Ok(())
     }
 
@@ -159,4 +201,9 @@ impl SpritePass {
         self.groups.push((buffers.map(Clone::clone), group));
         self.groups.len() - 1
     }
+}
+
+/// A look that was not made for the style it has.
+pub(crate) fn missing_ages() -> Error {
+    Error::value("the colouring", "age", "component or speed for a look that has no ages")
 }

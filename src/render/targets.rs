@@ -1,9 +1,12 @@
 //! The textures of one picture size: the HDR picture, its quarter, the glow's levels.
 
-use super::device::{Gpu, HDR_FORMAT};
+use super::device::{Gpu, HDR_FORMAT, light_format};
 use super::glow;
 use super::image::PictureSize;
 use crate::error::{Error, Result};
+
+/// Side of a tile in pixels: the picture's part that one workgroup of the meter looks at.
+pub const TILE_PX: u32 = 64;
 
 /// Textures in linear light, made once for a picture size.
 pub struct Targets {
@@ -19,6 +22,10 @@ pub struct Targets {
     pub levels: Vec<(wgpu::TextureView, f32)>,
     /// The finished glow.
     pub glow: wgpu::TextureView,
+    /// Columns and rows of tiles of [`TILE_PX`] pixels a side that cover the picture.
+    pub tiles: [u32; 2],
+    /// The most light of any pixel in each tile: what is dark need not be developed.
+    pub tile_light: wgpu::Buffer,
 }
 
 impl Targets {
@@ -26,17 +33,26 @@ impl Targets {
     pub fn new(gpu: Gpu, size: PictureSize) -> Result<Self> {
         check_side(gpu, size)?;
         let (quarter_size, levels) = glow::levels(size);
-        let texture = |label: &str, size: PictureSize| {
+        let texture_as = |label: &str, size: PictureSize, format| {
             let usage =
                 wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
-            let usage = if label == "hdr" { usage | wgpu::TextureUsages::COPY_SRC } else { usage };
             gpu.device
-                .create_texture(&texture_of(label, size, HDR_FORMAT, usage))
+                .create_texture(&texture_of(label, size, format, usage))
                 .create_view(&Default::default())
         };
+        let texture = |label: &str, size| texture_as(label, size, HDR_FORMAT);
+        let tiles = [size.width().div_ceil(TILE_PX), size.height().div_ceil(TILE_PX)];
+        let tile_light = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("light of tiles"),
+            size: 4 * u64::from(tiles[0] * tiles[1]),
+            usage: wgpu::BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        });
         Ok(Self {
+            tiles,
+            tile_light,
             size,
-            hdr: texture("hdr", size),
+            hdr: texture_as("hdr", size, light_format(gpu.device)),
             quarter: texture("quarter", quarter_size),
             quarter_size,
             levels: levels.iter().map(|&(size, w)| (texture("glow level", size), w)).collect(),
