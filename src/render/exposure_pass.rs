@@ -33,7 +33,7 @@ pub struct ToneUniform {
     pub dither: u32,
     /// Part of a change towards bright to follow, 0 to 1.
     pub follow_to_bright: f32,
-    /// Tiles of 64 x 64 pixels in a row of the picture.
+    /// Tiles of 32 x 32 pixels in a row of the picture.
     pub tile_columns: u32,
     /// Rows of tiles.
     pub tile_rows: u32,
@@ -175,7 +175,7 @@ impl ExposurePass {
         });
         pass.set_bind_group(0, group, &[]);
         pass.set_pipeline(&self.meter);
-        let [columns, rows] = targets.tiles;
+        let [columns, rows] = targets.tiles.map(|tiles| tiles.div_ceil(2));
         pass.dispatch_workgroups(columns, rows, 1);
         pass.set_pipeline(&self.adapt);
         pass.dispatch_workgroups(1, 1, 1);

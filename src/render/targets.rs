@@ -5,8 +5,8 @@ use super::glow;
 use super::image::PictureSize;
 use crate::error::{Error, Result};
 
-/// Side of a tile in pixels: the picture's part that one workgroup of the meter looks at.
-pub const TILE_PX: u32 = 64;
+/// Side of a tile in pixels: a quarter of what one workgroup of the meter looks at.
+pub const TILE_PX: u32 = 32;
 
 /// Textures in linear light, made once for a picture size.
 pub struct Targets {
