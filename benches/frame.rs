@@ -163,7 +163,12 @@ impl Bodies {
         let sum = median(parts.iter().map(PartTimes::total_secs));
         println!(" {:>9.3} {:>9.3}", 1e3 * sum, 1e3 * median(whole.into_iter()));
         if let Some(folder) = &options.pictures {
-            let encoder = gpu.device.create_command_encoder(&Default::default());
+            // From where the camera began, exposed for itself: the same picture on every run.
+            canvas.reset_exposure();
+            let mut encoder = gpu.device.create_command_encoder(&Default::default());
+            canvas
+                .paint(handles, &mut encoder, offscreen.view(), points, (&camera, &look), 0.0)
+                .expect("a picture");
             let picture = offscreen.finish(handles, encoder).expect("a picture");
             let name = format!("{}_{shape}.png", self.host.len());
             picture.save_png(&folder.join(name)).expect("a file");

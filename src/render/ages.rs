@@ -6,6 +6,7 @@
 //! In a disk galaxy the middle is the oldest, so this has the right order, and it shows what a
 //! collision mixes and what it leaves in place; but it is an origin, not a time.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use glam::DVec3;
@@ -20,13 +21,18 @@ pub type Ages = Arc<[f32]>;
 ///
 /// `formed` holds a time of formation for each body, NaN where it has none (dark matter, gas), as the
 /// column `tform` of [`crate::snapshot::Snapshot::extra`] does. Their 2nd to 98th percentile span the
-/// scale; bodies without one count as oldest. With fewer values than bodies, or none that is finite,
-/// origins are taken.
+/// scale; bodies without one count as oldest. With fewer values than bodies, or all the same, origins
+/// are taken.
 pub fn ages(bodies: &Bodies, formed: Option<&[f64]>) -> Ages {
     match formed.filter(|formed| formed.len() == bodies.len()).and_then(by_formation) {
         Some(ages) => ages,
         None => by_origin(bodies),
     }
+}
+
+/// The times of formation among a snapshot's further columns: `tform` (tipsy) or `AGE` (GADGET).
+pub fn times_of_formation(extra: &BTreeMap<String, Vec<f64>>) -> Option<&[f64]> {
+    ["tform", "AGE"].iter().find_map(|name| extra.get(*name)).map(Vec::as_slice)
 }
 
 fn by_formation(formed: &[f64]) -> Option<Ages> {
@@ -35,8 +41,11 @@ fn by_formation(formed: &[f64]) -> Option<Ages> {
         return None;
     }
     let [first, last] = [0.02, 0.98].map(|part| quantile(&mut known, part));
-    let span = if last > first { last - first } else { 1.0 };
-    let age = |&time: &f64| ((time - first) / span).clamp(0.0, 1.0) as f32;
+    // Initial conditions often say 0 for all.
+    if !(last > first) {
+        return None;
+    }
+    let age = |&time: &f64| ((time - first) / (last - first)).clamp(0.0, 1.0) as f32;
     Some(formed.iter().map(|time| if time.is_finite() { age(time) } else { 0.0 }).collect())
 }
 
@@ -101,6 +110,10 @@ mod tests {
         let origins = super::ages(&bodies, None);
         assert_eq!(super::ages(&bodies, Some(&[f64::NAN; 10])), origins);
         assert_eq!(super::ages(&bodies, Some(&[1.0; 3])), origins);
-        assert!(super::ages(&bodies, Some(&[7.0; 10])).iter().all(|&age| age == 0.0));
+        assert_eq!(super::ages(&bodies, Some(&[7.0; 10])), origins);
+        let mut extra = BTreeMap::from([("phi".to_owned(), vec![1.0])]);
+        assert_eq!(times_of_formation(&extra), None);
+        extra.insert("AGE".into(), vec![3.0]);
+        assert_eq!(times_of_formation(&extra), Some(&[3.0][..]));
     }
 }

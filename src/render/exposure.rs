@@ -240,8 +240,8 @@ mod tests {
             for k in 0..400 {
                 counts[bin_of((pulse - 0.02 * k as f32).exp2())] += 1;
             }
-            let flicker = (frame * 2_654_435_761usize >> 7) & 3;
-            counts[bin_of((pulse + 0.75).exp2())] += flicker as u32;
+            let flicker = (frame as u32).wrapping_mul(2_654_435_761) >> 30;
+            counts[bin_of((pulse + 0.75).exp2())] += flicker;
             raw.push(levels_of(&counts).unwrap().white_log2);
             levels.push(meter.expose(auto(), &counts, 1.0 / 30.0).white_log2);
         }

@@ -2,7 +2,7 @@
 //! headless painter share this.
 
 use super::camera::Camera;
-use super::device::Gpu;
+use super::device::{Gpu, light_format};
 use super::exposure_pass::{ExposurePass, ToneUniform};
 use super::glow_pass::{GlowGroups, GlowPass};
 use super::image::PictureSize;
@@ -36,7 +36,7 @@ impl GpuCanvas {
         let glow = GlowPass::new(gpu);
         let exposure = ExposurePass::new(gpu);
         let tone_map = ToneMapPass::new(gpu, format)?;
-        let targets = Targets::new(gpu, size)?;
+        let targets = Targets::new(gpu, size, light_format(gpu.device, 0))?;
         Ok(Self {
             glow_groups: glow.groups(gpu, &targets),
             exposure_group: exposure.group(gpu, &targets),
@@ -59,8 +59,17 @@ impl GpuCanvas {
 
     /// Another size, for a resized window. The exposure goes on from where it was.
     pub fn resize(&mut self, gpu: Gpu, size: PictureSize) -> Result<()> {
-        if size != self.targets.size {
-            self.targets = Targets::new(gpu, size)?;
+        self.retarget(gpu, size, self.targets.light_format)
+    }
+
+    fn retarget(
+        &mut self,
+        gpu: Gpu,
+        size: PictureSize,
+        light_format: wgpu::TextureFormat,
+    ) -> Result<()> {
+        if (size, light_format) != (self.targets.size, self.targets.light_format) {
+            self.targets = Targets::new(gpu, size, light_format)?;
             self.trails.forget();
             self.glow_groups = self.glow.groups(gpu, &self.targets);
             self.exposure_group = self.exposure.group(gpu, &self.targets);
@@ -104,6 +113,8 @@ impl GpuCanvas {
         marks: Marks,
     ) -> Result<()> {
         let size = self.targets.size;
+        // Another scene may have more bodies.
+        self.retarget(gpu, size, light_format(gpu.device, points.count))?;
         let view = camera.view(size)?;
         let limits = look.radius_limits_px(size);
         let (targets, groups) = (&self.targets, &self.glow_groups);
@@ -112,7 +123,7 @@ impl GpuCanvas {
             true => [marks.begin(Part::Sprites), marks.end(Part::Sprites)],
             false => [marks.whole(Part::Sprites), Default::default()],
         };
-        self.sprites.draw(gpu, encoder, &targets.hdr, points, (&view, limits), look, edges)?;
+        self.sprites.draw(gpu, encoder, targets, points, (&view, limits, look), edges)?;
         if has_trail {
             let kept = self.trail_clock.kept(look.style.trail_secs, time_secs, camera, size);
             self.trails.mix(gpu, encoder, targets, kept, trail_edges);

@@ -39,7 +39,7 @@ pub mod tone_map;
 pub mod trail_pass;
 pub mod trails;
 
-pub use ages::{Ages, ages};
+pub use ages::{Ages, ages, times_of_formation};
 pub use camera::Camera;
 pub use device::Gpu;
 #[cfg(not(target_arch = "wasm32"))]

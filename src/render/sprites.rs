@@ -2,11 +2,12 @@
 
 use super::ages::Ages;
 use super::camera::View;
-use super::device::{DARK, Gpu, Slot, begin_pass, light_format};
+use super::device::{DARK, Gpu, Slot, begin_pass, light_formats};
 use super::look::{Look, LookUniform};
 use super::pass_times::Edges;
 use super::splat::RadiusLimits;
 use super::style::ColourBy;
+use super::targets::Targets;
 use crate::error::{Error, Result};
 
 /// The WGSL of the pass.
@@ -44,7 +45,8 @@ const KEPT_GROUPS: usize = 4;
 
 /// The pipeline, its uniforms, and bind groups for the buffers seen last.
 pub struct SpritePass {
-    pipeline: wgpu::RenderPipeline,
+    /// For each format of light.
+    pipelines: [Option<(wgpu::TextureFormat, wgpu::RenderPipeline)>; 2],
     layout: wgpu::BindGroupLayout,
     uniform: wgpu::Buffer,
     look: wgpu::Buffer,
@@ -73,14 +75,12 @@ impl SpritePass {
             dst_factor: wgpu::BlendFactor::One,
             operation: wgpu::BlendOperation::Add,
         };
-        let pipeline = gpu.draw_pipeline(
-            &gpu.shader("sprite.wgsl", SHADER),
-            ["vs_sprite", "fs_sprite"],
-            &[],
-            &layout,
-            light_format(gpu.device),
-            Some(add),
-        );
+        let module = gpu.shader("sprite.wgsl", SHADER);
+        let pipelines = light_formats(gpu.device).map(|format| {
+            let entries = ["vs_sprite", "fs_sprite"];
+            let format = format?;
+            Some((format, gpu.draw_pipeline(&module, entries, &[], &layout, format, Some(add))))
+        });
         let buffer = |label, size: usize| {
             gpu.device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some(label),
@@ -90,7 +90,7 @@ impl SpritePass {
             })
         };
         Self {
-            pipeline,
+            pipelines,
             layout,
             uniform: buffer("sprite uniform", size_of::<SpriteUniform>()),
             look: buffer("look uniform", size_of::<LookUniform>()),
@@ -100,16 +100,15 @@ impl SpritePass {
         }
     }
 
-    /// Draws `points` into `hdr` over darkness. Buffers too short for `points.count`, and
+    /// Draws `points` into the picture in linear light over darkness. Buffers too short for `points.count`, and
     /// colouring by acceleration or age without one, are errors.
     pub fn draw(
         &mut self,
         gpu: Gpu,
         encoder: &mut wgpu::CommandEncoder,
-        hdr: &wgpu::TextureView,
+        targets: &Targets,
         points: DevicePoints,
-        (view, limits): (&View, RadiusLimits),
-        look: &Look,
+        (view, limits, look): (&View, RadiusLimits, &Look),
         edges: Edges,
     ) -> Result<()> {
         self.bring_ages(gpu, look)?;
@@ -146,8 +145,11 @@ impl SpritePass {
         }
         let vectors = vectors.clone();
         let group = self.group(gpu, [points.pos_mass, &vectors, points.velocity]);
-        let mut pass = begin_pass(encoder, "sprites", hdr, DARK, edges);
-        pass.set_pipeline(&self.pipeline);
+        let mut pass = begin_pass(encoder, "sprites", &targets.hdr, DARK, edges);
+        let mut made = self.pipelines.iter().flatten();
+        if let Some((_, pipeline)) = made.find(|(format, _)| *format == targets.light_format) {
+            pass.set_pipeline(pipeline);
+        }
         pass.set_bind_group(0, &self.groups[group].1, &[]);
         // Buffers end below 2^31 bytes, or 2^27 bodies: three times that is a u32.
         pass.draw(0..3 * points.count, 0..1);

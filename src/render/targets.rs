@@ -1,6 +1,6 @@
 //! The textures of one picture size: the HDR picture, its quarter, the glow's levels.
 
-use super::device::{Gpu, HDR_FORMAT, light_format};
+use super::device::{Gpu, HDR_FORMAT};
 use super::glow;
 use super::image::PictureSize;
 use crate::error::{Error, Result};
@@ -14,6 +14,8 @@ pub struct Targets {
     pub size: PictureSize,
     /// The picture.
     pub hdr: wgpu::TextureView,
+    /// Its format, see [`super::device::light_format`].
+    pub light_format: wgpu::TextureFormat,
     /// A quarter of its size; see [`glow::Glow::shrink`].
     pub quarter: wgpu::TextureView,
     /// The size of `quarter` and `glow`.
@@ -30,7 +32,7 @@ pub struct Targets {
 
 impl Targets {
     /// Textures for pictures of that size, which must not exceed what the device can draw.
-    pub fn new(gpu: Gpu, size: PictureSize) -> Result<Self> {
+    pub fn new(gpu: Gpu, size: PictureSize, light_format: wgpu::TextureFormat) -> Result<Self> {
         check_side(gpu, size)?;
         let (quarter_size, levels) = glow::levels(size);
         let texture_as = |label: &str, size: PictureSize, format| {
@@ -52,7 +54,8 @@ impl Targets {
             tiles,
             tile_light,
             size,
-            hdr: texture_as("hdr", size, light_format(gpu.device)),
+            hdr: texture_as("hdr", size, light_format),
+            light_format,
             quarter: texture("quarter", quarter_size),
             quarter_size,
             levels: levels.iter().map(|&(size, w)| (texture("glow level", size), w)).collect(),

@@ -1,7 +1,6 @@
 //! Trails on the device; see [`super::trails`] for what they are. Two blended passes over the picture.
 
-use super::device::{DARK, Gpu, Slot, begin_pass, light_format};
-use super::image::PictureSize;
+use super::device::{DARK, Gpu, Slot, begin_pass, light_formats};
 use super::pass_times::Edges;
 use super::targets::{Targets, texture_of};
 use super::trails::TRAIL_PART;
@@ -12,7 +11,8 @@ pub const SHADER: &str = include_str!("../../shaders/render/trail.wgsl");
 /// The pipeline, and the trail of one picture size while there is one.
 pub struct TrailPass {
     layout: wgpu::BindGroupLayout,
-    pipeline: wgpu::RenderPipeline,
+    /// For each format of light.
+    pipelines: [Option<(wgpu::TextureFormat, wgpu::RenderPipeline)>; 2],
     trail: Option<Trail>,
 }
 
@@ -33,18 +33,16 @@ impl TrailPass {
             dst_factor: wgpu::BlendFactor::OneMinusConstant,
             operation: wgpu::BlendOperation::Add,
         };
-        let pipeline = gpu.draw_pipeline(
-            &gpu.shader("trail.wgsl", SHADER),
-            ["vs_screen", "fs_mix"],
-            &[],
-            &layout,
-            light_format(gpu.device),
-            Some(mixed),
-        );
-        Self { layout, pipeline, trail: None }
+        let module = gpu.shader("trail.wgsl", SHADER);
+        let pipelines = light_formats(gpu.device).map(|format| {
+            let entries = ["vs_screen", "fs_mix"];
+            let format = format?;
+            Some((format, gpu.draw_pipeline(&module, entries, &[], &layout, format, Some(mixed))))
+        });
+        Self { layout, pipelines, trail: None }
     }
 
-    /// Gives the texture back: no trails are wanted, or the picture's size has changed.
+    /// Gives the texture back: no trails are wanted, or the picture has another size or format.
     pub fn forget(&mut self) {
         self.trail = None;
     }
@@ -59,16 +57,19 @@ impl TrailPass {
         kept: f32,
         edges: Edges,
     ) {
+        let mut made = self.pipelines.iter().flatten();
+        let Some((_, pipeline)) = made.find(|(format, _)| *format == targets.light_format) else {
+            return;
+        };
         let is_new = self.trail.is_none();
-        let trail =
-            self.trail.get_or_insert_with(|| Trail::new(gpu, &self.layout, targets, targets.size));
+        let trail = self.trail.get_or_insert_with(|| Trail::new(gpu, &self.layout, targets));
         let load = if is_new || kept <= 0.0 { DARK } else { wgpu::LoadOp::Load };
         // A texture that was dark before takes the whole picture.
         let kept = if is_new { 0.0 } else { kept };
         let pass = begin_pass(encoder, "trail", &trail.view, load, Edges::default());
-        draw(pass, &self.pipeline, &trail.hdr_group, 1.0 - kept);
+        draw(pass, pipeline, &trail.hdr_group, 1.0 - kept);
         let pass = begin_pass(encoder, "mix", &targets.hdr, wgpu::LoadOp::Load, edges);
-        draw(pass, &self.pipeline, &trail.trail_group, TRAIL_PART);
+        draw(pass, pipeline, &trail.trail_group, TRAIL_PART);
     }
 }
 
@@ -86,11 +87,11 @@ fn draw(
 }
 
 impl Trail {
-    fn new(gpu: Gpu, layout: &wgpu::BindGroupLayout, targets: &Targets, size: PictureSize) -> Self {
+    fn new(gpu: Gpu, layout: &wgpu::BindGroupLayout, targets: &Targets) -> Self {
         let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
         let view = gpu
             .device
-            .create_texture(&texture_of("trail", size, light_format(gpu.device), usage))
+            .create_texture(&texture_of("trail", targets.size, targets.light_format, usage))
             .create_view(&Default::default());
         let group = |view: &wgpu::TextureView| {
             gpu.bind("trail", layout, &[wgpu::BindingResource::TextureView(view)])
