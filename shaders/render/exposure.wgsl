@@ -8,12 +8,17 @@ struct ToneUniform {
     fixed_mid_log2: f32,
     // Brightening in powers of two.
     stops: f32,
-    // Part of a change to follow, 0 to 1.
-    follow: f32,
+    // Parts of a change to follow, 0 to 1.
+    follow_to_dark: f32,
     // 0 follows, 1 starts anew with this picture, 2 takes the fixed levels.
     mode: u32,
     dither: u32,
-    pad: vec2f,
+    follow_to_bright: f32,
+    tile_columns: u32,
+    tile_rows: u32,
+    pad_0: u32,
+    pad_1: u32,
+    pad_2: u32,
 }
 
 struct ExposureState {
@@ -35,6 +40,8 @@ const LEAST_LOG2: f32 = -18.0;
 const LIGHT_ABOVE_WHITE: f32 = 0.015;
 const LIGHT_ABOVE_MID: f32 = 0.62;
 const MID_TONE: f32 = 0.36;
+const UNSEEN_LOG2: f32 = 0.05;
+const FAR_LOG2: f32 = 2.0;
 // Part of the light taken from the glow where bodies are sparse, and where they are dense.
 const SPARSE: f32 = 0.97;
 const DENSE: f32 = 0.2;
@@ -44,8 +51,12 @@ const DENSE: f32 = 0.2;
 @group(0) @binding(2) var<storage, read_write> counts: array<atomic<u32>, BINS>;
 @group(0) @binding(3) var quarter: texture_2d<f32>;
 @group(0) @binding(4) var glow: texture_2d<f32>;
+// The most light of any pixel in a tile of 32 x 32, as the bits of an f32.
+@group(0) @binding(5) var<storage, read_write> tiles: array<u32>;
 
 var<workgroup> tile_counts: array<atomic<u32>, BINS>;
+// Of the four tiles in the 64 x 64 pixels that a workgroup looks at.
+var<workgroup> tile_light: array<atomic<u32>, 4>;
 
 fn intensity(pixel: vec4f) -> f32 {
     return (pixel.r + pixel.g + pixel.b) * (1.0 / 3.0);
@@ -56,22 +67,46 @@ fn bloom_weight(glow: vec4f, bloom: f32) -> f32 {
     return bloom * mix(SPARSE, DENSE, clamp((evenness - 0.35) * 1.8, 0.0, 1.0));
 }
 
+// The most light that the tone map may interpolate from the glow around a pixel of the quarter picture:
+// the corners are enough, as a tile's other neighbours are corners of pixels in it.
+fn brightest_glow(pixel: vec2u, here: vec4f) -> f32 {
+    let last = textureDimensions(glow) - 1u;
+    let before = max(pixel, vec2u(1u)) - 1u;
+    let after = min(pixel + 1u, last);
+    let a = max(here, textureLoad(glow, before, 0));
+    let b = max(textureLoad(glow, after, 0), textureLoad(glow, vec2u(before.x, after.y), 0));
+    return intensity(max(max(a, b), textureLoad(glow, vec2u(after.x, before.y), 0)));
+}
+
 // One thread a pixel of the quarter picture; counts within the workgroup first.
 @compute @workgroup_size(16, 16)
 fn meter(
     @builtin(global_invocation_id) pixel: vec3u,
     @builtin(local_invocation_index) bin: u32,
+    @builtin(local_invocation_id) place: vec3u,
+    @builtin(workgroup_id) group: vec3u,
 ) {
     atomicStore(&tile_counts[bin], 0u);
+    if bin < 4u {
+        atomicStore(&tile_light[bin], 0u);
+    }
     workgroupBarrier();
     if all(pixel.xy < textureDimensions(quarter)) {
         let sharp = textureLoad(quarter, pixel.xy, 0).a;
         let glowing = textureLoad(glow, pixel.xy, 0);
         let level = mix(sharp, intensity(glowing), bloom_weight(glowing, tone.bloom));
-        let place = (log2(max(level, 1e-30)) - LEAST_LOG2) * BINS_PER_OCTAVE;
-        atomicAdd(&tile_counts[u32(clamp(place, 0.0, f32(BINS - 1u)))], 1u);
+        let counted = (log2(max(level, 1e-30)) - LEAST_LOG2) * BINS_PER_OCTAVE;
+        atomicAdd(&tile_counts[u32(clamp(counted, 0.0, f32(BINS - 1u)))], 1u);
+        // `sharp` is the mean of four pixels, one of which may hold it all. Bits of floats that are
+        // not negative are ordered as they are.
+        let most = max(4.0 * sharp, select(0.0, brightest_glow(pixel.xy, glowing), tone.bloom > 0.0));
+        atomicMax(&tile_light[place.x / 8u + place.y / 8u * 2u], bitcast<u32>(max(most, 0.0)));
     }
     workgroupBarrier();
+    let tile = group.xy * 2u + vec2u(bin & 1u, bin >> 1u);
+    if bin < 4u && all(tile < vec2u(tone.tile_columns, tone.tile_rows)) {
+        tiles[tile.y * tone.tile_columns + tile.x] = atomicLoad(&tile_light[bin]);
+    }
     let count = atomicLoad(&tile_counts[bin]);
     if count > 0u {
         atomicAdd(&counts[bin], count);
@@ -101,6 +136,15 @@ fn arsinh(x: f32) -> f32 {
     return log(x + sqrt(x * x + 1.0));
 }
 
+// How much of a change is followed when `part` of it should be.
+fn followed(change: f32, part: f32) -> f32 {
+    if part >= 1.0 {
+        return change;
+    }
+    let square = change * change;
+    return clamp(change, -FAR_LOG2, FAR_LOG2) * part * square / (square + UNSEEN_LOG2 * UNSEEN_LOG2);
+}
+
 @compute @workgroup_size(1)
 fn adapt() {
     var total = 0.0;
@@ -114,12 +158,17 @@ fn adapt() {
         state.white_log2 = tone.fixed_white_log2;
         state.mid_log2 = tone.fixed_mid_log2;
     } else if total > 0.0 {
-        let step = select(1.0, tone.follow, state.primed == 1u);
         let white = level_below(LIGHT_ABOVE_WHITE * total);
         let mid = level_below(LIGHT_ABOVE_MID * total);
-        // Not mix(): before the first picture the state may hold anything.
-        state.white_log2 = select(white, mix(state.white_log2, white, step), state.primed == 1u);
-        state.mid_log2 = select(mid, mix(state.mid_log2, mid, step), state.primed == 1u);
+        // Before the first picture the state may hold anything.
+        if state.primed == 1u {
+            let part = select(tone.follow_to_dark, tone.follow_to_bright, white > state.white_log2);
+            state.white_log2 += followed(white - state.white_log2, part);
+            state.mid_log2 += followed(mid - state.mid_log2, part);
+        } else {
+            state.white_log2 = white;
+            state.mid_log2 = mid;
+        }
         state.primed = 1u;
     } else if state.primed == 0u {
         state.white_log2 = 0.0;

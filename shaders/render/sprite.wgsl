@@ -1,5 +1,5 @@
-// Bodies as soft round sprites, added up in linear light. One instance a body, three vertices each,
-// pulled from the engine's own buffers. The CPU twin is src/render/splat.rs: same formulas, same names.
+// Bodies as soft round sprites, added up in linear light. Three vertices a body, pulled from the
+// engine's own buffers; no instances, which fill vectors and waves with three vertices each. The CPU twin is src/render/splat.rs: same formulas, same names.
 
 struct View {
     eye_in_world: vec3f,
@@ -41,7 +41,7 @@ struct LookUniform {
 @group(0) @binding(0) var<uniform> sprite: SpriteUniform;
 @group(0) @binding(1) var<uniform> look: LookUniform;
 @group(0) @binding(2) var<storage, read> pos_mass: array<vec4f>;
-// Velocity or acceleration, whichever the colour shows.
+// Velocity or acceleration, whichever the colour shows; or the age in x.
 @group(0) @binding(3) var<storage, read> vectors: array<vec4f>;
 // A whole number in w: component in the low 8 bits, 16 bits of chance above them (Bodies::tag).
 @group(0) @binding(4) var<storage, read> tags: array<vec4f>;
@@ -59,7 +59,9 @@ fn unseen() -> Varyings {
 }
 
 @vertex
-fn vs_sprite(@builtin(vertex_index) corner: u32, @builtin(instance_index) body: u32) -> Varyings {
+fn vs_sprite(@builtin(vertex_index) vertex: u32) -> Varyings {
+    let body = vertex / 3u;
+    let corner = vertex - 3u * body;
     let tag = u32(tags[body].w);
     let component = look.components[tag & 0xffu];
     if component.white_peak <= 0.0 {
@@ -96,7 +98,8 @@ fn vs_sprite(@builtin(vertex_index) corner: u32, @builtin(instance_index) body: 
     if look.colour_by != 0u {
         let vector = vectors[body].xyz;
         let value = 0.5 * log2(max(dot(vector, vector), 1e-30));
-        let part = clamp((value - look.scale_from) * look.scale_factor, 0.0, 1.0);
+        let on_scale = (value - look.scale_from) * look.scale_factor;
+        let part = clamp(select(on_scale, vector.x, look.colour_by == 3u), 0.0, 1.0);
         let along = part * f32(SCALE_STEPS - 1u);
         let first = min(u32(along), SCALE_STEPS - 2u);
         let weight = along - f32(first);

@@ -7,10 +7,15 @@ struct ToneUniform {
     fixed_white_log2: f32,
     fixed_mid_log2: f32,
     stops: f32,
-    follow: f32,
+    follow_to_dark: f32,
     mode: u32,
     dither: u32,
-    pad: vec2f,
+    follow_to_bright: f32,
+    tile_columns: u32,
+    tile_rows: u32,
+    pad_0: u32,
+    pad_1: u32,
+    pad_2: u32,
 }
 
 struct ExposureState {
@@ -33,17 +38,40 @@ const BLEACH: f32 = 0.5;
 // Part of the light taken from the glow where bodies are sparse, and where they are dense.
 const SPARSE: f32 = 0.97;
 const DENSE: f32 = 0.2;
+const TILE_PX = 32u;
 
 @group(0) @binding(0) var<uniform> tone: ToneUniform;
 @group(0) @binding(1) var<storage, read> state: ExposureState;
 @group(0) @binding(2) var hdr: texture_2d<f32>;
 @group(0) @binding(3) var glow: texture_2d<f32>;
 @group(0) @binding(4) var smoothly: sampler;
+// The most light of any pixel in each tile.
+@group(0) @binding(5) var<storage, read> tiles: array<f32>;
 
-// One triangle over the whole target.
+// Whether a tile is too dark to be told from the empty sky: less than a quarter of an 8-bit step.
+fn is_dark(tile: u32) -> bool {
+    // asinh(x) <= x, and one channel has at most three times the mean. NaN is not dark.
+    let shown = state.slope * tiles[tile] * state.scale;
+    return 3.0 * shown * shown < 0.25 / (255.0 * 12.92);
+}
+
+// Two triangles for each tile of 32 x 32 pixels. Most of a picture is empty sky, to which the target
+// was cleared: tiles of it are put outside of clip space.
 @vertex
-fn vs_screen(@builtin(vertex_index) corner: u32) -> @builtin(position) vec4f {
-    return vec4f(f32(corner & 1u) * 4.0 - 1.0, f32(corner >> 1u) * 4.0 - 1.0, 0.5, 1.0);
+fn vs_tile(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4f {
+    let tile = vertex / 6u;
+    let corner = vertex - 6u * tile;
+    let row = tile / tone.tile_columns;
+    let column = tile - row * tone.tile_columns;
+    // The pattern is in the sky, too.
+    if tone.dither == 0u && is_dark(tile) {
+        return vec4f(2.0, 2.0, 2.0, 1.0);
+    }
+    let right = u32(corner == 1u || corner == 2u || corner == 4u);
+    let lower = u32(corner == 2u || corner == 4u || corner == 5u);
+    let size_px = textureDimensions(hdr);
+    let place = vec2f(min(vec2u(column + right, row + lower) * TILE_PX, size_px)) / vec2f(size_px);
+    return vec4f(place.x * 2.0 - 1.0, 1.0 - place.y * 2.0, 0.5, 1.0);
 }
 
 fn intensity(pixel: vec4f) -> f32 {

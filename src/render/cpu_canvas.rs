@@ -7,6 +7,7 @@ use super::image::{Image, PictureSize};
 use super::look::Look;
 use super::splat::{HdrImage, Point, Splatter};
 use super::tone::{Developer, ToneCurve};
+use super::trails::{self, TrailClock};
 use crate::error::Result;
 
 /// Buffers and the exposure's state.
@@ -14,6 +15,8 @@ pub struct CpuCanvas {
     size: PictureSize,
     splatter: Splatter,
     hdr: HdrImage,
+    trail: Option<HdrImage>,
+    trail_clock: TrailClock,
     glow: Glow,
     meter: Meter,
     developer: Developer,
@@ -27,6 +30,8 @@ impl CpuCanvas {
             size,
             splatter: Splatter::default(),
             hdr: HdrImage::new(size),
+            trail: None,
+            trail_clock: TrailClock::default(),
             glow: Glow::new(size),
             meter: Meter::default(),
             developer: Developer::default(),
@@ -40,7 +45,9 @@ impl CpuCanvas {
     }
 
     /// Exposes the next picture for itself, after a jump in time or a new scene.
+    /// Trails begin anew, too.
     pub fn reset_exposure(&mut self) {
+        self.trail_clock.reset();
         self.last_secs = None;
         self.meter.reset();
     }
@@ -62,8 +69,16 @@ impl CpuCanvas {
         let view = camera.view(self.size)?;
         let limits = look.radius_limits_px(self.size);
         self.splatter.draw(&mut self.hdr, &view, &look.uniform, limits, count, point);
-        self.glow.shrink(&self.hdr);
         let style = &look.style;
+        if style.trail_secs > 0.0 {
+            let kept = self.trail_clock.kept(style.trail_secs, time_secs, camera, self.size);
+            let trail = self.trail.get_or_insert_with(|| HdrImage::new(self.size));
+            trails::mix(&mut self.hdr, trail, kept);
+        } else {
+            self.trail = None;
+            self.trail_clock.reset();
+        }
+        self.glow.shrink(&self.hdr);
         let bloom = style.bloom as f32;
         if bloom > 0.0 {
             self.glow.spread();

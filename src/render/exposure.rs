@@ -4,6 +4,10 @@
 //! the picture's light lies, `mid` the one above which 62 % lies. Empty sky has no light, so
 //! neither the picture's format nor how much of it is empty matters, and no threshold has to say
 //! what counts as lit. Mirrors `exposure.wgsl`.
+//!
+//! Levels are followed as an eye does: a change of brightness by an exponential approach, faster where
+//! the picture has become too bright than where it has become too dark, at most so fast, and hardly at
+//! all where it is so small that nobody sees it: the noise of counting must not move the picture.
 
 use super::glow::intensity;
 use super::splat::HdrImage;
@@ -21,6 +25,13 @@ pub const LIGHT_ABOVE_WHITE: f32 = 0.015;
 /// Part of the light that lies above the mid level.
 pub const LIGHT_ABOVE_MID: f32 = 0.62;
 
+/// How much faster than towards the dark the eye follows towards the bright.
+pub const FASTER_TO_BRIGHT: f64 = 3.0;
+/// Changes far below this, in powers of two, are not followed; an eye tells no less apart.
+pub const UNSEEN_LOG2: f32 = 0.05;
+/// Larger changes, in powers of two, are followed as if they were this large.
+pub const FAR_LOG2: f32 = 2.0;
+
 /// The two levels that make a tone curve, as log2 of intensities.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Levels {
@@ -34,6 +45,16 @@ impl Levels {
     /// The levels of a fixed exposure.
     pub fn fixed(white: f64, mid: f64) -> Self {
         Self { white_log2: libm::log2(white) as f32, mid_log2: libm::log2(mid) as f32 }
+    }
+
+    /// Followed towards `new` by the parts of [`follow_steps`].
+    fn towards(self, new: Self, [to_dark, to_bright]: [f32; 2]) -> Self {
+        // A picture brighter than its white level hurts; mid has to keep up with white.
+        let part = if new.white_log2 > self.white_log2 { to_bright } else { to_dark };
+        Self {
+            white_log2: self.white_log2 + followed(new.white_log2 - self.white_log2, part),
+            mid_log2: self.mid_log2 + followed(new.mid_log2 - self.mid_log2, part),
+        }
     }
 }
 
@@ -89,6 +110,15 @@ pub fn levels_of(counts: &Histogram) -> Option<Levels> {
     Some(Levels { white_log2: level(LIGHT_ABOVE_WHITE), mid_log2: level(LIGHT_ABOVE_MID) })
 }
 
+/// How much of a change (in powers of two) is followed when `part` of it should be.
+fn followed(change: f32, part: f32) -> f32 {
+    if part >= 1.0 {
+        return change;
+    }
+    let square = change * change;
+    change.clamp(-FAR_LOG2, FAR_LOG2) * part * square / (square + UNSEEN_LOG2 * UNSEEN_LOG2)
+}
+
 /// Follows the levels of successive pictures.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Meter {
@@ -106,14 +136,9 @@ impl Meter {
         match exposure {
             Exposure::Fixed { white, mid } => Levels::fixed(white, mid),
             Exposure::Auto { adapt_secs } => {
-                let step = follow_step(adapt_secs, elapsed_secs);
+                let steps = follow_steps(adapt_secs, elapsed_secs);
                 match (self.followed, levels_of(counts)) {
-                    (Some(old), Some(new)) => {
-                        self.followed = Some(Levels {
-                            white_log2: old.white_log2 + (new.white_log2 - old.white_log2) * step,
-                            mid_log2: old.mid_log2 + (new.mid_log2 - old.mid_log2) * step,
-                        });
-                    }
+                    (Some(old), Some(new)) => self.followed = Some(old.towards(new, steps)),
                     (None, new) => self.followed = new,
                     (Some(_), None) => {}
                 }
@@ -123,12 +148,13 @@ impl Meter {
     }
 }
 
-/// The part of a change to follow within `elapsed_secs`, 0 to 1.
-pub fn follow_step(adapt_secs: f64, elapsed_secs: f64) -> f32 {
+/// The parts of a change to follow within `elapsed_secs`, 0 to 1: towards dark and towards bright.
+pub fn follow_steps(adapt_secs: f64, elapsed_secs: f64) -> [f32; 2] {
     if adapt_secs <= 0.0 {
-        return 1.0;
+        return [1.0; 2];
     }
-    (1.0 - libm::exp(-elapsed_secs.max(0.0) / adapt_secs)) as f32
+    [1.0, FASTER_TO_BRIGHT]
+        .map(|rate| (1.0 - libm::exp(-rate * elapsed_secs.max(0.0) / adapt_secs)) as f32)
 }
 
 #[cfg(test)]
@@ -136,7 +162,7 @@ mod tests {
     use super::*;
 
     fn auto() -> Exposure {
-        Exposure::Auto { adapt_secs: 1.0 }
+        Exposure::Auto { adapt_secs: 0.5 }
     }
 
     #[test]
@@ -172,10 +198,82 @@ mod tests {
             assert!(next >= last && next - last < 0.4, "{last} to {next}");
             last = next;
         }
-        assert!((last - first - 10.0).abs() < 0.01);
+        assert!((last - first - 10.0).abs() < UNSEEN_LOG2);
         // Darkness keeps the last levels; a reset starts from the picture itself.
         assert_eq!(meter.expose(auto(), &[0; BINS], 1.0).white_log2, last);
         meter.reset();
         assert_eq!(meter.expose(auto(), &dim, 0.0).white_log2, first);
+    }
+
+    /// Seconds until half of a change by four powers of two is followed.
+    fn half_way(from: usize, to: usize) -> f32 {
+        let (mut start, mut end) = ([0; BINS], [0; BINS]);
+        (start[from], end[to]) = (10, 10);
+        let mut meter = Meter::default();
+        let first = meter.expose(auto(), &start, 0.0).white_log2;
+        let goal = levels_of(&end).unwrap().white_log2;
+        (1..1000)
+            .find(|_| {
+                let now = meter.expose(auto(), &end, 0.01).white_log2;
+                (now - first) / (goal - first) > 0.5
+            })
+            .map_or(f32::INFINITY, |steps| 0.01 * steps as f32)
+    }
+
+    #[test]
+    fn too_bright_is_mended_faster_than_too_dark() {
+        let (to_bright, to_dark) = (half_way(100, 132), half_way(132, 100));
+        assert!(to_bright < 0.5 * to_dark, "{to_bright} s, {to_dark} s");
+        assert!((0.2..1.0).contains(&to_dark), "{to_dark} s");
+    }
+
+    #[test]
+    fn a_smooth_animation_is_exposed_without_jumps_or_noise() {
+        // A cluster of 400 pixels that pulses by six powers of two in sixteen seconds, while the few
+        // brightest pixels come and go, as sprites between pixels do.
+        let frames = 30 * 32;
+        let (mut meter, mut raw, mut levels) = (Meter::default(), vec![], vec![]);
+        for frame in 0..frames {
+            let secs = frame as f32 / 30.0;
+            let pulse = 3.0 * libm::sinf(std::f32::consts::TAU * secs / 16.0);
+            let mut counts = [0; BINS];
+            for k in 0..400 {
+                counts[bin_of((pulse - 0.02 * k as f32).exp2())] += 1;
+            }
+            let flicker = (frame as u32).wrapping_mul(2_654_435_761) >> 30;
+            counts[bin_of((pulse + 0.75).exp2())] += flicker;
+            raw.push(levels_of(&counts).unwrap().white_log2);
+            levels.push(meter.expose(auto(), &counts, 1.0 / 30.0).white_log2);
+        }
+        let jump =
+            |values: &[f32]| values.windows(2).map(|w| (w[1] - w[0]).abs()).fold(0f32, f32::max);
+        assert!(jump(&raw) > 0.5, "the sequence does not test much: {}", jump(&raw));
+        assert!(jump(&levels) < 0.2, "{}", jump(&levels));
+        // It does follow, a little behind.
+        let span = |values: &[f32]| {
+            let (low, high) =
+                values.iter().fold((f32::MAX, f32::MIN), |(a, b), &v| (a.min(v), b.max(v)));
+            high - low
+        };
+        assert!(span(&levels[480..]) > 5.0, "{}", span(&levels[480..]));
+    }
+
+    #[test]
+    fn noise_that_nobody_sees_does_not_move_the_picture() {
+        let mut meter = Meter::default();
+        let counts = |shift: u32| {
+            let mut counts = [0; BINS];
+            counts[120..160].fill(100);
+            counts[159] += shift;
+            counts
+        };
+        let (quiet, loud) = (levels_of(&counts(0)).unwrap(), levels_of(&counts(20)).unwrap());
+        let noise = (loud.white_log2 - quiet.white_log2).abs();
+        assert!(noise > 1e-3 && noise < UNSEEN_LOG2, "{noise}");
+        let levels: Vec<f32> = (0..300)
+            .map(|i| meter.expose(auto(), &counts(20 * (i % 2)), 1.0 / 30.0).white_log2)
+            .collect();
+        let moved = levels.windows(2).map(|w| (w[1] - w[0]).abs()).fold(0f32, f32::max);
+        assert!(moved < 0.1 * noise, "{moved} of {noise}");
     }
 }

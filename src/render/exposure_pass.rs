@@ -4,6 +4,7 @@
 use super::device::{Gpu, Slot};
 use super::exposure::{self, BINS};
 use super::look::Look;
+use super::pass_times::Edges;
 use super::style::Exposure;
 use super::targets::Targets;
 
@@ -24,14 +25,20 @@ pub struct ToneUniform {
     pub fixed_mid_log2: f32,
     /// Brightening in powers of two.
     pub stops: f32,
-    /// Part of a change to follow, 0 to 1.
-    pub follow: f32,
+    /// Part of a change towards dark to follow, 0 to 1.
+    pub follow_to_dark: f32,
     /// 0 follows, 1 starts anew, 2 takes the fixed levels.
     pub mode: u32,
     /// 1 hides 8-bit steps.
     pub dither: u32,
+    /// Part of a change towards bright to follow, 0 to 1.
+    pub follow_to_bright: f32,
+    /// Tiles of 32 x 32 pixels in a row of the picture.
+    pub tile_columns: u32,
+    /// Rows of tiles.
+    pub tile_rows: u32,
     /// Keeps the layout a multiple of 16 bytes.
-    pub pad: [f32; 2],
+    pub pad: [u32; 3],
 }
 
 /// What the device keeps from picture to picture; the same layout in two shaders.
@@ -54,13 +61,13 @@ pub struct ExposureState {
 
 impl ToneUniform {
     /// For one picture, `elapsed_secs` after the last one, or the first one (`anew`).
-    pub fn new(look: &Look, elapsed_secs: f64, anew: bool) -> Self {
+    pub fn new(look: &Look, targets: &Targets, elapsed_secs: f64, anew: bool) -> Self {
         let style = &look.style;
-        let (mode, follow, fixed) = match style.exposure {
-            Exposure::Fixed { white, mid } => (2, 1.0, exposure::Levels::fixed(white, mid)),
+        let (mode, [to_dark, to_bright], fixed) = match style.exposure {
+            Exposure::Fixed { white, mid } => (2, [1.0; 2], exposure::Levels::fixed(white, mid)),
             Exposure::Auto { adapt_secs } => {
-                let step = exposure::follow_step(adapt_secs, elapsed_secs);
-                (u32::from(anew), step, exposure::Levels::fixed(1.0, 1.0))
+                let steps = exposure::follow_steps(adapt_secs, elapsed_secs);
+                (u32::from(anew), steps, exposure::Levels::fixed(1.0, 1.0))
             }
         };
         Self {
@@ -69,10 +76,13 @@ impl ToneUniform {
             fixed_white_log2: fixed.white_log2,
             fixed_mid_log2: fixed.mid_log2,
             stops: style.stops as f32,
-            follow,
+            follow_to_dark: to_dark,
+            follow_to_bright: to_bright,
             mode,
             dither: u32::from(style.dither),
-            pad: [0.0; 2],
+            tile_columns: targets.tiles[0],
+            tile_rows: targets.tiles[1],
+            pad: [0; 3],
         }
     }
 }
@@ -101,6 +111,7 @@ impl ExposurePass {
                 (Slot::ReadWrite, all),
                 (Slot::Texture, all),
                 (Slot::Texture, all),
+                (Slot::ReadWrite, all),
             ],
         );
         let module = gpu.shader("exposure.wgsl", SHADER);
@@ -142,6 +153,7 @@ impl ExposurePass {
                 self.counts.as_entire_binding(),
                 wgpu::BindingResource::TextureView(&targets.quarter),
                 wgpu::BindingResource::TextureView(&targets.glow),
+                targets.tile_light.as_entire_binding(),
             ],
         )
     }
@@ -154,16 +166,17 @@ impl ExposurePass {
         targets: &Targets,
         group: &wgpu::BindGroup,
         uniform: &ToneUniform,
+        edges: Edges,
     ) {
         gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(uniform));
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
             label: Some("exposure"),
-            timestamp_writes: None,
+            timestamp_writes: edges.compute(),
         });
         pass.set_bind_group(0, group, &[]);
         pass.set_pipeline(&self.meter);
-        let size = targets.quarter_size;
-        pass.dispatch_workgroups(size.width().div_ceil(16), size.height().div_ceil(16), 1);
+        let [columns, rows] = targets.tiles.map(|tiles| tiles.div_ceil(2));
+        pass.dispatch_workgroups(columns, rows, 1);
         pass.set_pipeline(&self.adapt);
         pass.dispatch_workgroups(1, 1, 1);
     }

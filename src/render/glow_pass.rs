@@ -1,6 +1,7 @@
 //! The glow on the device; see [`super::glow`] for what it does.
 
 use super::device::{DARK, Gpu, HDR_FORMAT, Slot, begin_pass};
+use super::pass_times::Edges;
 use super::targets::Targets;
 
 /// The WGSL of the passes.
@@ -8,6 +9,7 @@ pub const SHADER: &str = include_str!("../../shaders/render/glow.wgsl");
 
 /// The three pipelines, which serve every picture size.
 pub struct GlowPass {
+    shrink_layout: wgpu::BindGroupLayout,
     layout: wgpu::BindGroupLayout,
     sampler: wgpu::Sampler,
     shrink: wgpu::RenderPipeline,
@@ -32,6 +34,8 @@ impl GlowPass {
                 (Slot::Sampler, wgpu::ShaderStages::FRAGMENT),
             ],
         );
+        let shrink_layout =
+            gpu.layout("shrink", &[(Slot::Unfiltered, wgpu::ShaderStages::FRAGMENT)]);
         let module = gpu.shader("glow.wgsl", SHADER);
         // The level's weight comes as the blend constant, so one bind group a texture is enough.
         let add_weighted = wgpu::BlendComponent {
@@ -39,14 +43,15 @@ impl GlowPass {
             dst_factor: wgpu::BlendFactor::One,
             operation: wgpu::BlendOperation::Add,
         };
-        let pipeline = |entry: &str, blend| {
-            gpu.draw_pipeline(&module, ["vs_screen", entry], &[], &layout, HDR_FORMAT, blend)
+        let pipeline = |entry: &str, layout, blend| {
+            gpu.draw_pipeline(&module, ["vs_screen", entry], &[], layout, HDR_FORMAT, blend)
         };
         Self {
-            shrink: pipeline("fs_shrink", None),
-            halve: pipeline("fs_halve", None),
-            double: pipeline("fs_double", Some(add_weighted)),
+            shrink: pipeline("fs_shrink", &shrink_layout, None),
+            halve: pipeline("fs_halve", &layout, None),
+            double: pipeline("fs_double", &layout, Some(add_weighted)),
             sampler: gpu.smooth_sampler(),
+            shrink_layout,
             layout,
         }
     }
@@ -64,7 +69,11 @@ impl GlowPass {
             )
         };
         GlowGroups {
-            hdr: group(&targets.hdr),
+            hdr: gpu.bind(
+                "shrink",
+                &self.shrink_layout,
+                &[wgpu::BindingResource::TextureView(&targets.hdr)],
+            ),
             quarter: group(&targets.quarter),
             levels: targets.levels.iter().map(|(view, _)| group(view)).collect(),
         }
@@ -76,8 +85,9 @@ impl GlowPass {
         encoder: &mut wgpu::CommandEncoder,
         targets: &Targets,
         groups: &GlowGroups,
+        edges: Edges,
     ) {
-        let pass = begin_pass(encoder, "shrink", &targets.quarter, DARK);
+        let pass = begin_pass(encoder, "shrink", &targets.quarter, DARK, edges);
         draw(pass, &self.shrink, &groups.hdr);
     }
 
@@ -87,10 +97,12 @@ impl GlowPass {
         encoder: &mut wgpu::CommandEncoder,
         targets: &Targets,
         groups: &GlowGroups,
+        edges: Edges,
     ) {
+        let between = Edges::default();
         for (k, (level, _)) in targets.levels.iter().enumerate() {
             let source = if k == 0 { &groups.quarter } else { &groups.levels[k - 1] };
-            draw(begin_pass(encoder, "halve", level, DARK), &self.halve, source);
+            draw(begin_pass(encoder, "halve", level, DARK, between), &self.halve, source);
         }
         for k in (0..targets.levels.len()).rev() {
             // As on the CPU: a level holds its light divided by its own weight.
@@ -102,7 +114,8 @@ impl GlowPass {
                 None => (&targets.glow, DARK, 1.0),
             };
             let scale = f64::from(targets.levels[k].1 / finer_weight);
-            let mut pass = begin_pass(encoder, "double", target, load);
+            let edges = if k == 0 { edges } else { between };
+            let mut pass = begin_pass(encoder, "double", target, load, edges);
             pass.set_blend_constant(wgpu::Color { r: scale, g: scale, b: scale, a: scale });
             draw(pass, &self.double, &groups.levels[k]);
         }

@@ -9,6 +9,7 @@
 
 use glam::DVec3;
 
+use super::ages::{Ages, ages};
 use super::framing::{median, quantile};
 use super::image::PictureSize;
 use super::palette::{SCALE_STEPS, component_colour};
@@ -40,7 +41,7 @@ pub struct ComponentLook {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct LookUniform {
-    /// 0 colours by component, 1 by speed, 2 by acceleration.
+    /// 0 colours by component, 1 by speed, 2 by acceleration, 3 by age.
     pub colour_by: u32,
     /// How much stars differ, 0 to 1.
     pub variety: f32,
@@ -63,6 +64,8 @@ pub struct Look {
     pub uniform: Box<LookUniform>,
     /// Bodies that are drawn.
     pub seen: usize,
+    /// One for each body where the style colours by age, else `None`.
+    pub ages: Option<Ages>,
 }
 
 /// Light of one body of a role, relative to a star.
@@ -87,6 +90,7 @@ fn role_size(role: Role) -> f64 {
 impl Look {
     /// Fits `style` to `bodies` (any number, also none). `acceleration` (one per body) is needed
     /// only for the range of [`ColourBy::Acceleration`]; without it the scale spans 1e-3 to 1e3.
+    /// Ages are made from `bodies`, too: in the middle of a run [`Look::with_ages`] tells older ones.
     /// A style out of range is an error.
     pub fn new(style: &Style, bodies: &Bodies, acceleration: Option<&[DVec3]>) -> Result<Self> {
         style.validate()?;
@@ -145,7 +149,7 @@ impl Look {
             };
         }
         let [from, to] = match style.colour_by {
-            ColourBy::Component => [1.0, 2.0],
+            ColourBy::Component | ColourBy::Age => [1.0, 2.0],
             ColourBy::Speed => style.value_range.unwrap_or_else(|| {
                 percentiles((0..bodies.len()).map(|i| bodies.velocity[i].length()))
             }),
@@ -156,7 +160,14 @@ impl Look {
         uniform.colour_by = style.colour_by as u32;
         uniform.scale_from = libm::log2(from) as f32;
         uniform.scale_factor = (1.0 / (libm::log2(to) - libm::log2(from)).max(1e-3)) as f32;
-        Ok(Self { style: style.clone(), uniform, seen })
+        let ages = (style.colour_by == ColourBy::Age).then(|| ages(bodies, None));
+        Ok(Self { style: style.clone(), uniform, seen, ages })
+    }
+
+    /// The same with these ages, made by [`super::ages::ages`] when the run began.
+    #[must_use]
+    pub fn with_ages(self, ages: Ages) -> Self {
+        Self { ages: Some(ages), ..self }
     }
 
     /// Least and largest radius of a sprite on a picture of that size. The least keeps a moving

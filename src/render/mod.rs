@@ -1,15 +1,16 @@
 //! Pictures and films of bodies: soft additive sprites in linear light, glow, exposure, asinh tones.
 //!
 //! ```text
-//! bodies -> sprites -> HDR picture -> quarter picture -> meter -> exposure --+
-//!                            |              +-> glow levels -> glow --------+|
-//!                            +----------------------------------------------++-> tones -> 8-bit picture -> film
+//! bodies -> sprites (-> trails) -> HDR picture -> quarter picture -> meter -> exposure --+
+//!                                        |              +-> glow levels -> glow --------+|
+//!                                        +----------------------------------------------++-> tones -> 8-bit picture -> film
 //! ```
 //!
 //! Everything exists twice, by the same formulas: in WGSL for the device (`sprites`, `glow_pass`,
 //! `exposure_pass`, `tone_map`) and in f32 on the CPU (`splat`, `glow`, `exposure`, `tone`), so that
 //! films need no graphics driver and the one can be held against the other. [`Painter`] hides which.
 
+pub mod ages;
 pub mod camera;
 pub mod cpu_canvas;
 pub mod device;
@@ -24,8 +25,10 @@ pub mod gpu_canvas;
 pub mod image;
 pub mod look;
 pub mod offscreen;
+pub mod overlay;
 pub mod painter;
 pub mod palette;
+pub mod pass_times;
 pub mod splat;
 pub mod sprites;
 pub mod steering;
@@ -33,7 +36,10 @@ pub mod style;
 pub mod targets;
 pub mod tone;
 pub mod tone_map;
+pub mod trail_pass;
+pub mod trails;
 
+pub use ages::{Ages, ages, times_of_formation};
 pub use camera::Camera;
 pub use device::Gpu;
 #[cfg(not(target_arch = "wasm32"))]
@@ -42,8 +48,10 @@ pub use framing::{CameraMotion, Follow};
 pub use gpu_canvas::GpuCanvas;
 pub use image::{Image, PictureSize};
 pub use look::{Look, tags};
+pub use overlay::{Axis, ScaleBar, axes};
 pub use painter::{Painter, Points};
 pub use palette::{PALETTES, Palette};
+pub use pass_times::{Part, PartTimes, PassTimes};
 pub use sprites::DevicePoints;
 pub use steering::Preset;
 pub use style::{ColourBy, Exposure, Style};
@@ -51,6 +59,7 @@ pub use style::{ColourBy, Exposure, Style};
 /// The WGSL of every pass, by name.
 pub const SHADERS: &[(&str, &str)] = &[
     ("sprite", sprites::SHADER),
+    ("trail", trail_pass::SHADER),
     ("glow", glow_pass::SHADER),
     ("exposure", exposure_pass::SHADER),
     ("tone_map", tone_map::SHADER),

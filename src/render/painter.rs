@@ -10,7 +10,7 @@ use super::image::{Image, PictureSize};
 use super::look::{Look, tags};
 use super::offscreen::{self, Offscreen};
 use super::splat::Point;
-use super::sprites::DevicePoints;
+use super::sprites::{DevicePoints, missing_ages};
 use super::style::ColourBy;
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
@@ -119,10 +119,14 @@ impl Painter {
         match (&mut self.canvas, points) {
             (Canvas::Cpu(canvas), Points::Host { bodies, acceleration }) => {
                 let vectors = vectors_of(bodies, acceleration, look);
+                let ages = look.ages.as_deref().filter(|_| colours_show_age(look));
                 let point = |i: usize| Point {
                     position: bodies.position[i].as_vec3().to_array(),
                     mass: bodies.mass[i] as f32,
-                    vector: vectors[i].as_vec3().to_array(),
+                    vector: match ages {
+                        Some(ages) => [ages[i], 0.0, 0.0],
+                        None => vectors[i].as_vec3().to_array(),
+                    },
                     tag: tags[i],
                 };
                 canvas.paint(bodies.len(), point, (camera, look), time_secs)
@@ -173,7 +177,18 @@ fn check(bodies: &Bodies, acceleration: Option<&[DVec3]>, look: &Look) -> Result
         let allowed = "component or speed where accelerations are not at hand";
         return Err(Error::value("the colouring", "acceleration", allowed));
     }
+    if colours_show_age(look) {
+        let ages = look.ages.as_ref().ok_or_else(missing_ages)?;
+        if ages.len() < n {
+            let allowed = format!("at least {n}, one for each body");
+            return Err(Error::value("the number of ages", ages.len(), allowed));
+        }
+    }
     Ok(())
+}
+
+fn colours_show_age(look: &Look) -> bool {
+    look.style.colour_by == ColourBy::Age
 }
 
 fn vectors_of<'a>(

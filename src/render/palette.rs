@@ -1,8 +1,9 @@
 //! Colours: of components, and of a number between 0 and 1.
 //!
 //! Scales are given by a few stops in OKLab (Ottosson 2020), where equal steps look equal, and are
-//! mixed there. `ember` and `aurora` grow steadily lighter; `frost` runs along the blue-yellow axis,
-//! which red-green colour-blind eyes keep. All colours here are *linear* RGB with sRGB primaries.
+//! mixed there. All but `frost` grow steadily lighter, so any eye can order them; `frost` runs along
+//! the blue-yellow axis, which red-green colour-blind eyes keep. `viridis`, `inferno` (Smith & van der
+//! Walt 2015) and `cividis` (Nunez et al. 2018) begin lighter than in plots: dark light is none. All colours here are *linear* RGB with sRGB primaries.
 
 use crate::bodies::Role;
 use crate::error::{Error, Result};
@@ -55,6 +56,40 @@ pub const PALETTES: &[Palette] = &[
             [0.69, 0.12, 210.0],
             [0.83, 0.14, 165.0],
             [0.95, 0.13, 118.0],
+        ],
+    },
+    Palette {
+        name: "viridis",
+        about: "violet, blue, green, yellow: one-sided, ever lighter, as in many plots",
+        stops: &[
+            [0.42, 0.16, 318.0],
+            [0.55, 0.12, 266.0],
+            [0.67, 0.105, 190.0],
+            [0.80, 0.17, 144.0],
+            [0.93, 0.18, 102.0],
+        ],
+    },
+    Palette {
+        name: "cividis",
+        about: "blue, grey, yellow: one-sided, ever lighter, looks alike to red-green colour-blind eyes",
+        stops: &[
+            [0.42, 0.12, 256.0],
+            [0.55, 0.07, 262.0],
+            [0.68, 0.012, 91.0],
+            [0.80, 0.09, 97.0],
+            [0.93, 0.17, 102.0],
+        ],
+    },
+    Palette {
+        name: "inferno",
+        about: "violet, red, orange, pale yellow: one-sided, ever lighter",
+        stops: &[
+            [0.38, 0.15, 298.0],
+            [0.48, 0.17, 333.0],
+            [0.59, 0.19, 12.0],
+            [0.71, 0.18, 44.0],
+            [0.84, 0.16, 79.0],
+            [0.97, 0.10, 108.0],
         ],
     },
     Palette { name: "grey", about: "white light only", stops: &[[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]] },
@@ -143,8 +178,8 @@ mod tests {
 
     #[test]
     fn scales_are_ordered_without_red_and_green() {
-        for (name, by_lightness) in [("ember", true), ("aurora", true), ("frost", false)] {
-            let palette = Palette::from_name(name).unwrap();
+        for palette in PALETTES.iter().filter(|palette| palette.name != "grey") {
+            let (name, by_lightness) = (palette.name, palette.name != "frost");
             let order: Vec<f32> = (0..=12)
                 .map(|i| seen_by_all(palette.at(i as f32 / 12.0)))
                 .map(|(lightness, yellow)| if by_lightness { lightness } else { yellow })

@@ -19,7 +19,7 @@ pub struct Point {
     pub position: [f32; 3],
     /// At least 0.
     pub mass: f32,
-    /// Velocity or acceleration, whichever the colour shows.
+    /// Velocity or acceleration, whichever the colour shows; or the age in x.
     pub vector: [f32; 3],
     /// See [`crate::bodies::Bodies::tag`].
     pub tag: u32,
@@ -93,8 +93,13 @@ pub fn project(
             component.peak[2] * (1.0 - 0.35 * tint),
         ]
     } else {
-        let value = 0.5 * dot(point.vector, point.vector).max(1e-30).log2();
-        let part = ((value - look.scale_from) * look.scale_factor).max(0.0).min(1.0);
+        let part = if look.colour_by == 3 {
+            point.vector[0]
+        } else {
+            let value = 0.5 * dot(point.vector, point.vector).max(1e-30).log2();
+            (value - look.scale_from) * look.scale_factor
+        };
+        let part = part.max(0.0).min(1.0);
         let along = part * (SCALE_STEPS - 1) as f32;
         let first = (along as usize).min(SCALE_STEPS - 2);
         let weight = along - first as f32;

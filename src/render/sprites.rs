@@ -1,10 +1,13 @@
 //! The sprite pass: draws the engine's own buffers into the HDR picture, without a copy.
 
+use super::ages::Ages;
 use super::camera::View;
-use super::device::{DARK, Gpu, HDR_FORMAT, Slot, begin_pass};
+use super::device::{DARK, Gpu, Slot, begin_pass, light_formats};
 use super::look::{Look, LookUniform};
+use super::pass_times::Edges;
 use super::splat::RadiusLimits;
 use super::style::ColourBy;
+use super::targets::Targets;
 use crate::error::{Error, Result};
 
 /// The WGSL of the pass.
@@ -42,12 +45,15 @@ const KEPT_GROUPS: usize = 4;
 
 /// The pipeline, its uniforms, and bind groups for the buffers seen last.
 pub struct SpritePass {
-    pipeline: wgpu::RenderPipeline,
+    /// For each format of light.
+    pipelines: [Option<(wgpu::TextureFormat, wgpu::RenderPipeline)>; 2],
     layout: wgpu::BindGroupLayout,
     uniform: wgpu::Buffer,
     look: wgpu::Buffer,
     shown_look: Option<Box<LookUniform>>,
     groups: Vec<([wgpu::Buffer; 3], wgpu::BindGroup)>,
+    /// 16 bytes a body, only while colours show ages.
+    ages: Option<(Ages, wgpu::Buffer)>,
 }
 
 impl SpritePass {
@@ -69,14 +75,12 @@ impl SpritePass {
             dst_factor: wgpu::BlendFactor::One,
             operation: wgpu::BlendOperation::Add,
         };
-        let pipeline = gpu.draw_pipeline(
-            &gpu.shader("sprite.wgsl", SHADER),
-            ["vs_sprite", "fs_sprite"],
-            &[],
-            &layout,
-            HDR_FORMAT,
-            Some(add),
-        );
+        let module = gpu.shader("sprite.wgsl", SHADER);
+        let pipelines = light_formats(gpu.device).map(|format| {
+            let entries = ["vs_sprite", "fs_sprite"];
+            let format = format?;
+            Some((format, gpu.draw_pipeline(&module, entries, &[], &layout, format, Some(add))))
+        });
         let buffer = |label, size: usize| {
             gpu.device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some(label),
@@ -86,27 +90,30 @@ impl SpritePass {
             })
         };
         Self {
-            pipeline,
+            pipelines,
             layout,
             uniform: buffer("sprite uniform", size_of::<SpriteUniform>()),
             look: buffer("look uniform", size_of::<LookUniform>()),
             shown_look: None,
             groups: Vec::new(),
+            ages: None,
         }
     }
 
-    /// Draws `points` into `hdr` over darkness. Buffers too short for `points.count`, and
-    /// colouring by acceleration without one, are errors.
+    /// Draws `points` into the picture in linear light over darkness. Buffers too short for `points.count`, and
+    /// colouring by acceleration or age without one, are errors.
     pub fn draw(
         &mut self,
         gpu: Gpu,
         encoder: &mut wgpu::CommandEncoder,
-        hdr: &wgpu::TextureView,
+        targets: &Targets,
         points: DevicePoints,
-        (view, limits): (&View, RadiusLimits),
-        look: &Look,
+        (view, limits, look): (&View, RadiusLimits, &Look),
+        edges: Edges,
     ) -> Result<()> {
+        self.bring_ages(gpu, look)?;
         let vectors = match look.style.colour_by {
+            ColourBy::Age => self.ages.as_ref().map_or(points.velocity, |(_, buffer)| buffer),
             ColourBy::Component | ColourBy::Speed => points.velocity,
             ColourBy::Acceleration => points.acceleration.ok_or_else(|| {
                 Error::value(
@@ -119,7 +126,7 @@ impl SpritePass {
         for (name, buffer) in [
             ("positions", points.pos_mass),
             ("velocities", points.velocity),
-            ("velocities or accelerations", vectors),
+            ("velocities, accelerations or ages", vectors),
         ] {
             if buffer.size() < 16 * u64::from(points.count) {
                 return Err(Error::value(
@@ -136,11 +143,48 @@ impl SpritePass {
             gpu.queue.write_buffer(&self.look, 0, bytemuck::bytes_of(&*look.uniform));
             self.shown_look = Some(look.uniform.clone());
         }
-        let group = self.group(gpu, [points.pos_mass, vectors, points.velocity]);
-        let mut pass = begin_pass(encoder, "sprites", hdr, DARK);
-        pass.set_pipeline(&self.pipeline);
+        let vectors = vectors.clone();
+        let group = self.group(gpu, [points.pos_mass, &vectors, points.velocity]);
+        let mut pass = begin_pass(encoder, "sprites", &targets.hdr, DARK, edges);
+        let mut made = self.pipelines.iter().flatten();
+        if let Some((_, pipeline)) = made.find(|(format, _)| *format == targets.light_format) {
+            pass.set_pipeline(pipeline);
+        }
         pass.set_bind_group(0, &self.groups[group].1, &[]);
-        pass.draw(0..3, 0..points.count);
+        // Buffers end below 2^31 bytes, or 2^27 bodies: three times that is a u32.
+        pass.draw(0..3 * points.count, 0..1);
+        Ok(())
+    }
+
+    /// Brings the look's ages to the device where colours show them; else gives their memory back.
+    fn bring_ages(&mut self, gpu: Gpu, look: &Look) -> Result<()> {
+        if look.style.colour_by != ColourBy::Age {
+            if self.ages.take().is_some() {
+                self.groups.clear();
+            }
+            return Ok(());
+        }
+        let ages = look.ages.as_ref().ok_or_else(missing_ages)?;
+        if matches!(&self.ages, Some((known, _)) if Ages::ptr_eq(known, ages)) {
+            return Ok(());
+        }
+        let rows: Vec<[f32; 4]> = ages.iter().map(|&age| [age, 0.0, 0.0, 0.0]).collect();
+        let size = 16 * rows.len().max(1) as u64;
+        let limits = gpu.device.limits();
+        let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+        if size > most {
+            let allowed = format!("at most {} to be coloured by age on this device", most / 16);
+            return Err(Error::value("the number of bodies", rows.len(), allowed));
+        }
+        let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("ages"),
+            size,
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        gpu.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&rows));
+        self.groups.clear();
+        self.ages = Some((ages.clone(), buffer));
         Ok(())
     }
 
@@ -159,4 +203,9 @@ impl SpritePass {
         self.groups.push((buffers.map(Clone::clone), group));
         self.groups.len() - 1
     }
+}
+
+/// A look that was not made for the style it has.
+pub(crate) fn missing_ages() -> Error {
+    Error::value("the colouring", "age", "component or speed for a look that has no ages")
 }

@@ -1,6 +1,7 @@
 //! What a user may choose about the looks of a picture.
 
 use super::palette::{PALETTES, Palette};
+use super::trails::LONGEST_SECS;
 use crate::error::{Error, Result};
 
 /// What a body's colour says.
@@ -13,14 +14,18 @@ pub enum ColourBy {
     Speed,
     /// Its acceleration, on a logarithmic scale.
     Acceleration,
+    /// When it formed or, where nobody knows, how far out in its component it began: see
+    /// [`super::ages`].
+    Age,
 }
 
 impl ColourBy {
     /// All choices with their names on the command line.
-    pub const ALL: [(Self, &'static str); 3] = [
+    pub const ALL: [(Self, &'static str); 4] = [
         (Self::Component, "component"),
         (Self::Speed, "speed"),
         (Self::Acceleration, "acceleration"),
+        (Self::Age, "age"),
     ];
 
     /// The choice of that name.
@@ -40,8 +45,9 @@ impl ColourBy {
 pub enum Exposure {
     /// Found from each picture, following changes slowly, so that nothing flickers.
     Auto {
-        /// Time in which 63 % of a change is followed, in seconds of the film; 0 follows at once,
-        /// infinity keeps what the first picture asked for.
+        /// Time in which 63 % of a change towards dark is followed, in seconds of the film; towards
+        /// bright it takes a third of that. 0 follows at once, infinity keeps what the first picture
+        /// asked for.
         adapt_secs: f64,
     },
     /// The same for every picture.
@@ -59,10 +65,10 @@ pub enum Exposure {
 pub struct Style {
     /// What colour says.
     pub colour_by: ColourBy,
-    /// The scale for speed and acceleration.
+    /// The scale for speed, acceleration and age.
     pub palette: &'static Palette,
     /// Least and largest speed or acceleration of the scale, in scene units; found from the bodies
-    /// at hand (2nd and 98th percentile) where `None`.
+    /// at hand (2nd and 98th percentile) where `None`. Ages have a range of their own.
     pub value_range: Option<[f64; 2]>,
     /// Draws dark matter too, as a faint violet haze.
     pub show_halo: bool,
@@ -77,6 +83,9 @@ pub struct Style {
     /// Strength of the glow, 0 (off) to 1: bright places shine, and where single bodies stand apart
     /// most of their light becomes a haze with faint stars in it.
     pub bloom: f64,
+    /// Seconds in which light fades behind moving bodies to a third, 0 (no trails) to 30; see
+    /// [`super::trails`].
+    pub trail_secs: f64,
     /// The empty sky, linear RGB, 0 to 0.5 each.
     pub background: [f32; 3],
     /// Hides the steps of 8-bit grey levels by a fixed fine pattern. Costs size in PNG files.
@@ -93,8 +102,9 @@ impl Default for Style {
             sprite_size: 1.0,
             variety: 0.8,
             stops: 0.0,
-            exposure: Exposure::Auto { adapt_secs: 1.5 },
+            exposure: Exposure::Auto { adapt_secs: 0.5 },
             bloom: 1.0,
+            trail_secs: 0.0,
             background: [0.0011, 0.0014, 0.0024],
             dither: false,
         }
@@ -114,6 +124,7 @@ impl Style {
         in_range("the variety of stars", self.variety, 0.0, 1.0)?;
         in_range("the exposure in stops", self.stops, -10.0, 10.0)?;
         in_range("the bloom", self.bloom, 0.0, 1.0)?;
+        in_range("the length of trails in seconds", self.trail_secs, 0.0, LONGEST_SECS)?;
         for channel in self.background {
             in_range("a background colour", f64::from(channel), 0.0, 0.5)?;
         }
@@ -156,6 +167,7 @@ mod tests {
         check(|s| s.variety = f64::NAN, "variety");
         check(|s| s.bloom = 1.5, "bloom");
         check(|s| s.stops = 99.0, "stops");
+        check(|s| s.trail_secs = -1.0, "trails");
         check(|s| s.background[1] = 1.0, "background");
         check(|s| s.value_range = Some([2.0, 1.0]), "range");
         check(|s| s.exposure = Exposure::Fixed { white: 1.0, mid: 2.0 }, "mid level");

@@ -5,12 +5,17 @@ use super::glow;
 use super::image::PictureSize;
 use crate::error::{Error, Result};
 
+/// Side of a tile in pixels: a quarter of what one workgroup of the meter looks at.
+pub const TILE_PX: u32 = 32;
+
 /// Textures in linear light, made once for a picture size.
 pub struct Targets {
     /// The size they are for.
     pub size: PictureSize,
     /// The picture.
     pub hdr: wgpu::TextureView,
+    /// Its format, see [`super::device::light_format`].
+    pub light_format: wgpu::TextureFormat,
     /// A quarter of its size; see [`glow::Glow::shrink`].
     pub quarter: wgpu::TextureView,
     /// The size of `quarter` and `glow`.
@@ -19,24 +24,38 @@ pub struct Targets {
     pub levels: Vec<(wgpu::TextureView, f32)>,
     /// The finished glow.
     pub glow: wgpu::TextureView,
+    /// Columns and rows of tiles of [`TILE_PX`] pixels a side that cover the picture.
+    pub tiles: [u32; 2],
+    /// The most light of any pixel in each tile: what is dark need not be developed.
+    pub tile_light: wgpu::Buffer,
 }
 
 impl Targets {
     /// Textures for pictures of that size, which must not exceed what the device can draw.
-    pub fn new(gpu: Gpu, size: PictureSize) -> Result<Self> {
+    pub fn new(gpu: Gpu, size: PictureSize, light_format: wgpu::TextureFormat) -> Result<Self> {
         check_side(gpu, size)?;
         let (quarter_size, levels) = glow::levels(size);
-        let texture = |label: &str, size: PictureSize| {
+        let texture_as = |label: &str, size: PictureSize, format| {
             let usage =
                 wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
-            let usage = if label == "hdr" { usage | wgpu::TextureUsages::COPY_SRC } else { usage };
             gpu.device
-                .create_texture(&texture_of(label, size, HDR_FORMAT, usage))
+                .create_texture(&texture_of(label, size, format, usage))
                 .create_view(&Default::default())
         };
+        let texture = |label: &str, size| texture_as(label, size, HDR_FORMAT);
+        let tiles = [size.width().div_ceil(TILE_PX), size.height().div_ceil(TILE_PX)];
+        let tile_light = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("light of tiles"),
+            size: 4 * u64::from(tiles[0] * tiles[1]),
+            usage: wgpu::BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        });
         Ok(Self {
+            tiles,
+            tile_light,
             size,
-            hdr: texture("hdr", size),
+            hdr: texture_as("hdr", size, light_format),
+            light_format,
             quarter: texture("quarter", quarter_size),
             quarter_size,
             levels: levels.iter().map(|&(size, w)| (texture("glow level", size), w)).collect(),

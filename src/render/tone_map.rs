@@ -2,8 +2,10 @@
 
 use super::device::{Gpu, Slot, begin_pass};
 use super::exposure_pass::ExposurePass;
+use super::pass_times::Edges;
 use super::style::Style;
 use super::targets::Targets;
+use super::tone::srgb_encode;
 use crate::error::{Error, Result};
 
 /// The WGSL of the pass.
@@ -13,6 +15,8 @@ pub const SHADER: &str = include_str!("../../shaders/render/tone_map.wgsl");
 pub struct ToneMapPass {
     layout: wgpu::BindGroupLayout,
     sampler: wgpu::Sampler,
+    /// Whether the shader encodes sRGB, not the device.
+    encodes: bool,
     /// By dither (no, yes) and then by glow (without, with).
     pipelines: [[wgpu::RenderPipeline; 2]; 2],
 }
@@ -31,25 +35,28 @@ impl ToneMapPass {
             }
         };
         let fragment = wgpu::ShaderStages::FRAGMENT;
+        let both = wgpu::ShaderStages::VERTEX_FRAGMENT;
         let layout = gpu.layout(
             "tone map",
             &[
-                (Slot::Uniform, fragment),
-                (Slot::Read, fragment),
-                (Slot::Texture, fragment),
+                (Slot::Uniform, both),
+                (Slot::Read, both),
+                (Slot::Unfiltered, both),
                 (Slot::Texture, fragment),
                 (Slot::Sampler, fragment),
+                (Slot::Read, wgpu::ShaderStages::VERTEX),
             ],
         );
         let module = gpu.shader("tone_map.wgsl", SHADER);
         let pipelines = entries.map(|entry| {
             [0.0, 1.0].map(|has_glow| {
                 let constants = [("HAS_GLOW", has_glow)];
-                let entries = ["vs_screen", entry];
+                let entries = ["vs_tile", entry];
                 gpu.draw_pipeline(&module, entries, &constants, &layout, format, None)
             })
         });
-        Ok(Self { layout, sampler: gpu.smooth_sampler(), pipelines })
+        let encodes = !format.is_srgb();
+        Ok(Self { layout, encodes, sampler: gpu.smooth_sampler(), pipelines })
     }
 
     /// The bind group for these textures.
@@ -63,6 +70,7 @@ impl ToneMapPass {
                 wgpu::BindingResource::TextureView(&targets.hdr),
                 wgpu::BindingResource::TextureView(&targets.glow),
                 wgpu::BindingResource::Sampler(&self.sampler),
+                targets.tile_light.as_entire_binding(),
             ],
         )
     }
@@ -73,14 +81,21 @@ impl ToneMapPass {
         &self,
         encoder: &mut wgpu::CommandEncoder,
         target: &wgpu::TextureView,
+        targets: &Targets,
         group: &wgpu::BindGroup,
         style: &Style,
+        edges: Edges,
     ) {
-        let load = wgpu::LoadOp::Clear(wgpu::Color::BLACK);
-        let mut pass = begin_pass(encoder, "tone map", target, load);
+        // What a dark pixel would become: the device encodes a clear colour where it encodes at all.
+        let sky = style.background.map(|c| match self.encodes {
+            true => f64::from(srgb_encode(c)),
+            false => f64::from(c),
+        });
+        let load = wgpu::LoadOp::Clear(wgpu::Color { r: sky[0], g: sky[1], b: sky[2], a: 1.0 });
+        let mut pass = begin_pass(encoder, "tone map", target, load, edges);
         let by_glow = &self.pipelines[usize::from(style.dither)];
         pass.set_pipeline(&by_glow[usize::from(style.bloom > 0.0)]);
         pass.set_bind_group(0, group, &[]);
-        pass.draw(0..3, 0..1);
+        pass.draw(0..6 * targets.tiles[0] * targets.tiles[1], 0..1);
     }
 }

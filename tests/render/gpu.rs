@@ -5,27 +5,47 @@
 
 use std::sync::OnceLock;
 
+use glam::DVec3;
 use gravitile::bodies::Bodies;
 use gravitile::render::{
-    Camera, ColourBy, DevicePoints, Exposure, Image, Look, Painter, PictureSize, Points, Style,
+    Camera, ColourBy, DevicePoints, Exposure, Gpu, GpuCanvas, Image, Look, Painter, Part,
+    PassTimes, PictureSize, Points, Style,
 };
 
 use crate::two_galaxies;
 
-/// One device for all tests: drivers dislike many.
-fn device() -> &'static (wgpu::Device, wgpu::Queue) {
-    static DEVICE: OnceLock<(wgpu::Device, wgpu::Queue)> = OnceLock::new();
-    DEVICE.get_or_init(|| {
+type Device = (wgpu::Device, wgpu::Queue);
+
+/// Two devices for all tests, as drivers dislike many: one with WebGPU's baseline, which adds light up
+/// in half floats, and one that blends 32-bit floats, if the adapter can.
+fn devices() -> &'static (Device, Option<Device>) {
+    static DEVICES: OnceLock<(Device, Option<Device>)> = OnceLock::new();
+    DEVICES.get_or_init(|| {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
         let adapter = pollster::block_on(instance.request_adapter(&Default::default()))
             .expect("render tests need an adapter; Debian: apt install mesa-vulkan-drivers");
-        pollster::block_on(adapter.request_device(&Default::default())).expect("a device")
+        let open = |required_features| {
+            let wanted = wgpu::DeviceDescriptor { required_features, ..Default::default() };
+            pollster::block_on(adapter.request_device(&wanted)).expect("a device")
+        };
+        let float = wgpu::Features::FLOAT32_BLENDABLE;
+        let stamps = adapter.features() & wgpu::Features::TIMESTAMP_QUERY;
+        let float = adapter.features().contains(float).then(|| open(float | stamps));
+        (open(wgpu::Features::empty()), float)
     })
 }
 
-fn gpu_painter(size: PictureSize) -> Painter {
-    let (device, queue) = device();
+/// The baseline's device.
+fn device() -> &'static Device {
+    &devices().0
+}
+
+fn painter_on((device, queue): &Device, size: PictureSize) -> Painter {
     Painter::gpu(device, queue, size).unwrap()
+}
+
+fn gpu_painter(size: PictureSize) -> Painter {
+    painter_on(device(), size)
 }
 
 /// Mean and largest difference of two pictures' channels, in steps of 255.
@@ -45,11 +65,14 @@ fn is_same(a: &Image, b: &Image) -> Result<(), String> {
     Err(format!("mean difference {mean:.3}, largest {largest}"))
 }
 
-fn paint_both(bodies: &Bodies, style: &Style, size: PictureSize, frames: usize) -> [Vec<Image>; 2] {
+/// Pictures by the CPU, by the baseline and by 32-bit floats where there are.
+fn paint_all(bodies: &Bodies, style: &Style, size: PictureSize, frames: usize) -> Vec<Vec<Image>> {
     let camera = Camera::default().framing(bodies, style, 0.95, size);
     let acceleration = bodies.velocity.clone();
     let look = Look::new(style, bodies, Some(&acceleration)).unwrap();
-    [Painter::cpu(size), gpu_painter(size)].map(|mut painter| {
+    let mut painters = vec![Painter::cpu(size), gpu_painter(size)];
+    painters.extend(devices().1.as_ref().map(|device| painter_on(device, size)));
+    let film = |mut painter: Painter| {
         (0..frames)
             .map(|frame| {
                 let camera = camera.orbited(0.1 * frame as f64).zoomed(1.0 + 0.5 * frame as f64);
@@ -57,7 +80,8 @@ fn paint_both(bodies: &Bodies, style: &Style, size: PictureSize, frames: usize) 
                 painter.paint(points, &camera, &look, 0.2 * frame as f64).unwrap()
             })
             .collect()
-    })
+    };
+    painters.into_iter().map(film).collect()
 }
 
 #[test]
@@ -76,14 +100,93 @@ fn device_and_cpu_paint_the_same_pictures() {
         (100, 1, 1, plain.clone()),
         (100, 17, 300, plain.clone()),
         // So few pixels that rounding can move the meter's percentile by a bin: the exposure is given.
-        (100, 7, 300, Style { exposure: fixed, ..plain }),
+        (100, 7, 300, Style { exposure: fixed, ..plain.clone() }),
+        (3000, 3000, 40, plain.clone()),
+        (5000, 320, 180, Style { colour_by: ColourBy::Age, ..plain.clone() }),
+        (1000, 320, 180, Style { trail_secs: 3.0, ..plain.clone() }),
+        // So many that software adds up in 32-bit floats, too.
+        (120_000, 160, 90, Style { trail_secs: 3.0, ..plain }),
     ] {
         let size = PictureSize::new(width, height).unwrap();
-        let [cpu, gpu] = paint_both(&two_galaxies(n), &style, size, 3);
-        for (frame, (cpu, gpu)) in cpu.iter().zip(&gpu).enumerate() {
-            is_same(cpu, gpu)
-                .unwrap_or_else(|e| panic!("{n} bodies, {width}x{height}, frame {frame}: {e}"));
+        let films = paint_all(&two_galaxies(n), &style, size, 3);
+        for (which, film) in films[1..].iter().enumerate() {
+            // What half floats lose in so dense a picture is the next test's business.
+            if which == 0 && n > 100_000 {
+                continue;
+            }
+            for (frame, (cpu, gpu)) in films[0].iter().zip(film).enumerate() {
+                is_same(cpu, gpu).unwrap_or_else(|e| {
+                    panic!("{n} bodies, {width}x{height}, device {which}, frame {frame}: {e}")
+                });
+            }
         }
+    }
+}
+
+#[test]
+fn a_million_bodies_are_added_up_to_the_last_bit_that_is_seen() {
+    let Some(float) = &devices().1 else { return };
+    let size = PictureSize::new(160, 90).unwrap();
+    // The exposure is given, so that only the sums differ; bright cores lie far below white.
+    let exposure = Exposure::Fixed { white: 2000.0, mid: 5.0 };
+    let (bodies, style) = (two_galaxies(1_000_000), Style { exposure, ..Style::default() });
+    let camera = Camera::default().framing(&bodies, &style, 0.95, size);
+    let look = Look::new(&style, &bodies, None).unwrap();
+    let paint = |mut painter: Painter| painter.paint(&bodies, &camera, &look, 0.0).unwrap();
+    let cpu = paint(Painter::cpu(size));
+    let (_, with_floats) = difference(&cpu, &paint(painter_on(float, size)));
+    let (_, with_halves) = difference(&cpu, &paint(gpu_painter(size)));
+    assert!(with_floats <= 2, "32-bit floats: {with_floats}");
+    assert!(with_halves > with_floats, "nothing to be won here: {with_halves}");
+}
+
+#[test]
+fn trails_fade_behind_what_moves_and_cost_nothing_at_rest() {
+    let size = PictureSize::new(320, 180).unwrap();
+    let exposure = Exposure::Fixed { white: 200.0, mid: 0.5 };
+    let style = Style { exposure, trail_secs: 1.0, bloom: 0.0, ..Style::default() };
+    let bodies = two_galaxies(200);
+    let camera = Camera::default().framing(&bodies, &style, 0.95, size);
+    let look = Look::new(&style, &bodies, None).unwrap();
+    let without = Look::new(&Style { trail_secs: 0.0, ..style }, &bodies, None).unwrap();
+    let mut moved = bodies.clone();
+    moved.shift(DVec3::new(0.0, 0.0, 0.5), DVec3::ZERO);
+    for mut painter in [gpu_painter(size), Painter::cpu(size)] {
+        let plain = painter.paint(&bodies, &camera, &without, 0.0).unwrap();
+        let plain_moved = painter.paint(&moved, &camera, &without, 0.0).unwrap();
+        for secs in [1.0, 1.5, 2.5] {
+            let trail = painter.paint(&bodies, &camera, &look, secs).unwrap();
+            is_same(&plain, &trail).unwrap_or_else(|e| panic!("at rest, {secs} s: {e}"));
+        }
+        // What was there a moment ago is still seen; after ten lengths of a trail nothing is.
+        let behind = painter.paint(&moved, &camera, &look, 2.6).unwrap();
+        let far = difference(&plain_moved, &behind);
+        assert!(far.1 > 40, "{far:?}");
+        let later = painter.paint(&moved, &camera, &look, 12.6).unwrap();
+        is_same(&plain_moved, &later).unwrap_or_else(|e| panic!("faded: {e}"));
+        // A turned camera leaves no smear.
+        let turned = painter.paint(&moved, &camera.orbited(1.0), &look, 12.7).unwrap();
+        let plain_turned = painter.paint(&moved, &camera.orbited(1.0), &without, 0.0).unwrap();
+        is_same(&plain_turned, &turned).unwrap_or_else(|e| panic!("turned: {e}"));
+    }
+}
+
+#[test]
+fn ages_are_the_looks_own_and_missing_ones_are_named() {
+    let size = PictureSize::new(64, 36).unwrap();
+    let style = Style { colour_by: ColourBy::Age, ..Style::default() };
+    let bodies = two_galaxies(300);
+    let camera = Camera::default().framing(&bodies, &style, 0.95, size);
+    let look = Look::new(&style, &bodies, None).unwrap();
+    let formed: Vec<f64> = (0..300).map(|i| f64::from(i % 10)).collect();
+    let formed = look.clone().with_ages(gravitile::render::ages(&bodies, Some(&formed)));
+    let none = Look { ages: None, ..look.clone() };
+    let short = look.clone().with_ages([0.0; 3].into());
+    for mut painter in [gpu_painter(size), Painter::cpu(size)] {
+        let mut paint = |look: &Look| painter.paint(&bodies, &camera, look, 0.0);
+        assert!(paint(&look).unwrap() != paint(&formed).unwrap());
+        assert!(paint(&none).unwrap_err().to_string().contains("age"));
+        assert!(paint(&short).unwrap_err().to_string().contains('3'));
     }
 }
 
@@ -162,6 +265,64 @@ fn the_engines_own_buffers_are_painted_without_a_copy() {
     assert!(refused(&mut painter, points, &look).contains("acceleration"));
     let error = painter.paint(&bodies, &camera, &look, 0.3).unwrap_err().to_string();
     assert!(error.contains("acceleration"), "{error}");
+}
+
+#[test]
+fn times_of_parts_come_back_without_waiting_and_are_no_longer_than_the_whole() {
+    let baseline = Gpu { device: &device().0, queue: &device().1 };
+    assert!(PassTimes::new(baseline).is_none(), "the baseline has no timestamps");
+    let Some((device, queue)) = &devices().1 else { return };
+    let gpu = Gpu { device, queue };
+    let Some(mut times) = PassTimes::new(gpu) else { return };
+    let size = PictureSize::new(640, 360).unwrap();
+    let mut canvas = GpuCanvas::new(gpu, size, wgpu::TextureFormat::Bgra8Unorm).unwrap();
+    let target = device.create_texture(&wgpu::TextureDescriptor {
+        label: None,
+        size: wgpu::Extent3d { width: 640, height: 360, depth_or_array_layers: 1 },
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format: wgpu::TextureFormat::Bgra8Unorm,
+        usage: wgpu::TextureUsages::RENDER_ATTACHMENT,
+        view_formats: &[],
+    });
+    let view = target.create_view(&Default::default());
+    let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: 16 * 1000,
+        usage: wgpu::BufferUsages::STORAGE,
+        mapped_at_creation: false,
+    });
+    let points =
+        DevicePoints { pos_mass: &buffer, velocity: &buffer, acceleration: None, count: 1000 };
+    let camera = Camera::default();
+    for trail_secs in [0.0, 1.0] {
+        let style = Style { trail_secs, ..Style::default() };
+        let look = Look::new(&style, &two_galaxies(1000), None).unwrap();
+        let mut seen = 0;
+        for picture in 0..8 {
+            let begun = std::time::Instant::now();
+            let mut encoder = device.create_command_encoder(&Default::default());
+            let (what, secs) = ((&camera, &look), f64::from(picture));
+            let marks = times.marks();
+            canvas.paint_timed(gpu, &mut encoder, &view, points, what, secs, marks).unwrap();
+            times.finish(&mut encoder);
+            // An encoder that is dropped must not take a place for ever.
+            if picture % 2 == 1 {
+                continue;
+            }
+            let done = queue.submit([encoder.finish()]);
+            device
+                .poll(wgpu::PollType::Wait { submission_index: Some(done), timeout: None })
+                .unwrap();
+            let Some(parts) = times.take() else { continue };
+            seen += 1;
+            assert!(Part::ALL.iter().all(|(part, _)| parts.secs(*part) > 0.0), "{parts:?}");
+            assert!(parts.total_secs() < begun.elapsed().as_secs_f64(), "{parts:?}");
+        }
+        assert_eq!(seen, 4);
+        assert!(times.take().is_none());
+    }
 }
 
 #[test]

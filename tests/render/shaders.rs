@@ -6,10 +6,11 @@ use gravitile::render::camera::View;
 use gravitile::render::exposure_pass::{self, ExposureState, ToneUniform};
 use gravitile::render::look::{ComponentLook, LookUniform};
 use gravitile::render::sprites::{self, SpriteUniform};
-use gravitile::render::{exposure, glow_pass, palette, tone, tone_map};
+use gravitile::render::{exposure, glow_pass, palette, targets, tone, tone_map, trail_pass};
 
-const SHADERS: [(&str, &str); 4] = [
+const SHADERS: [(&str, &str); 5] = [
     ("sprite.wgsl", sprites::SHADER),
+    ("trail.wgsl", trail_pass::SHADER),
     ("glow.wgsl", glow_pass::SHADER),
     ("exposure.wgsl", exposure_pass::SHADER),
     ("tone_map.wgsl", tone_map::SHADER),
@@ -115,9 +116,12 @@ fn host_and_shader_structs_have_one_layout() {
                 fixed_white_log2,
                 fixed_mid_log2,
                 stops,
-                follow,
+                follow_to_dark,
                 mode,
                 dither,
+                follow_to_bright,
+                tile_columns,
+                tile_rows,
             }
         );
         same_layout!(source, ExposureState { white_log2, mid_log2, slope, scale, primed });
@@ -149,11 +153,14 @@ fn host_and_shader_constants_are_equal() {
     assert_eq!(exposed("LIGHT_ABOVE_WHITE"), exposure::LIGHT_ABOVE_WHITE);
     assert_eq!(exposed("LIGHT_ABOVE_MID"), exposure::LIGHT_ABOVE_MID);
     assert_eq!(exposed("MID_TONE"), tone::MID_TONE);
+    assert_eq!(exposed("UNSEEN_LOG2"), exposure::UNSEEN_LOG2);
+    assert_eq!(exposed("FAR_LOG2"), exposure::FAR_LOG2);
     for source in [exposure_pass::SHADER, tone_map::SHADER] {
         assert_eq!(constant(source, "SPARSE"), tone::SPARSE);
         assert_eq!(constant(source, "DENSE"), tone::DENSE);
     }
     assert_eq!(constant(tone_map::SHADER, "BLEACH"), tone::BLEACH);
     assert_eq!(constant(tone_map::SHADER, "LARGEST"), tone::LARGEST);
+    assert_eq!(constant(tone_map::SHADER, "TILE_PX"), targets::TILE_PX as f32);
     assert_eq!(constant(sprites::SHADER, "SCALE_STEPS"), palette::SCALE_STEPS as f32);
 }

@@ -1,0 +1,184 @@
+//! What a picture costs on a graphics adapter, offscreen, with each part apart.
+//!
+//! `cargo bench --bench frame` measures 1k to 1M bodies of the galaxy collision at 1280x720 and 1920x1080.
+//! After `--`: `--adapter NAME` takes another adapter, `--baseline` nothing beyond WebGPU's baseline,
+//! `--bodies N` only so many, `--pictures FOLDER` writes what was painted. Parts come from GPU timestamps where the adapter has them, the whole from the wall
+//! clock around a drained queue: the median of pictures of half a second, at least 5.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use gravitile::gpu::{AdapterWish, Gpu};
+use gravitile::render::{
+    Camera, DevicePoints, GpuCanvas, Look, Part, PartTimes, PassTimes, PictureSize, Style, tags,
+};
+use gravitile::scene::Scene;
+
+const SIZES: [(u32, u32); 2] = [(1280, 720), (1920, 1080)];
+const BODIES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
+
+struct Options {
+    wish: AdapterWish,
+    bodies: Vec<usize>,
+    pictures: Option<PathBuf>,
+}
+
+fn options() -> Options {
+    let mut found =
+        Options { wish: AdapterWish::default(), bodies: BODIES.to_vec(), pictures: None };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--adapter" => found.wish.name = words.next(),
+            "--baseline" => found.wish.baseline_only = true,
+            "--bodies" => {
+                let n = words.next().and_then(|n| n.parse().ok()).expect("--bodies N");
+                found.bodies = vec![n];
+            }
+            "--pictures" => found.pictures = words.next().map(PathBuf::from),
+            // What cargo passes.
+            "--bench" => {}
+            other => {
+                panic!(
+                    "{other} is unknown; known are --adapter NAME, --baseline, --bodies N, --pictures FOLDER"
+                )
+            }
+        }
+    }
+    found
+}
+
+fn main() {
+    let options = options();
+    let gpu = Gpu::open_blocking(&options.wish).expect("an adapter");
+    println!("{} ({}), {}", gpu.adapter.name, gpu.adapter.backend, gpu.adapter.driver);
+    println!(
+        "medians in ms; parts by {}",
+        match gpu.tier.timestamps {
+            true => "GPU timestamps, whole by the wall clock around a drained queue",
+            false => "nothing: the adapter has no timestamps; whole by the wall clock",
+        }
+    );
+    print!("{:>9} {:>10}", "bodies", "size");
+    Part::ALL.iter().for_each(|(_, name)| print!(" {name:>9}"));
+    println!(" {:>9} {:>9}", "sum", "whole");
+    for &n in &options.bodies {
+        let scene = Bodies::new(&gpu, n);
+        for (width, height) in SIZES {
+            scene.measure(&gpu, PictureSize::new(width, height).expect("a size"), &options);
+        }
+    }
+}
+
+/// The galaxy collision's first moment in device buffers, as the engine keeps it.
+struct Bodies {
+    host: gravitile::bodies::Bodies,
+    pos_mass: wgpu::Buffer,
+    velocity: wgpu::Buffer,
+}
+
+impl Bodies {
+    fn new(gpu: &Gpu, n: usize) -> Self {
+        let mut scene = Scene::builtin("galaxy-collision").expect("a scene of that name");
+        scene.set_n(n).expect("a number of bodies");
+        let host = scene.build(&|_| unreachable!("it needs no files")).expect("bodies");
+        let rows = |of: &[glam::DVec3], w: &dyn Fn(usize) -> f32| -> Vec<glam::Vec4> {
+            of.iter().enumerate().map(|(i, v)| v.as_vec3().extend(w(i))).collect()
+        };
+        let buffer = |rows: Vec<glam::Vec4>| {
+            let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size: 16 * rows.len() as u64,
+                usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            });
+            gpu.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&rows));
+            buffer
+        };
+        let tags = tags(&host);
+        Self {
+            pos_mass: buffer(rows(&host.position, &|i| host.mass[i] as f32)),
+            velocity: buffer(rows(&host.velocity, &|i| tags[i] as f32)),
+            host,
+        }
+    }
+
+    fn measure(&self, gpu: &Gpu, size: PictureSize, options: &Options) {
+        let style = Style::default();
+        let look = Look::new(&style, &self.host, None).expect("a look");
+        let camera = Camera::default().framing(&self.host, &style, 0.95, size);
+        let handles = gravitile::render::Gpu { device: &gpu.device, queue: &gpu.queue };
+        let format = gravitile::render::offscreen::FORMAT;
+        let mut canvas = GpuCanvas::new(handles, size, format).expect("a canvas");
+        let mut times = PassTimes::new(handles);
+        let offscreen =
+            gravitile::render::offscreen::Offscreen::new(handles, size).expect("a target");
+        let points = DevicePoints {
+            pos_mass: &self.pos_mass,
+            velocity: &self.velocity,
+            acceleration: None,
+            count: self.host.len() as u32,
+        };
+        let (mut parts, mut whole) = (Vec::<PartTimes>::new(), Vec::new());
+        gpu.wait().expect("a device");
+        let begun = Instant::now();
+        for frame in 0.. {
+            let from = Instant::now();
+            let mut encoder = gpu.device.create_command_encoder(&Default::default());
+            let marks =
+                times.as_ref().map_or(gravitile::render::pass_times::Marks::NONE, |t| t.marks());
+            let camera = camera.orbited(0.01 * f64::from(frame));
+            let secs = f64::from(frame) / 60.0;
+            canvas
+                .paint_timed(
+                    handles,
+                    &mut encoder,
+                    offscreen.view(),
+                    points,
+                    (&camera, &look),
+                    secs,
+                    marks,
+                )
+                .expect("a picture");
+            if let Some(times) = &mut times {
+                times.finish(&mut encoder);
+            }
+            gpu.queue.submit([encoder.finish()]);
+            gpu.wait().expect("a device");
+            // The first pictures compile pipelines and touch fresh memory.
+            if frame >= 2 {
+                whole.push(from.elapsed().as_secs_f64());
+            }
+            let taken = times.as_mut().and_then(PassTimes::take);
+            parts.extend(taken.filter(|_| frame >= 2));
+            if whole.len() >= 5 && begun.elapsed().as_secs_f64() > 0.5 {
+                break;
+            }
+        }
+        let shape = format!("{}x{}", size.width(), size.height());
+        print!("{:>9} {shape:>10}", self.host.len());
+        for (part, _) in Part::ALL {
+            print!(" {:>9.3}", 1e3 * median(parts.iter().map(|times| times.secs(part))));
+        }
+        let sum = median(parts.iter().map(PartTimes::total_secs));
+        println!(" {:>9.3} {:>9.3}", 1e3 * sum, 1e3 * median(whole.into_iter()));
+        if let Some(folder) = &options.pictures {
+            // From where the camera began, exposed for itself: the same picture on every run.
+            canvas.reset_exposure();
+            let mut encoder = gpu.device.create_command_encoder(&Default::default());
+            canvas
+                .paint(handles, &mut encoder, offscreen.view(), points, (&camera, &look), 0.0)
+                .expect("a picture");
+            let picture = offscreen.finish(handles, encoder).expect("a picture");
+            let name = format!("{}_{shape}.png", self.host.len());
+            picture.save_png(&folder.join(name)).expect("a file");
+        }
+    }
+}
+
+/// The middle one; NaN of none.
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}

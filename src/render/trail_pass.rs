@@ -1,0 +1,101 @@
+//! Trails on the device; see [`super::trails`] for what they are. Two blended passes over the picture.
+
+use super::device::{DARK, Gpu, Slot, begin_pass, light_formats};
+use super::pass_times::Edges;
+use super::targets::{Targets, texture_of};
+use super::trails::TRAIL_PART;
+
+/// The WGSL of the pass.
+pub const SHADER: &str = include_str!("../../shaders/render/trail.wgsl");
+
+/// The pipeline, and the trail of one picture size while there is one.
+pub struct TrailPass {
+    layout: wgpu::BindGroupLayout,
+    /// For each format of light.
+    pipelines: [Option<(wgpu::TextureFormat, wgpu::RenderPipeline)>; 2],
+    trail: Option<Trail>,
+}
+
+struct Trail {
+    view: wgpu::TextureView,
+    /// The picture and the trail, to be read.
+    hdr_group: wgpu::BindGroup,
+    trail_group: wgpu::BindGroup,
+}
+
+impl TrailPass {
+    /// Builds the pipeline; the trail's texture only comes with the first trail.
+    pub fn new(gpu: Gpu) -> Self {
+        let layout = gpu.layout("trail", &[(Slot::Unfiltered, wgpu::ShaderStages::FRAGMENT)]);
+        // source * constant + target * (1 - constant)
+        let mixed = wgpu::BlendComponent {
+            src_factor: wgpu::BlendFactor::Constant,
+            dst_factor: wgpu::BlendFactor::OneMinusConstant,
+            operation: wgpu::BlendOperation::Add,
+        };
+        let module = gpu.shader("trail.wgsl", SHADER);
+        let pipelines = light_formats(gpu.device).map(|format| {
+            let entries = ["vs_screen", "fs_mix"];
+            let format = format?;
+            Some((format, gpu.draw_pipeline(&module, entries, &[], &layout, format, Some(mixed))))
+        });
+        Self { layout, pipelines, trail: None }
+    }
+
+    /// Gives the texture back: no trails are wanted, or the picture has another size or format.
+    pub fn forget(&mut self) {
+        self.trail = None;
+    }
+
+    /// Adds the picture to the trail, of which the part `kept` stays, and mixes the trail into the
+    /// picture.
+    pub fn mix(
+        &mut self,
+        gpu: Gpu,
+        encoder: &mut wgpu::CommandEncoder,
+        targets: &Targets,
+        kept: f32,
+        edges: Edges,
+    ) {
+        let mut made = self.pipelines.iter().flatten();
+        let Some((_, pipeline)) = made.find(|(format, _)| *format == targets.light_format) else {
+            return;
+        };
+        let is_new = self.trail.is_none();
+        let trail = self.trail.get_or_insert_with(|| Trail::new(gpu, &self.layout, targets));
+        let load = if is_new || kept <= 0.0 { DARK } else { wgpu::LoadOp::Load };
+        // A texture that was dark before takes the whole picture.
+        let kept = if is_new { 0.0 } else { kept };
+        let pass = begin_pass(encoder, "trail", &trail.view, load, Edges::default());
+        draw(pass, pipeline, &trail.hdr_group, 1.0 - kept);
+        let pass = begin_pass(encoder, "mix", &targets.hdr, wgpu::LoadOp::Load, edges);
+        draw(pass, pipeline, &trail.trail_group, TRAIL_PART);
+    }
+}
+
+fn draw(
+    mut pass: wgpu::RenderPass,
+    pipeline: &wgpu::RenderPipeline,
+    group: &wgpu::BindGroup,
+    part: f32,
+) {
+    let part = f64::from(part);
+    pass.set_pipeline(pipeline);
+    pass.set_bind_group(0, group, &[]);
+    pass.set_blend_constant(wgpu::Color { r: part, g: part, b: part, a: part });
+    pass.draw(0..3, 0..1);
+}
+
+impl Trail {
+    fn new(gpu: Gpu, layout: &wgpu::BindGroupLayout, targets: &Targets) -> Self {
+        let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
+        let view = gpu
+            .device
+            .create_texture(&texture_of("trail", targets.size, targets.light_format, usage))
+            .create_view(&Default::default());
+        let group = |view: &wgpu::TextureView| {
+            gpu.bind("trail", layout, &[wgpu::BindingResource::TextureView(view)])
+        };
+        Self { hdr_group: group(&targets.hdr), trail_group: group(&view), view }
+    }
+}

@@ -1,0 +1,135 @@
+//! Trails: light that fades in seconds instead of vanishing with its picture.
+//!
+//! A second picture in linear light keeps the mean of the pictures past, the recent ones counting
+//! more: `trail = kept * trail + (1 - kept) * now`, with `kept = exp(-elapsed / trail_secs)`. What is
+//! shown is 40 % of the picture now and 60 % of the trail, so that a body at rest looks as it did, a
+//! moving one draws a line behind it, and the light of all stays the same for the exposure.
+//!
+//! The trail lies in the picture, not in space: where the camera moves it fades within about eight
+//! pixels' move instead, and after a jump there is none.
+
+use rayon::prelude::*;
+
+use super::camera::Camera;
+use super::image::PictureSize;
+use super::splat::HdrImage;
+
+/// Part of the light shown that comes from the trail.
+pub const TRAIL_PART: f32 = 0.6;
+/// The longest trail in seconds: with half floats a slower fading would stand still.
+pub const LONGEST_SECS: f64 = 30.0;
+/// Moves of the camera, in pixels, within which a trail fades.
+const FADE_PX: f64 = 8.0;
+
+/// How old the trail is that the next picture adds to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TrailClock {
+    last: Option<(f64, Camera)>,
+}
+
+impl TrailClock {
+    /// Forgets all: the next picture begins a new trail.
+    pub fn reset(&mut self) {
+        self.last = None;
+    }
+
+    /// The part of the trail that is kept beneath a picture at `time_secs`, 0 to 1; 0 for the first.
+    pub fn kept(
+        &mut self,
+        trail_secs: f64,
+        time_secs: f64,
+        camera: &Camera,
+        size: PictureSize,
+    ) -> f32 {
+        let Some((last_secs, last)) = self.last.replace((time_secs, *camera)) else {
+            return 0.0;
+        };
+        let elapsed = (time_secs - last_secs).max(0.0);
+        let fading = elapsed / trail_secs.max(1e-6) + moved_px(&last, camera, size) / FADE_PX;
+        libm::exp(-fading) as f32
+    }
+}
+
+/// About how far the picture's edge moves between two cameras, in pixels.
+fn moved_px(from: &Camera, to: &Camera, size: PictureSize) -> f64 {
+    let half = 0.5 * f64::from(size.shorter_side());
+    let ([right, up, _], [other_right, other_up, _]) = (from.axes_in_world(), to.axes_in_world());
+    let turn = (right - other_right).length().max((up - other_up).length());
+    let scale = to.world_per_px(size);
+    let zoom = libm::log(scale / from.world_per_px(size)).abs();
+    let shift = (to.target - from.target).length() / scale;
+    let moved = half * (turn + zoom) + shift;
+    if moved.is_finite() { moved } else { f64::MAX }
+}
+
+/// Adds `hdr` to `trail`, of which the part `kept` stays, and mixes the trail into `hdr`.
+pub fn mix(hdr: &mut HdrImage, trail: &mut HdrImage, kept: f32) {
+    let pixels = hdr.pixels_mut().par_iter_mut().zip(trail.pixels_mut().par_iter_mut());
+    pixels.with_min_len(4096).for_each(|(now, trail)| {
+        for (now, trail) in now.iter_mut().zip(trail) {
+            *trail = now.min(super::tone::LARGEST) * (1.0 - kept) + *trail * kept;
+            *now = *trail * TRAIL_PART + *now * (1.0 - TRAIL_PART);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size() -> PictureSize {
+        PictureSize::new(8, 1).unwrap()
+    }
+
+    #[test]
+    fn light_fades_by_the_clock_however_often_it_is_painted() {
+        let faded = |pictures_per_sec: u32| {
+            let (mut clock, camera) = (TrailClock::default(), Camera::default());
+            let mut kept_of_all = 1.0;
+            for picture in 0..=2 * pictures_per_sec {
+                let secs = f64::from(picture) / f64::from(pictures_per_sec);
+                let kept = clock.kept(2.0, secs, &camera, size());
+                kept_of_all *= if picture == 0 { 1.0 - kept } else { kept };
+            }
+            kept_of_all
+        };
+        for rate in [1, 7, 60] {
+            assert!((faded(rate) - 0.3679).abs() < 1e-3, "{rate}: {}", faded(rate));
+        }
+    }
+
+    #[test]
+    fn a_moving_camera_shortens_the_trail_and_a_jump_ends_it() {
+        let frame = PictureSize::new(1280, 720).unwrap();
+        let kept = |to: Camera| {
+            let mut clock = TrailClock::default();
+            clock.kept(2.0, 0.0, &Camera::default(), frame);
+            clock.kept(2.0, 0.01, &to, frame)
+        };
+        let still = kept(Camera::default());
+        let slow = kept(Camera::default().orbited(0.001));
+        assert!(still > 0.99 && slow < still && slow > 0.9, "{still} {slow}");
+        let pan = Camera::default().panned(glam::DVec2::new(8.0, 0.0), frame);
+        assert!((kept(pan) - 0.366).abs() < 0.01, "{}", kept(pan));
+        for jump in [Camera::default().orbited(1.0), Camera::default().zoomed(2.0)] {
+            assert!(kept(jump) < 1e-6);
+        }
+    }
+
+    #[test]
+    fn what_rests_looks_the_same_and_what_moved_fades() {
+        let (mut hdr, mut trail) = (HdrImage::new(size()), HdrImage::new(size()));
+        for picture in 0..40 {
+            hdr.pixels_mut().fill([0.0; 4]);
+            hdr.pixels_mut()[0] = [2.0; 4];
+            hdr.pixels_mut()[1 + picture / 10] = [1.0; 4];
+            mix(&mut hdr, &mut trail, if picture == 0 { 0.0 } else { 0.95 });
+            assert!((hdr.pixels()[0][1] - 2.0).abs() < 1e-5, "at rest");
+        }
+        let light: Vec<f32> = hdr.pixels().iter().map(|p| p[0]).collect();
+        assert!(light[4] > light[3] && light[3] > light[2], "{light:?}");
+        let sum: f32 = light[1..].iter().sum();
+        assert!((sum - 1.0).abs() < 1e-4, "no light is lost: {sum}");
+        assert_eq!(light[6], 0.0);
+    }
+}
