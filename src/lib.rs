@@ -37,6 +37,8 @@ pub mod error;
 pub mod film;
 pub mod force;
 pub mod gpu;
+#[cfg(all(feature = "inspect", not(target_arch = "wasm32")))]
+pub mod inspect;
 pub mod integrate;
 pub mod math;
 pub mod measure;

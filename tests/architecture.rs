@@ -7,7 +7,7 @@ const LEVELS: &[&[&str]] = &[
     &["math", "error", "bodies", "units", "diagnostics"],
     &["scene", "snapshot", "gpu"],
     &["force"],
-    &["integrate"],
+    &["integrate", "inspect"],
     &["sim", "measure"],
     &["record", "render"],
     &["film"],

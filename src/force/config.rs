@@ -160,12 +160,18 @@ pub struct KernelWish {
 impl KernelWish {
     /// The wish with the gaps filled, valid on `gpu`.
     pub fn resolve(&self, gpu: &Gpu, sinks: usize, sources: usize) -> Result<KernelConfig> {
-        let default = KernelConfig::for_device(gpu.adapter.class, sinks, sources);
+        let config = self.fill(KernelConfig::for_device(gpu.adapter.class, sinks, sources));
+        config.validate(Some(gpu))?;
+        Ok(config)
+    }
+
+    /// The wish with the gaps filled from `default`; what comes out is yet to be validated.
+    pub fn fill(&self, default: KernelConfig) -> KernelConfig {
         let p = self.p.unwrap_or(default.p);
         // A number given for what only tiles have is a wish for tiles.
         let untiled = self.untiled.unwrap_or(default.untiled && self.q.is_none_or(|q| q == 1));
         let largest_unroll = (1..=default.u).rev().find(|u| p.is_multiple_of(*u)).unwrap_or(1);
-        let config = KernelConfig {
+        KernelConfig {
             p,
             q: self.q.unwrap_or(1),
             r: self.r.unwrap_or(default.r),
@@ -173,9 +179,7 @@ impl KernelWish {
             s: self.s.unwrap_or(default.s),
             untiled,
             checks: if self.checked { Checks::On } else { Checks::Off },
-        };
-        config.validate(Some(gpu))?;
-        Ok(config)
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod forces;
 mod formats;
 mod info;
 mod input;
+mod inspect;
 mod interrupt;
 mod options;
 mod print;
@@ -50,6 +51,7 @@ enum Command {
     Scenes(scenes::Args),
     Formats(formats::Args),
     Check(check::Args),
+    Inspect(inspect::Args),
     Forces(forces::Args),
     Run(run::Args),
     Resume(resume::Args),
@@ -86,6 +88,7 @@ pub fn main() -> ExitCode {
         Command::Scenes(args) => scenes::main(&args),
         Command::Formats(args) => formats::main(&args),
         Command::Check(args) => check::main(&args),
+        Command::Inspect(args) => inspect::main(&args),
         Command::Forces(args) => forces::main(&args),
         Command::Run(args) => run::main(&args),
         Command::Resume(args) => resume::main(&args),
