@@ -19,6 +19,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("force/bindings.wgsl", include_str!("../../shaders/force/bindings.wgsl")),
     ("force/end.wgsl", include_str!("../../shaders/force/end.wgsl")),
     ("force/untiled.wgsl", include_str!("../../shaders/force/untiled.wgsl")),
+    ("integrate/one_workgroup.wgsl", include_str!("../../shaders/integrate/one_workgroup.wgsl")),
     ("integrate/leapfrog.wgsl", include_str!("../../shaders/integrate/leapfrog.wgsl")),
     ("interaction/gravity.wgsl", include_str!("../../shaders/interaction/gravity.wgsl")),
 ];

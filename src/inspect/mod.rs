@@ -110,8 +110,16 @@ mod tests {
 
     #[test]
     fn numbers_are_found_under_each_driver_s_names() {
-        let config =
-            KernelConfig { p: 64, q: 1, r: 1, u: 1, s: 1, untiled: false, checks: Checks::Off };
+        let config = KernelConfig {
+            p: 64,
+            q: 1,
+            r: 1,
+            u: 1,
+            s: 1,
+            untiled: false,
+            one_workgroup: false,
+            checks: Checks::Off,
+        };
         let statistic = |(name, value): (&str, f64)| Statistic {
             name: name.to_owned(),
             description: String::new(),

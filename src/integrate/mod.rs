@@ -5,8 +5,11 @@
 //! kernel, so that the bodies never leave the device.
 
 mod leapfrog;
+mod one_workgroup;
 
 pub use leapfrog::wgsl as leapfrog_wgsl;
+pub(crate) use one_workgroup::refuse_unless_leapfrog;
+pub use one_workgroup::{OneWorkgroup, wgsl as one_workgroup_wgsl};
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};

@@ -6,9 +6,9 @@ use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::force::{AllPairs, Budget, Field, KernelConfig, KernelVariant, Pace, Progress, Want};
 use crate::gpu::{BodyBuffers, Gpu};
-use crate::integrate::{self, DeviceIntegrator};
+use crate::integrate::{self, DeviceIntegrator, OneWorkgroup};
 
-use super::Settings;
+use super::{Settings, one_workgroup};
 
 /// Where in a step the device stands after everything submitted so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,6 +43,8 @@ pub struct DeviceState {
     /// The kernel with potential, bound when first asked for.
     potential: Option<AllPairs>,
     integrator: Box<dyn DeviceIntegrator>,
+    /// Takes the steps instead of force kernel and integrator, where the kernel's shape says so.
+    one_workgroup: Option<OneWorkgroup>,
     phase: Phase,
     pace: Pace,
     largest_mass: f64,
@@ -64,6 +66,12 @@ impl DeviceState {
             gpu.refuse(format!("the integrator '{}' has no device side", descriptor.name))
         })?;
         let integrator = make(&gpu, &buffers, &force).await?;
+        let one_workgroup = if config.one_workgroup {
+            integrate::refuse_unless_leapfrog(&settings.integrator)?;
+            Some(OneWorkgroup::new(&gpu, &variant, &buffers, softening).await?)
+        } else {
+            None
+        };
         let pace = Pace::guess(gpu.adapter.class);
         let mut state = Self {
             gpu,
@@ -71,6 +79,7 @@ impl DeviceState {
             force,
             potential: None,
             integrator,
+            one_workgroup,
             // A step of length 0: only its force and its end are left to do.
             phase: Phase::Force { dt: 0.0, progress: Progress::default() },
             pace,
@@ -119,6 +128,14 @@ impl DeviceState {
     ///
     /// The bits do not depend on the budget.
     pub fn submit_slice(&mut self, dt: f64, steps: u64, budget: Budget) -> Slice {
+        if let Some(kernel) = &mut self.one_workgroup {
+            let first = self.phase != Phase::Between;
+            self.phase = Phase::Between;
+            let done =
+                one_workgroup::submit(&self.gpu, kernel, &self.pace, first, dt, steps, budget);
+            let one_workgroup::Submitted { submission, steps, interactions, dispatches } = done;
+            return Slice { submission, steps, interactions, dispatches };
+        }
         let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
         let (mut finished, mut interactions, mut dispatches) = (0, 0, 0);
         self.force.begin_submission();
