@@ -48,4 +48,7 @@ pub mod render;
 pub mod scene;
 pub mod sim;
 pub mod snapshot;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod tune;
+pub mod tuned;
 pub mod units;

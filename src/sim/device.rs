@@ -9,6 +9,7 @@ use crate::gpu::{BodyBuffers, Gpu};
 use crate::integrate::{self, DeviceIntegrator, OneWorkgroup};
 
 use super::{Settings, one_workgroup};
+use crate::tuned;
 
 /// Where in a step the device stands after everything submitted so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,7 +56,7 @@ impl DeviceState {
     /// Uploads `bodies` and begins to compute their accelerations.
     pub async fn new(gpu: Arc<Gpu>, bodies: &Bodies, settings: &Settings) -> Result<Self> {
         let buffers = BodyBuffers::upload(&gpu, bodies, settings.gravitational_constant)?;
-        let config = settings.kernel.resolve(&gpu, bodies.len(), bodies.len())?;
+        let config = tuned::resolve(&settings.kernel, &gpu, bodies.len())?;
         let heaviest = bodies.mass.iter().copied().fold(0.0, f64::max);
         let largest_mass = heaviest * settings.gravitational_constant;
         let softening = settings.softening;
@@ -128,15 +129,21 @@ impl DeviceState {
     ///
     /// The bits do not depend on the budget.
     pub fn submit_slice(&mut self, dt: f64, steps: u64, budget: Budget) -> Slice {
+        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
         if let Some(kernel) = &mut self.one_workgroup {
             let first = self.phase != Phase::Between;
             self.phase = Phase::Between;
-            let done =
-                one_workgroup::submit(&self.gpu, kernel, &self.pace, first, dt, steps, budget);
-            let one_workgroup::Submitted { submission, steps, interactions, dispatches } = done;
+            let (gpu, pace) = (&self.gpu, &self.pace);
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                label: Some("steps in one workgroup"),
+                timestamp_writes: None,
+            });
+            let one_workgroup::Recorded { steps, interactions, dispatches } =
+                one_workgroup::record(gpu, kernel, &mut pass, pace, first, dt, steps, budget);
+            drop(pass);
+            let submission = self.gpu.queue.submit([encoder.finish()]);
             return Slice { submission, steps, interactions, dispatches };
         }
-        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
         let (mut finished, mut interactions, mut dispatches) = (0, 0, 0);
         self.force.begin_submission();
         self.integrator.begin_submission();

@@ -1,56 +1,49 @@
-//! A submission of steps that are taken by one workgroup: whole steps only, many in each dispatch.
+//! Steps that are taken by one workgroup, recorded: whole steps only, many in each dispatch.
 
 use crate::force::{Budget, Pace};
 use crate::gpu::Gpu;
 use crate::integrate::OneWorkgroup;
 
-/// What was submitted.
-pub(super) struct Submitted {
-    pub(super) submission: wgpu::SubmissionIndex,
+/// What was recorded.
+pub(super) struct Recorded {
     pub(super) steps: u64,
     pub(super) interactions: u64,
     pub(super) dispatches: u64,
 }
 
-/// Submits as much as `budget` allows of `steps` steps of `dt`, after a first force if that is still
+/// Records as much as `budget` allows of `steps` steps of `dt`, after a first force if that is still
 /// missing. The bits do not depend on the budget: it decides how many steps share a dispatch.
-pub(super) fn submit(
+#[allow(clippy::too_many_arguments)]
+pub(super) fn record(
     gpu: &Gpu,
     kernel: &mut OneWorkgroup,
+    pass: &mut wgpu::ComputePass<'_>,
     pace: &Pace,
     first_force: bool,
     dt: f64,
     steps: u64,
     budget: Budget,
-) -> Submitted {
-    let mut encoder = gpu.device.create_command_encoder(&Default::default());
+) -> Recorded {
     let per_step = kernel.interactions();
     let (mut finished, mut interactions, mut dispatches) = (0, 0, 0);
     kernel.begin_submission();
+    if first_force {
+        kernel.record(pass, 0.0, 0);
+        (interactions, dispatches) = (per_step, 1);
+    }
+    let piece = steps_in(pace, per_step, budget.dispatch_secs);
+    while finished < steps
+        && !kernel.is_full()
+        && (dispatches == 0 || pace.secs(interactions, dispatches) < budget.submission_secs)
     {
-        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-            label: Some("steps in one workgroup"),
-            timestamp_writes: None,
-        });
-        if first_force {
-            kernel.record(&mut pass, 0.0, 0);
-            (interactions, dispatches) = (per_step, 1);
-        }
-        let piece = steps_in(pace, per_step, budget.dispatch_secs);
-        while finished < steps
-            && !kernel.is_full()
-            && (dispatches == 0 || pace.secs(interactions, dispatches) < budget.submission_secs)
-        {
-            let now = piece.min(steps - finished);
-            kernel.record(&mut pass, dt, now as u32);
-            finished += now;
-            interactions += now * per_step;
-            dispatches += 1;
-        }
+        let now = piece.min(steps - finished);
+        kernel.record(pass, dt, now as u32);
+        finished += now;
+        interactions += now * per_step;
+        dispatches += 1;
     }
     kernel.end_submission(gpu);
-    let submission = gpu.queue.submit([encoder.finish()]);
-    Submitted { submission, steps: finished, interactions, dispatches }
+    Recorded { steps: finished, interactions, dispatches }
 }
 
 /// Steps that a dispatch of `secs` takes, at least one.

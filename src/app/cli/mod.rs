@@ -18,6 +18,7 @@ mod resume;
 mod run;
 mod scenes;
 mod shader;
+mod tune;
 
 use std::process::ExitCode;
 
@@ -52,6 +53,7 @@ enum Command {
     Formats(formats::Args),
     Check(check::Args),
     Inspect(inspect::Args),
+    Tune(tune::Args),
     Forces(forces::Args),
     Run(run::Args),
     Resume(resume::Args),
@@ -89,6 +91,7 @@ pub fn main() -> ExitCode {
         Command::Formats(args) => formats::main(&args),
         Command::Check(args) => check::main(&args),
         Command::Inspect(args) => inspect::main(&args),
+        Command::Tune(args) => tune::main(&args),
         Command::Forces(args) => forces::main(&args),
         Command::Run(args) => run::main(&args),
         Command::Resume(args) => resume::main(&args),
