@@ -17,6 +17,11 @@ struct ForceParams {
     // Sink i is source i + self_offset. FOREIGN: no sink is a source. IN_SINK: the sink's w holds the number.
     self_offset: u32,
     softening_squared: f32,
+    // As in LeapfrogParams, where force and leapfrog are one.
+    close_kick: f32,
+    open_kick: f32,
+    drift: f32,
+    zero: u32,
     unused_0: u32,
     unused_1: u32,
     unused_2: u32,

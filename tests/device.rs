@@ -200,6 +200,32 @@ fn what_one_workgroup_cannot_hold_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_step_is_one_dispatch_where_a_force_is_one() {
+    let bodies = plummer(500);
+    // With slices the ordinary way is taken: two dispatches per step.
+    for (kernel, per_step) in
+        [(SHAPES[0], 1), (SHAPES[2], 1), (KernelWish { s: Some(2), ..SHAPES[0] }, 2)]
+    {
+        let mut device = state(&bodies, kernel);
+        device.learn_rate(1e12);
+        let slice = device.submit_slice(0.01, 101, Budget::HEADLESS);
+        assert_eq!(slice.steps, 101);
+        assert!((101 * per_step..101 * per_step + 8).contains(&slice.dispatches), "{slice:?}");
+    }
+    // q rows of threads add their shares in the same order in both ways.
+    let kernel = KernelWish { s: Some(1), ..SHAPES[1] };
+    let mut fused = state(&bodies, kernel);
+    fused.learn_rate(1e12);
+    let slice = fused.submit_slice(0.01, 30, Budget::HEADLESS);
+    assert!(slice.steps == 30 && slice.dispatches < 40, "{slice:?}");
+    let mut single = state(&bodies, kernel);
+    for _ in 0..30 {
+        single.run(0.01, 1, &mut |_| true).unwrap();
+    }
+    assert!(bits(&mut fused, &bodies) == bits(&mut single, &bodies));
+}
+
+#[test]
 fn a_run_can_be_stopped_between_steps() {
     let bodies = plummer(300);
     let mut device = state(&bodies, SHAPES[0]);

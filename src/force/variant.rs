@@ -40,7 +40,10 @@ impl KernelVariant {
     pub fn wgsl(&self) -> Result<String> {
         let KernelConfig { p, q, r, u, .. } = self.config;
         let (guarded, potential) = (self.guarded, self.potential);
-        template::assemble(self.file(), context! { p, q, r, u, guarded, potential })
+        template::assemble(
+            self.file(),
+            context! { p, q, r, u, guarded, potential, then_step => false },
+        )
     }
 }
 
@@ -104,6 +107,8 @@ mod tests {
                                 let out = translate(name, &text, language, Checks::Off).unwrap();
                                 assert!(out.len() > 500);
                             }
+                            let fused = crate::integrate::fused_wgsl(&variant).unwrap();
+                            translate(variant.file(), &fused, Language::SpirV, Checks::On).unwrap();
                             checked += 1;
                         }
                     }

@@ -25,6 +25,10 @@ pub struct ForceParams {
     pub chunk_end: u32,
     pub self_offset: u32,
     pub softening_squared: f32,
+    pub close_kick: f32,
+    pub open_kick: f32,
+    pub drift: f32,
+    pub zero: u32,
     pub unused: [u32; 3],
 }
 
@@ -99,7 +103,11 @@ mod tests {
             chunk_begin,
             chunk_end,
             self_offset,
-            softening_squared
+            softening_squared,
+            close_kick,
+            open_kick,
+            drift,
+            zero
         );
         assert_same_layout!(
             StepsParams,

@@ -64,21 +64,22 @@ impl Fused {
         let params = Params::new(gpu, "fused params", 16);
         let own = &bodies.position_mass;
         let second = storage(gpu, "positions of every other step", bodies.count as usize);
-        let bind = |binding, resource| wgpu::BindGroupEntry { binding, resource };
-        let bind_group = |from: &wgpu::Buffer, to: &wgpu::Buffer| {
+        let bind_group = |buffers: [&wgpu::Buffer; 2]| {
+            let bind = |binding, resource| wgpu::BindGroupEntry { binding, resource };
+            let [from, to] = buffers.map(wgpu::Buffer::as_entire_binding);
             gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
                 label: Some("fused"),
                 layout: &kernel.layout,
                 entries: &[
-                    bind(0, from.as_entire_binding()),
-                    bind(1, from.as_entire_binding()),
-                    bind(2, to.as_entire_binding()),
+                    bind(0, from.clone()),
+                    bind(1, from),
+                    bind(2, to),
                     bind(3, params.binding()),
                     bind(4, bodies.velocity.as_entire_binding()),
                 ],
             })
         };
-        let bind_groups = [bind_group(own, &second), bind_group(&second, own)];
+        let bind_groups = [bind_group([own, &second]), bind_group([&second, own])];
         Ok(Some(Self { kernel, params, bind_groups, whole, workgroups }))
     }
 

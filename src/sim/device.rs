@@ -6,7 +6,7 @@ use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::force::{AllPairs, Budget, Field, KernelConfig, KernelVariant, Pace, Progress, Want};
 use crate::gpu::{BodyBuffers, Gpu};
-use crate::integrate::{self, DeviceIntegrator, OneWorkgroup};
+use crate::integrate::{self, DeviceIntegrator, Fused, OneWorkgroup};
 
 use super::{Settings, one_workgroup};
 use crate::tuned;
@@ -44,6 +44,8 @@ pub struct DeviceState {
     /// The kernel with potential, bound when first asked for.
     potential: Option<AllPairs>,
     integrator: Box<dyn DeviceIntegrator>,
+    /// Force and integrator in one dispatch per step, where that is possible.
+    fused: Option<Fused>,
     /// Takes the steps instead of force kernel and integrator, where the kernel's shape says so.
     one_workgroup: Option<OneWorkgroup>,
     phase: Phase,
@@ -67,6 +69,7 @@ impl DeviceState {
             gpu.refuse(format!("the integrator '{}' has no device side", descriptor.name))
         })?;
         let integrator = make(&gpu, &buffers, &force).await?;
+        let fused = Fused::new(&gpu, &buffers, &force, descriptor).await?;
         let one_workgroup = if config.one_workgroup {
             integrate::refuse_unless_leapfrog(&settings.integrator)?;
             Some(OneWorkgroup::new(&gpu, &variant, &buffers, softening).await?)
@@ -80,6 +83,7 @@ impl DeviceState {
             force,
             potential: None,
             integrator,
+            fused,
             one_workgroup,
             // A step of length 0: only its force and its end are left to do.
             phase: Phase::Force { dt: 0.0, progress: Progress::default() },
@@ -147,6 +151,9 @@ impl DeviceState {
         let (mut finished, mut interactions, mut dispatches) = (0, 0, 0);
         self.force.begin_submission();
         self.integrator.begin_submission();
+        if let Some(fused) = &mut self.fused {
+            fused.begin_submission();
+        }
         {
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
                 label: Some("steps"),
@@ -163,6 +170,24 @@ impl DeviceState {
                     }
                     Phase::Between => break,
                 };
+                if let Some(fused) = &mut self.fused
+                    && step_dt == dt
+                    && progress == Progress::default()
+                {
+                    // Pairs of whole steps, as long as one more is wanted, which is ended below.
+                    let per_step = self.force.interactions();
+                    let one_dispatch = self.pace.interactions_in(budget.dispatch_secs) >= per_step;
+                    while one_dispatch
+                        && finished + 2 < steps
+                        && dispatches < MOST_DISPATCHES
+                        && self.pace.secs(interactions, dispatches) < budget.submission_secs
+                    {
+                        fused.record_two(&mut pass, dt);
+                        finished += 2;
+                        interactions += 2 * per_step;
+                        dispatches += 2;
+                    }
+                }
                 let mut complete = false;
                 while !complete
                     && !self.force.is_full()
@@ -196,6 +221,9 @@ impl DeviceState {
         }
         self.force.end_submission(&self.gpu);
         self.integrator.end_submission(&self.gpu);
+        if let Some(fused) = &mut self.fused {
+            fused.end_submission(&self.gpu);
+        }
         let submission = self.gpu.queue.submit([encoder.finish()]);
         Slice { submission, steps: finished, interactions, dispatches }
     }
