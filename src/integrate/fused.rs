@@ -50,6 +50,7 @@ impl Fused {
         let workgroups = bodies.count.div_ceil(config.sinks_per_workgroup());
         let fits = integrator.name == super::leapfrog::LEAPFROG.name
             && config.s == 1
+            && !config.one_workgroup
             && bodies.count <= MOST_BODIES
             && force.is_one_chunk()
             && workgroups <= gpu.limits.workgroups;

@@ -55,18 +55,19 @@ pub fn shapes(default: KernelConfig, n: usize, bounds: &Bounds) -> Vec<KernelCon
     }
     for p in [64, 128, 256, 32, 512] {
         for r in [1, 2, 4, 8] {
-            for q in [1, 2, 4, 8] {
+            for q in [1, 2, 4, 8, 16] {
                 let config = KernelConfig { p, q, r, s: 1, untiled: false, ..default };
-                let s = slices_to_fill(&config, n, bounds);
-                for s in [s, s / 4, s * 4] {
-                    // Slices below two tiles are all overhead.
-                    let tiles = n as u64 / (u64::from(config.tile()) * u64::from(s.max(1)));
-                    if s == 1 || (s > 1 && tiles >= 2) {
-                        add(KernelConfig { s, ..config });
+                // Slices below two tiles are all overhead.
+                let tiles = n as u64 / (2 * u64::from(config.tile()));
+                let most = (tiles.clamp(1, 1024) as u32 + 1).next_power_of_two() / 2;
+                let fill = slices_to_fill(&config, n, bounds);
+                // Without slices a step may be a single dispatch.
+                for s in [fill, 1, fill / 4, fill * 4] {
+                    let s = s.clamp(1, most);
+                    add(KernelConfig { s, ..config });
+                    if q == 1 {
+                        add(KernelConfig { s, untiled: true, ..config });
                     }
-                }
-                if q == 1 {
-                    add(KernelConfig { s, untiled: true, ..config });
                 }
             }
         }
@@ -76,10 +77,20 @@ pub fn shapes(default: KernelConfig, n: usize, bounds: &Bounds) -> Vec<KernelCon
         let threads = Bounds::threads(config, n) as f64 / bounds.threads_to_fill as f64;
         let fill = if bounds.software { 0.0 } else { threads.max(1e-9).log2().abs() };
         let far = |a: u32, b: u32| (f64::from(a).log2() - f64::from(b).log2()).abs();
-        let unlike = far(config.p, default.p) + far(config.q, 1) + far(config.r, default.r);
+        // Few bodies make few threads, unless several share a sink; and a step without slices is one
+        // dispatch instead of two.
+        let (q_weight, one_dispatch) = match n {
+            0..=16_384 if config.s == 1 => (0.25, -1.5),
+            0..=16_384 => (0.5, 0.0),
+            _ => (1.0, 0.0),
+        };
+        let unlike = far(config.p, default.p)
+            + q_weight * far(config.q, 1)
+            + far(config.r, default.r)
+            + one_dispatch;
         let other_loop = if config.untiled == default.untiled { 0.0 } else { 1.5 };
         // Few shapes take one workgroup, and where they win they win by far.
-        if config.one_workgroup { 0.0 } else { 0.5 * fill + unlike + other_loop }
+        if config.one_workgroup { -2.0 } else { 0.5 * fill + unlike + other_loop }
     };
     found.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
     found
@@ -128,7 +139,7 @@ fn one_workgroup(default: KernelConfig, n: usize, bounds: &Bounds) -> Vec<Kernel
             let config = KernelConfig { p, q, r, ..base };
             // One workgroup needs all the threads that it can have.
             let few = config.threads() < bounds.limits.threads_per_workgroup.min(1024) / 4;
-            if !(few && !bounds.software) {
+            if !few || bounds.software {
                 found.push(config);
             }
         }

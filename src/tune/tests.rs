@@ -96,7 +96,7 @@ impl Timer for Fake {
         let mut noise = self.samples.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         noise ^= noise >> 31;
         let noise = noise.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40;
-        let disturbed = if noise % 11 == 0 { 1.6 } else { 1.0 };
+        let disturbed = if noise.is_multiple_of(11) { 1.6 } else { 1.0 };
         let factor = disturbed * (1.0 + 0.03 * noise as f64 / f64::from(1 << 24));
         Ok(landscape(candidate, &self.best) * factor)
     }
@@ -189,6 +189,10 @@ fn every_candidate_fits_the_device_and_holds_the_bodies() {
                 // The choice is used for all of its size class.
                 config.holds(crate::tuned::size_class(n) as usize).unwrap();
             }
+            // A step in a single dispatch, and slices where there are sources for them.
+            assert!(found.iter().any(|config| config.s == 1 && !config.one_workgroup), "n = {n}");
+            let sliced = found.iter().any(|config| config.s > 1);
+            assert!(sliced || n < 1000 || bounds.software || n >= 65_536, "n = {n}");
             let one = found.iter().any(|config| config.one_workgroup);
             assert_eq!(one, n <= 1024, "n = {n}");
         }
