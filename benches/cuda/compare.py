@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The chapter's kernel in CUDA C++ and gravitile, in turn on the same GPU: a table of ratios.
 
-    benches/cuda/compare.py [--out DIR] [--sizes 1024,4096,...] [--gravitile PROGRAM]
+    benches/cuda/compare.py [--out DIR] [--sizes 1024,4096,...] [--tune SECS] [--gravitile PROGRAM]
 
 Builds nbody.cu with nvcc, lets it find its best shape for each number of bodies, then runs both
 programs by turns and prints their steps per second as markdown. --out DIR keeps compare.json (every
@@ -9,7 +9,8 @@ sample), compare.md and cuda.jsonl (every line of the CUDA program). Only the st
 
 A step is one force and one leapfrog pass in both programs; all steps of a run are queued without a
 wait in between. gravitile is timed by the difference of a long and a short run, which leaves out
-what is done once (first forces, snapshots, energies).
+what is done once (first forces, snapshots, energies). The CUDA program takes its best shape at each size;
+with --tune gravitile does the same ('gravitile tune'), without it takes its defaults.
 
 Exit: 0 done; 1 a program failed or a result was wrong; 2 no nvcc, no GPU or no gravitile.
 """
@@ -146,6 +147,8 @@ def same_device(cuda, vulkan):
 
 def compare_at(n, cuda, gravitile, before, options):
     """One row, and the CUDA program's lines for this size."""
+    if options.tune:
+        call([gravitile, "tune", "-n", n, "--secs", options.tune, "--json"], 60 + 3 * options.tune)
     arguments = ["--n", n, "--sweep", "--secs", options.secs]
     among = shapes_for(n, before)
     if among:
@@ -226,6 +229,8 @@ def options_of(arguments):
     parser.add_argument("--rounds", type=int, default=3, help="turns of both programs (%(default)s)")
     parser.add_argument("--gravitile", default=str(HERE.parents[1] / "target" / "release" / "gravitile"))
     parser.add_argument("--gravitile-args", default="", help="more options of 'gravitile run', in one word")
+    parser.add_argument("--tune", type=float, default=0.0, metavar="SECS",
+                        help="let gravitile tune itself that long for each size first")
     parser.add_argument("--nbody", help="a built CUDA program instead of building one")
     parser.add_argument("--out", type=Path, help="folder for compare.json, compare.md and cuda.jsonl")
     options = parser.parse_args(arguments)
@@ -235,8 +240,8 @@ def options_of(arguments):
         parser.error("--sizes wants numbers with commas between")
     if not all(0 < n <= 1 << 26 for n in options.sizes):
         parser.error("--sizes must lie between 1 and 67108864")
-    if not (options.secs > 0.0 and options.rounds >= 1):
-        parser.error("--secs must be greater than 0 and --rounds at least 1")
+    if not (options.secs > 0.0 and options.rounds >= 1 and options.tune >= 0.0):
+        parser.error("--secs must be greater than 0, --rounds at least 1 and --tune not negative")
     return options
 
 
@@ -244,11 +249,13 @@ def main(arguments):
     options = options_of(arguments)
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
+        # Neither what this machine's user tuned before nor what is tuned here meets the other.
+        os.environ["GRAVITILE_CACHE_DIR"] = folder
         if not os.access(options.gravitile, os.X_OK):
             raise Unavailable(f"no program {options.gravitile}: cargo build --release, or --gravitile PROGRAM")
         cuda, flags = (options.nbody, "as given") if options.nbody else build(folder)
         report = {
-            "driver": smi("driver_version"), "flags": flags,
+            "driver": smi("driver_version"), "flags": flags, "tuned_secs": options.tune,
             "gravitile": call([options.gravitile, "--version"]).strip(), "rows": [],
         }
         lines, before = [], []
