@@ -10,7 +10,6 @@ mod one_workgroup;
 
 pub use fused::{Fused, wgsl as fused_wgsl};
 pub use leapfrog::wgsl as leapfrog_wgsl;
-pub(crate) use one_workgroup::refuse_unless_leapfrog;
 pub use one_workgroup::{OneWorkgroup, wgsl as one_workgroup_wgsl};
 
 use crate::bodies::Bodies;

@@ -5,8 +5,9 @@
 
 use minijinja::context;
 
+use super::Integrator;
 use crate::error::{Error, Result};
-use crate::force::{KernelConfig, KernelVariant};
+use crate::force::{AllPairs, KernelConfig, KernelVariant};
 use crate::gpu::layout::StepsParams;
 use crate::gpu::{Binding, BodyBuffers, ComputeKernel, Gpu, Params, compile, template};
 
@@ -76,6 +77,23 @@ impl OneWorkgroup {
         Ok(Self { kernel, params, bind_group, same })
     }
 
+    /// The kernel beside `force`, if that one's config says `one_workgroup`.
+    ///
+    /// Errors: as [`OneWorkgroup::new`]; an integrator other than leapfrog.
+    pub async fn wanted(
+        gpu: &Gpu,
+        bodies: &BodyBuffers,
+        force: &AllPairs,
+        integrator: &Integrator,
+        softening: f64,
+    ) -> Result<Option<Self>> {
+        if !force.variant.config.one_workgroup {
+            return Ok(None);
+        }
+        refuse_unless_leapfrog(integrator.name)?;
+        Self::new(gpu, &force.variant, bodies, softening).await.map(Some)
+    }
+
     /// Interactions of one step.
     pub fn interactions(&self) -> u64 {
         u64::from(self.same.count).pow(2)
@@ -107,7 +125,7 @@ impl OneWorkgroup {
 }
 
 /// Refuses what only the ordinary path does.
-pub(crate) fn refuse_unless_leapfrog(integrator: &str) -> Result<()> {
+fn refuse_unless_leapfrog(integrator: &str) -> Result<()> {
     if integrator == super::leapfrog::LEAPFROG.name {
         return Ok(());
     }

@@ -70,12 +70,8 @@ impl DeviceState {
         })?;
         let integrator = make(&gpu, &buffers, &force).await?;
         let fused = Fused::new(&gpu, &buffers, &force, descriptor).await?;
-        let one_workgroup = if config.one_workgroup {
-            integrate::refuse_unless_leapfrog(&settings.integrator)?;
-            Some(OneWorkgroup::new(&gpu, &variant, &buffers, softening).await?)
-        } else {
-            None
-        };
+        let one_workgroup =
+            OneWorkgroup::wanted(&gpu, &buffers, &force, descriptor, softening).await?;
         let pace = Pace::guess(gpu.adapter.class);
         let mut state = Self {
             gpu,
@@ -134,7 +130,10 @@ impl DeviceState {
     /// The bits do not depend on the budget.
     pub fn submit_slice(&mut self, dt: f64, steps: u64, budget: Budget) -> Slice {
         let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
-        if let Some(kernel) = &mut self.one_workgroup {
+        // A step that another kernel has begun is ended in the ordinary way, and no further one begun.
+        let half_done = matches!(self.phase, Phase::Force { dt, .. } if dt != 0.0);
+        let steps = if half_done && self.one_workgroup.is_some() { 0 } else { steps };
+        if let Some(kernel) = self.one_workgroup.as_mut().filter(|_| !half_done) {
             let first = self.phase != Phase::Between;
             self.phase = Phase::Between;
             let (gpu, pace) = (&self.gpu, &self.pace);
