@@ -17,6 +17,11 @@ struct ForceParams {
     // Sink i is source i + self_offset. FOREIGN: no sink is a source. IN_SINK: the sink's w holds the number.
     self_offset: u32,
     softening_squared: f32,
+    // As in LeapfrogParams, where force and leapfrog are one.
+    close_kick: f32,
+    open_kick: f32,
+    drift: f32,
+    zero: u32,
     unused_0: u32,
     unused_1: u32,
     unused_2: u32,
@@ -24,6 +29,22 @@ struct ForceParams {
 
 const FOREIGN: u32 = 0xffffffffu;
 const IN_SINK: u32 = 0xfffffffeu;
+
+// Steps of all bodies in one workgroup.
+struct StepsParams {
+    count: u32,
+    // 0: only the accelerations are brought up to date.
+    steps: u32,
+    // Sources that each row of threads takes.
+    per_row: u32,
+    // Always 0, which the compiler does not know.
+    zero: u32,
+    // Time of each of the two kicks of a step, and of its drift.
+    kick: f32,
+    drift: f32,
+    softening_squared: f32,
+    unused_0: u32,
+}
 
 // One pass over all bodies by the leapfrog kernel.
 struct LeapfrogParams {

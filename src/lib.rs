@@ -37,6 +37,8 @@ pub mod error;
 pub mod film;
 pub mod force;
 pub mod gpu;
+#[cfg(all(feature = "inspect", not(target_arch = "wasm32")))]
+pub mod inspect;
 pub mod integrate;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod live;
@@ -48,4 +50,7 @@ pub mod render;
 pub mod scene;
 pub mod sim;
 pub mod snapshot;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod tune;
+pub mod tuned;
 pub mod units;

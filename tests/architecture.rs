@@ -7,9 +7,9 @@ const LEVELS: &[&[&str]] = &[
     &["math", "error", "bodies", "units", "diagnostics"],
     &["scene", "snapshot", "gpu"],
     &["force"],
-    &["integrate"],
+    &["integrate", "inspect", "tuned"],
     &["sim", "measure"],
-    &["record", "render"],
+    &["record", "render", "tune"],
     &["film", "live"],
     &["app"],
 ];

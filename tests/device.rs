@@ -45,6 +45,7 @@ const SHAPES: [KernelWish; 3] = [
         u: Some(4),
         s: Some(1),
         untiled: Some(false),
+        one_workgroup: None,
         checked: false,
     },
     KernelWish {
@@ -54,6 +55,7 @@ const SHAPES: [KernelWish; 3] = [
         u: Some(2),
         s: Some(3),
         untiled: Some(false),
+        one_workgroup: None,
         checked: false,
     },
     KernelWish {
@@ -63,6 +65,7 @@ const SHAPES: [KernelWish; 3] = [
         u: Some(4),
         s: Some(1),
         untiled: Some(true),
+        one_workgroup: None,
         checked: false,
     },
 ];
@@ -98,6 +101,128 @@ fn the_bits_do_not_depend_on_how_steps_are_cut_up() {
         moved.run(0.01, 19, &mut |_| true).unwrap();
         assert!(bits(&mut moved, &bodies) != expected, "the comparison should see a missing step");
     }
+}
+
+/// Many steps in one dispatch, for 300 bodies.
+const ONE_WORKGROUP: KernelWish = KernelWish {
+    p: Some(128),
+    q: Some(2),
+    r: Some(3),
+    u: Some(4),
+    s: Some(1),
+    untiled: Some(false),
+    one_workgroup: Some(true),
+    checked: false,
+};
+
+#[test]
+fn steps_in_one_workgroup_have_the_same_bits_however_they_are_cut_up() {
+    let bodies = plummer(300);
+    let mut whole = state(&bodies, ONE_WORKGROUP);
+    whole.learn_rate(1e12);
+    let slice = whole.submit_slice(0.01, 50, Budget::HEADLESS);
+    assert_eq!((slice.steps, slice.dispatches), (50, 1), "one dispatch for a fast device");
+    let expected = bits(&mut whole, &bodies);
+
+    let mut single = state(&bodies, ONE_WORKGROUP);
+    for _ in 0..50 {
+        single.run(0.01, 1, &mut |_| true).unwrap();
+    }
+    assert!(bits(&mut single, &bodies) == expected, "one step at a time");
+
+    let mut sliced = state(&bodies, ONE_WORKGROUP);
+    let budget = Budget { dispatch_secs: 1e-3, submission_secs: 2e-3 };
+    let (mut done, mut slices) = (0, 0);
+    while done < 50 {
+        sliced.learn_rate(3e8);
+        let slice = sliced.submit_slice(0.01, 50 - done, budget);
+        done += slice.steps;
+        slices += 1;
+    }
+    assert!(slices > 3 && sliced.is_between_steps(), "{slices} slices");
+    assert!(bits(&mut sliced, &bodies) == expected, "in slices");
+
+    let mut fewer = state(&bodies, ONE_WORKGROUP);
+    fewer.run(0.01, 49, &mut |_| true).unwrap();
+    assert!(bits(&mut fewer, &bodies) != expected, "the comparison should see a missing step");
+    // A state read in the middle and taken up again goes on with the same bits.
+    let mut taken_up = bodies.clone();
+    let mut first = state(&bodies, ONE_WORKGROUP);
+    first.run(0.01, 20, &mut |_| true).unwrap();
+    first.read(&mut taken_up).unwrap();
+    let mut second = state(&taken_up, ONE_WORKGROUP);
+    second.run(0.01, 30, &mut |_| true).unwrap();
+    assert!(bits(&mut second, &bodies) == expected, "taken up again");
+}
+
+#[test]
+fn one_workgroup_takes_the_steps_that_the_ordinary_path_takes() {
+    let bodies = plummer(300);
+    let end = |kernel| {
+        let mut state = state(&bodies, kernel);
+        let mut now = bodies.clone();
+        state.run(0.01, 20, &mut |_| true).unwrap();
+        let acceleration = state.read(&mut now).unwrap();
+        let potential = state.potential().unwrap();
+        (now, acceleration, potential)
+    };
+    let (one, one_a, one_phi) = end(ONE_WORKGROUP);
+    let (many, many_a, many_phi) = end(SHAPES[0]);
+    for i in 0..bodies.len() {
+        // 20 steps, each rounded to 6e-8 of a coordinate, some of which are above 1.
+        let size = 1.0 + many.position[i].length();
+        assert!((one.position[i] - many.position[i]).length() < 5e-6 * size, "position {i}");
+        assert!((one.velocity[i] - many.velocity[i]).length() < 2e-5, "velocity {i}");
+        assert!((one_a[i] - many_a[i]).length() < 1e-4 * (1.0 + many_a[i].length()), "force {i}");
+        assert!((one_phi[i] / many_phi[i] - 1.0).abs() < 1e-4, "potential {i}");
+    }
+    assert_eq!(one.component, bodies.component);
+}
+
+#[test]
+fn what_one_workgroup_cannot_hold_is_refused_with_the_reason() {
+    let refuse = |n: usize, kernel: KernelWish| {
+        let error = Simulation::new(plummer(n), settings(kernel)).err();
+        error.expect("should be refused").to_string()
+    };
+    let wish = KernelWish { one_workgroup: Some(true), ..KernelWish::default() };
+    let text = refuse(50_000, wish);
+    assert!(text.contains("50000 bodies do not fit one workgroup, which holds at most"), "{text}");
+    let text = refuse(200, KernelWish { p: Some(64), r: Some(2), ..wish });
+    assert!(text.contains("at most p x r = 64 x 2 = 128"), "{text}");
+    let text = refuse(100, KernelWish { s: Some(2), ..wish });
+    assert!(text.contains("s (slices) is 2"), "{text}");
+    for n in [2, 5, 100, 513, 1024] {
+        let mut sim = Simulation::new(plummer(n), settings(wish)).unwrap();
+        sim.step(2).unwrap();
+        assert!(sim.describe_engine().ends_with("one-workgroup"), "{}", sim.describe_engine());
+    }
+}
+
+#[test]
+fn a_step_is_one_dispatch_where_a_force_is_one() {
+    let bodies = plummer(500);
+    // With slices the ordinary way is taken: two dispatches per step.
+    for (kernel, per_step) in
+        [(SHAPES[0], 1), (SHAPES[2], 1), (KernelWish { s: Some(2), ..SHAPES[0] }, 2)]
+    {
+        let mut device = state(&bodies, kernel);
+        device.learn_rate(1e12);
+        let slice = device.submit_slice(0.01, 101, Budget::HEADLESS);
+        assert_eq!(slice.steps, 101);
+        assert!((101 * per_step..101 * per_step + 8).contains(&slice.dispatches), "{slice:?}");
+    }
+    // q rows of threads add their shares in the same order in both ways.
+    let kernel = KernelWish { s: Some(1), ..SHAPES[1] };
+    let mut fused = state(&bodies, kernel);
+    fused.learn_rate(1e12);
+    let slice = fused.submit_slice(0.01, 30, Budget::HEADLESS);
+    assert!(slice.steps == 30 && slice.dispatches < 40, "{slice:?}");
+    let mut single = state(&bodies, kernel);
+    for _ in 0..30 {
+        single.run(0.01, 1, &mut |_| true).unwrap();
+    }
+    assert!(bits(&mut fused, &bodies) == bits(&mut single, &bodies));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use gravitile::measure::{cases, check};
+use gravitile::measure::{cases, check, check_steps, steps_cases};
 
 #[test]
 fn every_variant_agrees_with_f64() {
@@ -23,4 +23,19 @@ fn every_variant_agrees_with_f64() {
         println!("skipped {}: {}", skipped.config, skipped.reason);
     }
     assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), cases.len(), failures.join("\n"));
+}
+
+#[test]
+fn steps_in_one_workgroup_agree_with_f64() {
+    let gpu = common::gpu();
+    let cases = steps_cases(&gpu);
+    assert!(cases.len() >= 10, "{} cases", cases.len());
+    let mut failures = Vec::new();
+    for (config, n, softening) in cases {
+        let row = check_steps(&gpu, config, n, softening).unwrap();
+        if !row.passed() {
+            failures.push(format!("{row:?}"));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }

@@ -1,6 +1,8 @@
 // The beginning of both force kernels: this thread's sinks, and their totals so far.
     let first_sink = params.sink_begin + workgroup.x * SINKS_PER_WORKGROUP + local.x;
+//% if not then_step
     let partial_base = workgroup.y * params.sink_count;
+//% endif
 
 //% for k in range(r)
     let sink_index_{{ k }} = first_sink + {{ k }}u * P;
@@ -10,6 +12,7 @@
     let itself_{{ k }} = source_index_of(sink_index_{{ k }}, sink_{{ k }});
     var potential_total_{{ k }} = 0.0;
 //% endif
+//% if not then_step
     // A later chunk of the sources goes on from the totals of the earlier ones.
     if params.chunk_begin > 0u && local.y == 0u && sink_index_{{ k }} < params.sink_end {
         let before = partial_sums[partial_base + sink_index_{{ k }}];
@@ -18,6 +21,7 @@
         potential_total_{{ k }} = before.w;
 //% endif
     }
+//% endif
 //% endfor
 
     let slice_begin = workgroup.y * params.slice_length;

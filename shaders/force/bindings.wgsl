@@ -2,8 +2,14 @@
 // Sinks and sources are apart: they may be one buffer or two.
 @group(0) @binding(0) var<storage, read> sources: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> sinks: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read_write> partial_sums: array<vec4<f32>>;
 @group(0) @binding(3) var<uniform> params: ForceParams;
+//% if then_step
+// Force and leapfrog in one: sinks and sources are the same bodies, and so are what these hold.
+@group(0) @binding(2) var<storage, read_write> new_positions: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read_write> velocities: array<vec4<f32>>;
+//% else
+@group(0) @binding(2) var<storage, read_write> partial_sums: array<vec4<f32>>;
+//% endif
 
 // P sinks side by side, Q threads for each, R sinks per thread.
 const P: u32 = {{ p }}u;

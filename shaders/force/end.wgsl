@@ -1,7 +1,19 @@
-// The end of both force kernels: the totals, by the first of the threads that share a sink.
+// The end of both force kernels: the totals, by the first of the threads that share a sink; or what
+// leapfrog.wgsl makes of them, with the same two additions kept apart in the same way.
 //% for k in range(r)
     if local.y == 0u && sink_index_{{ k }} < params.sink_end {
+//% if then_step
+        let old_{{ k }} = velocities[sink_index_{{ k }}];
+        var velocity_{{ k }} = fma(total_{{ k }}, vec3(params.close_kick), old_{{ k }}.xyz);
+        velocity_{{ k }} =
+            bitcast<vec3<f32>>(bitcast<vec3<u32>>(velocity_{{ k }}) ^ vec3(params.zero));
+        velocity_{{ k }} = fma(total_{{ k }}, vec3(params.open_kick), velocity_{{ k }});
+        velocities[sink_index_{{ k }}] = vec4(velocity_{{ k }}, old_{{ k }}.w);
+        new_positions[sink_index_{{ k }}] =
+            vec4(fma(velocity_{{ k }}, vec3(params.drift), sink_{{ k }}.xyz), sink_{{ k }}.w);
+//% else
         partial_sums[partial_base + sink_index_{{ k }}] =
             vec4(total_{{ k }}, {% if potential %}potential_total_{{ k }}{% else %}0.0{% endif %});
+//% endif
     }
 //% endfor

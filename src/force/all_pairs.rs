@@ -108,9 +108,21 @@ impl AllPairs {
             chunk_end: slice_length,
             self_offset: field.self_offset,
             softening_squared: field.softening * field.softening,
-            unused: [0; 3],
+            ..Default::default()
         };
         Ok(Self { variant, partial_sums, kernel, params, bind_group, whole })
+    }
+
+    /// The parameters of one dispatch that computes everything.
+    pub fn whole(&self) -> ForceParams {
+        self.whole
+    }
+
+    /// True when no cut of the sources is part of the order of the sums: one dispatch, if it is allowed
+    /// to take that long, gives the bits that any number of them gives.
+    pub fn is_one_chunk(&self) -> bool {
+        let config = self.variant.config;
+        config.q == 1 || FIXED_CUT_WITH_Q.next_multiple_of(config.tile()) >= self.whole.slice_length
     }
 
     /// Interactions of one whole evaluation.

@@ -1,7 +1,7 @@
 //! How the all-pairs kernel is cut up: p, q, r, u, s and the rest.
 
 use crate::error::{Error, Result};
-use crate::gpu::{Checks, DeviceClass, Gpu};
+use crate::gpu::{Checks, DeviceClass, Gpu, Limits};
 
 /// The shape of an all-pairs kernel. See the words of `shaders/force/all_pairs.wgsl`.
 ///
@@ -20,6 +20,9 @@ pub struct KernelConfig {
     pub s: u32,
     /// Without workgroup memory: the baseline.
     pub untiled: bool,
+    /// Steps of bodies that all fit one workgroup, p * r of them at most, are taken many per dispatch
+    /// (`shaders/integrate/one_workgroup.wgsl`). Forces asked for alone come from the tiled kernel.
+    pub one_workgroup: bool,
     /// Whether wgpu's run-time checks stay in.
     pub checks: Checks,
 }
@@ -31,7 +34,16 @@ impl KernelConfig {
         if class == DeviceClass::Software {
             // A CPU has no workgroup memory: on lavapipe (2 cores, N = 4096) the untiled loop made
             // 930 M interactions/s against 805 M tiled.
-            return Self { p: 64, q: 1, r: 1, u: 4, s: 1, untiled: true, checks: Checks::Off };
+            return Self {
+                p: 64,
+                q: 1,
+                r: 1,
+                u: 4,
+                s: 1,
+                untiled: true,
+                one_workgroup: false,
+                checks: Checks::Off,
+            };
         }
         // Registers first serve reuse (r), then the sources are sliced until the device is full.
         let wanted_threads = class.threads_to_fill() as usize;
@@ -50,7 +62,42 @@ impl KernelConfig {
         let slices_allowed = (sources / p as usize).clamp(1, 64);
         let s = slices_to_fill.min(slices_allowed);
         let s = if s.is_power_of_two() { s } else { s.next_power_of_two() / 2 } as u32;
-        Self { p, q: 1, r, u: 4, s, untiled: false, checks: Checks::Off }
+        Self { p, q: 1, r, u: 4, s, untiled: false, one_workgroup: false, checks: Checks::Off }
+    }
+
+    /// The shape for steps in one workgroup: threads of `gpu` side by side for all `n` bodies, then as
+    /// many more as share a sink, then registers. `p`, `q` and `r` stay as they are given.
+    ///
+    /// Errors: more bodies than one workgroup holds on this adapter.
+    pub fn in_one_workgroup(gpu: &Gpu, n: usize, wish: &KernelWish) -> Result<Self> {
+        let limits = &gpu.limits;
+        let threads = limits.threads_per_workgroup.min(limits.workgroup_x).min(1024);
+        let most = (limits.workgroup_memory / crate::gpu::layout::VEC4 as u32).min(16 * threads);
+        if n > most as usize {
+            return Err(gpu.refuse(format!(
+                "{n} bodies do not fit one workgroup, which holds at most {most} (--one-workgroup)"
+            )));
+        }
+        let n = n.max(1) as u32;
+        let widest = (threads / 32 * 32).max(1);
+        // Kept in range here; what was given is looked at by `validate`.
+        let wide = n.div_ceil(wish.r.unwrap_or(1).clamp(1, 16)).next_multiple_of(32).min(widest);
+        let p = wish.p.unwrap_or(wide).clamp(1, 1024);
+        let r = wish.r.unwrap_or(n.div_ceil(p)).clamp(1, 16);
+        let base = Self {
+            p,
+            q: 1,
+            r,
+            u: 4,
+            s: 1,
+            untiled: false,
+            one_workgroup: true,
+            checks: Checks::Off,
+        };
+        // On a CPU threads of a workgroup run one after the other: no use in more than needed.
+        let qs: &[u32] = if gpu.adapter.class == DeviceClass::Software { &[] } else { &[8, 4, 2] };
+        let rows = qs.iter().map(|q| Self { q: *q, ..base });
+        Ok(rows.into_iter().find(|config| config.fits(limits).is_ok()).unwrap_or(base))
     }
 
     /// Threads per workgroup.
@@ -70,7 +117,34 @@ impl KernelConfig {
 
     /// Bytes of workgroup memory.
     pub fn workgroup_memory(&self) -> u32 {
-        if self.untiled { 0 } else { self.tile() * crate::gpu::layout::VEC4 as u32 }
+        let entries = if self.one_workgroup {
+            // All bodies, and what the rows of threads beyond the first hand to it.
+            let shares = (self.q - 1) * self.sinks_per_workgroup();
+            (self.one_workgroup_capacity() + shares).max(self.tile())
+        } else if self.untiled {
+            0
+        } else {
+            self.tile()
+        };
+        entries * crate::gpu::layout::VEC4 as u32
+    }
+
+    /// Bodies that the kernel for one workgroup keeps room for: p * r, filled up to whole turns of the
+    /// inner loop for each of the q rows of threads.
+    pub fn one_workgroup_capacity(&self) -> u32 {
+        self.sinks_per_workgroup().next_multiple_of(self.q * self.u)
+    }
+
+    /// Refuses a number of bodies that one workgroup of this shape has no room for. Any number is right
+    /// for the other kernels.
+    pub fn holds(&self, n: usize) -> Result<()> {
+        let most = self.sinks_per_workgroup();
+        if !self.one_workgroup || n <= most as usize {
+            return Ok(());
+        }
+        let allowed =
+            format!("at most p x r = {} x {} = {most} with --one-workgroup", self.p, self.r);
+        Err(Error::value("the number of bodies", n, allowed))
     }
 
     /// Length of one slice of `sources` sources: whole tiles, so that only the last one has a tail.
@@ -101,26 +175,40 @@ impl KernelConfig {
             let allowed = format!("a divisor of p = {} when tiled", self.p);
             return Err(Error::value("u (unroll)", self.u, allowed));
         }
+        if self.one_workgroup && self.untiled {
+            return Err(Error::value("--one-workgroup", "given", "without --untiled"));
+        }
+        if self.one_workgroup && self.s != 1 {
+            return Err(Error::value("s (slices)", self.s, "1 with --one-workgroup"));
+        }
         let Some(gpu) = gpu else { return Ok(()) };
-        let limits = &gpu.limits;
+        self.fits(&gpu.limits).map_err(|problem| gpu.refuse(problem))
+    }
+
+    /// Which limit the shape breaks, if any.
+    pub fn fits(&self, limits: &Limits) -> Result<(), String> {
         let (p, q) = (self.p, self.q);
         if self.threads() > limits.threads_per_workgroup {
             let (threads, most) = (self.threads(), limits.threads_per_workgroup);
-            return Err(gpu.refuse(format!(
+            return Err(format!(
                 "p x q = {p} x {q} = {threads} threads per workgroup, but it allows at most {most}"
-            )));
+            ));
         }
         if p > limits.workgroup_x || q > limits.workgroup_y {
             let (x, y) = (limits.workgroup_x, limits.workgroup_y);
-            return Err(
-                gpu.refuse(format!("p = {p}, q = {q}, but it allows p <= {x} and q <= {y}"))
-            );
+            return Err(format!("p = {p}, q = {q}, but it allows p <= {x} and q <= {y}"));
         }
         if self.workgroup_memory() > limits.workgroup_memory {
             let (bytes, most) = (self.workgroup_memory(), limits.workgroup_memory);
-            return Err(gpu.refuse(format!(
+            if self.one_workgroup {
+                return Err(format!(
+                    "{} bodies in one workgroup of p x q = {p} x {q} threads take {bytes} bytes of workgroup memory, but it has {most}",
+                    self.sinks_per_workgroup()
+                ));
+            }
+            return Err(format!(
                 "a tile of p x q = {p} x {q} sources takes {bytes} bytes of workgroup memory, but it has {most}"
-            )));
+            ));
         }
         Ok(())
     }
@@ -132,6 +220,9 @@ impl std::fmt::Display for KernelConfig {
         write!(f, "p={p} q={q} r={r} u={u} s={s}")?;
         if self.untiled {
             write!(f, " untiled")?;
+        }
+        if self.one_workgroup {
+            write!(f, " one-workgroup")?;
         }
         if self.checks == Checks::On {
             write!(f, " checked")?;
@@ -155,6 +246,8 @@ pub struct KernelWish {
     pub s: Option<u32>,
     /// See [`KernelConfig::untiled`]; a `q` above 1 asks for tiles.
     pub untiled: Option<bool>,
+    /// See [`KernelConfig::one_workgroup`].
+    pub one_workgroup: Option<bool>,
     /// See [`KernelConfig::checks`].
     pub checked: bool,
 }
@@ -162,22 +255,39 @@ pub struct KernelWish {
 impl KernelWish {
     /// The wish with the gaps filled, valid on `gpu`.
     pub fn resolve(&self, gpu: &Gpu, sinks: usize, sources: usize) -> Result<KernelConfig> {
-        let default = KernelConfig::for_device(gpu.adapter.class, sinks, sources);
+        let default = if self.one_workgroup == Some(true) {
+            KernelConfig::in_one_workgroup(gpu, sinks, self)?
+        } else {
+            KernelConfig::for_device(gpu.adapter.class, sinks, sources)
+        };
+        let config = self.fill(default);
+        config.validate(Some(gpu))?;
+        config.holds(sinks)?;
+        Ok(config)
+    }
+
+    /// True when nothing of the shape is fixed: what tuning has found may serve.
+    pub fn fixes_nothing(&self) -> bool {
+        Self { checked: false, ..*self } == Self::default()
+    }
+
+    /// The wish with the gaps filled from `default`; what comes out is yet to be validated.
+    pub fn fill(&self, default: KernelConfig) -> KernelConfig {
         let p = self.p.unwrap_or(default.p);
         // A number given for what only tiles have is a wish for tiles.
         let untiled = self.untiled.unwrap_or(default.untiled && self.q.is_none_or(|q| q == 1));
         let largest_unroll = (1..=default.u).rev().find(|u| p.is_multiple_of(*u)).unwrap_or(1);
-        let config = KernelConfig {
+        KernelConfig {
             p,
-            q: self.q.unwrap_or(1),
+            // Several threads per sink are found by tuning, not by guessing.
+            q: self.q.unwrap_or(default.q),
             r: self.r.unwrap_or(default.r),
             u: self.u.unwrap_or(largest_unroll),
             s: self.s.unwrap_or(default.s),
             untiled,
+            one_workgroup: self.one_workgroup.unwrap_or(default.one_workgroup),
             checks: if self.checked { Checks::On } else { Checks::Off },
-        };
-        config.validate(Some(gpu))?;
-        Ok(config)
+        }
     }
 }
 
@@ -190,6 +300,7 @@ impl From<KernelConfig> for KernelWish {
             u: Some(config.u),
             s: Some(config.s),
             untiled: Some(config.untiled),
+            one_workgroup: Some(config.one_workgroup),
             checked: config.checks == Checks::On,
         }
     }
@@ -199,8 +310,16 @@ impl From<KernelConfig> for KernelWish {
 mod tests {
     use super::*;
 
-    const TILED: KernelConfig =
-        KernelConfig { p: 64, q: 2, r: 1, u: 4, s: 1, untiled: false, checks: Checks::Off };
+    const TILED: KernelConfig = KernelConfig {
+        p: 64,
+        q: 2,
+        r: 1,
+        u: 4,
+        s: 1,
+        untiled: false,
+        one_workgroup: false,
+        checks: Checks::Off,
+    };
 
     #[test]
     fn each_bad_number_is_named() {
@@ -213,7 +332,26 @@ mod tests {
         check(KernelConfig { u: 3, ..TILED }, "a divisor of p = 64");
         check(KernelConfig { s: 0, ..TILED }, "s (slices) is 0");
         check(KernelConfig { untiled: true, ..TILED }, "q is 2");
+        let one = KernelConfig { one_workgroup: true, ..TILED };
+        check(KernelConfig { s: 2, ..one }, "s (slices) is 2, but must be 1 with --one-workgroup");
+        check(KernelConfig { untiled: true, q: 1, ..one }, "without --untiled");
+        assert!(one.validate(None).is_ok() && one.holds(64).is_ok() && TILED.holds(65).is_ok());
+        let text = one.holds(65).unwrap_err().to_string();
+        assert!(text.contains("65") && text.contains("64 x 1 = 64"), "{text}");
         assert!(TILED.validate(None).is_ok());
+    }
+
+    #[test]
+    fn one_workgroup_has_room_for_its_bodies_and_shares() {
+        let one = KernelConfig { one_workgroup: true, ..TILED };
+        assert_eq!((one.one_workgroup_capacity(), one.workgroup_memory()), (64, 128 * 16));
+        let odd = KernelConfig { p: 32, q: 3, r: 4, u: 2, ..one };
+        assert_eq!(odd.one_workgroup_capacity(), 132);
+        assert_eq!(odd.workgroup_memory(), (132 + 2 * 128) * 16);
+        for n in 1..=128u32 {
+            let per_row = n.div_ceil(odd.q).next_multiple_of(odd.u);
+            assert!(per_row * odd.q <= odd.one_workgroup_capacity(), "{n}");
+        }
     }
 
     #[test]

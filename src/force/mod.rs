@@ -14,6 +14,7 @@ pub mod cpu;
 #[cfg(not(target_arch = "wasm32"))]
 mod gpu;
 mod pace;
+mod plan;
 mod reference;
 mod variant;
 
@@ -23,6 +24,7 @@ pub use cpu::Cpu;
 #[cfg(not(target_arch = "wasm32"))]
 pub use gpu::GpuEngine;
 pub use pace::{Budget, Pace};
+pub use plan::KernelPlan;
 pub use reference::Reference;
 pub use variant::KernelVariant;
 

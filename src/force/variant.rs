@@ -40,7 +40,10 @@ impl KernelVariant {
     pub fn wgsl(&self) -> Result<String> {
         let KernelConfig { p, q, r, u, .. } = self.config;
         let (guarded, potential) = (self.guarded, self.potential);
-        template::assemble(self.file(), context! { p, q, r, u, guarded, potential })
+        template::assemble(
+            self.file(),
+            context! { p, q, r, u, guarded, potential, then_step => false },
+        )
     }
 }
 
@@ -51,8 +54,16 @@ mod tests {
 
     #[test]
     fn tiny_softening_and_huge_masses_are_guarded() {
-        let config =
-            KernelConfig { p: 64, q: 1, r: 1, u: 1, s: 1, untiled: false, checks: Checks::Off };
+        let config = KernelConfig {
+            p: 64,
+            q: 1,
+            r: 1,
+            u: 1,
+            s: 1,
+            untiled: false,
+            one_workgroup: false,
+            checks: Checks::Off,
+        };
         let guarded = |eps, mass| KernelVariant::new(config, eps, mass, Want::Acceleration).guarded;
         assert!(guarded(0.0, 1.0) && guarded(1e-13, 1.0) && guarded(1e-3, 1e30));
         assert!(!guarded(1e-10, 1.0) && !guarded(0.01, 1e9) && !guarded(1e3, 0.0));
@@ -66,8 +77,16 @@ mod tests {
             for r in [1, 2, 4, 8] {
                 for u in [1, 2, 4, 8, 32] {
                     for untiled in [false, true] {
-                        let config =
-                            KernelConfig { p, q, r, u, s: 1, untiled, checks: Checks::Off };
+                        let config = KernelConfig {
+                            p,
+                            q,
+                            r,
+                            u,
+                            s: 1,
+                            untiled,
+                            one_workgroup: false,
+                            checks: Checks::Off,
+                        };
                         if config.validate(None).is_err() {
                             continue;
                         }
@@ -88,6 +107,8 @@ mod tests {
                                 let out = translate(name, &text, language, Checks::Off).unwrap();
                                 assert!(out.len() > 500);
                             }
+                            let fused = crate::integrate::fused_wgsl(&variant).unwrap();
+                            translate(variant.file(), &fused, Language::SpirV, Checks::On).unwrap();
                             checked += 1;
                         }
                     }

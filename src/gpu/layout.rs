@@ -25,6 +25,10 @@ pub struct ForceParams {
     pub chunk_end: u32,
     pub self_offset: u32,
     pub softening_squared: f32,
+    pub close_kick: f32,
+    pub open_kick: f32,
+    pub drift: f32,
+    pub zero: u32,
     pub unused: [u32; 3],
 }
 
@@ -40,6 +44,21 @@ pub struct LeapfrogParams {
     pub drift: f32,
     pub zero: u32,
     pub unused: [u32; 2],
+}
+
+/// Steps of all bodies in one workgroup. See `shaders/body.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[allow(missing_docs)]
+pub struct StepsParams {
+    pub count: u32,
+    pub steps: u32,
+    pub per_row: u32,
+    pub zero: u32,
+    pub kick: f32,
+    pub drift: f32,
+    pub softening_squared: f32,
+    pub unused: u32,
 }
 
 #[cfg(test)]
@@ -84,6 +103,20 @@ mod tests {
             chunk_begin,
             chunk_end,
             self_offset,
+            softening_squared,
+            close_kick,
+            open_kick,
+            drift,
+            zero
+        );
+        assert_same_layout!(
+            StepsParams,
+            count,
+            steps,
+            per_row,
+            zero,
+            kick,
+            drift,
             softening_squared
         );
         assert_same_layout!(LeapfrogParams, count, slices, close_kick, open_kick, drift, zero);

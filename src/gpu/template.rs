@@ -19,6 +19,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("force/bindings.wgsl", include_str!("../../shaders/force/bindings.wgsl")),
     ("force/end.wgsl", include_str!("../../shaders/force/end.wgsl")),
     ("force/untiled.wgsl", include_str!("../../shaders/force/untiled.wgsl")),
+    ("integrate/one_workgroup.wgsl", include_str!("../../shaders/integrate/one_workgroup.wgsl")),
     ("integrate/leapfrog.wgsl", include_str!("../../shaders/integrate/leapfrog.wgsl")),
     ("interaction/gravity.wgsl", include_str!("../../shaders/interaction/gravity.wgsl")),
 ];
@@ -72,8 +73,9 @@ mod tests {
 
     #[test]
     fn unrolling_writes_copies() {
-        let values =
-            context! { p => 64, q => 1, r => 2, u => 4, guarded => false, potential => false };
+        let values = context! {
+            p => 64, q => 1, r => 2, u => 4, guarded => false, potential => false, then_step => false
+        };
         let text = assemble("force/all_pairs.wgsl", values).unwrap();
         assert_eq!(text.matches("= attract(").count(), 8);
         assert!(!text.contains("//%") && !text.contains("{{"), "{text}");

@@ -4,9 +4,13 @@
 //! any force engine, and may have a device side, which records its O(N) kernels around the force
 //! kernel, so that the bodies never leave the device.
 
+mod fused;
 mod leapfrog;
+mod one_workgroup;
 
+pub use fused::{Fused, wgsl as fused_wgsl};
 pub use leapfrog::wgsl as leapfrog_wgsl;
+pub use one_workgroup::{OneWorkgroup, wgsl as one_workgroup_wgsl};
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};

@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
+pub use crate::force::KernelPlan;
 use crate::force::{KernelConfig, KernelWish};
-use crate::gpu::{AdapterWish, Checks};
+use crate::gpu::AdapterWish;
 use crate::sim::{EngineKind, Settings, Simulation};
 
 /// Everything that decides the bits of a run besides its first snapshot.
@@ -39,35 +40,6 @@ pub struct Plan {
     /// Shape of the kernel, if the engine is the GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelPlan>,
-}
-
-/// A [`KernelConfig`] in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[allow(missing_docs)]
-pub struct KernelPlan {
-    pub p: u32,
-    pub q: u32,
-    pub r: u32,
-    pub u: u32,
-    pub s: u32,
-    pub untiled: bool,
-    pub checked: bool,
-}
-
-impl From<KernelConfig> for KernelPlan {
-    fn from(config: KernelConfig) -> Self {
-        let KernelConfig { p, q, r, u, s, untiled, checks } = config;
-        Self { p, q, r, u, s, untiled, checked: checks == Checks::On }
-    }
-}
-
-impl From<KernelPlan> for KernelConfig {
-    fn from(plan: KernelPlan) -> Self {
-        let KernelPlan { p, q, r, u, s, untiled, checked } = plan;
-        let checks = if checked { Checks::On } else { Checks::Off };
-        Self { p, q, r, u, s, untiled, checks }
-    }
 }
 
 impl Plan {

@@ -9,9 +9,10 @@ use crate::force::{
     check_softening,
 };
 use crate::gpu::{BodyBuffers, Gpu};
-use crate::integrate::{self, DeviceIntegrator};
+use crate::integrate::{self, DeviceIntegrator, Fused, OneWorkgroup};
 
-use super::Settings;
+use super::{Settings, one_workgroup};
+use crate::tuned;
 
 /// Where in a step the device stands after everything submitted so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,10 +54,43 @@ pub struct DeviceState {
     /// The kernel with potential, bound when first asked for.
     potential: Option<AllPairs>,
     integrator: Box<dyn DeviceIntegrator>,
+    /// Force and integrator in one dispatch per step, where that is possible.
+    fused: Option<Fused>,
+    /// Takes the steps instead of force kernel and integrator, where the kernel's shape says so.
+    one_workgroup: Option<OneWorkgroup>,
     phase: Phase,
     pace: Pace,
     largest_mass: f64,
     softening: f64,
+}
+
+/// Everything that hangs on the shape of the force kernel.
+struct Kernels {
+    force: AllPairs,
+    integrator: Box<dyn DeviceIntegrator>,
+    fused: Option<Fused>,
+    one_workgroup: Option<OneWorkgroup>,
+}
+
+impl Kernels {
+    async fn bind(
+        gpu: &Gpu,
+        buffers: &BodyBuffers,
+        variant: KernelVariant,
+        softening: f64,
+        integrator: &str,
+    ) -> Result<Self> {
+        let force = AllPairs::new(gpu, variant, field(buffers, softening)).await?;
+        let descriptor = integrate::find(integrator)?;
+        let make = descriptor.device.ok_or_else(|| {
+            gpu.refuse(format!("the integrator '{}' has no device side", descriptor.name))
+        })?;
+        let integrator = make(gpu, buffers, &force).await?;
+        let fused = Fused::new(gpu, buffers, &force, descriptor).await?;
+        let one_workgroup =
+            OneWorkgroup::wanted(gpu, buffers, &force, descriptor, softening).await?;
+        Ok(Self { force, integrator, fused, one_workgroup })
+    }
 }
 
 impl DeviceState {
@@ -72,17 +106,14 @@ impl DeviceState {
     /// The same without waiting: the first slices compute the first accelerations.
     pub async fn begin(gpu: Arc<Gpu>, bodies: &Bodies, settings: &Settings) -> Result<Self> {
         let buffers = BodyBuffers::upload(&gpu, bodies, settings.gravitational_constant)?;
-        let config = settings.kernel.resolve(&gpu, bodies.len(), bodies.len())?;
+        let config = tuned::resolve(&settings.kernel, &gpu, bodies.len())?;
         let heaviest = bodies.mass.iter().copied().fold(0.0, f64::max);
         let largest_mass = heaviest * settings.gravitational_constant;
         let softening = settings.softening;
         let variant = KernelVariant::new(config, softening, largest_mass, Want::Acceleration);
-        let force = AllPairs::new(&gpu, variant, field(&buffers, softening)).await?;
-        let descriptor = integrate::find(&settings.integrator)?;
-        let make = descriptor.device.ok_or_else(|| {
-            gpu.refuse(format!("the integrator '{}' has no device side", descriptor.name))
-        })?;
-        let integrator = make(&gpu, &buffers, &force).await?;
+        let kernels =
+            Kernels::bind(&gpu, &buffers, variant, softening, &settings.integrator).await?;
+        let Kernels { force, integrator, fused, one_workgroup } = kernels;
         let pace = Pace::guess(gpu.adapter.class);
         Ok(Self {
             gpu,
@@ -90,6 +121,8 @@ impl DeviceState {
             force,
             potential: None,
             integrator,
+            fused,
+            one_workgroup,
             // A step of length 0: only its force and its end are left to do.
             phase: Phase::Force { dt: 0.0, progress: Progress::default() },
             pace,
@@ -110,14 +143,10 @@ impl DeviceState {
     ) -> Result<()> {
         check_softening(softening)?;
         let n = self.buffers.count as usize;
-        let config = wish.resolve(&self.gpu, n, n)?;
+        let config = tuned::resolve(wish, &self.gpu, n)?;
         let variant = KernelVariant::new(config, softening, self.largest_mass, Want::Acceleration);
-        let force = AllPairs::new(&self.gpu, variant, field(&self.buffers, softening)).await?;
-        let descriptor = integrate::find(integrator)?;
-        let make = descriptor.device.ok_or_else(|| {
-            self.gpu.refuse(format!("the integrator '{}' has no device side", descriptor.name))
-        })?;
-        self.integrator = make(&self.gpu, &self.buffers, &force).await?;
+        let kernels =
+            Kernels::bind(&self.gpu, &self.buffers, variant, softening, integrator).await?;
         self.phase = match self.phase {
             Phase::Force { dt, .. } => Phase::Force { dt, progress: Progress::default() },
             Phase::Between if softening != self.softening => {
@@ -128,7 +157,10 @@ impl DeviceState {
         if variant != self.force.variant {
             self.pace = Pace::guess(self.gpu.adapter.class);
         }
-        (self.force, self.softening, self.potential) = (force, softening, None);
+        (self.softening, self.potential) = (softening, None);
+        let Kernels { force, integrator, fused, one_workgroup } = kernels;
+        (self.force, self.integrator) = (force, integrator);
+        (self.fused, self.one_workgroup) = (fused, one_workgroup);
         Ok(())
     }
 
@@ -182,9 +214,25 @@ impl DeviceState {
         budget: Budget,
         timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
     ) -> Work {
+        // A step that another kernel has begun is ended in the ordinary way, and no further one begun.
+        let half_done = matches!(self.phase, Phase::Force { dt, .. } if dt != 0.0);
+        let steps = if half_done && self.one_workgroup.is_some() { 0 } else { steps };
+        if let Some(kernel) = self.one_workgroup.as_mut().filter(|_| !half_done) {
+            let first = self.phase != Phase::Between;
+            self.phase = Phase::Between;
+            let (gpu, pace) = (&self.gpu, &self.pace);
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                label: Some("steps in one workgroup"),
+                timestamp_writes,
+            });
+            return one_workgroup::record(gpu, kernel, &mut pass, pace, first, dt, steps, budget);
+        }
         let (mut finished, mut interactions, mut dispatches) = (0, 0, 0);
         self.force.begin_submission();
         self.integrator.begin_submission();
+        if let Some(fused) = &mut self.fused {
+            fused.begin_submission();
+        }
         {
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
                 label: Some("steps"),
@@ -201,6 +249,24 @@ impl DeviceState {
                     }
                     Phase::Between => break,
                 };
+                if let Some(fused) = &mut self.fused
+                    && step_dt == dt
+                    && progress == Progress::default()
+                {
+                    // Pairs of whole steps, as long as one more is wanted, which is ended below.
+                    let per_step = self.force.interactions();
+                    let one_dispatch = self.pace.interactions_in(budget.dispatch_secs) >= per_step;
+                    while one_dispatch
+                        && finished + 2 < steps
+                        && dispatches < MOST_DISPATCHES
+                        && self.pace.secs(interactions, dispatches) < budget.submission_secs
+                    {
+                        fused.record_two(&mut pass, dt);
+                        finished += 2;
+                        interactions += 2 * per_step;
+                        dispatches += 2;
+                    }
+                }
                 let mut complete = false;
                 while !complete
                     && !self.force.is_full()
@@ -234,6 +300,9 @@ impl DeviceState {
         }
         self.force.end_submission(&self.gpu);
         self.integrator.end_submission(&self.gpu);
+        if let Some(fused) = &mut self.fused {
+            fused.end_submission(&self.gpu);
+        }
         Work { steps: finished, interactions, dispatches }
     }
 

@@ -19,6 +19,7 @@ mod clock;
 mod device;
 mod engine;
 mod host;
+mod one_workgroup;
 mod settings;
 mod simulation;
 mod suggest;

@@ -7,7 +7,7 @@ use super::options::AdapterOptions;
 use super::{Ended, print, progress};
 use crate::force::Want;
 use crate::gpu::Gpu;
-use crate::measure::{self, Row};
+use crate::measure::{self, Row, StepsRow};
 
 /// Compare every kernel variant on this adapter with f64: worst and rms error; exit 1 on failure
 #[derive(Debug, clap::Args)]
@@ -29,7 +29,12 @@ pub fn main(args: &Args) -> Result<Ended> {
         bar.inc(1);
     }
     bar.finish_and_clear();
-    let failed = rows.iter().filter(|row| !row.passed()).count();
+    let mut steps = Vec::new();
+    for (config, n, softening) in measure::steps_cases(&gpu) {
+        steps.push(measure::check_steps(&gpu, config, n, softening)?);
+    }
+    let failed = rows.iter().filter(|row| !row.passed()).count()
+        + steps.iter().filter(|row| !row.passed()).count();
 
     if args.json {
         let skipped: Vec<_> = skipped
@@ -42,6 +47,7 @@ pub fn main(args: &Args) -> Result<Ended> {
             "backend": gpu.adapter.backend,
             "passed": failed == 0,
             "cases": rows.iter().map(row_json).collect::<Vec<_>>(),
+            "steps_in_one_workgroup": steps.iter().map(steps_json).collect::<Vec<_>>(),
             "skipped": skipped,
         }))?;
     } else {
@@ -50,11 +56,12 @@ pub fn main(args: &Args) -> Result<Ended> {
         for row in rows.iter().filter(|row| !row.passed()) {
             text += &format!("FAILED {}\n", in_words(row));
         }
+        text += &steps_summary(&steps);
         for skipped in &skipped {
             text += &format!("skipped {}: {}\n", skipped.config, skipped.reason);
         }
-        let passed = rows.len() - failed;
-        text += &format!("{passed} of {} cases agree with f64\n", rows.len());
+        let all = rows.len() + steps.len();
+        text += &format!("{} of {all} cases agree with f64\n", all - failed);
         print::text(&text)?;
     }
     Ok(if failed == 0 { Ended::Done } else { Ended::Failed })
@@ -105,6 +112,46 @@ fn in_words(row: &Row) -> String {
         words += ", other bits when cut into small dispatches";
     }
     words
+}
+
+/// Steps in one workgroup: the worst over all shapes, and what failed.
+fn steps_summary(rows: &[StepsRow]) -> String {
+    let largest = |value: &dyn Fn(&StepsRow) -> f64| rows.iter().map(value).fold(0.0, f64::max);
+    let mut text = format!(
+        "steps in one workgroup: {} cases, accelerations worst {:.1e} rms {:.1e}, positions off by {:.1e} at most\n",
+        rows.len(),
+        largest(&|row| row.acceleration.worst),
+        largest(&|row| row.acceleration.rms),
+        largest(&|row| row.drift),
+    );
+    for row in rows.iter().filter(|row| !row.passed()) {
+        text += &format!(
+            "FAILED {}, {} bodies, eps {}: acceleration worst {:.1e} rms {:.1e}, positions off by {:.1e}{}{}\n",
+            row.config,
+            row.n,
+            row.softening,
+            row.acceleration.worst,
+            row.acceleration.rms,
+            row.drift,
+            if row.in_bounds { "" } else { ", wrote beyond its last body" },
+            if row.same_in_pieces { "" } else { ", other bits when cut into single steps" },
+        );
+    }
+    text
+}
+
+fn steps_json(row: &StepsRow) -> serde_json::Value {
+    json!({
+        "kernel": row.config.to_string(),
+        "n": row.n,
+        "softening": row.softening,
+        "acceleration_worst": row.acceleration.worst,
+        "acceleration_rms": row.acceleration.rms,
+        "position_error": row.drift,
+        "in_bounds": row.in_bounds,
+        "same_in_pieces": row.same_in_pieces,
+        "passed": row.passed(),
+    })
 }
 
 fn row_json(row: &Row) -> serde_json::Value {

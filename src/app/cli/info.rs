@@ -8,6 +8,7 @@ use super::{Ended, print};
 use crate::force::{Cpu, ForceEngine, KernelConfig};
 use crate::gpu::{AdapterInfo, AdapterWish, Gpu, adapters};
 use crate::sim::{Settings, choose};
+use crate::tuned;
 
 /// Show adapters, drivers, limits, features, and which engine auto takes and why
 #[derive(Debug, clap::Args)]
@@ -78,12 +79,18 @@ fn yes(there: bool) -> &'static str {
 
 fn capabilities(gpu: &Gpu, n: usize) -> String {
     let (limits, tier) = (&gpu.limits, &gpu.tier);
-    let config = KernelConfig::for_device(gpu.adapter.class, n, n);
+    let (config, found) = match tuned::remembered(gpu, n) {
+        Some(config) => (config, "found by tuning"),
+        None => {
+            let default = KernelConfig::for_device(gpu.adapter.class, n, n);
+            (default, "not tuned: see 'gravitile tune'")
+        }
+    };
     format!(
         "  limits    {} threads and {} KiB memory per workgroup, {} workgroups per dimension\n\
          \x20           {} MiB per storage buffer (at most {} bodies), pictures up to {} pixels wide\n\
          \x20 optional  timestamps {}, f64 {}, subgroups {}, float32 blending {}\n\
-         \x20 kernel    {config} for {n} bodies\n",
+         \x20 kernel    {config} for {n} bodies ({found})\n",
         limits.threads_per_workgroup,
         limits.workgroup_memory / 1024,
         limits.workgroups,
@@ -118,6 +125,7 @@ fn adapter_json(info: &AdapterInfo, gpu: Option<&Gpu>, n: usize) -> serde_json::
             "subgroups": gpu.tier.subgroups,
             "float32_blending": gpu.tier.float32_blending,
         })),
+        "tuned_kernel": gpu.and_then(|gpu| tuned::remembered(gpu, n)).map(|c| c.to_string()),
         "default_kernel": KernelConfig::for_device(info.class, n, n).to_string(),
     })
 }

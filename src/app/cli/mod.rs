@@ -8,6 +8,7 @@ mod forces;
 mod formats;
 mod info;
 mod input;
+mod inspect;
 mod interrupt;
 mod look;
 mod options;
@@ -18,6 +19,7 @@ mod resume;
 mod run;
 mod scenes;
 mod shader;
+mod tune;
 #[cfg(feature = "window")]
 mod view;
 
@@ -60,6 +62,8 @@ enum Command {
     Scenes(scenes::Args),
     Formats(formats::Args),
     Check(check::Args),
+    Inspect(inspect::Args),
+    Tune(tune::Args),
     Forces(forces::Args),
     Run(run::Args),
     Resume(resume::Args),
@@ -109,6 +113,8 @@ pub fn main() -> ExitCode {
         Command::Scenes(args) => scenes::main(&args),
         Command::Formats(args) => formats::main(&args),
         Command::Check(args) => check::main(&args),
+        Command::Inspect(args) => inspect::main(&args),
+        Command::Tune(args) => tune::main(&args),
         Command::Forces(args) => forces::main(&args),
         Command::Run(args) => run::main(&args),
         Command::Resume(args) => resume::main(&args),

@@ -61,6 +61,9 @@ pub struct KernelOptions {
     /// Tiles in workgroup memory, also where the default is without
     #[arg(long)]
     pub tiled: bool,
+    /// Many steps in one dispatch of one workgroup, for as many bodies as fit one (p x r)
+    #[arg(long, conflicts_with = "untiled")]
+    pub one_workgroup: bool,
     /// Keep the driver's run-time checks in the kernel
     #[arg(long)]
     pub checked: bool,
@@ -88,6 +91,7 @@ impl KernelOptions {
             u: self.unroll,
             s: self.slices,
             untiled,
+            one_workgroup: self.one_workgroup.then_some(true),
             checked: self.checked,
         }
     }

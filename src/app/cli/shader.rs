@@ -19,7 +19,7 @@ Examples:
   gravitile shader all-pairs --p 64 --q 4 --out k.spv
   gravitile shader leapfrog --out leapfrog.msl")]
 pub struct Args {
-    /// all-pairs, untiled, leapfrog, or one of the picture's: see the error for an unknown one
+    /// all-pairs, untiled, leapfrog, one-workgroup, or one of the picture's: see the error for an unknown one
     kernel: String,
     /// Where to write it; the extension (wgsl, spv, msl, hlsl) says as what. Default: WGSL to the screen
     #[arg(long, value_name = "FILE")]
@@ -65,6 +65,7 @@ fn wgsl(args: &Args, checks: Checks) -> Result<String, Error> {
             u: shape.unroll.unwrap_or(4),
             s: shape.slices.unwrap_or(1),
             untiled,
+            one_workgroup: false,
             checks,
         };
         config.validate(None)?;
@@ -73,11 +74,25 @@ fn wgsl(args: &Args, checks: Checks) -> Result<String, Error> {
     match args.kernel.as_str() {
         "all-pairs" | "all_pairs" => force(shape.untiled),
         "untiled" => force(true),
+        "one-workgroup" => {
+            let config = KernelConfig {
+                p: shape.p.unwrap_or(256),
+                q: shape.q.unwrap_or(1),
+                r: shape.r.unwrap_or(1),
+                u: shape.unroll.unwrap_or(4),
+                s: 1,
+                untiled: false,
+                one_workgroup: true,
+                checks,
+            };
+            let variant = KernelVariant { config, guarded: args.unsoftened, potential: false };
+            integrate::one_workgroup_wgsl(&variant)
+        }
         "leapfrog" => integrate::leapfrog_wgsl(),
         name => match render::SHADERS.iter().find(|(known, _)| *known == name) {
             Some((_, text)) => Ok((*text).to_owned()),
             None => {
-                let mut known = vec!["all-pairs", "untiled", "leapfrog"];
+                let mut known = vec!["all-pairs", "untiled", "leapfrog", "one-workgroup"];
                 known.extend(render::SHADERS.iter().map(|(name, _)| *name));
                 Err(Error::Unknown {
                     kind: "kernel",

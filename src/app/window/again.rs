@@ -91,6 +91,9 @@ fn kernel(wish: &KernelWish, option: &mut impl FnMut(&str, String)) {
         Some(false) => option("--tiled", String::new()),
         None => {}
     }
+    if wish.one_workgroup == Some(true) {
+        option("--one-workgroup", String::new());
+    }
     if wish.checked {
         option("--checked", String::new());
     }

@@ -1,0 +1,160 @@
+//! `gravitile inspect`: what the driver says of the compiled kernel.
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::options::{AdapterOptions, KernelOptions};
+use super::{Ended, print};
+use crate::force::{KernelConfig, KernelVariant, KernelWish};
+use crate::gpu::{DeviceClass, Gpu};
+use crate::inspect::{Inspector, LEAST_PER_INTERACTION, Report};
+
+/// Show what the driver says of the force kernel: registers, spills, occupancy, machine code
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  gravitile inspect --p 256 --r 4 --unroll 4
+  gravitile inspect --gpu navi21 --r 8             an AMD GPU that need not be there (Mesa's RADV)
+  gravitile inspect --gpu gfx1100 --assembly       the whole machine code
+
+The driver must offer VK_KHR_pipeline_executable_properties: Mesa's for AMD and Intel and NVIDIA's own do.")]
+pub struct Args {
+    /// An AMD GPU to compile for with Mesa's RADV: polaris10, vega10, renoir, navi10, navi21, gfx1100 ...
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["adapter", "baseline"])]
+    gpu: Option<String>,
+    /// Number of bodies that the kernel's shape is chosen for
+    #[arg(short, default_value = "64k", value_parser = super::options::count)]
+    n: usize,
+    /// The variant with potential
+    #[arg(long)]
+    potential: bool,
+    /// The variant for softening 0
+    #[arg(long)]
+    unsoftened: bool,
+    /// Print the machine code of the whole kernel, not of the inner loop alone
+    #[arg(long)]
+    assembly: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    adapter: AdapterOptions,
+    #[command(flatten)]
+    kernel: KernelOptions,
+}
+
+pub fn main(args: &Args) -> Result<Ended> {
+    let (inspector, config) = match &args.gpu {
+        Some(family) => {
+            let config = for_absent(args.kernel.wish(), args.n.max(1));
+            config.validate(None)?;
+            // SAFETY: the program has started no thread yet.
+            (unsafe { Inspector::absent(family) }?, config)
+        }
+        None => {
+            let gpu = Gpu::open_blocking(&args.adapter.wish())?;
+            let config = args.kernel.wish().resolve(&gpu, args.n.max(1), args.n.max(1))?;
+            (Inspector::present(&gpu.adapter)?, config)
+        }
+    };
+    let variant = KernelVariant { config, guarded: args.unsoftened, potential: args.potential };
+    let report = inspector.report(&variant)?;
+    if args.json {
+        print::json(&as_json(&report))?;
+    } else {
+        print::text(&in_words(&report, args.assembly))?;
+    }
+    Ok(Ended::Done)
+}
+
+/// The shape for a graphics card that cannot be asked for its limits.
+fn for_absent(wish: KernelWish, n: usize) -> KernelConfig {
+    wish.fill(KernelConfig::for_device(DeviceClass::Discrete, n, n))
+}
+
+fn in_words(report: &Report, whole: bool) -> String {
+    let mut text = format!("{}, {}\n", report.device, report.driver);
+    text += &format!("kernel {}\n", report.variant.config);
+    let mut line = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            text += &format!("  {name:<24}{value}\n");
+        }
+    };
+    let number = |value: Option<u64>| value.map(|value| value.to_string());
+    line("registers per thread", number(report.registers()));
+    line("spilled registers", number(report.spilled()));
+    line("workgroup memory", report.workgroup_memory().map(|bytes| format!("{bytes} bytes")));
+    line("threads per subgroup", number(Some(report.subgroup_size.into()).filter(|n| *n > 0)));
+    line("subgroups per SIMD", number(report.subgroups_per_simd()));
+    line("instructions", number(report.instructions()));
+    line("code", report.code_size().map(|bytes| format!("{bytes} bytes")));
+    if let Some(inner) = &report.inner_loop {
+        line(
+            "inner loop",
+            Some(format!(
+                "{} instructions for {} interactions, {} of them reads of the tile",
+                inner.instructions, inner.interactions, inner.tile_reads
+            )),
+        );
+        line(
+            "per interaction",
+            Some(format!(
+                "{:.2} instructions, {:.2} on the vector units; the arithmetic needs {LEAST_PER_INTERACTION}",
+                inner.per_interaction(),
+                inner.vector_per_interaction()
+            )),
+        );
+    }
+    text += "\nin the driver's words\n";
+    for said in &report.statistics {
+        text += &format!("  {:<24}{}\n", said.name, said.value);
+    }
+    match (&report.assembly, &report.inner_loop) {
+        (None, _) => text += "\nthe driver does not give the machine code\n",
+        (Some(code), Some(inner)) if !whole => {
+            let _ = code;
+            text += &format!("\nthe inner loop\n{}\n", inner.text);
+        }
+        (Some(code), _) => text += &format!("\nthe machine code\n{}\n", code.trim_end()),
+    }
+    text
+}
+
+fn as_json(report: &Report) -> serde_json::Value {
+    let config = report.variant.config;
+    let inner = report.inner_loop.as_ref().map(|inner| {
+        json!({
+            "instructions": inner.instructions,
+            "vector_instructions": inner.vector,
+            "tile_reads": inner.tile_reads,
+            "interactions": inner.interactions,
+            "instructions_per_interaction": inner.per_interaction(),
+            "vector_instructions_per_interaction": inner.vector_per_interaction(),
+            "assembly": inner.text,
+        })
+    });
+    let statistics: Vec<_> = report
+        .statistics
+        .iter()
+        .map(|s| json!({ "name": s.name, "description": s.description, "value": s.value }))
+        .collect();
+    json!({
+        "device": report.device,
+        "driver": report.driver,
+        "kernel": config.to_string(),
+        "p": config.p, "q": config.q, "r": config.r, "u": config.u, "s": config.s,
+        "untiled": config.untiled,
+        "guarded": report.variant.guarded,
+        "potential": report.variant.potential,
+        "registers": report.registers(),
+        "spilled": report.spilled(),
+        "workgroup_memory_bytes": report.workgroup_memory(),
+        "subgroup_size": report.subgroup_size,
+        "subgroups_per_simd": report.subgroups_per_simd(),
+        "instructions": report.instructions(),
+        "code_bytes": report.code_size(),
+        "inner_loop": inner,
+        "statistics": statistics,
+        "assembly": report.assembly,
+    })
+}

@@ -1,0 +1,306 @@
+//! `gravitile tune`: the fastest kernel for this adapter, measured and remembered.
+
+use anyhow::Result;
+use serde_json::json;
+use web_time::Instant;
+
+use super::options::AdapterOptions;
+use super::{Ended, interrupt, print, progress};
+use crate::error::Error;
+use crate::force::{KernelConfig, KernelWish};
+use crate::gpu::Gpu;
+use crate::tune::{Bounds, Outcome, StepTimer, Watch, tune};
+use crate::tuned::{Choice, Key, Loaded, Store, size_class};
+
+/// Find the fastest kernel for this adapter by measurement, and remember it for later runs
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  gravitile tune                         for 256 to 262144 bodies, 10 s each
+  gravitile tune -n 20k --secs 30        for 16385 to 32768 bodies, more thoroughly
+  gravitile tune --list                  what is remembered, for every adapter
+  gravitile tune --forget
+
+A choice holds for up to so many bodies and more than half of them, for this adapter, its driver and the
+program's present kernels. It is used wherever no option fixes the kernel. It is kept in the user's cache
+folder, or in the folder that the variable GRAVITILE_CACHE_DIR names.")]
+pub struct Args {
+    /// Numbers of bodies; may be given more than once
+    #[arg(short, value_parser = super::options::count, value_name = "N")]
+    n: Vec<usize>,
+    /// Seconds for each number of bodies
+    #[arg(long, default_value_t = 10.0, value_name = "SECS")]
+    secs: f64,
+    /// Show what is remembered, and measure nothing
+    #[arg(long, conflicts_with_all = ["forget", "n"])]
+    list: bool,
+    /// Forget everything that is remembered
+    #[arg(long, conflicts_with = "n")]
+    forget: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    adapter: AdapterOptions,
+}
+
+const SIZES: [usize; 6] = [256, 1024, 4096, 16_384, 65_536, 262_144];
+
+pub fn main(args: &Args) -> Result<Ended> {
+    let store = Store::default_place().ok_or_else(|| {
+        let allowed = "a folder; or unset, where the system has a folder for caches";
+        Error::value("GRAVITILE_CACHE_DIR", "empty or not to be had", allowed)
+    })?;
+    if args.list {
+        return list(&store, args.json);
+    }
+    if args.forget {
+        let there = store.forget()?;
+        let place = store.path.display().to_string();
+        if args.json {
+            print::json(&json!({ "file": place, "deleted": there }))?;
+        } else if there {
+            print::text(&format!("{place} is deleted\n"))?;
+        } else {
+            print::text(&format!("nothing is remembered: there is no {place}\n"))?;
+        }
+        return Ok(Ended::Done);
+    }
+    if !(args.secs.is_finite() && args.secs > 0.0) {
+        return Err(Error::value("--secs", args.secs, "greater than 0").into());
+    }
+    let mut sizes = if args.n.is_empty() { SIZES.to_vec() } else { args.n.clone() };
+    if sizes.contains(&0) {
+        return Err(Error::value("-n", 0, "at least 1").into());
+    }
+    sizes.sort_unstable();
+    sizes.dedup();
+    measure(args, &store, &sizes)
+}
+
+/// One number of bodies.
+enum Row {
+    Tuned { n: usize, default: KernelConfig, outcome: Outcome },
+    Skipped { n: usize, reason: String },
+}
+
+fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
+    let gpu = Gpu::open_blocking(&args.adapter.wish())?;
+    if let Some(problem) = store.load().damage {
+        eprintln!("gravitile: {problem}: ignored and written anew");
+    }
+    interrupt::listen();
+    let mut rows = Vec::new();
+    // Interactions per second of the last size: what a larger one will take is known before it is tried.
+    let mut rate = None;
+    let bar = progress::bar(sizes.len() as u64, "tuning");
+    for &n in sizes {
+        if interrupt::wanted() {
+            break;
+        }
+        bar.set_message(format!("{n} bodies"));
+        let step_secs = rate.map(|rate| (n as f64).powi(2) / rate);
+        if let Some(secs) = step_secs.filter(|secs| 8.0 * secs > args.secs) {
+            let reason = format!(
+                "a step takes about {secs:.2} s, too long for a race of {} s (--secs)",
+                args.secs
+            );
+            rows.push(Row::Skipped { n, reason });
+            continue;
+        }
+        match tune_one(&gpu, n, args.secs) {
+            Ok((default, outcome)) => {
+                if let Some(best) = outcome.best() {
+                    rate = Some((n as f64).powi(2) / best.secs());
+                    keep(store, &gpu, n, &default, &outcome)?;
+                }
+                rows.push(Row::Tuned { n, default, outcome });
+            }
+            Err(error @ Error::Device(_)) => return Err(error.into()),
+            Err(error) => rows.push(Row::Skipped { n, reason: error.to_string() }),
+        }
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    if args.json {
+        print::json(&json!({
+            "adapter": gpu.adapter.name,
+            "driver": gpu.adapter.driver,
+            "backend": gpu.adapter.backend,
+            "method": "wall clock, whole steps",
+            "file": store.path.display().to_string(),
+            "sizes": rows.iter().map(row_json).collect::<Vec<_>>(),
+        }))?;
+    } else {
+        print::text(&in_words(&gpu, store, &rows))?;
+    }
+    Ok(if interrupt::wanted() { Ended::Interrupted } else { Ended::Done })
+}
+
+fn tune_one(
+    gpu: &std::sync::Arc<Gpu>,
+    n: usize,
+    secs: f64,
+) -> Result<(KernelConfig, Outcome), Error> {
+    let default = KernelWish::default().resolve(gpu, n, n)?;
+    let begun = Instant::now();
+    let clock = move || begun.elapsed().as_secs_f64();
+    let mut go_on = || !interrupt::wanted();
+    let mut watch = Watch { clock: &clock, go_on: &mut go_on };
+    let mut timer = StepTimer::new(gpu, n);
+    let outcome = tune(&mut timer, default, n, &Bounds::of(gpu), secs, &mut watch)?;
+    Ok((default, outcome))
+}
+
+/// Remembers the winner.
+fn keep(
+    store: &Store,
+    gpu: &Gpu,
+    n: usize,
+    default: &KernelConfig,
+    outcome: &Outcome,
+) -> Result<(), Error> {
+    let Some(best) = outcome.best() else { return Ok(()) };
+    let default_secs = outcome.of(default).map_or(best.secs(), |ranked| ranked.secs());
+    store.keep(Choice {
+        key: Key::of(gpu, n),
+        n,
+        secs_per_step: best.secs(),
+        default_secs_per_step: default_secs,
+        kernel: best.config.into(),
+    })
+}
+
+fn in_words(gpu: &Gpu, store: &Store, rows: &[Row]) -> String {
+    let mut text = format!("{}, {}\n", gpu.adapter.name, gpu.adapter.driver);
+    let header =
+        ["up to", "timed", "best", "steps/s", "G interactions/s", "default", "gain", "tried"];
+    let mut table = vec![header.map(str::to_owned).to_vec()];
+    let mut notes = String::new();
+    for row in rows {
+        match row {
+            Row::Skipped { n, reason } => notes += &format!("{n} bodies: {reason}\n"),
+            Row::Tuned { n, default, outcome } => {
+                let Some(best) = outcome.best() else { continue };
+                let secs = best.secs();
+                let gain = outcome.of(default).map(|ranked| ranked.secs() / secs);
+                table.push(vec![
+                    size_class(*n).to_string(),
+                    n.to_string(),
+                    best.config.to_string(),
+                    format!("{:.4}", Rounded(1.0 / secs)),
+                    format!("{:.4}", Rounded((*n as f64).powi(2) / secs / 1e9)),
+                    default.to_string(),
+                    gain.map_or("?".to_owned(), |gain| format!("{gain:.2}x")),
+                    outcome.ranking.len().to_string(),
+                ]);
+                if outcome.untried > 0 {
+                    notes += &format!(
+                        "{n} bodies: no time for {} more shapes (--secs)\n",
+                        outcome.untried
+                    );
+                }
+                for (config, why) in &outcome.refused {
+                    notes += &format!("{n} bodies: {config} is out: {why}\n");
+                }
+            }
+        }
+    }
+    text += &print::table(&table);
+    text += &notes;
+    text += &format!("kept in {}\n", store.path.display());
+    text
+}
+
+/// A number with as many digits as the precision says, whatever its size.
+struct Rounded(f64);
+
+impl std::fmt::Display for Rounded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let digits = f.precision().unwrap_or(4) as i32;
+        let before = self.0.abs().max(1e-300).log10().floor() as i32 + 1;
+        write!(f, "{:.*}", (digits - before).max(0) as usize, self.0)
+    }
+}
+
+fn row_json(row: &Row) -> serde_json::Value {
+    match row {
+        Row::Skipped { n, reason } => json!({ "n": n, "skipped": reason }),
+        Row::Tuned { n, default, outcome } => json!({
+            "n": n,
+            "up_to": size_class(*n),
+            "default": default.to_string(),
+            "best": outcome.best().map(|best| best.config.to_string()),
+            "finished": outcome.finished,
+            "untried": outcome.untried,
+            "ranking": outcome.ranking.iter().map(|ranked| json!({
+                "kernel": ranked.config.to_string(),
+                "secs_per_step": ranked.secs(),
+                "samples": ranked.samples,
+            })).collect::<Vec<_>>(),
+            "refused": outcome.refused.iter().map(|(config, why)| json!({
+                "kernel": config.to_string(), "reason": why,
+            })).collect::<Vec<_>>(),
+        }),
+    }
+}
+
+fn list(store: &Store, as_json: bool) -> Result<Ended> {
+    let Loaded { choices, damage } = store.load();
+    let place = store.path.display();
+    if as_json {
+        let choices: Vec<_> = choices
+            .iter()
+            .map(|choice| {
+                json!({
+                    "adapter": choice.key.adapter,
+                    "driver": choice.key.driver,
+                    "backend": choice.key.backend,
+                    "kernels": choice.key.kernels,
+                    "up_to": choice.key.up_to,
+                    "n": choice.n,
+                    "kernel": KernelConfig::from(choice.kernel).to_string(),
+                    "secs_per_step": choice.secs_per_step,
+                    "default_secs_per_step": choice.default_secs_per_step,
+                })
+            })
+            .collect();
+        print::json(&json!({ "file": place.to_string(), "damage": damage, "choices": choices }))?;
+        return Ok(Ended::Done);
+    }
+    let mut text = match &damage {
+        Some(problem) => format!("{problem}: ignored\n"),
+        None if choices.is_empty() => format!("nothing is remembered in {place}\n"),
+        None => String::new(),
+    };
+    if !choices.is_empty() {
+        let header = ["adapter", "driver", "up to", "kernel", "steps/s", "gain", "kernels"];
+        let mut table = vec![header.map(str::to_owned).to_vec()];
+        for choice in &choices {
+            table.push(vec![
+                choice.key.adapter.clone(),
+                choice.key.driver.clone(),
+                choice.key.up_to.to_string(),
+                KernelConfig::from(choice.kernel).to_string(),
+                format!("{:.4}", Rounded(1.0 / choice.secs_per_step)),
+                format!("{:.2}x", choice.default_secs_per_step / choice.secs_per_step),
+                choice.key.kernels.clone(),
+            ]);
+        }
+        text += &print::table(&table);
+        text += &format!("in {place}\n");
+    }
+    print::text(&text)?;
+    Ok(Ended::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rounded;
+
+    #[test]
+    fn numbers_keep_their_leading_digits() {
+        let shown = [12345.6, 123.456, 1.23456, 0.0123456].map(|x| format!("{:.4}", Rounded(x)));
+        assert_eq!(shown, ["12346", "123.5", "1.235", "0.01235"]);
+    }
+}

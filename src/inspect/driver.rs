@@ -1,0 +1,324 @@
+//! The driver asked: a Vulkan device of its own, a pipeline compiled on it, what is said of it.
+
+use std::ffi::CStr;
+
+use ash::khr::pipeline_executable_properties as extension;
+use ash::vk;
+
+use super::absent::{Environment, check_family, driver_manifest};
+use super::{Report, Statistic, inner_loop};
+use crate::error::{Error, Result};
+use crate::force::KernelVariant;
+use crate::gpu::{AdapterInfo, Language, translate};
+
+/// A driver that tells about the kernels that it compiles.
+pub struct Inspector {
+    /// Kept open: the functions of the driver live as long.
+    _entry: ash::Entry,
+    instance: ash::Instance,
+    device: ash::Device,
+    properties: extension::Device,
+    name: String,
+    driver: String,
+}
+
+impl Inspector {
+    /// The driver of an adapter in use.
+    ///
+    /// Errors: [`Error::Adapter`] where it is not driven through Vulkan or its driver reports nothing.
+    pub fn present(adapter: &AdapterInfo) -> Result<Self> {
+        let silent = |problem: String| Error::Adapter { adapter: adapter.name.clone(), problem };
+        if adapter.backend != "vulkan" {
+            return Err(silent(format!(
+                "what its compiler makes of a kernel is reported by Vulkan drivers only, not through {}",
+                adapter.backend
+            )));
+        }
+        Self::open(&|properties| {
+            (properties.vendor_id, properties.device_id) == adapter.pci
+                && name_of(properties) == adapter.name
+        })
+        .map_err(silent)
+    }
+
+    /// Mesa's compiler for an AMD GPU that is not there: `navi21`, `gfx1100`, `vega10`, `polaris10`.
+    ///
+    /// Errors: [`Error::Outside`] where RADV is not installed; [`Error::Unknown`] lists the GPUs it knows.
+    ///
+    /// # Safety
+    /// Sets variables of the environment, which RADV reads, and puts them back before it returns: no
+    /// other thread may use the environment meanwhile.
+    pub unsafe fn absent(family: &str) -> Result<Self> {
+        let outside = |problem: String| Error::Outside(problem);
+        let manifest = driver_manifest().ok_or_else(|| {
+            outside(format!(
+                "cannot compile for {family}: Mesa's RADV driver is not installed \
+                 (on Debian or Ubuntu: sudo apt install mesa-vulkan-drivers libvulkan1)"
+            ))
+        })?;
+        check_family(&manifest, family)?;
+        // SAFETY: as the caller promises.
+        let environment = unsafe { Environment::set(&manifest, family) };
+        // The loader was given this driver alone, and the driver this GPU alone.
+        let opened = Self::open(&|_| true);
+        drop(environment);
+        opened.map_err(|problem| outside(format!("RADV does not compile for {family}: {problem}")))
+    }
+
+    /// The first device that `is_wanted`, opened with the extension; in words what is missing.
+    fn open(is_wanted: &dyn Fn(&vk::PhysicalDeviceProperties) -> bool) -> Result<Self, String> {
+        let failed = |what: &str| {
+            let what = what.to_owned();
+            move |code: vk::Result| format!("{what}: {code}")
+        };
+        // SAFETY: plain Vulkan; each handle is made by the one before it, and what is made here is
+        // either handed to the value, which destroys it, or destroyed on the way out.
+        unsafe {
+            let entry = ash::Entry::load().map_err(|error| format!("no Vulkan loader: {error}"))?;
+            let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_2);
+            let create = vk::InstanceCreateInfo::default().application_info(&application);
+            let instance =
+                entry.create_instance(&create, None).map_err(failed("no Vulkan instance"))?;
+            match Self::open_device(&instance, is_wanted) {
+                Ok((device, name, driver)) => {
+                    let properties = extension::Device::new(&instance, &device);
+                    Ok(Self { _entry: entry, instance, device, properties, name, driver })
+                }
+                Err(problem) => {
+                    instance.destroy_instance(None);
+                    Err(problem)
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// The instance must be alive.
+    unsafe fn open_device(
+        instance: &ash::Instance,
+        is_wanted: &dyn Fn(&vk::PhysicalDeviceProperties) -> bool,
+    ) -> Result<(ash::Device, String, String), String> {
+        // SAFETY: the instance is alive, and the handles come from it.
+        unsafe {
+            let found = instance
+                .enumerate_physical_devices()
+                .map_err(|code| format!("no Vulkan device: {code}"))?;
+            let wanted = found
+                .into_iter()
+                .find(|&device| is_wanted(&instance.get_physical_device_properties(device)));
+            let physical = wanted.ok_or("its Vulkan driver does not offer the device")?;
+            let offered =
+                instance.enumerate_device_extension_properties(physical).unwrap_or_default();
+            let offers = |extension: &vk::ExtensionProperties| {
+                extension.extension_name_as_c_str().is_ok_and(|name| name == extension::NAME)
+            };
+            if !offered.iter().any(offers) {
+                return Err("its driver does not report what it compiles \
+                            (VK_KHR_pipeline_executable_properties is missing); \
+                            '--gpu navi21' asks Mesa's compiler for an AMD GPU that need not be there"
+                    .to_owned());
+            }
+            let mut about = vk::PhysicalDeviceDriverProperties::default();
+            let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut about);
+            instance.get_physical_device_properties2(physical, &mut properties);
+            let name = name_of(&properties.properties);
+            let words = [about.driver_name_as_c_str(), about.driver_info_as_c_str()];
+            let words = words.map(|word| word.unwrap_or_default().to_string_lossy().into_owned());
+
+            let families = instance.get_physical_device_queue_family_properties(physical);
+            let computes =
+                |f: &vk::QueueFamilyProperties| f.queue_flags.contains(vk::QueueFlags::COMPUTE);
+            let family = families.iter().position(computes).unwrap_or(0) as u32;
+            let queues = [vk::DeviceQueueCreateInfo::default()
+                .queue_family_index(family)
+                .queue_priorities(&[1.0])];
+            let extensions = [extension::NAME.as_ptr()];
+            let mut feature = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default()
+                .pipeline_executable_info(true);
+            let create = vk::DeviceCreateInfo::default()
+                .queue_create_infos(&queues)
+                .enabled_extension_names(&extensions)
+                .push_next(&mut feature);
+            let device = instance
+                .create_device(physical, &create, None)
+                .map_err(|code| format!("the device cannot be opened: {code}"))?;
+            Ok((device, name, words.join(" ").trim().to_owned()))
+        }
+    }
+
+    /// Compiles a kernel and tells what the driver says of it.
+    ///
+    /// Instructions per interaction are [`Report::per_interaction`].
+    ///
+    /// Errors: a shape out of range; a kernel that the driver does not compile.
+    pub fn report(&self, variant: &KernelVariant) -> Result<Report> {
+        variant.config.validate(None)?;
+        let text = variant.wgsl()?;
+        let bytes = translate(variant.file(), &text, Language::SpirV, variant.config.checks)?;
+        let code: Vec<u32> = bytemuck::pod_collect_to_vec(&bytes);
+        let refused = |code: vk::Result| Error::Adapter {
+            adapter: self.name.clone(),
+            problem: format!("its driver does not compile {}: {code}", variant.config),
+        };
+        // SAFETY: the device is alive, and what `compile` makes is destroyed by its value's drop.
+        let pipeline = unsafe { Pipeline::compile(&self.device, &code) }.map_err(refused)?;
+        // SAFETY: the pipeline is alive and was compiled with both capture flags.
+        unsafe { self.ask(pipeline.pipeline, variant) }.map_err(refused)
+    }
+
+    /// # Safety
+    /// The pipeline must be one of this device's, compiled with both capture flags.
+    unsafe fn ask(
+        &self,
+        pipeline: vk::Pipeline,
+        variant: &KernelVariant,
+    ) -> Result<Report, vk::Result> {
+        // SAFETY: as the caller promises; pointers go to rooms of the size that the driver named.
+        unsafe {
+            let info = vk::PipelineInfoKHR::default().pipeline(pipeline);
+            let executables = self.properties.get_pipeline_executable_properties(&info)?;
+            let executable =
+                vk::PipelineExecutableInfoKHR::default().pipeline(pipeline).executable_index(0);
+            let statistics = self.properties.get_pipeline_executable_statistics(&executable)?;
+            let mut texts =
+                self.properties.get_pipeline_executable_internal_representations(&executable)?;
+            let mut rooms: Vec<Vec<u8>> =
+                texts.iter().map(|text| vec![0; text.data_size]).collect();
+            for (text, room) in texts.iter_mut().zip(&mut rooms) {
+                text.p_data = room.as_mut_ptr().cast();
+            }
+            let mut count = texts.len() as u32;
+            if count > 0 {
+                let fetch =
+                    self.properties.fp().get_pipeline_executable_internal_representations_khr;
+                let code = fetch(self.device.handle(), &executable, &mut count, texts.as_mut_ptr());
+                code.result()?;
+            }
+            let is_assembly = |text: &vk::PipelineExecutableInternalRepresentationKHR| {
+                let name = text.name_as_c_str().unwrap_or_default().to_string_lossy();
+                text.is_text == vk::TRUE && name.to_lowercase().contains("assembly")
+            };
+            let assembly = texts.iter().position(is_assembly).map(|found| {
+                let text = String::from_utf8_lossy(&rooms[found]);
+                text.trim_end_matches('\0').to_owned()
+            });
+            let roots = if variant.potential { 2 } else { 1 };
+            Ok(Report {
+                device: self.name.clone(),
+                driver: self.driver.clone(),
+                variant: *variant,
+                subgroup_size: executables.first().map_or(0, |executable| executable.subgroup_size),
+                statistics: statistics.iter().map(statistic).filter(|s| !is_hash(s)).collect(),
+                inner_loop: assembly.as_deref().and_then(|text| inner_loop(text, roots)),
+                assembly,
+            })
+        }
+    }
+}
+
+impl Drop for Inspector {
+    fn drop(&mut self) {
+        // SAFETY: both were made by `open`, nothing made from them is left, and neither is used again.
+        unsafe {
+            self.device.destroy_device(None);
+            self.instance.destroy_instance(None);
+        }
+    }
+}
+
+/// A compiled kernel and what it needed.
+struct Pipeline<'a> {
+    device: &'a ash::Device,
+    set: vk::DescriptorSetLayout,
+    layout: vk::PipelineLayout,
+    module: vk::ShaderModule,
+    pipeline: vk::Pipeline,
+}
+
+impl<'a> Pipeline<'a> {
+    /// # Safety
+    /// The device must be alive; the code must be SPIR-V with the force kernel's bindings.
+    unsafe fn compile(device: &'a ash::Device, code: &[u32]) -> Result<Self, vk::Result> {
+        let mut made = Self {
+            device,
+            set: vk::DescriptorSetLayout::null(),
+            layout: vk::PipelineLayout::null(),
+            module: vk::ShaderModule::null(),
+            pipeline: vk::Pipeline::null(),
+        };
+        let storage = vk::DescriptorType::STORAGE_BUFFER;
+        let kinds = [storage, storage, storage, vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC];
+        let bindings: Vec<_> = (0u32..)
+            .zip(kinds)
+            .map(|(binding, kind)| {
+                vk::DescriptorSetLayoutBinding::default()
+                    .binding(binding)
+                    .descriptor_type(kind)
+                    .descriptor_count(1)
+                    .stage_flags(vk::ShaderStageFlags::COMPUTE)
+            })
+            .collect();
+        // SAFETY: as the caller promises; on an early return the drop destroys what is there, and
+        // destroying a null handle does nothing.
+        unsafe {
+            let create = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+            made.set = device.create_descriptor_set_layout(&create, None)?;
+            let sets = [made.set];
+            let create = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets);
+            made.layout = device.create_pipeline_layout(&create, None)?;
+            let create = vk::ShaderModuleCreateInfo::default().code(code);
+            made.module = device.create_shader_module(&create, None)?;
+            let stage = vk::PipelineShaderStageCreateInfo::default()
+                .stage(vk::ShaderStageFlags::COMPUTE)
+                .module(made.module)
+                .name(c"main");
+            let flags = vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR
+                | vk::PipelineCreateFlags::CAPTURE_INTERNAL_REPRESENTATIONS_KHR;
+            let create = vk::ComputePipelineCreateInfo::default()
+                .flags(flags)
+                .stage(stage)
+                .layout(made.layout);
+            let pipelines =
+                device.create_compute_pipelines(vk::PipelineCache::null(), &[create], None);
+            made.pipeline = pipelines.map_err(|(_, code)| code)?[0];
+        }
+        Ok(made)
+    }
+}
+
+impl Drop for Pipeline<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the device outlives the borrow, and nothing here was submitted.
+        unsafe {
+            self.device.destroy_pipeline(self.pipeline, None);
+            self.device.destroy_shader_module(self.module, None);
+            self.device.destroy_pipeline_layout(self.layout, None);
+            self.device.destroy_descriptor_set_layout(self.set, None);
+        }
+    }
+}
+
+fn statistic(said: &vk::PipelineExecutableStatisticKHR<'_>) -> Statistic {
+    use vk::PipelineExecutableStatisticFormatKHR as Format;
+    let words = |text: Result<&CStr, _>| text.unwrap_or_default().to_string_lossy().into_owned();
+    // SAFETY: the format says which member of the union the driver wrote; each is plain data.
+    let value = unsafe {
+        match said.format {
+            Format::BOOL32 => f64::from(said.value.b32),
+            Format::INT64 => said.value.i64 as f64,
+            Format::FLOAT64 => said.value.f64,
+            _ => said.value.u64 as f64,
+        }
+    };
+    let (name, description) = (said.name_as_c_str(), said.description_as_c_str());
+    Statistic { name: words(name), description: words(description), value }
+}
+
+/// Checksums tell a reader nothing.
+fn is_hash(statistic: &Statistic) -> bool {
+    statistic.name.to_lowercase().contains("hash")
+}
+
+fn name_of(properties: &vk::PhysicalDeviceProperties) -> String {
+    properties.device_name_as_c_str().unwrap_or_default().to_string_lossy().into_owned()
+}

@@ -1,0 +1,151 @@
+//! What a Vulkan driver says of a compiled force kernel: registers, spills, occupancy, machine code.
+//!
+//! Through VK_KHR_pipeline_executable_properties, which wgpu does not show: the same SPIR-V is compiled
+//! once more on an instance and device of its own. Mesa's drivers for AMD and Intel and NVIDIA's own
+//! offer it; lavapipe does not. RADV, Mesa's driver for AMD, also compiles for GPUs that are not there.
+
+mod absent;
+mod assembly;
+mod driver;
+
+pub use absent::driver_manifest;
+pub use assembly::{InnerLoop, inner_loop};
+pub use driver::Inspector;
+
+use crate::force::KernelVariant;
+
+/// A number that a driver gives about a kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Statistic {
+    /// The driver's name for it: `VGPRs`, `Register Count`.
+    pub name: String,
+    /// What it means, in the driver's words.
+    pub description: String,
+    /// Its value; a truth is 0 or 1.
+    pub value: f64,
+}
+
+/// All that a driver says of one kernel.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The device, in the driver's words.
+    pub device: String,
+    /// The driver and its version.
+    pub driver: String,
+    /// What was compiled.
+    pub variant: KernelVariant,
+    /// Threads per subgroup (wave, warp) that the kernel was compiled for; 0 if the driver is silent.
+    pub subgroup_size: u32,
+    /// Every number, in the driver's order.
+    pub statistics: Vec<Statistic>,
+    /// The machine code as text, where the driver gives it.
+    pub assembly: Option<String>,
+    /// The loop over the sources in it, where its dialect is known (AMD's).
+    pub inner_loop: Option<InnerLoop>,
+}
+
+impl Report {
+    /// The first statistic with one of these names, in any case.
+    fn find(&self, names: &[&str]) -> Option<f64> {
+        let named = |name: &&str| {
+            self.statistics.iter().find(|known| known.name.eq_ignore_ascii_case(name))
+        };
+        names.iter().find_map(named).map(|known| known.value)
+    }
+
+    /// Registers per thread.
+    pub fn registers(&self) -> Option<u64> {
+        self.find(&["VGPRs", "Register Count", "Registers", "Max live registers"]).map(as_count)
+    }
+
+    /// Registers that did not fit and went to memory, of all threads' and of the subgroup's.
+    pub fn spilled(&self) -> Option<u64> {
+        let vector = self.find(&["Spilled VGPRs", "Spill count"]);
+        let scalar = self.find(&["Spilled SGPRs"]);
+        if vector.is_none() && scalar.is_none() {
+            return None;
+        }
+        Some(as_count(vector.unwrap_or(0.0) + scalar.unwrap_or(0.0)))
+    }
+
+    /// Bytes of workgroup memory.
+    pub fn workgroup_memory(&self) -> Option<u64> {
+        self.find(&["LDS size", "Shared Memory Size", "Workgroup Memory Size"]).map(as_count)
+    }
+
+    /// Subgroups that the registers and the workgroup memory leave room for on one SIMD unit.
+    pub fn subgroups_per_simd(&self) -> Option<u64> {
+        self.find(&["Subgroups per SIMD"]).map(as_count)
+    }
+
+    /// Machine instructions of the whole kernel.
+    pub fn instructions(&self) -> Option<u64> {
+        self.find(&["Instructions", "Instruction Count"]).map(as_count)
+    }
+
+    /// Bytes of machine code.
+    pub fn code_size(&self) -> Option<u64> {
+        self.find(&["Code size", "Binary Size"]).map(as_count)
+    }
+
+    /// Machine instructions per interaction in the inner loop. The arithmetic alone takes 13.
+    pub fn per_interaction(&self) -> Option<f64> {
+        self.inner_loop.as_ref().map(InnerLoop::per_interaction)
+    }
+}
+
+/// What one thread of the kernel needs at least per interaction: 3 subtractions, 3 fused multiply-adds,
+/// 1 reciprocal square root, 3 multiplications, 3 fused multiply-adds.
+pub const LEAST_PER_INTERACTION: f64 = 13.0;
+
+fn as_count(value: f64) -> u64 {
+    value.max(0.0) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::force::KernelConfig;
+    use crate::gpu::Checks;
+
+    #[test]
+    fn numbers_are_found_under_each_driver_s_names() {
+        let config = KernelConfig {
+            p: 64,
+            q: 1,
+            r: 1,
+            u: 1,
+            s: 1,
+            untiled: false,
+            one_workgroup: false,
+            checks: Checks::Off,
+        };
+        let statistic = |(name, value): (&str, f64)| Statistic {
+            name: name.to_owned(),
+            description: String::new(),
+            value,
+        };
+        let report = |statistics: &[(&str, f64)]| Report {
+            device: String::new(),
+            driver: String::new(),
+            variant: KernelVariant { config, guarded: false, potential: false },
+            subgroup_size: 32,
+            statistics: statistics.iter().copied().map(statistic).collect(),
+            assembly: None,
+            inner_loop: None,
+        };
+        let amd = report(&[
+            ("VGPRs", 48.0),
+            ("Spilled SGPRs", 1.0),
+            ("Spilled VGPRs", 2.0),
+            ("LDS size", 4096.0),
+            ("Subgroups per SIMD", 20.0),
+        ]);
+        assert_eq!((amd.registers(), amd.spilled()), (Some(48), Some(3)));
+        assert_eq!((amd.workgroup_memory(), amd.subgroups_per_simd()), (Some(4096), Some(20)));
+        assert_eq!(amd.per_interaction(), None);
+        let other = report(&[("Register Count", 40.0), ("Binary Size", 1e3)]);
+        assert_eq!((other.registers(), other.code_size()), (Some(40), Some(1000)));
+        assert_eq!((other.spilled(), other.instructions()), (None, None));
+    }
+}

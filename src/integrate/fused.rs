@@ -1,0 +1,113 @@
+//! Force and leapfrog in one dispatch per step, where a force needs neither slices nor pieces.
+//!
+//! The force kernel itself, with another end: what it has summed kicks and drifts its own sinks. The new
+//! positions go into a second buffer, because other workgroups still read the old ones; steps come in
+//! pairs, so that positions are back in their place. The arithmetic and its order are those of the force
+//! kernel and `leapfrog.wgsl`: the bits do not depend on which of the two ways a step takes.
+
+use minijinja::context;
+
+use super::Integrator;
+use crate::error::Result;
+use crate::force::{AllPairs, KernelConfig, KernelVariant};
+use crate::gpu::layout::ForceParams;
+use crate::gpu::{Binding, BodyBuffers, ComputeKernel, Gpu, Params, compile, storage, template};
+
+/// Beyond this number of bodies a dispatch more or less is nothing beside the force.
+const MOST_BODIES: u32 = 1 << 16;
+
+/// The kernel bound to the bodies of a simulation.
+#[derive(Debug)]
+pub struct Fused {
+    kernel: ComputeKernel,
+    params: Params<ForceParams>,
+    /// From the bodies' own positions to the second buffer, and back.
+    bind_groups: [wgpu::BindGroup; 2],
+    whole: ForceParams,
+    workgroups: u32,
+}
+
+/// The assembled WGSL: the force kernel of `variant` (its potential switch has no meaning here).
+pub fn wgsl(variant: &KernelVariant) -> Result<String> {
+    let KernelConfig { p, q, r, u, .. } = variant.config;
+    let guarded = variant.guarded;
+    let values = context! { p, q, r, u, guarded, potential => false, then_step => true };
+    template::assemble(variant.file(), values)
+}
+
+impl Fused {
+    /// The fused kernel beside `force`, whose sinks and sources are all of `bodies`; `None` where steps
+    /// cannot be fused: another integrator than leapfrog, slices, or more bodies than one dispatch takes.
+    pub async fn new(
+        gpu: &Gpu,
+        bodies: &BodyBuffers,
+        force: &AllPairs,
+        integrator: &Integrator,
+    ) -> Result<Option<Self>> {
+        let variant = force.variant;
+        let config = variant.config;
+        let whole = force.whole();
+        let workgroups = bodies.count.div_ceil(config.sinks_per_workgroup());
+        let fits = integrator.name == super::leapfrog::LEAPFROG.name
+            && config.s == 1
+            && !config.one_workgroup
+            && bodies.count <= MOST_BODIES
+            && force.is_one_chunk()
+            && workgroups <= gpu.limits.workgroups;
+        if !fits {
+            return Ok(None);
+        }
+        let size = size_of::<ForceParams>() as u64;
+        let bindings =
+            [Binding::Read, Binding::Read, Binding::Write, Binding::Params(size), Binding::Write];
+        let text = wgsl(&variant)?;
+        let kernel = compile(gpu, variant.file(), &text, &bindings, config.checks).await?;
+        let params = Params::new(gpu, "fused params", 16);
+        let own = &bodies.position_mass;
+        let second = storage(gpu, "positions of every other step", bodies.count as usize);
+        let bind_group = |buffers: [&wgpu::Buffer; 2]| {
+            let bind = |binding, resource| wgpu::BindGroupEntry { binding, resource };
+            let [from, to] = buffers.map(wgpu::Buffer::as_entire_binding);
+            gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: Some("fused"),
+                layout: &kernel.layout,
+                entries: &[
+                    bind(0, from.clone()),
+                    bind(1, from),
+                    bind(2, to),
+                    bind(3, params.binding()),
+                    bind(4, bodies.velocity.as_entire_binding()),
+                ],
+            })
+        };
+        let bind_groups = [bind_group([own, &second]), bind_group([&second, own])];
+        Ok(Some(Self { kernel, params, bind_groups, whole, workgroups }))
+    }
+
+    /// Begins a submission.
+    pub fn begin_submission(&mut self) {
+        self.params.clear();
+    }
+
+    /// Sends the parameters of all that was recorded. Call before submitting.
+    pub fn end_submission(&mut self, gpu: &Gpu) {
+        self.params.upload(gpu);
+    }
+
+    /// Records two dispatches. Each computes the force of a step of `dt` that has begun, ends the step,
+    /// and begins the next one of the same length. Accelerations are not kept.
+    pub fn record_two(&mut self, pass: &mut wgpu::ComputePass<'_>, dt: f64) {
+        let half = (0.5 * dt) as f32;
+        let offset = self.params.offset_of(ForceParams {
+            close_kick: half,
+            open_kick: half,
+            drift: dt as f32,
+            ..self.whole
+        });
+        pass.set_pipeline(&self.kernel.pipeline);
+        for bind_group in &self.bind_groups {
+            pass.set_bind_group(0, bind_group, &[offset]);
+            pass.dispatch_workgroups(self.workgroups, 1, 1);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Leapfrog for bodies that all fit one workgroup: many steps in one dispatch.
+//!
+//! The same steps as the ordinary device side takes with two dispatches each, with sums in an order of
+//! its own. See `shaders/integrate/one_workgroup.wgsl`.
+
+use minijinja::context;
+
+use super::Integrator;
+use crate::error::{Error, Result};
+use crate::force::{AllPairs, KernelConfig, KernelVariant};
+use crate::gpu::layout::StepsParams;
+use crate::gpu::{Binding, BodyBuffers, ComputeKernel, Gpu, Params, compile, template};
+
+/// The kernel's file below `shaders/`.
+const FILE: &str = "integrate/one_workgroup.wgsl";
+
+/// Sources that share one register's sum, about: short enough for the rounding, long enough for speed.
+const BLOCK: u32 = 64;
+
+/// The kernel bound to the bodies of a simulation.
+#[derive(Debug)]
+pub struct OneWorkgroup {
+    kernel: ComputeKernel,
+    params: Params<StepsParams>,
+    bind_group: wgpu::BindGroup,
+    same: StepsParams,
+}
+
+/// The assembled WGSL for a variant (its potential switch has no meaning here).
+///
+/// Errors: a shape that is out of range.
+pub fn wgsl(variant: &KernelVariant) -> Result<String> {
+    let config = variant.config;
+    config.validate(None)?;
+    let KernelConfig { p, q, r, u, .. } = config;
+    let (capacity, block) = (config.one_workgroup_capacity(), (BLOCK / u).max(1) * u);
+    let guarded = variant.guarded;
+    let values = context! { p, q, r, u, capacity, block, guarded, potential => false };
+    template::assemble(FILE, values)
+}
+
+impl OneWorkgroup {
+    /// Compiles the kernel for `variant`, whose config says `one_workgroup`, and binds it to `bodies`.
+    ///
+    /// Errors: more bodies than p * r; a shape that the adapter cannot hold.
+    pub async fn new(
+        gpu: &Gpu,
+        variant: &KernelVariant,
+        bodies: &BodyBuffers,
+        softening: f64,
+    ) -> Result<Self> {
+        let config = variant.config;
+        config.validate(Some(gpu))?;
+        config.holds(bodies.count as usize)?;
+        let size = size_of::<StepsParams>() as u64;
+        let bindings = [Binding::Write, Binding::Write, Binding::Write, Binding::Params(size)];
+        let kernel = compile(gpu, FILE, &wgsl(variant)?, &bindings, config.checks).await?;
+        // A submission has at most three different rows: a first force, whole dispatches, a last one.
+        let params = Params::new(gpu, "steps params", 16);
+        let bind = |binding, resource| wgpu::BindGroupEntry { binding, resource };
+        let bind_group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("steps in one workgroup"),
+            layout: &kernel.layout,
+            entries: &[
+                bind(0, bodies.position_mass.as_entire_binding()),
+                bind(1, bodies.velocity.as_entire_binding()),
+                bind(2, bodies.acceleration.as_entire_binding()),
+                bind(3, params.binding()),
+            ],
+        });
+        let same = StepsParams {
+            count: bodies.count,
+            per_row: bodies.count.div_ceil(config.q).next_multiple_of(config.u),
+            softening_squared: (softening as f32) * (softening as f32),
+            ..Default::default()
+        };
+        Ok(Self { kernel, params, bind_group, same })
+    }
+
+    /// The kernel beside `force`, if that one's config says `one_workgroup`.
+    ///
+    /// Errors: as [`OneWorkgroup::new`]; an integrator other than leapfrog.
+    pub async fn wanted(
+        gpu: &Gpu,
+        bodies: &BodyBuffers,
+        force: &AllPairs,
+        integrator: &Integrator,
+        softening: f64,
+    ) -> Result<Option<Self>> {
+        if !force.variant.config.one_workgroup {
+            return Ok(None);
+        }
+        refuse_unless_leapfrog(integrator.name)?;
+        Self::new(gpu, &force.variant, bodies, softening).await.map(Some)
+    }
+
+    /// Interactions of one step.
+    pub fn interactions(&self) -> u64 {
+        u64::from(self.same.count).pow(2)
+    }
+
+    /// Begins a submission.
+    pub fn begin_submission(&mut self) {
+        self.params.clear();
+    }
+
+    /// Sends the parameters of all that was recorded. Call before submitting.
+    pub fn end_submission(&mut self, gpu: &Gpu) {
+        self.params.upload(gpu);
+    }
+
+    /// True when this submission can take no further different dispatch.
+    pub fn is_full(&self) -> bool {
+        self.params.is_full()
+    }
+
+    /// Records one dispatch of `steps` steps of `dt`; 0 steps only bring the accelerations up to date.
+    pub fn record(&mut self, pass: &mut wgpu::ComputePass<'_>, dt: f64, steps: u32) {
+        let row = StepsParams { steps, kick: (0.5 * dt) as f32, drift: dt as f32, ..self.same };
+        let offset = self.params.offset_of(row);
+        pass.set_pipeline(&self.kernel.pipeline);
+        pass.set_bind_group(0, &self.bind_group, &[offset]);
+        pass.dispatch_workgroups(1, 1, 1);
+    }
+}
+
+/// Refuses what only the ordinary path does.
+fn refuse_unless_leapfrog(integrator: &str) -> Result<()> {
+    if integrator == super::leapfrog::LEAPFROG.name {
+        return Ok(());
+    }
+    Err(Error::value("the integrator", integrator, "leapfrog with --one-workgroup"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::{Checks, Language, translate};
+
+    #[test]
+    fn every_shape_validates_and_translates() {
+        for (p, q, r, u) in [
+            (1, 1, 1, 1),
+            (64, 1, 1, 4),
+            (32, 2, 3, 4),
+            (256, 4, 1, 8),
+            (64, 4, 4, 4),
+            (128, 1, 16, 2),
+        ] {
+            let config = KernelConfig {
+                p,
+                q,
+                r,
+                u,
+                s: 1,
+                untiled: false,
+                one_workgroup: true,
+                checks: Checks::Off,
+            };
+            for guarded in [false, true] {
+                let variant = KernelVariant { config, guarded, potential: false };
+                let text = wgsl(&variant).unwrap();
+                for language in [Language::SpirV, Language::Msl, Language::Hlsl] {
+                    for checks in [Checks::On, Checks::Off] {
+                        assert!(translate(FILE, &text, language, checks).unwrap().len() > 500);
+                    }
+                }
+                assert_eq!(text.matches("= attract(").count() as u32, r * u);
+            }
+        }
+    }
+
+    #[test]
+    fn only_leapfrog_has_it() {
+        assert!(refuse_unless_leapfrog("leapfrog").is_ok());
+        let text = refuse_unless_leapfrog("hermite").unwrap_err().to_string();
+        assert!(text.contains("hermite") && text.contains("leapfrog with"), "{text}");
+    }
+}

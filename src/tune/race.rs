@@ -1,0 +1,181 @@
+//! A race with early elimination.
+
+use super::Timer;
+use crate::error::{Error, Result};
+use crate::force::KernelConfig;
+
+/// What the race asks of the world around it.
+pub struct Watch<'a> {
+    /// Seconds since any moment.
+    pub clock: &'a dyn Fn() -> f64,
+    /// False stops the race; what was measured counts.
+    pub go_on: &'a mut dyn FnMut() -> bool,
+}
+
+/// A candidate with its samples.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ranked {
+    /// The shape.
+    pub config: KernelConfig,
+    /// Seconds per step, in the order they were taken.
+    pub samples: Vec<f64>,
+}
+
+impl Ranked {
+    /// Median of the samples.
+    pub fn secs(&self) -> f64 {
+        let mut sorted = self.samples.clone();
+        sorted.sort_by(f64::total_cmp);
+        let middle = sorted.len() / 2;
+        if sorted.len() % 2 == 1 {
+            sorted[middle]
+        } else {
+            0.5 * (sorted[middle - 1] + sorted[middle])
+        }
+    }
+
+    /// The shortest sample: the one that was disturbed least.
+    fn least(&self) -> f64 {
+        self.samples.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+}
+
+/// How a race ended.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Every candidate that was timed: those that came to the end by their medians, then the dropped.
+    pub ranking: Vec<Ranked>,
+    /// How many of them came to the end.
+    pub finished: usize,
+    /// Candidates that were struck out, and why: wrong, or too large for the device.
+    pub refused: Vec<(KernelConfig, String)>,
+    /// Candidates that there was no time for.
+    pub untried: usize,
+}
+
+impl Outcome {
+    /// The fastest.
+    pub fn best(&self) -> Option<&Ranked> {
+        self.ranking.first()
+    }
+
+    /// What is known of one shape.
+    pub fn of(&self, config: &KernelConfig) -> Option<&Ranked> {
+        self.ranking.iter().find(|ranked| ranked.config == *config)
+    }
+
+    /// Puts a later race, which the best of this one took part in, before this one's rest.
+    pub(super) fn merge(&mut self, later: Self) {
+        if later.finished == 0 {
+            return;
+        }
+        let earlier = std::mem::replace(&mut self.ranking, later.ranking);
+        for ranked in earlier {
+            if self.of(&ranked.config).is_none() {
+                self.ranking.push(ranked);
+            }
+        }
+        self.finished = later.finished;
+        self.refused.extend(later.refused);
+        self.untried += later.untried;
+    }
+}
+
+/// How much slower than the best a candidate may be after its first, second, ... sample. A first sample
+/// meets cold caches and clocks; later ones leave less room.
+const MARGINS: [f64; 6] = [2.0, 1.5, 1.25, 1.15, 1.08, 1.05];
+
+/// Rounds after which nobody is dropped any more and the medians decide.
+const ROUNDS: usize = 9;
+
+/// Share of the budget in which candidates may enter; the rest is for the rounds.
+const ENTRY: f64 = 0.7;
+
+/// Races `candidates`, the most promising first. The first is timed whatever the budget; the others
+/// enter, and rounds go on, only while there is time.
+///
+/// Errors: [`Error::Device`] of the timer, and the first refusal if no candidate at all can be timed.
+pub fn race(
+    timer: &mut dyn Timer,
+    candidates: &[KernelConfig],
+    budget_secs: f64,
+    watch: &mut Watch<'_>,
+) -> Result<Outcome> {
+    let begun = (watch.clock)();
+    let spent = |watch: &Watch<'_>| (watch.clock)() - begun;
+    let mut outcome = Outcome::default();
+    let mut running: Vec<Ranked> = Vec::new();
+    let mut dropped: Vec<Ranked> = Vec::new();
+    let mut refusal: Option<Error> = None;
+    // What entering takes, as the last few did.
+    let mut entry_secs: f64 = 0.0;
+
+    for (at, config) in candidates.iter().enumerate() {
+        let late = spent(watch) + entry_secs > ENTRY * budget_secs;
+        if !running.is_empty() && (late || !(watch.go_on)()) {
+            outcome.untried = candidates.len() - at;
+            break;
+        }
+        let before = spent(watch);
+        let entered = timer.prepare(config).and_then(|()| timer.sample(config));
+        let took = spent(watch) - before;
+        entry_secs = if at == 0 { took } else { 0.5 * (entry_secs + took) };
+        match entered {
+            Ok(secs) if secs > 0.0 => {
+                running.push(Ranked { config: *config, samples: vec![secs] });
+                drop_slow(timer, &mut running, &mut dropped, MARGINS[0]);
+            }
+            Ok(secs) => outcome.refused.push((*config, format!("it seems to take {secs} s"))),
+            Err(error @ Error::Device(_)) => return Err(error),
+            Err(error) => {
+                timer.forget(config);
+                outcome.refused.push((*config, error.to_string()));
+                refusal.get_or_insert(error);
+            }
+        }
+    }
+
+    'rounds: for round in 1..ROUNDS {
+        if running.len() < 2 {
+            break;
+        }
+        for ranked in &mut running {
+            if spent(watch) + ranked.least() > budget_secs || !(watch.go_on)() {
+                break 'rounds;
+            }
+            ranked.samples.push(timer.sample(&ranked.config)?);
+        }
+        let margin = MARGINS[round.min(MARGINS.len() - 1)];
+        drop_slow(timer, &mut running, &mut dropped, margin);
+    }
+
+    for ranked in &running {
+        timer.forget(&ranked.config);
+    }
+    let by_secs = |a: &Ranked, b: &Ranked| a.secs().total_cmp(&b.secs());
+    running.sort_by(by_secs);
+    dropped.sort_by(by_secs);
+    outcome.finished = running.len();
+    outcome.ranking = running;
+    outcome.ranking.append(&mut dropped);
+    match (outcome.ranking.is_empty(), refusal) {
+        (true, Some(error)) => Err(error),
+        _ => Ok(outcome),
+    }
+}
+
+/// Moves those that are slower than the best by more than `margin` out of the race.
+fn drop_slow(
+    timer: &mut dyn Timer,
+    running: &mut Vec<Ranked>,
+    dropped: &mut Vec<Ranked>,
+    margin: f64,
+) {
+    let best = running.iter().map(Ranked::least).fold(f64::INFINITY, f64::min);
+    let slow: Vec<Ranked> =
+        running.extract_if(.., |ranked| ranked.least() > margin * best).collect();
+    for ranked in slow {
+        timer.forget(&ranked.config);
+        dropped.push(ranked);
+    }
+}

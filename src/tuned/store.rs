@@ -1,0 +1,239 @@
+//! The file that choices are kept in.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::Key;
+use crate::error::{Error, Result};
+use crate::force::KernelPlan;
+
+/// A kernel shape and what it was found best for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Choice {
+    /// What it holds for.
+    #[serde(flatten)]
+    pub key: Key,
+    /// Number of bodies that were timed.
+    pub n: usize,
+    /// Seconds per step, median.
+    pub secs_per_step: f64,
+    /// Seconds per step of the device's default shape in the same race.
+    pub default_secs_per_step: f64,
+    /// The shape.
+    pub kernel: KernelPlan,
+}
+
+/// What a file holds, and what is wrong with it.
+#[derive(Clone, Debug, Default)]
+pub struct Loaded {
+    /// Every choice; none if the file is damaged or not there.
+    pub choices: Vec<Choice>,
+    /// File and fault, if it is damaged.
+    pub damage: Option<String>,
+}
+
+/// The file's content.
+#[derive(Serialize, Deserialize)]
+struct Content {
+    version: u32,
+    #[serde(default)]
+    choice: Vec<Choice>,
+}
+
+/// Version of the file's format; another one is not read.
+const VERSION: u32 = 1;
+/// No file of ours is longer.
+const MOST_BYTES: u64 = 4 << 20;
+
+const HEADER: &str = "# What 'gravitile tune' has found. 'gravitile tune --forget' deletes it.\n";
+
+/// A file of choices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Store {
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+impl Store {
+    /// The file of that path.
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// The user's own: in the folder that GRAVITILE_CACHE_DIR names, else in the system's folder for
+    /// caches. `None` where there is no such folder. With GRAVITILE_CACHE_DIR empty nothing is kept.
+    pub fn default_place() -> Option<Self> {
+        const FILE: &str = "tuned.toml";
+        match std::env::var_os("GRAVITILE_CACHE_DIR") {
+            Some(folder) if folder.is_empty() => None,
+            Some(folder) => Some(Self::at(Path::new(&folder).join(FILE))),
+            None => Some(Self::at(cache_folder()?.join("gravitile").join(FILE))),
+        }
+    }
+
+    /// Reads all choices. A file that is not there holds none; a damaged one is said to be so.
+    pub fn load(&self) -> Loaded {
+        let damaged = |problem: String| {
+            let damage = Some(Error::file(&self.path, problem).to_string());
+            Loaded { choices: Vec::new(), damage }
+        };
+        match std::fs::metadata(&self.path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Loaded::default(),
+            Err(error) => return damaged(error.to_string()),
+            Ok(data) if !data.is_file() => return damaged("is no file".to_owned()),
+            Ok(data) if data.len() > MOST_BYTES => {
+                return damaged(format!("has {} bytes, but at most {MOST_BYTES}", data.len()));
+            }
+            Ok(_) => {}
+        }
+        let text = match std::fs::read_to_string(&self.path) {
+            Ok(text) => text,
+            Err(error) => return damaged(error.to_string()),
+        };
+        match toml::from_str::<Content>(&text) {
+            Ok(content) if content.version == VERSION => {
+                Loaded { choices: content.choice, damage: None }
+            }
+            Ok(content) => {
+                damaged(format!("is of version {}, but {VERSION} is known", content.version))
+            }
+            Err(error) => {
+                let first = error.to_string();
+                damaged(format!("is damaged ({})", first.lines().next().unwrap_or("")))
+            }
+        }
+    }
+
+    /// Keeps a choice in the place of an older one for the same key. The file is replaced whole.
+    ///
+    /// Errors: a folder that cannot be made or written. A damaged file is no obstacle: it is replaced.
+    pub fn keep(&self, choice: Choice) -> Result<()> {
+        let mut choices = self.load().choices;
+        choices.retain(|known| known.key != choice.key);
+        choices.push(choice);
+        choices.sort_by(|a, b| {
+            let order = |c: &Choice| (c.key.adapter.clone(), c.key.driver.clone(), c.key.up_to);
+            order(a).cmp(&order(b))
+        });
+        let content = Content { version: VERSION, choice: choices };
+        let text = toml::to_string(&content).map_err(|error| {
+            Error::file(&self.path, format!("cannot be expressed in TOML: {error}"))
+        })?;
+        replace(&self.path, &format!("{HEADER}{text}"))
+    }
+
+    /// Deletes the file. True if there was one.
+    pub fn forget(&self) -> Result<bool> {
+        match std::fs::remove_file(&self.path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(Error::io("delete", &self.path, error)),
+        }
+    }
+}
+
+#[cfg(feature = "cli")]
+fn cache_folder() -> Option<PathBuf> {
+    use etcetera::BaseStrategy;
+    etcetera::base_strategy::choose_native_strategy().ok().map(|strategy| strategy.cache_dir())
+}
+
+/// Without the program nothing is tuned, and nothing is looked for.
+#[cfg(not(feature = "cli"))]
+fn cache_folder() -> Option<PathBuf> {
+    None
+}
+
+/// Puts `text` in the place of the file in one step: readers see the old one or the new one.
+#[cfg(not(target_arch = "wasm32"))]
+fn replace(path: &Path, text: &str) -> Result<()> {
+    use std::io::Write;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).map_err(|e| Error::io("create the folder", folder, e))?;
+    let io = |source| Error::io("write", path, source);
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
+    file.write_all(text.as_bytes()).map_err(io)?;
+    file.persist(path).map_err(|error| io(error.error))?;
+    Ok(())
+}
+
+#[cfg(target_arch = "wasm32")]
+fn replace(path: &Path, _: &str) -> Result<()> {
+    Err(Error::file(path, "cannot be written in a browser"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choice(adapter: &str, up_to: u64, p: u32) -> Choice {
+        Choice {
+            key: Key {
+                adapter: adapter.to_owned(),
+                driver: "driver \"1\"".to_owned(),
+                backend: "vulkan".to_owned(),
+                limits: [256, 16384],
+                kernels: "00c0ffee".to_owned(),
+                up_to,
+            },
+            n: up_to as usize,
+            secs_per_step: 1.5e-5,
+            default_secs_per_step: 2e-5,
+            kernel: KernelPlan {
+                p,
+                q: 1,
+                r: 2,
+                u: 4,
+                s: 8,
+                untiled: false,
+                one_workgroup: false,
+                checked: false,
+            },
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_found_again_and_replaced_by_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(folder.path().join("new").join("tuned.toml"));
+        assert!(store.load().choices.is_empty() && store.load().damage.is_none());
+        assert!(!store.forget().unwrap());
+        store.keep(choice("b", 1024, 64)).unwrap();
+        store.keep(choice("a", 1024, 64)).unwrap();
+        store.keep(choice("b", 512, 64)).unwrap();
+        store.keep(choice("b", 1024, 128)).unwrap();
+        let loaded = store.load();
+        let expected = [choice("a", 1024, 64), choice("b", 512, 64), choice("b", 1024, 128)];
+        assert_eq!((loaded.choices.as_slice(), loaded.damage), (expected.as_slice(), None));
+        assert!(store.forget().unwrap() && store.load().choices.is_empty());
+    }
+
+    #[test]
+    fn a_damaged_file_is_said_ignored_and_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(folder.path().join("tuned.toml"));
+        let good = {
+            store.keep(choice("a", 64, 64)).unwrap();
+            std::fs::read_to_string(&store.path).unwrap()
+        };
+        let cut = good[..good.len() - 30].to_owned();
+        for bad in
+            [cut.as_str(), "version = 2\n", "\u{0}\u{1}", "choice = 3", "", "[[choice]]\np=1"]
+        {
+            std::fs::write(&store.path, bad).unwrap();
+            let loaded = store.load();
+            assert!(loaded.choices.is_empty(), "{bad}");
+            let said = loaded.damage.expect(bad);
+            assert!(said.contains("tuned.toml") && !said.contains('\n'), "{said}");
+            store.keep(choice("a", 64, 64)).unwrap();
+            assert_eq!(std::fs::read_to_string(&store.path).unwrap(), good);
+        }
+        std::fs::write(&store.path, [0xff, 0xfe]).unwrap();
+        assert!(store.load().damage.is_some());
+        std::fs::remove_file(&store.path).unwrap();
+        std::fs::create_dir(&store.path).unwrap();
+        assert!(store.load().damage.unwrap().contains("is no file"));
+        assert!(store.keep(choice("a", 64, 64)).is_err());
+    }
+}

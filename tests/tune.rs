@@ -1,0 +1,161 @@
+//! Tuning and inspecting as a user meets them.
+#![cfg(feature = "cli")]
+
+mod common;
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use gravitile::force::{KernelConfig, KernelWish};
+use gravitile::gpu::Checks;
+use gravitile::tune::{StepTimer, Timer};
+
+/// Runs the program with a cache folder of its own.
+fn gravitile(cache: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gravitile"));
+    command.args(args).env("GRAVITILE_CACHE_DIR", cache).output().expect("it should start")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn json(cache: &Path, args: &[&str]) -> serde_json::Value {
+    let output = gravitile(cache, args);
+    assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("it should print JSON")
+}
+
+/// Runs and expects exit code 2 and one line on standard error; returns it.
+fn refused(cache: &Path, args: &[&str]) -> String {
+    let output = gravitile(cache, args);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
+    assert_eq!(error.trim_end().lines().count(), 1, "{args:?} should take one line: {error}");
+    error
+}
+
+#[test]
+fn what_tuning_finds_is_used_listed_survives_damage_and_is_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache");
+    let run = |name: &str| {
+        let out = folder.path().join(name);
+        let out = out.to_str().unwrap();
+        let args =
+            ["run", "plummer", "-n", "150", "--dt", "0.001", "--until", "0.003", "--engine", "gpu"];
+        let args = [args.as_slice(), ["--out", out, "--json"].as_slice()].concat();
+        let output = gravitile(&cache, &args);
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        (answer["configuration"].as_str().unwrap().to_owned(), text(&output.stderr))
+    };
+    let (default, _) = run("before");
+
+    let tuned = json(&cache, &["tune", "-n", "200", "--secs", "1", "--json"]);
+    let size = &tuned["sizes"][0];
+    assert_eq!((&size["n"], &size["up_to"]), (&200.into(), &256.into()));
+    let best = size["best"].as_str().unwrap();
+    let ranking = size["ranking"].as_array().unwrap();
+    assert_eq!(ranking[0]["kernel"], best);
+    assert!(ranking.iter().any(|row| row["kernel"] == size["default"]), "{ranking:?}");
+    assert!(ranking[0]["samples"].as_array().unwrap().iter().all(|s| s.as_f64().unwrap() > 0.0));
+
+    let list = json(&cache, &["tune", "--list", "--json"]);
+    assert_eq!(list["choices"].as_array().unwrap().len(), 1);
+    assert_eq!(list["choices"][0]["kernel"], best);
+    assert!(text(&gravitile(&cache, &["tune", "--list"]).stdout).contains(best));
+    let (used, _) = run("after");
+    assert!(used.ends_with(best), "{used} should be the kernel {best}");
+    // Another size class is not touched; a kernel that the user fixes is not either.
+    let info = json(&cache, &["info", "-n", "300", "--json"]);
+    assert!(info["adapters"].as_array().unwrap().iter().all(|a| a["tuned_kernel"].is_null()));
+
+    let file = cache.join("tuned.toml");
+    let whole = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    let (fallback, said) = run("damaged");
+    assert_eq!(fallback, default);
+    assert!(said.contains("tuned.toml") && said.contains("ignored"), "{said}");
+    assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+    let output = gravitile(&cache, &["tune", "-n", "200", "--secs", "0.2"]);
+    assert!(output.status.success() && text(&output.stderr).contains("written anew"));
+    assert_eq!(json(&cache, &["tune", "--list", "--json"])["damage"], serde_json::Value::Null);
+
+    assert_eq!(json(&cache, &["tune", "--forget", "--json"])["deleted"], true);
+    assert!(!file.exists());
+    assert_eq!(run("forgotten").0, default);
+}
+
+#[test]
+fn bad_wishes_to_the_tuner_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for (args, words) in [
+        (["tune", "--secs", "0"].as_slice(), "--secs is 0, but must be greater than 0"),
+        (&["tune", "-n", "0"], "-n is 0, but must be at least 1"),
+    ] {
+        let error = refused(folder.path(), args);
+        assert!(error.contains(words), "{error}");
+    }
+    // What a step takes is known from a smaller size: a race that cannot end is not begun.
+    let args = ["tune", "-n", "100", "-n", "4M", "--secs", "0.2", "--json"];
+    let sizes = json(folder.path(), &args)["sizes"].clone();
+    assert!(sizes[1]["skipped"].as_str().unwrap().contains("too long for a race"), "{sizes}");
+}
+
+#[test]
+fn the_device_s_timer_times_right_kernels_and_refuses_others() {
+    let gpu = common::gpu();
+    let mut timer = StepTimer::new(&gpu, 500);
+    let default = KernelWish::default().resolve(&gpu, 500, 500).unwrap();
+    let base = KernelConfig {
+        p: 64,
+        q: 1,
+        r: 1,
+        u: 4,
+        s: 1,
+        untiled: false,
+        one_workgroup: false,
+        checks: Checks::Off,
+    };
+    let one = KernelConfig { r: 8, one_workgroup: true, ..base };
+    for config in [default, base, KernelConfig { q: 2, s: 2, ..base }, one] {
+        timer.prepare(&config).unwrap();
+        let secs = timer.sample(&config).unwrap();
+        assert!(secs > 0.0 && secs < 10.0, "{config}: {secs} s");
+        timer.forget(&config);
+    }
+    let large = KernelConfig { p: 1024, q: 1024, ..base };
+    assert!(timer.prepare(&large).unwrap_err().to_string().contains("1048576 threads"));
+    let few = KernelConfig { r: 1, ..one };
+    assert!(timer.prepare(&few).unwrap_err().to_string().contains("at most p x r"));
+}
+
+#[test]
+fn inspect_tells_what_the_driver_says_or_that_it_says_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = gravitile(folder.path(), &["inspect", "-n", "1000"]);
+    if !output.status.success() {
+        let error = text(&output.stderr);
+        assert!(error.contains("report"), "{error}");
+        assert_eq!(error.trim_end().lines().count(), 1, "{error}");
+    }
+    if gravitile::inspect::driver_manifest().is_none() {
+        let error = refused(folder.path(), &["inspect", "--gpu", "navi21"]);
+        assert!(error.contains("RADV driver is not installed"), "{error}");
+        return;
+    }
+    let args = ["inspect", "--gpu", "navi21", "--p", "128", "--r", "4", "--unroll", "8"];
+    let said = json(folder.path(), &[args.as_slice(), &["--json"]].concat());
+    let inner = &said["inner_loop"];
+    assert_eq!(inner["interactions"], 32);
+    let count = inner["instructions_per_interaction"].as_f64().unwrap();
+    assert!((13.0..15.0).contains(&count), "{count}");
+    assert_eq!(said["workgroup_memory_bytes"], 2048);
+    assert!(said["registers"].as_u64().unwrap() > 16 && said["assembly"].is_string());
+    let words = text(&gravitile(folder.path(), &args).stdout);
+    assert!(words.contains("subgroups per SIMD") && words.contains("v_rsq_f32"), "{words}");
+    let error = refused(folder.path(), &["inspect", "--gpu", "voodoo2"]);
+    assert!(error.contains("'voodoo2'") && error.contains("navi21"), "{error}");
+    let error = refused(folder.path(), &["inspect", "--gpu", "navi21", "--r", "99"]);
+    assert!(error.contains("r is 99"), "{error}");
+}
