@@ -6,13 +6,10 @@ use std::sync::Arc;
 use glam::DVec3;
 use web_time::Instant;
 
-use super::cloud::cloud;
-use super::{ErrorStats, Method, Stopwatch, acceleration_errors};
+use super::problem::{Problem, SOFTENING};
+use super::{ErrorStats, Method, Stopwatch};
 use crate::error::{Error, Result};
-use crate::force::{
-    AllPairs, Budget, Field, ForceEngine, Forces, Identity, KernelConfig, KernelVariant, Pace,
-    Progress, Reference, Sinks, Sources, Want,
-};
+use crate::force::{AllPairs, Budget, Field, KernelConfig, KernelVariant, Pace, Progress, Want};
 use crate::gpu::layout::VEC4;
 use crate::gpu::{DeviceClass, Gpu, narrow_point, storage};
 
@@ -46,13 +43,23 @@ pub fn interleave(
     rounds: usize,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Vec<Vec<f64>>> {
+    in_turns(candidates, rounds, &mut |candidate| timer.sample(candidate), go_on)
+}
+
+/// [`interleave`] for whatever can be sampled.
+pub fn in_turns<C>(
+    candidates: &[C],
+    rounds: usize,
+    sample: &mut dyn FnMut(&C) -> Result<f64>,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Vec<Vec<f64>>> {
     let mut samples = vec![Vec::with_capacity(rounds); candidates.len()];
     for round in 0..=rounds {
         for (candidate, set) in candidates.iter().zip(&mut samples) {
             if !go_on() {
                 return Ok(samples);
             }
-            let secs = timer.sample(candidate)?;
+            let secs = sample(candidate)?;
             if round > 0 {
                 set.push(secs);
             }
@@ -68,10 +75,7 @@ pub struct KernelTimer {
     watch: Stopwatch,
     sources: wgpu::Buffer,
     sinks: wgpu::Buffer,
-    source_count: usize,
-    sink_count: usize,
-    probes: Vec<std::ops::Range<usize>>,
-    reference: Vec<DVec3>,
+    problem: Problem,
     prepared: HashMap<KernelConfig, Prepared>,
     warm: bool,
     /// Shortest time of a sample; evaluations are repeated in one pass until it is reached.
@@ -86,16 +90,11 @@ struct Prepared {
     error: ErrorStats,
 }
 
-const SOFTENING: f64 = 0.05;
-
 /// Largest rms relative error of a right kernel with few tiles; see [`error_limit`].
 const RMS_LIMIT: f64 = 2e-6;
 
 /// Worst over rms that passes: the worst sink is one whose forces nearly cancel.
 const WORST_OVER_RMS: f64 = 50.0;
-
-/// Sinks that are compared with f64.
-const PROBED: usize = 64;
 
 /// Most evaluations in one sample.
 const MOST_REPEATS: f64 = 4096.0;
@@ -112,10 +111,10 @@ impl KernelTimer {
                 return Err(Error::value(what, n, format!("between 1 and {most} on this adapter")));
             }
         }
-        let (position, mass) = cloud(sources.max(sinks));
+        let problem = Problem::new(sinks, sources)?;
         let entry = |i: usize| {
-            let [x, y, z] = narrow_point(position[i]);
-            [x, y, z, mass[i] as f32]
+            let [x, y, z] = narrow_point(problem.position[i]);
+            [x, y, z, problem.mass[i] as f32]
         };
         let upload = |label, n: usize| {
             let data: Vec<[f32; 4]> = (0..n).map(entry).collect();
@@ -127,17 +126,6 @@ impl KernelTimer {
         let sink_buffer =
             if sinks == sources { source_buffer.clone() } else { upload("sinks", sinks) };
 
-        let probes = probes(sinks);
-        let probed: Vec<DVec3> =
-            probes.iter().flat_map(|r| &position[r.clone()]).copied().collect();
-        let mut reference = Forces::default();
-        Reference.evaluate(
-            &Sinks { position: &probed, identity: Identity::Foreign },
-            &Sources { position: &position[..sources], mass: &mass[..sources] },
-            SOFTENING,
-            Want::Acceleration,
-            &mut reference,
-        )?;
         // A wall clock sees the submission too: its samples are longer.
         let watch = Stopwatch::new(gpu);
         let sample_secs = match (gpu.adapter.class, watch.method()) {
@@ -149,10 +137,7 @@ impl KernelTimer {
             watch,
             sources: source_buffer,
             sinks: sink_buffer,
-            source_count: sources,
-            sink_count: sinks,
-            probes,
-            reference: reference.acceleration,
+            problem,
             prepared: HashMap::new(),
             warm: false,
             sample_secs,
@@ -161,7 +146,7 @@ impl KernelTimer {
 
     /// The number of sinks and sources.
     pub fn size(&self) -> (usize, usize) {
-        (self.sink_count, self.source_count)
+        (self.problem.sinks, self.problem.sources)
     }
 
     /// How times are taken, and why not by the device's clock if that gave nonsense.
@@ -184,9 +169,9 @@ impl KernelTimer {
         let gpu = &self.gpu;
         let field = Field {
             sources: &self.sources,
-            source_count: self.source_count as u32,
+            source_count: self.problem.sources as u32,
             sinks: &self.sinks,
-            sink_count: self.sink_count as u32,
+            sink_count: self.problem.sinks as u32,
             self_offset: 0,
             softening: SOFTENING as f32,
         };
@@ -194,9 +179,9 @@ impl KernelTimer {
         let mut kernel = pollster::block_on(AllPairs::new(gpu, variant, field))?;
         let mut pace = Pace::guess(gpu.adapter.class);
         kernel.evaluate_blocking(gpu, &mut pace)?;
-        let found = read_probes(gpu, &kernel, &self.probes, self.sink_count, config.s as usize)?;
-        let error = acceleration_errors(&found, &self.reference);
-        let limit = error_limit(&config, self.source_count);
+        let found = read_probes(gpu, &kernel, &self.problem)?;
+        let error = self.problem.errors(&found);
+        let limit = error_limit(&config, self.problem.sources);
         if !(error.rms < limit && error.worst < limit * WORST_OVER_RMS) {
             return Err(gpu.refuse(format!(
                 "the kernel {config} is wrong: rms error {:.1e}, worst {:.1e} against f64, allowed {limit:.1e}",
@@ -279,24 +264,10 @@ fn error_limit(config: &KernelConfig, sources: usize) -> f64 {
     RMS_LIMIT.max(6e-8 * tiles.sqrt())
 }
 
-/// Blocks of sinks to look at: the first, the last, and two between.
-fn probes(sinks: usize) -> Vec<std::ops::Range<usize>> {
-    if sinks <= PROBED {
-        return vec![0..sinks; 1];
-    }
-    let block = PROBED / 4;
-    let begin = |k: usize| (sinks - block) * k / 3;
-    (0..4).map(|k| begin(k)..begin(k) + block).collect()
-}
-
 /// Accelerations of the probed sinks: their entries of all slices, added up.
-fn read_probes(
-    gpu: &Gpu,
-    kernel: &AllPairs,
-    probes: &[std::ops::Range<usize>],
-    sinks: usize,
-    slices: usize,
-) -> Result<Vec<DVec3>> {
+fn read_probes(gpu: &Gpu, kernel: &AllPairs, problem: &Problem) -> Result<Vec<DVec3>> {
+    let (probes, sinks) = (&problem.probes, problem.sinks);
+    let slices = kernel.variant.config.s as usize;
     let probed: usize = probes.iter().map(ExactSizeIterator::len).sum();
     let gathered = storage(gpu, "probes", probed * slices);
     let mut encoder = gpu.device.create_command_encoder(&Default::default());
@@ -363,14 +334,5 @@ mod tests {
         let mut fake = Fake { asked: Vec::new() };
         let samples = interleave(&mut fake, &[BASE, BASE], 9, &mut go_on).unwrap();
         assert_eq!(samples.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1]);
-    }
-
-    #[test]
-    fn probes_reach_both_ends() {
-        for n in [1, 64, 65, 1000, 1 << 20] {
-            let probes = probes(n);
-            assert_eq!((probes[0].start, probes[probes.len() - 1].end), (0, n));
-            assert!(probes.iter().map(ExactSizeIterator::len).sum::<usize>() <= PROBED);
-        }
     }
 }

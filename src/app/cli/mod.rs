@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 done, 1 a check failed, 2 an error the user can act on, 130 interrupted.
 
+mod bench;
 mod check;
 mod convert;
 mod forces;
@@ -50,6 +51,7 @@ enum Command {
     Scenes(scenes::Args),
     Formats(formats::Args),
     Check(check::Args),
+    Bench(bench::Args),
     Forces(forces::Args),
     Run(run::Args),
     Resume(resume::Args),
@@ -86,6 +88,7 @@ pub fn main() -> ExitCode {
         Command::Scenes(args) => scenes::main(&args),
         Command::Formats(args) => formats::main(&args),
         Command::Check(args) => check::main(&args),
+        Command::Bench(args) => bench::main(&args),
         Command::Forces(args) => forces::main(&args),
         Command::Run(args) => run::main(&args),
         Command::Resume(args) => resume::main(&args),

@@ -1,0 +1,105 @@
+//! How much is measured: for a GPU, for a software adapter, and for a test.
+
+use super::ceilings::Effort;
+use crate::gpu::{DeviceClass, Gpu};
+
+/// Sizes and times of all figures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sizes {
+    /// In words, for the report.
+    pub name: &'static str,
+    /// Largest number of bodies.
+    pub largest: usize,
+    /// The three numbers of bodies of the chapter's figures, or smaller ones.
+    pub chapter: [usize; 3],
+    /// The number of bodies at which kernels are compared.
+    pub many: usize,
+    /// Sources for few sinks.
+    pub sources: usize,
+    /// Largest side of the map of sinks and sources.
+    pub map: usize,
+    /// Most seconds of one evaluation; what would take longer is skipped.
+    pub sample_secs: f64,
+    /// Seconds that the samples of a figure may take.
+    pub figure_secs: f64,
+    /// Fewest and most rounds of samples.
+    pub rounds: (usize, usize),
+    /// For the ceilings.
+    pub effort: Effort,
+}
+
+impl Sizes {
+    /// For a GPU, and for a CPU alone: the sizes of the chapter and beyond.
+    pub fn full() -> Self {
+        Self {
+            name: "full",
+            largest: 1 << 20,
+            chapter: [1024, 4096, 16_384],
+            many: 65_536,
+            sources: 131_072,
+            map: 65_536,
+            sample_secs: 1.5,
+            figure_secs: 12.0,
+            rounds: (3, 15),
+            effort: Effort::Full,
+        }
+    }
+
+    /// For a software adapter: the chapter's sizes, and what a processor does in reasonable time.
+    pub fn reduced() -> Self {
+        Self {
+            name: "reduced (software adapter)",
+            largest: 32_768,
+            many: 8192,
+            sources: 131_072,
+            map: 16_384,
+            sample_secs: 1.0,
+            figure_secs: 12.0,
+            rounds: (3, 9),
+            ..Self::full()
+        }
+    }
+
+    /// For a look, and for tests: seconds for everything.
+    pub fn quick() -> Self {
+        Self {
+            name: "quick",
+            largest: 2048,
+            chapter: [128, 256, 512],
+            many: 1024,
+            sources: 4096,
+            map: 256,
+            sample_secs: 0.5,
+            figure_secs: 0.3,
+            rounds: (2, 3),
+            effort: Effort::Quick,
+        }
+    }
+
+    /// What suits an adapter.
+    pub fn for_adapter(gpu: Option<&Gpu>, quick: bool) -> Self {
+        match gpu {
+            _ if quick => Self::quick(),
+            Some(gpu) if gpu.adapter.class == DeviceClass::Software => Self::reduced(),
+            _ => Self::full(),
+        }
+    }
+
+    /// Powers of two from `first` to `last`, every `step`-th.
+    pub fn powers(first: usize, last: usize, step: u32) -> Vec<usize> {
+        std::iter::successors(Some(first), |n| n.checked_shl(step))
+            .take_while(|n| *n <= last && *n > 0)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_go_up_to_the_last() {
+        assert_eq!(Sizes::powers(256, 4096, 2), [256, 1024, 4096]);
+        assert_eq!(Sizes::powers(1, 5, 1), [1, 2, 4]);
+    }
+}
