@@ -201,6 +201,12 @@ const CHAINS: u32 = 8;
 const COPIES: u32 = 8;
 const GROUP: u32 = 256;
 
+/// Seconds of a sample at most.
+const LONGEST_SAMPLE: f64 = 0.1;
+
+/// llvmpipe leaves any loop after 65,536 turns.
+const MOST_TURNS: u32 = 1 << 15;
+
 struct Bench {
     gpu: Arc<Gpu>,
     effort: Effort,
@@ -259,18 +265,22 @@ impl Bench {
             (_, DeviceClass::Software) => 2e-2,
             _ => 5e-3,
         };
-        // Longer and longer, until a sample is as long as it should be. This warms up, too.
-        let mut turns = 4.min(ready.most_turns);
-        loop {
-            let secs = self.run(&ready, turns, 1)?;
-            if secs >= goal || turns >= ready.most_turns {
-                break;
-            }
-            let factor = (1.2 * goal / secs.max(1e-7)).clamp(2.0, 64.0);
+        // The first run compiles on some drivers. Then longer and longer, until a sample is as long as
+        // it should be; the shorter of two counts, so that one interruption is not taken for work.
+        let mut turns = ready.most_turns.min(4);
+        self.run(&ready, turns, 1)?;
+        let mut shorter = |turns| -> Result<f64> {
+            Ok(self.run(&ready, turns, 1)?.min(self.run(&ready, turns, 1)?))
+        };
+        // What a pass costs that does nothing must not count: on a busy machine that may be milliseconds.
+        let goal = goal.max(20.0 * shorter(0)?).min(LONGEST_SAMPLE);
+        let mut once = shorter(turns)?;
+        while once < goal && turns < ready.most_turns {
+            let factor = (1.2 * goal / once.max(1e-7)).clamp(2.0, 64.0);
             turns = (f64::from(turns) * factor).min(f64::from(ready.most_turns)) as u32;
+            once = shorter(turns)?;
         }
-        // Bandwidth ends with the buffer: it is gone through again instead.
-        let once = self.run(&ready, turns, 1)?;
+        // Where turns are used up, the same is done again.
         let dispatches = (goal / once).ceil().clamp(1.0, 64.0) as u32;
         let mut secs = Vec::new();
         for round in 0..=self.samples() {
@@ -325,7 +335,7 @@ impl Bench {
         });
         let bandwidth = ceiling == Ceiling::Storage;
         let most_turns =
-            if bandwidth { (self.entry_count / (threads * copies)).max(1) } else { 1 << 24 };
+            if bandwidth { (self.entry_count / (threads * copies)).max(1) } else { MOST_TURNS };
         if bandwidth && u64::from(threads) * u64::from(copies) > u64::from(self.entry_count) {
             return Err(gpu.refuse("its storage buffers are too small to measure bandwidth"));
         }

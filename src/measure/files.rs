@@ -152,7 +152,11 @@ pub fn to_csv(records: &[Record]) -> String {
 pub fn write_whole(path: &Path, text: &str) -> Result<()> {
     let io = |error| Error::io("write", path, error);
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
+    let mut builder = tempfile::Builder::new();
+    // Results are there to be read by others; the umask has the last word.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder).map_err(io)?;
     file.write_all(text.as_bytes()).map_err(io)?;
     file.persist(path).map_err(|error| io(error.error))?;
     Ok(())

@@ -212,7 +212,7 @@ mod tests {
         // Sinks in registers share a read: r = 4 lifts that limit.
         assert_eq!(limit_of(&slow_tile, KernelConfig { r: 4, ..CONFIG }, N).0, Limit::Arithmetic);
         // Memory traffic falls with p.
-        let slow_storage = with(Ceiling::Storage, 1e11);
+        let slow_storage = with(Ceiling::Storage, 2e11);
         let small = KernelConfig { p: 16, ..CONFIG };
         assert_eq!(limit_of(&slow_storage, small, N).0, Limit::Storage);
         assert_eq!(limit_of(&slow_storage, CONFIG, N).0, Limit::Arithmetic);

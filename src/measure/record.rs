@@ -224,6 +224,11 @@ impl Record {
     }
 }
 
+/// A number with seven significant digits: what a clock tells, and no more; it survives being written.
+pub(super) fn rounded(value: f64) -> f64 {
+    format!("{value:.6e}").parse().unwrap_or(value)
+}
+
 /// Today, in UTC, as 2026-11-20.
 pub(super) fn today() -> String {
     let since = web_time::SystemTime::now().duration_since(web_time::UNIX_EPOCH);

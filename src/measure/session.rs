@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::ceilings::{Ceiling, Ceilings, is_fatal};
 use super::host_timer::HostTimer;
 use super::problem::Problem;
-use super::record::{Device, FORMAT, Kind, Record, today};
+use super::record::{Device, FORMAT, Kind, Record, rounded, today};
 use super::sizes::Sizes;
 use super::{KernelTimer, Steadiness, Summary, Timer, in_turns, predict};
 use crate::error::Result;
@@ -119,7 +119,7 @@ impl<'a> Session<'a> {
             record.device = Device::of(&gpu.adapter);
             record.ceiling = Some(samples.ceiling.key().to_owned());
             record.work = samples.work;
-            record.samples = samples.secs.clone();
+            record.samples = samples.secs.iter().map(|secs| rounded(*secs)).collect();
             record.method = samples.method.name().to_owned();
             record.remark = Steadiness::of(&samples.secs).remark();
             self.records.push(record);
@@ -202,7 +202,8 @@ impl<'a> Session<'a> {
             record.kernel = Some(config.into());
             let sizes = (point.sinks, point.sources);
             let predicted = self.ceilings.and_then(|c| predict(&c, &config, sizes.0, sizes.1));
-            record.predicted_per_sec = predicted.as_ref().map(|p| p.rate(sizes.0, sizes.1));
+            record.predicted_per_sec =
+                predicted.as_ref().map(|p| rounded(p.rate(sizes.0, sizes.1)));
             record.limit = predicted.map(|p| p.limit.name().to_owned());
         }
         record
@@ -284,10 +285,10 @@ impl<'a> Session<'a> {
             self.learn(point.candidate, work / summary.median);
             let mut record = self.of_point(figure, point);
             record.repeats = candidate.repeats(point, &kernels);
-            record.rms_error = Some(candidate.rms_error(point, &kernels));
+            record.rms_error = Some(rounded(candidate.rms_error(point, &kernels)));
             record.method = candidate.method(&kernels);
             record.remark = machine.clone().or_else(|| Steadiness::of(&samples).remark());
-            record.samples = samples;
+            record.samples = samples.into_iter().map(rounded).collect();
             self.records.push(record);
         }
         Ok(())

@@ -14,6 +14,8 @@ pub struct Sizes {
     pub chapter: [usize; 3],
     /// The number of bodies at which kernels are compared.
     pub many: usize,
+    /// Factors of unrolling.
+    pub unroll: &'static [u32],
     /// Sources for few sinks.
     pub sources: usize,
     /// Largest side of the map of sinks and sources.
@@ -36,6 +38,7 @@ impl Sizes {
             largest: 1 << 20,
             chapter: [1024, 4096, 16_384],
             many: 65_536,
+            unroll: &[1, 2, 4, 8, 16, 32],
             sources: 131_072,
             map: 65_536,
             sample_secs: 1.5,
@@ -67,6 +70,7 @@ impl Sizes {
             largest: 2048,
             chapter: [128, 256, 512],
             many: 1024,
+            unroll: &[1, 4],
             sources: 4096,
             map: 256,
             sample_secs: 0.5,

@@ -93,7 +93,9 @@ fn curves<'r>(
     for record in records {
         let known = curves.iter().position(|curve| curve.name == record.series);
         let index = known.unwrap_or_else(|| {
-            let (name, colour) = (record.series.clone(), curves.len());
+            let name = record.series.clone();
+            // The CPU engine is grey in every figure.
+            let colour = if name == table::CPU { GREY } else { curves.len() };
             curves.push(Curve { name, places: Vec::new(), look, colour });
             curves.len() - 1
         });
@@ -137,6 +139,9 @@ fn marks(curves: &[Curve]) -> Vec<f64> {
     xs.dedup();
     xs
 }
+
+/// Number of the colour that is none.
+const GREY: usize = 7;
 
 /// What the vertical axis of rates says.
 const RATE: &str = "rate, 10⁹ interactions/s";

@@ -26,7 +26,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
         return Ok(());
     }
     let mut points = Vec::new();
-    for u in [1, 2, 4, 8, 16, 32] {
+    for &u in session.sizes.unroll {
         let with = |r, untiled| KernelConfig { r, u, untiled, ..CHAPTER };
         for (series, config) in [
             ("r = 1", with(1, false)),

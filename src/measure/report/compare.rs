@@ -98,16 +98,15 @@ fn sides(files: &[(String, Vec<Record>)]) -> Vec<Side> {
             }
         }
     }
-    let mut sides: Vec<(String, Side)> = sides;
     // Same device, driver and version in two files: the files' names tell them apart.
-    for i in 0..sides.len() {
-        let same = |a: &Side, b: &Side| {
-            (&a.name, &a.driver, &a.version) == (&b.name, &b.driver, &b.version)
-        };
-        let twin = (0..sides.len()).any(|j| j != i && same(&sides[i].1, &sides[j].1));
+    let is =
+        |a: &Side, b: &Side| (&a.name, &a.driver, &a.version) == (&b.name, &b.driver, &b.version);
+    let twins: Vec<bool> = (0..sides.len())
+        .map(|i| (0..sides.len()).any(|j| j != i && is(&sides[i].1, &sides[j].1)))
+        .collect();
+    for ((key, side), twin) in sides.iter_mut().zip(twins) {
         if twin {
-            let file = sides[i].0.lines().next().unwrap_or("").to_owned();
-            sides[i].1.version += &format!(" ({file})");
+            side.version += &format!(" ({})", key.lines().next().unwrap_or(""));
         }
     }
     let mut sides: Vec<Side> = sides.into_iter().map(|(_, side)| side).collect();
