@@ -260,7 +260,7 @@ impl Bench {
             _ => (),
         }
         let ready = self.ready(ceiling)?;
-        let goal = match (self.effort, self.gpu.adapter.class) {
+        let goal: f64 = match (self.effort, self.gpu.adapter.class) {
             (Effort::Quick, _) => 2e-3,
             (_, DeviceClass::Software) => 2e-2,
             _ => 5e-3,
