@@ -132,6 +132,7 @@ impl CeilingSamples {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ceilings {
     rates: [f64; Ceiling::ALL.len()],
+    in_series: bool,
 }
 
 impl Ceilings {
@@ -142,6 +143,18 @@ impl Ceilings {
             ceilings.rates[ceiling as usize] = rate;
         }
         ceilings
+    }
+
+    /// Whether all resources are one: a software adapter computes, takes roots and reads its workgroup
+    /// memory with the same instructions of a processor, so that their times add up.
+    #[must_use]
+    pub fn in_series(self, in_series: bool) -> Self {
+        Self { in_series, ..self }
+    }
+
+    /// See [`Ceilings::in_series`].
+    pub fn are_in_series(&self) -> bool {
+        self.in_series
     }
 
     /// Work per second.

@@ -14,6 +14,8 @@ pub(super) struct HostTimer<'a> {
     out: Forces,
     /// Evaluations per sample.
     pub repeats: u32,
+    /// Seconds per evaluation in the last sample.
+    last: f64,
     /// Against f64, on a sample of the sinks.
     pub error: ErrorStats,
 }
@@ -30,7 +32,7 @@ impl<'a> HostTimer<'a> {
     /// Errors: the engine's own, and forces that differ from f64.
     pub fn prepare(engine: Box<dyn ForceEngine>, problem: &'a Problem) -> Result<Self> {
         let (out, error) = (Forces::default(), ErrorStats::default());
-        let mut timer = Self { engine, problem, out, repeats: 1, error };
+        let mut timer = Self { engine, problem, out, repeats: 1, last: 0.0, error };
         timer.sample()?;
         let probed: Vec<_> = problem
             .probes
@@ -56,6 +58,12 @@ impl<'a> HostTimer<'a> {
         for _ in 0..self.repeats {
             self.problem.evaluate(self.engine.as_mut(), &mut self.out)?;
         }
-        Ok((begun.elapsed().as_secs_f64() / f64::from(self.repeats)).max(1e-9))
+        self.last = (begun.elapsed().as_secs_f64() / f64::from(self.repeats)).max(1e-9);
+        Ok(self.last)
+    }
+
+    /// Seconds that a sample takes, about.
+    pub fn sample_secs(&self) -> f64 {
+        self.last * f64::from(self.repeats)
     }
 }

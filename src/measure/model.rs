@@ -13,6 +13,9 @@
 //! - [`LOOP`] instructions of loop control, divided by u x r;
 //! - 16/(p r) bytes from storage for the tiles: the chapter's N^2/p.
 //!
+//! On a software adapter all of these are instructions of one processor: their times add up
+//! ([`Ceilings::in_series`]).
+//!
 //! To that come what a lone thread needs for its share of the sources when there are too few threads to
 //! hide its latency, what one compute unit does when there are fewer workgroups than units, and the cost
 //! of the dispatch.
@@ -130,6 +133,8 @@ pub fn predict(
         parts.push((Limit::WorkgroupMemory, reads * per(Ceiling::TileRead)));
         parts.push((Limit::Storage, 16.0 * work / (p * r) * per(Ceiling::Storage)));
     }
+    // Arithmetic and roots hold what is not hidden of each other already.
+    let together = arithmetic.max(roots) + parts[2..].iter().map(|part| part.1).sum::<f64>();
     // One workgroup's share: its threads wait for each other's latency, or for their unit.
     let group_work = p * r * taken / s;
     let per_thread = group_work / (p * q);
@@ -139,7 +144,7 @@ pub fn predict(
 
     let slowest = |a: &(Limit, f64), b: &(Limit, f64)| a.1.total_cmp(&b.1);
     let (mut limit, longest) = parts.iter().copied().max_by(slowest)?;
-    let mut secs = longest;
+    let mut secs = if ceilings.are_in_series() { longest.max(together) } else { longest };
     if ceilings.get(Ceiling::Dispatch) > 0.0 {
         let cost = per(Ceiling::Dispatch);
         parts.push((Limit::Dispatch, cost));
@@ -220,6 +225,21 @@ mod tests {
         let untiled = KernelConfig { untiled: true, ..CONFIG };
         assert_eq!(limit_of(&slow_cache, untiled, N).0, Limit::Cache);
         assert_eq!(limit_of(&with(Ceiling::Dispatch, 1e3), CONFIG, 1024).0, Limit::Dispatch);
+    }
+
+    #[test]
+    fn on_a_processor_the_times_add_up() {
+        let rates = [
+            (Ceiling::Fma, 14e9),
+            (Ceiling::Rsqrt, 2e9),
+            (Ceiling::Pair, 1.0 / (12.0 / 14e9 + 1.0 / 2e9)),
+            (Ceiling::TileRead, 0.5e9),
+        ];
+        let (limit, rate) = limit_of(&device(&rates).in_series(true), CONFIG, N);
+        assert_eq!(limit, Limit::WorkgroupMemory);
+        // 14 instructions at 14 G/s, a root at 2 G/s that nothing hides, a read at 0.5 G/s.
+        let expected = 1.0 / (14.0 / 14e9 + 1.0 / 2e9 + 1.0 / 0.5e9);
+        assert!((rate / expected - 1.0).abs() < 1e-6, "{rate:e} {expected:e}");
     }
 
     #[test]

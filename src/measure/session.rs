@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use web_time::Instant;
+
 use super::ceilings::{Ceiling, Ceilings, is_fatal};
 use super::host_timer::HostTimer;
 use super::problem::Problem;
@@ -11,6 +13,9 @@ use super::{KernelTimer, Steadiness, Summary, Timer, in_turns, predict};
 use crate::error::Result;
 use crate::force::{Cpu, ForceEngine, GpuEngine, KernelConfig, KernelWish};
 use crate::gpu::{DeviceClass, Gpu};
+
+/// A figure goes on to its next size until it has taken so many times its budget.
+const PATIENCE: f64 = 2.5;
 
 /// Who watches: told how far it is, and asked whether to go on.
 pub trait Observer {
@@ -124,7 +129,8 @@ impl<'a> Session<'a> {
             record.remark = Steadiness::of(&samples.secs).remark();
             self.records.push(record);
         }
-        self.ceilings = Some(found.iter().collect());
+        let in_series = gpu.adapter.class == DeviceClass::Software;
+        self.ceilings = Some(found.iter().collect::<Ceilings>().in_series(in_series));
         Ok(self.ceilings)
     }
 
@@ -170,10 +176,19 @@ impl<'a> Session<'a> {
             }
         }
         let budget = self.sizes.figure_secs / groups.len().max(1) as f64;
-        let count = groups.len() as f64;
+        let (count, begun) = (groups.len() as f64, Instant::now());
         for (done, (sinks, sources, points)) in groups.iter().enumerate() {
             if !self.go_on() {
                 break;
+            }
+            // A device far slower than expected must not keep its user for ever.
+            let most = PATIENCE * self.sizes.figure_secs;
+            if begun.elapsed().as_secs_f64() > most {
+                for point in points {
+                    let reason = format!("the figure had taken {most:.0} s by then");
+                    self.skip(figure, point, &reason);
+                }
+                continue;
             }
             let doing = format!("{sinks} x {sources}");
             let part = |within: f64| (done as f64 + within) / count;
@@ -219,6 +234,7 @@ impl<'a> Session<'a> {
     ) -> Result<()> {
         let (sinks, sources) = (points[0].sinks, points[0].sources);
         let work = sinks as f64 * sources as f64;
+        let begun = Instant::now();
         let problem = Problem::new(sinks, sources)?;
         let mut kernels = None;
         let mut ready: Vec<(&Point, Ready)> = Vec::new();
@@ -242,19 +258,12 @@ impl<'a> Session<'a> {
             }
         }
 
-        // One round, which is not counted, tells how many there is time for.
+        // As many rounds as there is time for, after the one that is dropped.
         let places: Vec<usize> = (0..ready.len()).collect();
-        let mut secs = 0.0;
-        for (point, candidate) in &mut ready {
-            if !self.go_on() {
-                return Ok(());
-            }
-            let sample = candidate.sample(point, &mut kernels)?;
-            secs += sample * f64::from(candidate.repeats(point, &kernels));
-            self.learn(point.candidate, work / sample);
-        }
+        let secs: f64 = ready.iter().map(|(point, r)| r.sample_secs(point, &kernels)).sum();
+        let left = budget - begun.elapsed().as_secs_f64();
         let (least, most) = self.sizes.rounds;
-        let rounds = ((budget / secs.max(1e-6)) as usize).clamp(least, most);
+        let rounds = ((left / secs.max(1e-6)) as usize).saturating_sub(1).clamp(least, most);
         let (mut turn, turns) = (0, (rounds + 1) * ready.len());
         let observer = &mut *self.observer;
         let mut stopped = false;
@@ -360,6 +369,16 @@ impl Ready<'_> {
             (Self::Host(timer), _, _) => timer.sample(),
             (Self::Kernel, Candidate::Kernel(config), Some(timer)) => timer.sample(&config),
             _ => unreachable!("a kernel is prepared with its timer"),
+        }
+    }
+
+    fn sample_secs(&self, point: &Point, kernels: &Option<KernelTimer>) -> f64 {
+        match (self, point.candidate, kernels) {
+            (Self::Host(timer), _, _) => timer.sample_secs(),
+            (_, Candidate::Kernel(config), Some(timer)) => {
+                timer.sample_secs_of(&config).unwrap_or(0.0)
+            }
+            _ => 0.0,
         }
     }
 

@@ -88,6 +88,8 @@ struct Prepared {
     pace: Pace,
     repeats: u32,
     error: ErrorStats,
+    /// Seconds per evaluation in the last sample.
+    last: f64,
 }
 
 /// Largest rms relative error of a right kernel with few tiles; see [`error_limit`].
@@ -164,6 +166,11 @@ impl KernelTimer {
         self.prepared.get(candidate).map(|prepared| prepared.repeats)
     }
 
+    /// Seconds that a sample of a prepared candidate takes, about.
+    pub fn sample_secs_of(&self, candidate: &KernelConfig) -> Option<f64> {
+        self.prepared.get(candidate).map(|known| known.last * f64::from(known.repeats))
+    }
+
     /// Compiles, evaluates once and compares with f64.
     fn compile_and_check(&self, config: KernelConfig) -> Result<Prepared> {
         let gpu = &self.gpu;
@@ -188,7 +195,7 @@ impl KernelTimer {
                 error.rms, error.worst
             )));
         }
-        Ok(Prepared { kernel, pace, repeats: 1, error })
+        Ok(Prepared { kernel, pace, repeats: 1, error, last: 0.0 })
     }
 }
 
@@ -253,7 +260,8 @@ impl Prepared {
             pace.learn(interactions, dispatches, secs);
             total += secs;
         }
-        Ok(total / f64::from(self.repeats))
+        self.last = total / f64::from(self.repeats);
+        Ok(self.last)
     }
 }
 

@@ -4,6 +4,7 @@ use super::table::CHAPTER;
 use super::{Figure, curves, of};
 use crate::error::Result;
 use crate::force::KernelConfig;
+use crate::gpu::DeviceClass;
 use crate::measure::plot::{Axis, Curve, Lines, Look, Place, Plot};
 use crate::measure::{Candidate, Ceiling, Ceilings, FLOPS, Kind, Point, Record, Session};
 
@@ -53,8 +54,9 @@ fn intensity(config: &KernelConfig) -> f64 {
 /// The ceilings among some records; `None` where none was measured.
 pub(super) fn ceilings_of(records: &[Record]) -> Option<Ceilings> {
     let mut found = records.iter().filter(|r| r.kind == Kind::Ceiling).peekable();
-    found.peek()?;
-    Some(Ceilings::of(found.filter_map(|r| Some((r.ceiling()?, r.per_sec()?)))))
+    let in_series = found.peek()?.device.kind == DeviceClass::Software.name();
+    let rates = found.filter_map(|r| Some((r.ceiling()?, r.per_sec()?)));
+    Some(Ceilings::of(rates).in_series(in_series))
 }
 
 fn plots(records: &[Record]) -> Vec<Plot> {

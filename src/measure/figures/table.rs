@@ -30,8 +30,12 @@ pub(super) const CHAPTER: KernelConfig =
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
     let mut sizes = session.sizes.chapter.to_vec();
-    sizes.extend([65_536, 262_144, 1 << 20].iter().filter(|n| **n <= session.sizes.largest));
-    sizes.extend(Some(session.sizes.largest).filter(|n| !sizes.contains(n)));
+    let more = [16_384, 65_536, 262_144, 1 << 20, session.sizes.largest];
+    for n in more.into_iter().filter(|n| *n <= session.sizes.largest) {
+        if !sizes.contains(&n) {
+            sizes.push(n);
+        }
+    }
     let points = rates(session, &sizes, true);
     session.sweep(FIGURE.name, &points)
 }
@@ -48,8 +52,9 @@ pub(super) fn rates(session: &Session<'_>, sizes: &[usize], with_untiled: bool) 
             add(DEFAULT, Candidate::Kernel(default));
             add("the chapter's kernel", Candidate::Kernel(CHAPTER));
             if with_untiled {
-                let untiled = KernelConfig { untiled: true, q: 1, ..default };
-                add("default, untiled", Candidate::Kernel(untiled));
+                let other = KernelConfig { untiled: !default.untiled, q: 1, ..default };
+                let name = if other.untiled { "default, untiled" } else { "default, but tiled" };
+                add(name, Candidate::Kernel(other));
             }
         }
         add(CPU, Candidate::Cpu);
