@@ -22,6 +22,13 @@ pub const FILES: &[(&str, &str)] = &[
     ("integrate/one_workgroup.wgsl", include_str!("../../shaders/integrate/one_workgroup.wgsl")),
     ("integrate/leapfrog.wgsl", include_str!("../../shaders/integrate/leapfrog.wgsl")),
     ("interaction/gravity.wgsl", include_str!("../../shaders/interaction/gravity.wgsl")),
+    ("measure/cached.wgsl", include_str!("../../shaders/measure/cached.wgsl")),
+    ("measure/ceiling.wgsl", include_str!("../../shaders/measure/ceiling.wgsl")),
+    ("measure/fma.wgsl", include_str!("../../shaders/measure/fma.wgsl")),
+    ("measure/pair.wgsl", include_str!("../../shaders/measure/pair.wgsl")),
+    ("measure/rsqrt.wgsl", include_str!("../../shaders/measure/rsqrt.wgsl")),
+    ("measure/storage.wgsl", include_str!("../../shaders/measure/storage.wgsl")),
+    ("measure/tile.wgsl", include_str!("../../shaders/measure/tile.wgsl")),
 ];
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {

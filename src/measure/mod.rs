@@ -1,13 +1,63 @@
-//! Measuring kernels: first whether they are right, later how fast they are.
+//! Measuring kernels: whether they are right, how fast they are, and what limits them.
+//!
+//! From the bottom: [`Stopwatch`] times one compute pass, [`KernelTimer`] kernels that it has found
+//! right, [`Ceilings`] what the adapter can do at most; [`predict`] says from those what a kernel should
+//! do. [`Session`] makes records of all this, [`figures`] what to measure and how to show it.
 
 mod accuracy;
 #[cfg(not(target_arch = "wasm32"))]
+mod ceilings;
+#[cfg(not(target_arch = "wasm32"))]
 mod check;
 #[cfg(not(target_arch = "wasm32"))]
+mod cloud;
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+pub mod figures;
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+mod files;
+#[cfg(not(target_arch = "wasm32"))]
+mod host_timer;
+#[cfg(not(target_arch = "wasm32"))]
+mod model;
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+pub mod plot;
+#[cfg(not(target_arch = "wasm32"))]
+mod problem;
+#[cfg(not(target_arch = "wasm32"))]
+mod record;
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+pub mod report;
+#[cfg(not(target_arch = "wasm32"))]
+mod session;
+#[cfg(not(target_arch = "wasm32"))]
+mod sizes;
+mod stats;
+#[cfg(not(target_arch = "wasm32"))]
 mod steps_check;
+#[cfg(not(target_arch = "wasm32"))]
+mod stopwatch;
+#[cfg(not(target_arch = "wasm32"))]
+mod timer;
 
 pub use accuracy::{ErrorStats, acceleration_errors, potential_errors};
 #[cfg(not(target_arch = "wasm32"))]
+pub use ceilings::{Ceiling, CeilingSamples, Ceilings, Effort};
+#[cfg(not(target_arch = "wasm32"))]
 pub use check::{Case, Row, Skipped, cases, check};
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+pub use files::{read_json_lines, to_csv, to_json_lines, write_whole};
+#[cfg(not(target_arch = "wasm32"))]
+pub use model::{FP32, LOOP, Limit, Prediction, overlap, predict};
+#[cfg(not(target_arch = "wasm32"))]
+pub use record::{Device, FLOPS, FORMAT, Kernel, Kind, Record};
+#[cfg(not(target_arch = "wasm32"))]
+pub use session::{Candidate, Observer, Point, Session, cpu_device};
+#[cfg(not(target_arch = "wasm32"))]
+pub use sizes::Sizes;
+pub use stats::{Steadiness, Summary};
 #[cfg(not(target_arch = "wasm32"))]
 pub use steps_check::{StepsRow, check_steps, steps_cases};
+#[cfg(not(target_arch = "wasm32"))]
+pub use stopwatch::{Method, Stopwatch};
+#[cfg(not(target_arch = "wasm32"))]
+pub use timer::{KernelTimer, Timer, in_turns, interleave};

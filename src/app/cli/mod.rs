@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 done, 1 a check failed, 2 an error the user can act on, 130 interrupted.
 
+mod bench;
 mod check;
 mod convert;
 mod forces;
@@ -64,6 +65,7 @@ enum Command {
     Check(check::Args),
     Inspect(inspect::Args),
     Tune(tune::Args),
+    Bench(bench::Args),
     Forces(forces::Args),
     Run(run::Args),
     Resume(resume::Args),
@@ -115,6 +117,7 @@ pub fn main() -> ExitCode {
         Command::Check(args) => check::main(&args),
         Command::Inspect(args) => inspect::main(&args),
         Command::Tune(args) => tune::main(&args),
+        Command::Bench(args) => bench::main(&args),
         Command::Forces(args) => forces::main(&args),
         Command::Run(args) => run::main(&args),
         Command::Resume(args) => resume::main(&args),

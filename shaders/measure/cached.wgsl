@@ -1,0 +1,17 @@
+// Reads of a small storage buffer per second, as the untiled kernel makes them: all threads of a
+// workgroup read the same vec4, out of a cache where there is one.
+//% include "measure/ceiling.wgsl"
+
+const LENGTH: u32 = 1024u;
+
+@compute @workgroup_size({{ threads }}, 1, 1)
+fn main(@builtin(local_invocation_id) local: vec3<u32>) {
+    var bits = vec4(local.x);
+    for (var turn = 0u; turn < params.turns; turn += 1u) {
+        let begin = (turn * {{ u }}u) & (LENGTH - 1u);
+//% for copy in range(u)
+        bits ^= entries[begin + {{ copy }}u];
+//% endfor
+    }
+    keep_bits(bits);
+}

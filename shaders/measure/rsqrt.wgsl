@@ -1,0 +1,21 @@
+// Reciprocal square roots per second. x -> 1 / sqrt(x) tends to 1 from any start.
+//% include "measure/ceiling.wgsl"
+
+@compute @workgroup_size({{ threads }}, 1, 1)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+//% for k in range(chains)
+    var x_{{ k }} = f32(id.x & 255u) + {{ k }}.5;
+//% endfor
+    for (var turn = 0u; turn < params.turns; turn += 1u) {
+//% for copy in range(u)
+//% for k in range(chains)
+        x_{{ k }} = inverseSqrt(x_{{ k }});
+//% endfor
+//% endfor
+    }
+    var answer = 0.0;
+//% for k in range(chains)
+    answer += x_{{ k }};
+//% endfor
+    keep(answer);
+}

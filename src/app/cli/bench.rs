@@ -1,0 +1,219 @@
+//! `gravitile bench`: what kernels cost on this adapter, and why.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use indicatif::ProgressBar;
+
+use super::options::AdapterOptions;
+use super::{Ended, interrupt, print, progress};
+use crate::error::Error;
+use crate::gpu::Gpu;
+use crate::measure::figures::{self, Figure};
+use crate::measure::{Kind, Observer, Record, Session, Sizes, cpu_device, report};
+use crate::measure::{read_json_lines, to_csv, to_json_lines, write_whole};
+
+/// Measure kernels on this adapter: rates, ceilings, and the figures of the papers
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  gravitile bench                                  the standard table, about a minute
+  gravitile bench --figure all --out results/      all figures, as JSON lines, CSV, SVG and HTML
+  gravitile bench --figure p --adapter nvidia
+  gravitile bench --compare a.jsonl b.jsonl --out comparison/
+  gravitile bench --compare benches/results/*.jsonl --markdown")]
+pub struct Args {
+    /// Figure: table, n, unroll, p, q (GPU Gems 3), sinks, crossover (Sapporo2), ceilings, roofline, all
+    #[arg(long, value_name = "NAME", default_value = "table")]
+    figure: String,
+    /// Folder for results.jsonl, results.csv, report.html and the plots; made if it is not there
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Small sizes and few samples: seconds for everything, for a look
+    #[arg(long)]
+    quick: bool,
+    /// Measure the CPU engine alone
+    #[arg(long, conflicts_with_all = ["adapter", "baseline"])]
+    no_gpu: bool,
+    /// Measure nothing: put result files side by side
+    #[arg(long, value_name = "FILE.jsonl", num_args = 1.., conflicts_with_all = ["figure", "quick", "no_gpu", "adapter", "baseline"])]
+    compare: Vec<PathBuf>,
+    /// With --compare: print the table in Markdown
+    #[arg(long, requires = "compare")]
+    markdown: bool,
+    #[command(flatten)]
+    adapter: AdapterOptions,
+}
+
+pub fn main(args: &Args) -> Result<Ended> {
+    let folder = args.out.as_deref().map(Folder::make).transpose()?;
+    if !args.compare.is_empty() {
+        return compare(args, folder.as_ref());
+    }
+    let wanted = figures::named(&args.figure)?;
+    let gpu = match Gpu::open_blocking(&args.adapter.wish()) {
+        _ if args.no_gpu => None,
+        Ok(gpu) => Some(gpu),
+        // An adapter asked for by name must be there; without any, the CPU's figures are made.
+        Err(error) if args.adapter.adapter.is_some() => return Err(error.into()),
+        Err(error) => {
+            log::warn!("the CPU engine alone is measured: {error}");
+            None
+        }
+    };
+    interrupt::listen();
+    let sizes = Sizes::for_adapter(gpu.as_deref(), args.quick);
+    print::text(&heading(gpu.as_deref(), &sizes))?;
+    let mut watcher = Watcher { bar: progress::bar(1000, "") };
+    let mut session = Session::new(gpu, sizes, &mut watcher);
+    for figure in &wanted {
+        let begun = web_time::Instant::now();
+        let before = session.records.len();
+        (figure.measure)(&mut session)?;
+        let new = &session.records[before..];
+        print::text(&finished(figure, new, begun.elapsed().as_secs_f64()))?;
+        // After each figure: a crash or a power cut later leaves what there is.
+        if let Some(folder) = &folder {
+            folder.write(&session.records)?;
+        }
+        if session.is_stopped() {
+            break;
+        }
+    }
+    let (stopped, records) = (session.is_stopped(), std::mem::take(&mut session.records));
+    drop(session);
+    watcher.bar.finish_and_clear();
+    print::text(&summary(&records, &wanted))?;
+    if let Some(folder) = &folder {
+        print::text(&format!("wrote {}\n", folder.path.join("report.html").display()))?;
+    }
+    Ok(if stopped { Ended::Interrupted } else { Ended::Done })
+}
+
+fn heading(gpu: Option<&Gpu>, sizes: &Sizes) -> String {
+    let cpu = cpu_device();
+    let mut text = match gpu {
+        Some(gpu) => {
+            let adapter = &gpu.adapter;
+            format!("adapter {} ({}, {})\n", adapter.name, adapter.backend, adapter.driver)
+        }
+        None => "no adapter: the CPU engine alone\n".to_owned(),
+    };
+    text += &format!("cpu     {}, {}\nsizes   {}\n", cpu.name, cpu.driver, sizes.name);
+    text
+}
+
+/// A line for a finished figure.
+fn finished(figure: &Figure, records: &[Record], secs: f64) -> String {
+    let measured = records.iter().filter(|record| record.kind != Kind::Skipped).count();
+    let skipped = records.len() - measured;
+    let mut text = format!("{:<10} {measured} measured", figure.name);
+    if skipped > 0 {
+        text += &format!(", {skipped} skipped");
+    }
+    text + &format!(", {secs:.1} s\n")
+}
+
+/// What the terminal shows at the end: the numbers of a single figure, of `all` the table's.
+fn summary(records: &[Record], wanted: &[Figure]) -> String {
+    let shown = &wanted[0];
+    let own = || records.iter().filter(|record| record.figure == shown.name);
+    let mut text = String::new();
+    let ceilings = report::ceilings_table(records.iter());
+    if ceilings.len() > 1 {
+        text += &format!("\n{}", print::table(&ceilings));
+    }
+    let rates = report::rates_table(own());
+    if rates.len() > 1 {
+        text += &format!("\n{}", print::table(&rates));
+    }
+    let mut said: Vec<String> = Vec::new();
+    for record in own() {
+        let Some(remark) = &record.remark else { continue };
+        let line = if record.kind == Kind::Skipped {
+            let size = format!("{} x {}", record.sinks, record.sources);
+            format!("skipped {}, {size}: {remark}\n", record.kernel_in_words())
+        } else {
+            format!("note: {remark}\n")
+        };
+        // One remark on a whole round of candidates is said once.
+        if !said.contains(&line) {
+            said.push(line);
+        }
+    }
+    text + &said.concat()
+}
+
+fn compare(args: &Args, folder: Option<&Folder>) -> Result<Ended> {
+    let mut files = Vec::new();
+    for path in &args.compare {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        files.push((name, read_json_lines(path)?));
+    }
+    let compared = report::compare(&files);
+    if compared.table.len() < 2 {
+        let words = "none of these files holds a rate of all on all";
+        return Err(Error::Outside(words.to_owned()).into());
+    }
+    if args.markdown {
+        print::text(&compared.markdown())?;
+    } else {
+        print::text(&print::table(&compared.table))?;
+        print::text("in 10^9 interactions per second, all on all, the best kernel measured\n")?;
+    }
+    if let Some(folder) = folder {
+        write_whole(&folder.path.join("compare.html"), &compared.page())?;
+        write_whole(&folder.path.join("compare.svg"), &compared.plot.svg())?;
+        if !args.markdown {
+            print::text(&format!("wrote {}\n", folder.path.join("compare.html").display()))?;
+        }
+    }
+    Ok(Ended::Done)
+}
+
+/// Where results go.
+struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Made before anything is measured: a folder that cannot be written is said at once.
+    fn make(path: &Path) -> Result<Self, Error> {
+        std::fs::create_dir_all(path).map_err(|error| Error::io("make the folder", path, error))?;
+        tempfile::tempfile_in(path).map_err(|error| Error::io("write into", path, error))?;
+        Ok(Self { path: path.to_owned() })
+    }
+
+    /// Writes all results so far.
+    fn write(&self, records: &[Record]) -> Result<(), Error> {
+        write_whole(&self.path.join("results.jsonl"), &to_json_lines(records))?;
+        write_whole(&self.path.join("results.csv"), &to_csv(records))?;
+        for figure in figures::FIGURES {
+            if !records.iter().any(|record| record.figure == figure.name) {
+                continue;
+            }
+            for (i, plot) in (figure.plots)(records).iter().enumerate() {
+                let number = if i == 0 { String::new() } else { format!("-{}", i + 1) };
+                let name = format!("{}{number}.svg", figure.name);
+                write_whole(&self.path.join(name), &plot.svg())?;
+            }
+        }
+        write_whole(&self.path.join("report.html"), &report::page(records))
+    }
+}
+
+/// Shows progress on a bar and listens to Ctrl-C.
+struct Watcher {
+    bar: ProgressBar,
+}
+
+impl Observer for Watcher {
+    fn progress(&mut self, part: f64, doing: &str) {
+        self.bar.set_position((part * 1000.0) as u64);
+        self.bar.set_message(doing.to_owned());
+    }
+
+    fn go_on(&mut self) -> bool {
+        !interrupt::wanted()
+    }
+}

@@ -1,0 +1,267 @@
+//! Axes: where they begin and end, and what stands at their marks.
+
+use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
+
+/// A quantity with its unit, and how it is laid out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// Quantity and unit.
+    pub label: String,
+    /// How it is laid out.
+    pub scale: Scale,
+    /// Marks, where the values at hand should be the marks.
+    pub marks: Vec<f64>,
+}
+
+/// How an axis is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Even, from 0.
+    Linear,
+    /// By powers of two.
+    Powers,
+    /// By powers of ten.
+    Decades,
+}
+
+impl Axis {
+    /// Even, from 0.
+    pub fn linear(label: &str) -> Self {
+        Self { label: label.to_owned(), scale: Scale::Linear, marks: Vec::new() }
+    }
+
+    /// By powers of two.
+    pub fn powers(label: &str) -> Self {
+        Self { label: label.to_owned(), scale: Scale::Powers, marks: Vec::new() }
+    }
+
+    /// By powers of ten.
+    pub fn decades(label: &str) -> Self {
+        Self { label: label.to_owned(), scale: Scale::Decades, marks: Vec::new() }
+    }
+
+    /// Even where the values are of one size, by powers of ten where they are not.
+    pub fn fitting(label: &str, values: impl Iterator<Item = f64>) -> Self {
+        let (least, most) = values
+            .filter(|x| x.is_finite() && *x > 0.0)
+            .fold((f64::INFINITY, 0.0f64), |(a, b), x| (a.min(x), b.max(x)));
+        if most > 30.0 * least { Self::decades(label) } else { Self::linear(label) }
+    }
+
+    /// With marks at these values.
+    #[must_use]
+    pub fn with_marks(self, marks: Vec<f64>) -> Self {
+        Self { marks, ..self }
+    }
+
+    /// The place of a value on the drawn axis; `None` where it has none.
+    pub(super) fn place(&self, value: f64) -> Option<f64> {
+        let place = match self.scale {
+            Scale::Linear => value,
+            Scale::Powers => value.log2(),
+            Scale::Decades => value.log10(),
+        };
+        place.is_finite().then_some(place)
+    }
+
+    fn value(&self, place: f64) -> f64 {
+        match self.scale {
+            Scale::Linear => place,
+            Scale::Powers => place.exp2(),
+            Scale::Decades => 10f64.powf(place),
+        }
+    }
+
+    /// Begin and end of the drawn axis around `values`, and its marks; at most `most` of them are named.
+    pub(super) fn layout(&self, values: impl Iterator<Item = f64>, most: usize) -> Layout {
+        let places = values.filter_map(|value| self.place(value));
+        let (mut low, mut high) =
+            places.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| (a.min(x), b.max(x)));
+        if low > high {
+            (low, high) = (0.0, 1.0);
+        }
+        match self.scale {
+            Scale::Linear => self.even(low, high, most),
+            Scale::Powers | Scale::Decades => self.by_powers(low, high, most),
+        }
+    }
+
+    fn even(&self, low: f64, high: f64, most: usize) -> Layout {
+        if !self.marks.is_empty() {
+            let room = 0.04 * (high - low).max(high.abs() * 0.1).max(1e-9);
+            return Layout { low: low - room, high: high + room, marks: self.marks.clone() };
+        }
+        let low = low.min(0.0);
+        let high = if high > low { low + 1.06 * (high - low) } else { low + 1.0 };
+        let rough = (high - low) / most.max(2) as f64;
+        let power = 10f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 2.5, 5.0, 10.0]
+            .into_iter()
+            .map(|s| s * power)
+            .find(|step| *step >= rough)
+            .unwrap_or(rough);
+        let first = (low / step).ceil() as i64;
+        let marks = (first..).map(|i| i as f64 * step).take_while(|x| *x <= high).take(50);
+        Layout { low, high, marks: marks.collect() }
+    }
+
+    fn by_powers(&self, low: f64, high: f64, most: usize) -> Layout {
+        let (mut low, mut high) = (low, high);
+        let decades = self.scale == Scale::Decades;
+        if decades {
+            // Whole decades where there are several, so that a mark stands at both ends.
+            (low, high) = ((low + 0.001).floor(), (high - 0.001).ceil().max(low.floor() + 1.0));
+        } else {
+            let room = 0.03 * (high - low).max(1.0);
+            (low, high) = (low - room, high + room);
+        }
+        let marks: Vec<f64> = if self.marks.is_empty() {
+            let (first, last) = (low.ceil() as i64, high.floor() as i64);
+            let step = (((last - first + 1) as f64 / most.max(2) as f64).ceil() as i64).max(1);
+            (first..=last).step_by(step as usize).map(|i| i as f64).collect()
+        } else {
+            self.marks.iter().filter_map(|value| self.place(*value)).collect()
+        };
+        Layout { low, high, marks }
+    }
+
+    /// What stands at a mark.
+    pub(super) fn name(&self, place: f64) -> String {
+        short(self.value(place))
+    }
+}
+
+/// A drawn axis.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Layout {
+    pub low: f64,
+    pub high: f64,
+    pub marks: Vec<f64>,
+}
+
+/// For plotters: an even axis whose marks are given.
+impl Ranged for Layout {
+    type FormatOption = DefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, (begin, end): (i32, i32)) -> i32 {
+        let part = (value - self.low) / (self.high - self.low);
+        begin + (part * f64::from(end - begin)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        if hint.weight().allow_light_points() { Vec::new() } else { self.marks.clone() }
+    }
+
+    fn range(&self) -> std::ops::Range<f64> {
+        self.low..self.high
+    }
+}
+
+/// A number as an axis shows it: 0.25, 4,096, 2 M, 10⁻⁶.
+pub fn short(value: f64) -> String {
+    let size = value.abs();
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    if !(1e-4..1e9).contains(&size) {
+        let power = size.log10().round() as i32;
+        if (size / 10f64.powi(power) - 1.0).abs() < 1e-6 {
+            return format!("10{}", superscript(power));
+        }
+        return format!("{value:.1e}");
+    }
+    if size >= 1e6 {
+        // 2^20 is 1 M as people say it; what is no round number keeps a digit.
+        let millions = size / 1e6;
+        let binary = size / f64::from(1 << 20);
+        let shown = if (binary - binary.round()).abs() < 1e-9 { binary } else { millions };
+        return format!("{} M", trimmed(shown, 1));
+    }
+    if size >= 1000.0 { thousands(value.round() as i64) } else { trimmed(value, 4) }
+}
+
+/// A measured number with three significant digits: 0.0123, 1.23, 12.3, 1,230.
+pub fn number(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return if value == 0.0 { "0".to_owned() } else { "-".to_owned() };
+    }
+    let power = value.abs().log10().floor() as i32;
+    if power >= 3 {
+        return if power < 9 { thousands(value.round() as i64) } else { format!("{value:.2e}") };
+    }
+    if power < -4 {
+        return format!("{value:.2e}");
+    }
+    format!("{value:.*}", (2 - power).max(0) as usize)
+}
+
+fn thousands(value: i64) -> String {
+    let digits = value.unsigned_abs().to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if value < 0 { format!("-{out}") } else { out }
+}
+
+fn trimmed(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
+fn superscript(number: i32) -> String {
+    let digit = |c: char| match c {
+        '-' => '⁻',
+        '1' => '¹',
+        '2' => '²',
+        '3' => '³',
+        '4'..='9' => char::from_u32('⁴' as u32 + c as u32 - '4' as u32).unwrap_or(c),
+        _ => '⁰',
+    };
+    number.to_string().chars().map(digit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_as_people_write_them() {
+        let shown = [0.25, 4096.0, 1048576.0, 1e-6, 0.0, 1e6, 1e12].map(short);
+        assert_eq!(shown, ["0.25", "4,096", "1 M", "10⁻⁶", "0", "1 M", "10¹²"]);
+        let measured = [0.01234, 1.2345, 12.345, 1234.5, 1.5e-7, 0.0].map(number);
+        assert_eq!(measured, ["0.0123", "1.23", "12.3", "1,235", "1.50e-7", "0"]);
+        assert_eq!(thousands(-1234567), "-1,234,567");
+    }
+
+    #[test]
+    fn marks_lie_on_the_axis_and_are_few() {
+        for (axis, values) in [
+            (Axis::linear("y"), vec![0.3, 17.0]),
+            (Axis::linear("y"), vec![0.0]),
+            (Axis::powers("x"), vec![1.0, 1048576.0]),
+            (Axis::decades("y"), vec![1e-6, 3e4]),
+            (Axis::decades("y"), vec![5.0]),
+            (Axis::linear("y"), vec![]),
+        ] {
+            let layout = axis.layout(values.iter().copied(), 8);
+            assert!(layout.low < layout.high);
+            assert!((1..=12).contains(&layout.marks.len()), "{layout:?}");
+            assert!(layout.marks.iter().all(|m| (layout.low..=layout.high).contains(m)));
+            for value in values {
+                let place = axis.place(value).unwrap_or(layout.low);
+                assert!((layout.low..=layout.high).contains(&place), "{layout:?}");
+            }
+        }
+        assert_eq!(Axis::fitting("", [1.0, 2.0].into_iter()).scale, Scale::Linear);
+        assert_eq!(Axis::fitting("", [1.0, 200.0].into_iter()).scale, Scale::Decades);
+    }
+}

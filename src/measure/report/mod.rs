@@ -1,0 +1,9 @@
+//! From records to what people read: tables, and one HTML page that needs nothing else.
+
+mod compare;
+mod html;
+mod tables;
+
+pub use compare::{Compared, compare};
+pub use html::page;
+pub use tables::{ceilings_table, duration, rates_table};

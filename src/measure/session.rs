@@ -1,0 +1,435 @@
+//! A session of measuring: one adapter or none, the CPU engine, and the records so far.
+
+use std::sync::Arc;
+
+use web_time::Instant;
+
+use super::ceilings::{Ceiling, Ceilings, is_fatal};
+use super::host_timer::HostTimer;
+use super::problem::Problem;
+use super::record::{Device, FORMAT, Kind, Record, rounded, today};
+use super::sizes::Sizes;
+use super::{KernelTimer, Steadiness, Summary, Timer, in_turns, predict};
+use crate::error::Result;
+use crate::force::{Cpu, ForceEngine, GpuEngine, KernelConfig, KernelWish};
+use crate::gpu::{DeviceClass, Gpu};
+
+/// A figure goes on to its next size until it has taken so many times its budget.
+const PATIENCE: f64 = 2.5;
+
+/// Who watches: told how far it is, and asked whether to go on.
+pub trait Observer {
+    /// Part of the figure that is done, 0 to 1, and what is under way.
+    fn progress(&mut self, part: f64, doing: &str);
+    /// False once the user wants to stop; what is measured by then is kept.
+    fn go_on(&mut self) -> bool;
+}
+
+/// Whom to time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Candidate {
+    /// A kernel on the device's own bodies.
+    Kernel(KernelConfig),
+    /// The GPU through the host's interface: bodies go up and forces come back.
+    GpuFromHost,
+    /// The CPU engine.
+    Cpu,
+}
+
+/// One point of a figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// The curve.
+    pub series: String,
+    /// Where on the x axis.
+    pub x: f64,
+    /// Number of sinks.
+    pub sinks: usize,
+    /// Number of sources.
+    pub sources: usize,
+    /// Whom to time.
+    pub candidate: Candidate,
+}
+
+/// See the module's text.
+pub struct Session<'a> {
+    /// The adapter, where there is one.
+    pub gpu: Option<Arc<Gpu>>,
+    /// How much is measured.
+    pub sizes: Sizes,
+    /// All that was measured, in order.
+    pub records: Vec<Record>,
+    observer: &'a mut dyn Observer,
+    ceilings: Option<Ceilings>,
+    /// The best rates seen: how long a size will take.
+    gpu_rate: f64,
+    cpu_rate: f64,
+    stopped: bool,
+    commit: String,
+    date: String,
+}
+
+impl<'a> Session<'a> {
+    /// A session on `gpu`, or on the CPU alone.
+    pub fn new(gpu: Option<Arc<Gpu>>, sizes: Sizes, observer: &'a mut dyn Observer) -> Self {
+        Self {
+            gpu,
+            sizes,
+            records: Vec::new(),
+            observer,
+            ceilings: None,
+            gpu_rate: 0.0,
+            cpu_rate: 0.0,
+            stopped: false,
+            commit: option_env!("GRAVITILE_COMMIT").unwrap_or("unknown").to_owned(),
+            date: today(),
+        }
+    }
+
+    /// True once the user wanted to stop.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// The shape that the program takes for so many sinks and sources; `None` without a GPU.
+    pub fn default_kernel(&self, sinks: usize, sources: usize) -> Option<KernelConfig> {
+        let gpu = self.gpu.as_ref()?;
+        KernelWish::default().resolve(gpu, sinks, sources).ok()
+    }
+
+    fn go_on(&mut self) -> bool {
+        self.stopped = self.stopped || !self.observer.go_on();
+        !self.stopped
+    }
+
+    /// The adapter's ceilings, measured the first time, and recorded then.
+    pub fn ceilings(&mut self) -> Result<Option<Ceilings>> {
+        let Some(gpu) = self.gpu.clone() else { return Ok(None) };
+        if self.ceilings.is_some() {
+            return Ok(self.ceilings);
+        }
+        let effort = self.sizes.effort;
+        let observer = &mut *self.observer;
+        let mut before = |ceiling: Ceiling| {
+            observer.progress(0.0, ceiling.title());
+            observer.go_on()
+        };
+        let found = Ceilings::measure(&gpu, effort, &mut before)?;
+        if found.len() < Ceiling::ALL.len() {
+            self.stopped = true;
+        }
+        for samples in &found {
+            let mut record = self.blank("ceilings", samples.ceiling.title());
+            record.kind = Kind::Ceiling;
+            record.device = Device::of(&gpu.adapter);
+            record.ceiling = Some(samples.ceiling.key().to_owned());
+            record.work = samples.work;
+            record.samples = samples.secs.iter().map(|secs| rounded(*secs)).collect();
+            record.method = samples.method.name().to_owned();
+            record.remark = Steadiness::of(&samples.secs).remark();
+            self.records.push(record);
+        }
+        let in_series = gpu.adapter.class == DeviceClass::Software;
+        self.ceilings = Some(found.iter().collect::<Ceilings>().in_series(in_series));
+        Ok(self.ceilings)
+    }
+
+    fn blank(&self, figure: &str, series: &str) -> Record {
+        Record {
+            format: FORMAT,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: self.commit.clone(),
+            date: self.date.clone(),
+            device: cpu_device(),
+            figure: figure.to_owned(),
+            series: series.to_owned(),
+            x: 0.0,
+            kind: Kind::Forces,
+            sinks: 0,
+            sources: 0,
+            kernel: None,
+            ceiling: None,
+            work: 0.0,
+            samples: Vec::new(),
+            repeats: 1,
+            method: String::new(),
+            rms_error: None,
+            predicted_per_sec: None,
+            limit: None,
+            remark: None,
+        }
+    }
+
+    /// Times all points of a figure; those of one size in turns. What cannot be measured is recorded as
+    /// skipped, with the reason.
+    pub fn sweep(&mut self, figure: &str, points: &[Point]) -> Result<()> {
+        // The model's side of each record.
+        if points.iter().any(|point| matches!(point.candidate, Candidate::Kernel(_))) {
+            self.ceilings()?;
+        }
+        let mut groups: Vec<(usize, usize, Vec<&Point>)> = Vec::new();
+        for point in points {
+            let size = (point.sinks, point.sources);
+            match groups.iter_mut().find(|group| (group.0, group.1) == size) {
+                Some(group) => group.2.push(point),
+                None => groups.push((size.0, size.1, vec![point])),
+            }
+        }
+        let budget = self.sizes.figure_secs / groups.len().max(1) as f64;
+        let (count, begun) = (groups.len() as f64, Instant::now());
+        for (done, (sinks, sources, points)) in groups.iter().enumerate() {
+            if !self.go_on() {
+                break;
+            }
+            // A device far slower than expected must not keep its user for ever.
+            let most = PATIENCE * self.sizes.figure_secs;
+            if begun.elapsed().as_secs_f64() > most {
+                for point in points {
+                    let reason = format!("the figure had taken {most:.0} s by then");
+                    self.skip(figure, point, &reason);
+                }
+                continue;
+            }
+            let doing = format!("{sinks} x {sources}");
+            let part = |within: f64| (done as f64 + within) / count;
+            self.observer.progress(part(0.0), &doing);
+            self.group(figure, points, budget, &|within| (part(within), doing.clone()))?;
+        }
+        Ok(())
+    }
+
+    fn skip(&mut self, figure: &str, point: &Point, reason: &str) {
+        let mut record = self.of_point(figure, point);
+        record.kind = Kind::Skipped;
+        record.remark = Some(plain(reason));
+        self.records.push(record);
+    }
+
+    fn of_point(&self, figure: &str, point: &Point) -> Record {
+        let mut record = self.blank(figure, &point.series);
+        record.x = point.x;
+        (record.sinks, record.sources) = (point.sinks as u64, point.sources as u64);
+        record.work = point.sinks as f64 * point.sources as f64;
+        if let (Some(gpu), false) = (&self.gpu, point.candidate == Candidate::Cpu) {
+            record.device = Device::of(&gpu.adapter);
+        }
+        if let Candidate::Kernel(config) = point.candidate {
+            record.kernel = Some(config.into());
+            let sizes = (point.sinks, point.sources);
+            let predicted = self.ceilings.and_then(|c| predict(&c, &config, sizes.0, sizes.1));
+            record.predicted_per_sec =
+                predicted.as_ref().map(|p| rounded(p.rate(sizes.0, sizes.1)));
+            record.limit = predicted.map(|p| p.limit.name().to_owned());
+        }
+        record
+    }
+
+    /// Points of one size.
+    fn group(
+        &mut self,
+        figure: &str,
+        points: &[&Point],
+        budget: f64,
+        part: &dyn Fn(f64) -> (f64, String),
+    ) -> Result<()> {
+        let (sinks, sources) = (points[0].sinks, points[0].sources);
+        let work = sinks as f64 * sources as f64;
+        let begun = Instant::now();
+        let problem = Problem::new(sinks, sources)?;
+        let mut kernels = None;
+        let mut ready: Vec<(&Point, Ready)> = Vec::new();
+        for point in points {
+            if !self.go_on() {
+                return Ok(());
+            }
+            let estimate = work / self.rate(point.candidate)?;
+            let cap = self.sizes.sample_secs;
+            if estimate > cap {
+                let reason = format!(
+                    "one evaluation would take about {estimate:.1} s, more than the {cap} s allowed here"
+                );
+                self.skip(figure, point, &reason);
+                continue;
+            }
+            match self.prepare(point, &problem, &mut kernels) {
+                Ok(prepared) => ready.push((point, prepared)),
+                Err(error) if is_fatal(&error) => return Err(error),
+                Err(error) => self.skip(figure, point, &error.to_string()),
+            }
+        }
+
+        // As many rounds as there is time for, after the one that is dropped.
+        let places: Vec<usize> = (0..ready.len()).collect();
+        let secs: f64 = ready.iter().map(|(point, r)| r.sample_secs(point, &kernels)).sum();
+        let left = budget - begun.elapsed().as_secs_f64();
+        let (least, most) = self.sizes.rounds;
+        let rounds = ((left / secs.max(1e-6)) as usize).saturating_sub(1).clamp(least, most);
+        let (mut turn, turns) = (0, (rounds + 1) * ready.len());
+        let observer = &mut *self.observer;
+        let mut stopped = false;
+        let sets = {
+            let ready = std::cell::RefCell::new(&mut ready);
+            let kernels = &mut kernels;
+            in_turns(
+                &places,
+                rounds,
+                &mut |&place| {
+                    let ready = &mut ready.borrow_mut()[place];
+                    ready.1.sample(ready.0, kernels)
+                },
+                &mut || {
+                    let (fraction, doing) = part(turn as f64 / turns as f64);
+                    observer.progress(fraction, &doing);
+                    turn += 1;
+                    stopped = stopped || !observer.go_on();
+                    !stopped
+                },
+            )?
+        };
+        self.stopped = self.stopped || stopped;
+        // The machine's drift is common to all; a sample set's noise is its own.
+        let machine = Steadiness::of_rounds(&sets).remark();
+        for ((point, candidate), samples) in ready.into_iter().zip(sets) {
+            let Some(summary) = Summary::of(&samples) else { continue };
+            self.learn(point.candidate, work / summary.median);
+            let mut record = self.of_point(figure, point);
+            record.repeats = candidate.repeats(point, &kernels);
+            record.rms_error = Some(rounded(candidate.rms_error(point, &kernels)));
+            record.method = candidate.method(&kernels);
+            record.remark = machine.clone().or_else(|| Steadiness::of(&samples).remark());
+            record.samples = samples.into_iter().map(rounded).collect();
+            self.records.push(record);
+        }
+        Ok(())
+    }
+
+    fn prepare<'p>(
+        &self,
+        point: &Point,
+        problem: &'p Problem,
+        kernels: &mut Option<KernelTimer>,
+    ) -> Result<Ready<'p>> {
+        let engine: Box<dyn ForceEngine> = match (point.candidate, &self.gpu) {
+            (Candidate::Kernel(config), Some(gpu)) => {
+                if kernels.is_none() {
+                    *kernels = Some(KernelTimer::new(gpu, point.sinks, point.sources)?);
+                }
+                let timer = kernels.as_mut().expect("it was made above");
+                timer.prepare(&config)?;
+                return Ok(Ready::Kernel);
+            }
+            (Candidate::GpuFromHost, Some(gpu)) => {
+                Box::new(GpuEngine::new(Arc::clone(gpu), KernelWish::default()))
+            }
+            _ => Box::new(Cpu::new()),
+        };
+        Ok(Ready::Host(Box::new(HostTimer::prepare(engine, problem)?)))
+    }
+
+    fn learn(&mut self, candidate: Candidate, rate: f64) {
+        let known =
+            if candidate == Candidate::Cpu { &mut self.cpu_rate } else { &mut self.gpu_rate };
+        *known = known.max(rate);
+    }
+
+    /// Interactions per second, as far as seen; measured at a modest size the first time.
+    fn rate(&mut self, candidate: Candidate) -> Result<f64> {
+        let known = if candidate == Candidate::Cpu { self.cpu_rate } else { self.gpu_rate };
+        if known > 0.0 {
+            return Ok(known);
+        }
+        let rate = match (&self.gpu, candidate) {
+            (Some(gpu), Candidate::Kernel(_) | Candidate::GpuFromHost) => {
+                let software = gpu.adapter.class == DeviceClass::Software;
+                let n = if software { 2048 } else { 16_384 };
+                let config = KernelWish::default().resolve(gpu, n, n)?;
+                let secs = KernelTimer::new(gpu, n, n)?.time(&config, 1)?;
+                (n * n) as f64 / secs[0]
+            }
+            _ => {
+                let problem = Problem::new(2048, 2048)?;
+                let mut timer = HostTimer::prepare(Box::new(Cpu::new()), &problem)?;
+                problem.interactions() / timer.sample()?
+            }
+        };
+        self.learn(candidate, rate);
+        Ok(rate)
+    }
+}
+
+/// A candidate that is ready to be sampled.
+enum Ready<'p> {
+    Kernel,
+    Host(Box<HostTimer<'p>>),
+}
+
+impl Ready<'_> {
+    fn sample(&mut self, point: &Point, kernels: &mut Option<KernelTimer>) -> Result<f64> {
+        match (self, point.candidate, kernels) {
+            (Self::Host(timer), _, _) => timer.sample(),
+            (Self::Kernel, Candidate::Kernel(config), Some(timer)) => timer.sample(&config),
+            _ => unreachable!("a kernel is prepared with its timer"),
+        }
+    }
+
+    fn sample_secs(&self, point: &Point, kernels: &Option<KernelTimer>) -> f64 {
+        match (self, point.candidate, kernels) {
+            (Self::Host(timer), _, _) => timer.sample_secs(),
+            (_, Candidate::Kernel(config), Some(timer)) => {
+                timer.sample_secs_of(&config).unwrap_or(0.0)
+            }
+            _ => 0.0,
+        }
+    }
+
+    fn repeats(&self, point: &Point, kernels: &Option<KernelTimer>) -> u32 {
+        match (self, point.candidate, kernels) {
+            (Self::Host(timer), _, _) => timer.repeats,
+            (_, Candidate::Kernel(config), Some(timer)) => timer.repeats_of(&config).unwrap_or(1),
+            _ => 1,
+        }
+    }
+
+    fn rms_error(&self, point: &Point, kernels: &Option<KernelTimer>) -> f64 {
+        match (self, point.candidate, kernels) {
+            (Self::Host(timer), _, _) => timer.error.rms,
+            (_, Candidate::Kernel(config), Some(timer)) => {
+                timer.error_of(&config).map_or(0.0, |error| error.rms)
+            }
+            _ => 0.0,
+        }
+    }
+
+    fn method(&self, kernels: &Option<KernelTimer>) -> String {
+        match (self, kernels) {
+            (Self::Kernel, Some(timer)) => timer.stopwatch().method().name().to_owned(),
+            _ => "wall clock, from host to host".to_owned(),
+        }
+    }
+}
+
+/// The processor, as it calls itself.
+pub fn cpu_device() -> Device {
+    let engine = Cpu::new();
+    Device {
+        name: cpu_name(),
+        kind: "CPU".to_owned(),
+        backend: "cpu".to_owned(),
+        driver: engine.describe(),
+    }
+}
+
+fn cpu_name() -> String {
+    // Linux tells; elsewhere the architecture has to do.
+    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = told.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == "model name").then(|| value.trim().to_owned())
+    });
+    plain(&name.unwrap_or_else(|| format!("{} CPU", std::env::consts::ARCH)))
+}
+
+/// One line without control characters, not too long for a result file.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(290).collect()
+}

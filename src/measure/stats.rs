@@ -1,0 +1,167 @@
+//! What a set of timing samples says: the middle, the spread, and whether the machine held still.
+
+/// Order statistics of a set of samples. All in the samples' unit (seconds, where they are times).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary {
+    /// Number of samples, at least 1.
+    pub count: usize,
+    /// Smallest.
+    pub min: f64,
+    /// Lower quartile.
+    pub lower: f64,
+    /// Middle.
+    pub median: f64,
+    /// Upper quartile.
+    pub upper: f64,
+    /// Largest.
+    pub max: f64,
+}
+
+impl Summary {
+    /// The summary of `samples`; `None` where there is none, or one that is not finite.
+    pub fn of(samples: &[f64]) -> Option<Self> {
+        if samples.is_empty() || samples.iter().any(|x| !x.is_finite()) {
+            return None;
+        }
+        let mut sorted = samples.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        Some(Self {
+            count: sorted.len(),
+            min: sorted[0],
+            lower: quantile(&sorted, 0.25),
+            median: quantile(&sorted, 0.5),
+            upper: quantile(&sorted, 0.75),
+            max: sorted[sorted.len() - 1],
+        })
+    }
+
+    /// Distance of the quartiles, relative to the median: 0 where all samples are equal.
+    pub fn spread(&self) -> f64 {
+        if self.median == 0.0 { 0.0 } else { (self.upper - self.lower) / self.median.abs() }
+    }
+}
+
+/// The value below which a part `at` (0 to 1) of `sorted` lies, with linear interpolation.
+fn quantile(sorted: &[f64], at: f64) -> f64 {
+    let place = at * (sorted.len() - 1) as f64;
+    let below = place.floor() as usize;
+    let above = (below + 1).min(sorted.len() - 1);
+    sorted[below] + (place - below as f64) * (sorted[above] - sorted[below])
+}
+
+/// Whether the machine was the same from the first sample to the last.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Steadiness {
+    /// Median of the last third over that of the first, minus 1: positive where it became slower.
+    /// 0 below [`Steadiness::FEWEST`] samples.
+    pub drift: f64,
+    /// [`Summary::spread`] with the drift taken out.
+    pub noise: f64,
+}
+
+impl Steadiness {
+    /// Samples that a drift can be seen in.
+    pub const FEWEST: usize = 6;
+    /// A drift that is said.
+    const DRIFT: f64 = 0.05;
+    /// A noise that is said.
+    const NOISE: f64 = 0.10;
+
+    /// What a sequence of samples, in the order they were taken, says.
+    pub fn of(samples: &[f64]) -> Self {
+        let Some(all) = Summary::of(samples) else { return Self::default() };
+        if samples.len() < Self::FEWEST || all.median <= 0.0 {
+            return Self { drift: 0.0, noise: all.spread() };
+        }
+        let third = samples.len() / 3;
+        let median = |part: &[f64]| Summary::of(part).map_or(all.median, |s| s.median);
+        let (first, last) = (median(&samples[..third]), median(&samples[samples.len() - third..]));
+        // What is left when a straight line through the two thirds is taken out.
+        let slope = (last - first) / (samples.len() - third) as f64;
+        let middle = (samples.len() - 1) as f64 / 2.0;
+        let level: Vec<f64> =
+            samples.iter().enumerate().map(|(i, x)| x - slope * (i as f64 - middle)).collect();
+        let noise = Summary::of(&level).map_or(0.0, |s| s.spread());
+        Self { drift: last / first - 1.0, noise }
+    }
+
+    /// The steadiness of the machine while several candidates were sampled in turns: `sets[c][round]`.
+    /// Each sample counts relative to its candidate's median, and each round by its middle.
+    pub fn of_rounds(sets: &[Vec<f64>]) -> Self {
+        let rounds = sets.iter().map(Vec::len).max().unwrap_or(0);
+        let medians: Vec<f64> =
+            sets.iter().map(|set| Summary::of(set).map_or(0.0, |s| s.median)).collect();
+        let of_round = |round: usize| {
+            let relative: Vec<f64> = sets
+                .iter()
+                .zip(&medians)
+                .filter(|(_, median)| **median > 0.0)
+                .filter_map(|(set, median)| set.get(round).map(|sample| sample / median))
+                .collect();
+            Summary::of(&relative).map(|s| s.median)
+        };
+        Self::of(&(0..rounds).filter_map(of_round).collect::<Vec<_>>())
+    }
+
+    /// What is to be said of it; `None` where all is well.
+    pub fn remark(&self) -> Option<String> {
+        // A drift within the noise is none.
+        if self.drift.abs() > Self::DRIFT.max(self.noise) {
+            let (how, percent) =
+                (if self.drift > 0.0 { "rose" } else { "fell" }, 100.0 * self.drift.abs());
+            return Some(format!(
+                "times {how} by {percent:.0} % while measuring: clocks drift, or the machine is shared"
+            ));
+        }
+        (self.noise > Self::NOISE).then(|| {
+            format!(
+                "samples spread over {:.0} % of their median: the machine is shared or busy",
+                100.0 * self.noise
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_and_the_quartiles_are_those_of_made_up_samples() {
+        let summary = Summary::of(&[5.0, 1.0, 3.0, 2.0, 4.0]).unwrap();
+        assert_eq!((summary.min, summary.lower, summary.median), (1.0, 2.0, 3.0));
+        assert_eq!((summary.upper, summary.max, summary.count), (4.0, 5.0, 5));
+        assert!((summary.spread() - 2.0 / 3.0).abs() < 1e-15);
+        // One wild sample does not move the median.
+        assert_eq!(Summary::of(&[1.0, 1.0, 1.0, 1.0, 1e9]).unwrap().median, 1.0);
+        assert_eq!(Summary::of(&[7.0]).unwrap().spread(), 0.0);
+        assert_eq!(Summary::of(&[1.0, 2.0]).unwrap().median, 1.5);
+        assert!(Summary::of(&[]).is_none() && Summary::of(&[1.0, f64::NAN]).is_none());
+    }
+
+    #[test]
+    fn a_drift_is_seen_and_a_steady_machine_is_not_blamed() {
+        let steady: Vec<f64> = (0..12).map(|i| 1.0 + 0.01 * f64::from(i % 3)).collect();
+        assert_eq!(Steadiness::of(&steady).remark(), None);
+        let slower: Vec<f64> = (0..12).map(|i| 1.0 + 0.02 * f64::from(i)).collect();
+        let seen = Steadiness::of(&slower);
+        assert!((0.1..0.25).contains(&seen.drift) && seen.noise < 0.01, "{seen:?}");
+        assert!(seen.remark().unwrap().contains("rose by"));
+        let faster: Vec<f64> = slower.iter().rev().copied().collect();
+        assert!(Steadiness::of(&faster).remark().unwrap().contains("fell by"));
+        let busy = [1.0, 1.4, 1.0, 1.5, 1.1, 1.3, 1.0, 1.4, 1.1];
+        assert!(Steadiness::of(&busy).remark().unwrap().contains("shared or busy"));
+        // Too few samples to tell.
+        assert_eq!(Steadiness::of(&[1.0, 2.0]).drift, 0.0);
+    }
+
+    #[test]
+    fn rounds_of_unequal_candidates_show_the_same_drift() {
+        let round = |i: usize| 1.0 + 0.02 * i as f64;
+        let sets: Vec<Vec<f64>> =
+            [1e-6, 1.0, 50.0].map(|scale| (0..12).map(|i| scale * round(i)).collect()).to_vec();
+        assert!(Steadiness::of_rounds(&sets).drift > 0.1);
+        assert_eq!(Steadiness::of_rounds(&[]), Steadiness::default());
+        assert_eq!(Steadiness::of_rounds(&[vec![]]), Steadiness::default());
+    }
+}

@@ -1,0 +1,12 @@
+//! Measuring on a device: times that are taken, kernels that are refused, figures from end to end.
+
+mod common;
+
+#[cfg(feature = "cli")]
+#[path = "measure/command.rs"]
+mod command;
+#[cfg(feature = "cli")]
+#[path = "measure/figures.rs"]
+mod figures;
+#[path = "measure/timing.rs"]
+mod timing;

@@ -1,0 +1,172 @@
+//! `gravitile bench` as a user meets it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use gravitile::measure::{Record, read_json_lines, to_json_lines, write_whole};
+
+fn bench(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gravitile"));
+    command.arg("bench").args(args).output().expect("it should start")
+}
+
+fn works(args: &[&str]) -> String {
+    let output = bench(args);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{args:?}: {error}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn refused(args: &[&str], words: &[&str]) {
+    let output = bench(args);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
+    for word in words {
+        assert!(error.contains(word), "{args:?} should say '{word}': {error}");
+    }
+    assert_eq!(error.trim_end().lines().count(), 1, "{error}");
+}
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/measure/fixtures")
+}
+
+fn fixture(name: &str) -> String {
+    fixtures().join(name).display().to_string()
+}
+
+#[test]
+fn a_figure_leaves_its_files_and_no_name_of_the_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("made/here");
+    let said = works(&["--quick", "--figure", "p", "--out", out.to_str().unwrap()]);
+    assert!(said.contains("measured") && said.contains("report.html"), "{said}");
+    let records = read_json_lines(&out.join("results.jsonl")).unwrap();
+    assert!(records.iter().any(|record| record.figure == "p"));
+    for file in ["results.csv", "report.html", "p.svg", "ceilings.svg"] {
+        assert!(std::fs::metadata(out.join(file)).unwrap().len() > 500, "{file}");
+    }
+    let mut all = String::new();
+    for file in ["results.jsonl", "results.csv", "report.html"] {
+        all += &std::fs::read_to_string(out.join(file)).unwrap();
+    }
+    for secret in ["USER", "HOSTNAME", "HOME", "LOGNAME"] {
+        let Ok(value) = std::env::var(secret) else { continue };
+        // Short ones are parts of ordinary words: root, of square root.
+        assert!(value.len() < 6 || !all.contains(&value), "{secret} is in the results");
+    }
+    assert!(!all.contains(folder.path().to_str().unwrap()));
+}
+
+#[test]
+fn the_cpu_alone_makes_a_table() {
+    let said = works(&["--quick", "--no-gpu"]);
+    assert!(said.contains("the CPU engine alone") && said.contains("cpu engine"), "{said}");
+    assert!(said.contains("G interactions/s"));
+}
+
+#[test]
+fn bad_input_takes_one_line() {
+    refused(&["--figure", "rooflin"], &["figure", "rooflin", "roofline", "all"]);
+    refused(&["--adapter", "no such adapter"], &["no such adapter"]);
+    refused(&["--quick", "--out", "/proc/nothing/here"], &["/proc/nothing/here"]);
+    refused(&["--compare", "/no/such.jsonl"], &["/no/such.jsonl"]);
+    refused(&["--compare", &fixture("truncated.jsonl")], &["truncated.jsonl", "line 2"]);
+    refused(&["--compare", &fixture("foreign.jsonl")], &["foreign.jsonl", "line 1"]);
+    refused(&["--compare", &fixture("future.jsonl")], &["future.jsonl", "format 2"]);
+}
+
+#[test]
+fn three_adapters_are_compared() {
+    let files = ["discrete.jsonl", "integrated.jsonl", "software.jsonl"].map(fixture);
+    let folder = tempfile::tempdir().unwrap();
+    let mut args = vec!["--compare"];
+    args.extend(files.iter().map(String::as_str));
+    args.extend(["--out", folder.path().to_str().unwrap()]);
+    let said = works(&args);
+    let order = ["Made-up Discrete", "Made-up Integrated", "Made-up Software"];
+    let places = order.map(|name| said.find(name).unwrap_or_else(|| panic!("{name}: {said}")));
+    assert!(places.is_sorted(), "{said}");
+    assert!(said.contains("N = 16,384"));
+    for file in ["compare.html", "compare.svg"] {
+        let text = std::fs::read_to_string(folder.path().join(file)).unwrap();
+        assert!(order.iter().all(|name| text.contains(name)), "{file}");
+    }
+    let markdown = works(&["--compare", &files[0], &files[1], &files[2], "--markdown"]);
+    assert!(markdown.starts_with("| device |"));
+    assert!(markdown.lines().all(|line| line.starts_with('|') && line.ends_with('|')));
+}
+
+#[test]
+fn the_results_that_are_kept_can_be_read() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/results");
+    let mut files = 0;
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|e| e == "jsonl") {
+            let records = read_json_lines(&path).unwrap();
+            assert!(records.len() > 5, "{}", path.display());
+            files += 1;
+        }
+    }
+    assert!(files > 0);
+}
+
+/// Ctrl-C in the middle: exit code 130, and what was measured is there.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_bench_keeps_what_it_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_gravitile"))
+        .args(["bench", "--no-gpu", "--figure", "n", "--out", folder.path().to_str().unwrap()])
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let records = read_json_lines(&folder.path().join("results.jsonl")).unwrap();
+    assert!(!records.is_empty() && records.iter().all(|record| !record.samples.is_empty()));
+}
+
+/// Writes the fixtures anew from one record: `cargo test --test measure -- --ignored write_fixtures`.
+#[test]
+#[ignore = "writes tests/measure/fixtures"]
+fn write_fixtures() {
+    let line = r#"{"format":1,"version":"0.1.0","commit":"0123456789","date":"2026-11-20","device":{"name":"","kind":"","backend":"vulkan","driver":"made-up 1.0"},"figure":"table","series":"default kernel","x":1024.0,"kind":"forces","sinks":1024,"sources":1024,"kernel":{"p":64,"q":1,"r":1,"u":4,"s":8,"untiled":false,"checked":false},"work":1048576.0,"samples":[1e-5],"repeats":1,"method":"GPU timestamps","rms_error":2e-7}"#;
+    let template: Record = serde_json::from_str(line).unwrap();
+    let folder = fixtures();
+    std::fs::create_dir_all(&folder).unwrap();
+    for (file, name, kind, peak, half_at) in [
+        ("discrete", "Made-up Discrete", "discrete GPU", 1.4e12, 16_384.0),
+        ("integrated", "Made-up Integrated", "integrated GPU", 9e10, 2048.0),
+        ("software", "Made-up Software", "software", 8e8, 64.0),
+    ] {
+        let mut records = Vec::new();
+        for n in [1024u64, 4096, 16_384, 65_536, 262_144] {
+            // A software adapter is not asked for what takes minutes.
+            if file == "software" && n > 16_384 {
+                continue;
+            }
+            let mut record = template.clone();
+            (record.device.name, record.device.kind) = (name.to_owned(), kind.to_owned());
+            (record.x, record.sinks, record.sources) = (n as f64, n, n);
+            record.work = (n * n) as f64;
+            let secs = record.work / (peak * n as f64 / (n as f64 + half_at));
+            record.samples = [1.0, 0.98, 1.01, 1.02, 0.99].map(|f| f * secs).to_vec();
+            records.push(record);
+        }
+        write_whole(&folder.join(format!("{file}.jsonl")), &to_json_lines(&records)).unwrap();
+        if file == "discrete" {
+            let whole = to_json_lines(&records[..2]);
+            let cut = &whole[..whole.len() - 60];
+            write_whole(&folder.join("truncated.jsonl"), cut).unwrap();
+            let future = whole.replace("\"format\":1", "\"format\":2");
+            write_whole(&folder.join("future.jsonl"), &future).unwrap();
+            let foreign = "{\"reason\":\"compiler-artifact\",\"format\":\"json\"}\n";
+            write_whole(&folder.join("foreign.jsonl"), foreign).unwrap();
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Every figure on the adapter at reduced size, with its files read back.
+
+use gravitile::gpu::AdapterWish;
+use gravitile::measure::figures::{FIGURES, Figure};
+use gravitile::measure::{
+    Ceiling, Kind, Observer, Record, Session, Sizes, read_json_lines, report, to_csv,
+    to_json_lines, write_whole,
+};
+
+use super::common::gpu;
+
+/// Lets a session do so many samples.
+struct Patience(usize);
+
+impl Observer for Patience {
+    fn progress(&mut self, part: f64, _doing: &str) {
+        assert!((0.0..=1.0).contains(&part), "{part}");
+    }
+
+    fn go_on(&mut self) -> bool {
+        self.0 = self.0.saturating_sub(1);
+        self.0 > 0
+    }
+}
+
+fn measure(figure: &Figure, with_gpu: bool, samples: usize) -> (Vec<Record>, bool) {
+    let mut patience = Patience(samples);
+    let mut session = Session::new(with_gpu.then(gpu), Sizes::quick(), &mut patience);
+    (figure.measure)(&mut session).unwrap();
+    (session.records.clone(), session.is_stopped())
+}
+
+/// Writes the records, reads them back, draws them.
+fn through_files(records: &[Record]) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("results.jsonl");
+    write_whole(&path, &to_json_lines(records)).unwrap();
+    assert_eq!(read_json_lines(&path).unwrap(), records);
+    let csv = to_csv(records);
+    let rows = csv::Reader::from_reader(csv.as_bytes()).records().map(Result::unwrap).count();
+    assert_eq!(rows, records.len());
+    report::page(records)
+}
+
+#[test]
+fn every_figure_is_measured_written_and_drawn() {
+    for figure in FIGURES {
+        let (records, stopped) = measure(figure, true, usize::MAX);
+        assert!(!stopped);
+        let own: Vec<_> = records.iter().filter(|r| r.figure == figure.name).collect();
+        let measured = own.iter().filter(|r| r.kind != Kind::Skipped).count();
+        assert!(measured >= 5, "{}: {measured} measured of {}", figure.name, own.len());
+        for record in own.iter().filter(|r| r.kind == Kind::Forces) {
+            assert!(record.samples.len() >= 2 && record.rms_error.unwrap() < 1e-5, "{record:?}");
+            assert!(!record.method.is_empty() && !record.device.driver.is_empty());
+            assert_eq!(record.kernel.is_some(), record.predicted_per_sec.is_some());
+        }
+        let plots = (figure.plots)(&records);
+        assert!(!plots.is_empty(), "{}", figure.name);
+        for plot in plots {
+            assert!(!plot.svg().contains("nothing was measured"), "{}", figure.name);
+        }
+        let page = through_files(&records);
+        assert!(page.contains(&format!("<section id=\"{}\">", figure.name)));
+    }
+}
+
+#[test]
+fn without_a_gpu_the_cpus_rows_and_figures_are_made() {
+    for figure in FIGURES {
+        let (records, _) = measure(figure, false, usize::MAX);
+        assert!(records.iter().all(|r| r.device.is_cpu()), "{}", figure.name);
+        if ["table", "n", "sinks", "crossover"].contains(&figure.name) {
+            assert!(records.iter().any(|r| r.kind == Kind::Forces), "{}", figure.name);
+        }
+        if !records.is_empty() {
+            through_files(&records);
+        }
+    }
+}
+
+#[test]
+fn an_interruption_keeps_whole_records() {
+    let figure = FIGURES.iter().find(|figure| figure.name == "n").unwrap();
+    let (all, _) = measure(figure, false, usize::MAX);
+    let (some, stopped) = measure(figure, false, 20);
+    assert!(stopped && !some.is_empty() && some.len() < all.len(), "{} {}", some.len(), all.len());
+    through_files(&some);
+}
+
+#[test]
+fn ceilings_are_positive_and_hold_their_order() {
+    let figure = FIGURES.iter().find(|figure| figure.name == "ceilings").unwrap();
+    let (records, _) = measure(figure, true, usize::MAX);
+    let rate = |ceiling: Ceiling| {
+        let found = records.iter().find(|r| r.ceiling() == Some(ceiling));
+        found.and_then(Record::per_sec).unwrap_or_else(|| panic!("{ceiling:?} is missing"))
+    };
+    for ceiling in Ceiling::ALL {
+        assert!(rate(ceiling) > 0.0 && rate(ceiling) < 1e17, "{ceiling:?}: {:e}", rate(ceiling));
+    }
+    // What nobody left out takes its time: an interaction is more work than a multiply-add. The factor
+    // is 12 in truth; half a machine may be lost to others between the two measurements.
+    assert!(rate(Ceiling::Fma) > 2.0 * rate(Ceiling::Pair));
+    assert!(rate(Ceiling::Pair) > rate(Ceiling::LoneThread));
+}
+
+#[test]
+fn what_an_adapter_cannot_hold_is_skipped_by_name() {
+    let wish = AdapterWish { baseline_only: true, ..super::common::wish() };
+    let baseline = gravitile::gpu::Gpu::open_blocking(&wish).unwrap();
+    let figure = FIGURES.iter().find(|figure| figure.name == "p").unwrap();
+    let mut patience = Patience(usize::MAX);
+    let mut session = Session::new(Some(baseline), Sizes::quick(), &mut patience);
+    (figure.measure)(&mut session).unwrap();
+    let skipped: Vec<_> =
+        session.records.iter().filter(|record| record.kind == Kind::Skipped).collect();
+    // 256 threads per workgroup are the baseline: p = 512 and 1024 at three sizes.
+    assert_eq!(skipped.len(), 6);
+    for record in skipped {
+        assert!(record.kernel.unwrap().p > 256);
+        assert!(record.remark.as_ref().unwrap().contains("threads per workgroup"), "{record:?}");
+    }
+    // Without timestamps the wall clock serves, and the record says so.
+    assert!(session.records.iter().any(|record| record.method == "wall clock"));
+}
