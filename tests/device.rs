@@ -121,7 +121,7 @@ fn steps_in_one_workgroup_have_the_same_bits_however_they_are_cut_up() {
     let mut whole = state(&bodies, ONE_WORKGROUP);
     whole.learn_rate(1e12);
     let slice = whole.submit_slice(0.01, 50, Budget::HEADLESS);
-    assert_eq!((slice.steps, slice.dispatches), (50, 1), "one dispatch for a fast device");
+    assert_eq!((slice.work.steps, slice.work.dispatches), (50, 1), "one dispatch for a fast device");
     let expected = bits(&mut whole, &bodies);
 
     let mut single = state(&bodies, ONE_WORKGROUP);
@@ -136,7 +136,7 @@ fn steps_in_one_workgroup_have_the_same_bits_however_they_are_cut_up() {
     while done < 50 {
         sliced.learn_rate(3e8);
         let slice = sliced.submit_slice(0.01, 50 - done, budget);
-        done += slice.steps;
+        done += slice.work.steps;
         slices += 1;
     }
     assert!(slices > 3 && sliced.is_between_steps(), "{slices} slices");
@@ -209,15 +209,15 @@ fn a_step_is_one_dispatch_where_a_force_is_one() {
         let mut device = state(&bodies, kernel);
         device.learn_rate(1e12);
         let slice = device.submit_slice(0.01, 101, Budget::HEADLESS);
-        assert_eq!(slice.steps, 101);
-        assert!((101 * per_step..101 * per_step + 8).contains(&slice.dispatches), "{slice:?}");
+        assert_eq!(slice.work.steps, 101);
+        assert!((101 * per_step..101 * per_step + 8).contains(&slice.work.dispatches), "{slice:?}");
     }
     // q rows of threads add their shares in the same order in both ways.
     let kernel = KernelWish { s: Some(1), ..SHAPES[1] };
     let mut fused = state(&bodies, kernel);
     fused.learn_rate(1e12);
     let slice = fused.submit_slice(0.01, 30, Budget::HEADLESS);
-    assert!(slice.steps == 30 && slice.dispatches < 40, "{slice:?}");
+    assert!(slice.work.steps == 30 && slice.work.dispatches < 40, "{slice:?}");
     let mut single = state(&bodies, kernel);
     for _ in 0..30 {
         single.run(0.01, 1, &mut |_| true).unwrap();
