@@ -1,5 +1,5 @@
 // The glow: shrink the picture by 4, halve it again and again, add every level to the next finer
-// one on the way back. The CPU twin is src/render/glow.rs. Taps are bilinear but for the first step.
+// one on the way back. The CPU twin is src/render/glow.rs. Taps are bilinear where the format can be filtered.
 
 @group(0) @binding(0) var source: texture_2d<f32>;
 @group(0) @binding(1) var smoothly: sampler;
@@ -14,7 +14,27 @@ fn tap(place_px: vec2f, size_px: vec2f) -> vec4f {
     return textureSampleLevel(source, smoothly, place_px / size_px, 0.0);
 }
 
-// Sum of 2 x 2 pixels, the picture's last ones repeated. Loads, because 32-bit floats are not filtered.
+// Mean colour of four sums of `pixels` pixels each; alpha is the largest mean intensity of the four.
+fn mean_and_most(a: vec3f, b: vec3f, c: vec3f, d: vec3f, pixels: f32) -> vec4f {
+    let sums = vec4f(a.r + a.g + a.b, b.r + b.g + b.b, c.r + c.g + c.b, d.r + d.g + d.b);
+    let brightest = max(max(sums.x, sums.y), max(sums.z, sums.w)) / (3.0 * pixels);
+    // What half floats hold, with room for the sums of the levels.
+    return min(vec4f((a + b + c + d) / (4.0 * pixels), brightest), vec4f(60000.0));
+}
+
+// Mean colour of 4 x 4 pixels; alpha is the largest mean intensity of their 2 x 2 blocks.
+@fragment
+fn fs_shrink(@builtin(position) position: vec4f) -> @location(0) vec4f {
+    let size_px = vec2f(textureDimensions(source));
+    let corner = floor(position.xy) * 4.0;
+    let a = tap(corner + vec2f(1.0, 1.0), size_px).rgb;
+    let b = tap(corner + vec2f(3.0, 1.0), size_px).rgb;
+    let c = tap(corner + vec2f(1.0, 3.0), size_px).rgb;
+    let d = tap(corner + vec2f(3.0, 3.0), size_px).rgb;
+    return mean_and_most(a, b, c, d, 1.0);
+}
+
+// Sum of 2 x 2 pixels, the picture's last ones repeated.
 fn four(corner: vec2u, last: vec2u) -> vec3f {
     let near = min(corner, last);
     let far = min(corner + 1u, last);
@@ -22,19 +42,16 @@ fn four(corner: vec2u, last: vec2u) -> vec3f {
         + textureLoad(source, vec2u(near.x, far.y), 0).rgb + textureLoad(source, far, 0).rgb;
 }
 
-// Mean colour of 4 x 4 pixels; alpha is the largest mean intensity of their 2 x 2 blocks.
+// The same of 32-bit floats, which are not filtered.
 @fragment
-fn fs_shrink(@builtin(position) position: vec4f) -> @location(0) vec4f {
+fn fs_shrink_wide(@builtin(position) position: vec4f) -> @location(0) vec4f {
     let last = textureDimensions(source) - 1u;
     let corner = vec2u(position.xy) * 4u;
     let a = four(corner, last);
     let b = four(corner + vec2u(2u, 0u), last);
     let c = four(corner + vec2u(0u, 2u), last);
     let d = four(corner + vec2u(2u, 2u), last);
-    let sums = vec4f(a.r + a.g + a.b, b.r + b.g + b.b, c.r + c.g + c.b, d.r + d.g + d.b);
-    let brightest = max(max(sums.x, sums.y), max(sums.z, sums.w)) * (1.0 / 12.0);
-    // What half floats hold, with room for the sums of the levels.
-    return min(vec4f((a + b + c + d) * (1.0 / 16.0), brightest), vec4f(60000.0));
+    return mean_and_most(a, b, c, d, 4.0);
 }
 
 // Half the size by the binomial kernel 1 3 3 1 on each axis: two bilinear taps hold four pixels.

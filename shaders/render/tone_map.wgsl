@@ -93,15 +93,11 @@ fn develop(position: vec2f) -> vec3f {
     }
     let rgb = min(pixel.rgb, vec3f(LARGEST));
     let light = (rgb.r + rgb.g + rgb.b) * (1.0 / 3.0);
-    // Most of a picture is empty sky.
-    if !(light > 0.0) {
-        return tone.background;
-    }
     let x = state.slope * light;
     let shown = min(log(x + sqrt(x * x + 1.0)) * state.scale, 1.0);
     let level = shown * shown;
     let bleach = BLEACH * level * shown;
-    let shade = rgb * (level * (1.0 - bleach) / light) + level * bleach;
+    let shade = rgb * (level * (1.0 - bleach) / max(light, 1e-30)) + level * bleach;
     let gamut = 1.0 / max(max(shade.r, shade.g), max(shade.b, 1.0));
     return mix(shade * gamut, vec3f(1.0), tone.background);
 }

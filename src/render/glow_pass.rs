@@ -7,12 +7,14 @@ use super::targets::Targets;
 /// The WGSL of the passes.
 pub const SHADER: &str = include_str!("../../shaders/render/glow.wgsl");
 
-/// The three pipelines, which serve every picture size.
+/// The pipelines, which serve every picture size.
 pub struct GlowPass {
-    shrink_layout: wgpu::BindGroupLayout,
+    wide_layout: wgpu::BindGroupLayout,
     layout: wgpu::BindGroupLayout,
     sampler: wgpu::Sampler,
     shrink: wgpu::RenderPipeline,
+    /// For light in 32-bit floats, which are not filtered.
+    shrink_wide: wgpu::RenderPipeline,
     halve: wgpu::RenderPipeline,
     double: wgpu::RenderPipeline,
 }
@@ -34,8 +36,8 @@ impl GlowPass {
                 (Slot::Sampler, wgpu::ShaderStages::FRAGMENT),
             ],
         );
-        let shrink_layout =
-            gpu.layout("shrink", &[(Slot::Unfiltered, wgpu::ShaderStages::FRAGMENT)]);
+        let wide_layout =
+            gpu.layout("shrink wide", &[(Slot::Unfiltered, wgpu::ShaderStages::FRAGMENT)]);
         let module = gpu.shader("glow.wgsl", SHADER);
         // The level's weight comes as the blend constant, so one bind group a texture is enough.
         let add_weighted = wgpu::BlendComponent {
@@ -47,11 +49,12 @@ impl GlowPass {
             gpu.draw_pipeline(&module, ["vs_screen", entry], &[], layout, HDR_FORMAT, blend)
         };
         Self {
-            shrink: pipeline("fs_shrink", &shrink_layout, None),
+            shrink: pipeline("fs_shrink", &layout, None),
+            shrink_wide: pipeline("fs_shrink_wide", &wide_layout, None),
             halve: pipeline("fs_halve", &layout, None),
             double: pipeline("fs_double", &layout, Some(add_weighted)),
             sampler: gpu.smooth_sampler(),
-            shrink_layout,
+            wide_layout,
             layout,
         }
     }
@@ -69,11 +72,14 @@ impl GlowPass {
             )
         };
         GlowGroups {
-            hdr: gpu.bind(
-                "shrink",
-                &self.shrink_layout,
-                &[wgpu::BindingResource::TextureView(&targets.hdr)],
-            ),
+            hdr: match targets.light_format {
+                HDR_FORMAT => group(&targets.hdr),
+                _ => gpu.bind(
+                    "shrink wide",
+                    &self.wide_layout,
+                    &[wgpu::BindingResource::TextureView(&targets.hdr)],
+                ),
+            },
             quarter: group(&targets.quarter),
             levels: targets.levels.iter().map(|(view, _)| group(view)).collect(),
         }
@@ -88,7 +94,11 @@ impl GlowPass {
         edges: Edges,
     ) {
         let pass = begin_pass(encoder, "shrink", &targets.quarter, DARK, edges);
-        draw(pass, &self.shrink, &groups.hdr);
+        let pipeline = match targets.light_format {
+            HDR_FORMAT => &self.shrink,
+            _ => &self.shrink_wide,
+        };
+        draw(pass, pipeline, &groups.hdr);
     }
 
     /// Quarter picture to glow.

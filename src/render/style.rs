@@ -15,7 +15,7 @@ pub enum ColourBy {
     /// Its acceleration, on a logarithmic scale.
     Acceleration,
     /// When it formed or, where nobody knows, how far out in its component it began: see
-    /// [`super::ages`].
+    /// [`mod@super::ages`].
     Age,
 }
 
