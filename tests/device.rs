@@ -121,7 +121,11 @@ fn steps_in_one_workgroup_have_the_same_bits_however_they_are_cut_up() {
     let mut whole = state(&bodies, ONE_WORKGROUP);
     whole.learn_rate(1e12);
     let slice = whole.submit_slice(0.01, 50, Budget::HEADLESS);
-    assert_eq!((slice.work.steps, slice.work.dispatches), (50, 1), "one dispatch for a fast device");
+    assert_eq!(
+        (slice.work.steps, slice.work.dispatches),
+        (50, 1),
+        "one dispatch for a fast device"
+    );
     let expected = bits(&mut whole, &bodies);
 
     let mut single = state(&bodies, ONE_WORKGROUP);

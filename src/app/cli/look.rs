@@ -11,7 +11,7 @@ use crate::scene::ViewHints;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Camera and looks (what suits the bodies if left out)")]
 pub struct LookOptions {
-    /// component, speed or acceleration
+    /// component, speed, acceleration or age
     #[arg(long, value_name = "BY", visible_alias = "color")]
     pub colour: Option<String>,
     /// Colours for speed and acceleration
@@ -47,6 +47,9 @@ pub struct LookOptions {
     /// Part of the light that glows around bright places, 0 to 0.9
     #[arg(long, default_value_t = Style::default().bloom, value_name = "PART")]
     pub bloom: f64,
+    /// Seconds in which light fades to a third instead of vanishing; 0 without trails
+    #[arg(long, default_value_t = 0.0, value_name = "SECS")]
+    pub trails: f64,
     /// Who paints: auto, gpu, cpu
     #[arg(long, default_value = "auto", value_name = "WHO")]
     pub renderer: String,
@@ -72,6 +75,7 @@ impl LookOptions {
             stops: self.stops,
             exposure,
             bloom: self.bloom,
+            trail_secs: self.trails,
             ..default
         };
         style.validate()?;

@@ -4,7 +4,7 @@ use egui::{Grid, Ui};
 use egui_plot::{Legend, Line, Plot, PlotPoints};
 
 use super::history::ReportSample;
-use super::theme::{DIM, LINES, heading, number, row};
+use super::theme::{DIM, LINES, heading, number, quantity, row};
 use super::{Action, Facts};
 use crate::diagnostics::FRACTIONS;
 use crate::live::Command;
@@ -23,7 +23,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         return;
     };
     Grid::new("now").num_columns(2).show(ui, |ui| {
-        let time = format!("{} {}", number(last.time), facts.units.time);
+        let time = quantity(last.time, &facts.units.time);
         row(ui, "at time", "Of the newest diagnostics", time);
         let about = "(E - E0) / |E0| since the beginning, or since eps was changed";
         row(ui, "energy error", about, format!("{:.2e}", last.energy_error));

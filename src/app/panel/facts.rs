@@ -7,6 +7,7 @@ use crate::bodies::Component;
 use crate::force::KernelConfig;
 use crate::gpu::{FrameTimes, Gpu};
 use crate::live::{Rates, Standing, TimeKeeper};
+use crate::render::pass_times::PartTimes;
 use crate::scene::RunHints;
 use crate::sim::{EngineKind, Settings};
 use crate::units::Units;
@@ -52,6 +53,8 @@ pub struct Facts<'a> {
     pub history: &'a History,
     /// Times of the parts of a frame on the device, if it has timestamps.
     pub times: Option<&'a FrameTimes>,
+    /// Times of the passes of the picture.
+    pub picture_times: Option<&'a PartTimes>,
     /// Seconds of the processor per frame that the panel took.
     pub panel_secs: f64,
     /// Size of the picture in pixels.
@@ -70,8 +73,7 @@ impl Facts<'_> {
     /// The line at the bottom of the picture.
     pub fn status_text(&self) -> String {
         let Standing { time, steps, ready, behind } = self.standing;
-        let unit = &self.units.time;
-        let mut text = format!("t = {time:.4} {unit}").trim_end().to_owned();
+        let mut text = format!("t = {}", super::theme::quantity(time, &self.units.time));
         text += &format!(" · step {steps} · {} bodies", self.count);
         if !ready {
             text += " · first forces";

@@ -73,9 +73,26 @@ impl KernelForm {
         let mut tiled = !wanted.untiled;
         if ui.checkbox(&mut tiled, "tiled").on_hover_text(about).changed() {
             let u = if tiled { divisor(wanted.u, wanted.p) } else { wanted.u };
-            *wanted = KernelConfig { untiled: !tiled, q: 1, u, ..*wanted };
+            *wanted = KernelConfig { untiled: !tiled, q: 1, u, one_workgroup: false, ..*wanted };
         }
-        let base = *wanted;
+        let about = "All bodies in one workgroup's memory, many steps per dispatch: for a few hundred \
+                     bodies, where starting work costs more than the work";
+        let mut one = wanted.one_workgroup;
+        let small = KernelConfig::in_one_workgroup(facts.gpu, facts.count, &KernelWish::default());
+        let checkbox = egui::Checkbox::new(&mut one, "steps in one workgroup");
+        let response = ui.add_enabled(small.is_ok() || wanted.one_workgroup, checkbox);
+        let response = match &small {
+            Err(reason) => response.on_disabled_hover_text(reason.to_string()),
+            Ok(_) => response.on_hover_text(about),
+        };
+        if response.changed() {
+            *wanted = match small {
+                Ok(small) if one => small,
+                _ => KernelConfig::for_device(facts.gpu.adapter.class, facts.count, facts.count),
+            };
+        }
+        // A shape that is chosen by hand is one of the ordinary kernel.
+        let base = KernelConfig { one_workgroup: false, ..*wanted };
         let fit = |config: KernelConfig| KernelConfig {
             u: if config.untiled { config.u } else { divisor(config.u, config.p) },
             ..config

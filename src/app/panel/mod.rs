@@ -9,6 +9,7 @@ mod history;
 mod kernel;
 mod keys;
 mod numbers;
+pub mod overlay;
 mod physics;
 mod scene;
 mod theme;
@@ -115,7 +116,7 @@ impl Panel {
         ui.horizontal(|ui| {
             ui.label(egui::RichText::new("gravitile").strong().size(16.0));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                let fold = ui.button("⏵").on_hover_text("Fold the panel away (Tab)");
+                let fold = ui.button("»").on_hover_text("Fold the panel away (Tab)");
                 if fold.clicked() {
                     self.open = false;
                 }
@@ -161,7 +162,7 @@ impl Panel {
         egui::Area::new(egui::Id::unique("unfold"))
             .anchor(egui::Align2::RIGHT_TOP, [-8.0, 8.0])
             .show(ui.ctx(), |ui| {
-                if ui.button("⏴ panel").on_hover_text("Unfold the panel (Tab)").clicked() {
+                if ui.button("« panel").on_hover_text("Unfold the panel (Tab)").clicked() {
                     self.open = true;
                 }
             });

@@ -2,7 +2,7 @@
 
 use egui::{Slider, Ui};
 
-use super::theme::{heading, number};
+use super::theme::{heading, number, quantity};
 use super::{Action, Facts};
 use crate::live::{Command, Tempo};
 
@@ -43,11 +43,8 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     let mut factor = keeper.factor;
     let slider =
         Slider::new(&mut factor, 0.01..=100.0).logarithmic(true).suffix(" ×").text("speed");
-    let per_sec = number(keeper.units_per_sec * keeper.factor);
-    let about = format!(
-        "Now {per_sec} {} of simulated time per second (, and . halve and double it)",
-        unit(&facts.units.time)
-    );
+    let per_sec = quantity(keeper.units_per_sec * keeper.factor, &facts.units.time);
+    let about = format!("Now {per_sec} of simulated time per second (, and . halve and double it)");
     let enabled = keeper.tempo == Tempo::RealTime;
     if ui.add_enabled(enabled, slider).on_hover_text(about).changed() {
         command(Command::Factor(factor));
@@ -55,17 +52,18 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
 
     heading(ui, "Integration");
     let mut dt = facts.settings.dt;
+    let now = quantity(dt, &facts.units.time);
     // Ranges hang on what suits the bodies, so that they stay put while a slider is dragged.
     let range = facts.hints.dt * 0.01..=facts.hints.dt * 100.0;
     let slider = Slider::new(&mut dt, range).logarithmic(true).text("dt").custom_formatter(plain);
     let about = format!(
-        "Length of a step, in {}. Shorter is more exact and slower; too long, and energy drifts",
-        unit(&facts.units.time)
+        "Length of a step, {now}. Shorter is more exact and slower; too long, and energy drifts"
     );
     if ui.add(slider).on_hover_text(about).changed() {
         command(Command::Dt(dt));
     }
     let mut softening = facts.settings.softening;
+    let now = quantity(softening, &facts.units.length);
     let top = if facts.hints.softening > 0.0 { facts.hints.softening * 100.0 } else { 1.0 };
     let slider = Slider::new(&mut softening, 0.0..=top)
         .logarithmic(true)
@@ -73,8 +71,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         .text("eps")
         .custom_formatter(plain);
     let about = format!(
-        "Softening length, in {}: nearer than this, bodies hardly pull harder. 0 is pure Newton",
-        unit(&facts.units.length)
+        "Softening length, {now}: nearer than this, bodies hardly pull harder. 0 is pure Newton"
     );
     if ui.add(slider).on_hover_text(about).changed() {
         command(Command::Softening(softening));
@@ -86,8 +83,4 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
 
 fn plain(value: f64, _: std::ops::RangeInclusive<usize>) -> String {
     number(value)
-}
-
-fn unit(name: &str) -> &str {
-    if name.is_empty() { "the scene's units" } else { name }
 }

@@ -72,7 +72,7 @@ impl SceneForm {
                 })
                 .response
                 .on_hover_text(about);
-            if ui.button("⟲ Restart").on_hover_text("From the beginning (r)").clicked() {
+            if ui.button("Restart").on_hover_text("From the beginning (r)").clicked() {
                 actions.push(Action::Restart);
             }
         });

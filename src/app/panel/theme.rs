@@ -59,6 +59,19 @@ pub fn row(ui: &mut egui::Ui, name: &str, about: &str, value: impl Into<egui::Wi
     ui.end_row();
 }
 
+/// A quantity in the units that a name like `kpc` or `13.05 Myr` tells; a number before the name is what
+/// one unit is worth.
+pub fn quantity(value: f64, unit: &str) -> String {
+    let (worth, name) = match unit.trim().split_once(' ') {
+        Some((worth, name)) => match worth.parse::<f64>() {
+            Ok(worth) => (worth, name),
+            Err(_) => (1.0, unit.trim()),
+        },
+        None => (1.0, unit.trim()),
+    };
+    format!("{} {name}", number(value * worth)).trim_end().to_owned()
+}
+
 /// A number with three or four digits, in powers of ten where it is very large or small.
 pub fn number(value: f64) -> String {
     let size = value.abs();

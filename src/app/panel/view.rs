@@ -16,8 +16,6 @@ pub struct ViewChoice {
     pub axes: bool,
     /// A bar of a round length.
     pub scale_bar: bool,
-    /// Seconds in which a trail fades to a third; 0 without trails.
-    pub trail_secs: f64,
     /// The camera's turning, in degrees per second.
     pub orbit_degrees_per_sec: f64,
     /// What stays in the middle.
@@ -30,7 +28,6 @@ impl Default for ViewChoice {
             style: Style::default(),
             axes: false,
             scale_bar: true,
-            trail_secs: 0.0,
             orbit_degrees_per_sec: 0.0,
             follow: FollowWhat::Nothing,
         }
@@ -82,11 +79,17 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
     heading(ui, "Colour");
     ui.horizontal_wrapped(|ui| {
         for (by, name) in ColourBy::ALL {
-            ui.selectable_value(&mut style.colour_by, by, name)
-                .on_hover_text(format!("Colours bodies by their {name} (c for the next)"));
+            let about = match by {
+                ColourBy::Age => {
+                    "Old to young by the snapshot's times; else where a body began in its component"
+                        .to_owned()
+                }
+                _ => format!("Colours bodies by their {name} (c for the next)"),
+            };
+            ui.selectable_value(&mut style.colour_by, by, name).on_hover_text(about);
         }
     });
-    let about = "Scales that colour-blind eyes can read; for speed and acceleration";
+    let about = "Scales that colour-blind eyes can read; for speed, acceleration and age";
     let uses_palette = style.colour_by != ColourBy::Component;
     ui.add_enabled_ui(uses_palette, |ui| {
         ComboBox::from_label("palette")
@@ -128,7 +131,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
         }
     });
     let about = "Light that fades instead of vanishing; seconds to a third";
-    ui.add(Slider::new(&mut view.trail_secs, 0.0..=5.0).text("trails").suffix(" s"))
+    ui.add(Slider::new(&mut style.trail_secs, 0.0..=10.0).text("trails").suffix(" s"))
         .on_hover_text(about);
 
     heading(ui, "Camera");

@@ -59,6 +59,7 @@ pub fn command_line(
         ("--stops", style.stops, usual.stops),
         ("--sprite-size", style.sprite_size, usual.sprite_size),
         ("--bloom", style.bloom, usual.bloom),
+        ("--trails", style.trail_secs, usual.trail_secs),
     ] {
         if value != usual {
             option(name, short(value));

@@ -20,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::force::Budget;
 use crate::gpu::{DeviceClass, FrameTimes};
 use crate::live::{Event, Live, Tempo};
+use crate::render::pass_times::{Marks, PartTimes, PassTimes};
 use crate::render::{self, Camera, ColourBy, DevicePoints, Look, PictureSize};
 use crate::scene::Colouring;
 use crate::sim::{EngineKind, Moment, Settings};
@@ -57,6 +58,7 @@ pub struct Frames {
     look_of: Option<ViewChoice>,
     history: History,
     times: Option<FrameTimes>,
+    picture_times: Option<PartTimes>,
     message: Option<(String, bool, Instant)>,
     dropped: Vec<PathBuf>,
     memory: Memory,
@@ -131,6 +133,7 @@ impl Frames {
             look_of: None,
             history: History::default(),
             times: None,
+            picture_times: None,
             message: None,
             dropped: Vec::new(),
             memory,
@@ -204,6 +207,9 @@ impl Frames {
                 session.live.learn(&times);
             }
             self.times = Some(times);
+        }
+        if let Some(times) = self.stage.parts.as_mut().and_then(PassTimes::take) {
+            self.picture_times = Some(times);
         }
         let Some(session) = &mut self.session else { return };
         if !self.stage.timeline.is_supported() {
@@ -347,6 +353,7 @@ impl Frames {
                 stage,
                 history,
                 times,
+                picture_times,
                 recording,
                 ..
             } = &mut *self;
@@ -372,6 +379,7 @@ impl Frames {
                     rates: live.rates(),
                     history,
                     times: times.as_ref(),
+                    picture_times: picture_times.as_ref(),
                     panel_secs,
                     picture: stage.size(),
                     recording: recording.as_ref().map(|r| (r.path.as_path(), r.pictures)),
@@ -384,6 +392,8 @@ impl Frames {
                 if dialog.as_ref().is_none_or(|dialog| !dialog.visible()) {
                     actions.extend(panel::pressed(ui.ctx(), &facts));
                 }
+                let seen = steering.shown(covered, size);
+                panel::overlay::show(ui, view, &seen, size, &session.template.units.length);
                 actions.extend(panel.show(ui, &facts, view));
             } else {
                 egui::CentralPanel::no_frame().show(ui, |ui| {
@@ -464,7 +474,8 @@ impl Frames {
                 &zero
             }
         };
-        self.look = Some(Look::new(&self.view.style, &session.bodies, Some(acceleration))?);
+        let look = Look::new(&self.view.style, &session.bodies, Some(acceleration))?;
+        self.look = Some(look.with_ages(Arc::clone(&session.ages)));
         self.look_of = Some(self.view.clone());
         Ok(())
     }
@@ -487,7 +498,7 @@ impl Frames {
         let covered = self.covered_px();
         let Self { stage, session, look, steering, recording, .. } = self;
         let target = stage.acquire()?;
-        let Stage { gpu, canvas, egui, timeline, .. } = stage;
+        let Stage { gpu, canvas, egui, timeline, parts, .. } = stage;
         let (device, queue) = (&gpu.device, &gpu.queue);
         let mut encoder = device.create_command_encoder(&Default::default());
         let frame = session.as_ref().map_or(0, |session| session.live.frame() + 1);
@@ -505,8 +516,13 @@ impl Frames {
                 let points = session.live.points();
                 let now = self.begun.elapsed().as_secs_f64();
                 let seen = (&camera, look);
-                canvas.paint(borrowed, &mut encoder, &target.view, points, seen, now)?;
+                let marks = parts.as_ref().map_or(Marks::NONE, PassTimes::marks);
+                let view = &target.view;
+                canvas.paint_timed(borrowed, &mut encoder, view, points, seen, now, marks)?;
                 timeline.end_part(&mut encoder, "picture");
+                if let Some(parts) = parts {
+                    parts.finish(&mut encoder);
+                }
             } else {
                 clear(&mut encoder, &target.view);
             }

@@ -8,6 +8,7 @@ use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::gpu::Gpu;
 use crate::live::Live;
+use crate::render::ages::{Ages, ages, times_of_formation};
 use crate::scene::{RunHints, ViewHints};
 use crate::sim::{Moment, Settings};
 use crate::snapshot::Snapshot;
@@ -27,6 +28,8 @@ pub struct Session {
     pub live: Live,
     /// The newest state that has come back.
     pub last: Option<Arc<Moment>>,
+    /// Ages for colours, from the first bodies.
+    pub ages: Ages,
     /// The kernel's text, made when first shown and after each change.
     pub wgsl: Option<(crate::force::KernelVariant, String)>,
 }
@@ -89,6 +92,7 @@ impl Loading {
         let settings = Settings { start: moment.time, steps_before: moment.steps, ..settings };
         let (input, hints, view) = (session.input.clone(), session.hints, session.view.clone());
         let (template, bodies) = (session.template.clone(), Arc::clone(&session.bodies));
+        let ages = Arc::clone(&session.ages);
         let (keeper, now) = (session.live.keeper().clone(), moment.bodies.clone());
         let backwards = session.live.dt() < 0.0;
         Self::spawn("changing the engine".to_owned(), true, move || {
@@ -97,7 +101,7 @@ impl Loading {
                 live.apply(crate::live::Command::Reverse)?;
             }
             live.take_tempo_of(&keeper);
-            Ok(Session { input, template, hints, view, bodies, live, last: None, wgsl: None })
+            Ok(Session { input, template, hints, view, bodies, live, last: None, ages, wgsl: None })
         })
     }
 
@@ -130,8 +134,10 @@ fn load(gpu: &Arc<Gpu>, input: InputOptions, wanted: &Wanted) -> Result<Session>
     let mut heavy = bodies.clone();
     heavy.mass.iter_mut().for_each(|mass| *mass *= g);
     let units_per_sec = usual_speed(&loaded.run);
+    let ages = ages(&bodies, times_of_formation(&template.extra));
     let live = Live::open(gpu, bodies, settings, units_per_sec)?;
     Ok(Session {
+        ages,
         input,
         template,
         hints: loaded.run,

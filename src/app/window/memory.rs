@@ -99,7 +99,8 @@ impl Memory {
         self.show_halo = view.style.show_halo;
         self.sprite_size = view.style.sprite_size;
         self.bloom = view.style.bloom;
-        (self.trail_secs, self.axes, self.scale_bar) = (view.trail_secs, view.axes, view.scale_bar);
+        self.trail_secs = view.style.trail_secs;
+        (self.axes, self.scale_bar) = (view.axes, view.scale_bar);
     }
 
     /// Changes `view` to what was remembered, as far as that makes sense.
@@ -111,11 +112,10 @@ impl Memory {
         style.show_halo = self.show_halo;
         style.sprite_size = self.sprite_size;
         style.bloom = self.bloom;
+        style.trail_secs = self.trail_secs;
         if style.validate().is_err() {
             *style = usual;
         }
-        let trail_secs = if self.trail_secs.is_finite() { self.trail_secs } else { 0.0 };
-        view.trail_secs = trail_secs.clamp(0.0, 5.0);
         (view.axes, view.scale_bar) = (self.axes, self.scale_bar);
     }
 }

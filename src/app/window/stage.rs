@@ -7,6 +7,7 @@ use winit::window::Window;
 
 use crate::error::{Error, Result};
 use crate::gpu::{AdapterWish, Gpu, Timeline, instance};
+use crate::render::pass_times::PassTimes;
 use crate::render::{self, GpuCanvas, PictureSize};
 
 pub struct Stage {
@@ -17,6 +18,7 @@ pub struct Stage {
     pub canvas: GpuCanvas,
     pub egui: egui_wgpu::Renderer,
     pub timeline: Timeline,
+    pub parts: Option<PassTimes>,
     configured: bool,
 }
 
@@ -67,7 +69,8 @@ impl Stage {
         let options = egui_wgpu::RendererOptions::default();
         let egui = egui_wgpu::Renderer::new(&gpu.device, format, options);
         let timeline = Timeline::new(&gpu);
-        Ok(Self { window, surface, config, gpu, canvas, egui, timeline, configured: true })
+        let parts = PassTimes::new(render::Gpu { device: &gpu.device, queue: &gpu.queue });
+        Ok(Self { window, surface, config, gpu, canvas, egui, timeline, parts, configured: true })
     }
 
     /// The window's new size in pixels; nothing is drawn while one of them is 0.
