@@ -149,8 +149,9 @@ impl Bench {
     /// The kernel of a ceiling, and how many threads run it.
     fn ready(&self, ceiling: Ceiling) -> Result<Ready> {
         let gpu = &self.gpu;
-        // Eight times what fills the device: the last wave of workgroups hardly counts.
-        let full = gpu.adapter.class.threads_to_fill().saturating_mul(8).div_ceil(GROUP);
+        // Many times what fills a GPU: the last wave of workgroups hardly counts.
+        let times = if gpu.adapter.class == DeviceClass::Software { 8 } else { 32 };
+        let full = gpu.adapter.class.threads_to_fill().saturating_mul(times).div_ceil(GROUP);
         let (file, group, groups, chains, copies) = match ceiling {
             Ceiling::Fma => ("fma", GROUP, full, CHAINS, COPIES),
             Ceiling::Rsqrt => ("rsqrt", GROUP, full, CHAINS, COPIES),
@@ -162,8 +163,13 @@ impl Bench {
             _ => ("storage", GROUP, full, 1, 4),
         };
         let group = group.min(gpu.limits.threads_per_workgroup);
-        let groups = groups.min(gpu.limits.workgroups);
+        let bandwidth = ceiling == Ceiling::Storage;
+        // One turn of all threads must fit the buffer.
+        let fitting = if bandwidth { self.entry_count / (group * copies) } else { groups };
+        let groups = groups.min(gpu.limits.workgroups).min(fitting).max(1);
         let threads = group * groups;
+        let most_turns =
+            if bandwidth { (self.entry_count / (threads * copies)).max(1) } else { MOST_TURNS };
         let values = context! {
             threads => group, chains, u => copies, guarded => false, potential => false
         };
@@ -181,12 +187,6 @@ impl Bench {
                 bind(2, self.params.binding()),
             ],
         });
-        let bandwidth = ceiling == Ceiling::Storage;
-        let most_turns =
-            if bandwidth { (self.entry_count / (threads * copies)).max(1) } else { MOST_TURNS };
-        if bandwidth && u64::from(threads) * u64::from(copies) > u64::from(self.entry_count) {
-            return Err(gpu.refuse("its storage buffers are too small to measure bandwidth"));
-        }
         let per_turn = f64::from(chains * copies) * if bandwidth { VEC4 as f64 } else { 1.0 };
         Ok(Ready { kernel, bind_group, groups, threads, per_turn, most_turns })
     }

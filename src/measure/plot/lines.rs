@@ -20,7 +20,7 @@ pub(super) fn draw(plot: &Lines) -> String {
         return canvas::nothing(&plot.title);
     }
     let rows = legend_rows(plot);
-    let top = TITLE + LEGEND_ROW * rows.len() as i32 + 4;
+    let top = TITLE + LEGEND_ROW * rows.len() as i32 + 10;
     let height = (top + PLOT_HEIGHT) as u32;
     canvas::sheet(&plot.title, height, |root| {
         legend(root, plot, &rows)?;
