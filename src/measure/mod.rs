@@ -5,6 +5,10 @@
 //! do. [`Session`] makes records of all this, [`figures`] what to measure and how to show it.
 
 mod accuracy;
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+mod candidate;
+#[cfg(not(target_arch = "wasm32"))]
+mod ceiling_bench;
 #[cfg(not(target_arch = "wasm32"))]
 mod ceilings;
 #[cfg(not(target_arch = "wasm32"))]
@@ -15,7 +19,7 @@ mod cloud;
 pub mod figures;
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 mod files;
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 mod host_timer;
 #[cfg(not(target_arch = "wasm32"))]
 mod model;
@@ -23,13 +27,13 @@ mod model;
 pub mod plot;
 #[cfg(not(target_arch = "wasm32"))]
 mod problem;
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 mod record;
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 pub mod report;
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 mod session;
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 mod sizes;
 mod stats;
 #[cfg(not(target_arch = "wasm32"))]
@@ -40,6 +44,8 @@ mod stopwatch;
 mod timer;
 
 pub use accuracy::{ErrorStats, acceleration_errors, potential_errors};
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+pub use candidate::{Candidate, Point, cpu_device};
 #[cfg(not(target_arch = "wasm32"))]
 pub use ceilings::{Ceiling, CeilingSamples, Ceilings, Effort};
 #[cfg(not(target_arch = "wasm32"))]
@@ -48,11 +54,11 @@ pub use check::{Case, Row, Skipped, cases, check};
 pub use files::{read_json_lines, to_csv, to_json_lines, write_whole};
 #[cfg(not(target_arch = "wasm32"))]
 pub use model::{FP32, LOOP, Limit, Prediction, overlap, predict};
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 pub use record::{Device, FLOPS, FORMAT, Kernel, Kind, Record};
-#[cfg(not(target_arch = "wasm32"))]
-pub use session::{Candidate, Observer, Point, Session, cpu_device};
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+pub use session::{Observer, Session};
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 pub use sizes::Sizes;
 pub use stats::{Steadiness, Summary};
 #[cfg(not(target_arch = "wasm32"))]

@@ -47,6 +47,7 @@ impl Problem {
     }
 
     /// Interactions of one evaluation.
+    #[cfg(feature = "cli")]
     pub fn interactions(&self) -> f64 {
         self.sinks as f64 * self.sources as f64
     }
@@ -57,6 +58,7 @@ impl Problem {
     }
 
     /// Runs an engine of the host once.
+    #[cfg(feature = "cli")]
     pub fn evaluate(&self, engine: &mut dyn ForceEngine, out: &mut Forces) -> Result<()> {
         // A body's own pair adds nothing to its acceleration: sinks beyond the sources are foreign.
         let identity =

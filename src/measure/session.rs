@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use web_time::Instant;
 
-use super::ceilings::{Ceiling, Ceilings, is_fatal};
+use super::candidate::{Candidate, Point, Ready, cpu_device};
+use super::ceilings::{Ceiling, Ceilings};
 use super::host_timer::HostTimer;
 use super::problem::Problem;
 use super::record::{Device, FORMAT, Kind, Record, rounded, today};
 use super::sizes::Sizes;
 use super::{KernelTimer, Steadiness, Summary, Timer, in_turns, predict};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::force::{Cpu, ForceEngine, GpuEngine, KernelConfig, KernelWish};
 use crate::gpu::{DeviceClass, Gpu};
 
@@ -23,32 +24,6 @@ pub trait Observer {
     fn progress(&mut self, part: f64, doing: &str);
     /// False once the user wants to stop; what is measured by then is kept.
     fn go_on(&mut self) -> bool;
-}
-
-/// Whom to time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Candidate {
-    /// A kernel on the device's own bodies.
-    Kernel(KernelConfig),
-    /// The GPU through the host's interface: bodies go up and forces come back.
-    GpuFromHost,
-    /// The CPU engine.
-    Cpu,
-}
-
-/// One point of a figure.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Point {
-    /// The curve.
-    pub series: String,
-    /// Where on the x axis.
-    pub x: f64,
-    /// Number of sinks.
-    pub sinks: usize,
-    /// Number of sources.
-    pub sources: usize,
-    /// Whom to time.
-    pub candidate: Candidate,
 }
 
 /// See the module's text.
@@ -288,7 +263,9 @@ impl<'a> Session<'a> {
         };
         self.stopped = self.stopped || stopped;
         // The machine's drift is common to all; a sample set's noise is its own.
-        let machine = Steadiness::of_rounds(&sets).remark();
+        let doubt = kernels.as_ref().and_then(|timer| timer.stopwatch().doubt());
+        let doubt = doubt.map(plain);
+        let machine = doubt.or_else(|| Steadiness::of_rounds(&sets).remark());
         for ((point, candidate), samples) in ready.into_iter().zip(sets) {
             let Some(summary) = Summary::of(&samples) else { continue };
             self.learn(point.candidate, work / summary.median);
@@ -357,79 +334,12 @@ impl<'a> Session<'a> {
     }
 }
 
-/// A candidate that is ready to be sampled.
-enum Ready<'p> {
-    Kernel,
-    Host(Box<HostTimer<'p>>),
-}
-
-impl Ready<'_> {
-    fn sample(&mut self, point: &Point, kernels: &mut Option<KernelTimer>) -> Result<f64> {
-        match (self, point.candidate, kernels) {
-            (Self::Host(timer), _, _) => timer.sample(),
-            (Self::Kernel, Candidate::Kernel(config), Some(timer)) => timer.sample(&config),
-            _ => unreachable!("a kernel is prepared with its timer"),
-        }
-    }
-
-    fn sample_secs(&self, point: &Point, kernels: &Option<KernelTimer>) -> f64 {
-        match (self, point.candidate, kernels) {
-            (Self::Host(timer), _, _) => timer.sample_secs(),
-            (_, Candidate::Kernel(config), Some(timer)) => {
-                timer.sample_secs_of(&config).unwrap_or(0.0)
-            }
-            _ => 0.0,
-        }
-    }
-
-    fn repeats(&self, point: &Point, kernels: &Option<KernelTimer>) -> u32 {
-        match (self, point.candidate, kernels) {
-            (Self::Host(timer), _, _) => timer.repeats,
-            (_, Candidate::Kernel(config), Some(timer)) => timer.repeats_of(&config).unwrap_or(1),
-            _ => 1,
-        }
-    }
-
-    fn rms_error(&self, point: &Point, kernels: &Option<KernelTimer>) -> f64 {
-        match (self, point.candidate, kernels) {
-            (Self::Host(timer), _, _) => timer.error.rms,
-            (_, Candidate::Kernel(config), Some(timer)) => {
-                timer.error_of(&config).map_or(0.0, |error| error.rms)
-            }
-            _ => 0.0,
-        }
-    }
-
-    fn method(&self, kernels: &Option<KernelTimer>) -> String {
-        match (self, kernels) {
-            (Self::Kernel, Some(timer)) => timer.stopwatch().method().name().to_owned(),
-            _ => "wall clock, from host to host".to_owned(),
-        }
-    }
-}
-
-/// The processor, as it calls itself.
-pub fn cpu_device() -> Device {
-    let engine = Cpu::new();
-    Device {
-        name: cpu_name(),
-        kind: "CPU".to_owned(),
-        backend: "cpu".to_owned(),
-        driver: engine.describe(),
-    }
-}
-
-fn cpu_name() -> String {
-    // Linux tells; elsewhere the architecture has to do.
-    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = told.lines().find_map(|line| {
-        let (key, value) = line.split_once(':')?;
-        (key.trim() == "model name").then(|| value.trim().to_owned())
-    });
-    plain(&name.unwrap_or_else(|| format!("{} CPU", std::env::consts::ARCH)))
-}
-
 /// One line without control characters, not too long for a result file.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(290).collect()
+}
+
+/// Errors of a device that measuring cannot go on after.
+fn is_fatal(error: &Error) -> bool {
+    matches!(error, Error::Device(_))
 }

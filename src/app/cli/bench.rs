@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressStyle};
 
 use super::options::AdapterOptions;
 use super::{Ended, interrupt, print, progress};
@@ -65,13 +65,17 @@ pub fn main(args: &Args) -> Result<Ended> {
     let sizes = Sizes::for_adapter(gpu.as_deref(), args.quick);
     print::text(&heading(gpu.as_deref(), &sizes))?;
     let mut watcher = Watcher { bar: progress::bar(1000, "") };
+    let style = ProgressStyle::with_template("{prefix:>10} [{bar:30}] {percent:>3} % {msg}");
+    let style = style.expect("the template should be valid").progress_chars("=> ");
+    let bar = watcher.bar.clone();
+    bar.set_style(style);
     let mut session = Session::new(gpu, sizes, &mut watcher);
     for figure in &wanted {
         let begun = web_time::Instant::now();
-        let before = session.records.len();
+        bar.set_prefix(figure.name);
         (figure.measure)(&mut session)?;
-        let new = &session.records[before..];
-        print::text(&finished(figure, new, begun.elapsed().as_secs_f64()))?;
+        let line = finished(figure, &session.records, begun.elapsed().as_secs_f64());
+        bar.suspend(|| print::text(&line))?;
         // After each figure: a crash or a power cut later leaves what there is.
         if let Some(folder) = &folder {
             folder.write(&session.records)?;
@@ -81,8 +85,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         }
     }
     let (stopped, records) = (session.is_stopped(), std::mem::take(&mut session.records));
-    drop(session);
-    watcher.bar.finish_and_clear();
+    bar.finish_and_clear();
     print::text(&summary(&records, &wanted))?;
     if let Some(folder) = &folder {
         print::text(&format!("wrote {}\n", folder.path.join("report.html").display()))?;
@@ -105,8 +108,9 @@ fn heading(gpu: Option<&Gpu>, sizes: &Sizes) -> String {
 
 /// A line for a finished figure.
 fn finished(figure: &Figure, records: &[Record], secs: f64) -> String {
-    let measured = records.iter().filter(|record| record.kind != Kind::Skipped).count();
-    let skipped = records.len() - measured;
+    let own = records.iter().filter(|record| record.figure == figure.name);
+    let (skipped, measured): (Vec<_>, Vec<_>) = own.partition(|r| r.kind == Kind::Skipped);
+    let (skipped, measured) = (skipped.len(), measured.len());
     let mut text = format!("{:<10} {measured} measured", figure.name);
     if skipped > 0 {
         text += &format!(", {skipped} skipped");

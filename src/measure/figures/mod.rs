@@ -119,7 +119,7 @@ fn rates_and_model<'r>(
         let wanted = with_model.contains(&curve.name.as_str()) && !curve.places.is_empty();
         if let (Some(twin), true) = (twin, wanted) {
             curve.colour = twin.colour;
-            curve.name = format!("{}, by the model", curve.name);
+            curve.name = MODEL.to_owned();
             all.push(curve);
         }
     }
@@ -142,6 +142,9 @@ fn marks(curves: &[Curve]) -> Vec<f64> {
 
 /// Number of the colour that is none.
 const GREY: usize = 7;
+
+/// The name of every curve that the model predicts; its colour tells which it belongs to.
+const MODEL: &str = "by the model, same colour";
 
 /// What the vertical axis of rates says.
 const RATE: &str = "rate, 10⁹ interactions/s";
@@ -182,7 +185,7 @@ mod tests {
         let records = [at("b", 2.0), at("a", 1.0), at("b", 1.0)];
         let found = rates_and_model(of(&records, "n"), &["b"]);
         let names: Vec<_> = found.iter().map(|curve| curve.name.as_str()).collect();
-        assert_eq!(names, ["b", "a", "b, by the model"]);
+        assert_eq!(names, ["b", "a", MODEL]);
         assert_eq!(found[0].places.iter().map(|p| p.x).collect::<Vec<_>>(), [1.0, 2.0]);
         assert_eq!((found[0].colour, found[2].colour), (0, 0));
         assert!((found[0].places[0].y - 4096.0 * 4096.0 / 1.1e-3 / 1e9).abs() < 1e-9);

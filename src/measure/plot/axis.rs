@@ -45,7 +45,7 @@ impl Axis {
         let (least, most) = values
             .filter(|x| x.is_finite() && *x > 0.0)
             .fold((f64::INFINITY, 0.0f64), |(a, b), x| (a.min(x), b.max(x)));
-        if most > 30.0 * least { Self::decades(label) } else { Self::linear(label) }
+        if most > 20.0 * least { Self::decades(label) } else { Self::linear(label) }
     }
 
     /// With marks at these values.

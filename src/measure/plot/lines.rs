@@ -20,7 +20,7 @@ pub(super) fn draw(plot: &Lines) -> String {
         return canvas::nothing(&plot.title);
     }
     let rows = legend_rows(plot);
-    let top = TITLE + LEGEND_ROW * rows.len() as i32 + 4;
+    let top = TITLE + LEGEND_ROW * rows.len() as i32 + 10;
     let height = (top + PLOT_HEIGHT) as u32;
     canvas::sheet(&plot.title, height, |root| {
         legend(root, plot, &rows)?;
@@ -107,6 +107,10 @@ fn legend_rows(plot: &Lines) -> Vec<Vec<usize>> {
     let mut rows: Vec<Vec<usize>> = Vec::new();
     let mut used = i32::MAX / 2;
     for (i, curve) in plot.curves.iter().enumerate() {
+        // Curves of one name share an entry.
+        if plot.curves[..i].iter().any(|other| other.name == curve.name) {
+            continue;
+        }
         let wide = entry_width(curve);
         if used + wide > WIDTH as i32 - LEFT {
             rows.push(Vec::new());
@@ -130,7 +134,8 @@ fn legend(root: &Area<'_>, plot: &Lines, rows: &[Vec<usize>]) -> Drawn {
         let mut x = LEFT;
         for &i in entries {
             let curve = &plot.curves[i];
-            let colour = theme::curve(curve.colour);
+            let alone = plot.curves.iter().filter(|other| other.name == curve.name).count() == 1;
+            let colour = if alone { theme::curve(curve.colour) } else { theme::soft() };
             let style = colour.stroke_width(2);
             if curve.look == Look::Predicted {
                 for begin in [0, 9, 18] {
