@@ -4,7 +4,7 @@
 //! engine (include, if, for), and `{{ name }}` is a value. WGSL has no unroll hint, so unrolling is
 //! such a `for`. A name that is not defined is an error with file and line.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, RwLock};
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior, Value};
@@ -31,30 +31,59 @@ pub const FILES: &[(&str, &str)] = &[
     ("measure/tile.wgsl", include_str!("../../shaders/measure/tile.wgsl")),
 ];
 
-static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
+static TEMPLATES: LazyLock<RwLock<Environment<'static>>> = LazyLock::new(|| {
+    let texts = FILES.iter().map(|(name, text)| (*name, (*text).to_owned()));
+    RwLock::new(environment(texts).expect("a test parses every shader file"))
+});
+
+fn environment(
+    texts: impl Iterator<Item = (&'static str, String)>,
+) -> Result<Environment<'static>> {
     let mut environment = Environment::new();
     let syntax = SyntaxConfig::builder().line_statement_prefix("//%").build();
     environment.set_syntax(syntax.expect("the syntax should be valid"));
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    for (name, text) in FILES {
-        environment.add_template(name, text).expect("a test parses every shader file");
+    for (name, text) in texts {
+        environment.add_template_owned(name, text).map_err(|error| told(name, &error))?;
     }
-    environment
-});
+    Ok(environment)
+}
+
+fn told(name: &str, error: &minijinja::Error) -> Error {
+    Error::Shader {
+        name: error.name().unwrap_or(name).to_owned(),
+        problem: match error.line() {
+            Some(line) => format!("line {line}: {error}"),
+            None => error.to_string(),
+        },
+    }
+}
+
+/// Takes the shader texts from `folder` (a copy of `shaders/`) instead of those built in, for work on
+/// them while the program runs. Kernels that are compiled later have the new texts.
+///
+/// Errors: a file of [`FILES`] that cannot be read or is no template; the texts then stay as they were.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn reload(folder: &std::path::Path) -> Result<()> {
+    let mut texts = Vec::with_capacity(FILES.len());
+    for (name, _) in FILES {
+        let path = folder.join(name);
+        let text = std::fs::read_to_string(&path).map_err(|e| Error::io("read", &path, e))?;
+        texts.push((*name, text));
+    }
+    let new = environment(texts.into_iter())?;
+    *TEMPLATES.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = new;
+    Ok(())
+}
 
 /// The text of `name` (a path below `shaders/`) with `values` filled in.
 ///
 /// Errors: [`Error::Shader`] for an unknown file, or a value that the text needs and `values` lacks,
 /// with file and line.
 pub fn assemble(name: &str, values: Value) -> Result<String> {
-    let render = || TEMPLATES.get_template(name)?.render(values);
-    render().map_err(|error| Error::Shader {
-        name: error.name().unwrap_or(name).to_owned(),
-        problem: match error.line() {
-            Some(line) => format!("line {line}: {error}"),
-            None => error.to_string(),
-        },
-    })
+    let templates = TEMPLATES.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let render = || templates.get_template(name)?.render(values);
+    render().map_err(|error| told(name, &error))
 }
 
 #[cfg(test)]
@@ -66,7 +95,7 @@ mod tests {
     #[test]
     fn every_file_parses_as_a_template() {
         for (name, _) in FILES {
-            assert!(TEMPLATES.get_template(name).is_ok(), "{name}");
+            assert!(TEMPLATES.read().unwrap().get_template(name).is_ok(), "{name}");
         }
     }
 

@@ -27,6 +27,8 @@ pub enum Command {
     Softening(f64),
     /// Another shape of the GPU's kernel.
     Kernel(KernelWish),
+    /// The kernels compiled again from their texts, which have changed.
+    Recompile,
     /// Diagnostics as soon as possible.
     Report,
     /// The bodies as soon as possible, for saving, say.

@@ -188,6 +188,12 @@ impl Live {
                 self.settings.kernel = wish;
                 self.rates.forget();
             }
+            Command::Recompile => {
+                if let Mover::Device(device) = &mut self.mover {
+                    let wish = self.settings.kernel;
+                    device.change_kernel(&wish, self.settings.softening)?;
+                }
+            }
             Command::Report => self.ask_report(),
             Command::Moment => match &mut self.mover {
                 Mover::Device(device) => device.ask_moment(),

@@ -64,7 +64,8 @@ impl Rates {
 
     fn per_sec(&self, of: impl Fn(&Frame) -> f64) -> f64 {
         let secs: f64 = self.frames.iter().map(|frame| frame.secs).sum();
-        if secs > 0.0 { self.frames.iter().map(of).sum::<f64>() / secs } else { 0.0 }
+        // The first frames come in a burst, before the picture is there.
+        if secs > 0.3 * WINDOW_SECS { self.frames.iter().map(of).sum::<f64>() / secs } else { 0.0 }
     }
 
     /// Frames per second of the clock on the wall.

@@ -35,6 +35,9 @@ pub struct Args {
     /// Begin paused
     #[arg(long)]
     paused: bool,
+    /// For work on the kernels: take their texts from a copy of shaders/, again whenever one changes
+    #[arg(long, value_name = "DIR")]
+    shaders: Option<std::path::PathBuf>,
     #[command(flatten)]
     engine: EngineOptions,
 }
@@ -75,6 +78,7 @@ pub fn main(args: Args) -> Result<Ended> {
         style,
         target: args.target,
         paused: args.paused,
+        shaders: args.shaders,
         engine: args.engine,
     })?;
     Ok(Ended::Done)

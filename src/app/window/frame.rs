@@ -11,6 +11,7 @@ use winit::window::Window;
 use super::load::{Loading, Session, Wanted};
 use super::memory::Memory;
 use super::pictures::Recording;
+use super::reload::ShaderWatch;
 use super::stage::Stage;
 use super::steer::{Steering, Wish, tracking};
 use super::{FIRST_SCENE, Request};
@@ -61,6 +62,7 @@ pub struct Frames {
     picture_times: Option<PartTimes>,
     message: Option<(String, bool, Instant)>,
     dropped: Vec<PathBuf>,
+    shaders: Option<ShaderWatch>,
     memory: Memory,
     last: Instant,
     begun: Instant,
@@ -136,6 +138,7 @@ impl Frames {
             picture_times: None,
             message: None,
             dropped: Vec::new(),
+            shaders: request.shaders.clone().map(ShaderWatch::new),
             memory,
             last: Instant::now(),
             begun: Instant::now(),
@@ -201,6 +204,11 @@ impl Frames {
                 Ok(session) => self.begin(session, keeps_view),
                 Err(error) => self.say_error(&error),
             }
+        }
+        match self.shaders.as_mut().map_or(Ok(false), ShaderWatch::changed) {
+            Ok(true) => self.act(Action::Live(crate::live::Command::Recompile)),
+            Ok(false) => {}
+            Err(error) => self.say_error(&error),
         }
         while let Some(times) = self.stage.timeline.take() {
             if let Some(session) = &mut self.session {

@@ -11,6 +11,7 @@ mod frame;
 mod load;
 mod memory;
 mod pictures;
+mod reload;
 mod shell;
 mod stage;
 mod steer;
@@ -41,6 +42,8 @@ pub struct Request {
     pub target: Option<DVec3>,
     /// Begin paused.
     pub paused: bool,
+    /// Where the kernels' texts are watched for changes.
+    pub shaders: Option<std::path::PathBuf>,
     /// Engine and kernel.
     pub engine: EngineOptions,
 }

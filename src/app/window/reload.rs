@@ -1,0 +1,82 @@
+//! For work on the kernels: their texts are watched, and compiled again when one changes. A text that does
+//! not compile is told, and the last good kernel goes on.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::error::Result;
+use crate::gpu::template;
+
+/// How often the files are looked at.
+const PAUSE: Duration = Duration::from_millis(400);
+
+/// Watches a copy of `shaders/`.
+pub struct ShaderWatch {
+    folder: PathBuf,
+    looked: Option<Instant>,
+    newest: Option<SystemTime>,
+}
+
+impl ShaderWatch {
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder, looked: None, newest: None }
+    }
+
+    /// True when new texts have been taken over.
+    ///
+    /// Errors: a file that cannot be read, or a text that is no template; told once for each change.
+    pub fn changed(&mut self) -> Result<bool> {
+        if self.looked.is_some_and(|looked| looked.elapsed() < PAUSE) {
+            return Ok(false);
+        }
+        self.looked = Some(Instant::now());
+        let changed = |(name, _): &(&str, &str)| {
+            std::fs::metadata(self.folder.join(name)).and_then(|file| file.modified()).ok()
+        };
+        let newest = template::FILES.iter().filter_map(changed).max();
+        if newest == self.newest && newest.is_some() {
+            return Ok(false);
+        }
+        let is_first_look = self.newest.is_none() && newest.is_none();
+        self.newest = newest;
+        if is_first_look {
+            // Nothing there: say so once, then be quiet.
+            self.newest = Some(SystemTime::UNIX_EPOCH);
+        }
+        template::reload(&self.folder)?;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_seen_once_and_bad_texts_are_told() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in template::FILES {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let mut watch = ShaderWatch::new(folder.path().to_owned());
+        let mut look = |watch: &mut ShaderWatch| {
+            watch.looked = None;
+            watch.changed()
+        };
+        assert!(look(&mut watch).unwrap());
+        assert!(!look(&mut watch).unwrap());
+        let path = folder.path().join("body.wgsl");
+        std::fs::write(&path, "//% for\n").unwrap();
+        let later = SystemTime::now() + Duration::from_secs(5);
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
+        let error = look(&mut watch).unwrap_err().to_string();
+        assert!(error.contains("body.wgsl"), "{error}");
+        assert!(!look(&mut watch).unwrap(), "told once");
+        assert!(
+            template::assemble("integrate/leapfrog.wgsl", minijinja::context! { workgroup => 64 })
+                .is_ok()
+        );
+    }
+}
