@@ -61,7 +61,7 @@ mod tests {
             std::fs::write(path, text).unwrap();
         }
         let mut watch = ShaderWatch::new(folder.path().to_owned());
-        let mut look = |watch: &mut ShaderWatch| {
+        let look = |watch: &mut ShaderWatch| {
             watch.looked = None;
             watch.changed()
         };
