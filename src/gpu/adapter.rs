@@ -104,7 +104,7 @@ pub fn instance(display: Option<Box<dyn wgpu::wgt::WgpuHasDisplayHandle>>) -> wg
 }
 
 async fn enumerate(instance: &wgpu::Instance) -> Vec<wgpu::Adapter> {
-    let mut found = instance.enumerate_adapters(wgpu::Backends::all()).await;
+    let mut found = instance.enumerate_adapters(wgpu::Backends::PRIMARY).await;
     // The best first; the sort is stable, so equals keep the driver's order.
     found.sort_by_key(|adapter| match AdapterInfo::of(&adapter.get_info()).class {
         DeviceClass::Discrete => 0,
