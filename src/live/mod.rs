@@ -32,7 +32,7 @@ use crate::error::{Error, Result};
 use crate::force::{Budget, KernelConfig, KernelVariant, KernelWish, check_softening};
 use crate::gpu::{FrameTimes, Gpu, storage};
 use crate::render::DevicePoints;
-use crate::sim::{Choice, DeviceState, EngineKind, Settings, Work, choose_on};
+use crate::sim::{Choice, Clock, DeviceState, EngineKind, Settings, Work, choose_on};
 use on_device::OnDevice;
 use on_host::OnHost;
 
@@ -123,8 +123,9 @@ impl Live {
                 Mover::Host(OnHost::start(bodies, kind, &settings)?, points)
             }
         };
+        let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
         let standing =
-            Standing { time: settings.start, steps: settings.steps_before, ..Standing::default() };
+            Standing { time: clock.time(), steps: clock.steps(), ..Standing::default() };
         Ok(Self {
             gpu: Arc::clone(gpu),
             mover,
@@ -377,9 +378,14 @@ impl Live {
         &self.keeper
     }
 
-    /// Stops for good: another simulation is being made from this one's state.
+    /// Stops: another simulation is being made from this one's state.
     pub fn rest(&mut self) {
         self.resting = true;
+    }
+
+    /// Goes on after a rest: the other simulation could not be made.
+    pub fn go_on(&mut self) {
+        self.resting = false;
     }
 
     /// Goes on as another simulation did: paused or not, with its speed.
