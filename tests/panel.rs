@@ -4,10 +4,10 @@
 
 #[path = "panel/controls.rs"]
 mod controls;
-#[path = "panel/keys.rs"]
-mod keys;
 #[path = "panel/kernel.rs"]
 mod kernel;
+#[path = "panel/keys.rs"]
+mod keys;
 #[path = "panel/pictures.rs"]
 mod pictures;
 #[path = "panel/world.rs"]

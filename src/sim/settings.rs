@@ -1,7 +1,7 @@
 //! What a simulation is run with. One struct for the command line, the run folder and the library.
 
-use super::{EngineKind, Moment};
 use super::clock::check_dt;
+use super::{EngineKind, Moment};
 use crate::error::Result;
 use crate::force::{KernelWish, check_softening};
 use crate::gpu::AdapterWish;

@@ -48,7 +48,11 @@ fn reports_come_by_themselves_and_energy_stays() {
             &last.moment.bodies,
             &vec![0.0; last.moment.bodies.len()],
         );
-        assert_eq!(found.unwrap().kinetic, last.diagnostics.kinetic, "of the state that comes with it");
+        assert_eq!(
+            found.unwrap().kinetic,
+            last.diagnostics.kinetic,
+            "of the state that comes with it"
+        );
     }
 }
 
@@ -74,7 +78,8 @@ fn positions_that_are_tracked_are_the_bodies() {
             let found = found.unwrap_or_else(|| panic!("{engine:?} should tell of {what:?}"));
             for (position, index) in found.iter().zip(indices) {
                 let there = bodies.position[index];
-                let seen = glam::DVec3::new(position[0].into(), position[1].into(), position[2].into());
+                let seen =
+                    glam::DVec3::new(position[0].into(), position[1].into(), position[2].into());
                 assert!(seen.distance(there) < 0.2, "body {index}: {seen} is not near {there}");
             }
         }

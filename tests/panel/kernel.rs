@@ -15,10 +15,15 @@ use super::world::{World, after, click, command, full};
 const HIGH: f32 = 1100.0;
 const ROWS: [&str; 5] = ["p", "q", "r", "u", "s"];
 
+fn digits(value: u32) -> &'static str {
+    let known = ["1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "1024"];
+    known[value.ilog2() as usize]
+}
+
 /// The button with that number in the row of that name.
 fn cell<'a>(harness: &'a Harness<'static, World>, row: &str, value: u32) -> egui_kittest::Node<'a> {
     let y = harness.get_by_label(row).rect().center().y;
-    let all: Vec<_> = harness.get_all_by_label(&value.to_string()).collect();
+    let all: Vec<_> = harness.get_all_by_label(digits(value)).collect();
     let beside = all.into_iter().find(|node| (node.rect().center().y - y).abs() < 8.0);
     beside.unwrap_or_else(|| panic!("no {value} in row {row}"))
 }
@@ -107,11 +112,12 @@ fn switches_come_out_as_shapes_that_hold() {
     world.count = 300;
     let gpu = world.gpu.clone();
     let mut harness = world.shown(HIGH);
-    for (name, look) in [
-        ("tiled", (|w| w.untiled == Some(true)) as fn(&KernelWish) -> bool),
-        ("steps in one workgroup", |w| w.one_workgroup == Some(true)),
-        ("run-time checks", |w| w.checked),
-    ] {
+    let cases: [(&str, fn(&KernelWish) -> bool); 3] = [
+        ("tiled", |wish| wish.untiled == Some(true)),
+        ("steps in one workgroup", |wish| wish.one_workgroup == Some(true)),
+        ("run-time checks", |wish| wish.checked),
+    ];
+    for (name, look) in cases {
         let wish = wanted(click(&mut harness, name));
         assert!(look(&wish), "{name}: {wish:?}");
         assert!(wish.resolve(&gpu, 300, 300).is_ok(), "{name}: {wish:?}");

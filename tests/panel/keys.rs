@@ -35,8 +35,7 @@ fn each_key_asks_for_what_it_says() {
 #[test]
 fn modifiers_are_told_apart() {
     let mut harness = World::on(Tab::Scene).shown(700.0);
-    let mut press =
-        |m: Modifiers, key: Key| after(&mut harness, |h| h.key_press_modifiers(m, key));
+    let mut press = |m: Modifiers, key: Key| after(&mut harness, |h| h.key_press_modifiers(m, key));
     assert_eq!(press(Modifiers::NONE, Key::P), [Action::SpriteSize(1.25)]);
     assert_eq!(press(Modifiers::SHIFT, Key::P), [Action::SpriteSize(0.8)]);
     assert_eq!(press(Modifiers::SHIFT, Key::Slash), [Action::Help]);

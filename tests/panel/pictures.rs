@@ -33,7 +33,8 @@ fn scene_with_an_encounter() {
     let mut world = World::on(Tab::Scene);
     let files = ["/long/way/to/a-galaxy.gvt".into(), "/long/way/to/another-galaxy.gvt".into()];
     world.panel.scene.offer_encounter(files, 2.0);
-    world.input = gravitile::app::panel::Input::named("a/snapshot/with/a/rather/long/path/galaxy-0001.gvt");
+    world.input =
+        gravitile::app::panel::Input::named("a/snapshot/with/a/rather/long/path/galaxy-0001.gvt");
     looks(world.shown(480.0), "encounter");
 }
 

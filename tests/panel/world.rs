@@ -82,15 +82,20 @@ impl World {
     pub fn on(tab: Tab) -> Self {
         let scene = Scene::builtin("galaxy-collision").unwrap();
         let (hints, count) = (scene.run, scene.n().unwrap());
-        let config =
-            KernelConfig { p: 64, q: 1, r: 2, u: 4, s: 1, ..KernelConfig::for_device(
-                gravitile::gpu::DeviceClass::Integrated, count, count) };
+        let config = KernelConfig {
+            p: 64,
+            q: 1,
+            r: 2,
+            u: 4,
+            s: 1,
+            ..KernelConfig::for_device(gravitile::gpu::DeviceClass::Integrated, count, count)
+        };
         let keeper = TimeKeeper::new(hints.until / 30.0);
         let mut world = Self {
             gpu: baseline(),
             input: Input::named("galaxy-collision"),
             hints,
-            units: scene.units.clone(),
+            units: Units::from(&scene.units),
             count,
             components: vec![
                 Component::new("disk of galaxy 1", Role::Disk),
@@ -217,7 +222,13 @@ pub fn after(
 
 /// Clicks on what has that text.
 pub fn click(harness: &mut Harness<'static, World>, label: &str) -> Vec<Action> {
-    after(harness, |harness| harness.get_by_label(label).click())
+    // A heading may have the same text.
+    let is_widget =
+        |node: &egui_kittest::Node<'_>| node.accesskit_node().role() != WidgetRole::Label;
+    after(harness, |harness| {
+        let mut found = harness.get_all_by_label(label).filter(is_widget);
+        found.next().unwrap_or_else(|| panic!("nothing to click: {label}")).click();
+    })
 }
 
 /// Gives the slider of that name a value.
@@ -231,6 +242,9 @@ pub fn slide(harness: &mut Harness<'static, World>, label: &str, value: f64) -> 
 pub fn cut_off(harness: &Harness<'static, World>) -> Vec<String> {
     let right = FREE + PANEL;
     let reaches = |node: &egui_kittest::Node<'_>| {
+        if node.accesskit_node().bounding_box().is_none() {
+            return false;
+        }
         let rect = node.rect();
         rect.is_positive() && (rect.max.x > right + 0.5 || rect.min.x < 0.0)
     };

@@ -17,7 +17,8 @@ fn missing() -> Option<String> {
         let quiet = || Stdio::null();
         Command::new(tool).arg(ask).stdout(quiet()).stderr(quiet()).status().is_err()
     };
-    let missing: Vec<&str> = tools.iter().filter(|t| is_missing(t)).map(|(tool, _)| *tool).collect();
+    let missing: Vec<&str> =
+        tools.iter().filter(|t| is_missing(t)).map(|(tool, _)| *tool).collect();
     (!missing.is_empty()).then(|| missing.join(", "))
 }
 

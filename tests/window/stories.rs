@@ -63,7 +63,8 @@ fn resized_asked_for_keys_and_photographed() {
     if !is_there() {
         return;
     }
-    let mut person = Person::opens(&["view", "plummer", "-n", "500", "--engine", "gpu"], Tab::Scene);
+    let mut person =
+        Person::opens(&["view", "plummer", "-n", "500", "--engine", "gpu"], Tab::Scene);
     person.waits_until_sky(true);
     for [width, height] in [[900, 500], [24, 16], [1, 1], SIZE] {
         person.resizes(width, height);
@@ -92,9 +93,7 @@ fn resized_asked_for_keys_and_photographed() {
     person.presses("Tab");
     eventually("the panel to fold", || (person.sees().changes(&plain, panel) > 300).then_some(()));
     person.presses("Tab");
-    eventually("the panel to unfold", || {
-        (person.sees().changes(&plain, panel) < 50).then_some(())
-    });
+    eventually("the panel to unfold", || (person.sees().changes(&plain, panel) < 50).then_some(()));
     person.presses("space");
     person.waits_until_sky(true);
 
@@ -147,7 +146,7 @@ fn the_kernel_and_the_engine_are_changed_while_it_runs() {
         return;
     }
     let shape = ["--p", "64", "--q", "1", "--r", "1", "--unroll", "4", "--slices", "1", "--tiled"];
-    let args = [&["view", "plummer", "-n", "500", "--engine", "gpu"], &shape[..]].concat();
+    let args = [&["view", "plummer", "-n", "500", "--engine", "gpu"][..], &shape].concat();
     let person = Person::opens(&args, Tab::File);
     let first = person.saves();
     assert!(first.attributes["engine"].contains("p=64"), "{:?}", first.attributes);
