@@ -40,6 +40,26 @@ ensure_vulkan() {
   fi
 }
 
+# What the tests of the window need: a display in memory, somebody who types and clicks, pictures of it,
+# and the libraries that winit loads by name.
+have_window_tools() {
+  command -v Xvfb >/dev/null && command -v xdotool >/dev/null && command -v import >/dev/null \
+    && PATH="$PATH:/sbin:/usr/sbin" ldconfig -p 2>/dev/null | grep 'libxkbcommon-x11\.so\.0' >/dev/null
+}
+
+# Sets GRAVITILE_WINDOW_TESTS where the window can be tested: the tests then fail instead of being skipped.
+ensure_window_tools() {
+  if ! have_window_tools; then
+    say "no display to test the window on: installing one (xvfb, xdotool, imagemagick)"
+    apt_install xvfb xdotool imagemagick libxkbcommon-x11-0 libxcursor1 libxi6 libxrandr2 libx11-xcb1 || true
+  fi
+  if have_window_tools; then
+    export GRAVITILE_WINDOW_TESTS=1
+  else
+    echo "the tests of the window will be skipped"
+  fi
+}
+
 need_cargo() {
   command -v cargo >/dev/null && return 0
   echo "cargo is not on the PATH: install Rust 1.95 or newer from https://rustup.rs" >&2

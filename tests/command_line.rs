@@ -53,7 +53,7 @@ fn help_of_every_command_has_words() {
     let help = works(&["--help"]);
     for command in [
         "info", "scenes", "formats", "check", "forces", "run", "resume", "render", "convert",
-        "shader", "inspect", "tune",
+        "shader", "inspect", "tune", "bench", "view",
     ] {
         assert!(help.contains(command));
         assert!(works(&[command, "--help"]).contains("Usage:"));

@@ -114,11 +114,9 @@ impl Gpu {
         let note_error = note(&failure);
         device.on_uncaptured_error(Arc::new(move |error| note_error(error.to_string())));
         let note_loss = note(&failure);
-        device.set_device_lost_callback(move |reason, text| {
-            // Dropping the device at the end is no loss.
-            if reason != wgpu::DeviceLostReason::Destroyed {
-                note_loss(format!("the device was lost: {text}"));
-            }
+        // Also when it is destroyed on purpose; after it is dropped nobody asks.
+        device.set_device_lost_callback(move |_, text| {
+            note_loss(format!("the device was lost: {text}"));
         });
 
         let got = device.limits();

@@ -14,6 +14,7 @@ mod command;
 mod on_device;
 mod on_host;
 mod rates;
+mod standing;
 mod tempo;
 mod tracking;
 
@@ -23,16 +24,16 @@ use web_time::Instant;
 
 pub use command::{Command, Event, Report};
 pub use rates::Rates;
+pub use standing::Standing;
 pub use tempo::{Tempo, TimeKeeper};
 use tracking::Tracker;
 pub use tracking::Tracking;
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::force::{Budget, KernelConfig, KernelVariant, KernelWish, check_softening};
+use crate::force::{Budget, check_softening};
 use crate::gpu::{FrameTimes, Gpu, storage};
-use crate::render::DevicePoints;
-use crate::sim::{Choice, DeviceState, EngineKind, Settings, Work, choose_on};
+use crate::sim::{Choice, Clock, DeviceState, EngineKind, Settings, Work, choose_on};
 use on_device::OnDevice;
 use on_host::OnHost;
 
@@ -68,19 +69,6 @@ struct HostPoints {
     position_mass: wgpu::Buffer,
     velocity: wgpu::Buffer,
     acceleration: wgpu::Buffer,
-}
-
-/// Where the simulation stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Standing {
-    /// Simulated time.
-    pub time: f64,
-    /// Steps since the beginning.
-    pub steps: u64,
-    /// Whether the first accelerations are known.
-    pub ready: bool,
-    /// Whether the engine cannot keep the speed asked for.
-    pub behind: bool,
 }
 
 /// Diagnostics take at most this part of the time.
@@ -123,8 +111,8 @@ impl Live {
                 Mover::Host(OnHost::start(bodies, kind, &settings)?, points)
             }
         };
-        let standing =
-            Standing { time: settings.start, steps: settings.steps_before, ..Standing::default() };
+        let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
+        let standing = Standing { time: clock.time(), steps: clock.steps(), ..Standing::default() };
         Ok(Self {
             gpu: Arc::clone(gpu),
             mover,
@@ -327,117 +315,5 @@ impl Live {
         if is_due {
             self.ask_report();
         }
-    }
-
-    /// The buffers that the sprites read, on [`Live::gpu`].
-    pub fn points(&self) -> DevicePoints<'_> {
-        let (position_mass, velocity, acceleration) = match &self.mover {
-            Mover::Device(device) => {
-                let buffers = device.state.buffers();
-                (&buffers.position_mass, &buffers.velocity, &buffers.acceleration)
-            }
-            Mover::Host(_, points) => {
-                (&points.position_mass, &points.velocity, &points.acceleration)
-            }
-        };
-        DevicePoints {
-            pos_mass: position_mass,
-            velocity,
-            acceleration: Some(acceleration),
-            count: self.count as u32,
-        }
-    }
-
-    /// The device that draws, and computes if the engine is the GPU.
-    pub fn gpu(&self) -> &Arc<Gpu> {
-        &self.gpu
-    }
-
-    /// Number of bodies.
-    pub fn len(&self) -> usize {
-        self.count
-    }
-
-    /// Never: a simulation has at least one body.
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    /// Where it stands.
-    pub fn standing(&self) -> Standing {
-        self.standing
-    }
-
-    /// What it is run with; its dt is positive.
-    pub fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
-    /// The time step with its direction.
-    pub fn dt(&self) -> f64 {
-        self.dt
-    }
-
-    /// How time passes.
-    pub fn keeper(&self) -> &TimeKeeper {
-        &self.keeper
-    }
-
-    /// Stops for good: another simulation is being made from this one's state.
-    pub fn rest(&mut self) {
-        self.resting = true;
-    }
-
-    /// Goes on as another simulation did: paused or not, with its speed.
-    pub fn take_tempo_of(&mut self, keeper: &TimeKeeper) {
-        (self.keeper.paused, self.keeper.tempo, self.keeper.factor) =
-            (keeper.paused, keeper.tempo, keeper.factor);
-    }
-
-    /// Which engine computes, and why.
-    pub fn choice(&self) -> &Choice {
-        &self.choice
-    }
-
-    /// How fast everything is.
-    pub fn rates(&self) -> &Rates {
-        &self.rates
-    }
-
-    /// The number of the frame recorded last.
-    pub fn frame(&self) -> u64 {
-        self.frame
-    }
-
-    /// The kernel that runs, if the engine is the GPU.
-    pub fn variant(&self) -> Option<KernelVariant> {
-        match &self.mover {
-            Mover::Device(device) => Some(device.state.variant()),
-            Mover::Host(..) => None,
-        }
-    }
-
-    /// The kernel's shape that runs, or that would if the engine were the GPU.
-    pub fn config(&self) -> Option<KernelConfig> {
-        match self.variant() {
-            Some(variant) => Some(variant.config),
-            None => self.settings.kernel.resolve(&self.gpu, self.count, self.count).ok(),
-        }
-    }
-
-    /// What it computes on and how, in one line.
-    pub fn describe_engine(&self) -> String {
-        match &self.mover {
-            Mover::Host(host, _) => host.description.clone(),
-            Mover::Device(device) => {
-                let adapter = &device.gpu().adapter;
-                format!("{} ({}), {}", adapter.name, adapter.backend, device.state.config())
-            }
-        }
-    }
-
-    /// The shape asked for.
-    pub fn wish(&self) -> KernelWish {
-        self.settings.kernel
     }
 }

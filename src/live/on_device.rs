@@ -42,8 +42,8 @@ pub(super) struct OnDevice {
     want_report: bool,
     want_moment: bool,
     readback: Readback,
-    /// Time and steps of the copy on its way.
-    copied: (f64, u64),
+    /// Time, steps and softening of the copy on its way.
+    copied: (f64, u64, f64),
     /// Work of the frames whose times have not come back.
     flying: VecDeque<(u64, Work)>,
     reports: (Sender<Event>, Receiver<Event>),
@@ -62,7 +62,7 @@ impl OnDevice {
             want_report: false,
             want_moment: false,
             readback: Readback::default(),
-            copied: (0.0, 0),
+            copied: (0.0, 0, settings.softening),
             flying: VecDeque::new(),
             reports: channel(),
         }
@@ -96,6 +96,13 @@ impl OnDevice {
         budget: Budget,
         frame: u64,
     ) -> Result<Work> {
+        // A step that was begun ends with its own dt, and so does the clock; then comes the new one.
+        let is_changing = dt != self.clock.dt();
+        let (due, dt) = if is_changing && !self.state.is_between_steps() {
+            (0, self.clock.dt())
+        } else {
+            (due, dt)
+        };
         if dt != self.clock.dt() {
             self.clock.set_dt(dt);
         }
@@ -150,7 +157,7 @@ impl OnDevice {
             copies.push((self.state.partial_sums(), 0..sums));
         }
         self.readback.record(self.state.gpu(), encoder, &copies);
-        self.copied = (self.clock.time(), self.clock.steps());
+        self.copied = (self.clock.time(), self.clock.steps(), self.softening);
         self.asking = Asking::Flying { report };
     }
 
@@ -181,7 +188,7 @@ impl OnDevice {
 
     /// Sums over all bodies take a while: they are done beside the window.
     fn digest(&mut self, mut read: Vec<Vec<[f32; 4]>>, report: bool, into: &mut Vec<Event>) {
-        let ((time, steps), softening) = (self.copied, self.softening);
+        let (time, steps, softening) = self.copied;
         let shell = Arc::clone(&self.shell);
         let (sender, wanted) = (self.reports.0.clone(), !report);
         let work = move || {

@@ -1,7 +1,7 @@
 //! What a simulation is run with. One struct for the command line, the run folder and the library.
 
-use super::EngineKind;
 use super::clock::check_dt;
+use super::{EngineKind, Moment};
 use crate::error::Result;
 use crate::force::{KernelWish, check_softening};
 use crate::gpu::AdapterWish;
@@ -46,6 +46,14 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// The same for bodies that have already come as far as `moment`: its time and steps are where the
+    /// simulation goes on.
+    pub fn going_on_from(&self, moment: &Moment) -> Self {
+        // `start` is the time at step 0, had all steps been of this length.
+        let start = moment.time - moment.steps as f64 * self.dt;
+        Self { start, steps_before: moment.steps, ..self.clone() }
+    }
+
     /// Refuses numbers outside their range and names that are in no registry.
     pub fn validate(&self) -> Result<()> {
         check_softening(self.softening)?;

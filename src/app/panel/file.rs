@@ -56,15 +56,15 @@ impl FileForm {
         heading(ui, "Picture");
         let [width, height] = self.size.get_or_insert([1920, 1080]);
         ui.horizontal(|ui| {
-            ui.add(DragValue::new(width).range(16..=facts.gpu.limits.texture_side.min(16384)));
+            let sides = 16..=facts.gpu.limits.texture_side.min(16384);
+            let about = "Pixels; any size, whatever the window's";
+            ui.add(DragValue::new(width).range(sides.clone())).on_hover_text(about);
             ui.label("x");
-            ui.add(DragValue::new(height).range(16..=facts.gpu.limits.texture_side.min(16384)));
-            if ui.button("as the window").clicked() {
+            ui.add(DragValue::new(height).range(sides)).on_hover_text(about);
+            if ui.button("as the window").on_hover_text("The size it has now").clicked() {
                 [*width, *height] = facts.picture;
             }
-        })
-        .response
-        .on_hover_text("Pixels; any size, whatever the window's");
+        });
         let (width, height) = (*width, *height);
         let about = "The picture without the panel, as PNG (F12 saves one of the window's size)";
         if let Some(path) = field(ui, &mut self.screenshot, "Save", about) {
@@ -76,14 +76,14 @@ impl FileForm {
             Some((path, pictures)) => {
                 let secs = pictures as f64 / 30.0;
                 ui.label(format!("recording {}: {secs:.1} s", path.display()));
-                if ui.button("⏹ Stop").on_hover_text("Ends and saves the film").clicked() {
+                if ui.button("■ Stop").on_hover_text("Ends and saves the film").clicked() {
                     actions.push(Action::StopRecording);
                 }
             }
             None => {
                 let about =
                     "What the window shows, 30 pictures a second: film.apng, film.mp4 or frames/";
-                if let Some(path) = field(ui, &mut self.film, "⏺ Record", about) {
+                if let Some(path) = field(ui, &mut self.film, "● Record", about) {
                     actions.push(Action::Record(path));
                 }
             }

@@ -111,6 +111,10 @@ pub fn pressed(context: &Context, facts: &Facts) -> Vec<Action> {
     if context.egui_wants_keyboard_input() {
         return Vec::new();
     }
+    // egui would move its focus with Tab, which folds the panel here, and then take all other keys.
+    if context.input(|input| input.key_pressed(Code::Tab)) {
+        context.memory_mut(|memory| memory.move_focus(egui::FocusDirection::None));
+    }
     let mut actions = Vec::new();
     context.input_mut(|input| {
         for key in KEYS {

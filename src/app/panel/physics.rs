@@ -1,6 +1,6 @@
 //! Time step, softening, speed; pause, single step, reverse.
 
-use egui::{Slider, Ui};
+use egui::{Slider, SliderClamping, Ui};
 
 use super::theme::{heading, number, quantity};
 use super::{Action, Facts};
@@ -43,6 +43,8 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     let mut factor = keeper.factor;
     let slider =
         Slider::new(&mut factor, 0.01..=100.0).logarithmic(true).suffix(" ×").text("speed");
+    // Keys and the command line may have set more than a slider reaches: that is shown as it is.
+    let slider = slider.clamping(SliderClamping::Edits);
     let per_sec = quantity(keeper.units_per_sec * keeper.factor, &facts.units.time);
     let about = format!("Now {per_sec} of simulated time per second (, and . halve and double it)");
     let enabled = keeper.tempo == Tempo::RealTime;
@@ -56,6 +58,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     // Ranges hang on what suits the bodies, so that they stay put while a slider is dragged.
     let range = facts.hints.dt * 0.01..=facts.hints.dt * 100.0;
     let slider = Slider::new(&mut dt, range).logarithmic(true).text("dt").custom_formatter(plain);
+    let slider = slider.clamping(SliderClamping::Edits);
     let about = format!(
         "Length of a step, {now}. Shorter is more exact and slower; too long, and energy drifts"
     );
@@ -69,6 +72,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         .logarithmic(true)
         .smallest_positive(top * 1e-4)
         .text("eps")
+        .clamping(SliderClamping::Edits)
         .custom_formatter(plain);
     let about = format!(
         "Softening length, {now}: nearer than this, bodies hardly pull harder. 0 is pure Newton"

@@ -128,7 +128,7 @@ impl SceneForm {
             }
             ui.label("seed")
                 .on_hover_text("Another seed, other random numbers: the same kind of scene");
-            ui.add(DragValue::new(&mut scene.seed));
+            ui.add(DragValue::new(&mut scene.seed)).on_hover_text("Drag, or click to type");
             ui.end_row();
             for (name, parameter, value) in scene.parameters() {
                 if parameter.kind == Kind::Count && parameter.name == "n" {
@@ -211,7 +211,7 @@ impl SceneForm {
         let value = |ui: &mut Ui, value: &mut f64, low: f64, name: &str, about: &str| {
             ui.horizontal(|ui| {
                 let speed = 0.01 * value.abs().max(0.1);
-                ui.add(DragValue::new(value).speed(speed).range(low..=1e12));
+                ui.add(DragValue::new(value).speed(speed).range(low..=1e12)).on_hover_text(about);
                 ui.label(name).on_hover_text(about);
             });
         };

@@ -28,10 +28,11 @@ impl Frames {
         match action {
             Action::Live(command) => {
                 if let Some(session) = &mut self.session {
-                    if let Command::Kernel(wish) = &command {
-                        self.wanted.settings.kernel = *wish;
-                    }
+                    let is_kernel = matches!(command, Command::Kernel(_));
                     session.live.apply(command)?;
+                    if is_kernel {
+                        self.wanted.settings.kernel = session.live.wish();
+                    }
                 }
             }
             Action::Engine(kind) => {

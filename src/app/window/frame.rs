@@ -202,7 +202,13 @@ impl Frames {
             self.loading = None;
             match made {
                 Ok(session) => self.begin(session, keeps_view),
-                Err(error) => self.say_error(&error),
+                Err(error) => {
+                    // What was to be replaced goes on.
+                    if let Some(session) = &mut self.session {
+                        session.live.go_on();
+                    }
+                    self.say_error(&error);
+                }
             }
         }
         match self.shaders.as_mut().map_or(Ok(false), ShaderWatch::changed) {

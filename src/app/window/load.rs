@@ -89,7 +89,7 @@ impl Loading {
         settings: Settings,
     ) -> Result<Self> {
         let gpu = Arc::clone(gpu);
-        let settings = Settings { start: moment.time, steps_before: moment.steps, ..settings };
+        let settings = settings.going_on_from(moment);
         let (input, hints, view) = (session.input.clone(), session.hints, session.view.clone());
         let (template, bodies) = (session.template.clone(), Arc::clone(&session.bodies));
         let ages = Arc::clone(&session.ages);

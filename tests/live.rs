@@ -1,0 +1,52 @@
+//! A simulation that is watched: the same commands between the same steps give the same bits, whatever
+//! the frames, the budget and what is asked for in between.
+
+mod common;
+
+#[path = "live/changes.rs"]
+mod changes;
+#[path = "live/same_bits.rs"]
+mod same_bits;
+#[path = "live/trouble.rs"]
+mod trouble;
+#[path = "live/watcher.rs"]
+mod watcher;
+
+use gravitile::bodies::Bodies;
+use gravitile::force::KernelWish;
+use gravitile::scene::Scene;
+use gravitile::sim::{EngineKind, Settings};
+
+/// The engines that a window offers for watching.
+const ENGINES: [EngineKind; 2] = [EngineKind::Gpu, EngineKind::Cpu];
+
+fn plummer(n: usize) -> Bodies {
+    let mut scene = Scene::builtin("plummer").unwrap();
+    scene.set_n(n).unwrap();
+    scene.build(&|_| unreachable!()).unwrap()
+}
+
+fn settings(engine: EngineKind) -> Settings {
+    Settings {
+        softening: 0.05,
+        dt: 0.01,
+        engine,
+        adapter: common::wish(),
+        kernel: shape(64, 1),
+        ..Settings::default()
+    }
+}
+
+/// A tiled shape; several slices add up in another order.
+fn shape(p: u32, s: u32) -> KernelWish {
+    KernelWish {
+        p: Some(p),
+        q: Some(1),
+        r: Some(1),
+        u: Some(4),
+        s: Some(s),
+        untiled: Some(false),
+        one_workgroup: None,
+        checked: false,
+    }
+}

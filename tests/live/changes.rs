@@ -1,0 +1,160 @@
+//! What commands do to a simulation that is on its way.
+
+use gravitile::force::{Budget, KernelWish};
+use gravitile::live::{Command, Tempo};
+use gravitile::sim::EngineKind;
+
+use super::watcher::{Watcher, bits, distance};
+use super::{ENGINES, plummer, settings, shape};
+
+/// A device simulation with a step begun and not ended: so many bodies that a frame does a part.
+fn half_a_step() -> Watcher {
+    let mut watcher = Watcher::new(plummer(3000), settings(EngineKind::Gpu)).ready();
+    watcher.steps(2);
+    watcher.budget = Budget { dispatch_secs: 2e-3, submission_secs: 4e-3 };
+    watcher.apply(Command::Step(1));
+    let work = watcher.frame();
+    assert!(work.interactions > 0 && work.steps == 0, "a frame should do a part of it: {work:?}");
+    watcher
+}
+
+#[test]
+fn a_kernel_change_in_the_middle_of_a_step_keeps_the_state() {
+    let mut changed = half_a_step();
+    changed.apply(Command::Kernel(shape(32, 3)));
+    changed.until("the step", |w| w.live.standing().steps == 3);
+    changed.steps(2);
+
+    // The force of the third step is the first that the new kernel computes whole.
+    let mut same = Watcher::new(plummer(3000), settings(EngineKind::Gpu)).ready();
+    same.steps(2);
+    same.apply(Command::Kernel(shape(32, 3)));
+    same.steps(3);
+    let (a, b) = (changed.moment(), same.moment());
+    assert_eq!((a.time, a.steps), (b.time, b.steps));
+    assert!(bits(&a) == bits(&b), "off by {:e}", distance(&a, &b));
+    assert_eq!(changed.live.config().unwrap().p, 32);
+}
+
+#[test]
+fn a_shape_that_cannot_be_is_refused_and_nothing_changes() {
+    for engine in ENGINES {
+        let mut watcher = Watcher::new(plummer(300), settings(engine)).ready();
+        let before = (watcher.live.settings().clone(), bits(&watcher.moment()));
+        let huge = KernelWish { p: Some(4096), q: Some(16), ..KernelWish::default() };
+        for command in [
+            Command::Kernel(huge),
+            Command::Softening(-1.0),
+            Command::Softening(f64::NAN),
+            Command::Dt(0.0),
+            Command::Dt(f64::INFINITY),
+            Command::Factor(0.0),
+        ] {
+            assert!(watcher.live.apply(command.clone()).is_err(), "{command:?}");
+        }
+        assert!((watcher.live.settings().clone(), bits(&watcher.moment())) == before);
+        watcher.steps(2);
+    }
+}
+
+#[test]
+fn another_softening_gives_another_force_at_once() {
+    for engine in ENGINES {
+        let mut changed = Watcher::new(plummer(500), settings(engine)).ready();
+        let before = changed.report();
+        changed.apply(Command::Softening(0.5));
+        let after = changed.report();
+        assert_eq!((before.softening, after.softening), (0.05, 0.5), "{engine:?}");
+        assert_eq!(before.diagnostics.kinetic, after.diagnostics.kinetic);
+        assert!(after.diagnostics.potential > 0.95 * before.diagnostics.potential);
+        // Accelerations, too, and from then on as if it had always been so.
+        let other = gravitile::sim::Settings { softening: 0.5, ..settings(engine) };
+        let mut fresh = Watcher::new(plummer(500), other).ready();
+        assert!(bits(&changed.moment()) == bits(&fresh.moment()), "{engine:?}");
+        changed.steps(3);
+        fresh.steps(3);
+        assert!(bits(&changed.moment()) == bits(&fresh.moment()), "{engine:?}");
+    }
+}
+
+#[test]
+fn time_reversed_leads_back_to_the_start() {
+    for (engine, tolerance) in [(EngineKind::Gpu, 2e-4), (EngineKind::Cpu, 1e-5)] {
+        let mut watcher = Watcher::new(plummer(500), settings(engine)).ready();
+        let start = watcher.moment();
+        watcher.steps(30);
+        let far = watcher.moment();
+        assert!((far.time - 0.3).abs() < 1e-12 && distance(&start, &far) > 0.05);
+        watcher.apply(Command::Reverse);
+        assert!(watcher.live.dt() < 0.0);
+        watcher.steps(30);
+        let back = watcher.moment();
+        assert!(back.time.abs() < 1e-12, "{engine:?}: t = {}", back.time);
+        assert_eq!(back.steps, 60, "steps count on");
+        assert!(distance(&start, &back) < tolerance, "{engine:?}: {:e}", distance(&start, &back));
+    }
+}
+
+#[test]
+fn time_is_right_when_the_step_changes_in_the_middle_of_one() {
+    // The step that was begun goes forwards by 0.01, whatever comes next.
+    let mut reversed = half_a_step();
+    reversed.apply(Command::Reverse);
+    reversed.until("the step", |w| w.live.standing().steps == 3);
+    assert!((reversed.moment().time - 0.03).abs() < 1e-12, "{}", reversed.moment().time);
+    reversed.steps(3);
+    let back = reversed.moment();
+    assert!(back.time.abs() < 1e-12, "t = {}", back.time);
+    let start = Watcher::new(plummer(3000), settings(EngineKind::Gpu)).ready().moment();
+    assert!(distance(&start, &back) < 1e-4, "{:e}", distance(&start, &back));
+
+    let mut longer = half_a_step();
+    longer.apply(Command::Dt(0.02));
+    longer.until("the step", |w| w.live.standing().steps == 3);
+    longer.steps(1);
+    assert!((longer.moment().time - 0.05).abs() < 1e-12, "{}", longer.moment().time);
+}
+
+#[test]
+fn a_single_step_is_one_step_even_after_running() {
+    for engine in ENGINES {
+        let mut watcher = Watcher::new(plummer(500), settings(engine)).ready();
+        watcher.apply(Command::Tempo(Tempo::Fastest));
+        watcher.apply(Command::Pause(false));
+        watcher.until("some steps", |w| w.live.standing().steps > 5);
+        watcher.apply(Command::Pause(true));
+        // What was begun may end: then nothing moves any more.
+        let settled = watcher.moment().steps;
+        for _ in 0..20 {
+            watcher.frame();
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        assert_eq!(watcher.live.standing().steps, settled, "{engine:?} should stand still");
+        for k in 1..=3 {
+            watcher.apply(Command::Step(1));
+            watcher.until("a step", |w| w.live.standing().steps == settled + k);
+            for _ in 0..10 {
+                watcher.frame();
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            assert_eq!(watcher.live.standing().steps, settled + k, "{engine:?}");
+        }
+    }
+}
+
+#[test]
+fn a_simulation_that_goes_on_from_a_moment_keeps_its_time() {
+    for engine in ENGINES {
+        let mut first = Watcher::new(plummer(300), settings(EngineKind::Gpu)).ready();
+        first.steps(25);
+        let moment = first.moment();
+        let there = settings(engine).going_on_from(&moment);
+        let mut second = Watcher::new(moment.bodies.clone(), there);
+        let standing = second.live.standing();
+        assert!((standing.time - 0.25).abs() < 1e-12 && standing.steps == 25, "{standing:?}");
+        second = second.ready();
+        second.steps(5);
+        let end = second.moment();
+        assert!((end.time - 0.3).abs() < 1e-12 && end.steps == 30, "t = {}", end.time);
+    }
+}

@@ -1,0 +1,128 @@
+//! Large steps, reports on their way, and devices that go away.
+
+use std::time::Duration;
+
+use gravitile::force::Budget;
+use gravitile::gpu::Gpu;
+use gravitile::live::{Command, Tempo, Tracking};
+use gravitile::sim::EngineKind;
+
+use super::watcher::Watcher;
+use super::{ENGINES, common, plummer, settings};
+
+#[test]
+fn a_large_step_is_spread_over_frames() {
+    let mut watcher = Watcher::new(plummer(12_000), settings(EngineKind::Gpu));
+    watcher.budget = Budget { dispatch_secs: 4e-3, submission_secs: 8e-3 };
+    let mut most = 0;
+    let all = 12_000 * 12_000;
+    watcher.apply(Command::Step(1));
+    while watcher.live.standing().steps == 0 {
+        let work = watcher.frame();
+        common::gpu().wait().unwrap();
+        most = most.max(work.interactions);
+        assert!(watcher.frames < 10_000);
+    }
+    // Counted, not timed: a frame records a small part of the N^2 of a step.
+    assert!(most > 0 && most < all / 10, "a frame recorded {most} of {all}");
+    assert!(watcher.frames > 20, "{} frames", watcher.frames);
+    assert_eq!(watcher.live.standing().steps, 1);
+}
+
+#[test]
+fn reports_come_by_themselves_and_energy_stays() {
+    for engine in ENGINES {
+        let mut watcher = Watcher::new(plummer(500), settings(engine)).ready();
+        watcher.until("the first report", |w| !w.reports.is_empty());
+        let first = watcher.reports[0].clone();
+        assert_eq!((first.time, first.steps), (0.0, 0), "{engine:?}");
+        watcher.apply(Command::Tempo(Tempo::Fastest));
+        watcher.apply(Command::Pause(false));
+        watcher.until("a second report", |w| w.reports.len() >= 2);
+        let last = watcher.reports.last().unwrap();
+        assert!(last.steps > 0);
+        assert!((last.time - last.steps as f64 * 0.01).abs() < 1e-9);
+        let error = last.diagnostics.energy_error(&first.diagnostics);
+        assert!(error.abs() < 1e-2, "{engine:?}: {error:e}");
+        let found = gravitile::diagnostics::diagnose(
+            &last.moment.bodies,
+            &vec![0.0; last.moment.bodies.len()],
+        );
+        assert_eq!(
+            found.unwrap().kinetic,
+            last.diagnostics.kinetic,
+            "of the state that comes with it"
+        );
+    }
+}
+
+#[test]
+fn positions_that_are_tracked_are_the_bodies() {
+    for engine in ENGINES {
+        let mut watcher = Watcher::new(plummer(300), settings(engine)).ready();
+        let bodies = watcher.moment().bodies.clone();
+        for (what, indices) in [(Tracking::All, 0..300), (Tracking::Body(17), 17..18)] {
+            watcher.live.track(what);
+            let mut found = None;
+            // A host engine tells of a new state, a device of any.
+            watcher.apply(Command::Step(1));
+            for _ in 0..5000 {
+                watcher.frame();
+                if let Some(positions) = watcher.live.tracked().filter(|p| p.len() == indices.len())
+                {
+                    found = Some(positions);
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let found = found.unwrap_or_else(|| panic!("{engine:?} should tell of {what:?}"));
+            for (position, index) in found.iter().zip(indices) {
+                let there = bodies.position[index];
+                let seen =
+                    glam::DVec3::new(position[0].into(), position[1].into(), position[2].into());
+                assert!(seen.distance(there) < 0.2, "body {index}: {seen} is not near {there}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_simulation_that_rests_does_nothing_until_it_goes_on() {
+    for engine in ENGINES {
+        let mut watcher = Watcher::new(plummer(300), settings(engine)).ready();
+        watcher.live.rest();
+        watcher.apply(Command::Pause(false));
+        watcher.apply(Command::Tempo(Tempo::Fastest));
+        for _ in 0..20 {
+            watcher.frame();
+        }
+        assert_eq!(watcher.live.standing().steps, 0, "{engine:?}");
+        watcher.live.go_on();
+        watcher.until("steps", |w| w.live.standing().steps > 0);
+    }
+}
+
+#[test]
+fn a_device_that_goes_away_is_noticed() {
+    let gpu = Gpu::open_blocking(&common::wish()).unwrap();
+    let mut watcher = Watcher::on(&gpu, plummer(300), settings(EngineKind::Gpu)).ready();
+    watcher.steps(3);
+    let last = watcher.moment();
+    gpu.device.destroy();
+    let mut encoder = gpu.device.create_command_encoder(&Default::default());
+    let recorded = watcher.live.record(&mut encoder, 0.016, Budget::INTERACTIVE);
+    let told = (0..50).find_map(|_| {
+        std::thread::sleep(Duration::from_millis(2));
+        gpu.poll().err()
+    });
+    assert!(recorded.is_err() || told.is_some(), "nobody would notice");
+    if let Some(error) = told {
+        assert!(error.to_string().contains("lost"), "{error}");
+    }
+    // Another device takes over from what had come back.
+    let there = settings(EngineKind::Gpu).going_on_from(&last);
+    let again = Gpu::open_blocking(&common::wish()).unwrap();
+    let mut second = Watcher::on(&again, last.bodies.clone(), there).ready();
+    second.steps(2);
+    assert_eq!(second.moment().steps, 5);
+}

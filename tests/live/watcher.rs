@@ -1,0 +1,121 @@
+//! Frames by hand: what a window does, without one.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gravitile::bodies::Bodies;
+use gravitile::force::Budget;
+use gravitile::gpu::Gpu;
+use gravitile::live::{Command, Event, Live, Report};
+use gravitile::sim::{Moment, Settings, Work};
+
+use super::common;
+
+/// No test waits longer for anything.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Plenty for a whole step of the small tests.
+pub const LARGE: Budget = Budget { dispatch_secs: 1.0, submission_secs: 10.0 };
+
+pub struct Watcher {
+    pub live: Live,
+    pub budget: Budget,
+    /// Frames so far.
+    pub frames: u64,
+    pub reports: Vec<Report>,
+    pub moments: Vec<Arc<Moment>>,
+    pub failures: Vec<String>,
+}
+
+impl Watcher {
+    /// A simulation that is paused: nothing happens but what the test asks for.
+    pub fn new(bodies: Bodies, settings: Settings) -> Self {
+        Self::on(&common::gpu(), bodies, settings)
+    }
+
+    pub fn on(gpu: &Arc<Gpu>, bodies: Bodies, settings: Settings) -> Self {
+        let mut live = Live::open(gpu, bodies, settings, 1.0).unwrap();
+        live.apply(Command::Pause(true)).unwrap();
+        let (reports, moments, failures) = (Vec::new(), Vec::new(), Vec::new());
+        Self { live, budget: LARGE, frames: 0, reports, moments, failures }
+    }
+
+    /// One frame as the window does it: what has come back, then the frame's part of the work.
+    pub fn frame(&mut self) -> Work {
+        let gpu = Arc::clone(self.live.gpu());
+        gpu.poll().unwrap();
+        for event in self.live.poll() {
+            match event {
+                Event::Report(report) => self.reports.push(report),
+                Event::Moment(moment) => self.moments.push(moment),
+                Event::Failed(error) => self.failures.push(error.to_string()),
+            }
+        }
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        let work = self.live.record(&mut encoder, 1.0 / 60.0, self.budget).unwrap();
+        gpu.queue.submit([encoder.finish()]);
+        self.live.submitted();
+        self.frames += 1;
+        work
+    }
+
+    /// Frames until `done` says so.
+    pub fn until(&mut self, what: &str, mut done: impl FnMut(&Self) -> bool) {
+        let begun = Instant::now();
+        while !done(self) {
+            assert!(begun.elapsed() < PATIENCE, "waited too long for {what}");
+            self.frame();
+            // The worker and lapping drivers share the processor with this loop.
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        assert!(self.failures.is_empty(), "{:?}", self.failures);
+    }
+
+    /// Waits for the first accelerations.
+    pub fn ready(mut self) -> Self {
+        self.until("the first forces", |w| w.live.standing().ready);
+        self
+    }
+
+    pub fn apply(&mut self, command: Command) {
+        self.live.apply(command).unwrap();
+    }
+
+    /// So many single steps, and not one more.
+    pub fn steps(&mut self, steps: u64) {
+        let end = self.live.standing().steps + steps;
+        self.apply(Command::Step(steps));
+        self.until("steps", |w| w.live.standing().steps >= end);
+        assert_eq!(self.live.standing().steps, end);
+    }
+
+    /// The state now, between two steps.
+    pub fn moment(&mut self) -> Arc<Moment> {
+        let before = self.moments.len();
+        self.apply(Command::Moment);
+        self.until("a moment", |w| w.moments.len() > before);
+        Arc::clone(self.moments.last().unwrap())
+    }
+
+    /// Diagnostics of the state now.
+    pub fn report(&mut self) -> Report {
+        // One that was asked for earlier tells of an earlier state.
+        let (steps, before) = (self.live.standing().steps, self.reports.len());
+        self.apply(Command::Report);
+        let is_it = move |w: &Self| w.reports[before..].iter().any(|r| r.steps == steps);
+        self.until("a report", is_it);
+        self.reports.last().unwrap().clone()
+    }
+}
+
+/// All that a moment holds, bit for bit.
+pub fn bits(moment: &Moment) -> Vec<[u64; 9]> {
+    let bodies = &moment.bodies;
+    let all = bodies.position.iter().zip(&bodies.velocity).zip(&moment.acceleration);
+    all.map(|((x, v), a)| [x.x, x.y, x.z, v.x, v.y, v.z, a.x, a.y, a.z].map(f64::to_bits)).collect()
+}
+
+/// The largest distance between two bodies of one index.
+pub fn distance(a: &Moment, b: &Moment) -> f64 {
+    let pairs = a.bodies.position.iter().zip(&b.bodies.position);
+    pairs.map(|(x, y)| x.distance(*y)).fold(0.0, f64::max)
+}

@@ -1,0 +1,14 @@
+//! The panel without a window: every control does what it says, what the adapter cannot hold is refused
+//! with the reason, nothing is cut off, and small pictures of each tab.
+#![cfg(feature = "window")]
+
+#[path = "panel/controls.rs"]
+mod controls;
+#[path = "panel/kernel.rs"]
+mod kernel;
+#[path = "panel/keys.rs"]
+mod keys;
+#[path = "panel/pictures.rs"]
+mod pictures;
+#[path = "panel/world.rs"]
+mod world;

@@ -1,0 +1,249 @@
+//! What each control of the tabs Scene, Physics, View, Conservation and File asks for.
+
+use std::path::PathBuf;
+
+use egui::accesskit::Role as WidgetRole;
+use egui_kittest::kittest::{NodeT, Queryable};
+use gravitile::app::panel::{Action, FollowWhat, Preset, Tab};
+use gravitile::live::{Command, Tempo};
+use gravitile::render::{ColourBy, Exposure};
+
+use super::world::{World, after, click, command, slide};
+
+const HIGH: f32 = 1100.0;
+
+#[test]
+fn tabs_fold_and_help_are_there_and_do_it() {
+    let mut harness = World::on(Tab::Scene).shown(HIGH);
+    for (tab, title, _) in Tab::ALL {
+        assert_eq!(click(&mut harness, title), []);
+        assert_eq!(harness.state().panel.tab, tab);
+    }
+    click(&mut harness, "?");
+    assert!(harness.state().panel.help);
+    assert!(harness.query_by_label("Keys and mouse").is_some());
+    click(&mut harness, "?");
+    assert!(!harness.state().panel.help);
+    click(&mut harness, "»");
+    assert!(!harness.state().panel.open);
+    assert!(harness.query_by_label("Scene").is_none());
+    click(&mut harness, "« panel");
+    assert!(harness.state().panel.open);
+}
+
+#[test]
+fn scene_restarts_picks_and_is_changed() {
+    let mut harness = World::on(Tab::Scene).shown(HIGH);
+    assert_eq!(click(&mut harness, "Restart"), [Action::Restart]);
+    let anew = click(&mut harness, "Make it anew");
+    assert!(matches!(&anew[..], [Action::Load(input)] if input.input == "galaxy-collision"
+        && input.set.is_empty() && input.n.is_none() && input.seed.is_none()));
+
+    after(&mut harness, |h| h.get_by_role(WidgetRole::ComboBox).click());
+    let picked = click(&mut harness, "plummer");
+    assert!(matches!(&picked[..], [Action::Load(input)] if input.input == "plummer"), "{picked:?}");
+
+    // A parameter that is changed asks for nothing yet; the button then asks for it by name.
+    let mass_ratio = harness.get_by_label("mass_ratio").rect().center().y;
+    let beside = move |h: &egui_kittest::Harness<'static, World>| {
+        let sliders = h.get_all_by_role(WidgetRole::Slider);
+        let mut sliders = sliders.filter(|s| (s.rect().center().y - mass_ratio).abs() < 6.0);
+        sliders.next().expect("a slider beside mass_ratio").set_value_accesskit(0.5);
+    };
+    assert_eq!(after(&mut harness, beside), []);
+    let made = click(&mut harness, "Make the changed scene");
+    let [Action::Load(input)] = &made[..] else { panic!("{made:?}") };
+    assert_eq!(input.set, [("mass_ratio".to_owned(), 0.5)]);
+}
+
+#[test]
+fn two_snapshots_are_offered_as_an_encounter() {
+    let mut world = World::on(Tab::Scene);
+    let files = [PathBuf::from("/a/one.gvt"), PathBuf::from("/a/two.gvt")];
+    world.panel.scene.offer_encounter(files.clone(), 2.0);
+    let mut harness = world.shown(HIGH);
+    assert_eq!(slide(&mut harness, "tilt", 90.0), []);
+    let made = click(&mut harness, "Let them meet");
+    let [Action::Encounter { files: met, distance, tilt_degrees, .. }] = &made[..] else {
+        panic!("{made:?}")
+    };
+    assert_eq!((met, *distance, *tilt_degrees), (&files, 8.0, 90.0));
+    assert!(!harness.state().panel.scene.has_encounter());
+
+    harness.state_mut().panel.scene.offer_encounter(files, 2.0);
+    harness.run();
+    assert_eq!(click(&mut harness, "Cancel"), []);
+    assert!(!harness.state().panel.scene.has_encounter());
+}
+
+#[test]
+fn physics_owns_time() {
+    let mut harness = World::on(Tab::Physics).shown(HIGH);
+    let pause = after(&mut harness, |h| h.get_by_label_contains("Pause").click());
+    assert_eq!(command(pause), Command::Pause(true));
+    harness.state_mut().keeper.paused = true;
+    harness.run();
+    let run = after(&mut harness, |h| h.get_by_label_contains("Run").click());
+    assert_eq!(command(run), Command::Pause(false));
+    let step = after(&mut harness, |h| h.get_by_label_contains("Step").click());
+    let wanted = [Action::Live(Command::Pause(true)), Action::Live(Command::Step(1))];
+    assert_eq!(step, wanted);
+    let back = after(&mut harness, |h| h.get_by_label_contains("Backwards").click());
+    assert_eq!(command(back), Command::Reverse);
+    harness.state_mut().dt *= -1.0;
+    harness.run();
+    let forwards = after(&mut harness, |h| h.get_by_label_contains("Forwards").click());
+    assert_eq!(command(forwards), Command::Reverse);
+
+    assert_eq!(command(slide(&mut harness, "speed", 4.0)), Command::Factor(4.0));
+    let fastest = click(&mut harness, "fastest");
+    assert_eq!(command(fastest), Command::Tempo(Tempo::Fastest));
+    harness.state_mut().keeper.tempo = Tempo::Fastest;
+    harness.run();
+    let speed = harness.get_by_role_and_label(WidgetRole::Slider, "speed");
+    assert!(speed.accesskit_node().is_disabled(), "speed means nothing while fastest");
+    assert_eq!(command(click(&mut harness, "real time")), Command::Tempo(Tempo::RealTime));
+}
+
+#[test]
+fn physics_changes_step_and_softening() {
+    let mut harness = World::on(Tab::Physics).shown(HIGH);
+    let usual = harness.state().hints;
+    assert_eq!(command(slide(&mut harness, "dt", usual.dt * 2.0)), Command::Dt(usual.dt * 2.0));
+    let eps = usual.softening * 3.0;
+    assert_eq!(command(slide(&mut harness, "eps", eps)), Command::Softening(eps));
+    assert_eq!(command(slide(&mut harness, "eps", 0.0)), Command::Softening(0.0));
+}
+
+#[test]
+fn values_from_elsewhere_are_shown_as_they_are() {
+    // By the command line or by keys, numbers can lie beyond the sliders' ends.
+    let mut world = World::on(Tab::Physics);
+    world.settings.dt = world.hints.dt * 1000.0;
+    world.settings.softening = world.hints.softening * 1000.0;
+    world.keeper.factor = 400.0;
+    let (dt, eps) = (world.settings.dt, world.settings.softening);
+    let mut harness = world.shown(HIGH);
+    harness.run();
+    assert_eq!(harness.state().actions, [], "looking changes nothing");
+    for (name, value) in [("dt", dt), ("eps", eps), ("speed", 400.0)] {
+        let slider = harness.get_by_role_and_label(WidgetRole::Slider, name);
+        assert_eq!(slider.accesskit_node().numeric_value(), Some(value), "{name}");
+    }
+}
+
+#[test]
+fn view_changes_the_picture() {
+    let mut harness = World::on(Tab::View).shown(HIGH);
+    let palette = |h: &egui_kittest::Harness<'static, World>| {
+        h.get_by_role_and_label(WidgetRole::ComboBox, "palette").accesskit_node().is_disabled()
+    };
+    assert!(palette(&harness), "components have colours of their own");
+    for (by, name) in ColourBy::ALL {
+        click(&mut harness, name);
+        assert_eq!(harness.state().view.style.colour_by, by);
+    }
+    assert!(!palette(&harness));
+    click(&mut harness, "dark matter");
+    assert!(harness.state().view.style.show_halo);
+    slide(&mut harness, "size", 3.0);
+    slide(&mut harness, "stops", -2.0);
+    slide(&mut harness, "trails", 2.5);
+    slide(&mut harness, "orbit", 12.0);
+    let view = &harness.state().view;
+    assert_eq!((view.style.sprite_size, view.style.stops), (3.0, -2.0));
+    assert_eq!((view.style.trail_secs, view.orbit_degrees_per_sec), (2.5, 12.0));
+    click(&mut harness, "automatic exposure");
+    let frozen = harness.state().view.style.exposure;
+    assert!(matches!(frozen, Exposure::Auto { adapt_secs } if adapt_secs.is_infinite()));
+    click(&mut harness, "glow");
+    assert_eq!(harness.state().view.style.bloom, 0.0);
+    click(&mut harness, "glow");
+    assert!(harness.state().view.style.bloom > 0.0);
+    click(&mut harness, "axes");
+    click(&mut harness, "scale bar");
+    let view = &harness.state().view;
+    assert!(view.axes && !view.scale_bar);
+    assert!(view.style.validate().is_ok());
+}
+
+#[test]
+fn view_moves_the_camera_and_follows() {
+    let mut harness = World::on(Tab::View).shown(HIGH);
+    for (preset, name, _) in Preset::ALL {
+        assert_eq!(click(&mut harness, name), [Action::Camera(preset)]);
+    }
+    for (name, follow) in [
+        ("bulge of galaxy 1", FollowWhat::Component(1)),
+        ("centre of mass", FollowWhat::Centre),
+        ("nothing", FollowWhat::Nothing),
+    ] {
+        after(&mut harness, |h| h.get_by_role_and_label(WidgetRole::ComboBox, "follow").click());
+        click(&mut harness, name);
+        assert_eq!(harness.state().view.follow, follow);
+    }
+}
+
+#[test]
+fn without_dark_matter_there_is_nothing_to_show() {
+    let mut world = World::on(Tab::View);
+    world.components.truncate(2);
+    let harness = world.shown(HIGH);
+    assert!(harness.query_by_label("dark matter").is_none());
+}
+
+#[test]
+fn conservation_measures_now() {
+    let mut harness = World::on(Tab::Conservation).shown(HIGH);
+    assert_eq!(command(click(&mut harness, "Measure now")), Command::Report);
+    assert!(harness.query_by_label("40 so far").is_some());
+}
+
+#[test]
+fn file_opens_saves_and_records() {
+    let mut harness = World::on(Tab::File).shown(HIGH);
+    assert_eq!(click(&mut harness, "Open"), [], "nothing was typed");
+    // Fields in their order: open, snapshot, picture, film.
+    let field = |h: &egui_kittest::Harness<'static, World>, k: usize, text: &str| {
+        let mut fields: Vec<_> = h.get_all_by_role(WidgetRole::TextInput).collect();
+        fields.sort_by(|a, b| a.rect().min.y.total_cmp(&b.rect().min.y));
+        fields[k].set_text_value_accesskit(text);
+    };
+    after(&mut harness, |h| field(h, 0, " some/galaxy.tipsy "));
+    let opened = click(&mut harness, "Open");
+    assert!(matches!(&opened[..], [Action::Load(input)] if input.input == "some/galaxy.tipsy"));
+    assert_eq!(click(&mut harness, "…"), [Action::OpenDialog]);
+
+    let buttons = |h: &egui_kittest::Harness<'static, World>, k: usize| {
+        let mut saves: Vec<_> = h.get_all_by_label("Save").collect();
+        saves.sort_by(|a, b| a.rect().min.y.total_cmp(&b.rect().min.y));
+        saves[k].click();
+    };
+    let saved = after(&mut harness, |h| buttons(h, 0));
+    assert_eq!(saved, [Action::SaveSnapshot("snapshot.gvt".into())]);
+    let saved = after(&mut harness, |h| buttons(h, 1));
+    assert_eq!(saved, [Action::Screenshot("picture.png".into(), 1920, 1080)]);
+    click(&mut harness, "as the window");
+    let saved = after(&mut harness, |h| buttons(h, 1));
+    assert_eq!(saved, [Action::Screenshot("picture.png".into(), 1280, 720)]);
+    after(&mut harness, |h| field(h, 1, "  "));
+    assert_eq!(after(&mut harness, |h| buttons(h, 0)), [], "no name, no file");
+
+    let record = after(&mut harness, |h| h.get_by_label_contains("Record").click());
+    assert_eq!(record, [Action::Record("film.apng".into())]);
+    harness.state_mut().recording = Some(("film.apng".into(), 45));
+    harness.run();
+    assert!(harness.query_by_label("recording film.apng: 1.5 s").is_some());
+    let stop = after(&mut harness, |h| h.get_by_label_contains("Stop").click());
+    assert_eq!(stop, [Action::StopRecording]);
+    assert_eq!(click(&mut harness, "Copy the command line"), [Action::CopyCommandLine]);
+}
+
+#[test]
+fn messages_stay_until_dismissed() {
+    let mut world = World::on(Tab::Scene);
+    world.message = Some(("no file of that name".to_owned(), true));
+    let mut harness = world.shown(700.0);
+    assert!(harness.query_by_label("no file of that name").is_some());
+    assert_eq!(click(&mut harness, "✖"), [Action::DismissMessage]);
+}

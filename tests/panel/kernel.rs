@@ -1,0 +1,175 @@
+//! The kernel tab: every choice comes out as a command, and what an adapter cannot hold is disabled with
+//! the reason.
+
+use egui::accesskit::Toggled;
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT, Queryable};
+use gravitile::app::panel::{Action, Tab};
+use gravitile::force::{KernelConfig, KernelWish};
+use gravitile::gpu::Gpu;
+use gravitile::live::Command;
+use gravitile::sim::EngineKind;
+
+use super::world::{World, after, click, command, full};
+
+const HIGH: f32 = 1100.0;
+const ROWS: [&str; 5] = ["p", "q", "r", "u", "s"];
+
+fn digits(value: u32) -> &'static str {
+    let known = ["1", "2", "4", "8", "16", "32", "64", "128", "256", "512", "1024"];
+    known[value.ilog2() as usize]
+}
+
+/// The button with that number in the row of that name.
+fn cell<'a>(harness: &'a Harness<'static, World>, row: &str, value: u32) -> egui_kittest::Node<'a> {
+    let y = harness.get_by_label(row).rect().center().y;
+    let all: Vec<_> = harness.get_all_by_label(digits(value)).collect();
+    let beside = all.into_iter().find(|node| (node.rect().center().y - y).abs() < 8.0);
+    beside.unwrap_or_else(|| panic!("no {value} in row {row}"))
+}
+
+fn with(config: KernelConfig, row: &str, value: u32) -> KernelConfig {
+    let mut config = config;
+    match row {
+        "p" => config.p = value,
+        "q" => config.q = value,
+        "r" => config.r = value,
+        "u" => config.u = value,
+        _ => config.s = value,
+    }
+    config
+}
+
+fn wanted(actions: Vec<Action>) -> KernelWish {
+    match command(actions) {
+        Command::Kernel(wish) => wish,
+        other => panic!("a kernel was expected: {other:?}"),
+    }
+}
+
+#[test]
+fn engines_are_chosen() {
+    let mut harness = World::on(Tab::Kernel).shown(HIGH);
+    for (name, kind) in
+        [("auto", EngineKind::Auto), ("cpu", EngineKind::Cpu), ("reference", EngineKind::Reference)]
+    {
+        assert_eq!(click(&mut harness, name), [Action::Engine(kind)]);
+    }
+    assert_eq!(click(&mut harness, "gpu"), [], "that one runs already");
+}
+
+#[test]
+fn every_number_is_a_command_or_is_refused_with_the_reason() {
+    for gpu in [super::world::baseline(), full()] {
+        let mut world = World::on(Tab::Kernel);
+        world.gpu = gpu.clone();
+        let mut harness = world.shown(HIGH);
+        let config = harness.state().config.unwrap();
+        let values = |row: &str| match row {
+            "p" => vec![16, 32, 64, 128, 256, 512, 1024],
+            "u" => vec![1, 2, 4, 8, 16, 32],
+            "s" => vec![1, 2, 4, 8, 16, 32, 64],
+            _ => vec![1, 2, 4, 8, 16],
+        };
+        let mut refused = 0;
+        for row in ROWS {
+            for value in values(row) {
+                let config = with(config, row, value);
+                let fits = config.validate(Some(&gpu));
+                let node = cell(&harness, row, value);
+                assert_eq!(node.accesskit_node().is_disabled(), fits.is_err(), "{row} = {value}");
+                match fits {
+                    Ok(()) if config != harness.state().config.unwrap() => {
+                        let actions = after(&mut harness, |h| cell(h, row, value).click());
+                        assert_eq!(wanted(actions), KernelWish::from(config), "{row} = {value}");
+                    }
+                    Ok(()) => {}
+                    Err(reason) => {
+                        refused += 1;
+                        reason_is_told(&mut harness, row, value, &reason.to_string());
+                    }
+                }
+            }
+        }
+        if gpu.limits.threads_per_workgroup == 256 {
+            assert!(refused >= 3, "256 threads at most: {refused} refused");
+        }
+    }
+}
+
+fn reason_is_told(harness: &mut Harness<'static, World>, row: &str, value: u32, reason: &str) {
+    assert_eq!(after(harness, |h| cell(h, row, value).click()), [], "{row} = {value} is disabled");
+    cell(harness, row, value).hover();
+    harness.run_steps(6);
+    assert!(harness.query_by_label(reason).is_some(), "{row} = {value} should say: {reason}");
+    harness.remove_cursor();
+    harness.run();
+}
+
+#[test]
+fn switches_come_out_as_shapes_that_hold() {
+    let mut world = World::on(Tab::Kernel);
+    world.count = 300;
+    let gpu = world.gpu.clone();
+    let mut harness = world.shown(HIGH);
+    let cases: [(&str, fn(&KernelWish) -> bool); 3] = [
+        ("tiled", |wish| wish.untiled == Some(true)),
+        ("steps in one workgroup", |wish| wish.one_workgroup == Some(true)),
+        ("run-time checks", |wish| wish.checked),
+    ];
+    for (name, look) in cases {
+        let wish = wanted(click(&mut harness, name));
+        assert!(look(&wish), "{name}: {wish:?}");
+        assert!(wish.resolve(&gpu, 300, 300).is_ok(), "{name}: {wish:?}");
+    }
+    let wish = wanted(click(&mut harness, "What suits the device"));
+    assert_eq!(wish, KernelWish::default());
+}
+
+#[test]
+fn one_workgroup_is_refused_for_many_bodies() {
+    let mut harness = World::on(Tab::Kernel).shown(HIGH);
+    let switch = harness.get_by_label("steps in one workgroup");
+    assert!(switch.accesskit_node().is_disabled());
+    assert_eq!(click(&mut harness, "steps in one workgroup"), []);
+    let (gpu, count) = (harness.state().gpu.clone(), harness.state().count);
+    let why = KernelConfig::in_one_workgroup(&gpu, count, &KernelWish::default()).unwrap_err();
+    harness.get_by_label("steps in one workgroup").hover();
+    harness.run_steps(6);
+    assert!(harness.query_by_label(&why.to_string()).is_some(), "{why}");
+}
+
+#[test]
+fn an_untiled_shape_goes_back_to_a_tiled_one_that_holds() {
+    let mut world = World::on(Tab::Kernel);
+    let config = KernelConfig { untiled: true, u: 5, ..world.config.unwrap() };
+    world.config = Some(config);
+    let gpu: std::sync::Arc<Gpu> = world.gpu.clone();
+    let mut harness = world.shown(HIGH);
+    let switch = harness.get_by_label("tiled").accesskit_node().toggled();
+    assert_eq!(switch, Some(Toggled::False));
+    let wish = wanted(click(&mut harness, "tiled"));
+    assert_eq!((wish.untiled, wish.u), (Some(false), Some(4)));
+    assert!(wish.resolve(&gpu, 1000, 1000).is_ok());
+}
+
+#[test]
+fn the_text_is_shown_and_copied() {
+    let mut harness = World::on(Tab::Kernel).shown(HIGH);
+    click(&mut harness, "Show the WGSL");
+    let text = harness.state().wgsl.clone().unwrap();
+    assert!(harness.query_by_label_contains("@compute").is_some());
+    assert_eq!(click(&mut harness, "Copy"), [Action::CopyText(text)]);
+    harness.state_mut().wgsl = None;
+    harness.state_mut().engine = EngineKind::Cpu;
+    harness.run();
+    assert!(harness.query_by_label_contains("No WGSL runs now").is_some());
+}
+
+#[test]
+fn a_shape_that_nothing_holds_is_said() {
+    let mut world = World::on(Tab::Kernel);
+    world.config = None;
+    let harness = world.shown(HIGH);
+    assert!(harness.query_by_label_contains("holds no kernel of this shape").is_some());
+}

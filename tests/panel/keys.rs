@@ -1,0 +1,61 @@
+//! Keys ask for what the sheet says.
+
+use egui::{Key, Modifiers};
+use gravitile::app::panel::{Action, KEYS, Preset, Tab};
+use gravitile::live::{Command, Tempo};
+
+use super::world::{World, after};
+
+#[test]
+fn each_key_asks_for_what_it_says() {
+    let mut harness = World::on(Tab::Scene).shown(700.0);
+    let mut press = |key: Key| after(&mut harness, |h| h.key_press(key));
+    let live = |command: Command| vec![Action::Live(command)];
+    assert_eq!(press(Key::Space), live(Command::Pause(true)));
+    let step = vec![Action::Live(Command::Pause(true)), Action::Live(Command::Step(1))];
+    assert_eq!(press(Key::S), step);
+    assert_eq!(press(Key::B), live(Command::Reverse));
+    assert_eq!(press(Key::R), [Action::Restart]);
+    assert_eq!(press(Key::Comma), live(Command::Factor(0.5)));
+    assert_eq!(press(Key::Period), live(Command::Factor(2.0)));
+    assert_eq!(press(Key::X), live(Command::Tempo(Tempo::Fastest)));
+    assert_eq!(press(Key::F), [Action::Camera(Preset::Fit)]);
+    assert_eq!(press(Key::Home), [Action::Camera(Preset::Start)]);
+    assert_eq!(press(Key::Tab), [Action::FoldPanel]);
+    assert_eq!(press(Key::Backtick), [Action::FoldPanel]);
+    assert_eq!(press(Key::F11), [Action::Fullscreen]);
+    assert_eq!(press(Key::F12), [Action::Screenshot("gravitile-000125.png".into(), 1280, 720)]);
+    assert_eq!(press(Key::F1), [Action::Help]);
+    assert_eq!(press(Key::Questionmark), [Action::Help]);
+    assert_eq!(press(Key::Q), [Action::Quit]);
+    assert_eq!(press(Key::Escape), [Action::Quit]);
+    assert!(matches!(&press(Key::Num5)[..], [Action::Load(input)] if input.input == "cartwheel"));
+}
+
+#[test]
+fn modifiers_are_told_apart() {
+    let mut harness = World::on(Tab::Scene).shown(700.0);
+    let mut press = |m: Modifiers, key: Key| after(&mut harness, |h| h.key_press_modifiers(m, key));
+    assert_eq!(press(Modifiers::NONE, Key::P), [Action::SpriteSize(1.25)]);
+    assert_eq!(press(Modifiers::SHIFT, Key::P), [Action::SpriteSize(0.8)]);
+    assert_eq!(press(Modifiers::SHIFT, Key::Slash), [Action::Help]);
+    assert_eq!(press(Modifiers::COMMAND, Key::O), [Action::OpenDialog]);
+}
+
+#[test]
+fn the_tab_key_leaves_the_other_keys_alive() {
+    let mut harness = World::on(Tab::Physics).shown(700.0);
+    after(&mut harness, |h| h.key_press(Key::Tab));
+    let pause = after(&mut harness, |h| h.key_press(Key::Space));
+    assert_eq!(pause, [Action::Live(Command::Pause(true))], "Tab must not move egui's focus");
+}
+
+#[test]
+fn sheet_and_keys_agree() {
+    // Every key without a name of its own follows one whose name stands for both.
+    assert!(!KEYS[0].name.is_empty());
+    for key in KEYS {
+        assert_eq!(key.name.is_empty(), key.about.is_empty(), "{}", key.name);
+        assert!(!key.codes.is_empty());
+    }
+}

@@ -1,0 +1,123 @@
+//! Small pictures of every tab, kept beside this file. After a change that is wanted:
+//! `UPDATE_SNAPSHOTS=force cargo test --test panel pictures`, then look at them.
+
+use egui_kittest::{Harness, SnapshotOptions};
+use gravitile::app::panel::Tab;
+use gravitile::sim::EngineKind;
+
+use super::world::{PANEL, World, click, cut_off, report};
+
+/// Text is drawn by egui itself; only the edges of glyphs and lines differ between drivers.
+fn options() -> SnapshotOptions {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/panel/pictures");
+    SnapshotOptions::new().threshold(1.0).max_failed_pixels(40).output_path(folder)
+}
+
+fn looks(mut harness: Harness<'static, World>, name: &str) {
+    let cut = cut_off(&harness);
+    assert!(cut.is_empty(), "{name}: beyond the window's edge:\n{}", cut.join("\n"));
+    let width = harness.state().panel.width;
+    assert!((width - PANEL).abs() < 1.0, "{name}: the panel was pushed to {width} points");
+    harness.remove_cursor();
+    harness.run();
+    harness.snapshot_options(name, &options());
+}
+
+#[test]
+fn scene() {
+    looks(World::on(Tab::Scene).shown(640.0), "scene");
+}
+
+#[test]
+fn scene_with_an_encounter() {
+    let mut world = World::on(Tab::Scene);
+    let files = ["/long/way/to/a-galaxy.gvt".into(), "/long/way/to/another-galaxy.gvt".into()];
+    world.panel.scene.offer_encounter(files, 2.0);
+    world.input =
+        gravitile::app::panel::Input::named("a/snapshot/with/a/rather/long/path/galaxy-0001.gvt");
+    looks(world.shown(480.0), "encounter");
+}
+
+#[test]
+fn physics() {
+    looks(World::on(Tab::Physics).shown(360.0), "physics");
+}
+
+#[test]
+fn kernel() {
+    looks(World::on(Tab::Kernel).shown(640.0), "kernel");
+}
+
+#[test]
+fn kernel_with_its_text() {
+    let mut harness = World::on(Tab::Kernel).shown(900.0);
+    click(&mut harness, "Show the WGSL");
+    looks(harness, "kernel_text");
+}
+
+#[test]
+fn kernel_on_the_processor() {
+    let mut world = World::on(Tab::Kernel);
+    world.engine = EngineKind::Cpu;
+    looks(world.shown(640.0), "kernel_cpu");
+}
+
+#[test]
+fn view() {
+    looks(World::on(Tab::View).shown(560.0), "view");
+}
+
+#[test]
+fn numbers() {
+    looks(World::on(Tab::Numbers).shown(820.0), "numbers");
+}
+
+#[test]
+fn numbers_without_timestamps() {
+    let mut world = World::on(Tab::Numbers);
+    world.times = None;
+    looks(world.shown(760.0), "numbers_no_timestamps");
+}
+
+#[test]
+fn conservation() {
+    let mut world = World::on(Tab::Conservation);
+    for k in 40..60 {
+        world.history.report(&report(f64::from(k) * 0.05));
+    }
+    looks(world.shown(860.0), "conservation");
+}
+
+#[test]
+fn file() {
+    looks(World::on(Tab::File).shown(480.0), "file");
+}
+
+#[test]
+fn file_while_recording() {
+    let mut world = World::on(Tab::File);
+    world.recording = Some(("a/film/of/some/galaxies-0001.apng".into(), 45));
+    looks(world.shown(480.0), "file_recording");
+}
+
+#[test]
+fn a_message() {
+    let mut world = World::on(Tab::Physics);
+    world.message = Some(("galaxy.bin: no such file".to_owned(), true));
+    world.standing.behind = true;
+    looks(world.shown(360.0), "message");
+}
+
+#[test]
+fn the_sheet_of_keys() {
+    let mut world = World::on(Tab::Scene);
+    world.panel.help = true;
+    world.panel.open = false;
+    let mut harness = Harness::builder()
+        .with_size([960.0, 620.0])
+        .with_context_setup(gravitile::app::panel::style)
+        .with_render_cursor(false)
+        .build_ui_state(World::draw, world);
+    harness.run();
+    harness.snapshot_options("keys", &options());
+}

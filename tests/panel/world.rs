@@ -1,0 +1,267 @@
+//! Facts to show, owned: what a window would hand to its panel.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use egui::accesskit::Role as WidgetRole;
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT, Queryable};
+use glam::DVec3;
+use gravitile::app::panel::{
+    Action, Facts, History, Input, Panel, Tab, ViewChoice, pressed, style,
+};
+use gravitile::bodies::{Bodies, Component, Role};
+use gravitile::diagnostics::{ComponentRadii, Diagnostics};
+use gravitile::force::{KernelConfig, KernelVariant, Want};
+use gravitile::gpu::{AdapterWish, FrameTimes, Gpu};
+use gravitile::live::{Command, Rates, Report, Standing, TimeKeeper};
+use gravitile::render::pass_times::PartTimes;
+use gravitile::scene::{RunHints, Scene};
+use gravitile::sim::{EngineKind, Moment, Settings};
+use gravitile::units::Units;
+
+/// Where the panel is in the pictures: the free part of the window is as wide as this.
+pub const FREE: f32 = 270.0;
+/// What the panel is wide unless somebody drags its edge.
+pub const PANEL: f32 = 330.0;
+
+/// Everything behind [`Facts`], with the panel and what came out of it.
+pub struct World {
+    pub gpu: Arc<Gpu>,
+    pub input: Input,
+    pub hints: RunHints,
+    pub units: Units,
+    pub count: usize,
+    pub components: Vec<Component>,
+    pub settings: Settings,
+    pub dt: f64,
+    pub keeper: TimeKeeper,
+    pub standing: Standing,
+    pub engine: EngineKind,
+    pub engine_reason: String,
+    pub engine_text: String,
+    pub config: Option<KernelConfig>,
+    pub wgsl: Option<String>,
+    pub history: History,
+    pub times: Option<FrameTimes>,
+    pub recording: Option<(PathBuf, u64)>,
+    pub message: Option<(String, bool)>,
+    pub panel: Panel,
+    pub view: ViewChoice,
+    pub actions: Vec<Action>,
+    rates: Rates,
+    parts: PartTimes,
+}
+
+/// A device that has only what WebGPU promises: its limits are the same on every machine. What names the
+/// machine is replaced, so that pictures look the same everywhere.
+pub fn baseline() -> Arc<Gpu> {
+    static GPU: OnceLock<Arc<Gpu>> = OnceLock::new();
+    let open = || {
+        let wish = AdapterWish { baseline_only: true, ..AdapterWish::default() };
+        let mut gpu = Gpu::open_blocking(&wish).expect("these tests need an adapter");
+        let names = &mut Arc::get_mut(&mut gpu).expect("nobody else has it yet").adapter;
+        names.name = "An adapter".to_owned();
+        names.driver = "a driver 1.2".to_owned();
+        names.backend = "vulkan".to_owned();
+        names.class = gravitile::gpu::DeviceClass::Software;
+        gpu
+    };
+    Arc::clone(GPU.get_or_init(open))
+}
+
+/// The device with all that it has.
+pub fn full() -> Arc<Gpu> {
+    static GPU: OnceLock<Arc<Gpu>> = OnceLock::new();
+    let open = || Gpu::open_blocking(&AdapterWish::default()).expect("these tests need an adapter");
+    Arc::clone(GPU.get_or_init(open))
+}
+
+impl World {
+    /// A galaxy collision in the middle of its run on the GPU, on that tab.
+    pub fn on(tab: Tab) -> Self {
+        let scene = Scene::builtin("galaxy-collision").unwrap();
+        let (hints, count) = (scene.run, scene.n().unwrap());
+        let config = KernelConfig {
+            p: 64,
+            q: 1,
+            r: 2,
+            u: 4,
+            s: 1,
+            ..KernelConfig::for_device(gravitile::gpu::DeviceClass::Integrated, count, count)
+        };
+        let keeper = TimeKeeper::new(hints.until / 30.0);
+        let mut world = Self {
+            gpu: baseline(),
+            input: Input::named("galaxy-collision"),
+            hints,
+            units: Units::from(&scene.units),
+            count,
+            components: vec![
+                Component::new("disk of galaxy 1", Role::Disk),
+                Component::new("bulge of galaxy 1", Role::Bulge),
+                Component::new("halo of galaxy 1", Role::Halo),
+            ],
+            settings: Settings {
+                softening: hints.softening,
+                dt: hints.dt,
+                engine: EngineKind::Gpu,
+                ..Settings::default()
+            },
+            dt: hints.dt,
+            keeper,
+            standing: Standing { time: 1.25, steps: 125, ready: true, behind: false },
+            engine: EngineKind::Gpu,
+            engine_reason: "it is the fastest here for 16000 bodies".to_owned(),
+            engine_text: format!("An adapter (vulkan), {config}"),
+            config: Some(config),
+            wgsl: KernelVariant::new(config, hints.softening, 1.0, Want::Acceleration).wgsl().ok(),
+            history: History::default(),
+            times: Some(FrameTimes {
+                number: 7,
+                parts: vec![("steps", 0.0112), ("picture", 0.0043), ("panel", 0.0006)],
+            }),
+            recording: None,
+            message: None,
+            panel: Panel::new(true, tab),
+            view: ViewChoice::default(),
+            actions: Vec::new(),
+            rates: Rates::default(),
+            parts: PartTimes::default(),
+        };
+        for k in 0..40 {
+            world.history.frame(0.11, &world.rates);
+            world.history.report(&report(f64::from(k) * 0.05));
+        }
+        world
+    }
+
+    /// Shows everything.
+    pub fn draw(ui: &mut egui::Ui, world: &mut Self) {
+        world.show(ui);
+    }
+
+    fn show(&mut self, ui: &mut egui::Ui) {
+        let Self { gpu, panel, view, .. } = self;
+        let facts = Facts {
+            input: &self.input,
+            hints: &self.hints,
+            units: &self.units,
+            count: self.count,
+            components: &self.components,
+            settings: &self.settings,
+            dt: self.dt,
+            keeper: &self.keeper,
+            standing: self.standing,
+            engine: self.engine,
+            engine_reason: &self.engine_reason,
+            engine_text: &self.engine_text,
+            gpu,
+            config: self.config,
+            wgsl: self.wgsl.as_deref(),
+            rates: &self.rates,
+            history: &self.history,
+            times: self.times.as_ref(),
+            picture_times: Some(&self.parts),
+            panel_secs: 0.0004,
+            picture: [1280, 720],
+            recording: self.recording.as_ref().map(|(path, n)| (path.as_path(), *n)),
+            loading: None,
+            message: self.message.as_ref().map(|(text, _)| text.as_str()),
+            message_is_error: self.message.as_ref().is_some_and(|(_, bad)| *bad),
+        };
+        self.actions.extend(pressed(ui.ctx(), &facts));
+        self.actions.extend(panel.show(ui, &facts, view));
+    }
+
+    /// The panel with the usual width, `height` points high, beside an empty picture.
+    pub fn shown(self, height: f32) -> Harness<'static, Self> {
+        let mut harness = Harness::builder()
+            .with_size([FREE + PANEL, height])
+            .with_context_setup(style)
+            .with_render_cursor(false)
+            .build_ui_state(Self::draw, self);
+        harness.run();
+        harness
+    }
+}
+
+/// Diagnostics that move a little.
+pub fn report(time: f64) -> Report {
+    let wave = (3.0 * time).sin();
+    let radii = |component| ComponentRadii {
+        component,
+        centre: DVec3::ZERO,
+        radii: [0.4, 1.1 + 0.2 * wave, 3.0 + 0.5 * time].map(|r| r * f64::from(component + 1)),
+    };
+    let diagnostics = Diagnostics {
+        kinetic: 1.0 + 0.1 * wave,
+        potential: -2.0 - 0.1 * wave + 1e-4 * time,
+        momentum: DVec3::new(1e-9, 2e-9, 0.0),
+        angular_momentum: DVec3::new(0.0, 0.1, 3.0),
+        centre: DVec3::ZERO,
+        drift: DVec3::ZERO,
+        half_mass_radius: 1.0,
+        components: vec![radii(0), radii(1)],
+    };
+    let bodies = Bodies::default();
+    let moment = Arc::new(Moment { time, steps: 0, bodies, acceleration: Vec::new() });
+    Report { time, steps: 0, softening: 0.05, diagnostics, moment }
+}
+
+/// Does what `touch` does to the widget of that name, and returns what was asked for.
+pub fn after(
+    harness: &mut Harness<'static, World>,
+    touch: impl FnOnce(&Harness<'static, World>),
+) -> Vec<Action> {
+    harness.state_mut().actions.clear();
+    touch(harness);
+    harness.run();
+    std::mem::take(&mut harness.state_mut().actions)
+}
+
+/// Clicks on what has that text.
+pub fn click(harness: &mut Harness<'static, World>, label: &str) -> Vec<Action> {
+    // A heading may have the same text.
+    let is_widget =
+        |node: &egui_kittest::Node<'_>| node.accesskit_node().role() != WidgetRole::Label;
+    after(harness, |harness| {
+        let mut found = harness.get_all_by_label(label).filter(is_widget);
+        found.next().unwrap_or_else(|| panic!("nothing to click: {label}")).click();
+    })
+}
+
+/// Gives the slider of that name a value.
+pub fn slide(harness: &mut Harness<'static, World>, label: &str, value: f64) -> Vec<Action> {
+    after(harness, |harness| {
+        harness.get_by_role_and_label(WidgetRole::Slider, label).set_value_accesskit(value);
+    })
+}
+
+/// Widgets that reach beyond the window's edges, by name.
+pub fn cut_off(harness: &Harness<'static, World>) -> Vec<String> {
+    let right = FREE + PANEL;
+    let reaches = |node: &egui_kittest::Node<'_>| {
+        if node.accesskit_node().bounding_box().is_none() {
+            return false;
+        }
+        let rect = node.rect();
+        rect.is_positive() && (rect.max.x > right + 0.5 || rect.min.x < 0.0)
+    };
+    let nodes = harness.get_all(egui_kittest::kittest::By::new().recursive(true));
+    nodes
+        .filter(reaches)
+        .map(|node| {
+            let node_text = node.accesskit_node();
+            format!("{:?} {:?} {:?}", node_text.role(), node_text.label(), node.rect())
+        })
+        .collect()
+}
+
+/// The one command in `actions`.
+pub fn command(actions: Vec<Action>) -> Command {
+    match <[Action; 1]>::try_from(actions) {
+        Ok([Action::Live(command)]) => command,
+        other => panic!("one command was expected: {other:?}"),
+    }
+}

@@ -1,0 +1,15 @@
+//! The real window on a display of its own, used as a person would: keys, clicks, drags, and looking.
+//!
+//! Needs Xvfb, xdotool and ImageMagick's `import`. Where they are missing the tests say that they are
+//! skipped; with GRAVITILE_WINDOW_TESTS=1 they fail instead.
+#![cfg(all(feature = "window", target_os = "linux"))]
+
+#[path = "window/display.rs"]
+mod display;
+#[path = "window/person.rs"]
+mod person;
+#[path = "window/stories.rs"]
+mod stories;
+#[path = "panel/world.rs"]
+#[allow(dead_code)]
+mod world;

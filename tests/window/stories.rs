@@ -1,0 +1,199 @@
+//! What people do with the window.
+
+use egui::accesskit::Role;
+use egui_kittest::kittest::Queryable;
+use gravitile::app::panel::Tab;
+use gravitile::scene::Scene;
+use gravitile::snapshot::{self, Snapshot, WriteOptions};
+
+use super::display::is_there;
+use super::person::{Person, SIZE, SKY, command, eventually, place};
+use super::world::World;
+
+#[test]
+fn watched_paused_tuned_saved_and_left() {
+    if !is_there() {
+        return;
+    }
+    let mut person = Person::opens(&["view", "plummer", "-n", "500", "--engine", "cpu"], Tab::File);
+    assert_eq!(person.title(), "gravitile: plummer");
+    person.waits_until_sky(true);
+    let before = person.saves();
+    assert_eq!(before.bodies.len(), 500);
+
+    person.presses("space");
+    person.waits_until_sky(false);
+    let paused = person.saves();
+    assert!(paused.time > before.time);
+    assert_eq!(person.saves().time, paused.time, "time should stand still");
+
+    person.goes_to(Tab::Physics);
+    for name in ["dt", "eps"] {
+        let track = |part: f32| {
+            place(World::on(Tab::Physics), |harness| {
+                let rect = harness.get_by_role_and_label(Role::Slider, name).rect();
+                egui::pos2(rect.left() + part * rect.width(), rect.center().y)
+            })
+        };
+        person.drags(track(0.5), track(0.8));
+    }
+    person.goes_to(Tab::File);
+    let tuned = person.saves();
+    let number = |s: &Snapshot, name: &str| s.attributes[name].parse::<f64>().unwrap();
+    assert!(number(&tuned, "dt") > 2.0 * number(&paused, "dt"), "{:?}", tuned.attributes);
+    let (eps, was) = (number(&tuned, "softening"), number(&paused, "softening"));
+    assert!(eps > 2.0 * was, "eps was {was} and is {eps}");
+    assert_eq!(tuned.time, paused.time);
+
+    // A single step is one of the new dt.
+    person.presses("s");
+    let stepped = eventually("a step", || Some(person.saves()).filter(|s| s.time > tuned.time));
+    let step = stepped.time - tuned.time;
+    assert!((step - number(&tuned, "dt")).abs() < 1e-9 * step, "{step}");
+
+    person.presses("q");
+    let status = person.ended();
+    assert_eq!(status.code(), Some(0), "{}", person.said());
+    let memory = person.folder().join("config/gravitile/window.toml");
+    assert!(std::fs::read_to_string(memory).unwrap().contains("tab = \"file\""));
+}
+
+#[test]
+fn resized_asked_for_keys_and_photographed() {
+    if !is_there() {
+        return;
+    }
+    let mut person =
+        Person::opens(&["view", "plummer", "-n", "500", "--engine", "gpu"], Tab::Scene);
+    person.waits_until_sky(true);
+    for [width, height] in [[900, 500], [24, 16], [1, 1], SIZE] {
+        person.resizes(width, height);
+        // The display beside the window stays black, and the window's corner is drawn.
+        if width > 100 {
+            eventually("a picture of the new size", || {
+                let seen = person.sees();
+                let corner = [width - 60, height - 40, width, height];
+                (seen.bright(SKY) > 20 && seen.is_drawn(corner)).then_some(())
+            });
+        }
+    }
+    person.waits_until_sky(true);
+
+    person.presses("space");
+    person.waits_until_sky(false);
+    let plain = person.sees();
+    let text = [0, 60, SKY[2], SKY[3]];
+    person.presses("question");
+    eventually("the sheet of keys", || (person.sees().changes(&plain, text) > 400).then_some(()));
+    person.presses("question");
+    eventually("the sheet to go", || (person.sees().changes(&plain, text) < 50).then_some(()));
+
+    // Folded away and back: what was panel is picture, and the keys still work.
+    let panel = [SIZE[0] - 300, 60, SIZE[0] - 20, 400];
+    person.presses("Tab");
+    eventually("the panel to fold", || (person.sees().changes(&plain, panel) > 300).then_some(()));
+    person.presses("Tab");
+    eventually("the panel to unfold", || (person.sees().changes(&plain, panel) < 50).then_some(()));
+    person.presses("space");
+    person.waits_until_sky(true);
+
+    person.presses("F12");
+    let picture = eventually("a picture file", || {
+        let names = std::fs::read_dir(person.folder()).unwrap();
+        let mut paths = names.map(|entry| entry.unwrap().path());
+        let path = paths.find(|path| path.extension().is_some_and(|e| e == "png"))?;
+        std::fs::read(path).ok().filter(|bytes| bytes.ends_with(b"IEND\xae\x42\x60\x82"))
+    });
+    let picture = super::display::Picture::decode(&picture);
+    assert_eq!(picture.width, SIZE[0]);
+    assert!(picture.bright([0, 0, SIZE[0], SIZE[1]]) > 20, "the file should show bodies");
+
+    person.presses("Escape");
+    assert_eq!(person.ended().code(), Some(0), "{}", person.said());
+}
+
+#[test]
+fn a_snapshot_is_opened_by_its_path() {
+    if !is_there() {
+        return;
+    }
+    let small = |folder: &std::path::Path| {
+        let mut scene = Scene::builtin("plummer").unwrap();
+        scene.set_n(120).unwrap();
+        let bodies = scene.build(&|_| unreachable!()).unwrap();
+        let path = folder.join("small.gvt");
+        let losses = snapshot::write(path, &Snapshot::new(bodies, 3.5), &WriteOptions::default());
+        assert!(losses.is_ok());
+    };
+    let args = ["view", "plummer", "-n", "300", "--engine", "cpu", "--paused"];
+    let person = Person::opens_with(&args, Tab::File, small);
+    assert_eq!(person.saves().bodies.len(), 300);
+    person.clicks(place(World::on(Tab::File), |harness| {
+        let fields = harness.get_all_by_role(Role::TextInput);
+        let top = fields.min_by(|a, b| a.rect().min.y.total_cmp(&b.rect().min.y));
+        top.unwrap().rect().center()
+    }));
+    person.writes("small.gvt");
+    person.presses("Return");
+    eventually("the title", || (person.title() == "gravitile: small.gvt").then_some(()));
+    let opened = person.saves();
+    assert_eq!((opened.bodies.len(), opened.time), (120, 3.5));
+}
+
+#[test]
+fn the_kernel_and_the_engine_are_changed_while_it_runs() {
+    if !is_there() {
+        return;
+    }
+    let shape = ["--p", "64", "--q", "1", "--r", "1", "--unroll", "4", "--slices", "1", "--tiled"];
+    let args = [&["view", "plummer", "-n", "500", "--engine", "gpu"][..], &shape].concat();
+    let person = Person::opens(&args, Tab::File);
+    let first = person.saves();
+    assert!(first.attributes["engine"].contains("p=64"), "{:?}", first.attributes);
+
+    person.goes_to(Tab::Kernel);
+    let laid_out = || {
+        let mut world = World::on(Tab::Kernel);
+        world.gpu = super::world::full();
+        world.count = 500;
+        world.engine_reason = "asked for".to_owned();
+        world.engine_text = first.attributes["engine"].clone();
+        world
+    };
+    person.clicks(place(laid_out(), |harness| {
+        let y = harness.get_by_label("p").rect().center().y;
+        let numbers = harness.get_all_by_label("32");
+        let rects = numbers.map(|node| node.rect());
+        let mut beside = rects.filter(|rect| (rect.center().y - y).abs() < 8.0);
+        beside.next().expect("32 in the row of p").center()
+    }));
+    person.goes_to(Tab::File);
+    let changed = person.saves();
+    assert!(changed.attributes["engine"].contains("p=32"), "{:?}", changed.attributes);
+    assert!(changed.time >= first.time);
+
+    person.presses("space");
+    person.waits_until_sky(false);
+    let before = person.saves();
+    person.goes_to(Tab::Kernel);
+    person.clicks(place(laid_out(), |harness| harness.get_by_label("cpu").rect().center()));
+    person.goes_to(Tab::File);
+    let after = eventually("the other engine", || {
+        Some(person.saves()).filter(|s| !s.attributes["engine"].contains("p="))
+    });
+    assert_eq!(after.attributes["step"], before.attributes["step"]);
+    assert!((after.time - before.time).abs() < 1e-9, "{} became {}", before.time, after.time);
+    assert_eq!(after.bodies.position, before.bodies.position);
+}
+
+#[test]
+fn without_a_display_one_sentence_points_to_render() {
+    let folder = tempfile::tempdir().unwrap();
+    for args in [&["view", "plummer", "-n", "100"][..], &[]] {
+        let output = command(folder.path()).args(args).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
+        assert!(error.contains("render"), "{error}");
+        assert_eq!(error.trim().lines().count(), 1, "{error}");
+    }
+}
