@@ -100,10 +100,11 @@ impl Watcher {
     pub fn report(&mut self) -> Report {
         // One that was asked for earlier tells of an earlier state.
         let (steps, before) = (self.live.standing().steps, self.reports.len());
+        let softening = self.live.settings().softening;
+        let is_it = move |r: &&Report| r.steps == steps && r.softening == softening;
         self.apply(Command::Report);
-        let is_it = move |w: &Self| w.reports[before..].iter().any(|r| r.steps == steps);
-        self.until("a report", is_it);
-        self.reports.last().unwrap().clone()
+        self.until("a report", |w| w.reports[before..].iter().any(|r| is_it(&r)));
+        self.reports[before..].iter().find(is_it).expect("it has come").clone()
     }
 }
 

@@ -245,5 +245,5 @@ fn messages_stay_until_dismissed() {
     world.message = Some(("no file of that name".to_owned(), true));
     let mut harness = world.shown(700.0);
     assert!(harness.query_by_label("no file of that name").is_some());
-    assert_eq!(click(&mut harness, "✖"), [Action::DismissMessage]);
+    assert_eq!(click(&mut harness, "×"), [Action::DismissMessage]);
 }

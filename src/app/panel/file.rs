@@ -76,14 +76,14 @@ impl FileForm {
             Some((path, pictures)) => {
                 let secs = pictures as f64 / 30.0;
                 ui.label(format!("recording {}: {secs:.1} s", path.display()));
-                if ui.button("■ Stop").on_hover_text("Ends and saves the film").clicked() {
+                if ui.button("Stop").on_hover_text("Ends and saves the film").clicked() {
                     actions.push(Action::StopRecording);
                 }
             }
             None => {
                 let about =
                     "What the window shows, 30 pictures a second: film.apng, film.mp4 or frames/";
-                if let Some(path) = field(ui, &mut self.film, "● Record", about) {
+                if let Some(path) = field(ui, &mut self.film, "Record", about) {
                     actions.push(Action::Record(path));
                 }
             }

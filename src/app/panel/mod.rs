@@ -181,7 +181,7 @@ fn status_line(ui: &mut egui::Ui, facts: &Facts, actions: &mut Vec<Action>) {
                         let colour =
                             if facts.message_is_error { theme::WARN } else { theme::BRIGHT };
                         ui.label(egui::RichText::new(message).color(colour));
-                        if ui.small_button("✖").on_hover_text("Dismiss").clicked() {
+                        if ui.small_button("×").on_hover_text("Dismiss").clicked() {
                             actions.push(Action::DismissMessage);
                         }
                     });

@@ -74,7 +74,7 @@ pub fn show(ui: &mut Ui, facts: &Facts) {
     }
     Grid::new("panel time").num_columns(2).show(ui, |ui| {
         let about = "Time of the processor for this panel, by the wall clock";
-        row(ui, "panel", about, format!("{:.3} ms", facts.panel_secs * 1e3));
+        row(ui, "panel, processor", about, format!("{:.3} ms", facts.panel_secs * 1e3));
     });
     heading(ui, "Device");
     let gpu = facts.gpu;

@@ -11,18 +11,18 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     let keeper = facts.keeper;
     ui.horizontal_wrapped(|ui| {
         let (text, about) = if keeper.paused {
-            ("▶ Run", "Go on (space)")
+            ("Run", "Go on (space)")
         } else {
-            ("⏸ Pause", "Stop the simulation; the picture stays alive (space)")
+            ("Pause", "Stop the simulation; the picture stays alive (space)")
         };
         if ui.button(text).on_hover_text(about).clicked() {
             command(Command::Pause(!keeper.paused));
         }
-        if ui.button("⏭ Step").on_hover_text("One step of dt, then stop (s)").clicked() {
+        if ui.button("Step").on_hover_text("One step of dt, then stop (s)").clicked() {
             command(Command::Pause(true));
             command(Command::Step(1));
         }
-        let text = if facts.dt < 0.0 { "⏩ Forwards" } else { "⏪ Backwards" };
+        let text = if facts.dt < 0.0 { "Forwards" } else { "Backwards" };
         let about = "Let time run the other way. The leapfrog retraces its way, up to rounding (b)";
         if ui.button(text).on_hover_text(about).clicked() {
             command(Command::Reverse);

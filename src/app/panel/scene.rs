@@ -207,7 +207,9 @@ impl SceneForm {
             ui.label(format!("{}: {role}", short_name(&file.display().to_string())))
                 .on_hover_text(file.display().to_string());
         }
-        let length = &facts.units.length;
+        let length = facts.units.length.trim();
+        let unit =
+            if length.is_empty() { String::new() } else { format!(" (in units of {length})") };
         let value = |ui: &mut Ui, value: &mut f64, low: f64, name: &str, about: &str| {
             ui.horizontal(|ui| {
                 let speed = 0.01 * value.abs().max(0.1);
@@ -215,10 +217,10 @@ impl SceneForm {
                 ui.label(name).on_hover_text(about);
             });
         };
-        value(ui, &mut form.distance, 1e-6, &format!("distance {length}"), "Between the centres");
+        value(ui, &mut form.distance, 1e-6, &format!("distance{unit}"), "Between the centres");
         value(ui, &mut form.speed, 0.0, "speed", "Of the approach, in the snapshots' units");
         let about = "How far the way would miss the other centre: 0 is head-on";
-        value(ui, &mut form.offset, 0.0, &format!("offset {length}"), about);
+        value(ui, &mut form.offset, 0.0, &format!("offset{unit}"), about);
         ui.add(Slider::new(&mut form.tilt_degrees, 0.0..=180.0).text("tilt").suffix("°"))
             .on_hover_text("Of the one that comes; above 90 it turns the other way round");
         let (mut make, mut cancel) = (false, false);

@@ -162,9 +162,9 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
         .response
         .on_hover_text("What stays in the middle. Double-click a body to follow it");
     ui.add(Slider::new(&mut view.orbit_degrees_per_sec, -30.0..=30.0).text("orbit").suffix("°/s"))
-        .on_hover_text("A slow walk around what is looked at (o)");
+        .on_hover_text("A slow walk around what is looked at");
     ui.horizontal(|ui| {
-        ui.checkbox(&mut view.axes, "axes").on_hover_text("x red, y green, z blue (a)");
+        ui.checkbox(&mut view.axes, "axes").on_hover_text("x red, y green, z blue");
         ui.checkbox(&mut view.scale_bar, "scale bar")
             .on_hover_text("A round length at the depth of what is looked at");
     });
