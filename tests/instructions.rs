@@ -66,4 +66,45 @@ fn the_inner_loop_is_tight() {
     let bad = KernelConfig { r: 99, ..config(1, 1) };
     let bad = KernelVariant { config: bad, guarded: false, potential: false };
     assert!(navi21.report(&bad).unwrap_err().to_string().contains("r is 99"));
+    #[cfg(feature = "cli")]
+    figure(navi21);
+}
+
+/// `bench --figure instructions` shows the same numbers, also after they were written and read back.
+#[cfg(feature = "cli")]
+fn figure(navi21: Inspector) {
+    use gravitile::measure::plot::Plot;
+    use gravitile::measure::{
+        Kind, Observer, Session, Sizes, figures, read_json_lines, report, to_json_lines,
+    };
+
+    struct Patient;
+    impl Observer for Patient {
+        fn progress(&mut self, _: f64, _: &str) {}
+        fn go_on(&mut self) -> bool {
+            true
+        }
+    }
+    let figure = figures::named("instructions").unwrap()[0];
+    let mut patient = Patient;
+    let mut session = Session::new(None, Sizes::quick(), &mut patient);
+    session.absent = Ok(navi21);
+    (figure.measure)(&mut session).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("results.jsonl");
+    std::fs::write(&path, to_json_lines(&session.records)).unwrap();
+    let records = read_json_lines(&path).unwrap();
+    assert_eq!(records, session.records);
+    assert!(records.len() > 20 && records.iter().all(|r| r.kind == Kind::Compiled));
+    let plots = (figure.plots)(&records);
+    let Plot::Lines(first) = &plots[0] else { panic!("curves were expected") };
+    // Each more sinks per thread, each cheaper per interaction, at u = 4.
+    let of = |name: &str| {
+        let curve = first.curves.iter().find(|curve| curve.name == name).unwrap();
+        curve.places.iter().find(|place| place.x == 4.0).unwrap().y
+    };
+    let falling = [of("r = 1"), of("r = 2"), of("r = 4"), of("r = 8"), LEAST_PER_INTERACTION];
+    assert!(falling.windows(2).all(|pair| pair[0] > pair[1]), "{falling:?}");
+    assert_eq!(plots.len(), 4);
+    assert!(report::page(&records).contains("subgroups per SIMD"));
 }

@@ -16,6 +16,8 @@ mod check;
 #[cfg(not(target_arch = "wasm32"))]
 mod cloud;
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+mod compiled;
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 pub mod figures;
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 mod files;
@@ -50,6 +52,8 @@ pub use candidate::{Candidate, Point, cpu_device};
 pub use ceilings::{Ceiling, CeilingSamples, Ceilings, Effort};
 #[cfg(not(target_arch = "wasm32"))]
 pub use check::{Case, Row, Skipped, cases, check};
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+pub use compiled::Compiled;
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 pub use files::{read_json_lines, to_csv, to_json_lines, write_whole};
 #[cfg(not(target_arch = "wasm32"))]

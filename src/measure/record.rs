@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Summary;
 use super::ceilings::Ceiling;
+use super::compiled::Compiled;
 use crate::force::KernelConfig;
 use crate::gpu::{AdapterInfo, Checks};
 
@@ -86,6 +87,8 @@ pub enum Kind {
     Forces,
     /// Times of a kernel that measures one ceiling.
     Ceiling,
+    /// What the driver's compiler says of a kernel; no times.
+    Compiled,
     /// Nothing was measured; `remark` says why.
     Skipped,
 }
@@ -122,6 +125,9 @@ pub struct Record {
     /// [`Ceiling::key`], for a ceiling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<String>,
+    /// What the driver's compiler says of the kernel, where it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compiled: Option<Compiled>,
     /// What one sample did: interactions, or the ceiling's unit.
     pub work: f64,
     /// Seconds per evaluation, in the order they were taken; the first one after warming up is dropped.
@@ -215,8 +221,15 @@ impl Record {
         if !number(&self.work) || !optional.iter().flatten().all(number) || !number(&self.x) {
             return Some("a number is negative, not finite or above 1e30".to_owned());
         }
-        if self.kind != Kind::Skipped && (self.samples.is_empty() || self.work == 0.0) {
+        let timed = !matches!(self.kind, Kind::Skipped | Kind::Compiled);
+        if timed && (self.samples.is_empty() || self.work == 0.0) {
             return Some("it has no samples, but does not say that it was skipped".to_owned());
+        }
+        if self.kind == Kind::Compiled && self.compiled.is_none() {
+            return Some("it is of a compiler, but holds none of its numbers".to_owned());
+        }
+        if let Some(fault) = self.compiled.as_ref().and_then(Compiled::fault) {
+            return Some(fault);
         }
         if self.kind == Kind::Ceiling && self.ceiling().is_none() {
             let known = Ceiling::ALL.map(Ceiling::key).join(", ");
@@ -284,6 +297,7 @@ pub(crate) mod tests {
                 checked: false,
             }),
             ceiling: None,
+            compiled: None,
             work: 4096.0 * 4096.0,
             samples: vec![1e-3, 1.1e-3, 1.2e-3],
             repeats: 2,
@@ -319,6 +333,7 @@ pub(crate) mod tests {
         check(&|r| r.series = "a\u{1b}[2J".to_owned(), "control");
         check(&|r| r.work = f64::INFINITY, "finite");
         check(&|r| r.kind = Kind::Ceiling, "ceiling");
+        check(&|r| r.kind = Kind::Compiled, "compiler");
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::{KernelTimer, Steadiness, Summary, Timer, in_turns, predict};
 use crate::error::{Error, Result};
 use crate::force::{Cpu, ForceEngine, GpuEngine, KernelConfig, KernelWish};
 use crate::gpu::{DeviceClass, Gpu};
+use crate::inspect::Inspector;
 
 /// A figure goes on to its next size until it has taken so many times its budget.
 const PATIENCE: f64 = 2.5;
@@ -34,6 +35,9 @@ pub struct Session<'a> {
     pub sizes: Sizes,
     /// All that was measured, in order.
     pub records: Vec<Record>,
+    /// The compiler for a GPU that need not be there, or why there is none: making one sets variables of
+    /// the environment, so that a program does it before it starts threads.
+    pub absent: Result<Inspector, String>,
     observer: &'a mut dyn Observer,
     ceilings: Option<Ceilings>,
     /// The best rates seen: how long a size will take.
@@ -51,6 +55,7 @@ impl<'a> Session<'a> {
             gpu,
             sizes,
             records: Vec::new(),
+            absent: Err("no compiler for an absent GPU was asked".to_owned()),
             observer,
             ceilings: None,
             gpu_rate: 0.0,
@@ -109,6 +114,28 @@ impl<'a> Session<'a> {
         Ok(self.ceilings)
     }
 
+    /// Tells the observer; false once the user wants to stop.
+    pub(super) fn progress(&mut self, part: f64, doing: &str) -> bool {
+        self.observer.progress(part, doing);
+        self.go_on()
+    }
+
+    /// A record for what a compiler says: of `device`, or of one that is yet to be named.
+    pub(super) fn compiled_record(
+        &self,
+        figure: &str,
+        series: &str,
+        device: Option<Device>,
+    ) -> Record {
+        let mut record = self.blank(figure, series);
+        record.kind = Kind::Compiled;
+        record.method = "asked of the driver's compiler".to_owned();
+        if let Some(device) = device {
+            record.device = device;
+        }
+        record
+    }
+
     fn blank(&self, figure: &str, series: &str) -> Record {
         Record {
             format: FORMAT,
@@ -124,6 +151,7 @@ impl<'a> Session<'a> {
             sources: 0,
             kernel: None,
             ceiling: None,
+            compiled: None,
             work: 0.0,
             samples: Vec::new(),
             repeats: 1,

@@ -48,6 +48,14 @@ fn every_figure_is_measured_written_and_drawn() {
         let (records, stopped) = measure(figure, true, usize::MAX);
         assert!(!stopped);
         let own: Vec<_> = records.iter().filter(|r| r.figure == figure.name).collect();
+        // A compiler is asked in tests/instructions.rs; software adapters have none that tells.
+        if figure.name == "instructions" {
+            let skipped = own.iter().filter(|r| r.kind == Kind::Skipped);
+            assert!(skipped.clone().count() >= 1);
+            assert!(skipped.into_iter().all(|r| r.remark.is_some()));
+            through_files(&records);
+            continue;
+        }
         let measured = own.iter().filter(|r| r.kind != Kind::Skipped).count();
         assert!(measured >= 5, "{}: {measured} measured of {}", figure.name, own.len());
         for record in own.iter().filter(|r| r.kind == Kind::Forces) {

@@ -9,6 +9,7 @@ use super::options::AdapterOptions;
 use super::{Ended, interrupt, print, progress};
 use crate::error::Error;
 use crate::gpu::Gpu;
+use crate::inspect::Inspector;
 use crate::measure::figures::{self, Figure};
 use crate::measure::{Kind, Observer, Record, Session, Sizes, cpu_device, report};
 use crate::measure::{read_json_lines, to_csv, to_json_lines, write_whole};
@@ -20,10 +21,13 @@ Examples:
   gravitile bench                                  the standard table, about a minute
   gravitile bench --figure all --out results/      all figures, as JSON lines, CSV, SVG and HTML
   gravitile bench --figure p --adapter nvidia
+  gravitile bench --figure instructions --gpu gfx1100
+  gravitile bench --from results.jsonl --figure q --out plots/   draw again, measure nothing
   gravitile bench --compare a.jsonl b.jsonl --out comparison/
   gravitile bench --compare benches/results/*.jsonl --markdown")]
 pub struct Args {
-    /// Figure: table, n, unroll, p, q (GPU Gems 3), sinks, crossover (Sapporo2), ceilings, roofline, all
+    /// Figure: table, n, unroll, p, q (GPU Gems 3), sinks, crossover (Sapporo2), ceilings, roofline,
+    /// instructions, all
     #[arg(long, value_name = "NAME", default_value = "table")]
     figure: String,
     /// Folder for results.jsonl, results.csv, report.html and the plots; made if it is not there
@@ -32,12 +36,18 @@ pub struct Args {
     /// Small sizes and few samples: seconds for everything, for a look
     #[arg(long)]
     quick: bool,
+    /// The AMD GPU whose compiler the figure instructions asks; it need not be there (Mesa's RADV)
+    #[arg(long, value_name = "NAME", default_value = "navi21")]
+    gpu: String,
     /// Measure the CPU engine alone
     #[arg(long, conflicts_with_all = ["adapter", "baseline"])]
     no_gpu: bool,
     /// Measure nothing: put result files side by side
     #[arg(long, value_name = "FILE.jsonl", num_args = 1.., conflicts_with_all = ["figure", "quick", "no_gpu", "adapter", "baseline"])]
     compare: Vec<PathBuf>,
+    /// Measure nothing: draw the figures of a result file into the folder of --out
+    #[arg(long, value_name = "FILE.jsonl", requires = "out", conflicts_with_all = ["compare", "quick", "no_gpu", "adapter", "baseline"])]
+    from: Option<PathBuf>,
     /// With --compare: print the table in Markdown
     #[arg(long, requires = "compare")]
     markdown: bool,
@@ -51,6 +61,17 @@ pub fn main(args: &Args) -> Result<Ended> {
         return compare(args, folder.as_ref());
     }
     let wanted = figures::named(&args.figure)?;
+    if let (Some(path), Some(folder)) = (&args.from, &folder) {
+        let records = read_json_lines(path)?;
+        return redraw(&records, &wanted, folder);
+    }
+    // First of all: it sets variables of the environment, and graphics drivers start threads.
+    let asked = wanted.iter().any(|figure| figure.name == "instructions");
+    // SAFETY: the program has started no thread yet.
+    let absent = asked.then(|| unsafe { Inspector::absent(&args.gpu) });
+    if let Some(Err(error @ Error::Unknown { .. })) = absent {
+        return Err(error.into());
+    }
     let gpu = match Gpu::open_blocking(&args.adapter.wish()) {
         _ if args.no_gpu => None,
         Ok(gpu) => Some(gpu),
@@ -70,6 +91,9 @@ pub fn main(args: &Args) -> Result<Ended> {
     let bar = watcher.bar.clone();
     bar.set_style(style);
     let mut session = Session::new(gpu, sizes, &mut watcher);
+    if let Some(absent) = absent {
+        session.absent = absent.map_err(|error| error.to_string());
+    }
     for figure in &wanted {
         let begun = web_time::Instant::now();
         bar.set_prefix(figure.name);
@@ -131,12 +155,20 @@ fn summary(records: &[Record], wanted: &[Figure]) -> String {
     if rates.len() > 1 {
         text += &format!("\n{}", print::table(&rates));
     }
+    let compiled = report::compiled_table(own());
+    if compiled.len() > 1 {
+        text += &format!("\n{}", print::table(&compiled));
+    }
     let mut said: Vec<String> = Vec::new();
     for record in own() {
         let Some(remark) = &record.remark else { continue };
         let line = if record.kind == Kind::Skipped {
-            let size = format!("{} x {}", record.sinks, record.sources);
-            format!("skipped {}, {size}: {remark}\n", record.kernel_in_words())
+            let what = if record.sinks == 0 {
+                record.series.clone()
+            } else {
+                format!("{}, {} x {}", record.kernel_in_words(), record.sinks, record.sources)
+            };
+            format!("skipped {what}: {remark}\n")
         } else {
             format!("note: {remark}\n")
         };
@@ -175,6 +207,19 @@ fn compare(args: &Args, folder: Option<&Folder>) -> Result<Ended> {
     Ok(Ended::Done)
 }
 
+/// The figures of records that were measured before, perhaps elsewhere.
+fn redraw(records: &[Record], wanted: &[Figure], folder: &Folder) -> Result<Ended> {
+    let drawn = folder.draw(records, wanted)?;
+    if drawn.is_empty() {
+        let words = "the result file holds no record of that figure";
+        return Err(Error::Outside(words.to_owned()).into());
+    }
+    for name in drawn {
+        print::text(&format!("wrote {}\n", folder.path.join(name).display()))?;
+    }
+    Ok(Ended::Done)
+}
+
 /// Where results go.
 struct Folder {
     path: PathBuf,
@@ -192,17 +237,25 @@ impl Folder {
     fn write(&self, records: &[Record]) -> Result<(), Error> {
         write_whole(&self.path.join("results.jsonl"), &to_json_lines(records))?;
         write_whole(&self.path.join("results.csv"), &to_csv(records))?;
-        for figure in figures::FIGURES {
+        self.draw(records, figures::FIGURES)?;
+        write_whole(&self.path.join("report.html"), &report::page(records))
+    }
+
+    /// Draws those of `figures` that have records; the names of the files.
+    fn draw(&self, records: &[Record], figures: &[Figure]) -> Result<Vec<String>, Error> {
+        let mut names = Vec::new();
+        for figure in figures {
             if !records.iter().any(|record| record.figure == figure.name) {
                 continue;
             }
             for (i, plot) in (figure.plots)(records).iter().enumerate() {
                 let number = if i == 0 { String::new() } else { format!("-{}", i + 1) };
                 let name = format!("{}{number}.svg", figure.name);
-                write_whole(&self.path.join(name), &plot.svg())?;
+                write_whole(&self.path.join(&name), &plot.svg())?;
+                names.push(name);
             }
         }
-        write_whole(&self.path.join("report.html"), &report::page(records))
+        Ok(names)
     }
 }
 

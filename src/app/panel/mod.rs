@@ -8,6 +8,7 @@ mod file;
 mod history;
 mod kernel;
 mod keys;
+mod learn;
 mod numbers;
 pub mod overlay;
 mod physics;
@@ -39,6 +40,8 @@ pub enum Tab {
     Kernel,
     /// Colours, camera, exposure.
     View,
+    /// What the kernel does, and why it is as fast as it is.
+    Learn,
     /// Rates and times.
     Numbers,
     /// Energies, momenta, radii.
@@ -49,11 +52,12 @@ pub enum Tab {
 
 impl Tab {
     /// All tabs with their titles and what they are for.
-    pub const ALL: [(Self, &'static str, &'static str); 7] = [
+    pub const ALL: [(Self, &'static str, &'static str); 8] = [
         (Self::Scene, "Scene", "What is simulated"),
         (Self::Physics, "Physics", "Time step, softening and speed"),
         (Self::Kernel, "Kernel", "The engine, and how its all-pairs kernel is cut up"),
         (Self::View, "View", "Colours, exposure and camera"),
+        (Self::Learn, "Learn", "What the kernel does with its tiles, and what limits it"),
         (Self::Numbers, "Numbers", "How fast it runs, and where the time goes"),
         (Self::Conservation, "Conservation", "What physics says must not change, and how it does"),
         (Self::File, "File", "Open, save, record"),
@@ -75,6 +79,7 @@ pub struct Panel {
     pub scene: SceneForm,
     file: file::FileForm,
     kernel: kernel::KernelForm,
+    learn: learn::LearnForm,
 }
 
 impl Panel {
@@ -87,6 +92,9 @@ impl Panel {
     /// the simulation.
     pub fn show(&mut self, ui: &mut egui::Ui, facts: &Facts, view: &mut ViewChoice) -> Vec<Action> {
         let mut actions = Vec::new();
+        if !self.open || self.tab != Tab::Learn {
+            self.learn.leave(&mut actions);
+        }
         if self.open {
             let shown = egui::Panel::right("panel")
                 .resizable(true)
@@ -152,6 +160,7 @@ impl Panel {
             Tab::Physics => physics::show(ui, facts, actions),
             Tab::Kernel => self.kernel.show(ui, facts, actions),
             Tab::View => view::show(ui, facts, view, actions),
+            Tab::Learn => self.learn.show(ui, facts, actions),
             Tab::Numbers => numbers::show(ui, facts),
             Tab::Conservation => conservation::show(ui, facts, actions),
             Tab::File => self.file.show(ui, facts, actions),

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 
 mod ceilings;
 mod crossover;
+mod instructions;
 mod n;
 mod p;
 mod q;
@@ -40,6 +41,7 @@ pub const FIGURES: &[Figure] = &[
     crossover::FIGURE,
     ceilings::FIGURE,
     roofline::FIGURE,
+    instructions::FIGURE,
 ];
 
 /// The figures of a name: one, or `all`.

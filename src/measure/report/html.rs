@@ -2,7 +2,7 @@
 
 use crate::measure::figures::FIGURES;
 use crate::measure::plot::{Plot, escape};
-use crate::measure::report::tables::{ceilings_table, rates_table};
+use crate::measure::report::tables::{ceilings_table, compiled_table, rates_table};
 use crate::measure::{Device, Kind, Record};
 
 const STYLE: &str = include_str!("report.css");
@@ -44,6 +44,14 @@ pub fn page(records: &[Record]) -> String {
                 "<details{open}><summary>All numbers ({})</summary>{}</details>\n",
                 rates.len() - 1,
                 table(&rates)
+            );
+        }
+        let compiled = compiled_table(own.iter().copied());
+        if compiled.len() > 1 {
+            body += &format!(
+                "<details><summary>All numbers ({})</summary>{}</details>\n",
+                compiled.len() - 1,
+                table(&compiled)
             );
         }
         body += &remarks(&own);
@@ -131,7 +139,9 @@ fn remarks(records: &[&Record]) -> String {
             None => record.series.clone(),
         };
         let size = match record.kind {
-            Kind::Ceiling => String::new(),
+            Kind::Ceiling | Kind::Compiled => String::new(),
+            // Nothing was to be timed at all.
+            Kind::Skipped if record.sinks == 0 => String::new(),
             _ => format!(", {} x {}", record.sinks, record.sources),
         };
         let remark = record.remark.as_deref().unwrap_or("");

@@ -6,4 +6,4 @@ mod tables;
 
 pub use compare::{Compared, compare};
 pub use html::page;
-pub use tables::{ceilings_table, duration, rates_table};
+pub use tables::{ceilings_table, compiled_table, duration, rates_table};

@@ -63,6 +63,37 @@ pub fn ceilings_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<
     table
 }
 
+/// What compilers said: a header, and a line for each kernel.
+pub fn compiled_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<String>> {
+    let header = [
+        "kernel",
+        "device",
+        "instructions per interaction",
+        "of vector units",
+        "registers",
+        "spilled",
+        "workgroup memory",
+        "subgroups per SIMD",
+    ];
+    let mut table = vec![header.map(str::to_owned).to_vec()];
+    for record in records {
+        let Some(compiled) = &record.compiled else { continue };
+        let count = |value: Option<u64>| value.map_or(String::new(), |n| n.to_string());
+        let mean = |value: Option<f64>| value.map_or(String::new(), |x| format!("{x:.2}"));
+        table.push(vec![
+            record.kernel_in_words(),
+            record.device.name.clone(),
+            mean(compiled.per_interaction),
+            mean(compiled.vector_per_interaction),
+            count(compiled.registers),
+            count(compiled.spilled),
+            count(compiled.workgroup_memory),
+            count(compiled.subgroups_per_simd),
+        ]);
+    }
+    table
+}
+
 fn ceiling_in_words(ceiling: Ceiling, rate: f64) -> String {
     let (unit, _) = ceiling.unit();
     format!("{} {unit}", number(ceiling.in_unit(rate)))

@@ -1,0 +1,280 @@
+//! The tile grid: the chapter's figures 31-2 to 31-4, of the kernel that runs, in slow motion.
+
+use egui::{Align2, Color32, FontId, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
+
+use super::super::theme::{DIM, LINES};
+use super::phase::{Doing, Moment};
+use crate::force::KernelConfig;
+
+/// How the N x N interactions are cut up, and how much of it is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Rows of workgroups: p r sinks each.
+    pub rows: usize,
+    /// Slices of the sources: workgroups beside each other.
+    pub slices: usize,
+    /// Tiles of p q sources that a workgroup takes, one after the other.
+    pub tiles: usize,
+    /// Of each, how many are drawn.
+    pub shown: [usize; 3],
+}
+
+/// More than these cannot be told apart in the picture.
+const MOST_ROWS: usize = 12;
+const MOST_COLUMNS: usize = 16;
+
+impl Cut {
+    /// For a shape and a number of bodies.
+    pub fn of(config: &KernelConfig, count: usize) -> Self {
+        let rows = count.div_ceil(config.sinks_per_workgroup() as usize).max(1);
+        let length = config.slice_length(count.min(u32::MAX as usize) as u32) as usize;
+        let (slices, tiles) = (config.s as usize, length / config.tile() as usize);
+        let shown_slices = slices.min(8);
+        let shown_tiles = tiles.clamp(1, (MOST_COLUMNS / shown_slices).max(1));
+        Self {
+            rows,
+            slices,
+            tiles: tiles.max(1),
+            shown: [rows.min(MOST_ROWS), shown_slices, shown_tiles],
+        }
+    }
+
+    /// In words, with what is left out of the picture.
+    pub fn in_words(&self, config: &KernelConfig, count: usize) -> String {
+        let tile = if config.untiled { "block" } else { "tile" };
+        let mut text = format!(
+            "{count} x {count} interactions: {} rows of workgroups with {} sinks each, {} {tile}s of {} \
+             sources one after the other",
+            self.rows,
+            config.sinks_per_workgroup(),
+            self.tiles,
+            config.tile(),
+        );
+        if self.slices > 1 {
+            text += &format!(", in each of {} slices at the same time", self.slices);
+        }
+        if self.shown != [self.rows, self.slices, self.tiles] {
+            let [rows, slices, tiles] = self.shown;
+            text += &format!(". Drawn are {rows} rows");
+            if self.slices > 1 {
+                text += &format!(", {slices} slices");
+            }
+            text += &format!(" and {tiles} {tile}s");
+        }
+        text
+    }
+}
+
+const EMPTY: Color32 = Color32::from_gray(38);
+const LINE: Color32 = Color32::from_gray(80);
+const WAIT: Color32 = Color32::from_gray(235);
+/// Being loaded, and computed with.
+const LOAD: Color32 = LINES[0];
+const COMPUTE: Color32 = LINES[1];
+const FINISHED: Color32 = Color32::from_rgb(84, 66, 26);
+
+/// Draws the whole square of interactions and one workgroup with its tile.
+pub fn show(ui: &mut Ui, config: &KernelConfig, count: usize, secs: f64) {
+    let cut = Cut::of(config, count);
+    let moment = Moment::at(secs, cut.shown[2], config.untiled);
+    let side = ui.available_width().min(300.0);
+    square(ui, side, &cut, &moment);
+    ui.colored_label(DIM, cut.in_words(config, count));
+    ui.add_space(4.0);
+    workgroup(ui, side, config, &moment);
+    ui.horizontal(|ui| {
+        let colour = match moment.doing {
+            Doing::Load => LOAD,
+            Doing::Compute => COMPUTE,
+            _ => WAIT,
+        };
+        let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), Sense::hover());
+        ui.painter().rect_filled(rect, 2.0, colour);
+        ui.label(match moment.doing {
+            Doing::Load => "load",
+            Doing::Loaded | Doing::Done => "barrier",
+            Doing::Compute => "compute",
+        });
+    });
+    // Two lines high whatever it says, so that nothing below moves.
+    let height = 2.0 * ui.text_style_height(&egui::TextStyle::Body) + 4.0;
+    ui.allocate_ui(vec2(ui.available_width(), height), |ui| {
+        ui.set_min_height(height);
+        ui.colored_label(DIM, sentence(config, moment.doing));
+    });
+}
+
+/// What happens, in one sentence.
+fn sentence(config: &KernelConfig, doing: Doing) -> String {
+    let (threads, r) = (config.threads(), config.r);
+    match doing {
+        Doing::Load => format!("each of the {threads} threads fetches one source into the tile"),
+        Doing::Loaded => "all threads wait until the tile is whole".to_owned(),
+        Doing::Done => "all wait: nobody may overwrite what others still read".to_owned(),
+        Doing::Compute if config.untiled => {
+            format!("each thread reads each source itself and serves {r} of its sinks with it")
+        }
+        Doing::Compute => {
+            let q = config.q;
+            let whose = if q == 1 { String::new() } else { format!(" its 1/{q} of") };
+            format!("each thread reads{whose} the tile; a read serves its {r} sink(s)")
+        }
+    }
+}
+
+/// Sinks downwards, sources to the right.
+fn square(ui: &mut Ui, side: f32, cut: &Cut, moment: &Moment) {
+    let [rows, slices, tiles] = cut.shown;
+    let (response, painter) = ui.allocate_painter(vec2(side, side * 0.55), Sense::hover());
+    let whole = response.rect;
+    response.on_hover_text(
+        "Every sink (down) with every source (to the right). A workgroup is a row; its tiles come one \
+         after the other; slices of the sources are workgroups of their own",
+    );
+    let (left, top) = (16.0, 16.0);
+    let area = Rect::from_min_max(whole.min + vec2(left, top), whole.max);
+    let small = FontId::proportional(11.0);
+    let min = whole.min;
+    painter.text(pos2(area.center().x, min.y), Align2::CENTER_TOP, "sources", small.clone(), DIM);
+    let galley = painter.layout_no_wrap("sinks".to_owned(), small, DIM);
+    let down = pos2(min.x, area.center().y + galley.size().x / 2.0);
+    let turned = egui::epaint::TextShape::new(down, galley, DIM);
+    painter.add(turned.with_angle(-std::f32::consts::FRAC_PI_2));
+    // A wider gap tells slices apart.
+    let gap = if slices > 1 { 4.0 } else { 0.0 };
+    let width = (area.width() - gap * (slices - 1) as f32) / slices as f32;
+    let cell = vec2(width / tiles as f32, area.height() / rows as f32);
+    for slice in 0..slices {
+        for row in 0..rows {
+            for tile in 0..tiles {
+                let x = area.min.x + slice as f32 * (width + gap) + tile as f32 * cell.x;
+                let rect = Rect::from_min_size(pos2(x, area.min.y + row as f32 * cell.y), cell);
+                paint_tile(&painter, rect.shrink(0.5), tile, moment);
+            }
+        }
+    }
+}
+
+/// A tile of the square: to come, at work, or done.
+fn paint_tile(painter: &egui::Painter, rect: Rect, tile: usize, moment: &Moment) {
+    let base = if tile < moment.tile { FINISHED } else { EMPTY };
+    painter.rect_filled(rect, 0.0, base);
+    if tile != moment.tile {
+        return;
+    }
+    let part = |part: f32| Rect::from_min_size(rect.min, vec2(rect.width() * part, rect.height()));
+    let faint = LOAD.gamma_multiply(0.45);
+    let (rect_now, now) = match moment.doing {
+        Doing::Load => (part(moment.part), faint),
+        Doing::Loaded => (rect, faint),
+        Doing::Compute => (part(moment.part), COMPUTE),
+        Doing::Done => (rect, FINISHED),
+    };
+    painter.rect_filled(rect_now, 0.0, now);
+    if matches!(moment.doing, Doing::Loaded | Doing::Done) {
+        painter.rect_stroke(rect, 0.0, Stroke::new(1.0, WAIT), StrokeKind::Inside);
+    }
+}
+
+/// One workgroup: threads downwards with their sinks, the tile on top, q rows of threads beside each
+/// other over their parts of it.
+fn workgroup(ui: &mut Ui, side: f32, config: &KernelConfig, moment: &Moment) {
+    let q = (config.q as usize).min(8);
+    let r = (config.r as usize).min(8);
+    let threads = (config.p as usize).min(16 / r.max(2)).max(1);
+    let columns = (config.p as usize).min(if q == 1 { 16 } else { 32 / q }).max(1);
+    let u = (config.u as usize).min(columns);
+    let (response, painter) = ui.allocate_painter(vec2(side, 104.0), Sense::hover());
+    let min = response.rect.min;
+    response.on_hover_text(
+        "One workgroup: a line is a thread's sink, a column a source of its tile. With r sinks per thread \
+         a source that is read serves r lines; u columns are written out per turn of the loop; q threads \
+         share a sink, each with its part of the tile",
+    );
+    let tile = Rect::from_min_size(min, vec2(side, 14.0));
+    let body = Rect::from_min_max(min + vec2(0.0, 20.0), min + vec2(side, 104.0));
+    let gap = if q > 1 { 5.0 } else { 0.0 };
+    let band = (side - gap * (q - 1) as f32) / q as f32;
+    let cell = vec2(band / columns as f32, body.height() / (threads * r) as f32);
+    let turns = columns.div_ceil(u);
+    // The turn of the inner loop that is under way.
+    let turn = ((moment.part * turns as f32) as usize).min(turns - 1);
+    for row in 0..q {
+        for column in 0..columns {
+            let x = min.x + row as f32 * (band + gap) + column as f32 * cell.x;
+            let at_work = moment.doing == Doing::Compute && column / u == turn;
+            if !config.untiled {
+                let place = (row * columns + column) as f32 / (q * columns) as f32;
+                let loaded = moment.doing != Doing::Load || place < moment.part;
+                let colour = if at_work {
+                    COMPUTE
+                } else if loaded {
+                    LOAD
+                } else {
+                    EMPTY
+                };
+                let rect = Rect::from_min_size(pos2(x, tile.min.y), Vec2::new(cell.x, 14.0));
+                painter.rect_filled(rect.shrink(0.7), 1.0, colour);
+            }
+            let finished = match moment.doing {
+                Doing::Compute => column / u < turn,
+                Doing::Done => true,
+                _ => false,
+            };
+            for line in 0..threads * r {
+                let y = body.min.y + line as f32 * cell.y;
+                let rect = Rect::from_min_size(pos2(x, y), cell);
+                let colour = if at_work {
+                    COMPUTE
+                } else if finished {
+                    FINISHED
+                } else {
+                    EMPTY
+                };
+                painter.rect_filled(rect.shrink(0.5), 0.0, colour);
+            }
+        }
+        // Lines of one thread belong together.
+        for thread in 0..=threads {
+            let y = body.min.y + (thread * r) as f32 * cell.y;
+            let x = min.x + row as f32 * (band + gap);
+            painter.line_segment([pos2(x, y), pos2(x + band, y)], Stroke::new(1.0, LINE));
+        }
+    }
+    if matches!(moment.doing, Doing::Loaded | Doing::Done) {
+        painter.rect_stroke(body, 0.0, Stroke::new(1.5, WAIT), StrokeKind::Inside);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::Checks;
+
+    #[test]
+    fn the_square_is_cut_as_the_kernel_cuts_it() {
+        let config = KernelConfig {
+            p: 64,
+            q: 2,
+            r: 4,
+            u: 4,
+            s: 4,
+            untiled: false,
+            one_workgroup: false,
+            checks: Checks::Off,
+        };
+        let cut = Cut::of(&config, 4096);
+        assert_eq!((cut.rows, cut.slices, cut.tiles), (16, 4, 8));
+        assert_eq!(cut.shown, [12, 4, 4]);
+        let words = cut.in_words(&config, 4096);
+        for part in ["16 rows", "256 sinks", "8 tiles of 128", "4 slices", "Drawn are 12 rows"] {
+            assert!(words.contains(part), "'{words}' should say '{part}'");
+        }
+        // All of a small one is drawn, and one body is a row.
+        let small = Cut::of(&KernelConfig { s: 1, ..config }, 1);
+        assert_eq!((small.rows, small.tiles, small.shown), (1, 1, [1, 1, 1]));
+        assert!(!small.in_words(&config, 1).contains("Drawn"));
+        let many = Cut::of(&KernelConfig { s: 64, ..config }, 1 << 20);
+        assert!(many.shown[1] * many.shown[2] <= MOST_COLUMNS);
+    }
+}

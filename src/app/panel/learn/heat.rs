@@ -1,0 +1,236 @@
+//! The map of p and q: which shape comes next, and what was seen of each. Nothing here draws.
+
+use std::collections::VecDeque;
+
+use crate::force::{KernelConfig, KernelWish};
+
+/// Threads along the sinks: the columns.
+pub const P: [u32; 7] = [16, 32, 64, 128, 256, 512, 1024];
+/// Threads per sink: the rows.
+pub const Q: [u32; 5] = [1, 2, 4, 8, 16];
+
+/// What is known of one shape.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// Not tried yet.
+    Unknown,
+    /// The adapter cannot hold it, or it did not run: the reason.
+    Refused(String),
+    /// Interactions per second while the engine was at work.
+    Rate(f64),
+}
+
+/// The map, and the filling of it.
+#[derive(Debug, Default)]
+pub struct HeatMap {
+    /// What the cells share: r, u, s. None before the first look.
+    base: Option<KernelConfig>,
+    count: usize,
+    cells: Vec<Cell>,
+    filling: Option<Filling>,
+}
+
+#[derive(Debug)]
+struct Filling {
+    left: VecDeque<usize>,
+    current: Option<usize>,
+    /// Frames since the current shape was asked for, and since its rate is known.
+    waited: u32,
+    seen: u32,
+    before: KernelWish,
+}
+
+/// A rate is noted after so many frames with it: the first ones compile and warm up.
+const SETTLED: u32 = 12;
+/// A shape that has given no rate after so many frames gives none.
+const PATIENCE: u32 = 300;
+
+impl HeatMap {
+    /// The shape of a cell: r and s as they run now, u so that it divides p.
+    pub fn config(&self, cell: usize) -> Option<KernelConfig> {
+        self.base.map(|base| {
+            let (p, q) = (P[cell % P.len()], Q[cell / P.len()]);
+            let u = (1..=base.u.min(p)).rev().find(|u| p.is_multiple_of(*u)).unwrap_or(1);
+            KernelConfig { p, q, u, untiled: false, one_workgroup: false, ..base }
+        })
+    }
+
+    /// Cell `q_index * P.len() + p_index`.
+    pub fn cell(&self, cell: usize) -> &Cell {
+        self.cells.get(cell).unwrap_or(&Cell::Unknown)
+    }
+
+    /// The best rate so far.
+    pub fn best(&self) -> Option<f64> {
+        let rates = self.cells.iter().filter_map(|cell| match cell {
+            Cell::Rate(rate) => Some(*rate),
+            _ => None,
+        });
+        rates.reduce(f64::max)
+    }
+
+    /// Whether it is being filled.
+    pub fn is_filling(&self) -> bool {
+        self.filling.is_some()
+    }
+
+    /// Cells done and cells to do, while it is being filled.
+    pub fn progress(&self) -> Option<(usize, usize)> {
+        let filling = self.filling.as_ref()?;
+        let left = filling.left.len() + usize::from(filling.current.is_some());
+        let all = self.cells.iter().filter(|cell| !matches!(cell, Cell::Refused(_))).count();
+        Some((all.saturating_sub(left), all))
+    }
+
+    /// Looks at what runs: other r, u, s or bodies make another map. `refuse` says what the adapter
+    /// cannot hold.
+    pub fn look(
+        &mut self,
+        running: &KernelConfig,
+        count: usize,
+        refuse: impl Fn(&KernelConfig) -> Option<String>,
+    ) {
+        let same = self.base.is_some_and(|base| {
+            let others = |c: &KernelConfig| (c.r, c.s, c.checks);
+            // u gives way to p: the map keeps the one it began with.
+            others(&base) == others(running)
+                && (base.u == running.u
+                    || (0..P.len() * Q.len()).any(|i| self.config(i) == Some(*running)))
+        });
+        if count == self.count && (same || self.is_filling()) {
+            return;
+        }
+        self.filling = None;
+        (self.base, self.count) = (Some(*running), count);
+        let cell = |i| {
+            let config = self.config(i)?;
+            Some(refuse(&config).map_or(Cell::Unknown, Cell::Refused))
+        };
+        self.cells = (0..P.len() * Q.len()).filter_map(cell).collect();
+    }
+
+    /// Begins to fill all cells that the adapter holds; `before` is put back at the end.
+    pub fn begin(&mut self, before: KernelWish) {
+        let open = |i: &usize| !matches!(self.cells[*i], Cell::Refused(_));
+        let left = (0..self.cells.len()).filter(open).collect();
+        self.filling = Some(Filling { left, current: None, waited: 0, seen: 0, before });
+    }
+
+    /// Ends the filling; the wish to put back, if there was one.
+    pub fn stop(&mut self) -> Option<KernelWish> {
+        self.filling.take().map(|filling| filling.before)
+    }
+
+    /// Takes in a frame: the shape that ran in it and the engine's rate, `None` while it is not known
+    /// for this shape. Returns the kernel to ask for next, if it is time for one.
+    pub fn frame(&mut self, running: &KernelConfig, rate: Option<f64>) -> Option<KernelWish> {
+        let current = self.filling.as_ref()?.current;
+        let asked = current.and_then(|cell| self.config(cell));
+        let filling = self.filling.as_mut()?;
+        if let (Some(cell), Some(asked)) = (current, asked) {
+            filling.waited += 1;
+            match rate.filter(|rate| asked == *running && rate.is_finite() && *rate > 0.0) {
+                Some(rate) => {
+                    filling.seen += 1;
+                    if filling.seen < SETTLED {
+                        return None;
+                    }
+                    self.cells[cell] = Cell::Rate(rate);
+                }
+                None if filling.waited < PATIENCE => return None,
+                None => {
+                    let reason = "it gave no rate in time: refused, or too slow to be seen";
+                    self.cells[cell] = Cell::Refused(reason.to_owned());
+                }
+            }
+        }
+        (filling.waited, filling.seen) = (0, 0);
+        filling.current = filling.left.pop_front();
+        match filling.current {
+            Some(next) => self.config(next).map(KernelWish::from),
+            None => self.stop(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::Checks;
+
+    const NOW: KernelConfig = KernelConfig {
+        p: 64,
+        q: 1,
+        r: 2,
+        u: 32,
+        s: 1,
+        untiled: true,
+        one_workgroup: false,
+        checks: Checks::Off,
+    };
+
+    fn too_many(config: &KernelConfig) -> Option<String> {
+        (config.threads() > 256).then(|| format!("{} threads are too many", config.threads()))
+    }
+
+    fn config_of(wish: KernelWish) -> KernelConfig {
+        wish.fill(NOW)
+    }
+
+    #[test]
+    fn it_fills_finds_the_planted_best_and_puts_back_what_was() {
+        let mut map = HeatMap::default();
+        map.look(&NOW, 4096, too_many);
+        let before = KernelWish { p: Some(64), ..KernelWish::default() };
+        map.begin(before);
+        let (mut running, mut asked) = (NOW, 0);
+        let rate = |c: &KernelConfig| if (c.p, c.q) == (32, 4) { 5e9 } else { 1e9 };
+        for _ in 0..10_000 {
+            // An old rate is not taken for the new shape's.
+            if let Some(wish) = map.frame(&running, Some(rate(&running))) {
+                if wish == before {
+                    break;
+                }
+                running = config_of(wish);
+                running.validate(None).unwrap();
+                assert!(running.threads() <= 256 && running.r == 2);
+                asked += 1;
+            }
+        }
+        assert!(!map.is_filling());
+        let open = (0..35).filter(|i| !matches!(map.cell(*i), Cell::Refused(_))).count();
+        assert_eq!((asked, open), (open, 15));
+        assert_eq!(map.best(), Some(5e9));
+        let best = (0..35).find(|i| *map.cell(*i) == Cell::Rate(5e9)).unwrap();
+        let best = map.config(best).unwrap();
+        assert_eq!((best.p, best.q, best.u), (32, 4, 32));
+        assert!(matches!(map.cell(34), Cell::Refused(reason) if reason.contains("16384 threads")));
+        // A click on a cell keeps the map; another r or other bodies make another.
+        map.look(&best, 4096, too_many);
+        assert_eq!(map.best(), Some(5e9));
+        map.look(&KernelConfig { r: 4, ..best }, 4096, too_many);
+        assert_eq!(map.best(), None);
+    }
+
+    #[test]
+    fn a_shape_that_never_runs_is_given_up_and_stopping_puts_back() {
+        let mut map = HeatMap::default();
+        map.look(&NOW, 100, too_many);
+        let before = KernelWish::default();
+        map.begin(before);
+        let first = config_of(map.frame(&NOW, Some(1e9)).unwrap());
+        let mut frames = 0;
+        let second = loop {
+            frames += 1;
+            // Still the old kernel: its rate is not the asked one's.
+            if let Some(next) = map.frame(&NOW, Some(1e9)) {
+                break config_of(next);
+            }
+        };
+        assert_eq!(frames, PATIENCE);
+        assert_ne!(first, second);
+        assert!(matches!(map.cell(0), Cell::Refused(_)));
+        assert_eq!(map.progress(), Some((0, 14)));
+        assert_eq!((map.stop(), map.stop()), (Some(before), None));
+    }
+}

@@ -1,0 +1,155 @@
+//! The ladder of kernels: each rung one idea more than the one before.
+
+use crate::force::{KernelConfig, KernelVariant};
+use crate::gpu::Checks;
+
+/// A rung.
+#[derive(Clone, Copy, Debug)]
+pub struct Rung {
+    /// Its name.
+    pub name: &'static str,
+    /// Why it may be faster than the one before.
+    pub why: &'static str,
+    /// p, q, r, u, s and whether it is untiled.
+    shape: (u32, u32, u32, u32, u32, bool),
+}
+
+/// All rungs, from the bottom.
+pub const RUNGS: [Rung; 7] = [
+    Rung {
+        name: "naive",
+        why: "One thread per sink reads every source from the storage buffer, one per turn of its loop. \
+              Only the caches know that all threads read the same.",
+        shape: (256, 1, 1, 1, 1, true),
+    },
+    Rung {
+        name: "untiled, unrolled",
+        why: "The same, with four interactions written out per turn: counting and branching are paid once \
+              for four.",
+        shape: (256, 1, 1, 4, 1, true),
+    },
+    Rung {
+        name: "tiled",
+        why: "The threads of a workgroup fetch a tile of sources together, wait at a barrier, and read it \
+              from workgroup memory: each source comes from device memory once per workgroup.",
+        shape: (256, 1, 1, 1, 1, false),
+    },
+    Rung {
+        name: "tiled, unrolled",
+        why: "Four interactions per turn of the inner loop: what is not arithmetic is shared by four.",
+        shape: (256, 1, 1, 4, 1, false),
+    },
+    Rung {
+        name: "register-blocked",
+        why: "Each thread keeps four sinks in registers: a read of the tile serves four interactions. The \
+              price is registers, and a quarter of the threads.",
+        shape: (256, 1, 4, 4, 1, false),
+    },
+    Rung {
+        name: "row-split",
+        why: "Four threads share a sink, each with a quarter of the tile: four times the threads where \
+              there are few bodies.",
+        shape: (64, 4, 1, 4, 1, false),
+    },
+    Rung {
+        name: "sliced",
+        why: "The sources are cut into eight slices with workgroups of their own, whose sums are added \
+              afterwards: workgroups for every compute unit where there are few bodies.",
+        shape: (64, 1, 1, 4, 8, false),
+    },
+];
+
+impl Rung {
+    /// The kernel of this rung.
+    pub fn config(&self) -> KernelConfig {
+        let (p, q, r, u, s, untiled) = self.shape;
+        KernelConfig { p, q, r, u, s, untiled, one_workgroup: false, checks: Checks::Off }
+    }
+
+    /// The entry point of its WGSL: what differs from rung to rung.
+    pub fn text(&self) -> String {
+        let variant = KernelVariant { config: self.config(), guarded: false, potential: false };
+        match variant.wgsl() {
+            Ok(text) => main_of(&text).to_owned(),
+            Err(error) => error.to_string(),
+        }
+    }
+}
+
+/// From `@compute` on; the whole text where there is none.
+fn main_of(text: &str) -> &str {
+    text.find("@compute").map_or(text, |at| &text[at..])
+}
+
+/// What was seen of each rung while it ran.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    count: usize,
+    rates: [Option<f64>; RUNGS.len()],
+    frames: u32,
+    last: Option<KernelConfig>,
+}
+
+/// A rate is noted after so many frames with it.
+const SETTLED: u32 = 12;
+
+impl Seen {
+    /// Takes in a frame: the shape that ran, for how many bodies, and the engine's rate.
+    pub fn frame(&mut self, running: Option<KernelConfig>, count: usize, rate: Option<f64>) {
+        if self.count != count {
+            *self = Self { count, ..Self::default() };
+        }
+        if running != self.last {
+            (self.last, self.frames) = (running, 0);
+        }
+        let (Some(running), Some(rate)) = (running, rate) else { return };
+        self.frames += 1;
+        let rung = RUNGS.iter().position(|rung| rung.config() == running);
+        if let (Some(rung), true) = (rung, self.frames >= SETTLED) {
+            self.rates[rung] = Some(rate);
+        }
+    }
+
+    /// Interactions per second of a rung, as last seen with these bodies.
+    pub fn rate(&self, rung: usize) -> Option<f64> {
+        self.rates[rung]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rung_is_a_kernel_with_a_text_and_a_reason_of_its_own() {
+        for (i, rung) in RUNGS.iter().enumerate() {
+            rung.config().validate(None).unwrap();
+            assert!(rung.config().threads() <= 256, "WebGPU promises no more");
+            assert!(rung.text().starts_with("@compute"), "{}", rung.text());
+            assert!(rung.why.len() > 60);
+            let others = &RUNGS[..i];
+            assert!(others.iter().all(|o| o.config() != rung.config() && o.name != rung.name));
+        }
+        assert!(!RUNGS[0].text().contains("workgroupBarrier"));
+        assert!(RUNGS[2].text().contains("workgroupBarrier"));
+        assert!(RUNGS[4].text().contains("sum_3"));
+    }
+
+    #[test]
+    fn a_rate_is_noted_once_it_has_settled_and_forgotten_with_other_bodies() {
+        let mut seen = Seen::default();
+        let tiled = RUNGS[2].config();
+        for _ in 0..SETTLED - 1 {
+            seen.frame(Some(tiled), 100, Some(1e9));
+        }
+        assert_eq!(seen.rate(2), None);
+        seen.frame(Some(tiled), 100, Some(2e9));
+        assert_eq!(seen.rate(2), Some(2e9));
+        // Another kernel's first frames do not count for it, and no rate is none.
+        seen.frame(Some(RUNGS[3].config()), 100, Some(3e9));
+        seen.frame(Some(RUNGS[3].config()), 100, None);
+        assert_eq!((seen.rate(2), seen.rate(3)), (Some(2e9), None));
+        seen.frame(Some(tiled), 200, None);
+        assert_eq!(seen.rate(2), None);
+    }
+}

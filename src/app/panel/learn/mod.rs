@@ -1,0 +1,367 @@
+//! What the kernel does and what that costs: the tile grid in slow motion, limits, what the driver and
+//! the model say, a map of p and q that fills while one watches, and a ladder of kernels.
+
+mod asked;
+mod grid;
+mod heat;
+mod ladder;
+mod numbers;
+mod phase;
+
+use egui::{Button, Color32, CornerRadius, RichText, Ui};
+
+use super::theme::{DIM, WARN, heading};
+use super::{Action, Facts, wgsl};
+use crate::force::{KernelConfig, KernelVariant, KernelWish};
+use crate::inspect::Report;
+use crate::live::Command;
+use crate::measure::Ceilings;
+use crate::sim::EngineKind;
+use asked::Asked;
+use heat::{Cell, HeatMap, P, Q};
+use ladder::{RUNGS, Seen};
+
+/// What the tab remembers.
+pub struct LearnForm {
+    frozen: bool,
+    /// Seconds of slow motion so far.
+    secs: f64,
+    told: Asked<Report>,
+    told_of: Option<KernelVariant>,
+    ceilings: Asked<Ceilings>,
+    /// Whether measuring the ceilings has paused the simulation.
+    paused: bool,
+    heat: HeatMap,
+    seen: Seen,
+    rung: usize,
+    texts: [wgsl::Highlighted; 2],
+}
+
+impl Default for LearnForm {
+    fn default() -> Self {
+        Self {
+            frozen: false,
+            secs: 0.0,
+            told: Asked::Nothing,
+            told_of: None,
+            ceilings: Asked::Nothing,
+            paused: false,
+            heat: HeatMap::default(),
+            seen: Seen::default(),
+            rung: 2,
+            texts: Default::default(),
+        }
+    }
+}
+
+fn ask_kernel(config: KernelConfig) -> Action {
+    Action::Live(Command::Kernel(KernelWish::from(config)))
+}
+
+impl LearnForm {
+    pub(super) fn show(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
+        let Some(config) = facts.config else {
+            ui.colored_label(WARN, "This adapter holds no kernel of this shape.");
+            return;
+        };
+        if facts.engine != EngineKind::Gpu {
+            ui.horizontal_wrapped(|ui| {
+                ui.colored_label(DIM, "The engine is on the processor: nothing below runs now.");
+                let about = "The kernel on the graphics adapter, with the state as it is";
+                if ui.button("Use the GPU").on_hover_text(about).clicked() {
+                    actions.push(Action::Engine(EngineKind::Gpu));
+                }
+            });
+        }
+        let on_gpu = facts.engine == EngineKind::Gpu && !facts.keeper.paused;
+        let rate = facts.rates.engine_interactions_per_sec().filter(|_| on_gpu);
+        self.seen.frame(on_gpu.then_some(config), facts.count, rate);
+
+        heading(ui, &config.to_string());
+        self.slow_motion(ui, facts, &config);
+        self.numbers(ui, facts, &config, rate, actions);
+        self.heat_map(ui, facts, &config, rate, actions);
+        self.ladder(ui, facts, &config, actions);
+    }
+
+    /// Puts back what the filling of the map has changed: the tab is no longer seen.
+    pub(super) fn leave(&mut self, actions: &mut Vec<Action>) {
+        if let Some(before) = self.heat.stop() {
+            actions.push(Action::Live(Command::Kernel(before)));
+        }
+        self.ceilings_came(actions);
+    }
+
+    fn slow_motion(&mut self, ui: &mut Ui, facts: &Facts, config: &KernelConfig) {
+        if !self.frozen {
+            self.secs += f64::from(ui.input(|input| input.stable_dt)).min(0.1);
+            ui.ctx().request_repaint_after(std::time::Duration::from_millis(33));
+        }
+        grid::show(ui, config, facts.count, self.secs);
+        if config.one_workgroup {
+            let text = "Steps in one workgroup: all bodies lie in workgroup memory, and this goes on for \
+                        many steps without leaving it.";
+            ui.colored_label(DIM, text);
+        }
+        ui.checkbox(&mut self.frozen, "hold the slow motion");
+    }
+
+    fn numbers(
+        &mut self,
+        ui: &mut Ui,
+        facts: &Facts,
+        config: &KernelConfig,
+        rate: Option<f64>,
+        actions: &mut Vec<Action>,
+    ) {
+        let guarded = facts.settings.softening == 0.0;
+        let variant = KernelVariant { config: *config, guarded, potential: false };
+        // Not while the map is filled: a compiler at work would be measured, too.
+        let waits = self.heat.is_filling() || matches!(self.told, Asked::Waiting(_));
+        if self.told_of != Some(variant) && !waits {
+            self.told = asked::driver(&facts.gpu.adapter, variant);
+            self.told_of = Some(variant);
+        }
+        self.told.poll();
+        self.ceilings_came(actions);
+        heading(ui, "What it takes");
+        numbers::limits(ui, facts, config);
+        numbers::told(ui, &self.told);
+        heading(ui, "How fast");
+        numbers::rates(ui, facts, config, &self.ceilings, rate);
+        ui.horizontal_wrapped(|ui| {
+            let waiting = matches!(self.ceilings, Asked::Waiting(_));
+            let about = "Small kernels that do one thing each, for a second or two, on a device of their \
+                         own. The simulation pauses meanwhile";
+            let button = Button::new("Measure ceilings");
+            let response = ui.add_enabled(!waiting && !self.heat.is_filling(), button);
+            if response.on_hover_text(about).clicked() {
+                self.ceilings = asked::ceilings(&facts.gpu.adapter);
+                self.paused = !facts.keeper.paused;
+                if self.paused {
+                    actions.push(Action::Live(Command::Pause(true)));
+                }
+            }
+            if waiting {
+                ui.spinner();
+            }
+        });
+    }
+
+    /// Lets the simulation go on once the ceilings are known.
+    fn ceilings_came(&mut self, actions: &mut Vec<Action>) {
+        if self.ceilings.poll() && std::mem::take(&mut self.paused) {
+            actions.push(Action::Live(Command::Pause(false)));
+        }
+    }
+
+    fn heat_map(
+        &mut self,
+        ui: &mut Ui,
+        facts: &Facts,
+        config: &KernelConfig,
+        rate: Option<f64>,
+        actions: &mut Vec<Action>,
+    ) {
+        heading(ui, "p and q");
+        let refuse = |config: &KernelConfig| {
+            config.validate(Some(facts.gpu)).err().map(|error| error.to_string())
+        };
+        self.heat.look(config, facts.count, refuse);
+        if !facts.keeper.paused
+            && facts.engine == EngineKind::Gpu
+            && let Some(wish) = self.heat.frame(config, rate)
+        {
+            actions.push(Action::Live(Command::Kernel(wish)));
+        }
+        ui.horizontal_wrapped(|ui| {
+            if self.heat.is_filling() {
+                let about = "Puts back the kernel that ran before";
+                let stop = ui.button("Stop").on_hover_text(about).clicked();
+                if let Some(before) = stop.then(|| self.heat.stop()).flatten() {
+                    actions.push(Action::Live(Command::Kernel(before)));
+                }
+                let (done, all) = self.heat.progress().unwrap_or_default();
+                let waits = if facts.keeper.paused { ", waits: paused" } else { "" };
+                ui.label(format!("{done} of {all}{waits}"));
+                return;
+            }
+            let reason = match (facts.engine, facts.times) {
+                (kind, _) if kind != EngineKind::Gpu => Some("The engine is on the processor"),
+                (_, None) => Some("Rates of the kernel alone need GPU timestamps"),
+                _ if facts.keeper.paused => Some("The simulation is paused"),
+                _ => None,
+            };
+            let response = ui.add_enabled(reason.is_none(), Button::new("Fill"));
+            let response = match reason {
+                Some(reason) => response.on_disabled_hover_text(reason),
+                None => response.on_hover_text(
+                    "Runs the simulation with one shape after the other and notes the rate of each; then \
+                     the kernel of now comes back",
+                ),
+            };
+            if response.clicked() {
+                self.heat.begin(facts.settings.kernel);
+            }
+            let text = format!("r = {}, s = {}; G interactions/s", config.r, config.s);
+            ui.colored_label(DIM, text);
+        });
+        self.cells(ui, config, actions);
+    }
+
+    fn cells(&self, ui: &mut Ui, config: &KernelConfig, actions: &mut Vec<Action>) {
+        let width = ((ui.available_width().min(340.0) - 30.0) / P.len() as f32 - 3.0).max(24.0);
+        let best = self.heat.best().unwrap_or(0.0);
+        egui::Grid::new("p and q").spacing([3.0, 3.0]).min_col_width(20.0).show(ui, |ui| {
+            ui.colored_label(DIM, "q\\p");
+            for p in P {
+                ui.vertical_centered(|ui| ui.colored_label(DIM, p.to_string()));
+            }
+            ui.end_row();
+            for (row, q) in Q.iter().enumerate() {
+                ui.colored_label(DIM, q.to_string());
+                for column in 0..P.len() {
+                    let i = row * P.len() + column;
+                    let Some(shape) = self.heat.config(i) else { continue };
+                    self.cell(ui, (i, shape), width, best, shape == *config, actions);
+                }
+                ui.end_row();
+            }
+        });
+    }
+
+    fn cell(
+        &self,
+        ui: &mut Ui,
+        (i, shape): (usize, KernelConfig),
+        width: f32,
+        best: f64,
+        runs: bool,
+        actions: &mut Vec<Action>,
+    ) {
+        let (text, ink, fill) = match self.heat.cell(i) {
+            Cell::Rate(rate) => {
+                let (fill, ink) = colour((rate / best) as f32);
+                (short(rate / 1e9), ink, fill)
+            }
+            Cell::Unknown => ("·".to_owned(), DIM, Color32::from_gray(34)),
+            Cell::Refused(_) => ("–".to_owned(), Color32::from_gray(110), Color32::from_gray(60)),
+        };
+        let refusal = match self.heat.cell(i) {
+            Cell::Refused(reason) => Some(reason.clone()),
+            _ => None,
+        };
+        let mut button = Button::new(RichText::new(text).size(11.0).color(ink))
+            .fill(fill)
+            .corner_radius(CornerRadius::same(2))
+            .min_size([width, 22.0].into());
+        if runs {
+            button = button.stroke(egui::Stroke::new(2.0, Color32::WHITE));
+        }
+        let free = refusal.is_none() && !self.heat.is_filling();
+        let response = ui.add_enabled(free, button);
+        response.widget_info(|| {
+            let name = format!("p = {}, q = {}", shape.p, shape.q);
+            egui::WidgetInfo::labeled(egui::Role::Button, free, name)
+        });
+        let response = match refusal {
+            Some(reason) => response.on_disabled_hover_text(reason),
+            None => response.on_hover_text(format!("{shape}: click to run it")),
+        };
+        if response.clicked() {
+            actions.push(ask_kernel(shape));
+        }
+    }
+
+    fn ladder(
+        &mut self,
+        ui: &mut Ui,
+        facts: &Facts,
+        config: &KernelConfig,
+        actions: &mut Vec<Action>,
+    ) {
+        heading(ui, "The ladder");
+        ui.colored_label(DIM, "Click a rung to run it. Its rate appears once it has run.");
+        for (i, rung) in RUNGS.iter().enumerate() {
+            let shape = rung.config();
+            let refusal = shape.validate(Some(facts.gpu)).err();
+            ui.horizontal(|ui| {
+                let free = refusal.is_none() && !self.heat.is_filling();
+                let button = Button::new(format!("{}  {}", i + 1, rung.name))
+                    .selected(shape == *config)
+                    .min_size([150.0, 0.0].into());
+                let response = ui.add_enabled(free, button).on_hover_text(shape.to_string());
+                let response = match &refusal {
+                    Some(reason) => response.on_disabled_hover_text(reason.to_string()),
+                    None => response,
+                };
+                if response.clicked() {
+                    self.rung = i;
+                    if shape != *config {
+                        actions.push(ask_kernel(shape));
+                    }
+                }
+                let text = self.seen.rate(i).map(|rate| format!("{} G/s", short(rate / 1e9)));
+                ui.label(text.unwrap_or_else(|| "–".to_owned()));
+            });
+        }
+        let rung = &RUNGS[self.rung];
+        ui.add_space(4.0);
+        ui.label(format!("{}  {}: {}", self.rung + 1, rung.name, rung.why));
+        let before = self.rung.saturating_sub(1);
+        let [first, second] = &mut self.texts;
+        egui::ScrollArea::both().id_salt("ladder").max_height(260.0).show(ui, |ui| {
+            ui.horizontal_top(|ui| {
+                let mut column = |text: &mut wgsl::Highlighted, i: usize| {
+                    ui.vertical(|ui| {
+                        let name = format!("{}: {}", i + 1, RUNGS[i].name);
+                        ui.add(egui::Label::new(RichText::new(name).color(DIM)).extend());
+                        ui.add(egui::Label::new(text.of(&RUNGS[i].text())).extend());
+                    });
+                };
+                column(first, before);
+                if before != self.rung {
+                    column(second, self.rung);
+                }
+            });
+        });
+    }
+}
+
+/// Three digits.
+fn short(value: f64) -> String {
+    match value {
+        v if v >= 100.0 => format!("{v:.0}"),
+        v if v >= 10.0 => format!("{v:.1}"),
+        v if v >= 0.995 => format!("{v:.2}"),
+        v => format!("{v:.2}").trim_start_matches('0').to_owned(),
+    }
+}
+
+/// From dark blue to yellow, evenly bright to every eye (after viridis), and an ink to be read on it.
+fn colour(part: f32) -> (Color32, Color32) {
+    const STOPS: [[f32; 3]; 4] =
+        [[59.0, 50.0, 120.0], [38.0, 110.0, 142.0], [53.0, 180.0, 120.0], [245.0, 225.0, 60.0]];
+    let place = part.clamp(0.0, 1.0) * (STOPS.len() - 1) as f32;
+    let stop = (place as usize).min(STOPS.len() - 2);
+    let mix = |i: usize| {
+        let (a, b) = (STOPS[stop][i], STOPS[stop + 1][i]);
+        (a + (b - a) * (place - stop as f32)) as u8
+    };
+    let ink = if place > 1.7 { Color32::BLACK } else { Color32::WHITE };
+    (Color32::from_rgb(mix(0), mix(1), mix(2)), ink)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_fit_their_cells_and_colours_their_scale() {
+        let values = [0.0812, 0.9, 1.5512, 15.52, 1551.0];
+        assert_eq!(values.map(short), [".08", ".90", "1.55", "15.5", "1551"]);
+        assert_eq!(colour(0.0).0, Color32::from_rgb(59, 50, 120));
+        assert_eq!(colour(1.0), (Color32::from_rgb(245, 225, 60), Color32::BLACK));
+        assert_eq!(colour(f32::NAN).0.a(), 255);
+    }
+}

@@ -1,0 +1,135 @@
+//! Limits, what the driver says, what the model says, and what is measured.
+
+use egui::{Grid, Ui};
+
+use super::super::Facts;
+use super::super::theme::{DIM, number, row};
+use super::asked::Asked;
+use crate::force::KernelConfig;
+use crate::inspect::{LEAST_PER_INTERACTION, Report};
+use crate::measure::{Ceilings, predict};
+use crate::sim::EngineKind;
+
+/// Threads, workgroup memory and traffic against the adapter's limits.
+pub fn limits(ui: &mut Ui, facts: &Facts, config: &KernelConfig) {
+    let limits = &facts.gpu.limits;
+    Grid::new("learn limits").num_columns(2).show(ui, |ui| {
+        let about = "p x q of one workgroup, and how many the adapter allows";
+        row(ui, "threads", about, format!("{} of {}", config.threads(), limits.threads_per_workgroup));
+        let about = "A tile of p x q sources with 16 bytes each, and what the adapter has per workgroup";
+        let memory = format!("{} of {} B", config.workgroup_memory(), limits.workgroup_memory);
+        row(ui, "workgroup memory", about, memory);
+        let (n, reuse) = (facts.count as f64, traffic_divisor(config));
+        let words = if config.untiled { "N^2 / r" } else { "N^2 / (p r)" };
+        let about = "Sources fetched per force evaluation, with 16 bytes each. The chapter's N^2 / p, and \
+                     r shares it once more; without tiles the caches stand between";
+        let bytes = n * n / reuse * 16.0;
+        row(ui, "memory traffic", about, format!("{words} = {} B", number(bytes)));
+    });
+}
+
+/// By how much the N^2 reads of sources are divided.
+fn traffic_divisor(config: &KernelConfig) -> f64 {
+    let tile = if config.untiled { 1 } else { config.p };
+    f64::from(tile) * f64::from(config.r)
+}
+
+/// What the driver says of the kernel.
+pub fn told(ui: &mut Ui, told: &Asked<Report>) {
+    match told {
+        Asked::Nothing => {}
+        Asked::Waiting(_) => {
+            ui.colored_label(DIM, "The driver is asked …");
+        }
+        Asked::Answer(Err(reason)) => {
+            let text = "Registers and occupancy: this driver does not tell.";
+            ui.colored_label(DIM, text).on_hover_text(reason.as_str());
+        }
+        Asked::Answer(Ok(report)) => {
+            Grid::new("learn told").num_columns(2).show(ui, |ui| {
+                let count = |value: Option<u64>| value.map(|n| n.to_string());
+                let unknown = || "not told".to_owned();
+                let about = "Per thread; what spills goes to memory and is slow";
+                let registers = count(report.registers()).map(|n| match report.spilled() {
+                    Some(spilled) if spilled > 0 => format!("{n}, {spilled} spilled"),
+                    _ => n,
+                });
+                row(ui, "registers", about, registers.unwrap_or_else(unknown));
+                let about =
+                    "Subgroups that fit one SIMD unit at once: while some wait, others work";
+                let occupancy = count(report.subgroups_per_simd());
+                row(ui, "subgroups per SIMD", about, occupancy.unwrap_or_else(unknown));
+                let about = "Machine instructions of the inner loop; the arithmetic alone needs 13";
+                let per = report.per_interaction();
+                let text = per.map(|n| format!("{n:.2}, at least {LEAST_PER_INTERACTION}"));
+                row(ui, "per interaction", about, text.unwrap_or_else(unknown));
+            });
+        }
+    }
+}
+
+/// Measured beside predicted.
+pub fn rates(
+    ui: &mut Ui,
+    facts: &Facts,
+    config: &KernelConfig,
+    ceilings: &Asked<Ceilings>,
+    rate: Option<f64>,
+) {
+    let predicted = match ceilings {
+        Asked::Answer(Ok(ceilings)) => predict(ceilings, config, facts.count, facts.count),
+        _ => None,
+    };
+    Grid::new("learn rates").num_columns(2).show(ui, |ui| {
+        let giga = |rate: f64| format!("{} G/s", number(rate / 1e9));
+        let about = "Interactions per second while the kernel runs, by GPU timestamps";
+        let measured = match (rate, facts.engine, facts.times) {
+            (Some(rate), _, _) => giga(rate),
+            (None, kind, _) if kind != EngineKind::Gpu => "not on the GPU".to_owned(),
+            (None, _, None) => "no GPU timestamps".to_owned(),
+            _ if facts.keeper.paused => "paused".to_owned(),
+            _ => "not yet known".to_owned(),
+        };
+        row(ui, "measured", about, measured);
+        let about = "By the arithmetic model from the ceilings of this adapter; see docs/tiling.md";
+        let text = match (&predicted, ceilings) {
+            (Some(found), _) => giga(found.rate(facts.count, facts.count)),
+            (None, Asked::Waiting(_)) => "measuring …".to_owned(),
+            _ => "needs the ceilings".to_owned(),
+        };
+        row(ui, "predicted", about, text);
+        if let Some(found) = &predicted {
+            let about = "The resource that the model finds the scarcest";
+            row(ui, "limit", about, found.limit.name());
+            if let Some(rate) = rate {
+                let part = rate / found.rate(facts.count, facts.count);
+                row(ui, "measured / predicted", about, format!("{:.0} %", part * 100.0));
+            }
+        }
+    });
+    if let Asked::Answer(Err(reason)) = ceilings {
+        ui.colored_label(DIM, format!("No ceilings: {reason}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::Checks;
+
+    #[test]
+    fn tiles_and_registers_divide_the_traffic() {
+        let config = KernelConfig {
+            p: 64,
+            q: 4,
+            r: 2,
+            u: 4,
+            s: 8,
+            untiled: false,
+            one_workgroup: false,
+            checks: Checks::Off,
+        };
+        assert_eq!(traffic_divisor(&config), 128.0);
+        assert_eq!(traffic_divisor(&KernelConfig { untiled: true, q: 1, ..config }), 2.0);
+    }
+}

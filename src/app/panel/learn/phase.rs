@@ -1,0 +1,72 @@
+//! What a workgroup does at a moment of the slow motion: load, barrier, compute, barrier.
+
+/// A part of the work on one tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Doing {
+    /// Each thread fetches one source into workgroup memory.
+    Load,
+    /// All wait until the tile is whole.
+    Loaded,
+    /// Each thread takes its sinks through the tile.
+    Compute,
+    /// All wait until nobody reads the tile any more.
+    Done,
+}
+
+/// Where the slow motion is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moment {
+    /// The tile that all workgroups of a slice are at.
+    pub tile: usize,
+    /// What they do with it.
+    pub doing: Doing,
+    /// How much of that is done, 0 to 1.
+    pub part: f32,
+}
+
+/// The parts of a tile's work with their seconds of slow motion.
+const TILED: [(Doing, f64); 4] =
+    [(Doing::Load, 0.7), (Doing::Loaded, 0.3), (Doing::Compute, 1.2), (Doing::Done, 0.3)];
+/// Without workgroup memory there is nothing to load and nobody to wait for.
+const UNTILED: [(Doing, f64); 1] = [(Doing::Compute, 1.2)];
+
+impl Moment {
+    /// The moment `secs` after the beginning, over and over, with `tiles` (1 or more) in a row.
+    pub fn at(secs: f64, tiles: usize, untiled: bool) -> Self {
+        let parts: &[(Doing, f64)] = if untiled { &UNTILED } else { &TILED };
+        let turn: f64 = parts.iter().map(|part| part.1).sum();
+        let turns = (secs.max(0.0) / turn).floor();
+        let tile = (turns % tiles.max(1) as f64) as usize;
+        let mut rest = secs.max(0.0) - turns * turn;
+        for &(doing, length) in parts {
+            if rest < length {
+                return Self { tile, doing, part: (rest / length) as f32 };
+            }
+            rest -= length;
+        }
+        let (doing, _) = parts[parts.len() - 1];
+        Self { tile, doing, part: 1.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_tile_is_loaded_waited_for_computed_and_left() {
+        let seen = |secs| Moment::at(secs, 3, false);
+        assert_eq!((seen(0.0).tile, seen(0.0).doing), (0, Doing::Load));
+        assert_eq!(seen(0.8).doing, Doing::Loaded);
+        assert_eq!(seen(1.6).doing, Doing::Compute);
+        assert!((seen(1.6).part - 0.5).abs() < 1e-6);
+        assert_eq!(seen(2.3).doing, Doing::Done);
+        assert_eq!((seen(2.6).tile, seen(2.6).doing), (1, Doing::Load));
+        assert_eq!(seen(7.6).tile, 0, "and again from the first");
+        for k in 0..1000 {
+            let untiled = Moment::at(f64::from(k) * 0.037, 2, true);
+            assert_eq!(untiled.doing, Doing::Compute);
+            assert!(untiled.tile < 2 && (0.0..=1.0).contains(&untiled.part));
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The Learn tab without a window: what its controls ask for, and that nothing is cut off.
+//!
+//! `LEARN_PICTURE=file.png cargo test --test learn` leaves a picture to look at.
+#![cfg(feature = "window")]
+
+mod common;
+
+use std::sync::Arc;
+
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT, Queryable};
+use gravitile::app::panel::{Action, Facts, History, Input, Panel, Tab, ViewChoice, style};
+use gravitile::force::{KernelConfig, KernelWish};
+use gravitile::gpu::{Checks, FrameTimes, Gpu};
+use gravitile::live::{Command, Rates, Standing, TimeKeeper};
+use gravitile::scene::RunHints;
+use gravitile::sim::{EngineKind, Settings};
+use gravitile::units::Units;
+
+const TILED: KernelConfig = KernelConfig {
+    p: 64,
+    q: 2,
+    r: 2,
+    u: 4,
+    s: 2,
+    untiled: false,
+    one_workgroup: false,
+    checks: Checks::Off,
+};
+
+/// Everything behind [`Facts`].
+struct World {
+    gpu: Arc<Gpu>,
+    settings: Settings,
+    keeper: TimeKeeper,
+    engine: EngineKind,
+    config: KernelConfig,
+    times: Option<FrameTimes>,
+    panel: Panel,
+    actions: Vec<Action>,
+}
+
+impl World {
+    fn new() -> Self {
+        Self {
+            gpu: common::gpu(),
+            settings: Settings { kernel: KernelWish::from(TILED), ..Settings::default() },
+            keeper: TimeKeeper::new(1.0),
+            engine: EngineKind::Gpu,
+            config: TILED,
+            times: Some(FrameTimes { number: 1, parts: vec![("steps", 0.01)] }),
+            panel: Panel::new(true, Tab::Learn),
+            actions: Vec::new(),
+        }
+    }
+
+    fn show(ui: &mut egui::Ui, world: &mut Self) {
+        let (input, units) = (Input::named("plummer"), Units::default());
+        let (hints, history, rates) = (RunHints::default(), History::default(), Rates::default());
+        let facts = Facts {
+            input: &input,
+            hints: &hints,
+            units: &units,
+            count: 4096,
+            components: &[],
+            settings: &world.settings,
+            dt: 0.01,
+            keeper: &world.keeper,
+            standing: Standing { ready: true, ..Standing::default() },
+            engine: world.engine,
+            engine_reason: "asked for",
+            engine_text: "an adapter",
+            gpu: &world.gpu,
+            config: Some(world.config),
+            wgsl: None,
+            rates: &rates,
+            history: &history,
+            times: world.times.as_ref(),
+            picture_times: None,
+            panel_secs: 0.0,
+            picture: [960, 540],
+            recording: None,
+            loading: None,
+            message: None,
+            message_is_error: false,
+        };
+        let actions = world.panel.show(ui, &facts, &mut ViewChoice::default());
+        // Kernels that are asked for run from the next frame on, as in the window.
+        for action in &actions {
+            if let Action::Live(Command::Kernel(wish)) = action {
+                world.config = wish.fill(TILED);
+            }
+        }
+        world.actions.extend(actions);
+    }
+
+    /// The panel with its usual width, all of it to be seen.
+    fn shown(self) -> Harness<'static, Self> {
+        let mut harness = Harness::builder()
+            .with_size([WIDTH + 60.0, 1500.0])
+            .with_context_setup(style)
+            .build_ui_state(Self::show, self);
+        // The slow motion never rests: a fixed number of frames.
+        harness.run_steps(3);
+        harness
+    }
+}
+
+const WIDTH: f32 = 330.0;
+
+fn click(harness: &mut Harness<'static, World>, label: &str) -> Vec<Action> {
+    harness.state_mut().actions.clear();
+    harness.get_by_label(label).click();
+    harness.run_steps(3);
+    std::mem::take(&mut harness.state_mut().actions)
+}
+
+fn kernel(action: &Action) -> KernelConfig {
+    match action {
+        Action::Live(Command::Kernel(wish)) => wish.fill(TILED),
+        other => panic!("a kernel was expected: {other:?}"),
+    }
+}
+
+#[test]
+fn a_rung_is_run_and_its_text_shown() {
+    let mut harness = World::new().shown();
+    let actions = click(&mut harness, "1  naive");
+    assert_eq!(actions.len(), 1);
+    let naive = kernel(&actions[0]);
+    assert!(naive.untiled && (naive.r, naive.u, naive.s) == (1, 1, 1), "{naive}");
+    let actions = click(&mut harness, "5  register-blocked");
+    let blocked = kernel(&actions[0]);
+    assert!(!blocked.untiled && blocked.r == 4 && blocked.q == 1);
+    assert!(harness.query_by_label_contains("keeps four sinks in registers").is_some());
+    // The rung before stands beside it, with the same words for what both have.
+    assert_eq!(harness.query_all_by_label_contains("workgroupBarrier").count(), 2);
+    // The one that runs is not asked for again.
+    assert_eq!(click(&mut harness, "5  register-blocked"), []);
+}
+
+#[test]
+fn a_cell_of_the_map_is_run_and_what_does_not_fit_is_refused() {
+    let mut harness = World::new().shown();
+    let actions = click(&mut harness, "p = 32, q = 4");
+    let asked = kernel(&actions[0]);
+    assert_eq!((actions.len(), asked), (1, KernelConfig { p: 32, q: 4, ..TILED }));
+    // No adapter has 16,384 threads per workgroup.
+    assert!(harness.get_by_label("p = 1024, q = 16").accesskit_node().is_disabled());
+    assert_eq!(click(&mut harness, "p = 1024, q = 16"), []);
+}
+
+#[test]
+fn filling_asks_for_shapes_and_leaving_puts_back_what_was() {
+    let mut harness = World::new().shown();
+    let actions = click(&mut harness, "Fill");
+    assert_eq!(actions.len(), 1, "{actions:?}");
+    assert_eq!(kernel(&actions[0]), KernelConfig { p: 16, q: 1, ..TILED });
+    assert!(harness.get_by_label("p = 32, q = 4").accesskit_node().is_disabled());
+    let stopped = click(&mut harness, "Stop");
+    assert_eq!(stopped, [Action::Live(Command::Kernel(KernelWish::from(TILED)))]);
+    // Another tab does the same as the button.
+    click(&mut harness, "Fill");
+    let left = click(&mut harness, "Physics");
+    assert_eq!(left, [Action::Live(Command::Kernel(KernelWish::from(TILED)))]);
+}
+
+#[test]
+fn what_cannot_be_filled_is_said() {
+    for change in [
+        (|world: &mut World| world.keeper.paused = true) as fn(&mut World),
+        |world| world.times = None,
+        |world| world.engine = EngineKind::Cpu,
+    ] {
+        let mut world = World::new();
+        change(&mut world);
+        let mut harness = world.shown();
+        assert!(harness.get_by_label("Fill").accesskit_node().is_disabled());
+        assert_eq!(click(&mut harness, "Fill"), []);
+    }
+    let mut world = World::new();
+    world.engine = EngineKind::Cpu;
+    let mut harness = world.shown();
+    assert_eq!(click(&mut harness, "Use the GPU"), [Action::Engine(EngineKind::Gpu)]);
+}
+
+#[test]
+fn ceilings_are_measured_while_the_simulation_rests() {
+    let mut harness = World::new().shown();
+    assert!(harness.query_by_label("needs the ceilings").is_some());
+    let begun = click(&mut harness, "Measure ceilings");
+    assert_eq!(begun, [Action::Live(Command::Pause(true))]);
+    let mut ended = Vec::new();
+    for _ in 0..2000 {
+        harness.run_steps(1);
+        ended.append(&mut harness.state_mut().actions);
+        if !ended.is_empty() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert_eq!(ended, [Action::Live(Command::Pause(false))]);
+    harness.run_steps(2);
+    assert!(harness.query_by_label("needs the ceilings").is_none());
+    assert!(harness.query_by_label("limit").is_some(), "the model names the limit");
+}
+
+#[test]
+fn nothing_is_cut_off_at_the_usual_width() {
+    let mut untiled = World::new();
+    untiled.config = KernelConfig { untiled: true, q: 1, r: 16, p: 1024, s: 64, ..TILED };
+    for (i, world) in [World::new(), untiled].into_iter().enumerate() {
+        let mut harness = world.shown();
+        harness.run_steps(20);
+        let width = harness.state().panel.width;
+        assert!((width - WIDTH).abs() < 1.0, "the panel was pushed to {width} points");
+        if let (Ok(path), 0) = (std::env::var("LEARN_PICTURE"), i) {
+            harness.render().unwrap().save(path).unwrap();
+        }
+    }
+}
