@@ -244,7 +244,7 @@ impl Bench {
 
     /// Dispatches that do nothing, one after the other: each may write what the next may write.
     fn dispatches(&mut self) -> Result<CeilingSamples> {
-        let mut ready = self.ready(Ceiling::LoneThread)?;
+        let mut ready = self.ready(Ceiling::LoneThread, 1, 4)?;
         ready.groups = 1;
         let count = if self.effort == Effort::Quick { 50 } else { 400 };
         let mut secs = Vec::new();
@@ -262,7 +262,7 @@ impl Bench {
     fn submissions(&mut self) -> Result<CeilingSamples> {
         let mut watch = Stopwatch::by_wall_clock(&self.gpu);
         let mut secs = Vec::new();
-        let ready = self.ready(Ceiling::LoneThread)?;
+        let ready = self.ready(Ceiling::LoneThread, 1, 4)?;
         self.params.clear();
         let offset = self.params.offset_of(CeilingParams::default());
         self.params.upload(&self.gpu);
