@@ -119,6 +119,7 @@ fn time_is_right_when_the_step_changes_in_the_middle_of_one() {
 fn a_single_step_is_one_step_even_after_running() {
     for engine in ENGINES {
         let mut watcher = Watcher::new(plummer(500), settings(engine)).ready();
+        watcher.budget = Budget::INTERACTIVE;
         watcher.apply(Command::Tempo(Tempo::Fastest));
         watcher.apply(Command::Pause(false));
         watcher.until("some steps", |w| w.live.standing().steps > 5);

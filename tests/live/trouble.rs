@@ -36,6 +36,7 @@ fn reports_come_by_themselves_and_energy_stays() {
         watcher.until("the first report", |w| !w.reports.is_empty());
         let first = watcher.reports[0].clone();
         assert_eq!((first.time, first.steps), (0.0, 0), "{engine:?}");
+        watcher.budget = Budget::INTERACTIVE;
         watcher.apply(Command::Tempo(Tempo::Fastest));
         watcher.apply(Command::Pause(false));
         watcher.until("a second report", |w| w.reports.len() >= 2);
@@ -97,6 +98,7 @@ fn a_simulation_that_rests_does_nothing_until_it_goes_on() {
             watcher.frame();
         }
         assert_eq!(watcher.live.standing().steps, 0, "{engine:?}");
+        watcher.budget = Budget::INTERACTIVE;
         watcher.live.go_on();
         watcher.until("steps", |w| w.live.standing().steps > 0);
     }
