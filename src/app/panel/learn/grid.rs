@@ -106,18 +106,19 @@ pub fn show(ui: &mut Ui, config: &KernelConfig, count: usize, secs: f64) {
 
 /// What happens, in one sentence.
 fn sentence(config: &KernelConfig, doing: Doing) -> String {
-    let (threads, r) = (config.threads(), config.r);
+    let threads = config.threads();
+    let sinks = if config.r == 1 { "its sink".to_owned() } else { format!("{} sinks", config.r) };
     match doing {
         Doing::Load => format!("each of the {threads} threads fetches one source into the tile"),
         Doing::Loaded => "all threads wait until the tile is whole".to_owned(),
         Doing::Done => "all wait: nobody may overwrite what others still read".to_owned(),
         Doing::Compute if config.untiled => {
-            format!("each thread reads each source itself and serves {r} of its sinks with it")
+            format!("each thread reads each source itself; a read serves {sinks}")
         }
         Doing::Compute => {
             let q = config.q;
             let whose = if q == 1 { String::new() } else { format!(" its 1/{q} of") };
-            format!("each thread reads{whose} the tile; a read serves its {r} sink(s)")
+            format!("each thread reads{whose} the tile; a read serves {sinks}")
         }
     }
 }

@@ -258,7 +258,8 @@ impl LearnForm {
         if runs {
             button = button.stroke(egui::Stroke::new(2.0, Color32::WHITE));
         }
-        let free = refusal.is_none() && !self.heat.is_filling();
+        // While the map fills, clicks do nothing, but colours must stay bright.
+        let free = refusal.is_none();
         let response = ui.add_enabled(free, button);
         response.widget_info(|| {
             let name = format!("p = {}, q = {}", shape.p, shape.q);
@@ -268,7 +269,7 @@ impl LearnForm {
             Some(reason) => response.on_disabled_hover_text(reason),
             None => response.on_hover_text(format!("{shape}: click to run it")),
         };
-        if response.clicked() {
+        if response.clicked() && !self.heat.is_filling() {
             actions.push(ask_kernel(shape));
         }
     }
@@ -319,9 +320,10 @@ impl LearnForm {
                         ui.add(egui::Label::new(text.of(&RUNGS[i].text())).extend());
                     });
                 };
-                column(first, before);
+                // This one first: it is what is to be seen without scrolling.
+                column(first, self.rung);
                 if before != self.rung {
-                    column(second, self.rung);
+                    column(second, before);
                 }
             });
         });
