@@ -108,7 +108,7 @@ fn load(name: &str) -> Vec<Action> {
 
 /// What the keys hit in this frame ask for.
 pub fn pressed(context: &Context, facts: &Facts) -> Vec<Action> {
-    if context.egui_wants_keyboard_input() {
+    if context.text_edit_focused() {
         return Vec::new();
     }
     // egui would move its focus with Tab, which folds the panel here, and then take all other keys.

@@ -10,9 +10,12 @@ mod again;
 mod frame;
 mod load;
 mod memory;
+mod news;
 mod pictures;
+mod recover;
 mod reload;
 mod shell;
+mod show;
 mod stage;
 mod steer;
 

@@ -1,0 +1,178 @@
+//! What has come back since the last frame: bodies that were made, times, diagnostics, states.
+
+use std::sync::Arc;
+
+use super::Request;
+use super::frame::{Frames, Purpose};
+use super::load::Session;
+use super::reload::ShaderWatch;
+use crate::app::cli::Input;
+use crate::app::panel::{Action, FollowWhat};
+use crate::error::Result;
+use crate::live::Event;
+use crate::render::pass_times::PassTimes;
+use crate::render::{Camera, ColourBy};
+use crate::scene::Colouring;
+use crate::sim::Moment;
+
+impl Frames {
+    /// What has come back since the last frame.
+    pub(super) fn take_news(&mut self, secs: f64) {
+        if let Some(loading) = &self.loading
+            && let Some(made) = loading.poll()
+        {
+            let keeps_view = loading.keeps_view;
+            self.loading = None;
+            match made {
+                Ok(session) => self.begin(session, keeps_view),
+                Err(error) => {
+                    // What was to be replaced goes on.
+                    if let Some(session) = &mut self.session {
+                        session.live.go_on();
+                    }
+                    self.say_error(&error);
+                }
+            }
+        }
+        match self.shaders.as_mut().map_or(Ok(false), ShaderWatch::changed) {
+            Ok(true) => self.act(Action::Live(crate::live::Command::Recompile)),
+            Ok(false) => {}
+            Err(error) => self.say_error(&error),
+        }
+        while let Some(times) = self.stage.timeline.take() {
+            if let Some(session) = &mut self.session {
+                session.live.learn(&times);
+            }
+            self.times = Some(times);
+        }
+        if let Some(times) = self.stage.parts.as_mut().and_then(PassTimes::take) {
+            self.picture_times = Some(times);
+        }
+        let Some(session) = &mut self.session else { return };
+        if !self.stage.timeline.is_supported() {
+            session.live.learn_from_frames(secs, 1.0 / 60.0);
+        }
+        let events = session.live.poll();
+        self.history.frame(secs, session.live.rates());
+        if let Some(positions) = session.live.tracked() {
+            self.steering.follow(self.view.follow, &positions, &session.bodies);
+        }
+        for event in events {
+            match event {
+                Event::Report(report) => {
+                    self.history.report(&report);
+                    let first = self.session.as_ref().is_some_and(|s| s.last.is_none());
+                    if let Some(session) = &mut self.session {
+                        session.last = Some(report.moment);
+                    }
+                    // Accelerations are known only now.
+                    if first && self.view.style.colour_by == ColourBy::Acceleration {
+                        self.look_of = None;
+                    }
+                }
+                Event::Moment(moment) => self.use_moment(&moment),
+                Event::Failed(error) => self.say_error(&error),
+            }
+        }
+    }
+
+    /// A simulation that is ready takes the place of the last one.
+    pub(super) fn begin(&mut self, mut session: Session, keeps_view: bool) {
+        self.waiting.clear();
+        self.look_of = None;
+        if !keeps_view {
+            self.history.restart();
+        }
+        if let Some(before) = &self.session
+            && !keeps_view
+        {
+            let keeper = before.live.keeper().clone();
+            session.live.take_tempo_of(&keeper);
+        }
+        let request = self.request.take();
+        if !keeps_view {
+            if let Some(hints) = &session.view {
+                if hints.colouring == Colouring::Speed
+                    && request.as_ref().is_none_or(|r| r.look.colour.is_none())
+                    && self.view.style.colour_by == ColourBy::Component
+                {
+                    self.view.style.colour_by = ColourBy::Speed;
+                }
+                self.view.orbit_degrees_per_sec = 0.0;
+            }
+            self.view.follow = FollowWhat::Nothing;
+            self.steering.release();
+            let camera = self.first_camera(&session, request.as_ref());
+            match camera {
+                Ok(camera) => self.steering.jump(camera),
+                Err(error) => self.say_error(&error),
+            }
+            self.stage.canvas.reset_exposure();
+        }
+        if let Some(request) = request {
+            if request.paused {
+                let _ = session.live.apply(crate::live::Command::Pause(true));
+            }
+            if let Some(orbit) = request.look.orbit {
+                self.view.orbit_degrees_per_sec = orbit;
+            }
+            self.follow_by_name(&request.look.follow, &session);
+        }
+        self.window.set_title(&format!("gravitile: {}", session.input.input));
+        self.session = Some(session);
+    }
+
+    pub(super) fn follow_by_name(&mut self, name: &str, session: &Session) {
+        let components = &session.bodies.components;
+        self.view.follow = match name {
+            "centre" | "center" => FollowWhat::Centre,
+            name => match components.iter().position(|c| c.name == name) {
+                Some(index) => FollowWhat::Component(index as u8),
+                None => FollowWhat::Nothing,
+            },
+        };
+    }
+
+    pub(super) fn first_camera(
+        &self,
+        session: &Session,
+        request: Option<&Request>,
+    ) -> Result<Camera> {
+        // The same as a film's: by the command line, then the scene's hints, then the bodies.
+        let input = Input {
+            snapshot: crate::snapshot::Snapshot::new((*session.bodies).clone(), 0.0),
+            run: session.hints,
+            view: session.view.clone(),
+        };
+        let look = request.map(|request| request.look.clone()).unwrap_or_default();
+        let look = crate::app::cli::LookOptions {
+            follow: if look.follow.is_empty() { "nothing".to_owned() } else { look.follow },
+            ..look
+        };
+        let mut camera = look.motion(&input, &self.view.style, self.free_size())?.start;
+        if let Some(target) = request.and_then(|request| request.target) {
+            camera.target = target;
+        }
+        Ok(camera)
+    }
+
+    /// Asks for the bodies; what for is remembered until they come.
+    pub(super) fn ask_moment(&mut self, purpose: Purpose) {
+        if let Some(session) = &mut self.session {
+            self.waiting.push(purpose);
+            if let Err(error) = session.live.apply(crate::live::Command::Moment) {
+                self.say_error(&error);
+            }
+        }
+    }
+
+    /// The bodies have come.
+    pub(super) fn use_moment(&mut self, moment: &Arc<Moment>) {
+        if let Some(session) = &mut self.session {
+            session.last = Some(Arc::clone(moment));
+        }
+        for purpose in std::mem::take(&mut self.waiting) {
+            self.serve(purpose, moment);
+        }
+    }
+}
