@@ -162,7 +162,7 @@ fn filling_asks_for_shapes_and_leaving_puts_back_what_was() {
     assert_eq!(stopped, [Action::Live(Command::Kernel(KernelWish::from(TILED)))]);
     // Another tab does the same as the button.
     click(&mut harness, "Fill");
-    let left = click(&mut harness, "Physics");
+    let left = click(&mut harness, "Kernel");
     assert_eq!(left, [Action::Live(Command::Kernel(KernelWish::from(TILED)))]);
 }
 
