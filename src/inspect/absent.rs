@@ -102,6 +102,11 @@ fn families_in(library: &[u8]) -> Vec<String> {
         .filter(is_name)
         .map(|text| String::from_utf8_lossy(text).to_lowercase())
         .filter(|name| FAMILIES.iter().any(|family| name.starts_with(family)))
+        // mi100, but not min_lod.
+        .filter(|name| {
+            name.strip_prefix("mi")
+                .is_none_or(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        })
         .collect();
     found.sort();
     found.dedup();

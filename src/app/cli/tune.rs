@@ -109,6 +109,8 @@ fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
             continue;
         }
         match tune_one(&gpu, n, args.secs) {
+            // A race that was broken off has not tried enough to be remembered.
+            Ok(_) if interrupt::wanted() => break,
             Ok((default, outcome)) => {
                 if let Some(best) = outcome.best() {
                     rate = Some((n as f64).powi(2) / best.secs());
