@@ -112,7 +112,8 @@ fn switches_come_out_as_shapes_that_hold() {
     world.count = 300;
     let gpu = world.gpu.clone();
     let mut harness = world.shown(HIGH);
-    let cases: [(&str, fn(&KernelWish) -> bool); 3] = [
+    type Case = (&'static str, fn(&KernelWish) -> bool);
+    let cases: [Case; 3] = [
         ("tiled", |wish| wish.untiled == Some(true)),
         ("steps in one workgroup", |wish| wish.one_workgroup == Some(true)),
         ("run-time checks", |wish| wish.checked),

@@ -36,6 +36,8 @@ impl Display {
         // The server itself looks for a free number, and tells it once it is ready.
         let mut server = Command::new("Xvfb")
             .args(["-displayfd", "1", "-screen", "0", "1000x700x24", "-nolisten", "tcp"])
+            // Else it begins anew whenever its last client leaves, and refuses who comes just then.
+            .arg("-noreset")
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()

@@ -82,11 +82,10 @@ pub enum Purpose {
 impl Frames {
     pub fn new(
         window: Arc<Window>,
-        display: Box<winit::event_loop::OwnedDisplayHandle>,
+        display: winit::event_loop::OwnedDisplayHandle,
         request: Request,
         memory: Memory,
     ) -> Result<Self> {
-        let display = *display;
         let wish = request.engine.adapter.wish();
         let stage = Stage::new(Arc::clone(&window), Box::new(display.clone()), &wish)?;
         let context = egui::Context::default();

@@ -72,7 +72,7 @@ impl Shell {
         let window =
             event_loop.create_window(attributes).map_err(|error| no_display(&error.to_string()))?;
         let display = event_loop.owned_display_handle();
-        Ok(Box::new(Frames::new(Arc::new(window), Box::new(display), request, memory)?))
+        Ok(Box::new(Frames::new(Arc::new(window), display, request, memory)?))
     }
 }
 

@@ -1,0 +1,84 @@
+//! Running and reading back for programs that wait: headless runs and tests.
+
+use std::collections::VecDeque;
+
+use glam::DVec3;
+use web_time::Instant;
+
+use super::*;
+use crate::error::Error;
+use crate::gpu::read_blocking;
+
+/// Submissions in flight: the device always has the next one at hand.
+const IN_FLIGHT: usize = 2;
+
+impl DeviceState {
+    /// Does `steps` steps of `dt` and waits for them. `watch` sees the steps done so far now and
+    /// then, and stops the run early (between steps) by returning false. Returns the steps done.
+    pub fn run(&mut self, dt: f64, steps: u64, watch: &mut dyn FnMut(u64) -> bool) -> Result<u64> {
+        let mut flying: VecDeque<Slice> = VecDeque::with_capacity(IN_FLIGHT);
+        let (mut submitted, mut done, mut wanted) = (0, 0, steps);
+        let mut since = Instant::now();
+        loop {
+            let more = submitted < wanted || !self.is_between_steps();
+            if more {
+                let slice = self.submit_slice(dt, wanted - submitted, Budget::HEADLESS);
+                submitted += slice.work.steps;
+                flying.push_back(slice);
+            }
+            if flying.len() == IN_FLIGHT || !more {
+                let Some(slice) = flying.pop_front() else { return Ok(done) };
+                self.gpu.wait_for(slice.submission.clone())?;
+                // Submissions run one after the other: the time between two ends is one's own.
+                self.learn(slice.work, since.elapsed().as_secs_f64());
+                since = Instant::now();
+                done += slice.work.steps;
+                if !watch(done) {
+                    // What was begun is finished, nothing more is.
+                    wanted = submitted + u64::from(!self.is_between_steps());
+                }
+            }
+        }
+    }
+
+    /// Finishes a step that was left half done.
+    pub fn settle(&mut self) -> Result<()> {
+        self.run(0.0, 0, &mut |_| true).map(|_| ())
+    }
+
+    /// The bodies now: positions and velocities into `bodies`, and accelerations.
+    pub fn read(&mut self, bodies: &mut Bodies) -> Result<Vec<DVec3>> {
+        self.settle()?;
+        let BodyBuffers { position_mass, velocity, acceleration, count } = &self.buffers;
+        let buffers = [position_mass, velocity, acceleration];
+        let read = read_blocking::<[f32; 4]>(&self.gpu, &buffers, *count as usize)?;
+        let widen = |v: &[f32; 4]| DVec3::new(v[0].into(), v[1].into(), v[2].into());
+        for (into, from) in bodies.position.iter_mut().zip(&read[0]) {
+            *into = widen(from);
+        }
+        for (into, from) in bodies.velocity.iter_mut().zip(&read[1]) {
+            *into = widen(from);
+        }
+        Ok(read[2].iter().map(widen).collect())
+    }
+
+    /// Potentials of all bodies, G included, by the kernel with potential.
+    pub fn potential(&mut self) -> Result<Vec<f64>> {
+        self.settle()?;
+        pollster::block_on(self.bind_potential())?;
+        let kernel = self.potential.as_mut().expect("bound above");
+        kernel.evaluate_blocking(&self.gpu, &mut self.pace)?;
+        let n = self.buffers.count as usize;
+        let slices = self.force.variant.config.s as usize;
+        let sums = read_blocking::<[f32; 4]>(&self.gpu, &[&kernel.partial_sums], slices * n)?;
+        let potential = add_potentials(&sums[0], n);
+        match potential.iter().position(|phi| !phi.is_finite()) {
+            None => Ok(potential),
+            Some(i) => Err(Error::Body {
+                index: i,
+                id: i as u64,
+                problem: format!("its potential is {}", potential[i]),
+            }),
+        }
+    }
+}
