@@ -87,6 +87,8 @@ fn the_bits_do_not_depend_on_how_steps_are_cut_up() {
         // Slices that end in the middle of steps, as frames of a window would cut them.
         let mut sliced = state(&bodies, shape);
         let budget = Budget { dispatch_secs: 2e-4, submission_secs: 5e-4 };
+        // However fast the device is.
+        sliced.learn_rate(2e8);
         let (mut done, mut slices) = (0, 0);
         while done < 20 || !sliced.is_between_steps() {
             let slice = sliced.submit_slice(0.01, 20 - done, budget);
