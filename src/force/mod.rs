@@ -17,9 +17,10 @@ mod pace;
 mod plan;
 mod reference;
 mod variant;
+mod wish;
 
 pub use all_pairs::{AllPairs, Field, Progress};
-pub use config::{KernelConfig, KernelWish};
+pub use config::KernelConfig;
 pub use cpu::Cpu;
 #[cfg(not(target_arch = "wasm32"))]
 pub use gpu::GpuEngine;
@@ -27,6 +28,7 @@ pub use pace::{Budget, Pace};
 pub use plan::KernelPlan;
 pub use reference::Reference;
 pub use variant::KernelVariant;
+pub use wish::KernelWish;
 
 /// The bodies that attract.
 #[derive(Clone, Copy, Debug)]
