@@ -138,7 +138,13 @@ impl Live {
     /// Errors name what is wrong and leave everything as it was.
     pub fn apply(&mut self, command: Command) -> Result<()> {
         match command {
-            Command::Pause(paused) => self.keeper.paused = paused,
+            Command::Pause(paused) => {
+                self.keeper.paused = paused;
+                // A worker would go on until the next frame, beyond what is asked for after this.
+                if let (true, Mover::Host(host, _)) = (paused, &self.mover) {
+                    host.allow(0, self.dt);
+                }
+            }
             Command::Step(steps) => self.keeper.ask_steps(steps),
             Command::Tempo(tempo) => self.keeper.tempo = tempo,
             Command::Factor(factor) => {
