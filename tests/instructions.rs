@@ -23,16 +23,7 @@ fn the_inner_loop_is_tight() {
     let navi21 = unsafe { Inspector::absent("navi21") }.unwrap();
     assert!(std::env::var_os("RADV_FORCE_FAMILY").is_none());
 
-    let config = |r, u| KernelConfig {
-        p: 256,
-        q: 1,
-        r,
-        u,
-        s: 1,
-        untiled: false,
-        one_workgroup: false,
-        checks: Checks::Off,
-    };
+    let config = |r, u| KernelConfig { r, u, ..KernelConfig::tiled(256) };
     let ask = |config| {
         navi21.report(&KernelVariant { config, guarded: false, potential: false }).unwrap()
     };

@@ -11,22 +11,13 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use gravitile::app::panel::{Action, Facts, History, Input, Panel, Tab, ViewChoice, style};
 use gravitile::force::{KernelConfig, KernelWish};
-use gravitile::gpu::{Checks, FrameTimes, Gpu};
+use gravitile::gpu::{FrameTimes, Gpu};
 use gravitile::live::{Command, Rates, Standing, TimeKeeper};
 use gravitile::scene::RunHints;
 use gravitile::sim::{EngineKind, Settings};
 use gravitile::units::Units;
 
-const TILED: KernelConfig = KernelConfig {
-    p: 64,
-    q: 2,
-    r: 2,
-    u: 4,
-    s: 2,
-    untiled: false,
-    one_workgroup: false,
-    checks: Checks::Off,
-};
+const TILED: KernelConfig = KernelConfig { q: 2, r: 2, u: 4, s: 2, ..KernelConfig::tiled(64) };
 
 /// Everything behind [`Facts`].
 struct World {

@@ -7,7 +7,6 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use gravitile::force::{KernelConfig, KernelWish};
-use gravitile::gpu::Checks;
 use gravitile::tune::{StepTimer, Timer};
 
 /// Runs the program with a cache folder of its own.
@@ -107,16 +106,7 @@ fn the_device_s_timer_times_right_kernels_and_refuses_others() {
     let gpu = common::gpu();
     let mut timer = StepTimer::new(&gpu, 500);
     let default = KernelWish::default().resolve(&gpu, 500, 500).unwrap();
-    let base = KernelConfig {
-        p: 64,
-        q: 1,
-        r: 1,
-        u: 4,
-        s: 1,
-        untiled: false,
-        one_workgroup: false,
-        checks: Checks::Off,
-    };
+    let base = KernelConfig { u: 4, ..KernelConfig::tiled(64) };
     let one = KernelConfig { r: 8, one_workgroup: true, ..base };
     for config in [default, base, KernelConfig { q: 2, s: 2, ..base }, one] {
         timer.prepare(&config).unwrap();

@@ -28,6 +28,13 @@ pub struct KernelConfig {
 }
 
 impl KernelConfig {
+    /// The chapter's kernel at its plainest: tiles of `p` sources, one sink per thread, nothing unrolled.
+    /// All other shapes are told as what they change of it.
+    pub const fn tiled(p: u32) -> Self {
+        let (untiled, one_workgroup, checks) = (false, false, Checks::Off);
+        Self { p, q: 1, r: 1, u: 1, s: 1, untiled, one_workgroup, checks }
+    }
+
     /// A sensible shape for a class of device and a number of sinks and sources, until a tuner has
     /// measured a better one.
     pub fn for_device(class: DeviceClass, sinks: usize, sources: usize) -> Self {
@@ -53,16 +60,7 @@ impl KernelConfig {
         if class == DeviceClass::Software {
             // A CPU has no workgroup memory: on lavapipe (2 cores, N = 4096) the untiled loop made
             // 930 M interactions/s against 805 M tiled.
-            return Self {
-                p: 64,
-                q: 1,
-                r: 1,
-                u: 4,
-                s: 1,
-                untiled: true,
-                one_workgroup: false,
-                checks: Checks::Off,
-            };
+            return Self { u: 4, untiled: true, ..Self::tiled(64) };
         }
         // Registers first serve reuse (r), then the sources are sliced until the device is full.
         let wanted_threads = class.threads_to_fill() as usize;
@@ -253,16 +251,7 @@ impl std::fmt::Display for KernelConfig {
 mod tests {
     use super::*;
 
-    const TILED: KernelConfig = KernelConfig {
-        p: 64,
-        q: 2,
-        r: 1,
-        u: 4,
-        s: 1,
-        untiled: false,
-        one_workgroup: false,
-        checks: Checks::Off,
-    };
+    const TILED: KernelConfig = KernelConfig { q: 2, u: 4, ..KernelConfig::tiled(64) };
 
     #[test]
     fn each_bad_number_is_named() {

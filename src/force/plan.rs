@@ -1,4 +1,4 @@
-//! A kernel's shape as files hold it: plans of runs, and what tuning found.
+//! A kernel's shape as files hold it: plans of runs, what tuning found, results of measuring.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::KernelConfig;
 use crate::gpu::Checks;
 
 /// A [`KernelConfig`] in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs)]
 pub struct KernelPlan {

@@ -54,16 +54,7 @@ mod tests {
 
     #[test]
     fn tiny_softening_and_huge_masses_are_guarded() {
-        let config = KernelConfig {
-            p: 64,
-            q: 1,
-            r: 1,
-            u: 1,
-            s: 1,
-            untiled: false,
-            one_workgroup: false,
-            checks: Checks::Off,
-        };
+        let config = KernelConfig::tiled(64);
         let guarded = |eps, mass| KernelVariant::new(config, eps, mass, Want::Acceleration).guarded;
         assert!(guarded(0.0, 1.0) && guarded(1e-13, 1.0) && guarded(1e-3, 1e30));
         assert!(!guarded(1e-10, 1.0) && !guarded(0.01, 1e9) && !guarded(1e3, 0.0));

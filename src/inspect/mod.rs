@@ -106,20 +106,10 @@ fn as_count(value: f64) -> u64 {
 mod tests {
     use super::*;
     use crate::force::KernelConfig;
-    use crate::gpu::Checks;
 
     #[test]
     fn numbers_are_found_under_each_driver_s_names() {
-        let config = KernelConfig {
-            p: 64,
-            q: 1,
-            r: 1,
-            u: 1,
-            s: 1,
-            untiled: false,
-            one_workgroup: false,
-            checks: Checks::Off,
-        };
+        let config = KernelConfig::tiled(64);
         let statistic = |(name, value): (&str, f64)| Statistic {
             name: name.to_owned(),
             description: String::new(),

@@ -97,16 +97,7 @@ pub fn cases(gpu: &Gpu) -> (Vec<Case>, Vec<Skipped>) {
 
 /// Shapes that between them use every path of the shaders.
 fn configurations() -> Vec<KernelConfig> {
-    let base = KernelConfig {
-        p: 64,
-        q: 1,
-        r: 1,
-        u: 1,
-        s: 1,
-        untiled: false,
-        one_workgroup: false,
-        checks: Checks::Off,
-    };
+    let base = KernelConfig::tiled(64);
     let checked = KernelConfig { checks: Checks::On, ..base };
     vec![
         base,

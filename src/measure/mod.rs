@@ -59,7 +59,7 @@ pub use files::{read_json_lines, to_csv, to_json_lines, write_whole};
 #[cfg(not(target_arch = "wasm32"))]
 pub use model::{FP32, LOOP, Limit, Prediction, overlap, predict};
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
-pub use record::{Device, FLOPS, FORMAT, Kernel, Kind, Record};
+pub use record::{Device, FLOPS, FORMAT, Kind, Record};
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 pub use session::{Observer, Session};
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]

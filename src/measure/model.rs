@@ -159,18 +159,8 @@ pub fn predict(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::Checks;
 
-    const CONFIG: KernelConfig = KernelConfig {
-        p: 256,
-        q: 1,
-        r: 1,
-        u: 4,
-        s: 1,
-        untiled: false,
-        one_workgroup: false,
-        checks: Checks::Off,
-    };
+    const CONFIG: KernelConfig = KernelConfig { u: 4, ..KernelConfig::tiled(256) };
     const N: usize = 1 << 18;
 
     /// A device with no limit but the given ones.

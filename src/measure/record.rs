@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::Summary;
 use super::ceilings::Ceiling;
 use super::compiled::Compiled;
-use crate::force::KernelConfig;
-use crate::gpu::{AdapterInfo, Checks};
+use crate::force::{KernelConfig, KernelPlan};
+use crate::gpu::AdapterInfo;
 
 /// Version of the file format; a reader refuses others.
 pub const FORMAT: u32 = 1;
@@ -45,37 +45,6 @@ impl Device {
     /// True for the CPU engine.
     pub fn is_cpu(&self) -> bool {
         self.backend == "cpu"
-    }
-}
-
-/// The shape of a kernel, as [`KernelConfig`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[allow(missing_docs)]
-pub struct Kernel {
-    pub p: u32,
-    pub q: u32,
-    pub r: u32,
-    pub u: u32,
-    pub s: u32,
-    pub untiled: bool,
-    #[serde(default)]
-    pub one_workgroup: bool,
-    pub checked: bool,
-}
-
-impl From<KernelConfig> for Kernel {
-    fn from(config: KernelConfig) -> Self {
-        let KernelConfig { p, q, r, u, s, untiled, one_workgroup, checks } = config;
-        Self { p, q, r, u, s, untiled, one_workgroup, checked: checks == Checks::On }
-    }
-}
-
-impl From<Kernel> for KernelConfig {
-    fn from(kernel: Kernel) -> Self {
-        let Kernel { p, q, r, u, s, untiled, one_workgroup, checked } = kernel;
-        let checks = if checked { Checks::On } else { Checks::Off };
-        Self { p, q, r, u, s, untiled, one_workgroup, checks }
     }
 }
 
@@ -121,7 +90,7 @@ pub struct Record {
     pub sources: u64,
     /// The kernel; none for the CPU and for ceilings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kernel: Option<Kernel>,
+    pub kernel: Option<KernelPlan>,
     /// [`Ceiling::key`], for a ceiling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<String>,
@@ -286,7 +255,7 @@ pub(crate) mod tests {
             kind: Kind::Forces,
             sinks: 4096,
             sources: 4096,
-            kernel: Some(Kernel {
+            kernel: Some(KernelPlan {
                 p: 256,
                 q: 1,
                 r: 1,

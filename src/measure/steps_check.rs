@@ -57,16 +57,7 @@ impl StepsRow {
 /// Shapes that between them use every path of the kernel, at sizes around their capacity. Those that
 /// the adapter cannot hold are left out.
 pub fn steps_cases(gpu: &Gpu) -> Vec<(KernelConfig, usize, f64)> {
-    let base = KernelConfig {
-        p: 64,
-        q: 1,
-        r: 1,
-        u: 4,
-        s: 1,
-        untiled: false,
-        one_workgroup: true,
-        checks: Checks::Off,
-    };
+    let base = KernelConfig { u: 4, one_workgroup: true, ..KernelConfig::tiled(64) };
     let shapes = [
         KernelConfig { p: 1, u: 1, ..base },
         base,
@@ -209,16 +200,7 @@ mod tests {
 
     #[test]
     fn each_fault_is_seen() {
-        let base = KernelConfig {
-            p: 64,
-            q: 1,
-            r: 1,
-            u: 4,
-            s: 1,
-            untiled: false,
-            one_workgroup: true,
-            checks: Checks::Off,
-        };
+        let base = KernelConfig { u: 4, one_workgroup: true, ..KernelConfig::tiled(64) };
         let right = StepsRow {
             config: base,
             n: 64,

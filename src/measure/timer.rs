@@ -299,7 +299,6 @@ fn read_probes(gpu: &Gpu, kernel: &AllPairs, problem: &Problem) -> Result<Vec<DV
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::Checks;
 
     /// Counts rounds; candidate p takes p microseconds, and more each round.
     struct Fake {
@@ -317,16 +316,7 @@ mod tests {
         }
     }
 
-    const BASE: KernelConfig = KernelConfig {
-        p: 64,
-        q: 1,
-        r: 1,
-        u: 1,
-        s: 1,
-        untiled: false,
-        one_workgroup: false,
-        checks: Checks::Off,
-    };
+    const BASE: KernelConfig = KernelConfig::tiled(64);
 
     #[test]
     fn candidates_take_turns_and_the_first_round_is_dropped() {

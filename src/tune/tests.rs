@@ -5,18 +5,9 @@ use std::rc::Rc;
 
 use super::*;
 use crate::error::Error;
-use crate::gpu::{Checks, Limits};
+use crate::gpu::Limits;
 
-const DEFAULT: KernelConfig = KernelConfig {
-    p: 64,
-    q: 1,
-    r: 1,
-    u: 4,
-    s: 1,
-    untiled: false,
-    one_workgroup: false,
-    checks: Checks::Off,
-};
+const DEFAULT: KernelConfig = KernelConfig { u: 4, ..KernelConfig::tiled(64) };
 
 const LIMITS: Limits = Limits {
     threads_per_workgroup: 1024,

@@ -1,21 +1,11 @@
 //! The stopwatch and the kernel timer on the adapter.
 
 use gravitile::force::KernelConfig;
-use gravitile::gpu::Checks;
 use gravitile::measure::{KernelTimer, Method, Stopwatch, Summary, Timer, interleave};
 
 use super::common::gpu;
 
-const BASE: KernelConfig = KernelConfig {
-    p: 64,
-    q: 1,
-    r: 1,
-    u: 4,
-    s: 1,
-    untiled: false,
-    one_workgroup: false,
-    checks: Checks::Off,
-};
+const BASE: KernelConfig = KernelConfig { u: 4, ..KernelConfig::tiled(64) };
 
 #[test]
 fn kernels_are_found_right_and_take_time() {

@@ -3,7 +3,6 @@
 use super::{Figure, RATE, of, rates_and_model, values};
 use crate::error::Result;
 use crate::force::KernelConfig;
-use crate::gpu::Checks;
 use crate::measure::plot::{Axis, Lines, Plot};
 use crate::measure::{Candidate, Point, Record, Session};
 
@@ -25,16 +24,7 @@ pub(super) const DEFAULT: &str = "default kernel";
 pub(super) const CPU: &str = "cpu engine";
 
 /// The kernel of GPU Gems 3: p = 256, one sink per thread, four interactions unrolled.
-pub(super) const CHAPTER: KernelConfig = KernelConfig {
-    p: 256,
-    q: 1,
-    r: 1,
-    u: 4,
-    s: 1,
-    untiled: false,
-    one_workgroup: false,
-    checks: Checks::Off,
-};
+pub(super) const CHAPTER: KernelConfig = KernelConfig { u: 4, ..KernelConfig::tiled(256) };
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
     let mut sizes = session.sizes.chapter.to_vec();

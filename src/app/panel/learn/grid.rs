@@ -250,20 +250,10 @@ fn workgroup(ui: &mut Ui, side: f32, config: &KernelConfig, moment: &Moment) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::Checks;
 
     #[test]
     fn the_square_is_cut_as_the_kernel_cuts_it() {
-        let config = KernelConfig {
-            p: 64,
-            q: 2,
-            r: 4,
-            u: 4,
-            s: 4,
-            untiled: false,
-            one_workgroup: false,
-            checks: Checks::Off,
-        };
+        let config = KernelConfig { q: 2, r: 4, u: 4, s: 4, ..KernelConfig::tiled(64) };
         let cut = Cut::of(&config, 4096);
         assert_eq!((cut.rows, cut.slices, cut.tiles), (16, 4, 8));
         assert_eq!(cut.shown, [12, 4, 4]);

@@ -156,18 +156,9 @@ impl HeatMap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::Checks;
 
-    const NOW: KernelConfig = KernelConfig {
-        p: 64,
-        q: 1,
-        r: 2,
-        u: 32,
-        s: 1,
-        untiled: true,
-        one_workgroup: false,
-        checks: Checks::Off,
-    };
+    const NOW: KernelConfig =
+        KernelConfig { r: 2, u: 32, untiled: true, ..KernelConfig::tiled(64) };
 
     fn too_many(config: &KernelConfig) -> Option<String> {
         (config.threads() > 256).then(|| format!("{} threads are too many", config.threads()))

@@ -115,20 +115,10 @@ pub fn rates(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::Checks;
 
     #[test]
     fn tiles_and_registers_divide_the_traffic() {
-        let config = KernelConfig {
-            p: 64,
-            q: 4,
-            r: 2,
-            u: 4,
-            s: 8,
-            untiled: false,
-            one_workgroup: false,
-            checks: Checks::Off,
-        };
+        let config = KernelConfig { q: 4, r: 2, u: 4, s: 8, ..KernelConfig::tiled(64) };
         assert_eq!(traffic_divisor(&config), 128.0);
         assert_eq!(traffic_divisor(&KernelConfig { untiled: true, q: 1, ..config }), 2.0);
     }
