@@ -8,10 +8,8 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use gravitile::gpu::{AdapterWish, Gpu};
-use gravitile::render::{
-    Camera, DevicePoints, GpuCanvas, Look, Part, PartTimes, PassTimes, PictureSize, Style, tags,
-};
+use gravitile::gpu::{AdapterWish, FrameTimes, Gpu, Timeline};
+use gravitile::render::{Camera, DevicePoints, GpuCanvas, Look, PARTS, PictureSize, Style, tags};
 use gravitile::scene::Scene;
 
 const SIZES: [(u32, u32); 2] = [(1280, 720), (1920, 1080)];
@@ -64,7 +62,7 @@ fn main() {
         }
     );
     print!("{:>9} {:>10}", "bodies", "size");
-    Part::ALL.iter().for_each(|(_, name)| print!(" {name:>9}"));
+    PARTS.iter().for_each(|name| print!(" {name:>9}"));
     println!(" {:>9} {:>9}", "sum", "whole");
     for &n in &options.bodies {
         let scene = Bodies::new(&gpu, n);
@@ -114,7 +112,7 @@ impl Bodies {
         let handles = gravitile::render::Gpu { device: &gpu.device, queue: &gpu.queue };
         let format = gravitile::render::offscreen::FORMAT;
         let mut canvas = GpuCanvas::new(handles, size, format).expect("a canvas");
-        let mut times = PassTimes::new(handles);
+        let mut times = Timeline::new(handles.device, handles.queue);
         let offscreen =
             gravitile::render::offscreen::Offscreen::new(handles, size).expect("a target");
         let points = DevicePoints {
@@ -123,37 +121,35 @@ impl Bodies {
             acceleration: None,
             count: self.host.len() as u32,
         };
-        let (mut parts, mut whole) = (Vec::<PartTimes>::new(), Vec::new());
+        let (mut parts, mut whole) = (Vec::<FrameTimes>::new(), Vec::new());
         gpu.wait().expect("a device");
         let begun = Instant::now();
-        for frame in 0.. {
+        for frame in 0_u64.. {
             let from = Instant::now();
             let mut encoder = gpu.device.create_command_encoder(&Default::default());
-            let marks =
-                times.as_ref().map_or(gravitile::render::pass_times::Marks::NONE, |t| t.marks());
-            let camera = camera.orbited(0.01 * f64::from(frame));
-            let secs = f64::from(frame) / 60.0;
+            times.begin(&mut encoder, frame);
+            let camera = camera.orbited(0.01 * frame as f64);
+            let secs = frame as f64 / 60.0;
             canvas
-                .paint_timed(
+                .paint_in_parts(
                     handles,
                     &mut encoder,
                     offscreen.view(),
                     points,
                     (&camera, &look),
                     secs,
-                    marks,
+                    &mut |encoder, part| times.end_part(encoder, part),
                 )
                 .expect("a picture");
-            if let Some(times) = &mut times {
-                times.finish(&mut encoder);
-            }
+            times.end(handles.device, &mut encoder);
             gpu.queue.submit([encoder.finish()]);
+            times.submitted();
             gpu.wait().expect("a device");
             // The first pictures compile pipelines and touch fresh memory.
             if frame >= 2 {
                 whole.push(from.elapsed().as_secs_f64());
             }
-            let taken = times.as_mut().and_then(PassTimes::take);
+            let taken = times.take();
             parts.extend(taken.filter(|_| frame >= 2));
             if whole.len() >= 5 && begun.elapsed().as_secs_f64() > 0.5 {
                 break;
@@ -161,10 +157,13 @@ impl Bodies {
         }
         let shape = format!("{}x{}", size.width(), size.height());
         print!("{:>9} {shape:>10}", self.host.len());
-        for (part, _) in Part::ALL {
-            print!(" {:>9.3}", 1e3 * median(parts.iter().map(|times| times.secs(part))));
+        for part in PARTS {
+            print!(
+                " {:>9.3}",
+                1e3 * median(parts.iter().map(|times| times.secs(part).unwrap_or(f64::NAN)))
+            );
         }
-        let sum = median(parts.iter().map(PartTimes::total_secs));
+        let sum = median(parts.iter().map(FrameTimes::total_secs));
         println!(" {:>9.3} {:>9.3}", 1e3 * sum, 1e3 * median(whole.into_iter()));
         if let Some(folder) = &options.pictures {
             // From where the camera began, exposed for itself: the same picture on every run.

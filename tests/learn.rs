@@ -67,7 +67,6 @@ impl World {
             rates: &rates,
             history: &history,
             times: world.times.as_ref(),
-            picture_times: None,
             panel_secs: 0.0,
             picture: [960, 540],
             recording: None,

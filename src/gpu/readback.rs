@@ -74,7 +74,7 @@ impl Readback {
     /// Records copies of these bytes (multiples of 4) of each buffer. The readback must be idle.
     pub fn record(
         &mut self,
-        gpu: &super::Gpu,
+        device: &wgpu::Device,
         encoder: &mut wgpu::CommandEncoder,
         buffers: &[(&wgpu::Buffer, std::ops::Range<u64>)],
     ) {
@@ -83,7 +83,7 @@ impl Readback {
         for (i, (buffer, range)) in buffers.iter().enumerate() {
             let bytes = range.end - range.start;
             if self.staging.get(i).is_none_or(|staging| staging.size() < bytes) {
-                let staging = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+                let staging = device.create_buffer(&wgpu::BufferDescriptor {
                     label: Some("readback"),
                     size: bytes,
                     usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
@@ -97,6 +97,13 @@ impl Readback {
             self.bytes.push(bytes);
         }
         self.stage = Stage::Recorded;
+    }
+
+    /// Forgets copies whose encoder was dropped without being submitted.
+    pub fn forget_recorded(&mut self) {
+        if self.stage == Stage::Recorded {
+            self.stage = Stage::Idle;
+        }
     }
 
     /// Call after the submission that holds the copies; does nothing if there are none.

@@ -29,6 +29,11 @@ pub const FILES: &[(&str, &str)] = &[
     ("measure/rsqrt.wgsl", include_str!("../../shaders/measure/rsqrt.wgsl")),
     ("measure/storage.wgsl", include_str!("../../shaders/measure/storage.wgsl")),
     ("measure/tile.wgsl", include_str!("../../shaders/measure/tile.wgsl")),
+    ("render/exposure.wgsl", include_str!("../../shaders/render/exposure.wgsl")),
+    ("render/glow.wgsl", include_str!("../../shaders/render/glow.wgsl")),
+    ("render/sprite.wgsl", include_str!("../../shaders/render/sprite.wgsl")),
+    ("render/tone_map.wgsl", include_str!("../../shaders/render/tone_map.wgsl")),
+    ("render/trail.wgsl", include_str!("../../shaders/render/trail.wgsl")),
 ];
 
 static TEMPLATES: LazyLock<RwLock<Environment<'static>>> = LazyLock::new(|| {

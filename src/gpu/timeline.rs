@@ -1,6 +1,6 @@
 //! How long each part of a frame takes on the device, by timestamps, without waiting for them.
 
-use super::{Gpu, Readback};
+use super::Readback;
 
 /// Parts of one frame at most.
 const MOST_PARTS: u32 = 15;
@@ -40,20 +40,26 @@ impl FrameTimes {
     pub fn secs(&self, part: &str) -> Option<f64> {
         self.parts.iter().find(|(name, _)| *name == part).map(|(_, secs)| *secs)
     }
+
+    /// Seconds of all parts.
+    pub fn total_secs(&self) -> f64 {
+        self.parts.iter().map(|(_, secs)| secs).sum()
+    }
 }
 
 impl Timeline {
     /// For the frames of one device.
-    pub fn new(gpu: &Gpu) -> Self {
-        let count = if gpu.tier.timestamps { FRAMES } else { 0 };
+    pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
+        let has_timestamps = device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
+        let count = if has_timestamps { FRAMES } else { 0 };
         let bytes = u64::from(MOST_PARTS + 1) * 8;
         let frame = |_| Frame {
-            queries: gpu.device.create_query_set(&wgpu::QuerySetDescriptor {
+            queries: device.create_query_set(&wgpu::QuerySetDescriptor {
                 label: Some("frame"),
                 ty: wgpu::QueryType::Timestamp,
                 count: MOST_PARTS + 1,
             }),
-            resolved: gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            resolved: device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("frame times"),
                 size: bytes,
                 usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
@@ -66,7 +72,7 @@ impl Timeline {
         Self {
             frames: (0..count).map(frame).collect(),
             current: None,
-            secs_per_tick: f64::from(gpu.queue.get_timestamp_period()) * 1e-9,
+            secs_per_tick: f64::from(queue.get_timestamp_period()) * 1e-9,
         }
     }
 
@@ -77,6 +83,10 @@ impl Timeline {
 
     /// Begins a frame. It is not timed while all earlier ones are still on their way.
     pub fn begin(&mut self, encoder: &mut wgpu::CommandEncoder, number: u64) {
+        // An encoder may have been dropped without being submitted.
+        if let Some(dropped) = self.current.take() {
+            self.frames[dropped].readback.forget_recorded();
+        }
         self.current = self.frames.iter().position(|frame| frame.readback.is_idle());
         if let Some(frame) = self.current.map(|i| &mut self.frames[i]) {
             frame.parts.clear();
@@ -95,11 +105,11 @@ impl Timeline {
     }
 
     /// Ends the frame, before its submission.
-    pub fn end(&mut self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder) {
+    pub fn end(&mut self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder) {
         let Some(frame) = self.current.map(|i| &mut self.frames[i]) else { return };
         let count = frame.parts.len() as u32 + 1;
         encoder.resolve_query_set(&frame.queries, 0..count, &frame.resolved, 0);
-        frame.readback.record(gpu, encoder, &[(&frame.resolved, 0..u64::from(count) * 8)]);
+        frame.readback.record(device, encoder, &[(&frame.resolved, 0..u64::from(count) * 8)]);
     }
 
     /// Call after the submission.

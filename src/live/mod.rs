@@ -11,6 +11,7 @@
 //! budgets or on whether a panel is shown.
 
 mod command;
+mod frame_pace;
 mod on_device;
 mod on_host;
 mod rates;
@@ -34,6 +35,7 @@ use crate::error::{Error, Result};
 use crate::force::{Budget, check_softening};
 use crate::gpu::{FrameTimes, Gpu, storage};
 use crate::sim::{Choice, Clock, DeviceState, EngineKind, Settings, Work, choose_on};
+use frame_pace::FramePace;
 use on_device::OnDevice;
 use on_host::OnHost;
 
@@ -57,6 +59,9 @@ pub struct Live {
     count: usize,
     tracker: Tracker,
     resting: bool,
+    /// What the last frame was given to do, and within what.
+    last_slice: (Work, Budget),
+    frame_pace: FramePace,
 }
 
 enum Mover {
@@ -130,6 +135,8 @@ impl Live {
             count,
             tracker: Tracker::default(),
             resting: false,
+            last_slice: (Work::default(), Budget::INTERACTIVE),
+            frame_pace: FramePace::default(),
         })
     }
 
@@ -211,6 +218,7 @@ impl Live {
         match &mut self.mover {
             Mover::Device(device) => {
                 work = device.record(encoder, (due, self.dt), budget, self.frame)?;
+                self.last_slice = (work, budget);
                 self.keeper.done(work.steps, self.dt);
                 self.standing.time = device.clock.time();
                 self.standing.steps = device.clock.steps();
@@ -267,12 +275,15 @@ impl Live {
         }
     }
 
-    /// Where there are no timestamps: takes in that frames come every `wall_secs` although they should
-    /// come every `wanted_secs`, and makes the slices smaller, or larger while there is time.
-    pub fn learn_from_frames(&mut self, wall_secs: f64, wanted_secs: f64) {
+    /// Where there are no timestamps: takes in that the last frame came after `wall_secs`, and makes
+    /// the slices smaller, or larger while there is time.
+    pub fn learn_from_frames(&mut self, wall_secs: f64) {
         if let Mover::Device(device) = &mut self.mover {
-            let rate = device.state.pace().rate();
-            let factor = if wall_secs > 1.3 * wanted_secs { 0.7 } else { 1.05 };
+            let (work, budget) = self.last_slice;
+            let pace = device.state.pace();
+            let slice_secs = pace.secs(work.interactions, work.dispatches);
+            let factor = self.frame_pace.learn(wall_secs, slice_secs, budget.submission_secs);
+            let rate = pace.rate();
             device.state.learn_rate((rate * factor).clamp(1e6, 1e14));
         }
     }

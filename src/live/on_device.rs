@@ -156,7 +156,7 @@ impl OnDevice {
         if report {
             copies.push((self.state.partial_sums(), 0..sums));
         }
-        self.readback.record(self.state.gpu(), encoder, &copies);
+        self.readback.record(&self.state.gpu().device, encoder, &copies);
         self.copied = (self.clock.time(), self.clock.steps(), self.softening);
         self.asking = Asking::Flying { report };
     }

@@ -46,7 +46,7 @@ impl Tracker {
             Tracking::All => 0..count as u64 * VEC4,
         };
         if self.readback.is_idle() {
-            self.readback.record(gpu, encoder, &[(positions, range)]);
+            self.readback.record(&gpu.device, encoder, &[(positions, range)]);
             self.pause = FRAMES_BETWEEN;
         }
     }

@@ -1,6 +1,7 @@
 //! Small helpers over wgpu for the render passes.
 
-use super::pass_times::Edges;
+use crate::error::Result;
+use crate::gpu::template;
 
 /// The format of smoothed pictures in linear light: blendable and filterable on every device.
 pub const HDR_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
@@ -53,11 +54,13 @@ pub(crate) enum Slot {
 }
 
 impl Gpu<'_> {
-    pub(crate) fn shader(&self, label: &str, source: &str) -> wgpu::ShaderModule {
-        self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some(label),
-            source: wgpu::ShaderSource::Wgsl(source.into()),
-        })
+    /// The module of a file below `shaders/`, as it stands now ([`template::reload`]).
+    pub(crate) fn shader(&self, file: &str) -> Result<wgpu::ShaderModule> {
+        let text = template::assemble(file, minijinja::context! {})?;
+        Ok(self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some(file),
+            source: wgpu::ShaderSource::Wgsl(text.into()),
+        }))
     }
 
     /// A layout whose bindings are numbered in order; each visible in the stages given.
@@ -202,7 +205,6 @@ pub(crate) fn begin_pass<'e>(
     label: &str,
     view: &wgpu::TextureView,
     load: wgpu::LoadOp<wgpu::Color>,
-    edges: Edges,
 ) -> wgpu::RenderPass<'e> {
     encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
         label: Some(label),
@@ -213,7 +215,7 @@ pub(crate) fn begin_pass<'e>(
             ops: wgpu::Operations { load, store: wgpu::StoreOp::Store },
         })],
         depth_stencil_attachment: None,
-        timestamp_writes: edges.render(),
+        timestamp_writes: None,
         occlusion_query_set: None,
         multiview_mask: None,
     })

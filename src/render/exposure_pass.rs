@@ -4,12 +4,12 @@
 use super::device::{Gpu, Slot};
 use super::exposure::{self, BINS};
 use super::look::Look;
-use super::pass_times::Edges;
 use super::style::Exposure;
 use super::targets::Targets;
+use crate::error::Result;
 
-/// The WGSL of the passes.
-pub const SHADER: &str = include_str!("../../shaders/render/exposure.wgsl");
+/// The file of the passes, below `shaders/`.
+pub const SHADER: &str = "render/exposure.wgsl";
 
 /// Exposure and tone of one picture; the same layout on the host and in two shaders.
 #[repr(C)]
@@ -101,7 +101,7 @@ pub struct ExposurePass {
 
 impl ExposurePass {
     /// Builds pipelines and buffers.
-    pub fn new(gpu: Gpu) -> Self {
+    pub fn new(gpu: Gpu) -> Result<Self> {
         let all = wgpu::ShaderStages::COMPUTE;
         let layout = gpu.layout(
             "exposure",
@@ -114,7 +114,7 @@ impl ExposurePass {
                 (Slot::ReadWrite, all),
             ],
         );
-        let module = gpu.shader("exposure.wgsl", SHADER);
+        let module = gpu.shader(SHADER)?;
         let buffer = |label, size: usize, usage| {
             gpu.device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some(label),
@@ -124,7 +124,7 @@ impl ExposurePass {
             })
         };
         use wgpu::BufferUsages as Usage;
-        Self {
+        Ok(Self {
             meter: gpu.compute_pipeline(&module, "meter", &layout),
             adapt: gpu.compute_pipeline(&module, "adapt", &layout),
             uniform: buffer(
@@ -139,7 +139,7 @@ impl ExposurePass {
             ),
             counts: buffer("exposure counts", 4 * BINS, Usage::STORAGE),
             layout,
-        }
+        })
     }
 
     /// The bind group for these textures.
@@ -166,12 +166,11 @@ impl ExposurePass {
         targets: &Targets,
         group: &wgpu::BindGroup,
         uniform: &ToneUniform,
-        edges: Edges,
     ) {
         gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(uniform));
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
             label: Some("exposure"),
-            timestamp_writes: edges.compute(),
+            timestamp_writes: None,
         });
         pass.set_bind_group(0, group, &[]);
         pass.set_pipeline(&self.meter);

@@ -6,7 +6,7 @@ use glam::DVec3;
 use super::camera::Camera;
 use super::image::PictureSize;
 use super::style::Style;
-use crate::bodies::{Bodies, Role};
+use crate::bodies::{Bodies, Component, Role};
 use crate::error::{Error, Result};
 
 /// What the camera keeps in the middle of the picture.
@@ -19,9 +19,49 @@ pub enum Follow {
     CentreOfMass,
     /// The densest part (per-axis median) of one component.
     Component(u8),
+    /// One body, by its index.
+    Body(usize),
 }
 
 impl Follow {
+    /// By the word of the command line: `nothing`, `centre`, a component's name, or `body:INDEX`.
+    ///
+    /// Errors: any other word, with those that are known.
+    pub fn from_name(name: &str, bodies: &Bodies) -> Result<Self> {
+        let names = || bodies.components.iter().map(|component| component.name.as_str());
+        let body = |index: &str| index.parse().ok().filter(|index| *index < bodies.len());
+        match name {
+            "nothing" => return Ok(Self::Nothing),
+            "centre" | "center" => return Ok(Self::CentreOfMass),
+            _ => {}
+        }
+        if let Some(index) = names().position(|known| known == name) {
+            return Ok(Self::Component(index as u8));
+        }
+        if let Some(index) = name.strip_prefix("body:").and_then(body) {
+            return Ok(Self::Body(index));
+        }
+        let last = format!("body:0 to body:{}", bodies.len().saturating_sub(1));
+        let known = ["nothing", "centre"].into_iter().chain(names()).chain([last.as_str()]);
+        Err(Error::Unknown {
+            kind: "thing to follow",
+            name: name.to_owned(),
+            known: known.collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// The word that [`Self::from_name`] understands.
+    pub fn name(self, components: &[Component]) -> String {
+        match self {
+            Self::Nothing => "nothing".to_owned(),
+            Self::CentreOfMass => "centre".to_owned(),
+            Self::Component(k) => {
+                components.get(k as usize).map_or_else(|| k.to_string(), |c| c.name.clone())
+            }
+            Self::Body(index) => format!("body:{index}"),
+        }
+    }
+
     /// The point to look at now, or `None` where the camera stays as it was aimed.
     /// A component without bodies is an error.
     pub fn target(self, bodies: &Bodies) -> Result<Option<DVec3>> {
@@ -40,6 +80,13 @@ impl Follow {
                 }
                 Ok(Some(median(&points)))
             }
+            Self::Body(index) => match bodies.position.get(index) {
+                Some(position) => Ok(Some(*position)),
+                None => {
+                    let allowed = format!("0 to {}", bodies.len().saturating_sub(1));
+                    Err(Error::value("the body to follow", index, allowed))
+                }
+            },
         }
     }
 }
@@ -70,7 +117,7 @@ impl CameraMotion {
 }
 
 /// The per-axis median: half of the points lie to either side on each axis. Zero without points.
-pub(crate) fn median(points: &[DVec3]) -> DVec3 {
+pub fn median(points: &[DVec3]) -> DVec3 {
     let axis = |k: usize| quantile(&mut points.iter().map(|p| p[k]).collect::<Vec<_>>(), 0.5);
     DVec3::new(axis(0), axis(1), axis(2))
 }
@@ -199,6 +246,26 @@ mod tests {
             bodies.push(1.0, DVec3::new(5.0, 6.0, 7.0) + axis * reach, DVec3::ZERO, 0);
         }
         bodies
+    }
+
+    #[test]
+    fn what_is_followed_goes_by_its_name_and_back() {
+        let components = vec![Component { name: "disk".to_owned(), role: Role::Disk }];
+        let bodies = Bodies {
+            position: vec![DVec3::X; 3],
+            mass: vec![1.0; 3],
+            components,
+            ..Bodies::default()
+        };
+        let all = [Follow::Nothing, Follow::CentreOfMass, Follow::Component(0), Follow::Body(2)];
+        for follow in all {
+            let name = follow.name(&bodies.components);
+            assert_eq!(Follow::from_name(&name, &bodies).unwrap(), follow, "{name}");
+        }
+        for wrong in ["body:3", "body:", "halo", ""] {
+            let error = Follow::from_name(wrong, &bodies).unwrap_err().to_string();
+            assert!(error.contains("nothing, centre, disk, body:0 to body:2"), "{error}");
+        }
     }
 
     #[test]

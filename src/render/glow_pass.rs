@@ -1,11 +1,11 @@
 //! The glow on the device; see [`super::glow`] for what it does.
 
 use super::device::{DARK, Gpu, HDR_FORMAT, Slot, begin_pass};
-use super::pass_times::Edges;
 use super::targets::Targets;
+use crate::error::Result;
 
-/// The WGSL of the passes.
-pub const SHADER: &str = include_str!("../../shaders/render/glow.wgsl");
+/// The file of the passes, below `shaders/`.
+pub const SHADER: &str = "render/glow.wgsl";
 
 /// The pipelines, which serve every picture size.
 pub struct GlowPass {
@@ -28,7 +28,7 @@ pub struct GlowGroups {
 
 impl GlowPass {
     /// Builds the pipelines.
-    pub fn new(gpu: Gpu) -> Self {
+    pub fn new(gpu: Gpu) -> Result<Self> {
         let layout = gpu.layout(
             "glow",
             &[
@@ -38,7 +38,7 @@ impl GlowPass {
         );
         let wide_layout =
             gpu.layout("shrink wide", &[(Slot::Unfiltered, wgpu::ShaderStages::FRAGMENT)]);
-        let module = gpu.shader("glow.wgsl", SHADER);
+        let module = gpu.shader(SHADER)?;
         // The level's weight comes as the blend constant, so one bind group a texture is enough.
         let add_weighted = wgpu::BlendComponent {
             src_factor: wgpu::BlendFactor::Constant,
@@ -48,7 +48,7 @@ impl GlowPass {
         let pipeline = |entry: &str, layout, blend| {
             gpu.draw_pipeline(&module, ["vs_screen", entry], &[], layout, HDR_FORMAT, blend)
         };
-        Self {
+        Ok(Self {
             shrink: pipeline("fs_shrink", &layout, None),
             shrink_wide: pipeline("fs_shrink_wide", &wide_layout, None),
             halve: pipeline("fs_halve", &layout, None),
@@ -56,7 +56,7 @@ impl GlowPass {
             sampler: gpu.smooth_sampler(),
             wide_layout,
             layout,
-        }
+        })
     }
 
     /// Bind groups for these textures.
@@ -91,9 +91,8 @@ impl GlowPass {
         encoder: &mut wgpu::CommandEncoder,
         targets: &Targets,
         groups: &GlowGroups,
-        edges: Edges,
     ) {
-        let pass = begin_pass(encoder, "shrink", &targets.quarter, DARK, edges);
+        let pass = begin_pass(encoder, "shrink", &targets.quarter, DARK);
         let pipeline = match targets.light_format {
             HDR_FORMAT => &self.shrink,
             _ => &self.shrink_wide,
@@ -107,12 +106,10 @@ impl GlowPass {
         encoder: &mut wgpu::CommandEncoder,
         targets: &Targets,
         groups: &GlowGroups,
-        edges: Edges,
     ) {
-        let between = Edges::default();
         for (k, (level, _)) in targets.levels.iter().enumerate() {
             let source = if k == 0 { &groups.quarter } else { &groups.levels[k - 1] };
-            draw(begin_pass(encoder, "halve", level, DARK, between), &self.halve, source);
+            draw(begin_pass(encoder, "halve", level, DARK), &self.halve, source);
         }
         for k in (0..targets.levels.len()).rev() {
             // As on the CPU: a level holds its light divided by its own weight.
@@ -124,8 +121,7 @@ impl GlowPass {
                 None => (&targets.glow, DARK, 1.0),
             };
             let scale = f64::from(targets.levels[k].1 / finer_weight);
-            let edges = if k == 0 { edges } else { between };
-            let mut pass = begin_pass(encoder, "double", target, load, edges);
+            let mut pass = begin_pass(encoder, "double", target, load);
             pass.set_blend_constant(wgpu::Color { r: scale, g: scale, b: scale, a: scale });
             draw(pass, &self.double, &groups.levels[k]);
         }

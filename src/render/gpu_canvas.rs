@@ -7,13 +7,16 @@ use super::exposure_pass::{ExposurePass, ToneUniform};
 use super::glow_pass::{GlowGroups, GlowPass};
 use super::image::PictureSize;
 use super::look::Look;
-use super::pass_times::{Marks, Part};
 use super::sprites::{DevicePoints, SpritePass};
 use super::targets::Targets;
 use super::tone_map::ToneMapPass;
 use super::trail_pass::TrailPass;
 use super::trails::TrailClock;
 use crate::error::Result;
+
+/// Parts of a picture, in the order of their work: adding up the bodies' light and their trails;
+/// shrinking the picture and spreading its light; finding the exposure; making grey levels.
+pub const PARTS: [&str; 4] = ["sprites", "glow", "exposure", "tone map"];
 
 /// Pipelines, textures and the exposure's state.
 pub struct GpuCanvas {
@@ -31,18 +34,18 @@ pub struct GpuCanvas {
 }
 
 impl GpuCanvas {
-    /// For pictures of `size` in `format` (see [`ToneMapPass::new`]).
+    /// For pictures of `size` in `format` (see [`ToneMapPass::new`]), with the shaders as they stand now.
     pub fn new(gpu: Gpu, size: PictureSize, format: wgpu::TextureFormat) -> Result<Self> {
-        let glow = GlowPass::new(gpu);
-        let exposure = ExposurePass::new(gpu);
+        let glow = GlowPass::new(gpu)?;
+        let exposure = ExposurePass::new(gpu)?;
         let tone_map = ToneMapPass::new(gpu, format)?;
         let targets = Targets::new(gpu, size, light_format(gpu.device, 0))?;
         Ok(Self {
             glow_groups: glow.groups(gpu, &targets),
             exposure_group: exposure.group(gpu, &targets),
             tone_group: tone_map.group(gpu, &targets, &exposure),
-            sprites: SpritePass::new(gpu),
-            trails: TrailPass::new(gpu),
+            sprites: SpritePass::new(gpu)?,
+            trails: TrailPass::new(gpu)?,
             trail_clock: TrailClock::default(),
             glow,
             exposure,
@@ -93,16 +96,16 @@ impl GpuCanvas {
         encoder: &mut wgpu::CommandEncoder,
         target: &wgpu::TextureView,
         points: DevicePoints,
-        (camera, look): (&Camera, &Look),
+        seen: (&Camera, &Look),
         time_secs: f64,
     ) -> Result<()> {
-        self.paint_timed(gpu, encoder, target, points, (camera, look), time_secs, Marks::NONE)
+        self.paint_in_parts(gpu, encoder, target, points, seen, time_secs, &mut |_, _| ())
     }
 
-    /// The same with timestamps where each part begins and ends, see
-    /// [`super::pass_times::PassTimes`].
-    #[allow(clippy::too_many_arguments)] // As paint() and the marks.
-    pub fn paint_timed(
+    /// The same; `ended` is called where each of the [`PARTS`] has been recorded, to take its time
+    /// ([`crate::gpu::Timeline::end_part`]).
+    #[allow(clippy::too_many_arguments)] // As paint() and the callback.
+    pub fn paint_in_parts(
         &mut self,
         gpu: Gpu,
         encoder: &mut wgpu::CommandEncoder,
@@ -110,7 +113,7 @@ impl GpuCanvas {
         points: DevicePoints,
         (camera, look): (&Camera, &Look),
         time_secs: f64,
-        marks: Marks,
+        ended: &mut dyn FnMut(&mut wgpu::CommandEncoder, &'static str),
     ) -> Result<()> {
         let size = self.targets.size;
         // Another scene may have more bodies.
@@ -118,32 +121,28 @@ impl GpuCanvas {
         let view = camera.view(size)?;
         let limits = look.radius_limits_px(size);
         let (targets, groups) = (&self.targets, &self.glow_groups);
-        let has_trail = look.style.trail_secs > 0.0;
-        let [edges, trail_edges] = match has_trail {
-            true => [marks.begin(Part::Sprites), marks.end(Part::Sprites)],
-            false => [marks.whole(Part::Sprites), Default::default()],
-        };
-        self.sprites.draw(gpu, encoder, targets, points, (&view, limits, look), edges)?;
-        if has_trail {
+        let [sprites, glow, exposure, tone_map] = PARTS;
+        self.sprites.draw(gpu, encoder, targets, points, (&view, limits, look))?;
+        if look.style.trail_secs > 0.0 {
             let kept = self.trail_clock.kept(look.style.trail_secs, time_secs, camera, size);
-            self.trails.mix(gpu, encoder, targets, kept, trail_edges);
+            self.trails.mix(gpu, encoder, targets, kept);
         } else {
             self.trails.forget();
             self.trail_clock.reset();
         }
+        ended(encoder, sprites);
+        self.glow.shrink(encoder, targets, groups);
         if look.style.bloom > 0.0 {
-            self.glow.shrink(encoder, targets, groups, marks.begin(Part::Glow));
-            self.glow.spread(encoder, targets, groups, marks.end(Part::Glow));
-        } else {
-            self.glow.shrink(encoder, targets, groups, marks.whole(Part::Glow));
+            self.glow.spread(encoder, targets, groups);
         }
+        ended(encoder, glow);
         let elapsed = self.last_secs.map(|last| time_secs - last);
         let tone = ToneUniform::new(look, targets, elapsed.unwrap_or(0.0), elapsed.is_none());
         self.last_secs = Some(time_secs);
-        let edges = marks.whole(Part::Exposure);
-        self.exposure.expose(gpu, encoder, targets, &self.exposure_group, &tone, edges);
-        let edges = marks.whole(Part::ToneMap);
-        self.tone_map.draw(encoder, target, targets, &self.tone_group, &look.style, edges);
+        self.exposure.expose(gpu, encoder, targets, &self.exposure_group, &tone);
+        ended(encoder, exposure);
+        self.tone_map.draw(encoder, target, targets, &self.tone_group, &look.style);
+        ended(encoder, tone_map);
         Ok(())
     }
 }

@@ -28,7 +28,6 @@ pub mod offscreen;
 pub mod overlay;
 pub mod painter;
 pub mod palette;
-pub mod pass_times;
 pub mod splat;
 pub mod sprites;
 pub mod steering;
@@ -45,18 +44,20 @@ pub use device::Gpu;
 #[cfg(not(target_arch = "wasm32"))]
 pub use film::{FILM_FORMATS, Film, FilmOptions};
 pub use framing::{CameraMotion, Follow};
-pub use gpu_canvas::GpuCanvas;
+pub use gpu_canvas::{GpuCanvas, PARTS};
 pub use image::{Image, PictureSize};
 pub use look::{Look, tags};
 pub use overlay::{Axis, ScaleBar, axes};
 pub use painter::{Painter, Points};
 pub use palette::{PALETTES, Palette};
-pub use pass_times::{Part, PartTimes, PassTimes};
 pub use sprites::DevicePoints;
 pub use steering::Preset;
 pub use style::{ColourBy, Exposure, Style};
 
-/// The WGSL of every pass, by name.
+use crate::error::{Error, Result};
+use crate::gpu::template;
+
+/// The file of every pass, below `shaders/`, by name.
 pub const SHADERS: &[(&str, &str)] = &[
     ("sprite", sprites::SHADER),
     ("trail", trail_pass::SHADER),
@@ -64,3 +65,17 @@ pub const SHADERS: &[(&str, &str)] = &[
     ("exposure", exposure_pass::SHADER),
     ("tone_map", tone_map::SHADER),
 ];
+
+/// The WGSL of a pass that [`SHADERS`] names.
+///
+/// Errors: an unknown name, with those that are known.
+pub fn wgsl(name: &str) -> Result<String> {
+    match SHADERS.iter().find(|(known, _)| *known == name) {
+        Some((_, file)) => template::assemble(file, minijinja::context! {}),
+        None => Err(Error::Unknown {
+            kind: "render shader",
+            name: name.to_owned(),
+            known: SHADERS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
+        }),
+    }
+}

@@ -4,14 +4,13 @@ use super::ages::Ages;
 use super::camera::View;
 use super::device::{DARK, Gpu, Slot, begin_pass, light_formats};
 use super::look::{Look, LookUniform};
-use super::pass_times::Edges;
 use super::splat::RadiusLimits;
 use super::style::ColourBy;
 use super::targets::Targets;
 use crate::error::{Error, Result};
 
-/// The WGSL of the pass.
-pub const SHADER: &str = include_str!("../../shaders/render/sprite.wgsl");
+/// The file of the pass, below `shaders/`.
+pub const SHADER: &str = "render/sprite.wgsl";
 
 /// What changes from picture to picture; the same layout on the host and in `sprite.wgsl`.
 #[repr(C)]
@@ -58,7 +57,7 @@ pub struct SpritePass {
 
 impl SpritePass {
     /// Builds the pipeline.
-    pub fn new(gpu: Gpu) -> Self {
+    pub fn new(gpu: Gpu) -> Result<Self> {
         use wgpu::ShaderStages as Stages;
         let layout = gpu.layout(
             "sprites",
@@ -75,7 +74,7 @@ impl SpritePass {
             dst_factor: wgpu::BlendFactor::One,
             operation: wgpu::BlendOperation::Add,
         };
-        let module = gpu.shader("sprite.wgsl", SHADER);
+        let module = gpu.shader(SHADER)?;
         let pipelines = light_formats(gpu.device).map(|format| {
             let entries = ["vs_sprite", "fs_sprite"];
             let format = format?;
@@ -89,7 +88,7 @@ impl SpritePass {
                 mapped_at_creation: false,
             })
         };
-        Self {
+        Ok(Self {
             pipelines,
             layout,
             uniform: buffer("sprite uniform", size_of::<SpriteUniform>()),
@@ -97,7 +96,7 @@ impl SpritePass {
             shown_look: None,
             groups: Vec::new(),
             ages: None,
-        }
+        })
     }
 
     /// Draws `points` into the picture in linear light over darkness. Buffers too short for `points.count`, and
@@ -109,7 +108,6 @@ impl SpritePass {
         targets: &Targets,
         points: DevicePoints,
         (view, limits, look): (&View, RadiusLimits, &Look),
-        edges: Edges,
     ) -> Result<()> {
         self.bring_ages(gpu, look)?;
         let vectors = match look.style.colour_by {
@@ -145,7 +143,7 @@ impl SpritePass {
         }
         let vectors = vectors.clone();
         let group = self.group(gpu, [points.pos_mass, &vectors, points.velocity]);
-        let mut pass = begin_pass(encoder, "sprites", &targets.hdr, DARK, edges);
+        let mut pass = begin_pass(encoder, "sprites", &targets.hdr, DARK);
         let mut made = self.pipelines.iter().flatten();
         if let Some((_, pipeline)) = made.find(|(format, _)| *format == targets.light_format) {
             pass.set_pipeline(pipeline);

@@ -2,14 +2,13 @@
 
 use super::device::{Gpu, Slot, begin_pass};
 use super::exposure_pass::ExposurePass;
-use super::pass_times::Edges;
 use super::style::Style;
 use super::targets::Targets;
 use super::tone::srgb_encode;
 use crate::error::{Error, Result};
 
-/// The WGSL of the pass.
-pub const SHADER: &str = include_str!("../../shaders/render/tone_map.wgsl");
+/// The file of the pass, below `shaders/`.
+pub const SHADER: &str = "render/tone_map.wgsl";
 
 /// The pipelines for one target format.
 pub struct ToneMapPass {
@@ -47,7 +46,7 @@ impl ToneMapPass {
                 (Slot::Read, wgpu::ShaderStages::VERTEX),
             ],
         );
-        let module = gpu.shader("tone_map.wgsl", SHADER);
+        let module = gpu.shader(SHADER)?;
         let pipelines = entries.map(|entry| {
             [0.0, 1.0].map(|has_glow| {
                 let constants = [("HAS_GLOW", has_glow)];
@@ -84,7 +83,6 @@ impl ToneMapPass {
         targets: &Targets,
         group: &wgpu::BindGroup,
         style: &Style,
-        edges: Edges,
     ) {
         // What a dark pixel would become: the device encodes a clear colour where it encodes at all.
         let sky = style.background.map(|c| match self.encodes {
@@ -92,7 +90,7 @@ impl ToneMapPass {
             false => f64::from(c),
         });
         let load = wgpu::LoadOp::Clear(wgpu::Color { r: sky[0], g: sky[1], b: sky[2], a: 1.0 });
-        let mut pass = begin_pass(encoder, "tone map", target, load, edges);
+        let mut pass = begin_pass(encoder, "tone map", target, load);
         let by_glow = &self.pipelines[usize::from(style.dither)];
         pass.set_pipeline(&by_glow[usize::from(style.bloom > 0.0)]);
         pass.set_bind_group(0, group, &[]);

@@ -1,12 +1,12 @@
 //! Trails on the device; see [`super::trails`] for what they are. Two blended passes over the picture.
 
 use super::device::{DARK, Gpu, Slot, begin_pass, light_formats};
-use super::pass_times::Edges;
 use super::targets::{Targets, texture_of};
 use super::trails::TRAIL_PART;
+use crate::error::Result;
 
-/// The WGSL of the pass.
-pub const SHADER: &str = include_str!("../../shaders/render/trail.wgsl");
+/// The file of the pass, below `shaders/`.
+pub const SHADER: &str = "render/trail.wgsl";
 
 /// The pipeline, and the trail of one picture size while there is one.
 pub struct TrailPass {
@@ -25,7 +25,7 @@ struct Trail {
 
 impl TrailPass {
     /// Builds the pipeline; the trail's texture only comes with the first trail.
-    pub fn new(gpu: Gpu) -> Self {
+    pub fn new(gpu: Gpu) -> Result<Self> {
         let layout = gpu.layout("trail", &[(Slot::Unfiltered, wgpu::ShaderStages::FRAGMENT)]);
         // source * constant + target * (1 - constant)
         let mixed = wgpu::BlendComponent {
@@ -33,13 +33,13 @@ impl TrailPass {
             dst_factor: wgpu::BlendFactor::OneMinusConstant,
             operation: wgpu::BlendOperation::Add,
         };
-        let module = gpu.shader("trail.wgsl", SHADER);
+        let module = gpu.shader(SHADER)?;
         let pipelines = light_formats(gpu.device).map(|format| {
             let entries = ["vs_screen", "fs_mix"];
             let format = format?;
             Some((format, gpu.draw_pipeline(&module, entries, &[], &layout, format, Some(mixed))))
         });
-        Self { layout, pipelines, trail: None }
+        Ok(Self { layout, pipelines, trail: None })
     }
 
     /// Gives the texture back: no trails are wanted, or the picture has another size or format.
@@ -55,7 +55,6 @@ impl TrailPass {
         encoder: &mut wgpu::CommandEncoder,
         targets: &Targets,
         kept: f32,
-        edges: Edges,
     ) {
         let mut made = self.pipelines.iter().flatten();
         let Some((_, pipeline)) = made.find(|(format, _)| *format == targets.light_format) else {
@@ -66,9 +65,9 @@ impl TrailPass {
         let load = if is_new || kept <= 0.0 { DARK } else { wgpu::LoadOp::Load };
         // A texture that was dark before takes the whole picture.
         let kept = if is_new { 0.0 } else { kept };
-        let pass = begin_pass(encoder, "trail", &trail.view, load, Edges::default());
+        let pass = begin_pass(encoder, "trail", &trail.view, load);
         draw(pass, pipeline, &trail.hdr_group, 1.0 - kept);
-        let pass = begin_pass(encoder, "mix", &targets.hdr, wgpu::LoadOp::Load, edges);
+        let pass = begin_pass(encoder, "mix", &targets.hdr, wgpu::LoadOp::Load);
         draw(pass, pipeline, &trail.trail_group, TRAIL_PART);
     }
 }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use egui::accesskit::Role as WidgetRole;
 use egui_kittest::kittest::{NodeT, Queryable};
-use gravitile::app::panel::{Action, FollowWhat, Preset, Tab};
+use gravitile::app::panel::{Action, Place, Tab};
 use gravitile::live::{Command, Tempo};
-use gravitile::render::{ColourBy, Exposure};
+use gravitile::render::{ColourBy, Exposure, Follow};
 
 use super::world::{World, after, click, command, slide};
 
@@ -170,13 +170,13 @@ fn view_changes_the_picture() {
 #[test]
 fn view_moves_the_camera_and_follows() {
     let mut harness = World::on(Tab::View).shown(HIGH);
-    for (preset, name, _) in Preset::ALL {
-        assert_eq!(click(&mut harness, name), [Action::Camera(preset)]);
+    for (place, name, _) in Place::ALL {
+        assert_eq!(click(&mut harness, name), [Action::Camera(place)]);
     }
     for (name, follow) in [
-        ("bulge of galaxy 1", FollowWhat::Component(1)),
-        ("centre of mass", FollowWhat::Centre),
-        ("nothing", FollowWhat::Nothing),
+        ("bulge of galaxy 1", Follow::Component(1)),
+        ("centre of mass", Follow::CentreOfMass),
+        ("nothing", Follow::Nothing),
     ] {
         after(&mut harness, |h| h.get_by_role_and_label(WidgetRole::ComboBox, "follow").click());
         click(&mut harness, name);

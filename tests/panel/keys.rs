@@ -1,7 +1,7 @@
 //! Keys ask for what the sheet says.
 
 use egui::{Key, Modifiers};
-use gravitile::app::panel::{Action, KEYS, Preset, Tab};
+use gravitile::app::panel::{Action, KEYS, Place, Tab};
 use gravitile::live::{Command, Tempo};
 
 use super::world::{World, after};
@@ -19,8 +19,8 @@ fn each_key_asks_for_what_it_says() {
     assert_eq!(press(Key::Comma), live(Command::Factor(0.5)));
     assert_eq!(press(Key::Period), live(Command::Factor(2.0)));
     assert_eq!(press(Key::X), live(Command::Tempo(Tempo::Fastest)));
-    assert_eq!(press(Key::F), [Action::Camera(Preset::Fit)]);
-    assert_eq!(press(Key::Home), [Action::Camera(Preset::Start)]);
+    assert_eq!(press(Key::F), [Action::Camera(Place::Fit)]);
+    assert_eq!(press(Key::Home), [Action::Camera(Place::Start)]);
     assert_eq!(press(Key::Tab), [Action::FoldPanel]);
     assert_eq!(press(Key::Backtick), [Action::FoldPanel]);
     assert_eq!(press(Key::F11), [Action::Fullscreen]);

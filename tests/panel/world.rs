@@ -15,7 +15,6 @@ use gravitile::diagnostics::{ComponentRadii, Diagnostics};
 use gravitile::force::{KernelConfig, KernelVariant, Want};
 use gravitile::gpu::{AdapterWish, FrameTimes, Gpu};
 use gravitile::live::{Command, Rates, Report, Standing, TimeKeeper};
-use gravitile::render::pass_times::PartTimes;
 use gravitile::scene::{RunHints, Scene};
 use gravitile::sim::{EngineKind, Moment, Settings};
 use gravitile::units::Units;
@@ -50,7 +49,6 @@ pub struct World {
     pub view: ViewChoice,
     pub actions: Vec<Action>,
     rates: Rates,
-    parts: PartTimes,
 }
 
 /// A device that has only what WebGPU promises: its limits are the same on every machine. What names the
@@ -119,7 +117,14 @@ impl World {
             history: History::default(),
             times: Some(FrameTimes {
                 number: 7,
-                parts: vec![("steps", 0.0112), ("picture", 0.0043), ("panel", 0.0006)],
+                parts: vec![
+                    ("steps", 0.0112),
+                    ("sprites", 0.0024),
+                    ("glow", 0.0008),
+                    ("exposure", 0.0002),
+                    ("tone map", 0.0009),
+                    ("panel", 0.0006),
+                ],
             }),
             recording: None,
             message: None,
@@ -127,7 +132,6 @@ impl World {
             view: ViewChoice::default(),
             actions: Vec::new(),
             rates: Rates::default(),
-            parts: PartTimes::default(),
         };
         for k in 0..40 {
             world.history.frame(0.11, &world.rates);
@@ -162,7 +166,6 @@ impl World {
             rates: &self.rates,
             history: &self.history,
             times: self.times.as_ref(),
-            picture_times: Some(&self.parts),
             panel_secs: 0.0004,
             picture: [1280, 720],
             recording: self.recording.as_ref().map(|(path, n)| (path.as_path(), *n)),

@@ -3,18 +3,14 @@
 use std::mem::offset_of;
 
 use gravitile::render::camera::View;
-use gravitile::render::exposure_pass::{self, ExposureState, ToneUniform};
+use gravitile::render::exposure_pass::{ExposureState, ToneUniform};
 use gravitile::render::look::{ComponentLook, LookUniform};
-use gravitile::render::sprites::{self, SpriteUniform};
-use gravitile::render::{exposure, glow_pass, palette, targets, tone, tone_map, trail_pass};
+use gravitile::render::sprites::SpriteUniform;
+use gravitile::render::{SHADERS, exposure, palette, targets, tone};
 
-const SHADERS: [(&str, &str); 5] = [
-    ("sprite.wgsl", sprites::SHADER),
-    ("trail.wgsl", trail_pass::SHADER),
-    ("glow.wgsl", glow_pass::SHADER),
-    ("exposure.wgsl", exposure_pass::SHADER),
-    ("tone_map.wgsl", tone_map::SHADER),
-];
+fn source(name: &str) -> String {
+    gravitile::render::wgsl(name).unwrap()
+}
 
 fn parse(source: &str) -> naga::Module {
     naga::front::wgsl::parse_str(source).unwrap_or_else(|e| panic!("{}", e.emit_to_string(source)))
@@ -28,8 +24,8 @@ fn validate(module: &naga::Module) -> naga::valid::ModuleInfo {
 
 #[test]
 fn every_shader_is_valid_and_translates() {
-    for (name, source) in SHADERS {
-        let module = parse(source);
+    for (name, _) in SHADERS {
+        let module = parse(&source(name));
         let info = validate(&module);
         for has_glow in [0.0, 1.0] {
             let mut constants = naga::back::PipelineConstants::default();
@@ -86,7 +82,7 @@ macro_rules! same_layout {
 #[test]
 fn host_and_shader_structs_have_one_layout() {
     same_layout!(
-        sprites::SHADER,
+        &source("sprite"),
         View {
             eye_in_world,
             focal_px,
@@ -98,16 +94,16 @@ fn host_and_shader_structs_have_one_layout() {
             height_px,
         }
     );
-    same_layout!(sprites::SHADER, SpriteUniform { view, least_radius_px, most_radius_px });
+    same_layout!(&source("sprite"), SpriteUniform { view, least_radius_px, most_radius_px });
     same_layout!(
-        sprites::SHADER,
+        &source("sprite"),
         ComponentLook { peak, radius_in_world, white_peak, inverse_mean_mass }
     );
     same_layout!(
-        sprites::SHADER,
+        &source("sprite"),
         LookUniform { colour_by, variety, scale_from, scale_factor, scale, components }
     );
-    for source in [exposure_pass::SHADER, tone_map::SHADER] {
+    for source in [&source("exposure"), &source("tone_map")] {
         same_layout!(
             source,
             ToneUniform {
@@ -146,7 +142,7 @@ fn constant(source: &str, name: &str) -> f32 {
 
 #[test]
 fn host_and_shader_constants_are_equal() {
-    let exposed = |name| constant(exposure_pass::SHADER, name);
+    let exposed = |name| constant(&source("exposure"), name);
     assert_eq!(exposed("BINS"), exposure::BINS as f32);
     assert_eq!(exposed("BINS_PER_OCTAVE"), exposure::BINS_PER_OCTAVE);
     assert_eq!(exposed("LEAST_LOG2"), exposure::LEAST_LOG2);
@@ -155,12 +151,12 @@ fn host_and_shader_constants_are_equal() {
     assert_eq!(exposed("MID_TONE"), tone::MID_TONE);
     assert_eq!(exposed("UNSEEN_LOG2"), exposure::UNSEEN_LOG2);
     assert_eq!(exposed("FAR_LOG2"), exposure::FAR_LOG2);
-    for source in [exposure_pass::SHADER, tone_map::SHADER] {
+    for source in [&source("exposure"), &source("tone_map")] {
         assert_eq!(constant(source, "SPARSE"), tone::SPARSE);
         assert_eq!(constant(source, "DENSE"), tone::DENSE);
     }
-    assert_eq!(constant(tone_map::SHADER, "BLEACH"), tone::BLEACH);
-    assert_eq!(constant(tone_map::SHADER, "LARGEST"), tone::LARGEST);
-    assert_eq!(constant(tone_map::SHADER, "TILE_PX"), targets::TILE_PX as f32);
-    assert_eq!(constant(sprites::SHADER, "SCALE_STEPS"), palette::SCALE_STEPS as f32);
+    assert_eq!(constant(&source("tone_map"), "BLEACH"), tone::BLEACH);
+    assert_eq!(constant(&source("tone_map"), "LARGEST"), tone::LARGEST);
+    assert_eq!(constant(&source("tone_map"), "TILE_PX"), targets::TILE_PX as f32);
+    assert_eq!(constant(&source("sprite"), "SCALE_STEPS"), palette::SCALE_STEPS as f32);
 }

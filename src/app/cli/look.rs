@@ -1,6 +1,6 @@
 //! Options of the camera and the looks, for films and the window.
 
-use super::input::Input;
+use crate::bodies::Bodies;
 use crate::error::Error;
 use crate::render::{
     Camera, CameraMotion, ColourBy, Exposure, Follow, Palette, PictureSize, Style,
@@ -8,7 +8,7 @@ use crate::render::{
 use crate::scene::ViewHints;
 
 /// The camera and the looks.
-#[derive(Clone, Debug, Default, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Camera and looks (what suits the bodies if left out)")]
 pub struct LookOptions {
     /// component, speed, acceleration or age
@@ -32,7 +32,7 @@ pub struct LookOptions {
     /// How fast the camera goes round, in degrees per second of film
     #[arg(long, value_name = "DEGREES")]
     pub orbit: Option<f64>,
-    /// What stays in the middle: nothing, centre (of mass), or a component's name
+    /// What stays in the middle: nothing, centre (of mass), a component's name, or body:INDEX
     #[arg(long, value_name = "WHAT", default_value = "nothing")]
     pub follow: String,
     /// Brighter or darker than automatic, in powers of two
@@ -44,7 +44,7 @@ pub struct LookOptions {
     /// Sprites this many times larger
     #[arg(long, default_value_t = 1.0, value_name = "FACTOR")]
     pub sprite_size: f64,
-    /// Part of the light that glows around bright places, 0 to 0.9
+    /// Part of the light that glows around bright places, 0 to 1
     #[arg(long, default_value_t = Style::default().bloom, value_name = "PART")]
     pub bloom: f64,
     /// Seconds in which light fades to a third instead of vanishing; 0 without trails
@@ -53,6 +53,18 @@ pub struct LookOptions {
     /// Who paints: auto, gpu, cpu
     #[arg(long, default_value = "auto", value_name = "WHO")]
     pub renderer: String,
+}
+
+/// What nothing said means: the command line's own defaults.
+impl Default for LookOptions {
+    fn default() -> Self {
+        #[derive(clap::Parser)]
+        struct Alone {
+            #[command(flatten)]
+            look: LookOptions,
+        }
+        <Alone as clap::Parser>::parse_from(["gravitile"]).look
+    }
 }
 
 impl LookOptions {
@@ -85,13 +97,13 @@ impl LookOptions {
     /// The camera by the options, then by the scene's hints, then by where the bodies are.
     pub fn motion(
         &self,
-        input: &Input,
+        bodies: &Bodies,
+        hints: Option<&ViewHints>,
         style: &Style,
         size: PictureSize,
     ) -> Result<CameraMotion, Error> {
-        let bodies = &input.snapshot.bodies;
-        let hints =
-            input.view.clone().unwrap_or(ViewHints { azimuth: -90.0, ..Default::default() });
+        let extent = self.extent.or(hints.map(|hints| hints.extent));
+        let hints = hints.cloned().unwrap_or(ViewHints { azimuth: -90.0, ..Default::default() });
         let inclination = self.inclination.unwrap_or(hints.inclination);
         let azimuth = self.azimuth.unwrap_or(hints.azimuth);
         let mut start = Camera {
@@ -99,25 +111,7 @@ impl LookOptions {
             elevation_rad: (90.0 - inclination).to_radians(),
             ..Camera::default()
         };
-        let follow = match self.follow.as_str() {
-            "nothing" => Follow::Nothing,
-            "centre" | "center" => Follow::CentreOfMass,
-            name => {
-                let names = || bodies.components.iter().map(|c| c.name.as_str());
-                match names().position(|known| known == name) {
-                    Some(index) => Follow::Component(index as u8),
-                    None => {
-                        let known = ["nothing", "centre"].into_iter().chain(names());
-                        return Err(Error::Unknown {
-                            kind: "component to follow",
-                            name: name.to_owned(),
-                            known: known.collect::<Vec<_>>().join(", "),
-                        });
-                    }
-                }
-            }
-        };
-        let extent = self.extent.or(input.view.as_ref().map(|view| view.extent));
+        let follow = Follow::from_name(&self.follow, bodies)?;
         match extent {
             Some(extent) => {
                 if !(extent.is_finite() && extent > 0.0) {

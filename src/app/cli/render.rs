@@ -114,7 +114,8 @@ pub fn main(args: &Args) -> Result<Ended> {
             (steps.round() as u64).max(1)
         }
     };
-    let motion = args.look.motion(&input, &style, args.size)?;
+    let motion =
+        args.look.motion(&input.snapshot.bodies, input.view.as_ref(), &style, args.size)?;
     let options = FilmOptions { size: args.size, frames_per_sec: args.fps };
     let film = Film::open(&args.out, options)?;
     let waiting = progress::waiting("first forces");

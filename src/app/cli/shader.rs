@@ -59,14 +59,13 @@ fn wgsl(args: &Args, checks: Checks) -> Result<String, Error> {
     let shape = &args.shape;
     let force = |untiled| {
         let config = KernelConfig {
-            p: shape.p.unwrap_or(256),
             q: shape.q.unwrap_or(1),
             r: shape.r.unwrap_or(4),
             u: shape.unroll.unwrap_or(4),
             s: shape.slices.unwrap_or(1),
             untiled,
-            one_workgroup: false,
             checks,
+            ..KernelConfig::tiled(shape.p.unwrap_or(256))
         };
         config.validate(None)?;
         KernelVariant { config, guarded: args.unsoftened, potential: args.potential }.wgsl()
@@ -76,31 +75,23 @@ fn wgsl(args: &Args, checks: Checks) -> Result<String, Error> {
         "untiled" => force(true),
         "one-workgroup" => {
             let config = KernelConfig {
-                p: shape.p.unwrap_or(256),
                 q: shape.q.unwrap_or(1),
                 r: shape.r.unwrap_or(1),
                 u: shape.unroll.unwrap_or(4),
-                s: 1,
-                untiled: false,
                 one_workgroup: true,
                 checks,
+                ..KernelConfig::tiled(shape.p.unwrap_or(256))
             };
             let variant = KernelVariant { config, guarded: args.unsoftened, potential: false };
             integrate::one_workgroup_wgsl(&variant)
         }
         "leapfrog" => integrate::leapfrog_wgsl(),
-        name => match render::SHADERS.iter().find(|(known, _)| *known == name) {
-            Some((_, text)) => Ok((*text).to_owned()),
-            None => {
-                let mut known = vec!["all-pairs", "untiled", "leapfrog", "one-workgroup"];
-                known.extend(render::SHADERS.iter().map(|(name, _)| *name));
-                Err(Error::Unknown {
-                    kind: "kernel",
-                    name: name.to_owned(),
-                    known: known.join(", "),
-                })
-            }
-        },
+        name if render::SHADERS.iter().any(|(known, _)| *known == name) => render::wgsl(name),
+        name => {
+            let mut known = vec!["all-pairs", "untiled", "leapfrog", "one-workgroup"];
+            known.extend(render::SHADERS.iter().map(|(name, _)| *name));
+            Err(Error::Unknown { kind: "kernel", name: name.to_owned(), known: known.join(", ") })
+        }
     }
 }
 

@@ -35,7 +35,7 @@ pub struct Args {
     /// Begin paused
     #[arg(long)]
     paused: bool,
-    /// For work on the kernels: take their texts from a copy of shaders/, again whenever one changes
+    /// For work on the shaders: take their texts from a copy of shaders/, again whenever one changes
     #[arg(long, value_name = "DIR")]
     shaders: Option<std::path::PathBuf>,
     #[command(flatten)]

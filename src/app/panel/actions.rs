@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Input, Preset};
+use super::{Input, Place};
 use crate::live::Command;
 use crate::sim::EngineKind;
 
@@ -45,7 +45,7 @@ pub enum Action {
     /// Text to the clipboard.
     CopyText(String),
     /// The camera to a place that suits.
-    Camera(Preset),
+    Camera(Place),
     /// Shows the picture alone, or with the panel.
     FoldPanel,
     /// The sheet of keys.

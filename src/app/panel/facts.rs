@@ -7,7 +7,6 @@ use crate::bodies::Component;
 use crate::force::KernelConfig;
 use crate::gpu::{FrameTimes, Gpu};
 use crate::live::{Rates, Standing, TimeKeeper};
-use crate::render::pass_times::PartTimes;
 use crate::scene::RunHints;
 use crate::sim::{EngineKind, Settings};
 use crate::units::Units;
@@ -53,8 +52,6 @@ pub struct Facts<'a> {
     pub history: &'a History,
     /// Times of the parts of a frame on the device, if it has timestamps.
     pub times: Option<&'a FrameTimes>,
-    /// Times of the passes of the picture.
-    pub picture_times: Option<&'a PartTimes>,
     /// Seconds of the processor per frame that the panel took.
     pub panel_secs: f64,
     /// Size of the picture in pixels.

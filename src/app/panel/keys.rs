@@ -4,7 +4,7 @@
 use egui::{Context, Key as Code, Modifiers};
 
 use super::theme::{self, DIM};
-use super::{Action, Facts, Preset};
+use super::{Action, Facts, Place};
 use crate::live::{Command, Tempo};
 
 /// A key with what it does.
@@ -72,9 +72,9 @@ pub const KEYS: &[Key] = &[
     key("[ and ]", &[Code::OpenBracket], NONE, "darker, brighter", |_| vec![Action::Stops(-0.5)]),
     key("", &[Code::CloseBracket], NONE, "", |_| vec![Action::Stops(0.5)]),
     key("h", &[Code::H], NONE, "dark matter seen or unseen", |_| vec![Action::Halo]),
-    key("f", &[Code::F], NONE, "all into the picture", |_| vec![Action::Camera(Preset::Fit)]),
+    key("f", &[Code::F], NONE, "all into the picture", |_| vec![Action::Camera(Place::Fit)]),
     key("Home", &[Code::Home], NONE, "the camera's first place", |_| {
-        vec![Action::Camera(Preset::Start)]
+        vec![Action::Camera(Place::Start)]
     }),
     key("Tab or `", &[Code::Tab, Code::Backtick], NONE, "fold or unfold the panel", |_| {
         vec![Action::FoldPanel]

@@ -23,7 +23,7 @@ pub use history::History;
 pub use keys::{KEYS, Key, pressed, sheet};
 pub use scene::SceneForm;
 pub use theme::style;
-pub use view::{FollowWhat, Preset, ViewChoice};
+pub use view::{Place, ViewChoice};
 
 use serde::{Deserialize, Serialize};
 

@@ -6,7 +6,6 @@ use egui_plot::{Line, Plot, PlotPoints};
 use super::Facts;
 use super::history::RateSample;
 use super::theme::{DIM, LINES, heading, number, row};
-use crate::render::pass_times::Part;
 use crate::sim::EngineKind;
 
 /// Floating-point operations per interaction, as the chapter and most papers count them.
@@ -51,18 +50,10 @@ pub fn show(ui: &mut Ui, facts: &Facts) {
         Some(times) => {
             ui.colored_label(DIM, "by GPU timestamps");
             Grid::new("times").num_columns(2).show(ui, |ui| {
-                let mut total = 0.0;
                 for (part, secs) in &times.parts {
                     row(ui, part, "Time on the device", format!("{:.3} ms", secs * 1e3));
-                    total += secs;
-                    if let (&"picture", Some(picture)) = (part, facts.picture_times) {
-                        for (pass, name) in Part::ALL {
-                            let text = format!("{:.3} ms", picture.secs(pass) * 1e3);
-                            row(ui, &format!("    {name}"), "A pass of the picture", text);
-                        }
-                    }
                 }
-                row(ui, "all", "Time on the device", format!("{:.3} ms", total * 1e3));
+                row(ui, "all", "Time on the device", format!("{:.3} ms", times.total_secs() * 1e3));
             });
         }
         None => {

@@ -5,7 +5,7 @@ use egui::{ComboBox, Slider, Ui};
 use super::theme::heading;
 use super::{Action, Facts};
 use crate::bodies::Role;
-use crate::render::{ColourBy, Exposure, PALETTES, Style};
+use crate::render::{ColourBy, Exposure, Follow, PALETTES, Preset, Style};
 
 /// All that is chosen about the picture, apart from the camera's place.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub struct ViewChoice {
     /// The camera's turning, in degrees per second.
     pub orbit_degrees_per_sec: f64,
     /// What stays in the middle.
-    pub follow: FollowWhat,
+    pub follow: Follow,
 }
 
 impl Default for ViewChoice {
@@ -29,48 +29,30 @@ impl Default for ViewChoice {
             axes: false,
             scale_bar: true,
             orbit_degrees_per_sec: 0.0,
-            follow: FollowWhat::Nothing,
+            follow: Follow::Nothing,
         }
     }
 }
 
-/// What the camera keeps in the middle.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FollowWhat {
-    /// The point it was aimed at.
-    #[default]
-    Nothing,
-    /// The centre of mass.
-    Centre,
-    /// The middle of a component.
-    Component(u8),
-    /// One body, by its index.
-    Body(usize),
-}
-
 /// Places for the camera.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Preset {
+pub enum Place {
     /// As the scene begins.
     Start,
     /// All bodies in the picture, from where it looks now.
     Fit,
-    /// Along the y axis.
-    Front,
-    /// Along the x axis.
-    Side,
-    /// Down the z axis.
-    Top,
+    /// From a side, at the distance of now.
+    From(Preset),
 }
 
-impl Preset {
+impl Place {
     /// All places, with buttons and explanations.
     pub const ALL: [(Self, &'static str, &'static str); 5] = [
         (Self::Start, "start", "Where the camera began (Home)"),
         (Self::Fit, "fit", "All that is seen into the picture (f)"),
-        (Self::Top, "top", "From above, down the z axis"),
-        (Self::Front, "front", "Along the y axis"),
-        (Self::Side, "side", "Along the x axis"),
+        (Self::From(Preset::Top), "top", "From above, down the z axis"),
+        (Self::From(Preset::Front), "front", "Along the y axis"),
+        (Self::From(Preset::Side), "side", "Along the x axis"),
     ];
 }
 
@@ -136,25 +118,22 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
 
     heading(ui, "Camera");
     ui.horizontal_wrapped(|ui| {
-        for (preset, name, about) in Preset::ALL {
+        for (place, name, about) in Place::ALL {
             if ui.button(name).on_hover_text(about).clicked() {
-                actions.push(Action::Camera(preset));
+                actions.push(Action::Camera(place));
             }
         }
     });
-    let name_of = |follow: FollowWhat| match follow {
-        FollowWhat::Nothing => "nothing".to_owned(),
-        FollowWhat::Centre => "centre of mass".to_owned(),
-        FollowWhat::Component(k) => {
-            facts.components.get(k as usize).map_or_else(|| k.to_string(), |c| c.name.clone())
-        }
-        FollowWhat::Body(index) => format!("body {index}"),
+    let name_of = |follow: Follow| match follow {
+        Follow::CentreOfMass => "centre of mass".to_owned(),
+        Follow::Body(index) => format!("body {index}"),
+        other => other.name(facts.components),
     };
     ComboBox::from_label("follow")
         .selected_text(name_of(view.follow))
         .show_ui(ui, |ui| {
-            let fixed = [FollowWhat::Nothing, FollowWhat::Centre];
-            let parts = (0..facts.components.len()).map(|k| FollowWhat::Component(k as u8));
+            let fixed = [Follow::Nothing, Follow::CentreOfMass];
+            let parts = (0..facts.components.len()).map(|k| Follow::Component(k as u8));
             for follow in fixed.into_iter().chain(parts) {
                 ui.selectable_value(&mut view.follow, follow, name_of(follow));
             }

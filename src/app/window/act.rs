@@ -9,10 +9,10 @@ use super::load::{Loading, Wanted};
 use super::pictures::{Recording, free_name, picture};
 use super::steer::Wish;
 use crate::app::cli::InputOptions;
-use crate::app::panel::{Action, FollowWhat, Preset};
+use crate::app::panel::{Action, Place};
 use crate::error::{Error, Result};
 use crate::live::Command;
-use crate::render::{self, ColourBy, PictureSize};
+use crate::render::{ColourBy, Follow, PictureSize};
 use crate::sim::{Moment, Settings};
 use crate::snapshot::{self, WriteOptions};
 
@@ -38,7 +38,6 @@ impl Frames {
             Action::Engine(kind) => {
                 let Some(session) = &self.session else { return Ok(()) };
                 let settings = Settings { engine: kind, ..session.live.settings().clone() };
-                self.engine = kind;
                 self.wanted.settings.engine = kind;
                 self.ask_moment(Purpose::Change(Box::new(settings)));
             }
@@ -94,13 +93,14 @@ impl Frames {
             Action::CopyCommandLine => {
                 if let Some(session) = &self.session {
                     let camera = self.steering.camera();
-                    let text = command_line(session, self.engine, &self.view, &camera);
+                    let text =
+                        command_line(session, self.wanted.settings.engine, &self.view, &camera);
                     self.context.copy_text(text.clone());
                     self.say(format!("copied: {text}"), false);
                 }
             }
             Action::CopyText(text) => self.context.copy_text(text),
-            Action::Camera(preset) => self.go(preset),
+            Action::Camera(place) => self.go(place),
             Action::FoldPanel => self.panel.open = !self.panel.open,
             Action::Help => self.panel.help = !self.panel.help,
             Action::Fullscreen => self.toggle_fullscreen(),
@@ -139,23 +139,20 @@ impl Frames {
         Ok(())
     }
 
-    fn go(&mut self, preset: Preset) {
+    fn go(&mut self, place: Place) {
         let Some(session) = &self.session else { return };
         let now = self.steering.camera();
         let bodies = match &session.last {
             Some(moment) => &moment.bodies,
             None => &session.bodies,
         };
-        let seen_from = |preset: render::steering::Preset| now.seen_from(preset);
-        let camera = match preset {
-            Preset::Start => self.steering.start,
-            Preset::Fit => now.framing(bodies, &self.view.style, 0.95, self.free_size()),
-            Preset::Front => seen_from(render::steering::Preset::Front),
-            Preset::Side => seen_from(render::steering::Preset::Side),
-            Preset::Top => seen_from(render::steering::Preset::Top),
+        let camera = match place {
+            Place::Start => self.steering.start,
+            Place::Fit => now.framing(bodies, &self.view.style, 0.95, self.free_size()),
+            Place::From(preset) => now.seen_from(preset),
         };
-        if matches!(preset, Preset::Start | Preset::Fit) {
-            self.view.follow = FollowWhat::Nothing;
+        if matches!(place, Place::Start | Place::Fit) {
+            self.view.follow = Follow::Nothing;
             self.steering.release();
         }
         self.steering.go(camera);
@@ -193,12 +190,12 @@ impl Frames {
                 self.steering.release();
                 match found {
                     Some(index) => {
-                        self.view.follow = FollowWhat::Body(index);
+                        self.view.follow = Follow::Body(index);
                         let component = usize::from(bodies.component[index]);
                         let name = &bodies.components[component].name;
                         self.say(format!("following body {} ({name})", bodies.id[index]), false);
                     }
-                    None => self.view.follow = FollowWhat::Nothing,
+                    None => self.view.follow = Follow::Nothing,
                 }
             }
             Purpose::Pick(Wish::Release) => {}

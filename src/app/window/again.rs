@@ -3,7 +3,7 @@
 use super::load::Session;
 use crate::app::panel::ViewChoice;
 use crate::force::KernelWish;
-use crate::render::{Camera, ColourBy, Style};
+use crate::render::{Camera, ColourBy, Follow, Style};
 use crate::sim::EngineKind;
 
 /// `gravitile view ...`: the same bodies and numbers from the beginning, seen from here.
@@ -64,6 +64,9 @@ pub fn command_line(
         if value != usual {
             option(name, short(value));
         }
+    }
+    if view.follow != Follow::Nothing {
+        option("--follow", view.follow.name(&session.bodies.components));
     }
     option("--inclination", short(90.0 - camera.elevation_rad.to_degrees()));
     option("--azimuth", short(camera.azimuth_rad.to_degrees()));

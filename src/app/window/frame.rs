@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use egui::ViewportId;
 use winit::event::WindowEvent;
 use winit::keyboard::{Key, NamedKey};
 use winit::window::Window;
@@ -22,9 +21,8 @@ use crate::error::{Error, Result};
 use crate::force::Budget;
 use crate::gpu::{DeviceClass, FrameTimes};
 use crate::live::Tempo;
-use crate::render::pass_times::{Marks, PartTimes, PassTimes};
 use crate::render::{self, Camera, DevicePoints, Look, PictureSize};
-use crate::sim::{EngineKind, Settings};
+use crate::sim::Settings;
 
 /// What a frame may take of the device while somebody wants the simulation as fast as possible: the
 /// window still answers within 50 ms.
@@ -46,8 +44,6 @@ pub struct Frames {
     pub(super) loading: Option<Loading>,
     /// What moments that were asked for are for.
     pub(super) waiting: Vec<Purpose>,
-    /// The engine asked for, which may be `Auto`.
-    pub(super) engine: EngineKind,
     pub(super) wanted: Wanted,
     pub(super) recording: Option<Recording>,
     pub(super) dialog: Option<egui_file::FileDialog>,
@@ -57,7 +53,6 @@ pub struct Frames {
     pub(super) look_of: Option<ViewChoice>,
     pub(super) history: History,
     pub(super) times: Option<FrameTimes>,
-    pub(super) picture_times: Option<PartTimes>,
     pub(super) message: Option<(String, bool, Instant)>,
     pub(super) dropped: Vec<PathBuf>,
     pub(super) shaders: Option<ShaderWatch>,
@@ -90,14 +85,7 @@ impl Frames {
         let stage = Stage::new(Arc::clone(&window), Box::new(display.clone()), &wish)?;
         let context = egui::Context::default();
         panel::style(&context);
-        let egui_state = egui_winit::State::new(
-            context.clone(),
-            ViewportId::ROOT,
-            &window,
-            Some(window.scale_factor() as f32),
-            Some(winit::window::Theme::Dark),
-            Some(stage.gpu.limits.texture_side as usize),
-        );
+        let egui_state = stage.egui_state(&context);
         let mut view = ViewChoice { style: request.style.clone(), ..ViewChoice::default() };
         if view.style == crate::render::Style::default() {
             memory.give_view(&mut view);
@@ -124,7 +112,6 @@ impl Frames {
             session: None,
             loading: None,
             waiting: Vec::new(),
-            engine,
             wanted: wanted.clone(),
             recording: None,
             dialog: None,
@@ -134,7 +121,6 @@ impl Frames {
             look_of: None,
             history: History::default(),
             times: None,
-            picture_times: None,
             message: None,
             dropped: Vec::new(),
             shaders: request.shaders.clone().map(ShaderWatch::new),
@@ -193,7 +179,7 @@ impl Frames {
         let healthy = self.stage.gpu.poll();
         let drawn = healthy.and_then(|()| {
             self.take_news(secs);
-            let output = self.show_panel(secs);
+            let output = self.show_panel();
             self.steering.pass(secs, self.view.orbit_degrees_per_sec);
             self.draw(output, secs)
         });
@@ -260,7 +246,7 @@ impl Frames {
         let covered = self.covered_px();
         let Self { stage, session, look, steering, recording, .. } = self;
         let target = stage.acquire()?;
-        let Stage { gpu, canvas, egui, timeline, parts, .. } = stage;
+        let Stage { gpu, canvas, egui, timeline, .. } = stage;
         let (device, queue) = (&gpu.device, &gpu.queue);
         let mut encoder = device.create_command_encoder(&Default::default());
         let frame = session.as_ref().map_or(0, |session| session.live.frame() + 1);
@@ -272,19 +258,18 @@ impl Frames {
             session.live.record(&mut encoder, secs, budget)?;
             timeline.end_part(&mut encoder, "steps");
         }
+        let mut painted = Ok(());
         if let Some(target) = &target {
             if let (Some(session), Some(look)) = (&session, &look) {
                 let borrowed = render::Gpu { device, queue };
                 let points = session.live.points();
                 let now = self.begun.elapsed().as_secs_f64();
                 let seen = (&camera, look);
-                let marks = parts.as_ref().map_or(Marks::NONE, PassTimes::marks);
-                let view = &target.view;
-                canvas.paint_timed(borrowed, &mut encoder, view, points, seen, now, marks)?;
-                timeline.end_part(&mut encoder, "picture");
-                if let Some(parts) = parts {
-                    parts.finish(&mut encoder);
-                }
+                let (view, part) =
+                    (&target.view, &mut |encoder: &mut _, part| timeline.end_part(encoder, part));
+                // The steps are in this encoder: it is submitted whatever becomes of the picture.
+                painted =
+                    canvas.paint_in_parts(borrowed, &mut encoder, view, points, seen, now, part);
             } else {
                 clear(&mut encoder, &target.view);
             }
@@ -306,7 +291,7 @@ impl Frames {
             egui.render(&mut pass.forget_lifetime(), &clipped, &screen);
             timeline.end_part(&mut encoder, "panel");
         }
-        timeline.end(gpu, &mut encoder);
+        timeline.end(device, &mut encoder);
         queue.submit([encoder.finish()]);
         timeline.submitted();
         if let Some(session) = session {
@@ -329,7 +314,7 @@ impl Frames {
             self.recording = None;
             self.say_error(&error);
         }
-        Ok(())
+        painted
     }
 
     /// What the window shows, for pictures and films.

@@ -6,12 +6,9 @@ use super::Request;
 use super::frame::{Frames, Purpose};
 use super::load::Session;
 use super::reload::ShaderWatch;
-use crate::app::cli::Input;
-use crate::app::panel::{Action, FollowWhat};
 use crate::error::Result;
 use crate::live::Event;
-use crate::render::pass_times::PassTimes;
-use crate::render::{Camera, ColourBy};
+use crate::render::{CameraMotion, ColourBy, Follow};
 use crate::scene::Colouring;
 use crate::sim::Moment;
 
@@ -35,7 +32,7 @@ impl Frames {
             }
         }
         match self.shaders.as_mut().map_or(Ok(false), ShaderWatch::changed) {
-            Ok(true) => self.act(Action::Live(crate::live::Command::Recompile)),
+            Ok(true) => self.take_shaders(),
             Ok(false) => {}
             Err(error) => self.say_error(&error),
         }
@@ -45,12 +42,9 @@ impl Frames {
             }
             self.times = Some(times);
         }
-        if let Some(times) = self.stage.parts.as_mut().and_then(PassTimes::take) {
-            self.picture_times = Some(times);
-        }
         let Some(session) = &mut self.session else { return };
         if !self.stage.timeline.is_supported() {
-            session.live.learn_from_frames(secs, 1.0 / 60.0);
+            session.live.learn_from_frames(secs);
         }
         let events = session.live.poll();
         self.history.frame(secs, session.live.rates());
@@ -100,11 +94,13 @@ impl Frames {
                 }
                 self.view.orbit_degrees_per_sec = 0.0;
             }
-            self.view.follow = FollowWhat::Nothing;
+            self.view.follow = Follow::Nothing;
             self.steering.release();
-            let camera = self.first_camera(&session, request.as_ref());
-            match camera {
-                Ok(camera) => self.steering.jump(camera),
+            match self.first_camera(&session, request.as_ref()) {
+                Ok(motion) => {
+                    self.steering.jump(motion.start);
+                    self.view.follow = motion.follow;
+                }
                 Err(error) => self.say_error(&error),
             }
             self.stage.canvas.reset_exposure();
@@ -116,44 +112,20 @@ impl Frames {
             if let Some(orbit) = request.look.orbit {
                 self.view.orbit_degrees_per_sec = orbit;
             }
-            self.follow_by_name(&request.look.follow, &session);
         }
         self.window.set_title(&format!("gravitile: {}", session.input.input));
         self.session = Some(session);
     }
 
-    pub(super) fn follow_by_name(&mut self, name: &str, session: &Session) {
-        let components = &session.bodies.components;
-        self.view.follow = match name {
-            "centre" | "center" => FollowWhat::Centre,
-            name => match components.iter().position(|c| c.name == name) {
-                Some(index) => FollowWhat::Component(index as u8),
-                None => FollowWhat::Nothing,
-            },
-        };
-    }
-
-    pub(super) fn first_camera(
-        &self,
-        session: &Session,
-        request: Option<&Request>,
-    ) -> Result<Camera> {
-        // The same as a film's: by the command line, then the scene's hints, then the bodies.
-        let input = Input {
-            snapshot: crate::snapshot::Snapshot::new((*session.bodies).clone(), 0.0),
-            run: session.hints,
-            view: session.view.clone(),
-        };
+    /// The same as a film's: by the command line, then the scene's hints, then the bodies.
+    fn first_camera(&self, session: &Session, request: Option<&Request>) -> Result<CameraMotion> {
         let look = request.map(|request| request.look.clone()).unwrap_or_default();
-        let look = crate::app::cli::LookOptions {
-            follow: if look.follow.is_empty() { "nothing".to_owned() } else { look.follow },
-            ..look
-        };
-        let mut camera = look.motion(&input, &self.view.style, self.free_size())?.start;
+        let (bodies, hints) = (&session.bodies, session.view.as_ref());
+        let mut motion = look.motion(bodies, hints, &self.view.style, self.free_size())?;
         if let Some(target) = request.and_then(|request| request.target) {
-            camera.target = target;
+            motion.start.target = target;
         }
-        Ok(camera)
+        Ok(motion)
     }
 
     /// Asks for the bodies; what for is remembered until they come.

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use egui::ViewportId;
-
 use super::frame::Frames;
 use super::load::Loading;
 use super::stage::Stage;
@@ -26,19 +24,13 @@ impl Frames {
         let Some(session) = self.session.take() else {
             return Err(Error::Device(error.to_string()));
         };
+        self.stage.release();
         self.stage = Stage::new(Arc::clone(&self.window), display, &wish)
             .map_err(|again| Error::Device(format!("{error}; and no new device: {again}")))?;
         // egui has to send its textures again: begin with a new memory of its own.
         self.context = egui::Context::default();
         panel::style(&self.context);
-        self.egui_state = egui_winit::State::new(
-            self.context.clone(),
-            ViewportId::ROOT,
-            &self.window,
-            Some(self.window.scale_factor() as f32),
-            Some(winit::window::Theme::Dark),
-            Some(self.stage.gpu.limits.texture_side as usize),
-        );
+        self.egui_state = self.stage.egui_state(&self.context);
         (self.look, self.look_of, self.recording) = (None, None, None);
         let settings = session.live.settings().clone();
         match &session.last {

@@ -1,11 +1,13 @@
-//! For work on the kernels: their texts are watched, and compiled again when one changes. A text that does
-//! not compile is told, and the last good kernel goes on.
+//! For work on the shaders: their texts are watched, and compiled again when one changes. A text that does
+//! not compile is told, and the last good kernels and passes go on.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
+use super::frame::Frames;
 use crate::error::Result;
 use crate::gpu::template;
+use crate::live::Command;
 
 /// How often the files are looked at.
 const PAUSE: Duration = Duration::from_millis(400);
@@ -45,6 +47,24 @@ impl ShaderWatch {
         }
         template::reload(&self.folder)?;
         Ok(true)
+    }
+}
+
+impl Frames {
+    /// Compiles what runs now from the texts as they stand now.
+    pub(super) fn take_shaders(&mut self) {
+        let mut taken = self.stage.renew_canvas();
+        if let Some(session) = &mut self.session {
+            match session.live.apply(Command::Recompile) {
+                // The text shown is the one that runs.
+                Ok(()) => session.wgsl = None,
+                Err(error) => taken = Err(error),
+            }
+        }
+        match taken {
+            Ok(()) => self.say("The shaders were compiled again".to_owned(), false),
+            Err(error) => self.say_error(&error),
+        }
     }
 }
 

@@ -7,16 +7,17 @@ use super::frame::{Frames, Purpose};
 use super::load::Session;
 use super::steer::{Wish, tracking};
 use crate::app::cli::InputOptions;
-use crate::app::panel::{self, Action, Facts, FollowWhat};
+use crate::app::panel::{self, Action, Facts};
 use crate::error::Error;
 use crate::live::Live;
+use crate::render::Follow;
 
 /// How long good news stays.
 const MESSAGE_SECS: f64 = 6.0;
 
 impl Frames {
     /// Runs the panel and carries out what it asks for.
-    pub(super) fn show_panel(&mut self, secs: f64) -> egui::FullOutput {
+    pub(super) fn show_panel(&mut self) -> egui::FullOutput {
         let begun = Instant::now();
         let input = self.egui_state.take_egui_input(&self.window);
         let context = self.context.clone();
@@ -37,7 +38,6 @@ impl Frames {
                 stage,
                 history,
                 times,
-                picture_times,
                 recording,
                 ..
             } = &mut *self;
@@ -63,7 +63,6 @@ impl Frames {
                     rates: live.rates(),
                     history,
                     times: times.as_ref(),
-                    picture_times: picture_times.as_ref(),
                     panel_secs,
                     picture: stage.size(),
                     recording: recording.as_ref().map(|r| (r.path.as_path(), r.pictures)),
@@ -112,7 +111,7 @@ impl Frames {
         }
         match wish {
             Some(Wish::Release) => {
-                self.view.follow = FollowWhat::Nothing;
+                self.view.follow = Follow::Nothing;
                 self.steering.release();
             }
             Some(pick) => self.ask_moment(Purpose::Pick(pick)),
@@ -123,7 +122,6 @@ impl Frames {
         }
         self.take_dropped();
         self.take_dialog();
-        let _ = secs;
         output
     }
 

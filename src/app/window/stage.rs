@@ -7,18 +7,17 @@ use winit::window::Window;
 
 use crate::error::{Error, Result};
 use crate::gpu::{AdapterWish, Gpu, Timeline, instance};
-use crate::render::pass_times::PassTimes;
 use crate::render::{self, GpuCanvas, PictureSize};
 
 pub struct Stage {
     window: Arc<Window>,
-    surface: wgpu::Surface<'static>,
+    /// None once it was given back, for another device to take the window.
+    surface: Option<wgpu::Surface<'static>>,
     config: wgpu::SurfaceConfiguration,
     pub gpu: Arc<Gpu>,
     pub canvas: GpuCanvas,
     pub egui: egui_wgpu::Renderer,
     pub timeline: Timeline,
-    pub parts: Option<PassTimes>,
     configured: bool,
 }
 
@@ -68,9 +67,9 @@ impl Stage {
         let canvas = GpuCanvas::new(borrowed, picture, format)?;
         let options = egui_wgpu::RendererOptions::default();
         let egui = egui_wgpu::Renderer::new(&gpu.device, format, options);
-        let timeline = Timeline::new(&gpu);
-        let parts = PassTimes::new(render::Gpu { device: &gpu.device, queue: &gpu.queue });
-        Ok(Self { window, surface, config, gpu, canvas, egui, timeline, parts, configured: true })
+        let timeline = Timeline::new(&gpu.device, &gpu.queue);
+        let surface = Some(surface);
+        Ok(Self { window, surface, config, gpu, canvas, egui, timeline, configured: true })
     }
 
     /// The window's new size in pixels; nothing is drawn while one of them is 0.
@@ -85,8 +84,10 @@ impl Stage {
             return Ok(());
         }
         (self.config.width, self.config.height) = (width, height);
-        self.surface.configure(&self.gpu.device, &self.config);
-        self.configured = true;
+        if let Some(surface) = &self.surface {
+            surface.configure(&self.gpu.device, &self.config);
+            self.configured = true;
+        }
         let gpu = render::Gpu { device: &self.gpu.device, queue: &self.gpu.queue };
         self.canvas.resize(gpu, PictureSize::new(width, height)?)
     }
@@ -107,7 +108,8 @@ impl Stage {
             return Ok(None);
         }
         for attempt in 0..2 {
-            let (texture, suboptimal) = match self.surface.get_current_texture() {
+            let Some(surface) = &self.surface else { return Ok(None) };
+            let (texture, suboptimal) = match surface.get_current_texture() {
                 Current::Success(texture) => (texture, false),
                 Current::Suboptimal(texture) => (texture, true),
                 Current::Timeout | Current::Occluded => return Ok(None),
@@ -137,8 +139,41 @@ impl Stage {
     pub fn present(&mut self, target: Target) {
         self.window.pre_present_notify();
         self.gpu.queue.present(target.texture);
-        if target.suboptimal {
-            self.surface.configure(&self.gpu.device, &self.config);
+        if let (true, Some(surface)) = (target.suboptimal, &self.surface) {
+            surface.configure(&self.gpu.device, &self.config);
         }
+    }
+
+    /// Gives the window back: some drivers refuse a second surface on it.
+    pub fn release(&mut self) {
+        (self.surface, self.configured) = (None, false);
+    }
+
+    /// Makes the passes of the picture anew, with the shaders as they stand now.
+    ///
+    /// Errors: a text that does not compile; the passes stay as they were.
+    pub fn renew_canvas(&mut self) -> Result<()> {
+        let device = &self.gpu.device;
+        let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let borrowed = render::Gpu { device, queue: &self.gpu.queue };
+        let made = GpuCanvas::new(borrowed, self.canvas.size(), self.config.format);
+        if let Some(problem) = pollster::block_on(scope.pop()) {
+            let (name, problem) = ("render".to_owned(), problem.to_string());
+            return Err(Error::Shader { name, problem });
+        }
+        self.canvas = made?;
+        Ok(())
+    }
+
+    /// What egui knows of the window and this device.
+    pub fn egui_state(&self, context: &egui::Context) -> egui_winit::State {
+        egui_winit::State::new(
+            context.clone(),
+            egui::ViewportId::ROOT,
+            &self.window,
+            Some(self.window.scale_factor() as f32),
+            Some(winit::window::Theme::Dark),
+            Some(self.gpu.limits.texture_side as usize),
+        )
     }
 }

@@ -3,10 +3,10 @@
 use egui::{PointerButton, Sense, Ui};
 use glam::{DVec2, DVec3};
 
-use crate::app::panel::FollowWhat;
 use crate::bodies::Bodies;
 use crate::live::Tracking;
-use crate::render::{Camera, PictureSize};
+use crate::render::framing::median;
+use crate::render::{Camera, Follow, PictureSize};
 
 /// How long a change to another place takes.
 const MOVE_SECS: f64 = 0.7;
@@ -134,17 +134,17 @@ impl Steering {
     }
 
     /// Takes in new positions of what is followed, see [`crate::live::Live::tracked`].
-    pub fn follow(&mut self, what: FollowWhat, positions: &[[f32; 4]], bodies: &Bodies) {
+    pub fn follow(&mut self, what: Follow, positions: &[[f32; 4]], bodies: &Bodies) {
         let point = |p: &[f32; 4]| DVec3::new(p[0].into(), p[1].into(), p[2].into());
         self.followed = match what {
-            FollowWhat::Nothing => None,
-            FollowWhat::Body(_) => positions.first().map(point),
-            FollowWhat::Centre => {
+            Follow::Nothing => None,
+            Follow::Body(_) => positions.first().map(point),
+            Follow::CentreOfMass => {
                 let mass: f64 = positions.iter().map(|p| f64::from(p[3])).sum();
                 let sum: DVec3 = positions.iter().map(|p| point(p) * f64::from(p[3])).sum();
                 (mass > 0.0).then(|| sum / mass)
             }
-            FollowWhat::Component(component) => {
+            Follow::Component(component) => {
                 let members: Vec<usize> = bodies.of_component(component).collect();
                 let stride = members.len().div_ceil(SAMPLES).max(1);
                 let sample = members.iter().step_by(stride);
@@ -163,22 +163,12 @@ impl Steering {
 }
 
 /// What the simulation is to tell of for this.
-pub fn tracking(what: FollowWhat) -> Tracking {
+pub fn tracking(what: Follow) -> Tracking {
     match what {
-        FollowWhat::Nothing => Tracking::Nothing,
-        FollowWhat::Body(index) => Tracking::Body(index),
-        FollowWhat::Centre | FollowWhat::Component(_) => Tracking::All,
+        Follow::Nothing => Tracking::Nothing,
+        Follow::Body(index) => Tracking::Body(index),
+        Follow::CentreOfMass | Follow::Component(_) => Tracking::All,
     }
-}
-
-/// The per-axis median.
-fn median(points: &[DVec3]) -> DVec3 {
-    let axis = |k: usize| {
-        let mut values: Vec<f64> = points.iter().map(|p| p[k]).collect();
-        let middle = values.len() / 2;
-        *values.select_nth_unstable_by(middle, f64::total_cmp).1
-    };
-    DVec3::new(axis(0), axis(1), axis(2))
 }
 
 #[cfg(test)]
@@ -201,7 +191,7 @@ mod tests {
     fn a_followed_body_is_caught_up_with() {
         let mut steering = Steering::new(Camera::default());
         let bodies = Bodies::default();
-        steering.follow(FollowWhat::Body(0), &[[3.0, 4.0, 5.0, 1.0]], &bodies);
+        steering.follow(Follow::Body(0), &[[3.0, 4.0, 5.0, 1.0]], &bodies);
         for _ in 0..60 {
             steering.pass(0.05, 0.0);
         }
