@@ -172,11 +172,14 @@ impl Look {
 
     /// Least and largest radius of a sprite on a picture of that size. The least keeps a moving
     /// sprite from flickering between pixels (at 2 px its light varies by 1 % with where the
-    /// pixels' centres happen to lie) and lets few stars be seen as stars.
+    /// pixels' centres happen to lie) and lets few stars be seen as stars. Where there are very many,
+    /// no single one is seen, and drawing them costs what their pixels cost: they may be smaller.
     pub fn radius_limits_px(&self, size: PictureSize) -> [f32; 2] {
         let side = size.shorter_side() as f32;
-        let few = (5000.0 / self.seen.max(1) as f32).powf(0.25).clamp(1.0, 4.0);
-        let least = 2.0 * few * (side / 720.0).clamp(1.0 / few, 4.0);
+        let seen = self.seen.max(1) as f32;
+        let few = (5000.0 / seen).powf(0.25).clamp(1.0, 4.0);
+        let many = (100_000.0 / seen).powf(0.25).clamp(0.6, 1.0);
+        let least = (2.0 * few * many * (side / 720.0).clamp(1.0 / few, 4.0)).max(1.6);
         [least, (0.08 * side).max(least)]
     }
 }

@@ -83,7 +83,10 @@ fn plot(
 ) {
     let samples = facts.history.rates();
     let now = facts.history.rates().last().map_or(0.0, |sample| sample.secs);
-    let points: PlotPoints = samples.map(|sample| [sample.secs - now, value(sample)]).collect();
+    let points: Vec<[f64; 2]> = samples.map(|sample| [sample.secs - now, value(sample)]).collect();
+    // A line of zeros lies at the bottom, not in the middle.
+    let least_top = if points.iter().all(|point| point[1] == 0.0) { 1.0 } else { 0.0 };
+    let points = PlotPoints::from(points);
     ui.colored_label(DIM, name);
     Plot::new(name.to_owned())
         .height(64.0)
@@ -93,6 +96,7 @@ fn plot(
         .show_axes([false, true])
         .show_x(false)
         .include_y(0.0)
+        .include_y(least_top)
         .include_x(-20.0)
         .include_x(0.0)
         .y_axis_formatter(|mark, _| number(mark.value))
