@@ -2,8 +2,10 @@
 //!
 //! `cargo bench --bench frame` measures 1k to 1M bodies of the galaxy collision at 1280x720 and 1920x1080.
 //! After `--`: `--adapter NAME` takes another adapter, `--baseline` nothing beyond WebGPU's baseline,
-//! `--bodies N` only so many, `--pictures FOLDER` writes what was painted. Parts come from GPU timestamps where the adapter has them, the whole from the wall
-//! clock around a drained queue: the median of pictures of half a second, at least 5.
+//! `--bodies N` only so many, `--no-glow` leaves the glow out, `--pictures FOLDER` writes what was painted,
+//! `--shaders FOLDER` takes the shaders from a copy of `shaders/`. Parts come from GPU timestamps where the
+//! adapter has them, the whole from the wall clock around a drained queue: the median of pictures of half a
+//! second, at least 5.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -19,11 +21,16 @@ struct Options {
     wish: AdapterWish,
     bodies: Vec<usize>,
     pictures: Option<PathBuf>,
+    style: Style,
 }
 
 fn options() -> Options {
-    let mut found =
-        Options { wish: AdapterWish::default(), bodies: BODIES.to_vec(), pictures: None };
+    let mut found = Options {
+        wish: AdapterWish::default(),
+        bodies: BODIES.to_vec(),
+        pictures: None,
+        style: Style::default(),
+    };
     // `cargo test --benches` only wants to see that it runs.
     if !std::env::args().any(|word| word == "--bench") && std::env::args().len() == 1 {
         found.bodies = vec![1_000];
@@ -37,12 +44,17 @@ fn options() -> Options {
                 let n = words.next().and_then(|n| n.parse().ok()).expect("--bodies N");
                 found.bodies = vec![n];
             }
+            "--shaders" => {
+                let folder = words.next().expect("--shaders FOLDER");
+                gravitile::gpu::template::reload(folder.as_ref()).expect("shaders");
+            }
+            "--no-glow" => found.style.bloom = 0.0,
             "--pictures" => found.pictures = words.next().map(PathBuf::from),
             // What cargo passes.
             "--bench" => {}
             other => {
                 panic!(
-                    "{other} is unknown; known are --adapter NAME, --baseline, --bodies N, --pictures FOLDER"
+                    "{other} is unknown; known are --adapter NAME, --baseline, --bodies N, --no-glow, --pictures FOLDER, --shaders FOLDER"
                 )
             }
         }
@@ -106,9 +118,9 @@ impl Bodies {
     }
 
     fn measure(&self, gpu: &Gpu, size: PictureSize, options: &Options) {
-        let style = Style::default();
-        let look = Look::new(&style, &self.host, None).expect("a look");
-        let camera = Camera::default().framing(&self.host, &style, 0.95, size);
+        let style = &options.style;
+        let look = Look::new(style, &self.host, None).expect("a look");
+        let camera = Camera::default().framing(&self.host, style, 0.95, size);
         let handles = gravitile::render::Gpu { device: &gpu.device, queue: &gpu.queue };
         let format = gravitile::render::offscreen::FORMAT;
         let mut canvas = GpuCanvas::new(handles, size, format).expect("a canvas");
