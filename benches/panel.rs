@@ -1,0 +1,53 @@
+//! What the panel costs the processor per frame, tab by tab: layout and triangles, as the window makes
+//! them. The device and the numbers shown are those of the panel's tests.
+//!
+//! `cargo bench --bench panel`; medians over 300 frames after 30 that fill egui's caches.
+
+#[allow(dead_code)]
+#[path = "../tests/panel/world.rs"]
+mod world;
+
+use std::time::Instant;
+
+use gravitile::app::panel::{Tab, style};
+use world::World;
+
+fn main() {
+    // `cargo test --benches` only wants to see that it runs.
+    let is_bench = std::env::args().any(|word| word == "--bench");
+    let (warm, frames) = if is_bench { (30, 300) } else { (1, 2) };
+    println!("{:>14} {:>10} {:>10} {:>10}", "tab", "layout ms", "mesh ms", "worst ms");
+    for (tab, name, _) in Tab::ALL {
+        let mut world = World::on(tab);
+        let context = egui::Context::default();
+        style(&context);
+        let (mut layout, mut mesh) = (Vec::new(), Vec::new());
+        for frame in 0..warm + frames {
+            let input = egui::RawInput {
+                screen_rect: Some(egui::Rect::from_min_size(
+                    egui::Pos2::ZERO,
+                    egui::vec2(1280.0, 720.0),
+                )),
+                time: Some(f64::from(frame) / 60.0),
+                ..Default::default()
+            };
+            let begun = Instant::now();
+            let output = context.run_ui(input, |ui| World::draw(ui, &mut world));
+            let laid_out = Instant::now();
+            let triangles = context.tessellate(output.shapes, output.pixels_per_point);
+            let done = Instant::now();
+            assert!(!triangles.is_empty());
+            if frame >= warm {
+                layout.push(1e3 * (laid_out - begun).as_secs_f64());
+                mesh.push(1e3 * (done - laid_out).as_secs_f64());
+            }
+        }
+        let worst = layout.iter().zip(&mesh).map(|(a, b)| a + b).fold(0.0, f64::max);
+        println!("{name:>14} {:>10.3} {:>10.3} {worst:>10.3}", median(layout), median(mesh));
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
