@@ -33,6 +33,7 @@ pub mod app;
 pub mod bodies;
 pub mod diagnostics;
 pub mod error;
+pub mod files;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod film;
 pub mod force;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// Rooms by level, lowest first. A room may use rooms of its own level only where named below.
 const LEVELS: &[&[&str]] = &[
-    &["math", "error", "bodies", "units", "diagnostics"],
+    &["math", "error", "files", "bodies", "units", "diagnostics"],
     &["scene", "snapshot", "gpu"],
     &["force"],
     &["integrate", "inspect", "tuned"],
@@ -18,6 +18,7 @@ const LEVELS: &[&[&str]] = &[
 const NEIGHBOURS: &[(&str, &str)] = &[
     ("bodies", "error"),
     ("bodies", "math"),
+    ("files", "error"),
     ("diagnostics", "bodies"),
     ("diagnostics", "error"),
     ("diagnostics", "math"),

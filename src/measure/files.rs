@@ -1,6 +1,6 @@
 //! Result files: JSON lines for programs, CSV for spreadsheets.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use super::record::Record;
@@ -148,20 +148,6 @@ pub fn to_csv(records: &[Record]) -> String {
     String::from_utf8(bytes).expect("CSV of text should be text")
 }
 
-/// Writes a file whole or not at all.
-pub fn write_whole(path: &Path, text: &str) -> Result<()> {
-    let io = |error| Error::io("write", path, error);
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    // Results are there to be read by others; the umask has the last word.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder).map_err(io)?;
-    file.write_all(text.as_bytes()).map_err(io)?;
-    file.persist(path).map_err(|error| io(error.error))?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,7 +156,7 @@ mod tests {
     fn written(text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.jsonl");
-        write_whole(&path, text).unwrap();
+        crate::files::replace(&path, text.as_bytes()).unwrap();
         (folder, path)
     }
 

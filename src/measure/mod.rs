@@ -55,7 +55,7 @@ pub use check::{Case, Row, Skipped, cases, check};
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 pub use compiled::Compiled;
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
-pub use files::{read_json_lines, to_csv, to_json_lines, write_whole};
+pub use files::{read_json_lines, to_csv, to_json_lines};
 #[cfg(not(target_arch = "wasm32"))]
 pub use model::{FP32, LOOP, Limit, Prediction, overlap, predict};
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]

@@ -31,7 +31,7 @@ impl EnergyLog {
             (Some(_), Err(error)) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             (Some(_), Err(error)) => return Err(io("read")(error)),
         };
-        super::folder::replace(&path, kept.as_bytes())?;
+        crate::files::replace(&path, kept.as_bytes())?;
         let file = OpenOptions::new().append(true).open(&path).map_err(io("write"))?;
         let initial = kept.lines().nth(1).and_then(|row| row.split(',').nth(4)?.parse().ok());
         Ok(Self { path, file, initial })

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::Plan;
 use crate::error::{Error, Result};
+use crate::files;
 use crate::snapshot::{self, Snapshot, WriteOptions};
 
 /// A folder that holds a run.
@@ -60,7 +61,7 @@ impl RunFolder {
         let text = format!(
             "# A run of gravitile. Go on with it by: gravitile resume <this folder>\n{text}"
         );
-        replace(&path.join(PLAN), text.as_bytes())?;
+        files::replace(path.join(PLAN), text.as_bytes())?;
         Ok(folder)
     }
 
@@ -117,16 +118,4 @@ impl RunFolder {
 /// The step that a snapshot's file name tells.
 fn step_of(name: &str) -> Option<u64> {
     name.strip_prefix("step_")?.strip_suffix(".gvt")?.parse().ok()
-}
-
-/// Puts `content` in the place of `path` in one step: written beside it, synced, renamed.
-pub(super) fn replace(path: &Path, content: &[u8]) -> Result<()> {
-    use std::io::Write;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let io = |source| Error::io("write", path, source);
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
-    file.write_all(content).map_err(io)?;
-    file.as_file().sync_all().map_err(io)?;
-    file.persist(path).map_err(|error| io(error.error))?;
-    Ok(())
 }

@@ -1,12 +1,12 @@
 //! Snapshot files: recognised before they are read, and written whole or not at all.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
 
 use super::{Format, Losses, Snapshot, WriteOptions, find, recognise};
 use crate::error::{Error, Result};
+use crate::files;
 
 /// Enough to recognise any format by, the header line of a table included.
 const HEAD: u64 = 64 * 1024;
@@ -75,81 +75,6 @@ pub fn write(
 ) -> Result<Losses> {
     let path = path.as_ref();
     let (bytes, losses) = snapshot.to_bytes(&path.to_string_lossy(), options)?;
-    replace(path, &bytes)?;
+    files::replace(path, &bytes)?;
     Ok(losses)
-}
-
-/// Puts `bytes` in the place of `path` in one step.
-fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
-    let refused = |source| Error::io("write", path, source);
-    // Through a link, the file it points to is replaced, not the link.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let permissions = match fs::metadata(&target) {
-        // Renaming asks for no permission to write to the file itself.
-        Ok(metadata) if metadata.is_file() && metadata.permissions().readonly() => {
-            return Err(Error::file(path, "is write-protected, so it was not replaced"));
-        }
-        Ok(metadata) if metadata.is_file() => Some(metadata.permissions()),
-        // Renaming over /dev/null, say, would put a plain file in its place.
-        Ok(_) => {
-            return Err(Error::file(path, "is no ordinary file, so nothing was written there"));
-        }
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => return Err(refused(error)),
-    };
-    if target.file_name().is_none() {
-        return Err(Error::file(path, "names no file to write"));
-    }
-    let folder = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        _ => PathBuf::from("."),
-    };
-    if !folder.is_dir() {
-        return Err(Error::file(
-            path,
-            format!("cannot be written: there is no folder {}", folder.display()),
-        ));
-    }
-    let (mut file, temporary) =
-        create_beside(&folder).map_err(|source| Error::io("create a file in", &folder, source))?;
-    let written = file
-        .write_all(bytes)
-        .and_then(|()| permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions)))
-        .and_then(|()| file.sync_all());
-    // Some systems do not rename a file that is open.
-    drop(file);
-    if let Err(error) = written.and_then(|()| fs::rename(&temporary, &target)) {
-        // The first failure is the one to report; the leftover is removed as well as may be.
-        let _ = fs::remove_file(&temporary);
-        return Err(refused(error));
-    }
-    sync_folder(&folder).map_err(refused)
-}
-
-/// A new file of a name that nothing else has, with the permissions that any new file gets.
-fn create_beside(folder: &Path) -> std::io::Result<(File, PathBuf)> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    loop {
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!(".gravitile-{}-{count}.part", std::process::id());
-        let path = folder.join(name);
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists && count < 1 << 20 => {}
-            other => return other.map(|file| (file, path)),
-        }
-    }
-}
-
-/// Brings the renaming to disk where the system lets one open a folder.
-fn sync_folder(folder: &Path) -> std::io::Result<()> {
-    if !cfg!(unix) {
-        return Ok(());
-    }
-    match File::open(folder)?.sync_all() {
-        // Some file systems have no such thing.
-        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
-            Ok(())
-        }
-        result => result,
-    }
 }

@@ -145,17 +145,12 @@ fn cache_folder() -> Option<PathBuf> {
     None
 }
 
-/// Puts `text` in the place of the file in one step: readers see the old one or the new one.
+/// Puts `text` in the place of the file, whose folder need not be there yet.
 #[cfg(not(target_arch = "wasm32"))]
 fn replace(path: &Path, text: &str) -> Result<()> {
-    use std::io::Write;
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(|e| Error::io("create the folder", folder, e))?;
-    let io = |source| Error::io("write", path, source);
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
-    file.write_all(text.as_bytes()).map_err(io)?;
-    file.persist(path).map_err(|error| io(error.error))?;
-    Ok(())
+    crate::files::replace(path, text.as_bytes())
 }
 
 #[cfg(target_arch = "wasm32")]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use gravitile::measure::{Record, read_json_lines, to_json_lines, write_whole};
+use gravitile::measure::{Record, read_json_lines, to_json_lines};
 
 fn bench(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gravitile"));
@@ -158,15 +158,19 @@ fn write_fixtures() {
             record.samples = [1.0, 0.98, 1.01, 1.02, 0.99].map(|f| f * secs).to_vec();
             records.push(record);
         }
-        write_whole(&folder.join(format!("{file}.jsonl")), &to_json_lines(&records)).unwrap();
+        gravitile::files::replace(
+            &folder.join(format!("{file}.jsonl")),
+            to_json_lines(&records).as_bytes(),
+        )
+        .unwrap();
         if file == "discrete" {
             let whole = to_json_lines(&records[..2]);
             let cut = &whole[..whole.len() - 60];
-            write_whole(&folder.join("truncated.jsonl"), cut).unwrap();
+            gravitile::files::replace(&folder.join("truncated.jsonl"), cut.as_bytes()).unwrap();
             let future = whole.replace("\"format\":1", "\"format\":2");
-            write_whole(&folder.join("future.jsonl"), &future).unwrap();
+            gravitile::files::replace(&folder.join("future.jsonl"), future.as_bytes()).unwrap();
             let foreign = "{\"reason\":\"compiler-artifact\",\"format\":\"json\"}\n";
-            write_whole(&folder.join("foreign.jsonl"), foreign).unwrap();
+            gravitile::files::replace(&folder.join("foreign.jsonl"), foreign.as_bytes()).unwrap();
         }
     }
 }

@@ -3,8 +3,7 @@
 use gravitile::gpu::AdapterWish;
 use gravitile::measure::figures::{FIGURES, Figure};
 use gravitile::measure::{
-    Ceiling, Kind, Observer, Record, Session, Sizes, read_json_lines, report, to_csv,
-    to_json_lines, write_whole,
+    Ceiling, Kind, Observer, Record, Session, Sizes, read_json_lines, report, to_csv, to_json_lines,
 };
 
 use super::common::gpu;
@@ -39,7 +38,7 @@ fn measure(figure: &Figure, with_gpu: bool, samples: usize) -> (Vec<Record>, boo
 fn through_files(records: &[Record]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("results.jsonl");
-    write_whole(&path, &to_json_lines(records)).unwrap();
+    gravitile::files::replace(&path, to_json_lines(records).as_bytes()).unwrap();
     assert_eq!(read_json_lines(&path).unwrap(), records);
     let csv = to_csv(records);
     let rows = csv::Reader::from_reader(csv.as_bytes()).records().map(Result::unwrap).count();

@@ -8,11 +8,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::options::AdapterOptions;
 use super::{Ended, interrupt, print, progress};
 use crate::error::Error;
+use crate::files;
 use crate::gpu::Gpu;
 use crate::inspect::Inspector;
 use crate::measure::figures::{self, Figure};
 use crate::measure::{Kind, Observer, Record, Session, Sizes, cpu_device, report};
-use crate::measure::{read_json_lines, to_csv, to_json_lines, write_whole};
+use crate::measure::{read_json_lines, to_csv, to_json_lines};
 
 /// Measure kernels on this adapter: rates, ceilings, and the figures of the papers
 #[derive(Debug, clap::Args)]
@@ -198,8 +199,8 @@ fn compare(args: &Args, folder: Option<&Folder>) -> Result<Ended> {
         print::text("in 10^9 interactions per second, all on all, the best kernel measured\n")?;
     }
     if let Some(folder) = folder {
-        write_whole(&folder.path.join("compare.html"), &compared.page())?;
-        write_whole(&folder.path.join("compare.svg"), &compared.plot.svg())?;
+        files::replace(folder.path.join("compare.html"), compared.page().as_bytes())?;
+        files::replace(folder.path.join("compare.svg"), compared.plot.svg().as_bytes())?;
         if !args.markdown {
             print::text(&format!("wrote {}\n", folder.path.join("compare.html").display()))?;
         }
@@ -235,10 +236,10 @@ impl Folder {
 
     /// Writes all results so far.
     fn write(&self, records: &[Record]) -> Result<(), Error> {
-        write_whole(&self.path.join("results.jsonl"), &to_json_lines(records))?;
-        write_whole(&self.path.join("results.csv"), &to_csv(records))?;
+        files::replace(self.path.join("results.jsonl"), to_json_lines(records).as_bytes())?;
+        files::replace(self.path.join("results.csv"), to_csv(records).as_bytes())?;
         self.draw(records, figures::FIGURES)?;
-        write_whole(&self.path.join("report.html"), &report::page(records))
+        files::replace(self.path.join("report.html"), report::page(records).as_bytes())
     }
 
     /// Draws those of `figures` that have records; the names of the files.
@@ -251,7 +252,7 @@ impl Folder {
             for (i, plot) in (figure.plots)(records).iter().enumerate() {
                 let number = if i == 0 { String::new() } else { format!("-{}", i + 1) };
                 let name = format!("{}{number}.svg", figure.name);
-                write_whole(&self.path.join(&name), &plot.svg())?;
+                files::replace(self.path.join(&name), plot.svg().as_bytes())?;
                 names.push(name);
             }
         }

@@ -11,6 +11,7 @@ use super::steer::Wish;
 use crate::app::cli::InputOptions;
 use crate::app::panel::{Action, Place};
 use crate::error::{Error, Result};
+use crate::files;
 use crate::live::Command;
 use crate::render::{ColourBy, Follow, PictureSize};
 use crate::sim::{Moment, Settings};
@@ -238,7 +239,7 @@ fn encounter(
         .join("gravitile");
     std::fs::create_dir_all(&folder).map_err(|error| Error::io("make", &folder, error))?;
     let path = free_name(&folder.join(format!("{}.toml", name.replace(' ', "-"))));
-    std::fs::write(&path, text).map_err(|error| Error::io("write", &path, error))?;
+    files::replace(&path, text.as_bytes())?;
     Ok(path)
 }
 

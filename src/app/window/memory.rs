@@ -79,10 +79,7 @@ impl Memory {
             if let Some(folder) = path.parent() {
                 std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
             }
-            // Beside its place first: a half-written file would be no memory at all.
-            let beside = path.with_extension("toml.new");
-            std::fs::write(&beside, text).map_err(|error| error.to_string())?;
-            std::fs::rename(&beside, &path).map_err(|error| error.to_string())
+            crate::files::replace(&path, text.as_bytes()).map_err(|error| error.to_string())
         });
         if let Err(problem) = saved {
             log::warn!("the window's size and view are not remembered: {problem}");

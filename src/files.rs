@@ -1,0 +1,123 @@
+//! Files that are written whole or not at all.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::{Error, Result};
+
+/// Puts `bytes` in the place of `path` in one step: written beside it, synced, renamed. Readers see the
+/// old file or the new one, whatever happens meanwhile; permissions and links stay.
+///
+/// # Errors
+/// A file that is write-protected or no ordinary one, a folder that is not there, and what the system
+/// refuses; the old file is then as it was, and nothing else is left.
+pub fn replace(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
+    replace_with(path, |file| file.write_all(bytes))
+}
+
+/// The same for what is not at hand as a whole: `write` is called once.
+///
+/// # Errors
+/// As [`replace`], and those of `write`.
+pub fn replace_with(
+    path: impl AsRef<Path>,
+    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<()> {
+    let path = path.as_ref();
+    let refused = |source| Error::io("write", path, source);
+    // Through a link, the file it points to is replaced, not the link.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let permissions = match fs::metadata(&target) {
+        // Renaming asks for no permission to write to the file itself.
+        Ok(metadata) if metadata.is_file() && metadata.permissions().readonly() => {
+            return Err(Error::file(path, "is write-protected, so it was not replaced"));
+        }
+        Ok(metadata) if metadata.is_file() => Some(metadata.permissions()),
+        // Renaming over /dev/null, say, would put a plain file in its place.
+        Ok(_) => {
+            return Err(Error::file(path, "is no ordinary file, so nothing was written there"));
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(refused(error)),
+    };
+    if target.file_name().is_none() {
+        return Err(Error::file(path, "names no file to write"));
+    }
+    let folder = match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    if !folder.is_dir() {
+        return Err(Error::file(
+            path,
+            format!("cannot be written: there is no folder {}", folder.display()),
+        ));
+    }
+    let (file, temporary) =
+        create_beside(&folder).map_err(|source| Error::io("create a file in", &folder, source))?;
+    let mut buffered = std::io::BufWriter::new(&file);
+    let written = write(&mut buffered)
+        .and_then(|()| buffered.flush())
+        .and_then(|()| permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions)))
+        .and_then(|()| file.sync_all());
+    drop(buffered);
+    // Some systems do not rename a file that is open.
+    drop(file);
+    if let Err(error) = written.and_then(|()| fs::rename(&temporary, &target)) {
+        // The first failure is the one to report; the leftover is removed as well as may be.
+        let _ = fs::remove_file(&temporary);
+        return Err(refused(error));
+    }
+    sync_folder(&folder).map_err(refused)
+}
+
+/// A new file of a name that nothing else has, with the permissions that any new file gets.
+fn create_beside(folder: &Path) -> std::io::Result<(File, PathBuf)> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    loop {
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!(".gravitile-{}-{count}.part", std::process::id());
+        let path = folder.join(name);
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && count < 1 << 20 => {}
+            other => return other.map(|file| (file, path)),
+        }
+    }
+}
+
+/// Brings the renaming to disk where the system lets one open a folder.
+fn sync_folder(folder: &Path) -> std::io::Result<()> {
+    if !cfg!(unix) {
+        return Ok(());
+    }
+    match File::open(folder)?.sync_all() {
+        // Some file systems have no such thing.
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
+            Ok(())
+        }
+        result => result,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fails_half_way_leaves_the_old_file_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.txt");
+        replace(&path, b"old").unwrap();
+        let failed = replace_with(&path, |file| {
+            file.write_all(b"half")?;
+            Err(std::io::Error::other("enough"))
+        });
+        assert!(failed.unwrap_err().to_string().contains("enough"));
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        replace(&path, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
+}
