@@ -7,6 +7,7 @@ use glam::{DVec2, DVec3};
 
 use super::camera::Camera;
 use super::image::PictureSize;
+use crate::units::Measure;
 
 /// A line of a round length, as it is seen at the target's depth.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +27,7 @@ impl ScaleBar {
     /// `unit` names the world's length unit as [`crate::units::Units::length`] does: `kpc`, or with a
     /// number before it (`3.5 kpc`), which then makes the length round in kpc; or nothing.
     pub fn new(camera: &Camera, size: PictureSize, unit: &str, most_px: f64) -> Self {
-        let (worth, name) = worth_and_name(unit);
+        let Measure { factor: worth, name } = Measure::of(unit);
         let most_px = most_px.min(0.9 * f64::from(size.width())).max(1e-3);
         let shown_per_px = camera.world_per_px(size) * worth;
         let (digit, power) = round_below(most_px * shown_per_px);
@@ -34,16 +35,6 @@ impl ScaleBar {
         let number = number_of(digit, power);
         let label = if name.is_empty() { number } else { format!("{number} {name}") };
         Self { length: shown / worth, length_px: shown / shown_per_px, label }
-    }
-}
-
-/// `3.5 kpc` to 3.5 and `kpc`; 1 without a number.
-fn worth_and_name(unit: &str) -> (f64, &str) {
-    let unit = unit.trim();
-    let (first, rest) = unit.split_once(char::is_whitespace).unwrap_or((unit, ""));
-    match first.parse::<f64>() {
-        Ok(worth) if worth > 0.0 && worth.is_finite() => (worth, rest.trim()),
-        _ => (1.0, unit),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a scene suggests to those who run, look at and label it.
 
-use crate::units::Units;
+use crate::units::{Measure, Units};
 
 /// What a run of the scene should use unless its user says otherwise. N-body units, G = 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,45 +60,6 @@ pub enum Colouring {
     Plain,
 }
 
-/// What one unit is worth outside: `factor` times `name`, 3.5 kpc say.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Measure {
-    /// How many of the named units one N-body unit is.
-    pub factor: f64,
-    /// The named unit; empty for plain N-body units.
-    pub name: String,
-}
-
-impl Default for Measure {
-    fn default() -> Self {
-        Self { factor: 1.0, name: String::new() }
-    }
-}
-
-impl Measure {
-    /// Reads `3.5 kpc`, or `kpc` for a factor of 1. `None` where the factor is not finite and
-    /// positive, or the name is missing.
-    pub fn parse(text: &str) -> Option<Self> {
-        let text = text.trim();
-        let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-        let (factor, name) = match first.parse::<f64>() {
-            Ok(factor) => (factor, rest.trim()),
-            Err(_) => (1.0, text),
-        };
-        let good = factor.is_finite() && factor > 0.0 && !name.is_empty();
-        good.then(|| Self { factor, name: name.to_owned() })
-    }
-}
-
-impl std::fmt::Display for Measure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.factor == 1.0 {
-            true => f.write_str(&self.name),
-            false => write!(f, "{} {}", self.factor, self.name),
-        }
-    }
-}
-
 /// What the units of a scene are worth, for display. Inside, G = 1 whatever they are.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SceneUnits {
@@ -119,24 +80,5 @@ impl From<&SceneUnits> for Units {
             time: units.time.to_string(),
             gravitational_constant: 1.0,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn measures_are_read_and_written() {
-        let read = |text: &str| Measure::parse(text).map(|m| (m.factor, m.name));
-        assert_eq!(read("3.5 kpc"), Some((3.5, "kpc".into())));
-        assert_eq!(read("1e10 solar masses"), Some((1e10, "solar masses".into())));
-        assert_eq!(read("Gyr"), Some((1.0, "Gyr".into())));
-        assert_eq!(read("light years"), Some((1.0, "light years".into())));
-        for bad in ["", "3.5", "0 kpc", "-1 kpc", "inf kpc"] {
-            assert_eq!(read(bad), None, "{bad}");
-        }
-        assert_eq!(Measure::parse("3.5  kpc").unwrap().to_string(), "3.5 kpc");
-        assert_eq!(Measure::default().to_string(), "");
     }
 }

@@ -25,7 +25,7 @@ mod scene;
 mod text;
 mod values;
 
-pub use hints::{Colouring, Measure, RunHints, SceneUnits, ViewHints};
+pub use hints::{Colouring, RunHints, SceneUnits, ViewHints};
 pub use orbit::Orbit;
 pub use scene::{Loader, Scene};
 pub use values::{Kind, Parameter, Values};

@@ -6,8 +6,8 @@ use std::path::Path;
 use glam::DVec3;
 use toml::Spanned;
 
-use super::Measure;
 use crate::error::{Error, Result};
+use crate::units::Measure;
 
 /// What a number may be.
 #[derive(Clone, Copy)]

@@ -2,6 +2,8 @@
 
 use egui::{Color32, CornerRadius, Frame, Margin, Stroke};
 
+use crate::units::Measure;
+
 /// Less important text.
 pub const DIM: Color32 = Color32::from_gray(165);
 /// Text that should be seen.
@@ -62,14 +64,8 @@ pub fn row(ui: &mut egui::Ui, name: &str, about: &str, value: impl Into<egui::Wi
 /// A quantity in the units that a name like `kpc` or `13.05 Myr` tells; a number before the name is what
 /// one unit is worth.
 pub fn quantity(value: f64, unit: &str) -> String {
-    let (worth, name) = match unit.trim().split_once(' ') {
-        Some((worth, name)) => match worth.parse::<f64>() {
-            Ok(worth) => (worth, name),
-            Err(_) => (1.0, unit.trim()),
-        },
-        None => (1.0, unit.trim()),
-    };
-    format!("{} {name}", number(value * worth)).trim_end().to_owned()
+    let Measure { factor, name } = Measure::of(unit);
+    format!("{} {name}", number(value * factor)).trim_end().to_owned()
 }
 
 /// A number with three or four digits, in powers of ten where it is very large or small.
