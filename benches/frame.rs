@@ -5,13 +5,15 @@
 //! `--bodies N` only so many, `--no-glow` leaves the glow out, `--pictures FOLDER` writes what was painted,
 //! `--shaders FOLDER` takes the shaders from a copy of `shaders/`. Parts come from GPU timestamps where the
 //! adapter has them, the whole from the wall clock around a drained queue: the median of pictures of half a
-//! second, at least 5.
+//! second, at least 5. The last column is the same picture on the processor, without a graphics driver.
 
 use std::path::PathBuf;
 use std::time::Instant;
 
 use gravitile::gpu::{AdapterWish, FrameTimes, Gpu, Timeline};
-use gravitile::render::{Camera, DevicePoints, GpuCanvas, Look, PARTS, PictureSize, Style, tags};
+use gravitile::render::{
+    Camera, DevicePoints, GpuCanvas, Look, PARTS, Painter, PictureSize, Style, tags,
+};
 use gravitile::scene::Scene;
 
 const SIZES: [(u32, u32); 2] = [(1280, 720), (1920, 1080)];
@@ -75,7 +77,7 @@ fn main() {
     );
     print!("{:>9} {:>10}", "bodies", "size");
     PARTS.iter().for_each(|name| print!(" {name:>9}"));
-    println!(" {:>9} {:>9}", "sum", "whole");
+    println!(" {:>9} {:>9} {:>9}", "sum", "whole", "cpu");
     for &n in &options.bodies {
         let scene = Bodies::new(&gpu, n);
         for (width, height) in SIZES {
@@ -176,7 +178,12 @@ impl Bodies {
             );
         }
         let sum = median(parts.iter().map(FrameTimes::total_secs));
-        println!(" {:>9.3} {:>9.3}", 1e3 * sum, 1e3 * median(whole.into_iter()));
+        let by_processor = 1e3 * self.paint_on_cpu(size, &look, camera);
+        println!(
+            " {:>9.3} {:>9.3} {by_processor:>9.3}",
+            1e3 * sum,
+            1e3 * median(whole.into_iter())
+        );
         if let Some(folder) = &options.pictures {
             // From where the camera began, exposed for itself: the same picture on every run.
             canvas.reset_exposure();
@@ -188,6 +195,24 @@ impl Bodies {
             let name = format!("{}_{shape}.png", self.host.len());
             picture.save_png(&folder.join(name)).expect("a file");
         }
+    }
+}
+
+impl Bodies {
+    /// Seconds of the same picture on the processor.
+    fn paint_on_cpu(&self, size: PictureSize, look: &Look, camera: Camera) -> f64 {
+        let mut painter = Painter::cpu(size);
+        let (mut whole, begun) = (Vec::new(), Instant::now());
+        for frame in 0_u64.. {
+            let camera = camera.orbited(0.01 * frame as f64);
+            let from = Instant::now();
+            painter.paint(&self.host, &camera, look, frame as f64 / 60.0).expect("a picture");
+            whole.push(from.elapsed().as_secs_f64());
+            if whole.len() >= 5 && begun.elapsed().as_secs_f64() > 0.5 {
+                break;
+            }
+        }
+        median(whole.into_iter().skip(2))
     }
 }
 

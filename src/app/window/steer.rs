@@ -187,6 +187,73 @@ mod tests {
         assert!((pixel - DVec2::new(350.0, 300.0)).length() < 0.01, "{pixel}");
     }
 
+    /// Lets two fingers lie at `places` for a frame of 1000 x 600 points.
+    fn two_fingers(
+        context: &egui::Context,
+        steering: &mut Steering,
+        phase: egui::TouchPhase,
+        places: [f32; 2],
+        frame: u32,
+    ) -> Option<Wish> {
+        let events = places.iter().zip(0..).map(|(&x, id)| egui::Event::Touch {
+            device_id: egui::TouchDeviceId(0),
+            id: egui::TouchId(id),
+            phase,
+            pos: egui::pos2(x, 300.0),
+            force: None,
+        });
+        // egui-winit makes a pointer of the first finger.
+        let pos = egui::pos2(places[0], 300.0);
+        let mut pointer = vec![egui::Event::PointerMoved(pos)];
+        if phase == egui::TouchPhase::Start {
+            pointer.push(egui::Event::PointerButton {
+                pos,
+                button: PointerButton::Primary,
+                pressed: true,
+                modifiers: egui::Modifiers::default(),
+            });
+        }
+        let input = egui::RawInput {
+            screen_rect: Some(egui::Rect::from_min_size(
+                egui::Pos2::ZERO,
+                egui::vec2(1000.0, 600.0),
+            )),
+            time: Some(f64::from(frame) / 60.0),
+            events: pointer.into_iter().chain(events).collect(),
+            ..Default::default()
+        };
+        let mut wish = None;
+        let mut output = context.run_ui(input, |ui| wish = steering.input(ui, 0.0, size()));
+        // egui insists that nobody forgets its textures.
+        output.textures_delta.clear();
+        wish
+    }
+
+    #[test]
+    fn two_fingers_zoom_and_move_the_picture() {
+        let context = egui::Context::default();
+        let mut steering = Steering::new(Camera::default());
+        let mut touch = |phase, places, frame| {
+            let wish = two_fingers(&context, &mut steering, phase, places, frame);
+            (steering.camera(), wish)
+        };
+        touch(egui::TouchPhase::Start, [450.0, 550.0], 0);
+        // egui begins a gesture where the pointer was the frame before.
+        let (begun, _) = touch(egui::TouchPhase::Move, [450.0, 550.0], 1);
+        // Twice as far apart around the same middle: everything is twice as large.
+        touch(egui::TouchPhase::Move, [425.0, 575.0], 2);
+        let (zoomed, wish) = touch(egui::TouchPhase::Move, [400.0, 600.0], 3);
+        let factor = begun.distance / zoomed.distance;
+        assert!((factor - 2.0).abs() < 0.05, "{factor}");
+        assert!((zoomed.target - begun.target).length() < 1e-6 * begun.distance);
+        assert_eq!(wish, None);
+        // To the right together: the picture goes along, and nothing is followed any more.
+        let (moved, wish) = touch(egui::TouchPhase::Move, [440.0, 640.0], 4);
+        let (place, _) = moved.pixel_of(zoomed.target, size()).unwrap();
+        assert!((place - DVec2::new(540.0, 300.0)).length() < 1.0, "{place}");
+        assert_eq!(wish, Some(Wish::Release));
+    }
+
     #[test]
     fn a_followed_body_is_caught_up_with() {
         let mut steering = Steering::new(Camera::default());
