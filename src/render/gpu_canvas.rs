@@ -31,6 +31,7 @@ pub struct GpuCanvas {
     exposure_group: wgpu::BindGroup,
     tone_group: wgpu::BindGroup,
     last_secs: Option<f64>,
+    covered_px: u32,
 }
 
 impl GpuCanvas {
@@ -52,6 +53,7 @@ impl GpuCanvas {
             tone_map,
             targets,
             last_secs: None,
+            covered_px: 0,
         })
     }
 
@@ -79,6 +81,11 @@ impl GpuCanvas {
             self.tone_group = self.tone_map.group(gpu, &self.targets, &self.exposure);
         }
         Ok(())
+    }
+
+    /// Leaves so many columns at the right empty sky from now on: something will cover them.
+    pub fn cover(&mut self, columns_px: u32) {
+        self.covered_px = columns_px;
     }
 
     /// Exposes the next picture for itself, after a jump in time or a new scene.
@@ -141,7 +148,8 @@ impl GpuCanvas {
         self.last_secs = Some(time_secs);
         self.exposure.expose(gpu, encoder, targets, &self.exposure_group, &tone);
         ended(encoder, exposure);
-        self.tone_map.draw(encoder, target, targets, &self.tone_group, &look.style);
+        let shown_px = size.width().saturating_sub(self.covered_px);
+        self.tone_map.draw(encoder, target, targets, &self.tone_group, &look.style, shown_px);
         ended(encoder, tone_map);
         Ok(())
     }

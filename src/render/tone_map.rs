@@ -75,7 +75,7 @@ impl ToneMapPass {
     }
 
     /// Fills `target`, which has the picture's size. `style` says whether there is a glow and a
-    /// dither; all else comes from the exposure's buffers.
+    /// dither; all else comes from the exposure's buffers. Columns from `shown_px` on stay empty sky.
     pub fn draw(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -83,6 +83,7 @@ impl ToneMapPass {
         targets: &Targets,
         group: &wgpu::BindGroup,
         style: &Style,
+        shown_px: u32,
     ) {
         // What a dark pixel would become: the device encodes a clear colour where it encodes at all.
         let sky = style.background.map(|c| match self.encodes {
@@ -91,6 +92,10 @@ impl ToneMapPass {
         });
         let load = wgpu::LoadOp::Clear(wgpu::Color { r: sky[0], g: sky[1], b: sky[2], a: 1.0 });
         let mut pass = begin_pass(encoder, "tone map", target, load);
+        if shown_px == 0 {
+            return;
+        }
+        pass.set_scissor_rect(0, 0, shown_px, targets.size.height());
         let by_glow = &self.pipelines[usize::from(style.dither)];
         pass.set_pipeline(&by_glow[usize::from(style.bloom > 0.0)]);
         pass.set_bind_group(0, group, &[]);

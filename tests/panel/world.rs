@@ -142,6 +142,8 @@ impl World {
 
     /// Shows everything.
     pub fn draw(ui: &mut egui::Ui, world: &mut Self) {
+        // The sky, as the window has it.
+        ui.painter().rect_filled(ui.ctx().content_rect(), 0.0, egui::Color32::from_rgb(3, 4, 8));
         world.show(ui);
     }
 

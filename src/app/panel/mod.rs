@@ -204,6 +204,7 @@ fn status_line(ui: &mut egui::Ui, facts: &Facts, actions: &mut Vec<Action>) {
                     });
                 });
             }
-            ui.label(egui::RichText::new(facts.status_text()).small().color(theme::DIM));
+            let text = egui::RichText::new(facts.status_text()).small().color(theme::DIM);
+            theme::caption().show(ui, |ui| ui.label(text));
         });
 }

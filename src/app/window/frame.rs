@@ -252,6 +252,7 @@ impl Frames {
         let frame = session.as_ref().map_or(0, |session| session.live.frame() + 1);
         timeline.begin(&mut encoder, frame);
         let camera = steering.shown(covered, canvas.size());
+        canvas.cover(covered as u32);
         if let Some(session) = session {
             let fastest = session.live.keeper().tempo == Tempo::Fastest;
             let budget = if fastest { FASTEST } else { Budget::INTERACTIVE };
