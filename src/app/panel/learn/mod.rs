@@ -10,7 +10,7 @@ mod phase;
 
 use egui::{Button, Color32, CornerRadius, RichText, Ui};
 
-use super::theme::{DIM, WARN, heading};
+use super::theme::{DIM, WARN, heading, number};
 use super::{Action, Facts, wgsl};
 use crate::force::{KernelConfig, KernelVariant, KernelWish};
 use crate::inspect::Report;
@@ -302,7 +302,7 @@ impl LearnForm {
                         actions.push(ask_kernel(shape));
                     }
                 }
-                let text = self.seen.rate(i).map(|rate| format!("{} G/s", short(rate / 1e9)));
+                let text = self.seen.rate(i).map(|rate| format!("{} G/s", number(rate / 1e9)));
                 ui.label(text.unwrap_or_else(|| "–".to_owned()));
             });
         }
