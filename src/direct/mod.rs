@@ -14,6 +14,8 @@ use crate::error::{Error, Result};
 pub use crate::force::Identity;
 
 mod answers;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod gpu;
 mod precision;
 mod reference;
 
