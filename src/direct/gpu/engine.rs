@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::frame::{Entry, Frame, Word};
+use super::frame::{Entry, Frame, Units, Word};
 use super::kernels::{Buffers, Kernels};
 use super::piece::{Progress, next_piece};
 use super::store::Store;
@@ -48,6 +48,10 @@ pub struct GpuEngine {
 /// What is under way.
 struct Evaluation {
     sinks: Vec<glam::DVec3>,
+    units: Units,
+    /// Positions of sources that were replaced since it was begun: the distance of a nearest source
+    /// is that of its moment.
+    replaced: Replaced,
     variant: DirectVariant,
     potential: bool,
     nearest: bool,
@@ -58,6 +62,13 @@ struct Evaluation {
     interactions: u64,
     dispatches: u64,
     submitted: Option<(wgpu::SubmissionIndex, web_time::Instant)>,
+}
+
+/// Sources as they were.
+#[derive(Default)]
+struct Replaced {
+    some: HashMap<u32, glam::DVec3>,
+    all: Option<Vec<glam::DVec3>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -344,11 +355,21 @@ impl DirectEngine for GpuEngine {
 
     fn set_sources(&mut self, sources: &Sources) -> Result<()> {
         sources.check()?;
+        if let Some(evaluation) = &mut self.begun {
+            evaluation.replaced.all.get_or_insert_with(|| std::mem::take(&mut self.store.position));
+        }
         self.store.set(&self.gpu, sources)
     }
 
     fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
         check_update(index, sources, self.source_count())?;
+        if let Some(Evaluation { replaced, nearest: true, .. }) = &mut self.begun
+            && replaced.all.is_none()
+        {
+            for &j in index {
+                replaced.some.entry(j).or_insert(self.store.position[j as usize]);
+            }
+        }
         self.store.update(index, sources)
     }
 
@@ -369,6 +390,8 @@ impl DirectEngine for GpuEngine {
         let (variant, mut whole) = self.plan(n, want)?;
         let mut evaluation = Evaluation {
             sinks: sinks.position.to_vec(),
+            units: self.store.frame.units(),
+            replaced: Replaced::default(),
             variant,
             potential: want.potential,
             nearest: want.nearest,
@@ -429,10 +452,13 @@ impl DirectEngine for GpuEngine {
             return Ok(());
         }
         let copied = self.complete(&mut evaluation)?;
-        super::widen::answers(&copied, &evaluation.variant, &self.store.frame.units(), out);
+        super::widen::answers(&copied, &evaluation.variant, &evaluation.units, out);
         if want.nearest {
             for (i, nearest) in out.nearest.iter().enumerate() {
-                if let Some(position) = self.store.position.get(*nearest as usize) {
+                let Replaced { some, all } = &evaluation.replaced;
+                let all = all.as_ref().unwrap_or(&self.store.position);
+                let position = some.get(nearest).or_else(|| all.get(*nearest as usize));
+                if let Some(position) = position {
                     out.nearest_distance[i] = (*position - evaluation.sinks[i]).length();
                 }
             }
