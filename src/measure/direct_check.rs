@@ -61,8 +61,8 @@ pub struct DirectRow {
 /// root that is good to some units.
 fn limits(precision: Precision) -> [(f64, f64); 3] {
     match precision {
-        Precision::Single => [(5e-6, 1e-4), (1e-4, 3e-3), (1e-3, 3e-2)],
-        Precision::DoubleSingle => [(3e-7, 5e-6), (1e-6, 2e-5), (3e-6, 1e-4)],
+        Precision::Single => [(5e-6, 1e-4), (1e-5, 1e-3), (2e-5, 2e-3)],
+        Precision::DoubleSingle => [(5e-7, 5e-6), (1e-6, 2e-5), (2e-6, 5e-5)],
         Precision::Double => [(1e-14, 1e-12), (1e-14, 1e-12), (1e-13, 1e-11)],
     }
 }

@@ -195,6 +195,23 @@ mod tests {
     }
 
     #[test]
+    fn the_small_kernels_translate() {
+        let mut texts = vec![template::assemble("direct/scatter.wgsl", context! {}).unwrap()];
+        for fence in 0..4 {
+            let values = context! { tier => "double-single", pairs => true, fence };
+            texts.push(template::assemble("direct/self_test.wgsl", values).unwrap());
+        }
+        for text in &texts {
+            for language in [Language::SpirV, Language::Msl, Language::Hlsl] {
+                assert!(translate("small", text, language, Checks::Off).unwrap().len() > 500);
+            }
+        }
+        // Each level hides more, and the first nothing.
+        let hidden = |k: usize| texts[k].matches("^ vec3(params.zero)").count();
+        assert_eq!([1, 2, 3, 4].map(hidden), [0, 1, 2, 3]);
+    }
+
+    #[test]
     fn f64_is_refused_where_no_driver_takes_it() {
         let shape = Shape { p: 8, q: 8, r: 1, u: 16, l: 2, slices: 1 };
         let variant = DirectVariant {
