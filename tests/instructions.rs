@@ -113,9 +113,13 @@ fn derivatives(navi21: &Inspector, single: f64) {
         let report = navi21.report_direct(&variant).unwrap();
         let assembly = report.assembly.as_deref().unwrap();
         let found = report.inner_loop.as_ref().unwrap();
-        assert_eq!(found.interactions as u32, 16 * r, "{assembly}");
+        // Compilers that write out the turns of a tile do so whole.
+        let turns = found.interactions as u32 / (16 * r);
+        assert_eq!(found.interactions as u32, turns * 16 * r, "{assembly}");
         assert_eq!(report.spilled(), Some(0));
         let hidden = found.text.lines().filter(|line| line.starts_with("v_xor")).count();
+        assert!(turns > 0 && hidden.is_multiple_of(turns as usize));
+        let hidden = hidden / turns as usize;
         println!(
             "{} {}, neighbours {neighbours}, fence {}, r = {r}: {:.2} instructions per interaction, {:.2} vector, {} hidden, {:?} registers, {:?} subgroups",
             precision.name(),
