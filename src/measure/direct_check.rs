@@ -253,7 +253,7 @@ fn compare_neighbours(
     precision: Precision,
 ) -> std::result::Result<(), String> {
     let slack = if precision == Precision::Double { 1e-13 } else { 1e-6 };
-    for i in 0..sinks.position.len() {
+    for (i, &radius) in radius.iter().enumerate() {
         let (nearest, known) = (found.nearest[i], right.nearest[i]);
         let (distance, least) = (found.nearest_distance[i], right.nearest_distance[i]);
         let is_near = if known == NO_SOURCE {
@@ -272,14 +272,14 @@ fn compare_neighbours(
         let away = |j: u32| sources.position[j as usize].distance(sinks.position[i]);
         let stray = list
             .iter()
-            .find(|&&j| away(j) > radius[i] + slack || sinks.identity.of(i) == Some(j as usize));
+            .find(|&&j| away(j) > radius + slack || sinks.identity.of(i) == Some(j as usize));
         if let Some(j) = stray {
             return Err(format!("list of sink {i} holds {j}, which is {} away", away(*j)));
         }
         if !list.is_sorted_by(|a, b| a < b) {
             return Err(format!("list of sink {i} does not ascend: {list:?}"));
         }
-        let at_edge = |j: u32| (away(j) - radius[i]).abs() <= slack;
+        let at_edge = |j: u32| (away(j) - radius).abs() <= slack;
         let doubtful = (0..sources.position.len() as u32).filter(|j| at_edge(*j)).count();
         let count = found.neighbours.found(i);
         if count.abs_diff(all.len()) > doubtful {
