@@ -32,6 +32,7 @@
 pub mod app;
 pub mod bodies;
 pub mod diagnostics;
+pub mod direct;
 pub mod error;
 pub mod files;
 #[cfg(not(target_arch = "wasm32"))]

@@ -7,6 +7,7 @@ const LEVELS: &[&[&str]] = &[
     &["math", "error", "files", "bodies", "units", "diagnostics"],
     &["scene", "snapshot", "gpu"],
     &["force"],
+    &["direct"],
     &["integrate", "inspect", "tuned"],
     &["sim", "measure"],
     &["record", "render", "tune"],

@@ -57,6 +57,7 @@ fn the_inner_loop_is_tight() {
     let bad = KernelConfig { r: 99, ..config(1, 1) };
     let bad = KernelVariant { config: bad, guarded: false, potential: false };
     assert!(navi21.report(&bad).unwrap_err().to_string().contains("r is 99"));
+    derivatives(&navi21, ask(config(8, 2)).per_interaction().unwrap());
     #[cfg(feature = "cli")]
     figure(navi21);
 }
@@ -98,4 +99,59 @@ fn figure(navi21: Inspector) {
     assert!(falling.windows(2).all(|pair| pair[0] > pair[1]), "{falling:?}");
     assert_eq!(plots.len(), 4);
     assert!(report::page(&records).contains("subgroups per SIMD"));
+}
+
+/// Forces with derivatives: what jerks cost against accelerations alone, and double-single against single.
+fn derivatives(navi21: &Inspector, single: f64) {
+    use gravitile::direct::Order::{self, Acceleration, Jerk, Snap};
+    use gravitile::direct::Precision::{self, DoubleSingle, Single};
+    use gravitile::direct::gpu::{DirectVariant, Fence, Shape};
+
+    let ask = |precision: Precision, order: Order, neighbours, fence: Fence, r| {
+        let shape = Shape { p: 64, q: 1, r, u: 16, l: 1, slices: 1 };
+        let variant = DirectVariant { shape, precision, order, neighbours, fence };
+        let report = navi21.report_direct(&variant).unwrap();
+        let assembly = report.assembly.as_deref().unwrap();
+        let found = report.inner_loop.as_ref().unwrap();
+        // Compilers that write out the turns of a tile do so whole.
+        let turns = found.interactions as u32 / (16 * r);
+        assert_eq!(found.interactions as u32, turns * 16 * r, "{assembly}");
+        assert_eq!(report.spilled(), Some(0));
+        let hidden = found.text.lines().filter(|line| line.starts_with("v_xor")).count();
+        assert!(turns > 0 && hidden.is_multiple_of(turns as usize));
+        let hidden = hidden / turns as usize;
+        println!(
+            "{} {}, neighbours {neighbours}, fence {}, r = {r}: {:.2} instructions per interaction, {:.2} vector, {} hidden, {:?} registers, {:?} subgroups",
+            precision.name(),
+            order.name(),
+            fence.name(),
+            found.per_interaction(),
+            found.vector_per_interaction(),
+            hidden,
+            report.registers(),
+            report.subgroups_per_simd(),
+        );
+        (found.per_interaction(), hidden)
+    };
+    let (none, light, full) = (Fence::None, Fence::Light, Fence::Full);
+    let (jerk, _) = ask(Single, Jerk, false, none, 1);
+    assert!(jerk <= 60.0 / 20.0 * single, "{jerk:.2} for a jerk, {single:.2} for an acceleration");
+    ask(Single, Jerk, true, none, 1);
+    ask(Single, Jerk, false, none, 2);
+    ask(Single, Snap, false, none, 1);
+    for (order, fence, r) in [
+        (Acceleration, light, 1),
+        (Jerk, light, 1),
+        (Jerk, full, 1),
+        (Jerk, light, 2),
+        (Snap, light, 1),
+    ] {
+        let (plain, _) = ask(Single, order, false, none, r);
+        let (pairs, hidden) = ask(DoubleSingle, order, false, fence, r);
+        assert!(pairs <= 2.0 * plain, "{pairs:.2} in double-single, {plain:.2} in single");
+        // Three or six operations for each of 4 sums, and 3 more for each derivative.
+        let sums = 4 + 3 * order as usize;
+        let each = if fence == light { 3 } else { 6 };
+        assert_eq!(hidden, sums * each * r as usize, "the fences are all there");
+    }
 }

@@ -61,6 +61,37 @@ pub struct StepsParams {
     pub unused: u32,
 }
 
+/// One dispatch of forces with derivatives. See `shaders/body.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[allow(missing_docs)]
+pub struct DirectParams {
+    pub sink_begin: u32,
+    pub sink_end: u32,
+    pub sink_count: u32,
+    pub source_count: u32,
+    pub slice_length: u32,
+    pub chunk_begin: u32,
+    pub chunk_end: u32,
+    pub capacity: u32,
+    pub softening_squared: f32,
+    pub softening_low: f32,
+    pub softening_lowest: f32,
+    pub segments: u32,
+    pub zero: u32,
+    pub unused: [u32; 3],
+}
+
+/// New values of some sources. See `shaders/body.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[allow(missing_docs)]
+pub struct ScatterParams {
+    pub count: u32,
+    pub words: u32,
+    pub unused: [u32; 2],
+}
+
 #[cfg(test)]
 mod tests {
     use std::mem::{offset_of, size_of};
@@ -119,6 +150,23 @@ mod tests {
             drift,
             softening_squared
         );
+        assert_same_layout!(
+            DirectParams,
+            sink_begin,
+            sink_end,
+            sink_count,
+            source_count,
+            slice_length,
+            chunk_begin,
+            chunk_end,
+            capacity,
+            softening_squared,
+            softening_low,
+            softening_lowest,
+            segments,
+            zero
+        );
+        assert_same_layout!(ScatterParams, count, words);
         assert_same_layout!(LeapfrogParams, count, slices, close_kick, open_kick, drift, zero);
     }
 

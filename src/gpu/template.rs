@@ -14,6 +14,12 @@ use crate::error::{Error, Result};
 /// Path below `shaders/` and text of every shader file.
 pub const FILES: &[(&str, &str)] = &[
     ("body.wgsl", include_str!("../../shaders/body.wgsl")),
+    ("direct/arithmetic.wgsl", include_str!("../../shaders/direct/arithmetic.wgsl")),
+    ("direct/bindings.wgsl", include_str!("../../shaders/direct/bindings.wgsl")),
+    ("direct/forces.wgsl", include_str!("../../shaders/direct/forces.wgsl")),
+    ("direct/scatter.wgsl", include_str!("../../shaders/direct/scatter.wgsl")),
+    ("direct/self_test.wgsl", include_str!("../../shaders/direct/self_test.wgsl")),
+    ("direct/sum.wgsl", include_str!("../../shaders/direct/sum.wgsl")),
     ("force/all_pairs.wgsl", include_str!("../../shaders/force/all_pairs.wgsl")),
     ("force/begin.wgsl", include_str!("../../shaders/force/begin.wgsl")),
     ("force/bindings.wgsl", include_str!("../../shaders/force/bindings.wgsl")),
@@ -22,6 +28,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("integrate/one_workgroup.wgsl", include_str!("../../shaders/integrate/one_workgroup.wgsl")),
     ("integrate/leapfrog.wgsl", include_str!("../../shaders/integrate/leapfrog.wgsl")),
     ("interaction/gravity.wgsl", include_str!("../../shaders/interaction/gravity.wgsl")),
+    ("interaction/hermite.wgsl", include_str!("../../shaders/interaction/hermite.wgsl")),
     ("measure/cached.wgsl", include_str!("../../shaders/measure/cached.wgsl")),
     ("measure/ceiling.wgsl", include_str!("../../shaders/measure/ceiling.wgsl")),
     ("measure/fma.wgsl", include_str!("../../shaders/measure/fma.wgsl")),

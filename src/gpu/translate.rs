@@ -25,14 +25,19 @@ impl Language {
         [(Self::Wgsl, "wgsl"), (Self::SpirV, "spv"), (Self::Msl, "msl"), (Self::Hlsl, "hlsl")];
 }
 
-/// Validates `text` with the capabilities of WebGPU's baseline and translates it.
+/// Validates `text` and translates it: with the capabilities of WebGPU's baseline, and f64 for SPIR-V,
+/// which alone has it.
 ///
 /// Errors: [`Error::Shader`] with the compiler's words, pointing into the text.
 pub fn translate(name: &str, text: &str, language: Language, checks: Checks) -> Result<Vec<u8>> {
     let failed = |problem: String| Error::Shader { name: name.to_owned(), problem };
     let module =
         naga::front::wgsl::parse_str(text).map_err(|error| failed(error.emit_to_string(text)))?;
-    let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+    let capabilities = match language {
+        Language::Wgsl | Language::SpirV => Capabilities::FLOAT64,
+        Language::Msl | Language::Hlsl => Capabilities::empty(),
+    };
+    let info = Validator::new(ValidationFlags::all(), capabilities)
         .validate(&module)
         .map_err(|error| failed(error.emit_to_string(text)))?;
     let policy = match checks {

@@ -7,9 +7,10 @@ use ash::vk;
 
 use super::absent::{Environment, check_family, driver_manifest};
 use super::{Report, Statistic, inner_loop};
+use crate::direct::gpu::DirectVariant;
 use crate::error::{Error, Result};
 use crate::force::KernelVariant;
-use crate::gpu::{AdapterInfo, Language, translate};
+use crate::gpu::{AdapterInfo, Binding, Checks, Language, translate};
 
 /// A driver that tells about the kernels that it compiles.
 pub struct Inspector {
@@ -155,24 +156,49 @@ impl Inspector {
         variant.config.validate(None)?;
         let text = variant.wgsl()?;
         let bytes = translate(variant.file(), &text, Language::SpirV, variant.config.checks)?;
-        let code: Vec<u32> = bytemuck::pod_collect_to_vec(&bytes);
+        let bindings = [Binding::Read, Binding::Read, Binding::Write, Binding::Params(0)];
+        let roots = if variant.potential { 2 } else { 1 };
+        self.ask(&bytes, &bindings, *variant, &variant.config, roots)
+    }
+
+    /// The same for the kernel of forces with derivatives.
+    ///
+    /// Errors: as [`Inspector::report`].
+    pub fn report_direct(&self, variant: &DirectVariant) -> Result<Report<DirectVariant>> {
+        variant.shape.validate()?;
+        let (name, text) = (DirectVariant::FORCES, variant.forces()?);
+        let bytes = translate(name, &text, Language::SpirV, Checks::Off)?;
+        self.ask(&bytes, &DirectVariant::BINDINGS, *variant, &variant.shape, 1)
+    }
+
+    fn ask<V>(
+        &self,
+        spirv: &[u8],
+        bindings: &[Binding],
+        variant: V,
+        shape: &dyn std::fmt::Display,
+        roots: usize,
+    ) -> Result<Report<V>> {
+        let code: Vec<u32> = bytemuck::pod_collect_to_vec(spirv);
         let refused = |code: vk::Result| Error::Adapter {
             adapter: self.name.clone(),
-            problem: format!("its driver does not compile {}: {code}", variant.config),
+            problem: format!("its driver does not compile {shape}: {code}"),
         };
         // SAFETY: the device is alive, and what `compile` makes is destroyed by its value's drop.
-        let pipeline = unsafe { Pipeline::compile(&self.device, &code) }.map_err(refused)?;
+        let pipeline =
+            unsafe { Pipeline::compile(&self.device, &code, bindings) }.map_err(refused)?;
         // SAFETY: the pipeline is alive and was compiled with both capture flags.
-        unsafe { self.ask(pipeline.pipeline, variant) }.map_err(refused)
+        unsafe { self.said(pipeline.pipeline, variant, roots) }.map_err(refused)
     }
 
     /// # Safety
     /// The pipeline must be one of this device's, compiled with both capture flags.
-    unsafe fn ask(
+    unsafe fn said<V>(
         &self,
         pipeline: vk::Pipeline,
-        variant: &KernelVariant,
-    ) -> Result<Report, vk::Result> {
+        variant: V,
+        roots: usize,
+    ) -> Result<Report<V>, vk::Result> {
         // SAFETY: as the caller promises; pointers go to rooms of the size that the driver named.
         unsafe {
             let info = vk::PipelineInfoKHR::default().pipeline(pipeline);
@@ -202,11 +228,10 @@ impl Inspector {
                 let text = String::from_utf8_lossy(&rooms[found]);
                 text.trim_end_matches('\0').to_owned()
             });
-            let roots = if variant.potential { 2 } else { 1 };
             Ok(Report {
                 device: self.name.clone(),
                 driver: self.driver.clone(),
-                variant: *variant,
+                variant,
                 subgroup_size: executables.first().map_or(0, |executable| executable.subgroup_size),
                 statistics: statistics.iter().map(statistic).filter(|s| !is_hash(s)).collect(),
                 inner_loop: assembly.as_deref().and_then(|text| inner_loop(text, roots)),
@@ -237,8 +262,12 @@ struct Pipeline<'a> {
 
 impl<'a> Pipeline<'a> {
     /// # Safety
-    /// The device must be alive; the code must be SPIR-V with the force kernel's bindings.
-    unsafe fn compile(device: &'a ash::Device, code: &[u32]) -> Result<Self, vk::Result> {
+    /// The device must be alive; the code must be SPIR-V with these bindings.
+    unsafe fn compile(
+        device: &'a ash::Device,
+        code: &[u32],
+        bindings: &[Binding],
+    ) -> Result<Self, vk::Result> {
         let mut made = Self {
             device,
             set: vk::DescriptorSetLayout::null(),
@@ -246,11 +275,13 @@ impl<'a> Pipeline<'a> {
             module: vk::ShaderModule::null(),
             pipeline: vk::Pipeline::null(),
         };
-        let storage = vk::DescriptorType::STORAGE_BUFFER;
-        let kinds = [storage, storage, storage, vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC];
         let bindings: Vec<_> = (0u32..)
-            .zip(kinds)
+            .zip(bindings)
             .map(|(binding, kind)| {
+                let kind = match kind {
+                    Binding::Read | Binding::Write => vk::DescriptorType::STORAGE_BUFFER,
+                    Binding::Params(_) => vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC,
+                };
                 vk::DescriptorSetLayoutBinding::default()
                     .binding(binding)
                     .descriptor_type(kind)

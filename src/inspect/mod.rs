@@ -27,13 +27,13 @@ pub struct Statistic {
 
 /// All that a driver says of one kernel.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct Report<V = KernelVariant> {
     /// The device, in the driver's words.
     pub device: String,
     /// The driver and its version.
     pub driver: String,
     /// What was compiled.
-    pub variant: KernelVariant,
+    pub variant: V,
     /// Threads per subgroup (wave, warp) that the kernel was compiled for; 0 if the driver is silent.
     pub subgroup_size: u32,
     /// Every number, in the driver's order.
@@ -44,7 +44,7 @@ pub struct Report {
     pub inner_loop: Option<InnerLoop>,
 }
 
-impl Report {
+impl<V> Report<V> {
     /// The first statistic with one of these names, in any case.
     fn find(&self, names: &[&str]) -> Option<f64> {
         let named = |name: &&str| {

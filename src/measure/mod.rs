@@ -17,6 +17,8 @@ mod check;
 mod cloud;
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 mod compiled;
+#[cfg(not(target_arch = "wasm32"))]
+mod direct_check;
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 pub mod figures;
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
@@ -54,6 +56,8 @@ pub use ceilings::{Ceiling, CeilingSamples, Ceilings, Effort};
 pub use check::{Case, Row, Skipped, cases, check};
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 pub use compiled::Compiled;
+#[cfg(not(target_arch = "wasm32"))]
+pub use direct_check::{DirectCase, DirectRow, check_direct, direct_cases};
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 pub use files::{read_json_lines, to_csv, to_json_lines};
 #[cfg(not(target_arch = "wasm32"))]

@@ -3,13 +3,14 @@
 use anyhow::Result;
 use serde_json::json;
 
+use super::check_direct as direct;
 use super::options::AdapterOptions;
 use super::{Ended, print, progress};
 use crate::force::Want;
 use crate::gpu::Gpu;
 use crate::measure::{self, Row, StepsRow};
 
-/// Compare every kernel variant on this adapter with f64: worst and rms error; exit 1 on failure
+/// Compare every kernel variant and tier of precision on this adapter with f64: worst and rms error; exit 1 on failure
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Print one JSON object
@@ -33,8 +34,10 @@ pub fn main(args: &Args) -> Result<Ended> {
     for (config, n, softening) in measure::steps_cases(&gpu) {
         steps.push(measure::check_steps(&gpu, config, n, softening)?);
     }
+    let (direct, absent) = direct::check(&gpu)?;
     let failed = rows.iter().filter(|row| !row.passed()).count()
-        + steps.iter().filter(|row| !row.passed()).count();
+        + steps.iter().filter(|row| !row.passed()).count()
+        + direct.iter().filter(|row| !row.passed()).count();
 
     if args.json {
         let skipped: Vec<_> = skipped
@@ -48,6 +51,10 @@ pub fn main(args: &Args) -> Result<Ended> {
             "passed": failed == 0,
             "cases": rows.iter().map(row_json).collect::<Vec<_>>(),
             "steps_in_one_workgroup": steps.iter().map(steps_json).collect::<Vec<_>>(),
+            "forces_with_derivatives": direct.iter().map(direct::json).collect::<Vec<_>>(),
+            "absent_tiers": absent.iter().map(|(tier, reason)| json!({
+                "tier": tier, "reason": reason,
+            })).collect::<Vec<_>>(),
             "skipped": skipped,
         }))?;
     } else {
@@ -60,7 +67,8 @@ pub fn main(args: &Args) -> Result<Ended> {
         for skipped in &skipped {
             text += &format!("skipped {}: {}\n", skipped.config, skipped.reason);
         }
-        let all = rows.len() + steps.len();
+        text += &direct::summary(&direct, &absent);
+        let all = rows.len() + steps.len() + direct.len();
         text += &format!("{} of {all} cases agree with f64\n", all - failed);
         print::text(&text)?;
     }

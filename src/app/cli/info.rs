@@ -1,10 +1,14 @@
 //! `gravitile info`: what is here.
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use serde_json::json;
 
 use super::options::AdapterOptions;
 use super::{Ended, print};
+use crate::direct::Precision;
+use crate::direct::gpu::verdict;
 use crate::force::{Cpu, ForceEngine, KernelConfig};
 use crate::gpu::{AdapterInfo, AdapterWish, Gpu, adapters};
 use crate::sim::{Settings, choose};
@@ -36,11 +40,11 @@ pub fn main(args: &Args) -> Result<Ended> {
     let cpu = Cpu::new().describe();
 
     if args.json {
-        let adapters: Vec<_> = found
+        let adapters: Vec<serde_json::Value> = found
             .iter()
             .zip(&opened)
-            .map(|(info, gpu)| adapter_json(info, gpu.as_deref().ok(), args.n))
-            .collect();
+            .map(|(info, gpu)| adapter_json(info, gpu.as_ref().ok(), args.n))
+            .collect::<Result<_>>()?;
         print::json(&json!({
             "version": env!("CARGO_PKG_VERSION"),
             "cpu": cpu,
@@ -59,7 +63,10 @@ pub fn main(args: &Args) -> Result<Ended> {
         text += &format!("adapter {index}: {} ({})\n", info.name, info.class.name());
         text += &format!("  driver    {} through {}\n", info.driver, info.backend);
         match gpu {
-            Ok(gpu) => text += &capabilities(gpu, args.n),
+            Ok(gpu) => {
+                text += &capabilities(gpu, args.n);
+                text += &tiers(gpu)?;
+            }
             Err(error) => text += &format!("  cannot be opened: {error}\n"),
         }
     }
@@ -75,6 +82,33 @@ pub fn main(args: &Args) -> Result<Ended> {
 
 fn yes(there: bool) -> &'static str {
     if there { "yes" } else { "no" }
+}
+
+/// Which tiers of precision hold, tried on the adapter.
+fn tiers(gpu: &Arc<Gpu>) -> Result<String> {
+    let mut text = String::new();
+    for (precision, name) in Precision::ALL {
+        let verdict = match verdict(gpu, precision)? {
+            Ok(_) if precision != Precision::DoubleSingle => "holds".to_owned(),
+            Ok(fence) => format!("holds (fence: {})", fence.name()),
+            Err(reason) => format!("no: {reason}"),
+        };
+        let label = if precision == Precision::Single { "tiers" } else { "" };
+        text += &format!("  {label:<9} {name}: {verdict}\n");
+    }
+    Ok(text)
+}
+
+fn tiers_json(gpu: &Arc<Gpu>) -> Result<serde_json::Value> {
+    let mut tiers = serde_json::Map::new();
+    for (precision, name) in Precision::ALL {
+        let verdict = match verdict(gpu, precision)? {
+            Ok(fence) => json!({ "holds": true, "fence": fence.name() }),
+            Err(reason) => json!({ "holds": false, "reason": reason }),
+        };
+        tiers.insert(name.to_owned(), verdict);
+    }
+    Ok(tiers.into())
 }
 
 fn capabilities(gpu: &Gpu, n: usize) -> String {
@@ -104,8 +138,8 @@ fn capabilities(gpu: &Gpu, n: usize) -> String {
     )
 }
 
-fn adapter_json(info: &AdapterInfo, gpu: Option<&Gpu>, n: usize) -> serde_json::Value {
-    json!({
+fn adapter_json(info: &AdapterInfo, gpu: Option<&Arc<Gpu>>, n: usize) -> Result<serde_json::Value> {
+    Ok(json!({
         "name": info.name,
         "class": info.class.name(),
         "backend": info.backend,
@@ -127,5 +161,6 @@ fn adapter_json(info: &AdapterInfo, gpu: Option<&Gpu>, n: usize) -> serde_json::
         })),
         "tuned_kernel": gpu.and_then(|gpu| tuned::remembered(gpu, n)).map(|c| c.to_string()),
         "default_kernel": KernelConfig::for_device(info.class, n, n).to_string(),
-    })
+        "tiers": gpu.map(tiers_json).transpose()?,
+    }))
 }

@@ -4,6 +4,7 @@
 
 mod bench;
 mod check;
+mod check_direct;
 mod convert;
 mod forces;
 mod formats;

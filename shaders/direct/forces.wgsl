@@ -1,0 +1,236 @@
+// Forces with derivatives of all sources on some sinks, in tiles, with
+//   p  sinks side by side, q rows of threads that share them, r sinks per thread,
+//   u  interactions written out per turn of the inner loop; their sum is formed first, and added to the
+//      totals once per turn: in double-single only the totals are pairs,
+//   l  sources that each thread brings to a tile; the rows take its sources in turns.
+// Each row of each slice of the sources is a segment with sums of its own; sum.wgsl adds them.
+//% if fill
+// This variant computes no force: it writes the lists of sources within each sink's radius.
+//% endif
+//% include "body.wgsl"
+//% include "direct/arithmetic.wgsl"
+//% include "direct/bindings.wgsl"
+//% if not fill
+//% include "interaction/hermite.wgsl"
+//% endif
+
+const P: u32 = {{ p }}u;
+const Q: u32 = {{ q }}u;
+const SINKS_PER_WORKGROUP: u32 = {{ p * r }}u;
+const TILE: u32 = {{ p * q * l }}u;
+const COLUMNS: u32 = {{ p * l }}u;
+
+// Of a record the first parts, as far as this variant needs them.
+//% for part in parts
+var<workgroup> tile_{{ part }}: array<Real4, TILE>;
+//% endfor
+
+@compute @workgroup_size(P, Q, 1)
+fn main(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(local_invocation_id) local: vec3<u32>,
+) {
+    let lane = local.y * P + local.x;
+    let segment = (workgroup.y * Q + local.y) * params.sink_count;
+    let first_sink = params.sink_begin + workgroup.x * SINKS_PER_WORKGROUP + local.x;
+//% for k in range(r)
+
+    // A lane past the last sink works on the last one and keeps its answer to itself.
+    let sink_index_{{ k }} = first_sink + {{ k }}u * P;
+    let sink_{{ k }} = min(sink_index_{{ k }}, params.sink_end - 1u);
+    let itself_{{ k }} = itself[sink_{{ k }}];
+//% for part in parts
+    let sink_{{ part }}_{{ k }} = sinks[sink_{{ k }} * PARTS + {{ loop.index0 }}u];
+//% endfor
+//% if not fill
+    var force_{{ k }} = Real4();
+//% if order >= 1
+    var jerk_{{ k }} = Real3();
+//% endif
+//% if order >= 2
+    var snap_{{ k }} = Real3();
+//% endif
+//% if pairs
+    var force_low_{{ k }} = vec4<f32>();
+//% if order >= 1
+    var jerk_low_{{ k }} = vec3<f32>();
+//% endif
+//% if order >= 2
+    var snap_low_{{ k }} = vec3<f32>();
+//% endif
+//% endif
+//% endif
+//% if neighbours
+    var nearest_distance_{{ k }} = FAR;
+    var nearest_{{ k }} = FOREIGN;
+    var within_{{ k }} = 0u;
+//% endif
+//% if fill
+    var next_{{ k }} = u32(neighbours[segment + sink_{{ k }}].w);
+//% else
+    // A later chunk of the sources goes on from the totals of the earlier ones.
+    if params.chunk_begin > 0u {
+        let at = (segment + sink_{{ k }}) * SUMS;
+//% set step = 2 if pairs else 1
+        force_{{ k }} = partial_sums[at];
+//% if order >= 1
+        jerk_{{ k }} = partial_sums[at + {{ step }}u].xyz;
+//% endif
+//% if order >= 2
+        snap_{{ k }} = partial_sums[at + {{ 2 * step }}u].xyz;
+//% endif
+//% if pairs
+        force_low_{{ k }} = partial_sums[at + 1u];
+//% if order >= 1
+        jerk_low_{{ k }} = partial_sums[at + 3u].xyz;
+//% endif
+//% if order >= 2
+        snap_low_{{ k }} = partial_sums[at + 5u].xyz;
+//% endif
+//% endif
+//% if neighbours
+        let before = neighbours[segment + sink_{{ k }}];
+        nearest_distance_{{ k }} = distance_in(before);
+        nearest_{{ k }} = u32(before.y);
+        within_{{ k }} = u32(before.z);
+//% endif
+    }
+//% endif
+//% endfor
+
+    let slice_begin = workgroup.y * params.slice_length;
+    let slice_end = min(slice_begin + params.slice_length, params.source_count);
+    let end = min(slice_begin + params.chunk_end, slice_end);
+    for (var tile_begin = slice_begin + params.chunk_begin; tile_begin < end; tile_begin += TILE) {
+//% for load in range(l)
+        {
+            let slot = {{ load }}u * P * Q + lane;
+            let j = tile_begin + slot;
+            if j < end {
+//% for part in parts
+                tile_{{ part }}[slot] = sources[j * PARTS + {{ loop.index0 }}u];
+//% endfor
+            } else {
+                // Past the end a body of no mass, nowhere near: every lane reaches every barrier.
+                tile_position[slot] = Real4(NOWHERE, NOWHERE, NOWHERE, Real(0.0));
+//% for part in parts if part != "position"
+                tile_{{ part }}[slot] = Real4();
+//% endfor
+            }
+        }
+//% endfor
+        workgroupBarrier();
+
+        for (var column = 0u; column < COLUMNS; column += {{ u }}u) {
+            let first = column * Q + local.y;
+//% if not fill
+//% for k in range(r)
+            var sums_{{ k }} = Sums();
+//% endfor
+//% endif
+//% for copy in range(u)
+            let slot_{{ copy }} = first + {{ copy }}u * Q;
+            let number_{{ copy }} = tile_begin + slot_{{ copy }};
+//% for part in parts
+            let {{ part }}_{{ copy }} = tile_{{ part }}[slot_{{ copy }}];
+//% endfor
+//% for k in range(r)
+            {
+//% if pairs
+                let towards = difference(sink_position_{{ k }}.xyz, sink_position_low_{{ k }}.xyz,
+                    position_{{ copy }}.xyz, position_low_{{ copy }}.xyz);
+//% else
+                let towards = position_{{ copy }}.xyz - sink_position_{{ k }}.xyz;
+//% endif
+                let distance_squared = fma(towards.z, towards.z,
+                    fma(towards.y, towards.y, towards.x * towards.x));
+                let is_itself = number_{{ copy }} == itself_{{ k }};
+//% if not fill
+                sums_{{ k }} = attract(sums_{{ k }}, towards, distance_squared, position_{{ copy }}.w, is_itself
+//% if order >= 1 and pairs
+                    , difference(sink_velocity_{{ k }}.xyz, sink_velocity_low_{{ k }}.xyz,
+                        velocity_{{ copy }}.xyz, velocity_low_{{ copy }}.xyz)
+//% elif order >= 1
+                    , velocity_{{ copy }}.xyz - sink_velocity_{{ k }}.xyz
+//% endif
+//% if order >= 2
+                    , acceleration_{{ copy }}.xyz - sink_acceleration_{{ k }}.xyz
+//% endif
+                );
+//% endif
+//% if neighbours
+                let separation = select(distance_squared, FAR, is_itself);
+                // Later ones have higher numbers: of equals the lowest stays.
+                let is_nearer = separation < nearest_distance_{{ k }};
+                nearest_distance_{{ k }} = select(nearest_distance_{{ k }}, separation, is_nearer);
+                nearest_{{ k }} = select(nearest_{{ k }}, number_{{ copy }}, is_nearer);
+                within_{{ k }} += select(0u, 1u, separation <= sink_position_{{ k }}.w);
+//% endif
+//% if fill
+                if !is_itself && distance_squared <= sink_position_{{ k }}.w && sink_index_{{ k }} < params.sink_end {
+                    if next_{{ k }} < params.capacity {
+                        lists[sink_{{ k }} * params.capacity + next_{{ k }}] = number_{{ copy }};
+                    }
+                    next_{{ k }} += 1u;
+                }
+//% endif
+            }
+//% endfor
+//% endfor
+//% if not fill
+//% for k in range(r)
+//% for name, n in [["force", 4], ["jerk", 3], ["snap", 3]][:order + 1]
+            {
+//% if name == "force"
+                let sum = Real4(sums_{{ k }}.acceleration, sums_{{ k }}.potential);
+//% else
+                let sum = sums_{{ k }}.{{ name }};
+//% endif
+//% if pairs
+                let rounded = rounded_sum_{{ n }}({{ name }}_{{ k }}, sum);
+                {{ name }}_low_{{ k }} += lost_{{ n }}({{ name }}_{{ k }}, sum, rounded);
+                {{ name }}_{{ k }} = rounded;
+//% else
+                {{ name }}_{{ k }} += sum;
+//% endif
+            }
+//% endfor
+//% endfor
+//% endif
+        }
+        workgroupBarrier();
+    }
+//% for k in range(r)
+
+    if sink_index_{{ k }} < params.sink_end {
+//% if fill
+        let before = neighbours[segment + sink_{{ k }}];
+        neighbours[segment + sink_{{ k }}] =
+            neighbours_of(distance_in(before), u32(before.y), u32(before.z), next_{{ k }});
+//% else
+        let at = (segment + sink_{{ k }}) * SUMS;
+//% set step = 2 if pairs else 1
+        partial_sums[at] = force_{{ k }};
+//% if order >= 1
+        partial_sums[at + {{ step }}u] = Real4(jerk_{{ k }}, Real(0.0));
+//% endif
+//% if order >= 2
+        partial_sums[at + {{ 2 * step }}u] = Real4(snap_{{ k }}, Real(0.0));
+//% endif
+//% if pairs
+        partial_sums[at + 1u] = force_low_{{ k }};
+//% if order >= 1
+        partial_sums[at + 3u] = vec4(jerk_low_{{ k }}, 0.0);
+//% endif
+//% if order >= 2
+        partial_sums[at + 5u] = vec4(snap_low_{{ k }}, 0.0);
+//% endif
+//% endif
+//% if neighbours
+        neighbours[segment + sink_{{ k }}] =
+            neighbours_of(nearest_distance_{{ k }}, nearest_{{ k }}, within_{{ k }}, 0u);
+//% endif
+//% endif
+    }
+//% endfor
+}

@@ -1,0 +1,142 @@
+//! The part of `gravitile check` that is about forces with derivatives: tiers and orders.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+
+use super::{print, progress};
+use crate::direct::Precision;
+use crate::direct::gpu::verdict;
+use crate::gpu::Gpu;
+use crate::measure::{DirectRow, ErrorStats, check_direct, direct_cases};
+
+/// A tier that does not hold on the adapter, and why.
+pub type Absent = (&'static str, String);
+
+/// Runs all cases of the tiers that hold.
+pub fn check(gpu: &Arc<Gpu>) -> Result<(Vec<DirectRow>, Vec<Absent>)> {
+    let (mut tiers, mut absent) = (Vec::new(), Vec::new());
+    for (precision, name) in Precision::ALL {
+        match verdict(gpu, precision)? {
+            Ok(_) => tiers.push(precision),
+            Err(reason) => absent.push((name, reason)),
+        }
+    }
+    let cases = direct_cases(&tiers, false);
+    let bar = progress::bar(cases.len() as u64, "checking tiers");
+    let mut rows = Vec::with_capacity(cases.len());
+    for case in cases {
+        rows.push(check_direct(gpu, case)?);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok((rows, absent))
+}
+
+/// One line per tier and order: the worst over sizes, shapes and softenings.
+pub fn summary(rows: &[DirectRow], absent: &[Absent]) -> String {
+    let header = [
+        "tier",
+        "up to",
+        "cases",
+        "rms a",
+        "worst a",
+        "rms jerk",
+        "worst jerk",
+        "rms snap",
+        "worst snap",
+        "rms phi",
+        "worst phi",
+        "",
+    ];
+    let mut table = vec![header.map(str::to_owned).to_vec()];
+    let kind = |row: &DirectRow| (row.case.precision, row.case.order);
+    let mut rest = rows;
+    while let Some(first) = rest.first() {
+        let length = rest.iter().take_while(|row| kind(row) == kind(first)).count();
+        let (group, later) = rest.split_at(length);
+        let mut line = vec![
+            first.case.precision.name().to_owned(),
+            first.case.order.name().to_owned(),
+            length.to_string(),
+        ];
+        let errors: [&dyn Fn(&DirectRow) -> Option<ErrorStats>; 4] =
+            [&|row| Some(row.acceleration), &|row| row.jerk, &|row| row.snap, &|row| {
+                Some(row.potential)
+            }];
+        for error in errors {
+            let largest = |value: &dyn Fn(ErrorStats) -> f64| {
+                group.iter().filter_map(error).map(value).reduce(f64::max)
+            };
+            for value in [largest(&|e| e.rms), largest(&|e| e.worst)] {
+                line.push(value.map_or_else(String::new, |value| format!("{value:.1e}")));
+            }
+        }
+        line.push(if group.iter().all(DirectRow::passed) { "ok" } else { "FAILED" }.to_owned());
+        table.push(line);
+        rest = later;
+    }
+    let mut text = print::table(&table);
+    for row in rows.iter().filter(|row| !row.passed()) {
+        text += &format!("FAILED {}\n", in_words(row));
+    }
+    for (tier, reason) in absent {
+        text += &format!("tier {tier}: {reason}\n");
+    }
+    text
+}
+
+fn in_words(row: &DirectRow) -> String {
+    let case = &row.case;
+    let shape = case.shape.map_or_else(|| "own shape".to_owned(), |shape| shape.to_string());
+    let mut words = format!(
+        "{} up to {}, {shape}, {} sinks, {} sources, eps {}: acceleration rms {:.1e} worst {:.1e}, potential rms {:.1e} worst {:.1e}",
+        case.precision.name(),
+        case.order.name(),
+        case.sinks,
+        case.sources,
+        case.softening,
+        row.acceleration.rms,
+        row.acceleration.worst,
+        row.potential.rms,
+        row.potential.worst,
+    );
+    for (name, error) in [("jerk", row.jerk), ("snap", row.snap)] {
+        if let Some(error) = error {
+            words += &format!(", {name} rms {:.1e} worst {:.1e}", error.rms, error.worst);
+        }
+    }
+    if let Err(problem) = &row.neighbours {
+        words += &format!(", {problem}");
+    }
+    if !row.in_bounds {
+        words += ", wrote behind its end";
+    }
+    if !row.same_in_pieces {
+        words += ", other bits when cut into small dispatches";
+    }
+    words
+}
+
+/// A row for `--json`.
+pub fn json(row: &DirectRow) -> serde_json::Value {
+    let errors = |stats: Option<ErrorStats>| {
+        stats.map(|stats| serde_json::json!({ "rms": stats.rms, "worst": stats.worst }))
+    };
+    serde_json::json!({
+        "tier": row.case.precision.name(),
+        "order": row.case.order.name(),
+        "shape": row.case.shape.map(|shape| shape.to_string()),
+        "sinks": row.case.sinks,
+        "sources": row.case.sources,
+        "softening": row.case.softening,
+        "acceleration": errors(Some(row.acceleration)),
+        "potential": errors(Some(row.potential)),
+        "jerk": errors(row.jerk),
+        "snap": errors(row.snap),
+        "neighbours": row.neighbours.as_ref().err(),
+        "in_bounds": row.in_bounds,
+        "same_in_pieces": row.same_in_pieces,
+        "passed": row.passed(),
+    })
+}

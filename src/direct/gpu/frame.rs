@@ -1,0 +1,206 @@
+//! The one place where f64 bodies become the numbers of a tier: units, origin, records.
+
+use glam::DVec3;
+
+use crate::direct::{Precision, Sources};
+
+/// One `vec4<u32>` of a record.
+pub(super) type Word = [u32; 4];
+
+/// Origin and units in which the device computes.
+///
+/// Lengths and velocities have powers of two as units, which scales exactly; masses that of the heaviest
+/// source, so that equal masses are 1 and lose nothing. The origin moves in whole units of
+/// length: bodies around (0, 0, 0) stay as they are, those far from it keep their precision.
+/// With distances of at most about 1 and m at most 1, m / R^3 holds down to R = 1e-12.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Frame {
+    precision: Precision,
+    origin: DVec3,
+    length: f64,
+    mass: f64,
+    velocity: f64,
+}
+
+/// Where something is, how it moves, and the fourth number of its first word.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub position: DVec3,
+    pub velocity: DVec3,
+    pub acceleration: DVec3,
+    /// Gravitating mass of a source; radius of a sink's list, negative for none.
+    pub last: f64,
+}
+
+/// What the device's numbers are worth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Units {
+    pub acceleration: f64,
+    pub potential: f64,
+    pub jerk: f64,
+    pub snap: f64,
+}
+
+/// A power of two above `x`; 1 for 0.
+fn power_above(x: f64) -> f64 {
+    if !(x > 0.0 && x.is_finite()) {
+        return 1.0;
+    }
+    let exponent = ((x.to_bits() >> 52) & 0x7ff).clamp(1, 2045);
+    f64::from_bits((exponent + 1) << 52)
+}
+
+impl Frame {
+    /// The frame for `sources`.
+    pub fn of(sources: &Sources, precision: Precision) -> Self {
+        let largest = |vectors: &[DVec3], from: DVec3| {
+            vectors.iter().map(|v| (*v - from).abs().max_element()).fold(0.0, f64::max)
+        };
+        let n = sources.position.len().max(1) as f64;
+        let middle = sources.position.iter().sum::<DVec3>() / n;
+        // In f64 there is nothing to gain from another origin.
+        let moves = precision != Precision::Double && middle.is_finite();
+        let middle = if moves { middle } else { DVec3::ZERO };
+        let length = power_above(largest(sources.position, middle));
+        let heaviest = sources.mass.iter().copied().fold(0.0, f64::max);
+        let mass = match precision {
+            Precision::Double => power_above(heaviest),
+            _ if heaviest > 0.0 && heaviest.is_finite() => heaviest,
+            _ => 1.0,
+        };
+        Self {
+            precision,
+            origin: (middle / length).round() * length,
+            length,
+            mass,
+            velocity: power_above(largest(sources.velocity, DVec3::ZERO)),
+        }
+    }
+
+    /// Words of a record.
+    pub fn words(precision: Precision) -> usize {
+        match precision {
+            Precision::Single => 3,
+            Precision::DoubleSingle => 5,
+            Precision::Double => 6,
+        }
+    }
+
+    /// The record of a source.
+    pub fn source(&self, entry: &Entry, out: &mut Vec<Word>) -> bool {
+        self.record(entry, entry.last / self.mass, out)
+    }
+
+    /// The record of a sink.
+    pub fn sink(&self, entry: &Entry, out: &mut Vec<Word>) -> bool {
+        let radius = entry.last / self.length;
+        self.record(entry, if radius < 0.0 { -1.0 } else { radius * radius }, out)
+    }
+
+    /// Appends a record. False if a number of it leaves the range of the tier.
+    fn record(&self, entry: &Entry, last: f64, out: &mut Vec<Word>) -> bool {
+        let position = (entry.position - self.origin) / self.length;
+        let velocity = entry.velocity / self.velocity;
+        let acceleration = entry.acceleration * (self.length / (self.velocity * self.velocity));
+        let narrow = |v: DVec3| v.as_vec3();
+        let low = |v: DVec3| (v - v.as_vec3().as_dvec3()).as_vec3();
+        let begin = out.len();
+        let mut push = |v: glam::Vec3, w: f32| out.push([v.x, v.y, v.z, w].map(f32::to_bits));
+        match self.precision {
+            Precision::Single => {
+                push(narrow(position), last as f32);
+                push(narrow(velocity), 0.0);
+                push(narrow(acceleration), 0.0);
+            }
+            Precision::DoubleSingle => {
+                push(narrow(position), last as f32);
+                push(low(position), 0.0);
+                push(narrow(velocity), 0.0);
+                push(low(velocity), 0.0);
+                push(narrow(acceleration), 0.0);
+            }
+            Precision::Double => {
+                for (v, w) in [(position, last), (velocity, 0.0), (acceleration, 0.0)] {
+                    let bits = [v.x, v.y, v.z, w].map(f64::to_bits);
+                    let word =
+                        |a: u64, b: u64| [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32];
+                    out.push(word(bits[0], bits[1]));
+                    out.push(word(bits[2], bits[3]));
+                }
+                let numbers = [position, velocity, acceleration];
+                return numbers.iter().all(|v| v.is_finite()) && last.is_finite();
+            }
+        }
+        out[begin..].iter().flatten().all(|bits| f32::from_bits(*bits).is_finite())
+    }
+
+    /// eps^2 as `DirectParams` has it: an f32, and twice what it lacks of the f64.
+    pub fn softening_squared(&self, softening: f64) -> [f32; 3] {
+        let mut rest = (softening / self.length) * (softening / self.length);
+        std::array::from_fn(|_| {
+            let part = rest as f32;
+            rest -= f64::from(part);
+            part
+        })
+    }
+
+    /// What answers are worth.
+    pub fn units(&self) -> Units {
+        let Self { length, mass, velocity, .. } = *self;
+        Units {
+            acceleration: mass / length / length,
+            potential: mass / length,
+            jerk: mass / length / length * (velocity / length),
+            snap: mass / length / length * (velocity / length) * (velocity / length),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(position: &[DVec3], mass: &[f64], precision: Precision) -> Frame {
+        Frame::of(&Sources { position, mass, ..Sources::default() }, precision)
+    }
+
+    #[test]
+    fn pairs_hold_what_single_loses() {
+        let position = [DVec3::new(1000.1, 0.3, -7.0), DVec3::new(1000.3, 0.1, -7.5)];
+        let frame = frame(&position, &[0.25, 0.25], Precision::DoubleSingle);
+        let mut out = Vec::new();
+        let entry = Entry {
+            position: position[0],
+            velocity: DVec3::new(0.1, 0.2, 0.3),
+            acceleration: DVec3::ZERO,
+            last: 0.25,
+        };
+        assert!(frame.source(&entry, &mut out));
+        assert_eq!(out.len(), Frame::words(Precision::DoubleSingle));
+        let value = |word: usize, axis: usize| f64::from(f32::from_bits(out[word][axis]));
+        let x = (value(0, 0) + value(1, 0)) * frame.length + frame.origin.x;
+        assert!((x - 1000.1).abs() < 1e-13, "{x}");
+        assert!((value(2, 1) + value(3, 1) - 0.2).abs() < 1e-15);
+        assert_eq!(value(0, 3), 1.0);
+        assert!((value(0, 0) * frame.length + frame.origin.x - 1000.1).abs() > 1e-12);
+    }
+
+    #[test]
+    fn bodies_around_the_origin_are_not_moved_and_numbers_out_of_range_are_seen() {
+        let position = [DVec3::new(1.0, 0.0, 0.0), DVec3::new(-0.5, 0.25, 0.0)];
+        for (precision, _) in Precision::ALL {
+            let frame = frame(&position, &[3.0, 1.0], precision);
+            assert_eq!(frame.origin, DVec3::ZERO);
+            let far = Entry {
+                position: DVec3::splat(1e300),
+                velocity: DVec3::ZERO,
+                acceleration: DVec3::ZERO,
+                last: -1.0,
+            };
+            let mut out = Vec::new();
+            assert_eq!(frame.sink(&far, &mut out), precision == Precision::Double);
+            assert_eq!(out.len(), Frame::words(precision));
+        }
+        assert_eq!([0.0, 1.0, 1.5, 3.0, f64::NAN].map(power_above), [1.0, 2.0, 2.0, 4.0, 1.0]);
+    }
+}

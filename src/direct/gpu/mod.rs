@@ -1,0 +1,20 @@
+//! The GPU as an engine for forces with derivatives, in three tiers of precision.
+//!
+//! [`GpuEngine`] holds the sources in units of its own and computes in a
+//! [`Shape`] that fills the device for any number of sinks. [`tier`] tells whether a tier holds on an
+//! adapter.
+
+mod engine;
+mod frame;
+mod kernels;
+mod piece;
+mod self_test;
+mod shape;
+mod store;
+mod variant;
+mod widen;
+
+pub use engine::GpuEngine;
+pub use self_test::{double_single, tier, verdict};
+pub use shape::Shape;
+pub use variant::{DirectVariant, Fence};

@@ -1,0 +1,308 @@
+//! Does a tier hold on this adapter? Tried on it, not guessed from its name.
+//!
+//! WGSL promises nothing about the order of floating-point operations, and drivers differ in what they
+//! make of it (see `shaders/direct/arithmetic.wgsl`). So double-single is tried with the cheapest fence first:
+//! sums and differences against what they must be exactly, then the very kernel that computes forces
+//! against f64, on bodies where half-working arithmetic shows. f64 is tried in the same way.
+
+use std::sync::{Arc, Mutex};
+
+use glam::DVec3;
+
+use super::{Fence, GpuEngine, Shape};
+use crate::direct::{
+    Answers, DirectEngine, Identity, Order, Precision, Reference, Sinks, Sources, Want,
+};
+use crate::error::Result;
+use crate::gpu::layout::DirectParams;
+use crate::gpu::{Binding, Checks, Gpu, Params, compile, read_blocking, storage, template};
+
+/// Sums and differences that are tried.
+const TRIALS: usize = 4096;
+
+/// Largest relative error of forces, jerks and snaps of the trial problems, by tier. Of double-single: the
+/// error of one f32 interaction, some units in the last place, stays; a lost low part costs 6e-6 at
+/// least. f64 has room for a root that is good to some units.
+fn limit(precision: Precision) -> f64 {
+    if precision == Precision::Double { 1e-12 } else { 2e-6 }
+}
+
+/// What is known of adapters: name and driver, tier, the fence or the reason why it does not hold.
+type Verdict = std::result::Result<Fence, String>;
+static KNOWN: Mutex<Vec<(String, Precision, Verdict)>> = Mutex::new(Vec::new());
+
+/// Tries `precision` on `gpu`, once per adapter and process, and says which fence it needs there.
+///
+/// Errors: the tier does not hold, with the reason; the device failed.
+pub fn tier(gpu: &Arc<Gpu>, precision: Precision) -> Result<Fence> {
+    verdict(gpu, precision)?.map_err(|reason| gpu.refuse(reason))
+}
+
+/// The same, with a tier that does not hold as an answer: `Err` inside tells why.
+pub fn verdict(gpu: &Arc<Gpu>, precision: Precision) -> Result<Verdict> {
+    let adapter = &gpu.adapter;
+    let name = format!("{} {} {} {:?}", adapter.name, adapter.driver, adapter.backend, gpu.tier);
+    let lock = || KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let is_it =
+        |(known, tier, _): &&(String, Precision, Verdict)| *known == name && *tier == precision;
+    if let Some((_, _, verdict)) = lock().iter().find(is_it) {
+        return Ok(verdict.clone());
+    }
+    let found = match precision {
+        Precision::Single => Ok(Fence::None),
+        Precision::DoubleSingle => double_single(gpu, &Fence::ALL)?,
+        Precision::Double if !gpu.tier.f64 => {
+            Err("has no f64 in shaders (only Vulkan drivers offer it); \
+             the CPU engine computes in f64 ('--engine cpu')"
+                .to_owned())
+        }
+        Precision::Double => prove(gpu, precision, Fence::None)?
+            .map(|()| Fence::None)
+            .map_err(|wrong| format!("does not compute as f64 should: {wrong}")),
+    };
+    lock().push((name, precision, found.clone()));
+    Ok(found)
+}
+
+/// The first of `fences` with which double-single arithmetic holds.
+pub fn double_single(gpu: &Arc<Gpu>, fences: &[Fence]) -> Result<Verdict> {
+    let mut reasons = Vec::new();
+    for &fence in fences {
+        let wrong = match arithmetic(gpu, fence)? {
+            Ok(()) => prove(gpu, Precision::DoubleSingle, fence)?,
+            wrong => wrong,
+        };
+        match wrong {
+            Ok(()) => return Ok(Ok(fence)),
+            Err(reason) => reasons.push(format!("with fence '{}' {reason}", fence.name())),
+        }
+    }
+    Ok(Err(format!(
+        "cannot be made to compute in double-single: {}; \
+         the CPU engine computes in f64 ('--engine cpu')",
+        reasons.join("; ")
+    )))
+}
+
+/// Sums and differences of pairs against exact ones.
+fn arithmetic(gpu: &Gpu, fence: Fence) -> Result<std::result::Result<(), String>> {
+    let name = "direct/self_test.wgsl";
+    let values = minijinja::context! {
+        tier => Precision::DoubleSingle.name(), pairs => true, fence => fence as u32,
+    };
+    let text = template::assemble(name, values)?;
+    let params_size = size_of::<DirectParams>() as u64;
+    let bindings = [Binding::Read, Binding::Write, Binding::Params(params_size)];
+    let kernel = pollster::block_on(compile(gpu, name, &text, &bindings, Checks::default()))?;
+
+    let mut random = Random(0x5eed);
+    // Numbers of very different size, and no pattern in their last bits.
+    let mut number = |spread: i32| {
+        let mantissa = (1.0 + random.unit()) as f32;
+        let exponent = (random.unit() * f64::from(spread)) as i32 - spread / 2;
+        let sign = if random.unit() < 0.5 { -1.0 } else { 1.0 };
+        sign * mantissa * 2f32.powi(exponent)
+    };
+    let mut numbers: Vec<[f32; 4]> = Vec::with_capacity(4 * TRIALS);
+    for _ in 0..TRIALS {
+        numbers.push(std::array::from_fn(|_| number(24)));
+        numbers.push(std::array::from_fn(|_| number(24)));
+        // A sink and a source some last places apart, with low parts that matter.
+        let place: [f32; 2] = std::array::from_fn(|_| number(2));
+        let apart = |x: f32, n: f32| f32::from_bits(x.to_bits() + 8 + (n.abs() * 8.0) as u32);
+        let low = |x: f32, n: f32| x.abs() * 2f32.powi(-26) * n;
+        let lows: [f32; 4] = std::array::from_fn(|_| number(2));
+        let beside = [apart(place[0], lows[0]), apart(place[1], lows[1])];
+        numbers.push([place[0], place[1], low(place[0], lows[0]), low(place[1], lows[1])]);
+        numbers.push([beside[0], beside[1], low(place[0], lows[2]), low(place[1], lows[3])]);
+    }
+
+    let questions = storage(gpu, "self-test", numbers.len());
+    let answers = storage(gpu, "self-test", 3 * TRIALS);
+    gpu.queue.write_buffer(&questions, 0, bytemuck::cast_slice(&numbers));
+    let mut params = Params::new(gpu, "self-test", 1);
+    let offset = params.offset_of(DirectParams { sink_end: TRIALS as u32, ..Default::default() });
+    params.upload(gpu);
+    let bind = |binding, resource| wgpu::BindGroupEntry { binding, resource };
+    let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("self-test"),
+        layout: &kernel.layout,
+        entries: &[
+            bind(0, questions.as_entire_binding()),
+            bind(1, answers.as_entire_binding()),
+            bind(2, params.binding()),
+        ],
+    });
+    let mut encoder = gpu.device.create_command_encoder(&Default::default());
+    {
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        pass.set_pipeline(&kernel.pipeline);
+        pass.set_bind_group(0, &group, &[offset]);
+        pass.dispatch_workgroups(TRIALS.div_ceil(64) as u32, 1, 1);
+    }
+    gpu.queue.submit([encoder.finish()]);
+    let found = read_blocking::<[f32; 4]>(gpu, &[&answers], 3 * TRIALS)?.remove(0);
+    let (sums, differences) = wrong_answers(&numbers, &found);
+    if sums + differences == 0 {
+        return Ok(Ok(()));
+    }
+    Ok(Err(format!(
+        "{sums} of {} sums lose their low part and {differences} of {} differences theirs",
+        4 * TRIALS,
+        3 * TRIALS
+    )))
+}
+
+/// How many sums and differences are wrong.
+fn wrong_answers(numbers: &[[f32; 4]], found: &[[f32; 4]]) -> (usize, usize) {
+    let (mut sums, mut differences) = (0, 0);
+    for (i, (asked, got)) in numbers.chunks(4).zip(found.chunks(3)).enumerate() {
+        let turns = (i % 4 + 1) as f64;
+        for axis in 0..4 {
+            let (a, b) = (f64::from(asked[0][axis]), f64::from(asked[1][axis]));
+            let sum = f64::from(got[0][axis]) + f64::from(got[1][axis]);
+            let good = 2f64.powi(-44) * (a.abs() + turns * b.abs());
+            sums += usize::from(!((sum - (a + turns * b)).abs() <= good));
+        }
+        // The shader's .xxy and .zzw.
+        for (axis, (high, low)) in [(0, 2), (0, 2), (1, 3)].into_iter().enumerate() {
+            let value = |k: usize| f64::from(asked[k][high]) + f64::from(asked[k][low]);
+            let (exact, got) = ((value(3) - value(2)).abs(), f64::from(got[2][axis]));
+            differences += usize::from(!((got - exact).abs() <= 2f64.powi(-21) * exact));
+        }
+    }
+    (sums, differences)
+}
+
+/// The kernel of forces itself against f64.
+fn prove(
+    gpu: &Arc<Gpu>,
+    precision: Precision,
+    fence: Fence,
+) -> Result<std::result::Result<(), String>> {
+    let shape = Shape { p: 8, q: 8, r: 1, u: 8, l: 1, slices: 1 };
+    for (what, problem) in [("near bodies", near()), ("sums of many bodies", uneven())] {
+        let (sources, sinks) = problem;
+        let mut engine = GpuEngine::unproven(Arc::clone(gpu), precision, fence)
+            .with_shape(shape, Checks::default())?;
+        let (mut found, mut right) = (Answers::default(), Answers::default());
+        let engines: [(&mut dyn DirectEngine, &mut Answers); 2] =
+            [(&mut engine, &mut found), (&mut Reference::default(), &mut right)];
+        for (engine, answers) in engines {
+            engine.set_sources(&sources.as_sources())?;
+            engine.evaluate(&sinks.as_sinks(), 0.0, &Want::only(Order::Snap), answers)?;
+        }
+        let pairs = [
+            ("accelerations", &found.acceleration, &right.acceleration),
+            ("jerks", &found.jerk, &right.jerk),
+            ("snaps", &found.snap, &right.snap),
+        ];
+        for (name, found, right) in pairs {
+            let errors = found.iter().zip(right).map(|(a, b)| (*a - *b).length() / b.length());
+            let worst = errors.fold(0.0, |worst: f64, e| if e <= worst { worst } else { e });
+            if !(worst <= limit(precision)) {
+                return Ok(Err(format!(
+                    "{name} of {what} are off by {worst:.0e}, above {:.0e}",
+                    limit(precision)
+                )));
+            }
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// Bodies of a trial problem.
+#[derive(Default)]
+struct Cloud {
+    position: Vec<DVec3>,
+    velocity: Vec<DVec3>,
+    acceleration: Vec<DVec3>,
+    mass: Vec<f64>,
+}
+
+impl Cloud {
+    fn as_sources(&self) -> Sources<'_> {
+        let Self { position, velocity, acceleration, mass } = self;
+        Sources { position, velocity, acceleration, mass }
+    }
+
+    fn as_sinks(&self) -> Sinks<'_> {
+        let Self { position, velocity, acceleration, .. } = self;
+        Sinks { position, velocity, acceleration, identity: Identity::Foreign }
+    }
+
+    fn push(&mut self, position: DVec3, velocity: DVec3, acceleration: DVec3, mass: f64) {
+        self.position.push(position);
+        self.velocity.push(velocity);
+        self.acceleration.push(acceleration);
+        self.mass.push(mass);
+    }
+}
+
+/// Sinks a hundred-thousandth of the extent from a source, and as slowly passing by: the differences of
+/// high parts alone are off by a hundredth.
+fn near() -> (Cloud, Cloud) {
+    let mut random = Random(0xbed);
+    let (mut sources, mut sinks) = (Cloud::default(), Cloud::default());
+    for k in 0..128 {
+        let (position, velocity) = (random.vector(), random.vector());
+        sources.push(position, velocity, DVec3::ZERO, 1.0);
+        if k % 16 == 0 {
+            let beside = position + 1e-5 * (random.vector() + DVec3::splat(1.0));
+            let passing = velocity + 1e-5 * (random.vector() + DVec3::splat(1.0));
+            sinks.push(beside, passing, random.vector(), 0.0);
+        }
+    }
+    (sources, sinks)
+}
+
+/// Each row of threads meets a heavy body first and then many light ones, of which 8 together are less than
+/// half of the last place of what it has: carried in one f32, the sum would not notice any.
+fn uneven() -> (Cloud, Cloud) {
+    let mut random = Random(0xcafe);
+    let (mut sources, mut sinks) = (Cloud::default(), Cloud::default());
+    let away = DVec3::new(1.0, 0.5, -0.75);
+    for k in 0..16_384 {
+        let mass = if k < 8 { 1.0 } else { 6e-9 };
+        let position = away + 1e-3 * random.vector();
+        sources.push(position, -away + 1e-3 * random.vector(), away, mass);
+    }
+    for _ in 0..8 {
+        sinks.push(1e-2 * random.vector(), DVec3::ZERO, DVec3::ZERO, 0.0);
+    }
+    (sources, sinks)
+}
+
+/// SplitMix64: fixed, so that every run tries the same.
+struct Random(u64);
+
+impl Random {
+    fn unit(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn vector(&mut self) -> DVec3 {
+        DVec3::new(self.unit(), self.unit(), self.unit()) - DVec3::splat(0.5)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_loses_low_parts_is_seen() {
+        let asked = [[1.0, 2.0, 3.0, 4.0], [1e-9; 4], [1.0, 1.0, 0.0, 1e-9], [1.0, 2.0, 1e-9, 0.0]];
+        let right = [[1.0, 2.0, 3.0, 4.0], [1e-9; 4], [1e-9, 1e-9, 1.0, 0.0]];
+        assert_eq!(wrong_answers(&asked, &right), (0, 0));
+        let mut wrong = right;
+        wrong[1] = [0.0; 4];
+        assert_eq!(wrong_answers(&asked, &wrong), (4, 0));
+        wrong[2] = [0.0, 0.0, f32::NAN, 0.0];
+        assert_eq!(wrong_answers(&asked, &wrong), (4, 3));
+    }
+}

@@ -1,0 +1,298 @@
+//! Forces with derivatives on an adapter, in every tier and order, against f64.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::{ErrorStats, acceleration_errors, potential_errors};
+use crate::direct::gpu::{GpuEngine, Shape};
+use crate::direct::{
+    Answers, DirectEngine, Identity, NO_SOURCE, Order, Precision, Reference, Sinks, Sources, Want,
+    Within,
+};
+use crate::error::Result;
+use crate::gpu::{Checks, Gpu};
+
+/// One thing to check.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DirectCase {
+    /// The tier.
+    pub precision: Precision,
+    /// Up to which derivative. With jerks neighbours are checked too.
+    pub order: Order,
+    /// The kernels' shape; `None` lets the engine choose.
+    pub shape: Option<Shape>,
+    /// With or without run-time checks.
+    pub checks: Checks,
+    /// Plummer softening length.
+    pub softening: f64,
+    /// Number of sinks: the last of the sources, or none of them if there are more.
+    pub sinks: usize,
+    /// Number of sources.
+    pub sources: usize,
+}
+
+/// What came out of a case.
+#[derive(Clone, Debug)]
+pub struct DirectRow {
+    /// What was checked.
+    pub case: DirectCase,
+    /// Errors of accelerations.
+    pub acceleration: ErrorStats,
+    /// Errors of potentials.
+    pub potential: ErrorStats,
+    /// Errors of jerks, if there are any.
+    pub jerk: Option<ErrorStats>,
+    /// Errors of snaps, if there are any.
+    pub snap: Option<ErrorStats>,
+    /// What is wrong with nearest neighbours or lists, if they were asked for.
+    pub neighbours: std::result::Result<(), String>,
+    /// True when nothing was written behind the end of an output.
+    pub in_bounds: bool,
+    /// True when a second time, in many small dispatches, all bits are the same.
+    pub same_in_pieces: bool,
+}
+
+/// Largest rms and largest single error that pass, for accelerations and potentials, jerks, snaps.
+///
+/// Single: a position is rounded to 6e-8 of the extent, which is 1e-6 of the distance of the nearest of
+/// a thousand bodies; derivatives weigh near pairs more. Double-single: an f32 interaction is off by about
+/// 2e-7, and the sum of many by less; what derivatives cancel counts more. Double: rounding of f64, and a
+/// root that is good to some units.
+fn limits(precision: Precision) -> [(f64, f64); 3] {
+    match precision {
+        Precision::Single => [(5e-6, 1e-4), (1e-5, 1e-3), (2e-5, 2e-3)],
+        Precision::DoubleSingle => [(5e-7, 5e-6), (1e-6, 2e-5), (2e-6, 5e-5)],
+        Precision::Double => [(1e-14, 1e-12), (1e-14, 1e-12), (1e-13, 1e-11)],
+    }
+}
+
+impl DirectRow {
+    /// Whether everything is right.
+    pub fn passed(&self) -> bool {
+        let limits = limits(self.case.precision);
+        let good = |e: ErrorStats, k: usize| e.rms < limits[k].0 && e.worst < limits[k].1;
+        good(self.acceleration, 0)
+            && good(self.potential, 0)
+            && self.jerk.is_none_or(|e| good(e, 1))
+            && self.snap.is_none_or(|e| good(e, 2))
+            && self.neighbours.is_ok()
+            && self.in_bounds
+            && self.same_in_pieces
+    }
+}
+
+/// The cases for an adapter on which `tiers` hold: every tier and order, at sizes around the tile, in
+/// every shape; if `quick`, in two shapes each.
+pub fn direct_cases(tiers: &[Precision], quick: bool) -> Vec<DirectCase> {
+    let mut cases = Vec::new();
+    let (off, on) = (Checks::Off, Checks::On);
+    let base = Shape { p: 8, q: 8, r: 1, u: 16, l: 2, slices: 1 };
+    for &precision in tiers {
+        for order in [Order::Acceleration, Order::Jerk, Order::Snap] {
+            let shapes = [
+                (None, off),
+                (Some(base), off),
+                (Some(Shape { p: 64, q: 1, u: 4, l: 1, slices: 3, ..base }), on),
+                (Some(Shape { p: 16, q: 4, r: 2, u: 2, l: 1, slices: 5 }), off),
+            ];
+            // One more beside the engine's own, another for each tier and order.
+            let chosen = 1 + (precision as usize + order as usize) % 3;
+            for (_, (shape, checks)) in
+                shapes.into_iter().enumerate().filter(|(k, _)| !quick || [0, chosen].contains(k))
+            {
+                let tile = shape.unwrap_or(base).tile() as usize;
+                for (k, (sinks, sources)) in [
+                    (1, 1),
+                    (2, 2),
+                    (tile - 1, tile + 1),
+                    (tile, tile),
+                    (7, 4097),
+                    (tile + 1, tile + 1),
+                    (200, 130),
+                ]
+                .into_iter()
+                .enumerate()
+                {
+                    let softening = if k % 2 == 0 { 0.0 } else { 0.02 };
+                    cases.push(DirectCase {
+                        precision,
+                        order,
+                        shape,
+                        checks,
+                        softening,
+                        sinks,
+                        sources,
+                    });
+                }
+            }
+        }
+    }
+    cases
+}
+
+/// Bodies that f32 does not hold: a dense middle, unequal masses, two in one place, one without mass.
+struct Cloud {
+    position: Vec<DVec3>,
+    velocity: Vec<DVec3>,
+    acceleration: Vec<DVec3>,
+    mass: Vec<f64>,
+}
+
+fn cloud(n: usize) -> Cloud {
+    let mut state = 0xd1ce_u64;
+    let mut unit = move || {
+        // SplitMix64: fixed, so that every run checks the same bodies.
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let mut vector = |size: f64| DVec3::new(unit() - 0.5, unit() - 0.5, unit() - 0.5) * size;
+    let mut cloud = Cloud {
+        position: Vec::with_capacity(n),
+        velocity: Vec::with_capacity(n),
+        acceleration: Vec::with_capacity(n),
+        mass: Vec::with_capacity(n),
+    };
+    for k in 0..n {
+        let spread = 0.2 + 2.0 * (vector(1.0).x + 0.5);
+        cloud.position.push(vector(spread) + DVec3::new(0.3, -0.1, 0.2));
+        cloud.velocity.push(vector(1.0));
+        cloud.acceleration.push(vector(1.0));
+        cloud.mass.push(if k == 3 { 0.0 } else { (1.0 + vector(1.0).y) / n as f64 });
+    }
+    if n > 2 {
+        cloud.position[1] = cloud.position[0];
+    }
+    cloud
+}
+
+/// Runs one case on `gpu` and compares it with [`Reference`].
+///
+/// Errors: a tier that does not hold on the adapter; a device that fails.
+pub fn check_direct(gpu: &Arc<Gpu>, case: DirectCase) -> Result<DirectRow> {
+    let Cloud { position, velocity, acceleration, mass } = cloud(case.sources.max(case.sinks));
+    let m = case.sources;
+    let sources = Sources {
+        position: &position[..m],
+        velocity: &velocity[..m],
+        acceleration: &acceleration[..m],
+        mass: &mass[..m],
+    };
+    let own = case.sinks <= m;
+    let range = if own { m - case.sinks..m } else { 0..case.sinks };
+    let sinks = Sinks {
+        position: &position[range.clone()],
+        velocity: &velocity[range.clone()],
+        acceleration: &acceleration[range.clone()],
+        identity: if own { Identity::Offset(m - case.sinks) } else { Identity::Foreign },
+    };
+    let radius: Vec<f64> = (0..case.sinks).map(|i| 0.1 * (i % 5) as f64).collect();
+    // Too small for some where there are many, large enough for all elsewhere.
+    let capacity = if m > 1000 { 20 } else { m };
+    let with_neighbours = case.order == Order::Jerk;
+    let want = Want {
+        order: case.order,
+        potential: true,
+        nearest: with_neighbours,
+        within: with_neighbours.then_some(Within { radius: &radius, capacity }),
+    };
+
+    let mut right = Answers::default();
+    let mut reference = Reference::default();
+    reference.set_sources(&sources)?;
+    let all = Want { within: want.within.map(|w| Within { capacity: m, ..w }), ..want };
+    reference.evaluate(&sinks, case.softening, &all, &mut right)?;
+
+    let engine = || -> Result<GpuEngine> {
+        let engine = GpuEngine::new(Arc::clone(gpu), case.precision)?.with_guard();
+        match case.shape {
+            Some(shape) => engine.with_shape(shape, case.checks),
+            None => Ok(engine),
+        }
+    };
+    let (mut whole, mut pieces) = (engine()?, engine()?.with_rate(4e3));
+    let (mut found, mut again) = (Answers::default(), Answers::default());
+    whole.set_sources(&sources)?;
+    whole.evaluate(&sinks, case.softening, &want, &mut again)?;
+    // Not a number everywhere: what a kernel does not write is seen.
+    whole.poison();
+    whole.evaluate(&sinks, case.softening, &want, &mut found)?;
+    let in_bounds = whole.kept_bounds()?;
+    let same = again == found;
+    pieces.set_sources(&sources)?;
+    pieces.evaluate(&sinks, case.softening, &want, &mut again)?;
+
+    let with = |order: Order| case.order >= order;
+    Ok(DirectRow {
+        case,
+        acceleration: acceleration_errors(&found.acceleration, &right.acceleration),
+        potential: potential_errors(&found.potential, &right.potential),
+        jerk: with(Order::Jerk).then(|| acceleration_errors(&found.jerk, &right.jerk)),
+        snap: with(Order::Snap).then(|| acceleration_errors(&found.snap, &right.snap)),
+        neighbours: if with_neighbours {
+            compare_neighbours(&found, &right, &sinks, &sources, &radius, capacity, case.precision)
+        } else {
+            Ok(())
+        },
+        in_bounds,
+        same_in_pieces: same && again == found,
+    })
+}
+
+/// Nearest sources and lists, up to what the tier rounds.
+fn compare_neighbours(
+    found: &Answers,
+    right: &Answers,
+    sinks: &Sinks,
+    sources: &Sources,
+    radius: &[f64],
+    capacity: usize,
+    precision: Precision,
+) -> std::result::Result<(), String> {
+    let slack = if precision == Precision::Double { 1e-13 } else { 1e-6 };
+    for (i, &radius) in radius.iter().enumerate() {
+        let (nearest, known) = (found.nearest[i], right.nearest[i]);
+        let (distance, least) = (found.nearest_distance[i], right.nearest_distance[i]);
+        let is_near = if known == NO_SOURCE {
+            nearest == NO_SOURCE && distance == f64::INFINITY
+        } else {
+            sinks.identity.of(i) != Some(nearest as usize)
+                && distance >= least
+                && distance <= least + slack
+        };
+        if !is_near {
+            return Err(format!(
+                "nearest of sink {i} is {nearest} at {distance}, not {known} at {least}"
+            ));
+        }
+        let (list, all) = (found.neighbours.of(i), right.neighbours.of(i));
+        let away = |j: u32| sources.position[j as usize].distance(sinks.position[i]);
+        let stray = list
+            .iter()
+            .find(|&&j| away(j) > radius + slack || sinks.identity.of(i) == Some(j as usize));
+        if let Some(j) = stray {
+            return Err(format!("list of sink {i} holds {j}, which is {} away", away(*j)));
+        }
+        if !list.is_sorted_by(|a, b| a < b) {
+            return Err(format!("list of sink {i} does not ascend: {list:?}"));
+        }
+        let at_edge = |j: u32| (away(j) - radius).abs() <= slack;
+        let doubtful = (0..sources.position.len() as u32).filter(|j| at_edge(*j)).count();
+        let count = found.neighbours.found(i);
+        if count.abs_diff(all.len()) > doubtful {
+            return Err(format!("{count} sources around sink {i}, not {}", all.len()));
+        }
+        if list.len() != count.min(capacity) || found.neighbours.overflowed(i) != (count > capacity)
+        {
+            return Err(format!("sink {i} keeps {} of {count}, capacity {capacity}", list.len()));
+        }
+        let missing = all.iter().find(|j| count <= capacity && !at_edge(**j) && !list.contains(*j));
+        if let Some(j) = missing {
+            return Err(format!("list of sink {i} lacks {j}, which is {} away", away(*j)));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,243 @@
+//! Forces with derivatives on the device: every tier and order against f64, and what the self-test sees.
+
+mod common;
+
+use std::sync::Arc;
+
+use glam::DVec3;
+use gravitile::direct::gpu::{Fence, GpuEngine, double_single, verdict};
+use gravitile::direct::{
+    Answers, DirectEngine, Identity, Order, Precision, Reference, Sinks, Sources, Want, Within,
+};
+use gravitile::gpu::{AdapterWish, Gpu};
+use gravitile::measure::{check_direct, direct_cases};
+
+/// Tiers that hold here, with the reason printed where one does not.
+fn tiers() -> Vec<Precision> {
+    let gpu = common::gpu();
+    let holds = |precision: &Precision| match verdict(&gpu, *precision).unwrap() {
+        Ok(fence) => {
+            println!("{} holds with fence '{}'", precision.name(), fence.name());
+            true
+        }
+        Err(reason) => {
+            println!("{} does not hold: {reason}", precision.name());
+            false
+        }
+    };
+    Precision::ALL.map(|(precision, _)| precision).into_iter().filter(holds).collect()
+}
+
+#[test]
+fn every_tier_and_order_agrees_with_f64() {
+    let gpu = common::gpu();
+    let tiers = tiers();
+    assert!(tiers.contains(&Precision::DoubleSingle), "the tests' adapters have it");
+    let cases = direct_cases(&tiers, true);
+    let mut failures = Vec::new();
+    for case in &cases {
+        let begun = std::time::Instant::now();
+        let row = check_direct(&gpu, *case).unwrap();
+        if std::env::var_os("VERBOSE").is_some() {
+            println!("{:.2} s {row:?}", begun.elapsed().as_secs_f64());
+        }
+        if !row.passed() {
+            failures.push(format!("{row:?}"));
+        }
+    }
+    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), cases.len(), failures.join("\n"));
+}
+
+#[test]
+fn the_self_test_refuses_arithmetic_without_fences() {
+    let gpu = common::gpu();
+    // Mesa folds what a plain two-sum loses to 0; another driver that does not would need no fence.
+    if gpu.adapter.driver.contains("llvmpipe") {
+        let reason = double_single(&gpu, &[Fence::None]).unwrap().unwrap_err();
+        println!("{reason}");
+        assert!(reason.contains("fence 'none'") && reason.contains("lose their low part"));
+        assert!(reason.contains("CPU engine"), "{reason}");
+    }
+    let none = double_single(&gpu, &[]).unwrap().unwrap_err();
+    assert!(none.contains("cannot be made"), "{none}");
+}
+
+/// Bodies without a pattern: positions, velocities, accelerations, masses.
+struct Cloud([Vec<DVec3>; 3], Vec<f64>);
+
+impl Cloud {
+    fn new(n: usize, seed: u64) -> Self {
+        let mut state = seed;
+        let mut unit = move || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        let mut vectors =
+            || (0..n).map(|_| DVec3::new(unit(), unit(), unit()) - 0.5).collect::<Vec<_>>();
+        Self([vectors(), vectors(), vectors()], vec![1.0 / n as f64; n])
+    }
+
+    fn sources(&self) -> Sources<'_> {
+        let [position, velocity, acceleration] = &self.0;
+        Sources { position, velocity, acceleration, mass: &self.1 }
+    }
+
+    fn sinks(&self, identity: Identity<'static>) -> Sinks<'_> {
+        let [position, velocity, acceleration] = &self.0;
+        Sinks { position, velocity, acceleration, identity }
+    }
+}
+
+fn engine(precision: Precision) -> GpuEngine {
+    GpuEngine::new(common::gpu(), precision).unwrap()
+}
+
+fn jerks() -> Want<'static> {
+    Want { potential: true, nearest: true, ..Want::only(Order::Jerk) }
+}
+
+fn ask(engine: &mut dyn DirectEngine, sinks: &Sinks, want: &Want) -> Answers {
+    let mut answers = Answers::default();
+    engine.evaluate(sinks, 0.0, want, &mut answers).unwrap();
+    answers
+}
+
+#[test]
+fn changed_sources_come_to_the_same_bits_one_by_one_or_all_at_once() {
+    let old = Cloud::new(500, 1);
+    let new = Cloud::new(500, 2);
+    let sinks = Cloud::new(20, 3);
+    let mut reference = Reference::default();
+    for precision in [Precision::Single, Precision::DoubleSingle] {
+        let (mut few, mut all) = (engine(precision), engine(precision));
+        for engine in [&mut few, &mut all] {
+            engine.set_sources(&old.sources()).unwrap();
+            ask(engine, &sinks.sinks(Identity::Foreign), &jerks());
+        }
+        let index = [499u32, 3, 77, 250];
+        let pick = |from: &[DVec3]| index.map(|j| from[j as usize]);
+        let [position, velocity, acceleration] = new.0.each_ref().map(|v| pick(v));
+        let mass = [0.5; 4];
+        let changes = |k: std::ops::Range<usize>| Sources {
+            position: &position[k.clone()],
+            velocity: &velocity[k.clone()],
+            acceleration: &acceleration[k.clone()],
+            mass: &mass[k],
+        };
+        // Twice for the first, whose second value counts.
+        few.update_sources(&index[..1], &changes(1..2)).unwrap();
+        few.update_sources(&index[..2], &changes(0..2)).unwrap();
+        few.update_sources(&index[2..], &changes(2..4)).unwrap();
+        let mut whole = Cloud::new(500, 1);
+        for (k, &j) in index.iter().enumerate() {
+            let j = j as usize;
+            (whole.0[0][j], whole.0[1][j], whole.0[2][j]) =
+                (position[k], velocity[k], acceleration[k]);
+            whole.1[j] = mass[k];
+        }
+        let every: Vec<u32> = (0..500).collect();
+        all.update_sources(&every, &whole.sources()).unwrap();
+        let one = ask(&mut few, &sinks.sinks(Identity::Foreign), &jerks());
+        let other = ask(&mut all, &sinks.sinks(Identity::Foreign), &jerks());
+        assert_eq!(one, other);
+        reference.set_sources(&whole.sources()).unwrap();
+        let right = ask(&mut reference, &sinks.sinks(Identity::Foreign), &jerks());
+        for (found, right) in one.jerk.iter().zip(&right.jerk) {
+            assert!((*found - *right).length() < 1e-4 * right.length(), "{found} {right}");
+        }
+        assert_eq!(one.nearest, right.nearest);
+    }
+    let mut double = engine(Precision::DoubleSingle);
+    double.set_sources(&old.sources()).unwrap();
+    let bad = double.update_sources(&[500], &Cloud::new(1, 1).sources());
+    assert!(bad.unwrap_err().to_string().contains("below 500"));
+}
+
+#[test]
+fn what_changes_between_begin_and_finish_belongs_to_the_next_evaluation() {
+    let (old, new) = (Cloud::new(300, 4), Cloud::new(300, 5));
+    let mut engine = engine(Precision::DoubleSingle);
+    engine.set_sources(&old.sources()).unwrap();
+    let sinks = old.sinks(Identity::Offset(0));
+    let before = ask(&mut engine, &sinks, &jerks());
+    engine.begin(&sinks, 0.0, &jerks()).unwrap();
+    engine.update_sources(&(0..300).collect::<Vec<_>>(), &new.sources()).unwrap();
+    let mut found = Answers::default();
+    engine.finish(&mut found).unwrap();
+    assert_eq!(found, before);
+    let after = ask(&mut engine, &sinks, &jerks());
+    assert_ne!(after.acceleration, before.acceleration);
+    engine.set_sources(&old.sources()).unwrap();
+    engine.begin(&sinks, 0.0, &jerks()).unwrap();
+    engine.set_sources(&new.sources()).unwrap();
+    engine.finish(&mut found).unwrap();
+    assert_eq!(found, before);
+    // Answers that nobody asked for are in nobody's way.
+    engine.set_sources(&old.sources()).unwrap();
+    engine.begin(&new.sinks(Identity::Foreign), 0.0, &jerks()).unwrap();
+    assert_eq!(ask(&mut engine, &sinks, &jerks()), before);
+    engine.finish(&mut found).unwrap();
+    assert_eq!(found.acceleration.len(), 0);
+}
+
+#[test]
+fn a_list_that_overflows_says_so_and_counts_on() {
+    let cloud = Cloud::new(400, 6);
+    let sinks = cloud.sinks(Identity::Offset(0));
+    let mut radius = vec![10.0; 400];
+    radius[7] = 0.0;
+    for (precision, _) in Precision::ALL.iter().filter(|(p, _)| tiers().contains(p)) {
+        let mut engine = engine(*precision);
+        engine.set_sources(&cloud.sources()).unwrap();
+        for capacity in [0, 5, 399, 1000] {
+            let within = Some(Within { radius: &radius, capacity });
+            let want = Want { within, ..Want::only(Order::Acceleration) };
+            let found = ask(&mut engine, &sinks, &want).neighbours;
+            for i in 0..400 {
+                let all = if i == 7 { 0 } else { 399 };
+                assert_eq!((found.found(i), found.of(i).len()), (all, all.min(capacity)));
+                assert_eq!(found.overflowed(i), all > capacity);
+                assert!(!found.of(i).contains(&(i as u32)));
+            }
+        }
+    }
+}
+
+#[test]
+fn no_bodies_and_bad_bodies_are_answered() {
+    let cloud = Cloud::new(10, 7);
+    let none = Cloud::new(0, 7);
+    let mut single = engine(Precision::Single);
+    let radius = [1.0; 10];
+    let want = Want { within: Some(Within { radius: &radius, capacity: 3 }), ..jerks() };
+    let alone = ask(&mut single, &cloud.sinks(Identity::Foreign), &want);
+    assert_eq!(alone.jerk, [DVec3::ZERO; 10]);
+    assert_eq!((alone.nearest[3], alone.nearest_distance[3]), (u32::MAX, f64::INFINITY));
+    assert_eq!((alone.neighbours.len(), alone.neighbours.found(9)), (10, 0));
+    single.set_sources(&cloud.sources()).unwrap();
+    assert!(ask(&mut single, &none.sinks(Identity::Foreign), &jerks()).acceleration.is_empty());
+
+    let mut far = Cloud::new(10, 7);
+    far.0[1][4].y = f64::NAN;
+    let error = single.set_sources(&far.sources()).unwrap_err().to_string();
+    assert!(error.contains("body 4") && error.contains("'single'"), "{error}");
+    assert_eq!(single.source_count(), 0);
+    single.set_sources(&cloud.sources()).unwrap();
+    let mut answers = Answers::default();
+    let error = single.evaluate(&far.sinks(Identity::Foreign), 0.0, &jerks(), &mut answers);
+    assert!(error.unwrap_err().to_string().contains("as a sink"));
+    let error = single.evaluate(&cloud.sinks(Identity::Foreign), -1.0, &jerks(), &mut answers);
+    assert!(error.unwrap_err().to_string().contains("eps"));
+    // Still good for the next.
+    assert_eq!(ask(&mut single, &cloud.sinks(Identity::Offset(0)), &jerks()).jerk.len(), 10);
+}
+
+#[test]
+fn double_is_refused_where_shaders_have_no_f64() {
+    let wish = AdapterWish { baseline_only: true, ..common::wish() };
+    let modest = Gpu::open_blocking(&wish).unwrap();
+    let error = GpuEngine::new(Arc::clone(&modest), Precision::Double).err().unwrap().to_string();
+    assert!(error.contains("no f64 in shaders") && error.contains("--engine cpu"), "{error}");
+    // Double-single asks for nothing beyond the baseline.
+    GpuEngine::new(modest, Precision::DoubleSingle).unwrap();
+}
