@@ -23,6 +23,8 @@ const NEIGHBOURS: &[(&str, &str)] = &[
     ("diagnostics", "bodies"),
     ("diagnostics", "error"),
     ("diagnostics", "math"),
+    // Whole steps are measured as a simulation takes them.
+    ("measure", "sim"),
 ];
 
 /// Words that rooms must not contain: what they know nothing of.

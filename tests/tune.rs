@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use gravitile::force::{KernelConfig, KernelWish};
-use gravitile::tune::{StepTimer, Timer};
+use gravitile::measure::{Method, StepTimer, Timer};
 
 /// Runs the program with a cache folder of its own.
 fn gravitile(cache: &Path, args: &[&str]) -> Output {
@@ -57,11 +57,19 @@ fn what_tuning_finds_is_used_listed_survives_damage_and_is_forgotten() {
     let ranking = size["ranking"].as_array().unwrap();
     assert_eq!(ranking[0]["kernel"], best);
     assert!(ranking.iter().any(|row| row["kernel"] == size["default"]), "{ranking:?}");
+    // Which clock, and what was left out, is told.
+    let method = size["method"].as_str().unwrap();
+    assert!(["GPU timestamps", "wall clock"].contains(&method), "{method}");
+    assert!(size["beyond_limits"].as_u64().unwrap() > 10);
+    assert!(
+        size["slow_by_model"].is_u64() || tuned["model"].as_str().unwrap().contains("not used")
+    );
     assert!(ranking[0]["samples"].as_array().unwrap().iter().all(|s| s.as_f64().unwrap() > 0.0));
 
     let list = json(&cache, &["tune", "--list", "--json"]);
     assert_eq!(list["choices"].as_array().unwrap().len(), 1);
     assert_eq!(list["choices"][0]["kernel"], best);
+    assert_eq!(list["choices"][0]["method"], method);
     assert!(text(&gravitile(&cache, &["tune", "--list"]).stdout).contains(best));
     let (used, _) = run("after");
     assert!(used.ends_with(best), "{used} should be the kernel {best}");
@@ -78,6 +86,9 @@ fn what_tuning_finds_is_used_listed_survives_damage_and_is_forgotten() {
     assert_eq!(said.trim_end().lines().count(), 1, "{said}");
     let output = gravitile(&cache, &["tune", "-n", "200", "--secs", "0.2"]);
     assert!(output.status.success() && text(&output.stderr).contains("written anew"));
+    let words = text(&output.stdout);
+    assert!(words.contains("beyond the adapter's limits"), "{words}");
+    assert!(words.contains(&format!("whole steps, by {method}")), "{words}");
     assert_eq!(json(&cache, &["tune", "--list", "--json"])["damage"], serde_json::Value::Null);
 
     assert_eq!(json(&cache, &["tune", "--forget", "--json"])["deleted"], true);
@@ -116,6 +127,10 @@ fn the_device_s_timer_times_right_kernels_and_refuses_others() {
     }
     let large = KernelConfig { p: 1024, q: 1024, ..base };
     assert!(timer.prepare(&large).unwrap_err().to_string().contains("1048576 threads"));
+    assert!(!timer.is_mixed());
+    let mut by_wall = StepTimer::by_wall_clock(&gpu, 500);
+    assert_eq!(by_wall.method(), Method::WallClock);
+    assert!(by_wall.sample(&base).unwrap() > 0.0 && by_wall.steps_of(&base).unwrap() >= 1);
     let few = KernelConfig { r: 1, ..one };
     assert!(timer.prepare(&few).unwrap_err().to_string().contains("at most p x r"));
 }

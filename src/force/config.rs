@@ -58,9 +58,16 @@ impl KernelConfig {
     /// A sensible shape with one thread per sink, that fills the device by slices of the sources.
     pub fn by_slices(class: DeviceClass, sinks: usize, sources: usize) -> Self {
         if class == DeviceClass::Software {
-            // A CPU has no workgroup memory: on lavapipe (2 cores, N = 4096) the untiled loop made
-            // 930 M interactions/s against 805 M tiled.
-            return Self { u: 4, untiled: true, ..Self::tiled(64) };
+            // A CPU has no workgroup memory, and every read of a source is dear: many sinks in registers
+            // share it. lavapipe (Mesa 22.3.6, LLVM 15, 2 cores shared with others), untiled, in G
+            // interactions/s with r = 1, 4, 8, 16: 0.07 to 0.11, 0.43, 0.56, 0.65 at N = 1024 with p = 64,
+            // and 0.70 with p = 32, r = 16; at 4096 0.02 to 0.15, 0.3 to 0.4, 0.62, and 0.84 with p = 32.
+            // At 16,384 0.02 to 0.08 with r = 1, 0.4 with r = 8 and p = 32, r = 16. Tiled, the same shapes
+            // made about as much. u = 1 is about as fast as u = 4 there, and leaves less to compile.
+            // Two workgroups at least, for two cores.
+            let r = (sinks / 64).clamp(1, 16) as u32;
+            let r = if r.is_power_of_two() { r } else { r.next_power_of_two() / 2 };
+            return Self { r, u: 1, untiled: true, ..Self::tiled(32) };
         }
         // Registers first serve reuse (r), then the sources are sliced until the device is full.
         let wanted_threads = class.threads_to_fill() as usize;

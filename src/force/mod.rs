@@ -9,6 +9,7 @@ use glam::DVec3;
 use crate::error::{Error, Result};
 
 mod all_pairs;
+pub mod candidates;
 mod config;
 pub mod cpu;
 #[cfg(not(target_arch = "wasm32"))]
@@ -29,6 +30,9 @@ pub use plan::KernelPlan;
 pub use reference::Reference;
 pub use variant::KernelVariant;
 pub use wish::KernelWish;
+
+/// Flops of an interaction, by the custom of GPU Gems 3, chapter 31.
+pub const FLOPS: f64 = 20.0;
 
 /// The bodies that attract.
 #[derive(Clone, Copy, Debug)]

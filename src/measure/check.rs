@@ -2,8 +2,8 @@
 
 use glam::DVec3;
 
-use super::cloud::cloud;
 use super::{ErrorStats, acceleration_errors, potential_errors};
+use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::force::{
     AllPairs, Field, ForceEngine, Forces, Identity, KernelConfig, KernelVariant, Pace, Reference,
@@ -11,6 +11,7 @@ use crate::force::{
 };
 use crate::gpu::layout::FOREIGN;
 use crate::gpu::{Checks, Gpu, read_blocking, storage};
+use crate::scene::{Spread, test_cloud};
 
 /// Largest rms relative error that passes. Each f32 interaction is off by about 2e-7 at random; a sum
 /// over a tile and then over tiles adds rounding of the same size.
@@ -127,7 +128,7 @@ const GUARD: usize = 96;
 
 /// Runs one case on `gpu` and compares it with [`Reference`].
 pub fn check(gpu: &Gpu, case: Case) -> Result<Row> {
-    let (position, mass) = cloud(case.sources.max(case.sinks));
+    let Bodies { position, mass, .. } = test_cloud(case.sources.max(case.sinks), Spread::Uneven);
     let (sources, masses) = (&position[..case.sources], &mass[..case.sources]);
     // Sinks that are the last of the sources, or that go beyond them and are none.
     let own = case.sinks <= case.sources;

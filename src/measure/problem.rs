@@ -4,10 +4,11 @@ use std::ops::Range;
 
 use glam::DVec3;
 
-use super::cloud::cloud;
 use super::{ErrorStats, acceleration_errors};
+use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::force::{ForceEngine, Forces, Identity, Reference, Sinks, Sources, Want};
+use crate::scene::{Spread, test_cloud};
 
 /// Plummer softening length of everything that is timed.
 pub(super) const SOFTENING: f64 = 0.05;
@@ -30,7 +31,7 @@ pub(super) struct Problem {
 impl Problem {
     /// Both numbers at least 1.
     pub fn new(sinks: usize, sources: usize) -> Result<Self> {
-        let (position, mass) = cloud(sources.max(sinks));
+        let Bodies { position, mass, .. } = test_cloud(sources.max(sinks), Spread::Uneven);
         let probes = probes(sinks);
         let probed: Vec<DVec3> =
             probes.iter().flat_map(|r| &position[r.clone()]).copied().collect();

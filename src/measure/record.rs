@@ -14,9 +14,6 @@ use crate::gpu::AdapterInfo;
 /// Version of the file format; a reader refuses others.
 pub const FORMAT: u32 = 1;
 
-/// Flops of an interaction, by the custom of GPU Gems 3, chapter 31.
-pub const FLOPS: f64 = 20.0;
-
 /// What was measured on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -54,6 +51,8 @@ impl Device {
 pub enum Kind {
     /// Times of force evaluations.
     Forces,
+    /// Times of whole steps, force and leapfrog.
+    Steps,
     /// Times of a kernel that measures one ceiling.
     Ceiling,
     /// What the driver's compiler says of a kernel; no times.
@@ -99,9 +98,9 @@ pub struct Record {
     pub compiled: Option<Compiled>,
     /// What one sample did: interactions, or the ceiling's unit.
     pub work: f64,
-    /// Seconds per evaluation, in the order they were taken; the first one after warming up is dropped.
+    /// Seconds per evaluation or step, in the order they were taken; the first one after warming up is dropped.
     pub samples: Vec<f64>,
-    /// Evaluations that each sample is the mean of.
+    /// Evaluations or steps that each sample is the mean of.
     pub repeats: u32,
     /// How the times were taken.
     pub method: String,
@@ -114,12 +113,17 @@ pub struct Record {
     /// The resource that limits the kernel by the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<String>,
-    /// What is to be said of it: noise, drift, or why it was skipped.
+    /// What is to be said of it: noise, drift, why it was skipped; of steps, how it compares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
 }
 
 impl Record {
+    /// Notes the samples, with the digits that a clock tells.
+    pub(super) fn set_samples(&mut self, secs: &[f64]) {
+        self.samples = secs.iter().map(|secs| rounded(*secs)).collect();
+    }
+
     /// The statistics of its samples; `None` where it was skipped.
     pub fn summary(&self) -> Option<Summary> {
         Summary::of(&self.samples)

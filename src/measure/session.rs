@@ -104,7 +104,7 @@ impl<'a> Session<'a> {
             record.device = Device::of(&gpu.adapter);
             record.ceiling = Some(samples.ceiling.key().to_owned());
             record.work = samples.work;
-            record.samples = samples.secs.iter().map(|secs| rounded(*secs)).collect();
+            record.set_samples(&samples.secs);
             record.method = samples.method.name().to_owned();
             record.remark = Steadiness::of(&samples.secs).remark();
             self.records.push(record);
@@ -133,6 +133,24 @@ impl<'a> Session<'a> {
         if let Some(device) = device {
             record.device = device;
         }
+        record
+    }
+
+    /// A record for whole steps of `n` bodies, yet without its times.
+    pub(super) fn step_record(
+        &self,
+        figure: &str,
+        series: &str,
+        n: usize,
+        config: KernelConfig,
+    ) -> Record {
+        let candidate = Candidate::Kernel(config);
+        let (series, x) = (series.to_owned(), n as f64);
+        let mut record =
+            self.of_point(figure, &Point { series, x, sinks: n, sources: n, candidate });
+        record.kind = Kind::Steps;
+        // The model is of forces alone.
+        (record.predicted_per_sec, record.limit) = (None, None);
         record
     }
 
@@ -302,7 +320,7 @@ impl<'a> Session<'a> {
             record.rms_error = Some(rounded(candidate.rms_error(point, &kernels)));
             record.method = candidate.method(&kernels);
             record.remark = machine.clone().or_else(|| Steadiness::of(&samples).remark());
-            record.samples = samples.into_iter().map(rounded).collect();
+            record.set_samples(&samples);
             self.records.push(record);
         }
         Ok(())

@@ -20,6 +20,10 @@ pub struct Sizes {
     pub sources: usize,
     /// Largest side of the map of sinks and sources.
     pub map: usize,
+    /// Numbers of bodies at which the whole sweep of shapes is measured.
+    pub rule: &'static [usize],
+    /// Most shapes of that sweep.
+    pub rule_shapes: usize,
     /// Most seconds of one evaluation; what would take longer is skipped.
     pub sample_secs: f64,
     /// Seconds that the samples of a figure may take.
@@ -41,6 +45,8 @@ impl Sizes {
             unroll: &[1, 2, 4, 8, 16, 32],
             sources: 131_072,
             map: 65_536,
+            rule: &[256, 1024, 4096, 16_384, 65_536, 262_144],
+            rule_shapes: usize::MAX,
             sample_secs: 1.5,
             figure_secs: 12.0,
             rounds: (3, 15),
@@ -58,6 +64,7 @@ impl Sizes {
             many: 4096,
             sources: 16_384,
             map: 4096,
+            rule: &[256, 1024, 4096],
             sample_secs: 0.5,
             figure_secs: 10.0,
             rounds: (3, 9),
@@ -75,6 +82,8 @@ impl Sizes {
             unroll: &[1, 4],
             sources: 4096,
             map: 256,
+            rule: &[128, 256],
+            rule_shapes: 3,
             sample_secs: 0.5,
             figure_secs: 0.3,
             rounds: (2, 3),

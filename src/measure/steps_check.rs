@@ -10,6 +10,7 @@ use crate::force::{
 };
 use crate::gpu::{BodyBuffers, Checks, Gpu, read_blocking, storage};
 use crate::integrate::{self, OneWorkgroup};
+use crate::scene::{Spread, test_cloud};
 
 /// Steps that are taken.
 const STEPS: u32 = 24;
@@ -86,7 +87,7 @@ pub fn steps_cases(gpu: &Gpu) -> Vec<(KernelConfig, usize, f64)> {
 
 /// Runs one case on `gpu`.
 pub fn check_steps(gpu: &Gpu, config: KernelConfig, n: usize, softening: f64) -> Result<StepsRow> {
-    let bodies = cloud(n);
+    let bodies = test_cloud(n, Spread::Even);
     let whole = run(gpu, config, &bodies, softening, &[STEPS])?;
     let mut pieces = vec![1; STEPS as usize - 7];
     pieces.push(7);
@@ -176,22 +177,6 @@ fn accelerations(position: &[DVec3], mass: &[f64], softening: f64) -> Result<Vec
         &mut forces,
     )?;
     Ok(forces.acceleration)
-}
-
-/// Bodies of total mass 1 spread through a cube of side 1, exact in f32. No two come close: the check
-/// is of the kernel and not of what close encounters do to rounding.
-fn cloud(n: usize) -> Bodies {
-    let mut bodies = Bodies::with_capacity(n);
-    for i in 0..n {
-        let along = (i + 1) as f64;
-        // The golden ratio's relative in three dimensions spreads points evenly (R3 sequence).
-        let [x, y, z] = [0.819_172_513_4, 0.671_043_606_7, 0.549_700_477_9]
-            .map(|step| f64::from(((along * step).fract() - 0.5) as f32));
-        let mass = f64::from((1.0 / n as f64) as f32);
-        let velocity = DVec3::new(-y, x, 0.25).as_vec3().as_dvec3();
-        bodies.push(mass, DVec3::new(x, y, z), velocity, 0);
-    }
-    bodies
 }
 
 #[cfg(test)]

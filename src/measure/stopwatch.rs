@@ -11,7 +11,7 @@ use crate::gpu::Gpu;
 /// How a time was taken. Part of every result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// The device's own clock at the begin and end of a compute pass.
+    /// The device's own clock at the begin of a first and the end of a last compute pass.
     GpuTimestamps,
     /// The host's clock, from submission to the end of the wait, with nothing else in the queue.
     WallClock,
@@ -46,7 +46,7 @@ struct Queries {
 /// Two 64-bit ticks.
 const BYTES: u64 = 16;
 
-/// A pass cannot take longer on the device than from submission to the end of the wait; beyond this
+/// Work cannot take longer on the device than from submission to the end of the wait; beyond this
 /// much, its clock is not believed. The slack is for periods that drivers round.
 const PLAUSIBLE: f64 = 1.05;
 
@@ -98,15 +98,39 @@ impl Stopwatch {
         let begun = Instant::now();
         let submission = gpu.queue.submit([commands]);
         gpu.wait_for(submission)?;
+        self.believed(begun.elapsed().as_secs_f64())
+    }
+
+    /// Seconds from the begin of the first compute pass of `run` to the end of its last, with all that
+    /// lies between: dispatches that wait for each other, and the gaps between submissions. `run` submits
+    /// any number of passes and waits for them. Where it is given a query set it has the device write the
+    /// begin of the first pass into entry 0, and the end of the last into entry 1.
+    pub fn span(&mut self, run: impl FnOnce(Option<&wgpu::QuerySet>) -> Result<()>) -> Result<f64> {
+        let gpu = Arc::clone(&self.gpu);
+        gpu.queue.submit([]);
+        gpu.wait()?;
+        let begun = Instant::now();
+        run(self.queries.as_ref().map(|q| &q.set))?;
         let wall = begun.elapsed().as_secs_f64();
+        if let Some(q) = &self.queries {
+            let mut encoder = gpu.device.create_command_encoder(&Default::default());
+            encoder.resolve_query_set(&q.set, 0..2, &q.resolved, 0);
+            encoder.copy_buffer_to_buffer(&q.resolved, 0, &q.staging, 0, BYTES);
+            gpu.queue.submit([encoder.finish()]);
+        }
+        self.believed(wall)
+    }
+
+    /// What the device's clock says of what took `wall` seconds on ours, if that can be.
+    fn believed(&mut self, wall: f64) -> Result<f64> {
         let Some(queries) = &self.queries else { return Ok(wall) };
-        let secs = queries.read(&gpu)?;
+        let secs = queries.read(&self.gpu)?;
         if secs > 0.0 && secs <= wall * PLAUSIBLE {
             return Ok(secs);
         }
         // This sample and all that follow: two methods are never mixed unseen.
         self.doubt = Some(format!(
-            "the device's timestamps say {secs:e} s for a pass of at most {wall:e} s: not believed"
+            "the device's timestamps say {secs:e} s for what took at most {wall:e} s: not believed"
         ));
         self.queries = None;
         Ok(wall)
@@ -141,7 +165,7 @@ impl Queries {
         }
     }
 
-    /// Seconds between the two timestamps of the last pass.
+    /// Seconds between the two timestamps.
     fn read(&self, gpu: &Gpu) -> Result<f64> {
         self.staging.map_async(wgpu::MapMode::Read, .., |_| ());
         gpu.wait()?;

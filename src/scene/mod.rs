@@ -12,6 +12,7 @@
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 
+mod cloud;
 mod compose;
 mod galaxy;
 mod generators;
@@ -25,6 +26,7 @@ mod scene;
 mod text;
 mod values;
 
+pub use cloud::{Spread, test_cloud};
 pub use hints::{Colouring, RunHints, SceneUnits, ViewHints};
 pub use orbit::Orbit;
 pub use scene::{Loader, Scene};

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use glam::DVec3;
 use web_time::Instant;
 
 use super::{DeviceState, Settings};
-use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::force::{Cpu, ForceEngine, Forces, Identity, Sinks, Sources, Want};
 use crate::gpu::{DeviceClass, Gpu};
+use crate::scene::{Spread, test_cloud};
 
 /// The engines by their names on the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,17 +126,7 @@ const LARGEST_TRIAL: usize = 16_384;
 async fn race(gpu: &Arc<Gpu>, n: usize, settings: &Settings) -> Result<(f64, f64)> {
     let trial = n.clamp(1, LARGEST_TRIAL);
     let scale = (n as f64 / trial as f64).powi(2);
-    let mut bodies = Bodies::with_capacity(trial);
-    for i in 0..trial {
-        // Any spread-out points do: the work does not depend on them.
-        let along = i as f64 * 0.618_033_988_749_894_9;
-        bodies.push(
-            1.0 / trial as f64,
-            DVec3::new(along.fract(), (along * 7.0).fract(), i as f64 / trial as f64),
-            DVec3::ZERO,
-            0,
-        );
-    }
+    let bodies = test_cloud(trial, Spread::Even);
 
     let mut cpu = Cpu::new();
     let sources = Sources { position: &bodies.position, mass: &bodies.mass };

@@ -1,69 +1,100 @@
-//! Choosing a kernel shape by measurement: candidates are raced, the slow ones dropped early, wrong ones
-//! never timed, inside a time budget.
+//! Choosing a kernel shape by measurement: candidates that the device can hold and that the model does
+//! not call slow are raced, the slow ones dropped early, wrong ones never timed, inside a time budget.
 
-mod candidates;
+mod model;
 mod race;
-#[cfg(not(target_arch = "wasm32"))]
-mod step_timer;
 
-pub use candidates::{Bounds, neighbours, shapes};
+pub use model::{FACTOR, KnownCeilings};
 pub use race::{Outcome, Ranked, Watch, race};
-#[cfg(not(target_arch = "wasm32"))]
-pub use step_timer::StepTimer;
 
+use self::model::Model;
 use crate::error::Result;
 use crate::force::KernelConfig;
+use crate::force::candidates::{Bounds, neighbours, shapes, untiled};
+use crate::measure::{Ceilings, Timer};
 
-/// Times candidates. The device's is [`StepTimer`]; a test gives its own.
-pub trait Timer {
-    /// Makes a candidate ready: compiled, found right, warmed up.
-    ///
-    /// Errors: what the device cannot hold, and what computes wrong forces; both only strike the
-    /// candidate out. [`crate::error::Error::Device`] ends the race.
-    fn prepare(&mut self, candidate: &KernelConfig) -> Result<()>;
-
-    /// One sample: seconds per step of a prepared candidate.
-    fn sample(&mut self, candidate: &KernelConfig) -> Result<f64>;
-
-    /// Lets go of what a candidate holds on the device.
-    fn forget(&mut self, _candidate: &KernelConfig) {}
+/// What is to be found.
+#[derive(Clone, Copy, Debug)]
+pub struct Task<'a> {
+    /// Number of bodies, at least 1.
+    pub n: usize,
+    /// The shape that serves without tuning. It is always timed, so that what comes out is never slower.
+    pub default: KernelConfig,
+    /// What the device holds.
+    pub bounds: &'a Bounds,
+    /// Seconds for all of it, the measuring of ceilings included.
+    pub budget_secs: f64,
 }
 
-/// Share of the budget for the first race, which is about p, q, r and s; the rest is for their
+/// Share of the budget that measuring the ceilings may take.
+const CEILINGS: f64 = 0.4;
+
+/// Share of what is left then for the first race, which is about p, q, r and s; the rest is for their
 /// neighbours and the unrolling.
 const FIRST_RACE: f64 = 0.6;
 
 /// How many of the first race's best have their neighbours tried.
 const BEST_OF_FIRST: usize = 3;
 
-/// Finds the fastest shape for `n` bodies: `default` and [`shapes`] are raced, then the best few
-/// against their [`neighbours`]. `default` is always timed, so that what comes out is never slower.
+/// Finds the fastest shape: [`shapes`] are raced, then the best few against their [`neighbours`].
+///
+/// `ceilings` gives the device's ceilings, measured in so many seconds at most where they are not known;
+/// shapes that the model predicts slow from them ([`FACTOR`]) are left out, but never the default, the
+/// same untiled, nor a single workgroup. Where it gives none, nothing is left out.
+///
+/// Errors: [`crate::error::Error::Device`] of the timer, and the first refusal if nothing can be timed.
 pub fn tune(
     timer: &mut dyn Timer,
-    default: KernelConfig,
-    n: usize,
-    bounds: &Bounds,
-    budget_secs: f64,
+    task: Task<'_>,
+    ceilings: &mut dyn FnMut(f64) -> Option<Ceilings>,
     watch: &mut Watch<'_>,
 ) -> Result<Outcome> {
+    let Task { n, default, bounds, budget_secs } = task;
     let begun = (watch.clock)();
-    let mut first = vec![default];
-    first.extend(shapes(default, n, bounds).into_iter().filter(|shape| *shape != default));
-    let mut outcome = race(timer, &first, budget_secs * FIRST_RACE, watch)?;
+    let found = shapes(default, n, bounds);
+    let mut seen = found.shapes;
+    // Whatever its limits say, the timer is asked.
+    if !seen.contains(&default) {
+        seen.insert(0, default);
+    }
+    let known = if budget_secs > 0.0 { ceilings(CEILINGS * budget_secs) } else { None };
+    let model = known.and_then(|known| Model::new(known, &seen, n, default.u));
+    let always = [default, untiled(default)];
+    let keeps = |shape: &KernelConfig| {
+        always.contains(shape) || model.as_ref().is_none_or(|model| model.keeps(shape))
+    };
+    let first: Vec<KernelConfig> = seen.iter().copied().filter(keeps).collect();
+    let (mut slow, mut beyond_limits) = (seen.len() - first.len(), found.beyond_limits);
+
+    let left = |watch: &Watch<'_>| budget_secs - ((watch.clock)() - begun);
+    let mut outcome = race(timer, &first, left(watch) * FIRST_RACE, watch)?;
 
     let best: Vec<KernelConfig> =
         outcome.ranking.iter().take(BEST_OF_FIRST).map(|ranked| ranked.config).collect();
-    let known = |shape: &KernelConfig| first.contains(shape);
     let mut second = best.clone();
-    for shape in best.iter().flat_map(|shape| neighbours(*shape, n, bounds)) {
-        if !known(&shape) && !second.contains(&shape) {
-            second.push(shape);
+    for shape in &best {
+        let near = neighbours(*shape, n, bounds);
+        beyond_limits.extend(near.beyond_limits);
+        for shape in near.shapes {
+            if seen.contains(&shape) {
+                continue;
+            }
+            seen.push(shape);
+            if keeps(&shape) {
+                second.push(shape);
+            } else {
+                slow += 1;
+            }
         }
     }
-    let left = budget_secs - ((watch.clock)() - begun);
+    let left = left(watch);
     if second.len() > best.len() && left > 0.0 && (watch.go_on)() {
         outcome.merge(race(timer, &second, left, watch)?);
     }
+    beyond_limits.sort_by_key(|config| config.to_string());
+    beyond_limits.dedup();
+    outcome.beyond_limits = beyond_limits.len();
+    outcome.slow_by_model = model.is_some().then_some(slow);
     Ok(outcome)
 }
 

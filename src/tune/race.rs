@@ -1,8 +1,8 @@
 //! A race with early elimination.
 
-use super::Timer;
 use crate::error::{Error, Result};
 use crate::force::KernelConfig;
+use crate::measure::Timer;
 
 /// What the race asks of the world around it.
 pub struct Watch<'a> {
@@ -51,6 +51,11 @@ pub struct Outcome {
     pub refused: Vec<(KernelConfig, String)>,
     /// Candidates that there was no time for.
     pub untried: usize,
+    /// Shapes that were left out because the device cannot hold them.
+    pub beyond_limits: usize,
+    /// Shapes that were left out because the model says that they are slow; `None` where the model did
+    /// not know the device's ceilings.
+    pub slow_by_model: Option<usize>,
 }
 
 impl Outcome {

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::*;
 use crate::error::Error;
 use crate::gpu::Limits;
+use crate::measure::Ceiling;
 
 const DEFAULT: KernelConfig = KernelConfig { u: 4, ..KernelConfig::tiled(64) };
 
@@ -38,6 +39,9 @@ fn landscape(config: &KernelConfig, best: &KernelConfig) -> f64 {
 struct Fake {
     clock: Rc<Cell<f64>>,
     best: KernelConfig,
+    /// What is known of the device once `ceiling_secs` have gone by.
+    ceilings: Option<Ceilings>,
+    ceiling_secs: f64,
     wrong: Vec<KernelConfig>,
     entry_secs: f64,
     samples: u64,
@@ -50,6 +54,8 @@ impl Fake {
         Self {
             clock: Rc::default(),
             best,
+            ceilings: None,
+            ceiling_secs: 1.5,
             wrong: Vec::new(),
             entry_secs: 0.03,
             samples: 0,
@@ -62,7 +68,14 @@ impl Fake {
         let clock = Rc::clone(&self.clock);
         let clock = move || clock.get();
         let mut watch = Watch { clock: &clock, go_on: &mut || true };
-        tune(self, DEFAULT, n, &BOUNDS, budget, &mut watch)
+        let task = Task { n, default: DEFAULT, bounds: &BOUNDS, budget_secs: budget };
+        let (ceilings, clock) = (self.ceilings, Rc::clone(&self.clock));
+        let takes = ceilings.map_or(0.0, |_| self.ceiling_secs);
+        let mut ceilings = |secs: f64| {
+            clock.set(clock.get() + f64::min(secs, takes));
+            ceilings.filter(|_| secs >= takes)
+        };
+        tune(self, task, &mut ceilings, &mut watch)
     }
 }
 
@@ -120,14 +133,78 @@ fn the_planted_best_is_found() {
 
 #[test]
 fn the_budget_is_kept_and_the_default_is_timed_whatever_it_is() {
-    for budget in [0.0, 0.1, 1.0, 3.0, 10.0] {
+    for (budget, ceilings) in
+        [0.0, 0.1, 1.0, 3.0, 10.0].into_iter().flat_map(|b| [(b, None), (b, Some(made_up()))])
+    {
         let mut fake = Fake::new(KernelConfig { p: 256, r: 4, ..DEFAULT });
+        fake.ceilings = ceilings;
         let outcome = fake.tune(65_536, budget).unwrap();
         // One candidate more may have been on its way.
         let most = budget + 0.05;
         assert!(fake.clock.get() <= most, "{} s of {budget}", fake.clock.get());
         assert!(outcome.of(&DEFAULT).is_some());
         assert!(outcome.untried > 0 || budget >= 3.0, "{budget}: {}", outcome.untried);
+        // A short budget leaves no time for ceilings.
+        let known = ceilings.is_some() && CEILINGS * budget >= fake.ceiling_secs;
+        assert_eq!(outcome.slow_by_model.is_some(), known, "{budget}");
+    }
+}
+
+/// A device whose workgroup memory and cache are slow: r below 4 cannot be fast.
+fn made_up() -> Ceilings {
+    Ceilings::of([
+        (Ceiling::Fma, 13e12),
+        (Ceiling::Rsqrt, 1e13),
+        (Ceiling::Pair, 1e12),
+        (Ceiling::TileRead, 0.2e12),
+        (Ceiling::CachedRead, 0.2e12),
+        (Ceiling::Storage, 1e13),
+        (Ceiling::LoneGroup, 1e11),
+        (Ceiling::LoneThread, 1e9),
+        (Ceiling::Dispatch, 1e6),
+    ])
+}
+
+#[test]
+fn what_the_model_calls_slow_is_not_timed_but_never_the_default_nor_untiled() {
+    let best = KernelConfig { p: 128, r: 4, s: 8, u: 16, ..DEFAULT };
+    let mut without = Fake::new(best);
+    let all = without.tune(65_536, 10.0).unwrap();
+    assert_eq!(all.slow_by_model, None);
+    assert!(without.sampled.iter().any(|config| config.r == 1 && config.p == 128));
+
+    let mut fake = Fake::new(best);
+    fake.ceilings = Some(made_up());
+    let outcome = fake.tune(65_536, 10.0).unwrap();
+    let found = outcome.best().unwrap().config;
+    assert!(landscape(&found, &best) <= 1.05 * landscape(&best, &best), "{found}");
+    assert!(outcome.slow_by_model.unwrap() > 100, "{:?}", outcome.slow_by_model);
+    // r = 1 makes a fifth of what r = 4 may make: only what must be there is timed.
+    let plain = fake.sampled.iter().filter(|config| config.r == 1);
+    assert!(plain.clone().any(|config| *config == DEFAULT));
+    assert!(plain.clone().any(|config| *config == untiled(DEFAULT)));
+    assert!(plain.clone().all(|config| [DEFAULT, untiled(DEFAULT)].contains(config)));
+    // Time that is not lost on those is there for others.
+    assert!(outcome.untried < all.untried, "{} {}", outcome.untried, all.untried);
+
+    // One workgroup is outside of the model, and stays in the race.
+    let one = KernelConfig { p: 256, q: 4, one_workgroup: true, ..DEFAULT };
+    let mut fake = Fake::new(KernelConfig { u: 8, ..one });
+    fake.ceilings = Some(made_up());
+    assert!(fake.tune(256, 10.0).unwrap().best().unwrap().config.one_workgroup);
+}
+
+#[test]
+fn ceilings_that_are_not_known_leave_nothing_out() {
+    let best = KernelConfig { p: 128, r: 1, s: 4, ..DEFAULT };
+    for partial in [Ceilings::default(), Ceilings::of([(Ceiling::Fma, 1e12)])] {
+        let mut fake = Fake::new(best);
+        fake.ceilings = Some(partial);
+        let outcome = fake.tune(65_536, 10.0).unwrap();
+        assert_eq!(outcome.slow_by_model, None);
+        assert!(
+            landscape(&outcome.best().unwrap().config, &best) <= 1.05 * landscape(&best, &best)
+        );
     }
 }
 
@@ -158,7 +235,8 @@ fn a_race_that_is_stopped_keeps_what_it_has() {
     let mut fake = Fake::new(DEFAULT);
     let clock = || 0.0;
     let mut watch = Watch { clock: &clock, go_on: &mut || false };
-    let outcome = tune(&mut fake, DEFAULT, 4096, &BOUNDS, 10.0, &mut watch).unwrap();
+    let task = Task { n: 4096, default: DEFAULT, bounds: &BOUNDS, budget_secs: 10.0 };
+    let outcome = tune(&mut fake, task, &mut |_| None, &mut watch).unwrap();
     assert_eq!(outcome.ranking.len(), 1);
     assert_eq!(outcome.best().unwrap().config, DEFAULT);
     assert!(outcome.untried > 10);
@@ -170,9 +248,15 @@ fn every_candidate_fits_the_device_and_holds_the_bodies() {
     let small = Bounds { threads_to_fill: 1 << 14, software: false, limits: small };
     for bounds in [BOUNDS, small, Bounds { software: true, threads_to_fill: 256, ..small }] {
         for n in [1, 100, 256, 1000, 1024, 4096, 65_536, 262_144, 1 << 22] {
-            let found = shapes(DEFAULT, n, &bounds);
-            assert!(!found.is_empty(), "n = {n}");
-            let near = found.iter().flat_map(|shape| neighbours(*shape, n, &bounds));
+            let all = shapes(DEFAULT, n, &bounds);
+            let found = all.shapes;
+            assert_eq!(found[..2], [DEFAULT, untiled(DEFAULT)], "n = {n}");
+            let too_large = |config: &KernelConfig| {
+                let sums = n as u64 * u64::from(config.s) * 16;
+                config.fits(&bounds.limits).is_err() || sums > bounds.limits.storage_buffer / 4
+            };
+            assert!(!all.beyond_limits.is_empty() && all.beyond_limits.iter().all(too_large));
+            let near = found.iter().flat_map(|shape| neighbours(*shape, n, &bounds).shapes);
             for config in near.chain(found.iter().copied()) {
                 config.validate(None).unwrap();
                 config.fits(&bounds.limits).unwrap();

@@ -20,8 +20,16 @@ pub struct Choice {
     pub secs_per_step: f64,
     /// Seconds per step of the device's default shape in the same race.
     pub default_secs_per_step: f64,
+    /// How the times were taken: `GPU timestamps` or `wall clock`.
+    #[serde(default = "wall_clock")]
+    pub method: String,
     /// The shape.
     pub kernel: KernelPlan,
+}
+
+/// All that was used before files told it.
+fn wall_clock() -> String {
+    "wall clock".to_owned()
 }
 
 /// What a file holds, and what is wrong with it.
@@ -175,6 +183,7 @@ mod tests {
             n: up_to as usize,
             secs_per_step: 1.5e-5,
             default_secs_per_step: 2e-5,
+            method: "GPU timestamps".to_owned(),
             kernel: KernelPlan {
                 p,
                 q: 1,
@@ -201,6 +210,13 @@ mod tests {
         let loaded = store.load();
         let expected = [choice("a", 1024, 64), choice("b", 512, 64), choice("b", 1024, 128)];
         assert_eq!((loaded.choices.as_slice(), loaded.damage), (expected.as_slice(), None));
+        // A file from before the method was kept.
+        let text = std::fs::read_to_string(&store.path).unwrap();
+        let older = text.replace("method = \"GPU timestamps\"\n", "");
+        assert!(older.len() < text.len());
+        std::fs::write(&store.path, older).unwrap();
+        let choices = store.load().choices;
+        assert!(choices.len() == 3 && choices.iter().all(|c| c.method == "wall clock"));
         assert!(store.forget().unwrap() && store.load().choices.is_empty());
     }
 

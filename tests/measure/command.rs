@@ -131,14 +131,22 @@ fn an_interrupted_bench_keeps_what_it_has() {
     assert!(!records.is_empty() && records.iter().all(|record| !record.samples.is_empty()));
 }
 
-/// Writes the fixtures anew from one record: `cargo test --test measure -- --ignored write_fixtures`.
+/// The fixtures are made of one record. `UPDATE_FIXTURES=1 cargo test --test measure fixtures` writes
+/// them anew where that record or the format has changed.
 #[test]
-#[ignore = "writes tests/measure/fixtures"]
-fn write_fixtures() {
+fn the_fixtures_are_those_of_one_record() {
+    let update = std::env::var_os("UPDATE_FIXTURES").is_some();
     let line = r#"{"format":1,"version":"0.1.0","commit":"0123456789","date":"2026-11-20","device":{"name":"","kind":"","backend":"vulkan","driver":"made-up 1.0"},"figure":"table","series":"default kernel","x":1024.0,"kind":"forces","sinks":1024,"sources":1024,"kernel":{"p":64,"q":1,"r":1,"u":4,"s":8,"untiled":false,"checked":false},"work":1048576.0,"samples":[1e-5],"repeats":1,"method":"GPU timestamps","rms_error":2e-7}"#;
     let template: Record = serde_json::from_str(line).unwrap();
     let folder = fixtures();
-    std::fs::create_dir_all(&folder).unwrap();
+    let same = |name: &str, text: &str| {
+        let path = folder.join(name);
+        if update {
+            gravitile::files::replace(&path, text.as_bytes()).unwrap();
+        }
+        let kept = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(kept, text, "{name} (UPDATE_FIXTURES writes it anew)");
+    };
     for (file, name, kind, peak, half_at) in [
         ("discrete", "Made-up Discrete", "discrete GPU", 1.4e12, 16_384.0),
         ("integrated", "Made-up Integrated", "integrated GPU", 9e10, 2048.0),
@@ -158,19 +166,15 @@ fn write_fixtures() {
             record.samples = [1.0, 0.98, 1.01, 1.02, 0.99].map(|f| f * secs).to_vec();
             records.push(record);
         }
-        gravitile::files::replace(
-            &folder.join(format!("{file}.jsonl")),
-            to_json_lines(&records).as_bytes(),
-        )
-        .unwrap();
+        same(&format!("{file}.jsonl"), &to_json_lines(&records));
         if file == "discrete" {
             let whole = to_json_lines(&records[..2]);
             let cut = &whole[..whole.len() - 60];
-            gravitile::files::replace(&folder.join("truncated.jsonl"), cut.as_bytes()).unwrap();
+            same("truncated.jsonl", cut);
             let future = whole.replace("\"format\":1", "\"format\":2");
-            gravitile::files::replace(&folder.join("future.jsonl"), future.as_bytes()).unwrap();
+            same("future.jsonl", &future);
             let foreign = "{\"reason\":\"compiler-artifact\",\"format\":\"json\"}\n";
-            gravitile::files::replace(&folder.join("foreign.jsonl"), foreign.as_bytes()).unwrap();
+            same("foreign.jsonl", foreign);
         }
     }
 }

@@ -61,3 +61,36 @@ fn both_clocks_serve() {
     let secs = own.time(|_| ()).unwrap();
     assert!(secs > 0.0 && (own.method() == Method::GpuTimestamps) == own.doubt().is_none());
 }
+
+/// A span covers what lies between its passes, and is no longer than the wall clock says.
+#[test]
+fn a_span_goes_from_the_first_pass_to_the_last() {
+    let gpu = gpu();
+    for mut watch in [Stopwatch::new(&gpu), Stopwatch::by_wall_clock(&gpu)] {
+        let stamped = watch.method() == Method::GpuTimestamps;
+        let pause = std::time::Duration::from_millis(20);
+        let begun = std::time::Instant::now();
+        let secs = watch.span(|stamps| {
+            assert_eq!(stamps.is_some(), stamped);
+            for first in [true, false] {
+                let mut encoder = gpu.device.create_command_encoder(&Default::default());
+                let writes = stamps.map(|query_set| wgpu::ComputePassTimestampWrites {
+                    query_set,
+                    beginning_of_pass_write_index: first.then_some(0),
+                    end_of_pass_write_index: Some(1),
+                });
+                let timestamp_writes = writes;
+                let label = Some("of a span");
+                let pass = wgpu::ComputePassDescriptor { label, timestamp_writes };
+                drop(encoder.begin_compute_pass(&pass));
+                gpu.queue.submit([encoder.finish()]);
+                gpu.wait()?;
+                std::thread::sleep(pause);
+            }
+            Ok(())
+        });
+        let (secs, wall) = (secs.unwrap(), begun.elapsed().as_secs_f64());
+        // The pause between the two passes is part of it whatever the clock; the second only of the wall's.
+        assert!(secs > 0.9 * pause.as_secs_f64() && secs <= wall, "{secs} s of {wall} s");
+    }
+}

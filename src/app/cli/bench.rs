@@ -23,12 +23,13 @@ Examples:
   gravitile bench --figure all --out results/      all figures, as JSON lines, CSV, SVG and HTML
   gravitile bench --figure p --adapter nvidia
   gravitile bench --figure instructions --gpu gfx1100
+  gravitile bench --figure rule                    what auto takes against the best of all shapes, minutes
   gravitile bench --from results.jsonl --figure q --out plots/   draw again, measure nothing
   gravitile bench --compare a.jsonl b.jsonl --out comparison/
   gravitile bench --compare benches/results/*.jsonl --markdown")]
 pub struct Args {
     /// Figure: table, n, unroll, p, q (GPU Gems 3), sinks, crossover (Sapporo2), ceilings, roofline,
-    /// instructions, all
+    /// instructions, rule, all (without rule, which sweeps all shapes: minutes)
     #[arg(long, value_name = "NAME", default_value = "table")]
     figure: String,
     /// Folder for results.jsonl, results.csv, report.html and the plots; made if it is not there

@@ -60,15 +60,15 @@ pub fn summary(rows: &[DirectRow], absent: &[Absent]) -> String {
             first.case.order.name().to_owned(),
             length.to_string(),
         ];
-        let errors: [&dyn Fn(&DirectRow) -> Option<ErrorStats>; 4] =
-            [&|row| Some(row.acceleration), &|row| row.jerk, &|row| row.snap, &|row| {
-                Some(row.potential)
-            }];
-        for error in errors {
-            let largest = |value: &dyn Fn(ErrorStats) -> f64| {
-                group.iter().filter_map(error).map(value).reduce(f64::max)
-            };
-            for value in [largest(&|e| e.rms), largest(&|e| e.worst)] {
+        let errors =
+            |row: &DirectRow| [Some(row.acceleration), row.jerk, row.snap, Some(row.potential)];
+        for quantity in 0..4 {
+            let known: Vec<ErrorStats> =
+                group.iter().filter_map(|row| errors(row)[quantity]).collect();
+            for value in [
+                known.iter().map(|error| error.rms).reduce(f64::max),
+                known.iter().map(|error| error.worst).reduce(f64::max),
+            ] {
                 line.push(value.map_or_else(String::new, |value| format!("{value:.1e}")));
             }
         }

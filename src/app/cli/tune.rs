@@ -1,5 +1,7 @@
 //! `gravitile tune`: the fastest kernel for this adapter, measured and remembered.
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use serde_json::json;
 use web_time::Instant;
@@ -7,9 +9,11 @@ use web_time::Instant;
 use super::options::AdapterOptions;
 use super::{Ended, interrupt, print, progress};
 use crate::error::Error;
+use crate::force::candidates::Bounds;
 use crate::force::{KernelConfig, KernelWish};
 use crate::gpu::Gpu;
-use crate::tune::{Bounds, Outcome, StepTimer, Watch, tune};
+use crate::measure::{Method, StepTimer};
+use crate::tune::{FACTOR, KnownCeilings, Outcome, Task, Watch, tune};
 use crate::tuned::{Choice, Key, Loaded, Store, size_class};
 
 /// Find the fastest kernel for this adapter by measurement, and remember it for later runs
@@ -20,6 +24,9 @@ Examples:
   gravitile tune -n 20k --secs 30        for 16385 to 32768 bodies, more thoroughly
   gravitile tune --list                  what is remembered, for every adapter
   gravitile tune --forget
+
+Whole steps are timed: by the GPU's own clock where it has one, else by the wall clock. What the adapter
+cannot hold, and what a model predicts to be slow from its measured ceilings, is not tried.
 
 A choice holds for up to so many bodies and more than half of them, for this adapter, its driver and the
 program's present kernels. It is used wherever no option fixes the kernel. It is kept in the user's cache
@@ -80,8 +87,18 @@ pub fn main(args: &Args) -> Result<Ended> {
 
 /// One number of bodies.
 enum Row {
-    Tuned { n: usize, default: KernelConfig, outcome: Outcome },
+    Tuned(Tuned),
     Skipped { n: usize, reason: String },
+}
+
+/// What was found for one number of bodies.
+struct Tuned {
+    n: usize,
+    default: KernelConfig,
+    outcome: Outcome,
+    method: Method,
+    /// Why the device's clock was not believed.
+    doubt: Option<String>,
 }
 
 fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
@@ -93,6 +110,7 @@ fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
     let mut rows = Vec::new();
     // Interactions per second of the last size: what a larger one will take is known before it is tried.
     let mut rate = None;
+    let mut ceilings = KnownCeilings::new(&gpu);
     let bar = progress::bar(sizes.len() as u64, "tuning");
     for &n in sizes {
         if interrupt::wanted() {
@@ -108,15 +126,15 @@ fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
             rows.push(Row::Skipped { n, reason });
             continue;
         }
-        match tune_one(&gpu, n, args.secs) {
+        match tune_one(&gpu, n, args.secs, &mut ceilings) {
             // A race that was broken off has not tried enough to be remembered.
             Ok(_) if interrupt::wanted() => break,
-            Ok((default, outcome)) => {
-                if let Some(best) = outcome.best() {
+            Ok(tuned) => {
+                if let Some(best) = tuned.outcome.best() {
                     rate = Some((n as f64).powi(2) / best.secs());
-                    keep(store, &gpu, n, &default, &outcome)?;
+                    keep(store, &gpu, &tuned)?;
                 }
-                rows.push(Row::Tuned { n, default, outcome });
+                rows.push(Row::Tuned(tuned));
             }
             Err(error @ Error::Device(_)) => return Err(error.into()),
             Err(error) => rows.push(Row::Skipped { n, reason: error.to_string() }),
@@ -129,88 +147,118 @@ fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
             "adapter": gpu.adapter.name,
             "driver": gpu.adapter.driver,
             "backend": gpu.adapter.backend,
-            "method": "wall clock, whole steps",
+            "model": ceilings.problem().map_or("used".to_owned(), |why| format!("not used: {why}")),
             "file": store.path.display().to_string(),
             "sizes": rows.iter().map(row_json).collect::<Vec<_>>(),
         }))?;
     } else {
-        print::text(&in_words(&gpu, store, &rows))?;
+        print::text(&in_words(&gpu, store, &rows, ceilings.problem()))?;
     }
     Ok(if interrupt::wanted() { Ended::Interrupted } else { Ended::Done })
 }
 
 fn tune_one(
-    gpu: &std::sync::Arc<Gpu>,
+    gpu: &Arc<Gpu>,
     n: usize,
-    secs: f64,
-) -> Result<(KernelConfig, Outcome), Error> {
+    budget_secs: f64,
+    ceilings: &mut KnownCeilings,
+) -> Result<Tuned, Error> {
     let default = KernelWish::default().resolve(gpu, n, n)?;
-    let begun = Instant::now();
-    let clock = move || begun.elapsed().as_secs_f64();
-    let mut go_on = || !interrupt::wanted();
-    let mut watch = Watch { clock: &clock, go_on: &mut go_on };
+    let bounds = Bounds::of(gpu);
+    let task = Task { n, default, bounds: &bounds, budget_secs };
+    let mut run = |timer: &mut StepTimer| {
+        let begun = Instant::now();
+        let clock = move || begun.elapsed().as_secs_f64();
+        let mut watch = Watch { clock: &clock, go_on: &mut || !interrupt::wanted() };
+        let mut known = |secs| ceilings.within(secs, &mut || !interrupt::wanted());
+        tune(timer, task, &mut known, &mut watch)
+    };
     let mut timer = StepTimer::new(gpu, n);
-    let outcome = tune(&mut timer, default, n, &Bounds::of(gpu), secs, &mut watch)?;
-    Ok((default, outcome))
+    let mut outcome = run(&mut timer)?;
+    let doubt = timer.doubt().map(str::to_owned);
+    if timer.is_mixed() && !interrupt::wanted() {
+        // Times of two clocks cannot be compared: once more, by the one that is left.
+        timer = StepTimer::by_wall_clock(gpu, n);
+        outcome = run(&mut timer)?;
+    }
+    Ok(Tuned { n, default, outcome, method: timer.method(), doubt })
 }
 
 /// Remembers the winner.
-fn keep(
-    store: &Store,
-    gpu: &Gpu,
-    n: usize,
-    default: &KernelConfig,
-    outcome: &Outcome,
-) -> Result<(), Error> {
+fn keep(store: &Store, gpu: &Gpu, tuned: &Tuned) -> Result<(), Error> {
+    let Tuned { n, default, outcome, method, .. } = tuned;
     let Some(best) = outcome.best() else { return Ok(()) };
     let default_secs = outcome.of(default).map_or(best.secs(), |ranked| ranked.secs());
     store.keep(Choice {
-        key: Key::of(gpu, n),
-        n,
+        key: Key::of(gpu, *n),
+        n: *n,
         secs_per_step: best.secs(),
         default_secs_per_step: default_secs,
+        method: method.name().to_owned(),
         kernel: best.config.into(),
     })
 }
 
-fn in_words(gpu: &Gpu, store: &Store, rows: &[Row]) -> String {
+fn in_words(gpu: &Gpu, store: &Store, rows: &[Row], no_model: Option<&str>) -> String {
     let mut text = format!("{}, {}\n", gpu.adapter.name, gpu.adapter.driver);
     let header =
         ["up to", "timed", "best", "steps/s", "G interactions/s", "default", "gain", "tried"];
     let mut table = vec![header.map(str::to_owned).to_vec()];
     let mut notes = String::new();
+    let mut methods: Vec<&str> = Vec::new();
     for row in rows {
-        match row {
-            Row::Skipped { n, reason } => notes += &format!("{n} bodies: {reason}\n"),
-            Row::Tuned { n, default, outcome } => {
-                let Some(best) = outcome.best() else { continue };
-                let secs = best.secs();
-                let gain = outcome.of(default).map(|ranked| ranked.secs() / secs);
-                table.push(vec![
-                    size_class(*n).to_string(),
-                    n.to_string(),
-                    best.config.to_string(),
-                    format!("{:.4}", Rounded(1.0 / secs)),
-                    format!("{:.4}", Rounded((*n as f64).powi(2) / secs / 1e9)),
-                    default.to_string(),
-                    gain.map_or("?".to_owned(), |gain| format!("{gain:.2}x")),
-                    outcome.ranking.len().to_string(),
-                ]);
-                if outcome.untried > 0 {
-                    notes += &format!(
-                        "{n} bodies: no time for {} more shapes (--secs)\n",
-                        outcome.untried
-                    );
-                }
-                for (config, why) in &outcome.refused {
-                    notes += &format!("{n} bodies: {config} is out: {why}\n");
-                }
+        let Tuned { n, default, outcome, method, doubt } = match row {
+            Row::Skipped { n, reason } => {
+                notes += &format!("{n} bodies: {reason}\n");
+                continue;
             }
+            Row::Tuned(tuned) => tuned,
+        };
+        let Some(best) = outcome.best() else { continue };
+        if !methods.contains(&method.name()) {
+            methods.push(method.name());
+        }
+        let secs = best.secs();
+        let gain = outcome.of(default).map(|ranked| ranked.secs() / secs);
+        table.push(vec![
+            size_class(*n).to_string(),
+            n.to_string(),
+            best.config.to_string(),
+            format!("{:.4}", Rounded(1.0 / secs)),
+            format!("{:.4}", Rounded((*n as f64).powi(2) / secs / 1e9)),
+            default.to_string(),
+            gain.map_or("?".to_owned(), |gain| format!("{gain:.2}x")),
+            outcome.ranking.len().to_string(),
+        ]);
+        notes += &format!("{n} bodies: {}\n", left_out(outcome));
+        if let Some(doubt) = doubt {
+            notes += &format!("{n} bodies: {doubt}\n");
+        }
+        for (config, why) in &outcome.refused {
+            notes += &format!("{n} bodies: {config} is out: {why}\n");
         }
     }
     text += &print::table(&table);
     text += &notes;
+    if let Some(why) = no_model {
+        text += &format!("nothing was left out by the model: {why}\n");
+    }
+    if !methods.is_empty() {
+        text += &format!("whole steps, by {}\n", methods.join(" and "));
+    }
     text += &format!("kept in {}\n", store.path.display());
+    text
+}
+
+/// The shapes that were not tried, and why.
+fn left_out(outcome: &Outcome) -> String {
+    let mut text = format!("not tried: {} beyond the adapter's limits", outcome.beyond_limits);
+    if let Some(slow) = outcome.slow_by_model {
+        text += &format!(", {slow} slower than {FACTOR}x the best by the model");
+    }
+    if outcome.untried > 0 {
+        text += &format!(", {} for want of time (--secs)", outcome.untried);
+    }
     text
 }
 
@@ -228,13 +276,17 @@ impl std::fmt::Display for Rounded {
 fn row_json(row: &Row) -> serde_json::Value {
     match row {
         Row::Skipped { n, reason } => json!({ "n": n, "skipped": reason }),
-        Row::Tuned { n, default, outcome } => json!({
+        Row::Tuned(Tuned { n, default, outcome, method, doubt }) => json!({
             "n": n,
             "up_to": size_class(*n),
+            "method": method.name(),
+            "doubt": doubt,
             "default": default.to_string(),
             "best": outcome.best().map(|best| best.config.to_string()),
             "finished": outcome.finished,
             "untried": outcome.untried,
+            "beyond_limits": outcome.beyond_limits,
+            "slow_by_model": outcome.slow_by_model,
             "ranking": outcome.ranking.iter().map(|ranked| json!({
                 "kernel": ranked.config.to_string(),
                 "secs_per_step": ranked.secs(),
@@ -264,6 +316,7 @@ fn list(store: &Store, as_json: bool) -> Result<Ended> {
                     "kernel": KernelConfig::from(choice.kernel).to_string(),
                     "secs_per_step": choice.secs_per_step,
                     "default_secs_per_step": choice.default_secs_per_step,
+                    "method": choice.method,
                 })
             })
             .collect();
@@ -276,7 +329,8 @@ fn list(store: &Store, as_json: bool) -> Result<Ended> {
         None => String::new(),
     };
     if !choices.is_empty() {
-        let header = ["adapter", "driver", "up to", "kernel", "steps/s", "gain", "kernels"];
+        let header =
+            ["adapter", "driver", "up to", "kernel", "steps/s", "gain", "timed by", "kernels"];
         let mut table = vec![header.map(str::to_owned).to_vec()];
         for choice in &choices {
             table.push(vec![
@@ -286,6 +340,7 @@ fn list(store: &Store, as_json: bool) -> Result<Ended> {
                 KernelConfig::from(choice.kernel).to_string(),
                 format!("{:.4}", Rounded(1.0 / choice.secs_per_step)),
                 format!("{:.2}x", choice.default_secs_per_step / choice.secs_per_step),
+                choice.method.clone(),
                 choice.key.kernels.clone(),
             ]);
         }

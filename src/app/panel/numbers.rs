@@ -6,10 +6,8 @@ use egui_plot::{Line, Plot, PlotPoints};
 use super::Facts;
 use super::history::RateSample;
 use super::theme::{DIM, LINES, heading, number, row};
+use crate::force::FLOPS;
 use crate::sim::EngineKind;
-
-/// Floating-point operations per interaction, as the chapter and most papers count them.
-const FLOPS: f64 = 20.0;
 
 pub fn show(ui: &mut Ui, facts: &Facts) {
     let rates = facts.rates;

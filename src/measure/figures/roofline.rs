@@ -3,10 +3,10 @@
 use super::table::CHAPTER;
 use super::{Figure, curves, of};
 use crate::error::Result;
-use crate::force::KernelConfig;
+use crate::force::{FLOPS, KernelConfig};
 use crate::gpu::DeviceClass;
 use crate::measure::plot::{Axis, Curve, Lines, Look, Place, Plot};
-use crate::measure::{Candidate, Ceiling, Ceilings, FLOPS, Kind, Point, Record, Session};
+use crate::measure::{Candidate, Ceiling, Ceilings, Kind, Point, Record, Session};
 
 pub(super) const FIGURE: Figure = Figure {
     name: "roofline",

@@ -1,8 +1,9 @@
 //! Several result files side by side: one table and one plot over adapters, machines or versions.
 
 use super::html::{plot_in_page, table, whole};
+use crate::force::FLOPS;
 use crate::measure::plot::{Axis, Curve, Lines, Look, Place, Plot, number, short};
-use crate::measure::{FLOPS, Kind, Record};
+use crate::measure::{Kind, Record};
 
 /// Files side by side.
 #[derive(Clone, Debug, PartialEq)]

@@ -149,7 +149,11 @@ fn remarks(records: &[&Record]) -> String {
     };
     let skipped = |record: &&&Record| record.kind == Kind::Skipped;
     list("Skipped, and why", records.iter().filter(skipped).map(|r| line(&r)).collect());
-    let noisy = |record: &&&Record| record.kind != Kind::Skipped && record.remark.is_some();
+    let said = |record: &&&Record| record.kind == Kind::Steps && record.remark.is_some();
+    list("What auto takes", records.iter().filter(said).map(|r| line(&r)).collect());
+    let noisy = |record: &&&Record| {
+        !matches!(record.kind, Kind::Skipped | Kind::Steps) && record.remark.is_some()
+    };
     list("Not as steady as it should be", records.iter().filter(noisy).map(|r| line(&r)).collect());
     out
 }

@@ -1,7 +1,8 @@
 //! Tables of records, as cells of text.
 
+use crate::force::FLOPS;
 use crate::measure::plot::{number, short};
-use crate::measure::{Ceiling, FLOPS, Kind, Record};
+use crate::measure::{Ceiling, Kind, Record};
 
 /// A time as people read it: 1.23 ms.
 pub fn duration(secs: f64) -> String {
@@ -29,7 +30,7 @@ pub fn rates_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<Str
         "limit by the model",
     ];
     let mut table = vec![header.map(str::to_owned).to_vec()];
-    for record in records.filter(|record| record.kind == Kind::Forces) {
+    for record in records.filter(|record| matches!(record.kind, Kind::Forces | Kind::Steps)) {
         let Some(summary) = record.summary() else { continue };
         let rate = record.work / summary.median;
         let model = record.predicted_per_sec.filter(|model| *model > 0.0);

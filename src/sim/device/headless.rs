@@ -16,13 +16,33 @@ impl DeviceState {
     /// Does `steps` steps of `dt` and waits for them. `watch` sees the steps done so far now and
     /// then, and stops the run early (between steps) by returning false. Returns the steps done.
     pub fn run(&mut self, dt: f64, steps: u64, watch: &mut dyn FnMut(u64) -> bool) -> Result<u64> {
+        self.run_stamped(dt, steps, None, watch)
+    }
+
+    /// The same. Where there are `stamps`, two entries of timestamps at least, the device writes the begin
+    /// of the first pass into entry 0 and the end of the last into entry 1.
+    pub fn run_stamped(
+        &mut self,
+        dt: f64,
+        steps: u64,
+        stamps: Option<&wgpu::QuerySet>,
+        watch: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<u64> {
+        let mut first = Some(0);
         let mut flying: VecDeque<Slice> = VecDeque::with_capacity(IN_FLIGHT);
         let (mut submitted, mut done, mut wanted) = (0, 0, steps);
         let mut since = Instant::now();
         loop {
             let more = submitted < wanted || !self.is_between_steps();
             if more {
-                let slice = self.submit_slice(dt, wanted - submitted, Budget::HEADLESS);
+                // Each pass may be the last one: a later end takes the place of an earlier one.
+                let writes = stamps.map(|query_set| wgpu::ComputePassTimestampWrites {
+                    query_set,
+                    beginning_of_pass_write_index: first.take(),
+                    end_of_pass_write_index: Some(1),
+                });
+                let left = wanted - submitted;
+                let slice = self.submit_stamped(dt, left, Budget::HEADLESS, writes);
                 submitted += slice.work.steps;
                 flying.push_back(slice);
             }

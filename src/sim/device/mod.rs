@@ -175,8 +175,18 @@ impl DeviceState {
     ///
     /// The bits do not depend on the budget.
     pub fn submit_slice(&mut self, dt: f64, steps: u64, budget: Budget) -> Slice {
+        self.submit_stamped(dt, steps, budget, None)
+    }
+
+    fn submit_stamped(
+        &mut self,
+        dt: f64,
+        steps: u64,
+        budget: Budget,
+        timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
+    ) -> Slice {
         let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
-        let work = self.record_slice(&mut encoder, dt, steps, budget, None);
+        let work = self.record_slice(&mut encoder, dt, steps, budget, timestamp_writes);
         Slice { submission: self.gpu.queue.submit([encoder.finish()]), work }
     }
 

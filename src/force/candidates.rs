@@ -1,6 +1,6 @@
-//! Which shapes are worth a race.
+//! Which shapes of the kernel a device could run: what a tuner races and a full sweep measures.
 
-use crate::force::KernelConfig;
+use super::KernelConfig;
 use crate::gpu::{DeviceClass, Gpu, Limits};
 
 /// What a device can hold and needs.
@@ -25,11 +25,10 @@ impl Bounds {
         }
     }
 
+    /// Whether the device can hold a shape, for `n` bodies.
     fn hold(&self, config: &KernelConfig, n: usize) -> bool {
         let sums = n as u64 * u64::from(config.s) * crate::gpu::layout::VEC4;
-        config.validate(None).is_ok()
-            && config.fits(&self.limits).is_ok()
-            && config.holds(n).is_ok()
+        config.fits(&self.limits).is_ok()
             // Partial sums may not take more than a share of the device's memory.
             && sums <= self.limits.storage_buffer / 4
     }
@@ -41,20 +40,46 @@ impl Bounds {
     }
 }
 
-/// Shapes for `n` bodies, the most promising first: p, q, r, s and the untiled loop, with the unrolling
-/// of `default`; and one workgroup for all, where it holds them.
-pub fn shapes(default: KernelConfig, n: usize, bounds: &Bounds) -> Vec<KernelConfig> {
-    let mut found: Vec<KernelConfig> = Vec::new();
-    let mut add = |config: KernelConfig| {
-        if bounds.hold(&config, n) && !found.contains(&config) {
-            found.push(config);
+/// Shapes, and how many more there would be on a device without limits.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// What the device can hold, each once.
+    pub shapes: Vec<KernelConfig>,
+    /// What it cannot: threads or memory of a workgroup, or its buffers.
+    pub beyond_limits: Vec<KernelConfig>,
+}
+
+impl Found {
+    /// Notes a shape where it belongs. What is no kernel for `n` bodies on any device is passed over.
+    fn add(&mut self, config: KernelConfig, n: usize, bounds: &Bounds) {
+        if config.validate(None).is_err() || config.holds(n).is_err() {
+            return;
         }
-    };
+        let fits = bounds.hold(&config, n);
+        let list = if fits { &mut self.shapes } else { &mut self.beyond_limits };
+        if !list.contains(&config) {
+            list.push(config);
+        }
+    }
+}
+
+/// The same shape without workgroup memory: the baseline that tiles are compared with.
+pub fn untiled(shape: KernelConfig) -> KernelConfig {
+    KernelConfig { untiled: true, one_workgroup: false, q: 1, ..shape }
+}
+
+/// Shapes for `n` bodies, the most promising first: `default`, the same untiled, and then p, q, r, s and
+/// the untiled loop with the unrolling of `default`; and one workgroup for all, where it holds them.
+pub fn shapes(default: KernelConfig, n: usize, bounds: &Bounds) -> Found {
+    let mut found = Found::default();
+    let mut add = |config: KernelConfig| found.add(config, n, bounds);
+    add(default);
+    add(untiled(default));
     for config in one_workgroup(default, n, bounds) {
         add(config);
     }
     for p in [64, 128, 256, 32, 512] {
-        for r in [1, 2, 4, 8] {
+        for r in [1, 2, 4, 8, 16] {
             for q in [1, 2, 4, 8, 16] {
                 let config = KernelConfig { p, q, r, s: 1, untiled: false, ..default };
                 // Slices below two tiles are all overhead.
@@ -92,18 +117,21 @@ pub fn shapes(default: KernelConfig, n: usize, bounds: &Bounds) -> Vec<KernelCon
         // Few shapes take one workgroup, and where they win they win by far.
         if config.one_workgroup { -2.0 } else { 0.5 * fill + unlike + other_loop }
     };
-    found.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
+    let place = |config: &KernelConfig| match config {
+        config if *config == default => 0,
+        config if *config == untiled(default) => 1,
+        _ => 2,
+    };
+    found
+        .shapes
+        .sort_by(|a, b| place(a).cmp(&place(b)).then_with(|| distance(a).total_cmp(&distance(b))));
     found
 }
 
 /// Shapes that differ from `shape` in the unrolling, or by a factor of two in r or s.
-pub fn neighbours(shape: KernelConfig, n: usize, bounds: &Bounds) -> Vec<KernelConfig> {
-    let mut found = Vec::new();
-    let mut add = |config: KernelConfig| {
-        if config != shape && bounds.hold(&config, n) && !found.contains(&config) {
-            found.push(config);
-        }
-    };
+pub fn neighbours(shape: KernelConfig, n: usize, bounds: &Bounds) -> Found {
+    let mut found = Found::default();
+    let mut add = |config: KernelConfig| found.add(config, n, bounds);
     for u in [8, 2, 16, 1, 32] {
         add(KernelConfig { u, ..shape });
     }

@@ -4,14 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use glam::DVec3;
-use web_time::Instant;
 
-use super::Timer;
+use super::{ErrorStats, Method, Stopwatch, Timer, acceleration_errors};
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::force::{ForceEngine, Forces, Identity, KernelConfig, Reference, Sinks, Sources, Want};
 use crate::gpu::Gpu;
-use crate::measure::acceleration_errors;
+use crate::scene::{Spread, test_cloud};
 use crate::sim::{DeviceState, EngineKind, Settings};
 
 const SOFTENING: f64 = 0.05;
@@ -27,30 +26,75 @@ const SAMPLE_SECS: f64 = 0.01;
 /// Most steps in a sample.
 const MOST_STEPS: f64 = 20_000.0;
 
-/// See the module's text. Wall clock, from an empty queue to an empty queue.
+/// See the module's text. A sample is many steps in as few submissions as a run makes of them, from the
+/// begin of the first pass to the end of the last ([`Stopwatch::span`]): by the device's clock where it
+/// has one, so that neither the waiting host nor other programs count, else by the wall clock.
 pub struct StepTimer {
     gpu: Arc<Gpu>,
+    watch: Stopwatch,
     bodies: Bodies,
-    prepared: HashMap<KernelConfig, (DeviceState, u64)>,
+    prepared: HashMap<KernelConfig, Prepared>,
+    /// How the samples so far were taken.
+    sampled_by: Option<Method>,
+    mixed: bool,
+}
+
+struct Prepared {
+    state: DeviceState,
+    /// Steps per sample.
+    steps: u64,
+    error: ErrorStats,
 }
 
 impl StepTimer {
-    /// A timer of steps of `n` bodies, n >= 1.
+    /// A timer of steps of `n` bodies, n >= 1, by the device's clock where it has one.
     pub fn new(gpu: &Arc<Gpu>, n: usize) -> Self {
-        let mut bodies = Bodies::with_capacity(n);
-        for i in 0..n {
-            // Any spread-out points do: the work does not depend on them.
-            let along = (i + 1) as f64;
-            let [x, y, z] = [0.819_172_513_4, 0.671_043_606_7, 0.549_700_477_9]
-                .map(|step| f64::from(((along * step).fract() - 0.5) as f32));
-            let mass = f64::from((1.0 / n as f64) as f32);
-            bodies.push(mass, DVec3::new(x, y, z), DVec3::ZERO, 0);
+        Self::with(Stopwatch::new(gpu), gpu, n)
+    }
+
+    /// The same by wall clock, whatever the device offers.
+    pub fn by_wall_clock(gpu: &Arc<Gpu>, n: usize) -> Self {
+        Self::with(Stopwatch::by_wall_clock(gpu), gpu, n)
+    }
+
+    fn with(watch: Stopwatch, gpu: &Arc<Gpu>, n: usize) -> Self {
+        Self {
+            gpu: Arc::clone(gpu),
+            watch,
+            bodies: test_cloud(n, Spread::Even),
+            prepared: HashMap::new(),
+            sampled_by: None,
+            mixed: false,
         }
-        Self { gpu: Arc::clone(gpu), bodies, prepared: HashMap::new() }
+    }
+
+    /// How the next sample will be taken.
+    pub fn method(&self) -> Method {
+        self.watch.method()
+    }
+
+    /// Why the device's timestamps are no longer believed, if that came to pass.
+    pub fn doubt(&self) -> Option<&str> {
+        self.watch.doubt()
+    }
+
+    /// True when the clock was changed between two samples: they cannot be compared.
+    pub fn is_mixed(&self) -> bool {
+        self.mixed
+    }
+
+    /// Error of a prepared candidate against f64, on a sample of the bodies.
+    pub fn error_of(&self, candidate: &KernelConfig) -> Option<ErrorStats> {
+        self.prepared.get(candidate).map(|prepared| prepared.error)
+    }
+
+    /// Steps per sample of a prepared candidate.
+    pub fn steps_of(&self, candidate: &KernelConfig) -> Option<u64> {
+        self.prepared.get(candidate).map(|prepared| prepared.steps)
     }
 
     /// Whether the accelerations that belong to the state's bodies are those of f64.
-    fn check(&self, state: &mut DeviceState, config: &KernelConfig) -> Result<()> {
+    fn check(&self, state: &mut DeviceState, config: &KernelConfig) -> Result<ErrorStats> {
         let mut now = self.bodies.clone();
         let found = state.read(&mut now)?;
         let n = now.len();
@@ -68,13 +112,18 @@ impl StepTimer {
         let found: Vec<DVec3> = probes.iter().map(|i| found[*i]).collect();
         let error = acceleration_errors(&found, &right.acceleration);
         if error.rms < RMS_LIMIT && error.worst < WORST_LIMIT {
-            return Ok(());
+            return Ok(error);
         }
         Err(self.gpu.refuse(format!(
             "the kernel {config} is wrong: rms error {:.1e}, worst {:.1e}",
             error.rms, error.worst
         )))
     }
+}
+
+/// Seconds that `steps` steps take.
+fn time(watch: &mut Stopwatch, state: &mut DeviceState, steps: u64) -> Result<f64> {
+    watch.span(|stamps| state.run_stamped(DT, steps, stamps, &mut |_| true).map(|_| ()))
 }
 
 impl Timer for StepTimer {
@@ -93,13 +142,11 @@ impl Timer for StepTimer {
         let mut state = pollster::block_on(DeviceState::new(gpu, &self.bodies, &settings))?;
         // A step more than the first force: what steps alone do is checked too.
         state.run(DT, 1, &mut |_| true)?;
-        self.check(&mut state, candidate)?;
+        let error = self.check(&mut state, candidate)?;
         // Warm-up, longer and longer, until the number of steps that fill a sample is known.
         let mut steps = 1;
         loop {
-            let begun = Instant::now();
-            state.run(DT, steps, &mut |_| true)?;
-            let secs = begun.elapsed().as_secs_f64();
+            let secs = time(&mut self.watch, &mut state, steps)?;
             let fill = SAMPLE_SECS * steps as f64 / secs.max(1e-7);
             if secs > 0.3 * SAMPLE_SECS || steps as f64 >= MOST_STEPS {
                 steps = fill.clamp(1.0, MOST_STEPS) as u64;
@@ -107,17 +154,19 @@ impl Timer for StepTimer {
             }
             steps = (0.7 * fill).clamp((steps + 1) as f64, 16.0 * steps as f64) as u64;
         }
-        self.prepared.insert(*candidate, (state, steps));
+        self.prepared.insert(*candidate, Prepared { state, steps, error });
         Ok(())
     }
 
     fn sample(&mut self, candidate: &KernelConfig) -> Result<f64> {
         self.prepare(candidate)?;
-        let (state, steps) = self.prepared.get_mut(candidate).expect("prepared above");
-        self.gpu.wait()?;
-        let begun = Instant::now();
-        state.run(DT, *steps, &mut |_| true)?;
-        Ok(begun.elapsed().as_secs_f64() / *steps as f64)
+        let Prepared { state, steps, .. } =
+            self.prepared.get_mut(candidate).expect("prepared above");
+        let secs = time(&mut self.watch, state, *steps)?;
+        let method = self.watch.method();
+        self.mixed |= self.sampled_by.is_some_and(|earlier| earlier != method);
+        self.sampled_by = Some(method);
+        Ok(secs / *steps as f64)
     }
 
     fn forget(&mut self, candidate: &KernelConfig) {

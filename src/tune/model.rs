@@ -1,0 +1,132 @@
+//! What the arithmetic model says of a shape before anybody has timed it.
+
+use std::sync::Arc;
+
+use crate::force::KernelConfig;
+use crate::gpu::{DeviceClass, Gpu};
+use crate::measure::{Ceiling, CeilingSamples, Ceilings, Effort, predict};
+
+/// A shape is raced only if the model gives it at least 1/FACTOR of the best rate that it gives to any.
+/// On hardware the model was within about 25 % where bodies are many, and within 50 % at N = 1024 (see
+/// docs/tiling.md); shapes that it ranks wrongly by less than this are still found.
+pub const FACTOR: f64 = 2.0;
+
+/// The model of one device for one number of bodies.
+pub(super) struct Model {
+    ceilings: Ceilings,
+    n: usize,
+    u: u32,
+    best_secs: f64,
+}
+
+impl Model {
+    /// Over `shapes`, with the unrolling `u`. `None` where a ceiling that counts is not known.
+    pub fn new(ceilings: Ceilings, shapes: &[KernelConfig], n: usize, u: u32) -> Option<Self> {
+        let mut model = Self { ceilings, n, u, best_secs: f64::INFINITY };
+        let all = shapes.iter().filter_map(|shape| model.secs(shape));
+        model.best_secs = all.fold(f64::INFINITY, f64::min);
+        model.best_secs.is_finite().then_some(model)
+    }
+
+    /// Seconds per step. `None` for steps in one workgroup, which the model says nothing of.
+    fn secs(&self, shape: &KernelConfig) -> Option<f64> {
+        if shape.one_workgroup {
+            return None;
+        }
+        // Unrolling is left to measurement: by the model each copy hides more latency, without an end.
+        let shape = KernelConfig { u: self.u, ..*shape };
+        let force = predict(&self.ceilings, &shape, self.n, self.n)?.secs;
+        // The sums of slices take a dispatch of their own.
+        let dispatches = self.ceilings.get(Ceiling::Dispatch);
+        let sums = if shape.s > 1 && dispatches > 0.0 { 1.0 / dispatches } else { 0.0 };
+        Some(force + sums)
+    }
+
+    /// Whether a shape is worth a race.
+    pub fn keeps(&self, shape: &KernelConfig) -> bool {
+        self.secs(shape).is_none_or(|secs| secs <= FACTOR * self.best_secs)
+    }
+}
+
+/// The ceilings of one device: measured when they are first asked for, and remembered as long as this
+/// lives.
+pub struct KnownCeilings {
+    gpu: Arc<Gpu>,
+    found: Option<Result<Ceilings, String>>,
+}
+
+impl KnownCeilings {
+    /// Nothing is measured yet.
+    pub fn new(gpu: &Arc<Gpu>) -> Self {
+        Self { gpu: Arc::clone(gpu), found: None }
+    }
+
+    /// The ceilings, measured in `secs` seconds at most and a little, if they are not known yet. `None`
+    /// where that was too short, `go_on` said no, or the device failed; it is not tried again.
+    pub fn within(&mut self, secs: f64, go_on: &mut dyn FnMut() -> bool) -> Option<Ceilings> {
+        let found = self.found.get_or_insert_with(|| measure(&self.gpu, secs, go_on));
+        found.as_ref().ok().copied()
+    }
+
+    /// Why the ceilings are not known, if they could not be measured.
+    pub fn problem(&self) -> Option<&str> {
+        self.found.as_ref()?.as_ref().err().map(String::as_str)
+    }
+}
+
+fn measure(gpu: &Arc<Gpu>, secs: f64, go_on: &mut dyn FnMut() -> bool) -> Result<Ceilings, String> {
+    let software = gpu.adapter.class == DeviceClass::Software;
+    // For a factor of two short samples do; a GPU has to come out of its sleep as well.
+    let effort = if software { Effort::Quick } else { Effort::Full };
+    let begun = web_time::Instant::now();
+    let mut before = |_| begun.elapsed().as_secs_f64() < secs && go_on();
+    let samples: Vec<CeilingSamples> =
+        Ceilings::measure(gpu, effort, &mut before).map_err(|error| error.to_string())?;
+    if samples.len() < Ceiling::ALL.len() {
+        return Err(format!("to measure this adapter's ceilings takes more than {secs:.1} s"));
+    }
+    Ok(samples.iter().collect::<Ceilings>().in_series(software))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: KernelConfig = KernelConfig { u: 4, ..KernelConfig::tiled(64) };
+
+    fn ceilings(rates: &[(Ceiling, f64)]) -> Ceilings {
+        let free = Ceiling::ALL.map(|ceiling| (ceiling, 1e18));
+        Ceilings::of(free.into_iter().chain(rates.iter().copied()))
+    }
+
+    #[test]
+    fn what_is_slow_by_more_than_the_factor_is_out() {
+        // A read takes 3.3 times as long as an interaction: r = 1 loses more than half to it, r = 2 less.
+        let known = ceilings(&[
+            (Ceiling::Fma, 13e12),
+            (Ceiling::Pair, 1e12),
+            (Ceiling::TileRead, 0.3e12),
+            (Ceiling::CachedRead, 0.1e12),
+        ]);
+        let shape = |r| KernelConfig { r, ..BASE };
+        let shapes = [1, 2, 4, 8].map(shape);
+        let model = Model::new(known, &shapes, 1 << 16, 4).unwrap();
+        let kept = shapes.map(|shape| model.keeps(&shape));
+        assert_eq!(kept, [false, true, true, true]);
+        let untiled = KernelConfig { untiled: true, ..BASE };
+        assert!(!model.keeps(&untiled) && model.keeps(&KernelConfig { r: 16, ..untiled }));
+        // Of one workgroup the model knows nothing, and unrolling is none of its business.
+        assert!(model.keeps(&KernelConfig { one_workgroup: true, ..BASE }));
+        assert!(model.keeps(&KernelConfig { u: 1, ..shape(4) }));
+        assert!(Model::new(Ceilings::default(), &shapes, 1 << 16, 4).is_none());
+    }
+
+    #[test]
+    fn the_dispatch_of_the_sums_counts() {
+        let known = ceilings(&[(Ceiling::Dispatch, 1e5)]);
+        let sliced = KernelConfig { s: 4, ..BASE };
+        let model = Model::new(known, &[BASE, sliced], 1024, 4).unwrap();
+        let (one, two) = (model.secs(&BASE).unwrap(), model.secs(&sliced).unwrap());
+        assert!((one / 1e-5 - 1.0).abs() < 1e-3 && (two / 2e-5 - 1.0).abs() < 1e-3);
+    }
+}
