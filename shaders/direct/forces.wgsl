@@ -7,7 +7,7 @@
 //% if fill
 // This variant computes no force: it writes the lists of sources within each sink's radius.
 //% endif
-//% include "body.wgsl"
+//% include "direct/params.wgsl"
 //% include "direct/arithmetic.wgsl"
 //% include "direct/bindings.wgsl"
 //% if not fill

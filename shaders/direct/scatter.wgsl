@@ -1,6 +1,6 @@
 // New values of some sources, sent in one piece, put where they belong. A change is the source's number
 // in a vec4<u32> and its record of `words` more: bits are moved, whatever numbers they are.
-//% include "body.wgsl"
+//% include "direct/params.wgsl"
 // No number comes twice.
 @group(0) @binding(0) var<storage, read> changes: array<vec4<u32>>;
 @group(0) @binding(1) var<storage, read_write> sources: array<vec4<u32>>;

@@ -1,7 +1,7 @@
 // Do the fences hold? Sums carried as pairs and differences of pairs, in loops like those of forces.wgsl.
 // Entry i: b added to a, 1 + i % 4 times over, and the difference of two pairs; the host knows all
 // of it exactly.
-//% include "body.wgsl"
+//% include "direct/params.wgsl"
 //% include "direct/arithmetic.wgsl"
 @group(0) @binding(0) var<storage, read> numbers: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read_write> answers: array<vec4<f32>>;

@@ -1,7 +1,7 @@
 // Adds the segments' sums of each sink, in an order that depends on their number alone; finds the
 // nearest of their nearest (of equals the lowest number); counts where each segment's part of a list begins.
 // One workgroup per sink: each thread takes some segments one after the other, then they meet in pairs.
-//% include "body.wgsl"
+//% include "direct/params.wgsl"
 //% include "direct/arithmetic.wgsl"
 @group(0) @binding(0) var<storage, read> partial_sums: array<Real4>;
 @group(0) @binding(1) var<storage, read_write> neighbours: array<Neighbours>;

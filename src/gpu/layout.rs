@@ -1,5 +1,5 @@
 //! The structs that shaders share with the host, alone in this file. A test compares every size and
-//! offset with what naga makes of `shaders/body.wgsl`.
+//! offset with what naga makes of `shaders/body.wgsl` and `shaders/direct/params.wgsl`.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -61,7 +61,7 @@ pub struct StepsParams {
     pub unused: u32,
 }
 
-/// One dispatch of forces with derivatives. See `shaders/body.wgsl`.
+/// One dispatch of forces with derivatives. See `shaders/direct/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[allow(missing_docs)]
@@ -82,7 +82,7 @@ pub struct DirectParams {
     pub unused: [u32; 3],
 }
 
-/// New values of some sources. See `shaders/body.wgsl`.
+/// New values of some sources. See `shaders/direct/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 #[allow(missing_docs)]
@@ -98,12 +98,17 @@ mod tests {
 
     use super::*;
 
+    /// The files that hold them.
+    const FILES: [&str; 2] =
+        [include_str!("../../shaders/body.wgsl"), include_str!("../../shaders/direct/params.wgsl")];
+
     /// Offsets and size of a struct as naga lays it out.
     fn shader_layout(name: &str) -> (Vec<(String, u32)>, u32) {
-        let text = include_str!("../../shaders/body.wgsl");
-        let module = naga::front::wgsl::parse_str(text).expect("body.wgsl should parse");
-        let found = module.types.iter().find(|(_, kind)| kind.name.as_deref() == Some(name));
-        let (_, kind) = found.unwrap_or_else(|| panic!("body.wgsl should define {name}"));
+        let parse = |text| naga::front::wgsl::parse_str(text).expect("a file of structs");
+        let modules = FILES.map(parse);
+        let mut types = modules.iter().flat_map(|module| module.types.iter());
+        let found = types.find(|(_, kind)| kind.name.as_deref() == Some(name));
+        let (_, kind) = found.unwrap_or_else(|| panic!("a file should define {name}"));
         let naga::TypeInner::Struct { members, span } = &kind.inner else {
             panic!("{name} should be a struct")
         };
@@ -172,8 +177,10 @@ mod tests {
 
     #[test]
     fn special_offsets_agree() {
-        let text = include_str!("../../shaders/body.wgsl");
-        assert!(text.contains(&format!("FOREIGN: u32 = {FOREIGN:#x}u")));
+        let [text, direct] = FILES;
+        for text in [text, direct] {
+            assert!(text.contains(&format!("FOREIGN: u32 = {FOREIGN:#x}u")));
+        }
         assert!(text.contains(&format!("IN_SINK: u32 = {IN_SINK:#x}u")));
     }
 }

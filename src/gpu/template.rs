@@ -17,6 +17,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("direct/arithmetic.wgsl", include_str!("../../shaders/direct/arithmetic.wgsl")),
     ("direct/bindings.wgsl", include_str!("../../shaders/direct/bindings.wgsl")),
     ("direct/forces.wgsl", include_str!("../../shaders/direct/forces.wgsl")),
+    ("direct/params.wgsl", include_str!("../../shaders/direct/params.wgsl")),
     ("direct/scatter.wgsl", include_str!("../../shaders/direct/scatter.wgsl")),
     ("direct/self_test.wgsl", include_str!("../../shaders/direct/self_test.wgsl")),
     ("direct/sum.wgsl", include_str!("../../shaders/direct/sum.wgsl")),

@@ -1,0 +1,39 @@
+// Structs shared with the host (src/gpu/layout.rs); a test compares the offsets.
+
+// As a number of a source: none.
+const FOREIGN: u32 = 0xffffffffu;
+
+// Forces with derivatives: which part of the (sink, source) square one dispatch computes.
+struct DirectParams {
+    // Sinks [sink_begin, sink_end) are computed; sink_count is the length of one segment of partial sums.
+    sink_begin: u32,
+    sink_end: u32,
+    sink_count: u32,
+    // Slices and chunks as in ForceParams.
+    source_count: u32,
+    slice_length: u32,
+    chunk_begin: u32,
+    chunk_end: u32,
+    // Entries of a sink's list.
+    capacity: u32,
+    // eps^2 as an f32, and what it lacks of an f64 in two more.
+    softening_squared: f32,
+    softening_low: f32,
+    softening_lowest: f32,
+    // Slices times rows of threads.
+    segments: u32,
+    // Always 0, which the compiler does not know.
+    zero: u32,
+    unused_0: u32,
+    unused_1: u32,
+    unused_2: u32,
+}
+
+// Some sources take new values.
+struct ScatterParams {
+    // Sources that change, and the words (vec4<u32>) of each.
+    count: u32,
+    words: u32,
+    unused_0: u32,
+    unused_1: u32,
+}
