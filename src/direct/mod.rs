@@ -14,10 +14,14 @@ use crate::error::{Error, Result};
 pub use crate::force::Identity;
 
 mod answers;
+mod as_forces;
+pub mod cpu;
 mod precision;
 mod reference;
 
 pub use answers::{Answers, Lists, NO_SOURCE};
+pub use as_forces::AsForces;
+pub use cpu::Cpu;
 pub use precision::Precision;
 pub use reference::Reference;
 
