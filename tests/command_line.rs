@@ -262,3 +262,102 @@ fn films_and_pictures_are_made_and_not_overwritten() {
     refused(&[&make[..], &["--out", &at("x.jpeg")]].concat(), &["film.mp4", "film.apng"]);
     refused(&[&make[..], &["--out", &at("no/such/x.png")]].concat(), &["no folder"]);
 }
+
+#[test]
+fn derivatives_and_neighbours_are_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (table, lists) = (at("acc.csv"), at("acc.neighbours.csv"));
+    let args = ["forces", "plummer", "-n", "100", "--eps", "0", "--jerk", "--snap"];
+    let more = ["--neighbours", "0.3", "--compare", "--out", &table, "--json"];
+    let answer = json(&[&args[..], &more].concat());
+    for derivative in ["acceleration", "jerk", "snap", "potential"] {
+        let error = answer[format!("{derivative}_worst_error")].as_f64().unwrap();
+        assert!(error < 1e-11, "{derivative}: {error}");
+    }
+    assert_eq!((&answer["precision"], &answer["lists_cut_short"]), (&"double".into(), &0.into()));
+    let text = std::fs::read_to_string(&table).unwrap();
+    let mut rows = text.lines();
+    assert_eq!(
+        rows.next().unwrap(),
+        "id,ax,ay,az,potential,jx,jy,jz,sx,sy,sz,nearest_id,nearest_distance,n_neighbours"
+    );
+    let counts: usize =
+        rows.map(|row| row.rsplit(',').next().unwrap().parse::<usize>().unwrap()).sum();
+    let lists = std::fs::read_to_string(&lists).unwrap();
+    assert_eq!(
+        (lists.lines().next().unwrap(), lists.lines().count()),
+        ("id,neighbour_id", counts + 1)
+    );
+    refused(&[&args[..], &more].concat(), &["acc.csv", "is there already", "--force"]);
+    std::fs::remove_file(&table).unwrap();
+    refused(&[&args[..], &more].concat(), &["acc.neighbours.csv", "is there already"]);
+    let cut = works(&[&args[..], &more[..2], &["--capacity", "2"]].concat());
+    assert!(cut.contains("have more than 2 neighbours"), "{cut}");
+    let jerk = at("jerk.csv");
+    works(&["forces", "plummer", "-n", "10", "--jerk", "--out", &jerk]);
+    let text = std::fs::read_to_string(&jerk).unwrap();
+    assert!(text.starts_with("id,ax,ay,az,potential,jx,jy,jz\n") && text.lines().count() == 11);
+
+    refused(&[&args[..], &["--neighbours", "-1"]].concat(), &["--neighbours is -1", "at least 0"]);
+    refused(
+        &[&args[..], &["--engine", "gpu"]].concat(),
+        &["engine is gpu", "auto, cpu or reference"],
+    );
+    refused(&[&args[..], &["--precision", "single"]].concat(), &["precision is single", "double"]);
+    refused(&[&args[..], &["--precision", "half"]].concat(), &["'half'", "double-single"]);
+}
+
+#[test]
+fn individual_steps_by_name_and_their_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let run = ["run", "plummer", "-n", "100", "--integrator", "hermite6", "--dt-max", "0.0625"];
+    let more = ["--until", "0.5", "--every", "0.125", "--eps", "0.01", "--json", "--out"];
+    let answer = json(&[&run[..], &more, &[&at("run")]].concat());
+    assert_eq!((&answer["steps"], &answer["time"]), (&8.into(), &0.5.into()));
+    assert!(answer["energy_error"].as_f64().unwrap().abs() < 1e-8, "{answer}");
+    let blocks = &answer["blocks"];
+    assert!(blocks["blocks"].as_u64().unwrap() >= 8 && blocks["dt_max"] == 0.0625, "{blocks}");
+    let plan = std::fs::read_to_string(folder.path().join("run/run.toml")).unwrap();
+    assert!(plan.contains("integrator = \"hermite6\"") && plan.contains("eta6 = 0.1"), "{plan}");
+    // A snapshot with individual steps begins a run of any other kind.
+    let snapshot = at("run/step_0000000008.gvt");
+    let leapfrog = ["run", &snapshot, "--until", "0.52", "--dt", "0.01", "--out", &at("next")];
+    works(&leapfrog);
+
+    let bad = at("bad");
+    let refuse = |more: &[&str], words: &[&str]| {
+        let run = ["run", "plummer", "-n", "100", "--integrator", "hermite4", "--out", &bad];
+        refused(&[&run[..], more].concat(), words);
+        assert!(!Path::new(&bad).exists(), "{more:?} should leave nothing behind");
+    };
+    refuse(&["--eta", "0"], &["eta is 0", "greater than 0"]);
+    refuse(&["--eta", "-0.1"], &["eta is -0.1"]);
+    refuse(&["--eta6", "0.1"], &["--eta6 is 0.1", "hermite4 has only --eta"]);
+    refuse(&["--dt-max", "0.1"], &["dt-max is 0.1", "power of two", "0.0625"]);
+    refuse(&["--precision", "single"], &["precision is single"]);
+    refuse(&["--precision", "double-single"], &["precision is double-single"]);
+    refuse(&["--engine", "gpu"], &["engine is gpu", "hermite4"]);
+    refused(
+        &["run", "plummer", "--eta", "0.1", "--out", &bad],
+        &["--eta is 0.1", "leapfrog has one step for all bodies"],
+    );
+
+    // Two bodies that meet head-on: the run stops with words, and the last state is there.
+    let pair = at("pair.csv");
+    std::fs::write(&pair, "id,mass,x,y,z,vx,vy,vz\n5,1,1,0,0,0,0,0\n9,1,-1,0,0,0,0,0\n").unwrap();
+    let run = ["run", &pair, "--integrator", "hermite4", "--eps", "0", "--until", "4"];
+    refused(
+        &[&run[..], &["--dt-max", "0.25", "--every", "1", "--out", &at("pair")]].concat(),
+        &["(id 5)", "at t = 2.2", "nearest body is 1 (id 9)", "stopped.gvt"],
+    );
+    assert!(works(&["convert", &at("pair/stopped.gvt"), &at("stopped.csv")]).contains("2"));
+    assert!(folder.path().join("pair/step_0000000008.gvt").exists());
+    std::fs::write(&pair, "id,mass,x,y,z,vx,vy,vz\n5,1,1,0,0,0,0,0\n9,1,1,0,0,1,0,0\n").unwrap();
+    refused(
+        &[&run[..], &["--out", &bad]].concat(),
+        &["(id 9)", "same place as body 0 (id 5)", "softening"],
+    );
+    assert!(!Path::new(&bad).exists());
+}

@@ -43,14 +43,43 @@ fn wait_for_snapshots(out: &Path, count: usize, child: &mut Child) {
     panic!("no snapshots appeared within a minute");
 }
 
+/// Individual steps; the bodies are saved in the middle of them, for 0.01 is no power of two.
+fn run_blocks(integrator: &str, out: &Path) -> Command {
+    let out = out.to_str().unwrap();
+    gravitile(&[
+        "run",
+        "plummer",
+        "-n",
+        "150",
+        "--dt",
+        "0.01",
+        "--until",
+        "4",
+        "--every",
+        "0.2",
+        "--eps",
+        "0.01",
+        "--integrator",
+        integrator,
+        "--engine",
+        "cpu",
+        "--out",
+        out,
+    ])
+}
+
 fn killed_at_random_moments(engine: &str, kills: u32) {
+    killed(&|out| run(engine, out), engine, kills);
+}
+
+fn killed(run: &dyn Fn(&Path) -> Command, engine: &str, kills: u32) {
     let folder = tempfile::tempdir().unwrap();
     let whole = folder.path().join("whole");
-    assert!(run(engine, &whole).status().unwrap().success());
+    assert!(run(&whole).status().unwrap().success());
     let expected = ending(&whole);
 
     let broken = folder.path().join("broken");
-    let mut child = run(engine, &broken).spawn().unwrap();
+    let mut child = run(&broken).spawn().unwrap();
     let mut state = 0x1234_5678_9abc_def1u64;
     for _ in 0..kills {
         // Xorshift: moments that differ, and are the same in every run of the test.
@@ -65,7 +94,7 @@ fn killed_at_random_moments(engine: &str, kills: u32) {
             resume(&broken).spawn().unwrap()
         } else {
             let _ = std::fs::remove_dir_all(&broken);
-            run(engine, &broken).spawn().unwrap()
+            run(&broken).spawn().unwrap()
         };
     }
     assert!(child.wait().unwrap().success());
@@ -82,6 +111,13 @@ fn killed_on_the_cpu() {
 #[test]
 fn killed_on_the_gpu() {
     killed_at_random_moments("gpu", 20);
+}
+
+#[test]
+fn killed_with_individual_steps() {
+    for integrator in ["hermite4", "hermite6"] {
+        killed(&|out| run_blocks(integrator, out), integrator, 10);
+    }
 }
 
 #[test]

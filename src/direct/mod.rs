@@ -14,12 +14,16 @@ use crate::error::{Error, Result};
 pub use crate::force::Identity;
 
 mod answers;
+mod as_forces;
+pub mod cpu;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod gpu;
 mod precision;
 mod reference;
 
 pub use answers::{Answers, Lists, NO_SOURCE};
+pub use as_forces::AsForces;
+pub use cpu::Cpu;
 pub use precision::Precision;
 pub use reference::Reference;
 

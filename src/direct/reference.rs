@@ -179,3 +179,108 @@ fn motion(position: &[DVec3], velocity: &[DVec3], acceleration: &[DVec3], i: usi
         acceleration: or_zero(acceleration),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Identity, Within};
+    use super::*;
+
+    /// A light and a heavy body that pass each other, and a third far away.
+    const POSITION: [DVec3; 3] =
+        [DVec3::ZERO, DVec3::new(3.0, 0.0, 0.0), DVec3::new(0.0, -7.0, 1.0)];
+    const VELOCITY: [DVec3; 3] =
+        [DVec3::new(0.5, 0.1, 0.0), DVec3::new(-0.2, 0.4, 0.3), DVec3::new(0.1, 0.2, -0.3)];
+    const MASS: [f64; 3] = [2.0, 5.0, 11.0];
+
+    fn at(position: &[DVec3], velocity: &[DVec3], acceleration: &[DVec3], want: &Want) -> Answers {
+        let mut engine = Reference::default();
+        engine.set_sources(&Sources { position, velocity, acceleration, mass: &MASS }).unwrap();
+        let sinks = Sinks { position, velocity, acceleration, identity: Identity::Offset(0) };
+        let mut out = Answers::default();
+        engine.evaluate(&sinks, 4.0, want, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn two_bodies_by_hand() {
+        let mut engine = Reference::default();
+        let position = &POSITION[..2];
+        // At rest, one with an acceleration of its own: alpha = 0, beta = r . a / R^2.
+        let acceleration = [DVec3::ZERO, DVec3::new(10.0, 0.0, 0.0)];
+        let velocity = [DVec3::ZERO; 2];
+        let sources = Sources {
+            position,
+            velocity: &velocity,
+            acceleration: &acceleration,
+            mass: &MASS[..2],
+        };
+        engine.set_sources(&sources).unwrap();
+        let sinks = Sinks {
+            position,
+            velocity: &velocity,
+            acceleration: &acceleration,
+            identity: Identity::Offset(0),
+        };
+        let within = Some(Within { radius: &[3.0, 2.9], capacity: 4 });
+        let want = Want { order: Order::Snap, potential: true, nearest: true, within };
+        let mut out = Answers::default();
+        engine.evaluate(&sinks, 4.0, &want, &mut out).unwrap();
+        // R^2 = 9 + 16 = 25; A = 5 * 3 / 125; S = 5 * 10 / 125 - 3 * (30 / 25) * A.
+        assert!((out.acceleration[0].x - 0.12).abs() < 1e-16);
+        assert!((out.acceleration[1].x + 0.048).abs() < 1e-16);
+        assert_eq!(out.jerk, [DVec3::ZERO; 2]);
+        assert!((out.snap[0].x - (0.4 - 3.6 * 0.12)).abs() < 1e-15);
+        assert!((out.potential[0] + 1.0).abs() < 1e-15 && (out.potential[1] + 0.4).abs() < 1e-15);
+        assert_eq!((out.nearest, out.nearest_distance), (vec![1, 0], vec![3.0, 3.0]));
+        assert_eq!((out.neighbours.of(0), out.neighbours.found(1)), (&[1][..], 0));
+    }
+
+    /// Jerk and snap are what the acceleration does while the bodies move.
+    #[test]
+    fn jerk_and_snap_are_derivatives_of_the_acceleration() {
+        let want = Want::only(Order::Snap);
+        let acceleration = at(&POSITION, &VELOCITY, &[DVec3::ZERO; 3], &want).acceleration;
+        let now = at(&POSITION, &VELOCITY, &acceleration, &want);
+        let along = |h: f64| {
+            let position: Vec<DVec3> = (0..3)
+                .map(|i| POSITION[i] + VELOCITY[i] * h + acceleration[i] * (0.5 * h * h))
+                .collect();
+            at(&position, &VELOCITY, &acceleration, &want).acceleration
+        };
+        // Central differences, wrong by the order of h^2.
+        let h = 1e-3;
+        let (before, after) = (along(-h), along(h));
+        for i in 0..3 {
+            let jerk = (after[i] - before[i]) / (2.0 * h);
+            let snap = (after[i] + before[i] - 2.0 * now.acceleration[i]) / (h * h);
+            let (j, s) = ((jerk - now.jerk[i]).length(), (snap - now.snap[i]).length());
+            assert!(j < 1e-6 * now.jerk[i].length(), "body {i}: jerk {jerk}, {}", now.jerk[i]);
+            assert!(s < 1e-5 * now.snap[i].length(), "body {i}: snap {snap}, {}", now.snap[i]);
+        }
+    }
+
+    #[test]
+    fn a_pair_in_one_place_adds_nothing_and_is_near() {
+        let position = [DVec3::ONE; 2];
+        let velocity = [DVec3::ZERO, DVec3::X];
+        let mut engine = Reference::default();
+        let sources = Sources {
+            position: &position,
+            velocity: &velocity,
+            mass: &[1.0; 2],
+            ..Sources::default()
+        };
+        engine.set_sources(&sources).unwrap();
+        let sinks = Sinks {
+            position: &position,
+            velocity: &velocity,
+            acceleration: &[],
+            identity: Identity::Offset(0),
+        };
+        let want = Want { nearest: true, potential: true, ..Want::only(Order::Jerk) };
+        let mut out = Answers::default();
+        engine.evaluate(&sinks, 0.0, &want, &mut out).unwrap();
+        assert_eq!((out.jerk, out.potential), (vec![DVec3::ZERO; 2], vec![0.0; 2]));
+        assert_eq!((out.nearest, out.nearest_distance), (vec![1, 0], vec![0.0; 2]));
+    }
+}

@@ -5,7 +5,7 @@
 use glam::DVec3;
 use minijinja::context;
 
-use super::{Accelerate, DeviceIntegrator, HostIntegrator, Integrator, Making};
+use super::{Accelerate, DeviceIntegrator, HostIntegrator, HostSide, Integrator, Making};
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::force::AllPairs;
@@ -18,7 +18,7 @@ pub const LEAPFROG: Integrator = Integrator {
     summary: "kick-drift-kick, second order, symplectic, time-reversible; one force per step",
     order: 2,
     reversible: true,
-    host: || Box::new(HostLeapfrog),
+    host: HostSide::Shared(|| Box::new(HostLeapfrog)),
     device: Some(make_device),
 };
 

@@ -1,10 +1,15 @@
 //! Integrators: how positions and velocities go on in time.
 //!
 //! An integrator is one file and one line in [`ALL`]. It has a host side, which steps f64 bodies with
-//! any force engine, and may have a device side, which records its O(N) kernels around the force
+//! any engine, and may have a device side, which records its O(N) kernels around the force
 //! kernel, so that the bodies never leave the device.
+//!
+//! Host sides are of two kinds: one step for all bodies, or individual steps in blocks (see [`blocks`]).
 
+pub mod blocks;
 mod fused;
+mod hermite4;
+mod hermite6;
 mod leapfrog;
 mod one_workgroup;
 
@@ -31,10 +36,26 @@ pub struct Integrator {
     pub order: u32,
     /// Whether stepping back with -dt retraces the way, up to rounding.
     pub reversible: bool,
-    /// Makes the host side.
-    pub host: fn() -> Box<dyn HostIntegrator>,
+    /// The host side.
+    pub host: HostSide,
     /// Makes the device side, if there is one.
     pub device: Option<MakeDevice>,
+}
+
+/// The host side of an integrator.
+#[derive(Clone, Copy)]
+pub enum HostSide {
+    /// One step for all bodies, from their accelerations.
+    Shared(fn() -> Box<dyn HostIntegrator>),
+    /// Individual steps in blocks, from forces with derivatives.
+    Blocks(&'static dyn blocks::Scheme),
+}
+
+impl Integrator {
+    /// Whether bodies have steps of their own, chosen by `eta` and at most `dt_max`.
+    pub fn has_block_steps(&self) -> bool {
+        matches!(self.host, HostSide::Blocks(_))
+    }
 }
 
 /// Makes the device side of an integrator for bodies and the force kernel bound to them.
@@ -44,7 +65,7 @@ pub type MakeDevice = for<'a> fn(&'a Gpu, &'a BodyBuffers, &'a AllPairs) -> Maki
 pub type Making<'a> = Pin<Box<dyn Future<Output = Result<Box<dyn DeviceIntegrator>>> + 'a>>;
 
 /// Every integrator.
-pub const ALL: &[Integrator] = &[leapfrog::LEAPFROG];
+pub const ALL: &[Integrator] = &[leapfrog::LEAPFROG, hermite4::HERMITE4, hermite6::HERMITE6];
 
 /// The integrator of that name.
 pub fn find(name: &str) -> Result<&'static Integrator> {
@@ -58,7 +79,7 @@ pub fn find(name: &str) -> Result<&'static Integrator> {
 /// Computes the accelerations of all bodies at their present positions.
 pub type Accelerate<'a> = dyn FnMut(&Bodies, &mut Vec<DVec3>) -> Result<()> + 'a;
 
-/// The host side.
+/// The host side of an integrator with one step for all bodies.
 pub trait HostIntegrator: Send {
     /// One step of `dt` (negative goes back). `acceleration` belongs to the positions on entry and on
     /// return; `accelerate` makes it anew.

@@ -11,9 +11,7 @@ use super::{Event, Report};
 use crate::bodies::Bodies;
 use crate::diagnostics::diagnose;
 use crate::error::{Error, Result};
-use crate::force::{Cpu, ForceEngine, Reference};
-use crate::integrate;
-use crate::sim::{Clock, EngineKind, HostState, Moment, Settings};
+use crate::sim::{Clock, EngineKind, HostState, Moment, Settings, describe_host};
 
 /// The bodies as the sprites take them.
 #[derive(Debug, Default)]
@@ -80,12 +78,7 @@ pub(super) struct OnHost {
 impl OnHost {
     /// Starts the worker, which computes the first accelerations by itself.
     pub fn start(bodies: Bodies, kind: EngineKind, settings: &Settings) -> Result<Self> {
-        let engine: Box<dyn ForceEngine> = match kind {
-            EngineKind::Reference => Box::new(Reference),
-            _ => Box::new(Cpu::new()),
-        };
-        let description = engine.describe();
-        integrate::find(&settings.integrator)?;
+        let description = describe_host(kind, settings)?;
         let inbox = Inbox {
             until: 0,
             dt: settings.dt,
@@ -104,7 +97,7 @@ impl OnHost {
         thread::Builder::new()
             .name("simulation".to_owned())
             .spawn(move || {
-                let worked = Worker::new(bodies, engine, &settings, &for_worker)
+                let worked = Worker::new(bodies, kind, &settings, &for_worker)
                     .and_then(|mut worker| worker.run(&for_worker));
                 if let Err(error) = worked {
                     lock(&for_worker.outbox).events.push(Event::Failed(error));
@@ -176,21 +169,15 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(
-        bodies: Bodies,
-        engine: Box<dyn ForceEngine>,
-        settings: &Settings,
-        shared: &Shared,
-    ) -> Result<Self> {
+    fn new(bodies: Bodies, kind: EngineKind, settings: &Settings, shared: &Shared) -> Result<Self> {
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
         let tags: Vec<u32> = (0..bodies.len()).map(|i| bodies.tag(i)).collect();
         let (softening, g) = (settings.softening, settings.gravitational_constant);
-        let integrator = integrate::find(&settings.integrator)?;
         let zero = vec![DVec3::ZERO; bodies.len()];
         let standing = Standing { time: clock.time(), steps: clock.steps(), ..Default::default() };
         // The bodies are to be seen before their first forces are known.
         publish(shared, &bodies, &zero, &tags, g, standing);
-        let state = HostState::new(bodies, engine, integrator, softening, g)?;
+        let state = HostState::new(bodies, kind, settings, None)?;
         let standing = Standing { ready: true, ..standing };
         let gravitational_constant = g;
         Ok(Self { state, clock, softening, gravitational_constant, tags, standing, shown: false })
@@ -260,7 +247,7 @@ impl Worker {
         self.state.step(dt)?;
         self.clock.advance(1);
         self.standing.busy_secs += begun.elapsed().as_secs_f64();
-        self.standing.interactions += (self.tags.len() as u64).pow(2);
+        self.standing.interactions = self.state.interactions();
         (self.standing.time, self.standing.steps) = (self.clock.time(), self.clock.steps());
         Ok(())
     }

@@ -96,6 +96,13 @@ impl RunFolder {
         snapshot::write(self.snapshot_path(step), snapshot, &WriteOptions::default()).map(|_| ())
     }
 
+    /// Writes the state in which a run could not go on; returns where.
+    pub fn write_stopped(&self, snapshot: &Snapshot) -> Result<PathBuf> {
+        let path = self.path.join("stopped.gvt");
+        snapshot::write(&path, snapshot, &WriteOptions::default())?;
+        Ok(path)
+    }
+
     /// The snapshot with the highest step that is whole.
     pub fn last_whole(&self) -> Result<Found> {
         let folder = &self.path;

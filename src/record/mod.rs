@@ -5,6 +5,7 @@
 //! DIR/run.toml               what is run, with the engine and kernel that `auto` chose
 //! DIR/step_0000000000.gvt    whole snapshots, named by step
 //! DIR/energy.csv             one row per snapshot
+//! DIR/stopped.gvt            the last state of a run whose individual steps became too short
 //! ```
 
 mod energy_log;
@@ -15,4 +16,4 @@ mod runner;
 pub use energy_log::EnergyLog;
 pub use folder::{Found, RunFolder};
 pub use plan::{KernelPlan, Plan};
-pub use runner::{Outcome, run};
+pub use runner::{Outcome, run, set_restart};

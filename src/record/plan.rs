@@ -2,10 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::direct::Precision;
 use crate::error::Result;
 pub use crate::force::KernelPlan;
 use crate::force::{KernelConfig, KernelWish};
 use crate::gpu::AdapterWish;
+use crate::integrate::blocks::BlockSettings;
 use crate::sim::{EngineKind, Settings, Simulation};
 
 /// Everything that decides the bits of a run besides its first snapshot.
@@ -34,12 +36,18 @@ pub struct Plan {
     pub integrator: String,
     /// Name of the engine, never `auto`.
     pub engine: String,
+    /// How precisely forces are computed, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<String>,
     /// Name of the graphics adapter, if the engine is the GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adapter: Option<String>,
     /// Shape of the kernel, if the engine is the GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelPlan>,
+    /// How individual steps are chosen, if the integrator has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<BlockSettings>,
 }
 
 impl Plan {
@@ -61,6 +69,8 @@ impl Plan {
             engine: choice.kind.name().to_owned(),
             adapter: choice.gpu.as_ref().map(|gpu| gpu.adapter.name.clone()),
             kernel: sim.kernel_config().map(KernelPlan::from),
+            precision: settings.precision.map(|precision| precision.name().to_owned()),
+            blocks: sim.blocks().map(|steps| *steps.settings()),
         }
     }
 
@@ -74,6 +84,8 @@ impl Plan {
             steps_before: step,
             gravitational_constant: self.gravitational_constant,
             integrator: self.integrator.clone(),
+            blocks: self.blocks.unwrap_or_default(),
+            precision: self.precision.as_deref().map(Precision::from_name).transpose()?,
             engine: EngineKind::from_name(&self.engine)?,
             adapter: AdapterWish { name: self.adapter.clone(), baseline_only: false },
             kernel: kernel.unwrap_or_default(),

@@ -2,7 +2,8 @@
 
 use super::{EnergyLog, RunFolder};
 use crate::diagnostics::Diagnostics;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::integrate::blocks::{PREFIX, Restart};
 use crate::sim::{Moment, Simulation};
 use crate::snapshot::Snapshot;
 
@@ -41,10 +42,15 @@ pub fn run(
         // The next multiple: after a stop in between, the later snapshots fall where they would have.
         let next =
             ((begun / plan.steps_per_snapshot + 1) * plan.steps_per_snapshot).min(plan.steps);
-        let done = sim.step_watched(next - begun, &mut |done| watch(begun + done))?;
+        let done = match sim.step_watched(next - begun, &mut |done| watch(begun + done)) {
+            Ok(done) => done,
+            Err(error) => return Err(stopped(sim, folder, template, error)),
+        };
         complete = begun + done == next && watch(next);
         let moment = sim.moment()?;
-        folder.write(moment.steps, &snapshot(&moment, template))?;
+        let mut state = snapshot(&moment, template);
+        set_restart(&mut state, sim.restart());
+        folder.write(moment.steps, &state)?;
         let diagnostics = sim.diagnostics_of(&moment)?;
         log.append(moment.steps, moment.time, &diagnostics, components)?;
         last = Some(diagnostics);
@@ -56,6 +62,39 @@ pub fn run(
     let energy_initial = log.initial().unwrap_or(last.energy());
     let complete = sim.steps() >= plan.steps;
     Ok(Outcome { energy_initial, last, complete })
+}
+
+/// Puts into `snapshot` what individual steps need to go on, and takes out what was there of an
+/// earlier state's.
+pub fn set_restart(snapshot: &mut Snapshot, restart: Restart) {
+    snapshot.extra.retain(|name, _| !name.starts_with(PREFIX));
+    snapshot.attributes.retain(|name, _| !name.starts_with(PREFIX));
+    snapshot.extra.extend(restart.columns);
+    snapshot.attributes.extend(restart.facts);
+}
+
+/// Saves where bodies with individual steps came to before `error` stopped them; the error, with where
+/// that is.
+fn stopped(
+    sim: &mut Simulation,
+    folder: &RunFolder,
+    template: &Snapshot,
+    mut error: Error,
+) -> Error {
+    if sim.blocks().is_none() {
+        return error;
+    }
+    let Ok(moment) = sim.moment() else { return error };
+    let mut state = snapshot(&moment, template);
+    set_restart(&mut state, Restart::default());
+    let saved = folder.write_stopped(&state);
+    if let Error::Body { problem, .. } = &mut error {
+        problem.push_str(&match saved {
+            Ok(path) => format!("; the last state, t = {}, is in {}", moment.time, path.display()),
+            Err(error) => format!("; the last state could not be saved: {error}"),
+        });
+    }
+    error
 }
 
 /// A moment as a snapshot, with what `template` says besides the bodies.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use web_time::Instant;
 
 use super::{DeviceState, Settings};
+use crate::direct::{self, AsForces, DirectEngine, Precision};
 use crate::error::{Error, Result};
-use crate::force::{Cpu, ForceEngine, Forces, Identity, Sinks, Sources, Want};
+use crate::force::{self, Cpu, ForceEngine, Forces, Identity, Sinks, Sources, Want};
 use crate::gpu::{DeviceClass, Gpu};
 use crate::scene::{Spread, test_cloud};
 
@@ -82,6 +83,24 @@ pub async fn choose_on(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
         None => Gpu::open(&settings.adapter).await,
     };
     let cpu = |reason: String| Ok(Choice { kind: EngineKind::Cpu, reason, gpu: None });
+    let integrator = crate::integrate::find(&settings.integrator)?;
+    let why_not = match (integrator.device.is_none(), settings.precision) {
+        (true, _) => Some(format!("the integrator {} runs on the host", integrator.name)),
+        (_, Some(precision)) if precision != Precision::Single => {
+            Some(format!("precision {} is computed on the host", precision.name()))
+        }
+        _ => None,
+    };
+    if let Some(reason) = why_not {
+        match settings.engine {
+            EngineKind::Gpu => {
+                let allowed = format!("auto, cpu or reference: {reason}, not on the GPU yet");
+                return Err(Error::value("the engine", "gpu", allowed));
+            }
+            EngineKind::Auto => return cpu(reason),
+            _ => {}
+        }
+    }
     match settings.engine {
         EngineKind::Gpu => {
             let gpu = open().await?;
@@ -152,4 +171,69 @@ async fn race(gpu: &Arc<Gpu>, n: usize, settings: &Settings) -> Result<(f64, f64
     }
     let _ = &mut device;
     Ok((on_cpu * scale, on_gpu * scale))
+}
+
+/// An engine on the host, of the kind that the integrator needs.
+pub(super) enum HostEngine {
+    /// Accelerations and potentials.
+    Plain(Box<dyn ForceEngine>),
+    /// Derivatives too.
+    Direct(Box<dyn DirectEngine>),
+}
+
+impl HostEngine {
+    /// The engine `kind` (any but the GPU) for the settings' integrator, in their precision.
+    ///
+    /// Errors: a precision that this engine does not have.
+    pub fn new(kind: EngineKind, settings: &Settings) -> Result<Self> {
+        let blocks = crate::integrate::find(&settings.integrator)?.has_block_steps();
+        let reference = kind == EngineKind::Reference;
+        let usual = if reference { Precision::Double } else { Precision::Single };
+        match (settings.precision.unwrap_or(usual), blocks) {
+            (_, true) => Ok(Self::Direct(direct_engine(kind, settings.precision)?)),
+            (Precision::Double, false) if reference => Ok(Self::Plain(Box::new(force::Reference))),
+            (Precision::Double, false) => {
+                Ok(Self::Plain(Box::new(AsForces(direct_engine(kind, None)?))))
+            }
+            (Precision::Single, false) if !reference => Ok(Self::Plain(Box::new(Cpu::new()))),
+            (precision, _) => {
+                let allowed = match reference {
+                    true => "double on the engine reference",
+                    false => "single or double on the engine cpu",
+                };
+                Err(Error::value("the precision", precision.name(), allowed))
+            }
+        }
+    }
+}
+
+/// What the engine `kind` on the host computes with under these settings, in one line.
+///
+/// Errors: a precision that it does not have.
+pub fn describe_host(kind: EngineKind, settings: &Settings) -> Result<String> {
+    Ok(match HostEngine::new(kind, settings)? {
+        HostEngine::Plain(engine) => engine.describe(),
+        HostEngine::Direct(engine) => engine.describe(),
+    })
+}
+
+/// An engine for forces with derivatives, by itself.
+///
+/// Errors: a precision that it does not have; the GPU, which has no such engine yet.
+pub fn direct_engine(
+    kind: EngineKind,
+    precision: Option<Precision>,
+) -> Result<Box<dyn DirectEngine>> {
+    if kind == EngineKind::Gpu {
+        let allowed = "auto, cpu or reference: the GPU computes no derivatives or neighbours yet";
+        return Err(Error::value("the engine", kind.name(), allowed));
+    }
+    if let Some(precision) = precision.filter(|precision| *precision != Precision::Double) {
+        let allowed = format!("double for forces with derivatives on the engine {}", kind.name());
+        return Err(Error::value("the precision", precision.name(), allowed));
+    }
+    Ok(match kind {
+        EngineKind::Reference => Box::new(direct::Reference::default()),
+        _ => Box::new(direct::Cpu::new()),
+    })
 }

@@ -2,21 +2,39 @@
 
 use glam::DVec3;
 
+use super::engine::HostEngine;
+use super::{Clock, EngineKind, Settings};
 use crate::bodies::Bodies;
-use crate::error::Result;
+use crate::direct::{self, Answers, DirectEngine, Order};
+use crate::error::{Error, Result};
 use crate::force::{ForceEngine, Forces, Identity, Sinks, Sources, Want};
-use crate::integrate::{HostIntegrator, Integrator};
+use crate::integrate::blocks::{BlockSteps, Field, Restart};
+use crate::integrate::{self, HostIntegrator, HostSide};
 
-/// Bodies, a force engine and an integrator on the host.
+/// Bodies, an engine and an integrator on the host.
 pub struct HostState {
     bodies: Bodies,
     /// G m.
     gravitating_mass: Vec<f64>,
     acceleration: Vec<DVec3>,
-    engine: Box<dyn ForceEngine>,
-    integrator: Box<dyn HostIntegrator>,
     softening: f64,
-    forces: Forces,
+    interactions: u64,
+    how: How,
+}
+
+/// The two kinds of integrators, each with the engine that it needs.
+enum How {
+    Shared {
+        engine: Box<dyn ForceEngine>,
+        integrator: Box<dyn HostIntegrator>,
+        forces: Forces,
+    },
+    Blocks {
+        engine: Box<dyn DirectEngine>,
+        steps: Box<BlockSteps>,
+        /// Counts the steps of the simulation, at whose ends the bodies are synchronised.
+        clock: Clock,
+    },
 }
 
 /// Accelerations, and potentials if wanted, of all `bodies` on each other.
@@ -34,28 +52,52 @@ fn evaluate(
 }
 
 impl HostState {
-    /// Takes `bodies` over and computes their accelerations.
+    /// Takes `bodies` over and computes their first forces with the engine `kind`, which lives on the
+    /// host. With `restart`, which integrators with block steps need to go on to the same bits, they go
+    /// on from there.
+    ///
+    /// Errors: settings out of range; a precision that the engine lacks; bodies that the integrator
+    /// cannot begin with.
     pub fn new(
         bodies: Bodies,
-        mut engine: Box<dyn ForceEngine>,
-        integrator: &Integrator,
-        softening: f64,
-        gravitational_constant: f64,
+        kind: EngineKind,
+        settings: &Settings,
+        restart: Option<&Restart>,
     ) -> Result<Self> {
-        let gravitating_mass: Vec<f64> =
-            bodies.mass.iter().map(|mass| mass * gravitational_constant).collect();
-        let mut forces = Forces::default();
-        evaluate(
-            engine.as_mut(),
-            &bodies,
-            &gravitating_mass,
-            softening,
-            Want::Acceleration,
-            &mut forces,
-        )?;
-        let acceleration = forces.acceleration.clone();
-        let integrator = (integrator.host)();
-        Ok(Self { bodies, gravitating_mass, acceleration, engine, integrator, softening, forces })
+        let g = settings.gravitational_constant;
+        let gravitating_mass: Vec<f64> = bodies.mass.iter().map(|mass| mass * g).collect();
+        let softening = settings.softening;
+        let n = bodies.len();
+        let integrator = integrate::find(&settings.integrator)?;
+        let mut acceleration = Vec::new();
+        let mut bodies = bodies;
+        let (how, interactions) = match (HostEngine::new(kind, settings)?, integrator.host) {
+            (HostEngine::Plain(mut engine), HostSide::Shared(make)) => {
+                let mut forces = Forces::default();
+                let want = Want::Acceleration;
+                let masses = &gravitating_mass;
+                evaluate(engine.as_mut(), &bodies, masses, softening, want, &mut forces)?;
+                acceleration.clone_from(&forces.acceleration);
+                (How::Shared { engine, integrator: make(), forces }, (n as u64).pow(2))
+            }
+            (HostEngine::Direct(mut engine), HostSide::Blocks(scheme)) => {
+                // The integrator's time is 0 at step 0, whatever the clock on the outside shows.
+                let clock = Clock::new(0.0, settings.steps_before, settings.dt);
+                let accuracy = settings.blocks;
+                let field = Field { mass: &gravitating_mass, softening, id: &bodies.id };
+                let steps = match restart {
+                    Some(restart) => BlockSteps::resume(scheme, accuracy, restart)?,
+                    None => {
+                        let now = clock.time();
+                        BlockSteps::start(scheme, accuracy, &bodies, now, &field, engine.as_mut())?
+                    }
+                };
+                steps.synchronise(clock.time(), &mut bodies, &mut acceleration);
+                (How::Blocks { engine, steps: Box::new(steps), clock }, 0)
+            }
+            _ => unreachable!("the engine is made for the integrator's kind"),
+        };
+        Ok(Self { bodies, gravitating_mass, acceleration, softening, interactions, how })
     }
 
     /// The bodies now.
@@ -68,47 +110,125 @@ impl HostState {
         &self.acceleration
     }
 
-    /// What computes the forces.
-    pub fn engine(&self) -> &dyn ForceEngine {
-        self.engine.as_ref()
+    /// What computes the forces, in one line.
+    pub fn describe(&self) -> String {
+        match &self.how {
+            How::Shared { engine, .. } => engine.describe(),
+            How::Blocks { engine, .. } => engine.describe(),
+        }
     }
 
-    /// Goes on with another softening: new accelerations at once.
+    /// The individual steps, if the integrator has them.
+    pub fn blocks(&self) -> Option<&BlockSteps> {
+        match &self.how {
+            How::Shared { .. } => None,
+            How::Blocks { steps, .. } => Some(steps),
+        }
+    }
+
+    /// Interactions computed for steps so far, the first forces included.
+    pub fn interactions(&self) -> u64 {
+        self.interactions + self.blocks().map_or(0, |steps| steps.stats().interactions)
+    }
+
+    /// Goes on with another softening: new forces at once.
     pub fn set_softening(&mut self, softening: f64) -> Result<()> {
         crate::force::check_softening(softening)?;
-        let (engine, masses, want) =
-            (self.engine.as_mut(), &self.gravitating_mass, Want::Acceleration);
-        evaluate(engine, &self.bodies, masses, softening, want, &mut self.forces)?;
-        self.acceleration.clone_from(&self.forces.acceleration);
+        let masses = &self.gravitating_mass;
+        match &mut self.how {
+            How::Shared { engine, forces, .. } => {
+                let want = Want::Acceleration;
+                evaluate(engine.as_mut(), &self.bodies, masses, softening, want, forces)?;
+                self.acceleration.clone_from(&forces.acceleration);
+            }
+            How::Blocks { engine, steps, clock } => {
+                let field = Field { mass: masses, softening, id: &self.bodies.id };
+                let again = steps.again(&self.bodies, clock.time(), &field, engine.as_mut())?;
+                **steps = again;
+            }
+        }
         self.softening = softening;
         Ok(())
     }
 
-    /// One step of `dt`.
+    /// One step of `dt`. With individual steps: all blocks that end within it; the bodies are then
+    /// synchronised to its end.
+    ///
+    /// Errors: those of the engine; a body whose individual step would fall under the shortest, with the
+    /// bodies left synchronised to the last block; a negative `dt` where the integrator has no way back.
     pub fn step(&mut self, dt: f64) -> Result<()> {
-        let Self { bodies, gravitating_mass, acceleration, engine, integrator, softening, forces } =
-            self;
-        let mut accelerate = |bodies: &Bodies, out: &mut Vec<DVec3>| {
-            evaluate(
-                engine.as_mut(),
-                bodies,
-                gravitating_mass,
-                *softening,
-                Want::Acceleration,
-                forces,
-            )?;
-            std::mem::swap(out, &mut forces.acceleration);
-            Ok(())
-        };
-        integrator.step(bodies, acceleration, dt, &mut accelerate)
+        let Self { bodies, gravitating_mass, acceleration, softening, how, interactions } = self;
+        match how {
+            How::Shared { engine, integrator, forces } => {
+                let mut accelerate = |bodies: &Bodies, out: &mut Vec<DVec3>| {
+                    let want = Want::Acceleration;
+                    let engine = engine.as_mut();
+                    evaluate(engine, bodies, gravitating_mass, *softening, want, forces)?;
+                    std::mem::swap(out, &mut forces.acceleration);
+                    Ok(())
+                };
+                integrator.step(bodies, acceleration, dt, &mut accelerate)?;
+                *interactions += (bodies.len() as u64).pow(2);
+            }
+            How::Blocks { engine, steps, clock } => {
+                if !(dt > 0.0) {
+                    let allowed = "greater than 0: individual steps lead forward only";
+                    return Err(Error::value("the time step dt", dt, allowed));
+                }
+                if dt != clock.dt() {
+                    clock.set_dt(dt);
+                }
+                let mut next = *clock;
+                next.advance(1);
+                let field = Field { mass: gravitating_mass, softening: *softening, id: &bodies.id };
+                let advanced = steps.advance(next.time(), &field, engine.as_mut());
+                let now = if advanced.is_ok() { next.time() } else { steps.time() };
+                steps.synchronise(now, bodies, acceleration);
+                advanced?;
+                *clock = next;
+            }
+        }
+        Ok(())
+    }
+
+    /// The time that the bodies are synchronised to, since step 0, if it is not that of a whole step:
+    /// after an error of [`HostState::step`].
+    pub fn stopped_at(&self) -> Option<f64> {
+        match &self.how {
+            How::Shared { .. } => None,
+            How::Blocks { steps, clock, .. } => {
+                let latest = steps.time();
+                (latest > clock.time()).then_some(latest)
+            }
+        }
+    }
+
+    /// What has to be saved besides the bodies to go on to the same bits.
+    pub fn restart(&self) -> Restart {
+        self.blocks().map(BlockSteps::restart).unwrap_or_default()
     }
 
     /// Potentials of all bodies, G included.
     pub fn potential(&mut self) -> Result<Vec<f64>> {
-        let mut forces = Forces::default();
-        let want = Want::AccelerationAndPotential;
-        let (engine, masses) = (self.engine.as_mut(), &self.gravitating_mass);
-        evaluate(engine, &self.bodies, masses, self.softening, want, &mut forces)?;
-        Ok(forces.potential)
+        let (bodies, masses, softening) = (&self.bodies, &self.gravitating_mass, self.softening);
+        match &mut self.how {
+            How::Shared { engine, .. } => {
+                let mut forces = Forces::default();
+                let want = Want::AccelerationAndPotential;
+                evaluate(engine.as_mut(), bodies, masses, softening, want, &mut forces)?;
+                Ok(forces.potential)
+            }
+            How::Blocks { engine, .. } => {
+                let (position, mut answers) = (&bodies.position[..], Answers::default());
+                let sources = direct::Sources { position, mass: masses, ..Default::default() };
+                engine.set_sources(&sources)?;
+                let identity = Identity::Offset(0);
+                let sinks = direct::Sinks { position, velocity: &[], acceleration: &[], identity };
+                let want =
+                    direct::Want { potential: true, ..direct::Want::only(Order::Acceleration) };
+                engine.evaluate(&sinks, softening, &want, &mut answers)?;
+                Ok(answers.potential)
+            }
+        }
     }
 }

@@ -26,7 +26,9 @@ mod suggest;
 
 pub use clock::{Clock, steps_in};
 pub use device::{DeviceState, Slice, Work, add_potentials};
-pub use engine::{Choice, EngineKind, choose, choose_on, engine_names};
+pub use engine::{
+    Choice, EngineKind, choose, choose_on, describe_host, direct_engine, engine_names,
+};
 pub use host::HostState;
 pub use settings::Settings;
 pub use simulation::{Moment, Simulation};

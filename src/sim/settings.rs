@@ -2,16 +2,19 @@
 
 use super::clock::check_dt;
 use super::{EngineKind, Moment};
+use crate::direct::Precision;
 use crate::error::Result;
 use crate::force::{KernelWish, check_softening};
 use crate::gpu::AdapterWish;
+use crate::integrate::blocks::BlockSettings;
 
 /// Settings of a [`super::Simulation`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Plummer softening length, >= 0.
     pub softening: f64,
-    /// Time step, > 0.
+    /// Time step, > 0. With individual steps: how often the bodies are synchronised; see `blocks` for
+    /// the steps themselves.
     pub dt: f64,
     /// Time at step 0.
     pub start: f64,
@@ -21,6 +24,11 @@ pub struct Settings {
     pub gravitational_constant: f64,
     /// Name of the integrator, see [`crate::integrate::ALL`].
     pub integrator: String,
+    /// How individual steps are chosen, if the integrator has them.
+    pub blocks: BlockSettings,
+    /// How precisely forces are computed; `None`: single where there is single, double on the engines
+    /// and with the integrators that have only that.
+    pub precision: Option<Precision>,
     /// Which engine computes the forces.
     pub engine: EngineKind,
     /// Which graphics adapter, if one is needed.
@@ -38,6 +46,8 @@ impl Default for Settings {
             steps_before: 0,
             gravitational_constant: 1.0,
             integrator: "leapfrog".to_owned(),
+            blocks: BlockSettings::default(),
+            precision: None,
             engine: EngineKind::Auto,
             adapter: AdapterWish::default(),
             kernel: KernelWish::default(),
@@ -58,7 +68,9 @@ impl Settings {
     pub fn validate(&self) -> Result<()> {
         check_softening(self.softening)?;
         check_dt(self.dt)?;
-        crate::integrate::find(&self.integrator)?;
+        if crate::integrate::find(&self.integrator)?.has_block_steps() {
+            self.blocks.validate()?;
+        }
         for (what, value) in [
             ("the gravitational constant", self.gravitational_constant),
             ("the start time", self.start),

@@ -9,9 +9,9 @@ use super::{Choice, Clock, DeviceState, EngineKind, HostState, Settings, choose}
 use crate::bodies::Bodies;
 use crate::diagnostics::{Diagnostics, diagnose};
 use crate::error::{Error, Result};
-use crate::force::{Cpu, ForceEngine, KernelConfig, Reference};
+use crate::force::KernelConfig;
 use crate::gpu::{BodyBuffers, Gpu};
-use crate::integrate;
+use crate::integrate::blocks::{BlockSteps, Restart};
 
 /// A running simulation. See the module's text for an example.
 pub struct Simulation {
@@ -48,6 +48,16 @@ impl Simulation {
     /// Errors: bodies or settings out of range, an engine or adapter that is not there, bodies that
     /// do not fit the device.
     pub async fn open(bodies: Bodies, settings: Settings) -> Result<Self> {
+        Self::open_from(bodies, settings, None).await
+    }
+
+    /// The same for bodies of a snapshot that was written in the middle of a run: with what
+    /// [`Simulation::restart`] told then, it goes on to the same bits.
+    pub async fn open_from(
+        bodies: Bodies,
+        settings: Settings,
+        restart: Option<&Restart>,
+    ) -> Result<Self> {
         bodies.validate()?;
         settings.validate()?;
         let n = bodies.len();
@@ -58,13 +68,7 @@ impl Simulation {
                 State::Device(Box::new(device))
             }
             (kind, _) => {
-                let engine: Box<dyn ForceEngine> = match kind {
-                    EngineKind::Reference => Box::new(Reference),
-                    _ => Box::new(Cpu::new()),
-                };
-                let integrator = integrate::find(&settings.integrator)?;
-                let (softening, g) = (settings.softening, settings.gravitational_constant);
-                let host = HostState::new(bodies.clone(), engine, integrator, softening, g)?;
+                let host = HostState::new(bodies.clone(), kind, &settings, restart)?;
                 State::Host(Box::new(host))
             }
         };
@@ -77,6 +81,12 @@ impl Simulation {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn new(bodies: Bodies, settings: Settings) -> Result<Self> {
         pollster::block_on(Self::open(bodies, settings))
+    }
+
+    /// [`Simulation::open_from`], waiting.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn resume(bodies: Bodies, settings: Settings, restart: Option<&Restart>) -> Result<Self> {
+        pollster::block_on(Self::open_from(bodies, settings, restart))
     }
 
     /// Simulated time.
@@ -112,7 +122,7 @@ impl Simulation {
     /// What it computes on and how, in one line.
     pub fn describe_engine(&self) -> String {
         match &self.state {
-            State::Host(host) => host.engine().describe(),
+            State::Host(host) => host.describe(),
             State::Device(device) => {
                 let adapter = &device.gpu().adapter;
                 format!("{} ({}), {}", adapter.name, adapter.backend, device.config())
@@ -130,7 +140,36 @@ impl Simulation {
 
     /// Interactions computed by steps so far (not those of diagnostics), the first force included.
     pub fn interactions(&self) -> u64 {
-        self.interactions
+        match &self.state {
+            State::Host(host) => host.interactions(),
+            State::Device(_) => self.interactions,
+        }
+    }
+
+    /// The individual steps, if the integrator has them: their histogram and what blocks were like.
+    pub fn blocks(&self) -> Option<&BlockSteps> {
+        match &self.state {
+            State::Host(host) => host.blocks(),
+            State::Device(_) => None,
+        }
+    }
+
+    /// What a snapshot of now must hold besides the bodies to be gone on with to the same bits; nothing
+    /// where all bodies share a step.
+    pub fn restart(&self) -> Restart {
+        match &self.state {
+            State::Host(host) => host.restart(),
+            State::Device(_) => Restart::default(),
+        }
+    }
+
+    /// The time to which the bodies came when a step failed half way; `None` where they are at the end
+    /// of a whole step.
+    pub fn stopped_at(&self) -> Option<f64> {
+        match &self.state {
+            State::Host(host) => host.stopped_at().map(|time| self.settings.start + time),
+            State::Device(_) => None,
+        }
     }
 
     /// The device and the bodies' buffers on it, if that is where they live.
@@ -168,12 +207,16 @@ impl Simulation {
     /// ends the run early by returning false. Returns the steps done; the state is whole in any case.
     pub fn step_watched(&mut self, n: u64, watch: &mut dyn FnMut(u64) -> bool) -> Result<u64> {
         let dt = self.clock.dt();
+        let mut failed = None;
         let done = match &mut self.state {
             State::Device(device) => device.run(dt, n, watch)?,
             State::Host(host) => {
                 let mut done = 0;
                 while done < n {
-                    host.step(dt)?;
+                    if let Err(error) = host.step(dt) {
+                        failed = Some(error);
+                        break;
+                    }
                     done += 1;
                     if !watch(done) {
                         break;
@@ -182,9 +225,10 @@ impl Simulation {
                 done
             }
         };
+        // What was done before a failure counts.
         self.clock.advance(done);
         self.interactions += done * (self.shell.len() as u64).pow(2);
-        Ok(done)
+        failed.map_or(Ok(done), Err)
     }
 
     /// Steps until the clock shows at least `time`.
@@ -217,7 +261,8 @@ impl Simulation {
                 ),
             });
         }
-        Ok(Moment { time: self.time(), steps: self.clock.steps(), bodies, acceleration })
+        let time = self.stopped_at().unwrap_or(self.time());
+        Ok(Moment { time, steps: self.clock.steps(), bodies, acceleration })
     }
 
     /// The bodies now.

@@ -1,11 +1,11 @@
 //! `gravitile forces`: one evaluation, as a table.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde_json::json;
 
+use super::derivatives::{self, DerivativeOptions, lists_path};
 use super::input::InputOptions;
 use super::options::{EngineOptions, fresh};
 use super::{Ended, print, progress};
@@ -14,37 +14,40 @@ use crate::force::{
     Cpu, ForceEngine, Forces, GpuEngine, Identity, Reference, Sinks, Sources, Want, check_softening,
 };
 use crate::measure::{acceleration_errors, potential_errors};
-use crate::sim::{EngineKind, Settings, choose};
+use crate::sim::{EngineKind, Settings, choose, direct_engine};
 
-/// Compute accelerations and potentials once: id,ax,ay,az,potential
+/// Compute accelerations and potentials once, derivatives and neighbours if wanted: id,ax,ay,az,potential
 #[derive(Debug, clap::Args)]
 #[command(
     allow_negative_numbers = true,
     after_help = "\
 Examples:
   gravitile forces plummer -n 1000 --eps 0.05 --out acc.csv
-  gravitile forces galaxy.bin --engine gpu --compare --out acc.csv"
+  gravitile forces galaxy.bin --engine gpu --compare --out acc.csv
+  gravitile forces plummer -n 1000 --eps 0 --jerk --snap --neighbours 0.1 --out acc.csv"
 )]
 pub struct Args {
     #[command(flatten)]
-    input: InputOptions,
+    pub(super) input: InputOptions,
     /// Plummer softening length; what suits the bodies if left out
     #[arg(long, value_name = "E")]
     eps: Option<f64>,
     /// Where to write the table
     #[arg(long, value_name = "FILE.csv")]
-    out: Option<PathBuf>,
+    pub(super) out: Option<PathBuf>,
     /// Replace what is there
     #[arg(long)]
     force: bool,
     /// Also compute with the f64 reference and tell the difference
     #[arg(long)]
-    compare: bool,
+    pub(super) compare: bool,
     /// Print one JSON object
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
     #[command(flatten)]
-    engine: EngineOptions,
+    pub(super) derivatives: DerivativeOptions,
+    #[command(flatten)]
+    pub(super) engine: EngineOptions,
 }
 
 pub fn main(args: &Args) -> Result<Ended> {
@@ -57,21 +60,33 @@ pub fn main(args: &Args) -> Result<Ended> {
     if let Some(eps) = args.eps {
         check_softening(eps)?;
     }
+    args.derivatives.check()?;
+    let with_derivatives = args.derivatives.wanted()?;
+    if with_derivatives {
+        // What no engine has is refused before the bodies are made.
+        direct_engine(settings.engine, args.derivatives.tier()?)?;
+    }
     if let Some(path) = &args.out {
         fresh(path, args.force)?;
+        if args.derivatives.neighbours.is_some() {
+            fresh(&lists_path(path), args.force)?;
+        }
     }
     let input = args.input.load(args.eps)?;
     let eps = args.eps.unwrap_or(input.run.softening);
     check_softening(eps)?;
     let bodies = &input.snapshot.bodies;
+    let g = input.snapshot.units.gravitational_constant;
+    let mass: Vec<f64> = bodies.mass.iter().map(|mass| mass * g).collect();
+    if with_derivatives {
+        return derivatives::main(args, bodies, &mass, eps);
+    }
     let choice = pollster::block_on(choose(bodies.len(), &settings))?;
     let mut engine: Box<dyn ForceEngine> = match (choice.kind, choice.gpu) {
         (EngineKind::Gpu, Some(gpu)) => Box::new(GpuEngine::new(gpu, settings.kernel)),
         (EngineKind::Reference, _) => Box::new(Reference),
         _ => Box::new(Cpu::new()),
     };
-    let g = input.snapshot.units.gravitational_constant;
-    let mass: Vec<f64> = bodies.mass.iter().map(|mass| mass * g).collect();
     let sources = Sources { position: &bodies.position, mass: &mass };
     let sinks = Sinks { position: &bodies.position, identity: Identity::Offset(0) };
     let want = Want::AccelerationAndPotential;
@@ -128,16 +143,11 @@ pub fn main(args: &Args) -> Result<Ended> {
 
 /// Writes the table whole or not at all.
 fn write(path: &Path, id: &[u64], forces: &Forces) -> Result<(), Error> {
-    let io = |error| Error::io("write", path, error);
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
-    let mut out = std::io::BufWriter::new(&file);
-    writeln!(out, "id,ax,ay,az,potential").map_err(io)?;
-    for ((id, a), phi) in id.iter().zip(&forces.acceleration).zip(&forces.potential) {
-        writeln!(out, "{id},{},{},{},{phi}", a.x, a.y, a.z).map_err(io)?;
-    }
-    out.flush().map_err(io)?;
-    drop(out);
-    file.persist(path).map_err(|error| io(error.error))?;
-    Ok(())
+    derivatives::write(path, &|out| {
+        writeln!(out, "id,ax,ay,az,potential")?;
+        for ((id, a), phi) in id.iter().zip(&forces.acceleration).zip(&forces.potential) {
+            writeln!(out, "{id},{},{},{},{phi}", a.x, a.y, a.z)?;
+        }
+        Ok(())
+    })
 }

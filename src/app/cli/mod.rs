@@ -3,9 +3,11 @@
 //! Exit codes: 0 done, 1 a check failed, 2 an error the user can act on, 130 interrupted.
 
 mod bench;
+mod blocks;
 mod check;
 mod check_direct;
 mod convert;
+mod derivatives;
 mod forces;
 mod formats;
 mod info;

@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use super::{Ended, print, progress, run};
 use crate::error::Error;
+use crate::integrate::blocks::Restart;
 use crate::record::{EnergyLog, RunFolder};
 use crate::sim::Simulation;
 
@@ -40,7 +41,16 @@ pub fn main(args: &Args) -> Result<Ended> {
         ))?;
     }
     let waiting = progress::waiting("first forces");
-    let mut sim = Simulation::new(found.snapshot.bodies.clone(), settings)?;
+    let restart = Restart::find(&found.snapshot.extra, &found.snapshot.attributes);
+    if restart.is_none() && crate::integrate::find(&settings.integrator)?.has_block_steps() {
+        let problem = format!(
+            "holds no individual steps, which {} needs to go on; begin a new run from it",
+            settings.integrator
+        );
+        return Err(Error::file(&folder.snapshot_path(found.step), problem).into());
+    }
+    let bodies = found.snapshot.bodies.clone();
+    let mut sim = Simulation::resume(bodies, settings, restart.as_ref())?;
     drop(waiting);
     let log = EnergyLog::open(&args.dir, Some(found.step))?;
     run::record(&mut sim, &folder, log, &found.snapshot, args.json)

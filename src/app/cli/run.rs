@@ -7,6 +7,7 @@ use clap::Args as ClapArgs;
 use serde_json::json;
 use web_time::Instant;
 
+use super::blocks::{BlockOptions, blocks_in_words, blocks_json};
 use super::input::{Input, InputOptions};
 use super::options::EngineOptions;
 use super::{Ended, interrupt, print, progress};
@@ -23,6 +24,7 @@ use crate::snapshot::Snapshot;
 Examples:
   gravitile run plummer -n 10000 --eps 0.01 --dt 0.001 --until 10 --every 1 --out run/
   gravitile run galaxy.bin --until 20 --out run/ --json
+  gravitile run plummer -n 1000 --eps 0 --integrator hermite6 --until 1 --out run/
   gravitile resume run/                            after any interruption"
 )]
 pub struct Args {
@@ -30,6 +32,8 @@ pub struct Args {
     input: InputOptions,
     #[command(flatten)]
     steps: StepOptions,
+    #[command(flatten)]
+    blocks: BlockOptions,
     /// Time of the last snapshot; what suits the bodies if left out
     #[arg(long, value_name = "T")]
     until: Option<f64>,
@@ -56,7 +60,7 @@ pub struct StepOptions {
     /// Time step
     #[arg(long, value_name = "DT")]
     pub dt: Option<f64>,
-    /// How positions and velocities go on: leapfrog
+    /// How positions and velocities go on: leapfrog, hermite4, hermite6
     #[arg(long, default_value = "leapfrog", value_name = "NAME")]
     pub integrator: String,
 }
@@ -71,6 +75,8 @@ impl StepOptions {
             steps_before: 0,
             gravitational_constant: input.snapshot.units.gravitational_constant,
             integrator: self.integrator.clone(),
+            blocks: BlockOptions::default().settings(self, Some(input)),
+            precision: None,
             engine: engine.kind()?,
             adapter: engine.adapter.wish(),
             kernel: engine.kernel.wish(),
@@ -93,6 +99,7 @@ impl StepOptions {
 
 pub fn main(args: &Args) -> Result<Ended> {
     args.steps.check()?;
+    args.blocks.check(&args.steps)?;
     args.engine.kind()?;
     if let Some(until) = args.until
         && !until.is_finite()
@@ -100,7 +107,8 @@ pub fn main(args: &Args) -> Result<Ended> {
         return Err(Error::value("--until", until, "a finite time").into());
     }
     let mut input = args.input.load(args.steps.eps)?;
-    let settings = args.steps.settings(&input, &args.engine)?;
+    let mut settings = args.steps.settings(&input, &args.engine)?;
+    args.blocks.apply(&args.steps, &input, &mut settings)?;
     let (dt, start) = (settings.dt, settings.start);
     let until = args.until.unwrap_or(start + input.run.until);
     if !(until > start) {
@@ -130,6 +138,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     drop(waiting);
     // On a device the bodies are f32 from the first step on; the first snapshot says so.
     input.snapshot.bodies = sim.bodies()?;
+    record::set_restart(&mut input.snapshot, sim.restart());
     let plan = Plan::of(&sim, args.input.input.clone(), steps, per_snapshot);
     let folder = RunFolder::create(&args.out, plan, &input.snapshot)?;
     let log = EnergyLog::open(&args.out, None)?;
@@ -203,6 +212,7 @@ fn report(
             "engine": sim.choice().kind.name(),
             "adapter": sim.choice().gpu.as_ref().map(|gpu| gpu.adapter.name.clone()),
             "configuration": sim.describe_engine(),
+            "blocks": sim.blocks().map(blocks_json),
             "out": folder.path.display().to_string(),
         }));
     }
@@ -213,6 +223,9 @@ fn report(
         sim.steps(),
         outcome.last.virial_ratio()
     );
+    if let Some(steps) = sim.blocks() {
+        text += &blocks_in_words(steps);
+    }
     text += &format!("snapshots and energy.csv are in {}\n", folder.path.display());
     if !outcome.complete {
         text += &format!("stopped; go on with: gravitile resume {}\n", folder.path.display());

@@ -1,0 +1,112 @@
+//! Forces with derivatives on the CPU in f64. Criterion's elements are interactions (ordered pairs).
+//!
+//! Before the times each kernel's error against the reference is printed, per body |a - a_ref| / |a_ref|.
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use glam::DVec3;
+use gravitile::direct::cpu::{Cpu, Kernel};
+use gravitile::direct::{
+    Answers, DirectEngine, Identity, Order, Reference, Sinks, Sources, Want, Within,
+};
+
+const SOFTENING: f64 = 1.0 / 256.0;
+
+/// Bodies scattered in a cube, moving.
+struct Cloud {
+    position: Vec<DVec3>,
+    velocity: Vec<DVec3>,
+    mass: Vec<f64>,
+}
+
+impl Cloud {
+    fn new(n: usize) -> Self {
+        let mut state = 0x853c_49e6_748f_ea9b_u64;
+        let mut uniform = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+        };
+        let mut vectors =
+            || (0..n).map(|_| DVec3::new(uniform(), uniform(), uniform())).collect::<Vec<_>>();
+        Self { position: vectors(), velocity: vectors(), mass: vec![1.0 / n as f64; n] }
+    }
+
+    /// `sinks` bodies from the first on; their accelerations are their velocities, for want of others.
+    fn evaluate(
+        &self,
+        engine: &mut dyn DirectEngine,
+        sinks: usize,
+        softening: f64,
+        want: &Want,
+        out: &mut Answers,
+    ) {
+        let sinks = Sinks {
+            position: &self.position[..sinks],
+            velocity: &self.velocity[..sinks],
+            acceleration: &self.velocity[..sinks],
+            identity: Identity::Offset(0),
+        };
+        engine.evaluate(&sinks, softening, want, out).expect("the cloud is sound");
+    }
+
+    fn give(&self, engine: &mut dyn DirectEngine) {
+        let Self { position, velocity, mass } = self;
+        let sources = Sources { position, velocity, acceleration: velocity, mass };
+        engine.set_sources(&sources).expect("the cloud is sound");
+    }
+}
+
+/// Root mean square of |a - b| / |b|.
+fn rms(a: &[DVec3], b: &[DVec3]) -> f64 {
+    let squares = a.iter().zip(b).map(|(a, b)| (*a - *b).length_squared() / b.length_squared());
+    (squares.sum::<f64>() / a.len().max(1) as f64).sqrt()
+}
+
+fn direct(c: &mut Criterion) {
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool of one thread");
+    let n = 8192;
+    let cloud = Cloud::new(n);
+    let radius = vec![0.02; n];
+    let (mut reference, mut right, mut out) =
+        (Reference::default(), Answers::default(), Answers::default());
+    cloud.give(&mut reference);
+    cloud.evaluate(&mut reference, 512, SOFTENING, &Want::only(Order::Snap), &mut right);
+
+    for kernel in Kernel::available() {
+        let mut engine = Cpu::with_kernel(kernel).expect("it is available");
+        cloud.give(&mut engine);
+        cloud.evaluate(&mut engine, 512, SOFTENING, &Want::only(Order::Snap), &mut out);
+        println!(
+            "{}: rms error of accelerations {:.1e}, jerks {:.1e}, snaps {:.1e}",
+            kernel.name(),
+            rms(&out.acceleration, &right.acceleration),
+            rms(&out.jerk, &right.jerk),
+            rms(&out.snap, &right.snap)
+        );
+        let mut group = c.benchmark_group(format!("direct/{}", kernel.name()));
+        group.sample_size(10);
+        let jerk = Want::only(Order::Jerk);
+        let mut bench = |name: &str, sinks: usize, softening: f64, want: Want| {
+            group.throughput(Throughput::Elements((sinks * n) as u64));
+            group.bench_function(BenchmarkId::new(name, "1 thread"), |b| {
+                one.install(|| {
+                    b.iter(|| cloud.evaluate(&mut engine, sinks, softening, &want, &mut out));
+                });
+            });
+        };
+        bench("acceleration", 2048, SOFTENING, Want::only(Order::Acceleration));
+        bench("jerk", 2048, SOFTENING, jerk);
+        bench("jerk, eps 0", 2048, 0.0, jerk);
+        bench("jerk of 1 sink", 1, SOFTENING, jerk);
+        bench("jerk of 16 sinks", 16, SOFTENING, jerk);
+        bench("snap", 2048, SOFTENING, Want::only(Order::Snap));
+        let within = Some(Within { radius: &radius[..2048], capacity: 64 });
+        let near = Want { nearest: true, potential: true, within, ..jerk };
+        bench("jerk, potential and neighbours", 2048, SOFTENING, near);
+        group.finish();
+    }
+}
+
+criterion_group!(benches, direct);
+criterion_main!(benches);

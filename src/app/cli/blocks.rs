@@ -1,0 +1,113 @@
+//! Options of integrators with individual steps, and what a run tells of its steps.
+
+use clap::Args;
+use serde_json::json;
+
+use super::input::Input;
+use super::run::StepOptions;
+use crate::direct::Precision;
+use crate::error::Error;
+use crate::integrate::blocks::{BlockSettings, BlockSteps, power_of_two_below};
+use crate::integrate::find;
+use crate::sim::Settings;
+
+/// How individual steps are chosen, and how precisely forces are computed.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Accuracy of hermite4 and hermite6")]
+pub struct BlockOptions {
+    /// Aarseth's accuracy parameter: steps go with its root [default: 0.01]
+    #[arg(long, value_name = "ETA")]
+    pub eta: Option<f64>,
+    /// The accuracy parameter of the sixth-order criterion, with which hermite6 averages the other;
+    /// steps go with it [default: 0.1]
+    #[arg(long, value_name = "ETA")]
+    pub eta6: Option<f64>,
+    /// The longest step of a body, a power of two; bodies are synchronised at its multiples, or every
+    /// --dt if that is given
+    #[arg(long, value_name = "DT")]
+    pub dt_max: Option<f64>,
+    /// How precisely forces are computed: single, double-single or double; not every engine has each
+    #[arg(long, value_name = "TIER")]
+    pub precision: Option<String>,
+}
+
+impl BlockOptions {
+    /// The longest step is that asked for, else what fits into `--dt`, else four of the leapfrog steps
+    /// that suit the input: the accuracy parameter decides anyway where less is needed.
+    pub fn settings(&self, steps: &StepOptions, input: Option<&Input>) -> BlockSettings {
+        let usual = BlockSettings::default();
+        let suitable = input.map(|input| 4.0 * input.run.dt);
+        let at_most = steps.dt.or(suitable).map(power_of_two_below).filter(|dt| *dt > 0.0);
+        BlockSettings {
+            eta: self.eta.unwrap_or(usual.eta),
+            eta6: self.eta6.unwrap_or(usual.eta6),
+            dt_max: self.dt_max.or(at_most).unwrap_or(usual.dt_max),
+        }
+    }
+
+    /// Refuses what can be refused before the bodies are made.
+    pub fn check(&self, steps: &StepOptions) -> Result<(), Error> {
+        self.tier()?;
+        let integrator = find(&steps.integrator)?;
+        let name = integrator.name;
+        let all = [("--eta", self.eta), ("--eta6", self.eta6), ("--dt-max", self.dt_max)];
+        if !integrator.has_block_steps()
+            && let Some((option, value)) = all.iter().find_map(|(o, v)| Some((*o, (*v)?)))
+        {
+            let allowed = format!("left out: {name} has one step for all bodies, --dt");
+            return Err(Error::value(option, value, allowed));
+        }
+        if let (Some(eta6), true) = (self.eta6, integrator.order == 4) {
+            let allowed = format!("left out: {name} has only --eta");
+            return Err(Error::value("--eta6", eta6, allowed));
+        }
+        self.settings(&StepOptions { dt: None, ..steps.clone() }, None).validate()
+    }
+
+    /// Puts all of it into `settings`. Unless `--dt` says otherwise, bodies with individual steps are
+    /// synchronised where they meet by themselves.
+    pub fn apply(
+        &self,
+        steps: &StepOptions,
+        input: &Input,
+        settings: &mut Settings,
+    ) -> Result<(), Error> {
+        settings.precision = self.tier()?;
+        settings.blocks = self.settings(steps, Some(input));
+        if find(&settings.integrator)?.has_block_steps() && steps.dt.is_none() {
+            settings.dt = settings.blocks.dt_max;
+        }
+        settings.validate()
+    }
+
+    /// The tier by name.
+    fn tier(&self) -> Result<Option<Precision>, Error> {
+        self.precision.as_deref().map(Precision::from_name).transpose()
+    }
+}
+
+/// What a run tells of its individual steps.
+pub fn blocks_in_words(steps: &BlockSteps) -> String {
+    let (stats, levels) = (steps.stats(), steps.steps_by_level());
+    let least = steps.settings().dt_max / (levels.len().max(1) as f64 - 1.0).exp2();
+    format!(
+        "{} block steps of {:.1} bodies on average; steps now from {least:.3e} to {:.3e} at most\n",
+        stats.blocks,
+        stats.mean_active(),
+        steps.settings().dt_max
+    )
+}
+
+/// The same for scripts; `steps_by_level` has the number of bodies with a step of dt-max / 2^k at k.
+pub fn blocks_json(steps: &BlockSteps) -> serde_json::Value {
+    let (stats, accuracy) = (steps.stats(), steps.settings());
+    json!({
+        "eta": accuracy.eta,
+        "eta6": accuracy.eta6,
+        "dt_max": accuracy.dt_max,
+        "blocks": stats.blocks,
+        "body_steps": stats.body_steps,
+        "mean_active": stats.mean_active(),
+        "steps_by_level": steps.steps_by_level(),
+    })
+}

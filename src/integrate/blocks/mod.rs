@@ -1,0 +1,280 @@
+//! Individual steps in powers of two, taken in blocks (McMillan 1986; Makino 1991), on the host.
+//!
+//! Each body has its own time and step. The bodies whose steps end first are the block: all bodies are
+//! predicted to that time, the forces on the block are computed, the block is corrected, and each of its
+//! bodies gets its next step. Steps are `dt_max` / 2^k, and a body's time is a whole number of its steps,
+//! so that blocks are large; once every `dt_max` all bodies meet at one time.
+//!
+//! Times are integers, counted in the shortest step within the present `dt_max`: nothing drifts, and
+//! what a step is does not depend on how long the run is.
+
+mod arrays;
+mod place;
+mod restart;
+mod schedule;
+mod scheme;
+mod settings;
+mod start;
+mod stats;
+mod words;
+
+pub use restart::{PREFIX, Restart};
+pub use scheme::{Accuracy, Predicted, Pull, Scheme, Track, aarseth, ratio};
+pub use settings::{BlockSettings, LEVELS, power_of_two_below};
+pub use stats::BlockStats;
+
+use glam::DVec3;
+
+use crate::bodies::Bodies;
+use crate::direct::{Answers, DirectEngine, Identity, Want};
+use crate::error::Result;
+use arrays::Arrays;
+use schedule::{PERIOD, Schedule};
+
+/// What attracts, besides the bodies' motion: the same from step to step.
+#[derive(Clone, Copy)]
+pub struct Field<'a> {
+    /// Gravitating masses G m, one per body.
+    pub mass: &'a [f64],
+    /// Plummer softening length, >= 0.
+    pub softening: f64,
+    /// The bodies' ids, for messages.
+    pub id: &'a [u64],
+}
+
+/// All bodies on their individual steps.
+pub struct BlockSteps {
+    scheme: &'static dyn Scheme,
+    accuracy: Accuracy,
+    tracks: Vec<Track>,
+    schedule: Schedule,
+    /// Time, in units of `dt_max`, at which the first period began.
+    origin: f64,
+    stats: BlockStats,
+    at: Arrays,
+    sinks: Arrays,
+    active: Vec<u32>,
+    found: Answers,
+}
+
+impl BlockSteps {
+    /// Begins with `bodies`, all at time `now` (in the caller's unit, since the beginning of the run):
+    /// computes their derivatives and first steps.
+    ///
+    /// Errors: settings out of range; two bodies, not both massless, in one place while eps = 0; a
+    /// first step below the shortest.
+    pub fn start(
+        scheme: &'static dyn Scheme,
+        settings: BlockSettings,
+        bodies: &Bodies,
+        now: f64,
+        field: &Field,
+        engine: &mut dyn DirectEngine,
+    ) -> Result<Self> {
+        settings.validate()?;
+        place::refuse_bodies_in_one_place(&bodies.position, field)?;
+        let (tracks, evaluations) = start::tracks(&settings, bodies, field, engine)?;
+        let n = tracks.len();
+        let accuracy = Accuracy { settings, least_acceleration: least_acceleration(&tracks) };
+        let mut steps = Vec::with_capacity(n);
+        for track in &tracks {
+            let wish = scheme.first_step(track, &accuracy) / settings.dt_max * PERIOD as f64;
+            steps.push(schedule::first(wish).unwrap_or(0));
+        }
+        let mut made = Self {
+            scheme,
+            accuracy,
+            tracks,
+            schedule: Schedule::new(steps),
+            origin: now / settings.dt_max,
+            stats: BlockStats::default(),
+            at: Arrays::default(),
+            sinks: Arrays::default(),
+            active: Vec::new(),
+            found: Answers::default(),
+        };
+        made.stats.interactions = evaluations * (n as u64).pow(2);
+        if let Some(i) = made.schedule.step.iter().position(|&step| step == 0) {
+            made.schedule.step.fill(1);
+            return Err(made.too_short(i, field));
+        }
+        Ok(made)
+    }
+
+    /// The same scheme begun again with `bodies` at time `now`, in another field.
+    ///
+    /// Errors: as [`BlockSteps::start`].
+    pub fn again(
+        &self,
+        bodies: &Bodies,
+        now: f64,
+        field: &Field,
+        engine: &mut dyn DirectEngine,
+    ) -> Result<Self> {
+        let mut made =
+            Self::start(self.scheme, self.accuracy.settings, bodies, now, field, engine)?;
+        made.stats.add(&self.stats);
+        Ok(made)
+    }
+
+    /// Takes all blocks that end up to `time` (in the caller's unit, since the beginning of the run).
+    ///
+    /// Errors: a step that would fall under the shortest; a force that leaves the range of numbers. The
+    /// bodies are then where the last whole block left them.
+    pub fn advance(
+        &mut self,
+        time: f64,
+        field: &Field,
+        engine: &mut dyn DirectEngine,
+    ) -> Result<()> {
+        let (period, offset) = self.place_of(time);
+        loop {
+            let next = self.schedule.next();
+            let due = self.schedule.period < period
+                || (self.schedule.period == period && next as f64 <= offset);
+            if !due {
+                return Ok(());
+            }
+            self.block(next, field, engine)?;
+        }
+    }
+
+    /// Puts into `bodies` and `acceleration` where all bodies are at `time`, by their Taylor series. At
+    /// whole multiples of `dt_max` they have all been corrected to it, and nothing is extrapolated.
+    pub fn synchronise(&self, time: f64, bodies: &mut Bodies, acceleration: &mut Vec<DVec3>) {
+        let (period, offset) = self.place_of(time);
+        let now = (period as f64 - self.schedule.period as f64) * PERIOD as f64 + offset;
+        acceleration.resize(self.tracks.len(), DVec3::ZERO);
+        for (i, track) in self.tracks.iter().enumerate() {
+            let at = track.at((now - self.schedule.time[i] as f64) * self.tick());
+            (bodies.position[i], bodies.velocity[i]) = (at.position, at.velocity);
+            acceleration[i] = at.acceleration;
+        }
+    }
+
+    /// The latest time that any body has been corrected to.
+    pub fn time(&self) -> f64 {
+        let latest = self.schedule.time.iter().copied().max().unwrap_or(0);
+        let within = latest as f64 / PERIOD as f64;
+        (self.origin + self.schedule.period as f64 + within) * self.accuracy.settings.dt_max
+    }
+
+    /// What the blocks were like so far.
+    pub fn stats(&self) -> &BlockStats {
+        &self.stats
+    }
+
+    /// How many bodies have a step of `dt_max` / 2^k: element k, up to the shortest there is.
+    pub fn steps_by_level(&self) -> Vec<usize> {
+        self.schedule.by_level()
+    }
+
+    /// The accuracy it runs with.
+    pub fn settings(&self) -> &BlockSettings {
+        &self.accuracy.settings
+    }
+
+    /// What a later run needs to go on to the same bits.
+    pub fn restart(&self) -> Restart {
+        Restart::of(&self.schedule, self.accuracy.least_acceleration, &self.tracks)
+    }
+
+    /// Goes on from what [`BlockSteps::restart`] told of a run that began at time 0.
+    ///
+    /// Errors: numbers that no such run has.
+    pub fn resume(
+        scheme: &'static dyn Scheme,
+        settings: BlockSettings,
+        restart: &Restart,
+    ) -> Result<Self> {
+        settings.validate()?;
+        let (schedule, least_acceleration, tracks) = restart.read()?;
+        let accuracy = Accuracy { settings, least_acceleration };
+        Ok(Self {
+            scheme,
+            accuracy,
+            tracks,
+            schedule,
+            origin: 0.0,
+            stats: BlockStats::default(),
+            at: Arrays::default(),
+            sinks: Arrays::default(),
+            active: Vec::new(),
+            found: Answers::default(),
+        })
+    }
+
+    /// The shortest step as a time.
+    fn tick(&self) -> f64 {
+        self.accuracy.settings.dt_max / PERIOD as f64
+    }
+
+    /// The period that a time lies in and how far into it, in shortest steps.
+    fn place_of(&self, time: f64) -> (u64, f64) {
+        let periods = (time / self.accuracy.settings.dt_max - self.origin).max(0.0);
+        (periods.floor() as u64, periods.fract() * PERIOD as f64)
+    }
+
+    /// One block: the bodies whose steps end at `next`.
+    fn block(&mut self, next: u64, field: &Field, engine: &mut dyn DirectEngine) -> Result<()> {
+        let (scheme, n, tick) = (self.scheme, self.tracks.len(), self.tick());
+        let (tracks, schedule) = (&self.tracks, &self.schedule);
+        let since = |i: usize| (next - schedule.time[i]) as f64 * tick;
+        self.at.fill(n, scheme.order(), |i| scheme.predict(&tracks[i], since(i)));
+        engine.set_sources(&self.at.sources(field.mass))?;
+        schedule.ending_at(next, &mut self.active);
+        let want = Want::only(scheme.order());
+        if self.active.len() == n {
+            let sinks = self.at.sinks(Identity::Offset(0));
+            engine.evaluate(&sinks, field.softening, &want, &mut self.found)?;
+        } else {
+            let (at, active) = (&self.at, &self.active);
+            self.sinks.fill(active.len(), scheme.order(), |k| at.get(active[k] as usize));
+            let sinks = self.sinks.sinks(Identity::Each(active));
+            engine.evaluate(&sinks, field.softening, &want, &mut self.found)?;
+        }
+        self.stats.note(self.active.len(), n);
+
+        let found = &self.found;
+        let pull = |k: usize| Pull {
+            acceleration: found.acceleration[k],
+            jerk: found.jerk[k],
+            snap: found.snap.get(k).copied().unwrap_or(DVec3::ZERO),
+        };
+        let finite =
+            |p: Pull| p.acceleration.is_finite() && p.jerk.is_finite() && p.snap.is_finite();
+        if let Some(k) = (0..self.active.len()).find(|&k| !finite(pull(k))) {
+            let i = self.active[k] as usize;
+            return Err(self.lost(i, field));
+        }
+        let mut too_short = None;
+        for (k, i) in self.active.iter().map(|&i| i as usize).enumerate() {
+            let h = since_of(&self.schedule, i, next, tick);
+            let (track, wish) =
+                scheme.correct(&self.tracks[i], &self.at.get(i), h, &pull(k), &self.accuracy);
+            self.tracks[i] = track;
+            if !self.schedule.step_done(i, next, wish / tick) {
+                too_short.get_or_insert(i);
+            }
+        }
+        if self.schedule.turn_over() {
+            self.accuracy.least_acceleration = least_acceleration(&self.tracks);
+        }
+        match too_short {
+            Some(i) => Err(self.too_short(i, field)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Time from body `i`'s own to `next`.
+fn since_of(schedule: &Schedule, i: usize, next: u64, tick: f64) -> f64 {
+    (next - schedule.time[i]) as f64 * tick
+}
+
+/// A hundred-millionth of the mean acceleration: far above rounding, and so far below what moves a body
+/// that its step hardly feels it.
+fn least_acceleration(tracks: &[Track]) -> f64 {
+    let sum: f64 = tracks.iter().map(|track| track.acceleration.length()).sum();
+    1e-8 * sum / tracks.len().max(1) as f64
+}

@@ -1,0 +1,160 @@
+//! Individual steps in a snapshot: columns and one fact, from which a run goes on to the same bits.
+
+use std::collections::BTreeMap;
+
+use super::schedule::{PERIOD, Schedule};
+use super::{LEVELS, Track};
+use crate::error::{Error, Result};
+
+/// The beginning of all names that belong to a restart.
+pub const PREFIX: &str = "blocks.";
+
+const PERIODS: &str = "blocks.periods";
+const LEAST: &str = "blocks.least_acceleration";
+
+/// What a snapshot holds besides the synchronised bodies. Columns, one value per body: `blocks.time`
+/// and `blocks.step` in units of dt-max / 2^44 (whole numbers, exact in f64), and the body's Taylor
+/// series at its own time, `blocks.x` ... `blocks.cz` (position x, velocity v, acceleration a, jerk j,
+/// snap s, crackle c). The fact `blocks.periods` is how many dt-max are over, `blocks.least_acceleration`
+/// that of [`super::Accuracy`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Restart {
+    /// Columns by name.
+    pub columns: BTreeMap<String, Vec<f64>>,
+    /// Facts by name.
+    pub facts: BTreeMap<String, String>,
+}
+
+/// The vectors of a track and their letters.
+fn rows(track: &mut Track) -> [(&'static str, &mut glam::DVec3); 6] {
+    let Track { position, velocity, acceleration, jerk, snap, crackle } = track;
+    [("", position), ("v", velocity), ("a", acceleration), ("j", jerk), ("s", snap), ("c", crackle)]
+}
+
+const AXES: [&str; 3] = ["x", "y", "z"];
+
+impl Restart {
+    /// The part of a snapshot's columns and attributes that is a restart's; `None` if there is none.
+    pub fn find(
+        columns: &BTreeMap<String, Vec<f64>>,
+        facts: &BTreeMap<String, String>,
+    ) -> Option<Self> {
+        facts.get(PERIODS)?;
+        let columns = columns.iter().filter(|(name, _)| name.starts_with(PREFIX));
+        let facts = facts.iter().filter(|(name, _)| name.starts_with(PREFIX));
+        Some(Self {
+            columns: columns.map(|(name, column)| (name.clone(), column.clone())).collect(),
+            facts: facts.map(|(name, fact)| (name.clone(), fact.clone())).collect(),
+        })
+    }
+
+    pub(super) fn of(schedule: &Schedule, least_acceleration: f64, tracks: &[Track]) -> Self {
+        let Schedule { period, time, step } = schedule;
+        let mut columns = BTreeMap::new();
+        let whole = |of: &[u64]| of.iter().map(|&value| value as f64).collect::<Vec<_>>();
+        columns.insert(format!("{PREFIX}time"), whole(time));
+        columns.insert(format!("{PREFIX}step"), whole(step));
+        let letters = rows(&mut Track::default()).map(|(letter, _)| letter);
+        for (row, letter) in letters.into_iter().enumerate() {
+            for (axis, name) in AXES.into_iter().enumerate() {
+                let value = |track: &Track| rows(&mut track.clone())[row].1[axis];
+                columns
+                    .insert(format!("{PREFIX}{letter}{name}"), tracks.iter().map(value).collect());
+            }
+        }
+        let facts = [
+            (PERIODS.to_owned(), period.to_string()),
+            // The shortest text that leads back to the same bits.
+            (LEAST.to_owned(), least_acceleration.to_string()),
+        ];
+        let facts = facts.into();
+        Self { columns, facts }
+    }
+
+    /// The bodies' times and steps, the least acceleration and the tracks.
+    pub(super) fn read(&self) -> Result<(Schedule, f64, Vec<Track>)> {
+        let bad = |name: &str| {
+            Error::value(
+                format!("the fact {name}"),
+                "missing or no number",
+                "there to go on with a run",
+            )
+        };
+        let fact = |name: &str| self.facts.get(name).map(String::as_str).unwrap_or_default();
+        let period = fact(PERIODS).parse().map_err(|_| bad(PERIODS))?;
+        let least: f64 = fact(LEAST).parse().map_err(|_| bad(LEAST))?;
+        let column = |name: &str| {
+            let name = format!("{PREFIX}{name}");
+            self.columns.get(&name).ok_or_else(|| {
+                Error::value(format!("the column {name}"), "missing", "there to go on with a run")
+            })
+        };
+        let (time, step) = (column("time")?, column("step")?);
+        let mut schedule = Schedule::new(Vec::with_capacity(step.len()));
+        schedule.period = period;
+        schedule.time.clear();
+        for (&time, &step) in time.iter().zip(step) {
+            let whole = |value: f64| (0.0..=PERIOD as f64).contains(&value) && value.fract() == 0.0;
+            let fits = |time: u64, step: u64| {
+                step.is_power_of_two() && time.is_multiple_of(step) && time + step <= PERIOD
+            };
+            if !(whole(time) && whole(step) && fits(time as u64, step as u64)) {
+                let value = format!("time {time}, step {step}");
+                let allowed = format!("a power of two and a multiple of it below 2^{LEVELS}");
+                return Err(Error::value("a body's own time in the snapshot", value, allowed));
+            }
+            schedule.time.push(time as u64);
+            schedule.step.push(step as u64);
+        }
+        let mut tracks = vec![Track::default(); schedule.step.len()];
+        let letters = rows(&mut Track::default()).map(|(letter, _)| letter);
+        for (row, letter) in letters.into_iter().enumerate() {
+            for (axis, name) in AXES.into_iter().enumerate() {
+                let values = column(&format!("{letter}{name}"))?;
+                for (track, &value) in tracks.iter_mut().zip(values) {
+                    rows(track)[row].1[axis] = value;
+                }
+            }
+        }
+        Ok((schedule, least, tracks))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DVec3;
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_and_damage_is_seen() {
+        let tracks: Vec<Track> = (0..3)
+            .map(|k| {
+                let v = |m: f64| DVec3::new(m, m + 0.1, -m) / (f64::from(k) + 3.0);
+                Track {
+                    position: v(1.0),
+                    velocity: v(2.0),
+                    acceleration: v(3.0),
+                    jerk: v(4.0),
+                    snap: v(5.0),
+                    crackle: v(6.0),
+                }
+            })
+            .collect();
+        let mut schedule = Schedule::new(vec![1, 8, PERIOD]);
+        schedule.period = 77;
+        schedule.time = vec![PERIOD - 1, 16, 0];
+        let restart = Restart::of(&schedule, 0.1 / 3.0, &tracks);
+        assert_eq!(restart.columns.len(), 20);
+        let found = Restart::find(&restart.columns, &restart.facts).unwrap();
+        assert_eq!(found.read().unwrap(), (schedule, 0.1 / 3.0, tracks));
+        assert!(Restart::find(&restart.columns, &BTreeMap::new()).is_none());
+
+        let mut odd = restart.clone();
+        odd.columns.get_mut("blocks.step").unwrap()[1] = 3.0;
+        assert!(odd.read().unwrap_err().to_string().contains("step 3"));
+        let mut torn = restart;
+        torn.columns.remove("blocks.jy");
+        assert!(torn.read().unwrap_err().to_string().contains("blocks.jy"));
+    }
+}

@@ -1,0 +1,146 @@
+//! Who steps when: integer times.
+
+use super::LEVELS;
+
+/// Shortest steps per `dt_max`.
+pub(super) const PERIOD: u64 = 1 << LEVELS;
+
+/// The bodies' own times and steps, in shortest steps since the present period began.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Schedule {
+    /// Periods (of `dt_max`) that are over.
+    pub period: u64,
+    /// Up to where each body has been corrected, <= PERIOD; a multiple of its step.
+    pub time: Vec<u64>,
+    /// Each body's next step, a power of two <= PERIOD.
+    pub step: Vec<u64>,
+}
+
+/// The first step for a wish in shortest steps: the power of two below, at most a period. `None` if
+/// that is less than one.
+pub(super) fn first(wish: f64) -> Option<u64> {
+    shortened(PERIOD, wish)
+}
+
+/// `step`, halved as often as `wish` demands; `None` below 1. A wish that is no number demands nothing.
+fn shortened(mut step: u64, wish: f64) -> Option<u64> {
+    while wish < step as f64 {
+        step /= 2;
+        if step == 0 {
+            return None;
+        }
+    }
+    Some(step)
+}
+
+impl Schedule {
+    /// All bodies at the beginning of the first period.
+    pub fn new(step: Vec<u64>) -> Self {
+        Self { period: 0, time: vec![0; step.len()], step }
+    }
+
+    /// When the next step ends.
+    pub fn next(&self) -> u64 {
+        let ends = self.time.iter().zip(&self.step).map(|(time, step)| time + step);
+        ends.min().unwrap_or(PERIOD)
+    }
+
+    /// The bodies whose step ends at `next`, ascending.
+    pub fn ending_at(&self, next: u64, active: &mut Vec<u32>) {
+        active.clear();
+        let ends = self.time.iter().zip(&self.step).map(|(time, step)| time + step);
+        active.extend(ends.enumerate().filter(|(_, end)| *end == next).map(|(i, _)| i as u32));
+    }
+
+    /// Body `i` has arrived at `now` and would like a step of `wish` shortest steps: it gets the power of
+    /// two below, at most twice its last step, and twice only where its time is a multiple of that. False
+    /// if the wish is below 1; the step is 1 then.
+    pub fn step_done(&mut self, i: usize, now: u64, wish: f64) -> bool {
+        let last = self.step[i];
+        self.time[i] = now;
+        let twice = 2 * last;
+        if wish >= twice as f64 && twice <= PERIOD && now.is_multiple_of(twice) {
+            self.step[i] = twice;
+            return true;
+        }
+        let step = shortened(last, wish);
+        self.step[i] = step.unwrap_or(1);
+        step.is_some()
+    }
+
+    /// Begins the next period once all bodies have come to the end of this one; whether they have.
+    pub fn turn_over(&mut self) -> bool {
+        let over = self.time.iter().all(|&time| time == PERIOD);
+        if over {
+            self.time.fill(0);
+            self.period += 1;
+        }
+        over
+    }
+
+    /// How many bodies have a step of PERIOD / 2^k: element k.
+    pub fn by_level(&self) -> Vec<usize> {
+        let mut levels = Vec::new();
+        for step in &self.step {
+            let level = (LEVELS - step.trailing_zeros()) as usize;
+            if levels.len() <= level {
+                levels.resize(level + 1, 0);
+            }
+            levels[level] += 1;
+        }
+        levels
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_powers_of_two_below_the_wish() {
+        assert_eq!(first(f64::INFINITY), Some(PERIOD));
+        assert_eq!(first(PERIOD as f64), Some(PERIOD));
+        assert_eq!(first(5.9), Some(4));
+        assert_eq!(first(1.0), Some(1));
+        assert_eq!(first(0.99), None);
+        assert_eq!(first(0.0), None);
+    }
+
+    #[test]
+    fn bodies_wait_for_each_other_and_meet_at_the_end_of_a_period() {
+        let quarter = PERIOD / 4;
+        let mut schedule = Schedule::new(vec![quarter, PERIOD / 2, PERIOD]);
+        let mut active = Vec::new();
+        let mut ends = Vec::new();
+        for _ in 0..4 {
+            let next = schedule.next();
+            schedule.ending_at(next, &mut active);
+            ends.push((next / quarter, active.clone()));
+            for &i in &active {
+                assert!(schedule.step_done(
+                    i as usize,
+                    next,
+                    1.5 * schedule.step[i as usize] as f64
+                ));
+            }
+            schedule.turn_over();
+        }
+        let expected = [(1, vec![0]), (2, vec![0, 1]), (3, vec![0]), (4, vec![0, 1, 2])];
+        assert_eq!(ends, expected);
+        assert_eq!((schedule.period, schedule.time), (1, vec![0; 3]));
+    }
+
+    #[test]
+    fn a_step_doubles_only_where_its_time_allows_and_halves_at_once() {
+        let mut schedule = Schedule::new(vec![4, 4]);
+        assert!(schedule.step_done(0, 4, 1e9));
+        assert_eq!(schedule.step[0], 4, "4 is no multiple of 8");
+        assert!(schedule.step_done(0, 8, 1e9));
+        assert_eq!(schedule.step[0], 8);
+        assert!(schedule.step_done(0, 16, 1.2));
+        assert_eq!(schedule.step[0], 1);
+        assert!(!schedule.step_done(0, 17, 0.5));
+        assert_eq!(schedule.by_level().iter().sum::<usize>(), 2);
+        assert_eq!(schedule.by_level()[LEVELS as usize], 1);
+    }
+}

@@ -1,0 +1,118 @@
+//! What distinguishes one Hermite scheme from another: its formulas for one body.
+
+use glam::DVec3;
+
+use super::BlockSettings;
+use crate::direct::Order;
+
+/// How a body moves around its own time: a Taylor series.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Track {
+    /// x.
+    pub position: DVec3,
+    /// v.
+    pub velocity: DVec3,
+    /// a.
+    pub acceleration: DVec3,
+    /// a1, the acceleration's first derivative.
+    pub jerk: DVec3,
+    /// a2, the second.
+    pub snap: DVec3,
+    /// a3, the third.
+    pub crackle: DVec3,
+}
+
+/// Where a body will be, as far as the forces need it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Predicted {
+    /// x.
+    pub position: DVec3,
+    /// v.
+    pub velocity: DVec3,
+    /// a; forces with snaps need it.
+    pub acceleration: DVec3,
+}
+
+/// What acts on a body at the end of its step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pull {
+    /// a.
+    pub acceleration: DVec3,
+    /// a1.
+    pub jerk: DVec3,
+    /// a2, if the scheme's order needs it.
+    pub snap: DVec3,
+}
+
+/// What a step is chosen by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Accuracy {
+    /// What the user chose.
+    pub settings: BlockSettings,
+    /// Accelerations below this one count as this one. Where forces cancel, in the middle of a symmetric
+    /// system, all derivatives are rounding errors, divided by powers of the step: without this floor the
+    /// step would halve with every step.
+    pub least_acceleration: f64,
+}
+
+/// The formulas of a scheme. `h` is the time since the track's own time.
+pub trait Scheme: Sync {
+    /// Up to which derivative its forces go.
+    fn order(&self) -> Order;
+
+    /// The predictor.
+    fn predict(&self, track: &Track, h: f64) -> Predicted;
+
+    /// The corrector: the track at the end of a step of `h`, whose forces were computed at `predicted`,
+    /// and the step that it would like to take next.
+    fn correct(
+        &self,
+        track: &Track,
+        predicted: &Predicted,
+        h: f64,
+        pull: &Pull,
+        accuracy: &Accuracy,
+    ) -> (Track, f64);
+
+    /// The first step, from a track that is known up to the crackle.
+    fn first_step(&self, track: &Track, accuracy: &Accuracy) -> f64;
+}
+
+impl Track {
+    /// Position, velocity and acceleration `h` later, with all that is known: for output at a time
+    /// between the body's own.
+    pub fn at(&self, h: f64) -> Predicted {
+        let Self { position, velocity, acceleration, jerk, snap, crackle } = *self;
+        let next = |low: DVec3, high: DVec3, k: f64| low + high * (h / k);
+        Predicted {
+            position: next(
+                position,
+                next(
+                    velocity,
+                    next(acceleration, next(jerk, next(snap, crackle, 5.0), 4.0), 3.0),
+                    2.0,
+                ),
+                1.0,
+            ),
+            velocity: next(
+                velocity,
+                next(acceleration, next(jerk, next(snap, crackle, 4.0), 3.0), 2.0),
+                1.0,
+            ),
+            acceleration: next(acceleration, next(jerk, next(snap, crackle, 3.0), 2.0), 1.0),
+        }
+    }
+}
+
+/// Aarseth's criterion (2003, equation 2.13) without its eta's root: sqrt((|a||a2| + |a1|^2) / (|a1||a3| +
+/// |a2|^2)), a time; infinite where nothing changes. `least` is the least that counts as |a|.
+pub fn aarseth(track: &Track, least: f64) -> f64 {
+    let [a, a1, a2, a3] = [track.acceleration, track.jerk, track.snap, track.crackle]
+        .map(|derivative| derivative.length());
+    ratio(a.max(least) * a2 + a1 * a1, a1 * a3 + a2 * a2).sqrt()
+}
+
+/// `above / below`; infinite where `below` is 0.
+pub fn ratio(above: f64, below: f64) -> f64 {
+    if below > 0.0 { above / below } else { f64::INFINITY }
+}

@@ -1,0 +1,117 @@
+//! Hermite of order 6 (Nitadori and Makino 2008) with individual steps in blocks.
+
+use super::blocks::{Accuracy, Predicted, Pull, Scheme, Track, aarseth, ratio};
+use super::{HostSide, Integrator};
+use crate::direct::Order;
+
+/// The registry's entry.
+pub const HERMITE6: Integrator = Integrator {
+    name: "hermite6",
+    summary: "sixth order from accelerations, jerks and snaps, individual steps in powers of two",
+    order: 6,
+    reversible: false,
+    host: HostSide::Blocks(&Hermite6),
+    device: None,
+};
+
+struct Hermite6;
+
+impl Scheme for Hermite6 {
+    fn order(&self) -> Order {
+        Order::Snap
+    }
+
+    /// All that is known, the crackle of the last step included.
+    fn predict(&self, track: &Track, h: f64) -> Predicted {
+        track.at(h)
+    }
+
+    /// The trapezoidal rule with two corrections (Nitadori and Makino 2008, section 2), and the quintic
+    /// through both ends' accelerations, jerks and snaps for the higher derivatives.
+    fn correct(
+        &self,
+        track: &Track,
+        _: &Predicted,
+        h: f64,
+        pull: &Pull,
+        accuracy: &Accuracy,
+    ) -> (Track, f64) {
+        let (h2, h3) = (h * h, h * h * h);
+        let velocity = track.velocity + (h / 2.0) * (track.acceleration + pull.acceleration)
+            - (h2 / 10.0) * (pull.jerk - track.jerk)
+            + (h3 / 120.0) * (track.snap + pull.snap);
+        let position = track.position + (h / 2.0) * (track.velocity + velocity)
+            - (h2 / 10.0) * (pull.acceleration - track.acceleration)
+            + (h3 / 120.0) * (track.jerk + pull.jerk);
+
+        // In u = (t - middle) / k, from -1 to 1: a = c0 + c1 u + ... + c5 u^5.
+        let k = h / 2.0;
+        let rise = pull.acceleration - track.acceleration;
+        let (jerks, bend) = ((pull.jerk + track.jerk) * k, (pull.jerk - track.jerk) * k);
+        let (snaps, twist) =
+            ((pull.snap + track.snap) * (k * k), (pull.snap - track.snap) * (k * k));
+        let c4 = (snaps - bend) / 16.0;
+        let c5 = (twist - 3.0 * (jerks - rise)) / 16.0;
+        let c3 = (jerks - rise) / 4.0 - 2.0 * c5;
+        // Derivatives at u = 1.
+        let crackle = (6.0 * c3 + 24.0 * c4 + 60.0 * c5) / k.powi(3);
+        let fourth = (24.0 * c4 + 120.0 * c5) / k.powi(4);
+        let fifth = 120.0 * c5 / k.powi(5);
+
+        let Pull { acceleration, jerk, snap } = *pull;
+        let corrected = Track { position, velocity, acceleration, jerk, snap, crackle };
+        let least = accuracy.least_acceleration;
+        let [a, a1, a2, a3, a4, a5] = [acceleration, jerk, snap, crackle, fourth, fifth]
+            .map(|derivative| derivative.length());
+        // Nitadori and Makino (2008): eta (A1 / A4)^(1/3), A_k^2 = |a_(k-1)||a_(k+1)| + |a_k|^2.
+        let sixth = accuracy.settings.eta6
+            * ratio(a.max(least) * a2 + a1 * a1, a3 * a5 + a4 * a4).powf(1.0 / 6.0);
+        let fourth = accuracy.settings.eta.sqrt() * aarseth(&corrected, least);
+        (corrected, 0.5 * (fourth + sixth))
+    }
+
+    /// A quarter of what the criterion says, its higher derivatives guessed from the lower: there is no
+    /// step before it to learn from.
+    fn first_step(&self, track: &Track, accuracy: &Accuracy) -> f64 {
+        let natural = aarseth(track, accuracy.least_acceleration);
+        0.125 * (accuracy.settings.eta.sqrt() + accuracy.settings.eta6) * natural
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DVec3;
+
+    use super::super::blocks::BlockSettings;
+    use super::*;
+
+    /// Along x = t^7 the corrector has no error, for the acceleration is a quintic.
+    #[test]
+    fn an_orbit_of_seventh_degree_is_exact() {
+        let at = |t: f64| Track {
+            position: DVec3::Y * t.powi(7),
+            velocity: DVec3::Y * 7.0 * t.powi(6),
+            acceleration: DVec3::Y * 42.0 * t.powi(5),
+            jerk: DVec3::Y * 210.0 * t.powi(4),
+            snap: DVec3::Y * 840.0 * t.powi(3),
+            crackle: DVec3::Y * 2520.0 * t.powi(2),
+        };
+        let (from, to) = (at(1.0), at(1.5));
+        let predicted = Hermite6.predict(&from, 0.5);
+        assert!((predicted.position - to.position).length() > 0.1);
+        let pull = Pull { acceleration: to.acceleration, jerk: to.jerk, snap: to.snap };
+        let settings = BlockSettings { eta: 0.04, eta6: 0.3, ..BlockSettings::default() };
+        let accuracy = Accuracy { settings, least_acceleration: 0.0 };
+        let (found, wish) = Hermite6.correct(&from, &predicted, 0.5, &pull, &accuracy);
+        let off = |a: DVec3, b: DVec3| (a - b).length() / b.length();
+        assert!(off(found.position, to.position) < 1e-14);
+        assert!(off(found.velocity, to.velocity) < 1e-14);
+        assert!(off(found.crackle, to.crackle) < 1e-12, "{} {}", found.crackle, to.crackle);
+        // By hand: the fourth derivative is 5040 t, the fifth 5040.
+        let a1 = to.acceleration.y * to.snap.y + to.jerk.y.powi(2);
+        let a4 = to.crackle.y * 5040.0 + 7560f64.powi(2);
+        let fourth = 0.2 * (a1 / (to.jerk.y * to.crackle.y + to.snap.y.powi(2))).sqrt();
+        let right = 0.5 * (fourth + 0.3 * (a1 / a4).powf(1.0 / 6.0));
+        assert!((wish - right).abs() < 1e-11 * right, "{wish} {right}");
+    }
+}

@@ -1,0 +1,297 @@
+//! Hermite with individual steps: order, accuracy, restart, and what happens where steps become too short.
+
+use std::f64::consts::PI;
+
+use glam::DVec3;
+use gravitile::bodies::Bodies;
+use gravitile::integrate::blocks::BlockSettings;
+use gravitile::scene::Scene;
+use gravitile::sim::{EngineKind, Settings, Simulation};
+
+const BOTH: [&str; 2] = ["hermite4", "hermite6"];
+
+fn plummer(n: usize) -> Bodies {
+    let mut scene = Scene::builtin("plummer").unwrap();
+    scene.set_n(n).unwrap();
+    scene.build(&|path| panic!("{} should not be asked for", path.display())).unwrap()
+}
+
+fn settings(integrator: &str, softening: f64, blocks: BlockSettings) -> Settings {
+    Settings {
+        softening,
+        dt: blocks.dt_max,
+        integrator: integrator.to_owned(),
+        blocks,
+        engine: EngineKind::Cpu,
+        ..Settings::default()
+    }
+}
+
+fn simulation(bodies: &Bodies, settings: Settings) -> Simulation {
+    Simulation::new(bodies.clone(), settings).unwrap()
+}
+
+/// Largest distance between bodies of equal number.
+fn apart(a: &Bodies, b: &Bodies) -> f64 {
+    a.position.iter().zip(&b.position).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max)
+}
+
+/// Two bodies of masses 1 and 3 on a Kepler ellipse with semi-major axis 1 and, with G = pi^2, period 1;
+/// at apocentre.
+fn ellipse(eccentricity: f64) -> Bodies {
+    let distance = 1.0 + eccentricity;
+    let speed = 2.0 * PI * ((1.0 - eccentricity) / distance).sqrt();
+    let mut bodies = Bodies::with_capacity(2);
+    bodies.push(1.0, DVec3::X * (0.75 * distance), DVec3::Y * (0.75 * speed), 0);
+    bodies.push(3.0, DVec3::X * (-0.25 * distance), DVec3::Y * (-0.25 * speed), 0);
+    bodies
+}
+
+const G_OF_ELLIPSE: f64 = PI * PI;
+
+/// An accuracy so low that all steps are dt_max.
+fn fixed(dt_max: f64) -> BlockSettings {
+    BlockSettings { eta: 1e30, eta6: 1e30, dt_max }
+}
+
+#[test]
+fn the_error_falls_with_the_fourth_and_sixth_power_of_the_step() {
+    let bodies = ellipse(0.3);
+    for (integrator, order, levels) in [("hermite4", 4.0, [7, 8, 9]), ("hermite6", 6.0, [5, 6, 7])]
+    {
+        for engine in [EngineKind::Cpu, EngineKind::Reference] {
+            let gap = |level: i32| {
+                let blocks = fixed(f64::powi(0.5, level));
+                let settings = Settings {
+                    gravitational_constant: G_OF_ELLIPSE,
+                    engine,
+                    ..settings(integrator, 0.0, blocks)
+                };
+                let mut sim = simulation(&bodies, settings);
+                sim.step(1 << level).unwrap();
+                let levels = sim.blocks().unwrap().steps_by_level();
+                assert_eq!((sim.time(), levels), (1.0, vec![2]));
+                apart(&sim.bodies().unwrap(), &bodies)
+            };
+            let gaps = levels.map(gap);
+            for pair in gaps.windows(2) {
+                let found = (pair[0] / pair[1]).log2();
+                assert!((found - order).abs() < 0.35, "{integrator}: order {found} from {gaps:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_very_eccentric_binary_keeps_its_orbit() {
+    let bodies = ellipse(0.99);
+    for (integrator, most) in [("hermite4", 1e-5), ("hermite6", 1e-8)] {
+        let blocks = BlockSettings { eta: 0.001, eta6: 0.05, dt_max: 0.125 };
+        let settings =
+            Settings { gravitational_constant: G_OF_ELLIPSE, ..settings(integrator, 0.0, blocks) };
+        let mut sim = simulation(&bodies, settings);
+        let before = sim.diagnostics().unwrap();
+        sim.step(800).unwrap();
+        let after = sim.diagnostics().unwrap();
+        assert_eq!(sim.time(), 100.0);
+        let error = after.energy_error(&before).abs();
+        println!("{integrator}: {error:e}, {:?}", sim.blocks().unwrap().stats());
+        assert!(error < most, "{integrator}: energy error {error:e} after 100 orbits");
+        let turn = (after.angular_momentum - before.angular_momentum).length();
+        let turn = turn / before.angular_momentum.length();
+        assert!(turn < 100.0 * most, "{integrator}: angular momentum changed by {turn:e}");
+    }
+}
+
+#[test]
+fn a_plummer_sphere_keeps_its_energy_to_rounding() {
+    let bodies = plummer(64);
+    for softening in [1.0 / 256.0, 0.0] {
+        for (integrator, eta, eta6) in [("hermite4", 1e-6, 1.0), ("hermite6", 1e-4, 0.01)] {
+            let blocks = BlockSettings { eta, eta6, dt_max: 0.125 };
+            let mut sim = simulation(&bodies, settings(integrator, softening, blocks));
+            let before = sim.diagnostics().unwrap();
+            sim.run_until(0.25).unwrap();
+            let error = sim.diagnostics().unwrap().energy_error(&before).abs();
+            println!(
+                "{integrator}, eps {softening}: {error:e}, {:?}",
+                sim.blocks().unwrap().stats()
+            );
+            assert!(error < 1e-12, "{integrator}, eps {softening}: energy error {error:e}");
+        }
+    }
+}
+
+#[test]
+fn hermite_and_leapfrog_agree() {
+    let bodies = plummer(100);
+    let leapfrog = Settings {
+        softening: 0.1,
+        dt: f64::powi(0.5, 11),
+        engine: EngineKind::Reference,
+        ..Settings::default()
+    };
+    let mut leapfrog = simulation(&bodies, leapfrog);
+    leapfrog.step(1 << 10).unwrap();
+    let right = leapfrog.bodies().unwrap();
+    assert!(apart(&right, &bodies) > 0.3);
+    for integrator in BOTH {
+        let blocks = BlockSettings { eta: 1e-3, eta6: 0.03, dt_max: 0.125 };
+        let mut sim = simulation(&bodies, settings(integrator, 0.1, blocks));
+        sim.step(4).unwrap();
+        let gap = apart(&sim.bodies().unwrap(), &right);
+        // Leapfrog's own error: (dt / 0.01)^2 of about 1e-4.
+        assert!(gap < 3e-6, "{integrator}: {gap:e}");
+    }
+}
+
+#[test]
+fn individual_steps_follow_individual_times() {
+    let bodies = plummer(300);
+    let mut sim = simulation(&bodies, settings("hermite6", 0.0, BlockSettings::default()));
+    sim.step(2).unwrap();
+    let steps = sim.blocks().unwrap();
+    let levels = steps.steps_by_level();
+    assert_eq!(levels.iter().sum::<usize>(), 300);
+    assert!(levels.iter().filter(|&&bodies| bodies > 0).count() >= 4, "{levels:?}");
+    let stats = steps.stats();
+    assert!(stats.blocks > 50 && stats.mean_active() > 1.0 && stats.mean_active() < 290.0);
+    assert_eq!(stats.interactions, 300 * (stats.body_steps + 3 * 300));
+    assert_eq!(sim.interactions(), stats.interactions);
+}
+
+/// Synchronised states between the bodies' own times, and whole ones, belong to one and the same run.
+#[test]
+fn states_in_between_are_predicted_and_change_nothing() {
+    let bodies = plummer(60);
+    let blocks = BlockSettings { eta: 1e-3, eta6: 0.02, dt_max: 0.125 };
+    for integrator in BOTH {
+        let mut whole = simulation(&bodies, settings(integrator, 0.05, blocks));
+        whole.step(4).unwrap();
+        let often = Settings { dt: 0.05, ..settings(integrator, 0.05, blocks) };
+        let mut often = simulation(&bodies, often);
+        often.step(3).unwrap();
+        let early = often.bodies().unwrap();
+        often.step(7).unwrap();
+        assert_eq!(often.time(), 0.5);
+        assert_eq!(often.bodies().unwrap(), whole.bodies().unwrap(), "{integrator}");
+        // t = 0.15 is no multiple of any step.
+        let finer = BlockSettings { dt_max: f64::powi(0.5, 6), ..blocks };
+        let finer = Settings { dt: 0.05, ..settings(integrator, 0.05, finer) };
+        let mut finer = simulation(&bodies, finer);
+        finer.step(3).unwrap();
+        let gap = apart(&finer.bodies().unwrap(), &early);
+        assert!(gap > 0.0 && gap < 1e-7, "{integrator}: {gap:e}");
+    }
+}
+
+#[test]
+fn a_run_goes_on_to_the_same_bits() {
+    let bodies = plummer(100);
+    for integrator in BOTH {
+        // 0.05 is no multiple of a step: bodies are saved in the middle of their steps.
+        let settings = Settings { dt: 0.05, ..settings(integrator, 0.0, BlockSettings::default()) };
+        let mut whole = simulation(&bodies, settings.clone());
+        whole.step(9).unwrap();
+        let mut first = simulation(&bodies, settings.clone());
+        first.step(4).unwrap();
+        // Diagnostics in between change nothing.
+        first.diagnostics().unwrap();
+        let restart = first.restart();
+        let settings = Settings { steps_before: 4, ..settings };
+        let mut second =
+            Simulation::resume(first.bodies().unwrap(), settings, Some(&restart)).unwrap();
+        assert_eq!(second.bodies().unwrap(), first.bodies().unwrap());
+        second.step(5).unwrap();
+        assert_eq!(second.bodies().unwrap(), whole.bodies().unwrap(), "{integrator}");
+        assert_eq!(second.restart(), whole.restart(), "{integrator}");
+        assert_eq!(second.time(), whole.time());
+    }
+}
+
+#[test]
+fn bodies_that_fall_into_each_other_stop_the_run_with_words() {
+    let mut bodies = Bodies::with_capacity(3);
+    bodies.push(1.0, DVec3::X, DVec3::ZERO, 0);
+    bodies.push(0.1, DVec3::Z * 100.0, DVec3::ZERO, 0);
+    bodies.push(1.0, -DVec3::X, DVec3::ZERO, 0);
+    for integrator in BOTH {
+        let mut sim = simulation(&bodies, settings(integrator, 0.0, BlockSettings::default()));
+        let text = sim.step(100).unwrap_err().to_string();
+        // Free fall from a distance of 2 with M = 2: pi / 2 sqrt(8 / 4) = 2.22.
+        for word in ["body 0 (id 0)", "at t = 2.2", "2^44", "nearest body is 2 (id 2)", "softening"]
+        {
+            assert!(text.contains(word), "'{text}' should say '{word}'");
+        }
+        let moment = sim.moment().unwrap();
+        assert!((2.0..2.3).contains(&moment.time) && moment.time > sim.time(), "{}", moment.time);
+        assert!(moment.bodies.position[0].distance(moment.bodies.position[2]) < 1e-3);
+    }
+}
+
+#[test]
+fn what_cannot_be_run_is_refused() {
+    let bodies = plummer(10);
+    let refuse = |bodies: &Bodies, settings: Settings, words: &[&str]| {
+        let Err(error) = Simulation::new(bodies.clone(), settings) else {
+            panic!("{words:?} should be refused");
+        };
+        let text = error.to_string();
+        for word in words {
+            assert!(text.contains(word), "'{text}' should say '{word}'");
+        }
+    };
+    let good = settings("hermite4", 0.0, BlockSettings::default());
+    let with = |blocks: BlockSettings| Settings { blocks, ..good.clone() };
+    let usual = BlockSettings::default();
+    refuse(&bodies, with(BlockSettings { eta: 0.0, ..usual }), &["eta is 0"]);
+    refuse(&bodies, with(BlockSettings { dt_max: 0.3, ..usual }), &["dt-max is 0.3", "0.25"]);
+    let engine = Settings { engine: EngineKind::Gpu, ..good.clone() };
+    refuse(&bodies, engine, &["engine is gpu", "hermite4"]);
+    let precision = Some(gravitile::direct::Precision::DoubleSingle);
+    refuse(&bodies, Settings { precision, ..good.clone() }, &["double-single", "engine cpu"]);
+    let mut twice = bodies.clone();
+    twice.position[7] = twice.position[3];
+    refuse(&twice, good.clone(), &["body 7 (id 7)", "same place as body 3"]);
+    assert!(Simulation::new(twice, Settings { softening: 0.1, ..good.clone() }).is_ok());
+
+    let mut sim = simulation(&bodies, good);
+    sim.set_dt(-0.125).unwrap();
+    let text = sim.step(1).unwrap_err().to_string();
+    assert!(text.contains("forward only"), "{text}");
+}
+
+/// All derivatives of the body in the middle are rounding errors; its step must not follow them.
+#[test]
+fn a_body_without_forces_does_not_stop_the_others() {
+    let mut bodies = Bodies::with_capacity(3);
+    bodies.push(1.0, DVec3::ZERO, DVec3::ZERO, 0);
+    bodies.push(0.3, DVec3::new(0.7, 0.1, 0.3), DVec3::new(-0.2, 1.1, 0.3), 0);
+    bodies.push(0.3, -bodies.position[1], -bodies.velocity[1], 0);
+    for integrator in BOTH {
+        let mut sim = simulation(&bodies, settings(integrator, 0.0, BlockSettings::default()));
+        sim.step(40).unwrap();
+        assert!(sim.bodies().unwrap().position[0].length() < 1e-9);
+        let mut alone = Bodies::with_capacity(1);
+        alone.push(1.0, DVec3::ZERO, DVec3::X, 0);
+        let mut sim = simulation(&alone, settings(integrator, 0.0, BlockSettings::default()));
+        sim.step(16).unwrap();
+        assert_eq!(sim.bodies().unwrap().position, [DVec3::X * 2.0]);
+    }
+}
+
+#[test]
+fn leapfrog_has_a_double_tier() {
+    let bodies = plummer(200);
+    let of = |engine, precision| {
+        let settings =
+            Settings { softening: 0.05, dt: 0.01, engine, precision, ..Settings::default() };
+        let mut sim = simulation(&bodies, settings);
+        sim.step(50).unwrap();
+        sim.bodies().unwrap()
+    };
+    let double = Some(gravitile::direct::Precision::Double);
+    let right = of(EngineKind::Reference, None);
+    let (single, double) = (of(EngineKind::Cpu, None), of(EngineKind::Cpu, double));
+    assert!(apart(&double, &right) < 1e-12 && apart(&single, &right) > 1e-9);
+}
