@@ -85,33 +85,51 @@ mod tests {
     use super::super::blocks::BlockSettings;
     use super::*;
 
-    /// Along x = t^7 the corrector has no error, for the acceleration is a quintic.
-    #[test]
-    fn an_orbit_of_seventh_degree_is_exact() {
-        let at = |t: f64| Track {
-            position: DVec3::Y * t.powi(7),
-            velocity: DVec3::Y * 7.0 * t.powi(6),
-            acceleration: DVec3::Y * 42.0 * t.powi(5),
-            jerk: DVec3::Y * 210.0 * t.powi(4),
-            snap: DVec3::Y * 840.0 * t.powi(3),
-            crackle: DVec3::Y * 2520.0 * t.powi(2),
+    /// x = t^power.
+    fn at(power: i32, t: f64) -> Track {
+        let mut factor = 1.0;
+        let mut next = power;
+        let mut derivative = || {
+            let value = DVec3::Y * (factor * t.powi(next));
+            factor *= f64::from(next);
+            next -= 1;
+            value
         };
-        let (from, to) = (at(1.0), at(1.5));
-        let predicted = Hermite6.predict(&from, 0.5);
-        assert!((predicted.position - to.position).length() > 0.1);
-        let pull = Pull { acceleration: to.acceleration, jerk: to.jerk, snap: to.snap };
+        Track {
+            position: derivative(),
+            velocity: derivative(),
+            acceleration: derivative(),
+            jerk: derivative(),
+            snap: derivative(),
+            crackle: derivative(),
+        }
+    }
+
+    /// Along x = t^7 the velocity has no error, for the acceleration is a quintic; along t^6 the
+    /// position has none, for the velocity is one.
+    #[test]
+    fn orbits_of_sixth_and_seventh_degree_are_exact() {
         let settings = BlockSettings { eta: 0.04, eta6: 0.3, ..BlockSettings::default() };
         let accuracy = Accuracy { settings, least_acceleration: 0.0 };
-        let (found, wish) = Hermite6.correct(&from, &predicted, 0.5, &pull, &accuracy);
         let off = |a: DVec3, b: DVec3| (a - b).length() / b.length();
-        assert!(off(found.position, to.position) < 1e-14);
-        assert!(off(found.velocity, to.velocity) < 1e-14);
-        assert!(off(found.crackle, to.crackle) < 1e-12, "{} {}", found.crackle, to.crackle);
-        // By hand: the fourth derivative is 5040 t, the fifth 5040.
-        let a1 = to.acceleration.y * to.snap.y + to.jerk.y.powi(2);
-        let a4 = to.crackle.y * 5040.0 + 7560f64.powi(2);
-        let fourth = 0.2 * (a1 / (to.jerk.y * to.crackle.y + to.snap.y.powi(2))).sqrt();
-        let right = 0.5 * (fourth + 0.3 * (a1 / a4).powf(1.0 / 6.0));
-        assert!((wish - right).abs() < 1e-11 * right, "{wish} {right}");
+        for power in [6, 7] {
+            let (from, to) = (at(power, 1.0), at(power, 1.5));
+            let predicted = Hermite6.predict(&from, 0.5);
+            assert!((predicted.position - to.position).length() > 0.01);
+            let pull = Pull { acceleration: to.acceleration, jerk: to.jerk, snap: to.snap };
+            let (found, wish) = Hermite6.correct(&from, &predicted, 0.5, &pull, &accuracy);
+            assert!(off(found.velocity, to.velocity) < 1e-14);
+            assert!(off(found.crackle, to.crackle) < 1e-12, "{} {}", found.crackle, to.crackle);
+            if power == 6 {
+                assert!(off(found.position, to.position) < 1e-14);
+                continue;
+            }
+            // By hand: the fourth derivative is 5040 t, the fifth 5040.
+            let a1 = to.acceleration.y * to.snap.y + to.jerk.y.powi(2);
+            let a4 = to.crackle.y * 5040.0 + 7560f64.powi(2);
+            let fourth = 0.2 * (a1 / (to.jerk.y * to.crackle.y + to.snap.y.powi(2))).sqrt();
+            let right = 0.5 * (fourth + 0.3 * (a1 / a4).powf(1.0 / 6.0));
+            assert!((wish - right).abs() < 1e-11 * right, "{wish} {right}");
+        }
     }
 }
