@@ -98,7 +98,7 @@ impl Live {
         let count = bodies.len();
         let choice = pollster::block_on(choose_on(Some(gpu), count, &settings))?;
         let mover = match choice.kind {
-            EngineKind::Gpu => {
+            EngineKind::Gpu if !settings.steps_on_host()? => {
                 let begun = DeviceState::begin(Arc::clone(gpu), &bodies, &settings);
                 let state = pollster::block_on(begun)?;
                 Mover::Device(Box::new(OnDevice::new(state, bodies, &settings)))
@@ -113,7 +113,7 @@ impl Live {
                     velocity: storage(gpu, "drawn velocities", count),
                     acceleration: storage(gpu, "drawn accelerations", count),
                 };
-                Mover::Host(OnHost::start(bodies, kind, &settings)?, points)
+                Mover::Host(OnHost::start(bodies, kind, choice.gpu.as_ref(), &settings)?, points)
             }
         };
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);

@@ -11,6 +11,7 @@ use super::{Event, Report};
 use crate::bodies::Bodies;
 use crate::diagnostics::diagnose;
 use crate::error::{Error, Result};
+use crate::gpu::Gpu;
 use crate::sim::{Clock, EngineKind, HostState, Moment, Settings, describe_host};
 
 /// The bodies as the sprites take them.
@@ -77,8 +78,14 @@ pub(super) struct OnHost {
 
 impl OnHost {
     /// Starts the worker, which computes the first accelerations by itself.
-    pub fn start(bodies: Bodies, kind: EngineKind, settings: &Settings) -> Result<Self> {
-        let description = describe_host(kind, settings)?;
+    pub fn start(
+        bodies: Bodies,
+        kind: EngineKind,
+        gpu: Option<&Arc<Gpu>>,
+        settings: &Settings,
+    ) -> Result<Self> {
+        let description = describe_host(kind, gpu, settings)?;
+        let gpu = gpu.cloned();
         let inbox = Inbox {
             until: 0,
             dt: settings.dt,
@@ -97,7 +104,7 @@ impl OnHost {
         thread::Builder::new()
             .name("simulation".to_owned())
             .spawn(move || {
-                let worked = Worker::new(bodies, kind, &settings, &for_worker)
+                let worked = Worker::new(bodies, kind, gpu.as_ref(), &settings, &for_worker)
                     .and_then(|mut worker| worker.run(&for_worker));
                 if let Err(error) = worked {
                     lock(&for_worker.outbox).events.push(Event::Failed(error));
@@ -169,7 +176,13 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(bodies: Bodies, kind: EngineKind, settings: &Settings, shared: &Shared) -> Result<Self> {
+    fn new(
+        bodies: Bodies,
+        kind: EngineKind,
+        gpu: Option<&Arc<Gpu>>,
+        settings: &Settings,
+        shared: &Shared,
+    ) -> Result<Self> {
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
         let tags: Vec<u32> = (0..bodies.len()).map(|i| bodies.tag(i)).collect();
         let (softening, g) = (settings.softening, settings.gravitational_constant);
@@ -177,7 +190,7 @@ impl Worker {
         let standing = Standing { time: clock.time(), steps: clock.steps(), ..Default::default() };
         // The bodies are to be seen before their first forces are known.
         publish(shared, &bodies, &zero, &tags, g, standing);
-        let state = HostState::new(bodies, kind, settings, None)?;
+        let state = HostState::new(bodies, kind, gpu, settings, None)?;
         let standing = Standing { ready: true, ..standing };
         let gravitational_constant = g;
         Ok(Self { state, clock, softening, gravitational_constant, tags, standing, shown: false })

@@ -84,22 +84,22 @@ pub async fn choose_on(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
     };
     let cpu = |reason: String| Ok(Choice { kind: EngineKind::Cpu, reason, gpu: None });
     let integrator = crate::integrate::find(&settings.integrator)?;
-    let why_not = match (integrator.device.is_none(), settings.precision) {
-        (true, _) => Some(format!("the integrator {} runs on the host", integrator.name)),
-        (_, Some(precision)) if precision != Precision::Single => {
-            Some(format!("precision {} is computed on the host", precision.name()))
+    let beyond_single = settings.precision.filter(|precision| *precision != Precision::Single);
+    match (integrator.has_block_steps(), beyond_single, settings.engine) {
+        (true, _, EngineKind::Auto) => {
+            return cpu(format!(
+                "{} wants forces in f64, which the CPU has everywhere (gpu: double-single)",
+                integrator.name
+            ));
         }
-        _ => None,
-    };
-    if let Some(reason) = why_not {
-        match settings.engine {
-            EngineKind::Gpu => {
-                let allowed = format!("auto, cpu or reference: {reason}, not on the GPU yet");
-                return Err(Error::value("the engine", "gpu", allowed));
-            }
-            EngineKind::Auto => return cpu(reason),
-            _ => {}
+        (false, Some(precision), EngineKind::Auto) => {
+            return cpu(format!("precision {} is computed on the host", precision.name()));
         }
+        (false, Some(precision), EngineKind::Gpu) => {
+            let allowed = format!("single with {} on the engine gpu", integrator.name);
+            return Err(Error::value("the precision", precision.name(), allowed));
+        }
+        _ => {}
     }
     match settings.engine {
         EngineKind::Gpu => {
@@ -182,18 +182,19 @@ pub(super) enum HostEngine {
 }
 
 impl HostEngine {
-    /// The engine `kind` (any but the GPU) for the settings' integrator, in their precision.
+    /// The engine `kind` for the settings' integrator, in their precision; the GPU only for integrators
+    /// with block steps.
     ///
     /// Errors: a precision that this engine does not have.
-    pub fn new(kind: EngineKind, settings: &Settings) -> Result<Self> {
+    pub fn new(kind: EngineKind, gpu: Option<&Arc<Gpu>>, settings: &Settings) -> Result<Self> {
         let blocks = crate::integrate::find(&settings.integrator)?.has_block_steps();
         let reference = kind == EngineKind::Reference;
         let usual = if reference { Precision::Double } else { Precision::Single };
         match (settings.precision.unwrap_or(usual), blocks) {
-            (_, true) => Ok(Self::Direct(direct_engine(kind, settings.precision)?)),
+            (_, true) => Ok(Self::Direct(direct_engine(kind, gpu, settings.precision)?)),
             (Precision::Double, false) if reference => Ok(Self::Plain(Box::new(force::Reference))),
             (Precision::Double, false) => {
-                Ok(Self::Plain(Box::new(AsForces(direct_engine(kind, None)?))))
+                Ok(Self::Plain(Box::new(AsForces(direct_engine(kind, None, None)?))))
             }
             (Precision::Single, false) if !reference => Ok(Self::Plain(Box::new(Cpu::new()))),
             (precision, _) => {
@@ -210,22 +211,33 @@ impl HostEngine {
 /// What the engine `kind` on the host computes with under these settings, in one line.
 ///
 /// Errors: a precision that it does not have.
-pub fn describe_host(kind: EngineKind, settings: &Settings) -> Result<String> {
-    Ok(match HostEngine::new(kind, settings)? {
+pub fn describe_host(
+    kind: EngineKind,
+    gpu: Option<&Arc<Gpu>>,
+    settings: &Settings,
+) -> Result<String> {
+    Ok(match HostEngine::new(kind, gpu, settings)? {
         HostEngine::Plain(engine) => engine.describe(),
         HostEngine::Direct(engine) => engine.describe(),
     })
 }
 
-/// An engine for forces with derivatives, by itself.
+/// An engine for forces with derivatives, by itself; `gpu` is for the engine `gpu` alone. Without a
+/// `precision` it is double, on a GPU double-single.
 ///
-/// Errors: a precision that it does not have; the GPU, which has no such engine yet.
+/// Errors: a precision that the engine does not have, or that does not hold on this adapter.
 pub fn direct_engine(
     kind: EngineKind,
+    gpu: Option<&Arc<Gpu>>,
     precision: Option<Precision>,
 ) -> Result<Box<dyn DirectEngine>> {
+    #[cfg(not(target_arch = "wasm32"))]
+    if let (EngineKind::Gpu, Some(gpu)) = (kind, gpu) {
+        let precision = precision.unwrap_or(Precision::DoubleSingle);
+        return Ok(Box::new(direct::gpu::GpuEngine::new(Arc::clone(gpu), precision)?));
+    }
     if kind == EngineKind::Gpu {
-        let allowed = "auto, cpu or reference: the GPU computes no derivatives or neighbours yet";
+        let allowed = format!("auto, cpu or reference, without a device ({gpu:?})");
         return Err(Error::value("the engine", kind.name(), allowed));
     }
     if let Some(precision) = precision.filter(|precision| *precision != Precision::Double) {

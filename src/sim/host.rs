@@ -1,5 +1,7 @@
 //! A simulation whose bodies live on the host in f64.
 
+use std::sync::Arc;
+
 use glam::DVec3;
 
 use super::engine::HostEngine;
@@ -8,6 +10,7 @@ use crate::bodies::Bodies;
 use crate::direct::{self, Answers, DirectEngine, Order};
 use crate::error::{Error, Result};
 use crate::force::{ForceEngine, Forces, Identity, Sinks, Sources, Want};
+use crate::gpu::Gpu;
 use crate::integrate::blocks::{BlockSteps, Field, Restart};
 use crate::integrate::{self, HostIntegrator, HostSide};
 
@@ -52,8 +55,8 @@ fn evaluate(
 }
 
 impl HostState {
-    /// Takes `bodies` over and computes their first forces with the engine `kind`, which lives on the
-    /// host. With `restart`, which integrators with block steps need to go on to the same bits, they go
+    /// Takes `bodies` over and computes their first forces with the engine `kind`; `gpu` is for the
+    /// engine `gpu` alone. With `restart`, which integrators with block steps need to go on to the same bits, they go
     /// on from there.
     ///
     /// Errors: settings out of range; a precision that the engine lacks; bodies that the integrator
@@ -61,6 +64,7 @@ impl HostState {
     pub fn new(
         bodies: Bodies,
         kind: EngineKind,
+        gpu: Option<&Arc<Gpu>>,
         settings: &Settings,
         restart: Option<&Restart>,
     ) -> Result<Self> {
@@ -71,7 +75,7 @@ impl HostState {
         let integrator = integrate::find(&settings.integrator)?;
         let mut acceleration = Vec::new();
         let mut bodies = bodies;
-        let (how, interactions) = match (HostEngine::new(kind, settings)?, integrator.host) {
+        let (how, interactions) = match (HostEngine::new(kind, gpu, settings)?, integrator.host) {
             (HostEngine::Plain(mut engine), HostSide::Shared(make)) => {
                 let mut forces = Forces::default();
                 let want = Want::Acceleration;

@@ -64,6 +64,13 @@ impl Settings {
         Self { start, steps_before: moment.steps, ..self.clone() }
     }
 
+    /// Whether the bodies are stepped on the host whatever the engine.
+    ///
+    /// Errors: an integrator that is not there.
+    pub fn steps_on_host(&self) -> Result<bool> {
+        Ok(crate::integrate::find(&self.integrator)?.device.is_none())
+    }
+
     /// Refuses numbers outside their range and names that are in no registry.
     pub fn validate(&self) -> Result<()> {
         check_softening(self.softening)?;

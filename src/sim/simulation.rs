@@ -63,12 +63,12 @@ impl Simulation {
         let n = bodies.len();
         let choice = choose(n, &settings).await?;
         let state = match (choice.kind, &choice.gpu) {
-            (EngineKind::Gpu, Some(gpu)) => {
+            (EngineKind::Gpu, Some(gpu)) if !settings.steps_on_host()? => {
                 let device = DeviceState::new(Arc::clone(gpu), &bodies, &settings).await?;
                 State::Device(Box::new(device))
             }
-            (kind, _) => {
-                let host = HostState::new(bodies.clone(), kind, &settings, restart)?;
+            (kind, gpu) => {
+                let host = HostState::new(bodies.clone(), kind, gpu.as_ref(), &settings, restart)?;
                 State::Host(Box::new(host))
             }
         };

@@ -14,12 +14,16 @@ use crate::direct::{
     Within,
 };
 use crate::error::Error;
+use crate::files::replace_with;
+use crate::gpu::Gpu;
 use crate::measure::{acceleration_errors, potential_errors};
-use crate::sim::direct_engine;
+use crate::sim::{EngineKind, Settings, direct_engine};
 
 /// What is asked for besides accelerations and potentials.
 #[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Derivatives and neighbours (in f64 on the CPU)")]
+#[command(
+    next_help_heading = "Derivatives and neighbours (in f64 on the CPU, in double-single on a GPU)"
+)]
 pub struct DerivativeOptions {
     /// Also the accelerations' first derivatives: jx,jy,jz
     #[arg(long)]
@@ -34,7 +38,7 @@ pub struct DerivativeOptions {
     /// Neighbours listed per body at most; n_neighbours counts all
     #[arg(long, value_name = "K", default_value_t = 1024)]
     pub capacity: usize,
-    /// How precisely forces are computed: single or double
+    /// How precisely forces are computed: single, double-single or double; not every engine has each
     #[arg(long, value_name = "TIER")]
     pub precision: Option<String>,
 }
@@ -75,10 +79,29 @@ pub fn lists_path(out: &Path) -> PathBuf {
     out.with_extension("neighbours.csv")
 }
 
+/// The engine that is asked for, in that tier; the CPU's where it may be any.
+///
+/// Errors: a tier that it does not have, an adapter that is not there.
+pub fn engine(
+    settings: &Settings,
+    tier: Option<Precision>,
+) -> Result<Box<dyn DirectEngine>, Error> {
+    let gpu = match settings.engine {
+        EngineKind::Gpu => Some(Gpu::open_blocking(&settings.adapter)?),
+        _ => None,
+    };
+    direct_engine(settings.engine, gpu.as_ref(), tier)
+}
+
 /// `bodies`, with gravitating masses `mass`, on each other.
-pub fn main(args: &Args, bodies: &Bodies, mass: &[f64], eps: f64) -> Result<Ended> {
+pub fn main(
+    args: &Args,
+    engine: &mut dyn DirectEngine,
+    bodies: &Bodies,
+    mass: &[f64],
+    eps: f64,
+) -> Result<Ended> {
     let options = &args.derivatives;
-    let mut engine = direct_engine(args.engine.kind()?, options.tier()?)?;
     let radius = vec![options.neighbours.unwrap_or(0.0); bodies.len()];
     let within = Within { radius: &radius, capacity: options.capacity };
     let want = Want {
@@ -88,7 +111,7 @@ pub fn main(args: &Args, bodies: &Bodies, mass: &[f64], eps: f64) -> Result<Ende
         within: options.neighbours.map(|_| within),
     };
     let waiting = progress::waiting("forces");
-    let found = all_on_all(engine.as_mut(), bodies, mass, eps, &want)?;
+    let found = all_on_all(engine, bodies, mass, eps, &want)?;
     let compared = if args.compare {
         let right = all_on_all(&mut Reference::default(), bodies, mass, eps, &want)?;
         Some(compare(&found, &right))
@@ -98,10 +121,10 @@ pub fn main(args: &Args, bodies: &Bodies, mass: &[f64], eps: f64) -> Result<Ende
     drop(waiting);
     let lists = args.out.as_deref().filter(|_| want.nearest).map(lists_path);
     if let Some(path) = &args.out {
-        write(path, &|out| table(out, options, bodies, &found))?;
+        replace_with(path, |out| table(out, options, bodies, &found))?;
     }
     if let Some(path) = &lists {
-        write(path, &|out| list(out, bodies, &found))?;
+        replace_with(path, |out| list(out, bodies, &found))?;
     }
     let halves = found.potential.iter().zip(&bodies.mass).map(|(phi, m)| 0.5 * m * phi);
     let potential_energy = crate::math::sum(halves);
@@ -238,21 +261,5 @@ fn list(out: &mut dyn Write, bodies: &Bodies, found: &Answers) -> std::io::Resul
             writeln!(out, "{},{}", bodies.id[i], bodies.id[j as usize])?;
         }
     }
-    Ok(())
-}
-
-/// Writes a file whole or not at all.
-pub fn write(
-    path: &Path,
-    content: &dyn Fn(&mut dyn Write) -> std::io::Result<()>,
-) -> Result<(), Error> {
-    let io = |error| Error::io("write", path, error);
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let file = tempfile::NamedTempFile::new_in(folder).map_err(io)?;
-    let mut out = std::io::BufWriter::new(&file);
-    content(&mut out).map_err(io)?;
-    out.flush().map_err(io)?;
-    drop(out);
-    file.persist(path).map_err(|error| io(error.error))?;
     Ok(())
 }

@@ -10,11 +10,12 @@ use super::input::InputOptions;
 use super::options::{EngineOptions, fresh};
 use super::{Ended, print, progress};
 use crate::error::Error;
+use crate::files;
 use crate::force::{
     Cpu, ForceEngine, Forces, GpuEngine, Identity, Reference, Sinks, Sources, Want, check_softening,
 };
 use crate::measure::{acceleration_errors, potential_errors};
-use crate::sim::{EngineKind, Settings, choose, direct_engine};
+use crate::sim::{EngineKind, Settings, choose};
 
 /// Compute accelerations and potentials once, derivatives and neighbours if wanted: id,ax,ay,az,potential
 #[derive(Debug, clap::Args)]
@@ -62,10 +63,11 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     args.derivatives.check()?;
     let with_derivatives = args.derivatives.wanted()?;
-    if with_derivatives {
-        // What no engine has is refused before the bodies are made.
-        direct_engine(settings.engine, args.derivatives.tier()?)?;
-    }
+    // What no engine has is refused before the bodies are made.
+    let direct = match with_derivatives {
+        true => Some(derivatives::engine(&settings, args.derivatives.tier()?)?),
+        false => None,
+    };
     if let Some(path) = &args.out {
         fresh(path, args.force)?;
         if args.derivatives.neighbours.is_some() {
@@ -78,8 +80,8 @@ pub fn main(args: &Args) -> Result<Ended> {
     let bodies = &input.snapshot.bodies;
     let g = input.snapshot.units.gravitational_constant;
     let mass: Vec<f64> = bodies.mass.iter().map(|mass| mass * g).collect();
-    if with_derivatives {
-        return derivatives::main(args, bodies, &mass, eps);
+    if let Some(mut engine) = direct {
+        return derivatives::main(args, engine.as_mut(), bodies, &mass, eps);
     }
     let choice = pollster::block_on(choose(bodies.len(), &settings))?;
     let mut engine: Box<dyn ForceEngine> = match (choice.kind, choice.gpu) {
@@ -143,7 +145,7 @@ pub fn main(args: &Args) -> Result<Ended> {
 
 /// Writes the table whole or not at all.
 fn write(path: &Path, id: &[u64], forces: &Forces) -> Result<(), Error> {
-    derivatives::write(path, &|out| {
+    files::replace_with(path, |out| {
         writeln!(out, "id,ax,ay,az,potential")?;
         for ((id, a), phi) in id.iter().zip(&forces.acceleration).zip(&forces.potential) {
             writeln!(out, "{id},{},{},{},{phi}", a.x, a.y, a.z)?;
