@@ -176,6 +176,11 @@ mod tests {
                             for text in &texts {
                                 for &language in languages {
                                     for checks in [Checks::On, Checks::Off] {
+                                        // The back ends see the same structure for every shape.
+                                        let is_main = language == Language::SpirV;
+                                        if !is_main && (r == 2 || checks == Checks::On) {
+                                            continue;
+                                        }
                                         let name = DirectVariant::FORCES;
                                         let out = translate(name, text, language, checks);
                                         let out = out.unwrap_or_else(|e| panic!("{e}\n{text}"));
