@@ -1,5 +1,7 @@
 //! Hermite with individual steps: order, accuracy, restart, and what happens where steps become too short.
 
+mod common;
+
 use std::f64::consts::PI;
 
 use glam::DVec3;
@@ -246,8 +248,6 @@ fn what_cannot_be_run_is_refused() {
     let usual = BlockSettings::default();
     refuse(&bodies, with(BlockSettings { eta: 0.0, ..usual }), &["eta is 0"]);
     refuse(&bodies, with(BlockSettings { dt_max: 0.3, ..usual }), &["dt-max is 0.3", "0.25"]);
-    let engine = Settings { engine: EngineKind::Gpu, ..good.clone() };
-    refuse(&bodies, engine, &["engine is gpu", "hermite4"]);
     let precision = Some(gravitile::direct::Precision::DoubleSingle);
     refuse(&bodies, Settings { precision, ..good.clone() }, &["double-single", "engine cpu"]);
     let mut twice = bodies.clone();
@@ -280,6 +280,37 @@ fn a_body_without_forces_does_not_stop_the_others() {
     }
 }
 
+/// The host steps, the device computes: in double the same as the CPU but for the order of sums, in
+/// double-single as far as f32 pairs go, and strict steps do not shrink with their noise.
+#[test]
+fn the_gpu_computes_the_forces_of_both() {
+    use gravitile::direct::Precision;
+    let bodies = plummer(64);
+    for integrator in BOTH {
+        let of = |engine, precision, eta| {
+            let blocks = BlockSettings { eta, dt_max: 0.0625, ..BlockSettings::default() };
+            let adapter = common::wish();
+            let settings = settings(integrator, 0.01, blocks);
+            let mut sim = simulation(&bodies, Settings { engine, precision, adapter, ..settings });
+            let before = sim.diagnostics().unwrap().energy();
+            sim.step(2).unwrap();
+            let after = sim.diagnostics().unwrap().energy();
+            let blocks = sim.blocks().unwrap().stats().blocks;
+            (sim.bodies().unwrap(), ((after - before) / before).abs(), blocks)
+        };
+        let right = of(EngineKind::Cpu, None, 0.01);
+        let rough = of(EngineKind::Gpu, None, 0.01);
+        assert!(apart(&rough.0, &right.0) < 1e-5, "{}", apart(&rough.0, &right.0));
+        let strict = of(EngineKind::Gpu, None, 1e-6);
+        assert!(strict.1 < 1e-7 && strict.2 < 5000, "{} in {} blocks", strict.1, strict.2);
+        let gpu = gravitile::gpu::Gpu::open_blocking(&common::wish()).unwrap();
+        if gravitile::direct::gpu::tier(&gpu, Precision::Double).is_ok() {
+            let double = of(EngineKind::Gpu, Some(Precision::Double), 0.01);
+            assert!(apart(&double.0, &right.0) < 1e-10, "{}", apart(&double.0, &right.0));
+        }
+    }
+}
+
 #[test]
 fn leapfrog_has_a_double_tier() {
     let bodies = plummer(200);
@@ -294,4 +325,11 @@ fn leapfrog_has_a_double_tier() {
     let right = of(EngineKind::Reference, None);
     let (single, double) = (of(EngineKind::Cpu, None), of(EngineKind::Cpu, double));
     assert!(apart(&double, &right) < 1e-12 && apart(&single, &right) > 1e-9);
+    let precision = Some(gravitile::direct::Precision::Double);
+    let settings = Settings { engine: EngineKind::Gpu, precision, ..Settings::default() };
+    let error = Simulation::new(bodies, settings).err().unwrap().to_string();
+    assert!(
+        error.contains("precision is double") && error.contains("single with leapfrog"),
+        "{error}"
+    );
 }

@@ -22,6 +22,15 @@ impl Precision {
         (Precision::Double, "double"),
     ];
 
+    /// The largest relative errors of forces that rounding makes (`gravitile check` shows 2e-6): what
+    /// changes of a force by less may be noise. 0 for [`Precision::Double`], with which no step comes that far.
+    pub fn force_error(self) -> f64 {
+        match self {
+            Self::Single | Self::DoubleSingle => 3e-6,
+            Self::Double => 0.0,
+        }
+    }
+
     /// The name on the command line and in files.
     pub fn name(self) -> &'static str {
         Self::ALL[self as usize].1

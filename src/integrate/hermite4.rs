@@ -53,13 +53,16 @@ impl Scheme for Hermite4 {
             crackle,
         };
         let least = accuracy.least_acceleration;
-        let wish = accuracy.settings.eta.sqrt() * aarseth(&corrected, least);
+        // As the forces' errors enter the two derivatives above.
+        let noise = accuracy.noise(pull, h);
+        let noise = [6.0 * noise / (h * h), 12.0 * noise / h3];
+        let wish = accuracy.settings.eta.sqrt() * aarseth(&corrected, least, noise);
         (corrected, wish)
     }
 
     /// Half of what the criterion says, for there is no step before it to learn from.
     fn first_step(&self, track: &Track, accuracy: &Accuracy) -> f64 {
-        0.5 * accuracy.settings.eta.sqrt() * aarseth(track, accuracy.least_acceleration)
+        0.5 * accuracy.settings.eta.sqrt() * aarseth(track, accuracy.least_acceleration, [0.0; 2])
     }
 }
 
@@ -86,7 +89,7 @@ mod tests {
         assert!((predicted.position - to.position).length() > 0.1);
         let pull = Pull { acceleration: to.acceleration, jerk: to.jerk, snap: DVec3::NAN };
         let settings = BlockSettings { eta: 0.04, ..BlockSettings::default() };
-        let accuracy = Accuracy { settings, least_acceleration: 0.0 };
+        let accuracy = Accuracy { settings, least_acceleration: 0.0, force_error: 0.0 };
         let (found, wish) = Hermite4.correct(&from, &predicted, 0.5, &pull, &accuracy);
         let off = |a: DVec3, b: DVec3| (a - b).length() / b.length();
         assert!(off(found.position, to.position) < 1e-14);

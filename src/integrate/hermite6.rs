@@ -1,6 +1,6 @@
 //! Hermite of order 6 (Nitadori and Makino 2008) with individual steps in blocks.
 
-use super::blocks::{Accuracy, Predicted, Pull, Scheme, Track, aarseth, ratio};
+use super::blocks::{Accuracy, Predicted, Pull, Scheme, Track, aarseth, beyond, ratio};
 use super::{HostSide, Integrator};
 use crate::direct::Order;
 
@@ -64,16 +64,24 @@ impl Scheme for Hermite6 {
         let [a, a1, a2, a3, a4, a5] = [acceleration, jerk, snap, crackle, fourth, fifth]
             .map(|derivative| derivative.length());
         // Nitadori and Makino (2008): eta (A1 / A4)^(1/3), A_k^2 = |a_(k-1)||a_(k+1)| + |a_k|^2.
+        // As the forces' errors enter the quintic's derivatives at the end of the step.
+        let noise = accuracy.noise(pull, h);
+        let noise_3 = 60.0 * noise / h3;
+        let [far_3, far_4, far_5] = [
+            beyond(a3, noise_3),
+            beyond(a4, 360.0 * noise / (h2 * h2)),
+            beyond(a5, 720.0 * noise / (h2 * h3)),
+        ];
         let sixth = accuracy.settings.eta6
-            * ratio(a.max(least) * a2 + a1 * a1, a3 * a5 + a4 * a4).powf(1.0 / 6.0);
-        let fourth = accuracy.settings.eta.sqrt() * aarseth(&corrected, least);
+            * ratio(a.max(least) * a2 + a1 * a1, far_3 * far_5 + far_4 * far_4).powf(1.0 / 6.0);
+        let fourth = accuracy.settings.eta.sqrt() * aarseth(&corrected, least, [0.0, noise_3]);
         (corrected, 0.5 * (fourth + sixth))
     }
 
     /// A quarter of what the criterion says, its higher derivatives guessed from the lower: there is no
     /// step before it to learn from.
     fn first_step(&self, track: &Track, accuracy: &Accuracy) -> f64 {
-        let natural = aarseth(track, accuracy.least_acceleration);
+        let natural = aarseth(track, accuracy.least_acceleration, [0.0; 2]);
         0.125 * (accuracy.settings.eta.sqrt() + accuracy.settings.eta6) * natural
     }
 }
@@ -110,7 +118,7 @@ mod tests {
     #[test]
     fn orbits_of_sixth_and_seventh_degree_are_exact() {
         let settings = BlockSettings { eta: 0.04, eta6: 0.3, ..BlockSettings::default() };
-        let accuracy = Accuracy { settings, least_acceleration: 0.0 };
+        let accuracy = Accuracy { settings, least_acceleration: 0.0, force_error: 0.0 };
         let off = |a: DVec3, b: DVec3| (a - b).length() / b.length();
         for power in [6, 7] {
             let (from, to) = (at(power, 1.0), at(power, 1.5));

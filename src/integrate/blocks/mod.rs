@@ -19,7 +19,7 @@ mod stats;
 mod words;
 
 pub use restart::{PREFIX, Restart};
-pub use scheme::{Accuracy, Predicted, Pull, Scheme, Track, aarseth, ratio};
+pub use scheme::{Accuracy, Predicted, Pull, Scheme, Track, aarseth, beyond, ratio};
 pub use settings::{BlockSettings, LEVELS, power_of_two_below};
 pub use stats::BlockStats;
 
@@ -75,7 +75,11 @@ impl BlockSteps {
         place::refuse_bodies_in_one_place(&bodies.position, field)?;
         let (tracks, evaluations) = start::tracks(&settings, bodies, field, engine)?;
         let n = tracks.len();
-        let accuracy = Accuracy { settings, least_acceleration: least_acceleration(&tracks) };
+        let accuracy = Accuracy {
+            settings,
+            least_acceleration: least_acceleration(&tracks),
+            force_error: engine.precision().force_error(),
+        };
         let mut steps = Vec::with_capacity(n);
         for track in &tracks {
             let wish = scheme.first_step(track, &accuracy) / settings.dt_max * PERIOD as f64;
@@ -127,6 +131,7 @@ impl BlockSteps {
         field: &Field,
         engine: &mut dyn DirectEngine,
     ) -> Result<()> {
+        self.accuracy.force_error = engine.precision().force_error();
         let (period, offset) = self.place_of(time);
         loop {
             let next = self.schedule.next();
@@ -189,7 +194,8 @@ impl BlockSteps {
     ) -> Result<Self> {
         settings.validate()?;
         let (schedule, least_acceleration, tracks) = restart.read()?;
-        let accuracy = Accuracy { settings, least_acceleration };
+        // The engine tells its own at the next step.
+        let accuracy = Accuracy { settings, least_acceleration, force_error: 0.0 };
         Ok(Self {
             scheme,
             accuracy,

@@ -53,6 +53,17 @@ pub struct Accuracy {
     /// system, all derivatives are rounding errors, divided by powers of the step: without this floor the
     /// step would halve with every step.
     pub least_acceleration: f64,
+    /// Relative error of the forces, see [`crate::direct::Precision::force_error`]. Derivatives that come
+    /// from differences of forces over a short step are noise below it, and noise must not make the next
+    /// step shorter still.
+    pub force_error: f64,
+}
+
+impl Accuracy {
+    /// What of a difference of forces over a step of `h` may be error: an acceleration.
+    pub fn noise(&self, pull: &Pull, h: f64) -> f64 {
+        self.force_error * (pull.acceleration.length() + h * pull.jerk.length())
+    }
 }
 
 /// The formulas of a scheme. `h` is the time since the track's own time.
@@ -105,11 +116,18 @@ impl Track {
 }
 
 /// Aarseth's criterion (2003, equation 2.13) without its eta's root: sqrt((|a||a2| + |a1|^2) / (|a1||a3| +
-/// |a2|^2)), a time; infinite where nothing changes. `least` is the least that counts as |a|.
-pub fn aarseth(track: &Track, least: f64) -> f64 {
+/// |a2|^2)), a time; infinite where nothing changes. `least` is the least that counts as |a|; `noise` is
+/// what of a2 and of a3 is error.
+pub fn aarseth(track: &Track, least: f64, noise: [f64; 2]) -> f64 {
     let [a, a1, a2, a3] = [track.acceleration, track.jerk, track.snap, track.crackle]
         .map(|derivative| derivative.length());
-    ratio(a.max(least) * a2 + a1 * a1, a1 * a3 + a2 * a2).sqrt()
+    let [below_2, below_3] = [beyond(a2, noise[0]), beyond(a3, noise[1])];
+    ratio(a.max(least) * a2 + a1 * a1, a1 * below_3 + below_2 * below_2).sqrt()
+}
+
+/// What of a derivative's size is no noise.
+pub fn beyond(size: f64, noise: f64) -> f64 {
+    (size - noise).max(0.0)
 }
 
 /// `above / below`; infinite where `below` is 0.
