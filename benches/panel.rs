@@ -32,8 +32,10 @@ fn main() {
                 ..Default::default()
             };
             let begun = Instant::now();
-            let output = context.run_ui(input, |ui| World::draw(ui, &mut world));
+            let mut output = context.run_ui(input, |ui| World::draw(ui, &mut world));
             let laid_out = Instant::now();
+            // egui insists that nobody forgets its textures.
+            output.textures_delta.clear();
             let triangles = context.tessellate(output.shapes, output.pixels_per_point);
             let done = Instant::now();
             assert!(!triangles.is_empty());

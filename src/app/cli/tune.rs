@@ -25,12 +25,13 @@ Examples:
   gravitile tune --list                  what is remembered, for every adapter
   gravitile tune --forget
 
-Whole steps are timed: by the GPU's own clock where it has one, else by the wall clock. What the adapter
-cannot hold, and what a model predicts to be slow from its measured ceilings, is not tried.
+Whole steps are timed: by the GPU's own clock where it has one, else by the wall clock. What
+the adapter cannot hold, and what a model predicts to be slow from its measured ceilings, is
+not tried.
 
-A choice holds for up to so many bodies and more than half of them, for this adapter, its driver and the
-program's present kernels. It is used wherever no option fixes the kernel. It is kept in the user's cache
-folder, or in the folder that the variable GRAVITILE_CACHE_DIR names.")]
+A choice holds for up to so many bodies and more than half of them, for this adapter, its
+driver and the program's present kernels. It is used wherever no option fixes the kernel. It
+is kept in the user's cache folder, or in the folder that GRAVITILE_CACHE_DIR names.")]
 pub struct Args {
     /// Numbers of bodies; may be given more than once
     #[arg(short, value_parser = super::options::count, value_name = "N")]
