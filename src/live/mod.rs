@@ -160,7 +160,14 @@ impl Live {
                 }
                 self.keeper.factor = factor;
             }
-            Command::Reverse => self.dt = -self.dt,
+            Command::Reverse => {
+                let integrator = crate::integrate::find(&self.settings.integrator)?;
+                if !integrator.reversible {
+                    let allowed = format!("forwards only with {}", integrator.name);
+                    return Err(Error::value("the direction of time", "backwards", allowed));
+                }
+                self.dt = -self.dt;
+            }
             Command::Dt(dt) => {
                 let changed = Settings { dt, ..self.settings.clone() };
                 changed.validate()?;

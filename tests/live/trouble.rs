@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use gravitile::force::Budget;
 use gravitile::gpu::Gpu;
+use gravitile::integrate::blocks::BlockSettings;
 use gravitile::live::{Command, Tempo, Tracking};
-use gravitile::sim::EngineKind;
+use gravitile::sim::{EngineKind, Settings};
 
 use super::watcher::Watcher;
 use super::{ENGINES, common, plummer, settings};
@@ -27,6 +28,23 @@ fn a_large_step_is_spread_over_frames() {
     assert!(most > 0 && most < all / 10, "a frame recorded {most} of {all}");
     assert!(watcher.frames > 20, "{} frames", watcher.frames);
     assert_eq!(watcher.live.standing().steps, 1);
+}
+
+#[test]
+fn hermite_is_watched_and_goes_forwards_only() {
+    let hermite = |engine| Settings {
+        integrator: "hermite4".to_owned(),
+        blocks: BlockSettings { dt_max: 0.0625, ..BlockSettings::default() },
+        ..settings(engine)
+    };
+    for engine in ENGINES {
+        let mut watcher = Watcher::new(plummer(64), hermite(engine)).ready();
+        let refused = watcher.live.apply(Command::Reverse).unwrap_err().to_string();
+        assert!(refused.contains("forwards only with hermite4"), "{refused}");
+        watcher.apply(Command::Step(3));
+        watcher.until("three steps", |w| w.live.standing().steps == 3);
+        assert!((watcher.live.standing().time - 0.03).abs() < 1e-12);
+    }
 }
 
 #[test]

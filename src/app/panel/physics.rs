@@ -7,6 +7,7 @@ use super::{Action, Facts};
 use crate::live::{Command, Tempo};
 
 pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
+    let integrator = crate::integrate::find(&facts.settings.integrator).ok();
     let mut command = |command: Command| actions.push(Action::Live(command));
     let keeper = facts.keeper;
     ui.horizontal_wrapped(|ui| {
@@ -24,7 +25,10 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         }
         let text = if facts.dt < 0.0 { "Forwards" } else { "Backwards" };
         let about = "Let time run the other way. The leapfrog retraces its way, up to rounding (b)";
-        if ui.button(text).on_hover_text(about).clicked() {
+        let reversible = integrator.is_some_and(|integrator| integrator.reversible);
+        let button = ui.add_enabled(reversible, egui::Button::new(text));
+        let button = button.on_disabled_hover_text("This integrator knows only the way forwards");
+        if button.on_hover_text(about).clicked() {
             command(Command::Reverse);
         }
     });
@@ -82,7 +86,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     }
     ui.add_space(6.0);
     ui.label(format!("Integrator: {}", facts.settings.integrator))
-        .on_hover_text("Kick, drift, kick: second order, reversible, keeps energy for a long time");
+        .on_hover_text(integrator.map_or("", |integrator| integrator.summary));
 }
 
 fn plain(value: f64, _: std::ops::RangeInclusive<usize>) -> String {
