@@ -88,12 +88,11 @@ impl Watcher {
         assert_eq!(self.live.standing().steps, end);
     }
 
-    /// The state now, between two steps; of a simulation that runs, one from now on or shortly before.
+    /// The state now, between two steps; a step that has begun is ended first.
     pub fn moment(&mut self) -> Arc<Moment> {
         // One that was asked for earlier may still be on its way, and tells of an earlier state.
         let (steps, before) = (self.live.standing().steps, self.moments.len());
-        let is_paused = self.live.keeper().paused;
-        let is_it = move |moment: &&Arc<Moment>| !is_paused || moment.steps == steps;
+        let is_it = move |moment: &&Arc<Moment>| moment.steps >= steps;
         self.apply(Command::Moment);
         self.until("a moment", |w| w.moments[before..].iter().any(|m| is_it(&m)));
         let found = self.moments[before..].iter().rev().find(is_it);
