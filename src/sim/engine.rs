@@ -237,7 +237,9 @@ pub fn direct_engine(
         return Ok(Box::new(direct::gpu::GpuEngine::new(Arc::clone(gpu), precision)?));
     }
     if kind == EngineKind::Gpu {
-        let allowed = format!("auto, cpu or reference, without a device ({gpu:?})");
+        // Also where the GPU's engine is not built in, and `gpu` is of no use.
+        let _ = gpu;
+        let allowed = "auto, cpu or reference: no device is open for derivatives";
         return Err(Error::value("the engine", kind.name(), allowed));
     }
     if let Some(precision) = precision.filter(|precision| *precision != Precision::Double) {
