@@ -5,56 +5,21 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use glam::DVec3;
 use gravitile::direct::cpu::{Cpu, Kernel};
-use gravitile::direct::{
-    Answers, DirectEngine, Identity, Order, Reference, Sinks, Sources, Want, Within,
-};
+use gravitile::direct::{Answers, Cloud, DirectEngine, Identity, Order, Reference, Want, Within};
 
 const SOFTENING: f64 = 1.0 / 256.0;
 
-/// Bodies scattered in a cube, moving.
-struct Cloud {
-    position: Vec<DVec3>,
-    velocity: Vec<DVec3>,
-    mass: Vec<f64>,
-}
-
-impl Cloud {
-    fn new(n: usize) -> Self {
-        let mut state = 0x853c_49e6_748f_ea9b_u64;
-        let mut uniform = || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 11) as f64 / (1u64 << 53) as f64 - 0.5
-        };
-        let mut vectors =
-            || (0..n).map(|_| DVec3::new(uniform(), uniform(), uniform())).collect::<Vec<_>>();
-        Self { position: vectors(), velocity: vectors(), mass: vec![1.0 / n as f64; n] }
-    }
-
-    /// `sinks` bodies from the first on; their accelerations are their velocities, for want of others.
-    fn evaluate(
-        &self,
-        engine: &mut dyn DirectEngine,
-        sinks: usize,
-        softening: f64,
-        want: &Want,
-        out: &mut Answers,
-    ) {
-        let sinks = Sinks {
-            position: &self.position[..sinks],
-            velocity: &self.velocity[..sinks],
-            acceleration: &self.velocity[..sinks],
-            identity: Identity::Offset(0),
-        };
-        engine.evaluate(&sinks, softening, want, out).expect("the cloud is sound");
-    }
-
-    fn give(&self, engine: &mut dyn DirectEngine) {
-        let Self { position, velocity, mass } = self;
-        let sources = Sources { position, velocity, acceleration: velocity, mass };
-        engine.set_sources(&sources).expect("the cloud is sound");
-    }
+/// The first `sinks` bodies.
+fn evaluate(
+    cloud: &Cloud,
+    engine: &mut dyn DirectEngine,
+    sinks: usize,
+    softening: f64,
+    want: &Want,
+    out: &mut Answers,
+) {
+    let sinks = cloud.sinks(0..sinks, Identity::Offset(0));
+    engine.evaluate(&sinks, softening, want, out).expect("the cloud is sound");
 }
 
 /// Root mean square of |a - b| / |b|.
@@ -66,17 +31,17 @@ fn rms(a: &[DVec3], b: &[DVec3]) -> f64 {
 fn direct(c: &mut Criterion) {
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool of one thread");
     let n = 8192;
-    let cloud = Cloud::new(n);
+    let cloud = Cloud::new(n, 1);
     let radius = vec![0.02; n];
     let (mut reference, mut right, mut out) =
         (Reference::default(), Answers::default(), Answers::default());
-    cloud.give(&mut reference);
-    cloud.evaluate(&mut reference, 512, SOFTENING, &Want::only(Order::Snap), &mut right);
+    reference.set_sources(&cloud.sources(n)).expect("the cloud is sound");
+    evaluate(&cloud, &mut reference, 512, SOFTENING, &Want::only(Order::Snap), &mut right);
 
     for kernel in Kernel::available() {
         let mut engine = Cpu::with_kernel(kernel).expect("it is available");
-        cloud.give(&mut engine);
-        cloud.evaluate(&mut engine, 512, SOFTENING, &Want::only(Order::Snap), &mut out);
+        engine.set_sources(&cloud.sources(n)).expect("the cloud is sound");
+        evaluate(&cloud, &mut engine, 512, SOFTENING, &Want::only(Order::Snap), &mut out);
         println!(
             "{}: rms error of accelerations {:.1e}, jerks {:.1e}, snaps {:.1e}",
             kernel.name(),
@@ -91,7 +56,7 @@ fn direct(c: &mut Criterion) {
             group.throughput(Throughput::Elements((sinks * n) as u64));
             group.bench_function(BenchmarkId::new(name, "1 thread"), |b| {
                 one.install(|| {
-                    b.iter(|| cloud.evaluate(&mut engine, sinks, softening, &want, &mut out));
+                    b.iter(|| evaluate(&cloud, &mut engine, sinks, softening, &want, &mut out));
                 });
             });
         };

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use glam::DVec3;
 use gravitile::direct::gpu::{Fence, GpuEngine, double_single, verdict};
 use gravitile::direct::{
-    Answers, DirectEngine, Identity, Order, Precision, Reference, Sinks, Sources, Want, Within,
+    Answers, Cloud, DirectEngine, Identity, Order, Precision, Reference, Sinks, Sources, Want,
+    Within,
 };
 use gravitile::gpu::{AdapterWish, Gpu};
 use gravitile::measure::{check_direct, direct_cases};
@@ -62,32 +63,6 @@ fn the_self_test_refuses_arithmetic_without_fences() {
     assert!(none.contains("cannot be made"), "{none}");
 }
 
-/// Bodies without a pattern: positions, velocities, accelerations, masses.
-struct Cloud([Vec<DVec3>; 3], Vec<f64>);
-
-impl Cloud {
-    fn new(n: usize, seed: u64) -> Self {
-        let mut state = seed;
-        let mut unit = move || {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (state >> 11) as f64 / (1u64 << 53) as f64
-        };
-        let mut vectors =
-            || (0..n).map(|_| DVec3::new(unit(), unit(), unit()) - 0.5).collect::<Vec<_>>();
-        Self([vectors(), vectors(), vectors()], vec![1.0 / n as f64; n])
-    }
-
-    fn sources(&self) -> Sources<'_> {
-        let [position, velocity, acceleration] = &self.0;
-        Sources { position, velocity, acceleration, mass: &self.1 }
-    }
-
-    fn sinks(&self, identity: Identity<'static>) -> Sinks<'_> {
-        let [position, velocity, acceleration] = &self.0;
-        Sinks { position, velocity, acceleration, identity }
-    }
-}
-
 fn engine(precision: Precision) -> GpuEngine {
     GpuEngine::new(common::gpu(), precision).unwrap()
 }
@@ -111,12 +86,13 @@ fn changed_sources_come_to_the_same_bits_one_by_one_or_all_at_once() {
     for precision in [Precision::Single, Precision::DoubleSingle] {
         let (mut few, mut all) = (engine(precision), engine(precision));
         for engine in [&mut few, &mut all] {
-            engine.set_sources(&old.sources()).unwrap();
-            ask(engine, &sinks.sinks(Identity::Foreign), &jerks());
+            engine.set_sources(&old.sources(old.len())).unwrap();
+            ask(engine, &sinks.sinks(0..sinks.len(), Identity::Foreign), &jerks());
         }
         let index = [499u32, 3, 77, 250];
         let pick = |from: &[DVec3]| index.map(|j| from[j as usize]);
-        let [position, velocity, acceleration] = new.0.each_ref().map(|v| pick(v));
+        let [position, velocity, acceleration] =
+            [&new.position, &new.velocity, &new.acceleration].map(|v| pick(v));
         let mass = [0.5; 4];
         let changes = |k: std::ops::Range<usize>| Sources {
             position: &position[k.clone()],
@@ -131,25 +107,25 @@ fn changed_sources_come_to_the_same_bits_one_by_one_or_all_at_once() {
         let mut whole = Cloud::new(500, 1);
         for (k, &j) in index.iter().enumerate() {
             let j = j as usize;
-            (whole.0[0][j], whole.0[1][j], whole.0[2][j]) =
+            (whole.position[j], whole.velocity[j], whole.acceleration[j]) =
                 (position[k], velocity[k], acceleration[k]);
-            whole.1[j] = mass[k];
+            whole.mass[j] = mass[k];
         }
         let every: Vec<u32> = (0..500).collect();
-        all.update_sources(&every, &whole.sources()).unwrap();
-        let one = ask(&mut few, &sinks.sinks(Identity::Foreign), &jerks());
-        let other = ask(&mut all, &sinks.sinks(Identity::Foreign), &jerks());
+        all.update_sources(&every, &whole.sources(whole.len())).unwrap();
+        let one = ask(&mut few, &sinks.sinks(0..sinks.len(), Identity::Foreign), &jerks());
+        let other = ask(&mut all, &sinks.sinks(0..sinks.len(), Identity::Foreign), &jerks());
         assert_eq!(one, other);
-        reference.set_sources(&whole.sources()).unwrap();
-        let right = ask(&mut reference, &sinks.sinks(Identity::Foreign), &jerks());
+        reference.set_sources(&whole.sources(whole.len())).unwrap();
+        let right = ask(&mut reference, &sinks.sinks(0..sinks.len(), Identity::Foreign), &jerks());
         for (found, right) in one.jerk.iter().zip(&right.jerk) {
             assert!((*found - *right).length() < 1e-4 * right.length(), "{found} {right}");
         }
         assert_eq!(one.nearest, right.nearest);
     }
     let mut double = engine(Precision::DoubleSingle);
-    double.set_sources(&old.sources()).unwrap();
-    let bad = double.update_sources(&[500], &Cloud::new(1, 1).sources());
+    double.set_sources(&old.sources(old.len())).unwrap();
+    let bad = double.update_sources(&[500], &Cloud::new(1, 1).sources(1));
     assert!(bad.unwrap_err().to_string().contains("below 500"));
 }
 
@@ -157,24 +133,24 @@ fn changed_sources_come_to_the_same_bits_one_by_one_or_all_at_once() {
 fn what_changes_between_begin_and_finish_belongs_to_the_next_evaluation() {
     let (old, new) = (Cloud::new(300, 4), Cloud::new(300, 5));
     let mut engine = engine(Precision::DoubleSingle);
-    engine.set_sources(&old.sources()).unwrap();
-    let sinks = old.sinks(Identity::Offset(0));
+    engine.set_sources(&old.sources(old.len())).unwrap();
+    let sinks = old.sinks(0..old.len(), Identity::Offset(0));
     let before = ask(&mut engine, &sinks, &jerks());
     engine.begin(&sinks, 0.0, &jerks()).unwrap();
-    engine.update_sources(&(0..300).collect::<Vec<_>>(), &new.sources()).unwrap();
+    engine.update_sources(&(0..300).collect::<Vec<_>>(), &new.sources(new.len())).unwrap();
     let mut found = Answers::default();
     engine.finish(&mut found).unwrap();
     assert_eq!(found, before);
     let after = ask(&mut engine, &sinks, &jerks());
     assert_ne!(after.acceleration, before.acceleration);
-    engine.set_sources(&old.sources()).unwrap();
+    engine.set_sources(&old.sources(old.len())).unwrap();
     engine.begin(&sinks, 0.0, &jerks()).unwrap();
-    engine.set_sources(&new.sources()).unwrap();
+    engine.set_sources(&new.sources(new.len())).unwrap();
     engine.finish(&mut found).unwrap();
     assert_eq!(found, before);
     // Answers that nobody asked for are in nobody's way.
-    engine.set_sources(&old.sources()).unwrap();
-    engine.begin(&new.sinks(Identity::Foreign), 0.0, &jerks()).unwrap();
+    engine.set_sources(&old.sources(old.len())).unwrap();
+    engine.begin(&new.sinks(0..new.len(), Identity::Foreign), 0.0, &jerks()).unwrap();
     assert_eq!(ask(&mut engine, &sinks, &jerks()), before);
     engine.finish(&mut found).unwrap();
     assert_eq!(found.acceleration.len(), 0);
@@ -183,12 +159,12 @@ fn what_changes_between_begin_and_finish_belongs_to_the_next_evaluation() {
 #[test]
 fn a_list_that_overflows_says_so_and_counts_on() {
     let cloud = Cloud::new(400, 6);
-    let sinks = cloud.sinks(Identity::Offset(0));
+    let sinks = cloud.sinks(0..cloud.len(), Identity::Offset(0));
     let mut radius = vec![10.0; 400];
     radius[7] = 0.0;
     for (precision, _) in Precision::ALL.iter().filter(|(p, _)| tiers().contains(p)) {
         let mut engine = engine(*precision);
-        engine.set_sources(&cloud.sources()).unwrap();
+        engine.set_sources(&cloud.sources(cloud.len())).unwrap();
         for capacity in [0, 5, 399, 1000] {
             let within = Some(Within { radius: &radius, capacity });
             let want = Want { within, ..Want::only(Order::Acceleration) };
@@ -210,26 +186,39 @@ fn no_bodies_and_bad_bodies_are_answered() {
     let mut single = engine(Precision::Single);
     let radius = [1.0; 10];
     let want = Want { within: Some(Within { radius: &radius, capacity: 3 }), ..jerks() };
-    let alone = ask(&mut single, &cloud.sinks(Identity::Foreign), &want);
+    let alone = ask(&mut single, &cloud.sinks(0..cloud.len(), Identity::Foreign), &want);
     assert_eq!(alone.jerk, [DVec3::ZERO; 10]);
     assert_eq!((alone.nearest[3], alone.nearest_distance[3]), (u32::MAX, f64::INFINITY));
     assert_eq!((alone.neighbours.len(), alone.neighbours.found(9)), (10, 0));
-    single.set_sources(&cloud.sources()).unwrap();
-    assert!(ask(&mut single, &none.sinks(Identity::Foreign), &jerks()).acceleration.is_empty());
+    single.set_sources(&cloud.sources(cloud.len())).unwrap();
+    assert!(
+        ask(&mut single, &none.sinks(0..none.len(), Identity::Foreign), &jerks())
+            .acceleration
+            .is_empty()
+    );
 
     let mut far = Cloud::new(10, 7);
-    far.0[1][4].y = f64::NAN;
-    let error = single.set_sources(&far.sources()).unwrap_err().to_string();
+    far.velocity[4].y = f64::NAN;
+    let error = single.set_sources(&far.sources(far.len())).unwrap_err().to_string();
     assert!(error.contains("body 4") && error.contains("'single'"), "{error}");
     assert_eq!(single.source_count(), 0);
-    single.set_sources(&cloud.sources()).unwrap();
+    single.set_sources(&cloud.sources(cloud.len())).unwrap();
     let mut answers = Answers::default();
-    let error = single.evaluate(&far.sinks(Identity::Foreign), 0.0, &jerks(), &mut answers);
+    let error =
+        single.evaluate(&far.sinks(0..far.len(), Identity::Foreign), 0.0, &jerks(), &mut answers);
     assert!(error.unwrap_err().to_string().contains("as a sink"));
-    let error = single.evaluate(&cloud.sinks(Identity::Foreign), -1.0, &jerks(), &mut answers);
+    let error = single.evaluate(
+        &cloud.sinks(0..cloud.len(), Identity::Foreign),
+        -1.0,
+        &jerks(),
+        &mut answers,
+    );
     assert!(error.unwrap_err().to_string().contains("eps"));
     // Still good for the next.
-    assert_eq!(ask(&mut single, &cloud.sinks(Identity::Offset(0)), &jerks()).jerk.len(), 10);
+    assert_eq!(
+        ask(&mut single, &cloud.sinks(0..cloud.len(), Identity::Offset(0)), &jerks()).jerk.len(),
+        10
+    );
 }
 
 #[test]

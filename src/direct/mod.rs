@@ -15,6 +15,7 @@ pub use crate::force::Identity;
 
 mod answers;
 mod as_forces;
+mod cloud;
 pub mod cpu;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod gpu;
@@ -23,6 +24,7 @@ mod reference;
 
 pub use answers::{Answers, Lists, NO_SOURCE};
 pub use as_forces::AsForces;
+pub use cloud::Cloud;
 pub use cpu::Cpu;
 pub use precision::Precision;
 pub use reference::Reference;

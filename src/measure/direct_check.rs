@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use glam::DVec3;
-
 use super::{ErrorStats, acceleration_errors, potential_errors};
 use crate::direct::gpu::{GpuEngine, Shape};
 use crate::direct::{
-    Answers, DirectEngine, Identity, NO_SOURCE, Order, Precision, Reference, Sinks, Sources, Want,
-    Within,
+    Answers, Cloud, DirectEngine, Identity, NO_SOURCE, Order, Precision, Reference, Sinks, Sources,
+    Want, Within,
 };
 use crate::error::Result;
 use crate::gpu::{Checks, Gpu};
@@ -131,63 +129,17 @@ pub fn direct_cases(tiers: &[Precision], quick: bool) -> Vec<DirectCase> {
     cases
 }
 
-/// Bodies that f32 does not hold: a dense middle, unequal masses, two in one place, one without mass.
-struct Cloud {
-    position: Vec<DVec3>,
-    velocity: Vec<DVec3>,
-    acceleration: Vec<DVec3>,
-    mass: Vec<f64>,
-}
-
-fn cloud(n: usize) -> Cloud {
-    let mut state = 0xd1ce_u64;
-    let mut unit = move || {
-        // SplitMix64: fixed, so that every run checks the same bodies.
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    };
-    let mut vector = |size: f64| DVec3::new(unit() - 0.5, unit() - 0.5, unit() - 0.5) * size;
-    let mut cloud = Cloud {
-        position: Vec::with_capacity(n),
-        velocity: Vec::with_capacity(n),
-        acceleration: Vec::with_capacity(n),
-        mass: Vec::with_capacity(n),
-    };
-    for k in 0..n {
-        let spread = 0.2 + 2.0 * (vector(1.0).x + 0.5);
-        cloud.position.push(vector(spread) + DVec3::new(0.3, -0.1, 0.2));
-        cloud.velocity.push(vector(1.0));
-        cloud.acceleration.push(vector(1.0));
-        cloud.mass.push(if k == 3 { 0.0 } else { (1.0 + vector(1.0).y) / n as f64 });
-    }
-    if n > 2 {
-        cloud.position[1] = cloud.position[0];
-    }
-    cloud
-}
-
 /// Runs one case on `gpu` and compares it with [`Reference`].
 ///
 /// Errors: a tier that does not hold on the adapter; a device that fails.
 pub fn check_direct(gpu: &Arc<Gpu>, case: DirectCase) -> Result<DirectRow> {
-    let Cloud { position, velocity, acceleration, mass } = cloud(case.sources.max(case.sinks));
+    let cloud = Cloud::new(case.sources.max(case.sinks), 0xd1ce);
     let m = case.sources;
-    let sources = Sources {
-        position: &position[..m],
-        velocity: &velocity[..m],
-        acceleration: &acceleration[..m],
-        mass: &mass[..m],
-    };
+    let sources = cloud.sources(m);
     let own = case.sinks <= m;
-    let range = if own { m - case.sinks..m } else { 0..case.sinks };
-    let sinks = Sinks {
-        position: &position[range.clone()],
-        velocity: &velocity[range.clone()],
-        acceleration: &acceleration[range.clone()],
-        identity: if own { Identity::Offset(m - case.sinks) } else { Identity::Foreign },
+    let sinks = match own {
+        true => cloud.sinks(m - case.sinks..m, Identity::Offset(m - case.sinks)),
+        false => cloud.sinks(0..case.sinks, Identity::Foreign),
     };
     let radius: Vec<f64> = (0..case.sinks).map(|i| 0.1 * (i % 5) as f64).collect();
     // Too small for some where there are many, large enough for all elsewhere.

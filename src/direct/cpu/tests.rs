@@ -1,58 +1,17 @@
 use glam::DVec3;
 
 use super::super::{
-    Answers, DirectEngine, Identity, Order, Reference, Sinks, Sources, Want, Within,
+    Answers, Cloud, DirectEngine, Identity, Order, Reference, Sinks, Sources, Want, Within,
 };
 use super::{Cpu, Kernel};
 
-/// Bodies without any order, some of them close together, one without mass, two in one place.
-struct Cloud {
-    position: Vec<DVec3>,
-    velocity: Vec<DVec3>,
-    acceleration: Vec<DVec3>,
-    mass: Vec<f64>,
-}
-
-impl Cloud {
-    fn new(n: usize) -> Self {
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut uniform = move || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 11) as f64 / (1u64 << 53) as f64 - 0.5
-        };
-        let mut vectors = |scale: f64| {
-            (0..n).map(|_| scale * DVec3::new(uniform(), uniform(), uniform())).collect()
-        };
-        let (mut position, velocity, acceleration): (Vec<DVec3>, _, _) =
-            (vectors(2.0), vectors(1.0), vectors(3.0));
-        let mut mass: Vec<f64> = (0..n).map(|k| (1 + k % 7) as f64 / n as f64).collect();
-        if n > 4 {
-            position[1] = position[0] + DVec3::splat(1e-7);
-            position[3] = position[2];
-            mass[4] = 0.0;
-        }
-        Self { position, velocity, acceleration, mass }
+/// Bodies without any order, two of them very close together, too.
+fn cloud_of(n: usize) -> Cloud {
+    let mut cloud = Cloud::new(n, 0x9e37);
+    if n > 4 {
+        cloud.position[4] = cloud.position[2] + DVec3::splat(1e-7);
     }
-
-    fn sources(&self) -> Sources<'_> {
-        Sources {
-            position: &self.position,
-            velocity: &self.velocity,
-            acceleration: &self.acceleration,
-            mass: &self.mass,
-        }
-    }
-
-    fn sinks<'a>(&'a self, range: std::ops::Range<usize>, identity: Identity<'a>) -> Sinks<'a> {
-        Sinks {
-            position: &self.position[range.clone()],
-            velocity: &self.velocity[range.clone()],
-            acceleration: &self.acceleration[range],
-            identity,
-        }
-    }
+    cloud
 }
 
 fn answer(engine: &mut dyn DirectEngine, sinks: &Sinks, eps: f64, want: &Want) -> Answers {
@@ -89,13 +48,13 @@ fn agree(found: &Answers, right: &Answers, what: &str) {
 #[test]
 fn every_kernel_agrees_with_the_reference() {
     for n in [1, 2, 7, 8, 9, 65, 1000] {
-        let cloud = Cloud::new(n);
+        let cloud = cloud_of(n);
         let radius = vec![0.3; n];
         let mut right = Reference::default();
-        right.set_sources(&cloud.sources()).unwrap();
+        right.set_sources(&cloud.sources(cloud.len())).unwrap();
         for kernel in Kernel::available() {
             let mut engine = Cpu::with_kernel(kernel).unwrap();
-            engine.set_sources(&cloud.sources()).unwrap();
+            engine.set_sources(&cloud.sources(cloud.len())).unwrap();
             for order in [Order::Acceleration, Order::Jerk, Order::Snap] {
                 for eps in [0.0, 0.01] {
                     let want = Want {
@@ -135,9 +94,9 @@ fn every_kernel_agrees_with_the_reference() {
 #[test]
 #[should_panic(expected = "jerk")]
 fn the_comparison_sees_a_wrong_jerk() {
-    let cloud = Cloud::new(10);
+    let cloud = cloud_of(10);
     let mut engine = Reference::default();
-    engine.set_sources(&cloud.sources()).unwrap();
+    engine.set_sources(&cloud.sources(cloud.len())).unwrap();
     let want = Want::only(Order::Jerk);
     let right = answer(&mut engine, &cloud.sinks(0..10, Identity::Offset(0)), 0.1, &want);
     let mut wrong = right.clone();
@@ -147,14 +106,14 @@ fn the_comparison_sees_a_wrong_jerk() {
 
 #[test]
 fn the_bits_do_not_depend_on_the_threads() {
-    let cloud = Cloud::new(3000);
+    let cloud = cloud_of(3000);
     for kernel in Kernel::available() {
         for sinks in [1, 5, 300] {
             let of = |threads: usize| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 pool.install(|| {
                     let mut engine = Cpu::with_kernel(kernel).unwrap();
-                    engine.set_sources(&cloud.sources()).unwrap();
+                    engine.set_sources(&cloud.sources(cloud.len())).unwrap();
                     let sinks = cloud.sinks(0..sinks, Identity::Offset(0));
                     answer(&mut engine, &sinks, 0.01, &Want::only(Order::Snap))
                 })
@@ -166,7 +125,7 @@ fn the_bits_do_not_depend_on_the_threads() {
 
 #[test]
 fn a_few_sources_change_and_the_rest_stays() {
-    let (cloud, mut other) = (Cloud::new(100), Cloud::new(100));
+    let (cloud, mut other) = (cloud_of(100), cloud_of(100));
     let index = [3u32, 99, 50];
     let moved: Vec<DVec3> = index.iter().map(|&j| DVec3::splat(f64::from(j) * 0.1)).collect();
     let few = Sources {
@@ -185,9 +144,9 @@ fn a_few_sources_change_and_the_rest_stays() {
         (Box::new(Reference::default()), Box::new(Reference::default())),
     ];
     for (mut updated, mut whole) in engines {
-        updated.set_sources(&cloud.sources()).unwrap();
+        updated.set_sources(&cloud.sources(cloud.len())).unwrap();
         updated.update_sources(&index, &few).unwrap();
-        whole.set_sources(&other.sources()).unwrap();
+        whole.set_sources(&other.sources(other.len())).unwrap();
         let sinks = cloud.sinks(0..20, Identity::Foreign);
         let want = Want { potential: true, ..Want::only(Order::Snap) };
         let before = answer(whole.as_mut(), &sinks, 0.1, &want);
@@ -202,7 +161,7 @@ fn a_few_sources_change_and_the_rest_stays() {
 
 #[test]
 fn what_is_lacking_or_out_of_range_is_named() {
-    let cloud = Cloud::new(10);
+    let cloud = cloud_of(10);
     let engines: [Box<dyn DirectEngine>; 2] =
         [Box::new(Cpu::new()), Box::new(Reference::default())];
     for mut engine in engines {
@@ -218,7 +177,7 @@ fn what_is_lacking_or_out_of_range_is_named() {
         let within = |radius| Want { within: Some(Within { radius, capacity: 1 }), ..jerk };
         refuse(all, 0.0, within(&[1.0; 9]), "radii is 9");
         refuse(all, 0.0, within(&[-0.5; 10]), "neighbour radius is -0.5, but must be finite");
-        let sources = Sources { acceleration: &[], ..cloud.sources() };
+        let sources = Sources { acceleration: &[], ..cloud.sources(cloud.len()) };
         engine.set_sources(&sources).unwrap();
         let text = engine.begin(&all, 0.0, &Want::only(Order::Snap)).unwrap_err().to_string();
         assert!(text.contains("source accelerations is 0, but must be 10"), "{text}");

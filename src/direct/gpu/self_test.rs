@@ -10,9 +10,8 @@ use std::sync::{Arc, Mutex};
 use glam::DVec3;
 
 use super::{Fence, GpuEngine, Shape};
-use crate::direct::{
-    Answers, DirectEngine, Identity, Order, Precision, Reference, Sinks, Sources, Want,
-};
+use crate::direct::cloud::Random;
+use crate::direct::{Answers, Cloud, DirectEngine, Identity, Order, Precision, Reference, Want};
 use crate::error::Result;
 use crate::gpu::layout::DirectParams;
 use crate::gpu::{Binding, Checks, Gpu, Params, compile, read_blocking, storage, template};
@@ -189,8 +188,9 @@ fn prove(
         let engines: [(&mut dyn DirectEngine, &mut Answers); 2] =
             [(&mut engine, &mut found), (&mut Reference::default(), &mut right)];
         for (engine, answers) in engines {
-            engine.set_sources(&sources.as_sources())?;
-            engine.evaluate(&sinks.as_sinks(), 0.0, &Want::only(Order::Snap), answers)?;
+            engine.set_sources(&sources.sources(sources.len()))?;
+            let sinks = sinks.sinks(0..sinks.len(), Identity::Foreign);
+            engine.evaluate(&sinks, 0.0, &Want::only(Order::Snap), answers)?;
         }
         let pairs = [
             ("accelerations", &found.acceleration, &right.acceleration),
@@ -209,34 +209,6 @@ fn prove(
         }
     }
     Ok(Ok(()))
-}
-
-/// Bodies of a trial problem.
-#[derive(Default)]
-struct Cloud {
-    position: Vec<DVec3>,
-    velocity: Vec<DVec3>,
-    acceleration: Vec<DVec3>,
-    mass: Vec<f64>,
-}
-
-impl Cloud {
-    fn as_sources(&self) -> Sources<'_> {
-        let Self { position, velocity, acceleration, mass } = self;
-        Sources { position, velocity, acceleration, mass }
-    }
-
-    fn as_sinks(&self) -> Sinks<'_> {
-        let Self { position, velocity, acceleration, .. } = self;
-        Sinks { position, velocity, acceleration, identity: Identity::Foreign }
-    }
-
-    fn push(&mut self, position: DVec3, velocity: DVec3, acceleration: DVec3, mass: f64) {
-        self.position.push(position);
-        self.velocity.push(velocity);
-        self.acceleration.push(acceleration);
-        self.mass.push(mass);
-    }
 }
 
 /// Sinks a hundred-thousandth of the extent from a source, and as slowly passing by: the differences of
@@ -271,23 +243,6 @@ fn uneven() -> (Cloud, Cloud) {
         sinks.push(1e-2 * random.vector(), DVec3::ZERO, DVec3::ZERO, 0.0);
     }
     (sources, sinks)
-}
-
-/// SplitMix64: fixed, so that every run tries the same.
-struct Random(u64);
-
-impl Random {
-    fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn vector(&mut self) -> DVec3 {
-        DVec3::new(self.unit(), self.unit(), self.unit()) - DVec3::splat(0.5)
-    }
 }
 
 #[cfg(test)]
