@@ -1,5 +1,6 @@
 //! Small numerical helpers that know nothing of gravity.
 
+pub(crate) mod arithmetic;
 mod sum;
 
 pub use sum::{CompensatedSum, sum, sum_vec};

@@ -38,7 +38,9 @@ fn hermite_is_watched_and_goes_forwards_only() {
         ..settings(engine)
     };
     for engine in ENGINES {
-        let mut watcher = Watcher::new(plummer(64), hermite(engine)).ready();
+        // Its blocks wait for the device one by one: not behind the frames of the other tests.
+        let gpu = Gpu::open_blocking(&common::wish()).unwrap();
+        let mut watcher = Watcher::on(&gpu, plummer(64), hermite(engine)).ready();
         let refused = watcher.live.apply(Command::Reverse).unwrap_err().to_string();
         assert!(refused.contains("forwards only with hermite4"), "{refused}");
         watcher.apply(Command::Step(3));

@@ -1,5 +1,6 @@
 //! Frames by hand: what a window does, without one.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,8 @@ pub struct Watcher {
     pub reports: Vec<Report>,
     pub moments: Vec<Arc<Moment>>,
     pub failures: Vec<String>,
+    /// The frames that the device may not have ended yet.
+    in_flight: VecDeque<wgpu::SubmissionIndex>,
 }
 
 impl Watcher {
@@ -36,7 +39,8 @@ impl Watcher {
         let mut live = Live::open(gpu, bodies, settings, 1.0).unwrap();
         live.apply(Command::Pause(true)).unwrap();
         let (reports, moments, failures) = (Vec::new(), Vec::new(), Vec::new());
-        Self { live, budget: LARGE, frames: 0, reports, moments, failures }
+        let in_flight = VecDeque::new();
+        Self { live, budget: LARGE, frames: 0, reports, moments, failures, in_flight }
     }
 
     /// One frame as the window does it: what has come back, then the frame's part of the work.
@@ -52,9 +56,15 @@ impl Watcher {
         }
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         let work = self.live.record(&mut encoder, 1.0 / 60.0, self.budget).unwrap();
-        gpu.queue.submit([encoder.finish()]);
+        self.in_flight.push_back(gpu.queue.submit([encoder.finish()]));
         self.live.submitted();
         self.frames += 1;
+        // As a surface does: without it, frames pile up before the device faster than it ends them.
+        if self.in_flight.len() > 2
+            && let Some(submission) = self.in_flight.pop_front()
+        {
+            gpu.wait_for(submission).unwrap();
+        }
         work
     }
 

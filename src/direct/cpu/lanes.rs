@@ -1,31 +1,16 @@
 //! The few vector operations that the loop is written in; one implementation per instruction set.
 
-/// A vector of `WIDTH` f64 lanes.
+use crate::math::arithmetic::Arithmetic;
+
+/// A vector of f64 lanes, whose number divides [`super::pack::PACK`], with what the loops need beyond
+/// adding and multiplying.
 ///
 /// Every method is `unsafe` for one reason: the processor must have the implementation's
 /// instructions. They are inlined into the `#[target_feature]` functions of [`super::kernel::entry!`].
-pub(super) trait Lanes: Copy {
-    /// Number of lanes; divides [`super::pack::PACK`].
-    const WIDTH: usize;
+pub(super) trait Lanes: Arithmetic<Number = f64> {
     /// One truth per lane.
     type Mask: Copy;
 
-    /// All lanes equal.
-    unsafe fn splat(value: f64) -> Self;
-    /// `WIDTH` values from `from`, which must be readable.
-    unsafe fn load(from: *const f64) -> Self;
-    /// `WIDTH` values to `to`, which must be writable.
-    unsafe fn store(self, to: *mut f64);
-    /// `self + other`.
-    unsafe fn plus(self, other: Self) -> Self;
-    /// `self - other`.
-    unsafe fn minus(self, other: Self) -> Self;
-    /// `self * other`.
-    unsafe fn times(self, other: Self) -> Self;
-    /// `self * factor + addend`; rounded once where the processor can.
-    unsafe fn times_plus(self, factor: Self, addend: Self) -> Self;
-    /// `minuend - self * factor`; rounded once where the processor can.
-    unsafe fn times_from(self, factor: Self, minuend: Self) -> Self;
     /// 1 / sqrt(self), about one unit in the last place off at most; anything for 0.
     unsafe fn inverse_root(self) -> Self;
     /// Where `self < other`.

@@ -4,53 +4,16 @@ use std::arch::x86_64::*;
 
 use super::lanes::Lanes;
 
-#[derive(Clone, Copy)]
-pub(super) struct Vector(__m256);
+type Vector = __m256;
 
 // SAFETY of all blocks below: AVX2 and FMA are there, as callers of `Lanes` promise.
 impl Lanes for Vector {
-    const WIDTH: usize = 8;
     const CUBE: f64 = 1.875;
     const INVERSE: f64 = 0.375;
 
     #[inline(always)]
-    unsafe fn splat(value: f32) -> Self {
-        Self(unsafe { _mm256_set1_ps(value) })
-    }
-
-    #[inline(always)]
-    unsafe fn load(from: *const f32) -> Self {
-        Self(unsafe { _mm256_loadu_ps(from) })
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f32) {
-        unsafe { _mm256_storeu_ps(to, self.0) }
-    }
-
-    #[inline(always)]
-    unsafe fn plus(self, other: Self) -> Self {
-        Self(unsafe { _mm256_add_ps(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn minus(self, other: Self) -> Self {
-        Self(unsafe { _mm256_sub_ps(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn times(self, other: Self) -> Self {
-        Self(unsafe { _mm256_mul_ps(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn times_plus(self, factor: Self, addend: Self) -> Self {
-        Self(unsafe { _mm256_fmadd_ps(self.0, factor.0, addend.0) })
-    }
-
-    #[inline(always)]
     unsafe fn estimate(self) -> Self {
-        Self(unsafe { _mm256_rsqrt_ps(self.0) })
+        unsafe { _mm256_rsqrt_ps(self) }
     }
 
     /// y ~ r^-1 to 11 bits, z = r^2 y^2: r^-3 = y^3 z^(-3/2), and to third order around z = 1
@@ -58,12 +21,12 @@ impl Lanes for Vector {
     #[inline(always)]
     unsafe fn inverse_cube(self, estimate: Self) -> Self {
         unsafe {
-            let y = estimate.0;
+            let y = estimate;
             let t = _mm256_mul_ps(y, y);
-            let z = _mm256_mul_ps(self.0, t);
+            let z = _mm256_mul_ps(self, t);
             let slope = _mm256_sub_ps(z, _mm256_set1_ps(2.8));
             let correction = _mm256_fmadd_ps(z, slope, _mm256_set1_ps(7.0 / 3.0));
-            Self(_mm256_mul_ps(_mm256_mul_ps(y, t), correction))
+            _mm256_mul_ps(_mm256_mul_ps(y, t), correction)
         }
     }
 
@@ -71,26 +34,25 @@ impl Lanes for Vector {
     #[inline(always)]
     unsafe fn inverse(self, estimate: Self) -> Self {
         unsafe {
-            let y = estimate.0;
-            let z = _mm256_mul_ps(self.0, _mm256_mul_ps(y, y));
+            let y = estimate;
+            let z = _mm256_mul_ps(self, _mm256_mul_ps(y, y));
             let slope = _mm256_sub_ps(z, _mm256_set1_ps(10.0 / 3.0));
-            Self(_mm256_mul_ps(y, _mm256_fmadd_ps(z, slope, _mm256_set1_ps(5.0))))
+            _mm256_mul_ps(y, _mm256_fmadd_ps(z, slope, _mm256_set1_ps(5.0)))
         }
     }
 
     #[inline(always)]
     unsafe fn unless_equal(self, left: Self, right: Self) -> Self {
         unsafe {
-            let differ = _mm256_cmp_ps::<_CMP_NEQ_UQ>(left.0, right.0);
-            Self(_mm256_and_ps(differ, self.0))
+            let differ = _mm256_cmp_ps::<_CMP_NEQ_UQ>(left, right);
+            _mm256_and_ps(differ, self)
         }
     }
 
     #[inline(always)]
     unsafe fn total(self) -> f32 {
         unsafe {
-            let half =
-                _mm_add_ps(_mm256_castps256_ps128(self.0), _mm256_extractf128_ps::<1>(self.0));
+            let half = _mm_add_ps(_mm256_castps256_ps128(self), _mm256_extractf128_ps::<1>(self));
             let pair = _mm_add_ps(half, _mm_movehl_ps(half, half));
             _mm_cvtss_f32(_mm_add_ss(pair, _mm_movehdup_ps(pair)))
         }

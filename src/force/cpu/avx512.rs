@@ -5,53 +5,16 @@ use std::arch::x86_64::*;
 use super::frame::PACK;
 use super::lanes::{Lanes, Sum};
 
-#[derive(Clone, Copy)]
-pub(super) struct Vector(__m512);
+type Vector = __m512;
 
 // SAFETY of all blocks below: AVX-512F is there, as callers of `Lanes` promise.
 impl Lanes for Vector {
-    const WIDTH: usize = 16;
     const CUBE: f64 = 1.5;
     const INVERSE: f64 = 0.5;
 
     #[inline(always)]
-    unsafe fn splat(value: f32) -> Self {
-        Self(unsafe { _mm512_set1_ps(value) })
-    }
-
-    #[inline(always)]
-    unsafe fn load(from: *const f32) -> Self {
-        Self(unsafe { _mm512_loadu_ps(from) })
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f32) {
-        unsafe { _mm512_storeu_ps(to, self.0) }
-    }
-
-    #[inline(always)]
-    unsafe fn plus(self, other: Self) -> Self {
-        Self(unsafe { _mm512_add_ps(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn minus(self, other: Self) -> Self {
-        Self(unsafe { _mm512_sub_ps(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn times(self, other: Self) -> Self {
-        Self(unsafe { _mm512_mul_ps(self.0, other.0) })
-    }
-
-    #[inline(always)]
-    unsafe fn times_plus(self, factor: Self, addend: Self) -> Self {
-        Self(unsafe { _mm512_fmadd_ps(self.0, factor.0, addend.0) })
-    }
-
-    #[inline(always)]
     unsafe fn estimate(self) -> Self {
-        Self(unsafe { _mm512_rsqrt14_ps(self.0) })
+        unsafe { _mm512_rsqrt14_ps(self) }
     }
 
     /// y ~ r^-1 to 14 bits, e = 1 - r^2 y^2: r^-3 = y^3 (1 + 3/2 e + O(e^2))
@@ -59,10 +22,10 @@ impl Lanes for Vector {
     #[inline(always)]
     unsafe fn inverse_cube(self, estimate: Self) -> Self {
         unsafe {
-            let y = estimate.0;
+            let y = estimate;
             let t = _mm512_mul_ps(y, y);
-            let correction = _mm512_fnmadd_ps(self.0, t, _mm512_set1_ps(5.0 / 3.0));
-            Self(_mm512_mul_ps(_mm512_mul_ps(y, t), correction))
+            let correction = _mm512_fnmadd_ps(self, t, _mm512_set1_ps(5.0 / 3.0));
+            _mm512_mul_ps(_mm512_mul_ps(y, t), correction)
         }
     }
 
@@ -70,23 +33,23 @@ impl Lanes for Vector {
     #[inline(always)]
     unsafe fn inverse(self, estimate: Self) -> Self {
         unsafe {
-            let y = estimate.0;
+            let y = estimate;
             let t = _mm512_mul_ps(y, y);
-            Self(_mm512_mul_ps(y, _mm512_fnmadd_ps(self.0, t, _mm512_set1_ps(3.0))))
+            _mm512_mul_ps(y, _mm512_fnmadd_ps(self, t, _mm512_set1_ps(3.0)))
         }
     }
 
     #[inline(always)]
     unsafe fn unless_equal(self, left: Self, right: Self) -> Self {
         unsafe {
-            let differ = _mm512_cmp_ps_mask::<_CMP_NEQ_UQ>(left.0, right.0);
-            Self(_mm512_maskz_mov_ps(differ, self.0))
+            let differ = _mm512_cmp_ps_mask::<_CMP_NEQ_UQ>(left, right);
+            _mm512_maskz_mov_ps(differ, self)
         }
     }
 
     #[inline(always)]
     unsafe fn total(self) -> f32 {
-        unsafe { _mm512_reduce_add_ps(self.0) }
+        unsafe { _mm512_reduce_add_ps(self) }
     }
 
     /// Adds while it transposes: 45 operations, where 16 separate totals take 200.

@@ -1,33 +1,19 @@
 //! The few vector operations the loops are written in; one implementation per instruction set.
 
 use super::frame::PACK;
+use crate::math::arithmetic::Arithmetic;
 
-/// A vector of `WIDTH` f32 lanes.
+/// A vector of f32 lanes, whose number divides [`super::frame::PACK`], with what the loops need beyond
+/// adding and multiplying.
 ///
 /// Every method is `unsafe` for one reason: the processor must have the implementation's
 /// instructions. They are inlined into the `#[target_feature]` functions that [`super::kernel::entry!`] makes.
-pub(super) trait Lanes: Copy {
-    /// Number of lanes; divides [`super::frame::PACK`].
-    const WIDTH: usize;
+pub(super) trait Lanes: Arithmetic<Number = f32> {
     /// r^-3 = `CUBE` * [`Self::inverse_cube`]: a constant that the refinement leaves to the totals.
     const CUBE: f64;
     /// r^-1 = `INVERSE` * [`Self::inverse`].
     const INVERSE: f64;
 
-    /// All lanes equal.
-    unsafe fn splat(value: f32) -> Self;
-    /// `WIDTH` values from `from`, which must be readable.
-    unsafe fn load(from: *const f32) -> Self;
-    /// `WIDTH` values to `to`, which must be writable.
-    unsafe fn store(self, to: *mut f32);
-    /// `self + other`.
-    unsafe fn plus(self, other: Self) -> Self;
-    /// `self - other`.
-    unsafe fn minus(self, other: Self) -> Self;
-    /// `self * other`.
-    unsafe fn times(self, other: Self) -> Self;
-    /// `self * factor + addend`; rounded once where the processor can.
-    unsafe fn times_plus(self, factor: Self, addend: Self) -> Self;
     /// r^-1 of r^2, roughly.
     unsafe fn estimate(self) -> Self;
     /// r^-3 / `CUBE` of r^2 and the estimate of r^-1, to at least 22 bits.
