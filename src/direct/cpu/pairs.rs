@@ -26,7 +26,7 @@ pub(super) unsafe fn attract<V: Lanes, const ORDER: usize, const CARE: usize>(
         let mut k = 0;
         // SAFETY: the instructions are there.
         unsafe {
-            while ORDER < 2 && CARE < 2 && k + 2 <= sinks.len() {
+            while ORDER < 1 && CARE < 2 && k + 2 <= sinks.len() {
                 group::<V, 2, ORDER, CARE>(&slice, &sinks[k..], &mut sums[k..], around, k);
                 k += 2;
             }
