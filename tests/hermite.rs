@@ -53,7 +53,7 @@ const G_OF_ELLIPSE: f64 = PI * PI;
 
 /// An accuracy so low that all steps are dt_max.
 fn fixed(dt_max: f64) -> BlockSettings {
-    BlockSettings { eta: 1e30, eta6: 1e30, dt_max }
+    BlockSettings { eta: 1e30, eta6: 1e30, dt_max, ..BlockSettings::default() }
 }
 
 #[test]
@@ -88,7 +88,8 @@ fn the_error_falls_with_the_fourth_and_sixth_power_of_the_step() {
 fn a_very_eccentric_binary_keeps_its_orbit() {
     let bodies = ellipse(0.99);
     for (integrator, most) in [("hermite4", 1e-5), ("hermite6", 1e-8)] {
-        let blocks = BlockSettings { eta: 0.001, eta6: 0.05, dt_max: 0.125 };
+        let blocks =
+            BlockSettings { eta: 0.001, eta6: 0.05, dt_max: 0.125, ..BlockSettings::default() };
         let settings =
             Settings { gravitational_constant: G_OF_ELLIPSE, ..settings(integrator, 0.0, blocks) };
         let mut sim = simulation(&bodies, settings);
@@ -110,7 +111,7 @@ fn a_plummer_sphere_keeps_its_energy_to_rounding() {
     let bodies = plummer(64);
     for softening in [1.0 / 256.0, 0.0] {
         for (integrator, eta, eta6) in [("hermite4", 1e-6, 1.0), ("hermite6", 1e-4, 0.01)] {
-            let blocks = BlockSettings { eta, eta6, dt_max: 0.125 };
+            let blocks = BlockSettings { eta, eta6, dt_max: 0.125, ..BlockSettings::default() };
             let mut sim = simulation(&bodies, settings(integrator, softening, blocks));
             let before = sim.diagnostics().unwrap();
             sim.run_until(0.25).unwrap();
@@ -138,7 +139,8 @@ fn hermite_and_leapfrog_agree() {
     let right = leapfrog.bodies().unwrap();
     assert!(apart(&right, &bodies) > 0.3);
     for integrator in BOTH {
-        let blocks = BlockSettings { eta: 1e-3, eta6: 0.03, dt_max: 0.125 };
+        let blocks =
+            BlockSettings { eta: 1e-3, eta6: 0.03, dt_max: 0.125, ..BlockSettings::default() };
         let mut sim = simulation(&bodies, settings(integrator, 0.1, blocks));
         sim.step(4).unwrap();
         let gap = apart(&sim.bodies().unwrap(), &right);
@@ -166,7 +168,7 @@ fn individual_steps_follow_individual_times() {
 #[test]
 fn states_in_between_are_predicted_and_change_nothing() {
     let bodies = plummer(60);
-    let blocks = BlockSettings { eta: 1e-3, eta6: 0.02, dt_max: 0.125 };
+    let blocks = BlockSettings { eta: 1e-3, eta6: 0.02, dt_max: 0.125, ..BlockSettings::default() };
     for integrator in BOTH {
         let mut whole = simulation(&bodies, settings(integrator, 0.05, blocks));
         whole.step(4).unwrap();

@@ -140,6 +140,12 @@ pub trait DirectEngine: Send {
     /// [`DirectEngine::begin`] before it: no sinks.
     fn finish(&mut self, out: &mut Answers) -> Result<()>;
 
+    /// The engine on a device, if it is that: bodies on block steps may then live there.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn on_device(&self) -> Option<&gpu::GpuEngine> {
+        None
+    }
+
     /// [`DirectEngine::begin`] and [`DirectEngine::finish`].
     fn evaluate(
         &mut self,

@@ -1,5 +1,6 @@
 //! The structs that shaders share with the host, alone in this file. A test compares every size and
-//! offset with what naga makes of `shaders/body.wgsl` and `shaders/direct/params.wgsl`.
+//! offset with what naga makes of `shaders/body.wgsl`, `shaders/direct/params.wgsl` and
+//! `shaders/blocks/params.wgsl`.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -92,6 +93,62 @@ pub struct ScatterParams {
     pub unused: [u32; 2],
 }
 
+/// What the blocks of a run have in common. See `shaders/blocks/params.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[allow(missing_docs)]
+pub struct BlockParams {
+    pub count: u32,
+    pub few: u32,
+    pub few_p: u32,
+    pub few_q: u32,
+    pub few_tile: u32,
+    pub many_p: u32,
+    pub many_q: u32,
+    pub many_tile: u32,
+    pub fill: u32,
+    pub piece: u32,
+    pub pieces: u32,
+    pub stride: u32,
+    pub softening_squared: f32,
+    pub softening_low: f32,
+    pub softening_lowest: f32,
+    pub tick: f32,
+    pub pull: f32,
+    pub pull_low: f32,
+    pub pull_lowest: f32,
+    pub eta: f32,
+    pub eta6: f32,
+    pub force_error: f32,
+    pub unused: [u32; 2],
+}
+
+/// Where blocks stand. See `shaders/blocks/params.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[allow(missing_docs)]
+pub struct BlockState {
+    pub now: [u32; 2],
+    pub next: [u32; 2],
+    pub end: [u32; 2],
+    pub body_steps: [u32; 2],
+    pub blocks: u32,
+    pub members: u32,
+    pub last_members: u32,
+    pub taken: u32,
+    pub lost: u32,
+    pub too_short: u32,
+    pub least: f32,
+    pub unused: u32,
+    pub levels: [u32; 48],
+}
+
+impl Default for BlockState {
+    fn default() -> Self {
+        Self::zeroed()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::mem::{offset_of, size_of};
@@ -99,8 +156,11 @@ mod tests {
     use super::*;
 
     /// The files that hold them.
-    const FILES: [&str; 2] =
-        [include_str!("../../shaders/body.wgsl"), include_str!("../../shaders/direct/params.wgsl")];
+    const FILES: [&str; 3] = [
+        include_str!("../../shaders/body.wgsl"),
+        include_str!("../../shaders/direct/params.wgsl"),
+        include_str!("../../shaders/blocks/params.wgsl"),
+    ];
 
     /// Offsets and size of a struct as naga lays it out.
     fn shader_layout(name: &str) -> (Vec<(String, u32)>, u32) {
@@ -172,12 +232,53 @@ mod tests {
             zero
         );
         assert_same_layout!(ScatterParams, count, words);
+        assert_same_layout!(
+            BlockParams,
+            count,
+            few,
+            few_p,
+            few_q,
+            few_tile,
+            many_p,
+            many_q,
+            many_tile,
+            fill,
+            piece,
+            pieces,
+            stride,
+            softening_squared,
+            softening_low,
+            softening_lowest,
+            tick,
+            pull,
+            pull_low,
+            pull_lowest,
+            eta,
+            eta6,
+            force_error
+        );
+        assert_same_layout!(
+            BlockState,
+            now,
+            next,
+            end,
+            body_steps,
+            blocks,
+            members,
+            last_members,
+            taken,
+            lost,
+            too_short,
+            least,
+            unused,
+            levels
+        );
         assert_same_layout!(LeapfrogParams, count, slices, close_kick, open_kick, drift, zero);
     }
 
     #[test]
     fn special_offsets_agree() {
-        let [text, direct] = FILES;
+        let [text, direct, _] = FILES;
         for text in [text, direct] {
             assert!(text.contains(&format!("FOREIGN: u32 = {FOREIGN:#x}u")));
         }

@@ -13,6 +13,17 @@ use crate::error::{Error, Result};
 
 /// Path below `shaders/` and text of every shader file.
 pub const FILES: &[(&str, &str)] = &[
+    ("blocks/correct.wgsl", include_str!("../../shaders/blocks/correct.wgsl")),
+    ("blocks/criterion.wgsl", include_str!("../../shaders/blocks/criterion.wgsl")),
+    ("blocks/hermite4.wgsl", include_str!("../../shaders/blocks/hermite4.wgsl")),
+    ("blocks/hermite6.wgsl", include_str!("../../shaders/blocks/hermite6.wgsl")),
+    ("blocks/params.wgsl", include_str!("../../shaders/blocks/params.wgsl")),
+    ("blocks/plan.wgsl", include_str!("../../shaders/blocks/plan.wgsl")),
+    ("blocks/predict.wgsl", include_str!("../../shaders/blocks/predict.wgsl")),
+    ("blocks/time.wgsl", include_str!("../../shaders/blocks/time.wgsl")),
+    ("blocks/track.wgsl", include_str!("../../shaders/blocks/track.wgsl")),
+    ("blocks/turn.wgsl", include_str!("../../shaders/blocks/turn.wgsl")),
+    ("blocks/wide.wgsl", include_str!("../../shaders/blocks/wide.wgsl")),
     ("body.wgsl", include_str!("../../shaders/body.wgsl")),
     ("direct/arithmetic.wgsl", include_str!("../../shaders/direct/arithmetic.wgsl")),
     ("direct/bindings.wgsl", include_str!("../../shaders/direct/bindings.wgsl")),

@@ -64,6 +64,10 @@ impl Scheme for Hermite4 {
     fn first_step(&self, track: &Track, accuracy: &Accuracy) -> f64 {
         0.5 * accuracy.settings.eta.sqrt() * aarseth(track, accuracy.least_acceleration, [0.0; 2])
     }
+
+    fn shader(&self) -> Option<&'static str> {
+        Some("blocks/hermite4.wgsl")
+    }
 }
 
 #[cfg(test)]

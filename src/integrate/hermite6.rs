@@ -84,6 +84,10 @@ impl Scheme for Hermite6 {
         let natural = aarseth(track, accuracy.least_acceleration, [0.0; 2]);
         0.125 * (accuracy.settings.eta.sqrt() + accuracy.settings.eta6) * natural
     }
+
+    fn shader(&self) -> Option<&'static str> {
+        Some("blocks/hermite6.wgsl")
+    }
 }
 
 #[cfg(test)]

@@ -96,6 +96,8 @@ impl HostState {
                         BlockSteps::start(scheme, accuracy, &bodies, now, &field, engine.as_mut())?
                     }
                 };
+                let mut steps = steps;
+                steps.settle(&field, engine.as_ref());
                 steps.synchronise(clock.time(), &mut bodies, &mut acceleration);
                 (How::Blocks { engine, steps: Box::new(steps), clock }, 0)
             }
@@ -118,7 +120,9 @@ impl HostState {
     pub fn describe(&self) -> String {
         match &self.how {
             How::Shared { engine, .. } => engine.describe(),
-            How::Blocks { engine, .. } => engine.describe(),
+            How::Blocks { engine, steps, .. } => {
+                format!("{}, {}", engine.describe(), steps.describe_home())
+            }
         }
     }
 
@@ -147,7 +151,8 @@ impl HostState {
             }
             How::Blocks { engine, steps, clock } => {
                 let field = Field { mass: masses, softening, id: &self.bodies.id };
-                let again = steps.again(&self.bodies, clock.time(), &field, engine.as_mut())?;
+                let mut again = steps.again(&self.bodies, clock.time(), &field, engine.as_mut())?;
+                again.settle(&field, engine.as_ref());
                 **steps = again;
             }
         }

@@ -29,6 +29,9 @@ pub struct BlockOptions {
     /// How precisely forces are computed: single, double-single or double; not every engine has each
     #[arg(long, value_name = "TIER")]
     pub precision: Option<String>,
+    /// Predict and correct bodies on the host in f64, also where the GPU could keep them
+    #[arg(long)]
+    pub host_blocks: bool,
 }
 
 impl BlockOptions {
@@ -42,6 +45,7 @@ impl BlockOptions {
             eta: self.eta.unwrap_or(usual.eta),
             eta6: self.eta6.unwrap_or(usual.eta6),
             dt_max: self.dt_max.or(at_most).unwrap_or(usual.dt_max),
+            on_host: self.host_blocks,
         }
     }
 

@@ -14,12 +14,12 @@ pub(super) type Word = [u32; 4];
 /// length: bodies around (0, 0, 0) stay as they are, those far from it keep their precision.
 /// With distances of at most about 1 and m at most 1, m / R^3 holds down to R = 1e-12.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Frame {
-    precision: Precision,
-    origin: DVec3,
-    length: f64,
-    mass: f64,
-    velocity: f64,
+pub(crate) struct Frame {
+    pub precision: Precision,
+    pub origin: DVec3,
+    pub length: f64,
+    pub mass: f64,
+    pub velocity: f64,
 }
 
 /// Where something is, how it moves, and the fourth number of its first word.
@@ -50,17 +50,32 @@ fn power_above(x: f64) -> f64 {
     f64::from_bits((exponent + 1) << 52)
 }
 
+/// A number as an f32 and twice what that lacks of it.
+pub(crate) fn three_parts(value: f64) -> [f32; 3] {
+    let mut rest = value;
+    std::array::from_fn(|_| {
+        let part = rest as f32;
+        rest -= f64::from(part);
+        part
+    })
+}
+
 impl Frame {
     /// The frame for `sources`.
     pub fn of(sources: &Sources, precision: Precision) -> Self {
-        let largest = |vectors: &[DVec3], from: DVec3| {
-            vectors.iter().map(|v| (*v - from).abs().max_element()).fold(0.0, f64::max)
-        };
         let n = sources.position.len().max(1) as f64;
         let middle = sources.position.iter().sum::<DVec3>() / n;
         // In f64 there is nothing to gain from another origin.
         let moves = precision != Precision::Double && middle.is_finite();
-        let middle = if moves { middle } else { DVec3::ZERO };
+        Self::around(if moves { middle } else { DVec3::ZERO }, sources, precision)
+    }
+
+    /// The frame for `sources` with its origin in the whole unit of length nearest to `middle`. Around 0, what
+    /// is computed has the same bits whatever the units of length and velocity.
+    pub fn around(middle: DVec3, sources: &Sources, precision: Precision) -> Self {
+        let largest = |vectors: &[DVec3], from: DVec3| {
+            vectors.iter().map(|v| (*v - from).abs().max_element()).fold(0.0, f64::max)
+        };
         let length = power_above(largest(sources.position, middle));
         let heaviest = sources.mass.iter().copied().fold(0.0, f64::max);
         let mass = match precision {
@@ -87,12 +102,12 @@ impl Frame {
     }
 
     /// The record of a source.
-    pub fn source(&self, entry: &Entry, out: &mut Vec<Word>) -> bool {
+    pub(super) fn source(&self, entry: &Entry, out: &mut Vec<Word>) -> bool {
         self.record(entry, entry.last / self.mass, out)
     }
 
     /// The record of a sink.
-    pub fn sink(&self, entry: &Entry, out: &mut Vec<Word>) -> bool {
+    pub(super) fn sink(&self, entry: &Entry, out: &mut Vec<Word>) -> bool {
         let radius = entry.last / self.length;
         self.record(entry, if radius < 0.0 { -1.0 } else { radius * radius }, out)
     }
@@ -136,16 +151,11 @@ impl Frame {
 
     /// eps^2 as `DirectParams` has it: an f32, and twice what it lacks of the f64.
     pub fn softening_squared(&self, softening: f64) -> [f32; 3] {
-        let mut rest = (softening / self.length) * (softening / self.length);
-        std::array::from_fn(|_| {
-            let part = rest as f32;
-            rest -= f64::from(part);
-            part
-        })
+        three_parts((softening / self.length) * (softening / self.length))
     }
 
     /// What answers are worth.
-    pub fn units(&self) -> Units {
+    pub(super) fn units(&self) -> Units {
         let Self { length, mass, velocity, .. } = *self;
         Units {
             acceleration: mass / length / length,

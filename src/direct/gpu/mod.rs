@@ -15,6 +15,7 @@ mod variant;
 mod widen;
 
 pub use engine::GpuEngine;
+pub(crate) use frame::{Frame, three_parts};
 pub use self_test::{double_single, tier, verdict};
 pub use shape::Shape;
 pub use variant::{DirectVariant, Fence};

@@ -9,7 +9,10 @@
 //! what a step is does not depend on how long the run is.
 
 mod arrays;
+mod home;
 mod place;
+#[cfg(not(target_arch = "wasm32"))]
+mod resident;
 mod restart;
 mod schedule;
 mod scheme;
@@ -29,6 +32,7 @@ use crate::bodies::Bodies;
 use crate::direct::{Answers, DirectEngine, Identity, Want};
 use crate::error::Result;
 use arrays::Arrays;
+use home::Home;
 use schedule::{PERIOD, Schedule};
 
 /// What attracts, besides the bodies' motion: the same from step to step.
@@ -55,6 +59,8 @@ pub struct BlockSteps {
     sinks: Arrays,
     active: Vec<u32>,
     found: Answers,
+    /// Where the bodies live, if not here.
+    home: Home,
 }
 
 impl BlockSteps {
@@ -96,6 +102,7 @@ impl BlockSteps {
             sinks: Arrays::default(),
             active: Vec::new(),
             found: Answers::default(),
+            home: Home::default(),
         };
         made.stats.interactions = evaluations * (n as u64).pow(2);
         if let Some(i) = made.schedule.step.iter().position(|&step| step == 0) {
@@ -133,6 +140,10 @@ impl BlockSteps {
     ) -> Result<()> {
         self.accuracy.force_error = engine.precision().force_error();
         let (period, offset) = self.place_of(time);
+        #[cfg(not(target_arch = "wasm32"))]
+        if matches!(self.home, Home::Device(_)) {
+            return self.advance_there(period, offset, field);
+        }
         loop {
             let next = self.schedule.next();
             let due = self.schedule.period < period
@@ -159,8 +170,7 @@ impl BlockSteps {
 
     /// The latest time that any body has been corrected to.
     pub fn time(&self) -> f64 {
-        let latest = self.schedule.time.iter().copied().max().unwrap_or(0);
-        let within = latest as f64 / PERIOD as f64;
+        let within = self.schedule.now() as f64 / PERIOD as f64;
         (self.origin + self.schedule.period as f64 + within) * self.accuracy.settings.dt_max
     }
 
@@ -207,6 +217,7 @@ impl BlockSteps {
             sinks: Arrays::default(),
             active: Vec::new(),
             found: Answers::default(),
+            home: Home::default(),
         })
     }
 

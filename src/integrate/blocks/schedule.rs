@@ -39,6 +39,11 @@ impl Schedule {
         Self { period: 0, time: vec![0; step.len()], step }
     }
 
+    /// The latest time that any body has come to.
+    pub fn now(&self) -> u64 {
+        self.time.iter().copied().max().unwrap_or(0)
+    }
+
     /// When the next step ends.
     pub fn next(&self) -> u64 {
         let ends = self.time.iter().zip(&self.step).map(|(time, step)| time + step);

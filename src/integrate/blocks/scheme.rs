@@ -87,6 +87,11 @@ pub trait Scheme: Sync {
 
     /// The first step, from a track that is known up to the crackle.
     fn first_step(&self, track: &Track, accuracy: &Accuracy) -> f64;
+
+    /// The same predictor and corrector for a device: a file below `shaders/`, if there is one.
+    fn shader(&self) -> Option<&'static str> {
+        None
+    }
 }
 
 impl Track {

@@ -15,11 +15,15 @@ pub struct BlockSettings {
     pub eta6: f64,
     /// The longest step, a power of two.
     pub dt_max: f64,
+    /// Whether bodies are predicted and corrected on the host in f64, also where the engine's device could
+    /// do it.
+    #[serde(default)]
+    pub on_host: bool,
 }
 
 impl Default for BlockSettings {
     fn default() -> Self {
-        Self { eta: 0.01, eta6: 0.1, dt_max: 0.125 }
+        Self { eta: 0.01, eta6: 0.1, dt_max: 0.125, on_host: false }
     }
 }
 

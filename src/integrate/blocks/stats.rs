@@ -21,6 +21,16 @@ impl BlockStats {
         self.interactions += (active * n) as u64;
     }
 
+    /// Takes in some blocks at once, of so many bodies in all; the last had `last`.
+    pub(super) fn note_all(&mut self, blocks: u64, body_steps: u64, last: usize, n: usize) {
+        self.blocks += blocks;
+        self.body_steps += body_steps;
+        if blocks > 0 {
+            self.last_active = last;
+        }
+        self.interactions += body_steps * n as u64;
+    }
+
     /// Adds what was before.
     pub(super) fn add(&mut self, before: &Self) {
         self.blocks += before.blocks;

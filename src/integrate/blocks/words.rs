@@ -27,7 +27,7 @@ impl BlockSteps {
 
     /// Which body is nearest to body `i` now, in words.
     fn nearest(&self, i: usize, field: &Field) -> String {
-        let latest = self.schedule.time.iter().copied().max().unwrap_or(0);
+        let latest = self.schedule.now();
         let at = |k: usize| {
             let since = (latest - self.schedule.time[k]) as f64 * self.tick();
             self.tracks[k].at(since).position

@@ -196,6 +196,10 @@ impl DirectEngine for GpuEngine {
         self.store.count()
     }
 
+    fn on_device(&self) -> Option<&GpuEngine> {
+        Some(self)
+    }
+
     fn set_sources(&mut self, sources: &Sources) -> Result<()> {
         sources.check()?;
         if let Some(evaluation) = &mut self.begun {

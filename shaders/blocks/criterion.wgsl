@@ -1,0 +1,47 @@
+// How long the next step may be, in units of the last one. All derivatives come multiplied by powers of the
+// last step, so that they are accelerations, and only their ratios matter: f32 is enough in every tier.
+struct Sizes {
+    // |a|, |a1| h, |a2| h^2, ... and what may be error of them is left out of the far ones.
+    a: f32,
+    a1: f32,
+    a2: f32,
+    a3: f32,
+    far_2: f32,
+    far_3: f32,
+    far_4: f32,
+    far_5: f32,
+}
+
+// What of a difference of forces over a step of h may be error.
+fn noise_of(acceleration: Real3, jerk_h: Real3) -> Real {
+    return Real(block.force_error) * (length(acceleration) + length(jerk_h));
+}
+
+// For |a2|, |a3|, |a4|, |a5| and what of each is noise.
+fn sizes(a: Real3, a1: Real3, a2: Real3, a3: Real3, a4: Real3, a5: Real3, noise: Real4) -> Sizes {
+    let near = vec4(length(a), length(a1), length(a2), length(a3));
+    let far = vec4(near.zw, length(a4), length(a5)) - noise;
+    // Squares of all of them stay in range.
+    let unit = max(max(max(near.x, near.y), max(near.z, near.w)), max(far.z, far.w));
+    let least = max(near.x, Real(state.least));
+    let by = select(Real(1.0) / unit, Real(0.0), unit == Real(0.0));
+    let clipped = max(far, Real4());
+    return Sizes(f32(least * by), f32(near.y * by), f32(near.z * by), f32(near.w * by),
+        f32(clipped.x * by), f32(clipped.y * by), f32(clipped.z * by), f32(clipped.w * by));
+}
+
+const ALWAYS: f32 = 1e30;
+
+// Aarseth's (2003, equation 2.13).
+fn aarseth(s: Sizes) -> f32 {
+    let below = s.a1 * s.far_3 + s.far_2 * s.far_2;
+    let above = s.a * s.a2 + s.a1 * s.a1;
+    return select(sqrt(block.eta * above / below), ALWAYS, below == 0.0);
+}
+
+// Its form for order 6: Nitadori and Makino (2008).
+fn sixth(s: Sizes) -> f32 {
+    let below = s.far_3 * s.far_5 + s.far_4 * s.far_4;
+    let above = s.a * s.a2 + s.a1 * s.a1;
+    return select(block.eta6 * pow(above / below, 1.0 / 6.0), ALWAYS, below == 0.0);
+}

@@ -1,0 +1,68 @@
+// Structs of the block steps shared with the host (src/gpu/layout.rs); a test compares the offsets.
+
+// What the blocks of a run have in common.
+struct BlockParams {
+    // Bodies.
+    count: u32,
+    // Blocks of at most `few` bodies are computed in the first of two shapes. Of each: sinks side by
+    // side, rows of threads, sources per tile.
+    few: u32,
+    few_p: u32,
+    few_q: u32,
+    few_tile: u32,
+    many_p: u32,
+    many_q: u32,
+    many_tile: u32,
+    // Threads that fill the device.
+    fill: u32,
+    // A block's forces come in `pieces` dispatches of at most `piece` bodies, most of them empty.
+    piece: u32,
+    pieces: u32,
+    // Rows of DirectParams from one piece to the next.
+    stride: u32,
+    // eps^2, in three parts.
+    softening_squared: f32,
+    softening_low: f32,
+    softening_lowest: f32,
+    // The shortest step as a time, a power of two.
+    tick: f32,
+    // Units of mass / (length * velocity^2), in three parts: what accelerations and their derivatives are
+    // multiplied by to become those of positions.
+    pull: f32,
+    pull_low: f32,
+    pull_lowest: f32,
+    eta: f32,
+    eta6: f32,
+    // Relative error of the forces.
+    force_error: f32,
+    unused_0: u32,
+    unused_1: u32,
+}
+
+// Where the blocks stand. Times are whole ticks, dt_max / 2^44, since the present dt_max began, as
+// vec2(low word, high word). A body of level k has steps of 2^(44 - k) ticks and stands at the last
+// multiple of its step up to now: times are not stored.
+struct BlockState {
+    // Up to where blocks are done, where the block under way ends, and up to where to go.
+    now: vec2<u32>,
+    next: vec2<u32>,
+    end: vec2<u32>,
+    // Since the host set them to 0; of bodies' steps two words.
+    body_steps: vec2<u32>,
+    blocks: u32,
+    // Bodies of the block under way: 0, and nothing is due any more.
+    members: u32,
+    // Of the block before it.
+    last_members: u32,
+    // Bodies of it found so far.
+    taken: atomic<u32>,
+    // The lowest number of a body on which no finite force acts, and of one whose step would be too
+    // short; NONE if there is none.
+    lost: atomic<u32>,
+    too_short: atomic<u32>,
+    // Accelerations below it count as this one.
+    least: f32,
+    unused: u32,
+    // Bodies by level.
+    levels: array<atomic<u32>, 48>,
+}

@@ -1,0 +1,86 @@
+// What the next block is: one thread finds when it ends, how many bodies are in it, and how many
+// workgroups its kernels have. Steps are powers of two and times multiples of them, so it is the
+// shortest step present that ends next, and the bodies' numbers by level tell everything.
+//% include "direct/params.wgsl"
+//% include "blocks/params.wgsl"
+//% include "blocks/time.wgsl"
+@group(0) @binding(0) var<storage, read_write> state: BlockState;
+// Rows of 64 bytes; the forces' kernels have them as uniforms.
+@group(0) @binding(1) var<storage, read_write> pieces: array<DirectParams>;
+// Workgroups, three numbers each: of predict, of correct, then per piece of forces on few, on many, of sums.
+@group(0) @binding(2) var<storage, read_write> workgroups: array<u32>;
+@group(0) @binding(3) var<uniform> block: BlockParams;
+
+fn dispatch(at: u32, x: u32, y: u32) {
+    workgroups[3u * at] = x;
+    workgroups[3u * at + 1u] = y;
+    workgroups[3u * at + 2u] = 1u;
+}
+
+fn in_groups(count: u32, size: u32) -> u32 {
+    return (count + size - 1u) / size;
+}
+
+// As many slices of the sources as fill the device, of 64 sources per row of threads at least.
+fn slices(members: u32, p: u32, q: u32) -> u32 {
+    let busy = in_groups(members, p) * p * q;
+    let wanted = max(block.fill / busy, 1u);
+    return min(min(wanted, max(block.count / (64u * q), 1u)), 4096u);
+}
+
+@compute @workgroup_size(1)
+fn main() {
+    if state.members > 0u {
+        state.now = state.next;
+        state.last_members = state.members;
+        state.blocks += 1u;
+        state.body_steps = plus_time(state.body_steps, vec2(state.members, 0u));
+    }
+    var deepest = 0u;
+    for (var level = 0u; level <= LEVELS; level += 1u) {
+        if atomicLoad(&state.levels[level]) > 0u {
+            deepest = level;
+        }
+    }
+    let next = plus_time(multiple_of(deepest, state.now), step_of(deepest));
+    let failed = atomicLoad(&state.lost) != NONE || atomicLoad(&state.too_short) != NONE;
+    var members = 0u;
+    if !failed && !is_after(next, state.end) {
+        state.next = next;
+        for (var level = level_at(next); level <= LEVELS; level += 1u) {
+            members += atomicLoad(&state.levels[level]);
+        }
+    }
+    state.members = members;
+    atomicStore(&state.taken, 0u);
+
+    dispatch(0u, select(0u, in_groups(block.count, 64u), members > 0u), 1u);
+    dispatch(1u, in_groups(members, 64u), 1u);
+    let is_few = members <= block.few;
+    let p = select(block.many_p, block.few_p, is_few);
+    let q = select(block.many_q, block.few_q, is_few);
+    let tile = select(block.many_tile, block.few_tile, is_few);
+    let cut = slices(max(min(members, block.piece), 1u), p, q);
+    let slice_length = in_groups(in_groups(block.count, cut), tile) * tile;
+    for (var piece = 0u; piece < block.pieces; piece += 1u) {
+        let begin = min(piece * block.piece, members);
+        let end = min(begin + block.piece, members);
+        let width = end - begin;
+        let groups = in_groups(width, p);
+        dispatch(2u + 3u * piece, select(0u, groups, is_few), cut);
+        dispatch(3u + 3u * piece, select(groups, 0u, is_few), cut);
+        dispatch(4u + 3u * piece, width, 1u);
+        var row = DirectParams();
+        row.sink_begin = begin;
+        row.sink_end = end;
+        row.sink_count = members;
+        row.source_count = block.count;
+        row.slice_length = slice_length;
+        row.chunk_end = slice_length;
+        row.softening_squared = block.softening_squared;
+        row.softening_low = block.softening_low;
+        row.softening_lowest = block.softening_lowest;
+        row.segments = cut * q;
+        pieces[piece * block.stride] = row;
+    }
+}

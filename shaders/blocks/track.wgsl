@@ -1,0 +1,64 @@
+// How a body moves around its own time, in units of the frame. Records of WORDS vec4:
+//% if pairs
+//   0, 1 position (w: mass)    2, 3 velocity    4, 5 acceleration    6, 7 jerk, each with its low part
+//   8 snap    9 crackle
+//% else
+//   0 position (w: mass)    1 velocity    2 acceleration    3 jerk    4 snap    5 crackle
+//% endif
+const WORDS: u32 = {{ 10 if pairs else 6 }}u;
+
+struct Track {
+    position: Wide,
+    velocity: Wide,
+    acceleration: Wide,
+    jerk: Wide,
+    snap: Real3,
+    crackle: Real3,
+    mass: Real,
+}
+
+// Where it will be, as far as the forces need it.
+struct Predicted {
+    position: Wide,
+    velocity: Wide,
+    acceleration: Real3,
+}
+
+fn track_of(i: u32) -> Track {
+    let at = i * WORDS;
+//% if pairs
+    let first = tracks[at];
+    return Track(
+        Wide(first.xyz, tracks[at + 1u].xyz),
+        Wide(tracks[at + 2u].xyz, tracks[at + 3u].xyz),
+        Wide(tracks[at + 4u].xyz, tracks[at + 5u].xyz),
+        Wide(tracks[at + 6u].xyz, tracks[at + 7u].xyz),
+        tracks[at + 8u].xyz,
+        tracks[at + 9u].xyz,
+        first.w,
+    );
+//% else
+    let first = tracks[at];
+    return Track(first.xyz, tracks[at + 1u].xyz, tracks[at + 2u].xyz, tracks[at + 3u].xyz,
+        tracks[at + 4u].xyz, tracks[at + 5u].xyz, first.w);
+//% endif
+}
+
+// What acts on a body at the end of its step.
+struct Pull {
+    acceleration: Wide,
+    jerk: Wide,
+    snap: Real3,
+}
+
+// A body at the end of its step, and how long it would like the next to be, in units of this one.
+struct Corrected {
+    track: Track,
+    wish: f32,
+}
+
+// Derivatives that are only extrapolated with: of a step too short for them nothing is kept.
+fn kept(derivative: Real3) -> Real3 {
+    let size = abs(derivative.x) + abs(derivative.y) + abs(derivative.z);
+    return select(Real3(), derivative, size < Real(1e36));
+}

@@ -1,0 +1,61 @@
+//! Where bodies on individual steps live: here, or on the engine's device.
+
+#[cfg(not(target_arch = "wasm32"))]
+use super::resident::Resident;
+use super::{BlockSteps, Field};
+use crate::direct::DirectEngine;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::direct::Precision;
+
+/// Where bodies are predicted and corrected.
+pub(super) enum Home {
+    /// On the host, and why.
+    Host(String),
+    #[cfg(not(target_arch = "wasm32"))]
+    Device(Box<Resident>),
+}
+
+impl Default for Home {
+    fn default() -> Self {
+        Self::Host("block steps on the host".to_owned())
+    }
+}
+
+impl BlockSteps {
+    /// Lets the bodies live on the engine's device from now on, if it has one, its tier is wider than f32
+    /// and its arithmetic holds; else they stay on the host, and [`BlockSteps::describe_home`] tells why.
+    pub fn settle(&mut self, field: &Field, engine: &dyn DirectEngine) {
+        self.home = Home::default();
+        // In a browser nothing may wait for a device.
+        #[cfg(target_arch = "wasm32")]
+        let _ = (field, engine);
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(gpu) = engine.on_device() {
+            let why = if self.accuracy.settings.on_host {
+                "as asked for".to_owned()
+            } else if engine.precision() == Precision::Single {
+                "single is too narrow to keep bodies in".to_owned()
+            } else {
+                let tier = (engine.precision(), gpu.fence());
+                let bodies = (&self.tracks[..], &self.schedule);
+                match Resident::new(gpu.gpu(), tier, self.scheme, &self.accuracy, bodies, field) {
+                    Ok(resident) => {
+                        self.home = Home::Device(Box::new(resident));
+                        return;
+                    }
+                    Err(error) => error.to_string(),
+                }
+            };
+            self.home = Home::Host(format!("block steps on the host: {why}"));
+        }
+    }
+
+    /// Where the bodies are predicted and corrected, in words.
+    pub fn describe_home(&self) -> &str {
+        match &self.home {
+            Home::Host(why) => why,
+            #[cfg(not(target_arch = "wasm32"))]
+            Home::Device(_) => "block steps on the device",
+        }
+    }
+}

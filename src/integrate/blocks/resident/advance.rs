@@ -1,0 +1,37 @@
+//! The host's side of blocks on a device: how far to let them run, and what came back.
+
+use super::super::{BlockSteps, Field, Home};
+use super::PERIOD;
+use crate::error::Result;
+
+impl BlockSteps {
+    /// [`BlockSteps::advance`] to that many periods and ticks of the next, on the device.
+    pub(in super::super) fn advance_there(
+        &mut self,
+        period: u64,
+        offset: f64,
+        field: &Field,
+    ) -> Result<()> {
+        let Home::Device(resident) = &mut self.home else { return Ok(()) };
+        let mut failed = (None, None);
+        while self.schedule.period <= period {
+            let is_last = self.schedule.period == period;
+            let end = if is_last { offset.floor() as u64 } else { PERIOD };
+            let done = resident.run(end)?;
+            let n = self.tracks.len();
+            self.stats.note_all(done.blocks, done.body_steps, done.last_active, n);
+            failed = (done.lost, done.too_short);
+            if failed != (None, None) || done.now < PERIOD {
+                break;
+            }
+            resident.turn_over();
+            self.schedule.period += 1;
+        }
+        resident.download(&mut self.accuracy, &mut self.tracks, &mut self.schedule)?;
+        match failed {
+            (Some(i), _) => Err(self.lost(i, field)),
+            (_, Some(i)) => Err(self.too_short(i, field)),
+            _ => Ok(()),
+        }
+    }
+}

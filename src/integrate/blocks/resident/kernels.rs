@@ -1,0 +1,251 @@
+//! The kernels of a block and the buffers that they share.
+
+use minijinja::context;
+
+use super::records::track_bytes;
+use crate::direct::gpu::{DirectVariant, Fence, Frame, Shape};
+use crate::direct::{Order, Precision};
+use crate::error::Result;
+use crate::gpu::layout::{BlockParams, BlockState, DirectParams, VEC4};
+use crate::gpu::{Binding, Checks, ComputeKernel, Gpu, Params, compile, template};
+
+const STORAGE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
+    .union(wgpu::BufferUsages::COPY_SRC)
+    .union(wgpu::BufferUsages::COPY_DST);
+
+/// What is recorded for one dispatch, but for the number of its workgroups.
+pub(super) struct Stage {
+    pipeline: wgpu::ComputePipeline,
+    group: wgpu::BindGroup,
+}
+
+impl Stage {
+    fn new(gpu: &Gpu, kernel: &ComputeKernel, resources: &[wgpu::BindingResource<'_>]) -> Self {
+        let entries: Vec<_> = (0u32..)
+            .zip(resources)
+            .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource: resource.clone() })
+            .collect();
+        let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("blocks"),
+            layout: &kernel.layout,
+            entries: &entries,
+        });
+        Self { pipeline: kernel.pipeline.clone(), group }
+    }
+
+    /// Makes the stage the one that is dispatched next.
+    pub fn set(&self, pass: &mut wgpu::ComputePass<'_>, offsets: &[u32]) {
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, &self.group, offsets);
+    }
+}
+
+/// All stages of a block.
+pub(super) struct Stages {
+    pub plan: Stage,
+    pub predict: Stage,
+    pub few: Stage,
+    pub many: Stage,
+    pub sum: Stage,
+    pub correct: Stage,
+    pub turn: Stage,
+}
+
+/// Buffers that the host reads, writes or dispatches from.
+pub(super) struct Buffers {
+    pub state: wgpu::Buffer,
+    pub tracks: wgpu::Buffer,
+    pub levels: wgpu::Buffer,
+    /// What [`Stages::predict`] makes: for the proof.
+    pub sources: wgpu::Buffer,
+    pub workgroups: wgpu::Buffer,
+    /// Bytes from one piece's parameters to the next.
+    pub stride: u32,
+}
+
+/// What the kernels are written for.
+pub(super) struct Tier<'a> {
+    pub precision: Precision,
+    pub fence: Fence,
+    pub order: Order,
+    /// The scheme's file below `shaders/`.
+    pub scheme: &'a str,
+}
+
+impl Tier<'_> {
+    /// The kernels of the forces in a shape.
+    pub fn variant(&self, shape: Shape) -> DirectVariant {
+        let Self { precision, fence, order, .. } = *self;
+        DirectVariant { shape, precision, order, neighbours: false, fence }
+    }
+
+    /// The text of `blocks/NAME.wgsl`.
+    pub fn text(&self, name: &str) -> Result<String> {
+        let values = context! {
+            tier => self.precision.name(),
+            pairs => self.precision == Precision::DoubleSingle,
+            fence => self.fence as u32,
+            order => self.order as u32,
+            scheme => self.scheme,
+        };
+        template::assemble(&format!("blocks/{name}.wgsl"), values)
+    }
+}
+
+/// What `blocks/NAME.wgsl` binds, in order.
+pub(super) fn bindings(name: &str) -> Vec<Binding> {
+    use Binding::{Params, Read, Write};
+    let block = Params(size_of::<BlockParams>() as u64);
+    let piece = Params(size_of::<DirectParams>() as u64);
+    match name {
+        "plan" => vec![Write, Write, Write, block],
+        "predict" => vec![Write, Read, Read, Write, Write, Write, piece, block],
+        "correct" => vec![Write, Write, Write, Read, Read, piece, block],
+        _ => vec![Write, Read, piece, block],
+    }
+}
+
+/// Compiles everything and makes the buffers for `count` bodies and `pieces` dispatches of forces per
+/// block, whose partial sums have at most `partial` entries (sums of one sink in one segment).
+pub(super) fn make(
+    gpu: &Gpu,
+    tier: &Tier,
+    shapes: [Shape; 2],
+    params: &Params<BlockParams>,
+    (count, pieces, partial): (u64, u64, u64),
+) -> Result<(Stages, Buffers)> {
+    let compiled = |name: &str, text: &str, bindings: &[Binding]| {
+        pollster::block_on(compile(gpu, name, text, bindings, Checks::default()))
+    };
+    let own =
+        |name: &str| compiled(&format!("blocks/{name}.wgsl"), &tier.text(name)?, &bindings(name));
+    let variants = shapes.map(|shape| tier.variant(shape));
+    let vector = variants[0].vector_bytes();
+    let sums = variants[0].sums() as u64 * vector;
+    let record = Frame::words(tier.precision) as u64 * VEC4;
+    let buffer = |label: &str, bytes: u64, usage: wgpu::BufferUsages| {
+        gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            size: bytes.next_multiple_of(VEC4),
+            usage,
+            mapped_at_creation: false,
+        })
+    };
+    let row = size_of::<DirectParams>() as u32;
+    let stride = row.next_multiple_of(gpu.limits.uniform_alignment);
+    let state = buffer("blocks' state", size_of::<BlockState>() as u64, STORAGE);
+    let tracks = buffer("tracks", count * track_bytes(tier.precision), STORAGE);
+    let levels = buffer("levels", count * 4, STORAGE);
+    let sources = buffer("sources", count * record, STORAGE);
+    let sinks = buffer("sinks", count * record, STORAGE);
+    let itself = buffer("identities of sinks", count * 4, STORAGE);
+    let partial_sums = buffer("partial sums", partial * sums, STORAGE);
+    let all_sums = buffer("sums", count * sums, STORAGE);
+    // Bound, never used: the variants have no neighbours.
+    let unused: [wgpu::Buffer; 3] = std::array::from_fn(|_| buffer("unused", 2 * vector, STORAGE));
+    let uniform = STORAGE | wgpu::BufferUsages::UNIFORM;
+    let piece_rows = buffer("pieces", pieces * u64::from(stride), uniform);
+    let indirect = STORAGE | wgpu::BufferUsages::INDIRECT;
+    let workgroups = buffer("workgroups", (2 + 3 * pieces) * 12, indirect);
+
+    let block = params.binding();
+    let piece = wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+        buffer: &piece_rows,
+        offset: 0,
+        size: wgpu::BufferSize::new(u64::from(row)),
+    });
+    let all = wgpu::Buffer::as_entire_binding;
+    let forces = |variant: &DirectVariant| {
+        let kernel = compiled(DirectVariant::FORCES, &variant.forces()?, &DirectVariant::BINDINGS)?;
+        let [neighbours, lists, _] = &unused;
+        let resources = [
+            all(&sources),
+            all(&sinks),
+            all(&itself),
+            all(&partial_sums),
+            all(neighbours),
+            all(lists),
+            piece.clone(),
+        ];
+        Ok(Stage::new(gpu, &kernel, &resources))
+    };
+    let sum = compiled(DirectVariant::SUM, &variants[0].sum()?, &DirectVariant::SUM_BINDINGS)?;
+    let stages = Stages {
+        plan: Stage::new(
+            gpu,
+            &own("plan")?,
+            &[all(&state), all(&piece_rows), all(&workgroups), block.clone()],
+        ),
+        predict: Stage::new(
+            gpu,
+            &own("predict")?,
+            &[
+                all(&state),
+                all(&tracks),
+                all(&levels),
+                all(&sources),
+                all(&sinks),
+                all(&itself),
+                piece.clone(),
+                block.clone(),
+            ],
+        ),
+        few: forces(&variants[0])?,
+        many: forces(&variants[1])?,
+        sum: Stage::new(
+            gpu,
+            &sum,
+            &[all(&partial_sums), all(&unused[0]), all(&all_sums), all(&unused[1]), piece.clone()],
+        ),
+        correct: Stage::new(
+            gpu,
+            &own("correct")?,
+            &[
+                all(&state),
+                all(&tracks),
+                all(&levels),
+                all(&itself),
+                all(&all_sums),
+                piece.clone(),
+                block.clone(),
+            ],
+        ),
+        turn: Stage::new(
+            gpu,
+            &own("turn")?,
+            &[all(&state), all(&tracks), piece.clone(), block.clone()],
+        ),
+    };
+    Ok((stages, Buffers { state, tracks, levels, sources, workgroups, stride }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::{Language, translate};
+
+    #[test]
+    fn every_text_validates_and_translates() {
+        for (precision, _) in Precision::ALL.into_iter().filter(|(p, _)| *p != Precision::Single) {
+            let languages: &[_] = match precision {
+                Precision::Double => &[Language::SpirV],
+                _ => &[Language::SpirV, Language::Msl, Language::Hlsl],
+            };
+            for (order, scheme) in
+                [(Order::Jerk, "blocks/hermite4.wgsl"), (Order::Snap, "blocks/hermite6.wgsl")]
+            {
+                for fence in [Fence::None, Fence::Differences] {
+                    let tier = Tier { precision, fence, order, scheme };
+                    for name in ["plan", "predict", "correct", "turn"] {
+                        let text = tier.text(name).unwrap();
+                        for &language in languages {
+                            let out = translate(name, &text, language, Checks::Off);
+                            let out = out.unwrap_or_else(|e| panic!("{e}\n{text}"));
+                            assert!(out.len() > 500);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

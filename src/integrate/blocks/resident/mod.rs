@@ -1,0 +1,350 @@
+//! Block steps that live on the device: time, the next block, the list of its bodies, predictor, forces,
+//! corrector and next steps, many blocks per submission and no way back to the host between them.
+//!
+//! A block is seven kernels, dispatched indirectly with what `shaders/blocks/plan.wgsl` finds:
+//! plan, predict, forces (in one of two shapes, in pieces), sum, correct. The host submits some blocks, reads
+//! whether anything is still due, and gets all bodies back at the end of an
+//! [`Resident::run`]. The formulas are those of the host's [`super::Scheme`], in double-single or in f64.
+
+mod advance;
+mod kernels;
+mod proof;
+mod records;
+
+use std::sync::Arc;
+
+use web_time::Instant;
+
+use super::schedule::{PERIOD, Schedule};
+use super::{Accuracy, Field, LEVELS, Scheme, Track};
+use crate::direct::gpu::{Fence, Frame, Shape, three_parts};
+use crate::direct::{Precision, Sources};
+use crate::error::{Error, Result};
+use crate::gpu::layout::{BlockParams, BlockState};
+use crate::gpu::{DeviceClass, Gpu, Params, read_blocking};
+use kernels::{Buffers, Stages, Tier};
+
+/// The most dispatches of forces that a block is cut into.
+const MOST_PIECES: u64 = 64;
+
+/// Bodies per dispatch of the kernels with one thread or one workgroup per body.
+const MOST_BODIES: u64 = 64 * 65_535;
+
+/// A submission should take about this long: a window on the same device still answers.
+const SUBMISSION_SECS: f64 = 0.02;
+
+/// No block has this body: no number of one.
+const NONE: u32 = u32::MAX;
+
+/// All bodies of a run, on the device.
+pub(super) struct Resident {
+    gpu: Arc<Gpu>,
+    frame: Frame,
+    count: usize,
+    params: Params<BlockParams>,
+    common: BlockParams,
+    stages: Stages,
+    buffers: Buffers,
+    /// Blocks to submit at once.
+    at_once: u32,
+    seen: BlockState,
+}
+
+/// What a run of blocks came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Done {
+    pub blocks: u64,
+    pub body_steps: u64,
+    pub last_active: usize,
+    /// Up to where blocks are done, in ticks.
+    pub now: u64,
+    /// The body that no finite force acts on.
+    pub lost: Option<usize>,
+    /// The body whose step would be too short.
+    pub too_short: Option<usize>,
+}
+
+/// The two shapes: for blocks of a few bodies, and for larger ones.
+fn shapes(class: DeviceClass) -> [Shape; 2] {
+    let (threads, u) = if class == DeviceClass::Software { (32, 8) } else { (64, 16) };
+    let shape = |p: u32, q: u32| Shape { p, q, r: 1, u, l: u.div_ceil(p), slices: 1 };
+    [shape(8, threads / 8), shape(threads, 1)]
+}
+
+/// Interactions of a dispatch at most: some hundredths of a second.
+fn most_interactions(class: DeviceClass) -> u64 {
+    match class {
+        DeviceClass::Software => 1 << 23,
+        DeviceClass::Discrete => 1 << 32,
+        _ => 1 << 28,
+    }
+}
+
+impl Resident {
+    /// Puts bodies on the device, as they stand, and proves on them that its arithmetic holds.
+    ///
+    /// Errors: more bodies than fit; numbers out of the tier's range; arithmetic that does not hold there.
+    pub fn new(
+        gpu: &Arc<Gpu>,
+        (precision, fence): (Precision, Fence),
+        scheme: &dyn Scheme,
+        accuracy: &Accuracy,
+        (tracks, schedule): (&[Track], &Schedule),
+        field: &Field,
+    ) -> Result<Self> {
+        let Some(file) = scheme.shader() else {
+            return Err(gpu.refuse("the integrator has no kernels for it"));
+        };
+        let count = tracks.len();
+        let largest = gpu.limits.storage_buffer / records::track_bytes(precision);
+        if count as u64 > largest.min(MOST_BODIES) {
+            return Err(gpu.refuse(format!(
+                "{count} bodies on individual steps are more than it holds (at most {})",
+                largest.min(MOST_BODIES)
+            )));
+        }
+        let position: Vec<_> = tracks.iter().map(|track| track.position).collect();
+        let velocity: Vec<_> = tracks.iter().map(|track| track.velocity).collect();
+        let sources = Sources {
+            position: &position,
+            velocity: &velocity,
+            acceleration: &[],
+            mass: field.mass,
+        };
+        let frame = Frame::around(glam::DVec3::ZERO, &sources, precision);
+        let tier = Tier { precision, fence, order: scheme.order(), scheme: file };
+        let class = gpu.adapter.class;
+        let [few, many] = shapes(class);
+        let n = count as u64;
+        let piece = (most_interactions(class) / n.max(1))
+            .max(n.div_ceil(MOST_PIECES))
+            .clamp(1, u64::from(gpu.limits.workgroups).min(65_535));
+        let pieces = n.div_ceil(piece).max(1);
+        let tick = accuracy.settings.dt_max / PERIOD as f64 * (frame.velocity / frame.length);
+        if !(2f64.powi(-100)..=2f64.powi(60)).contains(&tick) {
+            return Err(gpu.refuse(format!(
+                "dt-max {} is too far from the time in which bodies move by their distances",
+                accuracy.settings.dt_max
+            )));
+        }
+        let pull = three_parts(frame.mass / (frame.length * frame.velocity * frame.velocity));
+        let softening = frame.softening_squared(field.softening);
+        let common = BlockParams {
+            count: count as u32,
+            few: 2 * few.p,
+            few_p: few.p,
+            few_q: few.q,
+            few_tile: few.tile(),
+            many_p: many.p,
+            many_q: many.q,
+            many_tile: many.tile(),
+            fill: class.threads_to_fill(),
+            piece: piece as u32,
+            pieces: pieces as u32,
+            softening_squared: softening[0],
+            softening_low: softening[1],
+            softening_lowest: softening[2],
+            tick: tick as f32,
+            pull: pull[0],
+            pull_low: pull[1],
+            pull_lowest: pull[2],
+            eta: accuracy.settings.eta as f32,
+            eta6: accuracy.settings.eta6 as f32,
+            force_error: precision.force_error() as f32,
+            ..Default::default()
+        };
+        let partial = (1..=piece.min(n) as u32).map(|active| most_entries(&common, active)).max();
+        let params = Params::new(gpu, "blocks", 1);
+        let sizes = (n, pieces, partial.unwrap_or(1));
+        let (stages, buffers) = kernels::make(gpu, &tier, [few, many], &params, sizes)?;
+        let common = BlockParams { stride: buffers.stride / 64, ..common };
+        let mut made = Self {
+            gpu: Arc::clone(gpu),
+            frame,
+            count,
+            params,
+            common,
+            stages,
+            buffers,
+            at_once: 1,
+            seen: BlockState::default(),
+        };
+        made.params.offset_of(common);
+        made.params.upload(gpu);
+        made.upload(accuracy, tracks, schedule, field)?;
+        made.prove(scheme, tracks, schedule)?;
+        Ok(made)
+    }
+
+    /// Everything that the blocks change, from the host.
+    fn upload(
+        &mut self,
+        accuracy: &Accuracy,
+        tracks: &[Track],
+        schedule: &Schedule,
+        field: &Field,
+    ) -> Result<()> {
+        let mut words = Vec::new();
+        for (i, track) in tracks.iter().enumerate() {
+            if !records::push(track, field.mass[i], &self.frame, &mut words) {
+                let problem = format!(
+                    "its motion leaves the range of the tier '{}'",
+                    self.frame.precision.name()
+                );
+                return Err(Error::Body { index: i, id: field.id[i], problem });
+            }
+        }
+        let levels: Vec<u32> =
+            schedule.step.iter().map(|step| LEVELS - step.trailing_zeros()).collect();
+        let now = schedule.now();
+        let unit = self.frame.velocity * self.frame.velocity / self.frame.length;
+        let mut state = BlockState {
+            now: two_words(now),
+            next: two_words(now),
+            lost: NONE,
+            too_short: NONE,
+            least: (accuracy.least_acceleration / unit) as f32,
+            ..Default::default()
+        };
+        for &level in &levels {
+            state.levels[level as usize] += 1;
+        }
+        let queue = &self.gpu.queue;
+        queue.write_buffer(&self.buffers.tracks, 0, bytemuck::cast_slice(&words));
+        queue.write_buffer(&self.buffers.levels, 0, bytemuck::cast_slice(&levels));
+        queue.write_buffer(&self.buffers.state, 0, bytemuck::bytes_of(&state));
+        self.seen = state;
+        Ok(())
+    }
+
+    /// All blocks that end up to `end` ticks, at most those of one `dt_max`.
+    ///
+    /// Errors: the device failed.
+    pub fn run(&mut self, end: u64) -> Result<Done> {
+        let offset = std::mem::offset_of!(BlockState, end) as u64;
+        self.gpu.queue.write_buffer(
+            &self.buffers.state,
+            offset,
+            bytemuck::bytes_of(&two_words(end)),
+        );
+        let before = self.seen;
+        loop {
+            let (begun, blocks) = (Instant::now(), self.seen.blocks);
+            self.submit(self.at_once);
+            let read = read_blocking::<BlockState>(&self.gpu, &[&self.buffers.state], 1)?;
+            self.seen = read[0][0];
+            let secs = begun.elapsed().as_secs_f64();
+            let done = self.seen.blocks.wrapping_sub(blocks);
+            if self.seen.members == 0 {
+                // Of what comes after the last block every kernel is started for nothing.
+                self.at_once = self.at_once.min(2 * done + 2);
+                break;
+            }
+            if secs < SUBMISSION_SECS / 2.0 {
+                self.at_once = (2 * self.at_once).min(1024);
+            } else if secs > 2.0 * SUBMISSION_SECS {
+                self.at_once = (self.at_once / 2).max(1);
+            }
+        }
+        let now = &self.seen;
+        let body = |number: u32| (number != NONE).then_some(number as usize);
+        Ok(Done {
+            blocks: u64::from(now.blocks.wrapping_sub(before.blocks)),
+            body_steps: one_number(now.body_steps).wrapping_sub(one_number(before.body_steps)),
+            last_active: now.last_members as usize,
+            now: one_number(now.now),
+            lost: body(now.lost),
+            too_short: body(now.too_short),
+        })
+    }
+
+    fn submit(&self, blocks: u32) {
+        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            for _ in 0..blocks {
+                self.block(&mut pass);
+            }
+        }
+        self.gpu.queue.submit([encoder.finish()]);
+    }
+
+    fn block(&self, pass: &mut wgpu::ComputePass<'_>) {
+        let Self { stages, buffers, common, .. } = self;
+        let indirect = |pass: &mut wgpu::ComputePass<'_>, at: u32| {
+            pass.dispatch_workgroups_indirect(&buffers.workgroups, 12 * u64::from(at));
+        };
+        stages.plan.set(pass, &[0]);
+        pass.dispatch_workgroups(1, 1, 1);
+        stages.predict.set(pass, &[0, 0]);
+        indirect(pass, 0);
+        for piece in 0..common.pieces {
+            let offset = piece * buffers.stride;
+            stages.few.set(pass, &[offset]);
+            indirect(pass, 2 + 3 * piece);
+            stages.many.set(pass, &[offset]);
+            indirect(pass, 3 + 3 * piece);
+            stages.sum.set(pass, &[offset]);
+            indirect(pass, 4 + 3 * piece);
+        }
+        stages.correct.set(pass, &[0, 0]);
+        indirect(pass, 1);
+    }
+
+    /// All bodies have come to the end of a `dt_max`: the next begins.
+    pub fn turn_over(&mut self) {
+        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            self.stages.turn.set(&mut pass, &[0, 0]);
+            pass.dispatch_workgroups(1, 1, 1);
+        }
+        self.gpu.queue.submit([encoder.finish()]);
+    }
+
+    /// All bodies as they stand, back to the host.
+    ///
+    /// Errors: the device failed.
+    pub fn download(
+        &mut self,
+        accuracy: &mut Accuracy,
+        tracks: &mut [Track],
+        schedule: &mut Schedule,
+    ) -> Result<()> {
+        let (gpu, n) = (&self.gpu, self.count);
+        let words = records::track_bytes(self.frame.precision) as usize / 4 * n;
+        let found = read_blocking::<u32>(gpu, &[&self.buffers.tracks], words)?.remove(0);
+        let levels = read_blocking::<u32>(gpu, &[&self.buffers.levels], n)?.remove(0);
+        self.seen = read_blocking::<BlockState>(gpu, &[&self.buffers.state], 1)?[0][0];
+        let now = one_number(self.seen.now);
+        for (i, track) in tracks.iter_mut().enumerate() {
+            *track = records::track(&found, i, &self.frame);
+        }
+        for (i, level) in levels.iter().enumerate() {
+            let step = PERIOD >> level;
+            (schedule.step[i], schedule.time[i]) = (step, now & !(step - 1));
+        }
+        let unit = self.frame.velocity * self.frame.velocity / self.frame.length;
+        accuracy.least_acceleration = f64::from(self.seen.least) * unit;
+        Ok(())
+    }
+}
+
+/// Partial sums of a block of `active` bodies: as `slices` of `shaders/blocks/plan.wgsl` cuts it.
+fn most_entries(common: &BlockParams, active: u32) -> u64 {
+    let few = active <= common.few;
+    let (p, q) = if few { (common.few_p, common.few_q) } else { (common.many_p, common.many_q) };
+    let busy = active.div_ceil(p) * p * q;
+    let wanted = (common.fill / busy).max(1);
+    let slices = wanted.min((common.count / (64 * q)).max(1)).min(4096);
+    u64::from(slices) * u64::from(q) * u64::from(active)
+}
+
+/// A time as the device has it: low word, high word.
+fn two_words(time: u64) -> [u32; 2] {
+    [time as u32, (time >> 32) as u32]
+}
+
+fn one_number([low, high]: [u32; 2]) -> u64 {
+    u64::from(low) | u64::from(high) << 32
+}

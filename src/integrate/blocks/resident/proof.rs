@@ -1,0 +1,93 @@
+//! Does the arithmetic of the kernels hold on this adapter? Shown on the bodies of the run itself: all are
+//! predicted to a moment between their steps, there and on the host.
+
+use super::{BlockState, Resident, records, two_words};
+use crate::direct::Precision;
+use crate::direct::gpu::Frame;
+use crate::error::Result;
+use crate::gpu::read_blocking;
+use crate::integrate::blocks::schedule::Schedule;
+use crate::integrate::blocks::{Scheme, Track};
+
+/// The largest error of a predicted position or velocity, in units of the largest of all (a lost low part is
+/// 2^-24, sums of pairs are good to 2^-46), and what it may have besides of the terms that are f32.
+fn limits(precision: Precision) -> (f64, f64) {
+    if precision == Precision::Double { (1e-14, 1e-12) } else { (2f64.powi(-40), 2f64.powi(-21)) }
+}
+
+/// The size of the terms beyond the acceleration in a velocity `h` later.
+fn narrow_terms(track: &Track, h: f64) -> f64 {
+    let Track { jerk, snap, crackle, .. } = *track;
+    let sizes = [jerk, snap, crackle].map(|derivative| derivative.length());
+    (sizes[0] / 2.0 + (sizes[1] / 6.0 + sizes[2] / 24.0 * h) * h) * h * h
+}
+
+impl Resident {
+    /// Leaves the device as it found it.
+    ///
+    /// Errors: predictions that are not what they must be; the device failed.
+    pub(super) fn prove(
+        &mut self,
+        scheme: &dyn Scheme,
+        tracks: &[Track],
+        schedule: &Schedule,
+    ) -> Result<()> {
+        let now = schedule.now();
+        // Within every body's step, and with as many bits as there are below the shortest.
+        let shortest = schedule.step.iter().copied().min().unwrap_or(1);
+        let next = now + (shortest / 8 * 5).max(1);
+        let queue = &self.gpu.queue;
+        let state = BlockState { next: two_words(next), ..self.seen };
+        queue.write_buffer(&self.buffers.state, 0, bytemuck::bytes_of(&state));
+        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            self.stages.predict.set(&mut pass, &[0, 0]);
+            pass.dispatch_workgroups(self.count.div_ceil(64) as u32, 1, 1);
+        }
+        queue.submit([encoder.finish()]);
+        let precision = self.frame.precision;
+        let words = Frame::words(precision);
+        let read =
+            read_blocking::<u32>(&self.gpu, &[&self.buffers.sources], 4 * words * self.count)?;
+        queue.write_buffer(&self.buffers.state, 0, bytemuck::bytes_of(&self.seen));
+
+        let tick = f64::from(self.common.tick) * (self.frame.length / self.frame.velocity);
+        let value = |at: usize| match precision {
+            Precision::Double => records::vector(&read[0], at, precision),
+            _ => {
+                records::vector(&read[0], at, precision)
+                    + records::vector(&read[0], at + 1, precision)
+            }
+        };
+        let (each, velocity) = match precision {
+            Precision::Double => (3, 1),
+            _ => (5, 2),
+        };
+        let limits = limits(precision);
+        let mut worst = 0f64;
+        for (i, track) in tracks.iter().enumerate() {
+            let stands = now & !(schedule.step[i] - 1);
+            let h = (next - stands) as f64 * tick;
+            let right = scheme.predict(track, h);
+            let narrow = narrow_terms(track, h) / self.frame.velocity;
+            let off = value(each * i) - right.position / self.frame.length;
+            let fast = value(each * i + velocity) - right.velocity / self.frame.velocity;
+            for (error, narrow) in
+                [(off, narrow * h * self.frame.velocity / self.frame.length), (fast, narrow)]
+            {
+                let beyond = error.abs().max_element() - limits.1 * narrow;
+                // Also what is no number.
+                worst = if beyond <= worst { worst } else { beyond };
+            }
+        }
+        if worst <= limits.0 {
+            return Ok(());
+        }
+        Err(self.gpu.refuse(format!(
+            "predicts bodies with errors of {worst:.1e}, more than the {:.1e} of tier '{}'",
+            limits.0,
+            precision.name()
+        )))
+    }
+}

@@ -1,0 +1,134 @@
+//! Bodies on their individual steps as the device keeps them: see `shaders/blocks/track.wgsl`.
+
+use glam::DVec3;
+
+use super::super::Track;
+use crate::direct::Precision;
+use crate::direct::gpu::Frame;
+
+/// Which numbers of a track are kept as pairs of f32, in double-single: all but the last two rows.
+const PAIRED_ROWS: usize = 4;
+
+/// Vectors of a track.
+const ROWS: usize = 6;
+
+/// Bytes of a record.
+pub(super) fn track_bytes(precision: Precision) -> u64 {
+    match precision {
+        Precision::Double => ROWS as u64 * 32,
+        _ => (ROWS + PAIRED_ROWS) as u64 * 16,
+    }
+}
+
+/// A track's rows with what each is worth in the frame's units.
+fn rows<'a>(track: &'a mut Track, frame: &Frame) -> [(&'a mut DVec3, f64); ROWS] {
+    let Track { position, velocity, acceleration, jerk, snap, crackle } = track;
+    let (l, v) = (frame.length, frame.velocity);
+    // The unit of time is l / v; all of them are powers of two.
+    let per_time = v / l;
+    [
+        (position, l),
+        (velocity, v),
+        (acceleration, v * per_time),
+        (jerk, v * per_time * per_time),
+        (snap, v * per_time * per_time * per_time),
+        (crackle, v * per_time * per_time * per_time * per_time),
+    ]
+}
+
+/// Appends a body's record. False if a number of it leaves the tier's range.
+pub(super) fn push(track: &Track, mass: f64, frame: &Frame, out: &mut Vec<u32>) -> bool {
+    let mut copy = *track;
+    let mut good = true;
+    for (row, (value, unit)) in rows(&mut copy, frame).into_iter().enumerate() {
+        let value = *value / unit;
+        let last = if row == 0 { mass / frame.mass } else { 0.0 };
+        if frame.precision == Precision::Double {
+            good &= value.is_finite();
+            for number in [value.x, value.y, value.z, last] {
+                let bits = number.to_bits();
+                out.extend([bits as u32, (bits >> 32) as u32]);
+            }
+            continue;
+        }
+        let high = value.as_vec3();
+        good &= high.is_finite();
+        out.extend([high.x, high.y, high.z, last as f32].map(f32::to_bits));
+        if row < PAIRED_ROWS {
+            let low = (value - high.as_dvec3()).as_vec3();
+            out.extend([low.x, low.y, low.z, 0.0].map(f32::to_bits));
+        }
+    }
+    good
+}
+
+/// Vector `at` (in units of a `vec4` of the tier) of a device's numbers.
+pub(super) fn vector(words: &[u32], at: usize, precision: Precision) -> DVec3 {
+    let number = |axis: usize| match precision {
+        Precision::Double => {
+            let k = (4 * at + axis) * 2;
+            f64::from_bits(u64::from(words[k]) | u64::from(words[k + 1]) << 32)
+        }
+        _ => f64::from(f32::from_bits(words[4 * at + axis])),
+    };
+    DVec3::new(number(0), number(1), number(2))
+}
+
+/// Body `i` of what the device holds.
+pub(super) fn track(words: &[u32], i: usize, frame: &Frame) -> Track {
+    let precision = frame.precision;
+    let mut track = Track::default();
+    let mut at = match precision {
+        Precision::Double => i * ROWS,
+        _ => i * (ROWS + PAIRED_ROWS),
+    };
+    for (row, (value, unit)) in rows(&mut track, frame).into_iter().enumerate() {
+        let mut found = vector(words, at, precision);
+        at += 1;
+        if precision != Precision::Double && row < PAIRED_ROWS {
+            found += vector(words, at, precision);
+            at += 1;
+        }
+        *value = found * unit;
+    }
+    track
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::direct::Sources;
+
+    #[test]
+    fn what_the_device_gives_back_goes_up_to_the_same_bits() {
+        let v = |k: f64| DVec3::new(k / 3.0, -k / 7.0, 1e-9 / k);
+        let track = Track {
+            position: v(1.0) + 40.0,
+            velocity: v(2.0),
+            acceleration: v(3.0),
+            jerk: v(4.0),
+            snap: v(5.0),
+            crackle: v(6.0),
+        };
+        let position = [track.position, track.position + 0.5];
+        let velocity = [track.velocity, -track.velocity];
+        let mass = [0.3, 0.1];
+        let sources =
+            Sources { position: &position, velocity: &velocity, acceleration: &[], mass: &mass };
+        for precision in [Precision::DoubleSingle, Precision::Double] {
+            let frame = Frame::around(DVec3::ZERO, &sources, precision);
+            let (mut up, mut again) = (Vec::new(), Vec::new());
+            assert!(push(&track, 0.1, &frame, &mut up));
+            assert_eq!(up.len() as u64 * 4, track_bytes(precision));
+            let down = super::track(&up, 0, &frame);
+            let limit = if precision == Precision::Double { 1e-16 } else { 1e-14 };
+            assert!((down.position - track.position).length() < limit * 40.0);
+            assert!((down.jerk - track.jerk).length() < limit);
+            assert!((down.crackle - track.crackle).length() < 1e-6);
+            push(&down, 0.1, &frame, &mut again);
+            assert_eq!(up, again, "{precision:?}");
+            let far = Track { position: DVec3::splat(f64::NAN), ..track };
+            assert!(!push(&far, 0.1, &frame, &mut again));
+        }
+    }
+}

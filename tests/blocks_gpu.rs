@@ -1,0 +1,193 @@
+//! Block steps that live on the device, against those of the host.
+
+mod common;
+
+use glam::DVec3;
+use gravitile::bodies::Bodies;
+use gravitile::direct::Precision;
+use gravitile::integrate::blocks::BlockSettings;
+use gravitile::scene::Scene;
+use gravitile::sim::{EngineKind, Settings, Simulation};
+
+const BOTH: [&str; 2] = ["hermite4", "hermite6"];
+
+fn plummer(n: usize) -> Bodies {
+    let mut scene = Scene::builtin("plummer").unwrap();
+    scene.set_n(n).unwrap();
+    scene.build(&|path| panic!("{} should not be asked for", path.display())).unwrap()
+}
+
+/// The tiers that this adapter has and bodies can be kept in.
+fn tiers() -> Vec<Precision> {
+    let there =
+        |precision: &Precision| gravitile::direct::gpu::tier(&common::gpu(), *precision).is_ok();
+    [Precision::DoubleSingle, Precision::Double].into_iter().filter(there).collect()
+}
+
+fn settings(integrator: &str, precision: Precision, dt: f64, blocks: BlockSettings) -> Settings {
+    Settings {
+        softening: 0.01,
+        dt,
+        integrator: integrator.to_owned(),
+        blocks,
+        engine: EngineKind::Gpu,
+        precision: Some(precision),
+        adapter: common::wish(),
+        ..Settings::default()
+    }
+}
+
+fn on_host(settings: &Settings) -> Settings {
+    let blocks = BlockSettings { on_host: true, ..settings.blocks };
+    Settings { blocks, ..settings.clone() }
+}
+
+fn open(bodies: &Bodies, settings: &Settings) -> Simulation {
+    let sim = Simulation::new(bodies.clone(), settings.clone()).unwrap();
+    let told = sim.describe_engine();
+    let there = if settings.blocks.on_host { "on the host: as asked" } else { "on the device" };
+    assert!(told.contains(there), "{told}");
+    sim
+}
+
+fn apart(a: &Bodies, b: &Bodies) -> f64 {
+    a.position.iter().zip(&b.position).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max)
+}
+
+/// Every number of a state.
+fn bits(sim: &mut Simulation) -> Vec<u64> {
+    let moment = sim.moment().unwrap();
+    let bodies = &moment.bodies;
+    let all = bodies.position.iter().chain(&bodies.velocity).chain(&moment.acceleration);
+    all.flat_map(|v| v.to_array().map(f64::to_bits)).collect()
+}
+
+/// Steps of 0.1 do not fit those of 1/16: bodies are synchronised between their own times.
+#[test]
+fn device_and_host_agree() {
+    let bodies = plummer(100);
+    for precision in tiers() {
+        for integrator in BOTH {
+            let blocks = BlockSettings { dt_max: 0.0625, ..BlockSettings::default() };
+            let settings = settings(integrator, precision, 0.1, blocks);
+            let mut here = open(&bodies, &on_host(&settings));
+            let mut there = open(&bodies, &settings);
+            let before = there.diagnostics().unwrap().energy();
+            for sim in [&mut here, &mut there] {
+                sim.step(2).unwrap();
+            }
+            let after = there.diagnostics().unwrap().energy();
+            let error = ((after - before) / before).abs();
+            let difference = apart(&here.bodies().unwrap(), &there.bodies().unwrap());
+            let limit = if precision == Precision::Double { 1e-9 } else { 1e-6 };
+            println!(
+                "{} {integrator}: {difference:.1e} apart, energy {error:.1e}",
+                precision.name()
+            );
+            assert!(difference < limit, "{} {integrator}: {difference:e}", precision.name());
+            assert!(error < 1e-5, "{error:e}");
+            let counts = [&here, &there].map(|sim| *sim.blocks().unwrap().stats());
+            let [a, b] = counts.map(|stats| stats.body_steps as f64);
+            assert!((a / b - 1.0).abs() < 0.02, "{counts:?}");
+            assert!(counts[1].blocks > 10 && counts[1].last_active > 0, "{counts:?}");
+            let levels = there.blocks().unwrap().steps_by_level();
+            assert_eq!(levels.iter().sum::<usize>(), bodies.len());
+        }
+    }
+}
+
+#[test]
+fn the_same_run_has_the_same_bits_also_after_a_restart() {
+    let bodies = plummer(150);
+    for precision in tiers() {
+        for integrator in BOTH {
+            let blocks = BlockSettings { dt_max: 0.03125, ..BlockSettings::default() };
+            let settings = settings(integrator, precision, 0.02, blocks);
+            let mut whole = open(&bodies, &settings);
+            whole.step(4).unwrap();
+            let mut once = open(&bodies, &settings);
+            once.step(2).unwrap();
+            // Other numbers of blocks per submission than in one go.
+            once.step(1).unwrap();
+            once.step(1).unwrap();
+            let same = bits(&mut whole) == bits(&mut once);
+            assert!(same, "{} {integrator}: the batches matter", precision.name());
+
+            let mut first = open(&bodies, &settings);
+            first.step(2).unwrap();
+            let (restart, steps) = (first.restart(), first.steps());
+            let settings = Settings { steps_before: steps, ..settings.clone() };
+            let mut second =
+                Simulation::resume(first.bodies().unwrap(), settings, Some(&restart)).unwrap();
+            assert!(
+                second.describe_engine().contains("on the device"),
+                "{}",
+                second.describe_engine()
+            );
+            second.step(2).unwrap();
+            let off = apart(&whole.bodies().unwrap(), &second.bodies().unwrap());
+            let same = bits(&mut whole) == bits(&mut second);
+            assert!(same, "{} {integrator}: {off:e} off after a restart", precision.name());
+        }
+    }
+}
+
+/// The integrators' order is the device's too: halving all steps shows it.
+#[test]
+fn the_error_falls_with_the_power_of_the_step() {
+    if !tiers().contains(&Precision::Double) {
+        println!("no f64 here: f32 pairs hide the order");
+        return;
+    }
+    let mut bodies = Bodies::with_capacity(2);
+    let speed = 0.125f64.sqrt();
+    bodies.push(0.5, DVec3::X, DVec3::Y * speed, 0);
+    bodies.push(0.5, -DVec3::X, DVec3::Y * -speed, 0);
+    for (integrator, order) in BOTH.into_iter().zip([4.0, 6.0]) {
+        let error = |dt_max: f64| {
+            // So low an accuracy that all steps are dt_max.
+            let blocks =
+                BlockSettings { eta: 1e30, eta6: 1e30, dt_max, ..BlockSettings::default() };
+            let settings = settings(integrator, Precision::Double, 2.0, blocks);
+            let settings = Settings { softening: 0.0, ..settings };
+            let mut sim = open(&bodies, &settings);
+            sim.step(2).unwrap();
+            let angle = speed * sim.time();
+            let right = DVec3::new(angle.cos(), angle.sin(), 0.0);
+            sim.bodies().unwrap().position[0].distance(right)
+        };
+        let (coarse, fine) = (error(0.25), error(0.125));
+        let found = (coarse / fine).log2();
+        assert!((found - order).abs() < 0.5, "{integrator}: {coarse:e} {fine:e} -> {found}");
+    }
+}
+
+/// Two bodies that fall onto each other without softening: the same words as on the host. (In
+/// double-single the noise of f32 pairs, which steps leave alone, comes first.)
+#[test]
+fn a_step_that_becomes_too_short_is_told() {
+    let mut bodies = Bodies::with_capacity(2);
+    bodies.push(1.0, DVec3::X, DVec3::ZERO, 0);
+    bodies.push(1.0, -DVec3::X, DVec3::ZERO, 0);
+    for precision in tiers().into_iter().filter(|precision| *precision == Precision::Double) {
+        let settings = settings("hermite4", precision, 1.0, BlockSettings::default());
+        let settings = Settings { softening: 0.0, ..settings };
+        let mut told = Vec::new();
+        for settings in [on_host(&settings), settings] {
+            let mut sim = open(&bodies, &settings);
+            let error = sim.step(3).unwrap_err().to_string();
+            let time = sim.moment().unwrap().time;
+            // Free fall from a distance of 2 with M = 2: pi / 2 sqrt(8 / 4).
+            assert!((time - 2.2214).abs() < 1e-3, "{time}");
+            told.push(error);
+        }
+        for text in &told {
+            assert!(
+                text.contains("shortest") || text.contains("range of numbers"),
+                "{}: {told:?}",
+                precision.name()
+            );
+            assert!(text.contains("the nearest body is"), "{text}");
+        }
+    }
+}
