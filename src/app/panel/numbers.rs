@@ -42,6 +42,9 @@ pub fn show(ui: &mut Ui, facts: &Facts) {
     plot(ui, "G interactions/s", LINES[0], facts, |s| s.interactions_per_sec / 1e9);
     plot(ui, "steps/s", LINES[1], facts, |s| s.steps_per_sec);
     plot(ui, "frames/s", LINES[2], facts, |s| s.frames_per_sec);
+    if let Some(steps) = facts.blocks {
+        super::blocks::show(ui, steps, &facts.units.time);
+    }
 
     heading(ui, "One frame");
     match facts.times {
