@@ -135,7 +135,7 @@ fn a_message() {
     let mut world = World::on(Tab::Physics);
     world.message = Some(("galaxy.bin: no such file".to_owned(), true));
     world.standing.behind = true;
-    looks(world.shown(360.0), "message");
+    looks(world.shown(440.0), "message");
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub fn show(ui: &mut Ui, steps: &BlockFacts, unit_of_time: &str) {
         let about = "Blocks per second of the clock on the wall, lately";
         row(ui, "", about, format!("{} /s, {} so far", number(steps.blocks_per_sec), steps.blocks));
     });
-    ui.colored_label(DIM, "bodies by length of step, dt from dt-max at the right");
+    ui.colored_label(DIM, "bodies by length of step; dt-max is at the right");
     let longest = steps.dt_max.log2();
     let levels = steps.steps_by_level.len().max(1) as f64;
     let bars = steps.steps_by_level.iter().enumerate().filter(|(_, count)| **count > 0);
@@ -39,7 +39,7 @@ pub fn show(ui: &mut Ui, steps: &BlockFacts, unit_of_time: &str) {
     let chart = BarChart::new("bodies", bars.collect()).color(LINES[0]);
     let chart = chart.element_formatter(Box::new(told));
     Plot::new("steps by level")
-        .height(110.0)
+        .height(140.0)
         .allow_scroll(false)
         .allow_drag(false)
         .allow_zoom(false)
@@ -49,7 +49,7 @@ pub fn show(ui: &mut Ui, steps: &BlockFacts, unit_of_time: &str) {
         .include_y(1.0)
         .y_axis_min_width(38.0)
         .y_axis_formatter(|mark, _| {
-            whole(mark.value).map_or(String::new(), |v| number(10f64.powi(v)))
+            whole(mark.value).map_or(String::new(), |v| format!("{}", 10f64.powi(v.max(0))))
         })
         .x_axis_formatter(|mark, _| whole(mark.value).map_or(String::new(), |v| format!("2^{v}")))
         .x_grid_spacer(egui_plot::uniform_grid_spacer(|_| [16.0, 4.0, 1.0]))

@@ -1,0 +1,376 @@
+//! Runs on individual steps: kirin's tables 4.5 and 4.6, figures 4.7 and 4.8; Sapporo2's figure 6.
+
+use web_time::Instant;
+
+use super::{Figure, grouped, marks, values};
+use crate::bodies::Bodies;
+use crate::diagnostics::{diagnose, relative_change};
+use crate::direct::{self, Answers, DirectEngine, Identity, Order, Want};
+use crate::error::{Error, Result};
+use crate::integrate::blocks::BlockSettings;
+use crate::measure::plot::{Axis, Curve, Lines, Look, Place, Plot, short};
+use crate::measure::record::rounded;
+use crate::measure::session::{EngineTier, plain};
+use crate::measure::{Kind, Record, RunFacts, RunOutcome, Session};
+use crate::scene::Scene;
+use crate::sim::{EngineKind, HostState, Settings};
+
+pub(super) const FIGURE: Figure = Figure {
+    name: "blocks",
+    title: "Runs on individual steps (kirin, tables 4.5 and 4.6; Sapporo2, figure 6)",
+    about: "Plummer spheres in virial equilibrium, in standard units, to t = 0.25 and, as Sapporo2, to t = 1, \
+            with and without softening, in each tier. Kirin's accuracy a stands in front of the root of Aarseth's \
+            criterion, so that eta = a^2; hermite6 has eta = 0.01 and eta6 = 0.1. The energy error is that of \
+            synchronised bodies, both energies computed in f64 whatever the tier. Times are those of the \
+            steps, the first forces aside. What the time does not suffice for is left out and said to be.",
+    measure,
+    plots,
+};
+
+/// Kirin's accuracies, of its tables.
+const ACCURACIES: [f64; 3] = [0.3, 0.2, 0.1];
+/// Those that its figures 4.7 and 4.8 go on with.
+const CLOSER: [f64; 2] = [0.05, 0.025];
+const SOFTENINGS: [f64; 2] = [1.0 / 256.0, 0.0];
+/// How long kirin's runs are, and Sapporo2's.
+const QUARTER: f64 = 0.25;
+const WHOLE: f64 = 1.0;
+/// The longest step; bodies meet at its multiples.
+const DT_MAX: f64 = 1.0 / 16.0;
+/// How often a run looks up.
+const INTERVAL: f64 = 1.0 / 64.0;
+/// Times grow at most with this power of N: N^2 per step of all, and N^(1/3) more steps.
+const GROWTH: f64 = 7.0 / 3.0;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Case {
+    /// Kirin's a with hermite4; `None` is hermite6.
+    a: Option<f64>,
+    softening: f64,
+    until: f64,
+}
+
+impl Case {
+    fn integrator(self) -> &'static str {
+        if self.a.is_some() { "hermite4" } else { "hermite6" }
+    }
+
+    fn blocks(self) -> BlockSettings {
+        let eta = self.a.map_or(0.01, |a| rounded(a * a));
+        BlockSettings { eta, eta6: 0.1, dt_max: DT_MAX }
+    }
+
+    fn name(self) -> String {
+        self.a.map_or("hermite6".to_owned(), |a| format!("hermite4, a = {a}"))
+    }
+
+    /// All at one number of bodies, the most telling first.
+    fn all(closer: bool) -> Vec<Self> {
+        let mut cases = Vec::new();
+        for softening in SOFTENINGS {
+            let more = CLOSER.into_iter().filter(|_| closer);
+            let accuracies = ACCURACIES.into_iter().chain(more).map(Some).chain([None]);
+            cases.extend(accuracies.map(|a| Self { a, softening, until: QUARTER }));
+        }
+        cases.push(Self { a: None, softening: SOFTENINGS[0], until: WHOLE });
+        cases
+    }
+}
+
+/// What a run gave, or why there is none.
+type Ran = std::result::Result<(RunOutcome, f64, u64), String>;
+
+fn measure(session: &mut Session<'_>) -> Result<()> {
+    let begun = Instant::now();
+    let budget = session.sizes.runs_secs;
+    let mut tiers = session.tiers(FIGURE.name)?;
+    // The fastest on any machine first: what is left out for time should be the least telling.
+    tiers.sort_by_key(|tier| (tier.kind == EngineKind::Gpu, tier.precision as usize % 2 == 0));
+    // The longest of each kind so far: case, tier, N, seconds.
+    let mut seen: Vec<(Case, EngineTier, usize, f64)> = Vec::new();
+    let sizes = session.sizes.runs;
+    for (done, &n) in sizes.iter().enumerate() {
+        let cases = Case::all(session.sizes.runs_closer.contains(&n));
+        let all = (cases.len() * tiers.len()) as f64;
+        for (k, case) in cases.iter().enumerate() {
+            for (l, tier) in tiers.iter().enumerate() {
+                let within = (k * tiers.len() + l) as f64 / all;
+                let doing = format!("N = {n}, {}, {}", case.name(), tier.name());
+                let part = (done as f64 + within) / sizes.len() as f64;
+                if !session.progress(part, &doing) {
+                    return Ok(());
+                }
+                let mut record = blank(session, n, *case, *tier);
+                let left = budget - begun.elapsed().as_secs_f64();
+                let before = seen.iter().rev().find(|(c, t, ..)| (c, t) == (case, tier));
+                let estimate = before.map_or(0.0, |(_, _, other, secs)| {
+                    secs * (n as f64 / *other as f64).powf(GROWTH)
+                });
+                let ran = if left <= 0.0 {
+                    Err(format!("left out: the {budget:.0} s of this figure are over"))
+                } else if estimate > left {
+                    Err(format!(
+                        "left out: about {estimate:.0} s, but {left:.0} s of {budget:.0} s are left"
+                    ))
+                } else {
+                    run(session, n, *case, *tier, left, &mut |session| {
+                        session.progress(part, &doing)
+                    })?
+                };
+                if session.is_stopped() {
+                    return Ok(());
+                }
+                match ran {
+                    Ok((outcome, secs, interactions)) => {
+                        seen.push((*case, *tier, n, secs));
+                        record.work = interactions as f64;
+                        record.set_samples(&[secs]);
+                        if let Some(run) = &mut record.run {
+                            run.outcome = Some(outcome);
+                        }
+                    }
+                    Err(reason) => {
+                        record.kind = Kind::Skipped;
+                        record.remark = Some(plain(&reason));
+                    }
+                }
+                session.records.push(record);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn blank(session: &Session<'_>, n: usize, case: Case, tier: EngineTier) -> Record {
+    let series = format!("{}, {}", case.name(), tier.name());
+    let mut record = session.tier_record(FIGURE.name, &series, tier);
+    (record.kind, record.x) = (Kind::Run, n as f64);
+    (record.sinks, record.sources) = (n as u64, n as u64);
+    record.method = "wall clock".to_owned();
+    let BlockSettings { eta, eta6, dt_max } = case.blocks();
+    record.run = Some(RunFacts {
+        integrator: case.integrator().to_owned(),
+        engine: tier.kind.name().to_owned(),
+        precision: tier.precision.name().to_owned(),
+        softening: case.softening,
+        eta,
+        eta6: case.a.is_none().then_some(eta6),
+        dt_max,
+        until: case.until,
+        outcome: None,
+    });
+    record
+}
+
+fn plummer(n: usize, softening: f64) -> Result<Bodies> {
+    let mut scene = Scene::builtin("plummer")?;
+    scene.set_n(n)?;
+    scene.run.softening = softening;
+    scene.build(&|path| Err(Error::file(path, "this scene has no files")))
+}
+
+/// In f64, whatever the run's engine.
+fn energy(bodies: &Bodies, softening: f64) -> Result<f64> {
+    let (mut engine, mut found) = (direct::Cpu::new(), Answers::default());
+    let (position, mass) = (&bodies.position[..], &bodies.mass[..]);
+    engine.set_sources(&direct::Sources { position, mass, ..Default::default() })?;
+    let identity = Identity::Offset(0);
+    let sinks = direct::Sinks { position, velocity: &[], acceleration: &[], identity };
+    let want = Want { potential: true, ..Want::only(Order::Acceleration) };
+    engine.evaluate(&sinks, softening, &want, &mut found)?;
+    Ok(diagnose(bodies, &found.potential)?.energy())
+}
+
+/// One run, of at most `most_secs`. Errors are those of a device; all else is told as a reason.
+fn run(
+    session: &mut Session<'_>,
+    n: usize,
+    case: Case,
+    tier: EngineTier,
+    most_secs: f64,
+    go_on: &mut dyn FnMut(&mut Session<'_>) -> bool,
+) -> Result<Ran> {
+    let settings = Settings {
+        softening: case.softening,
+        dt: INTERVAL,
+        integrator: case.integrator().to_owned(),
+        blocks: case.blocks(),
+        precision: Some(tier.precision),
+        engine: tier.kind,
+        ..Settings::default()
+    };
+    let told = |error: Error| match error {
+        Error::Device(_) => Err(error),
+        _ => Ok(Err(error.to_string())),
+    };
+    let bodies = plummer(n, case.softening)?;
+    let before = energy(&bodies, case.softening)?;
+    let mut state = match HostState::new(bodies, tier.kind, session.gpu.as_ref(), &settings, None) {
+        Ok(state) => state,
+        Err(error) => return told(error),
+    };
+    let first = state.interactions();
+    let begun = Instant::now();
+    let steps = (case.until / INTERVAL).round() as u64;
+    for step in 0..steps {
+        if let Err(error) = state.step(INTERVAL) {
+            return told(error);
+        }
+        let secs = begun.elapsed().as_secs_f64();
+        if !go_on(session) {
+            return Ok(Err("interrupted".to_owned()));
+        }
+        if secs > most_secs && step + 1 < steps {
+            let time = (step + 1) as f64 * INTERVAL;
+            return Ok(Err(format!("left out: after {secs:.0} s it had come to t = {time}")));
+        }
+    }
+    let secs = begun.elapsed().as_secs_f64();
+    let after = energy(state.bodies(), case.softening)?;
+    let Some(stats) = state.blocks().map(|blocks| *blocks.stats()) else {
+        return Ok(Err("the integrator has no individual steps".to_owned()));
+    };
+    let energy_error = rounded(relative_change(after, before).abs());
+    let outcome = RunOutcome { energy_error, blocks: stats.blocks, body_steps: stats.body_steps };
+    Ok(Ok((outcome, secs, state.interactions() - first)))
+}
+
+/// A run with what came out of it.
+#[derive(Clone, Copy)]
+struct Row<'r> {
+    record: &'r Record,
+    run: &'r RunFacts,
+    outcome: RunOutcome,
+}
+
+impl Row<'_> {
+    fn is_hermite6(&self) -> bool {
+        self.run.integrator == "hermite6"
+    }
+
+    /// Kirin's a, from eta.
+    fn a(&self) -> f64 {
+        rounded(self.run.eta.sqrt())
+    }
+
+    /// `hermite4, a = 0.3`, or the integrator alone.
+    fn case(&self) -> String {
+        let tier = format!(", {}", self.run.tier());
+        self.record.series.strip_suffix(&tier).unwrap_or(&self.record.series).to_owned()
+    }
+}
+
+/// The curves of some rows, by name.
+fn drawn<'r>(
+    rows: impl Iterator<Item = Row<'r>> + Clone,
+    name: impl Fn(Row<'r>) -> String,
+    x: impl Fn(Row<'r>) -> f64,
+    y: impl Fn(Row<'r>) -> Option<f64>,
+) -> Vec<Curve> {
+    let row_of = |record: &Record| rows.clone().find(|row| std::ptr::eq(row.record, record));
+    let mut curves = grouped(
+        rows.clone().map(|row| row.record),
+        Look::Measured,
+        |record| row_of(record).map_or(String::new(), &name),
+        |record| {
+            let row = row_of(record)?;
+            let (x, y) = (x(row), y(row)?);
+            Some(Place { x, y, range: (y, y) })
+        },
+    );
+    for curve in &mut curves {
+        curve.places.sort_by(|a, b| a.x.total_cmp(&b.x));
+    }
+    curves
+}
+
+fn plots(records: &[Record]) -> Vec<Plot> {
+    let rows: Vec<Row> = records
+        .iter()
+        .filter(|record| record.figure == FIGURE.name && record.kind == Kind::Run)
+        .filter_map(|record| {
+            let run = record.run.as_ref()?;
+            Some(Row { record, run, outcome: run.outcome? })
+        })
+        .collect();
+    let mut tiers: Vec<String> = Vec::new();
+    for tier in rows.iter().map(|row| row.run.tier()) {
+        // A foreign file may hold any number of them; there are six.
+        if !tiers.contains(&tier) && tiers.len() < 6 {
+            tiers.push(tier);
+        }
+    }
+    let n = |row: Row| row.record.x;
+    let error = |row: Row| Some(row.outcome.energy_error);
+    let secs = |row: Row| row.record.summary().map(|summary| summary.median);
+    let tier = |row: Row| row.run.tier();
+    let mut plots = Vec::new();
+    let mut add = |title: String, x: Axis, y: &str, curves: Vec<Curve>| {
+        if values(&curves).next().is_some() {
+            let (x, y) = (x.with_marks(marks(&curves)), Axis::fitting(y, values(&curves)));
+            plots.push(Plot::Lines(Lines { title, x, y, curves }));
+        }
+    };
+    let bodies = || Axis::powers("number of bodies N");
+    for (softening, eps) in SOFTENINGS.into_iter().zip(["eps = 1/256", "eps = 0"]) {
+        let quarter = rows
+            .iter()
+            .copied()
+            .filter(move |row| row.run.softening == softening && row.run.until == QUARTER);
+        for name in &tiers {
+            let known = |row: &Row| row.is_hermite6() || ACCURACIES.contains(&row.a());
+            let own = quarter.clone().filter(|row| row.run.tier() == *name && known(row));
+            let title = format!("Energy error at t = 0.25, {eps}, {name}");
+            add(title, bodies(), "relative energy error", drawn(own, |r| r.case(), n, error));
+        }
+        let steps = |row: Row| Some(row.outcome.body_steps as f64 / secs(row)?);
+        let strict = quarter.clone().filter(|row| !row.is_hermite6() && row.a() == 0.1);
+        let title = format!("Steps of bodies, hermite4, a = 0.1, {eps}");
+        add(title, bodies(), "steps per second", drawn(strict, tier, n, steps));
+        // Kirin's figures 4.7 (softened) and 4.8.
+        let closer = quarter.clone().filter(|row| {
+            let here = |other: &Row| other.record.x == row.record.x && CLOSER.contains(&other.a());
+            !row.is_hermite6() && rows.iter().any(here)
+        });
+        let which = |row: Row| format!("N = {}, {}", short(row.record.x), row.run.tier());
+        let a = || Axis::linear("kirin's accuracy a, eta = a²");
+        let title = format!("Time to t = 0.25, hermite4, {eps}");
+        add(title, a(), "time, s", drawn(closer.clone(), which, |row| row.a(), secs));
+        let title = format!("Energy error at t = 0.25, hermite4, {eps}");
+        add(title, a(), "relative energy error", drawn(closer, which, |row| row.a(), error));
+    }
+    let whole = rows.iter().copied().filter(|row| row.run.until == WHOLE && row.is_hermite6());
+    let active = |row: Row| Some(row.outcome.mean_active());
+    for (title, y, curves) in [
+        ("Time", "time, s", drawn(whole.clone(), tier, n, secs)),
+        ("Bodies per block", "bodies", drawn(whole.clone(), tier, n, active)),
+        ("Energy error", "relative energy error", drawn(whole, tier, n, error)),
+    ] {
+        add(format!("{title}, hermite6 to t = 1, eps = 1/256"), bodies(), y, curves);
+    }
+    plots
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cases_are_those_of_the_papers() {
+        let few = Case::all(false);
+        assert_eq!(few.len(), 2 * 4 + 1);
+        assert_eq!(Case::all(true).len(), 2 * 6 + 1);
+        let etas: Vec<f64> = few[..3].iter().map(|case| case.blocks().eta).collect();
+        assert_eq!(etas, [0.09, 0.04, 0.01]);
+        assert_eq!((few[3].integrator(), few[3].blocks().eta6), ("hermite6", 0.1));
+        assert!(few.iter().all(|case| case.blocks().validate().is_ok()));
+    }
+
+    #[test]
+    fn the_sphere_is_in_standard_units() {
+        let bodies = plummer(512, 0.0).unwrap();
+        let energy = energy(&bodies, 0.0).unwrap();
+        // The grain of so few bodies is a few per cent.
+        assert!((energy + 0.25).abs() < 0.03, "{energy}");
+    }
+}
