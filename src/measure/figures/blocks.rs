@@ -1,19 +1,26 @@
 //! Runs on individual steps: kirin's tables 4.5 and 4.6, figures 4.7 and 4.8; Sapporo2's figure 6.
 
+use std::time::Duration;
+
 use web_time::Instant;
+
+mod pausing;
+
+use pausing::Pausing;
 
 use super::{Figure, grouped, marks, values};
 use crate::bodies::Bodies;
 use crate::diagnostics::{diagnose, relative_change};
-use crate::direct::{self, Answers, DirectEngine, Identity, Order, Want};
+use crate::direct::{self, Answers, DirectEngine, Identity, Order, Precision, Want};
 use crate::error::{Error, Result};
-use crate::integrate::blocks::BlockSettings;
+use crate::integrate::blocks::{BlockSettings, BlockSteps, Field};
+use crate::integrate::{HostSide, find};
 use crate::measure::plot::{Axis, Curve, Lines, Look, Place, Plot, short};
 use crate::measure::record::rounded;
 use crate::measure::session::{EngineTier, plain};
 use crate::measure::{Kind, Record, RunFacts, RunOutcome, Session};
 use crate::scene::Scene;
-use crate::sim::{EngineKind, HostState, Settings};
+use crate::sim::{EngineKind, direct_engine};
 
 pub(super) const FIGURE: Figure = Figure {
     name: "blocks",
@@ -38,7 +45,10 @@ const WHOLE: f64 = 1.0;
 /// The longest step; bodies meet at its multiples.
 const DT_MAX: f64 = 1.0 / 16.0;
 /// How often a run looks up.
-const INTERVAL: f64 = 1.0 / 64.0;
+const PAUSE: Duration = Duration::from_millis(200);
+/// The part of the figure's time that a single run may take: where the noise of a tier drives steps to
+/// nothing, it would take all of it.
+const PART: f64 = 0.1;
 /// Times grow at most with this power of N: N^2 per step of all, and N^(1/3) more steps.
 const GROWTH: f64 = 7.0 / 3.0;
 
@@ -77,15 +87,17 @@ impl Case {
     }
 }
 
-/// What a run gave, or why there is none.
-type Ran = std::result::Result<(RunOutcome, f64, u64), String>;
+/// What a run gave with its seconds, or why there is none.
+type Ran = std::result::Result<(RunOutcome, f64), String>;
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
     let begun = Instant::now();
     let budget = session.sizes.runs_secs;
     let mut tiers = session.tiers(FIGURE.name)?;
     // The fastest on any machine first: what is left out for time should be the least telling.
-    tiers.sort_by_key(|tier| (tier.kind == EngineKind::Gpu, tier.precision as usize % 2 == 0));
+    tiers.sort_by_key(|tier| {
+        (tier.kind == EngineKind::Gpu, tier.precision != Precision::DoubleSingle)
+    });
     // The longest of each kind so far: case, tier, N, seconds.
     let mut seen: Vec<(Case, EngineTier, usize, f64)> = Vec::new();
     let sizes = session.sizes.runs;
@@ -102,18 +114,19 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
                 }
                 let mut record = blank(session, n, *case, *tier);
                 let left = budget - begun.elapsed().as_secs_f64();
+                let most = left.min(PART * budget);
                 let before = seen.iter().rev().find(|(c, t, ..)| (c, t) == (case, tier));
                 let estimate = before.map_or(0.0, |(_, _, other, secs)| {
                     secs * (n as f64 / *other as f64).powf(GROWTH)
                 });
                 let ran = if left <= 0.0 {
                     Err(format!("left out: the {budget:.0} s of this figure are over"))
-                } else if estimate > left {
+                } else if estimate > most {
                     Err(format!(
-                        "left out: about {estimate:.0} s, but {left:.0} s of {budget:.0} s are left"
+                        "left out: it would take about {estimate:.0} s, but {most:.0} s are allowed"
                     ))
                 } else {
-                    run(session, n, *case, *tier, left, &mut |session| {
+                    run(session, n, *case, *tier, most, &mut |session| {
                         session.progress(part, &doing)
                     })?
                 };
@@ -121,9 +134,9 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
                     return Ok(());
                 }
                 match ran {
-                    Ok((outcome, secs, interactions)) => {
+                    Ok((outcome, secs)) => {
                         seen.push((*case, *tier, n, secs));
-                        record.work = interactions as f64;
+                        record.work = outcome.body_steps as f64 * n as f64;
                         record.set_samples(&[secs]);
                         if let Some(run) = &mut record.run {
                             run.outcome = Some(outcome);
@@ -190,49 +203,56 @@ fn run(
     most_secs: f64,
     go_on: &mut dyn FnMut(&mut Session<'_>) -> bool,
 ) -> Result<Ran> {
-    let settings = Settings {
-        softening: case.softening,
-        dt: INTERVAL,
-        integrator: case.integrator().to_owned(),
-        blocks: case.blocks(),
-        precision: Some(tier.precision),
-        engine: tier.kind,
-        ..Settings::default()
+    match try_run(session, n, case, tier, most_secs, go_on) {
+        Err(error @ Error::Device(_)) => Err(error),
+        Err(error) => Ok(Err(error.to_string())),
+        Ok(ran) => Ok(ran),
+    }
+}
+
+fn try_run(
+    session: &mut Session<'_>,
+    n: usize,
+    case: Case,
+    tier: EngineTier,
+    most_secs: f64,
+    go_on: &mut dyn FnMut(&mut Session<'_>) -> bool,
+) -> Result<Ran> {
+    let HostSide::Blocks(scheme) = find(case.integrator())?.host else {
+        return Ok(Err("the integrator has no individual steps".to_owned()));
     };
-    let told = |error: Error| match error {
-        Error::Device(_) => Err(error),
-        _ => Ok(Err(error.to_string())),
-    };
-    let bodies = plummer(n, case.softening)?;
+    let mut bodies = plummer(n, case.softening)?;
     let before = energy(&bodies, case.softening)?;
-    let mut state = match HostState::new(bodies, tier.kind, session.gpu.as_ref(), &settings, None) {
-        Ok(state) => state,
-        Err(error) => return told(error),
-    };
-    let first = state.interactions();
+    let (mass, id) = (bodies.mass.clone(), bodies.id.clone());
+    let field = Field { mass: &mass, softening: case.softening, id: &id };
+    let engine = direct_engine(tier.kind, session.gpu.as_ref(), Some(tier.precision))?;
+    let mut engine = Pausing::new(engine);
+    let mut steps = BlockSteps::start(scheme, case.blocks(), &bodies, 0.0, &field, &mut engine)?;
     let begun = Instant::now();
-    let steps = (case.until / INTERVAL).round() as u64;
-    for step in 0..steps {
-        if let Err(error) = state.step(INTERVAL) {
-            return told(error);
+    loop {
+        engine.pause_at = Some(Instant::now() + PAUSE);
+        match steps.advance(case.until, &field, &mut engine) {
+            Ok(()) => break,
+            Err(_) if engine.paused => engine.paused = false,
+            Err(error) => return Err(error),
         }
         let secs = begun.elapsed().as_secs_f64();
         if !go_on(session) {
             return Ok(Err("interrupted".to_owned()));
         }
-        if secs > most_secs && step + 1 < steps {
-            let time = (step + 1) as f64 * INTERVAL;
-            return Ok(Err(format!("left out: after {secs:.0} s it had come to t = {time}")));
+        if secs > most_secs {
+            let (time, blocks) = (steps.time(), steps.stats().blocks);
+            return Ok(Err(format!(
+                "left out: after {secs:.0} s and {blocks} blocks it had come to t = {time:.4}"
+            )));
         }
     }
     let secs = begun.elapsed().as_secs_f64();
-    let after = energy(state.bodies(), case.softening)?;
-    let Some(stats) = state.blocks().map(|blocks| *blocks.stats()) else {
-        return Ok(Err("the integrator has no individual steps".to_owned()));
-    };
+    steps.synchronise(case.until, &mut bodies, &mut Vec::new());
+    let after = energy(&bodies, case.softening)?;
+    let (blocks, body_steps) = (steps.stats().blocks, steps.stats().body_steps);
     let energy_error = rounded(relative_change(after, before).abs());
-    let outcome = RunOutcome { energy_error, blocks: stats.blocks, body_steps: stats.body_steps };
-    Ok(Ok((outcome, secs, state.interactions() - first)))
+    Ok(Ok((RunOutcome { energy_error, blocks, body_steps }, secs)))
 }
 
 /// A run with what came out of it.

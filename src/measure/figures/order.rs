@@ -38,7 +38,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
             }));
         }
     }
-    session.sweep_direct(FIGURE.name, &points)
+    session.sweep_direct(FIGURE.name, &points, session.sizes.figure_secs)
 }
 
 /// The highest derivative of a record, as the legend has it.

@@ -35,7 +35,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
             resend: true,
         }));
     }
-    session.sweep_direct(FIGURE.name, &points)
+    session.sweep_direct(FIGURE.name, &points, session.sizes.figure_secs)
 }
 
 /// A plain value.

@@ -63,38 +63,41 @@ const AGAINST_N: &str = "128 sinks";
 fn with_jerk(session: &mut Session<'_>) -> Result<()> {
     let sources = session.sizes.sources;
     let tiers = session.tiers(FIGURE.name)?;
-    let mut points = Vec::new();
-    let mut add = |what: &str, who: EngineTier, x: usize, sinks: usize, sources: usize| {
-        points.push(DirectPoint {
-            series: format!("{what}, {}", who.name()),
-            x: x as f64,
-            sinks,
-            sources,
-            who,
-            order: Order::Jerk,
-            potential: true,
-            resend: false,
-        });
+    let point = |what: &str, who: EngineTier, x: usize, sinks: usize, sources: usize| DirectPoint {
+        series: format!("{what}, {}", who.name()),
+        x: x as f64,
+        sinks,
+        sources,
+        who,
+        order: Order::Jerk,
+        potential: true,
+        resend: false,
     };
+    let (mut few, mut blocks, mut over_n) = (Vec::new(), Vec::new(), Vec::new());
     for sinks in SINKS {
-        tiers.iter().for_each(|&who| add(AGAINST_SINKS, who, sinks, sinks, sources));
+        few.extend(tiers.iter().map(|&who| point(AGAINST_SINKS, who, sinks, sinks, sources)));
     }
     // What integrators use by themselves: double-single on a GPU, double on the CPU.
-    let usual = tiers
-        .iter()
-        .filter(|tier| tier.kind != EngineKind::Gpu || tier.precision == Precision::DoubleSingle);
-    for &who in usual {
+    let is_usual = |tier: &&EngineTier| {
+        tier.kind != EngineKind::Gpu || tier.precision == Precision::DoubleSingle
+    };
+    for &who in tiers.iter().filter(is_usual) {
         for n in [sources / 128, sources / 16, sources] {
             let what = format!("{AGAINST_BLOCK}, N = {}", short(n as f64));
             for block in Sizes::powers(128, n.min(8192), 1) {
-                add(&what, who, block, block, n);
+                blocks.push(point(&what, who, block, block, n));
             }
         }
         for n in Sizes::powers(256, 8 * sources, 1) {
-            add(AGAINST_N, who, n, 128, n);
+            over_n.push(point(AGAINST_N, who, n, 128, n));
         }
     }
-    session.sweep_direct(FIGURE.name, &points)
+    // Each has a part of the time to itself: the slow ones at the end of one take none from the next.
+    let secs = session.sizes.figure_secs / 2.0;
+    for points in [few, blocks, over_n] {
+        session.sweep_direct(FIGURE.name, &points, secs)?;
+    }
+    Ok(())
 }
 
 fn plots(records: &[Record]) -> Vec<Plot> {

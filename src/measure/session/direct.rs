@@ -150,11 +150,13 @@ impl Session<'_> {
         record
     }
 
-    /// Times all points; those of one size in turns. What cannot be measured is recorded as skipped.
+    /// Times all points within `budget_secs`, or a few times that where there is no doing it in less; those
+    /// of one size in turns. What cannot be measured is recorded as skipped.
     pub(in crate::measure) fn sweep_direct(
         &mut self,
         figure: &str,
         points: &[DirectPoint],
+        budget_secs: f64,
     ) -> Result<()> {
         let mut groups: Vec<Vec<&DirectPoint>> = Vec::new();
         for point in points {
@@ -165,10 +167,10 @@ impl Session<'_> {
             }
         }
         let (count, begun) = (groups.len() as f64, Instant::now());
-        let budget = self.sizes.figure_secs / count.max(1.0);
+        let budget = budget_secs / count.max(1.0);
         let (mut engines, mut rates) = (Engines::new(), Vec::new());
         for (done, group) in groups.iter().enumerate() {
-            let most = PATIENCE * self.sizes.figure_secs;
+            let most = PATIENCE * budget_secs;
             if begun.elapsed().as_secs_f64() > most {
                 for point in group {
                     self.skip_direct(
