@@ -383,7 +383,7 @@ fn a_scene_names_its_integrator() {
     for (lines, words) in [
         ("integrator = \"euler\"", &["euler", "hermite4"][..]),
         ("eta = 0.1", &["[run]", "--eta is 0.1", "leapfrog has one step"]),
-        ("integrator = \"hermite4\"\neta = -1.0", &["line 5", "'eta'", "above 0"]),
+        ("integrator = \"hermite4\"\neta = -1.0", &["line 6", "'eta'", "above 0"]),
         ("integrator = \"hermite4\"\ndt_max = 0.1", &["dt-max is 0.1", "power of two"]),
         ("integrator = \"hermite4\"\nprecision = \"half\"", &["'half'", "double-single"]),
     ] {

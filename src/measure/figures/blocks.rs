@@ -4,18 +4,19 @@ use std::time::Duration;
 
 use web_time::Instant;
 
+mod drawing;
 mod pausing;
 
+use drawing::plots;
 use pausing::Pausing;
 
-use super::{Figure, grouped, marks, values};
+use super::Figure;
 use crate::bodies::Bodies;
 use crate::diagnostics::{diagnose, relative_change};
 use crate::direct::{self, Answers, DirectEngine, Identity, Order, Precision, Want};
 use crate::error::{Error, Result};
 use crate::integrate::blocks::{BlockSettings, BlockSteps, Field};
 use crate::integrate::{HostSide, find};
-use crate::measure::plot::{Axis, Curve, Lines, Look, Place, Plot, short};
 use crate::measure::record::rounded;
 use crate::measure::session::{EngineTier, plain};
 use crate::measure::{Kind, Record, RunFacts, RunOutcome, Session};
@@ -74,6 +75,16 @@ impl Case {
         self.a.map_or("hermite6".to_owned(), |a| format!("hermite4, a = {a}"))
     }
 
+    /// Whether a run of this needs no less time than one of `other`: the same integrator at most as loose,
+    /// for at least as long.
+    fn is_as_long_as(self, other: Self) -> bool {
+        let as_strict = match (self.a, other.a) {
+            (Some(a), Some(b)) => a <= b,
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        as_strict && self.until >= other.until
+    }
+
     /// All at one number of bodies, the most telling first.
     fn all(closer: bool) -> Vec<Self> {
         let mut cases = Vec::new();
@@ -100,54 +111,64 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     });
     // The longest of each kind so far: case, tier, N, seconds.
     let mut seen: Vec<(Case, EngineTier, usize, f64)> = Vec::new();
+    // Whose runs did not end within their part of the time.
+    let mut endless: Vec<(Case, EngineTier)> = Vec::new();
     let sizes = session.sizes.runs;
     for (done, &n) in sizes.iter().enumerate() {
         let cases = Case::all(session.sizes.runs_closer.contains(&n));
-        let all = (cases.len() * tiers.len()) as f64;
-        for (k, case) in cases.iter().enumerate() {
-            for (l, tier) in tiers.iter().enumerate() {
-                let within = (k * tiers.len() + l) as f64 / all;
-                let doing = format!("N = {n}, {}, {}", case.name(), tier.name());
-                let part = (done as f64 + within) / sizes.len() as f64;
-                if !session.progress(part, &doing) {
-                    return Ok(());
-                }
-                let mut record = blank(session, n, *case, *tier);
-                let left = budget - begun.elapsed().as_secs_f64();
-                let most = left.min(PART * budget);
-                let before = seen.iter().rev().find(|(c, t, ..)| (c, t) == (case, tier));
-                let estimate = before.map_or(0.0, |(_, _, other, secs)| {
-                    secs * (n as f64 / *other as f64).powf(GROWTH)
-                });
-                let ran = if left <= 0.0 {
-                    Err(format!("left out: the {budget:.0} s of this figure are over"))
-                } else if estimate > most {
-                    Err(format!(
-                        "left out: it would take about {estimate:.0} s, but {most:.0} s are allowed"
-                    ))
-                } else {
-                    run(session, n, *case, *tier, most, &mut |session| {
-                        session.progress(part, &doing)
-                    })?
-                };
-                if session.is_stopped() {
-                    return Ok(());
-                }
-                match ran {
-                    Ok((outcome, secs)) => {
-                        seen.push((*case, *tier, n, secs));
-                        record.work = outcome.body_steps as f64 * n as f64;
-                        record.set_samples(&[secs]);
-                        if let Some(run) = &mut record.run {
-                            run.outcome = Some(outcome);
-                        }
-                    }
-                    Err(reason) => {
-                        record.kind = Kind::Skipped;
-                        record.remark = Some(plain(&reason));
+        let runs: Vec<(Case, EngineTier)> =
+            cases.iter().flat_map(|case| tiers.iter().map(|tier| (*case, *tier))).collect();
+        for (k, &(case, tier)) in runs.iter().enumerate() {
+            let doing = format!("N = {n}, {}, {}", case.name(), tier.name());
+            let part = (done as f64 + k as f64 / runs.len() as f64) / sizes.len() as f64;
+            if !session.progress(part, &doing) {
+                return Ok(());
+            }
+            let mut record = blank(session, n, case, tier);
+            let left = budget - begun.elapsed().as_secs_f64();
+            let most = left.min(PART * budget);
+            let before = seen.iter().rev().find(|(c, t, ..)| (*c, *t) == (case, tier));
+            let estimate = before
+                .map_or(0.0, |(_, _, other, secs)| secs * (n as f64 / *other as f64).powf(GROWTH));
+            let asked = Instant::now();
+            let ran = if left <= 0.0 {
+                let rest = runs.len() - k - 1;
+                Err(format!(
+                    "left out, with {rest} more of this N: the {budget:.0} s of this figure are over"
+                ))
+            } else if endless.iter().any(|(c, t)| *t == tier && case.is_as_long_as(*c)) {
+                Err("left out: a shorter run in this tier did not end".to_owned())
+            } else if estimate > most {
+                Err(format!(
+                    "left out: it would take about {estimate:.0} s, but {most:.0} s are allowed"
+                ))
+            } else {
+                run(session, n, case, tier, most, &mut |session| session.progress(part, &doing))?
+            };
+            if session.is_stopped() {
+                return Ok(());
+            }
+            match ran {
+                Ok((outcome, secs)) => {
+                    seen.push((case, tier, n, secs));
+                    record.work = outcome.body_steps as f64 * n as f64;
+                    record.set_samples(&[secs]);
+                    if let Some(run) = &mut record.run {
+                        run.outcome = Some(outcome);
                     }
                 }
-                session.records.push(record);
+                Err(reason) => {
+                    // It had its whole part of the time.
+                    if left > most && asked.elapsed().as_secs_f64() > most {
+                        endless.push((case, tier));
+                    }
+                    record.kind = Kind::Skipped;
+                    record.remark = Some(plain(&reason));
+                }
+            }
+            session.records.push(record);
+            if left <= 0.0 {
+                break;
             }
         }
     }
@@ -255,122 +276,6 @@ fn try_run(
     Ok(Ok((RunOutcome { energy_error, blocks, body_steps }, secs)))
 }
 
-/// A run with what came out of it.
-#[derive(Clone, Copy)]
-struct Row<'r> {
-    record: &'r Record,
-    run: &'r RunFacts,
-    outcome: RunOutcome,
-}
-
-impl Row<'_> {
-    fn is_hermite6(&self) -> bool {
-        self.run.integrator == "hermite6"
-    }
-
-    /// Kirin's a, from eta.
-    fn a(&self) -> f64 {
-        rounded(self.run.eta.sqrt())
-    }
-
-    /// `hermite4, a = 0.3`, or the integrator alone.
-    fn case(&self) -> String {
-        let tier = format!(", {}", self.run.tier());
-        self.record.series.strip_suffix(&tier).unwrap_or(&self.record.series).to_owned()
-    }
-}
-
-/// The curves of some rows, by name.
-fn drawn<'r>(
-    rows: impl Iterator<Item = Row<'r>> + Clone,
-    name: impl Fn(Row<'r>) -> String,
-    x: impl Fn(Row<'r>) -> f64,
-    y: impl Fn(Row<'r>) -> Option<f64>,
-) -> Vec<Curve> {
-    let row_of = |record: &Record| rows.clone().find(|row| std::ptr::eq(row.record, record));
-    let mut curves = grouped(
-        rows.clone().map(|row| row.record),
-        Look::Measured,
-        |record| row_of(record).map_or(String::new(), &name),
-        |record| {
-            let row = row_of(record)?;
-            let (x, y) = (x(row), y(row)?);
-            Some(Place { x, y, range: (y, y) })
-        },
-    );
-    for curve in &mut curves {
-        curve.places.sort_by(|a, b| a.x.total_cmp(&b.x));
-    }
-    curves
-}
-
-fn plots(records: &[Record]) -> Vec<Plot> {
-    let rows: Vec<Row> = records
-        .iter()
-        .filter(|record| record.figure == FIGURE.name && record.kind == Kind::Run)
-        .filter_map(|record| {
-            let run = record.run.as_ref()?;
-            Some(Row { record, run, outcome: run.outcome? })
-        })
-        .collect();
-    let mut tiers: Vec<String> = Vec::new();
-    for tier in rows.iter().map(|row| row.run.tier()) {
-        // A foreign file may hold any number of them; there are six.
-        if !tiers.contains(&tier) && tiers.len() < 6 {
-            tiers.push(tier);
-        }
-    }
-    let n = |row: Row| row.record.x;
-    let error = |row: Row| Some(row.outcome.energy_error);
-    let secs = |row: Row| row.record.summary().map(|summary| summary.median);
-    let tier = |row: Row| row.run.tier();
-    let mut plots = Vec::new();
-    let mut add = |title: String, x: Axis, y: &str, curves: Vec<Curve>| {
-        if values(&curves).next().is_some() {
-            let (x, y) = (x.with_marks(marks(&curves)), Axis::fitting(y, values(&curves)));
-            plots.push(Plot::Lines(Lines { title, x, y, curves }));
-        }
-    };
-    let bodies = || Axis::powers("number of bodies N");
-    for (softening, eps) in SOFTENINGS.into_iter().zip(["eps = 1/256", "eps = 0"]) {
-        let quarter = rows
-            .iter()
-            .copied()
-            .filter(move |row| row.run.softening == softening && row.run.until == QUARTER);
-        for name in &tiers {
-            let known = |row: &Row| row.is_hermite6() || ACCURACIES.contains(&row.a());
-            let own = quarter.clone().filter(|row| row.run.tier() == *name && known(row));
-            let title = format!("Energy error at t = 0.25, {eps}, {name}");
-            add(title, bodies(), "relative energy error", drawn(own, |r| r.case(), n, error));
-        }
-        let steps = |row: Row| Some(row.outcome.body_steps as f64 / secs(row)?);
-        let strict = quarter.clone().filter(|row| !row.is_hermite6() && row.a() == 0.1);
-        let title = format!("Steps of bodies, hermite4, a = 0.1, {eps}");
-        add(title, bodies(), "steps per second", drawn(strict, tier, n, steps));
-        // Kirin's figures 4.7 (softened) and 4.8.
-        let closer = quarter.clone().filter(|row| {
-            let here = |other: &Row| other.record.x == row.record.x && CLOSER.contains(&other.a());
-            !row.is_hermite6() && rows.iter().any(here)
-        });
-        let which = |row: Row| format!("N = {}, {}", short(row.record.x), row.run.tier());
-        let a = || Axis::linear("kirin's accuracy a, eta = a²");
-        let title = format!("Time to t = 0.25, hermite4, {eps}");
-        add(title, a(), "time, s", drawn(closer.clone(), which, |row| row.a(), secs));
-        let title = format!("Energy error at t = 0.25, hermite4, {eps}");
-        add(title, a(), "relative energy error", drawn(closer, which, |row| row.a(), error));
-    }
-    let whole = rows.iter().copied().filter(|row| row.run.until == WHOLE && row.is_hermite6());
-    let active = |row: Row| Some(row.outcome.mean_active());
-    for (title, y, curves) in [
-        ("Time", "time, s", drawn(whole.clone(), tier, n, secs)),
-        ("Bodies per block", "bodies", drawn(whole.clone(), tier, n, active)),
-        ("Energy error", "relative energy error", drawn(whole, tier, n, error)),
-    ] {
-        add(format!("{title}, hermite6 to t = 1, eps = 1/256"), bodies(), y, curves);
-    }
-    plots
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -384,6 +289,10 @@ mod tests {
         assert_eq!(etas, [0.09, 0.04, 0.01]);
         assert_eq!((few[3].integrator(), few[3].blocks().eta6), ("hermite6", 0.1));
         assert!(few.iter().all(|case| case.blocks().validate().is_ok()));
+        let whole = few[few.len() - 1];
+        assert!(few[2].is_as_long_as(few[0]) && !few[0].is_as_long_as(few[2]));
+        assert!(whole.is_as_long_as(few[3]) && !few[3].is_as_long_as(whole));
+        assert!(!few[3].is_as_long_as(few[0]), "another integrator says nothing");
     }
 
     #[test]
