@@ -358,3 +358,37 @@ fn individual_steps_by_name_and_their_errors() {
     );
     assert!(!Path::new(&bad).exists());
 }
+
+/// What a scene says of its integrator is what runs, unless the command line says otherwise.
+#[test]
+fn a_scene_names_its_integrator() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let scene = |name: &str, lines: &str| {
+        let text = format!("generator = \"plummer\"\n[parameters]\nn = 64\n[run]\n{lines}\n");
+        std::fs::write(at(name), text).unwrap();
+        at(name)
+    };
+    let six = "integrator = \"hermite6\"\neta6 = 0.05\ndt_max = 0.03125\nprecision = \"double\"";
+    let good = scene("good.toml", six);
+    works(&["run", &good, "--until", "0.0625", "--out", &at("a")]);
+    let plan = std::fs::read_to_string(folder.path().join("a/run.toml")).unwrap();
+    for words in ["\"hermite6\"", "eta6 = 0.05", "dt_max = 0.03125", "precision = \"double\""] {
+        assert!(plan.contains(words), "{words}: {plan}");
+    }
+    works(&["run", &good, "--integrator", "leapfrog", "--until", "0.01", "--out", &at("b")]);
+    let plan = std::fs::read_to_string(folder.path().join("b/run.toml")).unwrap();
+    assert!(plan.contains("\"leapfrog\"") && !plan.contains("double"), "{plan}");
+
+    for (lines, words) in [
+        ("integrator = \"euler\"", &["euler", "hermite4"][..]),
+        ("eta = 0.1", &["[run]", "--eta is 0.1", "leapfrog has one step"]),
+        ("integrator = \"hermite4\"\neta = -1.0", &["line 6", "'eta'", "above 0"]),
+        ("integrator = \"hermite4\"\ndt_max = 0.1", &["dt-max is 0.1", "power of two"]),
+        ("integrator = \"hermite4\"\nprecision = \"half\"", &["'half'", "double-single"]),
+    ] {
+        let bad = scene("bad.toml", lines);
+        refused(&["run", &bad, "--until", "0.01", "--out", &at("c")], words);
+        assert!(!folder.path().join("c").exists(), "{lines}");
+    }
+}

@@ -65,6 +65,7 @@ impl World {
             config: Some(world.config),
             wgsl: None,
             rates: &rates,
+            blocks: None,
             history: &history,
             times: world.times.as_ref(),
             panel_secs: 0.0,

@@ -10,6 +10,7 @@
 //! The bits of the simulation depend on the commands and the steps they come between, never on frames,
 //! budgets or on whether a panel is shown.
 
+mod blocks;
 mod command;
 mod frame_pace;
 mod on_device;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 
 use web_time::Instant;
 
+pub use blocks::BlockFacts;
 pub use command::{Command, Event, Report};
 pub use rates::Rates;
 pub use standing::Standing;
@@ -50,6 +52,7 @@ pub struct Live {
     keeper: TimeKeeper,
     rates: Rates,
     standing: Standing,
+    blocks: Option<BlockFacts>,
     events: Vec<Event>,
     /// When diagnostics were last asked for, and how long they took to come.
     asked: Option<Instant>,
@@ -127,6 +130,7 @@ impl Live {
             keeper: TimeKeeper::new(units_per_sec),
             rates: Rates::default(),
             standing,
+            blocks: None,
             events: Vec::new(),
             asked: None,
             report_secs: 0.0,
@@ -302,6 +306,7 @@ impl Live {
             Mover::Device(device) => device.take_events(&mut events),
             Mover::Host(host, _) => {
                 let (done, now, told) = host.take();
+                self.blocks = host.take_blocks().or(self.blocks.take());
                 self.keeper.done(done, self.dt);
                 self.rates.host(done, now);
                 (self.standing.time, self.standing.steps) = (now.time, now.steps);

@@ -7,7 +7,8 @@ use std::thread;
 use glam::DVec3;
 use web_time::Instant;
 
-use super::{Event, Report};
+use super::blocks::BlockWatch;
+use super::{BlockFacts, Event, Report};
 use crate::bodies::Bodies;
 use crate::diagnostics::diagnose;
 use crate::error::{Error, Result};
@@ -41,6 +42,7 @@ struct Inbox {
     softening: Option<f64>,
     report: bool,
     moment: bool,
+    blocks: bool,
     /// Whether the watcher has taken the last state and would like another.
     wanted: bool,
     quit: bool,
@@ -52,10 +54,18 @@ struct Outbox {
     /// Filled when wanted, and never twice for one state.
     points: Option<Points>,
     events: Vec<Event>,
+    blocks: Option<BlockFacts>,
     /// Steps done since the start.
     done: u64,
     /// A set of points to fill again, so that none is allocated per step.
     spare: Option<Points>,
+}
+
+impl Inbox {
+    /// Whether something has been asked for that comes before the next step.
+    fn news(&self) -> bool {
+        self.softening.is_some() || self.report || self.moment || self.blocks
+    }
 }
 
 struct Shared {
@@ -92,6 +102,7 @@ impl OnHost {
             softening: None,
             report: false,
             moment: false,
+            blocks: false,
             wanted: true,
             quit: false,
         };
@@ -137,6 +148,16 @@ impl OnHost {
         self.shared.wake.notify_one();
     }
 
+    pub fn ask_blocks(&self) {
+        lock(&self.shared.inbox).blocks = true;
+        self.shared.wake.notify_one();
+    }
+
+    /// The individual steps, if they have been told since the last call.
+    pub fn take_blocks(&self) -> Option<BlockFacts> {
+        lock(&self.shared.outbox).blocks.take()
+    }
+
     /// Steps done since the last call, where the worker stands, and what it has to tell.
     pub fn take(&mut self) -> (u64, Standing, Vec<Event>) {
         let mut outbox = lock(&self.shared.outbox);
@@ -172,6 +193,7 @@ struct Worker {
     gravitational_constant: f64,
     tags: Vec<u32>,
     standing: Standing,
+    watch: BlockWatch,
     shown: bool,
 }
 
@@ -193,31 +215,32 @@ impl Worker {
         let state = HostState::new(bodies, kind, gpu, settings, None)?;
         let standing = Standing { ready: true, ..standing };
         let gravitational_constant = g;
-        Ok(Self { state, clock, softening, gravitational_constant, tags, standing, shown: false })
+        let watch = BlockWatch::new(clock.time());
+        let shown = false;
+        Ok(Self { state, clock, softening, gravitational_constant, tags, standing, watch, shown })
     }
 
     fn run(&mut self, shared: &Shared) -> Result<()> {
         let mut done = 0;
         loop {
-            let (dt, step, softening, report, moment) = {
+            let (dt, step, softening, (report, moment, blocks)) = {
                 let mut inbox = lock(&shared.inbox);
                 loop {
                     if inbox.quit {
                         return Ok(());
                     }
-                    let news = inbox.softening.is_some() || inbox.report || inbox.moment;
+                    let news = inbox.news();
                     if done < inbox.until || news || (inbox.wanted && !self.shown) {
                         break;
                     }
                     inbox =
                         shared.wake.wait(inbox).unwrap_or_else(|poisoned| poisoned.into_inner());
                 }
-                let news = inbox.softening.is_some() || inbox.report || inbox.moment;
-                let step = done < inbox.until && !news;
+                let step = done < inbox.until && !inbox.news();
                 let softening = inbox.softening.take();
-                let (report, moment) = (inbox.report, inbox.moment);
-                (inbox.report, inbox.moment) = (false, false);
-                (inbox.dt, step, softening, report, moment)
+                let asked = (inbox.report, inbox.moment, inbox.blocks);
+                (inbox.report, inbox.moment, inbox.blocks) = (false, false, false);
+                (inbox.dt, step, softening, asked)
             };
             if let Some(softening) = softening {
                 match self.state.set_softening(softening) {
@@ -239,6 +262,10 @@ impl Worker {
                 self.standing,
             );
             lock(&shared.outbox).done = done;
+            if let (true, Some(steps)) = (blocks, self.state.blocks()) {
+                let told = self.watch.look(steps, self.clock.time());
+                lock(&shared.outbox).blocks = Some(told);
+            }
             if report || moment {
                 let now = Arc::new(self.moment());
                 if moment {

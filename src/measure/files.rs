@@ -101,6 +101,19 @@ pub fn to_csv(records: &[Record]) -> String {
         "predicted_per_sec",
         "limit",
         "rms_error",
+        "rms_jerk_error",
+        "rms_snap_error",
+        "engine",
+        "precision",
+        "order",
+        "integrator",
+        "softening",
+        "eta",
+        "eta6",
+        "until",
+        "energy_error",
+        "blocks",
+        "body_steps",
         "method",
         "version",
         "commit",
@@ -113,6 +126,9 @@ pub fn to_csv(records: &[Record]) -> String {
         let number = |value: Option<f64>| value.map_or(String::new(), |v| format!("{v:e}"));
         let of = |get: fn(&super::Summary) -> f64| number(summary.as_ref().map(get));
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
+        let (direct, run) = (record.direct.as_ref(), record.run.as_ref());
+        let outcome = run.and_then(|run| run.outcome);
+        let either = |a: Option<&String>, b: Option<&String>| a.or(b).cloned().unwrap_or_default();
         out.write_record([
             record.figure.clone(),
             record.series.clone(),
@@ -136,6 +152,19 @@ pub fn to_csv(records: &[Record]) -> String {
             number(record.predicted_per_sec),
             text(&record.limit),
             number(record.rms_error),
+            number(direct.and_then(|d| d.rms_jerk)),
+            number(direct.and_then(|d| d.rms_snap)),
+            either(direct.map(|d| &d.engine), run.map(|r| &r.engine)),
+            either(direct.map(|d| &d.precision), run.map(|r| &r.precision)),
+            either(direct.map(|d| &d.order), None),
+            either(run.map(|r| &r.integrator), None),
+            number(run.map(|r| r.softening)),
+            number(run.map(|r| r.eta)),
+            number(run.and_then(|r| r.eta6)),
+            number(run.map(|r| r.until)),
+            number(outcome.map(|o| o.energy_error)),
+            outcome.map_or(String::new(), |o| o.blocks.to_string()),
+            outcome.map_or(String::new(), |o| o.body_steps.to_string()),
             record.method.clone(),
             record.version.clone(),
             record.commit.clone(),

@@ -18,6 +18,8 @@ mod compiled;
 #[cfg(not(target_arch = "wasm32"))]
 mod direct_check;
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+mod direct_facts;
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 pub mod figures;
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 mod files;
@@ -60,6 +62,8 @@ pub use check::{Case, Row, Skipped, cases, check};
 pub use compiled::Compiled;
 #[cfg(not(target_arch = "wasm32"))]
 pub use direct_check::{DirectCase, DirectRow, check_direct, direct_cases};
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+pub use direct_facts::{DirectFacts, RunFacts, RunOutcome};
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 pub use files::{read_json_lines, to_csv, to_json_lines};
 #[cfg(not(target_arch = "wasm32"))]

@@ -75,7 +75,7 @@ impl Problem {
 }
 
 /// Blocks of sinks to look at: the first, the last, and two between.
-fn probes(sinks: usize) -> Vec<Range<usize>> {
+pub(super) fn probes(sinks: usize) -> Vec<Range<usize>> {
     if sinks <= PROBED {
         return vec![0..sinks; 1];
     }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Summary;
 use super::ceilings::Ceiling;
 use super::compiled::Compiled;
+use super::direct_facts::{DirectFacts, RunFacts};
 use crate::force::{KernelConfig, KernelPlan};
 use crate::gpu::AdapterInfo;
 
@@ -55,6 +56,10 @@ pub enum Kind {
     Steps,
     /// Times of a kernel that measures one ceiling.
     Ceiling,
+    /// Times of forces with derivatives.
+    Derivatives,
+    /// A run on individual steps.
+    Run,
     /// What the driver's compiler says of a kernel; no times.
     Compiled,
     /// Nothing was measured; `remark` says why.
@@ -83,7 +88,7 @@ pub struct Record {
     pub x: f64,
     /// What it tells of.
     pub kind: Kind,
-    /// Number of sinks; 0 for a ceiling.
+    /// Number of sinks, of a run the bodies; 0 for a ceiling.
     pub sinks: u64,
     /// Number of sources; 0 for a ceiling.
     pub sources: u64,
@@ -96,6 +101,12 @@ pub struct Record {
     /// What the driver's compiler says of the kernel, where it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compiled: Option<Compiled>,
+    /// Which forces, where they have derivatives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direct: Option<DirectFacts>,
+    /// Which run, and what came out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunFacts>,
     /// What one sample did: interactions, or the ceiling's unit.
     pub work: f64,
     /// Seconds per evaluation or step, in the order they were taken; the first one after warming up is dropped.
@@ -141,6 +152,12 @@ impl Record {
 
     /// The kernel in words: `p=64 q=1 ...`, or the engine.
     pub fn kernel_in_words(&self) -> String {
+        if let Some(direct) = &self.direct {
+            return format!("{}, {}", direct.tier(), direct.order);
+        }
+        if let Some(run) = &self.run {
+            return format!("{}, eps = {}, to t = {}", self.series, run.softening, run.until);
+        }
         match self.kernel {
             Some(kernel) => KernelConfig::from(kernel).to_string(),
             None if self.kind == Kind::Ceiling => String::new(),
@@ -201,7 +218,16 @@ impl Record {
         if self.kind == Kind::Compiled && self.compiled.is_none() {
             return Some("it is of a compiler, but holds none of its numbers".to_owned());
         }
-        if let Some(fault) = self.compiled.as_ref().and_then(Compiled::fault) {
+        if (self.kind == Kind::Derivatives && self.direct.is_none())
+            || (self.kind == Kind::Run && self.run.as_ref().is_none_or(|r| r.outcome.is_none()))
+        {
+            return Some(
+                "it is of forces with derivatives or of a run, and does not say which".into(),
+            );
+        }
+        let compiled = self.compiled.as_ref().and_then(Compiled::fault);
+        let direct = self.direct.as_ref().and_then(DirectFacts::fault);
+        if let Some(fault) = compiled.or(direct).or(self.run.as_ref().and_then(RunFacts::fault)) {
             return Some(fault);
         }
         if self.kind == Kind::Ceiling && self.ceiling().is_none() {
@@ -271,6 +297,8 @@ pub(crate) mod tests {
             }),
             ceiling: None,
             compiled: None,
+            direct: None,
+            run: None,
             work: 4096.0 * 4096.0,
             samples: vec![1e-3, 1.1e-3, 1.2e-3],
             repeats: 2,

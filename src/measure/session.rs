@@ -1,7 +1,10 @@
 //! A session of measuring: one adapter or none, the CPU engine, and the records so far.
 
+mod direct;
+
 use std::sync::Arc;
 
+pub(super) use direct::{DirectPoint, EngineTier};
 use web_time::Instant;
 
 use super::candidate::{Candidate, Point, Ready, cpu_device};
@@ -170,6 +173,8 @@ impl<'a> Session<'a> {
             kernel: None,
             ceiling: None,
             compiled: None,
+            direct: None,
+            run: None,
             work: 0.0,
             samples: Vec::new(),
             repeats: 1,

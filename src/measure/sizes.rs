@@ -24,6 +24,12 @@ pub struct Sizes {
     pub rule: &'static [usize],
     /// Most shapes of that sweep.
     pub rule_shapes: usize,
+    /// Numbers of bodies of runs on individual steps, ascending.
+    pub runs: &'static [usize],
+    /// Of those, the ones with more accuracies.
+    pub runs_closer: &'static [usize],
+    /// Seconds that all runs may take.
+    pub runs_secs: f64,
     /// Most seconds of one evaluation; what would take longer is skipped.
     pub sample_secs: f64,
     /// Seconds that the samples of a figure may take.
@@ -47,6 +53,9 @@ impl Sizes {
             map: 65_536,
             rule: &[256, 1024, 4096, 16_384, 65_536, 262_144],
             rule_shapes: usize::MAX,
+            runs: &[256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536],
+            runs_closer: &[1024, 16_384],
+            runs_secs: 1200.0,
             sample_secs: 1.5,
             figure_secs: 12.0,
             rounds: (3, 15),
@@ -65,6 +74,9 @@ impl Sizes {
             sources: 16_384,
             map: 4096,
             rule: &[256, 1024, 4096],
+            runs: &[256, 512, 1024, 2048],
+            runs_closer: &[1024],
+            runs_secs: 240.0,
             sample_secs: 0.5,
             figure_secs: 10.0,
             rounds: (3, 9),
@@ -84,6 +96,9 @@ impl Sizes {
             map: 256,
             rule: &[128, 256],
             rule_shapes: 3,
+            runs: &[32, 64],
+            runs_closer: &[64],
+            runs_secs: 5.0,
             sample_secs: 0.5,
             figure_secs: 0.3,
             rounds: (2, 3),

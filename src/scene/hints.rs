@@ -19,6 +19,22 @@ impl Default for RunHints {
     }
 }
 
+/// Which integrator suits the scene, and how accurate it is to be. What is missing, the program chooses;
+/// names are compared with the registries where they are used.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct IntegratorHints {
+    /// Name of the integrator.
+    pub integrator: Option<String>,
+    /// Aarseth's accuracy parameter > 0.
+    pub eta: Option<f64>,
+    /// That of the sixth-order criterion, > 0.
+    pub eta6: Option<f64>,
+    /// The longest individual step > 0, a power of two.
+    pub dt_max: Option<f64>,
+    /// Name of the tier of precision.
+    pub precision: Option<String>,
+}
+
 /// How the scene looks best.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViewHints {

@@ -27,7 +27,7 @@ mod text;
 mod values;
 
 pub use cloud::{Spread, test_cloud};
-pub use hints::{Colouring, RunHints, SceneUnits, ViewHints};
+pub use hints::{Colouring, IntegratorHints, RunHints, SceneUnits, ViewHints};
 pub use orbit::Orbit;
 pub use scene::{Loader, Scene};
 pub use values::{Kind, Parameter, Values};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::compose::{Part, Source, check_count, join, name_components, on_orbit};
-use super::{Kind, Orbit, Parameter, RunHints, SceneUnits, ViewHints, text};
+use super::{IntegratorHints, Kind, Orbit, Parameter, RunHints, SceneUnits, ViewHints, text};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 
@@ -47,6 +47,8 @@ pub struct Scene {
     pub seed: u64,
     /// Softening, time step and end that suit the scene.
     pub run: RunHints,
+    /// The integrator that suits it, if it says so.
+    pub integrator: IntegratorHints,
     /// Camera and colours that suit it.
     pub view: ViewHints,
     /// What its units are worth, for display.

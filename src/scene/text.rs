@@ -10,7 +10,7 @@ use super::compose::{Part, Source};
 use super::hints::Colouring;
 use super::origin::{Allowed, Origin};
 use super::scene::{Contents, Scene};
-use super::{Orbit, RunHints, SceneUnits, Values, ViewHints, generator};
+use super::{IntegratorHints, Orbit, RunHints, SceneUnits, Values, ViewHints, generator};
 use crate::error::Result;
 
 /// Numbers by name, each with its place in the text.
@@ -73,6 +73,11 @@ struct RunText {
     softening: Option<Spanned<f64>>,
     dt: Option<Spanned<f64>>,
     until: Option<Spanned<f64>>,
+    integrator: Option<String>,
+    eta: Option<Spanned<f64>>,
+    eta6: Option<Spanned<f64>>,
+    dt_max: Option<Spanned<f64>>,
+    precision: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -157,6 +162,20 @@ impl Origin<'_> {
         })
     }
 
+    fn integrator(&self, run: &RunText) -> Result<IntegratorHints> {
+        let number = |key: &str, value: &Option<Spanned<f64>>| match value {
+            None => Ok(None),
+            Some(_) => self.number(key, value, 0.0, Allowed::Positive).map(Some),
+        };
+        Ok(IntegratorHints {
+            integrator: run.integrator.clone(),
+            eta: number("eta", &run.eta)?,
+            eta6: number("eta6", &run.eta6)?,
+            dt_max: number("dt_max", &run.dt_max)?,
+            precision: run.precision.clone(),
+        })
+    }
+
     fn contents(&self, scene: &SceneText) -> Result<Contents> {
         if let Some(name) = &scene.generator {
             if let Some(part) = scene.parts.first() {
@@ -232,6 +251,7 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Scene> {
             dt: origin.number("dt", &scene.run.dt, run.dt, Allowed::Positive)?,
             until: origin.number("until", &scene.run.until, run.until, Allowed::Positive)?,
         },
+        integrator: origin.integrator(&scene.run)?,
         view: ViewHints {
             extent: origin.number("extent", &scene.view.extent, view.extent, Allowed::Positive)?,
             inclination: origin.number(

@@ -1,8 +1,9 @@
 //! What commands do to a simulation that is on its way.
 
 use gravitile::force::{Budget, KernelWish};
+use gravitile::integrate::blocks::BlockSettings;
 use gravitile::live::{Command, Tempo};
-use gravitile::sim::EngineKind;
+use gravitile::sim::{EngineKind, Settings};
 
 use super::watcher::{Watcher, bits, distance};
 use super::{ENGINES, plummer, settings, shape};
@@ -158,4 +159,39 @@ fn a_simulation_that_goes_on_from_a_moment_keeps_its_time() {
         let end = second.moment();
         assert!((end.time - 0.3).abs() < 1e-12 && end.steps == 30, "t = {}", end.time);
     }
+}
+
+/// What the window does when another integrator or accuracy is chosen: the state stays, time goes on, and
+/// the worker tells of its steps when asked.
+#[test]
+fn another_integrator_goes_on_from_the_present_state_and_tells_of_its_steps() {
+    let mut first = Watcher::new(plummer(200), settings(EngineKind::Gpu)).ready();
+    first.steps(20);
+    let moment = first.moment();
+    assert!(first.live.blocks().is_none(), "the leapfrog has no blocks");
+    let blocks = BlockSettings { eta: 0.02, eta6: 0.1, dt_max: 0.0625 };
+    let there = Settings {
+        integrator: "hermite4".to_owned(),
+        blocks,
+        ..settings(EngineKind::Cpu).going_on_from(&moment)
+    };
+    let mut second = Watcher::new(moment.bodies.clone(), there).ready();
+    let begun = second.moment();
+    assert!(distance(&moment, &begun) < 1e-12 && (begun.time - 0.2).abs() < 1e-12);
+    second.steps(25);
+    second.until("the individual steps", |w| w.live.blocks().is_some());
+    let told = second.live.blocks().unwrap().clone();
+    assert_eq!(told.steps_by_level.iter().sum::<usize>(), 200, "each body has a step");
+    assert_eq!(told.dt_max, 0.0625);
+    assert!(told.blocks > 4 && told.mean_active >= 1.0 && told.mean_active <= 200.0, "{told:?}");
+    assert!(told.last_active >= 1 && told.blocks_per_time > 16.0, "{told:?}");
+    assert!((second.moment().time - 0.45).abs() < 1e-12);
+
+    // And back again.
+    let moment = second.moment();
+    let back = settings(EngineKind::Gpu).going_on_from(&moment);
+    let mut third = Watcher::new(moment.bodies.clone(), back).ready();
+    third.steps(5);
+    assert!((third.moment().time - 0.5).abs() < 1e-12);
+    assert!(third.live.blocks().is_none());
 }

@@ -47,6 +47,7 @@ impl Watcher {
     pub fn frame(&mut self) -> Work {
         let gpu = Arc::clone(self.live.gpu());
         gpu.poll().unwrap();
+        self.live.watch_blocks();
         for event in self.live.poll() {
             match event {
                 Event::Report(report) => self.reports.push(report),

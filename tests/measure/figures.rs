@@ -24,7 +24,13 @@ impl Observer for Patience {
 
 /// The quick sizes with nothing left out for its time, however slow the machine.
 fn sizes() -> Sizes {
-    Sizes { figure_secs: 600.0, sample_secs: 600.0, rounds: (2, 2), ..Sizes::quick() }
+    Sizes {
+        figure_secs: 600.0,
+        sample_secs: 600.0,
+        runs_secs: 600.0,
+        rounds: (2, 2),
+        ..Sizes::quick()
+    }
 }
 
 fn measure(figure: &Figure, with_gpu: bool, samples: usize) -> (Vec<Record>, bool) {
@@ -67,6 +73,9 @@ fn every_figure_is_measured_written_and_drawn() {
             assert!(!record.method.is_empty() && !record.device.driver.is_empty());
             assert_eq!(record.kernel.is_some(), record.predicted_per_sec.is_some());
         }
+        for record in own.iter().filter(|r| r.kind == Kind::Derivatives) {
+            derivatives_are_consistent(record);
+        }
         let plots = (figure.plots)(&records);
         assert!(!plots.is_empty(), "{}", figure.name);
         for plot in plots {
@@ -82,6 +91,9 @@ fn without_a_gpu_the_cpus_rows_and_figures_are_made() {
     for figure in FIGURES {
         let (records, _) = measure(figure, false, usize::MAX);
         assert!(records.iter().all(|r| r.device.is_cpu()), "{}", figure.name);
+        if ["precision", "order", "blocks"].contains(&figure.name) {
+            assert!(records.iter().any(|r| r.kind != Kind::Skipped), "{}", figure.name);
+        }
         if ["table", "n", "sinks", "crossover"].contains(&figure.name) {
             assert!(records.iter().any(|r| r.kind == Kind::Forces), "{}", figure.name);
         }
@@ -132,4 +144,94 @@ fn what_an_adapter_cannot_hold_is_skipped_by_name() {
     }
     // Without timestamps the wall clock serves, and the record says so.
     assert!(session.records.iter().any(|record| record.method == "wall clock"));
+}
+
+/// Errors are those of the tier, and there are as many as the order has derivatives.
+fn derivatives_are_consistent(record: &Record) {
+    let direct = record.direct.as_ref().unwrap();
+    let limit = match direct.precision.as_str() {
+        "single" => 1e-4,
+        "double-single" => 5e-6,
+        _ => 1e-12,
+    };
+    let errors = [record.rms_error, direct.rms_jerk, direct.rms_snap];
+    let derivatives = ["acceleration", "jerk", "snap"].iter().position(|o| *o == direct.order);
+    assert_eq!(errors.iter().flatten().count(), 1 + derivatives.unwrap(), "{record:?}");
+    assert!(errors.iter().flatten().all(|error| *error < limit), "{record:?}");
+    assert_eq!(record.device.is_cpu(), direct.engine == "cpu");
+    assert_eq!(record.work, (record.sinks * record.sources) as f64);
+    assert!(record.samples.len() >= 2 && record.method.contains("host"), "{record:?}");
+}
+
+#[test]
+fn all_tiers_and_orders_of_the_adapter_are_there_or_say_why_not() {
+    let by_name = |name: &str| FIGURES.iter().find(|figure| figure.name == name).unwrap();
+    let (records, _) = measure(by_name("precision"), true, usize::MAX);
+    for tier in ["gpu single", "gpu double-single", "gpu double", "cpu double"] {
+        let own: Vec<_> = records.iter().filter(|r| r.series == tier).collect();
+        assert!(!own.is_empty(), "{tier}");
+        for record in own {
+            let said = record.kind == Kind::Skipped && record.remark.is_some();
+            assert!(said || record.direct.as_ref().unwrap().potential, "{record:?}");
+        }
+    }
+    // Coarser tiers have larger errors: a tier that was computed in another one would show.
+    let rms = |tier: &str| {
+        let own = records.iter().filter(|r| r.series == tier && r.kind == Kind::Derivatives);
+        own.filter_map(|r| r.rms_error).fold(0.0, f64::max)
+    };
+    assert!(rms("gpu single") > 2.0 * rms("gpu double-single"), "{}", rms("gpu single"));
+    assert!(rms("gpu double-single") > 1e3 * rms("cpu double"));
+    let (records, _) = measure(by_name("order"), false, usize::MAX);
+    for order in ["acceleration", "jerk", "snap"] {
+        let series = format!("cpu double, {order}");
+        assert!(records.iter().any(|r| r.series == series && !r.samples.is_empty()), "{order}");
+    }
+}
+
+#[test]
+fn runs_keep_their_energy_and_count_their_blocks() {
+    let figure = FIGURES.iter().find(|figure| figure.name == "blocks").unwrap();
+    let (records, stopped) = measure(figure, false, usize::MAX);
+    assert!(!stopped);
+    let outcome = |integrator: &str, eta: f64, softening: f64, n: f64| {
+        let found = records.iter().find(|r| {
+            let run = r.run.as_ref().unwrap();
+            (run.integrator.as_str(), run.eta, run.softening, r.x)
+                == (integrator, eta, softening, n)
+        });
+        found.unwrap().run.as_ref().unwrap().outcome.unwrap()
+    };
+    for record in &records {
+        let (run, n) = (record.run.as_ref().unwrap(), record.x);
+        let found = run.outcome.unwrap();
+        assert!(found.energy_error < 1e-3, "{record:?}");
+        assert!(found.mean_active() >= 1.0 && found.mean_active() <= n, "{record:?}");
+        // Each step of a body is n interactions.
+        assert_eq!(record.work, found.body_steps as f64 * n, "{record:?}");
+        assert!(record.samples.len() == 1 && record.series.ends_with("cpu double"));
+    }
+    // Stricter settings take more steps, and lose less energy where nothing is softened away.
+    let (loose, strict) =
+        (outcome("hermite4", 0.09, 0.0, 64.0), outcome("hermite4", 0.01, 0.0, 64.0));
+    assert!(strict.body_steps > 2 * loose.body_steps);
+    assert!(strict.energy_error < loose.energy_error, "{strict:?} {loose:?}");
+    let page = through_files(&records);
+    assert!(page.contains("Energy error at t = 0.25, eps = 1/256, cpu double"));
+}
+
+#[test]
+fn runs_that_the_time_does_not_suffice_for_are_named() {
+    let figure = FIGURES.iter().find(|figure| figure.name == "blocks").unwrap();
+    let mut patience = Patience(usize::MAX);
+    let sizes = Sizes { runs_secs: 0.0, ..sizes() };
+    let mut session = Session::new(None, sizes, &mut patience);
+    (figure.measure)(&mut session).unwrap();
+    assert!(!session.records.is_empty());
+    for record in &session.records {
+        assert_eq!(record.kind, Kind::Skipped);
+        assert!(record.remark.as_ref().unwrap().contains("left out"), "{record:?}");
+        assert!(record.run.is_some() && record.x >= 32.0);
+    }
+    through_files(&session.records);
 }

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use egui::accesskit::Role as WidgetRole;
 use egui_kittest::kittest::{NodeT, Queryable};
-use gravitile::app::panel::{Action, Place, Tab};
+use gravitile::app::panel::{Action, Integration, Place, Tab};
+use gravitile::direct::Precision;
 use gravitile::live::{Command, Tempo};
 use gravitile::render::{ColourBy, Exposure, Follow};
+use gravitile::sim::EngineKind;
 
 use super::world::{World, after, click, command, slide};
 
@@ -246,4 +248,84 @@ fn messages_stay_until_dismissed() {
     let mut harness = world.shown(700.0);
     assert!(harness.query_by_label("no file of that name").is_some());
     assert_eq!(click(&mut harness, "×"), [Action::DismissMessage]);
+}
+
+/// The one change of the integration in `actions`.
+fn integration(actions: Vec<Action>) -> Integration {
+    match <[Action; 1]>::try_from(actions) {
+        Ok([Action::Integration(wish)]) => wish,
+        other => panic!("one change was expected: {other:?}"),
+    }
+}
+
+#[test]
+fn integrators_are_chosen_and_only_those_with_individual_steps_have_their_accuracy() {
+    let mut harness = World::on(Tab::Physics).shown(HIGH);
+    assert!(harness.query_by_label("eta").is_none(), "the leapfrog has one step for all");
+    let wish = integration(click(&mut harness, "hermite4"));
+    let settings = harness.state().settings.clone();
+    assert_eq!(wish.integrator, "hermite4");
+    assert_eq!((wish.blocks, wish.precision), (settings.blocks, None));
+    assert_eq!(click(&mut harness, "leapfrog"), [], "it is the present one");
+
+    harness.state_mut().settings.integrator = "hermite4".to_owned();
+    harness.run();
+    let wish = integration(slide(&mut harness, "eta", 0.001));
+    assert!((wish.blocks.eta / 0.001 - 1.0).abs() < 1e-6, "{:?}", wish.blocks);
+    assert_eq!((wish.blocks.eta6, wish.blocks.dt_max), (settings.blocks.eta6, 0.125));
+    assert!(harness.query_by_label("eta6").is_none(), "hermite4 has no criterion of order 6");
+    let wish = integration(slide(&mut harness, "dt-max", -6.0));
+    assert_eq!(wish.blocks.dt_max, 1.0 / 64.0);
+
+    harness.state_mut().settings.integrator = "hermite6".to_owned();
+    harness.run();
+    let wish = integration(slide(&mut harness, "eta6", 0.05));
+    assert!((wish.blocks.eta6 / 0.05 - 1.0).abs() < 1e-6, "{:?}", wish.blocks);
+}
+
+#[test]
+fn tiers_that_the_engine_lacks_are_grey_and_do_nothing() {
+    // Engine, integrator, then which of single, double-single and double can be had and is not the usual one.
+    for (engine, integrator, there) in [
+        (EngineKind::Gpu, "leapfrog", [false, false, false]),
+        (EngineKind::Cpu, "leapfrog", [false, false, true]),
+        (EngineKind::Cpu, "hermite4", [false, false, false]),
+        (EngineKind::Reference, "leapfrog", [false, false, false]),
+        // The baseline device of these tests has no f64.
+        (EngineKind::Gpu, "hermite6", [true, false, false]),
+    ] {
+        let mut world = World::on(Tab::Physics);
+        (world.engine, world.settings.integrator) = (engine, integrator.to_owned());
+        let mut harness = world.shown(HIGH);
+        for ((tier, name), expected) in Precision::ALL.into_iter().zip(there) {
+            let asked = click(&mut harness, name);
+            let case = format!("{engine:?}, {integrator}, {name}");
+            if expected {
+                assert_eq!(integration(asked).precision, Some(tier), "{case}");
+            } else {
+                assert_eq!(asked, [], "{case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_tier_that_the_next_integrator_lacks_is_left_behind() {
+    let mut world = World::on(Tab::Physics);
+    (world.engine, world.settings.integrator) = (EngineKind::Gpu, "hermite4".to_owned());
+    world.settings.precision = Some(Precision::DoubleSingle);
+    let mut harness = world.shown(HIGH);
+    assert_eq!(integration(click(&mut harness, "leapfrog")).precision, None);
+    assert_eq!(
+        integration(click(&mut harness, "hermite6")).precision,
+        Some(Precision::DoubleSingle)
+    );
+}
+
+#[test]
+fn backwards_there_is_only_the_leapfrog() {
+    let mut world = World::on(Tab::Physics);
+    world.dt = -world.dt;
+    let mut harness = world.shown(HIGH);
+    assert_eq!(click(&mut harness, "hermite4"), []);
 }

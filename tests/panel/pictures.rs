@@ -3,6 +3,7 @@
 
 use egui_kittest::{Harness, SnapshotOptions};
 use gravitile::app::panel::Tab;
+use gravitile::live::BlockFacts;
 use gravitile::sim::EngineKind;
 
 use super::world::{PANEL, World, click, cut_off, report};
@@ -44,7 +45,15 @@ fn scene_with_an_encounter() {
 
 #[test]
 fn physics() {
-    looks(World::on(Tab::Physics).shown(360.0), "physics");
+    looks(World::on(Tab::Physics).shown(440.0), "physics");
+}
+
+#[test]
+fn physics_with_individual_steps() {
+    let mut world = World::on(Tab::Physics);
+    world.settings.integrator = "hermite6".to_owned();
+    world.engine = EngineKind::Cpu;
+    looks(world.shown(560.0), "physics_hermite");
 }
 
 #[test]
@@ -75,6 +84,22 @@ fn view() {
 #[test]
 fn numbers() {
     looks(World::on(Tab::Numbers).shown(820.0), "numbers");
+}
+
+#[test]
+fn numbers_of_individual_steps() {
+    let mut world = World::on(Tab::Numbers);
+    world.engine = EngineKind::Cpu;
+    world.blocks = Some(BlockFacts {
+        dt_max: 0.0625,
+        steps_by_level: vec![0, 3, 180, 4200, 9000, 2400, 200, 14, 0, 1],
+        last_active: 16_000,
+        blocks: 1_234_567,
+        mean_active: 213.4,
+        blocks_per_time: 5321.0,
+        blocks_per_sec: 1204.0,
+    });
+    looks(world.shown(1000.0), "numbers_blocks");
 }
 
 #[test]
@@ -110,7 +135,7 @@ fn a_message() {
     let mut world = World::on(Tab::Physics);
     world.message = Some(("galaxy.bin: no such file".to_owned(), true));
     world.standing.behind = true;
-    looks(world.shown(360.0), "message");
+    looks(world.shown(440.0), "message");
 }
 
 #[test]

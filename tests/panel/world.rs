@@ -14,7 +14,7 @@ use gravitile::bodies::{Bodies, Component, Role};
 use gravitile::diagnostics::{ComponentRadii, Diagnostics};
 use gravitile::force::{KernelConfig, KernelVariant, Want};
 use gravitile::gpu::{AdapterWish, FrameTimes, Gpu};
-use gravitile::live::{Command, Rates, Report, Standing, TimeKeeper};
+use gravitile::live::{BlockFacts, Command, Rates, Report, Standing, TimeKeeper};
 use gravitile::scene::{RunHints, Scene};
 use gravitile::sim::{EngineKind, Moment, Settings};
 use gravitile::units::Units;
@@ -41,6 +41,7 @@ pub struct World {
     pub engine_text: String,
     pub config: Option<KernelConfig>,
     pub wgsl: Option<String>,
+    pub blocks: Option<BlockFacts>,
     pub history: History,
     pub times: Option<FrameTimes>,
     pub recording: Option<(PathBuf, u64)>,
@@ -114,6 +115,7 @@ impl World {
             engine_text: format!("An adapter (vulkan), {config}"),
             config: Some(config),
             wgsl: KernelVariant::new(config, hints.softening, 1.0, Want::Acceleration).wgsl().ok(),
+            blocks: None,
             history: History::default(),
             times: Some(FrameTimes {
                 number: 7,
@@ -166,6 +168,7 @@ impl World {
             config: self.config,
             wgsl: self.wgsl.as_deref(),
             rates: &self.rates,
+            blocks: self.blocks.as_ref(),
             history: &self.history,
             times: self.times.as_ref(),
             panel_secs: 0.0004,

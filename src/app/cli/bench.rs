@@ -23,13 +23,15 @@ Examples:
   gravitile bench --figure all --out results/      all figures, as JSON lines, CSV, SVG and HTML
   gravitile bench --figure p --adapter nvidia
   gravitile bench --figure instructions --gpu gfx1100
+  gravitile bench --figure blocks --out runs/      energy errors and times of Hermite runs, many minutes
   gravitile bench --figure rule                    what auto takes against the best of all shapes, minutes
   gravitile bench --from results.jsonl --figure q --out plots/   draw again, measure nothing
   gravitile bench --compare a.jsonl b.jsonl --out comparison/
   gravitile bench --compare benches/results/*.jsonl --markdown")]
 pub struct Args {
-    /// Figure: table, n, unroll, p, q (GPU Gems 3), sinks, crossover (Sapporo2), ceilings, roofline,
-    /// instructions, rule, all (without rule, which sweeps all shapes: minutes)
+    /// Figure: table, n, unroll, p, q (GPU Gems 3), sinks, crossover, precision, order (Sapporo2), blocks
+    /// (runs on individual steps), ceilings, roofline, instructions, rule, all (without blocks and rule,
+    /// which take many minutes)
     #[arg(long, value_name = "NAME", default_value = "table")]
     figure: String,
     /// Folder for results.jsonl, results.csv, report.html and the plots; made if it is not there
@@ -160,6 +162,11 @@ fn summary(records: &[Record], wanted: &[Figure]) -> String {
     let compiled = report::compiled_table(own());
     if compiled.len() > 1 {
         text += &format!("\n{}", print::table(&compiled));
+    }
+    for more in [report::derivatives_table(own()), report::runs_table(own())] {
+        if more.len() > 1 {
+            text += &format!("\n{}", print::table(&more));
+        }
     }
     let mut said: Vec<String> = Vec::new();
     for record in own() {

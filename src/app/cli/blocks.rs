@@ -3,16 +3,14 @@
 use clap::Args;
 use serde_json::json;
 
-use super::input::Input;
-use super::run::StepOptions;
 use crate::direct::Precision;
 use crate::error::Error;
+use crate::integrate::Integrator;
 use crate::integrate::blocks::{BlockSettings, BlockSteps, power_of_two_below};
-use crate::integrate::find;
-use crate::sim::Settings;
+use crate::scene::IntegratorHints;
 
 /// How individual steps are chosen, and how precisely forces are computed.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug, Default, PartialEq)]
 #[command(next_help_heading = "Accuracy of hermite4 and hermite6")]
 pub struct BlockOptions {
     /// Aarseth's accuracy parameter: steps go with its root [default: 0.01]
@@ -35,12 +33,12 @@ pub struct BlockOptions {
 }
 
 impl BlockOptions {
-    /// The longest step is that asked for, else what fits into `--dt`, else four of the leapfrog steps
-    /// that suit the input: the accuracy parameter decides anyway where less is needed.
-    pub fn settings(&self, steps: &StepOptions, input: Option<&Input>) -> BlockSettings {
+    /// The longest step is that asked for, else a power of two of at most `suitable`: what fits into
+    /// `--dt`, or four of the leapfrog steps that suit the input. The accuracy parameter decides anyway
+    /// where less is needed.
+    pub fn settings(&self, suitable: f64) -> BlockSettings {
         let usual = BlockSettings::default();
-        let suitable = input.map(|input| 4.0 * input.run.dt);
-        let at_most = steps.dt.or(suitable).map(power_of_two_below).filter(|dt| *dt > 0.0);
+        let at_most = Some(power_of_two_below(suitable)).filter(|dt| *dt > 0.0);
         BlockSettings {
             eta: self.eta.unwrap_or(usual.eta),
             eta6: self.eta6.unwrap_or(usual.eta6),
@@ -49,10 +47,8 @@ impl BlockOptions {
         }
     }
 
-    /// Refuses what can be refused before the bodies are made.
-    pub fn check(&self, steps: &StepOptions) -> Result<(), Error> {
-        self.tier()?;
-        let integrator = find(&steps.integrator)?;
+    /// Refuses options that mean nothing to `integrator`.
+    pub fn fits(&self, integrator: &Integrator) -> Result<(), Error> {
         let name = integrator.name;
         let all = [("--eta", self.eta), ("--eta6", self.eta6), ("--dt-max", self.dt_max)];
         if !integrator.has_block_steps()
@@ -65,28 +61,30 @@ impl BlockOptions {
             let allowed = format!("left out: {name} has only --eta");
             return Err(Error::value("--eta6", eta6, allowed));
         }
-        self.settings(&StepOptions { dt: None, ..steps.clone() }, None).validate()
+        Ok(())
     }
 
-    /// Puts all of it into `settings`. Unless `--dt` says otherwise, bodies with individual steps are
-    /// synchronised where they meet by themselves.
-    pub fn apply(
-        &self,
-        steps: &StepOptions,
-        input: &Input,
-        settings: &mut Settings,
-    ) -> Result<(), Error> {
-        settings.precision = self.tier()?;
-        settings.blocks = self.settings(steps, Some(input));
-        if find(&settings.integrator)?.has_block_steps() && steps.dt.is_none() {
-            settings.dt = settings.blocks.dt_max;
+    /// These, and where one is missing, that of `others`.
+    #[must_use]
+    pub fn or(self, others: Self) -> Self {
+        Self {
+            eta: self.eta.or(others.eta),
+            eta6: self.eta6.or(others.eta6),
+            dt_max: self.dt_max.or(others.dt_max),
+            precision: self.precision.or(others.precision),
         }
-        settings.validate()
     }
 
     /// The tier by name.
-    fn tier(&self) -> Result<Option<Precision>, Error> {
+    pub fn tier(&self) -> Result<Option<Precision>, Error> {
         self.precision.as_deref().map(Precision::from_name).transpose()
+    }
+}
+
+impl From<&IntegratorHints> for BlockOptions {
+    fn from(hints: &IntegratorHints) -> Self {
+        let IntegratorHints { eta, eta6, dt_max, precision, .. } = hints.clone();
+        Self { eta, eta6, dt_max, precision }
     }
 }
 

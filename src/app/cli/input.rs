@@ -7,7 +7,7 @@ use clap::Args;
 use super::options::{assignment, count};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::scene::{RunHints, Scene, ViewHints};
+use crate::scene::{IntegratorHints, RunHints, Scene, ViewHints};
 use crate::sim::suggest;
 use crate::snapshot::{self, Snapshot};
 use crate::units::Units;
@@ -38,6 +38,8 @@ pub struct Input {
     pub snapshot: Snapshot,
     /// Softening, step and duration that suit them.
     pub run: RunHints,
+    /// The integrator that suits them, if the scene says so.
+    pub integrator: IntegratorHints,
     /// How they look best, if the scene says so.
     pub view: Option<ViewHints>,
 }
@@ -113,7 +115,8 @@ impl InputOptions {
         }
         snapshot.attributes.insert("scene".to_owned(), scene.name.clone());
         snapshot.attributes.insert("seed".to_owned(), scene.seed.to_string());
-        Ok(Input { snapshot, run: scene.run, view: Some(scene.view) })
+        let Scene { run, integrator, view, .. } = scene;
+        Ok(Input { snapshot, run, integrator, view: Some(view) })
     }
 
     fn read(&self, path: &Path) -> Result<Input> {
@@ -137,6 +140,6 @@ impl InputOptions {
         // A snapshot of our own knows what it was run with.
         run.softening = number("softening").unwrap_or(run.softening);
         run.dt = number("dt").unwrap_or(run.dt);
-        Ok(Input { snapshot, run, view: None })
+        Ok(Input { snapshot, run, integrator: IntegratorHints::default(), view: None })
     }
 }

@@ -23,6 +23,7 @@ mod resume;
 mod run;
 mod scenes;
 mod shader;
+mod steps;
 mod tune;
 #[cfg(feature = "window")]
 mod view;
@@ -30,7 +31,7 @@ mod view;
 pub use input::{Input, InputOptions};
 pub use look::LookOptions;
 pub use options::EngineOptions;
-pub use run::StepOptions;
+pub use steps::StepOptions;
 
 use std::process::ExitCode;
 

@@ -9,7 +9,7 @@ use web_time::Instant;
 use super::input::InputOptions;
 use super::look::LookOptions;
 use super::options::{EngineOptions, fresh};
-use super::run::StepOptions;
+use super::steps::StepOptions;
 use super::{Ended, interrupt, print, progress};
 use crate::error::Error;
 use crate::film::{Renderer, Shot, shoot};

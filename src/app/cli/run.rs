@@ -3,21 +3,22 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use clap::Args as ClapArgs;
 use serde_json::json;
 use web_time::Instant;
 
-use super::blocks::{BlockOptions, blocks_in_words, blocks_json};
-use super::input::{Input, InputOptions};
+use super::blocks::{blocks_in_words, blocks_json};
+use super::input::InputOptions;
 use super::options::EngineOptions;
+use super::steps::StepOptions;
 use super::{Ended, interrupt, print, progress};
 use crate::error::Error;
+use crate::integrate::find;
 use crate::record::{self, EnergyLog, Outcome, Plan, RunFolder};
-use crate::sim::{Settings, Simulation, steps_in};
+use crate::sim::{Simulation, steps_in};
 use crate::snapshot::Snapshot;
 
 /// Simulate, leaving snapshots and an energy log in a folder
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, clap::Args)]
 #[command(
     allow_negative_numbers = true,
     after_help = "\
@@ -32,8 +33,6 @@ pub struct Args {
     input: InputOptions,
     #[command(flatten)]
     steps: StepOptions,
-    #[command(flatten)]
-    blocks: BlockOptions,
     /// Time of the last snapshot; what suits the bodies if left out
     #[arg(long, value_name = "T")]
     until: Option<f64>,
@@ -50,56 +49,8 @@ pub struct Args {
     engine: EngineOptions,
 }
 
-/// How time goes on.
-#[derive(Clone, Debug, ClapArgs)]
-#[command(next_help_heading = "Physics (what suits the bodies if left out)")]
-pub struct StepOptions {
-    /// Plummer softening length
-    #[arg(long, value_name = "E")]
-    pub eps: Option<f64>,
-    /// Time step
-    #[arg(long, value_name = "DT")]
-    pub dt: Option<f64>,
-    /// How positions and velocities go on: leapfrog, hermite4, hermite6
-    #[arg(long, default_value = "leapfrog", value_name = "NAME")]
-    pub integrator: String,
-}
-
-impl StepOptions {
-    /// The settings for an input, checked before any long work.
-    pub fn settings(&self, input: &Input, engine: &EngineOptions) -> Result<Settings, Error> {
-        let settings = Settings {
-            softening: self.eps.unwrap_or(input.run.softening),
-            dt: self.dt.unwrap_or(input.run.dt),
-            start: input.snapshot.time,
-            steps_before: 0,
-            gravitational_constant: input.snapshot.units.gravitational_constant,
-            integrator: self.integrator.clone(),
-            blocks: BlockOptions::default().settings(self, Some(input)),
-            precision: None,
-            engine: engine.kind()?,
-            adapter: engine.adapter.wish(),
-            kernel: engine.kernel.wish(),
-        };
-        settings.validate()?;
-        Ok(settings)
-    }
-
-    /// Refuses what can be refused before the bodies are made.
-    pub fn check(&self) -> Result<(), Error> {
-        let settings = Settings {
-            softening: self.eps.unwrap_or(0.0),
-            dt: self.dt.unwrap_or(1.0),
-            integrator: self.integrator.clone(),
-            ..Settings::default()
-        };
-        settings.validate()
-    }
-}
-
 pub fn main(args: &Args) -> Result<Ended> {
     args.steps.check()?;
-    args.blocks.check(&args.steps)?;
     args.engine.kind()?;
     if let Some(until) = args.until
         && !until.is_finite()
@@ -108,7 +59,10 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     let mut input = args.input.load(args.steps.eps)?;
     let mut settings = args.steps.settings(&input, &args.engine)?;
-    args.blocks.apply(&args.steps, &input, &mut settings)?;
+    // Unless --dt says otherwise, bodies with individual steps are synchronised where they meet by themselves.
+    if find(&settings.integrator)?.has_block_steps() && args.steps.dt.is_none() {
+        settings.dt = settings.blocks.dt_max;
+    }
     let (dt, start) = (settings.dt, settings.start);
     let until = args.until.unwrap_or(start + input.run.until);
     if !(until > start) {

@@ -6,7 +6,7 @@ use super::Ended;
 use super::input::InputOptions;
 use super::look::LookOptions;
 use super::options::EngineOptions;
-use super::run::StepOptions;
+use super::steps::StepOptions;
 use crate::app::window::{self, Request};
 
 /// Open a window on a scene or snapshot: watch it, touch it, tune it

@@ -3,8 +3,21 @@
 use std::path::PathBuf;
 
 use super::{Input, Place};
+use crate::direct::Precision;
+use crate::integrate::blocks::BlockSettings;
 use crate::live::Command;
 use crate::sim::EngineKind;
+
+/// How time is to go on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Integration {
+    /// Name of the integrator, one of [`crate::integrate::ALL`].
+    pub integrator: String,
+    /// How individual steps are chosen, if it has them.
+    pub blocks: BlockSettings,
+    /// How precisely forces are computed; `None` for what is usual.
+    pub precision: Option<Precision>,
+}
 
 /// A wish that the panel, a key or the mouse has uttered.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +26,8 @@ pub enum Action {
     Live(Command),
     /// Another engine, with the state as it is.
     Engine(EngineKind),
+    /// Another integrator or accuracy, with the state as it is.
+    Integration(Integration),
     /// Other bodies.
     Load(Input),
     /// The same bodies from their beginning.

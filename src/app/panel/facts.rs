@@ -6,7 +6,7 @@ use super::History;
 use crate::bodies::Component;
 use crate::force::KernelConfig;
 use crate::gpu::{FrameTimes, Gpu};
-use crate::live::{Rates, Standing, TimeKeeper};
+use crate::live::{BlockFacts, Rates, Standing, TimeKeeper};
 use crate::scene::RunHints;
 use crate::sim::{EngineKind, Settings};
 use crate::units::Units;
@@ -48,6 +48,8 @@ pub struct Facts<'a> {
     pub wgsl: Option<&'a str>,
     /// How fast everything is.
     pub rates: &'a Rates,
+    /// The individual steps, if the integrator has them and they are being looked at.
+    pub blocks: Option<&'a BlockFacts>,
     /// What it was in the past.
     pub history: &'a History,
     /// Times of the parts of a frame on the device, if it has timestamps.

@@ -1,7 +1,9 @@
 //! The panel beside the picture: one file per tab. A tab shows [`Facts`] and says what the user wants as
 //! [`Action`]s; it changes nothing itself, so that each can be tested without a window.
 
+mod accuracy;
 mod actions;
+mod blocks;
 mod conservation;
 mod facts;
 mod file;
@@ -17,7 +19,7 @@ mod theme;
 mod view;
 mod wgsl;
 
-pub use actions::Action;
+pub use actions::{Action, Integration};
 pub use facts::{Facts, Input};
 pub use history::History;
 pub use keys::{KEYS, Key, pressed, sheet};
@@ -54,7 +56,7 @@ impl Tab {
     /// All tabs with their titles and what they are for.
     pub const ALL: [(Self, &'static str, &'static str); 8] = [
         (Self::Scene, "Scene", "What is simulated"),
-        (Self::Physics, "Physics", "Time step, softening and speed"),
+        (Self::Physics, "Physics", "Time step, softening, integrator and speed"),
         (Self::Kernel, "Kernel", "The engine, and how its all-pairs kernel is cut up"),
         (Self::View, "View", "Colours, exposure and camera"),
         (Self::Learn, "Learn", "What the kernel does with its tiles, and what limits it"),
@@ -77,6 +79,7 @@ pub struct Panel {
     pub help: bool,
     /// The scene as it is being changed.
     pub scene: SceneForm,
+    accuracy: accuracy::AccuracyForm,
     file: file::FileForm,
     kernel: kernel::KernelForm,
     learn: learn::LearnForm,
@@ -157,7 +160,7 @@ impl Panel {
     ) {
         match tab {
             Tab::Scene => self.scene.show(ui, facts, actions),
-            Tab::Physics => physics::show(ui, facts, actions),
+            Tab::Physics => physics::show(ui, facts, &mut self.accuracy, actions),
             Tab::Kernel => self.kernel.show(ui, facts, actions),
             Tab::View => view::show(ui, facts, view, actions),
             Tab::Learn => self.learn.show(ui, facts, actions),

@@ -39,6 +39,10 @@ pub fn show(ui: &mut Ui, facts: &Facts) {
         row(ui, "steps", "Steps of dt per second", format!("{:.1} /s", rates.steps_per_sec()));
         row(ui, "frames", "Pictures per second", format!("{:.1} /s", rates.frames_per_sec()));
     });
+    // Before the plots: a window of the usual height shows it without scrolling.
+    if let Some(steps) = facts.blocks {
+        super::blocks::show(ui, steps, &facts.units.time);
+    }
     plot(ui, "G interactions/s", LINES[0], facts, |s| s.interactions_per_sec / 1e9);
     plot(ui, "steps/s", LINES[1], facts, |s| s.steps_per_sec);
     plot(ui, "frames/s", LINES[2], facts, |s| s.frames_per_sec);

@@ -1,12 +1,13 @@
-//! Time step, softening, speed; pause, single step, reverse.
+//! Time step, softening, integrator, speed; pause, single step, reverse.
 
 use egui::{Slider, SliderClamping, Ui};
 
+use super::accuracy::AccuracyForm;
 use super::theme::{heading, number, quantity};
 use super::{Action, Facts};
 use crate::live::{Command, Tempo};
 
-pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
+pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &mut Vec<Action>) {
     let integrator = crate::integrate::find(&facts.settings.integrator).ok();
     let mut command = |command: Command| actions.push(Action::Live(command));
     let keeper = facts.keeper;
@@ -84,11 +85,10 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     if ui.add(slider).on_hover_text(about).changed() {
         command(Command::Softening(softening));
     }
-    ui.add_space(6.0);
-    ui.label(format!("Integrator: {}", facts.settings.integrator))
-        .on_hover_text(integrator.map_or("", |integrator| integrator.summary));
+    accuracy.show(ui, facts, actions);
 }
 
-fn plain(value: f64, _: std::ops::RangeInclusive<usize>) -> String {
+/// A number as the panel writes them, for sliders.
+pub(super) fn plain(value: f64, _: std::ops::RangeInclusive<usize>) -> String {
     number(value)
 }

@@ -8,8 +8,8 @@ use super::frame::{Frames, Purpose};
 use super::load::{Loading, Wanted};
 use super::pictures::{Recording, free_name, picture};
 use super::steer::Wish;
-use crate::app::cli::InputOptions;
-use crate::app::panel::{Action, Place};
+use crate::app::cli::{InputOptions, StepOptions};
+use crate::app::panel::{Action, Integration, Place};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::live::Command;
@@ -42,16 +42,24 @@ impl Frames {
                 self.wanted.settings.engine = kind;
                 self.ask_moment(Purpose::Change(Box::new(settings)));
             }
+            Action::Integration(wish) => {
+                let Some(session) = &self.session else { return Ok(()) };
+                let Integration { integrator, blocks, precision } = wish;
+                let now = session.live.settings().clone();
+                let settings = Settings { integrator, blocks, precision, ..now };
+                settings.validate()?;
+                let steps = StepOptions::from(&settings);
+                self.wanted.steps.integrator = steps.integrator;
+                self.wanted.steps.blocks = steps.blocks;
+                self.ask_moment(Purpose::Change(Box::new(settings)));
+            }
             Action::Load(input) => self.load(input)?,
             Action::Restart => {
                 if let Some(session) = &self.session {
                     let (input, settings) = (session.input.clone(), session.live.settings());
                     // The numbers that were tuned stay.
-                    let wanted = Wanted {
-                        softening: Some(settings.softening),
-                        dt: Some(settings.dt),
-                        ..self.wanted.clone()
-                    };
+                    let steps = StepOptions::from(settings);
+                    let wanted = Wanted { steps, ..self.wanted.clone() };
                     self.loading = Some(Loading::input(&self.stage.gpu, input, wanted, false)?);
                 }
             }
@@ -135,7 +143,9 @@ impl Frames {
     fn load(&mut self, input: InputOptions) -> Result<()> {
         // A name that is nothing is said at once.
         input.scene()?;
-        let wanted = Wanted { softening: None, dt: None, settings: self.wanted.settings.clone() };
+        // Lengths and times that suited the last bodies are left behind.
+        let mut wanted = self.wanted.clone();
+        (wanted.steps.eps, wanted.steps.dt, wanted.steps.blocks.dt_max) = (None, None, None);
         self.loading = Some(Loading::input(&self.stage.gpu, input, wanted, false)?);
         Ok(())
     }

@@ -1,10 +1,11 @@
 //! The command line that shows what the window shows.
 
 use super::load::Session;
+use crate::app::cli::StepOptions;
 use crate::app::panel::ViewChoice;
 use crate::force::KernelWish;
 use crate::render::{Camera, ColourBy, Follow, Style};
-use crate::sim::EngineKind;
+use crate::sim::{EngineKind, Settings};
 
 /// `gravitile view ...`: the same bodies and numbers from the beginning, seen from here.
 pub fn command_line(
@@ -39,6 +40,22 @@ pub fn command_line(
     }
     if settings.dt != session.hints.dt {
         option("--dt", settings.dt.to_string());
+    }
+    let steps = StepOptions::from(settings);
+    if settings.integrator != Settings::default().integrator || session.names_integrator {
+        option("--integrator", settings.integrator.clone());
+    }
+    for (name, value) in [
+        ("--eta", steps.blocks.eta),
+        ("--eta6", steps.blocks.eta6),
+        ("--dt-max", steps.blocks.dt_max),
+    ] {
+        if let Some(value) = value {
+            option(name, value.to_string());
+        }
+    }
+    if let Some(precision) = steps.blocks.precision {
+        option("--precision", precision);
     }
     if engine != EngineKind::Auto {
         option("--engine", engine.name().to_owned());

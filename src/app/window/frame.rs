@@ -92,13 +92,12 @@ impl Frames {
         }
         let engine = request.engine.kind()?;
         let settings = Settings {
-            integrator: request.steps.integrator.clone(),
             engine,
             adapter: wish,
             kernel: request.engine.kernel.wish(),
             ..Settings::default()
         };
-        let wanted = Wanted { softening: request.steps.eps, dt: request.steps.dt, settings };
+        let wanted = Wanted { steps: request.steps.clone(), settings };
         let panel = Panel::new(memory.panel_open, memory.tab);
         let mut frames = Self {
             window,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
-use crate::app::cli::InputOptions;
+use crate::app::cli::{InputOptions, StepOptions};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::gpu::Gpu;
@@ -23,6 +23,8 @@ pub struct Session {
     pub template: Snapshot,
     pub hints: RunHints,
     pub view: Option<ViewHints>,
+    /// Whether the scene names an integrator of its own.
+    pub names_integrator: bool,
     /// The bodies it began with, masses times G as the device has them.
     pub bodies: Arc<Bodies>,
     pub live: Live,
@@ -37,9 +39,8 @@ pub struct Session {
 /// Changes to the settings that suit the bodies.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    pub softening: Option<f64>,
-    pub dt: Option<f64>,
-    /// Engine, adapter, kernel and integrator are taken from here.
+    pub steps: StepOptions,
+    /// Engine, adapter and kernel are taken from here.
     pub settings: Settings,
 }
 
@@ -92,16 +93,29 @@ impl Loading {
         let settings = settings.going_on_from(moment);
         let (input, hints, view) = (session.input.clone(), session.hints, session.view.clone());
         let (template, bodies) = (session.template.clone(), Arc::clone(&session.bodies));
-        let ages = Arc::clone(&session.ages);
+        let (ages, names_integrator) = (Arc::clone(&session.ages), session.names_integrator);
         let (keeper, now) = (session.live.keeper().clone(), moment.bodies.clone());
         let backwards = session.live.dt() < 0.0;
-        Self::spawn("changing the engine".to_owned(), true, move || {
+        let same_engine = settings.engine == session.live.settings().engine;
+        let what = if same_engine { "changing the integrator" } else { "changing the engine" };
+        Self::spawn(what.to_owned(), true, move || {
             let mut live = Live::open(&gpu, now, settings, keeper.units_per_sec)?;
             if backwards {
                 live.apply(crate::live::Command::Reverse)?;
             }
             live.take_tempo_of(&keeper);
-            Ok(Session { input, template, hints, view, bodies, live, last: None, ages, wgsl: None })
+            Ok(Session {
+                input,
+                template,
+                hints,
+                view,
+                names_integrator,
+                bodies,
+                live,
+                last: None,
+                ages,
+                wgsl: None,
+            })
         })
     }
 
@@ -119,18 +133,11 @@ impl Loading {
 }
 
 fn load(gpu: &Arc<Gpu>, input: InputOptions, wanted: &Wanted) -> Result<Session> {
-    let loaded = input.load(wanted.softening)?;
+    let loaded = input.load(wanted.steps.eps)?;
+    let settings = wanted.steps.over(&loaded, wanted.settings.clone())?;
     let mut template = loaded.snapshot;
     let bodies = std::mem::take(&mut template.bodies);
     let g = template.units.gravitational_constant;
-    let settings = Settings {
-        softening: wanted.softening.unwrap_or(loaded.run.softening),
-        dt: wanted.dt.unwrap_or(loaded.run.dt),
-        start: template.time,
-        steps_before: 0,
-        gravitational_constant: g,
-        ..wanted.settings.clone()
-    };
     let mut heavy = bodies.clone();
     heavy.mass.iter_mut().for_each(|mass| *mass *= g);
     let units_per_sec = usual_speed(&loaded.run);
@@ -141,6 +148,7 @@ fn load(gpu: &Arc<Gpu>, input: InputOptions, wanted: &Wanted) -> Result<Session>
         input,
         template,
         hints: loaded.run,
+        names_integrator: loaded.integrator.integrator.is_some(),
         view: loaded.view,
         bodies: Arc::new(heavy),
         live,

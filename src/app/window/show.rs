@@ -61,6 +61,7 @@ impl Frames {
                     config: live.config(),
                     wgsl: session.wgsl.as_ref().map(|(_, text)| text.as_str()),
                     rates: live.rates(),
+                    blocks: live.blocks(),
                     history,
                     times: times.as_ref(),
                     panel_secs,
@@ -108,6 +109,9 @@ impl Frames {
         }
         if let Some(session) = &mut self.session {
             session.live.track(tracking(self.view.follow));
+            if self.panel.open && self.panel.tab == panel::Tab::Numbers {
+                session.live.watch_blocks();
+            }
         }
         match wish {
             Some(Wish::Release) => {

@@ -4,11 +4,14 @@ use super::plot::{Curve, Look, Place, Plot};
 use super::{Kind, Record, Session};
 use crate::error::{Error, Result};
 
+mod blocks;
 mod ceilings;
 mod crossover;
 mod instructions;
 mod n;
+mod order;
 mod p;
+mod precision;
 mod q;
 mod roofline;
 mod rule;
@@ -40,6 +43,9 @@ pub const FIGURES: &[Figure] = &[
     q::FIGURE,
     sinks::FIGURE,
     crossover::FIGURE,
+    precision::FIGURE,
+    order::FIGURE,
+    blocks::FIGURE,
     ceilings::FIGURE,
     roofline::FIGURE,
     instructions::FIGURE,
@@ -47,7 +53,7 @@ pub const FIGURES: &[Figure] = &[
 ];
 
 /// Figures that take minutes whatever the adapter: asked for by name alone.
-const LONG: &[&str] = &[rule::FIGURE.name];
+const LONG: &[&str] = &[rule::FIGURE.name, blocks::FIGURE.name];
 
 /// The figures of a name: one, or `all` but those that take long.
 ///
@@ -68,6 +74,21 @@ pub fn named(name: &str) -> Result<Vec<Figure>> {
 /// The measured records of a figure.
 fn of<'r>(records: &'r [Record], figure: &'static str) -> impl Iterator<Item = &'r Record> + Clone {
     records.iter().filter(move |r| r.figure == figure && r.kind == Kind::Forces)
+}
+
+/// The records of forces with derivatives of a figure.
+fn derivatives_of<'r>(
+    records: &'r [Record],
+    figure: &'static str,
+) -> impl Iterator<Item = &'r Record> + Clone {
+    records.iter().filter(move |r| r.figure == figure && r.kind == Kind::Derivatives)
+}
+
+/// GFLOP/s of forces with jerk and potential, 60 flops per interaction.
+fn gflops_with_jerk(record: &Record) -> Option<Place> {
+    let Place { x, y, range: (low, high) } = rate(record)?;
+    let flops = FLOPS_WITH_JERK;
+    Some(Place { x, y: flops * y, range: (flops * low, flops * high) })
 }
 
 /// Interactions per second in G/s, with its quartiles.
@@ -97,13 +118,23 @@ fn curves<'r>(
     look: Look,
     place: fn(&Record) -> Option<Place>,
 ) -> Vec<Curve> {
+    grouped(records, look, |record| record.series.clone(), place)
+}
+
+/// The same with other names for the curves.
+fn grouped<'r>(
+    records: impl Iterator<Item = &'r Record>,
+    look: Look,
+    name: impl Fn(&Record) -> String,
+    place: impl Fn(&Record) -> Option<Place>,
+) -> Vec<Curve> {
     let mut curves: Vec<Curve> = Vec::new();
     for record in records {
-        let known = curves.iter().position(|curve| curve.name == record.series);
+        let name = name(record);
+        let known = curves.iter().position(|curve| curve.name == name);
         let index = known.unwrap_or_else(|| {
-            let name = record.series.clone();
             // The CPU engine is grey in every figure.
-            let colour = if name == table::CPU { GREY } else { curves.len() };
+            let colour = if name == table::CPU || name == CPU_F64 { GREY } else { curves.len() };
             curves.push(Curve { name, places: Vec::new(), look, colour });
             curves.len() - 1
         });
@@ -148,6 +179,13 @@ fn marks(curves: &[Curve]) -> Vec<f64> {
     xs
 }
 
+/// The series of the CPU engine in f64.
+const CPU_F64: &str = "cpu double";
+
+/// Flops per interaction with jerk and potential, by the custom of GRAPE codes (kirin's
+/// thesis, equation 4.1).
+pub const FLOPS_WITH_JERK: f64 = 60.0;
+
 /// Number of the colour that is none.
 const GREY: usize = 7;
 
@@ -169,8 +207,9 @@ mod tests {
             assert_eq!(named(figure.name).unwrap()[0].name, figure.name);
             assert!(figure.about.len() > 80, "{} should say how to read it", figure.name);
         }
-        assert_eq!(named("all").unwrap().len(), FIGURES.len() - 1);
-        assert!(named("all").unwrap().iter().all(|figure| figure.name != "rule"));
+        assert_eq!(named("all").unwrap().len(), FIGURES.len() - LONG.len());
+        let long = |name: &str| name == "rule" || name == "blocks";
+        assert!(named("all").unwrap().iter().all(|figure| !long(figure.name)));
         let error = named("rooflin").unwrap_err().to_string();
         assert!(error.contains("rooflin") && error.contains("roofline") && error.contains("all"));
     }

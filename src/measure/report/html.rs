@@ -2,6 +2,7 @@
 
 use crate::measure::figures::FIGURES;
 use crate::measure::plot::{Plot, escape};
+use crate::measure::report::direct_tables::{derivatives_table, runs_table};
 use crate::measure::report::tables::{ceilings_table, compiled_table, rates_table};
 use crate::measure::{Device, Kind, Record};
 
@@ -46,13 +47,18 @@ pub fn page(records: &[Record]) -> String {
                 table(&rates)
             );
         }
-        let compiled = compiled_table(own.iter().copied());
-        if compiled.len() > 1 {
-            body += &format!(
-                "<details><summary>All numbers ({})</summary>{}</details>\n",
-                compiled.len() - 1,
-                table(&compiled)
-            );
+        for more in [
+            compiled_table(own.iter().copied()),
+            derivatives_table(own.iter().copied()),
+            runs_table(own.iter().copied()),
+        ] {
+            if more.len() > 1 {
+                body += &format!(
+                    "<details><summary>All numbers ({})</summary>{}</details>\n",
+                    more.len() - 1,
+                    table(&more)
+                );
+            }
         }
         body += &remarks(&own);
         body += "</section>\n";
@@ -136,6 +142,7 @@ fn remarks(records: &[&Record]) -> String {
     let line = |record: &&&Record| {
         let subject = match record.kernel {
             Some(_) => record.kernel_in_words(),
+            None if record.run.is_some() => record.kernel_in_words(),
             None => record.series.clone(),
         };
         let size = match record.kind {
@@ -164,7 +171,8 @@ kernel is not timed. Times of kernels are those of the device's own timestamps a
 pass, where it has them, else of the wall clock around a queue that was empty before; the result file says which. \
 Short evaluations are repeated within one pass. Configurations of one size take turns, the first round is dropped, \
 all other samples are kept in the result file. Bars and spreads are quartiles: ± is half their distance, relative \
-to the median. A GFLOP/s counts 20 flops per interaction, by the custom of GPU Gems 3, chapter 31.</p>\
+to the median. A GFLOP/s counts 20 flops per interaction, by the custom of GPU Gems 3, chapter 31; with jerk 60, \
+by that of GRAPE codes.</p>\
 <p>The model takes the slowest of the resources: instruction issue (12 FP32, 1/r reads of the tile, 4/(u r) for \
 the loop), reciprocal square roots, reads of workgroup memory, storage bandwidth; with few threads also the latency \
 of one thread and the speed of one workgroup; and adds the cost of a dispatch. How far roots overlap with other \

@@ -1,9 +1,11 @@
 //! From records to what people read: tables, and one HTML page that needs nothing else.
 
 mod compare;
+mod direct_tables;
 mod html;
 mod tables;
 
 pub use compare::{Compared, compare};
+pub use direct_tables::{derivatives_table, runs_table};
 pub use html::page;
 pub use tables::{ceilings_table, compiled_table, duration, rates_table};

@@ -1,0 +1,167 @@
+//! The integrator, how accurately its steps are chosen, and how precisely forces are computed.
+//!
+//! Each change begins the integrator anew with the state as it is, so that a slider speaks only when it is
+//! let go.
+
+use egui::{Button, Slider, SliderClamping, Ui};
+
+use super::physics::plain;
+use super::theme::{DIM, heading, number};
+use super::{Action, Facts, Integration};
+use crate::direct::Precision;
+use crate::integrate::{self, Integrator};
+use crate::sim::EngineKind;
+
+/// Values of sliders that are being dragged.
+#[derive(Default)]
+pub struct AccuracyForm {
+    eta: Option<f64>,
+    eta6: Option<f64>,
+    /// The power of two.
+    dt_max: Option<f64>,
+}
+
+const PRECISION: &str =
+    "How precisely forces are computed: f32, pairs of f32 (48 bits in positions and sums), f64";
+
+impl AccuracyForm {
+    pub(super) fn show(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
+        let settings = facts.settings;
+        let now = Integration {
+            integrator: settings.integrator.clone(),
+            blocks: settings.blocks,
+            precision: settings.precision,
+        };
+        let mut wanted = now.clone();
+        heading(ui, "Integrator");
+        ui.horizontal_wrapped(|ui| {
+            for integrator in integrate::ALL {
+                let current = integrator.name == settings.integrator;
+                // Whoever runs backwards can only go on with one that knows the way.
+                let enabled = current || integrator.reversible || facts.dt > 0.0;
+                let button = ui.add_enabled(enabled, Button::selectable(current, integrator.name));
+                let button = button.on_hover_text(integrator.summary);
+                let why = "It knows only the way forwards, and time runs backwards now";
+                if button.on_disabled_hover_text(why).clicked() && !current {
+                    wanted.integrator = integrator.name.to_owned();
+                    wanted.precision =
+                        now.precision.filter(|tier| refusal(facts, integrator, *tier).is_none());
+                }
+            }
+        });
+        let Ok(integrator) = integrate::find(&settings.integrator) else { return };
+        if integrator.has_block_steps() {
+            self.steps(ui, facts, integrator, &mut wanted);
+        }
+        ui.horizontal_wrapped(|ui| {
+            ui.label("precision").on_hover_text(PRECISION);
+            let current = settings.precision.unwrap_or_else(|| usual(facts.engine, integrator));
+            for (tier, name) in Precision::ALL {
+                let refused = refusal(facts, integrator, tier);
+                let button = Button::selectable(tier == current, name);
+                let button = ui.add_enabled(refused.is_none(), button);
+                let button = match refused {
+                    Some(reason) => button.on_disabled_hover_text(reason),
+                    None => button.on_hover_text(PRECISION),
+                };
+                if button.clicked() && tier != current {
+                    wanted.precision = Some(tier);
+                }
+            }
+        });
+        if wanted != now {
+            actions.push(Action::Integration(wanted));
+        }
+    }
+
+    /// How individual steps are chosen.
+    fn steps(
+        &mut self,
+        ui: &mut Ui,
+        facts: &Facts,
+        integrator: &Integrator,
+        wanted: &mut Integration,
+    ) {
+        let blocks = &mut wanted.blocks;
+        let about = "Aarseth's accuracy parameter: each body's steps go with its root";
+        released(ui, &mut self.eta, &mut blocks.eta, about, |value| eta_slider(value, 1e-6, "eta"));
+        if integrator.order > 4 {
+            let about =
+                "The same of the sixth-order criterion: steps go with it. The mean of both counts";
+            released(ui, &mut self.eta6, &mut blocks.eta6, about, |value| {
+                eta_slider(value, 1e-4, "eta6")
+            });
+        }
+        let about = "The longest step of a body, a power of two: at its multiples all bodies meet";
+        let suits = facts.hints.dt.log2().round();
+        let mut exponent = blocks.dt_max.log2();
+        released(ui, &mut self.dt_max, &mut exponent, about, |value| {
+            Slider::new(value, suits - 6.0..=suits + 8.0)
+                .step_by(1.0)
+                .text("dt-max")
+                .clamping(SliderClamping::Edits)
+                .custom_formatter(|exponent, _| number(exponent.exp2()))
+                .custom_parser(|text| Some(text.parse::<f64>().ok()?.log2().round()))
+        });
+        blocks.dt_max = exponent.round().exp2();
+        let note = "Each body has a step of its own; dt is how often all are brought together to be shown.";
+        ui.colored_label(DIM, note);
+    }
+}
+
+/// Accuracy parameters reach from `least` to 1.
+fn eta_slider<'a>(value: &'a mut f64, least: f64, name: &'static str) -> Slider<'a> {
+    Slider::new(value, least..=1.0)
+        .logarithmic(true)
+        .text(name)
+        .clamping(SliderClamping::Edits)
+        .custom_formatter(plain)
+}
+
+/// A slider that changes `value` once it is let go or its number has been typed.
+fn released(
+    ui: &mut Ui,
+    held: &mut Option<f64>,
+    value: &mut f64,
+    about: &str,
+    slider: impl FnOnce(&mut f64) -> Slider<'_>,
+) {
+    let mut shown = held.unwrap_or(*value);
+    let response = ui.add(slider(&mut shown)).on_hover_text(about);
+    if response.changed() {
+        *held = Some(shown);
+    }
+    if !response.dragged()
+        && !ui.ctx().text_edit_focused()
+        && let Some(new) = held.take()
+    {
+        *value = new;
+    }
+}
+
+/// The tier of an engine where none is asked for.
+fn usual(engine: EngineKind, integrator: &Integrator) -> Precision {
+    match (engine, integrator.has_block_steps()) {
+        (EngineKind::Reference, _) => Precision::Double,
+        (EngineKind::Gpu, true) => Precision::DoubleSingle,
+        (_, true) => Precision::Double,
+        (_, false) => Precision::Single,
+    }
+}
+
+/// Why the engine has no such tier; `None` if it has, as far as is known before it is tried.
+fn refusal(facts: &Facts, integrator: &Integrator, tier: Precision) -> Option<String> {
+    let on = format!("on the engine {} with {}", facts.engine.name(), integrator.name);
+    let has = match (facts.engine, integrator.has_block_steps()) {
+        (EngineKind::Reference, _) => "double",
+        (EngineKind::Gpu, true) if tier != Precision::Double || facts.gpu.tier.f64 => return None,
+        (EngineKind::Gpu, true) => {
+            return Some("This adapter has no f64 in shaders; the engine cpu has it".to_owned());
+        }
+        (EngineKind::Gpu, false) => "single",
+        (_, true) => "double",
+        (_, false) => "single double",
+    };
+    let there = has.split(' ').any(|name| name == tier.name());
+    (!there).then(|| format!("There is {} {on}", has.replace(' ', " and ")))
+}

@@ -1,0 +1,63 @@
+//! Individual steps: how many bodies have which, and how large the blocks are.
+
+use egui::{Grid, Ui};
+use egui_plot::{Bar, BarChart, Plot};
+
+use super::theme::{DIM, LINES, heading, number, quantity, row};
+use crate::live::BlockFacts;
+
+/// Where the bars stand, in powers of ten: below a single body, so that it can be seen.
+const FLOOR: f64 = -0.3;
+
+pub fn show(ui: &mut Ui, steps: &BlockFacts, unit_of_time: &str) {
+    heading(ui, "Individual steps");
+    Grid::new("blocks").num_columns(2).show(ui, |ui| {
+        let about =
+            "Bodies in the block that ended last. At the end of a dt many steps end together";
+        row(ui, "active block", about, format!("{} bodies", steps.last_active));
+        let about = "Bodies per block on average, lately";
+        row(ui, "mean block", about, format!("{:.1} bodies", steps.mean_active));
+        let about =
+            format!("Blocks per unit of simulated time, {}, lately", quantity(1.0, unit_of_time));
+        let text = format!("{} per unit of time", number(steps.blocks_per_time));
+        row(ui, "blocks", &about, text);
+        let about = "Blocks per second of the clock on the wall, lately";
+        row(ui, "", about, format!("{} /s, {} so far", number(steps.blocks_per_sec), steps.blocks));
+    });
+    ui.colored_label(DIM, "bodies by length of step; dt-max is at the right");
+    let longest = steps.dt_max.log2();
+    let levels = steps.steps_by_level.len().max(1) as f64;
+    let bars = steps.steps_by_level.iter().enumerate().filter(|(_, count)| **count > 0);
+    let bars = bars.map(|(level, &count)| {
+        let height = (count as f64).log10() - FLOOR;
+        Bar::new(longest - level as f64, height).base_offset(FLOOR).width(0.8)
+    });
+    let told = |bar: &Bar, _: &BarChart| {
+        let count = 10f64.powf(bar.value + FLOOR).round();
+        format!("{count} bodies with dt = {}", number(bar.argument.exp2()))
+    };
+    let chart = BarChart::new("bodies", bars.collect()).color(LINES[0]);
+    let chart = chart.element_formatter(Box::new(told));
+    Plot::new("steps by level")
+        .height(140.0)
+        .allow_scroll(false)
+        .allow_drag(false)
+        .allow_zoom(false)
+        .include_x(longest + 0.6)
+        .include_x(longest - levels.max(6.0) + 0.4)
+        .include_y(FLOOR)
+        .include_y(1.0)
+        .y_axis_min_width(38.0)
+        .y_axis_formatter(|mark, _| {
+            whole(mark.value).map_or(String::new(), |v| format!("{}", 10f64.powi(v.max(0))))
+        })
+        .x_axis_formatter(|mark, _| whole(mark.value).map_or(String::new(), |v| format!("2^{v}")))
+        .x_grid_spacer(egui_plot::uniform_grid_spacer(|_| [16.0, 4.0, 1.0]))
+        .y_grid_spacer(egui_plot::uniform_grid_spacer(|_| [8.0, 4.0, 1.0]))
+        .show(ui, |plot| plot.bar_chart(chart));
+}
+
+/// Marks stand at whole powers only.
+fn whole(value: f64) -> Option<i32> {
+    ((value - value.round()).abs() < 1e-6).then_some(value.round() as i32)
+}

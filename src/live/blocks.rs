@@ -1,0 +1,77 @@
+//! What a watched simulation tells of its individual steps, when somebody looks at them.
+
+use web_time::Instant;
+
+use super::{Live, Mover};
+use crate::integrate::blocks::{BlockStats, BlockSteps};
+
+/// Individual steps at one time, with means over about the last second.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BlockFacts {
+    /// The longest step.
+    pub dt_max: f64,
+    /// How many bodies have a step of `dt_max` / 2^k: element k.
+    pub steps_by_level: Vec<usize>,
+    /// Bodies in the block that ended last.
+    pub last_active: usize,
+    /// Blocks since the start.
+    pub blocks: u64,
+    /// Bodies per block, lately.
+    pub mean_active: f64,
+    /// Blocks per unit of simulated time, lately.
+    pub blocks_per_time: f64,
+    /// Blocks per second of the clock on the wall, lately; pauses count.
+    pub blocks_per_sec: f64,
+}
+
+/// Over how many seconds means are taken.
+const WINDOW_SECS: f64 = 0.5;
+
+/// Keeps what the counts were a little earlier.
+pub(super) struct BlockWatch {
+    since: Instant,
+    stats: BlockStats,
+    time: f64,
+    facts: BlockFacts,
+}
+
+impl BlockWatch {
+    pub fn new(time: f64) -> Self {
+        let (stats, facts) = (BlockStats::default(), BlockFacts::default());
+        Self { since: Instant::now(), stats, time, facts }
+    }
+
+    /// The facts about `steps` at simulated `time`.
+    pub fn look(&mut self, steps: &BlockSteps, time: f64) -> BlockFacts {
+        let now = *steps.stats();
+        let (blocks, secs) = (now.blocks - self.stats.blocks, self.since.elapsed().as_secs_f64());
+        let first = self.facts.blocks == 0;
+        if blocks > 0 && (secs > WINDOW_SECS || first) {
+            let bodies = now.body_steps - self.stats.body_steps;
+            self.facts.mean_active = bodies as f64 / blocks as f64;
+            self.facts.blocks_per_time = blocks as f64 / (time - self.time).abs();
+            self.facts.blocks_per_sec = blocks as f64 / secs.max(1e-9);
+            (self.since, self.stats, self.time) = (Instant::now(), now, time);
+        }
+        self.facts.dt_max = steps.settings().dt_max;
+        self.facts.steps_by_level = steps.steps_by_level();
+        (self.facts.last_active, self.facts.blocks) = (now.last_active, now.blocks);
+        self.facts.clone()
+    }
+}
+
+impl Live {
+    /// Says that [`Live::blocks`] will be looked at: the worker tells it between two steps, and nobody
+    /// waits. Call in each frame that shows them.
+    pub fn watch_blocks(&mut self) {
+        if let Mover::Host(host, _) = &self.mover {
+            host.ask_blocks();
+        }
+    }
+
+    /// The individual steps as they were last told; `None` where the integrator has none, or before
+    /// [`Live::watch_blocks`].
+    pub fn blocks(&self) -> Option<&BlockFacts> {
+        self.blocks.as_ref()
+    }
+}
