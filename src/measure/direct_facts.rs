@@ -35,6 +35,9 @@ pub struct RunFacts {
     pub engine: String,
     /// The tier, as [`Precision::name`] has it.
     pub precision: String,
+    /// Whether the bodies lived on the engine's device, and not on the host.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resident: bool,
     /// Plummer softening length.
     pub softening: f64,
     /// Aarseth's accuracy parameter.
@@ -98,9 +101,10 @@ impl DirectFacts {
 }
 
 impl RunFacts {
-    /// `gpu double-single`.
+    /// `gpu double-single`, and where bodies live on a device that they do.
     pub fn tier(&self) -> String {
-        format!("{} {}", self.engine, self.precision)
+        let place = if self.resident { ", bodies there" } else { "" };
+        format!("{} {}{place}", self.engine, self.precision)
     }
 
     /// What no run says, if anything: a reader of foreign files asks.
@@ -150,6 +154,7 @@ mod tests {
             integrator: "hermite4".to_owned(),
             engine: "cpu".to_owned(),
             precision: "double".to_owned(),
+            resident: false,
             softening: 0.0,
             eta: 0.01,
             eta6: None,

@@ -169,7 +169,7 @@ fn another_integrator_goes_on_from_the_present_state_and_tells_of_its_steps() {
     first.steps(20);
     let moment = first.moment();
     assert!(first.live.blocks().is_none(), "the leapfrog has no blocks");
-    let blocks = BlockSettings { eta: 0.02, eta6: 0.1, dt_max: 0.0625 };
+    let blocks = BlockSettings { eta: 0.02, eta6: 0.1, dt_max: 0.0625, on_host: false };
     let there = Settings {
         integrator: "hermite4".to_owned(),
         blocks,

@@ -72,6 +72,7 @@ impl BlockOptions {
             eta6: self.eta6.or(others.eta6),
             dt_max: self.dt_max.or(others.dt_max),
             precision: self.precision.or(others.precision),
+            host_blocks: self.host_blocks || others.host_blocks,
         }
     }
 
@@ -84,7 +85,7 @@ impl BlockOptions {
 impl From<&IntegratorHints> for BlockOptions {
     fn from(hints: &IntegratorHints) -> Self {
         let IntegratorHints { eta, eta6, dt_max, precision, .. } = hints.clone();
-        Self { eta, eta6, dt_max, precision }
+        Self { eta, eta6, dt_max, precision, host_blocks: false }
     }
 }
 

@@ -96,6 +96,7 @@ impl From<&Settings> for StepOptions {
             blocks.eta = Some(accuracy.eta);
             blocks.eta6 = (integrator.order > 4).then_some(accuracy.eta6);
             blocks.dt_max = Some(accuracy.dt_max);
+            blocks.host_blocks = accuracy.on_host;
         }
         Self {
             eps: Some(settings.softening),

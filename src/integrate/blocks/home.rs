@@ -50,6 +50,11 @@ impl BlockSteps {
         }
     }
 
+    /// Whether the bodies live on a device.
+    pub fn is_on_device(&self) -> bool {
+        !matches!(self.home, Home::Host(_))
+    }
+
     /// Where the bodies are predicted and corrected, in words.
     pub fn describe_home(&self) -> &str {
         match &self.home {

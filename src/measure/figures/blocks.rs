@@ -68,7 +68,7 @@ impl Case {
 
     fn blocks(self) -> BlockSettings {
         let eta = self.a.map_or(0.01, |a| rounded(a * a));
-        BlockSettings { eta, eta6: 0.1, dt_max: DT_MAX }
+        BlockSettings { eta, eta6: 0.1, dt_max: DT_MAX, on_host: false }
     }
 
     fn name(self) -> String {
@@ -98,6 +98,32 @@ impl Case {
     }
 }
 
+/// Who computes, and where the bodies live.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Who {
+    tier: EngineTier,
+    /// On the engine's device.
+    resident: bool,
+}
+
+impl Who {
+    /// All ways to run `case`: on a device bodies live there, but once, to tell what that brings.
+    fn all(tiers: &[EngineTier], case: Case) -> Vec<Self> {
+        let compared = case.a == Some(0.1) && case.softening > 0.0;
+        let mut all = Vec::new();
+        for &tier in tiers {
+            let can = tier.kind == EngineKind::Gpu && tier.precision != Precision::Single;
+            if can {
+                all.push(Self { tier, resident: true });
+            }
+            if !can || compared {
+                all.push(Self { tier, resident: false });
+            }
+        }
+        all
+    }
+}
+
 /// What a run gave with its seconds, or why there is none.
 type Ran = std::result::Result<(RunOutcome, f64), String>;
 
@@ -110,24 +136,26 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
         (tier.kind == EngineKind::Gpu, tier.precision != Precision::DoubleSingle)
     });
     // The longest of each kind so far: case, tier, N, seconds.
-    let mut seen: Vec<(Case, EngineTier, usize, f64)> = Vec::new();
+    let mut seen: Vec<(Case, Who, usize, f64)> = Vec::new();
     // Whose runs did not end within their part of the time.
-    let mut endless: Vec<(Case, EngineTier)> = Vec::new();
+    let mut endless: Vec<(Case, Who)> = Vec::new();
     let sizes = session.sizes.runs;
     for (done, &n) in sizes.iter().enumerate() {
         let cases = Case::all(session.sizes.runs_closer.contains(&n));
-        let runs: Vec<(Case, EngineTier)> =
-            cases.iter().flat_map(|case| tiers.iter().map(|tier| (*case, *tier))).collect();
-        for (k, &(case, tier)) in runs.iter().enumerate() {
-            let doing = format!("N = {n}, {}, {}", case.name(), tier.name());
+        let runs: Vec<(Case, Who)> = cases
+            .iter()
+            .flat_map(|case| Who::all(&tiers, *case).into_iter().map(|who| (*case, who)))
+            .collect();
+        for (k, &(case, who)) in runs.iter().enumerate() {
+            let doing = format!("N = {n}, {}, {}", case.name(), who.tier.name());
             let part = (done as f64 + k as f64 / runs.len() as f64) / sizes.len() as f64;
             if !session.progress(part, &doing) {
                 return Ok(());
             }
-            let mut record = blank(session, n, case, tier);
+            let mut record = blank(session, n, case, who);
             let left = budget - begun.elapsed().as_secs_f64();
             let most = left.min(PART * budget);
-            let before = seen.iter().rev().find(|(c, t, ..)| (*c, *t) == (case, tier));
+            let before = seen.iter().rev().find(|(c, t, ..)| (*c, *t) == (case, who));
             let estimate = before
                 .map_or(0.0, |(_, _, other, secs)| secs * (n as f64 / *other as f64).powf(GROWTH));
             let asked = Instant::now();
@@ -136,21 +164,21 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
                 Err(format!(
                     "left out, with {rest} more of this N: the {budget:.0} s of this figure are over"
                 ))
-            } else if endless.iter().any(|(c, t)| *t == tier && case.is_as_long_as(*c)) {
+            } else if endless.iter().any(|(c, t)| *t == who && case.is_as_long_as(*c)) {
                 Err("left out: a shorter run in this tier did not end".to_owned())
             } else if estimate > most {
                 Err(format!(
                     "left out: it would take about {estimate:.0} s, but {most:.0} s are allowed"
                 ))
             } else {
-                run(session, n, case, tier, most, &mut |session| session.progress(part, &doing))?
+                run(session, n, case, who, most, &mut |session| session.progress(part, &doing))?
             };
             if session.is_stopped() {
                 return Ok(());
             }
             match ran {
                 Ok((outcome, secs)) => {
-                    seen.push((case, tier, n, secs));
+                    seen.push((case, who, n, secs));
                     record.work = outcome.body_steps as f64 * n as f64;
                     record.set_samples(&[secs]);
                     if let Some(run) = &mut record.run {
@@ -160,7 +188,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
                 Err(reason) => {
                     // It had its whole part of the time.
                     if left > most && asked.elapsed().as_secs_f64() > most {
-                        endless.push((case, tier));
+                        endless.push((case, who));
                     }
                     record.kind = Kind::Skipped;
                     record.remark = Some(plain(&reason));
@@ -175,24 +203,27 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     Ok(())
 }
 
-fn blank(session: &Session<'_>, n: usize, case: Case, tier: EngineTier) -> Record {
-    let series = format!("{}, {}", case.name(), tier.name());
-    let mut record = session.tier_record(FIGURE.name, &series, tier);
-    (record.kind, record.x) = (Kind::Run, n as f64);
-    (record.sinks, record.sources) = (n as u64, n as u64);
-    record.method = "wall clock".to_owned();
-    let BlockSettings { eta, eta6, dt_max } = case.blocks();
-    record.run = Some(RunFacts {
+fn blank(session: &Session<'_>, n: usize, case: Case, who: Who) -> Record {
+    let tier = who.tier;
+    let BlockSettings { eta, eta6, dt_max, .. } = case.blocks();
+    let run = RunFacts {
         integrator: case.integrator().to_owned(),
         engine: tier.kind.name().to_owned(),
         precision: tier.precision.name().to_owned(),
+        resident: who.resident,
         softening: case.softening,
         eta,
         eta6: case.a.is_none().then_some(eta6),
         dt_max,
         until: case.until,
         outcome: None,
-    });
+    };
+    let series = format!("{}, {}", case.name(), run.tier());
+    let mut record = session.tier_record(FIGURE.name, &series, tier);
+    (record.kind, record.x) = (Kind::Run, n as f64);
+    (record.sinks, record.sources) = (n as u64, n as u64);
+    record.method = "wall clock".to_owned();
+    record.run = Some(run);
     record
 }
 
@@ -220,11 +251,11 @@ fn run(
     session: &mut Session<'_>,
     n: usize,
     case: Case,
-    tier: EngineTier,
+    who: Who,
     most_secs: f64,
     go_on: &mut dyn FnMut(&mut Session<'_>) -> bool,
 ) -> Result<Ran> {
-    match try_run(session, n, case, tier, most_secs, go_on) {
+    match try_run(session, n, case, who, most_secs, go_on) {
         Err(error @ Error::Device(_)) => Err(error),
         Err(error) => Ok(Err(error.to_string())),
         Ok(ran) => Ok(ran),
@@ -235,7 +266,7 @@ fn try_run(
     session: &mut Session<'_>,
     n: usize,
     case: Case,
-    tier: EngineTier,
+    who: Who,
     most_secs: f64,
     go_on: &mut dyn FnMut(&mut Session<'_>) -> bool,
 ) -> Result<Ran> {
@@ -246,14 +277,25 @@ fn try_run(
     let before = energy(&bodies, case.softening)?;
     let (mass, id) = (bodies.mass.clone(), bodies.id.clone());
     let field = Field { mass: &mass, softening: case.softening, id: &id };
+    let tier = who.tier;
     let engine = direct_engine(tier.kind, session.gpu.as_ref(), Some(tier.precision))?;
     let mut engine = Pausing::new(engine);
     let mut steps = BlockSteps::start(scheme, case.blocks(), &bodies, 0.0, &field, &mut engine)?;
+    if who.resident {
+        steps.settle(&field, &engine);
+        if !steps.is_on_device() {
+            return Ok(Err(steps.describe_home().to_owned()));
+        }
+    }
+    // What lives on a device cannot be paused within a slice.
+    let slice = if who.resident { DT_MAX / 4.0 } else { case.until };
+    let mut target = slice;
     let begun = Instant::now();
     loop {
         engine.pause_at = Some(Instant::now() + PAUSE);
-        match steps.advance(case.until, &field, &mut engine) {
-            Ok(()) => break,
+        match steps.advance(target, &field, &mut engine) {
+            Ok(()) if target >= case.until => break,
+            Ok(()) => target += slice,
             Err(_) if engine.paused => engine.paused = false,
             Err(error) => return Err(error),
         }

@@ -122,6 +122,7 @@ mod tests {
             integrator: "hermite4".to_owned(),
             engine: "cpu".to_owned(),
             precision: "double".to_owned(),
+            resident: false,
             softening: 0.0,
             eta: 0.01,
             eta6: None,

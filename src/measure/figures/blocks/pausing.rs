@@ -2,6 +2,8 @@
 
 use web_time::Instant;
 
+#[cfg(not(target_arch = "wasm32"))]
+use crate::direct::gpu::GpuEngine;
 use crate::direct::{Answers, DirectEngine, Precision, Sinks, Sources, Want};
 use crate::error::{Error, Result};
 
@@ -32,6 +34,11 @@ impl DirectEngine for Pausing {
 
     fn precision(&self) -> Precision {
         self.engine.precision()
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    fn on_device(&self) -> Option<&GpuEngine> {
+        self.engine.on_device()
     }
 
     fn source_count(&self) -> usize {
