@@ -40,6 +40,8 @@ int g6_set_j_particle_multisend_mxfast(int id, int nclusters, int address, int i
 int g6_initialize_jp_buffer(int id, int size);
 int g6_flush_jp_buffer(int id);
 int g6_flush_jp_buffer_and_multisend(int id, int nclusters);
+int g6_setup_njdata(int id, int nj);
+int force_j_particle_send(void);
 
 /* Forces in two halves. aold, j6old and phiold are not looked at; h2 only if lists are read. */
 int g6calc_firsthalf(int id, int nj, int ni, int index[], double xi[][3], double vi[][3],
@@ -83,6 +85,8 @@ int g6_set_j_particle_multisend_mxfast_(int *id, int *nclusters, int *address, i
 int g6_initialize_jp_buffer_(int *id, int *size);
 int g6_flush_jp_buffer_(int *id);
 int g6_flush_jp_buffer_and_multisend_(int *id, int *nclusters);
+int g6_setup_njdata_(int *id, int *nj);
+int force_j_particle_send_(void);
 int g6calc_firsthalf_(int *id, int *nj, int *ni, int index[], double xi[][3], double vi[][3],
                       double aold[][3], double j6old[][3], double phiold[], double *eps2, double h2[]);
 int g6calc_lasthalf_(int *id, int *nj, int *ni, int index[], double xi[][3], double vi[][3],

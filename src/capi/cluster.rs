@@ -13,6 +13,9 @@ use crate::error::{Error, Result};
 /// Entries of all lists of one call at most: 256 MB.
 const LIST_ENTRIES: usize = 1 << 26;
 
+/// Entries beyond which lists are not made along with the forces, but when they are read: 16 MB.
+const ENTRIES_ALONG: usize = 1 << 22;
+
 /// Entries of a list at first; where a longer one is met, the lists are made again.
 const FIRST_CAPACITY: usize = 256;
 
@@ -103,7 +106,8 @@ impl Cluster {
         self.identity.extend(call.index.iter().map(source_of));
         self.call = call;
         let radius = self.radii().ok();
-        let capacity = self.capacity.filter(|_| radius.is_some());
+        let fits = |room: &usize| room.saturating_mul(self.call.position.len()) <= ENTRIES_ALONG;
+        let capacity = self.capacity.filter(|room| radius.is_some() && fits(room));
         self.with_lists = capacity.is_some();
         let within = radius.as_deref().zip(capacity);
         let want = Want {

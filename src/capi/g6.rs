@@ -43,6 +43,12 @@ g6_set_ti g6_set_ti_, GPU_g6_set_ti GPU_g6_set_ti_; (id: cluster, ti: double) {
     with_cluster(Key::G6(id), |cluster| { cluster.time = Some(ti); Ok(DONE) })
 } }
 
+both_forms! { "Phantom-GRAPE's way to say how many j-particles will come: nothing to be done.";
+g6_setup_njdata g6_setup_njdata_; (id: cluster, _nj: int) { with_cluster(Key::G6(id), |_| Ok(DONE)) } }
+
+both_forms! { "Sapporo's way to send particles at once: they are sent when they are needed.";
+force_j_particle_send force_j_particle_send_; () { Ok(DONE) } }
+
 both_forms! { "Puts a j-particle at an address.";
 g6_set_j_particle g6_set_j_particle_, GPU_g6_set_j_particle GPU_g6_set_j_particle_;
 (id: cluster, address: int, index: int, tj: double, _dtj: double, mass: double,

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::direct::{DirectEngine, Order, Sources};
 use crate::error::{Error, Result};
 
-/// Addresses are below this: 1.4 GB of particles. A wild address is an error, not a full machine.
+/// Addresses are below this: 1.6 GB of particles. A wild address is an error, not a full machine.
 pub const LARGEST_MEMORY: usize = 1 << 23;
 
 /// Particles from which on threads are woken to predict them.
