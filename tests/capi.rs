@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-use gravitile::gpu::adapters;
+use gravitile::gpu::{DeviceClass, adapters};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -138,7 +138,12 @@ fn forces_neighbours_and_lists_are_those_of_plain_c() {
 
 #[test]
 fn misuse_is_answered_with_codes_and_one_line_each() {
-    judge(&compile("calls", "-std=c99", SHARED), &[], CPU);
+    let program = compile("calls", "-std=c99", SHARED);
+    judge(&program, &[], CPU);
+    // A client that does not look at codes gets few enough lines to be read.
+    let lines = text(&run(&mut command(&program, &["noise"], CPU)).stderr);
+    assert_eq!(lines.lines().count(), 201, "{lines}");
+    assert!(lines.lines().all(|line| line.contains("cluster 77 is not open")));
 }
 
 #[test]
@@ -235,12 +240,31 @@ fn what_is_chosen_is_taken_or_refused_in_one_line() {
 }
 
 #[test]
-fn without_a_choice_it_runs_anywhere_and_never_in_software() {
-    let program = compile("example", "-std=c99", SHARED);
-    let output = run(&mut command(&program, &[], &[]));
+fn without_a_choice_it_runs_anywhere_but_not_in_software() {
+    let output = run(&mut command(&compile("example", "-std=c99", SHARED), &[], &[]));
     // Total mass 1, distance 1: a = m of the other, potentials and jerks alike.
     let wanted = "1: ax 0.25 jy 0.25 pot -0.25 near 2\n2: ax -0.75 jy -0.75 pot -0.75 near 1\n";
     assert_eq!(text(&output.stdout), wanted);
+
+    let program = compile("status", "-std=c89", SHARED);
+    let status = |variables: &[(&str, &str)]| {
+        let err = text(&run(&mut command(&program, &[], variables)).stderr);
+        let line = err.lines().find(|line| line.contains("g6_print_chip_status"));
+        line.unwrap_or_else(|| panic!("{err}")).to_owned()
+    };
+    let best = pollster::block_on(adapters()).into_iter().next().unwrap();
+    let automatic = status(&[]);
+    println!("{automatic}");
+    if best.class == DeviceClass::Software {
+        assert!(
+            automatic.contains("in f64 on") && automatic.contains("1 j-particles"),
+            "{automatic}"
+        );
+    } else {
+        assert!(automatic.contains(&best.name), "{automatic}");
+    }
+    let gpu = status(&[("GRAVITILE_ENGINE", "gpu"), ("GRAVITILE_ADAPTER", "0")]);
+    assert!(gpu.contains(&best.name) && gpu.contains("double-single"), "{gpu}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::ffi::c_int;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::Result;
 
@@ -22,6 +23,9 @@ thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
 
+/// Complaints that are said. A client that does not look at codes may go on for hours.
+const COMPLAINTS: u32 = 200;
+
 /// Does `work` for the call `name`. An error or panic becomes [`FAILED`] and a line on stderr.
 pub fn guarded(name: &str, work: impl FnOnce() -> Result<c_int>) -> c_int {
     silence_panics_that_are_caught();
@@ -31,13 +35,24 @@ pub fn guarded(name: &str, work: impl FnOnce() -> Result<c_int>) -> c_int {
     match outcome {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => {
-            say(name, &error.to_string());
+            complain(name, &error.to_string());
             FAILED
         }
         Err(panic) => {
-            say(name, &format!("internal error, please report it: {}", words(&*panic)));
+            complain(name, &format!("internal error, please report it: {}", words(&*panic)));
             FAILED
         }
+    }
+}
+
+/// [`say`], as long as it has not been too often.
+fn complain(name: &str, text: &str) {
+    static SAID: AtomicU32 = AtomicU32::new(0);
+    let before = SAID.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_add(1));
+    match before.unwrap_or(u32::MAX) {
+        0..COMPLAINTS => say(name, text),
+        COMPLAINTS => say(name, &format!("{text} (and no more of this: look at the codes)")),
+        _ => {}
     }
 }
 

@@ -180,8 +180,19 @@ static void prediction(void) {
     CHECK(g6_close(1) == 0 && g6_close(0) == 0);
 }
 
-int main(void) {
+/* A client that does not look: after a while nobody tells it any more. */
+static void noise(void) {
     int i;
+    for (i = 0; i < 100000; i++) CHECK(g6_set_ti(77, 0.0) == -1);
+}
+
+int main(int argc, char **argv) {
+    int i;
+    (void)argv;
+    if (argc > 1) {
+        noise();
+        return done("noise");
+    }
     plummer(&c, N);
     for (i = 0; i < N; i++) ids[i] = i;
     out_of_order();
