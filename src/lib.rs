@@ -31,6 +31,8 @@
 #[cfg(feature = "cli")]
 pub mod app;
 pub mod bodies;
+#[cfg(all(feature = "capi", not(target_arch = "wasm32")))]
+pub mod capi;
 pub mod diagnostics;
 pub mod direct;
 pub mod error;

@@ -12,7 +12,7 @@ const LEVELS: &[&[&str]] = &[
     &["sim", "measure"],
     &["record", "render", "tune"],
     &["film", "live"],
-    &["app"],
+    &["app", "capi"],
 ];
 
 /// Uses within a level.

@@ -1,0 +1,256 @@
+//! One GRAPE: its memory, its engine, and the call that is under way.
+
+mod twins;
+
+use glam::DVec3;
+
+use super::memory::Memory;
+use crate::direct::{
+    Answers, DirectEngine, Identity, Lists, NO_SOURCE, Order, Sinks, Want, Within,
+};
+use crate::error::{Error, Result};
+
+/// Entries of all lists of one call at most: 256 MB.
+const LIST_ENTRIES: usize = 1 << 26;
+
+/// Entries beyond which lists are not made along with the forces, but when they are read: 16 MB.
+const ENTRIES_ALONG: usize = 1 << 22;
+
+/// Entries of a list at first; where a longer one is met, the lists are made again.
+const FIRST_CAPACITY: usize = 256;
+
+/// The i-particles of a call, as the client gave them.
+#[derive(Clone, Debug, Default)]
+pub struct Call {
+    /// j-particles below this address attract.
+    pub addresses: usize,
+    /// Positions.
+    pub position: Vec<DVec3>,
+    /// Velocities, for jerks.
+    pub velocity: Vec<DVec3>,
+    /// Accelerations, for snaps.
+    pub acceleration: Vec<DVec3>,
+    /// Indices: j-particles of the same index are left out. Empty: none is.
+    pub index: Vec<i32>,
+    /// eps^2.
+    pub softening_squared: f64,
+    /// h^2 of each, looked at when lists are read. Empty: there are none.
+    pub radius_squared: Vec<f64>,
+}
+
+/// How far the last call has come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stage {
+    Nothing,
+    Begun,
+    Finished,
+}
+
+/// See the module's text.
+pub struct Cluster {
+    engine: Box<dyn DirectEngine>,
+    order: Order,
+    pub memory: Memory,
+    /// What particles are predicted to; `None` takes them as they are.
+    pub time: Option<f64>,
+    stage: Stage,
+    call: Call,
+    identity: Vec<u32>,
+    answers: Answers,
+    /// The lists that were read.
+    lists: Option<Lists>,
+    /// This client reads lists: they are made along with the forces, with this room for each.
+    capacity: Option<usize>,
+    /// Whether `answers` will hold lists.
+    with_lists: bool,
+}
+
+impl Cluster {
+    /// With empty memory, for forces of this order.
+    pub fn new(engine: Box<dyn DirectEngine>, order: Order) -> Self {
+        Self {
+            engine,
+            order,
+            memory: Memory::new(order),
+            time: None,
+            stage: Stage::Nothing,
+            call: Call::default(),
+            identity: Vec::new(),
+            answers: Answers::default(),
+            lists: None,
+            capacity: None,
+            with_lists: false,
+        }
+    }
+
+    /// What it computes on, in one line.
+    pub fn describe(&self) -> String {
+        format!("{}, {} j-particles", self.engine.describe(), self.memory.len())
+    }
+
+    /// Forgets a call that is under way. The memory stays.
+    pub fn reset(&mut self) {
+        self.stage = Stage::Nothing;
+        self.lists = None;
+    }
+
+    /// Starts the computation of `call`. What a call before it began is lost.
+    ///
+    /// Errors: numbers that are none, with the particle's name; what the engine refuses.
+    pub fn begin(&mut self, call: Call) -> Result<()> {
+        self.reset();
+        check(&call)?;
+        self.memory.send(self.engine.as_mut(), call.addresses, self.time)?;
+        self.identity.clear();
+        let source_of = |index: &i32| self.memory.source_of(*index).unwrap_or(NO_SOURCE);
+        self.identity.extend(call.index.iter().map(source_of));
+        self.call = call;
+        let radius = self.radii().ok();
+        let fits = |room: &usize| room.saturating_mul(self.call.position.len()) <= ENTRIES_ALONG;
+        let capacity = self.capacity.filter(|room| radius.is_some() && fits(room));
+        self.with_lists = capacity.is_some();
+        let within = radius.as_deref().zip(capacity);
+        let want = Want {
+            order: self.order,
+            potential: true,
+            nearest: self.order > Order::Acceleration,
+            within: within.map(|(radius, capacity)| Within { radius, capacity }),
+        };
+        let sinks = sinks(&self.call, &self.identity);
+        self.engine.begin(&sinks, self.call.softening_squared.sqrt(), &want)?;
+        self.stage = Stage::Begun;
+        Ok(())
+    }
+
+    /// Waits for what was begun. `n` is the number of i-particles that the client has room for.
+    ///
+    /// Errors: nothing was begun; another number than then; a device that failed.
+    pub fn finish(&mut self, n: usize) -> Result<&Answers> {
+        let there = self.call.position.len();
+        if self.stage != Stage::Begun {
+            let text = "nothing was begun, or it failed: call the first half before the last";
+            return Err(Error::Outside(text.to_owned()));
+        }
+        if n != there {
+            let allowed = format!("{there}, as in the first half");
+            return Err(Error::value("the number ni of i-particles", n, allowed));
+        }
+        self.stage = Stage::Nothing;
+        self.engine.finish(&mut self.answers)?;
+        self.leave_out_twins()?;
+        self.stage = Stage::Finished;
+        Ok(&self.answers)
+    }
+
+    /// The client's index of the nearest j-particle of i-particle `i`, -1 where there is none.
+    pub fn nearest_index(&self, i: usize) -> i32 {
+        let nearest = self.answers.nearest.get(i).copied().unwrap_or(NO_SOURCE);
+        self.memory.index_of(nearest)
+    }
+
+    /// Makes the lists of the last call ready. True: some are longer than memory allows, and cut.
+    ///
+    /// Errors: there is no finished call; it had no radii, or one that is none.
+    pub fn read_lists(&mut self) -> Result<bool> {
+        if self.stage != Stage::Finished {
+            let text = "there are no forces to list neighbours of: call both halves before";
+            return Err(Error::Outside(text.to_owned()));
+        }
+        let n = self.call.position.len();
+        let largest = (LIST_ENTRIES / n.max(1)).max(1);
+        let radius = self.radii()?;
+        let mut capacity = self.capacity.unwrap_or(FIRST_CAPACITY).min(largest);
+        let mut lists = std::mem::take(&mut self.answers.neighbours);
+        let mut there = std::mem::take(&mut self.with_lists);
+        loop {
+            if !there {
+                let within = Some(Within { radius: &radius, capacity });
+                let want = Want { within, ..Want::only(Order::Acceleration) };
+                let softening = self.call.softening_squared.sqrt();
+                let sinks = sinks(&self.call, &self.identity);
+                let mut answers = Answers::default();
+                self.engine.evaluate(&sinks, softening, &want, &mut answers)?;
+                lists = answers.neighbours;
+                self.list_without_twins(&mut lists, &radius, capacity)?;
+            }
+            let longest = (0..lists.len()).map(|i| lists.found(i)).max().unwrap_or(0);
+            if longest <= capacity || capacity == largest {
+                // The next call of this kind has room for a few more.
+                self.capacity = Some((longest + longest / 4).max(FIRST_CAPACITY).min(largest));
+                self.lists = Some(lists);
+                return Ok(longest > capacity);
+            }
+            capacity = longest.min(largest);
+            there = false;
+        }
+    }
+
+    /// The list of i-particle `i` in the client's indices, ascending by address, and how many there are.
+    ///
+    /// Errors: lists that were not read; no such i-particle.
+    pub fn list(&self, i: i32) -> Result<(Vec<i32>, usize)> {
+        let Some(lists) = &self.lists else {
+            let text = "no lists were read: call g6_read_neighbour_list before";
+            return Err(Error::Outside(text.to_owned()));
+        };
+        let n = self.call.position.len();
+        let place = usize::try_from(i).ok().filter(|place| *place < n).ok_or_else(|| {
+            Error::value("the pipeline", i, format!("below {n}, as i-particles, from 0"))
+        })?;
+        let list = lists.of(place).iter().map(|&source| self.memory.index_of(source)).collect();
+        Ok((list, lists.found(place)))
+    }
+
+    /// Radii of neighbours, from h^2.
+    fn radii(&self) -> Result<Vec<f64>> {
+        let squares = &self.call.radius_squared;
+        if squares.len() != self.call.position.len() {
+            return Err(Error::value(
+                "the pointer h2",
+                "NULL",
+                "an array, for lists of neighbours",
+            ));
+        }
+        match squares.iter().position(|square| !(square.is_finite() && *square >= 0.0)) {
+            Some(i) => {
+                let what = format!("h2 of i-particle {i}");
+                Err(Error::value(what, squares[i], "finite and at least 0"))
+            }
+            None => Ok(squares.iter().map(|square| square.sqrt()).collect()),
+        }
+    }
+}
+
+/// Refuses i-particles that are none.
+fn check(call: &Call) -> Result<()> {
+    let arrays = [
+        ("position", &call.position),
+        ("velocity", &call.velocity),
+        ("acceleration", &call.acceleration),
+    ];
+    for (name, vectors) in arrays {
+        if let Some(i) = vectors.iter().position(|vector| !vector.is_finite()) {
+            let index =
+                call.index.get(i).map_or(String::new(), |index| format!(" (index {index})"));
+            let what = format!("the {name} of i-particle {i}{index}");
+            return Err(Error::value(what, vectors[i], "finite"));
+        }
+    }
+    if !(call.softening_squared.is_finite() && call.softening_squared >= 0.0) {
+        return Err(Error::value("eps2", call.softening_squared, "finite and at least 0"));
+    }
+    Ok(())
+}
+
+/// The i-particles as an engine takes them.
+fn sinks<'a>(call: &'a Call, identity: &'a [u32]) -> Sinks<'a> {
+    Sinks {
+        position: &call.position,
+        velocity: &call.velocity,
+        acceleration: &call.acceleration,
+        identity: if identity.is_empty() { Identity::Foreign } else { Identity::Each(identity) },
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! j-particles that share an index: GRAPE-6 leaves out all of them for an i-particle of that index, an
+//! engine only one. Such i-particles, which are rare, are computed again without all of theirs.
+
+use glam::DVec3;
+
+use super::super::memory::Memory;
+use super::{Call, Cluster, sinks};
+use crate::direct::{
+    Answers, DirectEngine, Lists, NO_SOURCE, Order, Reference, Sources, Want, Within,
+};
+use crate::error::Result;
+
+impl Cluster {
+    /// Puts right the answers of i-particles whose index several j-particles have.
+    pub(super) fn leave_out_twins(&mut self) -> Result<()> {
+        let Self { order, memory, call, answers, .. } = self;
+        let (order, which) = (*order, with_twins(memory, call));
+        if which.is_empty() {
+            return Ok(());
+        }
+        // Lists are then made again when they are read.
+        self.with_lists = false;
+        for i in which {
+            let want =
+                Want { potential: true, nearest: !answers.nearest.is_empty(), ..Want::only(order) };
+            let (one, sources) = alone(memory, call, i, &want)?;
+            answers.acceleration[i] = one.acceleration[0];
+            answers.potential[i] = one.potential[0];
+            if order >= Order::Jerk {
+                answers.jerk[i] = one.jerk[0];
+            }
+            if order >= Order::Snap {
+                answers.snap[i] = one.snap[0];
+            }
+            if want.nearest {
+                let nearest = one.nearest[0];
+                answers.nearest[i] = sources.get(nearest as usize).copied().unwrap_or(NO_SOURCE);
+                answers.nearest_distance[i] = one.nearest_distance[0];
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for lists.
+    pub(super) fn list_without_twins(
+        &self,
+        lists: &mut Lists,
+        radius: &[f64],
+        capacity: usize,
+    ) -> Result<()> {
+        let (memory, call) = (&self.memory, &self.call);
+        let which = with_twins(memory, call);
+        if which.is_empty() {
+            return Ok(());
+        }
+        let old = std::mem::take(lists);
+        for i in 0..old.len() {
+            if which.binary_search(&i).is_err() {
+                lists.push(old.of(i), old.found(i) as u32);
+                continue;
+            }
+            let within = Some(Within { radius: &radius[i..=i], capacity });
+            let want = Want { within, ..Want::only(Order::Acceleration) };
+            let (one, sources) = alone(memory, call, i, &want)?;
+            let list: Vec<u32> =
+                one.neighbours.of(0).iter().map(|&source| sources[source as usize]).collect();
+            lists.push(&list, one.neighbours.found(0) as u32);
+        }
+        Ok(())
+    }
+}
+
+/// i-particles, ascending, whose index several j-particles have.
+fn with_twins(memory: &Memory, call: &Call) -> Vec<usize> {
+    let twins = |i: &usize| !memory.twins_of(call.index[*i]).is_empty();
+    (0..call.index.len()).filter(twins).collect()
+}
+
+/// What i-particle `i` gets from the sources that do not have its index, and which those are.
+fn alone(memory: &Memory, call: &Call, i: usize, want: &Want) -> Result<(Answers, Vec<u32>)> {
+    let left_out = memory.twins_of(call.index[i]);
+    let all = memory.sources();
+    let count = all.position.len() as u32;
+    let sources: Vec<u32> =
+        (0..count).filter(|source| left_out.binary_search(source).is_err()).collect();
+    let of = |from: &[DVec3]| -> Vec<DVec3> {
+        sources.iter().filter_map(|&source| from.get(source as usize).copied()).collect()
+    };
+    let (position, velocity, acceleration) =
+        (of(all.position), of(all.velocity), of(all.acceleration));
+    let mass: Vec<f64> = sources.iter().map(|&source| all.mass[source as usize]).collect();
+    let mut engine = Reference::default();
+    engine.set_sources(&Sources {
+        position: &position,
+        velocity: &velocity,
+        acceleration: &acceleration,
+        mass: &mass,
+    })?;
+    let single = |from: &[DVec3]| from.get(i).copied().into_iter().collect();
+    let one = Call {
+        position: single(&call.position),
+        velocity: single(&call.velocity),
+        acceleration: single(&call.acceleration),
+        ..Call::default()
+    };
+    let mut answers = Answers::default();
+    engine.evaluate(&sinks(&one, &[]), call.softening_squared.sqrt(), want, &mut answers)?;
+    Ok((answers, sources))
+}

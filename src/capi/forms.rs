@@ -1,0 +1,100 @@
+//! Each call in two forms, made from one text: by value for C, and for Fortran by pointer, with a
+//! trailing underscore.
+//!
+//! Every function returns an int, also where older headers say void: the caller then does not look.
+
+/// The type of an argument in C's form.
+macro_rules! value_type {
+    (cluster) => { ::std::ffi::c_int };
+    (int) => { ::std::ffi::c_int };
+    (double) => { f64 };
+    (ints) => { *const ::std::ffi::c_int };
+    (doubles) => { *const f64 };
+    (vectors) => { *const [f64; 3] };
+    (ints_out) => { *mut ::std::ffi::c_int };
+    (doubles_out) => { *mut f64 };
+    (vectors_out) => { *mut [f64; 3] };
+    (ignored) => { *const ::std::ffi::c_void };
+}
+
+/// The type of an argument in Fortran's form.
+macro_rules! pointer_type {
+    (cluster) => { *const ::std::ffi::c_int };
+    (int) => { *const ::std::ffi::c_int };
+    (double) => { *const f64 };
+    ($array:ident) => { value_type!($array) };
+}
+
+/// Arrays are wrapped in both forms. SAFETY, of all: what the client promises, see `slices`.
+macro_rules! array {
+    (ints, $name:ident) => {
+        unsafe { $crate::capi::slices::Input::new(stringify!($name), $name) }
+    };
+    (doubles, $name:ident) => {
+        unsafe { $crate::capi::slices::Input::new(stringify!($name), $name) }
+    };
+    (vectors, $name:ident) => {
+        unsafe { $crate::capi::slices::Input::new(stringify!($name), $name) }
+    };
+    (ints_out, $name:ident) => {
+        unsafe { $crate::capi::slices::Output::new(stringify!($name), $name) }
+    };
+    (doubles_out, $name:ident) => {
+        unsafe { $crate::capi::slices::Output::new(stringify!($name), $name) }
+    };
+    (vectors_out, $name:ident) => {
+        unsafe { $crate::capi::slices::Output::new(stringify!($name), $name) }
+    };
+    ($other:ident, $name:ident) => {
+        $name
+    };
+}
+
+/// Fortran's scalars are fetched. A cluster's number may be NULL, which is 0.
+macro_rules! fetched {
+    (cluster, $name:ident) => {
+        array!(ints, $name).one_or(0)
+    };
+    (int, $name:ident) => {
+        array!(ints, $name).one()?
+    };
+    (double, $name:ident) => {
+        array!(doubles, $name).one()?
+    };
+    ($array:ident, $name:ident) => {
+        array!($array, $name)
+    };
+}
+
+/// `both_forms! { "What it does."; value_name pointer_name, ...; (argument: kind, ...) { body } }`:
+/// functions of these names, all with this body, which answers `Result<c_int>`.
+macro_rules! both_forms {
+    ($doc:literal; $($value:ident $pointer:ident),+; $arguments:tt $body:block) => {
+        $(both_forms! { @one $doc $value $pointer $arguments $body })+
+    };
+    (@one $doc:literal $value:ident $pointer:ident ($($name:ident: $kind:ident),*) $body:block) => {
+        #[doc = $doc]
+        ///
+        /// # Safety
+        /// Pointers are NULL or point to as many numbers as the call says.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $value($($name: value_type!($kind)),*) -> ::std::ffi::c_int {
+            $crate::capi::guard::guarded(stringify!($value), || {
+                $(let $name = array!($kind, $name);)*
+                $body
+            })
+        }
+
+        #[doc = concat!("[`", stringify!($value), "`] with scalars by pointer, as Fortran calls.")]
+        ///
+        /// # Safety
+        /// Pointers are NULL or point to as many numbers as the call says.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $pointer($($name: pointer_type!($kind)),*) -> ::std::ffi::c_int {
+            $crate::capi::guard::guarded(stringify!($pointer), || {
+                $(let $name = fetched!($kind, $name);)*
+                $body
+            })
+        }
+    };
+}

@@ -1,0 +1,266 @@
+//! The GRAPE-6 set: Belleman, Bédorf and Portegies Zwart (2008), appendix B, and Sapporo2's
+//! `sapporoG6lib.cpp`, which agree but for what `docs/direct.md` tells.
+//!
+//! a2 = a/2, j6 = jerk/6 and k18 = snap/18 are what GRAPE-6 takes.
+
+use std::ffi::c_int;
+
+use glam::DVec3;
+
+use super::cluster::Call;
+use super::guard::{DONE, OVERFLOW, say};
+use super::memory::Particle;
+use super::options::Options;
+use super::slices::{Input, Output, count};
+use super::world::{self, Key, with, with_cluster};
+use crate::error::{Error, Result};
+
+both_forms! { "Opens cluster `id`. One that is open stays as it is.";
+g6_open g6_open_, GPU_g6_open GPU_g6_open_; (id: cluster) { world::open(Key::G6(id)) } }
+
+both_forms! { "Sapporo2's way to name devices; opens cluster 0. Which adapter is taken is GRAVITILE_ADAPTER's to say.";
+g6_open_special g6_open_special_; (_devices: int, _list: ignored) { world::open(Key::G6(0)) } }
+
+both_forms! { "Closes cluster `id` and frees its memory.";
+g6_close g6_close_, GPU_g6_close GPU_g6_close_; (id: cluster) { world::close(Key::G6(id)) } }
+
+both_forms! { "i-particles that a client should give per call. More are taken too.";
+g6_npipes g6_npipes_, GPU_g6_npipes GPU_g6_npipes_,
+g6_get_number_of_pipelines g6_get_number_of_pipelines_; () { pipelines() } }
+
+// No arguments here: clients give an int, a double, or a pointer to one of them.
+both_forms! { "The unit of time of GRAPE-6's fixed point numbers. There are none here.";
+g6_set_tunit g6_set_tunit_, GPU_g6_set_tunit GPU_g6_set_tunit_; () { Ok(DONE) } }
+
+both_forms! { "The unit of length of GRAPE-6's fixed point numbers. There are none here.";
+g6_set_xunit g6_set_xunit_, GPU_g6_set_xunit GPU_g6_set_xunit_; () { Ok(DONE) } }
+
+both_forms! { "The time that j-particles are predicted to, from the next first half on.";
+g6_set_ti g6_set_ti_, GPU_g6_set_ti GPU_g6_set_ti_; (id: cluster, ti: double) {
+    if !ti.is_finite() {
+        return Err(Error::value("the time ti", ti, "finite"));
+    }
+    with_cluster(Key::G6(id), |cluster| { cluster.time = Some(ti); Ok(DONE) })
+} }
+
+both_forms! { "Phantom-GRAPE's way to say how many j-particles will come: nothing to be done.";
+g6_setup_njdata g6_setup_njdata_; (id: cluster, _nj: int) { with_cluster(Key::G6(id), |_| Ok(DONE)) } }
+
+both_forms! { "Sapporo's way to send particles at once: they are sent when they are needed.";
+force_j_particle_send force_j_particle_send_; () { Ok(DONE) } }
+
+both_forms! { "Puts a j-particle at an address.";
+g6_set_j_particle g6_set_j_particle_, GPU_g6_set_j_particle GPU_g6_set_j_particle_;
+(id: cluster, address: int, index: int, tj: double, _dtj: double, mass: double,
+ k18: vectors, j6: vectors, a2: vectors, v: vectors, x: vectors) {
+    let of = |vector: Input<[f64; 3]>| vector.one().map(DVec3::from_array);
+    let motion = [of(x)?, of(v)?, 2.0 * of(a2)?, 6.0 * of(j6)?, 18.0 * of(k18)?, DVec3::ZERO];
+    let particle = Particle { index, time: tj, mass, motion, ..Particle::default() };
+    with_cluster(Key::G6(id), |cluster| cluster.memory.set(address, particle).map(|()| DONE))
+} }
+
+both_forms! { "The same for a particle at rest, as treecodes set them.";
+g6_set_j_particle_mxonly g6_set_j_particle_mxonly_;
+(id: cluster, address: int, index: int, mass: double, x: vectors) {
+    at_rest(id, address, index, mass, x)
+} }
+
+both_forms! { "The same in several clusters, `id` and those after it, as many as are open of them.";
+g6_set_j_particle_multisend_mxfast g6_set_j_particle_multisend_mxfast_,
+GPU_g6_set_j_particle_multisend_mxfast GPU_g6_set_j_particle_multisend_mxfast_;
+(id: cluster, clusters: int, address: int, index: int, mass: double, x: vectors) {
+    // Clients give 0 or 1 for one cluster.
+    for k in 0..clusters.clamp(1, 1024) {
+        at_rest(id.saturating_add(k), address, index, mass, x)?;
+    }
+    Ok(DONE)
+} }
+
+both_forms! { "Particles are always gathered, and sent when they are needed: nothing to be done.";
+g6_initialize_jp_buffer g6_initialize_jp_buffer_,
+GPU_g6_initialize_jp_buffer GPU_g6_initialize_jp_buffer_;
+(id: cluster, _size: int) { with_cluster(Key::G6(id), |_| Ok(DONE)) } }
+
+both_forms! { "Particles are sent when they are needed: nothing to be done.";
+g6_flush_jp_buffer g6_flush_jp_buffer_, GPU_g6_flush_jp_buffer GPU_g6_flush_jp_buffer_;
+(id: cluster) { with_cluster(Key::G6(id), |_| Ok(DONE)) } }
+
+both_forms! { "Particles are sent when they are needed: nothing to be done.";
+g6_flush_jp_buffer_and_multisend g6_flush_jp_buffer_and_multisend_,
+GPU_g6_flush_jp_buffer_and_multisend GPU_g6_flush_jp_buffer_and_multisend_;
+(id: cluster, _clusters: int) { with_cluster(Key::G6(id), |_| Ok(DONE)) } }
+
+both_forms! { "Predicts and sends what has changed, and starts the forces of the j-particles below address `nj` on `ni` i-particles.";
+g6calc_firsthalf g6calc_firsthalf_, GPU_g6calc_firsthalf GPU_g6calc_firsthalf_,
+GPU2_g6calc_firsthalf GPU2_g6calc_firsthalf_;
+(id: cluster, nj: int, ni: int, index: ints, xi: vectors, vi: vectors,
+ _aold: ignored, _j6old: ignored, _phiold: ignored, eps2: double, h2: doubles) {
+    // Nothing that failed before is taken for this call's.
+    with_cluster(Key::G6(id), |cluster| { cluster.reset(); Ok(()) })?;
+    let (addresses, n) = (count("the number nj of j-particles", nj)?, count("the number ni of i-particles", ni)?);
+    let call = Call {
+        addresses,
+        position: vectors(xi.take(n)?),
+        velocity: vectors(vi.take(n)?),
+        index: index.take(n)?.to_vec(),
+        softening_squared: eps2,
+        radius_squared: h2.take_if_any(n).to_vec(),
+        ..Call::default()
+    };
+    with_cluster(Key::G6(id), |cluster| cluster.begin(call).map(|()| DONE))
+} }
+
+both_forms! { "Waits for what the first half started. Where it fails, the arrays are filled with NaN.";
+g6calc_lasthalf g6calc_lasthalf_, GPU_g6calc_lasthalf GPU_g6calc_lasthalf_,
+GPU2_g6calc_lasthalf GPU2_g6calc_lasthalf_, g6calc_lasthalfn g6calc_lasthalfn_;
+(id: cluster, _nj: int, ni: int, _index: ignored, _xi: ignored, _vi: ignored, _eps2: double,
+ _h2: ignored, acc: vectors_out, jerk: vectors_out, pot: doubles_out) {
+    Results { acc, jerk, pot }.fetch(id, ni, None)
+} }
+
+both_forms! { "The same with the index of the nearest j-particle of each, -1 where there is none.";
+g6calc_lasthalf2 g6calc_lasthalf2_, GPU_g6calc_lasthalf2 GPU_g6calc_lasthalf2_,
+GPU2_g6calc_lasthalf2 GPU2_g6calc_lasthalf2_, g6calc_lasthalf2n g6calc_lasthalf2n_;
+(id: cluster, _nj: int, ni: int, _index: ignored, _xi: ignored, _vi: ignored, _eps2: double,
+ _h2: ignored, acc: vectors_out, jerk: vectors_out, pot: doubles_out, nnbindex: ints_out) {
+    Results { acc, jerk, pot }.fetch(id, ni, Some(nnbindex))
+} }
+
+both_forms! { "Makes the neighbour lists of the last call ready: those within h of each i-particle. 1: some are cut short.";
+g6_read_neighbour_list g6_read_neighbour_list_,
+GPU_g6_read_neighbour_list GPU_g6_read_neighbour_list_; (id: cluster) {
+    with_cluster(Key::G6(id), |cluster| {
+        Ok(if cluster.read_lists()? { OVERFLOW } else { DONE })
+    })
+} }
+
+both_forms! { "One of the lists that were read. `nblen` is its length; 1: that is more than `maxlength`, or than was kept.";
+g6_get_neighbour_list g6_get_neighbour_list_,
+GPU_g6_get_neighbour_list GPU_g6_get_neighbour_list_;
+(id: cluster, ipipe: int, maxlength: int, nblen: ints_out, nbl: ints_out) {
+    let room = count("maxlength", maxlength)?;
+    let (mut nblen, mut nbl) = (nblen, nbl);
+    let sorts = with(|world| Ok(world.sorts_lists))?;
+    let (mut list, found) = with_cluster(Key::G6(id), |cluster| cluster.list(ipipe))?;
+    if sorts {
+        list.sort_unstable();
+    }
+    list.truncate(room);
+    nblen.take(1)?[0] = c_int::try_from(found).unwrap_or(c_int::MAX);
+    nbl.take(list.len())?.copy_from_slice(&list);
+    Ok(if found > list.len() { OVERFLOW } else { DONE })
+} }
+
+both_forms! { "Whether lists are sorted by index (1, as at first), or as the particles' addresses are (0). For all clusters.";
+g6_set_neighbour_list_sort_mode g6_set_neighbour_list_sort_mode_,
+GPU_g6_set_neighbour_list_sort_mode GPU_g6_set_neighbour_list_sort_mode_; (mode: int) {
+    with(|world| { world.sorts_lists = mode != 0; Ok(DONE) })
+} }
+
+both_forms! { "What was set so.";
+g6_get_neighbour_list_sort_mode g6_get_neighbour_list_sort_mode_; () {
+    with(|world| Ok(c_int::from(world.sorts_lists)))
+} }
+
+both_forms! { "Which overflows of GRAPE-6's fixed point numbers count as errors. There are none here.";
+g6_set_overflow_flag_test_mode g6_set_overflow_flag_test_mode_,
+GPU_g6_set_overflow_flag_test_mode GPU_g6_set_overflow_flag_test_mode_; () { Ok(DONE) } }
+
+both_forms! { "Forgets a call that is under way. The j-particles stay.";
+g6_reset g6_reset_, GPU_g6_reset GPU_g6_reset_; (id: cluster) { reset(id) } }
+
+both_forms! { "The same: there is nothing to program anew.";
+g6_reset_fofpga g6_reset_fofpga_, GPU_g6_reset_fofpga GPU_g6_reset_fofpga_;
+(id: cluster) { reset(id) } }
+
+both_forms! { "The same.";
+g6_reinitialize g6_reinitialize_, GPU_g6_reinitialize GPU_g6_reinitialize_;
+(id: cluster) { reset(id) } }
+
+both_forms! { "A line on stderr that tells what cluster `id` computes on.";
+g6_print_chip_status g6_print_chip_status_,
+GPU_g6_print_chip_status GPU_g6_print_chip_status_; (id: cluster) {
+    let status = with_cluster(Key::G6(id), |cluster| Ok(cluster.describe()))?;
+    say("g6_print_chip_status", &format!("cluster {id}: {status}"));
+    Ok(DONE)
+} }
+
+/// What clients are told of as the number of pipelines. Asked before anything is open, too.
+pub fn pipelines() -> Result<c_int> {
+    Ok(Options::of_user()?.pipelines)
+}
+
+/// Vectors of C as ours.
+pub fn vectors(from: &[[f64; 3]]) -> Vec<DVec3> {
+    from.iter().copied().map(DVec3::from_array).collect()
+}
+
+/// Ours as C's.
+pub fn write(from: &[DVec3], into: &mut [[f64; 3]]) {
+    into.iter_mut().zip(from).for_each(|(into, from)| *into = from.to_array());
+}
+
+fn at_rest(
+    id: c_int,
+    address: c_int,
+    index: c_int,
+    mass: f64,
+    x: Input<[f64; 3]>,
+) -> Result<c_int> {
+    let mut motion = [DVec3::ZERO; 6];
+    motion[0] = DVec3::from_array(x.one()?);
+    let particle = Particle { index, mass, motion, ..Particle::default() };
+    with_cluster(Key::G6(id), |cluster| cluster.memory.set(address, particle).map(|()| DONE))
+}
+
+fn reset(id: c_int) -> Result<c_int> {
+    with_cluster(Key::G6(id), |cluster| {
+        cluster.reset();
+        Ok(DONE)
+    })
+}
+
+/// Where the client wants its forces.
+struct Results {
+    acc: Output<[f64; 3]>,
+    jerk: Output<[f64; 3]>,
+    pot: Output<f64>,
+}
+
+impl Results {
+    fn fetch(mut self, id: c_int, ni: c_int, nearest: Option<Output<c_int>>) -> Result<c_int> {
+        let n = count("the number ni of i-particles", ni)?;
+        let mut nearest = nearest;
+        let outcome = self.try_fetch(id, n, nearest.as_mut());
+        if outcome.is_err() {
+            // Whoever does not look at codes shall not go on with old forces.
+            self.acc.fill(n, [f64::NAN; 3]);
+            self.jerk.fill(n, [f64::NAN; 3]);
+            self.pot.fill(n, f64::NAN);
+            if let Some(nearest) = &mut nearest {
+                nearest.fill(n, -1);
+            }
+        }
+        outcome
+    }
+
+    fn try_fetch(
+        &mut self,
+        id: c_int,
+        n: usize,
+        nearest: Option<&mut Output<c_int>>,
+    ) -> Result<c_int> {
+        with_cluster(Key::G6(id), |cluster| {
+            let answers = cluster.finish(n)?;
+            write(&answers.acceleration, self.acc.take(n)?);
+            write(&answers.jerk, self.jerk.take(n)?);
+            self.pot.take(n)?.copy_from_slice(&answers.potential);
+            if let Some(nearest) = nearest {
+                for (i, index) in nearest.take(n)?.iter_mut().enumerate() {
+                    *index = cluster.nearest_index(i);
+                }
+            }
+            Ok(DONE)
+        })
+    }
+}

@@ -1,0 +1,144 @@
+use super::*;
+use crate::direct::{Answers, Identity, Reference, Sinks, Want};
+use crate::error::Result;
+
+/// Counts what it is sent.
+#[derive(Default)]
+struct Counter {
+    inner: Reference,
+    whole: usize,
+    updates: Vec<usize>,
+}
+
+impl DirectEngine for Counter {
+    fn name(&self) -> &'static str {
+        "counter"
+    }
+    fn describe(&self) -> String {
+        self.inner.describe()
+    }
+    fn precision(&self) -> crate::direct::Precision {
+        self.inner.precision()
+    }
+    fn source_count(&self) -> usize {
+        self.inner.source_count()
+    }
+    fn set_sources(&mut self, sources: &Sources) -> Result<()> {
+        self.whole += 1;
+        self.inner.set_sources(sources)
+    }
+    fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
+        self.updates.push(index.len());
+        self.inner.update_sources(index, sources)
+    }
+    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
+        self.inner.begin(sinks, softening, want)
+    }
+    fn finish(&mut self, out: &mut Answers) -> Result<()> {
+        self.inner.finish(out)
+    }
+}
+
+fn particle(index: i32, x: f64) -> Particle {
+    let motion =
+        [DVec3::new(x, 0.0, 0.0), DVec3::Y, DVec3::ZERO, DVec3::ZERO, DVec3::ZERO, DVec3::ZERO];
+    Particle { index, mass: 1.0, motion, ..Particle::default() }
+}
+
+#[test]
+fn the_predictor_is_grapes() {
+    let [x, v, a2, j6, k18] = [1.0, 2.0, 3.0, 4.0, 5.0].map(|x| DVec3::new(x, -x, 0.5 * x));
+    let motion = [x, v, 2.0 * a2, 6.0 * j6, 18.0 * k18, DVec3::ZERO];
+    let particle = Particle { time: 1.0, motion, ..Particle::default() };
+    let t: f64 = 0.25;
+    let [px, pv, pa] = particle.at(Some(1.0 + t));
+    let wanted_x = x + v * t + a2 * t.powi(2) + j6 * t.powi(3) + k18 * 0.75 * t.powi(4);
+    let wanted_v = v + a2 * 2.0 * t + j6 * 3.0 * t.powi(2) + k18 * 3.0 * t.powi(3);
+    let wanted_a = a2 * 2.0 + j6 * 6.0 * t + k18 * 9.0 * t.powi(2);
+    for (got, wanted) in [(px, wanted_x), (pv, wanted_v), (pa, wanted_a)] {
+        assert!((got - wanted).length() < 1e-14 * wanted.length(), "{got} for {wanted}");
+    }
+    assert_eq!(particle.at(None)[0], x);
+}
+
+#[test]
+fn changes_are_gathered_and_sent_once() {
+    let mut memory = Memory::new(Order::Jerk);
+    let mut engine = Counter::default();
+    for i in (0..100).rev() {
+        memory.set(i, particle(-i, f64::from(i))).unwrap();
+    }
+    memory.send(&mut engine, 100, None).unwrap();
+    memory.send(&mut engine, 100, None).unwrap();
+    assert_eq!((engine.whole, engine.updates.len(), engine.source_count()), (1, 0, 100));
+    for _ in 0..3 {
+        memory.set(7, particle(-7, 0.5)).unwrap();
+        memory.set(9, particle(-9, 0.25)).unwrap();
+    }
+    memory.send(&mut engine, 100, None).unwrap();
+    assert_eq!((engine.whole, &engine.updates[..]), (1, &[2][..]));
+    assert_eq!(memory.sources().position[9].x, 0.25);
+    // Another moment moves all of them.
+    memory.send(&mut engine, 100, Some(2.0)).unwrap();
+    assert_eq!((engine.whole, memory.sources().position[9].y), (2, 2.0));
+    // Another index means another source.
+    memory.set(9, particle(1000, 0.25)).unwrap();
+    memory.send(&mut engine, 100, Some(2.0)).unwrap();
+    assert_eq!((memory.source_of(1000), memory.source_of(-9)), (Some(9), None));
+}
+
+#[test]
+fn fewer_addresses_holes_and_twins() {
+    let mut memory = Memory::new(Order::Acceleration);
+    let mut engine = Counter::default();
+    for (address, index) in [(10, 1), (2, 5), (4, 5), (6, i32::MIN)] {
+        memory.set(address, particle(index, f64::from(address))).unwrap();
+    }
+    memory.send(&mut engine, 7, None).unwrap();
+    assert_eq!((engine.source_count(), memory.len()), (3, 4));
+    assert_eq!((memory.source_of(1), memory.source_of(5)), (None, Some(0)));
+    assert_eq!(memory.twins_of(5), [0, 1]);
+    assert_eq!((memory.index_of(2), memory.index_of(3)), (i32::MIN, -1));
+    assert!(memory.sources().velocity.is_empty(), "nobody wants jerks");
+    memory.send(&mut engine, 11, None).unwrap();
+    assert_eq!((engine.source_count(), memory.source_of(1)), (4, Some(3)));
+    let sinks = Sinks {
+        position: &[DVec3::ZERO],
+        velocity: &[],
+        acceleration: &[],
+        identity: Identity::Foreign,
+    };
+    let mut out = Answers::default();
+    engine.evaluate(&sinks, 0.0, &Want::only(Order::Acceleration), &mut out).unwrap();
+    let wanted: f64 = [2.0, 4.0, 6.0, 10.0].map(|x: f64| x.powi(-2)).iter().sum();
+    assert!((out.acceleration[0].x - wanted).abs() < 1e-15);
+}
+
+#[test]
+fn what_is_no_particle_is_refused_and_named() {
+    let mut memory = Memory::new(Order::Jerk);
+    memory.set(3, particle(8, 1.0)).unwrap();
+    let mut broken = particle(8, 2.0);
+    broken.motion[3].y = f64::NAN;
+    let text = memory.set(3, broken).unwrap_err().to_string();
+    assert!(
+        text.contains("jerk") && text.contains("address 3") && text.contains("index 8"),
+        "{text}"
+    );
+    assert_eq!(memory.get(3).unwrap().motion[0].x, 1.0, "the old one stays");
+    for address in [-1, i32::MAX, LARGEST_MEMORY as i32] {
+        let text = memory.set(address, particle(0, 0.0)).unwrap_err().to_string();
+        assert!(text.contains(&address.to_string()) && text.contains("8388607"), "{text}");
+    }
+    let negative = Particle { mass: -1.0, ..particle(0, 0.0) };
+    assert!(memory.set(0, negative).unwrap_err().to_string().contains("mass"));
+    assert!(memory.get(2).is_err() && memory.get(-1).is_err());
+    // Finite now, but not where it is predicted to.
+    let mut fast = particle(8, 0.0);
+    fast.motion[1].x = 1e300;
+    memory.set(3, fast).unwrap();
+    let mut engine = Counter::default();
+    let text = memory.send(&mut engine, 4, Some(1e300)).unwrap_err().to_string();
+    assert!(text.contains("address 3 (index 8)"), "{text}");
+    memory.send(&mut engine, 4, Some(1.0)).unwrap();
+}

@@ -1,0 +1,27 @@
+//! The C library: gravitile behind the calls of GRAPE-6, GRAPE-5 and Sapporo2, for codes that have
+//! called them for twenty years. `docs/direct.md` is its manual, `include/gravitile.h` its header.
+//!
+//! A client puts j-particles (sources) at addresses, asks for forces on i-particles (sinks) in two
+//! halves with time for work of its own between them, and reads lists of neighbours. Particles stay on
+//! the host in f64 and are predicted there; a [`crate::direct::DirectEngine`] computes.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `g6`, `g5`, `sixth` | the calls, in C's form and in Fortran's by `forms` |
+//! | `slices` | the client's pointers: all `unsafe` but for the wrapping in `forms` |
+//! | `guard` | no panic leaves; error codes, and one line on stderr |
+//! | `world` | open clusters, the shared device, one lock for the process |
+//! | `cluster`, `memory` | one GRAPE: j-particles, prediction, the call under way, lists |
+//! | `options` | engine, precision, adapter: the user's choice |
+
+mod cluster;
+#[macro_use]
+mod forms;
+mod g5;
+mod g6;
+mod guard;
+mod memory;
+mod options;
+mod sixth;
+mod slices;
+mod world;

@@ -1,0 +1,206 @@
+//! What a user chooses without touching the program: by environment variables, or in a file
+//! `gravitile.toml` in the working directory. A variable wins over the file.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use crate::direct::{DirectEngine, Precision};
+use crate::error::{Error, Result};
+use crate::gpu::{AdapterWish, DeviceClass, Gpu};
+use crate::sim::{EngineKind, direct_engine};
+
+/// The file's name.
+const FILE: &str = "gravitile.toml";
+
+/// i-particles per call that clients are told of, where nothing else was chosen: enough to fill a GPU
+/// with many sources, few enough that arrays of this length are small. Calls may have more.
+const PIPELINES: i32 = 2048;
+
+/// The keys of the file, and in capitals after `GRAVITILE_` the variables.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Words {
+    engine: Option<String>,
+    precision: Option<String>,
+    adapter: Option<String>,
+    pipelines: Option<i64>,
+    g5_potential: Option<String>,
+}
+
+/// What was chosen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Which engine; `auto` takes a GPU that is none in software, else the CPU.
+    pub engine: EngineKind,
+    /// Which tier; without, double-single on a GPU and double elsewhere.
+    pub precision: Option<Precision>,
+    /// Which adapter.
+    pub adapter: AdapterWish,
+    /// What `g6_npipes` answers.
+    pub pipelines: i32,
+    /// Whether `g5_get_force` gives the potential as GRAPE-5 and Phantom-GRAPE do, above 0, and not as
+    /// Sapporo2 does, below.
+    pub g5_potential_is_positive: bool,
+}
+
+impl Options {
+    /// The user's.
+    ///
+    /// Errors: a file that cannot be read; a value that is not allowed.
+    pub fn of_user() -> Result<Self> {
+        let path = Path::new(FILE);
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(Error::io("read", path, error)),
+        };
+        Self::from(&text, |name| std::env::var(name).ok())
+    }
+
+    fn from(file: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Self> {
+        let path = Path::new(FILE);
+        let words: Words =
+            toml::from_str(file).map_err(|error| Error::file(path, error.message()))?;
+        // A variable that is set to nothing is not set.
+        let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+        let chosen = |name: &str, in_file: Option<String>| match variable(name) {
+            Some(value) => (Some(value.trim().to_owned()), name.to_owned()),
+            None => (in_file, format!("{} in {FILE}", name["GRAVITILE_".len()..].to_lowercase())),
+        };
+        let wrong = |what: &str, error: Error| Error::Outside(format!("{what}: {error}"));
+
+        let (engine, what) = chosen("GRAVITILE_ENGINE", words.engine);
+        let engine = engine.map_or(Ok(EngineKind::Auto), |name| EngineKind::from_name(&name));
+        let engine = engine.map_err(|error| wrong(&what, error))?;
+        let (precision, what) = chosen("GRAVITILE_PRECISION", words.precision);
+        let precision = precision.map(|name| Precision::from_name(&name)).transpose();
+        let precision = precision.map_err(|error| wrong(&what, error))?;
+        let (adapter, _) = chosen("GRAVITILE_ADAPTER", words.adapter);
+        let adapter = AdapterWish { name: adapter, baseline_only: false };
+        let in_file = words.pipelines.map(|number| number.to_string());
+        let (pipelines, what) = chosen("GRAVITILE_PIPELINES", in_file);
+        let pipelines = pipelines.map_or(Ok(PIPELINES), |text| {
+            let number = text.parse().ok().filter(|number| (1..=1 << 20).contains(number));
+            number.ok_or_else(|| Error::value(what, text, "a whole number from 1 to 1048576"))
+        })?;
+        let (sign, what) = chosen("GRAVITILE_G5_POTENTIAL", words.g5_potential);
+        let g5_potential_is_positive = match sign.as_deref() {
+            None | Some("negative") => false,
+            Some("positive") => true,
+            Some(other) => return Err(Error::value(what, other, "negative or positive")),
+        };
+        Ok(Self { engine, precision, adapter, pipelines, g5_potential_is_positive })
+    }
+
+    /// The engine that was chosen; a device is opened by `open`.
+    ///
+    /// Errors: no such adapter, a tier that the engine lacks or that does not hold there.
+    pub fn engine(
+        &self,
+        open: &mut dyn FnMut(&AdapterWish) -> Result<Arc<Gpu>>,
+    ) -> Result<Box<dyn DirectEngine>> {
+        match self.engine {
+            EngineKind::Auto => self.automatic(open),
+            EngineKind::Gpu => {
+                direct_engine(EngineKind::Gpu, Some(&open(&self.adapter)?), self.precision)
+            }
+            kind => direct_engine(kind, None, self.precision),
+        }
+    }
+
+    fn automatic(
+        &self,
+        open: &mut dyn FnMut(&AdapterWish) -> Result<Arc<Gpu>>,
+    ) -> Result<Box<dyn DirectEngine>> {
+        let cpu = || direct_engine(EngineKind::Cpu, None, None);
+        // f64 is slow in the shaders of most GPUs: whoever wants it there says so.
+        if self.precision == Some(Precision::Double) {
+            return cpu();
+        }
+        let named = self.adapter.name.is_some();
+        let gpu = match open(&self.adapter) {
+            Ok(gpu) => gpu,
+            // An adapter asked for by name must be there; any other lack is no obstacle.
+            Err(error) if named => return Err(error),
+            Err(_) => return cpu(),
+        };
+        if gpu.adapter.class == DeviceClass::Software && !named {
+            return cpu();
+        }
+        match direct_engine(EngineKind::Gpu, Some(&gpu), self.precision) {
+            Err(_) if !named && self.precision.is_none() => cpu(),
+            engine => engine,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn no_variable(_: &str) -> Option<String> {
+        None
+    }
+
+    #[test]
+    fn variables_win_over_the_file() {
+        let plain = Options::from("", no_variable).unwrap();
+        assert_eq!(
+            (plain.engine, plain.precision, plain.pipelines),
+            (EngineKind::Auto, None, 2048)
+        );
+        let file = "engine = 'cpu'\nprecision = 'double'\npipelines = 48\nadapter = 'Radeon'\n\
+                    g5_potential = 'positive'\n";
+        let variable = |name: &str| match name {
+            "GRAVITILE_ENGINE" => Some("reference".to_owned()),
+            "GRAVITILE_ADAPTER" => Some(" ".to_owned()),
+            _ => None,
+        };
+        let options = Options::from(file, variable).unwrap();
+        assert_eq!((options.engine, options.pipelines), (EngineKind::Reference, 48));
+        assert_eq!(options.precision, Some(Precision::Double));
+        assert_eq!(options.adapter.name.as_deref(), Some("Radeon"));
+        assert!(options.g5_potential_is_positive);
+    }
+
+    #[test]
+    fn wrong_words_are_answered_with_the_right_ones() {
+        let of = |name: &'static str, value: &'static str| {
+            let variable = move |asked: &str| (asked == name).then(|| value.to_owned());
+            Options::from("", variable).unwrap_err().to_string()
+        };
+        let text = of("GRAVITILE_ENGINE", "cuda");
+        assert!(
+            text.contains("GRAVITILE_ENGINE") && text.contains("auto, gpu, cpu, reference"),
+            "{text}"
+        );
+        let text = of("GRAVITILE_PRECISION", "half");
+        assert!(text.contains("single, double-single, double"), "{text}");
+        let text = of("GRAVITILE_PIPELINES", "0");
+        assert!(text.contains("from 1"), "{text}");
+        let text = of("GRAVITILE_G5_POTENTIAL", "up");
+        assert!(text.contains("negative or positive"), "{text}");
+        let text = Options::from("engnie = 'cpu'", no_variable).unwrap_err().to_string();
+        assert!(text.contains("gravitile.toml") && text.contains("engine"), "{text}");
+        let text = Options::from("engine = 'cuda'", no_variable).unwrap_err().to_string();
+        assert!(text.contains("engine in gravitile.toml") && text.contains("reference"), "{text}");
+    }
+
+    #[test]
+    fn an_engine_is_what_was_asked_for() {
+        let mut none = |_: &AdapterWish| Err(Error::Outside("no adapter here".to_owned()));
+        let automatic = Options::from("", no_variable).unwrap();
+        assert_eq!(automatic.engine(&mut none).unwrap().name(), "cpu");
+        let reference = Options { engine: EngineKind::Reference, ..automatic.clone() };
+        assert_eq!(reference.engine(&mut none).unwrap().name(), "reference");
+        let gpu = Options { engine: EngineKind::Gpu, ..automatic.clone() };
+        assert!(gpu.engine(&mut none).err().unwrap().to_string().contains("no adapter here"));
+        let named = Options { adapter: AdapterWish::named("x"), ..automatic.clone() };
+        assert!(named.engine(&mut none).is_err());
+        let cpu =
+            Options { engine: EngineKind::Cpu, precision: Some(Precision::Single), ..automatic };
+        assert!(cpu.engine(&mut none).err().unwrap().to_string().contains("double"));
+    }
+}

@@ -1,0 +1,167 @@
+//! Sapporo2's sixth-order set, `sapporo6thlib.cpp`. Its names are as general as `initialize`; C++
+//! references there are pointers here, as in every compiler's calls.
+//!
+//! Of Yebisu's set, which has some of the same names with other arguments, `set_jp_2` is here too.
+
+use std::ffi::c_int;
+
+use glam::DVec3;
+
+use super::cluster::Call;
+use super::g6::{vectors, write};
+use super::guard::DONE;
+use super::memory::Particle;
+use super::slices::{Input, Output, count};
+use super::world::{self, Key, with_cluster};
+use crate::direct::Answers;
+use crate::error::{Error, Result};
+
+both_forms! { "Opens the sixth order. Later calls do nothing.";
+initialize initialize_; () { world::open(Key::Sixth) } }
+
+both_forms! { "The same. Which adapter is taken is GRAVITILE_ADAPTER's to say.";
+initialize_special initialize_special_; (_devices: int, _list: ignored) { world::open(Key::Sixth) } }
+
+both_forms! { "Puts a j-particle at an address, with plain derivatives. `eps2` is kept for pick_up_predictor_2.";
+set_j_particle set_j_particle_, set_jp_2 set_jp_2_;
+(address: int, pos: vectors, vel: vectors, acc: vectors, jrk: vectors, snp: vectors, crk: vectors,
+ mass: double, time: double, id: int, eps2: double) {
+    let of = |vector: Input<[f64; 3]>| vector.one().map(DVec3::from_array);
+    let motion = [of(pos)?, of(vel)?, of(acc)?, of(jrk)?, of(snp)?, of(crk)?];
+    let particle = Particle { index: id, time, mass, softening_squared: eps2, motion };
+    with_cluster(Key::Sixth, |cluster| cluster.memory.set(address, particle).map(|()| DONE))
+} }
+
+both_forms! { "The time that j-particles are predicted to, by all derivatives.";
+predict_all predict_all_; (time: double, nj: int) {
+    if !time.is_finite() {
+        return Err(Error::value("the time", time, "finite"));
+    }
+    predict(Some(time), nj)
+} }
+
+both_forms! { "j-particles are taken as they were set.";
+no_predict_all no_predict_all_; (_time: double, nj: int) { predict(None, nj) } }
+
+both_forms! { "The j-particle at an address, predicted.";
+pick_up_predictor_2 pick_up_predictor_2_;
+(address: int, id: ints_out, mass: doubles_out, eps2: doubles_out, pos: vectors_out, vel: vectors_out, acc: vectors_out) {
+    let (mut id, mut mass, mut eps2) = (id, mass, eps2);
+    let (mut pos, mut vel, mut acc) = (pos, vel, acc);
+    with_cluster(Key::Sixth, |cluster| {
+        let particle = cluster.memory.get(address)?;
+        let [x, v, a] = particle.at(cluster.time);
+        pos.take(1)?[0] = x.to_array();
+        vel.take(1)?[0] = v.to_array();
+        acc.take(1)?[0] = a.to_array();
+        id.take(1)?[0] = particle.index;
+        mass.take(1)?[0] = particle.mass;
+        eps2.take(1)?[0] = particle.softening_squared;
+        Ok(DONE)
+    })
+} }
+
+both_forms! { "Accelerations, jerks, snaps, potentials, the nearest j-particles' ids and r^2 + eps^2, on `ni` sinks, each with its own eps^2. Where it fails, the arrays are filled with NaN.";
+calc_force_on_predictors calc_force_on_predictors_;
+(ni: int, nj: int, ids: ints, pos: vectors, vel: vectors, acc: vectors, _mass: ignored, eps2: doubles,
+ acc_new: vectors_out, jrk_new: vectors_out, snp_new: vectors_out, crk_new: vectors_out,
+ phi: doubles_out, nnb: ints_out, nnb_r2: doubles_out) {
+    let n = count("the number ni of i-particles", ni)?;
+    let mut out = Results { acc_new, jrk_new, snp_new, crk_new, phi, nnb, nnb_r2 };
+    let outcome = count("the number nj of j-particles", nj).and_then(|addresses| {
+        let softening_squared = eps2.take(n)?.to_vec();
+        let call = Call {
+            addresses,
+            position: vectors(pos.take(n)?),
+            velocity: vectors(vel.take(n)?),
+            acceleration: vectors(acc.take(n)?),
+            index: ids.take(n)?.to_vec(),
+            ..Call::default()
+        };
+        out.compute(&call, &softening_squared)
+    });
+    if outcome.is_err() {
+        out.spoil(n);
+    }
+    outcome
+} }
+
+fn predict(time: Option<f64>, nj: c_int) -> Result<c_int> {
+    count("the number nj of j-particles", nj)?;
+    with_cluster(Key::Sixth, |cluster| {
+        cluster.time = time;
+        Ok(DONE)
+    })
+}
+
+/// Where the client wants its forces.
+struct Results {
+    acc_new: Output<[f64; 3]>,
+    jrk_new: Output<[f64; 3]>,
+    snp_new: Output<[f64; 3]>,
+    crk_new: Output<[f64; 3]>,
+    phi: Output<f64>,
+    nnb: Output<c_int>,
+    nnb_r2: Output<f64>,
+}
+
+impl Results {
+    /// An engine takes one softening per call: sinks of the same eps^2 go together.
+    fn compute(&mut self, all: &Call, softening_squared: &[f64]) -> Result<c_int> {
+        let n = softening_squared.len();
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by(|a, b| softening_squared[*a].total_cmp(&softening_squared[*b]));
+        // With no sinks there is still a cluster to be open.
+        with_cluster(Key::Sixth, |cluster| {
+            for group in order.chunk_by(|a, b| softening_squared[*a] == softening_squared[*b]) {
+                let of = |from: &[DVec3]| group.iter().map(|&i| from[i]).collect();
+                let eps2 = softening_squared[group[0]];
+                cluster.begin(Call {
+                    addresses: all.addresses,
+                    position: of(&all.position),
+                    velocity: of(&all.velocity),
+                    acceleration: of(&all.acceleration),
+                    index: group.iter().map(|&i| all.index[i]).collect(),
+                    softening_squared: eps2,
+                    radius_squared: Vec::new(),
+                })?;
+                let answers = cluster.finish(group.len())?.clone();
+                self.scatter(n, group, &answers, eps2)?;
+                for (k, &i) in group.iter().enumerate() {
+                    self.nnb.take(n)?[i] = cluster.nearest_index(k);
+                }
+            }
+            self.crk_new.fill(n, [0.0; 3]);
+            Ok(DONE)
+        })
+    }
+
+    fn scatter(&mut self, n: usize, group: &[usize], answers: &Answers, eps2: f64) -> Result<()> {
+        let part = |from: &[DVec3], into: &mut Output<[f64; 3]>| -> Result<()> {
+            let into = into.take(n)?;
+            for (from, &i) in from.iter().zip(group) {
+                write(std::slice::from_ref(from), &mut into[i..=i]);
+            }
+            Ok(())
+        };
+        part(&answers.acceleration, &mut self.acc_new)?;
+        part(&answers.jerk, &mut self.jrk_new)?;
+        part(&answers.snap, &mut self.snp_new)?;
+        let (phi, nnb_r2) = (self.phi.take(n)?, self.nnb_r2.take(n)?);
+        for (k, &i) in group.iter().enumerate() {
+            phi[i] = answers.potential[k];
+            nnb_r2[i] = answers.nearest_distance[k].powi(2) + eps2;
+        }
+        Ok(())
+    }
+
+    fn spoil(&mut self, n: usize) {
+        for vectors in [&mut self.acc_new, &mut self.jrk_new, &mut self.snp_new, &mut self.crk_new]
+        {
+            vectors.fill(n, [f64::NAN; 3]);
+        }
+        self.phi.fill(n, f64::NAN);
+        self.nnb_r2.fill(n, f64::NAN);
+        self.nnb.fill(n, -1);
+    }
+}

@@ -1,0 +1,372 @@
+//! The C library, as C programs see it: built, installed, linked, run.
+//!
+//! Programs in `tests/capi` announce on stderr each complaint that they provoke (`expect: WORDS`); here
+//! it is seen that the library's next line has these words, and that it says nothing else.
+#![cfg(unix)]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use gravitile::gpu::{DeviceClass, adapters};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Runs a command and wants it to succeed.
+fn run(command: &mut Command) -> Output {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{command:?}: {}\n{out}\n{err}", output.status);
+    output
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The folder that the library is installed in, once for all tests.
+fn prefix() -> &'static Path {
+    static PREFIX: OnceLock<PathBuf> = OnceLock::new();
+    PREFIX.get_or_init(|| {
+        assert!(
+            Command::new("cc")
+                .arg("--version")
+                .output()
+                .is_ok_and(|output| output.status.success()),
+            "these tests need a C compiler named cc, and there is none"
+        );
+        // CARGO_TARGET_TMPDIR is tmp/ in cargo's target directory.
+        let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let target = temporary.parent().unwrap();
+        run(Command::new(env!("CARGO"))
+            .current_dir(root())
+            .args(["rustc", "--locked", "--lib", "--no-default-features", "--features", "capi"])
+            .args(["--crate-type", "cdylib,staticlib", "--target-dir"])
+            .arg(target));
+        let prefix = temporary.join("capi");
+        let _ = std::fs::remove_dir_all(&prefix);
+        run(Command::new(root().join("script/install-capi"))
+            .arg(&prefix)
+            .arg("--from")
+            .arg(target.join("debug")));
+        prefix
+    })
+}
+
+/// Compiles `tests/capi/NAME.c` and links it with `libraries`.
+fn compile(name: &str, standard: &str, libraries: &[&str]) -> PathBuf {
+    let prefix = prefix();
+    let suffix: String = libraries.concat().chars().filter(|c| c.is_alphanumeric()).collect();
+    let program = prefix.join(format!("{name}-{suffix}"));
+    run(Command::new("cc")
+        .args([standard, "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic"])
+        // Each takes of cloud.h what it needs.
+        .args(["-Wno-unused-function", "-o"])
+        .arg(&program)
+        .arg(root().join(format!("tests/capi/{name}.c")))
+        .arg(format!("-I{}", prefix.join("include/gravitile").display()))
+        .arg(format!("-L{}", prefix.join("lib").display()))
+        .arg(format!("-Wl,-rpath,{}", prefix.join("lib").display()))
+        .args(libraries)
+        .args(["-lm", "-lpthread"]));
+    program
+}
+
+const SHARED: &[&str] = &["-lgravitile"];
+
+/// A program as the tests run it: in a folder of its own, with nothing chosen but `variables`.
+fn command(program: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Command {
+    static FOLDER: OnceLock<tempfile::TempDir> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| tempfile::tempdir().unwrap());
+    let mut command = Command::new(program);
+    command.current_dir(folder.path()).args(arguments);
+    for name in ["ENGINE", "PRECISION", "ADAPTER", "PIPELINES", "G5_POTENTIAL"] {
+        command.env_remove(format!("GRAVITILE_{name}"));
+    }
+    command.envs(variables.iter().copied());
+    command
+}
+
+/// The library's lines and the program's announcements must be those of each other.
+fn check_complaints(stderr: &str) -> Result<usize, String> {
+    let mut expected: Option<&str> = None;
+    let mut complaints = 0;
+    for line in stderr.lines() {
+        if let Some(words) = line.strip_prefix("expect: ") {
+            if let Some(before) = expected.replace(words) {
+                return Err(format!("nothing was said of '{before}'"));
+            }
+        } else if line.starts_with("gravitile: ") {
+            complaints += 1;
+            match expected.take() {
+                Some(words) if line.contains(words) => {}
+                Some(words) => return Err(format!("'{line}' says nothing of '{words}'")),
+                None => return Err(format!("nobody expected '{line}'")),
+            }
+        } else {
+            return Err(format!("who says '{line}'?"));
+        }
+    }
+    match expected {
+        Some(words) => Err(format!("nothing was said of '{words}'")),
+        None => Ok(complaints),
+    }
+}
+
+/// Runs a program that judges itself, and judges what the library said.
+fn judge(program: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> String {
+    let begun = std::time::Instant::now();
+    let output = run(&mut command(program, arguments, variables));
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    let complaints = check_complaints(&err).unwrap_or_else(|problem| panic!("{problem}\n{err}"));
+    println!("{out}{complaints} complaints, all expected, {:.2} s", begun.elapsed().as_secs_f64());
+    out
+}
+
+const CPU: &[(&str, &str)] = &[("GRAVITILE_ENGINE", "cpu")];
+
+#[test]
+fn forces_neighbours_and_lists_are_those_of_plain_c() {
+    let program = compile("forces", "-std=c99", SHARED);
+    judge(&program, &["1e-12"], CPU);
+    judge(&program, &["1e-12"], &[("GRAVITILE_ENGINE", "reference")]);
+}
+
+#[test]
+fn misuse_is_answered_with_codes_and_one_line_each() {
+    let program = compile("calls", "-std=c99", SHARED);
+    judge(&program, &[], CPU);
+    // A client that does not look at codes gets few enough lines to be read.
+    let lines = text(&run(&mut command(&program, &["noise"], CPU)).stderr);
+    assert_eq!(lines.lines().count(), 201, "{lines}");
+    assert!(lines.lines().all(|line| line.contains("cluster 77 is not open")));
+}
+
+#[test]
+fn the_sixth_order_is_that_of_plain_c() {
+    judge(&compile("sixth", "-std=c99", SHARED), &["1e-12"], CPU);
+}
+
+#[test]
+fn grape_5_has_its_self_term_and_either_sign() {
+    let program = compile("grape5", "-std=c99", SHARED);
+    judge(&program, &["1e-12", "1"], CPU);
+    let positive = [("GRAVITILE_ENGINE", "cpu"), ("GRAVITILE_G5_POTENTIAL", "positive")];
+    judge(&program, &["1e-12", "-1"], &positive);
+}
+
+#[test]
+fn a_hermite_code_conserves_energy() {
+    judge(&compile("hermite", "-std=c99", SHARED), &["1e-7"], CPU);
+}
+
+#[test]
+fn threads_take_turns() {
+    judge(&compile("threads", "-std=c99", SHARED), &[], CPU);
+}
+
+#[test]
+fn an_old_program_links_and_runs_by_the_old_names() {
+    for libraries in [&["-lg6"], &["-lsapporo"]] {
+        judge(&compile("oldclient", "-std=c99", libraries), &[], CPU);
+    }
+}
+
+#[test]
+fn the_static_library_serves_too() {
+    let prefix = prefix();
+    let archive = prefix.join("lib/libsapporo.a");
+    let pc = std::fs::read_to_string(prefix.join("lib/pkgconfig/gravitile.pc")).unwrap();
+    let private = pc.lines().find_map(|line| line.strip_prefix("Libs.private: ")).unwrap();
+    let mut libraries = vec![archive.to_str().unwrap()];
+    libraries.extend(private.split_whitespace());
+    judge(&compile("hermite", "-std=c99", &libraries), &["1e-7"], CPU);
+    // Its own `initialize` wins over the library's.
+    judge(&compile("oldclient", "-std=c99", &libraries), &[], CPU);
+}
+
+#[test]
+fn programs_run_on_an_adapter_in_double_single() {
+    // The library takes adapters by name or number: here the very one that other tests run on.
+    let gpu = common::gpu();
+    let names: Vec<String> = pollster::block_on(adapters()).into_iter().map(|a| a.name).collect();
+    let number = names.iter().position(|name| *name == gpu.adapter.name).unwrap().to_string();
+    let variables = [
+        ("GRAVITILE_ENGINE", "gpu"),
+        ("GRAVITILE_PRECISION", "double-single"),
+        ("GRAVITILE_ADAPTER", &number),
+    ];
+    for (name, bound) in
+        [("forces", "3e-6"), ("sixth", "3e-6"), ("grape5", "3e-6"), ("hermite", "1e-6")]
+    {
+        judge(&compile(name, "-std=c99", SHARED), &[bound, "1"], &variables);
+    }
+}
+
+#[test]
+fn what_is_chosen_is_taken_or_refused_in_one_line() {
+    let program = compile("example", "-std=c99", SHARED);
+    let refused = |variables: &[(&str, &str)], words: &[&str]| {
+        let output = command(&program, &[], variables).output().unwrap();
+        let err = text(&output.stderr);
+        assert_eq!((output.status.code(), err.lines().count()), (Some(1), 1), "{err}");
+        for word in words {
+            assert!(err.contains(word), "{err} lacks {word}");
+        }
+    };
+    refused(&[("GRAVITILE_ENGINE", "cuda")], &["GRAVITILE_ENGINE", "auto, gpu, cpu, reference"]);
+    refused(&[("GRAVITILE_PRECISION", "half")], &["single, double-single, double"]);
+    let single = [("GRAVITILE_ENGINE", "cpu"), ("GRAVITILE_PRECISION", "single")];
+    refused(&single, &["precision is single", "double"]);
+    let adapter = [("GRAVITILE_ENGINE", "gpu"), ("GRAVITILE_ADAPTER", "no such card")];
+    refused(&adapter, &["no such card", "found:"]);
+
+    let folder = tempfile::tempdir().unwrap();
+    let in_folder = |file: &str| {
+        std::fs::write(folder.path().join("gravitile.toml"), file).unwrap();
+        // Sapporo2's file says what it likes: it is for Sapporo2.
+        std::fs::write(folder.path().join("sapporo2.config"), "2\n0\n1\n").unwrap();
+        command(&program, &[], &[]).current_dir(folder.path()).output().unwrap()
+    };
+    assert!(in_folder("engine = 'reference'\n").status.success());
+    let output = in_folder("engine = 'referenz'\nprecision = 3\n");
+    let err = text(&output.stderr);
+    assert!(!output.status.success() && err.lines().count() == 1, "{err}");
+    assert!(err.contains("gravitile.toml") && err.contains("expected a string"), "{err}");
+}
+
+#[test]
+fn without_a_choice_it_runs_anywhere_but_not_in_software() {
+    let output = run(&mut command(&compile("example", "-std=c99", SHARED), &[], &[]));
+    // Total mass 1, distance 1: a = m of the other, potentials and jerks alike.
+    let wanted = "1: ax 0.25 jy 0.25 pot -0.25 near 2\n2: ax -0.75 jy -0.75 pot -0.75 near 1\n";
+    assert_eq!(text(&output.stdout), wanted);
+
+    let program = compile("status", "-std=c89", SHARED);
+    let status = |variables: &[(&str, &str)]| {
+        let err = text(&run(&mut command(&program, &[], variables)).stderr);
+        let line = err.lines().find(|line| line.contains("g6_print_chip_status"));
+        line.unwrap_or_else(|| panic!("{err}")).to_owned()
+    };
+    let best = pollster::block_on(adapters()).into_iter().next().unwrap();
+    let automatic = status(&[]);
+    println!("{automatic}");
+    if best.class == DeviceClass::Software {
+        assert!(
+            automatic.contains("in f64 on") && automatic.contains("1 j-particles"),
+            "{automatic}"
+        );
+    } else {
+        assert!(automatic.contains(&best.name), "{automatic}");
+    }
+    let gpu = status(&[("GRAVITILE_ENGINE", "gpu"), ("GRAVITILE_ADAPTER", "0")]);
+    assert!(gpu.contains(&best.name) && gpu.contains("double-single"), "{gpu}");
+}
+
+#[test]
+fn the_manual_has_the_example_that_is_compiled() {
+    let manual = std::fs::read_to_string(root().join("docs/direct.md")).unwrap();
+    let example = std::fs::read_to_string(root().join("tests/capi/example.c")).unwrap();
+    assert!(manual.contains(&format!("```c\n{example}```")), "docs/direct.md has another example");
+}
+
+#[test]
+fn headers_are_c89_and_cpp() {
+    let include = prefix().join("include/gravitile");
+    for header in std::fs::read_dir(&include).unwrap() {
+        let header = header.unwrap().path();
+        for arguments in [&["-x", "c", "-std=c89"], &["-x", "c", "-std=c11"]] {
+            run(Command::new("cc")
+                .args(arguments)
+                .args(["-Wall", "-Wextra", "-Wstrict-prototypes", "-pedantic-errors", "-Werror"])
+                .args(["-fsyntax-only", "-include"])
+                .arg(&header)
+                .arg("/dev/null"));
+        }
+        // A C++ compiler is not everywhere where a C compiler is.
+        if Command::new("c++").arg("--version").output().is_ok_and(|output| output.status.success())
+        {
+            run(Command::new("c++")
+                .args(["-x", "c++", "-Wall", "-Wextra", "-pedantic-errors", "-Werror"])
+                .args(["-fsyntax-only", "-include"])
+                .arg(&header)
+                .arg("/dev/null"));
+        }
+    }
+}
+
+/// Names in front of an opening bracket that a C declaration begins with.
+fn declared(header: &str) -> Vec<String> {
+    let lines = header.lines().filter_map(|line| line.strip_prefix("int "));
+    lines.filter_map(|line| line.split('(').next().map(str::to_owned)).collect()
+}
+
+/// Links a program that needs all `names`, with libraries that say that they have them.
+fn links(names: &[String]) -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("names.c");
+    let declarations: String = names.iter().map(|name| format!("int {name}(void);\n")).collect();
+    let table = names.join(", ");
+    let main = "int main(int n, char **of) { (void)of; return all[n % 2] == 0; }";
+    let text = format!("{declarations}static int (*all[])(void) = {{ {table} }};\n{main}\n");
+    std::fs::write(&source, text).unwrap();
+    let lib = prefix().join("lib");
+    let output = Command::new("cc")
+        .args(["-w", "-fno-builtin", "-O0", "-o"])
+        .args([folder.path().join("names"), source])
+        .arg(format!("-L{}", lib.display()))
+        .args(SHARED)
+        .output();
+    output.unwrap().status.success()
+}
+
+#[test]
+fn every_name_of_headers_and_papers_links() {
+    let read = |name: &str| std::fs::read_to_string(root().join("include").join(name)).unwrap();
+    let mut names = declared(&read("gravitile.h"));
+    for name in names.clone() {
+        let name = name.trim_end_matches('_');
+        let forms = [name.to_owned(), format!("{name}_")];
+        assert!(forms.iter().all(|form| names.contains(form)), "{name} lacks a form");
+    }
+    for name in declared(&read("sapporo6thlib.h")) {
+        names.extend([format!("{name}_"), name]);
+    }
+    // Belleman et al. (2008), appendix B: names with GPU in front.
+    let kirin = "g6_close g6_open g6_npipes g6_set_ti g6_initialize_jp_buffer g6_flush_jp_buffer g6_reset \
+                 g6_reset_fofpga g6_set_neighbour_list_sort_mode g6_set_j_particle g6calc_firsthalf \
+                 g6calc_lasthalf g6_set_tunit g6_set_xunit g6_set_j_particle_multisend_mxfast_ \
+                 g6_flush_jp_buffer_and_multisend g6_print_chip_status g6_reinitialize g6_open_ g6_close_ \
+                 g6_npipes_ g6_set_ti_ g6_reset_ g6_reset_fofpga_ g6_set_tunit_ g6_set_xunit_ \
+                 g6_set_overflow_flag_test_mode g6_initialize_jp_buffer_ g6_flush_jp_buffer_ \
+                 g6_set_j_particle_ g6calc_firsthalf_ g6calc_lasthalf_ g6_get_neighbour_list_ \
+                 g6_read_neighbour_list_";
+    names.extend(kirin.split_whitespace().map(|name| format!("GPU_{name}")));
+    let with_vec = ["g6calc_firsthalf_", "g6calc_lasthalf_", "g6calc_lasthalf2_"];
+    names.extend(with_vec.map(|name| format!("GPU2_{name}")));
+    names.sort();
+    names.dedup();
+    assert!(names.len() > 140, "{}", names.len());
+    assert!(links(&names));
+    assert!(!links(&["g6_open".to_owned(), "g6_no_such_call".to_owned()]));
+}
+
+#[test]
+fn the_judge_sees_what_it_looks_for() {
+    let said = "gravitile: g6_open: a fault";
+    assert_eq!(check_complaints(&format!("expect: fault\n{said}\n")), Ok(1));
+    for wrong in [
+        "expect: fault\n".to_owned(),
+        format!("{said}\n"),
+        format!("expect: other\n{said}\n"),
+        format!("expect: fault\n{said}\n{said}\n"),
+        format!("expect: fault\nexpect: fault\n{said}\n"),
+        "thread panicked\n".to_owned(),
+    ] {
+        assert!(check_complaints(&wrong).is_err(), "{wrong}");
+    }
+}
