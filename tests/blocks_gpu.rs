@@ -96,6 +96,27 @@ fn device_and_host_agree() {
     }
 }
 
+/// More bodies than a software adapter computes in one dispatch.
+#[test]
+fn large_blocks_come_in_pieces() {
+    let bodies = plummer(1100);
+    let precision = Precision::DoubleSingle;
+    if !tiers().contains(&precision) {
+        return;
+    }
+    let blocks = BlockSettings { eta: 0.1, dt_max: 1.0 / 256.0, ..BlockSettings::default() };
+    let settings = settings("hermite4", precision, 1.0 / 256.0, blocks);
+    let mut here = open(&bodies, &on_host(&settings));
+    let mut there = open(&bodies, &settings);
+    for sim in [&mut here, &mut there] {
+        sim.step(1).unwrap();
+    }
+    let stats = *there.blocks().unwrap().stats();
+    assert_eq!(stats.last_active, bodies.len(), "all meet at the end");
+    let difference = apart(&here.bodies().unwrap(), &there.bodies().unwrap());
+    assert!(difference < 1e-9, "{difference:e}");
+}
+
 #[test]
 fn the_same_run_has_the_same_bits_also_after_a_restart() {
     let bodies = plummer(150);

@@ -42,9 +42,10 @@ fn prefix() -> &'static Path {
         // CARGO_TARGET_TMPDIR is tmp/ in cargo's target directory.
         let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let target = temporary.parent().unwrap();
+        // With the features of the tests themselves: all that it depends on is built already.
         run(Command::new(env!("CARGO"))
             .current_dir(root())
-            .args(["rustc", "--locked", "--lib", "--no-default-features", "--features", "capi"])
+            .args(["rustc", "--locked", "--lib", "--features", "capi"])
             .args(["--crate-type", "cdylib,staticlib", "--target-dir"])
             .arg(target));
         let prefix = temporary.join("capi");

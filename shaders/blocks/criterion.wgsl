@@ -12,9 +12,11 @@ struct Sizes {
     far_5: f32,
 }
 
-// What of a difference of forces over a step of h may be error.
+// What of a difference of forces over a step of h may be error: relative to the mean acceleration at least,
+// for where forces cancel their errors do not.
 fn noise_of(acceleration: Real3, jerk_h: Real3) -> Real {
-    return Real(block.force_error) * (length(acceleration) + length(jerk_h));
+    let mean = Real(state.least) * Real(1e8);
+    return Real(block.force_error) * (max(length(acceleration), mean) + Real(4.0) * length(jerk_h));
 }
 
 // For |a2|, |a3|, |a4|, |a5| and what of each is noise.

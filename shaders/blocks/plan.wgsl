@@ -73,7 +73,8 @@ fn main() {
         var row = DirectParams();
         row.sink_begin = begin;
         row.sink_end = end;
-        row.sink_count = members;
+        // A segment of partial sums is as long as the piece: the next piece has the same room.
+        row.sink_count = width;
         row.source_count = block.count;
         row.slice_length = slice_length;
         row.chunk_end = slice_length;

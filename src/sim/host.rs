@@ -7,7 +7,7 @@ use glam::DVec3;
 use super::engine::HostEngine;
 use super::{Clock, EngineKind, Settings};
 use crate::bodies::Bodies;
-use crate::direct::{self, Answers, DirectEngine, Order};
+use crate::direct::{self, Answers, DirectEngine, Order, Precision};
 use crate::error::{Error, Result};
 use crate::force::{ForceEngine, Forces, Identity, Sinks, Sources, Want};
 use crate::gpu::Gpu;
@@ -34,6 +34,9 @@ enum How {
     },
     Blocks {
         engine: Box<dyn DirectEngine>,
+        /// What computes potentials, once they are asked for, if the engine is too coarse for them: the
+        /// errors of these integrators are smaller than those of f32 pairs.
+        exact: Option<Box<dyn DirectEngine>>,
         steps: Box<BlockSteps>,
         /// Counts the steps of the simulation, at whose ends the bodies are synchronised.
         clock: Clock,
@@ -52,6 +55,19 @@ fn evaluate(
     let sources = Sources { position: &bodies.position, mass: gravitating_mass };
     let sinks = Sinks { position: &bodies.position, identity: Identity::Offset(0) };
     engine.evaluate(&sinks, &sources, softening, want, out)
+}
+
+/// An engine in f64 where `engine` computes, or else on the CPU.
+fn in_f64(engine: &dyn DirectEngine) -> Box<dyn DirectEngine> {
+    #[cfg(not(target_arch = "wasm32"))]
+    if let Some(there) = engine.on_device()
+        && there.gpu().adapter.class != crate::gpu::DeviceClass::Software
+        && let Ok(made) = direct::gpu::GpuEngine::new(Arc::clone(there.gpu()), Precision::Double)
+    {
+        return Box::new(made);
+    }
+    let _ = engine;
+    Box::new(direct::Cpu::new())
 }
 
 impl HostState {
@@ -99,7 +115,7 @@ impl HostState {
                 let mut steps = steps;
                 steps.settle(&field, engine.as_ref());
                 steps.synchronise(clock.time(), &mut bodies, &mut acceleration);
-                (How::Blocks { engine, steps: Box::new(steps), clock }, 0)
+                (How::Blocks { engine, exact: None, steps: Box::new(steps), clock }, 0)
             }
             _ => unreachable!("the engine is made for the integrator's kind"),
         };
@@ -149,7 +165,7 @@ impl HostState {
                 evaluate(engine.as_mut(), &self.bodies, masses, softening, want, forces)?;
                 self.acceleration.clone_from(&forces.acceleration);
             }
-            How::Blocks { engine, steps, clock } => {
+            How::Blocks { engine, steps, clock, .. } => {
                 let field = Field { mass: masses, softening, id: &self.bodies.id };
                 let mut again = steps.again(&self.bodies, clock.time(), &field, engine.as_mut())?;
                 again.settle(&field, engine.as_ref());
@@ -179,7 +195,7 @@ impl HostState {
                 integrator.step(bodies, acceleration, dt, &mut accelerate)?;
                 *interactions += (bodies.len() as u64).pow(2);
             }
-            How::Blocks { engine, steps, clock } => {
+            How::Blocks { engine, steps, clock, .. } => {
                 if !(dt > 0.0) {
                     let allowed = "greater than 0: individual steps lead forward only";
                     return Err(Error::value("the time step dt", dt, allowed));
@@ -217,7 +233,7 @@ impl HostState {
         self.blocks().map(BlockSteps::restart).unwrap_or_default()
     }
 
-    /// Potentials of all bodies, G included.
+    /// Potentials of all bodies, G included; with block steps in f64, whatever the engine's tier.
     pub fn potential(&mut self) -> Result<Vec<f64>> {
         let (bodies, masses, softening) = (&self.bodies, &self.gravitating_mass, self.softening);
         match &mut self.how {
@@ -227,7 +243,12 @@ impl HostState {
                 evaluate(engine.as_mut(), bodies, masses, softening, want, &mut forces)?;
                 Ok(forces.potential)
             }
-            How::Blocks { engine, .. } => {
+            How::Blocks { engine, exact, .. } => {
+                let engine = match exact {
+                    Some(exact) => exact,
+                    None if engine.precision() == Precision::Double => engine,
+                    None => exact.insert(in_f64(engine.as_ref())),
+                };
                 let (position, mut answers) = (&bodies.position[..], Answers::default());
                 let sources = direct::Sources { position, mass: masses, ..Default::default() };
                 engine.set_sources(&sources)?;

@@ -289,9 +289,8 @@ fn since_of(schedule: &Schedule, i: usize, next: u64, tick: f64) -> f64 {
     (next - schedule.time[i]) as f64 * tick
 }
 
-/// A hundred-millionth of the mean acceleration: far above rounding, and so far below what moves a body
-/// that its step hardly feels it.
+/// [`scheme::LEAST`] of the mean acceleration.
 fn least_acceleration(tracks: &[Track]) -> f64 {
     let sum: f64 = tracks.iter().map(|track| track.acceleration.length()).sum();
-    1e-8 * sum / tracks.len().max(1) as f64
+    scheme::LEAST * sum / tracks.len().max(1) as f64
 }

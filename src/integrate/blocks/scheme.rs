@@ -5,6 +5,10 @@ use glam::DVec3;
 use super::BlockSettings;
 use crate::direct::Order;
 
+/// What counts as an acceleration at least, of the mean one: far above rounding, and so far below what
+/// moves a body that its step hardly feels it.
+pub(super) const LEAST: f64 = 1e-8;
+
 /// How a body moves around its own time: a Taylor series.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Track {
@@ -60,9 +64,12 @@ pub struct Accuracy {
 }
 
 impl Accuracy {
-    /// What of a difference of forces over a step of `h` may be error: an acceleration.
+    /// What of a difference of forces over a step of `h` may be error: an acceleration. Where forces cancel
+    /// their errors do not: a body's error is one of the mean acceleration at least.
     pub fn noise(&self, pull: &Pull, h: f64) -> f64 {
-        self.force_error * (pull.acceleration.length() + h * pull.jerk.length())
+        let mean = self.least_acceleration / LEAST;
+        // A jerk's relative error is some times that of an acceleration, see docs/direct.md.
+        self.force_error * (pull.acceleration.length().max(mean) + 4.0 * h * pull.jerk.length())
     }
 }
 

@@ -74,7 +74,7 @@ fn shapes(class: DeviceClass) -> [Shape; 2] {
 /// Interactions of a dispatch at most: some hundredths of a second.
 fn most_interactions(class: DeviceClass) -> u64 {
     match class {
-        DeviceClass::Software => 1 << 23,
+        DeviceClass::Software => 1 << 20,
         DeviceClass::Discrete => 1 << 32,
         _ => 1 << 28,
     }
@@ -155,7 +155,8 @@ impl Resident {
         };
         let partial = (1..=piece.min(n) as u32).map(|active| most_entries(&common, active)).max();
         let params = Params::new(gpu, "blocks", 1);
-        let sizes = (n, pieces, partial.unwrap_or(1));
+        // Pieces have their sums one after the other in the same place, each from its first body's on.
+        let sizes = (n, pieces, partial.unwrap_or(1) + n);
         let (stages, buffers) = kernels::make(gpu, &tier, [few, many], &params, sizes)?;
         let common = BlockParams { stride: buffers.stride / 64, ..common };
         let mut made = Self {
