@@ -41,7 +41,9 @@ fn correct(track: Track, h: Real, pull: Pull) -> Corrected {
     let jerk_h = jerk * h;
     let noise = noise_of(narrow(pull.acceleration), jerk_h);
     let none = Real3();
-    let size = sizes(narrow(pull.acceleration), jerk_h, snap, crackle, none, none,
-        noise * Real4(Real(6.0), Real(12.0), Real(0.0), Real(0.0)));
-    return Corrected(after, aarseth(size));
+    let noises = noise * Real4(Real(6.0), Real(12.0), Real(0.0), Real(0.0));
+    let a = narrow(pull.acceleration);
+    let wish = aarseth(sizes(a, jerk_h, snap, crackle, none, none, noises));
+    let sure = aarseth(sizes(a, jerk_h, snap, crackle, none, none, FAR_ABOVE * noises));
+    return Corrected(after, settled(wish, sure));
 }

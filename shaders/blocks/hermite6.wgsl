@@ -50,7 +50,11 @@ fn correct(track: Track, h: Real, pull: Pull) -> Corrected {
     after.crackle = kept(crackle / (h2 * h));
     let jerk_h = narrow(pull.jerk) * h;
     let noise = noise_of(narrow(pull.acceleration), jerk_h);
-    let size = sizes(narrow(pull.acceleration), jerk_h, pull.snap * h2, crackle, fourth, fifth,
-        noise * Real4(Real(0.0), Real(60.0), Real(360.0), Real(720.0)));
-    return Corrected(after, 0.5 * (aarseth(size) + sixth(size)));
+    let noises = noise * Real4(Real(0.0), Real(60.0), Real(360.0), Real(720.0));
+    let a = narrow(pull.acceleration);
+    let snap = pull.snap * h2;
+    let all = sizes(a, jerk_h, snap, crackle, fourth, fifth, noises);
+    let sure = sizes(a, jerk_h, snap, crackle, fourth, fifth, FAR_ABOVE * noises);
+    return Corrected(after,
+        settled(0.5 * (aarseth(all) + sixth(all)), 0.5 * (aarseth(sure) + sixth(sure))));
 }

@@ -55,8 +55,10 @@ impl Scheme for Hermite4 {
         let least = accuracy.least_acceleration;
         // As the forces' errors enter the two derivatives above.
         let noise = accuracy.noise(pull, h);
-        let noise = [6.0 * noise / (h * h), 12.0 * noise / h3];
-        let wish = accuracy.settings.eta.sqrt() * aarseth(&corrected, least, noise);
+        let wish = accuracy.settled(h, |times| {
+            let noise = [6.0 * times * noise / (h * h), 12.0 * times * noise / h3];
+            accuracy.settings.eta.sqrt() * aarseth(&corrected, least, noise)
+        });
         (corrected, wish)
     }
 

@@ -66,16 +66,21 @@ impl Scheme for Hermite6 {
         // Nitadori and Makino (2008): eta (A1 / A4)^(1/3), A_k^2 = |a_(k-1)||a_(k+1)| + |a_k|^2.
         // As the forces' errors enter the quintic's derivatives at the end of the step.
         let noise = accuracy.noise(pull, h);
-        let noise_3 = 60.0 * noise / h3;
-        let [far_3, far_4, far_5] = [
-            beyond(a3, noise_3),
-            beyond(a4, 360.0 * noise / (h2 * h2)),
-            beyond(a5, 720.0 * noise / (h2 * h3)),
-        ];
-        let sixth = accuracy.settings.eta6
-            * ratio(a.max(least) * a2 + a1 * a1, far_3 * far_5 + far_4 * far_4).powf(1.0 / 6.0);
-        let fourth = accuracy.settings.eta.sqrt() * aarseth(&corrected, least, [0.0, noise_3]);
-        (corrected, 0.5 * (fourth + sixth))
+        let wish = accuracy.settled(h, |times| {
+            let noise = times * noise;
+            let noise_3 = 60.0 * noise / h3;
+            let [far_3, far_4, far_5] = [
+                beyond(a3, noise_3),
+                beyond(a4, 360.0 * noise / (h2 * h2)),
+                beyond(a5, 720.0 * noise / (h2 * h3)),
+            ];
+            let above = a.max(least) * a2 + a1 * a1;
+            let sixth = accuracy.settings.eta6
+                * ratio(above, far_3 * far_5 + far_4 * far_4).powf(1.0 / 6.0);
+            let fourth = accuracy.settings.eta.sqrt() * aarseth(&corrected, least, [0.0, noise_3]);
+            0.5 * (fourth + sixth)
+        });
+        (corrected, wish)
     }
 
     /// A quarter of what the criterion says, its higher derivatives guessed from the lower: there is no

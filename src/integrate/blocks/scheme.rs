@@ -73,6 +73,16 @@ impl Accuracy {
     }
 }
 
+impl Accuracy {
+    /// The next step after one of `h`, from what the criterion says with that multiple of the noise left out. A
+    /// shorter step needs a sign that stands far above the noise: a body whose forces nearly cancel has more
+    /// of it than others, and would halve its step again and again.
+    pub fn settled(&self, h: f64, wish: impl Fn(f64) -> f64) -> f64 {
+        let plain = wish(1.0);
+        if plain < h { wish(10.0).min(h) } else { plain }
+    }
+}
+
 /// The formulas of a scheme. `h` is the time since the track's own time.
 pub trait Scheme: Sync {
     /// Up to which derivative its forces go.
