@@ -35,7 +35,7 @@ fn sizes(a: Real3, a1: Real3, a2: Real3, a3: Real3, a4: Real3, a5: Real3, noise:
 const ALWAYS: f32 = 1e30;
 
 // A shorter step needs a sign that stands so far above the noise: `sure` is the wish without it.
-const FAR_ABOVE: Real = Real(10.0);
+const FAR_ABOVE: Real = Real(4.0);
 
 fn settled(wish: f32, sure: f32) -> f32 {
     return select(wish, min(sure, 1.0), wish < 1.0);

@@ -79,7 +79,7 @@ impl Accuracy {
     /// of it than others, and would halve its step again and again.
     pub fn settled(&self, h: f64, wish: impl Fn(f64) -> f64) -> f64 {
         let plain = wish(1.0);
-        if plain < h { wish(10.0).min(h) } else { plain }
+        if plain < h { wish(4.0).min(h) } else { plain }
     }
 }
 
