@@ -273,6 +273,8 @@ fn the_manual_has_the_example_that_is_compiled() {
     let manual = std::fs::read_to_string(root().join("docs/direct.md")).unwrap();
     let example = std::fs::read_to_string(root().join("tests/capi/example.c")).unwrap();
     assert!(manual.contains(&format!("```c\n{example}```")), "docs/direct.md has another example");
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    assert!(readme.contains(&format!("```c\n{example}```")), "README.md has another example");
 }
 
 #[test]
