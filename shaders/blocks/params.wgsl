@@ -35,8 +35,9 @@ struct BlockParams {
     eta6: f32,
     // Relative error of the forces.
     force_error: f32,
-    unused_0: u32,
-    unused_1: u32,
+    // Partial sums (of one body in one segment) that there is room for in a piece.
+    room: u32,
+    unused: u32,
 }
 
 // Where the blocks stand. Times are whole ticks, dt_max / 2^44, since the present dt_max began, as

@@ -21,11 +21,12 @@ fn in_groups(count: u32, size: u32) -> u32 {
     return (count + size - 1u) / size;
 }
 
-// As many slices of the sources as fill the device, of 64 sources per row of threads at least.
-fn slices(members: u32, p: u32, q: u32) -> u32 {
-    let busy = in_groups(members, p) * p * q;
-    let wanted = max(block.fill / busy, 1u);
-    return min(min(wanted, max(block.count / (64u * q), 1u)), 4096u);
+// As many slices of the sources as fill the device, of 64 sources per row of threads at least, and with room
+// for their sums.
+fn slices(width: u32, p: u32, q: u32) -> u32 {
+    let busy = in_groups(width, p) * p * q;
+    let wanted = min(block.fill / busy, block.room / (width * q));
+    return clamp(wanted, 1u, clamp(block.count / (64u * q), 1u, 4096u));
 }
 
 @compute @workgroup_size(1)

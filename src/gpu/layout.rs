@@ -120,7 +120,8 @@ pub struct BlockParams {
     pub eta: f32,
     pub eta6: f32,
     pub force_error: f32,
-    pub unused: [u32; 2],
+    pub room: u32,
+    pub unused: u32,
 }
 
 /// Where blocks stand. See `shaders/blocks/params.wgsl`.
@@ -255,7 +256,8 @@ mod tests {
             pull_lowest,
             eta,
             eta6,
-            force_error
+            force_error,
+            room
         );
         assert_same_layout!(
             BlockState,

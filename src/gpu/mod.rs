@@ -18,6 +18,6 @@ pub use device::{Gpu, Limits, Tier};
 pub use pipeline::{Binding, Checks, ComputeKernel, compile};
 pub use readback::Readback;
 #[cfg(not(target_arch = "wasm32"))]
-pub use readback::read_blocking;
+pub use readback::{read_blocking, read_each_blocking};
 pub use timeline::{FrameTimes, Timeline};
 pub use translate::{Language, translate};

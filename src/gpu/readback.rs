@@ -14,11 +14,21 @@ pub fn read_blocking<T: bytemuck::Pod>(
     buffers: &[&wgpu::Buffer],
     count: usize,
 ) -> Result<Vec<Vec<T>>> {
-    let bytes = (count * size_of::<T>()) as u64;
+    let wanted: Vec<_> = buffers.iter().map(|buffer| (*buffer, count)).collect();
+    read_each_blocking(gpu, &wanted)
+}
+
+/// The same with a count of its own for each buffer.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn read_each_blocking<T: bytemuck::Pod>(
+    gpu: &Gpu,
+    buffers: &[(&wgpu::Buffer, usize)],
+) -> Result<Vec<Vec<T>>> {
     let mut encoder = gpu.device.create_command_encoder(&Default::default());
     let staged: Vec<wgpu::Buffer> = buffers
         .iter()
-        .map(|buffer| {
+        .map(|(buffer, count)| {
+            let bytes = (count * size_of::<T>()) as u64;
             let staging = gpu.device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("readback"),
                 size: bytes,

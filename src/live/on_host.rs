@@ -13,7 +13,7 @@ use crate::bodies::Bodies;
 use crate::diagnostics::diagnose;
 use crate::error::{Error, Result};
 use crate::gpu::Gpu;
-use crate::sim::{Clock, EngineKind, HostState, Moment, Settings, describe_host};
+use crate::sim::{Clock, EngineKind, HostEngine, HostState, Moment, Settings};
 
 /// The bodies as the sprites take them.
 #[derive(Debug, Default)]
@@ -57,6 +57,8 @@ struct Outbox {
     blocks: Option<BlockFacts>,
     /// Steps done since the start.
     done: u64,
+    /// What the worker computes with and where, once it knows.
+    description: Option<String>,
     /// A set of points to fill again, so that none is allocated per step.
     spare: Option<Points>,
 }
@@ -94,8 +96,8 @@ impl OnHost {
         gpu: Option<&Arc<Gpu>>,
         settings: &Settings,
     ) -> Result<Self> {
-        let description = describe_host(kind, gpu, settings)?;
-        let gpu = gpu.cloned();
+        let engine = HostEngine::new(kind, gpu, settings)?;
+        let description = engine.describe();
         let inbox = Inbox {
             until: 0,
             dt: settings.dt,
@@ -115,7 +117,7 @@ impl OnHost {
         thread::Builder::new()
             .name("simulation".to_owned())
             .spawn(move || {
-                let worked = Worker::new(bodies, kind, gpu.as_ref(), &settings, &for_worker)
+                let worked = Worker::new(bodies, engine, &settings, &for_worker)
                     .and_then(|mut worker| worker.run(&for_worker));
                 if let Err(error) = worked {
                     lock(&for_worker.outbox).events.push(Event::Failed(error));
@@ -163,6 +165,9 @@ impl OnHost {
         let mut outbox = lock(&self.shared.outbox);
         let steps = outbox.done - self.known;
         self.known = outbox.done;
+        if let Some(description) = outbox.description.take() {
+            self.description = description;
+        }
         (steps, outbox.standing, std::mem::take(&mut outbox.events))
     }
 
@@ -200,8 +205,7 @@ struct Worker {
 impl Worker {
     fn new(
         bodies: Bodies,
-        kind: EngineKind,
-        gpu: Option<&Arc<Gpu>>,
+        engine: HostEngine,
         settings: &Settings,
         shared: &Shared,
     ) -> Result<Self> {
@@ -212,7 +216,8 @@ impl Worker {
         let standing = Standing { time: clock.time(), steps: clock.steps(), ..Default::default() };
         // The bodies are to be seen before their first forces are known.
         publish(shared, &bodies, &zero, &tags, g, standing);
-        let state = HostState::new(bodies, kind, gpu, settings, None)?;
+        let state = HostState::new(bodies, engine, settings, None)?;
+        lock(&shared.outbox).description = Some(state.describe());
         let standing = Standing { ready: true, ..standing };
         let gravitational_constant = g;
         let watch = BlockWatch::new(clock.time());

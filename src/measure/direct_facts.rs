@@ -130,6 +130,25 @@ impl RunFacts {
 }
 
 #[cfg(test)]
+impl RunFacts {
+    /// A sound one, for tests.
+    pub(super) fn example() -> Self {
+        Self {
+            integrator: "hermite4".to_owned(),
+            engine: "cpu".to_owned(),
+            precision: "double".to_owned(),
+            resident: false,
+            softening: 0.0,
+            eta: 0.01,
+            eta6: None,
+            dt_max: 0.0625,
+            until: 0.25,
+            outcome: Some(RunOutcome { energy_error: 1.5e-9, blocks: 100, body_steps: 1234 }),
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -148,20 +167,8 @@ mod tests {
         assert!(bad.fault().unwrap().contains("order"));
         let bad = DirectFacts { rms_jerk: Some(f64::NAN), ..direct };
         assert!(bad.fault().unwrap().contains("rms"));
-        let outcome = RunOutcome { energy_error: 1e-9, blocks: 10, body_steps: 25 };
-        assert_eq!(outcome.mean_active(), 2.5);
-        let run = RunFacts {
-            integrator: "hermite4".to_owned(),
-            engine: "cpu".to_owned(),
-            precision: "double".to_owned(),
-            resident: false,
-            softening: 0.0,
-            eta: 0.01,
-            eta6: None,
-            dt_max: 0.0625,
-            until: 0.25,
-            outcome: Some(outcome),
-        };
+        let run = RunFacts::example();
+        assert_eq!(run.outcome.map(|outcome| outcome.mean_active()), Some(12.34));
         assert_eq!(run.fault(), None);
         assert!(RunFacts { eta: 0.0, ..run.clone() }.fault().unwrap().contains("accuracy"));
         assert!(

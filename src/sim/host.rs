@@ -1,16 +1,16 @@
-//! A simulation whose bodies live on the host in f64.
+//! A simulation that the host steps in f64. (Bodies on block steps may live on the engine's device and come
+//! back at the end of each step.)
 
 use std::sync::Arc;
 
 use glam::DVec3;
 
 use super::engine::HostEngine;
-use super::{Clock, EngineKind, Settings};
+use super::{Clock, Settings};
 use crate::bodies::Bodies;
 use crate::direct::{self, Answers, DirectEngine, Order, Precision};
 use crate::error::{Error, Result};
 use crate::force::{ForceEngine, Forces, Identity, Sinks, Sources, Want};
-use crate::gpu::Gpu;
 use crate::integrate::blocks::{BlockSteps, Field, Restart};
 use crate::integrate::{self, HostIntegrator, HostSide};
 
@@ -71,16 +71,15 @@ fn in_f64(engine: &dyn DirectEngine) -> Box<dyn DirectEngine> {
 }
 
 impl HostState {
-    /// Takes `bodies` over and computes their first forces with the engine `kind`; `gpu` is for the
-    /// engine `gpu` alone. With `restart`, which integrators with block steps need to go on to the same bits, they go
+    /// Takes `bodies` over and computes their first forces with `engine`, which was made for these
+    /// `settings`. With `restart`, which integrators with block steps need to go on to the same bits, they go
     /// on from there.
     ///
-    /// Errors: settings out of range; a precision that the engine lacks; bodies that the integrator
-    /// cannot begin with.
+    /// Errors: settings out of range; bodies that the integrator cannot begin with; an engine for
+    /// another kind of integrator.
     pub fn new(
         bodies: Bodies,
-        kind: EngineKind,
-        gpu: Option<&Arc<Gpu>>,
+        engine: HostEngine,
         settings: &Settings,
         restart: Option<&Restart>,
     ) -> Result<Self> {
@@ -91,7 +90,7 @@ impl HostState {
         let integrator = integrate::find(&settings.integrator)?;
         let mut acceleration = Vec::new();
         let mut bodies = bodies;
-        let (how, interactions) = match (HostEngine::new(kind, gpu, settings)?, integrator.host) {
+        let (how, interactions) = match (engine, integrator.host) {
             (HostEngine::Plain(mut engine), HostSide::Shared(make)) => {
                 let mut forces = Forces::default();
                 let want = Want::Acceleration;
@@ -117,7 +116,10 @@ impl HostState {
                 steps.synchronise(clock.time(), &mut bodies, &mut acceleration);
                 (How::Blocks { engine, exact: None, steps: Box::new(steps), clock }, 0)
             }
-            _ => unreachable!("the engine is made for the integrator's kind"),
+            (engine, _) => {
+                let allowed = format!("one made for {}", integrator.name);
+                return Err(Error::value("the engine", engine.describe(), allowed));
+            }
         };
         Ok(Self { bodies, gravitating_mass, acceleration, softening, interactions, how })
     }

@@ -15,6 +15,7 @@
 //! # Ok::<(), gravitile::error::Error>(())
 //! ```
 
+mod choose;
 mod clock;
 mod device;
 mod engine;
@@ -24,11 +25,10 @@ mod settings;
 mod simulation;
 mod suggest;
 
+pub use choose::{Choice, choose, choose_on};
 pub use clock::{Clock, steps_in};
 pub use device::{DeviceState, Slice, Work, add_potentials};
-pub use engine::{
-    Choice, EngineKind, choose, choose_on, describe_host, direct_engine, engine_names,
-};
+pub use engine::{EngineKind, HostEngine, direct_engine, engine_names, tiers};
 pub use host::HostState;
 pub use settings::Settings;
 pub use simulation::{Moment, Simulation};

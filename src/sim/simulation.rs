@@ -5,7 +5,7 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::clock::check_dt;
-use super::{Choice, Clock, DeviceState, EngineKind, HostState, Settings, choose};
+use super::{Choice, Clock, DeviceState, EngineKind, HostEngine, HostState, Settings, choose};
 use crate::bodies::Bodies;
 use crate::diagnostics::{Diagnostics, diagnose};
 use crate::error::{Error, Result};
@@ -68,7 +68,8 @@ impl Simulation {
                 State::Device(Box::new(device))
             }
             (kind, gpu) => {
-                let host = HostState::new(bodies.clone(), kind, gpu.as_ref(), &settings, restart)?;
+                let engine = HostEngine::new(kind, gpu.as_ref(), &settings)?;
+                let host = HostState::new(bodies.clone(), engine, &settings, restart)?;
                 State::Host(Box::new(host))
             }
         };

@@ -171,8 +171,10 @@ fn report(
         }));
     }
     let rate = sim.interactions() as f64 / wall_secs / 1e9;
+    // Few bodies make few interactions: three digits of either unit.
+    let rate = if rate < 0.1 { format!("{:.3} M", rate * 1e3) } else { format!("{rate:.2} G") };
     let mut text = format!(
-        "t = {} after {} steps, energy error {error:.2e}, 2K/|W| {:.3}, {rate:.2} G interactions/s\n",
+        "t = {} after {} steps, energy error {error:.2e}, 2K/|W| {:.3}, {rate} interactions/s\n",
         sim.time(),
         sim.steps(),
         outcome.last.virial_ratio()

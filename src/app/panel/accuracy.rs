@@ -10,7 +10,7 @@ use super::theme::{DIM, heading, number};
 use super::{Action, Facts, Integration};
 use crate::direct::Precision;
 use crate::integrate::{self, Integrator};
-use crate::sim::EngineKind;
+use crate::sim::{EngineKind, tiers};
 
 /// Values of sliders that are being dragged.
 #[derive(Default)]
@@ -55,7 +55,8 @@ impl AccuracyForm {
         }
         ui.horizontal_wrapped(|ui| {
             ui.label("precision").on_hover_text(PRECISION);
-            let current = settings.precision.unwrap_or_else(|| usual(facts.engine, integrator));
+            let usual = tiers(facts.engine, integrator.has_block_steps())[0];
+            let current = settings.precision.unwrap_or(usual);
             for (tier, name) in Precision::ALL {
                 let refused = refusal(facts, integrator, tier);
                 let button = Button::selectable(tier == current, name);
@@ -139,29 +140,15 @@ fn released(
     }
 }
 
-/// The tier of an engine where none is asked for.
-fn usual(engine: EngineKind, integrator: &Integrator) -> Precision {
-    match (engine, integrator.has_block_steps()) {
-        (EngineKind::Reference, _) => Precision::Double,
-        (EngineKind::Gpu, true) => Precision::DoubleSingle,
-        (_, true) => Precision::Double,
-        (_, false) => Precision::Single,
-    }
-}
-
 /// Why the engine has no such tier; `None` if it has, as far as is known before it is tried.
 fn refusal(facts: &Facts, integrator: &Integrator, tier: Precision) -> Option<String> {
-    let on = format!("on the engine {} with {}", facts.engine.name(), integrator.name);
-    let has = match (facts.engine, integrator.has_block_steps()) {
-        (EngineKind::Reference, _) => "double",
-        (EngineKind::Gpu, true) if tier != Precision::Double || facts.gpu.tier.f64 => return None,
-        (EngineKind::Gpu, true) => {
-            return Some("This adapter has no f64 in shaders; the engine cpu has it".to_owned());
-        }
-        (EngineKind::Gpu, false) => "single",
-        (_, true) => "double",
-        (_, false) => "single double",
-    };
-    let there = has.split(' ').any(|name| name == tier.name());
-    (!there).then(|| format!("There is {} {on}", has.replace(' ', " and ")))
+    let has = tiers(facts.engine, integrator.has_block_steps());
+    if !has.contains(&tier) {
+        let names: Vec<_> = has.iter().map(|tier| tier.name()).collect();
+        let (names, on) = (names.join(" and "), facts.engine.name());
+        return Some(format!("There is {names} on the engine {on} with {}", integrator.name));
+    }
+    let lacks_f64 = facts.engine == EngineKind::Gpu && !facts.gpu.tier.f64;
+    (lacks_f64 && tier == Precision::Double)
+        .then(|| "This adapter has no f64 in shaders; the engine cpu has it".to_owned())
 }

@@ -18,4 +18,5 @@ pub use engine::GpuEngine;
 pub(crate) use frame::{Frame, three_parts};
 pub use self_test::{double_single, tier, verdict};
 pub use shape::Shape;
+pub(crate) use shape::threads;
 pub use variant::{DirectVariant, Fence};

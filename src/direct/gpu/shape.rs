@@ -26,6 +26,11 @@ const SHORTEST: u32 = 64;
 /// Most bytes of partial sums, if the device allows them.
 const PARTIAL_BYTES: u64 = 256 << 20;
 
+/// Threads of a workgroup: a CPU has no use for many that wait.
+pub(crate) fn threads(class: DeviceClass) -> u32 {
+    if class == DeviceClass::Software { 32 } else { 64 }
+}
+
 impl Shape {
     /// The shape for so many sinks and sources on a class of device; `sum_bytes` is what a segment
     /// keeps per sink, `largest` the largest buffer.
@@ -36,10 +41,8 @@ impl Shape {
         sum_bytes: u64,
         largest: u64,
     ) -> Self {
-        // A CPU compiles long texts slowly, and has no use for threads that wait.
-        let (threads, u) = if class == DeviceClass::Software { (32, 8) } else { (64, 16) };
-        let p = sinks.clamp(1, threads).next_power_of_two().max(8);
-        let q = (threads / p).max(1);
+        let p = sinks.clamp(1, threads(class)).next_power_of_two().max(8);
+        let Self { q, u, l, .. } = Self::side_by_side(class, p);
         let fill = class.threads_to_fill();
         let r = if class != DeviceClass::Software && sinks >= 2 * fill { 2 } else { 1 };
         let busy = sinks.div_ceil(p * r).saturating_mul(p * q);
@@ -48,7 +51,15 @@ impl Shape {
         let per_slice = sum_bytes * u64::from(q) * u64::from(sinks.max(1));
         let room = (PARTIAL_BYTES.min(largest) / per_slice.max(1)).max(1);
         let slices = wanted.min(worth).min(4096).min(u32::try_from(room).unwrap_or(u32::MAX));
-        Self { p, q, r, u, l: u.div_ceil(p), slices }
+        Self { p, q, r, u, l, slices }
+    }
+
+    /// The shape with `p` sinks side by side (at most as many as a workgroup should have threads), one per
+    /// thread, the sources in one slice.
+    pub(crate) fn side_by_side(class: DeviceClass, p: u32) -> Self {
+        // A CPU compiles long texts slowly.
+        let u = if class == DeviceClass::Software { 8 } else { 16 };
+        Self { p, q: (threads(class) / p).max(1), r: 1, u, l: u.div_ceil(p), slices: 1 }
     }
 
     /// Threads per workgroup.

@@ -1,4 +1,5 @@
-//! Individual steps in powers of two, taken in blocks (McMillan 1986; Makino 1991), on the host.
+//! Individual steps in powers of two, taken in blocks (McMillan 1986; Makino 1991), on the
+//! host, or on the engine's device (`resident/`).
 //!
 //! Each body has its own time and step. The bodies whose steps end first are the block: all bodies are
 //! predicted to that time, the forces on the block are computed, the block is corrected, and each of its
@@ -91,25 +92,36 @@ impl BlockSteps {
             let wish = scheme.first_step(track, &accuracy) / settings.dt_max * PERIOD as f64;
             steps.push(schedule::first(wish).unwrap_or(0));
         }
-        let mut made = Self {
-            scheme,
-            accuracy,
-            tracks,
-            schedule: Schedule::new(steps),
-            origin: now / settings.dt_max,
-            stats: BlockStats::default(),
-            at: Arrays::default(),
-            sinks: Arrays::default(),
-            active: Vec::new(),
-            found: Answers::default(),
-            home: Home::default(),
-        };
+        let origin = now / settings.dt_max;
+        let mut made = Self::on_host(scheme, accuracy, tracks, Schedule::new(steps), origin);
         made.stats.interactions = evaluations * (n as u64).pow(2);
         if let Some(i) = made.schedule.step.iter().position(|&step| step == 0) {
             made.schedule.step.fill(1);
             return Err(made.too_short(i, field));
         }
         Ok(made)
+    }
+
+    fn on_host(
+        scheme: &'static dyn Scheme,
+        accuracy: Accuracy,
+        tracks: Vec<Track>,
+        schedule: Schedule,
+        origin: f64,
+    ) -> Self {
+        Self {
+            scheme,
+            accuracy,
+            tracks,
+            schedule,
+            origin,
+            stats: BlockStats::default(),
+            at: Arrays::default(),
+            sinks: Arrays::default(),
+            active: Vec::new(),
+            found: Answers::default(),
+            home: Home::default(),
+        }
     }
 
     /// The same scheme begun again with `bodies` at time `now`, in another field.
@@ -131,7 +143,8 @@ impl BlockSteps {
     /// Takes all blocks that end up to `time` (in the caller's unit, since the beginning of the run).
     ///
     /// Errors: a step that would fall under the shortest; a force that leaves the range of numbers. The
-    /// bodies are then where the last whole block left them.
+    /// bodies are then where the last whole block left them; on a device those of the failed block that
+    /// could be corrected are at its end.
     pub fn advance(
         &mut self,
         time: f64,
@@ -206,19 +219,7 @@ impl BlockSteps {
         let (schedule, least_acceleration, tracks) = restart.read()?;
         // The engine tells its own at the next step.
         let accuracy = Accuracy { settings, least_acceleration, force_error: 0.0 };
-        Ok(Self {
-            scheme,
-            accuracy,
-            tracks,
-            schedule,
-            origin: 0.0,
-            stats: BlockStats::default(),
-            at: Arrays::default(),
-            sinks: Arrays::default(),
-            active: Vec::new(),
-            found: Answers::default(),
-            home: Home::default(),
-        })
+        Ok(Self::on_host(scheme, accuracy, tracks, schedule, 0.0))
     }
 
     /// The shortest step as a time.

@@ -171,7 +171,12 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
                     "left out: it would take about {estimate:.0} s, but {most:.0} s are allowed"
                 ))
             } else {
-                run(session, n, case, who, most, &mut |session| session.progress(part, &doing))?
+                let mut go_on = |session: &mut Session<'_>| session.progress(part, &doing);
+                match run(session, n, case, who, most, &mut go_on) {
+                    Err(error @ Error::Device(_)) => return Err(error),
+                    Err(error) => Err(error.to_string()),
+                    Ok(ran) => ran,
+                }
             };
             if session.is_stopped() {
                 return Ok(());
@@ -246,23 +251,8 @@ fn energy(bodies: &Bodies, softening: f64) -> Result<f64> {
     Ok(diagnose(bodies, &found.potential)?.energy())
 }
 
-/// One run, of at most `most_secs`. Errors are those of a device; all else is told as a reason.
+/// One run, of at most `most_secs`; inside, why there is none.
 fn run(
-    session: &mut Session<'_>,
-    n: usize,
-    case: Case,
-    who: Who,
-    most_secs: f64,
-    go_on: &mut dyn FnMut(&mut Session<'_>) -> bool,
-) -> Result<Ran> {
-    match try_run(session, n, case, who, most_secs, go_on) {
-        Err(error @ Error::Device(_)) => Err(error),
-        Err(error) => Ok(Err(error.to_string())),
-        Ok(ran) => Ok(ran),
-    }
-}
-
-fn try_run(
     session: &mut Session<'_>,
     n: usize,
     case: Case,

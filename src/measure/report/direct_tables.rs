@@ -97,7 +97,7 @@ pub fn runs_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<Stri
 mod tests {
     use super::*;
     use crate::measure::record::tests::example;
-    use crate::measure::{DirectFacts, RunFacts, RunOutcome};
+    use crate::measure::{DirectFacts, RunFacts};
 
     #[test]
     fn rows_say_what_the_records_say() {
@@ -118,18 +118,7 @@ mod tests {
 
         (record.kind, record.direct) = (Kind::Run, None);
         (record.samples, record.work) = (vec![2.0], 4e9);
-        record.run = Some(RunFacts {
-            integrator: "hermite4".to_owned(),
-            engine: "cpu".to_owned(),
-            precision: "double".to_owned(),
-            resident: false,
-            softening: 0.0,
-            eta: 0.01,
-            eta6: None,
-            dt_max: 0.0625,
-            until: 0.25,
-            outcome: Some(RunOutcome { energy_error: 1.5e-9, blocks: 100, body_steps: 1234 }),
-        });
+        record.run = Some(RunFacts::example());
         let row = &runs_table([record].iter())[1];
         assert_eq!(row[3..6], ["hermite4", "0.0100", "cpu double"]);
         assert_eq!(row[6..], ["1.50e-9", "2.00 s", "100", "12.3", "617", "2.00", "120"]);

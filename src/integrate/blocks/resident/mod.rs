@@ -17,11 +17,11 @@ use web_time::Instant;
 
 use super::schedule::{PERIOD, Schedule};
 use super::{Accuracy, Field, LEVELS, Scheme, Track};
-use crate::direct::gpu::{Fence, Frame, Shape, three_parts};
+use crate::direct::gpu::{Fence, Frame, Shape, threads, three_parts};
 use crate::direct::{Precision, Sources};
 use crate::error::{Error, Result};
 use crate::gpu::layout::{BlockParams, BlockState};
-use crate::gpu::{DeviceClass, Gpu, Params, read_blocking};
+use crate::gpu::{DeviceClass, Gpu, Params, read_blocking, read_each_blocking};
 use kernels::{Buffers, Stages, Tier};
 
 /// The most dispatches of forces that a block is cut into.
@@ -62,13 +62,6 @@ pub(super) struct Done {
     pub lost: Option<usize>,
     /// The body whose step would be too short.
     pub too_short: Option<usize>,
-}
-
-/// The two shapes: for blocks of a few bodies, and for larger ones.
-fn shapes(class: DeviceClass) -> [Shape; 2] {
-    let (threads, u) = if class == DeviceClass::Software { (32, 8) } else { (64, 16) };
-    let shape = |p: u32, q: u32| Shape { p, q, r: 1, u, l: u.div_ceil(p), slices: 1 };
-    [shape(8, threads / 8), shape(threads, 1)]
 }
 
 /// Interactions of a dispatch at most: some hundredths of a second.
@@ -114,7 +107,8 @@ impl Resident {
         let frame = Frame::around(glam::DVec3::ZERO, &sources, precision);
         let tier = Tier { precision, fence, order: scheme.order(), scheme: file };
         let class = gpu.adapter.class;
-        let [few, many] = shapes(class);
+        // For blocks of a few bodies, and for larger ones.
+        let [few, many] = [8, threads(class)].map(|p| Shape::side_by_side(class, p));
         let n = count as u64;
         let piece = (most_interactions(class) / n.max(1))
             .max(n.div_ceil(MOST_PIECES))
@@ -139,6 +133,8 @@ impl Resident {
             many_q: many.q,
             many_tile: many.tile(),
             fill: class.threads_to_fill(),
+            // At least one segment per row of either shape.
+            room: class.threads_to_fill().max(piece as u32).max(2 * few.p * few.q),
             piece: piece as u32,
             pieces: pieces as u32,
             softening_squared: softening[0],
@@ -153,10 +149,11 @@ impl Resident {
             force_error: precision.force_error() as f32,
             ..Default::default()
         };
-        let partial = (1..=piece.min(n) as u32).map(|active| most_entries(&common, active)).max();
         let params = Params::new(gpu, "blocks", 1);
-        // Pieces have their sums one after the other in the same place, each from its first body's on.
-        let sizes = (n, pieces, partial.unwrap_or(1) + n);
+        // As many segments as keep the device busy; pieces have their sums one after the other in the same
+        // place, each from its first body's on.
+        let room = u64::from(common.room) + n;
+        let sizes = (n, pieces, room);
         let (stages, buffers) = kernels::make(gpu, &tier, [few, many], &params, sizes)?;
         let common = BlockParams { stride: buffers.stride / 64, ..common };
         let mut made = Self {
@@ -314,12 +311,14 @@ impl Resident {
     ) -> Result<()> {
         let (gpu, n) = (&self.gpu, self.count);
         let words = records::track_bytes(self.frame.precision) as usize / 4 * n;
-        let found = read_blocking::<u32>(gpu, &[&self.buffers.tracks], words)?.remove(0);
-        let levels = read_blocking::<u32>(gpu, &[&self.buffers.levels], n)?.remove(0);
-        self.seen = read_blocking::<BlockState>(gpu, &[&self.buffers.state], 1)?[0][0];
+        let Buffers { tracks: there, levels, state, .. } = &self.buffers;
+        let wanted = [(there, words), (levels, n), (state, size_of::<BlockState>() / 4)];
+        let read = read_each_blocking::<u32>(gpu, &wanted)?;
+        let (found, levels) = (&read[0], &read[1]);
+        self.seen = bytemuck::pod_read_unaligned(bytemuck::cast_slice(&read[2]));
         let now = one_number(self.seen.now);
         for (i, track) in tracks.iter_mut().enumerate() {
-            *track = records::track(&found, i, &self.frame);
+            *track = records::track(found, i, &self.frame);
         }
         for (i, level) in levels.iter().enumerate() {
             let step = PERIOD >> level;
@@ -329,16 +328,6 @@ impl Resident {
         accuracy.least_acceleration = f64::from(self.seen.least) * unit;
         Ok(())
     }
-}
-
-/// Partial sums of a block of `active` bodies: as `slices` of `shaders/blocks/plan.wgsl` cuts it.
-fn most_entries(common: &BlockParams, active: u32) -> u64 {
-    let few = active <= common.few;
-    let (p, q) = if few { (common.few_p, common.few_q) } else { (common.many_p, common.many_q) };
-    let busy = active.div_ceil(p) * p * q;
-    let wanted = (common.fill / busy).max(1);
-    let slices = wanted.min((common.count / (64 * q)).max(1)).min(4096);
-    u64::from(slices) * u64::from(q) * u64::from(active)
 }
 
 /// A time as the device has it: low word, high word.
