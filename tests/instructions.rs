@@ -109,7 +109,7 @@ fn derivatives(navi21: &Inspector, single: f64) {
 
     let ask = |precision: Precision, order: Order, neighbours, fence: Fence, r| {
         let shape = Shape { p: 64, q: 1, r, u: 16, l: 1, slices: 1 };
-        let variant = DirectVariant { shape, precision, order, neighbours, fence };
+        let variant = DirectVariant { shape, precision, order, neighbours, fence, refined: false };
         let report = navi21.report_direct(&variant).unwrap();
         let assembly = report.assembly.as_deref().unwrap();
         let found = report.inner_loop.as_ref().unwrap();

@@ -43,7 +43,7 @@ fn keep(i: u32, track: Track) {
     let at = i * WORDS;
 //% if pairs
     tracks[at] = vec4(track.position.high, track.mass);
-    tracks[at + 1u] = vec4(track.position.low, 0.0);
+    tracks[at + 1u] = vec4(track.position.low, track.mass_low);
     tracks[at + 2u] = vec4(track.velocity.high, 0.0);
     tracks[at + 3u] = vec4(track.velocity.low, 0.0);
     tracks[at + 4u] = vec4(track.acceleration.high, 0.0);

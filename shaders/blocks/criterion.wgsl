@@ -16,7 +16,8 @@ struct Sizes {
 // for where forces cancel their errors do not.
 fn noise_of(acceleration: Real3, jerk_h: Real3) -> Real {
     let mean = Real(state.least) * Real(1e8);
-    return Real(block.force_error) * (max(length(acceleration), mean) + Real(4.0) * length(jerk_h));
+    return Real(block.noise_acceleration) * max(length(acceleration), mean)
+        + Real(block.noise_jerk) * length(jerk_h);
 }
 
 // For |a2|, |a3|, |a4|, |a5| and what of each is noise.

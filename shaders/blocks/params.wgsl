@@ -33,11 +33,11 @@ struct BlockParams {
     pull_lowest: f32,
     eta: f32,
     eta6: f32,
-    // Relative error of the forces.
-    force_error: f32,
+    // Relative errors of accelerations and jerks.
+    noise_acceleration: f32,
+    noise_jerk: f32,
     // Partial sums (of one body in one segment) that there is room for in a piece.
     room: u32,
-    unused: u32,
 }
 
 // Where the blocks stand. Times are whole ticks, dt_max / 2^44, since the present dt_max began, as

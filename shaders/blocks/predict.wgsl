@@ -34,7 +34,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     var record: array<Real4, PARTS>;
 //% if pairs
     record[0] = vec4(predicted.position.high, track.mass);
-    record[1] = vec4(predicted.position.low, 0.0);
+    record[1] = vec4(predicted.position.low, track.mass_low);
     record[2] = vec4(predicted.velocity.high, 0.0);
     record[3] = vec4(predicted.velocity.low, 0.0);
     record[4] = vec4(predicted.acceleration, 0.0);

@@ -15,6 +15,9 @@ struct Track {
     snap: Real3,
     crackle: Real3,
     mass: Real,
+//% if pairs
+    mass_low: f32,
+//% endif
 }
 
 // Where it will be, as far as the forces need it.
@@ -36,6 +39,7 @@ fn track_of(i: u32) -> Track {
         tracks[at + 8u].xyz,
         tracks[at + 9u].xyz,
         first.w,
+        tracks[at + 1u].w,
     );
 //% else
     let first = tracks[at];

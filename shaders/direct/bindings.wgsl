@@ -1,7 +1,7 @@
 // What the kernels of forces with derivatives read and write. Bodies are records of PARTS vec4:
 //   0 position and mass (of a sink: the square of the radius of its list, negative for none)
 //% if tier == "double-single"
-//   1 the low part of the position    2 velocity    3 its low part    4 acceleration
+//   1 the low part of both    2 velocity    3 its low part    4 acceleration
 //% else
 //   1 velocity    2 acceleration
 //% endif

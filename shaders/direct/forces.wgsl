@@ -3,6 +3,7 @@
 //   u  interactions written out per turn of the inner loop; their sum is formed first, and added to the
 //      totals once per turn: in double-single only the totals are pairs,
 //   l  sources that each thread brings to a tile; the rows take its sources in turns.
+// Refined, accelerations and jerks are pairs from the differences of bodies on, and added one by one.
 // Each row of each slice of the sources is a segment with sums of its own; sum.wgsl adds them.
 //% if fill
 // This variant computes no force: it writes the lists of sources within each sink's radius.
@@ -12,6 +13,10 @@
 //% include "direct/bindings.wgsl"
 //% if not fill
 //% include "interaction/hermite.wgsl"
+//% if refined
+//% include "direct/pairs.wgsl"
+//% include "interaction/refined.wgsl"
+//% endif
 //% endif
 
 const P: u32 = {{ p }}u;
@@ -136,7 +141,11 @@ fn main(
 //% endfor
 //% for k in range(r)
             {
-//% if pairs
+//% if refined
+                let apart = wide_difference(sink_position_{{ k }}.xyz, sink_position_low_{{ k }}.xyz,
+                    position_{{ copy }}.xyz, position_low_{{ copy }}.xyz);
+                let towards = apart.high;
+//% elif pairs
                 let towards = difference(sink_position_{{ k }}.xyz, sink_position_low_{{ k }}.xyz,
                     position_{{ copy }}.xyz, position_low_{{ copy }}.xyz);
 //% else
@@ -157,6 +166,23 @@ fn main(
                     , acceleration_{{ copy }}.xyz - sink_acceleration_{{ k }}.xyz
 //% endif
                 );
+//% if refined
+                let pair = attract_refined(apart, vec2(position_{{ copy }}.w, position_low_{{ copy }}.w), is_itself
+//% if order >= 1
+                    , wide_difference(sink_velocity_{{ k }}.xyz, sink_velocity_low_{{ k }}.xyz,
+                        velocity_{{ copy }}.xyz, velocity_low_{{ copy }}.xyz)
+//% endif
+                );
+                let more = rounded_sum_3(force_{{ k }}.xyz, pair.acceleration.high);
+                let lost = lost_3(force_{{ k }}.xyz, pair.acceleration.high, more) + pair.acceleration.low;
+                force_{{ k }} = vec4(more, force_{{ k }}.w);
+                force_low_{{ k }} += vec4(lost, 0.0);
+//% if order >= 1
+                let more_jerk = rounded_sum_3(jerk_{{ k }}, pair.jerk.high);
+                jerk_low_{{ k }} += lost_3(jerk_{{ k }}, pair.jerk.high, more_jerk) + pair.jerk.low;
+                jerk_{{ k }} = more_jerk;
+//% endif
+//% endif
 //% endif
 //% if neighbours
                 let separation = select(distance_squared, FAR, is_itself);
@@ -182,7 +208,9 @@ fn main(
 //% for name, n in [["force", 4], ["jerk", 3], ["snap", 3]][:order + 1]
             {
 //% if name == "force"
-                let sum = Real4(sums_{{ k }}.acceleration, sums_{{ k }}.potential);
+                let sum = Real4({{ "Real3()" if refined else "sums_" ~ k ~ ".acceleration" }}, sums_{{ k }}.potential);
+//% elif name == "jerk" and refined
+                let sum = Real3();
 //% else
                 let sum = sums_{{ k }}.{{ name }};
 //% endif

@@ -26,7 +26,7 @@ pub use answers::{Answers, Lists, NO_SOURCE};
 pub use as_forces::AsForces;
 pub use cloud::Cloud;
 pub use cpu::Cpu;
-pub use precision::Precision;
+pub use precision::{Noise, Precision};
 pub use reference::Reference;
 
 /// The bodies that attract, all at one moment: an individual-step code predicts them to it first.

@@ -14,6 +14,15 @@ pub enum Precision {
     Double,
 }
 
+/// Relative errors of a body's forces.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Noise {
+    /// Of its acceleration, or of the mean acceleration where forces cancel.
+    pub acceleration: f64,
+    /// Of its jerk.
+    pub jerk: f64,
+}
+
 impl Precision {
     /// All tiers with their names, the coarsest first.
     pub const ALL: [(Precision, &'static str); 3] = [
@@ -22,14 +31,27 @@ impl Precision {
         (Precision::Double, "double"),
     ];
 
-    /// What of a force, relative to it, may be noise: some times the rms error of a body's force, from
+    /// Whether accelerations and jerks by so many sources are pairs of f32 throughout, not only their sums:
+    /// double-single with up to 4,096. One pair of few bodies holds so much of their energy that what f32
+    /// rounds in its attraction shows; of many it does not. And few sources leave a GPU idle.
+    pub fn refines(self, sources: usize) -> bool {
+        self == Self::DoubleSingle && sources <= 4096
+    }
+
+    /// What of forces by so many sources may be noise: some times the rms error of a body's force, from
     /// `gravitile check` and the tables of docs/direct.md. In [`Precision::Single`] near neighbours count, whose
-    /// differences are coarse. 0 for [`Precision::Double`], with which no step comes that far.
-    pub fn force_error(self) -> f64 {
+    /// differences are coarse. Nothing in [`Precision::Double`], with which no step comes that far.
+    pub fn noise(self, sources: usize) -> Noise {
+        // A jerk's relative error is some times that of an acceleration.
+        let of = |acceleration| Noise { acceleration, jerk: 4.0 * acceleration };
         match self {
-            Self::Single => 3e-5,
-            Self::DoubleSingle => 1.5e-7,
-            Self::Double => 0.0,
+            Self::Single => of(3e-5),
+            // What correctors and criteria round in f32 when they take derivatives from jerks and snaps.
+            Self::DoubleSingle if self.refines(sources) => {
+                Noise { acceleration: 1e-12, jerk: 1e-7 }
+            }
+            Self::DoubleSingle => of(1.5e-7),
+            Self::Double => of(0.0),
         }
     }
 

@@ -119,9 +119,9 @@ pub struct BlockParams {
     pub pull_lowest: f32,
     pub eta: f32,
     pub eta6: f32,
-    pub force_error: f32,
+    pub noise_acceleration: f32,
+    pub noise_jerk: f32,
     pub room: u32,
-    pub unused: u32,
 }
 
 /// Where blocks stand. See `shaders/blocks/params.wgsl`.
@@ -256,7 +256,8 @@ mod tests {
             pull_lowest,
             eta,
             eta6,
-            force_error,
+            noise_acceleration,
+            noise_jerk,
             room
         );
         assert_same_layout!(

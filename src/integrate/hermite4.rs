@@ -78,6 +78,7 @@ mod tests {
 
     use super::super::blocks::BlockSettings;
     use super::*;
+    use crate::direct::Noise;
 
     /// Along x = t^5 the corrector has no error, for the acceleration is a cubic; the predictor has.
     #[test]
@@ -95,7 +96,7 @@ mod tests {
         assert!((predicted.position - to.position).length() > 0.1);
         let pull = Pull { acceleration: to.acceleration, jerk: to.jerk, snap: DVec3::NAN };
         let settings = BlockSettings { eta: 0.04, ..BlockSettings::default() };
-        let accuracy = Accuracy { settings, least_acceleration: 0.0, force_error: 0.0 };
+        let accuracy = Accuracy { settings, least_acceleration: 0.0, noise: Noise::default() };
         let (found, wish) = Hermite4.correct(&from, &predicted, 0.5, &pull, &accuracy);
         let off = |a: DVec3, b: DVec3| (a - b).length() / b.length();
         assert!(off(found.position, to.position) < 1e-14);

@@ -101,6 +101,7 @@ mod tests {
 
     use super::super::blocks::BlockSettings;
     use super::*;
+    use crate::direct::Noise;
 
     /// x = t^power.
     fn at(power: i32, t: f64) -> Track {
@@ -127,7 +128,7 @@ mod tests {
     #[test]
     fn orbits_of_sixth_and_seventh_degree_are_exact() {
         let settings = BlockSettings { eta: 0.04, eta6: 0.3, ..BlockSettings::default() };
-        let accuracy = Accuracy { settings, least_acceleration: 0.0, force_error: 0.0 };
+        let accuracy = Accuracy { settings, least_acceleration: 0.0, noise: Noise::default() };
         let off = |a: DVec3, b: DVec3| (a - b).length() / b.length();
         for power in [6, 7] {
             let (from, to) = (at(power, 1.0), at(power, 1.5));

@@ -51,29 +51,31 @@ pub struct DirectRow {
     pub same_in_pieces: bool,
 }
 
-/// Largest rms and largest single error that pass, for accelerations and potentials, jerks, snaps.
+/// Largest rms and largest single error that pass, for accelerations, potentials, jerks, snaps.
 ///
 /// Single: a position is rounded to 6e-8 of the extent, which is 1e-6 of the distance of the nearest of
 /// a thousand bodies; derivatives weigh near pairs more. Double-single: an f32 interaction is off by about
-/// 2e-7, and the sum of many by less; what derivatives cancel counts more. Double: rounding of f64, and a
-/// root that is good to some units.
-fn limits(precision: Precision) -> [(f64, f64); 3] {
+/// 2e-7, and the sum of many by less; what derivatives cancel counts more. Where it is refined, accelerations
+/// and jerks are near f64. Double: rounding of f64, and a root that is good to some units.
+fn limits(precision: Precision, sources: usize) -> [(f64, f64); 4] {
+    let refined = (1e-12, 1e-10);
     match precision {
-        Precision::Single => [(5e-6, 1e-4), (1e-5, 1e-3), (2e-5, 2e-3)],
-        Precision::DoubleSingle => [(5e-7, 5e-6), (1e-6, 2e-5), (2e-6, 5e-5)],
-        Precision::Double => [(1e-14, 1e-12), (1e-14, 1e-12), (1e-13, 1e-11)],
+        Precision::Single => [(5e-6, 1e-4), (5e-6, 1e-4), (1e-5, 1e-3), (2e-5, 2e-3)],
+        _ if precision.refines(sources) => [refined, (5e-7, 5e-6), refined, (2e-6, 5e-5)],
+        Precision::DoubleSingle => [(5e-7, 5e-6), (5e-7, 5e-6), (1e-6, 2e-5), (2e-6, 5e-5)],
+        Precision::Double => [(1e-14, 1e-12), (1e-14, 1e-12), (1e-14, 1e-12), (1e-13, 1e-11)],
     }
 }
 
 impl DirectRow {
     /// Whether everything is right.
     pub fn passed(&self) -> bool {
-        let limits = limits(self.case.precision);
+        let limits = limits(self.case.precision, self.case.sources);
         let good = |e: ErrorStats, k: usize| e.rms < limits[k].0 && e.worst < limits[k].1;
         good(self.acceleration, 0)
-            && good(self.potential, 0)
-            && self.jerk.is_none_or(|e| good(e, 1))
-            && self.snap.is_none_or(|e| good(e, 2))
+            && good(self.potential, 1)
+            && self.jerk.is_none_or(|e| good(e, 2))
+            && self.snap.is_none_or(|e| good(e, 3))
             && self.neighbours.is_ok()
             && self.in_bounds
             && self.same_in_pieces

@@ -129,7 +129,7 @@ impl Frame {
             }
             Precision::DoubleSingle => {
                 push(narrow(position), last as f32);
-                push(low(position), 0.0);
+                push(low(position), (last - f64::from(last as f32)) as f32);
                 push(narrow(velocity), 0.0);
                 push(low(velocity), 0.0);
                 push(narrow(acceleration), 0.0);

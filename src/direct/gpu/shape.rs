@@ -36,13 +36,14 @@ impl Shape {
     /// keeps per sink, `largest` the largest buffer.
     pub fn for_sinks(
         class: DeviceClass,
+        refined: bool,
         sinks: u32,
         sources: u32,
         sum_bytes: u64,
         largest: u64,
     ) -> Self {
         let p = sinks.clamp(1, threads(class)).next_power_of_two().max(8);
-        let Self { q, u, l, .. } = Self::side_by_side(class, p);
+        let Self { q, u, l, .. } = Self::side_by_side(class, refined, p);
         let fill = class.threads_to_fill();
         let r = if class != DeviceClass::Software && sinks >= 2 * fill { 2 } else { 1 };
         let busy = sinks.div_ceil(p * r).saturating_mul(p * q);
@@ -56,9 +57,9 @@ impl Shape {
 
     /// The shape with `p` sinks side by side (at most as many as a workgroup should have threads), one per
     /// thread, the sources in one slice.
-    pub(crate) fn side_by_side(class: DeviceClass, p: u32) -> Self {
-        // A CPU compiles long texts slowly.
-        let u = if class == DeviceClass::Software { 8 } else { 16 };
+    pub(crate) fn side_by_side(class: DeviceClass, refined: bool, p: u32) -> Self {
+        // A CPU compiles long texts slowly; refined, an interaction is a long text.
+        let u = if class == DeviceClass::Software { 8 } else { 16 } / if refined { 4 } else { 1 };
         Self { p, q: (threads(class) / p).max(1), r: 1, u, l: u.div_ceil(p), slices: 1 }
     }
 
@@ -126,7 +127,7 @@ mod tests {
         for class in [DeviceClass::Discrete, DeviceClass::Integrated, DeviceClass::Software] {
             for sinks in [1, 7, 64, 100, 4096, 131_072, 1 << 20] {
                 for sources in [1, 63, 1000, 131_072, 1 << 20] {
-                    let shape = Shape::for_sinks(class, sinks, sources, 80, 128 << 20);
+                    let shape = Shape::for_sinks(class, false, sinks, sources, 80, 128 << 20);
                     shape.validate().unwrap();
                     let covered = u64::from(shape.slice_length(sources)) * u64::from(shape.slices);
                     assert!(covered >= u64::from(sources));
@@ -135,10 +136,10 @@ mod tests {
                 }
             }
         }
-        let one = Shape::for_sinks(DeviceClass::Discrete, 1, 131_072, 80, 128 << 20);
+        let one = Shape::for_sinks(DeviceClass::Discrete, false, 1, 131_072, 80, 128 << 20);
         let threads = one.threads() * one.slices;
         assert!(threads >= 16_384, "{one}");
-        let many = Shape::for_sinks(DeviceClass::Discrete, 1 << 18, 1 << 18, 80, 128 << 20);
+        let many = Shape::for_sinks(DeviceClass::Discrete, false, 1 << 18, 1 << 18, 80, 128 << 20);
         assert_eq!((many.slices, many.q, many.r), (1, 1, 2));
     }
 

@@ -45,6 +45,8 @@ pub struct DirectVariant {
     pub neighbours: bool,
     /// For double-single.
     pub fence: Fence,
+    /// For double-single: accelerations and jerks in pairs of f32 throughout, see [`Precision::refines`].
+    pub refined: bool,
 }
 
 impl DirectVariant {
@@ -80,7 +82,7 @@ impl DirectVariant {
 
     /// The kernel that writes lists of sources. The counts must be there.
     pub fn lists(&self) -> Result<String> {
-        let plain = Self { order: Order::Acceleration, ..*self };
+        let plain = Self { order: Order::Acceleration, refined: false, ..*self };
         template::assemble(Self::FORCES, plain.values(true))
     }
 
@@ -112,6 +114,7 @@ impl DirectVariant {
             parts => parts.to_vec(),
             tier => self.precision.name(),
             fence => self.fence as u32,
+            refined => self.refined,
             neighbours => self.neighbours && !fill,
         }
     }
@@ -155,16 +158,26 @@ mod tests {
                         if precision != Precision::DoubleSingle && fence != Fence::None {
                             continue;
                         }
-                        for (p, q, r, u, l) in [
-                            (8, 8, 1, 16, 2),
-                            (64, 1, 1, 16, 1),
-                            (64, 1, 2, 8, 1),
-                            (16, 4, 2, 1, 1),
+                        for (p, q, r, u, l, refined) in [
+                            (8, 8, 1, 16, 2, false),
+                            (64, 1, 1, 16, 1, false),
+                            (64, 1, 2, 8, 1, false),
+                            (16, 4, 2, 1, 1, false),
+                            (64, 1, 1, 4, 1, true),
                         ] {
+                            if refined && precision != Precision::DoubleSingle {
+                                continue;
+                            }
                             let shape = Shape { p, q, r, u, l, slices: 1 };
                             shape.validate().unwrap();
-                            let variant =
-                                DirectVariant { shape, precision, order, neighbours, fence };
+                            let variant = DirectVariant {
+                                shape,
+                                precision,
+                                order,
+                                neighbours,
+                                fence,
+                                refined,
+                            };
                             let mut texts = vec![variant.forces().unwrap(), variant.sum().unwrap()];
                             if neighbours && order == Order::Acceleration {
                                 texts.push(variant.lists().unwrap());
@@ -225,6 +238,7 @@ mod tests {
             order: Order::Jerk,
             neighbours: false,
             fence: Fence::None,
+            refined: false,
         };
         let text = variant.forces().unwrap();
         for language in [Language::Msl, Language::Hlsl] {

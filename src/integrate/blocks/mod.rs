@@ -30,7 +30,7 @@ pub use stats::BlockStats;
 use glam::DVec3;
 
 use crate::bodies::Bodies;
-use crate::direct::{Answers, DirectEngine, Identity, Want};
+use crate::direct::{Answers, DirectEngine, Identity, Noise, Want};
 use crate::error::Result;
 use arrays::Arrays;
 use home::Home;
@@ -85,7 +85,7 @@ impl BlockSteps {
         let accuracy = Accuracy {
             settings,
             least_acceleration: least_acceleration(&tracks),
-            force_error: engine.precision().force_error(),
+            noise: engine.precision().noise(n),
         };
         let mut steps = Vec::with_capacity(n);
         for track in &tracks {
@@ -151,7 +151,7 @@ impl BlockSteps {
         field: &Field,
         engine: &mut dyn DirectEngine,
     ) -> Result<()> {
-        self.accuracy.force_error = engine.precision().force_error();
+        self.accuracy.noise = engine.precision().noise(self.tracks.len());
         let (period, offset) = self.place_of(time);
         #[cfg(not(target_arch = "wasm32"))]
         if matches!(self.home, Home::Device(_)) {
@@ -218,7 +218,7 @@ impl BlockSteps {
         settings.validate()?;
         let (schedule, least_acceleration, tracks) = restart.read()?;
         // The engine tells its own at the next step.
-        let accuracy = Accuracy { settings, least_acceleration, force_error: 0.0 };
+        let accuracy = Accuracy { settings, least_acceleration, noise: Noise::default() };
         Ok(Self::on_host(scheme, accuracy, tracks, schedule, 0.0))
     }
 

@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 use super::BlockSettings;
-use crate::direct::Order;
+use crate::direct::{Noise, Order};
 
 /// What counts as an acceleration at least, of the mean one: far above rounding, and so far below what
 /// moves a body that its step hardly feels it.
@@ -57,10 +57,9 @@ pub struct Accuracy {
     /// system, all derivatives are rounding errors, divided by powers of the step: without this floor the
     /// step would halve with every step.
     pub least_acceleration: f64,
-    /// Relative error of the forces, see [`crate::direct::Precision::force_error`]. Derivatives that come
-    /// from differences of forces over a short step are noise below it, and noise must not make the next
-    /// step shorter still.
-    pub force_error: f64,
+    /// What of the forces may be error. Derivatives that come from differences of forces over a short step
+    /// are noise below it, and noise must not make the next step shorter still.
+    pub noise: Noise,
 }
 
 impl Accuracy {
@@ -68,8 +67,8 @@ impl Accuracy {
     /// their errors do not: a body's error is one of the mean acceleration at least.
     pub fn noise(&self, pull: &Pull, h: f64) -> f64 {
         let mean = self.least_acceleration / LEAST;
-        // A jerk's relative error is some times that of an acceleration, see docs/direct.md.
-        self.force_error * (pull.acceleration.length().max(mean) + 4.0 * h * pull.jerk.length())
+        self.noise.acceleration * pull.acceleration.length().max(mean)
+            + self.noise.jerk * h * pull.jerk.length()
     }
 }
 

@@ -133,11 +133,13 @@ impl GpuEngine {
             order: want.order,
             neighbours: want.nearest || want.within.is_some(),
             fence: self.fence,
+            refined: self.precision.refines(count as usize),
         };
         let sum_bytes = variant.sums() as u64 * variant.vector_bytes();
         let largest = gpu.limits.storage_buffer;
         variant.shape = self.shape.unwrap_or_else(|| {
-            Shape::for_sinks(gpu.adapter.class, sinks as u32, count, sum_bytes, largest)
+            let (class, refined) = (gpu.adapter.class, variant.refined);
+            Shape::for_sinks(class, refined, sinks as u32, count, sum_bytes, largest)
         });
         let bytes = sum_bytes * u64::from(variant.shape.segments()) * sinks as u64;
         if bytes > largest {

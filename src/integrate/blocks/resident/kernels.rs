@@ -67,6 +67,8 @@ pub(super) struct Buffers {
 pub(super) struct Tier<'a> {
     pub precision: Precision,
     pub fence: Fence,
+    /// [`DirectVariant::refined`].
+    pub refined: bool,
     pub order: Order,
     /// The scheme's file below `shaders/`.
     pub scheme: &'a str,
@@ -75,8 +77,8 @@ pub(super) struct Tier<'a> {
 impl Tier<'_> {
     /// The kernels of the forces in a shape.
     pub fn variant(&self, shape: Shape) -> DirectVariant {
-        let Self { precision, fence, order, .. } = *self;
-        DirectVariant { shape, precision, order, neighbours: false, fence }
+        let Self { precision, fence, refined, order, .. } = *self;
+        DirectVariant { shape, precision, order, neighbours: false, fence, refined }
     }
 
     /// The text of `blocks/NAME.wgsl`.
@@ -235,7 +237,7 @@ mod tests {
                 [(Order::Jerk, "blocks/hermite4.wgsl"), (Order::Snap, "blocks/hermite6.wgsl")]
             {
                 for fence in [Fence::None, Fence::Differences] {
-                    let tier = Tier { precision, fence, order, scheme };
+                    let tier = Tier { precision, fence, refined: false, order, scheme };
                     for name in ["plan", "predict", "correct", "turn"] {
                         let text = tier.text(name).unwrap();
                         for &language in languages {

@@ -105,10 +105,11 @@ impl Resident {
             mass: field.mass,
         };
         let frame = Frame::around(glam::DVec3::ZERO, &sources, precision);
-        let tier = Tier { precision, fence, order: scheme.order(), scheme: file };
+        let refined = precision.refines(count);
+        let tier = Tier { precision, fence, refined, order: scheme.order(), scheme: file };
         let class = gpu.adapter.class;
         // For blocks of a few bodies, and for larger ones.
-        let [few, many] = [8, threads(class)].map(|p| Shape::side_by_side(class, p));
+        let [few, many] = [8, threads(class)].map(|p| Shape::side_by_side(class, refined, p));
         let n = count as u64;
         let piece = (most_interactions(class) / n.max(1))
             .max(n.div_ceil(MOST_PIECES))
@@ -123,6 +124,7 @@ impl Resident {
         }
         let pull = three_parts(frame.mass / (frame.length * frame.velocity * frame.velocity));
         let softening = frame.softening_squared(field.softening);
+        let noise = precision.noise(count);
         let common = BlockParams {
             count: count as u32,
             few: 2 * few.p,
@@ -146,7 +148,8 @@ impl Resident {
             pull_lowest: pull[2],
             eta: accuracy.settings.eta as f32,
             eta6: accuracy.settings.eta6 as f32,
-            force_error: precision.force_error() as f32,
+            noise_acceleration: noise.acceleration as f32,
+            noise_jerk: noise.jerk as f32,
             ..Default::default()
         };
         let params = Params::new(gpu, "blocks", 1);

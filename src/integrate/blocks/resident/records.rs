@@ -56,7 +56,8 @@ pub(super) fn push(track: &Track, mass: f64, frame: &Frame, out: &mut Vec<u32>) 
         out.extend([high.x, high.y, high.z, last as f32].map(f32::to_bits));
         if row < PAIRED_ROWS {
             let low = (value - high.as_dvec3()).as_vec3();
-            out.extend([low.x, low.y, low.z, 0.0].map(f32::to_bits));
+            let last_low = (last - f64::from(last as f32)) as f32;
+            out.extend([low.x, low.y, low.z, last_low].map(f32::to_bits));
         }
     }
     good
