@@ -1,7 +1,7 @@
 // The numbers of a precision tier, and how sums are carried.
 //   single         f32
 //   double-single  positions and velocities are pairs of f32, differences are exact to f32, the pair
-//                  function is f32, sums are carried as pairs
+//                  function is f32 (few sources: interaction/refined.wgsl), sums are carried as pairs
 //   double         f64
 alias Real = {{ "f64" if tier == "double" else "f32" }};
 alias Real3 = vec3<Real>;

@@ -7,8 +7,9 @@ use crate::error::{Error, Result};
 pub enum Precision {
     /// f32 positions and pairs.
     Single,
-    /// Positions and velocities as pairs of f32 with differences exact to f32, pairs in f32, sums in
-    /// pairs of f32: what GRAPE-6 and Sapporo computed with, nearly.
+    /// Positions and velocities as pairs of f32 with differences exact to f32, interactions in f32, sums in
+    /// pairs of f32: what GRAPE-6 and Sapporo computed with, nearly. Better with few sources
+    /// ([`Precision::refines`]).
     DoubleSingle,
     /// f64 throughout.
     Double,

@@ -108,6 +108,7 @@ pub fn direct_cases(tiers: &[Precision], quick: bool) -> Vec<DirectCase> {
                     (tile - 1, tile + 1),
                     (tile, tile),
                     (7, 4097),
+                    (tile + 1, 5000),
                     (tile + 1, tile + 1),
                     (200, 130),
                 ]
