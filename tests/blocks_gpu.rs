@@ -179,6 +179,21 @@ fn few_bodies_keep_their_energy_in_double_single() {
     }
 }
 
+/// Beyond what is refined, a body whose close neighbour's pull is nearly cancelled has forces with more noise than
+/// its net force tells. Its step stays what strict settings ask for, and does not shrink without end.
+#[test]
+fn steps_do_not_shrink_with_the_noise_of_close_pairs() {
+    if !tiers().contains(&Precision::DoubleSingle) {
+        return;
+    }
+    let blocks = BlockSettings { eta: 0.0025, eta6: 0.06, dt_max: 0.03125, on_host: false };
+    let settings = settings("hermite6", Precision::DoubleSingle, 0.03125, blocks);
+    let mut sim = open(&plummer(4200), &Settings { softening: 1.0 / 256.0, ..settings });
+    sim.step(1).unwrap();
+    let stats = *sim.blocks().unwrap().stats();
+    assert!(stats.blocks < 500, "{stats:?}");
+}
+
 /// The integrators' order is the device's too: halving all steps shows it.
 #[test]
 fn the_error_falls_with_the_power_of_the_step() {

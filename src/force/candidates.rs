@@ -97,6 +97,14 @@ pub fn shapes(default: KernelConfig, n: usize, bounds: &Bounds) -> Found {
             }
         }
     }
+    // Of few bodies some per workgroup, with many threads each: all of the device takes part in one dispatch.
+    if n <= 16_384 && !bounds.software {
+        for p in [16, 8] {
+            for q in [16, 32, 64] {
+                add(KernelConfig { p, q, r: 1, u: p, s: 1, untiled: false, ..default });
+            }
+        }
+    }
     let distance = |config: &KernelConfig| {
         // How far the device is from being just full, and how unlike the default the shape is.
         let threads = Bounds::threads(config, n) as f64 / bounds.threads_to_fill as f64;

@@ -75,10 +75,16 @@ impl Accuracy {
 impl Accuracy {
     /// The next step after one of `h`, from what the criterion says with that multiple of the noise left out. A
     /// shorter step needs a sign that stands far above the noise: a body whose forces nearly cancel has more
-    /// of it than others, and would halve its step again and again.
+    /// of it than others, and would halve its step again and again. Where there is noise, a step becomes no
+    /// shorter than half of the last: it grows by no more either, and a single stray force would outweigh many
+    /// good ones.
     pub fn settled(&self, h: f64, wish: impl Fn(f64) -> f64) -> f64 {
         let plain = wish(1.0);
-        if plain < h { wish(4.0).min(h) } else { plain }
+        if plain >= h {
+            return plain;
+        }
+        let shortest = if self.noise == Noise::default() { 0.0 } else { 0.5 * h };
+        wish(16.0).clamp(shortest, h)
     }
 }
 
