@@ -78,7 +78,7 @@ pub(crate) fn list_bytes(count: u32) -> u64 {
 ///
 /// The brightest body gives up to 2^28 units at the distance of the camera's target, and typical ones, some
 /// 2^4 fainter, lose nothing that is seen to rounding. Nearer bodies give more where their sprites have
-/// the least radius: up to (1 / [`Camera::NEAR_PART`])^2 times as much but for the fade towards the eye, of
+/// the least radius: up to (1 / `Camera::NEAR_PART`)^2 times as much but for the fade towards the eye, of
 /// which a factor of 208 remains. So no body gives more than 2^36 units, and the 2^27 bodies that a buffer
 /// holds at most stay within 64 bits.
 pub fn light_unit(view: &View, look: &LookUniform, [least_radius_px, _]: RadiusLimits) -> f32 {

@@ -89,8 +89,8 @@ impl GpuCanvas {
         Ok(())
     }
 
-    /// Adds light up in that way from now on, or in the one that [`Adding::choose`] names. Painting in a way that the
-    /// device has no room for is an error.
+    /// Adds light up in that way from now on, for tests and comparisons; `None` takes what
+    /// [`Adding::choose`] names. Painting in a way that the device has no room for is an error.
     pub fn add_by(&mut self, wanted: Option<Adding>) {
         self.wanted = wanted;
     }
