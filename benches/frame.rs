@@ -2,7 +2,8 @@
 //!
 //! `cargo bench --bench frame` measures 1k to 1M bodies of the galaxy collision at 1280x720 and 1920x1080.
 //! After `--`: `--adapter NAME` takes another adapter, `--baseline` nothing beyond WebGPU's baseline,
-//! `--bodies N` only so many, `--no-glow` leaves the glow out, `--pictures FOLDER` writes what was painted,
+//! `--bodies N` only so many, `--no-glow` leaves the glow out, `--adding raster|compute` adds light up that way
+//! (else as the program would: the column `adding` tells), `--pictures FOLDER` writes what was painted,
 //! `--shaders FOLDER` takes the shaders from a copy of `shaders/`. Parts come from GPU timestamps where the
 //! adapter has them, the whole from the wall clock around a drained queue: the median of pictures of half a
 //! second, at least 5. The last column is the same picture on the processor, without a graphics driver.
@@ -12,7 +13,7 @@ use std::time::Instant;
 
 use gravitile::gpu::{AdapterWish, FrameTimes, Gpu, Timeline};
 use gravitile::render::{
-    Camera, DevicePoints, GpuCanvas, Look, PARTS, Painter, PictureSize, Style, tags,
+    Adding, Camera, DevicePoints, GpuCanvas, Look, PARTS, Painter, PictureSize, Style, tags,
 };
 use gravitile::scene::Scene;
 
@@ -24,6 +25,7 @@ struct Options {
     bodies: Vec<usize>,
     pictures: Option<PathBuf>,
     style: Style,
+    adding: Option<Adding>,
 }
 
 fn options() -> Options {
@@ -32,6 +34,7 @@ fn options() -> Options {
         bodies: BODIES.to_vec(),
         pictures: None,
         style: Style::default(),
+        adding: None,
     };
     // `cargo test --benches` only wants to see that it runs.
     if !std::env::args().any(|word| word == "--bench") && std::env::args().len() == 1 {
@@ -50,13 +53,19 @@ fn options() -> Options {
                 let folder = words.next().expect("--shaders FOLDER");
                 gravitile::gpu::template::reload(folder.as_ref()).expect("shaders");
             }
+            "--adding" => {
+                let name = words.next().unwrap_or_default();
+                let ways = [Adding::Raster, Adding::Compute];
+                let way = ways.into_iter().find(|way| way.name() == name);
+                found.adding = Some(way.expect("--adding raster or --adding compute"));
+            }
             "--no-glow" => found.style.bloom = 0.0,
             "--pictures" => found.pictures = words.next().map(PathBuf::from),
             // What cargo passes.
             "--bench" => {}
             other => {
                 panic!(
-                    "{other} is unknown; known are --adapter NAME, --baseline, --bodies N, --no-glow, --pictures FOLDER, --shaders FOLDER"
+                    "{other} is unknown; known are --adapter NAME, --baseline, --bodies N, --no-glow, --adding raster|compute, --pictures FOLDER, --shaders FOLDER"
                 )
             }
         }
@@ -75,7 +84,8 @@ fn main() {
             false => "nothing: the adapter has no timestamps; whole by the wall clock",
         }
     );
-    print!("{:>9} {:>10}", "bodies", "size");
+    println!("light added up by {}", options.adding.map_or("the program's choice", Adding::name));
+    print!("{:>9} {:>10} {:>8}", "bodies", "size", "adding");
     PARTS.iter().for_each(|name| print!(" {name:>9}"));
     println!(" {:>9} {:>9} {:>9}", "sum", "whole", "cpu");
     for &n in &options.bodies {
@@ -126,6 +136,7 @@ impl Bodies {
         let handles = gravitile::render::Gpu { device: &gpu.device, queue: &gpu.queue };
         let format = gravitile::render::offscreen::FORMAT;
         let mut canvas = GpuCanvas::new(handles, size, format).expect("a canvas");
+        canvas.add_by(options.adding);
         let mut times = Timeline::new(handles.device, handles.queue);
         let offscreen =
             gravitile::render::offscreen::Offscreen::new(handles, size).expect("a target");
@@ -170,7 +181,7 @@ impl Bodies {
             }
         }
         let shape = format!("{}x{}", size.width(), size.height());
-        print!("{:>9} {shape:>10}", self.host.len());
+        print!("{:>9} {shape:>10} {:>8}", self.host.len(), canvas.adding().name());
         for part in PARTS {
             print!(
                 " {:>9.3}",

@@ -1,5 +1,7 @@
 //! Pictures and films: shaders, the CPU's pictures against the device's, and what is written.
 
+#[path = "render/adding.rs"]
+mod adding;
 #[path = "render/films.rs"]
 mod films;
 #[path = "render/gpu.rs"]

@@ -1,50 +1,7 @@
-// Bodies as soft round sprites, added up in linear light. Three vertices a body, pulled from the
-// engine's own buffers; no instances, which fill vectors and waves with three vertices each. The CPU twin is src/render/splat.rs: same formulas, same names.
+// Bodies as soft round sprites, added up in linear light by the rasteriser. Three vertices a body, pulled from
+// the engine's own buffers; no instances, which fill vectors and waves with three vertices each.
 
-struct View {
-    eye_in_world: vec3f,
-    focal_px: f32,
-    right_in_world: vec3f,
-    near: f32,
-    up_in_world: vec3f,
-    width_px: f32,
-    forward_in_world: vec3f,
-    height_px: f32,
-}
-
-struct SpriteUniform {
-    view: View,
-    least_radius_px: f32,
-    most_radius_px: f32,
-    pad: vec2f,
-}
-
-struct ComponentLook {
-    peak: vec3f,
-    radius_in_world: f32,
-    white_peak: f32,
-    inverse_mean_mass: f32,
-    pad: vec2f,
-}
-
-const SCALE_STEPS = 32u;
-
-struct LookUniform {
-    colour_by: u32,
-    variety: f32,
-    scale_from: f32,
-    scale_factor: f32,
-    scale: array<vec4f, SCALE_STEPS>,
-    components: array<ComponentLook, 256>,
-}
-
-@group(0) @binding(0) var<uniform> sprite: SpriteUniform;
-@group(0) @binding(1) var<uniform> look: LookUniform;
-@group(0) @binding(2) var<storage, read> pos_mass: array<vec4f>;
-// Velocity or acceleration, whichever the colour shows; or the age in x.
-@group(0) @binding(3) var<storage, read> vectors: array<vec4f>;
-// A whole number in w: component in the low 8 bits, 16 bits of chance above them (Bodies::tag).
-@group(0) @binding(4) var<storage, read> tags: array<vec4f>;
+//% include "render/body_sprite.wgsl"
 
 struct Varyings {
     @builtin(position) position: vec4f,
@@ -62,64 +19,23 @@ fn unseen() -> Varyings {
 fn vs_sprite(@builtin(vertex_index) vertex: u32) -> Varyings {
     let body = vertex / 3u;
     let corner = vertex - 3u * body;
-    let tag = u32(tags[body].w);
-    let component = look.components[tag & 0xffu];
-    if component.white_peak <= 0.0 {
+    let seen = sprite_of(body);
+    if seen.radius_px <= 0.0 {
         return unseen();
-    }
-    let point = pos_mass[body];
-    let view = sprite.view;
-    let offset = point.xyz - view.eye_in_world;
-    let depth = dot(offset, view.forward_in_world);
-    // Written so that a NaN position is not drawn.
-    if !(depth > view.near) {
-        return unseen();
-    }
-    let scale_px = view.focal_px / depth;
-    let size_px = vec2f(view.width_px, view.height_px);
-    let sideways = vec2f(dot(offset, view.right_in_world), -dot(offset, view.up_in_world));
-    let centre_px = 0.5 * size_px + sideways * scale_px;
-    let true_radius_px = component.radius_in_world * scale_px;
-    let radius_px = clamp(true_radius_px, sprite.least_radius_px, sprite.most_radius_px);
-    if any(centre_px + radius_px <= vec2f(0.0)) || any(centre_px - radius_px >= size_px) {
-        return unseen();
-    }
-    // A sprite enlarged to the least radius spreads its light: the sum over its pixels is kept.
-    let coverage = min(true_radius_px / radius_px, 1.0);
-    let towards_near = min((depth - view.near) / (3.0 * view.near), 1.0);
-    let fade = towards_near * towards_near * (3.0 - 2.0 * towards_near);
-    let heaviness = sqrt(clamp(point.w * component.inverse_mean_mass, 0.09, 9.0));
-    let chance = f32((tag >> 8u) & 0xffu) * (1.0 / 255.0);
-    let tint = (f32(tag >> 16u) * (2.0 / 255.0) - 1.0) * look.variety;
-    // 4 chance^3 has mean 1: many faint stars, few bright ones, the same light in all.
-    let luck = 1.0 + look.variety * (4.0 * chance * chance * chance - 1.0);
-    let light = coverage * coverage * fade * heaviness * luck;
-    var colour = component.peak * vec3f(1.0 + 0.35 * tint, 1.0, 1.0 - 0.35 * tint);
-    if look.colour_by != 0u {
-        let vector = vectors[body].xyz;
-        let value = 0.5 * log2(max(dot(vector, vector), 1e-30));
-        let on_scale = (value - look.scale_from) * look.scale_factor;
-        let part = clamp(select(on_scale, vector.x, look.colour_by == 3u), 0.0, 1.0);
-        let along = part * f32(SCALE_STEPS - 1u);
-        let first = min(u32(along), SCALE_STEPS - 2u);
-        let weight = along - f32(first);
-        colour = component.white_peak * mix(look.scale[first].rgb, look.scale[first + 1u].rgb, weight);
     }
     // The equilateral triangle around the sprite's disk: fewer vertices and blocks of pixels than a square.
     let side = vec2f((f32(corner) - 1.0) * 1.7320508, select(-1.0, 2.0, corner == 1u));
-    let corner_px = centre_px + side * radius_px;
+    let corner_px = seen.centre_px + side * seen.radius_px;
+    let size_px = vec2f(sprite.view.width_px, sprite.view.height_px);
     let clip = corner_px / size_px * 2.0 - 1.0;
     return Varyings(
         vec4f(clip.x, -clip.y, 0.5, 1.0),
-        vec3f(centre_px, 1.0 / (radius_px * radius_px)),
-        colour * light,
+        vec3f(seen.centre_px, 1.0 / (seen.radius_px * seen.radius_px)),
+        seen.peak,
     );
 }
 
 @fragment
 fn fs_sprite(in: Varyings) -> @location(0) vec4f {
-    let offset_px = in.position.xy - in.place.xy;
-    let within = max(1.0 - dot(offset_px, offset_px) * in.place.z, 0.0);
-    let square = within * within;
-    return vec4f(in.peak * (square * square), 0.0);
+    return vec4f(in.peak * profile(in.position.xy - in.place.xy, in.place.z), 0.0);
 }

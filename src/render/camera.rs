@@ -37,7 +37,7 @@ impl Default for Camera {
     }
 }
 
-/// What the sprite passes know of the camera; the same layout on the host and in `sprite.wgsl`.
+/// What the sprite passes know of the camera; the same layout on the host and in `body_sprite.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct View {
@@ -61,7 +61,7 @@ pub struct View {
 
 impl Camera {
     /// Bodies nearer than this part of the distance are not drawn: they would fill the picture.
-    const NEAR_PART: f64 = 0.02;
+    pub(crate) const NEAR_PART: f64 = 0.02;
 
     /// Right, up and backward (towards the eye), unit vectors in world space.
     pub fn axes_in_world(&self) -> [DVec3; 3] {

@@ -27,6 +27,15 @@ pub(crate) fn light_formats(device: &wgpu::Device) -> [Option<wgpu::TextureForma
     [Some(HDR_FORMAT), wide.then_some(wgpu::TextureFormat::Rgba32Float)]
 }
 
+/// The text of a file below `shaders/` for light in that format.
+pub(crate) fn wgsl_for(file: &str, light_format: wgpu::TextureFormat) -> Result<String> {
+    let name = match light_format {
+        wgpu::TextureFormat::Rgba32Float => "rgba32float",
+        _ => "rgba16float",
+    };
+    template::assemble(file, minijinja::context! { light_format => name })
+}
+
 /// A device with its queue, and a name for errors. Borrowed: the engine owns them.
 #[derive(Clone, Copy)]
 pub struct Gpu<'a> {
@@ -45,6 +54,8 @@ pub(crate) enum Slot {
     Read,
     /// A storage buffer.
     ReadWrite,
+    /// A picture of that format that is only stored into.
+    Store(wgpu::TextureFormat),
     /// A float texture that can be filtered.
     Texture,
     /// A float texture that is only loaded from.
@@ -56,7 +67,16 @@ pub(crate) enum Slot {
 impl Gpu<'_> {
     /// The module of a file below `shaders/`, as it stands now ([`template::reload`]).
     pub(crate) fn shader(&self, file: &str) -> Result<wgpu::ShaderModule> {
-        let text = template::assemble(file, minijinja::context! {})?;
+        self.shader_for(file, HDR_FORMAT)
+    }
+
+    /// The same for light in that format, where the text depends on it.
+    pub(crate) fn shader_for(
+        &self,
+        file: &str,
+        light_format: wgpu::TextureFormat,
+    ) -> Result<wgpu::ShaderModule> {
+        let text = wgsl_for(file, light_format)?;
         Ok(self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some(file),
             source: wgpu::ShaderSource::Wgsl(text.into()),
@@ -91,6 +111,11 @@ impl Gpu<'_> {
                     Slot::ReadWrite => {
                         buffer(wgpu::BufferBindingType::Storage { read_only: false })
                     }
+                    Slot::Store(format) => wgpu::BindingType::StorageTexture {
+                        access: wgpu::StorageTextureAccess::WriteOnly,
+                        format,
+                        view_dimension: wgpu::TextureViewDimension::D2,
+                    },
                     Slot::Texture => texture(true),
                     Slot::Unfiltered => texture(false),
                     Slot::Sampler => {
@@ -139,7 +164,7 @@ impl Gpu<'_> {
             || wgpu::PipelineCompilationOptions { constants, ..Default::default() };
         self.device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
             label: Some(fragment),
-            layout: Some(&self.pipeline_layout(fragment, layout)),
+            layout: Some(&self.pipeline_layout(fragment, &[layout])),
             vertex: wgpu::VertexState {
                 module,
                 entry_point: Some(vertex),
@@ -164,16 +189,16 @@ impl Gpu<'_> {
         })
     }
 
-    /// A compute pipeline.
+    /// A compute pipeline with a bind group for each layout.
     pub(crate) fn compute_pipeline(
         &self,
         module: &wgpu::ShaderModule,
         entry_point: &str,
-        layout: &wgpu::BindGroupLayout,
+        layouts: &[&wgpu::BindGroupLayout],
     ) -> wgpu::ComputePipeline {
         self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label: Some(entry_point),
-            layout: Some(&self.pipeline_layout(entry_point, layout)),
+            layout: Some(&self.pipeline_layout(entry_point, layouts)),
             module,
             entry_point: Some(entry_point),
             compilation_options: Default::default(),
@@ -181,10 +206,15 @@ impl Gpu<'_> {
         })
     }
 
-    fn pipeline_layout(&self, label: &str, layout: &wgpu::BindGroupLayout) -> wgpu::PipelineLayout {
+    fn pipeline_layout(
+        &self,
+        label: &str,
+        layouts: &[&wgpu::BindGroupLayout],
+    ) -> wgpu::PipelineLayout {
+        let layouts: Vec<_> = layouts.iter().map(|layout| Some(*layout)).collect();
         self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: Some(label),
-            bind_group_layouts: &[Some(layout)],
+            bind_group_layouts: &layouts,
             immediate_size: 0,
         })
     }

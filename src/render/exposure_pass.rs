@@ -125,8 +125,8 @@ impl ExposurePass {
         };
         use wgpu::BufferUsages as Usage;
         Ok(Self {
-            meter: gpu.compute_pipeline(&module, "meter", &layout),
-            adapt: gpu.compute_pipeline(&module, "adapt", &layout),
+            meter: gpu.compute_pipeline(&module, "meter", &[&layout]),
+            adapt: gpu.compute_pipeline(&module, "adapt", &[&layout]),
             uniform: buffer(
                 "tone uniform",
                 size_of::<ToneUniform>(),

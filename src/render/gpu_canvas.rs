@@ -1,6 +1,7 @@
 //! All passes of one picture on the device, recorded into the caller's encoder. The window and the
 //! headless painter share this.
 
+use super::adding::Adding;
 use super::camera::Camera;
 use super::device::{Gpu, light_format};
 use super::exposure_pass::{ExposurePass, ToneUniform};
@@ -30,6 +31,8 @@ pub struct GpuCanvas {
     glow_groups: GlowGroups,
     exposure_group: wgpu::BindGroup,
     tone_group: wgpu::BindGroup,
+    /// The way that somebody asked for.
+    wanted: Option<Adding>,
     last_secs: Option<f64>,
     covered_px: u32,
 }
@@ -40,7 +43,7 @@ impl GpuCanvas {
         let glow = GlowPass::new(gpu)?;
         let exposure = ExposurePass::new(gpu)?;
         let tone_map = ToneMapPass::new(gpu, format)?;
-        let targets = Targets::new(gpu, size, light_format(gpu.device, 0))?;
+        let targets = Targets::new(gpu, size, light_format(gpu.device, 0), Adding::Raster)?;
         Ok(Self {
             glow_groups: glow.groups(gpu, &targets),
             exposure_group: exposure.group(gpu, &targets),
@@ -52,6 +55,7 @@ impl GpuCanvas {
             exposure,
             tone_map,
             targets,
+            wanted: None,
             last_secs: None,
             covered_px: 0,
         })
@@ -64,7 +68,7 @@ impl GpuCanvas {
 
     /// Another size, for a resized window. The exposure goes on from where it was.
     pub fn resize(&mut self, gpu: Gpu, size: PictureSize) -> Result<()> {
-        self.retarget(gpu, size, self.targets.light_format)
+        self.retarget(gpu, size, self.targets.light_format, self.targets.adding)
     }
 
     fn retarget(
@@ -72,15 +76,28 @@ impl GpuCanvas {
         gpu: Gpu,
         size: PictureSize,
         light_format: wgpu::TextureFormat,
+        adding: Adding,
     ) -> Result<()> {
-        if (size, light_format) != (self.targets.size, self.targets.light_format) {
-            self.targets = Targets::new(gpu, size, light_format)?;
+        let known = (self.targets.size, self.targets.light_format, self.targets.adding);
+        if (size, light_format, adding) != known {
+            self.targets = Targets::new(gpu, size, light_format, adding)?;
             self.trails.forget();
             self.glow_groups = self.glow.groups(gpu, &self.targets);
             self.exposure_group = self.exposure.group(gpu, &self.targets);
             self.tone_group = self.tone_map.group(gpu, &self.targets, &self.exposure);
         }
         Ok(())
+    }
+
+    /// Adds light up in that way from now on, for tests and comparisons; `None` takes what
+    /// [`Adding::choose`] names. Painting in a way that the device has no room for is an error.
+    pub fn add_by(&mut self, wanted: Option<Adding>) {
+        self.wanted = wanted;
+    }
+
+    /// How the light of the last picture was added up.
+    pub fn adding(&self) -> Adding {
+        self.targets.adding
     }
 
     /// Leaves so many columns at the right empty sky from now on: something will cover them.
@@ -124,7 +141,10 @@ impl GpuCanvas {
     ) -> Result<()> {
         let size = self.targets.size;
         // Another scene may have more bodies.
-        self.retarget(gpu, size, light_format(gpu.device, points.count))?;
+        let chosen = || Adding::choose(gpu.device, points.count, size);
+        let adding = self.wanted.unwrap_or_else(chosen);
+        adding.check(gpu.device, points.count, size)?;
+        self.retarget(gpu, size, light_format(gpu.device, points.count), adding)?;
         let view = camera.view(size)?;
         let limits = look.radius_limits_px(size);
         let (targets, groups) = (&self.targets, &self.glow_groups);

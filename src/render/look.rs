@@ -21,7 +21,7 @@ use crate::error::Result;
 /// Components that a [`LookUniform`] has room for, as many as [`Bodies`] may have.
 pub const MAX_COMPONENTS: usize = 256;
 
-/// One component's sprites; the same layout on the host and in `sprite.wgsl`.
+/// One component's sprites; the same layout on the host and in `body_sprite.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct ComponentLook {
@@ -37,7 +37,7 @@ pub struct ComponentLook {
     pub pad: [f32; 2],
 }
 
-/// All that is the same for every sprite of a film; one layout on the host and in `sprite.wgsl`.
+/// All that is the same for every sprite of a film; one layout on the host and in `body_sprite.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct LookUniform {

@@ -6,10 +6,11 @@
 //!                                        +----------------------------------------------++-> tones -> 8-bit picture -> film
 //! ```
 //!
-//! Everything exists twice, by the same formulas: in WGSL for the device (`sprites`, `glow_pass`,
-//! `exposure_pass`, `tone_map`) and in f32 on the CPU (`splat`, `glow`, `exposure`, `tone`), so that
+//! Everything exists twice, by the same formulas: in WGSL for the device (`sprites`, `splat_pass`,
+//! `glow_pass`, `exposure_pass`, `tone_map`) and in f32 on the CPU (`splat`, `glow`, `exposure`, `tone`), so that
 //! films need no graphics driver and the one can be held against the other. [`Painter`] hides which.
 
+pub mod adding;
 pub mod ages;
 pub mod camera;
 pub mod cpu_canvas;
@@ -29,6 +30,7 @@ pub mod overlay;
 pub mod painter;
 pub mod palette;
 pub mod splat;
+pub mod splat_pass;
 pub mod sprites;
 pub mod steering;
 pub mod style;
@@ -38,6 +40,7 @@ pub mod tone_map;
 pub mod trail_pass;
 pub mod trails;
 
+pub use adding::Adding;
 pub use ages::{Ages, ages, times_of_formation};
 pub use camera::Camera;
 pub use device::Gpu;
@@ -55,23 +58,23 @@ pub use steering::Preset;
 pub use style::{ColourBy, Exposure, Style};
 
 use crate::error::{Error, Result};
-use crate::gpu::template;
 
 /// The file of every pass, below `shaders/`, by name.
 pub const SHADERS: &[(&str, &str)] = &[
     ("sprite", sprites::SHADER),
+    ("splat", splat_pass::SHADER),
     ("trail", trail_pass::SHADER),
     ("glow", glow_pass::SHADER),
     ("exposure", exposure_pass::SHADER),
     ("tone_map", tone_map::SHADER),
 ];
 
-/// The WGSL of a pass that [`SHADERS`] names.
+/// The WGSL of a pass that [`SHADERS`] names, for light in half floats.
 ///
 /// Errors: an unknown name, with those that are known.
 pub fn wgsl(name: &str) -> Result<String> {
     match SHADERS.iter().find(|(known, _)| *known == name) {
-        Some((_, file)) => template::assemble(file, minijinja::context! {}),
+        Some((_, file)) => device::wgsl_for(file, device::HDR_FORMAT),
         None => Err(Error::Unknown {
             kind: "render shader",
             name: name.to_owned(),

@@ -2,6 +2,7 @@
 
 use glam::DVec3;
 
+use super::adding::Adding;
 use super::camera::Camera;
 use super::cpu_canvas::CpuCanvas;
 use super::device::Gpu;
@@ -95,6 +96,13 @@ impl Painter {
         match &mut self.canvas {
             Canvas::Cpu(canvas) => canvas.reset_exposure(),
             Canvas::Gpu(part) => part.canvas.reset_exposure(),
+        }
+    }
+
+    /// See [`GpuCanvas::add_by`]; means nothing on the CPU.
+    pub fn add_by(&mut self, wanted: Option<Adding>) {
+        if let Canvas::Gpu(part) = &mut self.canvas {
+            part.canvas.add_by(wanted);
         }
     }
 

@@ -1,4 +1,4 @@
-//! The CPU splatter: draws the same sprites by the same formulas as `sprite.wgsl`, so that a film
+//! The CPU splatter: draws the same sprites by the same formulas as `body_sprite.wgsl`, so that a film
 //! needs no graphics driver.
 //!
 //! Bodies are projected in fixed chunks, each chunk sorting its sprites into horizontal bands;
@@ -43,7 +43,7 @@ fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// Where and how a body is drawn; `None` where nothing of it is seen. Mirrors `sprite.wgsl`.
+/// Where and how a body is drawn; `None` where nothing of it is seen. Mirrors `body_sprite.wgsl`.
 #[allow(clippy::manual_clamp)] // clamp() would let a NaN pass.
 pub fn project(
     view: &View,

@@ -1,10 +1,13 @@
-//! The sprite pass: draws the engine's own buffers into the HDR picture, without a copy.
+//! The sprites: adds up the light of the engine's own buffers into the HDR picture, without a copy,
+//! in either way of [`Adding`].
 
+use super::adding::{Adding, light_unit};
 use super::ages::Ages;
 use super::camera::View;
 use super::device::{DARK, Gpu, Slot, begin_pass, light_formats};
 use super::look::{Look, LookUniform};
 use super::splat::RadiusLimits;
+use super::splat_pass::SplatPass;
 use super::style::ColourBy;
 use super::targets::Targets;
 use crate::error::{Error, Result};
@@ -12,7 +15,7 @@ use crate::error::{Error, Result};
 /// The file of the pass, below `shaders/`.
 pub const SHADER: &str = "render/sprite.wgsl";
 
-/// What changes from picture to picture; the same layout on the host and in `sprite.wgsl`.
+/// What changes from picture to picture; the same layout on the host and in `body_sprite.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct SpriteUniform {
@@ -22,8 +25,14 @@ pub struct SpriteUniform {
     pub least_radius_px: f32,
     /// Largest sprite radius in pixels.
     pub most_radius_px: f32,
+    /// See [`light_unit`].
+    pub light_of_unit: f32,
+    /// Its reciprocal.
+    pub units_of_light: f32,
+    /// Number of bodies.
+    pub count: u32,
     /// Keeps the layout a multiple of 16 bytes.
-    pub pad: [f32; 2],
+    pub pad: [u32; 3],
 }
 
 /// Bodies in device buffers, all of them STORAGE and at least `count` entries long.
@@ -42,10 +51,11 @@ pub struct DevicePoints<'a> {
 /// Bind groups kept: engines take turns between two or three sets of buffers.
 const KEPT_GROUPS: usize = 4;
 
-/// The pipeline, its uniforms, and bind groups for the buffers seen last.
+/// The pipelines, their uniforms, and bind groups for the buffers seen last.
 pub struct SpritePass {
     /// For each format of light.
     pipelines: [Option<(wgpu::TextureFormat, wgpu::RenderPipeline)>; 2],
+    splats: Option<SplatPass>,
     layout: wgpu::BindGroupLayout,
     uniform: wgpu::Buffer,
     look: wgpu::Buffer,
@@ -56,17 +66,17 @@ pub struct SpritePass {
 }
 
 impl SpritePass {
-    /// Builds the pipeline.
+    /// Builds the pipelines.
     pub fn new(gpu: Gpu) -> Result<Self> {
-        use wgpu::ShaderStages as Stages;
+        let both = wgpu::ShaderStages::VERTEX | wgpu::ShaderStages::COMPUTE;
         let layout = gpu.layout(
             "sprites",
             &[
-                (Slot::Uniform, Stages::VERTEX),
-                (Slot::Uniform, Stages::VERTEX),
-                (Slot::Read, Stages::VERTEX),
-                (Slot::Read, Stages::VERTEX),
-                (Slot::Read, Stages::VERTEX),
+                (Slot::Uniform, both),
+                (Slot::Uniform, both),
+                (Slot::Read, both),
+                (Slot::Read, both),
+                (Slot::Read, both),
             ],
         );
         let add = wgpu::BlendComponent {
@@ -90,6 +100,7 @@ impl SpritePass {
         };
         Ok(Self {
             pipelines,
+            splats: SplatPass::new(gpu, &layout)?,
             layout,
             uniform: buffer("sprite uniform", size_of::<SpriteUniform>()),
             look: buffer("look uniform", size_of::<LookUniform>()),
@@ -135,7 +146,16 @@ impl SpritePass {
             }
         }
         let [least_radius_px, most_radius_px] = limits;
-        let uniform = SpriteUniform { view: *view, least_radius_px, most_radius_px, pad: [0.0; 2] };
+        let light_of_unit = light_unit(view, &look.uniform, limits);
+        let uniform = SpriteUniform {
+            view: *view,
+            least_radius_px,
+            most_radius_px,
+            light_of_unit,
+            units_of_light: 1.0 / light_of_unit,
+            count: points.count,
+            pad: [0; 3],
+        };
         gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(&uniform));
         if self.shown_look.as_ref() != Some(&look.uniform) {
             gpu.queue.write_buffer(&self.look, 0, bytemuck::bytes_of(&*look.uniform));
@@ -143,12 +163,20 @@ impl SpritePass {
         }
         let vectors = vectors.clone();
         let group = self.group(gpu, [points.pos_mass, &vectors, points.velocity]);
+        let group = &self.groups[group].1;
+        if let (Adding::Compute, Some(splats)) = (targets.adding, &mut self.splats) {
+            splats.draw(gpu, encoder, targets, group, points.count);
+            return Ok(());
+        }
+        if let Some(splats) = &mut self.splats {
+            splats.forget();
+        }
         let mut pass = begin_pass(encoder, "sprites", &targets.hdr, DARK);
         let mut made = self.pipelines.iter().flatten();
         if let Some((_, pipeline)) = made.find(|(format, _)| *format == targets.light_format) {
             pass.set_pipeline(pipeline);
         }
-        pass.set_bind_group(0, &self.groups[group].1, &[]);
+        pass.set_bind_group(0, group, &[]);
         // Buffers end below 2^31 bytes, or 2^27 bodies: three times that is a u32.
         pass.draw(0..3 * points.count, 0..1);
         Ok(())

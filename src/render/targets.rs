@@ -1,5 +1,6 @@
 //! The textures of one picture size: the HDR picture, its quarter, the glow's levels.
 
+use super::adding::Adding;
 use super::device::{Gpu, HDR_FORMAT};
 use super::glow;
 use super::image::PictureSize;
@@ -16,6 +17,8 @@ pub struct Targets {
     pub hdr: wgpu::TextureView,
     /// Its format, see [`super::device::light_format`].
     pub light_format: wgpu::TextureFormat,
+    /// How light comes into it.
+    pub adding: Adding,
     /// A quarter of its size; see [`glow::Glow::shrink`].
     pub quarter: wgpu::TextureView,
     /// The size of `quarter` and `glow`.
@@ -32,17 +35,27 @@ pub struct Targets {
 
 impl Targets {
     /// Textures for pictures of that size, which must not exceed what the device can draw.
-    pub fn new(gpu: Gpu, size: PictureSize, light_format: wgpu::TextureFormat) -> Result<Self> {
+    pub fn new(
+        gpu: Gpu,
+        size: PictureSize,
+        light_format: wgpu::TextureFormat,
+        adding: Adding,
+    ) -> Result<Self> {
         check_side(gpu, size)?;
         let (quarter_size, levels) = glow::levels(size);
-        let texture_as = |label: &str, size: PictureSize, format| {
-            let usage =
-                wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
+        use wgpu::TextureUsages as Usage;
+        let drawn = Usage::RENDER_ATTACHMENT | Usage::TEXTURE_BINDING;
+        // Some devices keep pictures that can be stored into uncompressed.
+        let hdr_usage = match adding {
+            Adding::Raster => drawn,
+            Adding::Compute => drawn | Usage::STORAGE_BINDING,
+        };
+        let texture_as = |label: &str, size: PictureSize, format, usage| {
             gpu.device
                 .create_texture(&texture_of(label, size, format, usage))
                 .create_view(&Default::default())
         };
-        let texture = |label: &str, size| texture_as(label, size, HDR_FORMAT);
+        let texture = |label: &str, size| texture_as(label, size, HDR_FORMAT, drawn);
         let tiles = [size.width().div_ceil(TILE_PX), size.height().div_ceil(TILE_PX)];
         let tile_light = gpu.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("light of tiles"),
@@ -54,8 +67,9 @@ impl Targets {
             tiles,
             tile_light,
             size,
-            hdr: texture_as("hdr", size, light_format),
+            hdr: texture_as("hdr", size, light_format, hdr_usage),
             light_format,
+            adding,
             quarter: texture("quarter", quarter_size),
             quarter_size,
             levels: levels.iter().map(|&(size, w)| (texture("glow level", size), w)).collect(),

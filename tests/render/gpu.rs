@@ -15,11 +15,11 @@ use gravitile::render::{
 
 use crate::two_galaxies;
 
-type Device = (wgpu::Device, wgpu::Queue);
+pub type Device = (wgpu::Device, wgpu::Queue);
 
 /// Two devices for all tests, as drivers dislike many: one with WebGPU's baseline, which adds light up
 /// in half floats, and one that blends 32-bit floats, if the adapter can.
-fn devices() -> &'static (Device, Option<Device>) {
+pub fn devices() -> &'static (Device, Option<Device>) {
     static DEVICES: OnceLock<(Device, Option<Device>)> = OnceLock::new();
     DEVICES.get_or_init(|| {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
@@ -37,20 +37,20 @@ fn devices() -> &'static (Device, Option<Device>) {
 }
 
 /// The baseline's device.
-fn device() -> &'static Device {
+pub fn device() -> &'static Device {
     &devices().0
 }
 
-fn painter_on((device, queue): &Device, size: PictureSize) -> Painter {
+pub fn painter_on((device, queue): &Device, size: PictureSize) -> Painter {
     Painter::gpu(device, queue, size).unwrap()
 }
 
-fn gpu_painter(size: PictureSize) -> Painter {
+pub fn gpu_painter(size: PictureSize) -> Painter {
     painter_on(device(), size)
 }
 
 /// Mean and largest difference of two pictures' channels, in steps of 255.
-fn difference(a: &Image, b: &Image) -> (f64, u8) {
+pub fn difference(a: &Image, b: &Image) -> (f64, u8) {
     assert_eq!(a.size(), b.size());
     let steps = a.rgba().iter().zip(b.rgba()).map(|(a, b)| a.abs_diff(*b));
     let sum: u64 = steps.clone().map(u64::from).sum();
@@ -58,7 +58,7 @@ fn difference(a: &Image, b: &Image) -> (f64, u8) {
 }
 
 /// Equal but for rounding. Seen on lavapipe: mean up to 0.6, largest 3.
-fn is_same(a: &Image, b: &Image) -> Result<(), String> {
+pub fn is_same(a: &Image, b: &Image) -> Result<(), String> {
     let (mean, largest) = difference(a, b);
     if mean < 1.0 && largest <= 6 {
         return Ok(());

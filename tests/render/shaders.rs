@@ -6,7 +6,7 @@ use gravitile::render::camera::View;
 use gravitile::render::exposure_pass::{ExposureState, ToneUniform};
 use gravitile::render::look::{ComponentLook, LookUniform};
 use gravitile::render::sprites::SpriteUniform;
-use gravitile::render::{SHADERS, exposure, palette, targets, tone};
+use gravitile::render::{SHADERS, exposure, palette, splat_pass, targets, tone};
 
 fn source(name: &str) -> String {
     gravitile::render::wgsl(name).unwrap()
@@ -24,8 +24,13 @@ fn validate(module: &naga::Module) -> naga::valid::ModuleInfo {
 
 #[test]
 fn every_shader_is_valid_and_translates() {
-    for (name, _) in SHADERS {
-        let module = parse(&source(name));
+    // The one that depends on the format of light comes a second time.
+    let values = minijinja::context! { light_format => "rgba32float" };
+    let wide = gravitile::gpu::template::assemble(splat_pass::SHADER, values).unwrap();
+    assert!(wide.contains("rgba32float") && source("splat").contains("rgba16float"));
+    let texts = SHADERS.iter().map(|(name, _)| (*name, source(name)));
+    for (name, text) in texts.chain([("splat for 32-bit floats", wide)]) {
+        let module = parse(&text);
         let info = validate(&module);
         for has_glow in [0.0, 1.0] {
             let mut constants = naga::back::PipelineConstants::default();
@@ -94,7 +99,17 @@ fn host_and_shader_structs_have_one_layout() {
             height_px,
         }
     );
-    same_layout!(&source("sprite"), SpriteUniform { view, least_radius_px, most_radius_px });
+    same_layout!(
+        &source("sprite"),
+        SpriteUniform {
+            view,
+            least_radius_px,
+            most_radius_px,
+            light_of_unit,
+            units_of_light,
+            count,
+        }
+    );
     same_layout!(
         &source("sprite"),
         ComponentLook { peak, radius_in_world, white_peak, inverse_mean_mass }
@@ -157,6 +172,13 @@ fn host_and_shader_constants_are_equal() {
     }
     assert_eq!(constant(&source("tone_map"), "BLEACH"), tone::BLEACH);
     assert_eq!(constant(&source("tone_map"), "LARGEST"), tone::LARGEST);
+    for (name, value) in [
+        ("GROUP", splat_pass::GROUP),
+        ("GROUPS_A_ROW", splat_pass::GROUPS_A_ROW),
+        ("LARGE_GROUPS", splat_pass::LARGE_GROUPS),
+    ] {
+        assert_eq!(constant(&source("splat"), name), value as f32, "{name}");
+    }
     assert_eq!(constant(&source("tone_map"), "TILE_PX"), targets::TILE_PX as f32);
     assert_eq!(constant(&source("sprite"), "SCALE_STEPS"), palette::SCALE_STEPS as f32);
 }

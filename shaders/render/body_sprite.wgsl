@@ -1,0 +1,119 @@
+// Where and how a body is drawn: one text for both ways of adding up light, sprite.wgsl and splat.wgsl.
+// The CPU twin is src/render/splat.rs: same formulas, same names.
+
+struct View {
+    eye_in_world: vec3f,
+    focal_px: f32,
+    right_in_world: vec3f,
+    near: f32,
+    up_in_world: vec3f,
+    width_px: f32,
+    forward_in_world: vec3f,
+    height_px: f32,
+}
+
+struct SpriteUniform {
+    view: View,
+    least_radius_px: f32,
+    most_radius_px: f32,
+    // One unit of the sums in splat.wgsl, and its reciprocal: powers of two.
+    light_of_unit: f32,
+    units_of_light: f32,
+    count: u32,
+    pad_0: u32,
+    pad_1: u32,
+    pad_2: u32,
+}
+
+struct ComponentLook {
+    peak: vec3f,
+    radius_in_world: f32,
+    white_peak: f32,
+    inverse_mean_mass: f32,
+    pad: vec2f,
+}
+
+const SCALE_STEPS = 32u;
+
+struct LookUniform {
+    colour_by: u32,
+    variety: f32,
+    scale_from: f32,
+    scale_factor: f32,
+    scale: array<vec4f, SCALE_STEPS>,
+    components: array<ComponentLook, 256>,
+}
+
+@group(0) @binding(0) var<uniform> sprite: SpriteUniform;
+@group(0) @binding(1) var<uniform> look: LookUniform;
+@group(0) @binding(2) var<storage, read> pos_mass: array<vec4f>;
+// Velocity or acceleration, whichever the colour shows; or the age in x.
+@group(0) @binding(3) var<storage, read> vectors: array<vec4f>;
+// A whole number in w: component in the low 8 bits, 16 bits of chance above them (Bodies::tag).
+@group(0) @binding(4) var<storage, read> tags: array<vec4f>;
+
+// A soft round spot: peak * profile(), in pixels from the picture's upper left corner.
+struct BodySprite {
+    centre_px: vec2f,
+    // 0 where nothing of the body is seen.
+    radius_px: f32,
+    peak: vec3f,
+}
+
+fn unseen_sprite() -> BodySprite {
+    return BodySprite(vec2f(0.0), 0.0, vec3f(0.0));
+}
+
+fn sprite_of(body: u32) -> BodySprite {
+    let tag = u32(tags[body].w);
+    let component = look.components[tag & 0xffu];
+    if component.white_peak <= 0.0 {
+        return unseen_sprite();
+    }
+    let point = pos_mass[body];
+    let view = sprite.view;
+    let offset = point.xyz - view.eye_in_world;
+    let depth = dot(offset, view.forward_in_world);
+    // Written so that a NaN position is not drawn.
+    if !(depth > view.near) {
+        return unseen_sprite();
+    }
+    let scale_px = view.focal_px / depth;
+    let size_px = vec2f(view.width_px, view.height_px);
+    let sideways = vec2f(dot(offset, view.right_in_world), -dot(offset, view.up_in_world));
+    let centre_px = 0.5 * size_px + sideways * scale_px;
+    let true_radius_px = component.radius_in_world * scale_px;
+    let radius_px = clamp(true_radius_px, sprite.least_radius_px, sprite.most_radius_px);
+    if !(all(centre_px + radius_px > vec2f(0.0)) && all(centre_px - radius_px < size_px)) {
+        return unseen_sprite();
+    }
+    // A sprite enlarged to the least radius spreads its light: the sum over its pixels is kept.
+    let coverage = min(true_radius_px / radius_px, 1.0);
+    let towards_near = min((depth - view.near) / (3.0 * view.near), 1.0);
+    let fade = towards_near * towards_near * (3.0 - 2.0 * towards_near);
+    let heaviness = sqrt(clamp(point.w * component.inverse_mean_mass, 0.09, 9.0));
+    let chance = f32((tag >> 8u) & 0xffu) * (1.0 / 255.0);
+    let tint = (f32(tag >> 16u) * (2.0 / 255.0) - 1.0) * look.variety;
+    // 4 chance^3 has mean 1: many faint stars, few bright ones, the same light in all.
+    let luck = 1.0 + look.variety * (4.0 * chance * chance * chance - 1.0);
+    let light = coverage * coverage * fade * heaviness * luck;
+    var colour = component.peak * vec3f(1.0 + 0.35 * tint, 1.0, 1.0 - 0.35 * tint);
+    if look.colour_by != 0u {
+        let vector = vectors[body].xyz;
+        let value = 0.5 * log2(max(dot(vector, vector), 1e-30));
+        let on_scale = (value - look.scale_from) * look.scale_factor;
+        let part = clamp(select(on_scale, vector.x, look.colour_by == 3u), 0.0, 1.0);
+        let along = part * f32(SCALE_STEPS - 1u);
+        let first = min(u32(along), SCALE_STEPS - 2u);
+        let weight = along - f32(first);
+        colour = component.white_peak * mix(look.scale[first].rgb, look.scale[first + 1u].rgb, weight);
+    }
+    return BodySprite(centre_px, radius_px, colour * light);
+}
+
+// Part of the peak at that offset from the centre.
+fn profile(offset_px: vec2f, inverse_square_radius: f32) -> f32 {
+    let within = max(1.0 - dot(offset_px, offset_px) * inverse_square_radius, 0.0);
+    let square = within * within;
+    return square * square;
+}

@@ -1,0 +1,134 @@
+// The same picture as sprite.wgsl's, added up by compute: for devices whose arithmetic is faster than their
+// rasteriser. Sums are whole numbers of 64 bits, so that their order does not matter and each picture
+// has the same bits on every run.
+
+//% include "render/body_sprite.wgsl"
+
+const GROUP = 64u;
+// Workgroups in a row of a dispatch of one thread a body.
+const GROUPS_A_ROW = 1024u;
+// Workgroups that share the large sprites.
+const LARGE_GROUPS = 2048u;
+// Sprites up to this radius are added by one thread, larger ones by a workgroup.
+const SMALL_PX: f32 = 4.0;
+// Sixteen times what a body can give (light_unit() in adding.rs): what is larger is an infinity.
+const MOST_UNITS: f32 = 1099511627776.0;
+const WORD: f32 = 4294967296.0;
+const PER_WORD: f32 = 2.3283064365386963e-10;
+// Of a pixel: low and high for red, green and blue.
+const WORDS = 6u;
+
+struct Large {
+    count: atomic<u32>,
+    bodies: array<u32>,
+}
+
+@group(1) @binding(0) var<storage, read_write> sums: array<atomic<u32>>;
+@group(1) @binding(1) var<storage, read_write> large_sprites: Large;
+@group(2) @binding(0) var picture: texture_storage_2d<{{ light_format }}, write>;
+
+fn add(word: u32, value: f32) {
+    let units = round(value * sprite.units_of_light);
+    // Written so that NaN adds nothing.
+    if !(units >= 1.0 && units <= MOST_UNITS) {
+        return;
+    }
+    // Both exact: powers of two, and a difference of no more bits than `units` has.
+    let high = u32(units * PER_WORD);
+    let low = u32(units - f32(high) * WORD);
+    let before = atomicAdd(&sums[word], low);
+    let carried = high + u32(before + low < before);
+    if carried > 0u {
+        atomicAdd(&sums[word + 1u], carried);
+    }
+}
+
+fn add_pixel(pixel: vec2u, seen: BodySprite, inverse_square_radius: f32) {
+    let part = profile(vec2f(pixel) + 0.5 - seen.centre_px, inverse_square_radius);
+    let word = WORDS * (pixel.y * u32(sprite.view.width_px) + pixel.x);
+    add(word, seen.peak.r * part);
+    add(word + 2u, seen.peak.g * part);
+    add(word + 4u, seen.peak.b * part);
+}
+
+// Pixels whose centres lie in the square around a sprite, the ends not among them.
+struct Box {
+    first: vec2u,
+    end: vec2u,
+}
+
+fn box_of(seen: BodySprite) -> Box {
+    let size_px = vec2f(sprite.view.width_px, sprite.view.height_px);
+    let first = ceil(seen.centre_px - seen.radius_px - 0.5);
+    let end = floor(seen.centre_px + seen.radius_px + 0.5);
+    return Box(vec2u(clamp(first, vec2f(0.0), size_px)), vec2u(clamp(end, vec2f(0.0), size_px)));
+}
+
+// One thread a body.
+@compute @workgroup_size(GROUP)
+fn small(@builtin(global_invocation_id) thread: vec3u) {
+    let body = thread.y * (GROUPS_A_ROW * GROUP) + thread.x;
+    if body >= sprite.count {
+        return;
+    }
+    let seen = sprite_of(body);
+    if seen.radius_px <= 0.0 {
+        return;
+    }
+    if seen.radius_px > SMALL_PX {
+        large_sprites.bodies[atomicAdd(&large_sprites.count, 1u)] = body;
+        return;
+    }
+    let pixels = box_of(seen);
+    let inverse_square_radius = 1.0 / (seen.radius_px * seen.radius_px);
+    for (var y = pixels.first.y; y < pixels.end.y; y++) {
+        for (var x = pixels.first.x; x < pixels.end.x; x++) {
+            add_pixel(vec2u(x, y), seen, inverse_square_radius);
+        }
+    }
+}
+
+// One workgroup a sprite, whose pixels its threads share. The list has another order on every run.
+@compute @workgroup_size(GROUP)
+fn large(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32) {
+    let count = atomicLoad(&large_sprites.count);
+    for (var at = group.x; at < count; at += LARGE_GROUPS) {
+        let seen = sprite_of(large_sprites.bodies[at]);
+        let pixels = box_of(seen);
+        let size = max(pixels.end, pixels.first) - pixels.first;
+        let inverse_square_radius = 1.0 / (seen.radius_px * seen.radius_px);
+        for (var i = thread; i < size.x * size.y; i += GROUP) {
+            let row = i / size.x;
+            let pixel = pixels.first + vec2u(i - row * size.x, row);
+            add_pixel(pixel, seen, inverse_square_radius);
+        }
+    }
+}
+
+fn take(word: u32) -> f32 {
+    let low = f32(atomicLoad(&sums[word]));
+    let high = f32(atomicLoad(&sums[word + 1u]));
+    atomicStore(&sums[word], 0u);
+    atomicStore(&sums[word + 1u], 0u);
+    return (high * WORD + low) * sprite.light_of_unit;
+}
+
+// One thread a pixel: the sums become light, and all is left as the next picture wants it.
+@compute @workgroup_size(8, 8)
+fn resolve(@builtin(global_invocation_id) pixel: vec3u) {
+    if all(pixel.xy == vec2u(0u)) {
+        atomicStore(&large_sprites.count, 0u);
+    }
+    let size = vec2u(u32(sprite.view.width_px), u32(sprite.view.height_px));
+    if any(pixel.xy >= size) {
+        return;
+    }
+    let word = WORDS * (pixel.y * size.x + pixel.x);
+    let light = vec3f(take(word), take(word + 2u), take(word + 4u));
+//% if light_format == "rgba16float"
+    // Half floats end at 65504.
+    textureStore(picture, pixel.xy, vec4f(min(light, vec3f(60000.0)), 0.0));
+//% else
+    textureStore(picture, pixel.xy, vec4f(light, 0.0));
+//% endif
+}

@@ -1,0 +1,153 @@
+//! Adding up light by compute: whole numbers in a buffer, whose sum does not depend on the order.
+
+use super::adding::{can_compute, list_bytes, sum_bytes};
+use super::device::{Gpu, HDR_FORMAT, Slot, light_formats};
+use super::image::PictureSize;
+use super::targets::Targets;
+use crate::error::Result;
+
+/// The file of the passes, below `shaders/`.
+pub const SHADER: &str = "render/splat.wgsl";
+
+/// Threads of a workgroup, as in `splat.wgsl`.
+pub const GROUP: u32 = 64;
+/// Workgroups in a row of a dispatch of one thread a body, as in `splat.wgsl`.
+pub const GROUPS_A_ROW: u32 = 1024;
+/// Workgroups that share the large sprites, as in `splat.wgsl`.
+pub const LARGE_GROUPS: u32 = 2048;
+/// Side of the square of pixels that a workgroup makes light of.
+const RESOLVE_PX: u32 = 8;
+
+/// The pipelines, and the buffers while light is added up this way.
+pub(crate) struct SplatPass {
+    small: wgpu::ComputePipeline,
+    large: wgpu::ComputePipeline,
+    sums_layout: wgpu::BindGroupLayout,
+    /// For each format of light.
+    resolves: [Option<Resolve>; 2],
+    room: Option<Room>,
+}
+
+struct Resolve {
+    format: wgpu::TextureFormat,
+    layout: wgpu::BindGroupLayout,
+    pipeline: wgpu::ComputePipeline,
+}
+
+/// Sums for pictures of one size and a list for so many bodies. All sums and the list's length are 0
+/// between pictures.
+struct Room {
+    size: PictureSize,
+    bodies: u32,
+    sums: wgpu::BindGroup,
+    picture: wgpu::TextureView,
+    picture_group: wgpu::BindGroup,
+}
+
+impl SplatPass {
+    /// Builds the pipelines, whose first bind group has the layout of the sprites'; `None` where the device
+    /// cannot run them.
+    pub fn new(gpu: Gpu, sprites: &wgpu::BindGroupLayout) -> Result<Option<Self>> {
+        if !can_compute(&gpu.device.limits()) {
+            return Ok(None);
+        }
+        let compute = wgpu::ShaderStages::COMPUTE;
+        let sums_layout =
+            gpu.layout("sums", &[(Slot::ReadWrite, compute), (Slot::ReadWrite, compute)]);
+        let module = gpu.shader_for(SHADER, HDR_FORMAT)?;
+        let adding = |entry| gpu.compute_pipeline(&module, entry, &[sprites, &sums_layout]);
+        let [narrow, wide] = light_formats(gpu.device).map(|format| {
+            let Some(format) = format else { return Ok(None) };
+            let layout = gpu.layout("light", &[(Slot::Store(format), compute)]);
+            let module = gpu.shader_for(SHADER, format)?;
+            let layouts = [sprites, &sums_layout, &layout];
+            let pipeline = gpu.compute_pipeline(&module, "resolve", &layouts);
+            Ok(Some(Resolve { format, layout, pipeline }))
+        });
+        Ok(Some(Self {
+            small: adding("small"),
+            large: adding("large"),
+            resolves: [narrow?, wide?],
+            sums_layout,
+            room: None,
+        }))
+    }
+
+    /// Gives the buffers back: light is added up the other way.
+    pub fn forget(&mut self) {
+        self.room = None;
+    }
+
+    /// Replaces the picture by the light of `count` bodies, which `sprites` binds.
+    pub fn draw(
+        &mut self,
+        gpu: Gpu,
+        encoder: &mut wgpu::CommandEncoder,
+        targets: &Targets,
+        sprites: &wgpu::BindGroup,
+        count: u32,
+    ) {
+        let mut made = self.resolves.iter().flatten();
+        let Some(resolve) = made.find(|resolve| resolve.format == targets.light_format) else {
+            return;
+        };
+        let fits = |room: &Room| {
+            room.size == targets.size && room.bodies >= count && room.picture == targets.hdr
+        };
+        let kept = self.room.take().filter(fits);
+        let room =
+            kept.unwrap_or_else(|| Room::new(gpu, &self.sums_layout, resolve, targets, count));
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: Some("splats"),
+            timestamp_writes: None,
+        });
+        pass.set_bind_group(0, sprites, &[]);
+        pass.set_bind_group(1, &room.sums, &[]);
+        pass.set_pipeline(&self.small);
+        let groups = count.div_ceil(GROUP);
+        pass.dispatch_workgroups(groups.min(GROUPS_A_ROW), groups.div_ceil(GROUPS_A_ROW), 1);
+        pass.set_pipeline(&self.large);
+        pass.dispatch_workgroups(LARGE_GROUPS, 1, 1);
+        pass.set_pipeline(&resolve.pipeline);
+        pass.set_bind_group(2, &room.picture_group, &[]);
+        let [columns, rows] =
+            [targets.size.width(), targets.size.height()].map(|side| side.div_ceil(RESOLVE_PX));
+        pass.dispatch_workgroups(columns, rows, 1);
+        drop(pass);
+        self.room = Some(room);
+    }
+}
+
+impl Room {
+    fn new(
+        gpu: Gpu,
+        layout: &wgpu::BindGroupLayout,
+        resolve: &Resolve,
+        targets: &Targets,
+        bodies: u32,
+    ) -> Self {
+        // A new buffer holds zeros.
+        let buffer = |label, size| {
+            gpu.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(label),
+                size,
+                usage: wgpu::BufferUsages::STORAGE,
+                mapped_at_creation: false,
+            })
+        };
+        let sums = buffer("sums of light", sum_bytes(targets.size));
+        let list = buffer("large sprites", list_bytes(bodies));
+        let bound = [&sums, &list].map(wgpu::Buffer::as_entire_binding);
+        Self {
+            size: targets.size,
+            bodies,
+            sums: gpu.bind("sums", layout, &bound),
+            picture_group: gpu.bind(
+                "light",
+                &resolve.layout,
+                &[wgpu::BindingResource::TextureView(&targets.hdr)],
+            ),
+            picture: targets.hdr.clone(),
+        }
+    }
+}

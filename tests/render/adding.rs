@@ -1,0 +1,264 @@
+//! Both ways of adding up light on the device against each other and the CPU's, with the limits of `gpu.rs`.
+
+use glam::DVec3;
+use gravitile::bodies::Bodies;
+use gravitile::render::adding::light_unit;
+use gravitile::render::offscreen::{FORMAT, Offscreen};
+use gravitile::render::splat::{Point, project};
+use gravitile::render::{
+    Adding, Camera, ColourBy, DevicePoints, Exposure, Gpu, GpuCanvas, Image, Look, Painter,
+    PictureSize, Points, Style,
+};
+
+use crate::gpu::{Device, device, devices, difference, is_same, painter_on};
+use crate::two_galaxies;
+
+fn painter(device: &Device, size: PictureSize, adding: Adding) -> Painter {
+    let mut painter = painter_on(device, size);
+    painter.add_by(Some(adding));
+    painter
+}
+
+/// Pictures from farther and nearer, the last one from among the bodies: sprites of every size.
+fn film(mut painter: Painter, bodies: &Bodies, style: &Style, zooms: &[f64]) -> Vec<Image> {
+    let camera = Camera::default().framing(bodies, style, 0.95, painter.size());
+    let acceleration = bodies.velocity.clone();
+    let look = Look::new(style, bodies, Some(&acceleration)).unwrap();
+    let mut secs = 0.0;
+    let mut paint = |&zoom: &f64| {
+        secs += 0.2;
+        let points = Points::Host { bodies, acceleration: Some(&acceleration) };
+        painter.paint(points, &camera.orbited(0.3 * secs).zoomed(zoom), &look, secs).unwrap()
+    };
+    zooms.iter().map(&mut paint).collect()
+}
+
+#[test]
+fn both_ways_paint_the_cpus_pictures() {
+    let plain = Style::default();
+    let fixed = Exposure::Fixed { white: 200.0, mid: 0.5 };
+    for (n, width, height, style) in [
+        (1, 64, 64, plain.clone()),
+        (100, 641, 359, plain.clone()),
+        (3000, 320, 180, Style { exposure: fixed, ..plain.clone() }),
+        (3000, 180, 321, Style { colour_by: ColourBy::Speed, ..plain.clone() }),
+        (3000, 320, 180, Style { colour_by: ColourBy::Acceleration, ..plain.clone() }),
+        (3000, 320, 180, Style { colour_by: ColourBy::Age, bloom: 0.0, ..plain.clone() }),
+        (3000, 320, 180, Style { show_halo: true, ..plain.clone() }),
+        (1000, 320, 180, Style { trail_secs: 3.0, ..plain.clone() }),
+        (100, 1, 1, plain.clone()),
+        // So many that software adds up in 32-bit floats, and that one row of workgroups is too short.
+        (120_000, 160, 90, plain),
+    ] {
+        let size = PictureSize::new(width, height).unwrap();
+        let (bodies, zooms) = (two_galaxies(n), [1.0, 0.02, 1.5, 12.0]);
+        let many = n > 100_000;
+        let expected = film(Painter::cpu(size), &bodies, &style, &zooms);
+        let (narrow, wide) = devices();
+        for (which, device) in [Some(narrow), wide.as_ref()].into_iter().flatten().enumerate() {
+            for adding in [Adding::Raster, Adding::Compute] {
+                let halves = which == 0 || !many;
+                let painted = film(painter(device, size, adding), &bodies, &style, &zooms);
+                for (zoom, (cpu, gpu)) in zooms.iter().zip(expected.iter().zip(&painted)) {
+                    // Half floats lose more than the limits allow where very many are blended.
+                    if adding == Adding::Raster && halves && (many || *zoom < 0.1) {
+                        continue;
+                    }
+                    is_same(cpu, gpu).unwrap_or_else(|e| {
+                        panic!(
+                            "{n} bodies, {width}x{height}, {:?}, device {which}, {adding:?}, \
+                             zoom {zoom}: {e}",
+                            style.colour_by
+                        )
+                    });
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_do_not_depend_on_the_order() {
+    let size = PictureSize::new(200, 120).unwrap();
+    let (bodies, style) = (two_galaxies(3000), Style::default());
+    let zooms = [1.0, 6.0, 1.0];
+    let paint =
+        |bodies: &Bodies| film(painter(device(), size, Adding::Compute), bodies, &style, &zooms);
+    let first = paint(&bodies);
+    assert!(first == paint(&bodies));
+    // The other way round each sum has another order. The tag of a body does not depend on its place.
+    let camera = Camera::default().framing(&bodies, &style, 0.95, size).zoomed(6.0);
+    let look = Look::new(&style, &bodies, None).unwrap();
+    let mut turned = bodies.clone();
+    turned.position.reverse();
+    turned.velocity.reverse();
+    turned.mass.reverse();
+    turned.id.reverse();
+    turned.component.reverse();
+    let picture = |bodies: &Bodies| {
+        let mut painter = painter(device(), size, Adding::Compute);
+        painter.paint(bodies, &camera, &look, 0.0).unwrap()
+    };
+    assert!(picture(&bodies) == picture(&turned));
+}
+
+/// Buffers of bodies as an engine keeps them.
+fn upload((device, queue): &Device, bodies: &Bodies) -> [wgpu::Buffer; 2] {
+    let rows = |of: &[DVec3], w: &dyn Fn(usize) -> f32| {
+        let rows: Vec<_> = of.iter().enumerate().map(|(i, v)| v.as_vec3().extend(w(i))).collect();
+        let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 16 * rows.len() as u64,
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&rows));
+        buffer
+    };
+    [
+        rows(&bodies.position, &|i| bodies.mass[i] as f32),
+        rows(&bodies.velocity, &|i| bodies.tag(i) as f32),
+    ]
+}
+
+#[test]
+fn one_canvas_takes_other_sizes_numbers_of_bodies_and_ways() {
+    let (device, queue) = device();
+    let gpu = Gpu { device, queue };
+    let size = |width, height| PictureSize::new(width, height).unwrap();
+    let mut canvas = GpuCanvas::new(gpu, size(64, 36), FORMAT).unwrap();
+    for (n, size, wanted, taken) in [
+        (500, size(64, 36), Some(Adding::Compute), Adding::Compute),
+        (500, size(201, 99), Some(Adding::Compute), Adding::Compute),
+        (3000, size(201, 99), Some(Adding::Compute), Adding::Compute),
+        (200, size(40, 80), Some(Adding::Compute), Adding::Compute),
+        (200, size(40, 80), Some(Adding::Raster), Adding::Raster),
+        (200, size(40, 80), Some(Adding::Compute), Adding::Compute),
+        // Few bodies.
+        (200, size(40, 80), None, Adding::Raster),
+    ] {
+        let bodies = two_galaxies(n);
+        let style = Style { bloom: 0.0, ..Style::default() };
+        let camera = Camera::default().framing(&bodies, &style, 0.95, size).zoomed(3.0);
+        let look = Look::new(&style, &bodies, None).unwrap();
+        let [pos_mass, velocity] = upload(&(device.clone(), queue.clone()), &bodies);
+        let points = DevicePoints {
+            pos_mass: &pos_mass,
+            velocity: &velocity,
+            acceleration: None,
+            count: n as u32,
+        };
+        canvas.add_by(wanted);
+        canvas.resize(gpu, size).unwrap();
+        canvas.reset_exposure();
+        let offscreen = Offscreen::new(gpu, size).unwrap();
+        let mut encoder = device.create_command_encoder(&Default::default());
+        canvas.paint(gpu, &mut encoder, offscreen.view(), points, (&camera, &look), 0.0).unwrap();
+        let picture = offscreen.finish(gpu, encoder).unwrap();
+        let expected = Painter::cpu(size).paint(&bodies, &camera, &look, 0.0).unwrap();
+        assert_eq!(canvas.adding(), taken);
+        is_same(&expected, &picture).unwrap_or_else(|e| panic!("{n} bodies, {taken:?}: {e}"));
+    }
+}
+
+#[test]
+fn what_cannot_be_seen_adds_nothing() {
+    let size = PictureSize::new(120, 80).unwrap();
+    let style = Style { exposure: Exposure::Fixed { white: 200.0, mid: 0.5 }, ..Style::default() };
+    let bodies = two_galaxies(300);
+    let camera = Camera::default().framing(&bodies, &style, 0.95, size);
+    let look = Look::new(&style, &bodies, None).unwrap();
+    let mut painter = painter(device(), size, Adding::Compute);
+    let mut paint = |bodies: &Bodies| painter.paint(bodies, &camera, &look, 0.0).unwrap();
+    let full = paint(&bodies);
+    let mut without = bodies.clone();
+    // Behind the eye.
+    for i in [0, 7, 200] {
+        without.position[i] = camera.axes_in_world()[2] * 1e3;
+    }
+    let expected = paint(&without);
+    assert!(difference(&full, &expected).1 > 6);
+    let mut odd = without.clone();
+    odd.position[0] = DVec3::NAN;
+    odd.position[7].x = f64::NAN;
+    odd.position[200] = -camera.axes_in_world()[2] * f64::INFINITY;
+    assert!(paint(&odd) == expected);
+    let none = paint(&Bodies { components: bodies.components.clone(), ..Bodies::default() });
+    let sky = none.rgba()[..4].to_vec();
+    assert!(none.rgba().chunks(4).all(|pixel| pixel == sky), "no bodies, no light");
+    assert!(paint(&bodies) == full, "nothing is left of the pictures before");
+}
+
+#[test]
+fn software_is_left_alone_and_a_way_without_room_is_refused() {
+    let (device, queue) = device();
+    let size = |width, height| PictureSize::new(width, height).unwrap();
+    if device.adapter_info().device_type == wgpu::DeviceType::Cpu {
+        assert_eq!(Adding::choose(device, 1_000_000, size(64, 36)), Adding::Raster);
+    } else {
+        assert_eq!(Adding::choose(device, 1_000_000, size(64, 36)), Adding::Compute);
+    }
+    assert_eq!(Adding::choose(device, 10, size(64, 36)), Adding::Raster);
+    // The baseline's buffers end at 128 MiB, or 5.6 million pixels.
+    let large = size(8192, 700);
+    assert_eq!(Adding::choose(device, 1_000_000, large), Adding::Raster);
+    assert!(Adding::Raster.check(device, 1_000_000, large).is_ok());
+    let mut painter = painter(&(device.clone(), queue.clone()), large, Adding::Compute);
+    let bodies = two_galaxies(10);
+    let look = Look::new(&Style::default(), &bodies, None).unwrap();
+    let error = painter.paint(&bodies, &Camera::default(), &look, 0.0).unwrap_err().to_string();
+    assert!(error.contains("raster on this device"), "{error}");
+    painter.add_by(None);
+    assert!(painter.paint(&bodies, &Camera::default(), &look, 0.0).is_ok());
+}
+
+#[test]
+fn no_body_gives_more_units_than_the_sums_have_room_for() {
+    let size = PictureSize::new(1280, 720).unwrap();
+    let bodies = two_galaxies(20_000);
+    for colour_by in [ColourBy::Component, ColourBy::Speed] {
+        let style = Style { colour_by, variety: 1.0, ..Style::default() };
+        let framing = Camera::default().framing(&bodies, &style, 0.95, size);
+        let look = Look::new(&style, &bodies, None).unwrap();
+        let mut small = look.clone();
+        // A component whose sprites are far smaller and brighter than the others'.
+        small.uniform.components[1].radius_in_world *= 1e-3;
+        small.uniform.components[1].white_peak *= 1e6;
+        small.uniform.components[1].peak = small.uniform.components[1].peak.map(|c| 1e6 * c);
+        for (look, zoom) in
+            [(&look, 1.0), (&look, 0.01), (&look, 10.0), (&small, 1.0), (&small, 5.0)]
+        {
+            let camera = framing.zoomed(zoom);
+            let (view, limits) = (camera.view(size).unwrap(), look.radius_limits_px(size));
+            let unit = light_unit(&view, &look.uniform, limits);
+            assert_eq!(unit.log2().fract(), 0.0, "{unit} is a power of two");
+            // All bodies where they are, and along the line of sight as near as they can be seen.
+            let nearest = |i: usize| {
+                let part = 0.02 * (1.0 + 5.0 * i as f64 / bodies.len() as f64);
+                camera.eye_in_world() - camera.axes_in_world()[2] * camera.distance * part
+            };
+            let units = |position: DVec3, i: usize| {
+                let point = Point {
+                    position: position.as_vec3().to_array(),
+                    mass: bodies.mass[i] as f32,
+                    vector: bodies.velocity[i].as_vec3().to_array(),
+                    tag: bodies.tag(i),
+                };
+                let sprite = project(&view, &look.uniform, limits, &point)?;
+                Some(f64::from(sprite.peak.into_iter().fold(0.0, f32::max) / unit))
+            };
+            let all = |place: &dyn Fn(usize) -> DVec3| {
+                let mut all: Vec<f64> =
+                    (0..bodies.len()).filter_map(|i| units(place(i), i)).collect();
+                all.sort_by(f64::total_cmp);
+                all
+            };
+            let near = all(&nearest);
+            let there = all(&|i| bodies.position[i]);
+            let most = near.iter().chain(&there).copied().fold(0.0, f64::max);
+            assert!(most <= 2f64.powi(36), "2^{}", most.log2());
+            let typical = there[there.len() / 2];
+            assert!(typical > 2f64.powi(16), "{colour_by:?}, {zoom}: 2^{}", typical.log2());
+        }
+    }
+}
