@@ -36,11 +36,11 @@ fn sizes(a: Real3, a1: Real3, a2: Real3, a3: Real3, a4: Real3, a5: Real3, noise:
 const ALWAYS: f32 = 1e30;
 
 // A shorter step needs a sign that stands so far above the noise: `sure` is the wish without it. Where there is
-// noise, a step is halved at most.
+// noise, a step is not shortened to less than an eighth.
 const FAR_ABOVE: Real = Real(16.0);
 
 fn settled(wish: f32, sure: f32) -> f32 {
-    let shortest = select(0.0, 0.5, block.noise_jerk > 0.0);
+    let shortest = select(0.0, 0.125, block.noise_jerk > 0.0);
     return select(wish, clamp(sure, shortest, 1.0), wish < 1.0);
 }
 

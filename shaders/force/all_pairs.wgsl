@@ -59,23 +59,21 @@ fn main(
     }
 
 //% if q > 1
-    // The q threads of a sink add their shares up, each of the first half one of the second, and again.
+    // The q threads of a sink hand their shares to the first, which adds them in their order. (In a tree it
+    // takes as long on an H200: reads that do not depend on each other overlap, barriers do not.)
 //% for k in range(r)
     tile[lane] = vec4(total_{{ k }}, {% if potential %}potential_total_{{ k }}{% else %}0.0{% endif %});
     workgroupBarrier();
-    for (var rows = Q; rows > 1u; rows = (rows + 1u) / 2u) {
-        let half = (rows + 1u) / 2u;
-        if local.y + half < rows {
-            tile[lane] += tile[lane + half * P];
-        }
-        workgroupBarrier();
-    }
-    // By its own thread alone: the next sums may take its place without a barrier.
-    let share_{{ k }} = tile[lane];
-    total_{{ k }} = share_{{ k }}.xyz;
+    if local.y == 0u {
+        for (var row = 1u; row < Q; row += 1u) {
+            let share = tile[row * P + local.x];
+            total_{{ k }} += share.xyz;
 //% if potential
-    potential_total_{{ k }} = share_{{ k }}.w;
+            potential_total_{{ k }} += share.w;
 //% endif
+        }
+    }
+    workgroupBarrier();
 //% endfor
 //% endif
 //% include "force/end.wgsl"

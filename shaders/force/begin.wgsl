@@ -8,6 +8,13 @@
     let sink_index_{{ k }} = first_sink + {{ k }}u * P;
     let sink_{{ k }} = load_sink(sink_index_{{ k }});
     var total_{{ k }} = vec3<f32>(0.0);
+//% if then_step and r == 1
+    // Asked for now, there when it is needed.
+    var old_0 = vec4<f32>(0.0);
+    if local.y == 0u && sink_index_0 < params.sink_end {
+        old_0 = velocities[sink_index_0];
+    }
+//% endif
 //% if potential
     let itself_{{ k }} = source_index_of(sink_index_{{ k }}, sink_{{ k }});
     var potential_total_{{ k }} = 0.0;

@@ -3,7 +3,9 @@
 //% for k in range(r)
     if local.y == 0u && sink_index_{{ k }} < params.sink_end {
 //% if then_step
+//% if r > 1
         let old_{{ k }} = velocities[sink_index_{{ k }}];
+//% endif
         var velocity_{{ k }} = fma(total_{{ k }}, vec3(params.close_kick), old_{{ k }}.xyz);
         velocity_{{ k }} =
             bitcast<vec3<f32>>(bitcast<vec3<u32>>(velocity_{{ k }}) ^ vec3(params.zero));

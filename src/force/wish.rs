@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn a_number_that_is_given_is_not_multiplied_by_rows() {
         let class = DeviceClass::Discrete;
-        assert_eq!(KernelWish::default().default_for(class, 1000, 1000).q, 8);
+        assert_eq!(KernelWish::default().default_for(class, 1000, 1000).q, 32);
         let wishes = [
             KernelWish { p: Some(256), ..KernelWish::default() },
             KernelWish { untiled: Some(true), ..KernelWish::default() },

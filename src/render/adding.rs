@@ -15,18 +15,24 @@ pub enum Adding {
     Compute,
 }
 
-/// Bodies from which [`Adding::Compute`] is taken: with fewer, a picture costs what its pixels cost.
-const MANY: u32 = 100_000;
+/// Bodies from which [`Adding::Compute`] is taken, on a GPU with memory of its own and on one without, for
+/// which reading the sums of all pixels is dear. With fewer, a picture costs what its pixels cost.
+const MANY: [u32; 2] = [10_000, 100_000];
 /// Bytes of the sums of a pixel: 64 bits for each of three colours.
 const PIXEL_BYTES: u64 = 24;
 
 impl Adding {
     /// The way for `count` bodies on pictures of `size`: compute for many bodies, where the device is no
     /// software (it rasterises as it computes, without the atomic additions) and has room for the sums. An
-    /// NVIDIA H200, which has few graphics units, blends a million bodies into 1920x1080 in 9.6 ms.
+    /// NVIDIA H200, which has few graphics units, adds up 10 thousand, 100 thousand and a million bodies of
+    /// a galaxy collision at 1280x720 in 0.19, 0.17 and 0.26 ms, and blends them in 0.38, 0.78 and 6.5 ms.
     pub fn choose(device: &wgpu::Device, count: u32, size: PictureSize) -> Self {
-        let is_software = device.adapter_info().device_type == wgpu::DeviceType::Cpu;
-        if count >= MANY && !is_software && Self::Compute.check(device, count, size).is_ok() {
+        let many = match device.adapter_info().device_type {
+            wgpu::DeviceType::Cpu => return Self::Raster,
+            wgpu::DeviceType::DiscreteGpu => MANY[0],
+            _ => MANY[1],
+        };
+        if count >= many && Self::Compute.check(device, count, size).is_ok() {
             Self::Compute
         } else {
             Self::Raster

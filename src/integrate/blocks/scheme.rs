@@ -76,14 +76,14 @@ impl Accuracy {
     /// The next step after one of `h`, from what the criterion says with that multiple of the noise left out. A
     /// shorter step needs a sign that stands far above the noise: a body whose forces nearly cancel has more
     /// of it than others, and would halve its step again and again. Where there is noise, a step becomes no
-    /// shorter than half of the last: it grows by no more either, and a single stray force would outweigh many
-    /// good ones.
+    /// shorter than an eighth of the last: steps only double as they grow, and one stray force would outweigh
+    /// many good ones. (A half is too little for close encounters on coarse steps.)
     pub fn settled(&self, h: f64, wish: impl Fn(f64) -> f64) -> f64 {
         let plain = wish(1.0);
         if plain >= h {
             return plain;
         }
-        let shortest = if self.noise == Noise::default() { 0.0 } else { 0.5 * h };
+        let shortest = if self.noise == Noise::default() { 0.0 } else { 0.125 * h };
         wish(16.0).clamp(shortest, h)
     }
 }
@@ -160,4 +160,24 @@ pub fn beyond(size: f64, noise: f64) -> f64 {
 /// `above / below`; infinite where `below` is 0.
 pub fn ratio(above: f64, below: f64) -> f64 {
     if below > 0.0 { above / below } else { f64::INFINITY }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::BlockSettings;
+    use super::*;
+
+    #[test]
+    fn a_step_is_shortened_by_what_stands_far_above_the_noise() {
+        let settings = BlockSettings::default();
+        let noisy = Noise { acceleration: 1e-7, jerk: 4e-7 };
+        let quiet = Accuracy { settings, least_acceleration: 0.0, noise: Noise::default() };
+        let accuracy = Accuracy { noise: noisy, ..quiet };
+        // Wishes by the multiple of the noise that is left out.
+        let only_noise = |times: f64| if times > 1.0 { f64::INFINITY } else { 1e-6 };
+        assert_eq!(accuracy.settled(1.0, only_noise), 1.0);
+        assert_eq!(accuracy.settled(1.0, |_| 0.3), 0.3);
+        assert_eq!((accuracy.settled(1.0, |_| 1e-6), quiet.settled(1.0, |_| 1e-6)), (0.125, 1e-6));
+        assert_eq!(accuracy.settled(1.0, |_| 7.0), 7.0);
+    }
 }
