@@ -66,9 +66,12 @@ impl KernelConfig {
             let r = if r.is_power_of_two() { r } else { r.next_power_of_two() / 2 };
             return Self { r, u: 1, untiled: true, ..Self::tiled(32) };
         }
-        // Registers first serve reuse (r), then the sources are sliced until the device is full.
+        // Registers first serve reuse (r), then the sources are sliced until the device is full. r = 8 instead of
+        // 2 or 4 is 1.11, 1.09 and 1.11 times as fast on an H200 with 16,384, 65,536 and 262,144 bodies.
         let wanted_threads = class.threads_to_fill() as usize;
-        let r = if sinks >= wanted_threads / 4 {
+        let r = if class != DeviceClass::Integrated && sinks >= 16_384 {
+            8
+        } else if sinks >= wanted_threads / 4 {
             4
         } else if sinks >= 8192 {
             2

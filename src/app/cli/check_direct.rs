@@ -50,13 +50,18 @@ pub fn summary(rows: &[DirectRow], absent: &[Absent]) -> String {
         "",
     ];
     let mut table = vec![header.map(str::to_owned).to_vec()];
-    let kind = |row: &DirectRow| (row.case.precision, row.case.order);
-    let mut rest = rows;
-    while let Some(first) = rest.first() {
+    // Refined or not is another arithmetic.
+    let refined = |row: &DirectRow| row.case.precision.refines(row.case.sources);
+    let kind = |row: &DirectRow| (row.case.precision as u32, row.case.order as u32, refined(row));
+    let mut sorted: Vec<&DirectRow> = rows.iter().collect();
+    sorted.sort_by_key(|row| kind(row));
+    let mut rest = &sorted[..];
+    while let Some(&first) = rest.first() {
         let length = rest.iter().take_while(|row| kind(row) == kind(first)).count();
         let (group, later) = rest.split_at(length);
+        let name = first.case.precision.name();
         let mut line = vec![
-            first.case.precision.name().to_owned(),
+            if refined(first) { format!("{name}, refined") } else { name.to_owned() },
             first.case.order.name().to_owned(),
             length.to_string(),
         ];
@@ -72,7 +77,7 @@ pub fn summary(rows: &[DirectRow], absent: &[Absent]) -> String {
                 line.push(value.map_or_else(String::new, |value| format!("{value:.1e}")));
             }
         }
-        line.push(if group.iter().all(DirectRow::passed) { "ok" } else { "FAILED" }.to_owned());
+        line.push(if group.iter().all(|row| row.passed()) { "ok" } else { "FAILED" }.to_owned());
         table.push(line);
         rest = later;
     }
