@@ -133,6 +133,25 @@ fn derivatives(navi21: &Inspector, single: f64) {
         );
         (found.per_interaction(), hidden)
     };
+    // Refined, a hidden zero is in every product.
+    let refined = |order: Order| {
+        let shape = Shape { p: 64, q: 1, r: 1, u: 4, l: 1, slices: 1 };
+        let (precision, fence) = (DoubleSingle, Fence::Light);
+        let variant =
+            DirectVariant { shape, precision, order, neighbours: false, fence, refined: true };
+        let report = navi21.report_direct(&variant).unwrap();
+        assert_eq!(report.spilled(), Some(0));
+        let found = report.inner_loop.as_ref().unwrap();
+        println!(
+            "refined {}: {:.2} instructions per interaction, {:?} registers",
+            order.name(),
+            found.per_interaction(),
+            report.registers(),
+        );
+        found.per_interaction()
+    };
+    let [force, jerk, snap] = [Order::Acceleration, Order::Jerk, Order::Snap].map(refined);
+    assert!(force < jerk && jerk < snap && snap < 700.0, "{force:.0} {jerk:.0} {snap:.0}");
     let (none, light, full) = (Fence::None, Fence::Light, Fence::Full);
     let (jerk, _) = ask(Single, Jerk, false, none, 1);
     assert!(jerk <= 60.0 / 20.0 * single, "{jerk:.2} for a jerk, {single:.2} for an acceleration");
