@@ -38,9 +38,10 @@ const ALWAYS: f32 = 1e30;
 // A shorter step needs a sign that stands so far above the noise: `sure` is the wish without it. Where there is
 // noise, a step is not shortened to less than an eighth.
 const FAR_ABOVE: Real = Real(16.0);
+const SHORTEST: f32 = 0.125;
 
 fn settled(wish: f32, sure: f32) -> f32 {
-    let shortest = select(0.0, 0.125, block.noise_jerk > 0.0);
+    let shortest = select(0.0, SHORTEST, block.noise_jerk > 0.0);
     return select(wish, clamp(sure, shortest, 1.0), wish < 1.0);
 }
 

@@ -54,7 +54,7 @@ impl Scheme for Hermite4 {
         };
         let least = accuracy.least_acceleration;
         // As the forces' errors enter the two derivatives above.
-        let noise = accuracy.noise(pull, h);
+        let noise = accuracy.noise_over_step(pull, h);
         let wish = accuracy.settled(h, |times| {
             let noise = [6.0 * times * noise / (h * h), 12.0 * times * noise / h3];
             accuracy.settings.eta.sqrt() * aarseth(&corrected, least, noise)

@@ -65,7 +65,7 @@ impl Scheme for Hermite6 {
             .map(|derivative| derivative.length());
         // Nitadori and Makino (2008): eta (A1 / A4)^(1/3), A_k^2 = |a_(k-1)||a_(k+1)| + |a_k|^2.
         // As the forces' errors enter the quintic's derivatives at the end of the step.
-        let noise = accuracy.noise(pull, h);
+        let noise = accuracy.noise_over_step(pull, h);
         let wish = accuracy.settled(h, |times| {
             let noise = times * noise;
             let noise_3 = 60.0 * noise / h3;

@@ -141,9 +141,10 @@ impl GpuCanvas {
     ) -> Result<()> {
         let size = self.targets.size;
         // Another scene may have more bodies.
-        let chosen = || Adding::choose(gpu.device, points.count, size);
-        let adding = self.wanted.unwrap_or_else(chosen);
-        adding.check(gpu.device, points.count, size)?;
+        let adding = match self.wanted {
+            Some(wanted) => wanted.check(gpu.device, points.count, size).map(|()| wanted)?,
+            None => Adding::choose(gpu.device, points.count, size),
+        };
         self.retarget(gpu, size, light_format(gpu.device, points.count), adding)?;
         let view = camera.view(size)?;
         let limits = look.radius_limits_px(size);

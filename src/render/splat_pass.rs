@@ -1,8 +1,7 @@
 //! Adding up light by compute: whole numbers in a buffer, whose sum does not depend on the order.
 
-use super::adding::{can_compute, list_bytes, sum_bytes};
+use super::adding::{list_bytes, sum_bytes};
 use super::device::{Gpu, HDR_FORMAT, Slot, light_formats};
-use super::image::PictureSize;
 use super::targets::Targets;
 use crate::error::Result;
 
@@ -34,10 +33,9 @@ struct Resolve {
     pipeline: wgpu::ComputePipeline,
 }
 
-/// Sums for pictures of one size and a list for so many bodies. All sums and the list's length are 0
-/// between pictures.
+/// Sums for one picture and a list for so many bodies. All sums and the list's length are 0 between
+/// pictures.
 struct Room {
-    size: PictureSize,
     bodies: u32,
     sums: wgpu::BindGroup,
     picture: wgpu::TextureView,
@@ -45,12 +43,9 @@ struct Room {
 }
 
 impl SplatPass {
-    /// Builds the pipelines, whose first bind group has the layout of the sprites'; `None` where the device
-    /// cannot run them.
-    pub fn new(gpu: Gpu, sprites: &wgpu::BindGroupLayout) -> Result<Option<Self>> {
-        if !can_compute(&gpu.device.limits()) {
-            return Ok(None);
-        }
+    /// Builds the pipelines, whose first bind group has the layout of the sprites'. The device must be able to
+    /// run them ([`super::Adding::check`]).
+    pub fn new(gpu: Gpu, sprites: &wgpu::BindGroupLayout) -> Result<Self> {
         let compute = wgpu::ShaderStages::COMPUTE;
         let sums_layout =
             gpu.layout("sums", &[(Slot::ReadWrite, compute), (Slot::ReadWrite, compute)]);
@@ -59,18 +54,21 @@ impl SplatPass {
         let [narrow, wide] = light_formats(gpu.device).map(|format| {
             let Some(format) = format else { return Ok(None) };
             let layout = gpu.layout("light", &[(Slot::Store(format), compute)]);
-            let module = gpu.shader_for(SHADER, format)?;
+            let module = match format {
+                HDR_FORMAT => module.clone(),
+                _ => gpu.shader_for(SHADER, format)?,
+            };
             let layouts = [sprites, &sums_layout, &layout];
             let pipeline = gpu.compute_pipeline(&module, "resolve", &layouts);
             Ok(Some(Resolve { format, layout, pipeline }))
         });
-        Ok(Some(Self {
+        Ok(Self {
             small: adding("small"),
             large: adding("large"),
             resolves: [narrow?, wide?],
             sums_layout,
             room: None,
-        }))
+        })
     }
 
     /// Gives the buffers back: light is added up the other way.
@@ -91,9 +89,7 @@ impl SplatPass {
         let Some(resolve) = made.find(|resolve| resolve.format == targets.light_format) else {
             return;
         };
-        let fits = |room: &Room| {
-            room.size == targets.size && room.bodies >= count && room.picture == targets.hdr
-        };
+        let fits = |room: &Room| room.bodies >= count && room.picture == targets.hdr;
         let kept = self.room.take().filter(fits);
         let room =
             kept.unwrap_or_else(|| Room::new(gpu, &self.sums_layout, resolve, targets, count));
@@ -139,7 +135,6 @@ impl Room {
         let list = buffer("large sprites", list_bytes(bodies));
         let bound = [&sums, &list].map(wgpu::Buffer::as_entire_binding);
         Self {
-            size: targets.size,
             bodies,
             sums: gpu.bind("sums", layout, &bound),
             picture_group: gpu.bind(

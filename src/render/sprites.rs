@@ -100,7 +100,10 @@ impl SpritePass {
         };
         Ok(Self {
             pipelines,
-            splats: SplatPass::new(gpu, &layout)?,
+            splats: match Adding::many(gpu.device) {
+                Some(_) => Some(SplatPass::new(gpu, &layout)?),
+                None => None,
+            },
             layout,
             uniform: buffer("sprite uniform", size_of::<SpriteUniform>()),
             look: buffer("look uniform", size_of::<LookUniform>()),
@@ -164,7 +167,12 @@ impl SpritePass {
         let vectors = vectors.clone();
         let group = self.group(gpu, [points.pos_mass, &vectors, points.velocity]);
         let group = &self.groups[group].1;
-        if let (Adding::Compute, Some(splats)) = (targets.adding, &mut self.splats) {
+        if targets.adding == Adding::Compute {
+            // Not there on a device for which it is not chosen, but asked for.
+            let splats = match &mut self.splats {
+                Some(splats) => splats,
+                none => none.insert(SplatPass::new(gpu, &self.layout)?),
+            };
             splats.draw(gpu, encoder, targets, group, points.count);
             return Ok(());
         }

@@ -27,7 +27,7 @@ Examples:
 
 Whole steps are timed: by the GPU's own clock where it has one, else by the wall clock. What
 the adapter cannot hold, and what a model predicts to be slow from its measured ceilings, is
-not tried.
+not tried. For more than 262144 bodies 262144 are timed, which fill a device as well.
 
 A choice holds for up to so many bodies and more than half of them, for this adapter, its
 driver and the program's present kernels. It is used wherever no option fixes the kernel. It
@@ -96,11 +96,13 @@ enum Row {
 /// a million bodies takes so long that few shapes would be tried.
 const MOST_TIMED: usize = 1 << 18;
 
+/// How many bodies are timed to find a kernel for `n`.
+fn timed(n: usize) -> usize {
+    n.min(MOST_TIMED)
+}
+
 /// What was found for one number of bodies.
 struct Tuned {
-    /// For so many bodies.
-    asked: usize,
-    /// With so many: [`MOST_TIMED`] at most.
     n: usize,
     default: KernelConfig,
     outcome: Outcome,
@@ -125,8 +127,8 @@ fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
             break;
         }
         bar.set_message(format!("{n} bodies"));
-        let timed = n.min(MOST_TIMED);
-        let step_secs = rate.map(|rate| (timed as f64).powi(2) / rate);
+        let pairs = (timed(n) as f64).powi(2);
+        let step_secs = rate.map(|rate| pairs / rate);
         if let Some(secs) = step_secs.filter(|secs| 8.0 * secs > args.secs) {
             let reason = format!(
                 "a step takes about {secs:.2} s, too long for a race of {} s (--secs)",
@@ -135,12 +137,12 @@ fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
             rows.push(Row::Skipped { n, reason });
             continue;
         }
-        match tune_one(&gpu, n, timed, args.secs, &mut ceilings) {
+        match tune_one(&gpu, n, args.secs, &mut ceilings) {
             // A race that was broken off has not tried enough to be remembered.
             Ok(_) if interrupt::wanted() => break,
             Ok(tuned) => {
                 if let Some(best) = tuned.outcome.best() {
-                    rate = Some((timed as f64).powi(2) / best.secs());
+                    rate = Some(pairs / best.secs());
                     keep(store, &gpu, &tuned)?;
                 }
                 rows.push(Row::Tuned(tuned));
@@ -168,14 +170,14 @@ fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
 
 fn tune_one(
     gpu: &Arc<Gpu>,
-    asked: usize,
     n: usize,
     budget_secs: f64,
     ceilings: &mut KnownCeilings,
 ) -> Result<Tuned, Error> {
-    let default = KernelWish::default().resolve(gpu, n, n)?;
+    let timed = timed(n);
+    let default = KernelWish::default().resolve(gpu, timed, timed)?;
     let bounds = Bounds::of(gpu);
-    let task = Task { n, default, bounds: &bounds, budget_secs };
+    let task = Task { n: timed, default, bounds: &bounds, budget_secs };
     let mut run = |timer: &mut StepTimer| {
         let begun = Instant::now();
         let clock = move || begun.elapsed().as_secs_f64();
@@ -183,25 +185,25 @@ fn tune_one(
         let mut known = |secs| ceilings.within(secs, &mut || !interrupt::wanted());
         tune(timer, task, &mut known, &mut watch)
     };
-    let mut timer = StepTimer::new(gpu, n);
+    let mut timer = StepTimer::new(gpu, timed);
     let mut outcome = run(&mut timer)?;
     let doubt = timer.doubt().map(str::to_owned);
     if timer.is_mixed() && !interrupt::wanted() {
         // Times of two clocks cannot be compared: once more, by the one that is left.
-        timer = StepTimer::by_wall_clock(gpu, n);
+        timer = StepTimer::by_wall_clock(gpu, timed);
         outcome = run(&mut timer)?;
     }
-    Ok(Tuned { asked, n, default, outcome, method: timer.method(), doubt })
+    Ok(Tuned { n, default, outcome, method: timer.method(), doubt })
 }
 
 /// Remembers the winner.
 fn keep(store: &Store, gpu: &Gpu, tuned: &Tuned) -> Result<(), Error> {
-    let Tuned { asked, n, default, outcome, method, .. } = tuned;
+    let Tuned { n, default, outcome, method, .. } = tuned;
     let Some(best) = outcome.best() else { return Ok(()) };
     let default_secs = outcome.of(default).map_or(best.secs(), |ranked| ranked.secs());
     store.keep(Choice {
-        key: Key::of(gpu, *asked),
-        n: *n,
+        key: Key::of(gpu, *n),
+        n: timed(*n),
         secs_per_step: best.secs(),
         default_secs_per_step: default_secs,
         method: method.name().to_owned(),
@@ -217,7 +219,7 @@ fn in_words(gpu: &Gpu, store: &Store, rows: &[Row], no_model: Option<&str>) -> S
     let mut notes = String::new();
     let mut methods: Vec<&str> = Vec::new();
     for row in rows {
-        let Tuned { asked, n, default, outcome, method, doubt } = match row {
+        let Tuned { n, default, outcome, method, doubt } = match row {
             Row::Skipped { n, reason } => {
                 notes += &format!("{n} bodies: {reason}\n");
                 continue;
@@ -231,19 +233,16 @@ fn in_words(gpu: &Gpu, store: &Store, rows: &[Row], no_model: Option<&str>) -> S
         let secs = best.secs();
         let gain = outcome.of(default).map(|ranked| ranked.secs() / secs);
         table.push(vec![
-            size_class(*asked).to_string(),
-            n.to_string(),
+            size_class(*n).to_string(),
+            timed(*n).to_string(),
             best.config.to_string(),
             format!("{:.4}", Rounded(1.0 / secs)),
-            format!("{:.4}", Rounded((*n as f64).powi(2) / secs / 1e9)),
+            format!("{:.4}", Rounded((timed(*n) as f64).powi(2) / secs / 1e9)),
             default.to_string(),
             gain.map_or("?".to_owned(), |gain| format!("{gain:.2}x")),
             outcome.ranking.len().to_string(),
         ]);
-        notes += &format!("{asked} bodies: {}\n", left_out(outcome));
-        if asked > n {
-            notes += &format!("{asked} bodies: timed with {n}, which fill a device as well\n");
-        }
+        notes += &format!("{n} bodies: {}\n", left_out(outcome));
         if let Some(doubt) = doubt {
             notes += &format!("{n} bodies: {doubt}\n");
         }
@@ -289,10 +288,10 @@ impl std::fmt::Display for Rounded {
 fn row_json(row: &Row) -> serde_json::Value {
     match row {
         Row::Skipped { n, reason } => json!({ "n": n, "skipped": reason }),
-        Row::Tuned(Tuned { asked, n, default, outcome, method, doubt }) => json!({
-            "n": asked,
-            "timed": n,
-            "up_to": size_class(*asked),
+        Row::Tuned(Tuned { n, default, outcome, method, doubt }) => json!({
+            "n": n,
+            "timed": timed(*n),
+            "up_to": size_class(*n),
             "method": method.name(),
             "doubt": doubt,
             "default": default.to_string(),

@@ -59,7 +59,12 @@ impl Shape {
     /// thread, the sources in one slice.
     pub(crate) fn side_by_side(class: DeviceClass, refined: bool, p: u32) -> Self {
         // A CPU compiles long texts slowly; refined, an interaction is a long text.
-        let u = if class == DeviceClass::Software { 8 } else { 16 } / if refined { 4 } else { 1 };
+        let u = match (class, refined) {
+            (DeviceClass::Software, false) => 8,
+            (DeviceClass::Software, true) => 2,
+            (_, false) => 16,
+            (_, true) => 4,
+        };
         Self { p, q: (threads(class) / p).max(1), r: 1, u, l: u.div_ceil(p), slices: 1 }
     }
 

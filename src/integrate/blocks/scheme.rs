@@ -9,6 +9,12 @@ use crate::direct::{Noise, Order};
 /// moves a body that its step hardly feels it.
 pub(super) const LEAST: f64 = 1e-8;
 
+/// A shorter step needs a sign that stands so far above the noise. As in `shaders/blocks/criterion.wgsl`.
+const FAR_ABOVE: f64 = 16.0;
+
+/// A step is not shortened to less than this part of the last, where there is noise. As there.
+const SHORTEST: f64 = 0.125;
+
 /// How a body moves around its own time: a Taylor series.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Track {
@@ -65,7 +71,7 @@ pub struct Accuracy {
 impl Accuracy {
     /// What of a difference of forces over a step of `h` may be error: an acceleration. Where forces cancel
     /// their errors do not: a body's error is one of the mean acceleration at least.
-    pub fn noise(&self, pull: &Pull, h: f64) -> f64 {
+    pub fn noise_over_step(&self, pull: &Pull, h: f64) -> f64 {
         let mean = self.least_acceleration / LEAST;
         self.noise.acceleration * pull.acceleration.length().max(mean)
             + self.noise.jerk * h * pull.jerk.length()
@@ -83,8 +89,8 @@ impl Accuracy {
         if plain >= h {
             return plain;
         }
-        let shortest = if self.noise == Noise::default() { 0.0 } else { 0.125 * h };
-        wish(16.0).clamp(shortest, h)
+        let shortest = if self.noise == Noise::default() { 0.0 } else { SHORTEST * h };
+        wish(FAR_ABOVE).clamp(shortest, h)
     }
 }
 
@@ -179,5 +185,12 @@ mod tests {
         assert_eq!(accuracy.settled(1.0, |_| 0.3), 0.3);
         assert_eq!((accuracy.settled(1.0, |_| 1e-6), quiet.settled(1.0, |_| 1e-6)), (0.125, 1e-6));
         assert_eq!(accuracy.settled(1.0, |_| 7.0), 7.0);
+    }
+
+    #[test]
+    fn the_device_has_the_same_limits() {
+        let text = include_str!("../../../shaders/blocks/criterion.wgsl");
+        assert!(text.contains(&format!("const FAR_ABOVE: Real = Real({FAR_ABOVE:?});")));
+        assert!(text.contains(&format!("const SHORTEST: f32 = {SHORTEST:?};")));
     }
 }

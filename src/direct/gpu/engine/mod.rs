@@ -184,7 +184,11 @@ impl DirectEngine for GpuEngine {
             Some((variant, _, _)) => variant.shape.to_string(),
         };
         let tier = match self.precision {
-            Precision::DoubleSingle => format!("double-single (fence: {})", self.fence.name()),
+            Precision::DoubleSingle => {
+                let refined =
+                    if self.precision.refines(self.store.count()) { ", refined" } else { "" };
+                format!("double-single{refined} (fence: {})", self.fence.name())
+            }
             precision => precision.name().to_owned(),
         };
         format!("{} ({}), {tier}, {shape}", adapter.name, adapter.backend)
