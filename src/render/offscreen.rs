@@ -69,20 +69,13 @@ impl Offscreen {
             },
         );
         let submission = gpu.queue.submit([encoder.finish()]);
-        let (sender, receiver) = std::sync::mpsc::channel();
-        self.readback.slice(..).map_async(wgpu::MapMode::Read, move |result| {
-            // The receiver lives until the end of this function.
-            let _ = sender.send(result);
-        });
+        // The callback tells nothing that is not known below, and it may come late: where other threads wait on the
+        // same device, one of them may be about to call it.
+        self.readback.map_async(wgpu::MapMode::Read, .., |_| ());
         let failed = |e: &dyn std::fmt::Display| Error::Device(format!("reading the picture: {e}"));
         gpu.device
             .poll(wgpu::PollType::Wait { submission_index: Some(submission), timeout: None })
             .map_err(|e| failed(&e))?;
-        match receiver.try_recv() {
-            Ok(Ok(())) => {}
-            Ok(Err(e)) => return Err(failed(&e)),
-            Err(e) => return Err(failed(&e)),
-        }
         let mut image = Image::new(self.size);
         {
             let mapped = self.readback.get_mapped_range(..).map_err(|e| failed(&e))?;
