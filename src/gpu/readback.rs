@@ -2,7 +2,6 @@
 
 #[cfg(not(target_arch = "wasm32"))]
 use super::Gpu;
-#[cfg(not(target_arch = "wasm32"))]
 use crate::error::{Error, Result};
 
 /// Reads the first `count` entries of each buffer, waiting for the device. For headless runs and tests.
@@ -122,7 +121,9 @@ impl Readback {
         if self.stage != Stage::Recorded {
             return;
         }
-        self.arrived.store(0, Ordering::Release);
+        // A counter of its own: a callback of the last copies may still be about to come, if another thread
+        // polls the device and they were taken after a wait.
+        self.arrived = std::sync::Arc::default();
         for (staging, bytes) in self.staging.iter().zip(&self.bytes) {
             let arrived = std::sync::Arc::clone(&self.arrived);
             staging.map_async(wgpu::MapMode::Read, 0..*bytes, move |result| {
@@ -135,26 +136,46 @@ impl Readback {
     /// The contents, once they are there; the device must be polled meanwhile.
     ///
     /// Errors: the device was lost on the way.
-    pub fn take<T: bytemuck::Pod>(&mut self) -> Option<crate::error::Result<Vec<Vec<T>>>> {
+    pub fn take<T: bytemuck::Pod>(&mut self) -> Option<Result<Vec<Vec<T>>>> {
         let arrived = self.arrived.load(std::sync::atomic::Ordering::Acquire);
         if self.stage != Stage::Flying || (arrived as usize) < self.bytes.len() {
             return None;
         }
-        self.stage = Stage::Idle;
-        let lost = |problem: String| {
-            crate::error::Error::Device(format!("cannot read a buffer back: {problem}"))
-        };
         if arrived >= FAILED {
+            self.stage = Stage::Idle;
             self.staging.clear();
-            return Some(Err(lost("the copy did not arrive".to_owned())));
+            return Some(Err(Error::Device(
+                "cannot read a buffer back: its copy failed".to_owned(),
+            )));
         }
+        Some(self.read())
+    }
+
+    /// The contents, after a wait for the submission that holds the copies. That the callbacks have been
+    /// called does not follow from it: where several threads wait on one device, another of them may be
+    /// about to.
+    ///
+    /// Errors: nothing had been submitted; the device was lost on the way.
+    pub fn take_waited<T: bytemuck::Pod>(&mut self) -> Result<Vec<Vec<T>>> {
+        if self.stage != Stage::Flying {
+            return Err(Error::Device(
+                "cannot read a buffer back: nothing is on its way".to_owned(),
+            ));
+        }
+        self.read()
+    }
+
+    fn read<T: bytemuck::Pod>(&mut self) -> Result<Vec<Vec<T>>> {
+        self.stage = Stage::Idle;
         let read = |(staging, &bytes): (&wgpu::Buffer, &u64)| {
-            let mapped = staging.get_mapped_range(0..bytes).map_err(|e| lost(e.to_string()))?;
+            let mapped = staging
+                .get_mapped_range(0..bytes)
+                .map_err(|error| Error::Device(format!("cannot read a buffer back: {error}")))?;
             let values = bytemuck::pod_collect_to_vec(&mapped);
             drop(mapped);
             staging.unmap();
             Ok(values)
         };
-        Some(self.staging.iter().zip(&self.bytes).map(read).collect())
+        self.staging.iter().zip(&self.bytes).map(read).collect()
     }
 }

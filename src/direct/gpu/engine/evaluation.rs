@@ -10,7 +10,7 @@ use super::super::frame::Units;
 use super::super::piece::{Progress, next_piece};
 use super::GpuEngine;
 use crate::direct::Order;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::force::{Budget, Pace};
 use crate::gpu::layout::DirectParams;
 
@@ -175,7 +175,6 @@ impl GpuEngine {
             let encoder = self.gpu.device.create_command_encoder(&Default::default());
             self.advance(evaluation, encoder)?;
         }
-        let copied = self.readback.take::<u32>();
-        copied.unwrap_or_else(|| Err(Error::Device("a copy did not arrive".to_owned())))
+        self.readback.take_waited()
     }
 }
