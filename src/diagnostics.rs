@@ -157,33 +157,44 @@ pub fn lagrangian_radii(
         .collect()
 }
 
-/// Where `members` are densest: the centre of mass of a sphere that shrinks by a tenth at a time
-/// until it holds a fifth of them, or 100 (Power et al. 2003, section 2.5). Tidal tails and
-/// runaways, which carry a centre of mass away from the galaxy, do not move it. 100 members or fewer
-/// have their centre of mass instead.
+/// By which the radius of [`density_centre`]'s sphere is multiplied at a time.
+pub const SHRINK: f64 = 0.9;
+/// Most spheres that [`density_centre`] looks at.
+pub const SPHERES: u32 = 64;
+
+/// The sphere of [`density_centre`] shrinks as long as it holds so many of `members` bodies.
+pub fn least_in_sphere(members: usize) -> usize {
+    (members / 5).max(100).min(members)
+}
+
+/// Where `members` are densest: the centre of mass of a sphere that moves there and shrinks by a tenth
+/// or more, at most 64 times, until it holds a fifth of them, or 100 (Power et al. 2003, section
+/// 2.5). Tidal tails and runaways, which carry a centre of mass away from the galaxy, do not move it.
+/// 100 members or fewer have their centre of mass instead.
 pub fn density_centre(bodies: &Bodies, members: &[usize]) -> DVec3 {
-    let mean = |of: &[usize]| {
-        let total = sum(of.iter().map(|&i| bodies.mass[i]));
-        if total > 0.0 {
-            sum_vec(of.iter().map(|&i| bodies.position[i] * bodies.mass[i])) / total
-        } else {
-            sum_vec(of.iter().map(|&i| bodies.position[i])) / of.len().max(1) as f64
-        }
-    };
-    let least = (members.len() / 5).max(100);
-    let mut inside = members.to_vec();
-    let mut centre = mean(&inside);
-    while inside.len() > least {
-        let distance = |i: usize| (bodies.position[i] - centre).length();
-        let radius = 0.9 * inside.iter().map(|&i| distance(i)).fold(0.0, f64::max);
-        let nearer: Vec<usize> =
-            inside.iter().copied().filter(|&i| distance(i) <= radius).collect();
-        // Too few at once, or all of them in one place.
-        if nearer.len() < least || nearer.len() == inside.len() {
+    let massless = members.iter().all(|&i| bodies.mass[i] == 0.0);
+    let weight = |i: usize| if massless { 1.0 } else { bodies.mass[i] };
+    let least = least_in_sphere(members.len());
+    let (mut centre, mut radius) = (DVec3::ZERO, f64::INFINITY);
+    for round in 0..SPHERES {
+        let offset = |i: usize| bodies.position[i] - centre;
+        let inside: Vec<usize> =
+            members.iter().copied().filter(|&i| offset(i).length() <= radius).collect();
+        let weights = sum(inside.iter().map(|&i| weight(i)));
+        if inside.len() < least || weights <= 0.0 {
             break;
         }
-        inside = nearer;
-        centre = mean(&inside);
+        let shift = sum_vec(inside.iter().map(|&i| offset(i) * weight(i))) / weights;
+        let reach = inside.iter().map(|&i| offset(i).length()).fold(0.0, f64::max);
+        centre += shift;
+        // The first sphere holds everything around any point; so does the second, now around the mean.
+        if round > 0 {
+            // No body of the last sphere is farther from the new centre than the sum.
+            radius = SHRINK * (reach + shift.length()).min(radius);
+            if inside.len() <= least || radius == 0.0 {
+                break;
+            }
+        }
     }
     centre
 }

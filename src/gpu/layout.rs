@@ -1,6 +1,6 @@
 //! The structs that shaders share with the host, alone in this file. A test compares every size and
-//! offset with what naga makes of `shaders/body.wgsl`, `shaders/direct/params.wgsl` and
-//! `shaders/blocks/params.wgsl`.
+//! offset with what naga makes of `shaders/body.wgsl` and of `params.wgsl` in
+//! `shaders/direct/`, `blocks/` and `diagnostics/`.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -150,6 +150,49 @@ impl Default for BlockState {
     }
 }
 
+/// What the kernels of diagnostics have in common. See `shaders/diagnostics/params.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[allow(missing_docs)]
+pub struct DiagnosisParams {
+    pub count: u32,
+    pub slices: u32,
+    pub unused: [u32; 2],
+}
+
+/// Bodies whose centre and radii are wanted. See `shaders/diagnostics/params.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[allow(missing_docs)]
+pub struct DiagnosisGroup {
+    pub centre: [f32; 3],
+    pub radius_squared: f32,
+    pub weight: f32,
+    pub each: f32,
+    pub units: f32,
+    pub whole: u32,
+    pub least: u32,
+    pub first_chunk: u32,
+    pub end_chunk: u32,
+    pub round: u32,
+    pub done: u32,
+    pub digit: u32,
+    pub unused: [u32; 2],
+    pub found: [u32; 4],
+    pub left: [u32; 4],
+}
+
+/// Members of a group for one workgroup. See `shaders/diagnostics/params.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[allow(missing_docs)]
+pub struct DiagnosisChunk {
+    pub group: u32,
+    pub begin: u32,
+    pub end: u32,
+    pub listed: u32,
+}
+
 #[cfg(test)]
 mod tests {
     use std::mem::{offset_of, size_of};
@@ -157,10 +200,11 @@ mod tests {
     use super::*;
 
     /// The files that hold them.
-    const FILES: [&str; 3] = [
+    const FILES: [&str; 4] = [
         include_str!("../../shaders/body.wgsl"),
         include_str!("../../shaders/direct/params.wgsl"),
         include_str!("../../shaders/blocks/params.wgsl"),
+        include_str!("../../shaders/diagnostics/params.wgsl"),
     ];
 
     /// Offsets and size of a struct as naga lays it out.
@@ -276,12 +320,33 @@ mod tests {
             unused,
             levels
         );
+        assert_same_layout!(DiagnosisChunk, group, begin, end, listed);
+        assert_same_layout!(
+            DiagnosisGroup,
+            centre,
+            radius_squared,
+            weight,
+            each,
+            units,
+            whole,
+            least,
+            first_chunk,
+            end_chunk,
+            round,
+            done,
+            digit
+        );
+        let (fields, _) = shader_layout("DiagnosisGroup");
+        let at = |name: &str| fields.iter().find(|field| field.0 == name).unwrap().1 as usize;
+        assert_eq!(at("found"), offset_of!(DiagnosisGroup, found));
+        assert_eq!(at("left"), offset_of!(DiagnosisGroup, left));
+        assert_same_layout!(DiagnosisParams, count, slices);
         assert_same_layout!(LeapfrogParams, count, slices, close_kick, open_kick, drift, zero);
     }
 
     #[test]
     fn special_offsets_agree() {
-        let [text, direct, _] = FILES;
+        let [text, direct, ..] = FILES;
         for text in [text, direct] {
             assert!(text.contains(&format!("FOREIGN: u32 = {FOREIGN:#x}u")));
         }

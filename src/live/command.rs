@@ -42,6 +42,8 @@ pub enum Event {
     Report(Report),
     /// The state asked for with [`Command::Moment`].
     Moment(Arc<Moment>),
+    /// A state to go on from, should the device be lost; comes by itself, every few seconds.
+    Kept(Arc<Moment>),
     /// Something went wrong; the simulation goes on unless the device was lost.
     Failed(Error),
 }
@@ -57,6 +59,4 @@ pub struct Report {
     pub softening: f64,
     /// The numbers.
     pub diagnostics: Diagnostics,
-    /// The state they were computed from.
-    pub moment: Arc<Moment>,
 }

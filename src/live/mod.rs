@@ -11,6 +11,7 @@
 //! budgets or on whether a panel is shown.
 
 mod blocks;
+mod cadence;
 mod command;
 mod frame_pace;
 mod on_device;
@@ -22,7 +23,7 @@ mod tracking;
 
 use std::sync::Arc;
 
-use web_time::Instant;
+use web_time::Duration;
 
 pub use blocks::BlockFacts;
 pub use command::{Command, Event, Report};
@@ -37,6 +38,7 @@ use crate::error::{Error, Result};
 use crate::force::{Budget, check_softening};
 use crate::gpu::{FrameTimes, Gpu, storage};
 use crate::sim::{Choice, Clock, DeviceState, EngineKind, Settings, Work, choose_on};
+use cadence::{Cadence, Purpose};
 use frame_pace::FramePace;
 use on_device::OnDevice;
 use on_host::OnHost;
@@ -54,10 +56,9 @@ pub struct Live {
     standing: Standing,
     blocks: Option<BlockFacts>,
     events: Vec<Event>,
-    /// When diagnostics were last asked for, and how long they took to come.
-    asked: Option<Instant>,
-    report_secs: f64,
-    last_report: Option<Instant>,
+    /// Of diagnostics, and of states to go on from if the device is lost.
+    reports: Cadence,
+    kept: Cadence,
     frame: u64,
     count: usize,
     tracker: Tracker,
@@ -79,10 +80,10 @@ struct HostPoints {
     acceleration: wgpu::Buffer,
 }
 
-/// Diagnostics take at most this part of the time.
-const REPORT_PART: f64 = 0.05;
-/// And come at most this often.
-const REPORT_SECS: f64 = 0.5;
+/// Diagnostics come at most this often.
+const REPORTS: Duration = Duration::from_millis(500);
+/// States to go on from come at most this often.
+const KEPT: Duration = Duration::from_secs(2);
 
 impl Live {
     /// Chooses the engine and hands it the bodies; `units_per_sec` is the usual speed in units of
@@ -132,9 +133,8 @@ impl Live {
             standing,
             blocks: None,
             events: Vec::new(),
-            asked: None,
-            report_secs: 0.0,
-            last_report: None,
+            reports: Cadence::new(REPORTS),
+            kept: Cadence::new(KEPT),
             frame: 0,
             count,
             tracker: Tracker::default(),
@@ -207,10 +207,7 @@ impl Live {
                 }
             }
             Command::Report => self.ask_report(),
-            Command::Moment => match &mut self.mover {
-                Mover::Device(device) => device.ask_moment(),
-                Mover::Host(host, _) => host.ask_moment(),
-            },
+            Command::Moment => self.ask_bodies(Purpose::Answer),
         }
         Ok(())
     }
@@ -253,7 +250,7 @@ impl Live {
         }
         self.standing.behind = self.keeper.is_behind();
         self.rates.frame(wall_secs, work.steps, work.interactions);
-        self.ask_report_if_due();
+        self.ask_what_is_due();
         Ok(work)
     }
 
@@ -314,35 +311,42 @@ impl Live {
                 events.extend(told);
             }
         }
-        if events.iter().any(|event| matches!(event, Event::Report(_)))
-            && let Some(asked) = self.asked.take()
-        {
-            self.report_secs = asked.elapsed().as_secs_f64();
-            self.last_report = Some(Instant::now());
+        for event in &events {
+            match event {
+                Event::Report(report) => self.reports.come(report.steps),
+                Event::Moment(moment) | Event::Kept(moment) => self.kept.come(moment.steps),
+                Event::Failed(_) => {}
+            }
         }
         events
     }
 
     fn ask_report(&mut self) {
-        self.asked = Some(Instant::now());
+        self.reports.ask();
         match &mut self.mover {
             Mover::Device(device) => device.ask_report(),
             Mover::Host(host, _) => host.ask_report(),
         }
     }
 
-    /// Regular diagnostics, as long as something moves and they take little of the time.
-    fn ask_report_if_due(&mut self) {
-        if self.asked.is_some() || !self.standing.ready {
+    fn ask_bodies(&mut self, purpose: Purpose) {
+        self.kept.ask();
+        match &mut self.mover {
+            Mover::Device(device) => device.ask_bodies(purpose),
+            Mover::Host(host, _) => host.ask_bodies(purpose),
+        }
+    }
+
+    /// Regular diagnostics and states to go on from, as long as something moves.
+    fn ask_what_is_due(&mut self) {
+        if !self.standing.ready {
             return;
         }
-        let pause = (self.report_secs / REPORT_PART).max(REPORT_SECS);
-        let is_due = match self.last_report {
-            None => true,
-            Some(last) => !self.keeper.paused && last.elapsed().as_secs_f64() > pause,
-        };
-        if is_due {
+        if self.reports.is_due(self.standing.steps) {
             self.ask_report();
+        }
+        if self.kept.is_due(self.standing.steps) {
+            self.ask_bodies(Purpose::Keep);
         }
     }
 }

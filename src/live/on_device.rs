@@ -7,29 +7,28 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use glam::DVec3;
 
+use super::cadence::Purpose;
 use super::{Event, Report};
 use crate::bodies::Bodies;
-use crate::diagnostics::diagnose;
 use crate::error::{Error, Result};
 use crate::force::{Budget, KernelWish, Progress};
 use crate::gpu::{Gpu, Readback, layout::VEC4};
-use crate::sim::{Clock, DeviceState, Moment, Settings, Work, add_potentials};
+use crate::sim::{Clock, DeviceState, Diagnosis, Moment, Settings, Work};
 
-/// The parts of the potentials and of their way back.
+/// How far a report has come.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Asking {
+enum Reporting {
     Nothing,
-    /// Potentials are being computed, before the bodies are read.
+    /// Potentials are being computed.
     Potential(Progress),
-    /// Bodies (and potentials, if `report`) are to be copied at the end of this frame.
-    Copy {
-        report: bool,
-    },
-    /// They are on their way.
-    Flying {
-        report: bool,
-    },
+    /// So many of the dispatches of the [`Diagnosis`] are done.
+    Summing(u32),
+    /// The results are on their way.
+    Flying,
 }
+
+/// Visits of a body by the kernels of the diagnostics take as long as so many interactions, roughly.
+const INTERACTIONS_PER_VISIT: f64 = 16.0;
 
 pub(super) struct OnDevice {
     pub state: DeviceState,
@@ -38,15 +37,23 @@ pub(super) struct OnDevice {
     softening: f64,
     integrator: String,
     shell: Arc<Bodies>,
-    asking: Asking,
+    reporting: Reporting,
     want_report: bool,
-    want_moment: bool,
-    readback: Readback,
-    /// Time, steps and softening of the copy on its way.
-    copied: (f64, u64, f64),
+    diagnosis: Option<Diagnosis>,
+    /// The diagnosis reads the sums of a kernel that has been replaced.
+    is_bound_to_old: bool,
+    results: Readback,
+    /// Time, steps and softening of the report under way.
+    reported: (f64, u64, f64),
+    want: Option<Purpose>,
+    /// Why the bodies on their way were asked for.
+    flying_for: Purpose,
+    bodies: Readback,
+    /// Time and steps of the bodies on their way.
+    copied: (f64, u64),
     /// Work of the frames whose times have not come back.
     flying: VecDeque<(u64, Work)>,
-    reports: (Sender<Event>, Receiver<Event>),
+    moments: (Sender<Event>, Receiver<Event>),
 }
 
 impl OnDevice {
@@ -58,23 +65,29 @@ impl OnDevice {
             softening: settings.softening,
             integrator: settings.integrator.clone(),
             shell: Arc::new(bodies),
-            asking: Asking::Nothing,
+            reporting: Reporting::Nothing,
             want_report: false,
-            want_moment: false,
-            readback: Readback::default(),
-            copied: (0.0, 0, settings.softening),
+            diagnosis: None,
+            is_bound_to_old: false,
+            results: Readback::default(),
+            reported: (0.0, 0, settings.softening),
+            want: None,
+            flying_for: Purpose::Keep,
+            bodies: Readback::default(),
+            copied: (0.0, 0),
             flying: VecDeque::new(),
-            reports: channel(),
+            moments: channel(),
         }
     }
 
     pub fn change_kernel(&mut self, wish: &KernelWish, softening: f64) -> Result<()> {
         pollster::block_on(self.state.change_kernel(wish, softening, &self.integrator))?;
-        if let Asking::Potential(_) = self.asking {
+        if let Reporting::Potential(_) | Reporting::Summing(_) = self.reporting {
             // The new kernel computes them from the start.
-            self.asking = Asking::Nothing;
+            self.reporting = Reporting::Nothing;
             self.want_report = true;
         }
+        self.is_bound_to_old = true;
         self.softening = softening;
         self.flying.clear();
         Ok(())
@@ -84,8 +97,10 @@ impl OnDevice {
         self.want_report = true;
     }
 
-    pub fn ask_moment(&mut self) {
-        self.want_moment = true;
+    pub fn ask_bodies(&mut self, purpose: Purpose) {
+        if self.want != Some(Purpose::Answer) {
+            self.want = Some(purpose);
+        }
     }
 
     /// Records what this frame does of the simulation: up to `due` steps of `dt` within `budget`.
@@ -106,27 +121,15 @@ impl OnDevice {
         if dt != self.clock.dt() {
             self.clock.set_dt(dt);
         }
-        let is_free = self.asking == Asking::Nothing && self.readback.is_idle();
-        if is_free && self.state.is_between_steps() {
-            if self.want_report {
-                self.want_report = false;
-                pollster::block_on(self.state.bind_potential())?;
-                self.asking = Asking::Potential(Progress::default());
-            } else if self.want_moment {
-                self.want_moment = false;
-                self.asking = Asking::Copy { report: false };
+        if self.state.is_between_steps() {
+            self.copy_if_wanted(encoder);
+            if self.record_report(encoder, budget)? {
+                return Ok(Work::default());
             }
         }
-        if let Asking::Potential(progress) = &mut self.asking {
-            if self.state.record_potential(encoder, progress, budget) {
-                self.asking = Asking::Copy { report: true };
-            }
-            self.copy_if_due(encoder);
-            return Ok(Work::default());
-        }
-        self.copy_if_due(encoder);
         // Someone waits for the moment between two steps: begin no other one.
-        let wanted = is_free && (self.want_report || self.want_moment);
+        let wanted = self.want_report && self.reporting == Reporting::Nothing
+            || self.want.is_some() && self.bodies.is_idle();
         let due = if wanted { 0 } else { due };
         if due == 0 && self.state.is_between_steps() {
             return Ok(Work::default());
@@ -143,27 +146,59 @@ impl OnDevice {
         Ok(work)
     }
 
-    fn copy_if_due(&mut self, encoder: &mut wgpu::CommandEncoder) {
-        let Asking::Copy { report } = self.asking else { return };
-        let buffers = self.state.buffers();
-        let all = u64::from(buffers.count) * VEC4;
-        let sums = all * u64::from(self.state.config().s);
-        let mut copies = vec![
-            (&buffers.position_mass, 0..all),
-            (&buffers.velocity, 0..all),
-            (&buffers.acceleration, 0..all),
-        ];
-        if report {
-            copies.push((self.state.partial_sums(), 0..sums));
+    /// Goes on with the report that is wanted; true while no step may begin.
+    fn record_report(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        budget: Budget,
+    ) -> Result<bool> {
+        if self.reporting == Reporting::Nothing && self.want_report {
+            self.want_report = false;
+            pollster::block_on(self.state.bind_potential())?;
+            if self.diagnosis.is_none() || std::mem::take(&mut self.is_bound_to_old) {
+                let bound = pollster::block_on(Diagnosis::new(&self.state, &self.shell))?;
+                self.diagnosis = Some(bound);
+            }
+            self.reported = (self.clock.time(), self.clock.steps(), self.softening);
+            self.reporting = Reporting::Potential(Progress::default());
         }
-        self.readback.record(&self.state.gpu().device, encoder, &copies);
-        self.copied = (self.clock.time(), self.clock.steps(), self.softening);
-        self.asking = Asking::Flying { report };
+        if let Reporting::Potential(progress) = &mut self.reporting {
+            if self.state.record_potential(encoder, progress, budget) {
+                self.reporting = Reporting::Summing(0);
+            }
+            return Ok(true);
+        }
+        let (Reporting::Summing(done), Some(diagnosis)) = (&mut self.reporting, &self.diagnosis)
+        else {
+            return Ok(false);
+        };
+        let visits = self.state.pace().rate() * budget.submission_secs / INTERACTIONS_PER_VISIT;
+        let gpu = self.state.gpu();
+        if diagnosis.record(gpu, encoder, done, visits as u64) {
+            self.results.record(&gpu.device, encoder, &diagnosis.results());
+            self.reporting = Reporting::Flying;
+        }
+        Ok(true)
+    }
+
+    fn copy_if_wanted(&mut self, encoder: &mut wgpu::CommandEncoder) {
+        if !self.bodies.is_idle() {
+            return;
+        }
+        let Some(purpose) = self.want.take() else { return };
+        let buffers = self.state.buffers();
+        let all = 0..u64::from(buffers.count) * VEC4;
+        let copies = [&buffers.position_mass, &buffers.velocity, &buffers.acceleration]
+            .map(|buffer| (buffer, all.clone()));
+        self.bodies.record(&self.state.gpu().device, encoder, &copies);
+        self.flying_for = purpose;
+        self.copied = (self.clock.time(), self.clock.steps());
     }
 
     /// Call after the frame's submission.
     pub fn submitted(&mut self) {
-        self.readback.submitted();
+        self.results.submitted();
+        self.bodies.submitted();
     }
 
     /// Takes in how long the steps of a frame took on the device.
@@ -176,47 +211,44 @@ impl OnDevice {
 
     /// What has come back.
     pub fn take_events(&mut self, into: &mut Vec<Event>) {
-        if let (Asking::Flying { report }, Some(read)) = (self.asking, self.readback.take()) {
-            self.asking = Asking::Nothing;
-            match read {
-                Ok(read) => self.digest(read, report, into),
-                Err(error) => into.push(Event::Failed(error)),
-            }
+        if let Some(read) = self.results.take()
+            && let Some(diagnosis) = &self.diagnosis
+        {
+            self.reporting = Reporting::Nothing;
+            let (time, steps, softening) = self.reported;
+            into.push(match read {
+                Ok(read) => {
+                    let diagnostics = diagnosis.read(&read);
+                    Event::Report(Report { time, steps, softening, diagnostics })
+                }
+                Err(error) => Event::Failed(error),
+            });
         }
-        into.extend(self.reports.1.try_iter());
+        match self.bodies.take() {
+            Some(Ok(read)) => self.widen(read, into),
+            Some(Err(error)) => into.push(Event::Failed(error)),
+            None => {}
+        }
+        into.extend(self.moments.1.try_iter());
     }
 
-    /// Sums over all bodies take a while: they are done beside the window.
-    fn digest(&mut self, mut read: Vec<Vec<[f32; 4]>>, report: bool, into: &mut Vec<Event>) {
-        let (time, steps, softening) = self.copied;
+    /// A million bodies take a while: they become f64 beside the window.
+    fn widen(&mut self, read: Vec<Vec<[f32; 4]>>, into: &mut Vec<Event>) {
+        let (time, steps) = self.copied;
         let shell = Arc::clone(&self.shell);
-        let (sender, wanted) = (self.reports.0.clone(), !report);
+        let (sender, purpose) = (self.moments.0.clone(), self.flying_for);
         let work = move || {
-            let sums = if report { read.pop() } else { None };
             let widen = |v: &[f32; 4]| DVec3::new(v[0].into(), v[1].into(), v[2].into());
             let mut bodies = (*shell).clone();
             bodies.position = read[0].iter().map(widen).collect();
             bodies.velocity = read[1].iter().map(widen).collect();
             let acceleration = read[2].iter().map(widen).collect();
             let moment = Arc::new(Moment { time, steps, bodies, acceleration });
-            let event = match sums {
-                None => Event::Moment(moment),
-                Some(sums) => {
-                    let potential = add_potentials(&sums, moment.bodies.len());
-                    match diagnose(&moment.bodies, &potential) {
-                        Ok(diagnostics) => {
-                            Event::Report(Report { time, steps, softening, diagnostics, moment })
-                        }
-                        Err(error) => Event::Failed(error),
-                    }
-                }
-            };
             // Nobody listens any more: the window has gone on to other bodies.
-            let _ = sender.send(event);
+            let _ = sender.send(purpose.event(moment));
         };
-        let name = if wanted { "moment" } else { "report" };
-        if let Err(error) = std::thread::Builder::new().name(name.to_owned()).spawn(work) {
-            into.push(Event::Failed(Error::Device(format!("no thread for diagnostics: {error}"))));
+        if let Err(error) = std::thread::Builder::new().name("moment".to_owned()).spawn(work) {
+            into.push(Event::Failed(Error::Device(format!("no thread for the bodies: {error}"))));
         }
     }
 

@@ -8,6 +8,7 @@ use glam::DVec3;
 use web_time::Instant;
 
 use super::blocks::BlockWatch;
+use super::cadence::Purpose;
 use super::{BlockFacts, Event, Report};
 use crate::bodies::Bodies;
 use crate::diagnostics::diagnose;
@@ -41,7 +42,7 @@ struct Inbox {
     dt: f64,
     softening: Option<f64>,
     report: bool,
-    moment: bool,
+    bodies: Option<Purpose>,
     blocks: bool,
     /// Whether the watcher has taken the last state and would like another.
     wanted: bool,
@@ -66,7 +67,7 @@ struct Outbox {
 impl Inbox {
     /// Whether something has been asked for that comes before the next step.
     fn news(&self) -> bool {
-        self.softening.is_some() || self.report || self.moment || self.blocks
+        self.softening.is_some() || self.report || self.bodies.is_some() || self.blocks
     }
 }
 
@@ -103,7 +104,7 @@ impl OnHost {
             dt: settings.dt,
             softening: None,
             report: false,
-            moment: false,
+            bodies: None,
             blocks: false,
             wanted: true,
             quit: false,
@@ -145,8 +146,11 @@ impl OnHost {
         self.shared.wake.notify_one();
     }
 
-    pub fn ask_moment(&self) {
-        lock(&self.shared.inbox).moment = true;
+    pub fn ask_bodies(&self, purpose: Purpose) {
+        let asked = &mut lock(&self.shared.inbox).bodies;
+        if *asked != Some(Purpose::Answer) {
+            *asked = Some(purpose);
+        }
         self.shared.wake.notify_one();
     }
 
@@ -228,7 +232,7 @@ impl Worker {
     fn run(&mut self, shared: &Shared) -> Result<()> {
         let mut done = 0;
         loop {
-            let (dt, step, softening, (report, moment, blocks)) = {
+            let (dt, step, softening, (report, bodies, blocks)) = {
                 let mut inbox = lock(&shared.inbox);
                 loop {
                     if inbox.quit {
@@ -243,8 +247,8 @@ impl Worker {
                 }
                 let step = done < inbox.until && !inbox.news();
                 let softening = inbox.softening.take();
-                let asked = (inbox.report, inbox.moment, inbox.blocks);
-                (inbox.report, inbox.moment, inbox.blocks) = (false, false, false);
+                let asked = (inbox.report, inbox.bodies.take(), inbox.blocks);
+                (inbox.report, inbox.blocks) = (false, false);
                 (inbox.dt, step, softening, asked)
             };
             if let Some(softening) = softening {
@@ -271,15 +275,13 @@ impl Worker {
                 let told = self.watch.look(steps, self.clock.time());
                 lock(&shared.outbox).blocks = Some(told);
             }
-            if report || moment {
-                let now = Arc::new(self.moment());
-                if moment {
-                    lock(&shared.outbox).events.push(Event::Moment(Arc::clone(&now)));
-                }
-                if report {
-                    let event = self.report(now).map_or_else(Event::Failed, Event::Report);
-                    lock(&shared.outbox).events.push(event);
-                }
+            if let Some(purpose) = bodies {
+                let event = purpose.event(Arc::new(self.moment()));
+                lock(&shared.outbox).events.push(event);
+            }
+            if report {
+                let event = self.report().map_or_else(Event::Failed, Event::Report);
+                lock(&shared.outbox).events.push(event);
             }
         }
     }
@@ -306,11 +308,11 @@ impl Worker {
         }
     }
 
-    fn report(&mut self, moment: Arc<Moment>) -> Result<Report> {
+    fn report(&mut self) -> Result<Report> {
         let potential = self.state.potential()?;
-        let diagnostics = diagnose(&moment.bodies, &potential)?;
-        let (time, steps, softening) = (moment.time, moment.steps, self.softening);
-        Ok(Report { time, steps, softening, diagnostics, moment })
+        let diagnostics = diagnose(self.state.bodies(), &potential)?;
+        let (time, steps, softening) = (self.clock.time(), self.clock.steps(), self.softening);
+        Ok(Report { time, steps, softening, diagnostics })
     }
 }
 

@@ -27,7 +27,7 @@ mod suggest;
 
 pub use choose::{Choice, choose, choose_on};
 pub use clock::{Clock, steps_in};
-pub use device::{DeviceState, Slice, Work, add_potentials};
+pub use device::{DeviceState, Diagnosis, Slice, Work, add_potentials};
 pub use engine::{EngineKind, HostEngine, direct_engine, engine_names, tiers};
 pub use host::HostState;
 pub use settings::Settings;

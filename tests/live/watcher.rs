@@ -24,6 +24,7 @@ pub struct Watcher {
     pub frames: u64,
     pub reports: Vec<Report>,
     pub moments: Vec<Arc<Moment>>,
+    pub kept: Vec<Arc<Moment>>,
     pub failures: Vec<String>,
     /// The frames that the device may not have ended yet.
     in_flight: VecDeque<wgpu::SubmissionIndex>,
@@ -38,9 +39,9 @@ impl Watcher {
     pub fn on(gpu: &Arc<Gpu>, bodies: Bodies, settings: Settings) -> Self {
         let mut live = Live::open(gpu, bodies, settings, 1.0).unwrap();
         live.apply(Command::Pause(true)).unwrap();
-        let (reports, moments, failures) = (Vec::new(), Vec::new(), Vec::new());
-        let in_flight = VecDeque::new();
-        Self { live, budget: LARGE, frames: 0, reports, moments, failures, in_flight }
+        let (reports, failures, in_flight) = (Vec::new(), Vec::new(), VecDeque::new());
+        let (moments, kept) = (Vec::new(), Vec::new());
+        Self { live, budget: LARGE, frames: 0, reports, moments, kept, failures, in_flight }
     }
 
     /// One frame as the window does it: what has come back, then the frame's part of the work.
@@ -52,6 +53,7 @@ impl Watcher {
             match event {
                 Event::Report(report) => self.reports.push(report),
                 Event::Moment(moment) => self.moments.push(moment),
+                Event::Kept(moment) => self.kept.push(moment),
                 Event::Failed(error) => self.failures.push(error.to_string()),
             }
         }

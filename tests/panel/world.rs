@@ -10,13 +10,13 @@ use glam::DVec3;
 use gravitile::app::panel::{
     Action, Facts, History, Input, Panel, Tab, ViewChoice, pressed, style,
 };
-use gravitile::bodies::{Bodies, Component, Role};
+use gravitile::bodies::{Component, Role};
 use gravitile::diagnostics::{ComponentRadii, Diagnostics};
 use gravitile::force::{KernelConfig, KernelVariant, Want};
 use gravitile::gpu::{AdapterWish, FrameTimes, Gpu};
 use gravitile::live::{BlockFacts, Command, Rates, Report, Standing, TimeKeeper};
 use gravitile::scene::{RunHints, Scene};
-use gravitile::sim::{EngineKind, Moment, Settings};
+use gravitile::sim::{EngineKind, Settings};
 use gravitile::units::Units;
 
 /// Where the panel is in the pictures: the free part of the window is as wide as this.
@@ -212,9 +212,7 @@ pub fn report(time: f64) -> Report {
         half_mass_radius: 1.0,
         components: vec![radii(0), radii(1)],
     };
-    let bodies = Bodies::default();
-    let moment = Arc::new(Moment { time, steps: 0, bodies, acceleration: Vec::new() });
-    Report { time, steps: 0, softening: 0.05, diagnostics, moment }
+    Report { time, steps: 0, softening: 0.05, diagnostics }
 }
 
 /// Does what `touch` does to the widget of that name, and returns what was asked for.

@@ -53,11 +53,11 @@ impl Frames {
         }
         for event in events {
             match event {
-                Event::Report(report) => {
-                    self.history.report(&report);
+                Event::Report(report) => self.history.report(&report),
+                Event::Kept(moment) => {
                     let first = self.session.as_ref().is_some_and(|s| s.last.is_none());
                     if let Some(session) = &mut self.session {
-                        session.last = Some(report.moment);
+                        session.last = Some(moment);
                     }
                     // Accelerations are known only now.
                     if first && self.view.style.colour_by == ColourBy::Acceleration {

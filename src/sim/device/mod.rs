@@ -1,5 +1,6 @@
 //! A simulation whose bodies live on the device: many steps per submission, large steps in slices.
 
+mod diagnosis;
 #[cfg(not(target_arch = "wasm32"))]
 mod headless;
 mod kernels;
@@ -15,6 +16,7 @@ use crate::force::{
 use crate::gpu::{BodyBuffers, Gpu};
 use crate::integrate::{DeviceIntegrator, Fused, OneWorkgroup};
 
+pub use self::diagnosis::Diagnosis;
 use self::kernels::{Kernels, field};
 use super::{Settings, one_workgroup};
 use crate::tuned;

@@ -1,0 +1,38 @@
+// What of a chunk of members lies within its group's sphere.
+//% include "diagnostics/inside.wgsl"
+
+@group(0) @binding(0) var<storage, read> positions: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> members: array<u32>;
+@group(0) @binding(2) var<storage, read> chunks: array<DiagnosisChunk>;
+@group(0) @binding(3) var<storage, read> groups: array<DiagnosisGroup>;
+@group(0) @binding(4) var<storage, read> shares: array<f32>;
+@group(0) @binding(5) var<storage, read_write> parts: array<Inside>;
+
+@compute @workgroup_size(THREADS)
+fn main(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let chunk = chunks[workgroup.x];
+    let sphere = groups[chunk.group];
+    let end = select(chunk.end, chunk.begin, sphere.done == 1u);
+    var mine = Inside();
+    for (var k = chunk.begin + lane; k < end; k += THREADS) {
+        var i = k;
+        if chunk.listed == 1u {
+            i = members[k];
+        }
+        let offset = positions[i].xyz - sphere.centre;
+        let distance_squared = dot(offset, offset);
+        if distance_squared <= sphere.radius_squared {
+            let weight = shares[i] * sphere.weight + sphere.each;
+            mine.weighted += weight * vec4(offset, 1.0);
+            mine.reach_squared = max(mine.reach_squared, distance_squared);
+            mine.count += 1u;
+        }
+    }
+    let all = gathered(lane, mine);
+    if lane == 0u {
+        parts[workgroup.x] = all;
+    }
+}

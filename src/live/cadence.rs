@@ -1,0 +1,101 @@
+//! How often something is brought back that costs time: seldom enough to take little of it.
+
+use std::sync::Arc;
+
+use web_time::{Duration, Instant};
+
+use super::Event;
+use crate::sim::Moment;
+
+/// What comes back takes at most this part of the time.
+const PART: f64 = 0.05;
+
+/// Why the bodies are brought back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// [`super::Command::Moment`] asked for them.
+    Answer,
+    /// To go on from, should the device be lost.
+    Keep,
+}
+
+impl Purpose {
+    pub fn event(self, moment: Arc<Moment>) -> Event {
+        match self {
+            Purpose::Answer => Event::Moment(moment),
+            Purpose::Keep => Event::Kept(moment),
+        }
+    }
+}
+
+/// When something is asked for, by the time that it took to come before.
+#[derive(Debug)]
+pub(super) struct Cadence {
+    /// It comes at most this often.
+    pause: Duration,
+    /// When it was asked for, if it has not come yet.
+    asked: Option<Instant>,
+    took: Duration,
+    /// When it came last, and the step it told of.
+    last: Option<(Instant, u64)>,
+}
+
+impl Cadence {
+    pub fn new(pause: Duration) -> Self {
+        Self { pause, asked: None, took: Duration::ZERO, last: None }
+    }
+
+    /// It has been asked for.
+    pub fn ask(&mut self) {
+        self.asked = Some(Instant::now());
+    }
+
+    /// It has come, of this step.
+    pub fn come(&mut self, step: u64) {
+        if let Some(asked) = self.asked.take() {
+            self.took = asked.elapsed();
+        }
+        self.last = Some((Instant::now(), step));
+    }
+
+    /// Whether it is time to ask again, if the simulation stands at `step`.
+    pub fn is_due(&self, step: u64) -> bool {
+        let pause = self.took.div_f64(PART).max(self.pause);
+        self.asked.is_none()
+            && self.last.is_none_or(|(at, last)| step != last && at.elapsed() > pause)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_asked_for_once_and_after_a_pause_if_there_is_news() {
+        let mut never = Cadence::new(Duration::from_secs(1000));
+        assert!(never.is_due(0));
+        never.ask();
+        assert!(!never.is_due(5), "it is on its way");
+        never.come(5);
+        assert!(!never.is_due(6), "it came just now");
+        let mut always = Cadence::new(Duration::ZERO);
+        always.come(5);
+        std::thread::sleep(Duration::from_millis(1));
+        assert!(always.is_due(6));
+        assert!(!always.is_due(5), "nothing has moved");
+    }
+
+    #[test]
+    fn what_takes_long_comes_seldom() {
+        let mut slow = Cadence::new(Duration::ZERO);
+        slow.ask();
+        std::thread::sleep(Duration::from_millis(20));
+        slow.come(1);
+        std::thread::sleep(Duration::from_millis(20));
+        // 20 ms or more are a twentieth of at least 400.
+        assert!(slow.took >= Duration::from_millis(20) && !slow.is_due(2) || slow.took > PATIENCE);
+    }
+
+    /// A machine that stalls that long proves nothing.
+    const PATIENCE: Duration = Duration::from_millis(300);
+}

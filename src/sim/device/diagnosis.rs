@@ -1,0 +1,340 @@
+//! Diagnostics computed where the bodies are: sums, centres and Lagrangian radii by kernels that leave a
+//! few numbers to read back, however many bodies there are.
+//!
+//! ```text
+//! totals                        partial sums of energies, momenta, places; the host adds them in f64
+//! sphere, settle   64 times     the centre of all, and each component's density centre
+//! radii, select     4 times     8 bits at a time of the squared radii, by histograms of the mass
+//! ```
+
+use minijinja::context;
+
+use super::DeviceState;
+use crate::bodies::Bodies;
+use crate::diagnostics::{
+    ComponentRadii, Diagnostics, FRACTIONS, SHRINK, SPHERES, least_in_sphere,
+};
+use crate::error::Result;
+use crate::gpu::layout::{DiagnosisChunk, DiagnosisGroup, DiagnosisParams, VEC4};
+use crate::gpu::{Binding, Checks, ComputeKernel, Gpu, Params, compile, template};
+use glam::DVec3;
+
+/// Threads that sum over all bodies; each leaves its sums to the host. With a million bodies it adds 250
+/// terms in f32.
+const SUMMERS: usize = 4096;
+/// Threads of a workgroup, as in the shaders.
+const THREADS: usize = 256;
+/// Members of a group that a workgroup visits, unless that made too many workgroups.
+const CHUNK: usize = 4096;
+/// Workgroups of a dispatch at most.
+const MOST_CHUNKS: usize = 1 << 15;
+/// Rounds of `radii` and `select`, of 8 bits each.
+const DIGITS: u32 = 4;
+/// Bytes of what `sphere` leaves of a chunk.
+const INSIDE: u64 = 32;
+
+/// What a report's kernels are, in the order of their dispatches.
+const DISPATCHES: u32 = 1 + 2 * SPHERES + 2 * DIGITS;
+
+/// The kernels of `shaders/diagnostics/`, bound to the bodies and to the potentials of one
+/// [`DeviceState`]. After a change of its kernel another one is needed.
+pub struct Diagnosis {
+    totals: Stage,
+    sphere: Stage,
+    settle: Stage,
+    radii: Stage,
+    select: Stage,
+    groups: wgpu::Buffer,
+    partial_totals: wgpu::Buffer,
+    /// The groups as every report begins with them: all bodies, then the components that have any.
+    begin: Vec<DiagnosisGroup>,
+    components: Vec<u8>,
+    chunks: u32,
+    summers: usize,
+    /// Members that a dispatch visits.
+    visits: u64,
+    mass: f64,
+}
+
+struct Stage {
+    kernel: ComputeKernel,
+    bind_group: wgpu::BindGroup,
+    has_params: bool,
+}
+
+/// What `shaders/diagnostics/NAME.wgsl` binds, in order.
+fn bindings(name: &str) -> Vec<Binding> {
+    use Binding::{Read, Write};
+    match name {
+        "totals" => {
+            let params = Binding::Params(size_of::<DiagnosisParams>() as u64);
+            vec![Read, Read, Read, Read, Write, params]
+        }
+        "settle" => vec![Read, Write],
+        "select" => vec![Write, Write],
+        _ => vec![Read, Read, Read, Read, Read, Write],
+    }
+}
+
+/// The text of `shaders/diagnostics/NAME.wgsl`.
+fn text(name: &str) -> Result<String> {
+    let thousandths = FRACTIONS.map(|fraction| (fraction * 1000.0).round() as u32);
+    let values = context! { shrink => SHRINK, thousandths };
+    template::assemble(&format!("diagnostics/{name}.wgsl"), values)
+}
+
+impl Stage {
+    async fn new(
+        gpu: &Gpu,
+        name: &str,
+        buffers: &[&wgpu::Buffer],
+        params: Option<&Params<DiagnosisParams>>,
+    ) -> Result<Self> {
+        let file = format!("diagnostics/{name}.wgsl");
+        let kernel = compile(gpu, &file, &text(name)?, &bindings(name), Checks::Off).await?;
+        let resources = buffers.iter().map(|buffer| buffer.as_entire_binding());
+        let entries: Vec<_> = (0u32..)
+            .zip(resources.chain(params.map(Params::binding)))
+            .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource })
+            .collect();
+        let bind_group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some(name),
+            layout: &kernel.layout,
+            entries: &entries,
+        });
+        Ok(Self { kernel, bind_group, has_params: params.is_some() })
+    }
+
+    fn dispatch(&self, pass: &mut wgpu::ComputePass<'_>, workgroups: u32) {
+        pass.set_pipeline(&self.kernel.pipeline);
+        // The one row of parameters.
+        let offsets: &[u32] = if self.has_params { &[0] } else { &[] };
+        pass.set_bind_group(0, &self.bind_group, offsets);
+        pass.dispatch_workgroups(workgroups, 1, 1);
+    }
+}
+
+impl Diagnosis {
+    /// Compiles and binds the kernels to the buffers of `state`, which holds `bodies` (of which masses and
+    /// components are read, and positions for a first guess of the centres).
+    ///
+    /// Errors: a shader that does not compile.
+    pub async fn new(state: &DeviceState, bodies: &Bodies) -> Result<Self> {
+        let gpu = state.gpu();
+        let n = bodies.len();
+        let mass = bodies.total_mass();
+        let share = |i: usize| if mass > 0.0 { bodies.mass[i] / mass } else { 1.0 / n as f64 };
+        let shares: Vec<f32> = (0..n).map(|i| share(i) as f32).collect();
+
+        let mut members: Vec<u32> = Vec::with_capacity(n);
+        let mut plan = Plan { length: CHUNK.max((2 * n).div_ceil(MOST_CHUNKS)), ..Plan::default() };
+        let all: Vec<usize> = (0..n).collect();
+        plan.add(bodies, &share, &all, None);
+        // Nothing but the mean is wanted of all bodies: one sphere.
+        plan.groups[0].least = n as u32;
+        let mut components = Vec::new();
+        for component in 0..bodies.components.len() {
+            let of_it: Vec<usize> = bodies.of_component(component as u8).collect();
+            if !of_it.is_empty() {
+                components.push(component as u8);
+                plan.add(bodies, &share, &of_it, Some(members.len() as u32));
+                members.extend(of_it.iter().map(|&i| i as u32));
+            }
+        }
+        let Plan { groups: begin, chunks, .. } = plan;
+
+        let filled = |label: &str, contents: &[u8]| {
+            let buffer = buffer(gpu, label, contents.len() as u64);
+            gpu.queue.write_buffer(&buffer, 0, contents);
+            buffer
+        };
+        let shares = filled("shares of mass", bytemuck::cast_slice(&shares));
+        let members = filled("members of components", bytemuck::cast_slice(&members));
+        let chunk_list = filled("chunks of members", bytemuck::cast_slice(&chunks));
+        let groups = filled("groups", bytemuck::cast_slice(&begin));
+        let parts = buffer(gpu, "parts of spheres", chunks.len() as u64 * INSIDE);
+        let bins = (begin.len() * FRACTIONS.len() * 256) as u64;
+        // Zero at first, and emptied by whoever reads it.
+        let histogram = buffer(gpu, "mass by distance", bins * 4);
+        let summers = n.min(SUMMERS).next_multiple_of(THREADS);
+        let partial_totals = buffer(gpu, "partial totals", summers as u64 * 3 * VEC4);
+        let mut params = Params::new(gpu, "diagnosis params", 1);
+        let slices = state.config().s;
+        params.offset_of(DiagnosisParams { count: n as u32, slices, ..Default::default() });
+        params.upload(gpu);
+
+        let (positions, velocities) = (&state.buffers().position_mass, &state.buffers().velocity);
+        let visited = [positions, &members, &chunk_list, &groups, &shares];
+        let visit = |last| [&visited[..], &[last]].concat();
+        let totals = [positions, velocities, state.partial_sums(), &shares, &partial_totals];
+        Ok(Self {
+            totals: Stage::new(gpu, "totals", &totals, Some(&params)).await?,
+            sphere: Stage::new(gpu, "sphere", &visit(&parts), None).await?,
+            settle: Stage::new(gpu, "settle", &[&parts, &groups], None).await?,
+            radii: Stage::new(gpu, "radii", &visit(&histogram), None).await?,
+            select: Stage::new(gpu, "select", &[&histogram, &groups], None).await?,
+            groups,
+            partial_totals,
+            begin,
+            components,
+            chunks: chunks.len() as u32,
+            summers,
+            visits: 2 * n as u64,
+            mass,
+        })
+    }
+
+    /// Records dispatches from `done` on that visit about `visits` bodies together, and one at least;
+    /// `done` is the number of those that are done, 0 at first. True when all are, and
+    /// [`Diagnosis::results`] hold the diagnostics of the state, whose potentials must have been there and
+    /// which must not have moved since the first.
+    pub fn record(
+        &self,
+        gpu: &Gpu,
+        encoder: &mut wgpu::CommandEncoder,
+        done: &mut u32,
+        visits: u64,
+    ) -> bool {
+        if *done == 0 {
+            gpu.queue.write_buffer(&self.groups, 0, bytemuck::cast_slice(&self.begin));
+        }
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: Some("diagnostics"),
+            timestamp_writes: None,
+        });
+        let groups = self.begin.len() as u32;
+        let mut visited = 0;
+        while *done < DISPATCHES && (visited == 0 || visited + self.visits <= visits) {
+            let (spheres, is_second) = (1 + 2 * SPHERES, done.is_multiple_of(2));
+            let (stage, workgroups) = match *done {
+                0 => (&self.totals, (self.summers / THREADS) as u32),
+                k if k < spheres && is_second => (&self.settle, groups),
+                k if k < spheres => (&self.sphere, self.chunks),
+                _ if is_second => (&self.select, groups),
+                _ => (&self.radii, self.chunks),
+            };
+            stage.dispatch(&mut pass, workgroups);
+            visited += if is_second && *done > 0 { 0 } else { self.visits };
+            *done += 1;
+        }
+        *done == DISPATCHES
+    }
+
+    /// What to read back, as `u32`, for [`Diagnosis::read`].
+    pub fn results(&self) -> [(&wgpu::Buffer, std::ops::Range<u64>); 2] {
+        let whole = |buffer: &'_ wgpu::Buffer| 0..buffer.size();
+        [(&self.partial_totals, whole(&self.partial_totals)), (&self.groups, whole(&self.groups))]
+    }
+
+    /// The diagnostics from what [`Diagnosis::results`] held.
+    pub fn read(&self, results: &[Vec<u32>]) -> Diagnostics {
+        let partial: &[[f32; 12]] = bytemuck::cast_slice(&results[0]);
+        let groups: &[DiagnosisGroup] = bytemuck::cast_slice(&results[1]);
+        let total: [f64; 12] = std::array::from_fn(|k| {
+            crate::math::sum(partial.iter().map(|sums| f64::from(sums[k])))
+        });
+        // The shares, rounded to f32, add up to nearly 1.
+        let mean = |k: usize| total[k] / total[11];
+        let mean_vec = |k: usize| DVec3::new(mean(k), mean(k + 1), mean(k + 2));
+        let radius =
+            |group: &DiagnosisGroup, k: usize| f64::from(f32::from_bits(group.found[k])).sqrt();
+        let half = FRACTIONS.iter().position(|&fraction| fraction == 0.5);
+        let half = half.expect("half of the mass should be among the fractions");
+        let of_component = |(&component, group): (&u8, &DiagnosisGroup)| ComponentRadii {
+            component,
+            centre: DVec3::from_array(group.centre.map(f64::from)),
+            radii: std::array::from_fn(|k| radius(group, k)),
+        };
+        Diagnostics {
+            kinetic: 0.5 * self.mass * mean(3),
+            potential: 0.5 * self.mass * mean(7),
+            momentum: self.mass * mean_vec(0),
+            angular_momentum: self.mass * mean_vec(4),
+            centre: mean_vec(8),
+            drift: mean_vec(0),
+            half_mass_radius: radius(&groups[0], half),
+            components: self.components.iter().zip(&groups[1..]).map(of_component).collect(),
+        }
+    }
+}
+
+/// The groups and the chunks of their members.
+#[derive(Default)]
+struct Plan {
+    length: usize,
+    groups: Vec<DiagnosisGroup>,
+    chunks: Vec<DiagnosisChunk>,
+}
+
+impl Plan {
+    /// Adds a group. Its members are listed from `listed` on, or are all bodies.
+    fn add(
+        &mut self,
+        bodies: &Bodies,
+        share: &dyn Fn(usize) -> f64,
+        members: &[usize],
+        listed: Option<u32>,
+    ) {
+        let count = members.len();
+        let massless = members.iter().all(|&i| bodies.mass[i] == 0.0);
+        let whole = crate::math::sum(members.iter().map(|&i| share(i)));
+        let mean = crate::math::sum_vec(members.iter().map(|&i| bodies.position[i])) / count as f64;
+        let first_chunk = self.chunks.len() as u32;
+        let (first, group) = (listed.unwrap_or(0), self.groups.len() as u32);
+        for begin in (0..count).step_by(self.length) {
+            let end = (begin + self.length).min(count);
+            self.chunks.push(DiagnosisChunk {
+                group,
+                begin: first + begin as u32,
+                end: first + end as u32,
+                listed: u32::from(listed.is_some()),
+            });
+        }
+        // Counted where nothing weighs anything.
+        let (weight, each, units, one) = if massless {
+            (0.0, (count as f32).recip(), 0.0, 1)
+        } else {
+            (whole.recip() as f32, 0.0, (f64::from(1u32 << 31) / whole) as f32, 0)
+        };
+        self.groups.push(DiagnosisGroup {
+            centre: crate::gpu::narrow_point(mean),
+            radius_squared: f32::MAX,
+            weight,
+            each,
+            units,
+            whole: one,
+            least: least_in_sphere(count) as u32,
+            first_chunk,
+            end_chunk: self.chunks.len() as u32,
+            ..DiagnosisGroup::default()
+        });
+    }
+}
+
+fn buffer(gpu: &Gpu, label: &str, bytes: u64) -> wgpu::Buffer {
+    gpu.device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some(label),
+        size: bytes.next_multiple_of(VEC4),
+        usage: wgpu::BufferUsages::STORAGE
+            | wgpu::BufferUsages::COPY_SRC
+            | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::{Language, translate};
+
+    #[test]
+    fn every_text_validates_and_translates() {
+        for name in ["totals", "sphere", "settle", "radii", "select"] {
+            let text = text(name).unwrap();
+            for language in [Language::SpirV, Language::Msl, Language::Hlsl] {
+                let out = translate(name, &text, language, Checks::Off);
+                assert!(out.unwrap_or_else(|e| panic!("{e}\n{text}")).len() > 500);
+            }
+        }
+    }
+}
