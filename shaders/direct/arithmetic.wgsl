@@ -39,36 +39,34 @@ fn inverse_root(x: Real) -> Real {
 }
 
 //% if pairs
-// What a compiler takes for algebra, it simplifies: b - ((a + b) - a) becomes 0 in Mesa and under Metal's
-// fast math. The exclusive or with a zero that it cannot know hides the value at hand. Which results
-// need hiding depends on the compiler, and the device's self-test finds out (`fence`):
-//   0 none, 1 those of the first three operations, 2 all, 3 also the differences of the high parts.
-//% for n in [3, 4]
-//% for level in [1, 2, 3]
-fn hide_{{ level }}_{{ n }}(x: vec{{ n }}<f32>) -> vec{{ n }}<f32> {
-//% if fence >= level
-    return bitcast<vec{{ n }}<f32>>(bitcast<vec{{ n }}<u32>>(x) ^ vec{{ n }}(params.zero));
-//% else
-    return x;
-//% endif
+// A one that the compiler cannot know.
+fn one() -> f32 {
+    return bitcast<f32>(params.zero ^ 0x3f800000u);
 }
-//% endfor
 
+// What a compiler takes for algebra, it simplifies: b - ((a + b) - a) becomes 0 in Mesa and under Metal's
+// fast math. A term multiplied by a one that it cannot know hides the sum from it, at no cost where fma is one
+// instruction. Without the fence the device's self-test sees low parts being lost.
+//% for n in [3, 4]
 fn rounded_sum_{{ n }}(a: vec{{ n }}<f32>, b: vec{{ n }}<f32>) -> vec{{ n }}<f32> {
-    return hide_1_{{ n }}(a + b);
+//% if fence
+    return fma(a, vec{{ n }}(one()), b);
+//% else
+    return a + b;
+//% endif
 }
 
 // What a + b lost when it was rounded to `sum` (Knuth's two-sum).
 fn lost_{{ n }}(a: vec{{ n }}<f32>, b: vec{{ n }}<f32>, sum: vec{{ n }}<f32>) -> vec{{ n }}<f32> {
-    let b_there = hide_1_{{ n }}(sum - a);
-    let a_there = hide_1_{{ n }}(sum - b_there);
-    return hide_2_{{ n }}(hide_2_{{ n }}(a - a_there) + hide_2_{{ n }}(b - b_there));
+    let b_there = rounded_sum_{{ n }}(sum, -a);
+    let a_there = rounded_sum_{{ n }}(sum, -b_there);
+    return rounded_sum_{{ n }}(rounded_sum_{{ n }}(a, -a_there), rounded_sum_{{ n }}(b, -b_there));
 }
 //% endfor
 
 // b - a of two pairs. The high parts of near neighbours differ exactly.
 fn difference(a: vec3<f32>, a_low: vec3<f32>, b: vec3<f32>, b_low: vec3<f32>) -> vec3<f32> {
-    return hide_3_3(b - a) + (b_low - a_low);
+    return rounded_sum_3(b, -a) + (b_low - a_low);
 }
 //% endif
 

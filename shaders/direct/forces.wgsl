@@ -142,8 +142,9 @@ fn main(
 //% for k in range(r)
             {
 //% if refined
-                let apart = wide_difference(sink_position_{{ k }}.xyz, sink_position_low_{{ k }}.xyz,
+                let loose = loose_difference(sink_position_{{ k }}.xyz, sink_position_low_{{ k }}.xyz,
                     position_{{ copy }}.xyz, position_low_{{ copy }}.xyz);
+                let apart = tidied(loose.high, loose.low);
                 let towards = apart.high;
 //% elif pairs
                 let towards = difference(sink_position_{{ k }}.xyz, sink_position_low_{{ k }}.xyz,
@@ -155,6 +156,7 @@ fn main(
                     fma(towards.y, towards.y, towards.x * towards.x));
                 let is_itself = number_{{ copy }} == itself_{{ k }};
 //% if not fill
+//% if not refined or order >= 2
                 sums_{{ k }} = attract(sums_{{ k }}, towards, distance_squared, position_{{ copy }}.w, is_itself
 //% if order >= 1 and pairs
                     , difference(sink_velocity_{{ k }}.xyz, sink_velocity_low_{{ k }}.xyz,
@@ -166,13 +168,17 @@ fn main(
                     , acceleration_{{ copy }}.xyz - sink_acceleration_{{ k }}.xyz
 //% endif
                 );
+//% endif
 //% if refined
                 let pair = attract_refined(apart, vec2(position_{{ copy }}.w, position_low_{{ copy }}.w), is_itself
 //% if order >= 1
-                    , wide_difference(sink_velocity_{{ k }}.xyz, sink_velocity_low_{{ k }}.xyz,
+                    , loose_difference(sink_velocity_{{ k }}.xyz, sink_velocity_low_{{ k }}.xyz,
                         velocity_{{ copy }}.xyz, velocity_low_{{ copy }}.xyz)
 //% endif
                 );
+//% if order < 2
+                sums_{{ k }}.potential += pair.potential;
+//% endif
                 let more = rounded_sum_3(force_{{ k }}.xyz, pair.acceleration.high);
                 let lost = lost_3(force_{{ k }}.xyz, pair.acceleration.high, more) + pair.acceleration.low;
                 force_{{ k }} = vec4(more, force_{{ k }}.w);

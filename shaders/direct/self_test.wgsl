@@ -1,6 +1,6 @@
 // Do the fences hold? Sums carried as pairs and differences of pairs, in loops like those of forces.wgsl.
 // Entry i: b added to a, 1 + i % 4 times over, and the difference of two pairs; the host knows all
-// of it exactly.
+// of it exactly. And what a product loses, which only an fma that is rounded once tells.
 //% include "direct/params.wgsl"
 //% include "direct/arithmetic.wgsl"
 @group(0) @binding(0) var<storage, read> numbers: array<vec4<f32>>;
@@ -12,6 +12,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     if id.x >= params.sink_end {
         return;
     }
+    let out = id.x * 5u;
     // numbers: a, b, (of sinks) then pairs for the difference.
     let at = id.x * 4u;
     var total = numbers[at];
@@ -22,8 +23,8 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         low += lost_4(total, term, rounded);
         total = rounded;
     }
-    answers[id.x * 3u] = total;
-    answers[id.x * 3u + 1u] = low;
+    answers[out] = total;
+    answers[out + 1u] = low;
     // The sink stays, the source changes from turn to turn: what invites to subtract its low part first.
     let sink = numbers[at + 2u].xxy;
     let sink_low = numbers[at + 2u].zzw;
@@ -32,5 +33,10 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
         let source = numbers[at + 3u];
         largest = max(largest, abs(difference(sink, sink_low, source.xxy, source.zzw)));
     }
-    answers[id.x * 3u + 2u] = vec4(largest, 0.0);
+    answers[out + 2u] = vec4(largest, 0.0);
+    let a = numbers[at];
+    let b = numbers[at + 1u];
+    let product = fma(a, b, vec4(bitcast<f32>(params.zero)));
+    answers[out + 3u] = product;
+    answers[out + 4u] = fma(a, b, -product);
 }

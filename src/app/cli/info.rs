@@ -90,7 +90,7 @@ fn tiers(gpu: &Arc<Gpu>) -> Result<String> {
     for (precision, name) in Precision::ALL {
         let verdict = match verdict(gpu, precision)? {
             Ok(_) if precision != Precision::DoubleSingle => "holds".to_owned(),
-            Ok(fence) => format!("holds (fence: {})", fence.name()),
+            Ok(pairs) => format!("holds ({})", pairs.name()),
             Err(reason) => format!("no: {reason}"),
         };
         let label = if precision == Precision::Single { "tiers" } else { "" };
@@ -103,7 +103,10 @@ fn tiers_json(gpu: &Arc<Gpu>) -> Result<serde_json::Value> {
     let mut tiers = serde_json::Map::new();
     for (precision, name) in Precision::ALL {
         let verdict = match verdict(gpu, precision)? {
-            Ok(fence) => json!({ "holds": true, "fence": fence.name() }),
+            Ok(pairs) if precision == Precision::DoubleSingle => {
+                json!({ "holds": true, "fused": pairs.fused })
+            }
+            Ok(_) => json!({ "holds": true }),
             Err(reason) => json!({ "holds": false, "reason": reason }),
         };
         tiers.insert(name.to_owned(), verdict);

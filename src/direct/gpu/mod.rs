@@ -19,4 +19,4 @@ pub(crate) use frame::{Frame, three_parts};
 pub use self_test::{double_single, tier, verdict};
 pub use shape::Shape;
 pub(crate) use shape::threads;
-pub use variant::{DirectVariant, Fence};
+pub use variant::{DirectVariant, Pairs};

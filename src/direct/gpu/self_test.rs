@@ -1,23 +1,25 @@
 //! Does a tier hold on this adapter? Tried on it, not guessed from its name.
 //!
 //! WGSL promises nothing about the order of floating-point operations, and drivers differ in what they
-//! make of it (see `shaders/direct/arithmetic.wgsl`). So double-single is tried with the cheapest fence first:
-//! sums and differences against what they must be exactly, then the very kernel that computes forces
-//! against f64, on bodies where half-working arithmetic shows. f64 is tried in the same way.
+//! make of it (see `shaders/direct/arithmetic.wgsl`). So double-single is tried:
+//! sums, differences and products against what they must be exactly, then the very kernel that computes
+//! forces against f64, on bodies where half-working arithmetic shows. f64 is tried in the same way.
 
 use std::sync::{Arc, Mutex};
 
 use glam::DVec3;
 
-use super::{Fence, GpuEngine, Shape};
+use super::{GpuEngine, Pairs, Shape};
 use crate::direct::cloud::Random;
 use crate::direct::{Answers, Cloud, DirectEngine, Identity, Order, Precision, Reference, Want};
 use crate::error::Result;
 use crate::gpu::layout::DirectParams;
 use crate::gpu::{Binding, Checks, Gpu, Params, compile, read_blocking, storage, template};
 
-/// Sums and differences that are tried.
+/// Sums, differences and products that are tried.
 const TRIALS: usize = 4096;
+/// Vectors that the shader leaves of each.
+const ANSWERS: usize = 5;
 
 /// Largest relative error of forces and jerks by so many sources of the trial problems, and of their snaps. Of
 /// double-single: the error of one f32 interaction, some units in the last place, stays; a lost low part
@@ -31,14 +33,14 @@ fn limits(precision: Precision, sources: usize) -> [f64; 2] {
     }
 }
 
-/// What is known of adapters: name and driver, tier, the fence or the reason why it does not hold.
-type Verdict = std::result::Result<Fence, String>;
+/// What is known of adapters: name and driver, tier, how pairs are computed or the reason why it does not hold.
+type Verdict = std::result::Result<Pairs, String>;
 static KNOWN: Mutex<Vec<(String, Precision, Verdict)>> = Mutex::new(Vec::new());
 
-/// Tries `precision` on `gpu`, once per adapter and process, and says which fence it needs there.
+/// Tries `precision` on `gpu`, once per adapter and process, and says how its pairs are computed there.
 ///
 /// Errors: the tier does not hold, with the reason; the device failed.
-pub fn tier(gpu: &Arc<Gpu>, precision: Precision) -> Result<Fence> {
+pub fn tier(gpu: &Arc<Gpu>, precision: Precision) -> Result<Pairs> {
     verdict(gpu, precision)?.map_err(|reason| gpu.refuse(reason))
 }
 
@@ -53,46 +55,58 @@ pub fn verdict(gpu: &Arc<Gpu>, precision: Precision) -> Result<Verdict> {
         return Ok(verdict.clone());
     }
     let found = match precision {
-        Precision::Single => Ok(Fence::None),
-        Precision::DoubleSingle => double_single(gpu, &Fence::ALL)?,
+        Precision::Single => Ok(Pairs::NONE),
+        Precision::DoubleSingle => double_single(gpu, true)?,
         Precision::Double if !gpu.tier.f64 => {
             Err("has no f64 in shaders (only Vulkan drivers offer it); \
              the CPU engine computes in f64 ('--engine cpu')"
                 .to_owned())
         }
-        Precision::Double => prove(gpu, precision, Fence::None)?
-            .map(|()| Fence::None)
+        Precision::Double => prove(gpu, precision, Pairs::NONE)?
+            .map(|()| Pairs::NONE)
             .map_err(|wrong| format!("does not compute as f64 should: {wrong}")),
     };
     lock().push((name, precision, found.clone()));
     Ok(found)
 }
 
-/// The first of `fences` with which double-single arithmetic holds.
-pub fn double_single(gpu: &Arc<Gpu>, fences: &[Fence]) -> Result<Verdict> {
-    let mut reasons = Vec::new();
-    for &fence in fences {
-        let wrong = match arithmetic(gpu, fence)? {
-            Ok(()) => prove(gpu, Precision::DoubleSingle, fence)?,
-            wrong => wrong,
-        };
-        match wrong {
-            Ok(()) => return Ok(Ok(fence)),
-            Err(reason) => reasons.push(format!("with fence '{}' {reason}", fence.name())),
+/// Whether double-single arithmetic holds, fenced or not, and whether its products may be told by fma.
+pub fn double_single(gpu: &Arc<Gpu>, fence: bool) -> Result<Verdict> {
+    let wrong = match arithmetic(gpu, fence)? {
+        Ok(fma) => {
+            let ways: &[bool] = if fma == Fma::Fused { &[true, false] } else { &[false] };
+            let mut reasons = Vec::new();
+            for &fused in ways {
+                let pairs = Pairs { fence, fused };
+                match prove(gpu, Precision::DoubleSingle, pairs)? {
+                    Ok(()) => return Ok(Ok(pairs)),
+                    Err(reason) => reasons.push(format!("with {} {reason}", pairs.name())),
+                }
+            }
+            reasons.join("; ")
         }
-    }
+        Err(reason) => reason,
+    };
     Ok(Err(format!(
-        "cannot be made to compute in double-single: {}; \
-         the CPU engine computes in f64 ('--engine cpu')",
-        reasons.join("; ")
+        "does not compute in double-single: {wrong}; \
+         the CPU engine computes in f64 ('--engine cpu')"
     )))
 }
 
-/// Sums and differences of pairs against exact ones.
-fn arithmetic(gpu: &Gpu, fence: Fence) -> Result<std::result::Result<(), String>> {
+/// What an fma turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fma {
+    /// Rounded once.
+    Fused,
+    /// A product and a sum.
+    Split,
+}
+
+/// Sums and differences of pairs against exact ones, and products.
+fn arithmetic(gpu: &Gpu, fence: bool) -> Result<std::result::Result<Fma, String>> {
     let name = "direct/self_test.wgsl";
     let values = minijinja::context! {
-        tier => Precision::DoubleSingle.name(), pairs => true, fence => fence as u32,
+        tier => Precision::DoubleSingle.name(), pairs => true, fence,
     };
     let text = template::assemble(name, values)?;
     let params_size = size_of::<DirectParams>() as u64;
@@ -122,7 +136,7 @@ fn arithmetic(gpu: &Gpu, fence: Fence) -> Result<std::result::Result<(), String>
     }
 
     let questions = storage(gpu, "self-test", numbers.len());
-    let answers = storage(gpu, "self-test", 3 * TRIALS);
+    let answers = storage(gpu, "self-test", ANSWERS * TRIALS);
     gpu.queue.write_buffer(&questions, 0, bytemuck::cast_slice(&numbers));
     let mut params = Params::new(gpu, "self-test", 1);
     let offset = params.offset_of(DirectParams { sink_end: TRIALS as u32, ..Default::default() });
@@ -145,10 +159,10 @@ fn arithmetic(gpu: &Gpu, fence: Fence) -> Result<std::result::Result<(), String>
         pass.dispatch_workgroups(TRIALS.div_ceil(64) as u32, 1, 1);
     }
     gpu.queue.submit([encoder.finish()]);
-    let found = read_blocking::<[f32; 4]>(gpu, &[&answers], 3 * TRIALS)?.remove(0);
-    let (sums, differences) = wrong_answers(&numbers, &found);
+    let found = read_blocking::<[f32; 4]>(gpu, &[&answers], ANSWERS * TRIALS)?.remove(0);
+    let Wrong { sums, differences, products } = wrong_answers(&numbers, &found);
     if sums + differences == 0 {
-        return Ok(Ok(()));
+        return Ok(Ok(if products == 0 { Fma::Fused } else { Fma::Split }));
     }
     Ok(Err(format!(
         "{sums} of {} sums lose their low part and {differences} of {} differences theirs",
@@ -157,16 +171,25 @@ fn arithmetic(gpu: &Gpu, fence: Fence) -> Result<std::result::Result<(), String>
     )))
 }
 
-/// How many sums and differences are wrong.
-fn wrong_answers(numbers: &[[f32; 4]], found: &[[f32; 4]]) -> (usize, usize) {
-    let (mut sums, mut differences) = (0, 0);
-    for (i, (asked, got)) in numbers.chunks(4).zip(found.chunks(3)).enumerate() {
+/// How many answers are wrong.
+#[derive(Debug, Default, PartialEq)]
+struct Wrong {
+    sums: usize,
+    differences: usize,
+    products: usize,
+}
+
+fn wrong_answers(numbers: &[[f32; 4]], found: &[[f32; 4]]) -> Wrong {
+    let Wrong { mut sums, mut differences, mut products } = Wrong::default();
+    for (i, (asked, got)) in numbers.chunks(4).zip(found.chunks(ANSWERS)).enumerate() {
         let turns = (i % 4 + 1) as f64;
         for axis in 0..4 {
             let (a, b) = (f64::from(asked[0][axis]), f64::from(asked[1][axis]));
             let sum = f64::from(got[0][axis]) + f64::from(got[1][axis]);
             let good = 2f64.powi(-44) * (a.abs() + turns * b.abs());
             sums += usize::from(!((sum - (a + turns * b)).abs() <= good));
+            // Both sides are exact in f64.
+            products += usize::from(f64::from(got[3][axis]) + f64::from(got[4][axis]) != a * b);
         }
         // The shader's .xxy and .zzw.
         for (axis, (high, low)) in [(0, 2), (0, 2), (1, 3)].into_iter().enumerate() {
@@ -175,19 +198,19 @@ fn wrong_answers(numbers: &[[f32; 4]], found: &[[f32; 4]]) -> (usize, usize) {
             differences += usize::from(!((got - exact).abs() <= 2f64.powi(-21) * exact));
         }
     }
-    (sums, differences)
+    Wrong { sums, differences, products }
 }
 
 /// The kernel of forces itself against f64.
 fn prove(
     gpu: &Arc<Gpu>,
     precision: Precision,
-    fence: Fence,
+    pairs: Pairs,
 ) -> Result<std::result::Result<(), String>> {
     let shape = Shape { p: 8, q: 8, r: 1, u: 8, l: 1, slices: 1 };
     for (what, problem) in [("near bodies", near()), ("sums of many bodies", uneven())] {
         let (sources, sinks) = problem;
-        let mut engine = GpuEngine::unproven(Arc::clone(gpu), precision, fence)
+        let mut engine = GpuEngine::unproven(Arc::clone(gpu), precision, pairs)
             .with_shape(shape, Checks::default())?;
         let (mut found, mut right) = (Answers::default(), Answers::default());
         let engines: [(&mut dyn DirectEngine, &mut Answers); 2] =
@@ -257,12 +280,22 @@ mod tests {
     #[test]
     fn what_loses_low_parts_is_seen() {
         let asked = [[1.0, 2.0, 3.0, 4.0], [1e-9; 4], [1.0, 1.0, 0.0, 1e-9], [1.0, 2.0, 1e-9, 0.0]];
-        let right = [[1.0, 2.0, 3.0, 4.0], [1e-9; 4], [1e-9, 1e-9, 1.0, 0.0]];
-        assert_eq!(wrong_answers(&asked, &right), (0, 0));
+        // 1e-9 in f32 is not the 1e-9 of f64: what a product of it loses is none of four digits.
+        let products = asked[0].map(|a| a * asked[1][0]);
+        let lost: [f32; 4] = std::array::from_fn(|axis| {
+            (f64::from(asked[0][axis]) * f64::from(asked[1][0]) - f64::from(products[axis])) as f32
+        });
+        let right = [[1.0, 2.0, 3.0, 4.0], [1e-9; 4], [1e-9, 1e-9, 1.0, 0.0], products, lost];
+        let wrongs = |sums, differences, products| Wrong { sums, differences, products };
+        assert_eq!(wrong_answers(&asked, &right), wrongs(0, 0, 0));
+        let mut unfused = right;
+        unfused[4] = [0.0; 4];
+        // Only 3 x 1e-9 is not a number of f32.
+        assert_eq!(wrong_answers(&asked, &unfused), wrongs(0, 0, 1));
         let mut wrong = right;
         wrong[1] = [0.0; 4];
-        assert_eq!(wrong_answers(&asked, &wrong), (4, 0));
+        assert_eq!(wrong_answers(&asked, &wrong), wrongs(4, 0, 0));
         wrong[2] = [0.0, 0.0, f32::NAN, 0.0];
-        assert_eq!(wrong_answers(&asked, &wrong), (4, 3));
+        assert_eq!(wrong_answers(&asked, &wrong), wrongs(4, 3, 0));
     }
 }

@@ -36,7 +36,7 @@ impl BlockSteps {
             } else if engine.precision() == Precision::Single {
                 "single is too narrow to keep bodies in".to_owned()
             } else {
-                let tier = (engine.precision(), gpu.fence());
+                let tier = (engine.precision(), gpu.pairs());
                 let bodies = (&self.tracks[..], &self.schedule);
                 match Resident::new(gpu.gpu(), tier, self.scheme, &self.accuracy, bodies, field) {
                     Ok(resident) => {

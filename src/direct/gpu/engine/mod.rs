@@ -7,7 +7,7 @@ use super::frame::{Entry, Frame, Word};
 use super::kernels::{Buffers, Kernels};
 use super::piece::Progress;
 use super::store::Store;
-use super::{DirectVariant, Fence, Shape, self_test};
+use super::{DirectVariant, Pairs, Shape, self_test};
 use crate::direct::{Answers, DirectEngine, Order, Precision, Sinks, Sources, Want, check_update};
 use crate::error::{Error, Result};
 use crate::force::Pace;
@@ -30,7 +30,7 @@ const PARAMS_ROWS: usize = 256;
 pub struct GpuEngine {
     gpu: Arc<Gpu>,
     precision: Precision,
-    fence: Fence,
+    pairs: Pairs,
     checks: Checks,
     shape: Option<Shape>,
     store: Store,
@@ -51,13 +51,13 @@ impl GpuEngine {
     ///
     /// Errors: a tier that does not hold on this adapter, with the reason; see [`super::tier`].
     pub fn new(gpu: Arc<Gpu>, precision: Precision) -> Result<Self> {
-        let fence = self_test::tier(&gpu, precision)?;
-        Ok(Self::unproven(gpu, precision, fence))
+        let pairs = self_test::tier(&gpu, precision)?;
+        Ok(Self::unproven(gpu, precision, pairs))
     }
 
     /// An engine whose arithmetic nobody has tested, for the tests themselves.
-    pub fn unproven(gpu: Arc<Gpu>, precision: Precision, fence: Fence) -> Self {
-        let fence = if precision == Precision::DoubleSingle { fence } else { Fence::None };
+    pub fn unproven(gpu: Arc<Gpu>, precision: Precision, pairs: Pairs) -> Self {
+        let pairs = if precision == Precision::DoubleSingle { pairs } else { Pairs::NONE };
         Self {
             params: Params::new(&gpu, "direct params", PARAMS_ROWS),
             pace: [Pace::guess(gpu.adapter.class); 3],
@@ -73,7 +73,7 @@ impl GpuEngine {
             checks: Checks::default(),
             gpu,
             precision,
-            fence,
+            pairs,
         }
     }
 
@@ -98,9 +98,9 @@ impl GpuEngine {
         &self.gpu
     }
 
-    /// How its double-single arithmetic is fenced.
-    pub fn fence(&self) -> Fence {
-        self.fence
+    /// How its double-single arithmetic is done.
+    pub fn pairs(&self) -> Pairs {
+        self.pairs
     }
 
     /// For checks: the same with bytes behind every output that no kernel may touch.
@@ -132,7 +132,7 @@ impl GpuEngine {
             precision: self.precision,
             order: want.order,
             neighbours: want.nearest || want.within.is_some(),
-            fence: self.fence,
+            pairs: self.pairs,
             refined: self.precision.refines(count as usize),
         };
         let sum_bytes = variant.sums() as u64 * variant.vector_bytes();
@@ -187,7 +187,7 @@ impl DirectEngine for GpuEngine {
             Precision::DoubleSingle => {
                 let refined =
                     if self.precision.refines(self.store.count()) { ", refined" } else { "" };
-                format!("double-single{refined} (fence: {})", self.fence.name())
+                format!("double-single{refined} ({})", self.pairs.name())
             }
             precision => precision.name().to_owned(),
         };

@@ -3,7 +3,7 @@
 use minijinja::context;
 
 use super::records::track_bytes;
-use crate::direct::gpu::{DirectVariant, Fence, Frame, Shape};
+use crate::direct::gpu::{DirectVariant, Frame, Pairs, Shape};
 use crate::direct::{Order, Precision};
 use crate::error::Result;
 use crate::gpu::layout::{BlockParams, BlockState, DirectParams, VEC4};
@@ -66,7 +66,7 @@ pub(super) struct Buffers {
 /// What the kernels are written for.
 pub(super) struct Tier<'a> {
     pub precision: Precision,
-    pub fence: Fence,
+    pub pairs: Pairs,
     /// [`DirectVariant::refined`].
     pub refined: bool,
     pub order: Order,
@@ -77,8 +77,8 @@ pub(super) struct Tier<'a> {
 impl Tier<'_> {
     /// The kernels of the forces in a shape.
     pub fn variant(&self, shape: Shape) -> DirectVariant {
-        let Self { precision, fence, refined, order, .. } = *self;
-        DirectVariant { shape, precision, order, neighbours: false, fence, refined }
+        let Self { precision, pairs, refined, order, .. } = *self;
+        DirectVariant { shape, precision, order, neighbours: false, pairs, refined }
     }
 
     /// The text of `blocks/NAME.wgsl`.
@@ -86,7 +86,8 @@ impl Tier<'_> {
         let values = context! {
             tier => self.precision.name(),
             pairs => self.precision == Precision::DoubleSingle,
-            fence => self.fence as u32,
+            fence => self.pairs.fence,
+            fused => self.pairs.fused,
             order => self.order as u32,
             scheme => self.scheme,
         };
@@ -236,8 +237,9 @@ mod tests {
             for (order, scheme) in
                 [(Order::Jerk, "blocks/hermite4.wgsl"), (Order::Snap, "blocks/hermite6.wgsl")]
             {
-                for fence in [Fence::None, Fence::Differences] {
-                    let tier = Tier { precision, fence, refined: false, order, scheme };
+                for fused in [false, true] {
+                    let pairs = Pairs { fence: true, fused };
+                    let tier = Tier { precision, pairs, refined: false, order, scheme };
                     for name in ["plan", "predict", "correct", "turn"] {
                         let text = tier.text(name).unwrap();
                         for &language in languages {

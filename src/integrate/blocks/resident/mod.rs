@@ -17,7 +17,7 @@ use web_time::Instant;
 
 use super::schedule::{PERIOD, Schedule};
 use super::{Accuracy, Field, LEVELS, Scheme, Track};
-use crate::direct::gpu::{Fence, Frame, Shape, threads, three_parts};
+use crate::direct::gpu::{Frame, Pairs, Shape, threads, three_parts};
 use crate::direct::{Precision, Sources};
 use crate::error::{Error, Result};
 use crate::gpu::layout::{BlockParams, BlockState};
@@ -79,7 +79,7 @@ impl Resident {
     /// Errors: more bodies than fit; numbers out of the tier's range; arithmetic that does not hold there.
     pub fn new(
         gpu: &Arc<Gpu>,
-        (precision, fence): (Precision, Fence),
+        (precision, pairs): (Precision, Pairs),
         scheme: &dyn Scheme,
         accuracy: &Accuracy,
         (tracks, schedule): (&[Track], &Schedule),
@@ -106,7 +106,7 @@ impl Resident {
         };
         let frame = Frame::around(glam::DVec3::ZERO, &sources, precision);
         let refined = precision.refines(count);
-        let tier = Tier { precision, fence, refined, order: scheme.order(), scheme: file };
+        let tier = Tier { precision, pairs, refined, order: scheme.order(), scheme: file };
         let class = gpu.adapter.class;
         // For blocks of a few bodies, and for larger ones.
         let [few, many] = [8, threads(class)].map(|p| Shape::side_by_side(class, refined, p));
