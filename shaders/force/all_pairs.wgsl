@@ -1,6 +1,7 @@
 // All-pairs gravity in tiles (GPU Gems 3, chapter 31, listings 31-2 and 31-3), with
 //   p  sinks per workgroup row, and sources per thread and tile,
 //   q  threads per sink: the tile holds p * q sources, and each of the q rows of threads takes p of them,
+//      the rows in turns: rows of one subgroup then read neighbours, which lie in different banks,
 //   r  sinks per thread in registers, so that each read of the tile serves r interactions,
 //   u  interactions written out per turn of the inner loop,
 //   s  slices of the sources, one per workgroup in y; their partial sums are added by the next kernel.
@@ -11,7 +12,9 @@
 //% include "interaction/gravity.wgsl"
 
 const TILE: u32 = P * Q;
-var<workgroup> tile: array<vec4<f32>, TILE>;
+// Tiles that are loaded together and waited for once; each keeps a sum of its own.
+const LOADED: u32 = {{ loaded }}u;
+var<workgroup> tile: array<vec4<f32>, LOADED * TILE>;
 
 @compute @workgroup_size(P, Q, 1)
 fn main(
@@ -19,42 +22,55 @@ fn main(
     @builtin(local_invocation_id) local: vec3<u32>,
 ) {
     let lane = local.y * P + local.x;
-    let first_in_tile = local.y * P;
 //% include "force/begin.wgsl"
-    for (var tile_begin = slice_begin + params.chunk_begin; tile_begin < end; tile_begin += TILE) {
+    for (var tiles_begin = begin; tiles_begin < end; tiles_begin += LOADED * TILE) {
         // Past the end a body of no mass is loaded: every lane reaches every barrier.
-        let j = tile_begin + lane;
-        var body = vec4<f32>(0.0);
-        if j < end {
-            body = sources[j];
+//% for load in range(loaded)
+        let j_{{ load }} = tiles_begin + {{ load }}u * TILE + lane;
+        var body_{{ load }} = vec4<f32>(0.0);
+        if j_{{ load }} < end {
+            body_{{ load }} = sources[j_{{ load }}];
         }
-        tile[lane] = body;
+//% endfor
+//% for load in range(loaded)
+        tile[{{ load }}u * TILE + lane] = body_{{ load }};
+//% endfor
         workgroupBarrier();
 
+//% if loaded > 1
+        let tiles_end = min(tiles_begin + LOADED * TILE, end);
+        for (var tile_begin = tiles_begin; tile_begin < tiles_end; tile_begin += TILE) {
+            let row = tile_begin - tiles_begin + local.y;
+//% else
+        {
+            let row = local.y;
+//% endif
 //% for k in range(r)
-        var sum_{{ k }} = vec3<f32>(0.0);
+            var sum_{{ k }} = vec3<f32>(0.0);
 //% if potential
-        var potential_{{ k }} = 0.0;
+            var potential_{{ k }} = 0.0;
 //% endif
 //% endfor
-        for (var column = 0u; column < P; column += {{ u }}u) {
+            for (var column = 0u; column < P; column += {{ u }}u) {
 //% for copy in range(u)
-            let source_{{ copy }} = tile[first_in_tile + column + {{ copy }}u];
+                let slot_{{ copy }} = row + (column + {{ copy }}u) * Q;
+                let source_{{ copy }} = tile[slot_{{ copy }}];
 //% for k in range(r)
-            sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }});
+                sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }});
 //% if potential
-            potential_{{ k }} = potential_of(potential_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }},
-                tile_begin + first_in_tile + column + {{ copy }}u == itself_{{ k }});
+                potential_{{ k }} = potential_of(potential_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }},
+                    tiles_begin + slot_{{ copy }} == itself_{{ k }});
 //% endif
 //% endfor
+//% endfor
+            }
+//% for k in range(r)
+            total_{{ k }} += sum_{{ k }};
+//% if potential
+            potential_total_{{ k }} += potential_{{ k }};
+//% endif
 //% endfor
         }
-//% for k in range(r)
-        total_{{ k }} += sum_{{ k }};
-//% if potential
-        potential_total_{{ k }} += potential_{{ k }};
-//% endif
-//% endfor
         workgroupBarrier();
     }
 

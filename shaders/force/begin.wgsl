@@ -1,17 +1,22 @@
 // The beginning of both force kernels: this thread's sinks, and their totals so far.
+//% if then_step
+    let first_sink = workgroup.x * SINKS_PER_WORKGROUP + local.x;
+    let sink_end = BODIES;
+//% else
     let first_sink = params.sink_begin + workgroup.x * SINKS_PER_WORKGROUP + local.x;
-//% if not then_step
+    let sink_end = params.sink_end;
     let partial_base = workgroup.y * params.sink_count;
 //% endif
 
 //% for k in range(r)
     let sink_index_{{ k }} = first_sink + {{ k }}u * P;
-    let sink_{{ k }} = load_sink(sink_index_{{ k }});
+    // A lane past the last sink works on the last one and keeps its answer to itself.
+    let sink_{{ k }} = sinks[min(sink_index_{{ k }}, sink_end - 1u)];
     var total_{{ k }} = vec3<f32>(0.0);
 //% if then_step and r == 1
     // Asked for now, there when it is needed.
     var old_0 = vec4<f32>(0.0);
-    if local.y == 0u && sink_index_0 < params.sink_end {
+    if local.y == 0u && sink_index_0 < sink_end {
         old_0 = velocities[sink_index_0];
     }
 //% endif
@@ -21,7 +26,7 @@
 //% endif
 //% if not then_step
     // A later chunk of the sources goes on from the totals of the earlier ones.
-    if params.chunk_begin > 0u && local.y == 0u && sink_index_{{ k }} < params.sink_end {
+    if params.chunk_begin > 0u && local.y == 0u && sink_index_{{ k }} < sink_end {
         let before = partial_sums[partial_base + sink_index_{{ k }}];
         total_{{ k }} = before.xyz;
 //% if potential
@@ -31,6 +36,12 @@
 //% endif
 //% endfor
 
+//% if then_step
+    let begin = 0u;
+    let end = BODIES;
+//% else
     let slice_begin = workgroup.y * params.slice_length;
     let slice_end = min(slice_begin + params.slice_length, params.source_count);
+    let begin = slice_begin + params.chunk_begin;
     let end = min(slice_begin + params.chunk_end, slice_end);
+//% endif

@@ -4,7 +4,9 @@
 @group(0) @binding(1) var<storage, read> sinks: array<vec4<f32>>;
 @group(0) @binding(3) var<uniform> params: ForceParams;
 //% if then_step
-// Force and leapfrog in one: sinks and sources are the same bodies, and so are what these hold.
+// Force and leapfrog in one: sinks and sources are the same bodies, and so are what these hold. Their number
+// is a constant, because with few bodies it shows how long a uniform takes to come.
+const BODIES: u32 = {{ bodies }}u;
 @group(0) @binding(2) var<storage, read_write> new_positions: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> velocities: array<vec4<f32>>;
 //% else
@@ -16,11 +18,6 @@ const P: u32 = {{ p }}u;
 const Q: u32 = {{ q }}u;
 const R: u32 = {{ r }}u;
 const SINKS_PER_WORKGROUP: u32 = P * R;
-
-// A lane past the last sink works on the last one and keeps its answer to itself.
-fn load_sink(index: u32) -> vec4<f32> {
-    return sinks[min(index, params.sink_end - 1u)];
-}
 
 //% if potential
 fn source_index_of(sink_index: u32, sink: vec4<f32>) -> u32 {

@@ -1,7 +1,7 @@
 // The end of both force kernels: the totals, by the first of the threads that share a sink; or what
 // leapfrog.wgsl makes of them, with the same two additions kept apart in the same way.
 //% for k in range(r)
-    if local.y == 0u && sink_index_{{ k }} < params.sink_end {
+    if local.y == 0u && sink_index_{{ k }} < sink_end {
 //% if then_step
 //% if r > 1
         let old_{{ k }} = velocities[sink_index_{{ k }}];

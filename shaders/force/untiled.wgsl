@@ -12,15 +12,15 @@ fn main(
     @builtin(local_invocation_id) local: vec3<u32>,
 ) {
 //% include "force/begin.wgsl"
-    for (var begin = slice_begin + params.chunk_begin; begin < end; begin += P) {
+    for (var block_begin = begin; block_begin < end; block_begin += P) {
 //% for k in range(r)
         var sum_{{ k }} = vec3<f32>(0.0);
 //% if potential
         var potential_{{ k }} = 0.0;
 //% endif
 //% endfor
-        var j = begin;
-        let block_end = min(begin + P, end);
+        var j = block_begin;
+        let block_end = min(block_begin + P, end);
         // Whole turns of u first, then the rest of the last block one by one.
         for (; j + {{ u - 1 }}u < block_end; j += {{ u }}u) {
 //% for copy in range(u)

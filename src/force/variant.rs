@@ -40,9 +40,10 @@ impl KernelVariant {
     pub fn wgsl(&self) -> Result<String> {
         let KernelConfig { p, q, r, u, .. } = self.config;
         let (guarded, potential) = (self.guarded, self.potential);
+        let loaded = self.config.tiles_at_once();
         template::assemble(
             self.file(),
-            context! { p, q, r, u, guarded, potential, then_step => false },
+            context! { p, q, r, u, loaded, guarded, potential, then_step => false },
         )
     }
 }
@@ -98,7 +99,7 @@ mod tests {
                                 let out = translate(name, &text, language, Checks::Off).unwrap();
                                 assert!(out.len() > 500);
                             }
-                            let fused = crate::integrate::fused_wgsl(&variant).unwrap();
+                            let fused = crate::integrate::fused_wgsl(&variant, 1000).unwrap();
                             translate(variant.file(), &fused, Language::SpirV, Checks::On).unwrap();
                             checked += 1;
                         }

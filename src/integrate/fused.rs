@@ -27,11 +27,14 @@ pub struct Fused {
     workgroups: u32,
 }
 
-/// The assembled WGSL: the force kernel of `variant` (its potential switch has no meaning here).
-pub fn wgsl(variant: &KernelVariant) -> Result<String> {
+/// The assembled WGSL for so many bodies: the force kernel of `variant` (its potential switch has no meaning
+/// here).
+pub fn wgsl(variant: &KernelVariant, bodies: u32) -> Result<String> {
     let KernelConfig { p, q, r, u, .. } = variant.config;
-    let guarded = variant.guarded;
-    let values = context! { p, q, r, u, guarded, potential => false, then_step => true };
+    let (guarded, loaded) = (variant.guarded, variant.config.tiles_at_once());
+    let values = context! {
+        p, q, r, u, loaded, bodies, guarded, potential => false, then_step => true,
+    };
     template::assemble(variant.file(), values)
 }
 
@@ -60,7 +63,7 @@ impl Fused {
         let size = size_of::<ForceParams>() as u64;
         let bindings =
             [Binding::Read, Binding::Read, Binding::Write, Binding::Params(size), Binding::Write];
-        let text = wgsl(&variant)?;
+        let text = wgsl(&variant, bodies.count)?;
         let kernel = compile(gpu, variant.file(), &text, &bindings, config.checks).await?;
         let params = Params::new(gpu, "fused params", 16);
         let own = &bodies.position_mass;
