@@ -8,9 +8,9 @@
     let partial_base = workgroup.y * params.sink_count;
 //% endif
 
+    // A lane past the last sink works on the last one and keeps its answer to itself.
 //% for k in range(r)
     let sink_index_{{ k }} = first_sink + {{ k }}u * P;
-    // A lane past the last sink works on the last one and keeps its answer to itself.
     let sink_{{ k }} = sinks[min(sink_index_{{ k }}, sink_end - 1u)];
     var total_{{ k }} = vec3<f32>(0.0);
 //% if then_step and r == 1
