@@ -24,6 +24,12 @@ fn main(
     let lane = local.y * P + local.x;
 //% include "force/begin.wgsl"
     for (var tiles_begin = begin; tiles_begin < end; tiles_begin += LOADED * TILE) {
+//% if loaded > 1
+        // What comes after the last tile does not touch it: one barrier fewer.
+        if tiles_begin > begin {
+            workgroupBarrier();
+        }
+//% endif
         // Past the end a body of no mass is loaded: every lane reaches every barrier.
 //% for load in range(loaded)
         let j_{{ load }} = tiles_begin + {{ load }}u * TILE + lane;
@@ -64,7 +70,9 @@ fn main(
 //% endfor
         }
 //% endfor
+//% if loaded == 1
         workgroupBarrier();
+//% endif
     }
 
 //% if q > 1
@@ -82,7 +90,9 @@ fn main(
 //% endif
         }
     }
+//% if not loop.last
     workgroupBarrier();
+//% endif
 //% endfor
 //% endif
 //% include "force/end.wgsl"
