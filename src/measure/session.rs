@@ -76,8 +76,12 @@ impl<'a> Session<'a> {
 
     /// The shape that the program takes for so many sinks and sources; `None` without a GPU.
     pub fn default_kernel(&self, sinks: usize, sources: usize) -> Option<KernelConfig> {
-        let gpu = self.gpu.as_ref()?;
-        KernelWish::default().resolve(gpu, sinks, sources).ok()
+        self.kernel(&KernelWish::default(), sinks, sources)
+    }
+
+    /// What it would take if so much were fixed; `None` also where the adapter cannot hold that.
+    pub fn kernel(&self, wish: &KernelWish, sinks: usize, sources: usize) -> Option<KernelConfig> {
+        wish.resolve(self.gpu.as_ref()?, sinks, sources).ok()
     }
 
     fn go_on(&mut self) -> bool {

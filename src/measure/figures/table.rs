@@ -2,7 +2,7 @@
 
 use super::{Figure, RATE, of, rates_and_model, values};
 use crate::error::Result;
-use crate::force::KernelConfig;
+use crate::force::{KernelConfig, KernelWish};
 use crate::measure::plot::{Axis, Lines, Plot};
 use crate::measure::{Candidate, Point, Record, Session};
 
@@ -49,8 +49,9 @@ pub(super) fn rates(session: &Session<'_>, sizes: &[usize], with_untiled: bool) 
         if let Some(default) = session.default_kernel(n, n) {
             add(DEFAULT, Candidate::Kernel(default));
             add("the chapter's kernel", Candidate::Kernel(CHAPTER));
-            if with_untiled {
-                let other = KernelConfig { untiled: !default.untiled, q: 1, ..default };
+            // Not the default with another flag: rows of threads have no place in a kernel without tiles.
+            let wish = KernelWish { untiled: Some(!default.untiled), ..KernelWish::default() };
+            if with_untiled && let Some(other) = session.kernel(&wish, n, n) {
                 let name = if other.untiled { "default, untiled" } else { "default, but tiled" };
                 add(name, Candidate::Kernel(other));
             }
