@@ -146,7 +146,7 @@ fn filling_asks_for_shapes_and_leaving_puts_back_what_was() {
     let mut harness = World::new().shown();
     let actions = click(&mut harness, "Fill");
     assert_eq!(actions.len(), 1, "{actions:?}");
-    assert_eq!(kernel(&actions[0]), KernelConfig { p: 16, q: 1, ..TILED });
+    assert_eq!(kernel(&actions[0]), KernelConfig { p: 8, q: 1, ..TILED });
     // Nobody else chooses meanwhile.
     assert_eq!(click(&mut harness, "p = 32, q = 4"), []);
     let stopped = click(&mut harness, "Stop");

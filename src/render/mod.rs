@@ -50,7 +50,7 @@ pub use framing::{CameraMotion, Follow};
 pub use gpu_canvas::{GpuCanvas, PARTS};
 pub use image::{Image, PictureSize};
 pub use look::{Look, tags};
-pub use overlay::{Axis, ScaleBar, axes};
+pub use overlay::{Axis, ScaleBar, axes, round_below};
 pub use painter::{Painter, Points};
 pub use palette::{PALETTES, Palette};
 pub use sprites::DevicePoints;

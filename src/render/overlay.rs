@@ -38,8 +38,8 @@ impl ScaleBar {
     }
 }
 
-/// The largest of 1, 2, 5 times a power of ten that is not above `value`.
-fn round_below(value: f64) -> (u32, i32) {
+/// The largest of 1, 2, 5 times a power of ten that is not above `value` (greater than 0): the digit and the power.
+pub fn round_below(value: f64) -> (u32, i32) {
     let power = libm::floor(libm::log10(value)).clamp(-300.0, 300.0) as i32;
     let digit = value / libm::pow(10.0, f64::from(power));
     // A hair of tolerance: 5e-3 / 1e-3 may come out as 4.999...

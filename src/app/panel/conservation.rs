@@ -1,13 +1,17 @@
 //! What must not change, and how it does: live plots of the diagnostics.
 
-use egui::{Grid, Ui};
-use egui_plot::{Legend, Line, Plot, PlotPoints};
+use std::ops::RangeInclusive;
+
+use egui::{Grid, Rangef, Ui};
+use egui_plot::{AxisHints, Corner, GridMark, Legend, Line, Plot, PlotPoints, uniform_grid_spacer};
 
 use super::history::ReportSample;
 use super::theme::{DIM, LINES, heading, number, quantity, row};
 use super::{Action, Facts};
 use crate::diagnostics::FRACTIONS;
 use crate::live::Command;
+use crate::render::round_below;
+use crate::units::Measure;
 
 pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     let reports = facts.history.reports();
@@ -33,47 +37,137 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         let about = "|sum m x * v| about the origin";
         row(ui, "angular momentum", about, number(last.angular_momentum));
     });
-    single(ui, "energy error", reports, |r| r.energy_error);
-    single(ui, "virial ratio", reports, |r| r.virial_ratio);
-    single(ui, "|momentum|", reports, |r| r.momentum);
-    single(ui, "|angular momentum|", reports, |r| r.angular_momentum);
+    let time = Measure::of(&facts.units.time);
+    let unit = if time.name.is_empty() { String::new() } else { format!(", {}", time.name) };
+    ui.add_space(4.0);
+    ui.colored_label(DIM, format!("Against the time{unit}:"));
+    let shown = Shown { reports, time: time.factor };
+    single(ui, "energy error", shown, |r| r.energy_error);
+    single(ui, "virial ratio", shown, |r| r.virial_ratio);
+    single(ui, "|momentum|", shown, |r| r.momentum);
+    single(ui, "|angular momentum|", shown, |r| r.angular_momentum);
     heading(ui, "Lagrangian radii");
     let percent = FRACTIONS.map(|f| format!("{:.0}", f * 100.0)).join(", ");
-    ui.colored_label(DIM, format!("{percent} % of each component's mass, about its own centre"));
-    frame("radii", 170.0).legend(Legend::default()).show(ui, |plot| {
+    let length = Measure::of(&facts.units.length);
+    let unit = if length.name.is_empty() { String::new() } else { format!("; {}", length.name) };
+    let about = format!("{percent} % of each component's mass, about its own centre{unit}");
+    ui.colored_label(DIM, about);
+    let legend = Legend::default().position(Corner::LeftTop).background_alpha(0.4);
+    frame("radii", 190.0).legend(legend).show(ui, |plot| {
         for (which, (component, _)) in last.radii.iter().enumerate() {
             let name = facts.components.get(*component as usize);
             let name = name.map_or_else(|| component.to_string(), |c| c.name.clone());
             for k in 0..FRACTIONS.len() {
                 let of = |r: &ReportSample| {
-                    r.radii.iter().find(|(c, _)| c == component).map(|(_, radii)| radii[k])
+                    let of_it = r.radii.iter().find(|(c, _)| c == component);
+                    of_it.map_or(f64::NAN, |(_, radii)| radii[k] * length.factor)
                 };
-                let points: PlotPoints =
-                    reports.iter().filter_map(|r| Some([r.time, of(r)?])).collect();
                 let colour = LINES[which % LINES.len()];
-                plot.line(Line::new(name.clone(), points).color(colour).width(1.3));
+                plot.line(Line::new(name.clone(), shown.points(of)).color(colour).width(1.3));
             }
         }
     });
 }
 
+/// What the lines go through.
+#[derive(Clone, Copy)]
+struct Shown<'a> {
+    reports: &'a [ReportSample],
+    /// What a unit of time is shown as.
+    time: f64,
+}
+
+impl Shown<'_> {
+    fn points(&self, of: impl Fn(&ReportSample) -> f64) -> PlotPoints<'static> {
+        let point = |report: &ReportSample| [report.time * self.time, of(report)];
+        self.reports.iter().map(point).filter(|point| point[1].is_finite()).collect()
+    }
+}
+
 fn frame<'a>(name: &str, height: f32) -> Plot<'a> {
+    // About so many marks: egui's own, at powers of ten, can leave a short axis without any.
+    let (across, up) = (4.0, f64::from(height) / 42.0);
+    let spaced = |marks: f64| {
+        uniform_grid_spacer(move |input| {
+            let step = step(input.bounds.1 - input.bounds.0, marks);
+            [step, 10.0 * step, 100.0 * step]
+        })
+    };
+    let told = |marks: f64| {
+        move |mark: GridMark, range: &RangeInclusive<f64>| {
+            told(mark.value, step(range.end() - range.start(), marks))
+        }
+    };
+    let x = AxisHints::new_x().formatter(told(across)).label_spacing(EVERY_MARK);
+    let y = AxisHints::new_y().formatter(told(up)).label_spacing(EVERY_MARK).min_thickness(46.0);
     Plot::new(name.to_owned())
         .height(height)
         .allow_scroll(false)
-        .y_axis_formatter(|mark, _| number(mark.value))
-        .x_axis_formatter(|mark, _| number(mark.value))
-        .y_axis_min_width(46.0)
+        .x_grid_spacer(spaced(across))
+        .y_grid_spacer(spaced(up))
+        .custom_x_axes(vec![x])
+        .custom_y_axes(vec![y])
 }
 
-fn single(ui: &mut Ui, name: &str, reports: &[ReportSample], of: impl Fn(&ReportSample) -> f64) {
-    let points: PlotPoints = reports
-        .iter()
-        .map(|report| [report.time, of(report)])
-        .filter(|point| point[1].is_finite())
-        .collect();
+/// Points between marks from which on they are written, dimly and fully.
+const EVERY_MARK: Rangef = Rangef { min: 8.0, max: 14.0 };
+
+/// From mark to mark on an axis of this span.
+fn step(span: f64, marks: f64) -> f64 {
+    let (digit, power) = round_below(span / marks);
+    f64::from(digit) * 10f64.powi(power)
+}
+
+/// A value on an axis, with as many digits as tell it from those a step away.
+fn told(value: f64, step: f64) -> String {
+    let size = value.abs();
+    // The power of ten of the last digit.
+    let last = (step * 1.001).log10().floor();
+    if size < 1e-6 * step {
+        "0".to_owned()
+    } else if !(1e-3..1e5).contains(&size) {
+        let digits = (size.log10().floor() - last).max(0.0) as usize;
+        format!("{value:.digits$e}")
+    } else {
+        let decimals = (-last).max(0.0) as usize;
+        format!("{value:.decimals$}")
+    }
+}
+
+fn single(ui: &mut Ui, name: &str, shown: Shown<'_>, of: impl Fn(&ReportSample) -> f64) {
     ui.colored_label(DIM, name);
-    frame(name, 84.0).show(ui, |plot| {
-        plot.line(Line::new(name.to_owned(), points).color(LINES[0]).width(1.5));
+    let mut plot = frame(name, 84.0);
+    // What stays the same to the last digit would be drawn in a frame of tens.
+    let values = || shown.reports.iter().map(&of).filter(|value| value.is_finite());
+    let (least, most) = (values().fold(f64::MAX, f64::min), values().fold(f64::MIN, f64::max));
+    if most - least <= 1e-9 * most.abs() {
+        let margin = if most == 0.0 { 1.0 } else { 0.05 * most.abs() };
+        plot = plot.include_y(most - margin).include_y(most + margin);
+    }
+    plot.show(ui, |plot| {
+        plot.line(Line::new(name.to_owned(), shown.points(of)).color(LINES[0]).width(1.5));
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_have_the_digits_of_their_step() {
+        assert_eq!(told(0.6, 0.2), "0.6");
+        assert_eq!(told(1.0, 0.05), "1.00");
+        assert_eq!(told(400.0, 200.0), "400");
+        assert_eq!(told(21.392, 0.002), "21.392");
+        assert_eq!(told(-2e-7, 2e-7), "-2e-7");
+        assert_eq!(told(2.2e-9, 1e-10), "2.2e-9");
+        assert_eq!(told(1e-17, 0.5), "0");
+    }
+
+    #[test]
+    fn steps_are_round_and_about_as_many_as_wanted() {
+        assert_eq!(step(38.5, 4.0), 5.0);
+        assert!((step(0.1, 2.0) - 0.05).abs() < 1e-15);
+        assert_eq!(step(4000.0, 4.0), 1000.0);
+    }
 }

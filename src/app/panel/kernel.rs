@@ -2,6 +2,7 @@
 
 use egui::{Button, Ui};
 
+use super::learn::heat::{P, Q};
 use super::theme::{DIM, WARN, heading};
 use super::{Action, Facts, wgsl};
 use crate::force::{KernelConfig, KernelWish};
@@ -102,7 +103,7 @@ impl KernelForm {
             facts,
             wanted,
             "p",
-            P,
+            &P,
             "Threads along the sinks of a workgroup: a tile is p x q sources",
             |p| fit(KernelConfig { p, ..base }),
         );
@@ -111,7 +112,7 @@ impl KernelForm {
             facts,
             wanted,
             "q",
-            Q,
+            &Q,
             "Threads that share one sink, each with its part of the sources: more threads when bodies are few",
             |q| KernelConfig { q, ..base },
         );
@@ -159,7 +160,7 @@ impl KernelForm {
             let about = "Threads of one workgroup, and how many the adapter allows";
             let threads = format!("{} of {}", config.threads(), limits.threads_per_workgroup);
             row(ui, "threads", about, threads);
-            let about = "Workgroup memory of a tile, and how much the adapter has";
+            let about = "Workgroup memory of the tiles that are there at once, and how much the adapter has";
             let memory =
                 format!("{} of {} bytes", config.workgroup_memory(), limits.workgroup_memory);
             row(ui, "tile", about, memory);
@@ -192,8 +193,6 @@ impl KernelForm {
     }
 }
 
-const P: &[u32] = &[16, 32, 64, 128, 256, 512, 1024];
-const Q: &[u32] = &[1, 2, 4, 8, 16];
 const R: &[u32] = &[1, 2, 4, 8, 16];
 const U: &[u32] = &[1, 2, 4, 8, 16, 32];
 const S: &[u32] = &[1, 2, 4, 8, 16, 32, 64];
@@ -214,7 +213,7 @@ fn choices(
     make: impl Fn(u32) -> KernelConfig,
 ) {
     ui.horizontal_wrapped(|ui| {
-        ui.spacing_mut().item_spacing.x = 3.0;
+        ui.spacing_mut().item_spacing.x = 2.0;
         ui.monospace(name).on_hover_text(about);
         for &value in values {
             let config = make(value);

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use crate::force::{KernelConfig, KernelWish};
 
 /// Threads along the sinks: the columns.
-pub const P: [u32; 7] = [16, 32, 64, 128, 256, 512, 1024];
+pub const P: [u32; 8] = [8, 16, 32, 64, 128, 256, 512, 1024];
 /// Threads per sink: the rows.
-pub const Q: [u32; 5] = [1, 2, 4, 8, 16];
+pub const Q: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 /// What is known of one shape.
 #[derive(Clone, Debug, PartialEq)]
@@ -189,13 +189,17 @@ mod tests {
             }
         }
         assert!(!map.is_filling());
-        let open = (0..35).filter(|i| !matches!(map.cell(*i), Cell::Refused(_))).count();
-        assert_eq!((asked, open), (open, 15));
+        let open =
+            (0..P.len() * Q.len()).filter(|i| !matches!(map.cell(*i), Cell::Refused(_))).count();
+        assert_eq!((asked, open), (open, 21));
         assert_eq!(map.best(), Some(5e9));
-        let best = (0..35).find(|i| *map.cell(*i) == Cell::Rate(5e9)).unwrap();
+        let best = (0..P.len() * Q.len()).find(|i| *map.cell(*i) == Cell::Rate(5e9)).unwrap();
         let best = map.config(best).unwrap();
         assert_eq!((best.p, best.q, best.u), (32, 4, 32));
-        assert!(matches!(map.cell(34), Cell::Refused(reason) if reason.contains("16384 threads")));
+        let last = P.len() * Q.len() - 1;
+        assert!(
+            matches!(map.cell(last), Cell::Refused(reason) if reason.contains("65536 threads"))
+        );
         // A click on a cell keeps the map; another r or other bodies make another.
         map.look(&best, 4096, too_many);
         assert_eq!(map.best(), Some(5e9));
@@ -221,7 +225,7 @@ mod tests {
         assert_eq!(frames, PATIENCE);
         assert_ne!(first, second);
         assert!(matches!(map.cell(0), Cell::Refused(_)));
-        assert_eq!(map.progress(), Some((0, 14)));
+        assert_eq!(map.progress(), Some((0, 20)));
         assert_eq!((map.stop(), map.stop()), (Some(before), None));
     }
 }

@@ -3,7 +3,7 @@
 
 mod asked;
 mod grid;
-mod heat;
+pub(super) mod heat;
 mod ladder;
 mod numbers;
 mod phase;
