@@ -50,7 +50,7 @@ fn every_tier_and_order_agrees_with_f64() {
 }
 
 #[test]
-fn the_self_test_refuses_arithmetic_without_fences() {
+fn the_self_test_refuses_arithmetic_without_a_fence() {
     let gpu = common::gpu();
     // Mesa folds what a plain two-sum loses to 0; another driver that does not would need no fence.
     if gpu.adapter.driver.contains("llvmpipe") {

@@ -1,4 +1,4 @@
-// Do the fences hold? Sums carried as pairs and differences of pairs, in loops like those of forces.wgsl.
+// Does the fence hold? Sums carried as pairs and differences of pairs, in loops like those of forces.wgsl.
 // Entry i: b added to a, 1 + i % 4 times over, and the difference of two pairs; the host knows all
 // of it exactly. And what a product loses, which only an fma that is rounded once tells.
 //% include "direct/params.wgsl"

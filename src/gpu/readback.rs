@@ -60,7 +60,7 @@ pub struct Readback {
     /// Bytes of each copy under way.
     bytes: Vec<u64>,
     stage: Stage,
-    /// Copies that have arrived; `u32::MAX / 2` is added for one that failed.
+    /// Copies that have arrived; [`FAILED`] is added for one that failed.
     arrived: std::sync::Arc<std::sync::atomic::AtomicU32>,
 }
 
@@ -72,7 +72,8 @@ enum Stage {
     Flying,
 }
 
-const FAILED: u32 = u32::MAX / 2;
+/// More than there are copies, and few enough to add up.
+const FAILED: u32 = 1 << 16;
 
 impl Readback {
     /// True when a new copy can be recorded.
@@ -176,6 +177,11 @@ impl Readback {
             staging.unmap();
             Ok(values)
         };
-        self.staging.iter().zip(&self.bytes).map(read).collect()
+        let read: Result<_> = self.staging.iter().zip(&self.bytes).map(read).collect();
+        if read.is_err() {
+            // Some of them may still be mapped.
+            self.staging.clear();
+        }
+        read
     }
 }

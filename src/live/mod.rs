@@ -4,7 +4,7 @@
 //! ```text
 //! commands -> Live -> a slice of steps into the frame's encoder (device) or steps on worker threads (host)
 //!               |---> the buffers that the sprites read
-//!               |---> events: reports, moments, errors
+//!               |---> events: reports, moments, states to go on from, errors
 //! ```
 //!
 //! The bits of the simulation depend on the commands and the steps they come between, never on frames,
@@ -225,7 +225,11 @@ impl Live {
         let mut work = Work::default();
         match &mut self.mover {
             Mover::Device(device) => {
-                work = device.record(encoder, (due, self.dt), budget, self.frame)?;
+                let recorded = device.record(encoder, (due, self.dt), budget, self.frame);
+                if recorded.is_err() {
+                    self.reports.give_up();
+                }
+                work = recorded?;
                 self.last_slice = (work, budget);
                 self.keeper.done(work.steps, self.dt);
                 self.standing.time = device.clock.time();
@@ -315,7 +319,10 @@ impl Live {
             match event {
                 Event::Report(report) => self.reports.come(report.steps),
                 Event::Moment(moment) | Event::Kept(moment) => self.kept.come(moment.steps),
-                Event::Failed(_) => {}
+                Event::Failed(_) => {
+                    self.reports.give_up();
+                    self.kept.give_up();
+                }
             }
         }
         events

@@ -53,7 +53,7 @@ pub(super) struct OnDevice {
     copied: (f64, u64),
     /// Work of the frames whose times have not come back.
     flying: VecDeque<(u64, Work)>,
-    moments: (Sender<Event>, Receiver<Event>),
+    events: (Sender<Event>, Receiver<Event>),
 }
 
 impl OnDevice {
@@ -76,7 +76,7 @@ impl OnDevice {
             bodies: Readback::default(),
             copied: (0.0, 0),
             flying: VecDeque::new(),
-            moments: channel(),
+            events: channel(),
         }
     }
 
@@ -122,8 +122,10 @@ impl OnDevice {
             self.clock.set_dt(dt);
         }
         if self.state.is_between_steps() {
+            // First what can fail: it has recorded nothing then.
+            let is_reporting = self.record_report(encoder, budget)?;
             self.copy_if_wanted(encoder);
-            if self.record_report(encoder, budget)? {
+            if is_reporting {
                 return Ok(Work::default());
             }
         }
@@ -155,10 +157,17 @@ impl OnDevice {
         if self.reporting == Reporting::Nothing && self.want_report {
             self.want_report = false;
             pollster::block_on(self.state.bind_potential())?;
-            if self.diagnosis.is_none() || std::mem::take(&mut self.is_bound_to_old) {
-                let bound = pollster::block_on(Diagnosis::new(&self.state, &self.shell))?;
-                self.diagnosis = Some(bound);
+            match &mut self.diagnosis {
+                None => {
+                    let bound = pollster::block_on(Diagnosis::new(&self.state, &self.shell))?;
+                    self.diagnosis = Some(bound);
+                }
+                Some(bound) if self.is_bound_to_old => {
+                    pollster::block_on(bound.rebind(&self.state))?;
+                }
+                Some(_) => {}
             }
+            self.is_bound_to_old = false;
             self.reported = (self.clock.time(), self.clock.steps(), self.softening);
             self.reporting = Reporting::Potential(Progress::default());
         }
@@ -229,14 +238,14 @@ impl OnDevice {
             Some(Err(error)) => into.push(Event::Failed(error)),
             None => {}
         }
-        into.extend(self.moments.1.try_iter());
+        into.extend(self.events.1.try_iter());
     }
 
     /// A million bodies take a while: they become f64 beside the window.
     fn widen(&mut self, read: Vec<Vec<[f32; 4]>>, into: &mut Vec<Event>) {
         let (time, steps) = self.copied;
         let shell = Arc::clone(&self.shell);
-        let (sender, purpose) = (self.moments.0.clone(), self.flying_for);
+        let (sender, purpose) = (self.events.0.clone(), self.flying_for);
         let work = move || {
             let widen = |v: &[f32; 4]| DVec3::new(v[0].into(), v[1].into(), v[2].into());
             let mut bodies = (*shell).clone();

@@ -120,6 +120,26 @@ fn a_report_does_not_depend_on_how_its_work_is_cut_up() {
 }
 
 #[test]
+fn another_kernel_has_the_same_report_also_if_it_comes_in_the_middle_of_one() {
+    let mut watcher = Watcher::new(plummer(3000), settings(EngineKind::Gpu)).ready();
+    let first = watcher.report().diagnostics;
+    watcher.apply(Command::Kernel(shape(32, 3)));
+    let second = watcher.report().diagnostics;
+    // A dispatch or two per frame: the report is not done when the kernel changes again.
+    watcher.budget.submission_secs = 1e-9;
+    watcher.apply(Command::Report);
+    for _ in 0..40 {
+        watcher.frame();
+    }
+    watcher.apply(Command::Kernel(shape(64, 1)));
+    let third = watcher.report().diagnostics;
+    assert_eq!((&first.components, first.kinetic), (&second.components, second.kinetic));
+    let off = (second.potential / first.potential - 1.0).abs();
+    assert!(off > 0.0 && off < 1e-6, "slices add up in another order: {off:e}");
+    assert_eq!(first, third);
+}
+
+#[test]
 fn states_to_go_on_from_come_by_themselves() {
     for engine in ENGINES {
         let mut watcher = Watcher::new(plummer(300), settings(engine)).ready();

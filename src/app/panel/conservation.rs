@@ -53,7 +53,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     let about = format!("{percent} % of each component's mass, about its own centre{unit}");
     ui.colored_label(DIM, about);
     let legend = Legend::default().position(Corner::LeftTop).background_alpha(0.4);
-    frame("radii", 190.0).legend(legend).show(ui, |plot| {
+    frame("radii", 190.0, shown).legend(legend).show(ui, |plot| {
         for (which, (component, _)) in last.radii.iter().enumerate() {
             let name = facts.components.get(*component as usize);
             let name = name.map_or_else(|| component.to_string(), |c| c.name.clone());
@@ -84,7 +84,7 @@ impl Shown<'_> {
     }
 }
 
-fn frame<'a>(name: &str, height: f32) -> Plot<'a> {
+fn frame<'a>(name: &str, height: f32, shown: Shown<'_>) -> Plot<'a> {
     // About so many marks: egui's own, at powers of ten, can leave a short axis without any.
     let (across, up) = (4.0, f64::from(height) / 42.0);
     let spaced = |marks: f64| {
@@ -100,8 +100,15 @@ fn frame<'a>(name: &str, height: f32) -> Plot<'a> {
     };
     let x = AxisHints::new_x().formatter(told(across)).label_spacing(EVERY_MARK);
     let y = AxisHints::new_y().formatter(told(up)).label_spacing(EVERY_MARK).min_thickness(46.0);
-    Plot::new(name.to_owned())
-        .height(height)
+    let mut plot = Plot::new(name.to_owned());
+    if let (Some(first), Some(last)) = (shown.reports.first(), shown.reports.last())
+        && first.time == last.time
+    {
+        // An axis without extent would get that of the other one.
+        let (at, margin) = (last.time * shown.time, 0.5 + 0.1 * (last.time * shown.time).abs());
+        plot = plot.include_x(at - margin).include_x(at + margin);
+    }
+    plot.height(height)
         .allow_scroll(false)
         .x_grid_spacer(spaced(across))
         .y_grid_spacer(spaced(up))
@@ -136,11 +143,11 @@ fn told(value: f64, step: f64) -> String {
 
 fn single(ui: &mut Ui, name: &str, shown: Shown<'_>, of: impl Fn(&ReportSample) -> f64) {
     ui.colored_label(DIM, name);
-    let mut plot = frame(name, 84.0);
+    let mut plot = frame(name, 84.0, shown);
     // What stays the same to the last digit would be drawn in a frame of tens.
     let values = || shown.reports.iter().map(&of).filter(|value| value.is_finite());
     let (least, most) = (values().fold(f64::MAX, f64::min), values().fold(f64::MIN, f64::max));
-    if most - least <= 1e-9 * most.abs() {
+    if least <= most && most - least <= 1e-9 * most.abs() {
         let margin = if most == 0.0 { 1.0 } else { 0.05 * most.abs() };
         plot = plot.include_y(most - margin).include_y(most + margin);
     }

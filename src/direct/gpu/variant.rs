@@ -12,7 +12,8 @@ use crate::gpu::{Binding, template};
 /// [`super::tier`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pairs {
-    /// Whether sums are hidden from the compiler's algebra; see `shaders/direct/arithmetic.wgsl`.
+    /// Whether sums are hidden from the compiler's algebra; see `shaders/direct/arithmetic.wgsl`. Pairs without it
+    /// are for the self-test's own test.
     pub fence: bool,
     /// Whether an fma is rounded once, and so tells what a product lost. WGSL allows a device to round it twice;
     /// there products are split after Dekker, with a third more instructions in the refined kernel.

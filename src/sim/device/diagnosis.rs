@@ -26,8 +26,10 @@ const SUMMERS: usize = 4096;
 const THREADS: usize = 256;
 /// Members of a group that a workgroup visits, unless that made too many workgroups.
 const CHUNK: usize = 4096;
-/// Workgroups of a dispatch at most.
+/// Workgroups of a dispatch, and one more per group, at most.
 const MOST_CHUNKS: usize = 1 << 15;
+// The shaders find as many radii.
+const _: () = assert!(FRACTIONS.len() == 3);
 /// Rounds of `radii` and `select`, of 8 bits each.
 const DIGITS: u32 = 4;
 /// Bytes of what `sphere` leaves of a chunk.
@@ -37,7 +39,7 @@ const INSIDE: u64 = 32;
 const DISPATCHES: u32 = 1 + 2 * SPHERES + 2 * DIGITS;
 
 /// The kernels of `shaders/diagnostics/`, bound to the bodies and to the potentials of one
-/// [`DeviceState`]. After a change of its kernel another one is needed.
+/// [`DeviceState`]; after a change of its kernel see [`Diagnosis::rebind`].
 pub struct Diagnosis {
     totals: Stage,
     sphere: Stage,
@@ -45,6 +47,8 @@ pub struct Diagnosis {
     radii: Stage,
     select: Stage,
     groups: wgpu::Buffer,
+    histogram: wgpu::Buffer,
+    shares: wgpu::Buffer,
     partial_totals: wgpu::Buffer,
     /// The groups as every report begins with them: all bodies, then the components that have any.
     begin: Vec<DiagnosisGroup>,
@@ -154,26 +158,21 @@ impl Diagnosis {
         let groups = filled("groups", bytemuck::cast_slice(&begin));
         let parts = buffer(gpu, "parts of spheres", chunks.len() as u64 * INSIDE);
         let bins = (begin.len() * FRACTIONS.len() * 256) as u64;
-        // Zero at first, and emptied by whoever reads it.
         let histogram = buffer(gpu, "mass by distance", bins * 4);
         let summers = n.min(SUMMERS).next_multiple_of(THREADS);
         let partial_totals = buffer(gpu, "partial totals", summers as u64 * 3 * VEC4);
-        let mut params = Params::new(gpu, "diagnosis params", 1);
-        let slices = state.config().s;
-        params.offset_of(DiagnosisParams { count: n as u32, slices, ..Default::default() });
-        params.upload(gpu);
-
-        let (positions, velocities) = (&state.buffers().position_mass, &state.buffers().velocity);
+        let positions = &state.buffers().position_mass;
         let visited = [positions, &members, &chunk_list, &groups, &shares];
         let visit = |last| [&visited[..], &[last]].concat();
-        let totals = [positions, velocities, state.partial_sums(), &shares, &partial_totals];
         Ok(Self {
-            totals: Stage::new(gpu, "totals", &totals, Some(&params)).await?,
+            totals: totals(state, &shares, &partial_totals).await?,
             sphere: Stage::new(gpu, "sphere", &visit(&parts), None).await?,
             settle: Stage::new(gpu, "settle", &[&parts, &groups], None).await?,
             radii: Stage::new(gpu, "radii", &visit(&histogram), None).await?,
             select: Stage::new(gpu, "select", &[&histogram, &groups], None).await?,
             groups,
+            histogram,
+            shares,
             partial_totals,
             begin,
             components,
@@ -182,6 +181,14 @@ impl Diagnosis {
             visits: 2 * n as u64,
             mass,
         })
+    }
+
+    /// Reads the potentials of another kernel from now on, that of `state`, which holds the same bodies.
+    ///
+    /// Errors: a shader that does not compile; nothing has changed then.
+    pub async fn rebind(&mut self, state: &DeviceState) -> Result<()> {
+        self.totals = totals(state, &self.shares, &self.partial_totals).await?;
+        Ok(())
     }
 
     /// Records dispatches from `done` on that visit about `visits` bodies together, and one at least;
@@ -197,6 +204,8 @@ impl Diagnosis {
     ) -> bool {
         if *done == 0 {
             gpu.queue.write_buffer(&self.groups, 0, bytemuck::cast_slice(&self.begin));
+            // A report that was broken off may have left something.
+            encoder.clear_buffer(&self.histogram, 0, None);
         }
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
             label: Some("diagnostics"),
@@ -204,8 +213,13 @@ impl Diagnosis {
         });
         let groups = self.begin.len() as u32;
         let mut visited = 0;
-        while *done < DISPATCHES && (visited == 0 || visited + self.visits <= visits) {
+        while *done < DISPATCHES {
             let (spheres, is_second) = (1 + 2 * SPHERES, done.is_multiple_of(2));
+            // The second of each two visits no bodies.
+            let visiting = if is_second && *done > 0 { 0 } else { self.visits };
+            if visited > 0 && visited + visiting > visits.max(visited) {
+                break;
+            }
             let (stage, workgroups) = match *done {
                 0 => (&self.totals, (self.summers / THREADS) as u32),
                 k if k < spheres && is_second => (&self.settle, groups),
@@ -214,7 +228,7 @@ impl Diagnosis {
                 _ => (&self.radii, self.chunks),
             };
             stage.dispatch(&mut pass, workgroups);
-            visited += if is_second && *done > 0 { 0 } else { self.visits };
+            visited += visiting;
             *done += 1;
         }
         *done == DISPATCHES
@@ -258,6 +272,17 @@ impl Diagnosis {
     }
 }
 
+/// The one kernel that depends on that of the forces, by the potentials that this leaves.
+async fn totals(state: &DeviceState, shares: &wgpu::Buffer, into: &wgpu::Buffer) -> Result<Stage> {
+    let (gpu, bodies) = (state.gpu(), state.buffers());
+    let mut params = Params::new(gpu, "diagnosis params", 1);
+    let slices = state.config().s;
+    params.offset_of(DiagnosisParams { count: bodies.count, slices, ..Default::default() });
+    params.upload(gpu);
+    let bound = [&bodies.position_mass, &bodies.velocity, state.partial_sums(), shares, into];
+    Stage::new(gpu, "totals", &bound, Some(&params)).await
+}
+
 /// The groups and the chunks of their members.
 #[derive(Default)]
 struct Plan {
@@ -277,7 +302,8 @@ impl Plan {
     ) {
         let count = members.len();
         let massless = members.iter().all(|&i| bodies.mass[i] == 0.0);
-        let whole = crate::math::sum(members.iter().map(|&i| share(i)));
+        // Bounded, so that its reciprocals are numbers of f32.
+        let share_of_all = crate::math::sum(members.iter().map(|&i| share(i))).max(1e-29);
         let mean = crate::math::sum_vec(members.iter().map(|&i| bodies.position[i])) / count as f64;
         let first_chunk = self.chunks.len() as u32;
         let (first, group) = (listed.unwrap_or(0), self.groups.len() as u32);
@@ -294,7 +320,7 @@ impl Plan {
         let (weight, each, units, one) = if massless {
             (0.0, (count as f32).recip(), 0.0, 1)
         } else {
-            (whole.recip() as f32, 0.0, (f64::from(1u32 << 31) / whole) as f32, 0)
+            (share_of_all.recip() as f32, 0.0, (f64::from(1u32 << 31) / share_of_all) as f32, 0)
         };
         self.groups.push(DiagnosisGroup {
             centre: crate::gpu::narrow_point(mean),

@@ -16,7 +16,8 @@ pub fn limits(ui: &mut Ui, facts: &Facts, config: &KernelConfig) {
     Grid::new("learn limits").num_columns(2).show(ui, |ui| {
         let about = "p x q of one workgroup, and how many the adapter allows";
         row(ui, "threads", about, format!("{} of {}", config.threads(), limits.threads_per_workgroup));
-        let about = "A tile of p x q sources with 16 bytes each, and what the adapter has per workgroup";
+        let about = "Tiles of p x q sources with 16 bytes each, one or up to four at once, and what the adapter has per \
+                     workgroup";
         let memory = format!("{} of {} B", config.workgroup_memory(), limits.workgroup_memory);
         row(ui, "workgroup memory", about, memory);
         let (n, reuse) = (facts.count as f64, traffic_divisor(config));

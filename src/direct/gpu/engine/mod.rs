@@ -185,9 +185,9 @@ impl DirectEngine for GpuEngine {
         };
         let tier = match self.precision {
             Precision::DoubleSingle => {
-                let refined =
-                    if self.precision.refines(self.store.count()) { ", refined" } else { "" };
-                format!("double-single{refined} ({})", self.pairs.name())
+                let is_refined = self.precision.refines(self.store.count());
+                let products = format!(", refined ({})", self.pairs.name());
+                format!("double-single{}", if is_refined { &products } else { "" })
             }
             precision => precision.name().to_owned(),
         };
