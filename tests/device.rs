@@ -261,8 +261,7 @@ fn many_small_steps_share_a_submission() {
 #[test]
 fn the_baseline_tier_computes_the_same() {
     let bodies = plummer(500);
-    let wish = AdapterWish { baseline_only: true, ..common::wish() };
-    let gpu = Gpu::open_blocking(&wish).unwrap();
+    let gpu = common::baseline();
     assert!(!gpu.tier.timestamps && !gpu.tier.f64 && !gpu.tier.subgroups);
     assert_eq!(gpu.limits.workgroup_memory, 16384);
     let settings = settings(SHAPES[0]);

@@ -10,7 +10,6 @@ use gravitile::direct::{
     Answers, Cloud, DirectEngine, Identity, Order, Precision, Reference, Sinks, Sources, Want,
     Within,
 };
-use gravitile::gpu::{AdapterWish, Gpu};
 use gravitile::measure::{check_direct, direct_cases};
 
 /// Tiers that hold here, with the reason printed where one does not.
@@ -249,8 +248,7 @@ fn no_bodies_and_bad_bodies_are_answered() {
 
 #[test]
 fn double_is_refused_where_shaders_have_no_f64() {
-    let wish = AdapterWish { baseline_only: true, ..common::wish() };
-    let modest = Gpu::open_blocking(&wish).unwrap();
+    let modest = common::baseline();
     let error = GpuEngine::new(Arc::clone(&modest), Precision::Double).err().unwrap().to_string();
     assert!(error.contains("no f64 in shaders") && error.contains("--engine cpu"), "{error}");
     // Double-single asks for nothing beyond the baseline.

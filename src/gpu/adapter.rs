@@ -103,6 +103,20 @@ pub fn instance(display: Option<Box<dyn wgpu::wgt::WgpuHasDisplayHandle>>) -> wg
     wgpu::Instance::new(description)
 }
 
+/// The instance of everything that has no window: one, which is never taken down (see [`super::Gpu::open`]).
+#[cfg(not(target_arch = "wasm32"))]
+pub(super) fn shared() -> wgpu::Instance {
+    static SHARED: std::sync::LazyLock<wgpu::Instance> =
+        std::sync::LazyLock::new(|| instance(None));
+    SHARED.clone()
+}
+
+/// In a browser there is nothing to take down.
+#[cfg(target_arch = "wasm32")]
+pub(super) fn shared() -> wgpu::Instance {
+    instance(None)
+}
+
 async fn enumerate(instance: &wgpu::Instance) -> Vec<wgpu::Adapter> {
     let mut found = instance.enumerate_adapters(wgpu::Backends::PRIMARY).await;
     // The best first; the sort is stable, so equals keep the driver's order.
@@ -118,11 +132,7 @@ async fn enumerate(instance: &wgpu::Instance) -> Vec<wgpu::Adapter> {
 
 /// All adapters, best first.
 pub async fn adapters() -> Vec<AdapterInfo> {
-    enumerate(&instance(None))
-        .await
-        .iter()
-        .map(|adapter| AdapterInfo::of(&adapter.get_info()))
-        .collect()
+    enumerate(&shared()).await.iter().map(|adapter| AdapterInfo::of(&adapter.get_info())).collect()
 }
 
 /// The wished-for adapter; with a surface, of those that can present on it.

@@ -67,8 +67,23 @@ impl Gpu {
     ///
     /// Errors: [`Error::NoAdapter`] names the adapters that are there; [`Error::Adapter`] when the
     /// driver refuses to open it.
+    ///
+    /// The first device of a process stays until its end, and no two are opened at a time: NVIDIA's driver
+    /// (580, Linux) hangs where one thread takes down the last device while another loads the driver's libraries.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[allow(clippy::await_holding_lock, reason = "nothing is awaited that needs this thread")]
     pub async fn open(wish: &AdapterWish) -> Result<Arc<Self>> {
-        Self::open_on(&adapter::instance(None), None, wish).await
+        static FIRST: Mutex<Option<wgpu::Device>> = Mutex::new(None);
+        let mut first = FIRST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let gpu = Self::open_on(&adapter::shared(), None, wish).await?;
+        first.get_or_insert_with(|| gpu.device.clone());
+        Ok(gpu)
+    }
+
+    /// The same in a browser.
+    #[cfg(target_arch = "wasm32")]
+    pub async fn open(wish: &AdapterWish) -> Result<Arc<Self>> {
+        Self::open_on(&adapter::shared(), None, wish).await
     }
 
     /// The same through an instance that is there already, and able to present on a surface of it.

@@ -10,6 +10,14 @@ pub fn wish() -> AdapterWish {
     AdapterWish { name: std::env::var("GRAVITILE_TEST_ADAPTER").ok(), baseline_only: false }
 }
 
+/// A device of the WebGPU baseline. It stays until the program's end, as the first does: taking one down beside
+/// others at work hangs NVIDIA's driver (580, Linux) now and then.
+pub fn baseline() -> Arc<Gpu> {
+    static GPU: OnceLock<Arc<Gpu>> = OnceLock::new();
+    let open = || Gpu::open_blocking(&AdapterWish { baseline_only: true, ..wish() }).unwrap();
+    Arc::clone(GPU.get_or_init(open))
+}
+
 /// The device. Without an adapter the test fails, with the reason: a skipped test proves nothing.
 pub fn gpu() -> Arc<Gpu> {
     static GPU: OnceLock<Arc<Gpu>> = OnceLock::new();

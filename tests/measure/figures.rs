@@ -1,6 +1,5 @@
 //! Every figure on the adapter at reduced size, with its files read back.
 
-use gravitile::gpu::AdapterWish;
 use gravitile::measure::figures::{FIGURES, Figure};
 use gravitile::measure::{
     Ceiling, Kind, Observer, Record, Session, Sizes, read_json_lines, report, to_csv, to_json_lines,
@@ -128,8 +127,7 @@ fn every_ceiling_has_a_rate_that_a_processor_can_have() {
 
 #[test]
 fn what_an_adapter_cannot_hold_is_skipped_by_name() {
-    let wish = AdapterWish { baseline_only: true, ..super::common::wish() };
-    let baseline = gravitile::gpu::Gpu::open_blocking(&wish).unwrap();
+    let baseline = super::common::baseline();
     let figure = FIGURES.iter().find(|figure| figure.name == "p").unwrap();
     let mut patience = Patience(usize::MAX);
     let mut session = Session::new(Some(baseline), sizes(), &mut patience);
