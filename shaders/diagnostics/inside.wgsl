@@ -1,5 +1,4 @@
-// What a sphere holds, as parts that are added up by a workgroup.
-//% include "diagnostics/params.wgsl"
+// What a sphere holds, as parts that are added up by a workgroup. Needs diagnostics/params.wgsl.
 
 struct Inside {
     // Sum of weight times distance from the centre, and the weight.

@@ -1,13 +1,8 @@
 // How a group's weight is spread over the next 8 bits of the squared distances from its centre: positive
 // floats have the order of their bits, so four rounds find the very body with which a part of the mass is
 // reached. Weights are whole numbers, and the order of their addition does not matter.
-//% include "diagnostics/params.wgsl"
+//% include "diagnostics/visit.wgsl"
 
-@group(0) @binding(0) var<storage, read> positions: array<vec4<f32>>;
-@group(0) @binding(1) var<storage, read> members: array<u32>;
-@group(0) @binding(2) var<storage, read> chunks: array<DiagnosisChunk>;
-@group(0) @binding(3) var<storage, read> groups: array<DiagnosisGroup>;
-@group(0) @binding(4) var<storage, read> shares: array<f32>;
 @group(0) @binding(5) var<storage, read_write> histogram: array<atomic<u32>>;
 
 var<workgroup> bins: array<atomic<u32>, RADII * BINS>;
@@ -25,10 +20,7 @@ fn main(
     workgroupBarrier();
     let shift = 24u - 8u * group.digit;
     for (var k = chunk.begin + lane; k < chunk.end; k += THREADS) {
-        var i = k;
-        if chunk.listed == 1u {
-            i = members[k];
-        }
+        let i = member(chunk, k);
         let offset = positions[i].xyz - group.centre;
         let key = bitcast<u32>(dot(offset, offset));
         let weight = u32(shares[i] * group.units + 0.5) + group.whole;

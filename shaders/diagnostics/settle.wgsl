@@ -1,5 +1,6 @@
 // The next sphere of each group, one workgroup per group: see density_centre in src/diagnostics.rs, which
 // does the same in f64.
+//% include "diagnostics/params.wgsl"
 //% include "diagnostics/inside.wgsl"
 
 @group(0) @binding(0) var<storage, read> parts: array<Inside>;

@@ -1,11 +1,7 @@
 // What of a chunk of members lies within its group's sphere.
+//% include "diagnostics/visit.wgsl"
 //% include "diagnostics/inside.wgsl"
 
-@group(0) @binding(0) var<storage, read> positions: array<vec4<f32>>;
-@group(0) @binding(1) var<storage, read> members: array<u32>;
-@group(0) @binding(2) var<storage, read> chunks: array<DiagnosisChunk>;
-@group(0) @binding(3) var<storage, read> groups: array<DiagnosisGroup>;
-@group(0) @binding(4) var<storage, read> shares: array<f32>;
 @group(0) @binding(5) var<storage, read_write> parts: array<Inside>;
 
 @compute @workgroup_size(THREADS)
@@ -18,10 +14,7 @@ fn main(
     let end = select(chunk.end, chunk.begin, sphere.done == 1u);
     var mine = Inside();
     for (var k = chunk.begin + lane; k < end; k += THREADS) {
-        var i = k;
-        if chunk.listed == 1u {
-            i = members[k];
-        }
+        let i = member(chunk, k);
         let offset = positions[i].xyz - sphere.centre;
         let distance_squared = dot(offset, offset);
         if distance_squared <= sphere.radius_squared {

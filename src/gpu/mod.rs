@@ -15,7 +15,7 @@ pub use adapter::{AdapterInfo, AdapterWish, DeviceClass, adapters, instance};
 pub(crate) use buffers::storage;
 pub use buffers::{BodyBuffers, Params, narrow_point};
 pub use device::{Gpu, Limits, Tier};
-pub use pipeline::{Binding, Checks, ComputeKernel, compile};
+pub use pipeline::{Binding, Checks, ComputeKernel, Stage, compile};
 pub use readback::Readback;
 #[cfg(not(target_arch = "wasm32"))]
 pub use readback::{read_blocking, read_each_blocking};

@@ -95,6 +95,40 @@ pub async fn compile(
     }
 }
 
+/// A kernel bound to its buffers.
+#[derive(Clone, Debug)]
+pub struct Stage {
+    pipeline: wgpu::ComputePipeline,
+    group: wgpu::BindGroup,
+}
+
+impl Stage {
+    /// `kernel` with `resources` as its bindings 0, 1, 2, ...
+    pub fn new(
+        gpu: &Gpu,
+        label: &str,
+        kernel: &ComputeKernel,
+        resources: &[wgpu::BindingResource<'_>],
+    ) -> Self {
+        let entries: Vec<_> = (0u32..)
+            .zip(resources)
+            .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource: resource.clone() })
+            .collect();
+        let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some(label),
+            layout: &kernel.layout,
+            entries: &entries,
+        });
+        Self { pipeline: kernel.pipeline.clone(), group }
+    }
+
+    /// Makes the stage the one that is dispatched next; one offset for each table of parameters.
+    pub fn set(&self, pass: &mut wgpu::ComputePass<'_>, offsets: &[u32]) {
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, &self.group, offsets);
+    }
+}
+
 fn layout_entry(binding: u32, kind: Binding) -> wgpu::BindGroupLayoutEntry {
     let storage = |read_only| wgpu::BindingType::Buffer {
         ty: wgpu::BufferBindingType::Storage { read_only },

@@ -32,6 +32,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("diagnostics/settle.wgsl", include_str!("../../shaders/diagnostics/settle.wgsl")),
     ("diagnostics/sphere.wgsl", include_str!("../../shaders/diagnostics/sphere.wgsl")),
     ("diagnostics/totals.wgsl", include_str!("../../shaders/diagnostics/totals.wgsl")),
+    ("diagnostics/visit.wgsl", include_str!("../../shaders/diagnostics/visit.wgsl")),
     ("direct/arithmetic.wgsl", include_str!("../../shaders/direct/arithmetic.wgsl")),
     ("direct/bindings.wgsl", include_str!("../../shaders/direct/bindings.wgsl")),
     ("direct/forces.wgsl", include_str!("../../shaders/direct/forces.wgsl")),

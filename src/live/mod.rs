@@ -105,7 +105,7 @@ impl Live {
             EngineKind::Gpu if !settings.steps_on_host()? => {
                 let begun = DeviceState::begin(Arc::clone(gpu), &bodies, &settings);
                 let state = pollster::block_on(begun)?;
-                Mover::Device(Box::new(OnDevice::new(state, bodies, &settings)))
+                Mover::Device(Box::new(OnDevice::new(state, bodies, &settings)?))
             }
             kind => {
                 let most = gpu.limits.storage_buffer / crate::gpu::layout::VEC4;
@@ -202,8 +202,7 @@ impl Live {
             }
             Command::Recompile => {
                 if let Mover::Device(device) = &mut self.mover {
-                    let wish = self.settings.kernel;
-                    device.change_kernel(&wish, self.settings.softening)?;
+                    device.recompile(&self.settings.kernel)?;
                 }
             }
             Command::Report => self.ask_report(),

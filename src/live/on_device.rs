@@ -39,9 +39,7 @@ pub(super) struct OnDevice {
     shell: Arc<Bodies>,
     reporting: Reporting,
     want_report: bool,
-    diagnosis: Option<Diagnosis>,
-    /// The diagnosis reads the sums of a kernel that has been replaced.
-    is_bound_to_old: bool,
+    diagnosis: Diagnosis,
     results: Readback,
     /// Time, steps and softening of the report under way.
     reported: (f64, u64, f64),
@@ -57,8 +55,10 @@ pub(super) struct OnDevice {
 }
 
 impl OnDevice {
-    pub fn new(state: DeviceState, bodies: Bodies, settings: &Settings) -> Self {
-        Self {
+    /// Lists the bodies for the diagnostics: beside the window, not in a frame.
+    pub fn new(state: DeviceState, bodies: Bodies, settings: &Settings) -> Result<Self> {
+        let diagnosis = pollster::block_on(Diagnosis::new(&state, &bodies))?;
+        Ok(Self {
             state,
             clock: Clock::new(settings.start, settings.steps_before, settings.dt),
             interactions: 0,
@@ -67,8 +67,7 @@ impl OnDevice {
             shell: Arc::new(bodies),
             reporting: Reporting::Nothing,
             want_report: false,
-            diagnosis: None,
-            is_bound_to_old: false,
+            diagnosis,
             results: Readback::default(),
             reported: (0.0, 0, settings.softening),
             want: None,
@@ -77,7 +76,15 @@ impl OnDevice {
             copied: (0.0, 0),
             flying: VecDeque::new(),
             events: channel(),
-        }
+        })
+    }
+
+    /// Compiles everything anew from texts that have changed.
+    pub fn recompile(&mut self, wish: &KernelWish) -> Result<()> {
+        let diagnosis = pollster::block_on(Diagnosis::new(&self.state, &self.shell))?;
+        self.change_kernel(wish, self.softening)?;
+        self.diagnosis = diagnosis;
+        Ok(())
     }
 
     pub fn change_kernel(&mut self, wish: &KernelWish, softening: f64) -> Result<()> {
@@ -87,7 +94,6 @@ impl OnDevice {
             self.reporting = Reporting::Nothing;
             self.want_report = true;
         }
-        self.is_bound_to_old = true;
         self.softening = softening;
         self.flying.clear();
         Ok(())
@@ -157,17 +163,7 @@ impl OnDevice {
         if self.reporting == Reporting::Nothing && self.want_report {
             self.want_report = false;
             pollster::block_on(self.state.bind_potential())?;
-            match &mut self.diagnosis {
-                None => {
-                    let bound = pollster::block_on(Diagnosis::new(&self.state, &self.shell))?;
-                    self.diagnosis = Some(bound);
-                }
-                Some(bound) if self.is_bound_to_old => {
-                    pollster::block_on(bound.rebind(&self.state))?;
-                }
-                Some(_) => {}
-            }
-            self.is_bound_to_old = false;
+            pollster::block_on(self.diagnosis.follow(&self.state))?;
             self.reported = (self.clock.time(), self.clock.steps(), self.softening);
             self.reporting = Reporting::Potential(Progress::default());
         }
@@ -177,14 +173,11 @@ impl OnDevice {
             }
             return Ok(true);
         }
-        let (Reporting::Summing(done), Some(diagnosis)) = (&mut self.reporting, &self.diagnosis)
-        else {
-            return Ok(false);
-        };
+        let Reporting::Summing(done) = &mut self.reporting else { return Ok(false) };
         let visits = self.state.pace().rate() * budget.submission_secs / INTERACTIONS_PER_VISIT;
         let gpu = self.state.gpu();
-        if diagnosis.record(gpu, encoder, done, visits as u64) {
-            self.results.record(&gpu.device, encoder, &diagnosis.results());
+        if self.diagnosis.record(gpu, encoder, done, visits as u64) {
+            self.results.record(&gpu.device, encoder, &self.diagnosis.results());
             self.reporting = Reporting::Flying;
         }
         Ok(true)
@@ -220,14 +213,12 @@ impl OnDevice {
 
     /// What has come back.
     pub fn take_events(&mut self, into: &mut Vec<Event>) {
-        if let Some(read) = self.results.take()
-            && let Some(diagnosis) = &self.diagnosis
-        {
+        if let Some(read) = self.results.take() {
             self.reporting = Reporting::Nothing;
             let (time, steps, softening) = self.reported;
             into.push(match read {
                 Ok(read) => {
-                    let diagnostics = diagnosis.read(&read);
+                    let diagnostics = self.diagnosis.read(&read);
                     Event::Report(Report { time, steps, softening, diagnostics })
                 }
                 Err(error) => Event::Failed(error),

@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn what_loses_low_parts_is_seen() {
         let asked = [[1.0, 2.0, 3.0, 4.0], [1e-9; 4], [1.0, 1.0, 0.0, 1e-9], [1.0, 2.0, 1e-9, 0.0]];
-        // 1e-9 in f32 is not the 1e-9 of f64: what a product of it loses is none of four digits.
+        // Exact products of f32 in f64, in two parts.
         let products = asked[0].map(|a| a * asked[1][0]);
         let lost: [f32; 4] = std::array::from_fn(|axis| {
             (f64::from(asked[0][axis]) * f64::from(asked[1][0]) - f64::from(products[axis])) as f32
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(wrong_answers(&asked, &right), wrongs(0, 0, 0));
         let mut unfused = right;
         unfused[4] = [0.0; 4];
-        // Only 3 x 1e-9 is not a number of f32.
+        // Only three times the f32 next to 1e-9 is no f32.
         assert_eq!(wrong_answers(&asked, &unfused), wrongs(0, 0, 1));
         let mut wrong = right;
         wrong[1] = [0.0; 4];

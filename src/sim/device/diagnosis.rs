@@ -16,7 +16,7 @@ use crate::diagnostics::{
 };
 use crate::error::Result;
 use crate::gpu::layout::{DiagnosisChunk, DiagnosisGroup, DiagnosisParams, VEC4};
-use crate::gpu::{Binding, Checks, ComputeKernel, Gpu, Params, compile, template};
+use crate::gpu::{Binding, Checks, Gpu, Params, Stage, compile, storage, template};
 use glam::DVec3;
 
 /// Threads that sum over all bodies; each leaves its sums to the host. With a million bodies it adds 250
@@ -39,13 +39,15 @@ const INSIDE: u64 = 32;
 const DISPATCHES: u32 = 1 + 2 * SPHERES + 2 * DIGITS;
 
 /// The kernels of `shaders/diagnostics/`, bound to the bodies and to the potentials of one
-/// [`DeviceState`]; after a change of its kernel see [`Diagnosis::rebind`].
+/// [`DeviceState`]; after a change of its kernel see [`Diagnosis::follow`].
 pub struct Diagnosis {
     totals: Stage,
     sphere: Stage,
     settle: Stage,
     radii: Stage,
     select: Stage,
+    /// What the totals are bound to: every kernel has its own.
+    potentials: wgpu::Buffer,
     groups: wgpu::Buffer,
     histogram: wgpu::Buffer,
     shares: wgpu::Buffer,
@@ -58,12 +60,6 @@ pub struct Diagnosis {
     /// Members that a dispatch visits.
     visits: u64,
     mass: f64,
-}
-
-struct Stage {
-    kernel: ComputeKernel,
-    bind_group: wgpu::BindGroup,
-    has_params: bool,
 }
 
 /// What `shaders/diagnostics/NAME.wgsl` binds, in order.
@@ -87,35 +83,18 @@ fn text(name: &str) -> Result<String> {
     template::assemble(&format!("diagnostics/{name}.wgsl"), values)
 }
 
-impl Stage {
-    async fn new(
-        gpu: &Gpu,
-        name: &str,
-        buffers: &[&wgpu::Buffer],
-        params: Option<&Params<DiagnosisParams>>,
-    ) -> Result<Self> {
-        let file = format!("diagnostics/{name}.wgsl");
-        let kernel = compile(gpu, &file, &text(name)?, &bindings(name), Checks::Off).await?;
-        let resources = buffers.iter().map(|buffer| buffer.as_entire_binding());
-        let entries: Vec<_> = (0u32..)
-            .zip(resources.chain(params.map(Params::binding)))
-            .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource })
-            .collect();
-        let bind_group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some(name),
-            layout: &kernel.layout,
-            entries: &entries,
-        });
-        Ok(Self { kernel, bind_group, has_params: params.is_some() })
-    }
-
-    fn dispatch(&self, pass: &mut wgpu::ComputePass<'_>, workgroups: u32) {
-        pass.set_pipeline(&self.kernel.pipeline);
-        // The one row of parameters.
-        let offsets: &[u32] = if self.has_params { &[0] } else { &[] };
-        pass.set_bind_group(0, &self.bind_group, offsets);
-        pass.dispatch_workgroups(workgroups, 1, 1);
-    }
+/// A kernel of `shaders/diagnostics/` bound to `buffers`, and to `params` behind them.
+async fn stage(
+    gpu: &Gpu,
+    name: &str,
+    buffers: &[&wgpu::Buffer],
+    params: Option<&Params<DiagnosisParams>>,
+) -> Result<Stage> {
+    let file = format!("diagnostics/{name}.wgsl");
+    let kernel = compile(gpu, &file, &text(name)?, &bindings(name), Checks::Off).await?;
+    let buffers = buffers.iter().map(|buffer| buffer.as_entire_binding());
+    let resources: Vec<_> = buffers.chain(params.map(Params::binding)).collect();
+    Ok(Stage::new(gpu, name, &kernel, &resources))
 }
 
 impl Diagnosis {
@@ -137,18 +116,20 @@ impl Diagnosis {
         // Nothing but the mean is wanted of all bodies: one sphere.
         plan.groups[0].least = n as u32;
         let mut components = Vec::new();
-        for component in 0..bodies.components.len() {
-            let of_it: Vec<usize> = bodies.of_component(component as u8).collect();
-            if !of_it.is_empty() {
-                components.push(component as u8);
-                plan.add(bodies, &share, &of_it, Some(members.len() as u32));
-                members.extend(of_it.iter().map(|&i| i as u32));
-            }
+        let mut of_each = vec![Vec::new(); bodies.components.len()];
+        for (i, &component) in bodies.component.iter().enumerate() {
+            of_each[usize::from(component)].push(i);
+        }
+        for (component, of_it) in of_each.iter().enumerate().filter(|(_, of_it)| !of_it.is_empty())
+        {
+            components.push(component as u8);
+            plan.add(bodies, &share, of_it, Some(members.len() as u32));
+            members.extend(of_it.iter().map(|&i| i as u32));
         }
         let Plan { groups: begin, chunks, .. } = plan;
 
         let filled = |label: &str, contents: &[u8]| {
-            let buffer = buffer(gpu, label, contents.len() as u64);
+            let buffer = bytes(gpu, label, contents.len() as u64);
             gpu.queue.write_buffer(&buffer, 0, contents);
             buffer
         };
@@ -156,20 +137,21 @@ impl Diagnosis {
         let members = filled("members of components", bytemuck::cast_slice(&members));
         let chunk_list = filled("chunks of members", bytemuck::cast_slice(&chunks));
         let groups = filled("groups", bytemuck::cast_slice(&begin));
-        let parts = buffer(gpu, "parts of spheres", chunks.len() as u64 * INSIDE);
+        let parts = bytes(gpu, "parts of spheres", chunks.len() as u64 * INSIDE);
         let bins = (begin.len() * FRACTIONS.len() * 256) as u64;
-        let histogram = buffer(gpu, "mass by distance", bins * 4);
+        let histogram = bytes(gpu, "mass by distance", bins * 4);
         let summers = n.min(SUMMERS).next_multiple_of(THREADS);
-        let partial_totals = buffer(gpu, "partial totals", summers as u64 * 3 * VEC4);
+        let partial_totals = bytes(gpu, "partial totals", summers as u64 * 3 * VEC4);
         let positions = &state.buffers().position_mass;
         let visited = [positions, &members, &chunk_list, &groups, &shares];
         let visit = |last| [&visited[..], &[last]].concat();
         Ok(Self {
             totals: totals(state, &shares, &partial_totals).await?,
-            sphere: Stage::new(gpu, "sphere", &visit(&parts), None).await?,
-            settle: Stage::new(gpu, "settle", &[&parts, &groups], None).await?,
-            radii: Stage::new(gpu, "radii", &visit(&histogram), None).await?,
-            select: Stage::new(gpu, "select", &[&histogram, &groups], None).await?,
+            sphere: stage(gpu, "sphere", &visit(&parts), None).await?,
+            settle: stage(gpu, "settle", &[&parts, &groups], None).await?,
+            radii: stage(gpu, "radii", &visit(&histogram), None).await?,
+            select: stage(gpu, "select", &[&histogram, &groups], None).await?,
+            potentials: state.partial_sums().clone(),
             groups,
             histogram,
             shares,
@@ -183,11 +165,14 @@ impl Diagnosis {
         })
     }
 
-    /// Reads the potentials of another kernel from now on, that of `state`, which holds the same bodies.
+    /// Reads the potentials of the kernel that `state`, which holds the same bodies, has now.
     ///
     /// Errors: a shader that does not compile; nothing has changed then.
-    pub async fn rebind(&mut self, state: &DeviceState) -> Result<()> {
-        self.totals = totals(state, &self.shares, &self.partial_totals).await?;
+    pub async fn follow(&mut self, state: &DeviceState) -> Result<()> {
+        if self.potentials != *state.partial_sums() {
+            self.totals = totals(state, &self.shares, &self.partial_totals).await?;
+            self.potentials = state.partial_sums().clone();
+        }
         Ok(())
     }
 
@@ -227,7 +212,9 @@ impl Diagnosis {
                 _ if is_second => (&self.select, groups),
                 _ => (&self.radii, self.chunks),
             };
-            stage.dispatch(&mut pass, workgroups);
+            // The totals alone have parameters, one row.
+            stage.set(&mut pass, if *done == 0 { &[0] } else { &[] });
+            pass.dispatch_workgroups(workgroups, 1, 1);
             visited += visiting;
             *done += 1;
         }
@@ -280,7 +267,12 @@ async fn totals(state: &DeviceState, shares: &wgpu::Buffer, into: &wgpu::Buffer)
     params.offset_of(DiagnosisParams { count: bodies.count, slices, ..Default::default() });
     params.upload(gpu);
     let bound = [&bodies.position_mass, &bodies.velocity, state.partial_sums(), shares, into];
-    Stage::new(gpu, "totals", &bound, Some(&params)).await
+    stage(gpu, "totals", &bound, Some(&params)).await
+}
+
+/// A storage buffer of `bytes` bytes or some more.
+fn bytes(gpu: &Gpu, label: &str, bytes: u64) -> wgpu::Buffer {
+    storage(gpu, label, bytes.div_ceil(VEC4) as usize)
 }
 
 /// The groups and the chunks of their members.
@@ -335,17 +327,6 @@ impl Plan {
             ..DiagnosisGroup::default()
         });
     }
-}
-
-fn buffer(gpu: &Gpu, label: &str, bytes: u64) -> wgpu::Buffer {
-    gpu.device.create_buffer(&wgpu::BufferDescriptor {
-        label: Some(label),
-        size: bytes.next_multiple_of(VEC4),
-        usage: wgpu::BufferUsages::STORAGE
-            | wgpu::BufferUsages::COPY_SRC
-            | wgpu::BufferUsages::COPY_DST,
-        mapped_at_creation: false,
-    })
 }
 
 #[cfg(test)]

@@ -7,38 +7,11 @@ use crate::direct::gpu::{DirectVariant, Frame, Pairs, Shape};
 use crate::direct::{Order, Precision};
 use crate::error::Result;
 use crate::gpu::layout::{BlockParams, BlockState, DirectParams, VEC4};
-use crate::gpu::{Binding, Checks, ComputeKernel, Gpu, Params, compile, template};
+use crate::gpu::{Binding, Checks, Gpu, Params, Stage, compile, template};
 
 const STORAGE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
     .union(wgpu::BufferUsages::COPY_SRC)
     .union(wgpu::BufferUsages::COPY_DST);
-
-/// What is recorded for one dispatch, but for the number of its workgroups.
-pub(super) struct Stage {
-    pipeline: wgpu::ComputePipeline,
-    group: wgpu::BindGroup,
-}
-
-impl Stage {
-    fn new(gpu: &Gpu, kernel: &ComputeKernel, resources: &[wgpu::BindingResource<'_>]) -> Self {
-        let entries: Vec<_> = (0u32..)
-            .zip(resources)
-            .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource: resource.clone() })
-            .collect();
-        let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("blocks"),
-            layout: &kernel.layout,
-            entries: &entries,
-        });
-        Self { pipeline: kernel.pipeline.clone(), group }
-    }
-
-    /// Makes the stage the one that is dispatched next.
-    pub fn set(&self, pass: &mut wgpu::ComputePass<'_>, offsets: &[u32]) {
-        pass.set_pipeline(&self.pipeline);
-        pass.set_bind_group(0, &self.group, offsets);
-    }
-}
 
 /// All stages of a block.
 pub(super) struct Stages {
@@ -170,17 +143,19 @@ pub(super) fn make(
             all(lists),
             piece.clone(),
         ];
-        Ok(Stage::new(gpu, &kernel, &resources))
+        Ok(Stage::new(gpu, "blocks", &kernel, &resources))
     };
     let sum = compiled(DirectVariant::SUM, &variants[0].sum()?, &DirectVariant::SUM_BINDINGS)?;
     let stages = Stages {
         plan: Stage::new(
             gpu,
+            "blocks",
             &own("plan")?,
             &[all(&state), all(&piece_rows), all(&workgroups), block.clone()],
         ),
         predict: Stage::new(
             gpu,
+            "blocks",
             &own("predict")?,
             &[
                 all(&state),
@@ -197,11 +172,13 @@ pub(super) fn make(
         many: forces(&variants[1])?,
         sum: Stage::new(
             gpu,
+            "blocks",
             &sum,
             &[all(&partial_sums), all(&unused[0]), all(&all_sums), all(&unused[1]), piece.clone()],
         ),
         correct: Stage::new(
             gpu,
+            "blocks",
             &own("correct")?,
             &[
                 all(&state),
@@ -215,6 +192,7 @@ pub(super) fn make(
         ),
         turn: Stage::new(
             gpu,
+            "blocks",
             &own("turn")?,
             &[all(&state), all(&tracks), piece.clone(), block.clone()],
         ),
