@@ -1,14 +1,20 @@
 //! A simulation filmed: a picture, some steps, the next picture.
 //!
 //! Bodies that live on a device are painted there, from the engine's own buffers; others by the CPU, or
-//! by a graphics adapter if that is a real one.
+//! by a graphics adapter if that is a real one. A single picture needs neither engine nor forces ([`still`]).
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::gpu::{AdapterWish, DeviceClass, Gpu};
+use crate::gpu::{AdapterWish, DeviceClass, Gpu, narrow_point};
 use crate::render::{
-    CameraMotion, DevicePoints, Film, Follow, Image, Look, Painter, PictureSize, Points, Style,
+    CameraMotion, ColourBy, DevicePoints, Film, Follow, Image, Look, Painter, PictureSize, Points,
+    Style,
 };
-use crate::sim::Simulation;
+use crate::sim::{EngineKind, HostEngine, Settings, Simulation, choose};
+use crate::tuned;
 
 /// Who paints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +64,13 @@ pub struct Shot {
     pub renderer: Renderer,
 }
 
+impl Shot {
+    /// Whether nothing of it depends on a force: no step is taken, no colour shows an acceleration.
+    pub fn is_still(&self) -> bool {
+        self.frames == 1 && self.style.colour_by != ColourBy::Acceleration
+    }
+}
+
 /// Paints the present state of a simulation, picture by picture.
 pub struct Cinema {
     painter: Painter,
@@ -83,20 +96,8 @@ impl Cinema {
             moment.bodies.mass.iter_mut().for_each(|mass| *mass *= g);
         }
         let look = Look::new(style, &moment.bodies, Some(&moment.acceleration))?;
-        let on = |gpu: &Gpu| -> Result<_> {
-            Ok((Painter::gpu(&gpu.device, &gpu.queue, size)?, gpu.adapter.name.clone()))
-        };
-        let on_cpu = || Ok((Painter::cpu(size), "CPU".to_owned()));
-        let (painter, described) = match (sim.device(), renderer) {
-            (_, Renderer::Cpu) => on_cpu(),
-            (Some((gpu, _)), _) => on(gpu),
-            (None, Renderer::Gpu) => on(&*Gpu::open_blocking(&sim.settings().adapter)?),
-            (None, Renderer::Auto) => match Gpu::open_blocking(&AdapterWish::default()) {
-                // The CPU's own painter is faster than software that stands in for a GPU.
-                Ok(gpu) if gpu.adapter.class != DeviceClass::Software => on(&gpu),
-                _ => on_cpu(),
-            },
-        }?;
+        let device = sim.device().map(|(gpu, _)| gpu);
+        let (painter, described) = painter(device, &sim.settings().adapter, size, renderer)?;
         Ok(Self { painter, look, shares_device, described })
     }
 
@@ -139,6 +140,88 @@ impl Cinema {
             Points::Host { bodies: &moment.bodies, acceleration: Some(&moment.acceleration) };
         self.painter.paint(points, &camera, &self.look, time_secs)
     }
+}
+
+/// Who paints pictures of bodies that live on `device`, or else on the host; and its name.
+fn painter(
+    device: Option<&Arc<Gpu>>,
+    wish: &AdapterWish,
+    size: PictureSize,
+    renderer: Renderer,
+) -> Result<(Painter, String)> {
+    let on = |gpu: &Gpu| -> Result<_> {
+        Ok((Painter::gpu(&gpu.device, &gpu.queue, size)?, gpu.adapter.name.clone()))
+    };
+    let on_cpu = || Ok((Painter::cpu(size), "CPU".to_owned()));
+    match (device, renderer) {
+        (_, Renderer::Cpu) => on_cpu(),
+        (Some(gpu), _) => on(gpu),
+        (None, Renderer::Gpu) => on(&*Gpu::open_blocking(wish)?),
+        (None, Renderer::Auto) => match Gpu::open_blocking(&AdapterWish::default()) {
+            // The CPU's own painter is faster than software that stands in for a GPU.
+            Ok(gpu) if gpu.adapter.class != DeviceClass::Software => on(&gpu),
+            _ => on_cpu(),
+        },
+    }
+}
+
+/// The only picture of a [still](Shot::is_still) shot: what [`shoot`] would make of a simulation with these
+/// `settings`, but without one, so that a million bodies take no longer than their sprites. Returns who painted it.
+///
+/// Errors: those of [`Simulation::new`] that can be told without its forces, and those of painting.
+pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) -> Result<String> {
+    bodies.validate()?;
+    settings.validate()?;
+    let device = device_of(bodies.len(), settings)?;
+    let seen = match device {
+        Some(_) => Cow::Owned(as_on_device(bodies)),
+        None => Cow::Borrowed(bodies),
+    };
+    let camera = shot.motion.at(0.0, &seen)?;
+    let device = device.filter(|_| shot.renderer != Renderer::Cpu);
+    let mut seen = seen;
+    if device.is_some() {
+        // What the device knows of masses includes G.
+        let g = settings.gravitational_constant;
+        seen.to_mut().mass.iter_mut().for_each(|mass| *mass *= g);
+    }
+    let (mut painter, described) =
+        painter(device.as_ref(), &settings.adapter, shot.size, shot.renderer)?;
+    let look = Look::new(&shot.style, &seen, None)?;
+    film.write(painter.paint(&*seen, &camera, &look, 0.0)?)?;
+    film.finish()?;
+    Ok(described)
+}
+
+/// The device that a simulation of `n` bodies would live on, as far as that can be told without a race.
+///
+/// Errors: an engine, a precision, an adapter or a kernel that cannot be had.
+fn device_of(n: usize, settings: &Settings) -> Result<Option<Arc<Gpu>>> {
+    match settings.engine {
+        // Whoever would win: where a real adapter is there it paints.
+        EngineKind::Auto if !settings.adapter.is_certain() => Ok(None),
+        EngineKind::Auto => {
+            let gpu = Gpu::open_blocking(&settings.adapter)?;
+            Ok(Some(gpu).filter(|gpu| gpu.adapter.class != DeviceClass::Software))
+        }
+        EngineKind::Gpu => {
+            let gpu = pollster::block_on(choose(n, settings))?.gpu;
+            let gpu = gpu.filter(|_| settings.steps_on_host().is_ok_and(|on_host| !on_host));
+            if let Some(gpu) = &gpu {
+                tuned::resolve(&settings.kernel, gpu, n)?;
+            }
+            Ok(gpu)
+        }
+        kind => HostEngine::new(kind, None, settings).map(|_| None),
+    }
+}
+
+/// Positions and velocities as f32 holds them.
+fn as_on_device(bodies: &Bodies) -> Bodies {
+    let narrow = |vector: &mut glam::DVec3| *vector = narrow_point(*vector).map(f64::from).into();
+    let mut bodies = bodies.clone();
+    bodies.position.iter_mut().chain(&mut bodies.velocity).for_each(narrow);
+    bodies
 }
 
 /// Films `sim` into `film`, which has been opened for pictures of the shot's size: what is wrong with the

@@ -263,6 +263,48 @@ fn films_and_pictures_are_made_and_not_overwritten() {
     refused(&[&make[..], &["--out", &at("no/such/x.png")]].concat(), &["no folder"]);
 }
 
+/// A single picture has the bits of a film's first, and takes no forces but for colours that show them.
+#[test]
+fn a_picture_takes_no_forces_unless_its_colours_show_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (picture, frames) = (at("picture.png"), at("frames/"));
+    let n = 700;
+    let make = ["render", "galaxy-collision", "-n", "700", "--size", "160x90", "--force", "--json"];
+    for (more, forces) in [
+        (&["--engine", "cpu"][..], 0),
+        (&["--engine", "gpu"], 0),
+        (&["--engine", "gpu", "--renderer", "cpu", "--follow", "centre"], 0),
+        (&["--engine", "reference", "--renderer", "gpu", "--colour", "age", "--halo"], 0),
+        (&["--engine", "gpu", "--gravity", "43007.1", "--colour", "speed"], 0),
+        (&["--engine", "gpu", "--integrator", "hermite4", "--dt", "0.01"], 0),
+        (&["--engine", "cpu", "--colour", "acceleration"], n * n),
+        (&["--engine", "gpu", "--colour", "acceleration"], n * n),
+    ] {
+        let one = json(&[&make[..], more, &["--frames", "1", "--out", &picture]].concat());
+        assert_eq!(one["interactions"], forces, "{more:?}");
+        let two = ["--frames", "2", "--until", "0.01", "--out", &frames];
+        json(&[&make[..], more, &two].concat());
+        let bytes = |path: &Path| std::fs::read(path).unwrap();
+        let first = bytes(&folder.path().join("frames/frame_000000.png"));
+        assert!(
+            bytes(Path::new(&picture)) == first,
+            "{more:?}: another picture than a film's first"
+        );
+    }
+    // What a simulation would refuse is refused without one.
+    let picture = [&make[..7], &["--frames", "1", "--out", &picture]].concat();
+    for (more, words) in [
+        (&["--engine", "gpu", "--precision", "double"][..], "single with leapfrog"),
+        (&["--engine", "reference", "--precision", "single"], "precision"),
+        (&["--engine", "gpu", "--p", "3", "--q", "400"], "3"),
+        (&["--engine", "gpu", "--adapter", "no such adapter"], "no such adapter"),
+        (&["--adapter", "no such adapter"], "no such adapter"),
+    ] {
+        refused(&[&picture[..], more].concat(), &[words]);
+    }
+}
+
 #[test]
 fn derivatives_and_neighbours_are_columns() {
     let folder = tempfile::tempdir().unwrap();

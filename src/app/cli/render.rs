@@ -12,10 +12,11 @@ use super::options::{EngineOptions, fresh};
 use super::steps::StepOptions;
 use super::{Ended, interrupt, print, progress};
 use crate::error::Error;
-use crate::film::{Renderer, Shot, shoot};
+use crate::film::{Renderer, Shot, shoot, still};
 use crate::render::{ColourBy, Film, FilmOptions, PictureSize};
 use crate::scene::Colouring;
-use crate::sim::{Simulation, steps_in};
+use crate::sim::{Settings, Simulation, steps_in};
+use crate::snapshot::Snapshot;
 
 /// Simulate and film: film.mp4, film.apng, picture.png or a folder of pictures
 #[derive(Debug, clap::Args)]
@@ -118,9 +119,6 @@ pub fn main(args: &Args) -> Result<Ended> {
         args.look.motion(&input.snapshot.bodies, input.view.as_ref(), &style, args.size)?;
     let options = FilmOptions { size: args.size, frames_per_sec: args.fps };
     let film = Film::open(&args.out, options)?;
-    let waiting = progress::waiting("first forces");
-    let mut sim = Simulation::new(input.snapshot.bodies.clone(), settings)?;
-    drop(waiting);
     let shot = Shot {
         frames,
         frames_per_sec: args.fps,
@@ -130,6 +128,12 @@ pub fn main(args: &Args) -> Result<Ended> {
         style,
         renderer,
     };
+    if shot.is_still() {
+        return paint(&input.snapshot, &settings, &shot, film, args);
+    }
+    let waiting = progress::waiting("first forces");
+    let mut sim = Simulation::new(input.snapshot.bodies.clone(), settings)?;
+    drop(waiting);
     if !args.json {
         print::text(&format!(
             "{} bodies, {} pictures, {} steps of {:.4} each, engine {} ({})\n",
@@ -170,4 +174,40 @@ pub fn main(args: &Args) -> Result<Ended> {
         ))?;
     }
     Ok(if filmed == frames { Ended::Done } else { Ended::Interrupted })
+}
+
+/// One picture of the bodies as they are.
+fn paint(
+    snapshot: &Snapshot,
+    settings: &Settings,
+    shot: &Shot,
+    film: Film,
+    args: &Args,
+) -> Result<Ended> {
+    let begun = Instant::now();
+    let waiting = progress::waiting("painting");
+    let painter = still(&snapshot.bodies, settings, shot, film)?;
+    drop(waiting);
+    let (n, time, wall_secs) =
+        (snapshot.bodies.len(), settings.start, begun.elapsed().as_secs_f64());
+    let out = args.out.display().to_string();
+    if args.json {
+        print::json(&json!({
+            "out": out,
+            "n": n,
+            "frames": 1,
+            "steps": 0,
+            "time": time,
+            "interactions": 0,
+            "wall_secs": wall_secs,
+            "engine": null,
+            "configuration": format!("no forces were needed; painted on {painter}"),
+        }))?;
+    } else {
+        print::text(&format!(
+            "{n} bodies as they are, without forces, painted on {painter}\n\
+             wrote {out} (1 picture, t = {time:.6}, {wall_secs:.1} s)\n"
+        ))?;
+    }
+    Ok(Ended::Done)
 }
