@@ -78,7 +78,7 @@ impl Options {
         let precision = precision.map(|name| Precision::from_name(&name)).transpose();
         let precision = precision.map_err(|error| wrong(&what, error))?;
         let (adapter, _) = chosen("GRAVITILE_ADAPTER", words.adapter);
-        let adapter = AdapterWish { name: adapter, baseline_only: false };
+        let adapter = AdapterWish { name: adapter, ..AdapterWish::default() };
         let in_file = words.pipelines.map(|number| number.to_string());
         let (pipelines, what) = chosen("GRAVITILE_PIPELINES", in_file);
         let pipelines = pipelines.map_or(Ok(PIPELINES), |text| {
@@ -119,7 +119,7 @@ impl Options {
         if self.precision == Some(Precision::Double) {
             return cpu();
         }
-        let named = self.adapter.name.is_some();
+        let named = self.adapter.is_certain();
         let gpu = match open(&self.adapter) {
             Ok(gpu) => gpu,
             // An adapter asked for by name must be there; any other lack is no obstacle.

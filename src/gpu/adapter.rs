@@ -1,5 +1,6 @@
 //! Which graphics adapters are there, and which one is taken.
 
+use super::identity::{AdapterIdentity, position};
 use crate::error::{Error, Result};
 
 /// What kind of machine an adapter is.
@@ -54,6 +55,8 @@ pub struct AdapterInfo {
     pub class: DeviceClass,
     /// PCI vendor and device number.
     pub pci: (u32, u32),
+    /// Place on the PCI bus (`0000:01:00.0`), where there is one and the driver tells it.
+    pub place: Option<String>,
 }
 
 impl AdapterInfo {
@@ -72,6 +75,18 @@ impl AdapterInfo {
             driver: driver.trim().to_owned(),
             class,
             pci: (info.vendor, info.device),
+            place: Some(info.device_pci_bus_id.clone()).filter(|place| !place.is_empty()),
+        }
+    }
+
+    /// What it is known again by.
+    pub fn identity(&self) -> AdapterIdentity {
+        AdapterIdentity {
+            name: self.name.clone(),
+            backend: Some(self.backend.clone()),
+            vendor: Some(self.pci.0),
+            device: Some(self.pci.1),
+            place: self.place.clone(),
         }
     }
 }
@@ -79,16 +94,28 @@ impl AdapterInfo {
 /// Which adapter is wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AdapterWish {
-    /// Part of its name, in any case; or its number in [`adapters`]. `None` takes the best.
+    /// Its number in [`adapters`], or part of its name, in any case. `None` takes the best.
     pub name: Option<String>,
+    /// The very one, whatever `name` says; where it is not there, another of the same name.
+    pub identity: Option<AdapterIdentity>,
     /// Ask for no feature or limit beyond WebGPU's baseline, as a browser or a modest driver would give.
     pub baseline_only: bool,
 }
 
 impl AdapterWish {
-    /// The adapter whose name contains `name`.
+    /// The adapter of that number, or whose name contains `name`.
     pub fn named(name: impl Into<String>) -> Self {
         Self { name: Some(name.into()), ..Self::default() }
+    }
+
+    /// The adapter that was met before.
+    pub fn known(identity: AdapterIdentity) -> Self {
+        Self { identity: Some(identity), ..Self::default() }
+    }
+
+    /// Whether a certain adapter is asked for.
+    pub fn is_certain(&self) -> bool {
+        self.name.is_some() || self.identity.is_some()
     }
 }
 
@@ -117,10 +144,16 @@ pub(super) fn shared() -> wgpu::Instance {
     instance(None)
 }
 
-async fn enumerate(instance: &wgpu::Instance) -> Vec<wgpu::Adapter> {
-    let mut found = instance.enumerate_adapters(wgpu::Backends::PRIMARY).await;
-    // The best first; the sort is stable, so equals keep the driver's order.
-    found.sort_by_key(|adapter| match AdapterInfo::of(&adapter.get_info()).class {
+/// All adapters with what is told of them, best first.
+pub(super) async fn enumerate(instance: &wgpu::Instance) -> Vec<(wgpu::Adapter, AdapterInfo)> {
+    let found = instance.enumerate_adapters(wgpu::Backends::PRIMARY).await;
+    let told = |adapter: wgpu::Adapter| {
+        let info = AdapterInfo::of(&adapter.get_info());
+        (adapter, info)
+    };
+    let mut found: Vec<_> = found.into_iter().map(told).collect();
+    // The sort is stable, so equals keep the driver's order.
+    found.sort_by_key(|(_, info)| match info.class {
         DeviceClass::Discrete => 0,
         DeviceClass::Integrated => 1,
         DeviceClass::Virtual => 2,
@@ -132,7 +165,7 @@ async fn enumerate(instance: &wgpu::Instance) -> Vec<wgpu::Adapter> {
 
 /// All adapters, best first.
 pub async fn adapters() -> Vec<AdapterInfo> {
-    enumerate(&shared()).await.iter().map(|adapter| AdapterInfo::of(&adapter.get_info())).collect()
+    enumerate(&shared()).await.into_iter().map(|(_, info)| info).collect()
 }
 
 /// The wished-for adapter; with a surface, of those that can present on it.
@@ -140,25 +173,32 @@ pub(super) async fn choose(
     instance: &wgpu::Instance,
     surface: Option<&wgpu::Surface<'_>>,
     wish: &AdapterWish,
-) -> Result<wgpu::Adapter> {
-    let mut found = enumerate(instance).await;
-    if let Some(surface) = surface {
-        found.retain(|adapter| adapter.is_surface_supported(surface));
-    }
-    let names: Vec<String> = found.iter().map(|adapter| adapter.get_info().name).collect();
-    let index = match &wish.name {
-        None => 0,
-        Some(name) => {
-            let lower = name.to_lowercase();
-            let by_name = names.iter().position(|known| known.to_lowercase().contains(&lower));
-            by_name.or_else(|| name.parse().ok()).unwrap_or(usize::MAX)
-        }
-    };
+) -> Result<(wgpu::Adapter, AdapterInfo)> {
+    let found = enumerate(instance).await;
+    let usable: Vec<bool> = found
+        .iter()
+        .map(|(adapter, _)| surface.is_none_or(|surface| adapter.is_surface_supported(surface)))
+        .collect();
+    let infos: Vec<AdapterInfo> = found.iter().map(|(_, info)| info.clone()).collect();
+    let index = position(&infos, wish, &|i| usable[i]).unwrap_or(usize::MAX);
     found.into_iter().nth(index).ok_or_else(|| Error::NoAdapter {
-        wanted: match &wish.name {
-            None => "was found (no Vulkan, Metal or DX12 driver answers)".to_owned(),
-            Some(name) => format!("is named '{name}' or has that number"),
+        wanted: match (&wish.identity, &wish.name) {
+            (Some(identity), _) => format!("is {identity}, nor has that name"),
+            (None, None) => "was found (no Vulkan, Metal or DX12 driver answers)".to_owned(),
+            (None, Some(name)) => format!("has '{name}' in its name or is of that number"),
         },
-        found: if names.is_empty() { "none".to_owned() } else { names.join(", ") },
+        found: listed(&infos, &usable),
     })
+}
+
+/// The adapters with their numbers, in one line.
+fn listed(infos: &[AdapterInfo], usable: &[bool]) -> String {
+    if infos.is_empty() {
+        return "none".to_owned();
+    }
+    let entry = |(i, (info, usable)): (usize, (&AdapterInfo, &bool))| {
+        let refusal = if *usable { "" } else { " (cannot show a window here)" };
+        format!("{i}: {}{refusal}", info.name)
+    };
+    infos.iter().zip(usable).enumerate().map(entry).collect::<Vec<_>>().join(", ")
 }

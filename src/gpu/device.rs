@@ -71,11 +71,17 @@ impl Gpu {
     /// The first device of a process stays until its end, and no two are opened at a time: NVIDIA's driver
     /// (580, Linux) hangs where one thread takes down the last device while another loads the driver's libraries.
     #[cfg(not(target_arch = "wasm32"))]
-    #[allow(clippy::await_holding_lock, reason = "nothing is awaited that needs this thread")]
     pub async fn open(wish: &AdapterWish) -> Result<Arc<Self>> {
+        Self::open_kept(Self::open_on(&adapter::shared(), None, wish)).await
+    }
+
+    /// What `opening` gives, while no other thread opens anything; the first device is kept.
+    #[cfg(not(target_arch = "wasm32"))]
+    #[allow(clippy::await_holding_lock, reason = "nothing is awaited that needs this thread")]
+    async fn open_kept(opening: impl Future<Output = Result<Arc<Self>>>) -> Result<Arc<Self>> {
         static FIRST: Mutex<Option<wgpu::Device>> = Mutex::new(None);
         let mut first = FIRST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let gpu = Self::open_on(&adapter::shared(), None, wish).await?;
+        let gpu = opening.await?;
         first.get_or_insert_with(|| gpu.device.clone());
         Ok(gpu)
     }
@@ -92,22 +98,38 @@ impl Gpu {
         surface: Option<&wgpu::Surface<'_>>,
         wish: &AdapterWish,
     ) -> Result<Arc<Self>> {
-        let adapter = adapter::choose(instance, surface, wish).await?;
-        let info = AdapterInfo::of(&adapter.get_info());
+        let (adapter, info) = adapter::choose(instance, surface, wish).await?;
+        Self::open_adapter(adapter, info, wish.baseline_only).await
+    }
+
+    /// Every adapter that is there, best first, and what came of opening it: those of
+    /// [`super::adapters`], each under its own name.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn open_each(baseline_only: bool) -> Vec<(AdapterInfo, Result<Arc<Self>>)> {
+        let found = pollster::block_on(adapter::enumerate(&adapter::shared()));
+        let open = |(adapter, info): (wgpu::Adapter, AdapterInfo)| {
+            let opened = Self::open_kept(Self::open_adapter(adapter, info.clone(), baseline_only));
+            (info, pollster::block_on(opened))
+        };
+        found.into_iter().map(open).collect()
+    }
+
+    async fn open_adapter(
+        adapter: wgpu::Adapter,
+        info: AdapterInfo,
+        baseline_only: bool,
+    ) -> Result<Arc<Self>> {
         let refused = |problem: String| Error::Adapter { adapter: info.name.clone(), problem };
 
         let has = adapter.limits();
         let baseline = wgpu::Limits::default();
-        let wanted = if wish.baseline_only { baseline.clone() } else { raised(&baseline, &has) };
+        let wanted = if baseline_only { baseline.clone() } else { raised(&baseline, &has) };
         let optional = wgpu::Features::TIMESTAMP_QUERY
             | wgpu::Features::SHADER_F64
             | wgpu::Features::SUBGROUP
             | wgpu::Features::FLOAT32_BLENDABLE;
-        let features = if wish.baseline_only {
-            wgpu::Features::empty()
-        } else {
-            adapter.features() & optional
-        };
+        let features =
+            if baseline_only { wgpu::Features::empty() } else { adapter.features() & optional };
         let (device, queue) = adapter
             .request_device(&wgpu::DeviceDescriptor {
                 label: Some("gravitile"),

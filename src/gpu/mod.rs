@@ -4,6 +4,7 @@
 mod adapter;
 mod buffers;
 mod device;
+mod identity;
 pub mod layout;
 mod pipeline;
 mod readback;
@@ -15,6 +16,7 @@ pub use adapter::{AdapterInfo, AdapterWish, DeviceClass, adapters, instance};
 pub(crate) use buffers::storage;
 pub use buffers::{BodyBuffers, Params, narrow_point};
 pub use device::{Gpu, Limits, Tier};
+pub use identity::AdapterIdentity;
 pub use pipeline::{Binding, Checks, ComputeKernel, Stage, compile};
 pub use readback::Readback;
 #[cfg(not(target_arch = "wasm32"))]

@@ -6,7 +6,7 @@ use crate::direct::Precision;
 use crate::error::Result;
 pub use crate::force::KernelPlan;
 use crate::force::{KernelConfig, KernelWish};
-use crate::gpu::AdapterWish;
+use crate::gpu::{AdapterIdentity, AdapterWish};
 use crate::integrate::blocks::BlockSettings;
 use crate::sim::{EngineKind, Settings, Simulation};
 
@@ -39,9 +39,12 @@ pub struct Plan {
     /// How precisely forces are computed, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<String>,
-    /// Name of the graphics adapter, if the engine is the GPU.
+    /// Whether the adapter is used as if it had WebGPU's baseline only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub baseline: bool,
+    /// The graphics adapter, if the engine is the GPU; in older files its name alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub adapter: Option<String>,
+    pub adapter: Option<AdapterIdentity>,
     /// Shape of the kernel, if the engine is the GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelPlan>,
@@ -67,7 +70,8 @@ impl Plan {
             gravitational_constant: settings.gravitational_constant,
             integrator: settings.integrator.clone(),
             engine: choice.kind.name().to_owned(),
-            adapter: choice.gpu.as_ref().map(|gpu| gpu.adapter.name.clone()),
+            baseline: choice.gpu.is_some() && settings.adapter.baseline_only,
+            adapter: choice.gpu.as_ref().map(|gpu| gpu.adapter.identity()),
             kernel: sim.kernel_config().map(KernelPlan::from),
             precision: settings.precision.map(|precision| precision.name().to_owned()),
             blocks: sim.blocks().map(|steps| *steps.settings()),
@@ -87,7 +91,11 @@ impl Plan {
             blocks: self.blocks.unwrap_or_default(),
             precision: self.precision.as_deref().map(Precision::from_name).transpose()?,
             engine: EngineKind::from_name(&self.engine)?,
-            adapter: AdapterWish { name: self.adapter.clone(), baseline_only: false },
+            adapter: AdapterWish {
+                name: None,
+                identity: self.adapter.clone(),
+                baseline_only: self.baseline,
+            },
             kernel: kernel.unwrap_or_default(),
         })
     }

@@ -9,7 +9,7 @@ use super::{DeviceState, EngineKind, Settings};
 use crate::direct::Precision;
 use crate::error::Result;
 use crate::force::{Cpu, ForceEngine, Forces, Identity, KernelWish, Sinks, Sources, Want};
-use crate::gpu::{DeviceClass, Gpu};
+use crate::gpu::{AdapterIdentity, DeviceClass, Gpu};
 use crate::scene::{Spread, test_cloud};
 
 /// A chosen engine.
@@ -68,7 +68,7 @@ pub async fn choose_on(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
             let gpu = match open().await {
                 Ok(gpu) => gpu,
                 // An adapter asked for by name must be there; any other lack is no obstacle.
-                Err(error) if settings.adapter.name.is_some() => return Err(error),
+                Err(error) if settings.adapter.is_certain() => return Err(error),
                 Err(error) => return cpu(error.to_string()),
             };
             if gpu.adapter.class == DeviceClass::Software {
@@ -96,7 +96,7 @@ pub async fn choose_on(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
 const LARGEST_TRIAL: usize = 16_384;
 
 /// Races so far: adapter, number of bodies and kernel; seconds on the CPU and on the GPU.
-type Races = Vec<((String, usize, KernelWish), (f64, f64))>;
+type Races = Vec<((AdapterIdentity, usize, KernelWish), (f64, f64))>;
 static RACES: Mutex<Races> = Mutex::new(Vec::new());
 
 /// Seconds per step on the CPU and on the GPU, measured once per process: a window that loads one scene
@@ -104,7 +104,7 @@ static RACES: Mutex<Races> = Mutex::new(Vec::new());
 async fn race(gpu: &Arc<Gpu>, n: usize, settings: &Settings) -> Result<(f64, f64)> {
     let trial = n.clamp(1, LARGEST_TRIAL);
     let scale = (n as f64 / trial as f64).powi(2);
-    let key = (gpu.adapter.name.clone(), trial, settings.kernel);
+    let key = (gpu.adapter.identity(), trial, settings.kernel);
     let races = || RACES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let known = races().iter().find(|(other, _)| *other == key).map(|(_, times)| *times);
     let times = match known {

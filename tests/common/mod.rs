@@ -1,13 +1,16 @@
 //! What the device tests share: one open device per test program.
 #![allow(dead_code)]
 
+pub mod skip;
+
 use std::sync::{Arc, OnceLock};
 
+use gravitile::direct::Precision;
 use gravitile::gpu::{AdapterWish, Gpu};
 
 /// The adapter that tests run on: the best there is, or the one that GRAVITILE_TEST_ADAPTER names.
 pub fn wish() -> AdapterWish {
-    AdapterWish { name: std::env::var("GRAVITILE_TEST_ADAPTER").ok(), baseline_only: false }
+    AdapterWish { name: std::env::var("GRAVITILE_TEST_ADAPTER").ok(), ..AdapterWish::default() }
 }
 
 /// A device of the WebGPU baseline. It stays until the program's end, as the first does: taking one down beside
@@ -24,4 +27,22 @@ pub fn gpu() -> Arc<Gpu> {
     let open =
         || Gpu::open_blocking(&wish()).expect("device tests need a Vulkan, Metal or DX12 adapter");
     Arc::clone(GPU.get_or_init(open))
+}
+
+/// The tiers of precision beyond single that the adapter has. Double-single must hold on every one, double
+/// wherever shaders have f64: else the test fails, with the reason.
+pub fn tiers() -> Vec<Precision> {
+    let gpu = gpu();
+    let must = |precision| {
+        let tier = gravitile::direct::gpu::tier(&gpu, precision);
+        tier.unwrap_or_else(|error| panic!("{} must hold: {error}", precision.name()));
+        precision
+    };
+    let mut tiers = vec![must(Precision::DoubleSingle)];
+    if gpu.tier.f64 {
+        tiers.push(must(Precision::Double));
+    } else {
+        skip::lacking(&gpu.adapter.driver, "f64 in shaders");
+    }
+    tiers
 }

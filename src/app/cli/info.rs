@@ -10,7 +10,7 @@ use super::{Ended, print};
 use crate::direct::Precision;
 use crate::direct::gpu::verdict;
 use crate::force::{Cpu, ForceEngine, KernelConfig};
-use crate::gpu::{AdapterInfo, AdapterWish, Gpu, adapters};
+use crate::gpu::{AdapterInfo, Gpu};
 use crate::sim::{Settings, choose};
 use crate::tuned;
 
@@ -28,13 +28,7 @@ pub struct Args {
 }
 
 pub fn main(args: &Args) -> Result<Ended> {
-    let found = pollster::block_on(adapters());
-    let mut opened = Vec::new();
-    for index in 0..found.len() {
-        let wish =
-            AdapterWish { name: Some(index.to_string()), baseline_only: args.adapter.baseline };
-        opened.push(Gpu::open_blocking(&wish));
-    }
+    let found = Gpu::open_each(args.adapter.baseline);
     let settings = Settings { adapter: args.adapter.wish(), ..Settings::default() };
     let choice = pollster::block_on(choose(args.n.max(1), &settings))?;
     let cpu = Cpu::new().describe();
@@ -42,7 +36,6 @@ pub fn main(args: &Args) -> Result<Ended> {
     if args.json {
         let adapters: Vec<serde_json::Value> = found
             .iter()
-            .zip(&opened)
             .map(|(info, gpu)| adapter_json(info, gpu.as_ref().ok(), args.n))
             .collect::<Result<_>>()?;
         print::json(&json!({
@@ -59,8 +52,11 @@ pub fn main(args: &Args) -> Result<Ended> {
         text += "graphics adapters: none (no Vulkan, Metal or DX12 driver answers)\n";
         text += "  on Debian or Ubuntu: sudo apt install mesa-vulkan-drivers libvulkan1\n";
     }
-    for (index, (info, gpu)) in found.iter().zip(&opened).enumerate() {
+    for (index, (info, gpu)) in found.iter().enumerate() {
         text += &format!("adapter {index}: {} ({})\n", info.name, info.class.name());
+        if let Some(place) = &info.place {
+            text += &format!("  place     {place}\n");
+        }
         text += &format!("  driver    {} through {}\n", info.driver, info.backend);
         match gpu {
             Ok(gpu) => {
@@ -149,6 +145,7 @@ fn adapter_json(info: &AdapterInfo, gpu: Option<&Arc<Gpu>>, n: usize) -> Result<
         "driver": info.driver,
         "pci_vendor": info.pci.0,
         "pci_device": info.pci.1,
+        "pci_place": info.place,
         "limits": gpu.map(|gpu| json!({
             "threads_per_workgroup": gpu.limits.threads_per_workgroup,
             "workgroup_memory_bytes": gpu.limits.workgroup_memory,

@@ -28,7 +28,7 @@ pub struct EngineOptions {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Engine")]
 pub struct AdapterOptions {
-    /// Graphics adapter: part of its name, or its number in 'gravitile info'
+    /// Graphics adapter: its number in 'gravitile info', or part of its name
     #[arg(long, value_name = "NAME")]
     pub adapter: Option<String>,
     /// Use nothing beyond WebGPU's baseline features and limits
@@ -72,7 +72,11 @@ pub struct KernelOptions {
 impl AdapterOptions {
     /// As the library takes it.
     pub fn wish(&self) -> AdapterWish {
-        AdapterWish { name: self.adapter.clone(), baseline_only: self.baseline }
+        AdapterWish {
+            name: self.adapter.clone(),
+            baseline_only: self.baseline,
+            ..AdapterWish::default()
+        }
     }
 }
 

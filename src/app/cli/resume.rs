@@ -52,6 +52,12 @@ pub fn main(args: &Args) -> Result<Ended> {
     let bodies = found.snapshot.bodies.clone();
     let mut sim = Simulation::resume(bodies, settings, restart.as_ref())?;
     drop(waiting);
+    if let (Some(was), Some(gpu)) = (&folder.plan.adapter, &sim.choice().gpu)
+        && !was.is(&gpu.adapter.identity())
+    {
+        let is = gpu.adapter.identity();
+        eprintln!("gravitile: the adapter {was} is not here, going on with {is}");
+    }
     let log = EnergyLog::open(&args.dir, Some(found.step))?;
     run::record(&mut sim, &folder, log, &found.snapshot, args.json)
 }

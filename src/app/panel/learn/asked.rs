@@ -56,10 +56,10 @@ pub fn driver(adapter: &AdapterInfo, variant: KernelVariant) -> Asked<Report> {
 pub fn ceilings(adapter: &AdapterInfo) -> Asked<Ceilings> {
     let adapter = adapter.clone();
     Asked::ask(move || {
-        let gpu = Gpu::open_blocking(&AdapterWish::named(adapter.name.as_str()))?;
-        if gpu.adapter.backend != adapter.backend {
-            let problem =
-                format!("measured through {}, not {}", gpu.adapter.backend, adapter.backend);
+        let identity = adapter.identity();
+        let gpu = Gpu::open_blocking(&AdapterWish::known(identity.clone()))?;
+        if !identity.is(&gpu.adapter.identity()) {
+            let problem = format!("measured would be {}", gpu.adapter.identity());
             return Err(Error::Adapter { adapter: adapter.name, problem });
         }
         let found = Ceilings::measure(&gpu, Effort::Quick, &mut |_: Ceiling| true)?;
