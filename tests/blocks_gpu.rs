@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::tiers;
 use glam::DVec3;
 use gravitile::bodies::Bodies;
 use gravitile::direct::Precision;
@@ -15,13 +16,6 @@ fn plummer(n: usize) -> Bodies {
     let mut scene = Scene::builtin("plummer").unwrap();
     scene.set_n(n).unwrap();
     scene.build(&|path| panic!("{} should not be asked for", path.display())).unwrap()
-}
-
-/// The tiers that this adapter has and bodies can be kept in.
-fn tiers() -> Vec<Precision> {
-    let there =
-        |precision: &Precision| gravitile::direct::gpu::tier(&common::gpu(), *precision).is_ok();
-    [Precision::DoubleSingle, Precision::Double].into_iter().filter(there).collect()
 }
 
 fn settings(integrator: &str, precision: Precision, dt: f64, blocks: BlockSettings) -> Settings {
@@ -101,10 +95,7 @@ fn device_and_host_agree() {
 #[test]
 fn large_blocks_come_in_pieces() {
     let bodies = plummer(1100);
-    let precision = Precision::DoubleSingle;
-    if !tiers().contains(&precision) {
-        return;
-    }
+    let precision = tiers()[0];
     let blocks = BlockSettings { eta: 0.1, dt_max: 1.0 / 256.0, ..BlockSettings::default() };
     let settings = settings("hermite4", precision, 1.0 / 256.0, blocks);
     let mut here = open(&bodies, &on_host(&settings));
@@ -158,9 +149,7 @@ fn the_same_run_has_the_same_bits_also_after_a_restart() {
 /// their derivatives, without which strict steps would not come to be.
 #[test]
 fn few_bodies_keep_their_energy_in_double_single() {
-    if !tiers().contains(&Precision::DoubleSingle) {
-        return;
-    }
+    let precision = tiers()[0];
     let bodies = plummer(256);
     for softening in [0.0, 1.0 / 256.0] {
         let blocks = BlockSettings {
@@ -169,7 +158,7 @@ fn few_bodies_keep_their_energy_in_double_single() {
             dt_max: 1.0 / 64.0,
             ..BlockSettings::default()
         };
-        let settings = settings("hermite6", Precision::DoubleSingle, 0.125, blocks);
+        let settings = settings("hermite6", precision, 0.125, blocks);
         let mut sim = open(&bodies, &Settings { softening, ..settings });
         let before = sim.diagnostics().unwrap().energy();
         sim.step(1).unwrap();
@@ -183,11 +172,9 @@ fn few_bodies_keep_their_energy_in_double_single() {
 /// its net force tells. Its step stays what strict settings ask for, and does not shrink without end.
 #[test]
 fn steps_do_not_shrink_with_the_noise_of_close_pairs() {
-    if !tiers().contains(&Precision::DoubleSingle) {
-        return;
-    }
+    let precision = tiers()[0];
     let blocks = BlockSettings { eta: 0.0025, eta6: 0.06, dt_max: 0.03125, on_host: false };
-    let settings = settings("hermite6", Precision::DoubleSingle, 0.03125, blocks);
+    let settings = settings("hermite6", precision, 0.03125, blocks);
     let mut sim = open(&plummer(4200), &Settings { softening: 1.0 / 256.0, ..settings });
     sim.step(1).unwrap();
     let stats = *sim.blocks().unwrap().stats();
@@ -197,8 +184,8 @@ fn steps_do_not_shrink_with_the_noise_of_close_pairs() {
 /// The integrators' order is the device's too: halving all steps shows it.
 #[test]
 fn the_error_falls_with_the_power_of_the_step() {
+    // Where there is no f64, which is said aloud, f32 pairs hide the order.
     if !tiers().contains(&Precision::Double) {
-        println!("no f64 here: f32 pairs hide the order");
         return;
     }
     let mut bodies = Bodies::with_capacity(2);

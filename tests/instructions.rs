@@ -5,6 +5,9 @@
 //! makes it longer unseen. Without RADV on the machine there is nothing to count, and the test says so.
 #![cfg(feature = "inspect")]
 
+#[path = "common/skip.rs"]
+mod skip;
+
 use gravitile::force::{KernelConfig, KernelVariant};
 use gravitile::gpu::Checks;
 use gravitile::inspect::{Inspector, LEAST_PER_INTERACTION, driver_manifest};
@@ -12,7 +15,7 @@ use gravitile::inspect::{Inspector, LEAST_PER_INTERACTION, driver_manifest};
 #[test]
 fn the_inner_loop_is_tight() {
     if driver_manifest().is_none() {
-        println!("no RADV here: nothing to count");
+        skip::skipped("machine instructions per interaction", "no RADV driver is installed");
         return;
     }
     // SAFETY: the only test of this program, and no thread has been started.

@@ -10,6 +10,8 @@ mod gpu;
 mod pictures;
 #[path = "render/shaders.rs"]
 mod shaders;
+#[path = "common/skip.rs"]
+mod skip;
 
 use glam::DVec3;
 use gravitile::bodies::{Bodies, Component, Role};

@@ -8,6 +8,8 @@
 mod display;
 #[path = "window/person.rs"]
 mod person;
+#[path = "common/skip.rs"]
+mod skip;
 #[path = "window/stories.rs"]
 mod stories;
 #[path = "panel/world.rs"]

@@ -27,7 +27,7 @@ pub fn is_there() -> bool {
     let Some(missing) = missing() else { return true };
     let must = std::env::var_os("GRAVITILE_WINDOW_TESTS").is_some_and(|value| value == "1");
     assert!(!must, "not installed: {missing}; script/common.sh names the packages");
-    println!("skipped, because these are not installed: {missing}");
+    super::skip::skipped("a story of the window", &format!("not installed: {missing}"));
     false
 }
 
