@@ -145,6 +145,7 @@ impl Bodies {
             velocity: &self.velocity,
             acceleration: None,
             count: self.host.len() as u32,
+            scale: gravitile::render::Scale::PLAIN,
         };
         let (mut parts, mut whole) = (Vec::<FrameTimes>::new(), Vec::new());
         gpu.wait().expect("a device");

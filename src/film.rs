@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::gpu::{AdapterWish, DeviceClass, Gpu, narrow_point};
+use crate::frame::Frame;
+use crate::gpu::{AdapterWish, DeviceClass, Gpu};
 use crate::render::{
     CameraMotion, ColourBy, DevicePoints, Film, Follow, Image, Look, Painter, PictureSize, Points,
-    Style,
+    Scale, Style,
 };
 use crate::sim::{EngineKind, HostEngine, Settings, Simulation, choose};
 use crate::tuned;
@@ -120,12 +121,14 @@ impl Cinema {
                 follow => follow.target(&sim.bodies()?)?,
             };
             let camera = motion.at_target(time_secs, target);
+            let frame = sim.frame().expect("made with the bodies on a device");
             let (_, buffers) = sim.device().expect("made with the bodies on it");
             let points = DevicePoints {
                 pos_mass: &buffers.position_mass,
                 velocity: &buffers.velocity,
                 acceleration: Some(&buffers.acceleration),
                 count: buffers.count,
+                scale: (&frame).into(),
             };
             return self.painter.paint(Points::Device(points), &camera, &self.look, time_secs);
         }
@@ -173,8 +176,13 @@ pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) 
     bodies.validate()?;
     settings.validate()?;
     let device = device_of(bodies.len(), settings)?;
-    let seen = match device {
-        Some(_) => Cow::Owned(as_on_device(bodies)),
+    let frame = device.as_ref().map(|_| {
+        let now = settings.begins_at();
+        let suits = || Frame::of(bodies, settings.gravitational_constant, now);
+        settings.frame.unwrap_or_else(suits).at(now)
+    });
+    let seen = match &frame {
+        Some(frame) => Cow::Owned(as_on_device(bodies, frame)),
         None => Cow::Borrowed(bodies),
     };
     let camera = shot.motion.at(0.0, &seen)?;
@@ -188,6 +196,7 @@ pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) 
     let (mut painter, described) =
         painter(device.as_ref(), &settings.adapter, shot.size, shot.renderer)?;
     let look = Look::new(&shot.style, &seen, None)?;
+    painter.scale_by(frame.as_ref().filter(|_| device.is_some()).map(Scale::from));
     film.write(painter.paint(&*seen, &camera, &look, 0.0)?)?;
     film.finish()?;
     Ok(described)
@@ -217,10 +226,14 @@ fn device_of(n: usize, settings: &Settings) -> Result<Option<Arc<Gpu>>> {
 }
 
 /// Positions and velocities as f32 holds them.
-fn as_on_device(bodies: &Bodies) -> Bodies {
-    let narrow = |vector: &mut glam::DVec3| *vector = narrow_point(*vector).map(f64::from).into();
+fn as_on_device(bodies: &Bodies, frame: &Frame) -> Bodies {
     let mut bodies = bodies.clone();
-    bodies.position.iter_mut().chain(&mut bodies.velocity).for_each(narrow);
+    for x in &mut bodies.position {
+        *x = frame.wide_position(frame.position(*x));
+    }
+    for v in &mut bodies.velocity {
+        *v = frame.wide_velocity(frame.velocity(*v));
+    }
     bodies
 }
 

@@ -40,6 +40,7 @@ pub mod files;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod film;
 pub mod force;
+pub mod frame;
 pub mod gpu;
 #[cfg(all(feature = "inspect", not(target_arch = "wasm32")))]
 pub mod inspect;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 /// Rooms by level, lowest first. A room may use rooms of its own level only where named below.
 const LEVELS: &[&[&str]] = &[
     &["math", "error", "files", "bodies", "units", "diagnostics"],
+    &["frame"],
     &["scene", "snapshot", "gpu"],
     &["force"],
     &["direct"],
@@ -32,6 +33,7 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("math", &["wgpu", "std::fs", "Instant"]),
     ("bodies", &["wgpu", "std::fs", "Instant"]),
     ("diagnostics", &["wgpu", "std::fs", "Instant"]),
+    ("frame", &["wgpu", "std::fs", "Instant"]),
     ("scene", &["wgpu", "std::fs", "Instant"]),
     ("snapshot", &["wgpu", "Instant"]),
     ("record", &["wgpu"]),

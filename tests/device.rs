@@ -26,12 +26,12 @@ fn settings(kernel: KernelWish) -> Settings {
 }
 
 fn state(bodies: &Bodies, kernel: KernelWish) -> DeviceState {
-    pollster::block_on(DeviceState::new(common::gpu(), bodies, &settings(kernel))).unwrap()
+    pollster::block_on(DeviceState::new(common::gpu(), bodies, None, &settings(kernel))).unwrap()
 }
 
 fn bits(state: &mut DeviceState, bodies: &Bodies) -> Vec<[u64; 6]> {
     let mut now = bodies.clone();
-    state.read(&mut now).unwrap();
+    state.read(&mut now, 0.0).unwrap();
     let of =
         |(x, v): (&glam::DVec3, &glam::DVec3)| [x.x, x.y, x.z, v.x, v.y, v.z].map(f64::to_bits);
     now.position.iter().zip(&now.velocity).map(of).collect()
@@ -157,7 +157,7 @@ fn steps_in_one_workgroup_have_the_same_bits_however_they_are_cut_up() {
     let mut taken_up = bodies.clone();
     let mut first = state(&bodies, ONE_WORKGROUP);
     first.run(0.01, 20, &mut |_| true).unwrap();
-    first.read(&mut taken_up).unwrap();
+    first.read(&mut taken_up, 0.0).unwrap();
     let mut second = state(&taken_up, ONE_WORKGROUP);
     second.run(0.01, 30, &mut |_| true).unwrap();
     assert!(bits(&mut second, &bodies) == expected, "taken up again");
@@ -170,7 +170,7 @@ fn one_workgroup_takes_the_steps_that_the_ordinary_path_takes() {
         let mut state = state(&bodies, kernel);
         let mut now = bodies.clone();
         state.run(0.01, 20, &mut |_| true).unwrap();
-        let acceleration = state.read(&mut now).unwrap();
+        let acceleration = state.read(&mut now, 0.0).unwrap();
         let potential = state.potential().unwrap();
         (now, acceleration, potential)
     };
@@ -265,7 +265,7 @@ fn the_baseline_tier_computes_the_same() {
     assert!(!gpu.tier.timestamps && !gpu.tier.f64 && !gpu.tier.subgroups);
     assert_eq!(gpu.limits.workgroup_memory, 16384);
     let settings = settings(SHAPES[0]);
-    let mut low = pollster::block_on(DeviceState::new(gpu, &bodies, &settings)).unwrap();
+    let mut low = pollster::block_on(DeviceState::new(gpu, &bodies, None, &settings)).unwrap();
     let mut high = state(&bodies, SHAPES[0]);
     low.run(0.01, 5, &mut |_| true).unwrap();
     high.run(0.01, 5, &mut |_| true).unwrap();

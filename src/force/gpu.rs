@@ -12,8 +12,9 @@ use super::{
     Sources, Want, check_softening,
 };
 use crate::error::{Error, Result};
+use crate::frame::Frame;
 use crate::gpu::layout::{FOREIGN, IN_SINK};
-use crate::gpu::{Gpu, narrow_point, read_blocking, storage};
+use crate::gpu::{Gpu, read_blocking, storage};
 
 /// See the module's text.
 #[derive(Debug)]
@@ -118,9 +119,11 @@ impl ForceEngine for GpuEngine {
                 .refuse(format!("{} bodies are more than 32 bits count", n.max(m))));
         }
         let config = self.wish.resolve(&self.gpu, n, m)?;
-        let largest_mass = sources.mass.iter().copied().fold(0.0, f64::max);
+        let frame = Frame::of_call(sinks.position, sources.position, sources.mass, softening);
+        let largest_mass = sources.mass.iter().copied().fold(0.0, f64::max) / frame.mass;
+        let eps = softening / frame.length;
         let key = Key {
-            variant: KernelVariant::new(config, softening, largest_mass, want),
+            variant: KernelVariant::new(config, eps, largest_mass, want),
             sink_count: n,
             source_count: m,
             self_offset: match sinks.identity {
@@ -128,16 +131,17 @@ impl ForceEngine for GpuEngine {
                 Identity::Offset(offset) => offset as u32,
                 Identity::Each(_) => IN_SINK,
             },
-            softening: softening as f32,
+            softening: eps as f32,
         };
         self.kernel_for(key)?;
 
         let narrow = |position: &DVec3, w: f32| {
-            let [x, y, z] = narrow_point(*position);
+            let [x, y, z] = frame.position(*position);
             [x, y, z, w]
         };
         let masses = sources.position.iter().zip(sources.mass);
-        let source_data: Vec<[f32; 4]> = masses.map(|(p, &m)| narrow(p, m as f32)).collect();
+        let source_data: Vec<[f32; 4]> =
+            masses.map(|(p, &m)| narrow(p, (m / frame.mass) as f32)).collect();
         let number = |i: usize| match sinks.identity {
             Identity::Each(index) => f32::from_bits(index[i]),
             _ => 0.0,
@@ -149,9 +153,7 @@ impl ForceEngine for GpuEngine {
             return Err(Error::Body {
                 index: j,
                 id: j as u64,
-                problem: format!(
-                    "position {position} or G m {mass} leaves the range of f32 (3.4e38)"
-                ),
+                problem: format!("position {position} or G m {mass} is no finite number"),
             });
         }
         let (sink_buffer, source_buffer) = self.buffers.as_ref().expect("made with the kernel");
@@ -164,9 +166,11 @@ impl ForceEngine for GpuEngine {
         let total = |i: usize, axis: usize| -> f64 {
             (0..slices).map(|slice| f64::from(sums[0][slice * n + i][axis])).sum()
         };
-        out.acceleration.extend((0..n).map(|i| DVec3::new(total(i, 0), total(i, 1), total(i, 2))));
+        let (unit, potential_unit) = (frame.acceleration_unit(), frame.potential_unit());
+        let acceleration = |i: usize| DVec3::new(total(i, 0), total(i, 1), total(i, 2)) * unit;
+        out.acceleration.extend((0..n).map(acceleration));
         if want == Want::AccelerationAndPotential {
-            out.potential.extend((0..n).map(|i| total(i, 3)));
+            out.potential.extend((0..n).map(|i| total(i, 3) * potential_unit));
         }
         self.last = Some(config.to_string());
         Ok(())

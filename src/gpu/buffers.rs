@@ -1,21 +1,20 @@
-//! Bodies on the device, and the one place where f64 becomes f32.
-
-use glam::DVec3;
+//! Bodies on the device, in the numbers of a frame.
 
 use super::Gpu;
 use super::layout::VEC4;
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
+use crate::frame::{Frame, Rests};
 
-/// The bodies of a simulation on the device: 48 bytes each, and 16 more per slice of partial sums in
-/// the force kernel's own buffer.
+/// The bodies of a simulation on the device, in units of a [`Frame`] and around its origin: 48 bytes each,
+/// and 16 more per slice of partial sums in the force kernel's own buffer.
 ///
 /// All three are `array<vec4<f32>>` of `count` entries, bound as storage by kernels and sprites alike.
 #[derive(Debug)]
 pub struct BodyBuffers {
     /// Number of bodies.
     pub count: u32,
-    /// Position x, y, z; gravitating mass G m.
+    /// Position x, y, z; gravitating mass G m. All in the frame's units.
     pub position_mass: wgpu::Buffer,
     /// Velocity x, y, z; [`Bodies::tag`] as a float.
     pub velocity: wgpu::Buffer,
@@ -24,11 +23,18 @@ pub struct BodyBuffers {
 }
 
 impl BodyBuffers {
-    /// Copies `bodies` to the device, masses times `gravitational_constant`.
+    /// Copies `bodies` to the device, masses times `gravitational_constant`, as `frame` has them at its epoch.
+    /// With `rests` the numbers are those, to the bit, that the bodies were read from.
     ///
     /// Errors: [`Error::Adapter`] when they do not fit; [`Error::Body`] when a number leaves the range
-    /// of f32.
-    pub fn upload(gpu: &Gpu, bodies: &Bodies, gravitational_constant: f64) -> Result<Self> {
+    /// of f32 even there.
+    pub fn upload(
+        gpu: &Gpu,
+        bodies: &Bodies,
+        gravitational_constant: f64,
+        frame: &Frame,
+        rests: Option<&Rests>,
+    ) -> Result<Self> {
         let n = bodies.len();
         let largest = gpu.limits.storage_buffer / VEC4;
         if n as u64 > largest || n > u32::MAX as usize / 2 {
@@ -38,28 +44,35 @@ impl BodyBuffers {
                 gpu.limits.storage_buffer
             )));
         }
-        let refused = |index: usize, problem: &str| Error::Body {
-            index,
-            id: bodies.id[index],
-            problem: format!("{problem}, which leaves the range of f32 (3.4e38)"),
+        let checked = |i: usize, [x, y, z]: [f32; 3], w: f32, what: &str| {
+            let entry = [x, y, z, w];
+            if entry.iter().all(|x| x.is_finite()) {
+                return Ok(entry);
+            }
+            let problem = format!(
+                "its {what} is so far from that of the other bodies that it leaves the range of f32 (1e38 times theirs)"
+            );
+            Err(Error::Body { index: i, id: bodies.id[i], problem })
         };
-        let narrow =
-            |vectors: &[DVec3], w: &dyn Fn(usize) -> f64, what: &str| -> Result<Vec<[f32; 4]>> {
-                let entry = |(i, &vector): (usize, &DVec3)| {
-                    let [x, y, z] = narrow_point(vector);
-                    let entry = [x, y, z, w(i) as f32];
-                    if entry.iter().all(|x| x.is_finite()) {
-                        Ok(entry)
-                    } else {
-                        Err(refused(i, &format!("its {what} is {vector} / {}", w(i))))
-                    }
-                };
-                vectors.iter().enumerate().map(entry).collect()
+        let entry_of_position = |i: usize| {
+            let position = bodies.position[i];
+            let narrow = match rests {
+                Some(rests) => frame.narrow_position(position, rests.position[i]),
+                None => frame.position(position),
             };
-        let mass = |i: usize| bodies.mass[i] * gravitational_constant;
-        let tag = |i: usize| f64::from(bodies.tag(i));
-        let position_mass = narrow(&bodies.position, &mass, "position / G m")?;
-        let velocity = narrow(&bodies.velocity, &tag, "velocity / tag")?;
+            let mass = bodies.mass[i] * gravitational_constant / frame.mass;
+            checked(i, narrow, mass as f32, "position or mass")
+        };
+        let entry_of_velocity = |i: usize| {
+            let velocity = bodies.velocity[i];
+            let narrow = match rests {
+                Some(rests) => frame.narrow_velocity(velocity, rests.velocity[i]),
+                None => frame.velocity(velocity),
+            };
+            checked(i, narrow, bodies.tag(i) as f32, "velocity")
+        };
+        let position_mass: Vec<[f32; 4]> = (0..n).map(entry_of_position).collect::<Result<_>>()?;
+        let velocity: Vec<[f32; 4]> = (0..n).map(entry_of_velocity).collect::<Result<_>>()?;
 
         let buffers = Self {
             count: n as u32,
@@ -71,11 +84,6 @@ impl BodyBuffers {
         gpu.queue.write_buffer(&buffers.velocity, 0, bytemuck::cast_slice(&velocity));
         Ok(buffers)
     }
-}
-
-/// A coordinate triple in f32. Every narrowing of positions and velocities goes through here.
-pub fn narrow_point(point: DVec3) -> [f32; 3] {
-    [point.x as f32, point.y as f32, point.z as f32]
 }
 
 /// A storage buffer of `count` `vec4<f32>`, readable, writable and copyable.

@@ -14,7 +14,7 @@ mod translate;
 
 pub use adapter::{AdapterInfo, AdapterWish, DeviceClass, adapters, instance};
 pub(crate) use buffers::storage;
-pub use buffers::{BodyBuffers, Params, narrow_point};
+pub use buffers::{BodyBuffers, Params};
 pub use device::{Gpu, Limits, Tier};
 pub use identity::AdapterIdentity;
 pub use pipeline::{Binding, Checks, ComputeKernel, Stage, compile};

@@ -23,6 +23,7 @@ mod tracking;
 
 use std::sync::Arc;
 
+use glam::DVec4;
 use web_time::Duration;
 
 pub use blocks::BlockFacts;
@@ -36,6 +37,7 @@ pub use tracking::Tracking;
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::force::{Budget, check_softening};
+use crate::frame::Frame;
 use crate::gpu::{FrameTimes, Gpu, storage};
 use crate::sim::{Choice, Clock, DeviceState, EngineKind, Settings, Work, choose_on};
 use cadence::{Cadence, Purpose};
@@ -78,6 +80,8 @@ struct HostPoints {
     position_mass: wgpu::Buffer,
     velocity: wgpu::Buffer,
     acceleration: wgpu::Buffer,
+    /// Of the numbers in them.
+    frame: Frame,
 }
 
 /// Diagnostics come at most this often.
@@ -94,7 +98,7 @@ impl Live {
     pub fn open(
         gpu: &Arc<Gpu>,
         bodies: Bodies,
-        settings: Settings,
+        mut settings: Settings,
         units_per_sec: f64,
     ) -> Result<Self> {
         bodies.validate()?;
@@ -103,8 +107,9 @@ impl Live {
         let choice = pollster::block_on(choose_on(Some(gpu), count, &settings))?;
         let mover = match choice.kind {
             EngineKind::Gpu if !settings.steps_on_host()? => {
-                let begun = DeviceState::begin(Arc::clone(gpu), &bodies, &settings);
+                let begun = DeviceState::begin(Arc::clone(gpu), &bodies, None, &settings);
                 let state = pollster::block_on(begun)?;
+                settings.frame = Some(*state.frame());
                 Mover::Device(Box::new(OnDevice::new(state, bodies, &settings)?))
             }
             kind => {
@@ -116,6 +121,7 @@ impl Live {
                     position_mass: storage(gpu, "drawn positions", count),
                     velocity: storage(gpu, "drawn velocities", count),
                     acceleration: storage(gpu, "drawn accelerations", count),
+                    frame: Frame::PLAIN,
                 };
                 Mover::Host(OnHost::start(bodies, kind, choice.gpu.as_ref(), &settings)?, points)
             }
@@ -235,7 +241,8 @@ impl Live {
                 self.standing.steps = device.clock.steps();
                 self.standing.ready |= device.state.is_between_steps() || work.steps > 0;
                 let positions = &device.state.buffers().position_mass;
-                self.tracker.record(&self.gpu, encoder, positions, self.count);
+                let frame = device.state.frame_at(device.clock.time());
+                self.tracker.record(&self.gpu, encoder, positions, self.count, frame);
             }
             Mover::Host(host, points) => {
                 host.allow(due, self.dt);
@@ -247,7 +254,8 @@ impl Live {
                     send(&points.position_mass, &new.position_mass);
                     send(&points.velocity, &new.velocity);
                     send(&points.acceleration, &new.acceleration);
-                    self.tracker.take_from(&new.position_mass);
+                    points.frame = new.frame;
+                    self.tracker.take_from(&new.position_mass, new.frame);
                 });
             }
         }
@@ -271,8 +279,8 @@ impl Live {
     }
 
     /// The newest positions of what is tracked, if any have come since the last call: one of a single
-    /// body, else all in the order of the bodies. The fourth number is the mass.
-    pub fn tracked(&mut self) -> Option<Vec<[f32; 4]>> {
+    /// body, else all in the order of the bodies. The fourth number is G m in a unit of its own.
+    pub fn tracked(&mut self) -> Option<Vec<DVec4>> {
         self.tracker.take()
     }
 

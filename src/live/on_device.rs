@@ -5,8 +5,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use glam::DVec3;
-
 use super::cadence::Purpose;
 use super::{Event, Report};
 use crate::bodies::Bodies;
@@ -218,7 +216,7 @@ impl OnDevice {
             let (time, steps, softening) = self.reported;
             into.push(match read {
                 Ok(read) => {
-                    let diagnostics = self.diagnosis.read(&read);
+                    let diagnostics = self.diagnosis.read(&read, time);
                     Event::Report(Report { time, steps, softening, diagnostics })
                 }
                 Err(error) => Event::Failed(error),
@@ -235,14 +233,15 @@ impl OnDevice {
     /// A million bodies take a while: they become f64 beside the window.
     fn widen(&mut self, read: Vec<Vec<[f32; 4]>>, into: &mut Vec<Event>) {
         let (time, steps) = self.copied;
+        let frame = self.state.frame().at(time);
         let shell = Arc::clone(&self.shell);
         let (sender, purpose) = (self.events.0.clone(), self.flying_for);
         let work = move || {
-            let widen = |v: &[f32; 4]| DVec3::new(v[0].into(), v[1].into(), v[2].into());
+            let three = |v: &[f32; 4]| [v[0], v[1], v[2]];
             let mut bodies = (*shell).clone();
-            bodies.position = read[0].iter().map(widen).collect();
-            bodies.velocity = read[1].iter().map(widen).collect();
-            let acceleration = read[2].iter().map(widen).collect();
+            bodies.position = read[0].iter().map(|x| frame.wide_position(three(x))).collect();
+            bodies.velocity = read[1].iter().map(|v| frame.wide_velocity(three(v))).collect();
+            let acceleration = read[2].iter().map(|a| frame.wide_acceleration(three(a))).collect();
             let moment = Arc::new(Moment { time, steps, bodies, acceleration });
             // Nobody listens any more: the window has gone on to other bodies.
             let _ = sender.send(purpose.event(moment));

@@ -13,6 +13,7 @@ use super::{BlockFacts, Event, Report};
 use crate::bodies::Bodies;
 use crate::diagnostics::diagnose;
 use crate::error::{Error, Result};
+use crate::frame::Frame;
 use crate::gpu::Gpu;
 use crate::sim::{Clock, EngineKind, HostEngine, HostState, Moment, Settings};
 
@@ -22,6 +23,8 @@ pub(super) struct Points {
     pub position_mass: Vec<[f32; 4]>,
     pub velocity: Vec<[f32; 4]>,
     pub acceleration: Vec<[f32; 4]>,
+    /// Of these numbers.
+    pub frame: Frame,
 }
 
 /// Where the worker stands.
@@ -199,8 +202,7 @@ struct Worker {
     state: HostState,
     clock: Clock,
     softening: f64,
-    gravitational_constant: f64,
-    tags: Vec<u32>,
+    drawn: Drawn,
     standing: Standing,
     watch: BlockWatch,
     shown: bool,
@@ -214,19 +216,22 @@ impl Worker {
         shared: &Shared,
     ) -> Result<Self> {
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
-        let tags: Vec<u32> = (0..bodies.len()).map(|i| bodies.tag(i)).collect();
         let (softening, g) = (settings.softening, settings.gravitational_constant);
+        let drawn = Drawn {
+            tags: (0..bodies.len()).map(|i| bodies.tag(i)).collect(),
+            gravitational_constant: g,
+            frame: Frame::of(&bodies, g, clock.time()),
+        };
         let zero = vec![DVec3::ZERO; bodies.len()];
         let standing = Standing { time: clock.time(), steps: clock.steps(), ..Default::default() };
         // The bodies are to be seen before their first forces are known.
-        publish(shared, &bodies, &zero, &tags, g, standing);
+        publish(shared, &bodies, &zero, &drawn, standing);
         let state = HostState::new(bodies, engine, settings, None)?;
         lock(&shared.outbox).description = Some(state.describe());
         let standing = Standing { ready: true, ..standing };
-        let gravitational_constant = g;
         let watch = BlockWatch::new(clock.time());
         let shown = false;
-        Ok(Self { state, clock, softening, gravitational_constant, tags, standing, watch, shown })
+        Ok(Self { state, clock, softening, drawn, standing, watch, shown })
     }
 
     fn run(&mut self, shared: &Shared) -> Result<()> {
@@ -266,8 +271,7 @@ impl Worker {
                 shared,
                 self.state.bodies(),
                 self.state.acceleration(),
-                &self.tags,
-                self.gravitational_constant,
+                &self.drawn,
                 self.standing,
             );
             lock(&shared.outbox).done = done;
@@ -316,13 +320,19 @@ impl Worker {
     }
 }
 
+/// What is drawn of bodies besides where they are, and in which numbers.
+struct Drawn {
+    tags: Vec<u32>,
+    gravitational_constant: f64,
+    frame: Frame,
+}
+
 /// Hands the state over if it is wanted; tells whether it was.
 fn publish(
     shared: &Shared,
     bodies: &Bodies,
     acceleration: &[DVec3],
-    tags: &[u32],
-    g: f64,
+    drawn: &Drawn,
     standing: Standing,
 ) -> bool {
     let wanted = std::mem::take(&mut lock(&shared.inbox).wanted);
@@ -333,16 +343,22 @@ fn publish(
     };
     if wanted {
         let mut points = spare.unwrap_or_default();
-        let narrow = |into: &mut Vec<[f32; 4]>, from: &[DVec3], w: &dyn Fn(usize) -> f32| {
+        let frame = drawn.frame.at(standing.time);
+        let unit = drawn.gravitational_constant / frame.mass;
+        let fill = |into: &mut Vec<[f32; 4]>, entry: &dyn Fn(usize) -> ([f32; 3], f32)| {
             into.clear();
-            into.extend(from.iter().enumerate().map(|(i, x)| {
-                let [x, y, z] = crate::gpu::narrow_point(*x);
-                [x, y, z, w(i)]
+            into.extend((0..bodies.len()).map(|i| {
+                let ([x, y, z], w) = entry(i);
+                [x, y, z, w]
             }));
         };
-        narrow(&mut points.position_mass, &bodies.position, &|i| (bodies.mass[i] * g) as f32);
-        narrow(&mut points.velocity, &bodies.velocity, &|i| tags[i] as f32);
-        narrow(&mut points.acceleration, acceleration, &|_| 0.0);
+        fill(&mut points.position_mass, &|i| {
+            (frame.position(bodies.position[i]), (bodies.mass[i] * unit) as f32)
+        });
+        let velocity = |i: usize| frame.velocity(bodies.velocity[i]);
+        fill(&mut points.velocity, &|i| (velocity(i), drawn.tags[i] as f32));
+        fill(&mut points.acceleration, &|i| (frame.acceleration(acceleration[i]), 0.0));
+        points.frame = frame;
         lock(&shared.outbox).points = Some(points);
     }
     wanted

@@ -24,13 +24,14 @@ pub struct Standing {
 impl Live {
     /// The buffers that the sprites read, on [`Live::gpu`].
     pub fn points(&self) -> DevicePoints<'_> {
-        let (position_mass, velocity, acceleration) = match &self.mover {
+        let (position_mass, velocity, acceleration, frame) = match &self.mover {
             Mover::Device(device) => {
                 let buffers = device.state.buffers();
-                (&buffers.position_mass, &buffers.velocity, &buffers.acceleration)
+                let frame = device.state.frame_at(device.clock.time());
+                (&buffers.position_mass, &buffers.velocity, &buffers.acceleration, frame)
             }
             Mover::Host(_, points) => {
-                (&points.position_mass, &points.velocity, &points.acceleration)
+                (&points.position_mass, &points.velocity, &points.acceleration, points.frame)
             }
         };
         DevicePoints {
@@ -38,6 +39,7 @@ impl Live {
             velocity,
             acceleration: Some(acceleration),
             count: self.count as u32,
+            scale: (&frame).into(),
         }
     }
 

@@ -1,5 +1,8 @@
 //! Where bodies are, for a camera that follows them, without waiting for the device.
 
+use glam::DVec4;
+
+use crate::frame::Frame;
 use crate::gpu::layout::VEC4;
 use crate::gpu::{Gpu, Readback};
 
@@ -23,6 +26,8 @@ pub(super) struct Tracker {
     pub what: Tracking,
     readback: Readback,
     newest: Option<Vec<[f32; 4]>>,
+    /// Of the positions on their way, and of the newest.
+    frames: [Frame; 2],
     pause: u32,
 }
 
@@ -34,6 +39,7 @@ impl Tracker {
         encoder: &mut wgpu::CommandEncoder,
         positions: &wgpu::Buffer,
         count: usize,
+        frame: Frame,
     ) {
         self.pause = self.pause.saturating_sub(1);
         let range = match self.what {
@@ -47,6 +53,7 @@ impl Tracker {
         };
         if self.readback.is_idle() {
             self.readback.record(&gpu.device, encoder, &[(positions, range)]);
+            self.frames[0] = frame;
             self.pause = FRAMES_BETWEEN;
         }
     }
@@ -56,7 +63,8 @@ impl Tracker {
     }
 
     /// Positions on the host are at hand.
-    pub fn take_from(&mut self, positions: &[[f32; 4]]) {
+    pub fn take_from(&mut self, positions: &[[f32; 4]], frame: Frame) {
+        self.frames[1] = frame;
         self.newest = match self.what {
             Tracking::Nothing => None,
             Tracking::Body(index) => positions.get(index).map(|position| vec![*position]),
@@ -64,10 +72,14 @@ impl Tracker {
         };
     }
 
-    pub fn take(&mut self) -> Option<Vec<[f32; 4]>> {
+    /// Where they are in the world, and their masses in the frame's unit.
+    pub fn take(&mut self) -> Option<Vec<DVec4>> {
         if let Some(Ok(mut read)) = self.readback.take() {
             self.newest = read.pop();
+            self.frames[1] = self.frames[0];
         }
-        self.newest.take()
+        let (newest, frame) = (self.newest.take()?, self.frames[1]);
+        let wide = |[x, y, z, m]: [f32; 4]| frame.wide_position([x, y, z]).extend(m.into());
+        Some(newest.into_iter().map(wide).collect())
     }
 }

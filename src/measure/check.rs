@@ -151,7 +151,7 @@ pub fn check(gpu: &Gpu, case: Case) -> Result<Row> {
 
     let upload = |points: &[DVec3], masses: Option<&[f64]>| {
         let entry = |(i, p): (usize, &DVec3)| {
-            let [x, y, z] = crate::gpu::narrow_point(*p);
+            let [x, y, z] = crate::frame::narrow(*p);
             [x, y, z, masses.map_or(0.0, |m| m[i] as f32)]
         };
         let data: Vec<[f32; 4]> = points.iter().enumerate().map(entry).collect();

@@ -10,8 +10,9 @@ use super::problem::{Problem, SOFTENING};
 use super::{ErrorStats, Method, Stopwatch, Timer};
 use crate::error::{Error, Result};
 use crate::force::{AllPairs, Budget, Field, KernelConfig, KernelVariant, Pace, Progress, Want};
+use crate::frame::narrow;
 use crate::gpu::layout::VEC4;
-use crate::gpu::{DeviceClass, Gpu, narrow_point, storage};
+use crate::gpu::{DeviceClass, Gpu, storage};
 
 /// Times all-pairs kernels on a device, on a made-up cloud: accelerations, with softening.
 #[derive(Debug)]
@@ -60,7 +61,7 @@ impl KernelTimer {
         }
         let problem = Problem::new(sinks, sources)?;
         let entry = |i: usize| {
-            let [x, y, z] = narrow_point(problem.position[i]);
+            let [x, y, z] = narrow(problem.position[i]);
             [x, y, z, problem.mass[i] as f32]
         };
         let upload = |label, n: usize| {

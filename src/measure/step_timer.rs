@@ -96,7 +96,7 @@ impl StepTimer {
     /// Whether the accelerations that belong to the state's bodies are those of f64.
     fn check(&self, state: &mut DeviceState, config: &KernelConfig) -> Result<ErrorStats> {
         let mut now = self.bodies.clone();
-        let found = state.read(&mut now)?;
+        let found = state.read(&mut now, 0.0)?;
         let n = now.len();
         let probes: Vec<usize> = (0..PROBED.min(n)).map(|k| k * n / PROBED.min(n)).collect();
         let position: Vec<DVec3> = probes.iter().map(|i| now.position[*i]).collect();
@@ -139,7 +139,7 @@ impl Timer for StepTimer {
             ..Settings::default()
         };
         let gpu = Arc::clone(&self.gpu);
-        let mut state = pollster::block_on(DeviceState::new(gpu, &self.bodies, &settings))?;
+        let mut state = pollster::block_on(DeviceState::new(gpu, &self.bodies, None, &settings))?;
         // A step more than the first force: what steps alone do is checked too.
         state.run(DT, 1, &mut |_| true)?;
         let error = self.check(&mut state, candidate)?;

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::force::{
     ForceEngine, Forces, Identity, KernelConfig, KernelVariant, Reference, Sinks, Sources, Want,
 };
+use crate::frame::Frame;
 use crate::gpu::{BodyBuffers, Checks, Gpu, read_blocking, storage};
 use crate::integrate::{self, OneWorkgroup};
 use crate::scene::{Spread, test_cloud};
@@ -138,7 +139,7 @@ fn run(
     dispatches: &[u32],
 ) -> Result<Vec<Vec<[f32; 4]>>> {
     let n = bodies.len();
-    let narrow = BodyBuffers::upload(gpu, bodies, 1.0)?;
+    let narrow = BodyBuffers::upload(gpu, bodies, 1.0, &Frame::PLAIN, None)?;
     // The same with room behind: not a number there, so that a stray write is seen.
     let entries = n + GUARD;
     let guarded = |label, from: Option<&wgpu::Buffer>| -> Result<wgpu::Buffer> {

@@ -6,6 +6,7 @@ use crate::direct::Precision;
 use crate::error::Result;
 pub use crate::force::KernelPlan;
 use crate::force::{KernelConfig, KernelWish};
+use crate::frame::Frame;
 use crate::gpu::{AdapterIdentity, AdapterWish};
 use crate::integrate::blocks::BlockSettings;
 use crate::sim::{EngineKind, Settings, Simulation};
@@ -51,6 +52,10 @@ pub struct Plan {
     /// How individual steps are chosen, if the integrator has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockSettings>,
+    /// In which frame a device has the bodies in f32; runs from before there were frames have none, and go on
+    /// with the plain numbers that they began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frame: Option<Frame>,
 }
 
 impl Plan {
@@ -75,6 +80,7 @@ impl Plan {
             kernel: sim.kernel_config().map(KernelPlan::from),
             precision: settings.precision.map(|precision| precision.name().to_owned()),
             blocks: sim.blocks().map(|steps| *steps.settings()),
+            frame: sim.settings().frame.filter(|_| sim.device().is_some()),
         }
     }
 
@@ -97,6 +103,7 @@ impl Plan {
                 baseline_only: self.baseline,
             },
             kernel: kernel.unwrap_or_default(),
+            frame: Some(self.frame.unwrap_or(Frame::PLAIN)),
         })
     }
 

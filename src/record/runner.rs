@@ -3,6 +3,7 @@
 use super::{EnergyLog, RunFolder};
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
+use crate::frame;
 use crate::integrate::blocks::{PREFIX, Restart};
 use crate::sim::{Moment, Simulation};
 use crate::snapshot::Snapshot;
@@ -64,10 +65,11 @@ pub fn run(
     Ok(Outcome { energy_initial, last, complete })
 }
 
-/// Puts into `snapshot` what individual steps need to go on, and takes out what was there of an
-/// earlier state's.
+/// Puts into `snapshot` what it needs besides the bodies to be gone on with, and takes out what was there of
+/// an earlier state's.
 pub fn set_restart(snapshot: &mut Snapshot, restart: Restart) {
-    snapshot.extra.retain(|name, _| !name.starts_with(PREFIX));
+    let is_old = |name: &str| name.starts_with(PREFIX) || name.starts_with(frame::PREFIX);
+    snapshot.extra.retain(|name, _| !is_old(name));
     snapshot.attributes.retain(|name, _| !name.starts_with(PREFIX));
     snapshot.extra.extend(restart.columns);
     snapshot.attributes.extend(restart.facts);

@@ -7,6 +7,7 @@
 use glam::{DMat4, DVec3, Mat4};
 
 use super::image::PictureSize;
+use super::scale::Scale;
 use crate::error::{Error, Result};
 
 /// Where the eye is and where it looks.
@@ -41,13 +42,13 @@ impl Default for Camera {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct View {
-    /// The eye, in world units.
+    /// The eye, as the points' [`Scale`] counts.
     pub eye_in_world: [f32; 3],
     /// Pixels per unit of (sideways distance / depth).
     pub focal_px: f32,
     /// Unit vector to the right of the picture.
     pub right_in_world: [f32; 3],
-    /// Nothing nearer than this is drawn, in world units.
+    /// Nothing nearer than this is drawn, in units of the scale.
     pub near: f32,
     /// Unit vector to the top of the picture.
     pub up_in_world: [f32; 3],
@@ -127,15 +128,22 @@ impl Camera {
         Ok(())
     }
 
-    /// The numbers that the sprite passes need for a picture of that size.
+    /// The numbers that the sprite passes need for a picture of that size, of points in world units.
     pub fn view(&self, size: PictureSize) -> Result<View> {
+        self.view_in(size, &Scale::PLAIN)
+    }
+
+    /// The same for points of that scale.
+    pub fn view_in(&self, size: PictureSize, scale: &Scale) -> Result<View> {
         self.validate()?;
+        // The target counted from the origin first: the eye is near it.
+        let eye = (self.target - scale.origin) + self.axes_in_world()[2] * self.distance;
         let [right, up, backward] = self.axes_in_world();
         Ok(View {
-            eye_in_world: self.eye_in_world().as_vec3().to_array(),
+            eye_in_world: (eye / scale.length).as_vec3().to_array(),
             focal_px: self.focal_px(size) as f32,
             right_in_world: right.as_vec3().to_array(),
-            near: self.near() as f32,
+            near: (self.near() / scale.length) as f32,
             up_in_world: up.as_vec3().to_array(),
             width_px: size.width() as f32,
             forward_in_world: (-backward).as_vec3().to_array(),

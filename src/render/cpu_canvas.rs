@@ -5,6 +5,7 @@ use super::exposure::{Meter, histogram};
 use super::glow::Glow;
 use super::image::{Image, PictureSize};
 use super::look::Look;
+use super::scale::Scale;
 use super::splat::{HdrImage, Point, Splatter};
 use super::tone::{Developer, ToneCurve};
 use super::trails::{self, TrailClock};
@@ -57,18 +58,20 @@ impl CpuCanvas {
         &self.hdr
     }
 
-    /// Paints `count` bodies, each asked for once through `point`. `time_secs` is the film's time,
+    /// Paints `count` bodies, each asked for once through `point`, in numbers of `scale`. `time_secs` is the film's time,
     /// by which the exposure follows.
     pub fn paint(
         &mut self,
         count: usize,
         point: impl Fn(usize) -> Point + Sync,
+        scale: &Scale,
         (camera, look): (&Camera, &Look),
         time_secs: f64,
     ) -> Result<Image> {
-        let view = camera.view(self.size)?;
+        let view = camera.view_in(self.size, scale)?;
         let limits = look.radius_limits_px(self.size);
-        self.splatter.draw(&mut self.hdr, &view, &look.uniform, limits, count, point);
+        let uniform = look.uniform_in(scale);
+        self.splatter.draw(&mut self.hdr, &view, &uniform, limits, count, point);
         let style = &look.style;
         if style.trail_secs > 0.0 {
             let kept = self.trail_clock.kept(style.trail_secs, time_secs, camera, self.size);

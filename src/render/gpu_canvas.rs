@@ -146,7 +146,7 @@ impl GpuCanvas {
             None => Adding::choose(gpu.device, points.count, size),
         };
         self.retarget(gpu, size, light_format(gpu.device, points.count), adding)?;
-        let view = camera.view(size)?;
+        let view = camera.view_in(size, &points.scale)?;
         let limits = look.radius_limits_px(size);
         let (targets, groups) = (&self.targets, &self.glow_groups);
         let [sprites, glow, exposure, tone_map] = PARTS;

@@ -13,10 +13,12 @@ use super::ages::{Ages, ages};
 use super::framing::{median, quantile};
 use super::image::PictureSize;
 use super::palette::{SCALE_STEPS, component_colour};
+use super::scale::Scale;
 use super::style::{ColourBy, Style};
 use crate::bodies::{Bodies, Role};
 use crate::diagnostics::neighbour_distance;
 use crate::error::Result;
+use crate::frame::Frame;
 
 /// Components that a [`LookUniform`] has room for, as many as [`Bodies`] may have.
 pub const MAX_COMPONENTS: usize = 256;
@@ -27,7 +29,7 @@ pub const MAX_COMPONENTS: usize = 256;
 pub struct ComponentLook {
     /// Intensity in the middle of a sprite of full size, linear RGB; 0 draws nothing.
     pub peak: [f32; 3],
-    /// Radius at which a sprite's light ends, in world units.
+    /// Radius at which a sprite's light ends, in units of the points' [`Scale`].
     pub radius_in_world: f32,
     /// Intensity without colour, for colour scales.
     pub white_peak: f32,
@@ -66,6 +68,12 @@ pub struct Look {
     pub seen: usize,
     /// One for each body where the style colours by age, else `None`.
     pub ages: Option<Ages>,
+    /// How all bodies move together, which their colours by speed leave out.
+    pub drift: DVec3,
+    /// Sprite radius and mean mass of each component in f64, from which `uniform` follows in any units.
+    pub sizes: Vec<[f64; 2]>,
+    /// The colour scale's least value.
+    pub least_value: f64,
 }
 
 /// Light of one body of a role, relative to a star.
@@ -116,6 +124,7 @@ impl Look {
         let mut uniform: Box<LookUniform> = bytemuck::zeroed_box();
         uniform.variety = style.variety as f32;
         uniform.scale = style.palette.table();
+        let mut sizes = vec![[0.0; 2]; parts.len()];
         let mut nth_of_role = [0; Role::ALL.len()];
         for (index, part) in parts.iter().enumerate() {
             let nth = nth_of_role[part.role as usize];
@@ -136,6 +145,7 @@ impl Look {
             } else {
                 0.0
             };
+            sizes[index] = [radius, part.mean_mass];
             uniform.components[index] = ComponentLook {
                 peak: component_colour(part.role, nth).map(|c| c * white_peak as f32),
                 radius_in_world: radius as f32,
@@ -148,10 +158,11 @@ impl Look {
                 pad: [0.0; 2],
             };
         }
+        let drift = DVec3::from(Frame::of(bodies, 1.0, 0.0).velocity);
         let [from, to] = match style.colour_by {
             ColourBy::Component | ColourBy::Age => [1.0, 2.0],
             ColourBy::Speed => style.value_range.unwrap_or_else(|| {
-                percentiles((0..bodies.len()).map(|i| bodies.velocity[i].length()))
+                percentiles((0..bodies.len()).map(|i| (bodies.velocity[i] - drift).length()))
             }),
             ColourBy::Acceleration => style.value_range.unwrap_or_else(|| {
                 percentiles(acceleration.unwrap_or_default().iter().map(|a| a.length()))
@@ -161,7 +172,35 @@ impl Look {
         uniform.scale_from = libm::log2(from) as f32;
         uniform.scale_factor = (1.0 / (libm::log2(to) - libm::log2(from)).max(1e-3)) as f32;
         let ages = (style.colour_by == ColourBy::Age).then(|| ages(bodies, None));
-        Ok(Self { style: style.clone(), uniform, seen, ages })
+        let style = style.clone();
+        Ok(Self { style, uniform, seen, ages, drift, sizes, least_value: from })
+    }
+
+    /// What the sprite passes read for points of that scale.
+    pub fn uniform_in(&self, scale: &Scale) -> Box<LookUniform> {
+        let mut uniform = self.uniform.clone();
+        if *scale == Scale::PLAIN {
+            return uniform;
+        }
+        for (component, &[radius, mean_mass]) in uniform.components.iter_mut().zip(&self.sizes) {
+            component.radius_in_world = (radius / scale.length) as f32;
+            if mean_mass > 0.0 {
+                component.inverse_mean_mass = (scale.mass / mean_mass) as f32;
+            }
+        }
+        let value = scale.value(self.style.colour_by);
+        uniform.scale_from = (libm::log2(self.least_value) - libm::log2(value)) as f32;
+        uniform
+    }
+
+    /// The colour scale's least value.
+    pub(super) fn least_value(&self) -> f64 {
+        self.least_value
+    }
+
+    /// Of all components' mean masses.
+    pub(super) fn largest_mean_mass(&self) -> f64 {
+        self.sizes.iter().map(|[_, mean_mass]| *mean_mass).fold(0.0, f64::max)
     }
 
     /// The same with these ages, made by [`super::ages::ages`] when the run began.

@@ -10,6 +10,7 @@ use super::gpu_canvas::GpuCanvas;
 use super::image::{Image, PictureSize};
 use super::look::{Look, tags};
 use super::offscreen::{self, Offscreen};
+use super::scale::Scale;
 use super::splat::Point;
 use super::sprites::{DevicePoints, missing_ages};
 use super::style::ColourBy;
@@ -40,6 +41,8 @@ impl<'a> From<&'a Bodies> for Points<'a> {
 pub struct Painter {
     canvas: Canvas,
     tags: Option<(Vec<u64>, Vec<u8>, Vec<u32>)>,
+    /// The scale that somebody asked for.
+    scale: Option<Scale>,
 }
 
 enum Canvas {
@@ -66,7 +69,7 @@ struct Uploads {
 impl Painter {
     /// Paints on the CPU, with all its cores. Needs no graphics driver.
     pub fn cpu(size: PictureSize) -> Self {
-        Self { canvas: Canvas::Cpu(Box::new(CpuCanvas::new(size))), tags: None }
+        Self { canvas: Canvas::Cpu(Box::new(CpuCanvas::new(size))), tags: None, scale: None }
     }
 
     /// Paints on a device (both handles are kept as cheap clones). A size beyond the device's
@@ -80,7 +83,7 @@ impl Painter {
             device: device.clone(),
             queue: queue.clone(),
         };
-        Ok(Self { canvas: Canvas::Gpu(Box::new(part)), tags: None })
+        Ok(Self { canvas: Canvas::Gpu(Box::new(part)), tags: None, scale: None })
     }
 
     /// The size of its pictures.
@@ -106,6 +109,12 @@ impl Painter {
         }
     }
 
+    /// Narrows bodies on the host as that scale has them, from now on, for the very picture that a device makes
+    /// of its own; `None` takes what suits the camera.
+    pub fn scale_by(&mut self, wanted: Option<Scale>) {
+        self.scale = wanted;
+    }
+
     /// Headless: paints one picture and waits for it. `time_secs` is the film's time, by which an
     /// automatic exposure follows; it should not run backwards without a reset.
     ///
@@ -128,16 +137,17 @@ impl Painter {
             (Canvas::Cpu(canvas), Points::Host { bodies, acceleration }) => {
                 let vectors = vectors_of(bodies, acceleration, look);
                 let ages = look.ages.as_deref().filter(|_| colours_show_age(look));
+                let scale = self.scale.unwrap_or_else(|| Scale::of_host(camera, look));
                 let point = |i: usize| Point {
-                    position: bodies.position[i].as_vec3().to_array(),
-                    mass: bodies.mass[i] as f32,
+                    position: scale.position(bodies.position[i]),
+                    mass: (bodies.mass[i] / scale.mass) as f32,
                     vector: match ages {
                         Some(ages) => [ages[i], 0.0, 0.0],
-                        None => vectors[i].as_vec3().to_array(),
+                        None => narrow_vector(vectors[i], &scale, look),
                     },
                     tag: tags[i],
                 };
-                canvas.paint(bodies.len(), point, (camera, look), time_secs)
+                canvas.paint(bodies.len(), point, &scale, (camera, look), time_secs)
             }
             (Canvas::Cpu(_), Points::Device(_)) => Err(Error::value(
                 "the place of the bodies",
@@ -145,12 +155,16 @@ impl Painter {
                 "the host, for a painter on the CPU",
             )),
             (Canvas::Gpu(part), Points::Host { bodies, acceleration }) => {
-                let uploads = part.upload(bodies, vectors_of(bodies, acceleration, look), tags)?;
+                let scale = self.scale.unwrap_or_else(|| Scale::of_host(camera, look));
+                let vectors = vectors_of(bodies, acceleration, look).iter();
+                let vectors = vectors.map(|&vector| narrow_vector(vector, &scale, look));
+                let uploads = part.upload(bodies, vectors, tags, &scale)?;
                 let points = DevicePoints {
                     pos_mass: &uploads.pos_mass,
                     velocity: &uploads.vectors,
                     acceleration: Some(&uploads.vectors),
                     count: bodies.len() as u32,
+                    scale,
                 };
                 part.paint(points, camera, look, time_secs)
             }
@@ -210,6 +224,13 @@ fn vectors_of<'a>(
     }
 }
 
+/// What of a body the colour shows, in f32.
+fn narrow_vector(vector: DVec3, scale: &Scale, look: &Look) -> [f32; 3] {
+    let colour_by = look.style.colour_by;
+    let drift = if colour_by == ColourBy::Speed { look.drift } else { DVec3::ZERO };
+    crate::frame::narrow((vector - drift) / scale.value(colour_by))
+}
+
 impl GpuPart {
     fn paint(
         &mut self,
@@ -226,7 +247,13 @@ impl GpuPart {
     }
 
     /// Brings host bodies to the device, in the engine's own layout.
-    fn upload(&mut self, bodies: &Bodies, vectors: &[DVec3], tags: &[u32]) -> Result<Uploads> {
+    fn upload(
+        &mut self,
+        bodies: &Bodies,
+        vectors: impl Iterator<Item = [f32; 3]>,
+        tags: &[u32],
+        scale: &Scale,
+    ) -> Result<Uploads> {
         let n = bodies.len();
         let limits = self.device.limits();
         let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) / 16;
@@ -238,10 +265,13 @@ impl GpuPart {
             Some(uploads) => uploads,
             None => Uploads::new(&self.device, n.max(1)),
         };
-        let with_mass = |(x, &mass): (&DVec3, &f64)| x.as_vec3().extend(mass as f32);
+        let with_mass = |(&x, &mass): (&DVec3, &f64)| {
+            let [x, y, z] = scale.position(x);
+            [x, y, z, (mass / scale.mass) as f32]
+        };
         let pos_mass: Vec<_> = bodies.position.iter().zip(&bodies.mass).map(with_mass).collect();
-        let with_tag = |(v, &tag): (&DVec3, &u32)| v.as_vec3().extend(tag as f32);
-        let vectors: Vec<_> = vectors.iter().zip(tags).map(with_tag).collect();
+        let with_tag = |([x, y, z], &tag): ([f32; 3], &u32)| [x, y, z, tag as f32];
+        let vectors: Vec<_> = vectors.zip(tags).map(with_tag).collect();
         self.queue.write_buffer(&uploads.pos_mass, 0, bytemuck::cast_slice(&pos_mass));
         self.queue.write_buffer(&uploads.vectors, 0, bytemuck::cast_slice(&vectors));
         Ok(self.uploads.insert(uploads).clone())

@@ -6,6 +6,7 @@ use super::ages::Ages;
 use super::camera::View;
 use super::device::{DARK, Gpu, Slot, begin_pass, light_formats};
 use super::look::{Look, LookUniform};
+use super::scale::Scale;
 use super::splat::RadiusLimits;
 use super::splat_pass::SplatPass;
 use super::style::ColourBy;
@@ -46,6 +47,8 @@ pub struct DevicePoints<'a> {
     pub acceleration: Option<&'a wgpu::Buffer>,
     /// Number of bodies.
     pub count: u32,
+    /// What the numbers in the buffers mean.
+    pub scale: Scale,
 }
 
 /// Bind groups kept: engines take turns between two or three sets of buffers.
@@ -149,7 +152,8 @@ impl SpritePass {
             }
         }
         let [least_radius_px, most_radius_px] = limits;
-        let light_of_unit = light_unit(view, &look.uniform, limits);
+        let look_uniform = look.uniform_in(&points.scale);
+        let light_of_unit = light_unit(view, &look_uniform, limits);
         let uniform = SpriteUniform {
             view: *view,
             least_radius_px,
@@ -160,9 +164,9 @@ impl SpritePass {
             pad: [0; 3],
         };
         gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(&uniform));
-        if self.shown_look.as_ref() != Some(&look.uniform) {
-            gpu.queue.write_buffer(&self.look, 0, bytemuck::bytes_of(&*look.uniform));
-            self.shown_look = Some(look.uniform.clone());
+        if self.shown_look.as_ref() != Some(&look_uniform) {
+            gpu.queue.write_buffer(&self.look, 0, bytemuck::bytes_of(&*look_uniform));
+            self.shown_look = Some(look_uniform);
         }
         let vectors = vectors.clone();
         let group = self.group(gpu, [points.pos_mass, &vectors, points.velocity]);

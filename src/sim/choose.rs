@@ -133,9 +133,14 @@ async fn time_both(gpu: &Arc<Gpu>, trial: usize, settings: &Settings) -> Result<
         on_cpu = on_cpu.min(begun.elapsed().as_secs_f64());
     }
 
-    let settings =
-        Settings { softening: 0.01, dt: 1e-6, gravitational_constant: 1.0, ..settings.clone() };
-    let mut device = DeviceState::new(Arc::clone(gpu), &bodies, &settings).await?;
+    let settings = Settings {
+        softening: 0.01,
+        dt: 1e-6,
+        gravitational_constant: 1.0,
+        frame: None,
+        ..settings.clone()
+    };
+    let mut device = DeviceState::new(Arc::clone(gpu), &bodies, None, &settings).await?;
     let mut on_gpu = f64::INFINITY;
     for _ in 0..3 {
         const STEPS: u64 = 8;

@@ -104,7 +104,7 @@ impl HostState {
                 let clock = Clock::new(0.0, settings.steps_before, settings.dt);
                 let accuracy = settings.blocks;
                 let field = Field { mass: &gravitating_mass, softening, id: &bodies.id };
-                let steps = match restart {
+                let steps = match restart.filter(|restart| restart.has_steps()) {
                     Some(restart) => BlockSteps::resume(scheme, accuracy, restart)?,
                     None => {
                         let now = clock.time();

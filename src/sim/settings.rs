@@ -1,10 +1,11 @@
 //! What a simulation is run with. One struct for the command line, the run folder and the library.
 
 use super::clock::check_dt;
-use super::{EngineKind, Moment};
+use super::{Clock, EngineKind, Moment};
 use crate::direct::Precision;
 use crate::error::Result;
 use crate::force::{KernelWish, check_softening};
+use crate::frame::Frame;
 use crate::gpu::AdapterWish;
 use crate::integrate::blocks::BlockSettings;
 
@@ -35,6 +36,8 @@ pub struct Settings {
     pub adapter: AdapterWish,
     /// What is fixed of the kernel's shape.
     pub kernel: KernelWish,
+    /// In which frame a device steps bodies in f32; `None`: one that suits the bodies as they are given.
+    pub frame: Option<Frame>,
 }
 
 impl Default for Settings {
@@ -51,6 +54,7 @@ impl Default for Settings {
             engine: EngineKind::Auto,
             adapter: AdapterWish::default(),
             kernel: KernelWish::default(),
+            frame: None,
         }
     }
 }
@@ -64,6 +68,11 @@ impl Settings {
         Self { start, steps_before: moment.steps, ..self.clone() }
     }
 
+    /// The time of the bodies as they are given.
+    pub fn begins_at(&self) -> f64 {
+        Clock::new(self.start, self.steps_before, self.dt).time()
+    }
+
     /// Whether the bodies are stepped on the host whatever the engine.
     ///
     /// Errors: an integrator that is not there.
@@ -75,6 +84,10 @@ impl Settings {
     pub fn validate(&self) -> Result<()> {
         check_softening(self.softening)?;
         check_dt(self.dt)?;
+        if let Some(frame) = &self.frame {
+            frame.validate()?;
+            frame.dt(self.dt)?;
+        }
         if crate::integrate::find(&self.integrator)?.has_block_steps() {
             self.blocks.validate()?;
         }

@@ -8,8 +8,10 @@ use super::clock::check_dt;
 use super::{Choice, Clock, DeviceState, EngineKind, HostEngine, HostState, Settings, choose};
 use crate::bodies::Bodies;
 use crate::diagnostics::{Diagnostics, diagnose};
+use crate::direct::Precision;
 use crate::error::{Error, Result};
 use crate::force::KernelConfig;
+use crate::frame::{Frame, Rests, coincident};
 use crate::gpu::{BodyBuffers, Gpu};
 use crate::integrate::blocks::{BlockSteps, Restart};
 
@@ -55,7 +57,7 @@ impl Simulation {
     /// [`Simulation::restart`] told then, it goes on to the same bits.
     pub async fn open_from(
         bodies: Bodies,
-        settings: Settings,
+        mut settings: Settings,
         restart: Option<&Restart>,
     ) -> Result<Self> {
         bodies.validate()?;
@@ -64,7 +66,10 @@ impl Simulation {
         let choice = choose(n, &settings).await?;
         let state = match (choice.kind, &choice.gpu) {
             (EngineKind::Gpu, Some(gpu)) if !settings.steps_on_host()? => {
-                let device = DeviceState::new(Arc::clone(gpu), &bodies, &settings).await?;
+                let rests = restart.and_then(|restart| Rests::find(&restart.columns, n));
+                let gpu = Arc::clone(gpu);
+                let device = DeviceState::new(gpu, &bodies, rests.as_ref(), &settings).await?;
+                settings.frame = Some(*device.frame());
                 State::Device(Box::new(device))
             }
             (kind, gpu) => {
@@ -155,12 +160,20 @@ impl Simulation {
         }
     }
 
-    /// What a snapshot of now must hold besides the bodies to be gone on with to the same bits; nothing
-    /// where all bodies share a step.
+    /// What a snapshot of the bodies read last must hold besides them to be gone on with to the same bits:
+    /// individual steps; on a device what f64 lacks far from the origin. Often nothing.
     pub fn restart(&self) -> Restart {
         match &self.state {
             State::Host(host) => host.restart(),
-            State::Device(_) => Restart::default(),
+            State::Device(device) => Restart::of_rests(device.rests()),
+        }
+    }
+
+    /// The frame of the numbers in the device's buffers now, if that is where the bodies live.
+    pub fn frame(&self) -> Option<Frame> {
+        match &self.state {
+            State::Host(_) => None,
+            State::Device(device) => Some(device.frame_at(self.time())),
         }
     }
 
@@ -173,7 +186,25 @@ impl Simulation {
         }
     }
 
-    /// The device and the bodies' buffers on it, if that is where they live.
+    /// How many of `bodies` have another so near that f32 does not tell the two apart
+    /// ([`crate::frame::coincident`]); 0 where forces are computed more precisely.
+    pub fn closer_than_f32(&self, bodies: &Bodies) -> usize {
+        let in_f32 = matches!(self.settings.precision, None | Some(Precision::Single))
+            && self.choice.kind == EngineKind::Cpu
+            && self.blocks().is_none();
+        let frame = match &self.state {
+            State::Device(device) => device.frame_at(self.time()),
+            State::Host(_) if in_f32 => {
+                let (x, eps) = (&bodies.position, self.settings.softening);
+                Frame::of_call(x, x, &bodies.mass, eps)
+            }
+            State::Host(_) => return 0,
+        };
+        coincident(&frame, &bodies.position)
+    }
+
+    /// The device and the bodies' buffers on it, in the numbers of [`Simulation::frame`], if that is where they
+    /// live.
     pub fn device(&self) -> Option<(&Arc<Gpu>, &BodyBuffers)> {
         match &self.state {
             State::Host(_) => None,
@@ -192,6 +223,9 @@ impl Simulation {
     /// Changes the time step from now on; negative steps go back in time.
     pub fn set_dt(&mut self, dt: f64) -> Result<()> {
         check_dt(dt.abs())?;
+        if let State::Device(device) = &self.state {
+            device.frame().dt(dt)?;
+        }
         self.clock.set_dt(dt);
         Ok(())
     }
@@ -246,7 +280,7 @@ impl Simulation {
             State::Host(host) => (host.bodies().clone(), host.acceleration().to_vec()),
             State::Device(device) => {
                 let mut bodies = self.shell.clone();
-                let acceleration = device.read(&mut bodies)?;
+                let acceleration = device.read(&mut bodies, self.clock.time())?;
                 (bodies, acceleration)
             }
         };

@@ -89,6 +89,17 @@ fn what_the_device_sums_up_is_what_f64_does() {
 }
 
 #[test]
+fn far_away_and_in_motion_a_report_is_the_same() {
+    for engine in ENGINES {
+        for (shift, drift) in [(0.0, 30.0), (1e3, 0.0), (-2e3, 40.0)] {
+            let mut moved = plummer(700);
+            moved.shift(DVec3::new(1.0, 0.2, -0.7) * shift, DVec3::new(-0.1, 0.9, 0.4) * drift);
+            assert_agrees("moved", moved, settings(engine), 3);
+        }
+    }
+}
+
+#[test]
 fn bodies_without_mass_and_gravity_of_any_sign_are_counted() {
     for engine in ENGINES {
         let settings = settings(engine);

@@ -90,8 +90,7 @@ fn positions_that_are_tracked_are_the_bodies() {
             let found = found.unwrap_or_else(|| panic!("{engine:?} should tell of {what:?}"));
             for (position, index) in found.iter().zip(indices) {
                 let there = bodies.position[index];
-                let seen =
-                    glam::DVec3::new(position[0].into(), position[1].into(), position[2].into());
+                let seen = position.truncate();
                 assert!(seen.distance(there) < 0.2, "body {index}: {seen} is not near {there}");
             }
         }

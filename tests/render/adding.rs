@@ -7,7 +7,7 @@ use gravitile::render::offscreen::{FORMAT, Offscreen};
 use gravitile::render::splat::{Point, project};
 use gravitile::render::{
     Adding, Camera, ColourBy, DevicePoints, Exposure, Gpu, GpuCanvas, Image, Look, Painter,
-    PictureSize, Points, Style,
+    PictureSize, Points, Scale, Style,
 };
 
 use crate::gpu::{Device, device, devices, difference, is_same, painter_on};
@@ -147,6 +147,7 @@ fn one_canvas_takes_other_sizes_numbers_of_bodies_and_ways() {
             velocity: &velocity,
             acceleration: None,
             count: n as u32,
+            scale: Scale::PLAIN,
         };
         canvas.add_by(wanted);
         canvas.resize(gpu, size).unwrap();

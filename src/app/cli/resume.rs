@@ -42,7 +42,8 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     let waiting = progress::waiting("first forces");
     let restart = Restart::find(&found.snapshot.extra, &found.snapshot.attributes);
-    if restart.is_none() && crate::integrate::find(&settings.integrator)?.has_block_steps() {
+    let has_steps = restart.as_ref().is_some_and(Restart::has_steps);
+    if !has_steps && crate::integrate::find(&settings.integrator)?.has_block_steps() {
         let problem = format!(
             "holds no individual steps, which {} needs to go on; begin a new run from it",
             settings.integrator

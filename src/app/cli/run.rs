@@ -121,6 +121,10 @@ pub fn record(
     as_json: bool,
 ) -> Result<Ended> {
     interrupt::listen();
+    if let Some(frame) = sim.frame() {
+        log::info!("f32 numbers on the device: {frame}");
+    }
+    let near = sim.closer_than_f32(&template.bodies);
     if !as_json {
         print::text(&format!(
             "{} bodies, eps {}, dt {}, engine {} ({})\n",
@@ -130,6 +134,9 @@ pub fn record(
             sim.choice().kind.name(),
             sim.describe_engine()
         ))?;
+        if near > 0 {
+            print::text(&format!("at the beginning {}\n", too_near(near, sim.len())))?;
+        }
     }
     let begun = Instant::now();
     let bar = progress::bar(folder.plan.steps, "steps");
@@ -143,13 +150,21 @@ pub fn record(
     Ok(if outcome.complete { Ended::Done } else { Ended::Interrupted })
 }
 
+/// Says what f32 cannot hold.
+fn too_near(near: usize, n: usize) -> String {
+    format!(
+        "{near} of {n} bodies are closer to another than f32 coordinates can tell there: what pulls the two together is rounding (--precision double on the CPU has it)"
+    )
+}
+
 fn report(
-    sim: &Simulation,
+    sim: &mut Simulation,
     folder: &RunFolder,
     outcome: &Outcome,
     wall_secs: f64,
     as_json: bool,
 ) -> Result<()> {
+    let near = sim.bodies().map_or(0, |bodies| sim.closer_than_f32(&bodies));
     let total = outcome.last.energy();
     let error = crate::diagnostics::relative_change(total, outcome.energy_initial);
     if as_json {
@@ -167,6 +182,7 @@ fn report(
             "adapter": sim.choice().gpu.as_ref().map(|gpu| gpu.adapter.name.clone()),
             "configuration": sim.describe_engine(),
             "blocks": sim.blocks().map(blocks_json),
+            "closer_than_f32": near,
             "out": folder.path.display().to_string(),
         }));
     }
@@ -181,6 +197,9 @@ fn report(
     );
     if let Some(steps) = sim.blocks() {
         text += &blocks_in_words(steps);
+    }
+    if near > 0 {
+        text += &format!("at the end {}\n", too_near(near, sim.len()));
     }
     text += &format!("snapshots and energy.csv are in {}\n", folder.path.display());
     if !outcome.complete {

@@ -1,7 +1,7 @@
 //! Mouse, wheel and fingers to the camera; following; smooth changes.
 
 use egui::{PointerButton, Sense, Ui};
-use glam::{DVec2, DVec3};
+use glam::{DVec2, DVec3, DVec4};
 
 use crate::bodies::Bodies;
 use crate::live::Tracking;
@@ -134,15 +134,17 @@ impl Steering {
     }
 
     /// Takes in new positions of what is followed, see [`crate::live::Live::tracked`].
-    pub fn follow(&mut self, what: Follow, positions: &[[f32; 4]], bodies: &Bodies) {
-        let point = |p: &[f32; 4]| DVec3::new(p[0].into(), p[1].into(), p[2].into());
+    pub fn follow(&mut self, what: Follow, positions: &[DVec4], bodies: &Bodies) {
+        let point = |p: &DVec4| p.truncate();
         self.followed = match what {
             Follow::Nothing => None,
             Follow::Body(_) => positions.first().map(point),
             Follow::CentreOfMass => {
-                let mass: f64 = positions.iter().map(|p| f64::from(p[3])).sum();
-                let sum: DVec3 = positions.iter().map(|p| point(p) * f64::from(p[3])).sum();
-                (mass > 0.0).then(|| sum / mass)
+                // Counted from one of them: far from the origin nothing is lost in the sums.
+                let first = positions.first().map_or(DVec3::ZERO, point);
+                let mass: f64 = positions.iter().map(|p| p.w).sum();
+                let sum: DVec3 = positions.iter().map(|p| (point(p) - first) * p.w).sum();
+                (mass > 0.0).then(|| first + sum / mass)
             }
             Follow::Component(component) => {
                 let members: Vec<usize> = bodies.of_component(component).collect();
@@ -258,7 +260,7 @@ mod tests {
     fn a_followed_body_is_caught_up_with() {
         let mut steering = Steering::new(Camera::default());
         let bodies = Bodies::default();
-        steering.follow(Follow::Body(0), &[[3.0, 4.0, 5.0, 1.0]], &bodies);
+        steering.follow(Follow::Body(0), &[DVec4::new(3.0, 4.0, 5.0, 1.0)], &bodies);
         for _ in 0..60 {
             steering.pass(0.05, 0.0);
         }

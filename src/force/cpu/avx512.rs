@@ -2,8 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::frame::PACK;
 use super::lanes::{Lanes, Sum};
+use super::pack::PACK;
 
 type Vector = __m512;
 

@@ -2,8 +2,8 @@
 //!
 //! Sums have two levels: f32 lanes within a block of sources, f64 from block to block.
 
-use super::frame::{PACK, Pack, Sink};
 use super::lanes::{Lanes, Separation};
+use super::pack::{PACK, Pack, Sink};
 
 /// Packs per block: 128 terms per lane keep the f32 level's rounding near 3e-7, and 32 KiB of
 /// sources stay in the second level cache while every group of sinks passes over them.

@@ -1,8 +1,8 @@
 //! Which instructions there are, and the loops compiled for each.
 
 use super::direct::Sum;
-use super::frame::{Pack, Sink};
 use super::mutual::{Own, Rectangle};
+use super::pack::{Pack, Sink};
 use super::scalar;
 
 /// An instruction set that the loops are compiled for.
@@ -84,7 +84,7 @@ pub(super) struct Loops {
 macro_rules! entry {
     ($vector:ty, $sinks:literal, $vectors:literal $(, $features:literal)?) => {
         use super::direct::{Sum as Total, attract};
-        use super::frame::{Pack, Sink};
+        use super::pack::{Pack, Sink};
         use super::mutual::Pull;
 
         macro_rules! direct {

@@ -1,9 +1,9 @@
 //! The few vector operations the loops are written in; one implementation per instruction set.
 
-use super::frame::PACK;
+use super::pack::PACK;
 use crate::math::arithmetic::Arithmetic;
 
-/// A vector of f32 lanes, whose number divides [`super::frame::PACK`], with what the loops need beyond
+/// A vector of f32 lanes, whose number divides [`super::pack::PACK`], with what the loops need beyond
 /// adding and multiplying.
 ///
 /// Every method is `unsafe` for one reason: the processor must have the implementation's

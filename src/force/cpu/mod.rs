@@ -11,7 +11,7 @@
 //! against f64: 3e-7 rms, 1.4e-5 for the worst body (Plummer sphere).
 //!
 //! Both give the same bits on any number of threads. Positions are narrowed to f32 in a frame of
-//! their own (see `frame`): relative to the middle of the sources and scaled by powers of two, so
+//! their own ([`Frame::of_call`]): relative to the middle of the sources and scaled by powers of two, so
 //! neither a far origin nor unusual units cost precision. What f32 cannot tell apart, separations
 //! below 6e-8 of the distance from the middle, it does not resolve; a softening below 2^-58 of the
 //! extent acts like that.
@@ -21,12 +21,13 @@ use rayon::prelude::*;
 
 use super::{ForceEngine, Forces, Sinks, Sources, Want, check_softening};
 use crate::error::{Error, Result};
+use crate::frame::Frame;
 
 mod direct;
-mod frame;
 mod kernel;
 mod lanes;
 mod mutual;
+mod pack;
 #[cfg(test)]
 mod tests;
 
@@ -39,10 +40,10 @@ mod neon;
 mod scalar;
 
 use direct::Sum;
-use frame::{Frame, PACK, Pack, Sink};
 pub use kernel::Kernel;
 use kernel::{Direct, Loops};
 use mutual::{Mutual, Pull};
+use pack::{PACK, Pack, Sink};
 
 /// Sinks that one task takes over its sources: a multiple of every kernel's group.
 const TASK: usize = 64;
@@ -88,13 +89,18 @@ impl Cpu {
     }
 
     /// All on all by the third law.
-    fn mutual(&mut self, frame: &Frame, loops: &Loops, acceleration: &mut [DVec3]) {
+    fn mutual(
+        &mut self,
+        frame: &Frame,
+        softening_squared: f32,
+        loops: &Loops,
+        acceleration: &mut [DVec3],
+    ) {
         self.pulls.clear();
         self.pulls.resize(self.packs.len(), Pull::ZERO);
         // SAFETY: a kernel that is not available cannot be had, see `with_kernel`.
-        let pairs = unsafe {
-            Mutual::new(loops.own, loops.rectangle, frame.softening_squared, self.packs.len())
-        };
+        let pairs =
+            unsafe { Mutual::new(loops.own, loops.rectangle, softening_squared, self.packs.len()) };
         pairs.triangle(&self.packs, &mut self.pulls);
         let unit = frame.acceleration_unit();
         for (chunk, Pull([x, y, z])) in acceleration.chunks_mut(PACK).zip(&self.pulls) {
@@ -105,7 +111,14 @@ impl Cpu {
     }
 
     /// Any sinks, by ordered pairs: fills the first slice of `self.sums`.
-    fn direct(&mut self, frame: &Frame, sinks: &Sinks, sources: &Sources, attract: Direct) {
+    fn direct(
+        &mut self,
+        frame: &Frame,
+        softening_squared: f32,
+        sinks: &Sinks,
+        sources: &Sources,
+        attract: Direct,
+    ) {
         let none = Sink { x: 0.0, y: 0.0, z: 0.0, itself: Sink::NONE };
         self.sinks.clear();
         self.sinks.extend(sinks.position.iter().enumerate().map(|(i, &position)| {
@@ -127,7 +140,7 @@ impl Cpu {
             let (sinks, first) = (&all[task % tasks * TASK..][..TASK], task / tasks * slice);
             let packs = packs.get(first..packs.len().min(first + slice)).unwrap_or_default();
             // SAFETY: a kernel that is not available cannot be had, see `with_kernel`.
-            unsafe { attract(packs, first * PACK, sinks, sums, frame.softening_squared) }
+            unsafe { attract(packs, first * PACK, sinks, sums, softening_squared) }
         });
         let (total, parts) = self.sums.split_at_mut(all.len());
         for part in parts.chunks(all.len()) {
@@ -163,8 +176,9 @@ impl ForceEngine for Cpu {
     ) -> Result<()> {
         check_softening(softening)?;
         check_lengths(sinks, sources)?;
-        let frame = Frame::new(sinks, sources, softening);
-        frame.pack(sources, &mut self.packs);
+        let frame = Frame::of_call(sinks.position, sources.position, sources.mass, softening);
+        let softening_squared = pack::softening_squared(&frame, softening);
+        pack::pack(&frame, sources, &mut self.packs);
         let loops = self.kernel.loops();
         let potential = want == Want::AccelerationAndPotential;
         let n = sinks.position.len();
@@ -175,7 +189,7 @@ impl ForceEngine for Cpu {
         }
         if !potential && sinks.identity == super::Identity::Offset(0) && same_places(sinks, sources)
         {
-            self.mutual(&frame, loops, &mut out.acceleration);
+            self.mutual(&frame, softening_squared, loops, &mut out.acceleration);
             return Ok(());
         }
         let attract = match (potential, softening == 0.0) {
@@ -184,7 +198,7 @@ impl ForceEngine for Cpu {
             (false, _) if at_own_source(sinks, sources) => loops.acceleration,
             (false, _) => loops.acceleration_excluding,
         };
-        self.direct(&frame, sinks, sources, attract);
+        self.direct(&frame, softening_squared, sinks, sources, attract);
         let (unit, potential_unit) = (frame.acceleration_unit(), frame.potential_unit());
         for (a, sum) in out.acceleration.iter_mut().zip(&self.sums) {
             *a = DVec3::from_array(sum.acceleration) * unit;

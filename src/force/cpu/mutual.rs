@@ -5,8 +5,8 @@
 //! different bodies, and the cuts depend on the number of bodies alone: so every body's sum is
 //! formed in the same order on any number of threads, in memory that grows like N.
 
-use super::frame::{PACK, Pack};
 use super::lanes::{Lanes, Separation, Sum};
+use super::pack::{PACK, Pack};
 
 /// Accelerations of a pack's bodies, in the frame's units.
 #[derive(Clone, Copy, Debug)]

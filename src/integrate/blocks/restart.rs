@@ -1,10 +1,11 @@
-//! Individual steps in a snapshot: columns and one fact, from which a run goes on to the same bits.
+//! Individual steps in a snapshot: columns and facts, from which a run goes on to the same bits.
 
 use std::collections::BTreeMap;
 
 use super::schedule::{PERIOD, Schedule};
 use super::{LEVELS, Track};
 use crate::error::{Error, Result};
+use crate::frame::{self, Rests};
 
 /// The beginning of all names that belong to a restart.
 pub const PREFIX: &str = "blocks.";
@@ -39,13 +40,27 @@ impl Restart {
         columns: &BTreeMap<String, Vec<f64>>,
         facts: &BTreeMap<String, String>,
     ) -> Option<Self> {
-        facts.get(PERIODS)?;
-        let columns = columns.iter().filter(|(name, _)| name.starts_with(PREFIX));
+        let is_ours = |name: &str| name.starts_with(PREFIX) || name.starts_with(frame::PREFIX);
+        let has_rests = columns.keys().any(|name| name.starts_with(frame::PREFIX));
+        if !facts.contains_key(PERIODS) && !has_rests {
+            return None;
+        }
+        let columns = columns.iter().filter(|(name, _)| is_ours(name));
         let facts = facts.iter().filter(|(name, _)| name.starts_with(PREFIX));
         Some(Self {
             columns: columns.map(|(name, column)| (name.clone(), column.clone())).collect(),
             facts: facts.map(|(name, fact)| (name.clone(), fact.clone())).collect(),
         })
+    }
+
+    /// What bodies on a device lack in f64: see [`Rests`].
+    pub fn of_rests(rests: &Rests) -> Self {
+        Self { columns: rests.columns(), ..Self::default() }
+    }
+
+    /// Whether it holds individual steps.
+    pub fn has_steps(&self) -> bool {
+        self.facts.contains_key(PERIODS)
     }
 
     pub(super) fn of(schedule: &Schedule, least_acceleration: f64, tracks: &[Track]) -> Self {

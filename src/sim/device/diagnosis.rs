@@ -15,6 +15,7 @@ use crate::diagnostics::{
     ComponentRadii, Diagnostics, FRACTIONS, SHRINK, SPHERES, least_in_sphere,
 };
 use crate::error::Result;
+use crate::frame::Frame;
 use crate::gpu::layout::{DiagnosisChunk, DiagnosisGroup, DiagnosisParams, VEC4};
 use crate::gpu::{Binding, Checks, Gpu, Params, Stage, compile, storage, template};
 use glam::DVec3;
@@ -60,6 +61,8 @@ pub struct Diagnosis {
     /// Members that a dispatch visits.
     visits: u64,
     mass: f64,
+    /// Of the numbers on the device.
+    frame: Frame,
 }
 
 /// What `shaders/diagnostics/NAME.wgsl` binds, in order.
@@ -110,7 +113,9 @@ impl Diagnosis {
         let shares: Vec<f32> = (0..n).map(|i| share(i) as f32).collect();
 
         let mut members: Vec<u32> = Vec::with_capacity(n);
-        let mut plan = Plan { length: CHUNK.max((2 * n).div_ceil(MOST_CHUNKS)), ..Plan::default() };
+        let frame = *state.frame();
+        let mut plan =
+            Plan { length: CHUNK.max((2 * n).div_ceil(MOST_CHUNKS)), frame, ..Plan::default() };
         let all: Vec<usize> = (0..n).collect();
         plan.add(bodies, &share, &all, None);
         // Nothing but the mean is wanted of all bodies: one sphere.
@@ -162,6 +167,7 @@ impl Diagnosis {
             summers,
             visits: 2 * n as u64,
             mass,
+            frame,
         })
     }
 
@@ -227,8 +233,8 @@ impl Diagnosis {
         [(&self.partial_totals, whole(&self.partial_totals)), (&self.groups, whole(&self.groups))]
     }
 
-    /// The diagnostics from what [`Diagnosis::results`] held.
-    pub fn read(&self, results: &[Vec<u32>]) -> Diagnostics {
+    /// The diagnostics from what [`Diagnosis::results`] held of the state at `time`.
+    pub fn read(&self, results: &[Vec<u32>], time: f64) -> Diagnostics {
         let partial: &[[f32; 12]] = bytemuck::cast_slice(&results[0]);
         let groups: &[DiagnosisGroup] = bytemuck::cast_slice(&results[1]);
         let total: [f64; 12] = std::array::from_fn(|k| {
@@ -237,22 +243,34 @@ impl Diagnosis {
         // The shares, rounded to f32, add up to nearly 1.
         let mean = |k: usize| total[k] / total[11];
         let mean_vec = |k: usize| DVec3::new(mean(k), mean(k + 1), mean(k + 2));
-        let radius =
-            |group: &DiagnosisGroup, k: usize| f64::from(f32::from_bits(group.found[k])).sqrt();
+        let frame = self.frame.at(time);
+        let length = frame.length;
+        let radius = |group: &DiagnosisGroup, k: usize| {
+            length * f64::from(f32::from_bits(group.found[k])).sqrt()
+        };
         let half = FRACTIONS.iter().position(|&fraction| fraction == 0.5);
         let half = half.expect("half of the mass should be among the fractions");
         let of_component = |(&component, group): (&u8, &DiagnosisGroup)| ComponentRadii {
             component,
-            centre: DVec3::from_array(group.centre.map(f64::from)),
+            centre: frame.wide_position(group.centre),
             radii: std::array::from_fn(|k| radius(group, k)),
         };
+        // What the frame's own motion adds (Koenig), in the caller's units.
+        let speed = frame.velocity_unit();
+        let (origin, velocity) = (DVec3::from(frame.origin), DVec3::from(frame.velocity));
+        let (centre, drift) = (mean_vec(8) * length, mean_vec(0) * speed);
+        let turning = mean_vec(4) * (length * speed)
+            + origin.cross(velocity + drift)
+            + centre.cross(velocity);
+        let speed_squared =
+            mean(3) * speed * speed + 2.0 * velocity.dot(drift) + velocity.length_squared();
         Diagnostics {
-            kinetic: 0.5 * self.mass * mean(3),
-            potential: 0.5 * self.mass * mean(7),
-            momentum: self.mass * mean_vec(0),
-            angular_momentum: self.mass * mean_vec(4),
-            centre: mean_vec(8),
-            drift: mean_vec(0),
+            kinetic: 0.5 * self.mass * speed_squared,
+            potential: 0.5 * self.mass * mean(7) * frame.potential_unit(),
+            momentum: self.mass * (velocity + drift),
+            angular_momentum: self.mass * turning,
+            centre: origin + centre,
+            drift: velocity + drift,
             half_mass_radius: radius(&groups[0], half),
             components: self.components.iter().zip(&groups[1..]).map(of_component).collect(),
         }
@@ -279,6 +297,7 @@ fn bytes(gpu: &Gpu, label: &str, bytes: u64) -> wgpu::Buffer {
 #[derive(Default)]
 struct Plan {
     length: usize,
+    frame: Frame,
     groups: Vec<DiagnosisGroup>,
     chunks: Vec<DiagnosisChunk>,
 }
@@ -315,7 +334,7 @@ impl Plan {
             (share_of_all.recip() as f32, 0.0, (f64::from(1u32 << 31) / share_of_all) as f32, 0)
         };
         self.groups.push(DiagnosisGroup {
-            centre: crate::gpu::narrow_point(mean),
+            centre: self.frame.position(mean),
             radius_squared: f32::MAX,
             weight,
             each,

@@ -66,20 +66,30 @@ impl DeviceState {
         self.run(0.0, 0, &mut |_| true).map(|_| ())
     }
 
-    /// The bodies now: positions and velocities into `bodies`, and accelerations.
-    pub fn read(&mut self, bodies: &mut Bodies) -> Result<Vec<DVec3>> {
+    /// The bodies now, when the clock shows `time`: positions and velocities into `bodies`, and accelerations.
+    pub fn read(&mut self, bodies: &mut Bodies, time: f64) -> Result<Vec<DVec3>> {
         self.settle()?;
         let BodyBuffers { position_mass, velocity, acceleration, count } = &self.buffers;
         let buffers = [position_mass, velocity, acceleration];
         let read = read_blocking::<[f32; 4]>(&self.gpu, &buffers, *count as usize)?;
-        let widen = |v: &[f32; 4]| DVec3::new(v[0].into(), v[1].into(), v[2].into());
-        for (into, from) in bodies.position.iter_mut().zip(&read[0]) {
-            *into = widen(from);
+        let frame = self.frame_at(time);
+        let three = |v: &[f32; 4]| [v[0], v[1], v[2]];
+        if frame.is_central() {
+            // Multiples of powers of two: f64 has them all.
+            bodies.position = read[0].iter().map(|x| frame.wide_position(three(x))).collect();
+            bodies.velocity = read[1].iter().map(|v| frame.wide_velocity(three(v))).collect();
+        } else {
+            let positions = read[0].iter().map(|x| frame.exact_position(three(x)));
+            (bodies.position, self.rests.position) = positions.unzip();
+            let velocities = read[1].iter().map(|v| frame.exact_velocity(three(v)));
+            (bodies.velocity, self.rests.velocity) = velocities.unzip();
         }
-        for (into, from) in bodies.velocity.iter_mut().zip(&read[1]) {
-            *into = widen(from);
-        }
-        Ok(read[2].iter().map(widen).collect())
+        Ok(read[2].iter().map(|a| frame.wide_acceleration(three(a))).collect())
+    }
+
+    /// What the bodies that were read last lack in f64; empty before.
+    pub fn rests(&self) -> &Rests {
+        &self.rests
     }
 
     /// Potentials of all bodies, G included, by the kernel with potential.
@@ -91,7 +101,9 @@ impl DeviceState {
         let n = self.buffers.count as usize;
         let slices = self.force.variant.config.s as usize;
         let sums = read_blocking::<[f32; 4]>(&self.gpu, &[&kernel.partial_sums], slices * n)?;
-        let potential = add_potentials(&sums[0], n);
+        let unit = self.frame.potential_unit();
+        let potential: Vec<f64> =
+            add_potentials(&sums[0], n).into_iter().map(|phi| phi * unit).collect();
         match potential.iter().position(|phi| !phi.is_finite()) {
             None => Ok(potential),
             Some(i) => Err(Error::Body {

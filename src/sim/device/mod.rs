@@ -13,6 +13,7 @@ use crate::force::{
     AllPairs, Budget, KernelConfig, KernelVariant, KernelWish, Pace, Progress, Want,
     check_softening,
 };
+use crate::frame::{Frame, Rests};
 use crate::gpu::{BodyBuffers, Gpu};
 use crate::integrate::{DeviceIntegrator, Fused, OneWorkgroup};
 
@@ -67,27 +68,44 @@ pub struct DeviceState {
     one_workgroup: Option<OneWorkgroup>,
     phase: Phase,
     pace: Pace,
+    /// Of f32 numbers on the device, in whose units everything below is counted too.
+    frame: Frame,
+    /// What the bodies read last lack in f64.
+    rests: Rests,
     largest_mass: f64,
     softening: f64,
 }
 
 impl DeviceState {
-    /// Uploads `bodies` and computes their accelerations.
-    pub async fn new(gpu: Arc<Gpu>, bodies: &Bodies, settings: &Settings) -> Result<Self> {
+    /// Uploads `bodies`, read earlier with these `rests` if there are any, and computes their accelerations.
+    pub async fn new(
+        gpu: Arc<Gpu>,
+        bodies: &Bodies,
+        rests: Option<&Rests>,
+        settings: &Settings,
+    ) -> Result<Self> {
         #[cfg_attr(target_arch = "wasm32", expect(unused_mut))]
-        let mut state = Self::begin(gpu, bodies, settings).await?;
+        let mut state = Self::begin(gpu, bodies, rests, settings).await?;
         #[cfg(not(target_arch = "wasm32"))]
         state.settle()?;
         Ok(state)
     }
 
     /// The same without waiting: the first slices compute the first accelerations.
-    pub async fn begin(gpu: Arc<Gpu>, bodies: &Bodies, settings: &Settings) -> Result<Self> {
-        let buffers = BodyBuffers::upload(&gpu, bodies, settings.gravitational_constant)?;
+    pub async fn begin(
+        gpu: Arc<Gpu>,
+        bodies: &Bodies,
+        rests: Option<&Rests>,
+        settings: &Settings,
+    ) -> Result<Self> {
+        let (g, now) = (settings.gravitational_constant, settings.begins_at());
+        let frame = settings.frame.unwrap_or_else(|| Frame::of(bodies, g, now));
+        frame.dt(settings.dt)?;
+        let buffers = BodyBuffers::upload(&gpu, bodies, g, &frame.at(now), rests)?;
         let config = tuned::resolve(&settings.kernel, &gpu, bodies.len())?;
         let heaviest = bodies.mass.iter().copied().fold(0.0, f64::max);
-        let largest_mass = heaviest * settings.gravitational_constant;
-        let softening = settings.softening;
+        let largest_mass = heaviest * g / frame.mass;
+        let softening = settings.softening / frame.length;
         let variant = KernelVariant::new(config, softening, largest_mass, Want::Acceleration);
         let kernels =
             Kernels::bind(&gpu, &buffers, variant, softening, &settings.integrator).await?;
@@ -104,6 +122,8 @@ impl DeviceState {
             // A step of length 0: only its force and its end are left to do.
             phase: Phase::Force { dt: 0.0, progress: Progress::default() },
             pace,
+            frame,
+            rests: Rests::default(),
             largest_mass,
             softening,
         })
@@ -120,6 +140,7 @@ impl DeviceState {
         integrator: &str,
     ) -> Result<()> {
         check_softening(softening)?;
+        let softening = softening / self.frame.length;
         let n = self.buffers.count as usize;
         let config = tuned::resolve(wish, &self.gpu, n)?;
         let variant = KernelVariant::new(config, softening, self.largest_mass, Want::Acceleration);
@@ -145,6 +166,20 @@ impl DeviceState {
     /// The device.
     pub fn gpu(&self) -> &Arc<Gpu> {
         &self.gpu
+    }
+
+    /// The frame of the numbers in the buffers while the clock of whole steps shows `time`. In the middle of
+    /// a step positions are those of its end already.
+    pub fn frame_at(&self, time: f64) -> Frame {
+        match self.phase {
+            Phase::Between => self.frame.at(time),
+            Phase::Force { dt, .. } => self.frame.at(time + dt * self.frame.time),
+        }
+    }
+
+    /// The frame it was begun with.
+    pub fn frame(&self) -> &Frame {
+        &self.frame
     }
 
     /// The bodies' buffers, for the sprites and for readers.
@@ -202,6 +237,7 @@ impl DeviceState {
         budget: Budget,
         timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
     ) -> Work {
+        let dt = dt / self.frame.time;
         // A step that another kernel has begun is ended in the ordinary way, and no further one begun.
         let half_done = matches!(self.phase, Phase::Force { dt, .. } if dt != 0.0);
         let steps = if half_done && self.one_workgroup.is_some() { 0 } else { steps };
@@ -357,7 +393,8 @@ impl DeviceState {
     }
 }
 
-/// Potentials of `n` sinks from partial sums: n entries for each slice, the potential fourth.
+/// Potentials of `n` sinks, in the frame's unit, from partial sums: n entries for each slice, the potential
+/// fourth.
 pub fn add_potentials(partial_sums: &[[f32; 4]], n: usize) -> Vec<f64> {
     let slices = partial_sums.len() / n.max(1);
     let total = |i: usize| (0..slices).map(|k| f64::from(partial_sums[k * n + i][3])).sum();

@@ -1,0 +1,317 @@
+//! The one way from f64 to f32: where the origin of f32 coordinates is, how it moves, and their units.
+//!
+//! f32 tells numbers apart to one part in 16 million and reaches from 1e-38 to 1e38. Bodies far from
+//! (0, 0, 0), or in metres and kilograms, leave both. So everything that computes in f32 does it in a
+//! frame among the bodies: coordinates are counted from an origin there, which may move steadily, in
+//! units in which lengths, masses and speeds are of order one and G is 1. The units are powers of two: to
+//! change them rounds nothing, and what is computed has the same bits in any units that differ by such
+//! factors.
+
+use std::fmt;
+
+use glam::DVec3;
+use serde::{Deserialize, Serialize};
+
+use crate::bodies::Bodies;
+use crate::error::{Error, Result};
+
+mod call;
+mod coincident;
+mod rests;
+
+pub use call::power_below;
+pub use coincident::coincident;
+pub use rests::{PREFIX, Rests};
+
+/// An origin and units, all in the caller's own.
+///
+/// `length`, `mass` and `time` are powers of two. In the frame of a run length^3 = mass * time^2, so that G
+/// is 1; the frame of a single call for forces has no use for time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Frame {
+    /// The origin at the time `epoch`.
+    pub origin: [f64; 3],
+    /// How the origin moves.
+    pub velocity: [f64; 3],
+    /// The time at which the origin is there.
+    pub epoch: f64,
+    /// The unit of length.
+    pub length: f64,
+    /// The unit of gravitating mass, G m.
+    pub mass: f64,
+    /// The unit of time.
+    pub time: f64,
+}
+
+impl Default for Frame {
+    fn default() -> Self {
+        Self::PLAIN
+    }
+}
+
+/// An origin nearer to the centre of mass than this part of the bodies' extent is as good as the centre.
+const NEAR: f64 = 1.0 / 16.0;
+
+/// Bodies whose centre of mass moves slower than this part of their own speeds stay where they are.
+const SLOW: f64 = 1e-6;
+
+/// The unit of length of a run is 2 to at most this, about 1e102, so that its cube is a number of f64.
+const MOST_EXPONENT: i32 = 340;
+
+impl Frame {
+    /// The caller's own numbers, narrowed as they are.
+    pub const PLAIN: Self = Self {
+        origin: [0.0; 3],
+        velocity: [0.0; 3],
+        epoch: 0.0,
+        length: 1.0,
+        mass: 1.0,
+        time: 1.0,
+    };
+
+    /// The frame for a run of `bodies` that begins at the time `now`, with masses that attract
+    /// `gravitational_constant` times: the origin goes with the centre of mass, half of the bodies are within one
+    /// to two units of it, and all together weigh a half to two.
+    ///
+    /// Bodies that are already around (0, 0, 0), or at rest as a whole, keep that. Where a few bodies far out
+    /// or fast draw the centre of mass away from the others, the origin stays with the others.
+    pub fn of(bodies: &Bodies, gravitational_constant: f64, now: f64) -> Self {
+        let heaviest = bodies.mass.iter().copied().fold(0.0, f64::max);
+        // Masses as parts of the heaviest: their sums and moments stay within f64 whatever the units.
+        let weight = |i: usize| if heaviest > 0.0 { bodies.mass[i] / heaviest } else { 1.0 };
+        let total = crate::math::sum((0..bodies.len()).map(weight));
+        let centre = Spread::of(&bodies.position, &weight, total);
+        let drift = Spread::of(&bodies.velocity, &weight, total);
+        let origin = centre.unless_within(NEAR);
+        let velocity = drift.unless_within(SLOW);
+
+        let alone = centre.middle.length();
+        let length = exponent(if centre.extent > 0.0 { centre.extent } else { alone });
+        let gravitating = total * heaviest * gravitational_constant.abs();
+        // Without gravity the bodies' own speeds tell what a time is.
+        let time = if gravitating > 0.0 {
+            (3 * length - exponent(gravitating)).div_euclid(2)
+        } else if drift.extent > 0.0 {
+            length - exponent(drift.extent)
+        } else {
+            0
+        };
+        Self { origin: origin.into(), velocity: velocity.into(), epoch: now, ..units(length, time) }
+    }
+
+    /// The same frame with its origin where that is at the time `now`.
+    #[must_use]
+    pub fn at(&self, now: f64) -> Self {
+        if self.velocity == [0.0; 3] {
+            return Self { epoch: now, ..*self };
+        }
+        let origin = DVec3::from(self.origin) + DVec3::from(self.velocity) * (now - self.epoch);
+        Self { origin: origin.into(), epoch: now, ..*self }
+    }
+
+    /// Whether the origin is (0, 0, 0) for ever.
+    pub fn is_central(&self) -> bool {
+        self.origin == [0.0; 3] && self.velocity == [0.0; 3]
+    }
+
+    /// A position of the time `epoch` in f32.
+    pub fn position(&self, position: DVec3) -> [f32; 3] {
+        narrow((position - DVec3::from(self.origin)) / self.length)
+    }
+
+    /// A velocity in f32.
+    pub fn velocity(&self, velocity: DVec3) -> [f32; 3] {
+        narrow((velocity - DVec3::from(self.velocity)) / self.velocity_unit())
+    }
+
+    /// An acceleration in f32.
+    pub fn acceleration(&self, acceleration: DVec3) -> [f32; 3] {
+        narrow(acceleration / self.acceleration_unit())
+    }
+
+    /// A position of the time `epoch` from f32.
+    pub fn wide_position(&self, position: [f32; 3]) -> DVec3 {
+        DVec3::from(self.origin) + wide(position) * self.length
+    }
+
+    /// A velocity from f32.
+    pub fn wide_velocity(&self, velocity: [f32; 3]) -> DVec3 {
+        DVec3::from(self.velocity) + wide(velocity) * self.velocity_unit()
+    }
+
+    /// An acceleration from f32.
+    pub fn wide_acceleration(&self, acceleration: [f32; 3]) -> DVec3 {
+        wide(acceleration) * self.acceleration_unit()
+    }
+
+    /// What one unit of velocity is.
+    pub fn velocity_unit(&self) -> f64 {
+        self.length / self.time
+    }
+
+    /// What one unit of acceleration is.
+    pub fn acceleration_unit(&self) -> f64 {
+        self.mass / self.length / self.length
+    }
+
+    /// What one unit of potential is.
+    pub fn potential_unit(&self) -> f64 {
+        self.mass / self.length
+    }
+
+    /// A time step in the frame's unit of time.
+    ///
+    /// Errors: one that f32 does not hold there.
+    pub fn dt(&self, dt: f64) -> Result<f64> {
+        let inside = dt / self.time;
+        if dt == 0.0 || (inside as f32).is_normal() {
+            return Ok(inside);
+        }
+        let (least, most) = (f64::from(f32::MIN_POSITIVE), f64::from(f32::MAX));
+        let allowed = format!(
+            "{:.1e} to {:.1e} for these bodies, whose own unit of time is {:.1e}, in f32",
+            least * self.time,
+            most * self.time,
+            self.time
+        );
+        Err(Error::value("the time step dt", dt, allowed))
+    }
+
+    /// The least difference that coordinates of a body at `position` can have, in the caller's length:
+    /// half of it is what rounding may move the body by.
+    pub fn spacing(&self, position: DVec3) -> f64 {
+        let [x, y, z] = self.position(position);
+        let largest = x.abs().max(y.abs()).max(z.abs());
+        let ulp = f32::from_bits(largest.to_bits() + 1) - largest;
+        f64::from(ulp) * self.length
+    }
+
+    /// Refuses numbers that no frame has: origins and velocities that are not finite, units that are no
+    /// powers of two or do not make G one.
+    pub fn validate(&self) -> Result<()> {
+        for (what, values) in [("origin", self.origin), ("velocity", self.velocity)] {
+            if let Some(value) = values.iter().find(|value| !value.is_finite()) {
+                return Err(Error::value(format!("the {what} of the frame"), value, "finite"));
+            }
+        }
+        if !self.epoch.is_finite() {
+            return Err(Error::value("the epoch of the frame", self.epoch, "finite"));
+        }
+        for (what, unit) in [("length", self.length), ("mass", self.mass), ("time", self.time)] {
+            let is_power = unit.is_normal() && unit > 0.0 && unit == power(exponent(unit));
+            if !is_power {
+                let what = format!("the unit of {what} of the frame");
+                return Err(Error::value(what, unit, "a power of two"));
+            }
+        }
+        let exponents = [self.length, self.mass, self.time].map(exponent);
+        if 3 * exponents[0] != exponents[1] + 2 * exponents[2] {
+            let allowed = "length^3 / time^2, so that G is 1";
+            return Err(Error::value("the unit of mass of the frame", self.mass, allowed));
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Frame {
+    /// One line for people.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let vector = |[x, y, z]: [f64; 3]| format!("({x}, {y}, {z})");
+        write!(f, "origin {}", vector(self.origin))?;
+        if self.velocity != [0.0; 3] {
+            write!(f, " at t = {}, moving with {}", self.epoch, vector(self.velocity))?;
+        }
+        let [length, mass, time] = [self.length, self.mass, self.time].map(exponent);
+        write!(f, "; units 2^{length} of length, 2^{mass} of G m, 2^{time} of time")
+    }
+}
+
+/// Units from the exponents of length and time; the exponent of mass follows.
+fn units(length: i32, time: i32) -> Frame {
+    let length = length.clamp(-MOST_EXPONENT, MOST_EXPONENT);
+    // So that the exponent of mass stays within 1000.
+    let time = time.clamp((3 * length - 1000).div_euclid(2) + 1, (3 * length + 1000).div_euclid(2));
+    Frame {
+        length: power(length),
+        mass: power(3 * length - 2 * time),
+        time: power(time),
+        ..Frame::PLAIN
+    }
+}
+
+/// 2^exponent, for exponents of normal numbers.
+fn power(exponent: i32) -> f64 {
+    f64::from_bits(((exponent + 1023).clamp(1, 2046) as u64) << 52)
+}
+
+/// The exponent of the power of two at or below `x`; 0 for what is no number above 0.
+fn exponent(x: f64) -> i32 {
+    if !(x > 0.0 && x.is_finite()) {
+        return 0;
+    }
+    ((x.to_bits() >> 52) as i32).max(1) - 1023
+}
+
+/// A triple in f32: every narrowing goes through here.
+pub fn narrow(vector: DVec3) -> [f32; 3] {
+    vector.as_vec3().to_array()
+}
+
+fn wide(vector: [f32; 3]) -> DVec3 {
+    DVec3::from(vector.map(f64::from))
+}
+
+/// Where vectors are and how far apart.
+struct Spread {
+    /// Their weighted mean, or their median where the mean is not among them.
+    middle: DVec3,
+    /// Their median distance from the median, those in it left out; 0 where they are all there.
+    extent: f64,
+}
+
+/// Vectors looked at to find their median: it does not follow a few that are far away.
+const SAMPLES: usize = 1023;
+
+impl Spread {
+    fn of(vectors: &[DVec3], weight: &dyn Fn(usize) -> f64, total: f64) -> Self {
+        let stride = vectors.len().div_ceil(SAMPLES).max(1);
+        let sample = || vectors.iter().step_by(stride);
+        let along = |axis: usize| median(sample().map(|vector| vector[axis]).collect());
+        let usual = DVec3::new(along(0), along(1), along(2));
+        let distances = sample().map(|vector| length(*vector - usual));
+        let extent = median(distances.filter(|distance| *distance > 0.0).collect());
+        // Counted from among them, so that what is far from 0 cancels before it is summed.
+        let moments = (0..vectors.len()).map(|i| (vectors[i] - usual) * (weight(i) / total));
+        let mean = usual + crate::math::sum_vec(moments);
+        let is_among = length(mean - usual) <= extent;
+        Self { middle: if is_among { mean } else { usual }, extent }
+    }
+
+    /// The middle; 0 if that is as good to within so much of the extent.
+    fn unless_within(&self, part: f64) -> DVec3 {
+        if length(self.middle) > part * self.extent { self.middle } else { DVec3::ZERO }
+    }
+}
+
+/// The middle one of `values`, or 0 if there is none.
+fn median(mut values: Vec<f64>) -> f64 {
+    let middle = values.len() / 2;
+    if values.is_empty() {
+        return 0.0;
+    }
+    *values.select_nth_unstable_by(middle, f64::total_cmp).1
+}
+
+/// A length whose square may lie outside f64.
+fn length(vector: DVec3) -> f64 {
+    let largest = vector.abs().max_element();
+    if largest > 0.0 && largest.is_finite() {
+        largest * (vector / largest).length()
+    } else {
+        largest
+    }
+}
+
+#[cfg(test)]
+mod tests;

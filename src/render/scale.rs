@@ -1,0 +1,68 @@
+//! Where the numbers of points have their origin, and their units: f32 numbers of a picture are counted from a
+//! place in it.
+
+use glam::DVec3;
+
+use super::camera::Camera;
+use super::look::Look;
+use super::style::ColourBy;
+use crate::frame::{Frame, power_below};
+
+/// What f32 numbers of points mean, in world units. Units are powers of two.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale {
+    /// Their origin.
+    pub origin: DVec3,
+    /// One unit of positions.
+    pub length: f64,
+    /// One unit of masses.
+    pub mass: f64,
+    /// One unit of velocities.
+    pub speed: f64,
+    /// One unit of accelerations.
+    pub acceleration: f64,
+}
+
+impl Scale {
+    /// Numbers that are world units as they stand.
+    pub const PLAIN: Self =
+        Self { origin: DVec3::ZERO, length: 1.0, mass: 1.0, speed: 1.0, acceleration: 1.0 };
+
+    /// One that suits points on the host for a picture of what `camera` sees with `look`.
+    pub fn of_host(camera: &Camera, look: &Look) -> Self {
+        let value = power_below(look.least_value());
+        Self {
+            origin: camera.target,
+            length: power_below(camera.distance),
+            mass: power_below(look.largest_mean_mass()),
+            speed: value,
+            acceleration: value,
+        }
+    }
+
+    /// One unit of what colours show.
+    pub fn value(&self, colour_by: ColourBy) -> f64 {
+        match colour_by {
+            ColourBy::Component | ColourBy::Age => 1.0,
+            ColourBy::Speed => self.speed,
+            ColourBy::Acceleration => self.acceleration,
+        }
+    }
+
+    /// A position in f32.
+    pub fn position(&self, position: DVec3) -> [f32; 3] {
+        crate::frame::narrow((position - self.origin) / self.length)
+    }
+}
+
+impl From<&Frame> for Scale {
+    fn from(frame: &Frame) -> Self {
+        Self {
+            origin: frame.origin.into(),
+            length: frame.length,
+            mass: frame.mass,
+            speed: frame.velocity_unit(),
+            acceleration: frame.acceleration_unit(),
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! f32 on the device far from the origin, in motion as a whole, and in any units: against f64.
+
+mod common;
+
+use glam::DVec3;
+use gravitile::bodies::Bodies;
+use gravitile::force::{
+    Cpu, ForceEngine, Forces, GpuEngine, Identity, KernelWish, Reference, Sinks, Sources, Want,
+};
+use gravitile::scene::{Spread, test_cloud};
+use gravitile::sim::{EngineKind, Settings, Simulation};
+
+const SPREADS: [Spread; 2] = [Spread::Even, Spread::Uneven];
+
+/// Radii by which bodies are moved away from the origin.
+const SHIFTS: [f64; 4] = [0.0, 1.0, 1e3, 1e6];
+
+/// Units of length, mass and time, in those of the bodies, and the G that belongs to them: metres, kilograms
+/// and seconds of a galaxy; its centimetres and grams; far smaller and far larger ones.
+fn units() -> Vec<(&'static str, [f64; 3], f64)> {
+    let g = |[l, m, t]: [f64; 3]| l / m * (l / t) * (l / t);
+    let all = [
+        ("as they are", [1.0, 1.0, 1.0]),
+        ("SI", [3.0857e19, 2.2e41, 4.4e13]),
+        ("cgs", [3.0857e21, 2.2e44, 4.4e13]),
+        ("tiny", [1e-30, 1e-40, 1e-20]),
+        ("huge", [1e60, 1e50, 1e70]),
+    ];
+    all.into_iter().map(|(name, units)| (name, units, g(units))).collect()
+}
+
+fn in_units(bodies: &Bodies, [length, mass, time]: [f64; 3]) -> Bodies {
+    let mut bodies = bodies.clone();
+    bodies.position.iter_mut().for_each(|x| *x *= length);
+    bodies.velocity.iter_mut().for_each(|v| *v *= length / time);
+    bodies.mass.iter_mut().for_each(|m| *m *= mass);
+    bodies
+}
+
+/// Bodies whose numbers are no f32, as those of real snapshots.
+fn cloud(n: usize, spread: Spread) -> Bodies {
+    let mut bodies = test_cloud(n, spread);
+    bodies.position.iter_mut().for_each(|x| *x *= 1.0 / 3.0);
+    bodies.recentre();
+    bodies
+}
+
+fn forces(
+    engine: &mut dyn ForceEngine,
+    bodies: &Bodies,
+    g: f64,
+    softening: f64,
+    want: Want,
+) -> Forces {
+    let mass: Vec<f64> = bodies.mass.iter().map(|m| m * g).collect();
+    let sinks = Sinks { position: &bodies.position, identity: Identity::Offset(0) };
+    let sources = Sources { position: &bodies.position, mass: &mass };
+    let mut out = Forces::default();
+    engine.evaluate(&sinks, &sources, softening, want, &mut out).unwrap();
+    out
+}
+
+/// Root mean square of |a - right| / |right|, over bodies that anything pulls.
+fn rms(found: &[DVec3], right: &[DVec3]) -> f64 {
+    let error = |(a, b): (&DVec3, &DVec3)| {
+        // Scaled: squares of tiny accelerations vanish.
+        let unit = b.abs().max_element();
+        let off = ((*a - *b) / unit).length() / (*b / unit).length();
+        if unit > 0.0 { off * off } else { 0.0 }
+    };
+    let sum: f64 = found.iter().zip(right).map(error).sum();
+    (sum / found.len() as f64).sqrt()
+}
+
+/// What the engine's error may be where the bodies lie as given: f32's own at the origin.
+fn allowed(spread: Spread) -> f64 {
+    match spread {
+        Spread::Even => 3e-7,
+        // Bodies in the dense middle have neighbours so near that f32 coordinates tell little of them.
+        Spread::Uneven => 6e-7,
+    }
+}
+
+#[test]
+fn forces_do_not_depend_on_where_the_bodies_are_nor_on_units() {
+    for spread in SPREADS {
+        let bodies = cloud(3000, spread);
+        for (name, unit, g) in units() {
+            for shift in SHIFTS {
+                let mut moved = bodies.clone();
+                moved.shift(DVec3::new(0.7, -1.0, 0.4) * shift, DVec3::ZERO);
+                let moved = in_units(&moved, unit);
+                let eps = 0.01 * unit[0];
+                for want in [Want::Acceleration, Want::AccelerationAndPotential] {
+                    let right = forces(&mut Reference, &moved, g, eps, want);
+                    let gpu = GpuEngine::new(common::gpu(), KernelWish::default());
+                    for engine in [&mut Cpu::new() as &mut dyn ForceEngine, &mut { gpu }] {
+                        let found = forces(engine, &moved, g, eps, want);
+                        let error = rms(&found.acceleration, &right.acceleration);
+                        let what = format!("{spread:?}, {name}, {shift} away, {}", engine.name());
+                        assert!(error < allowed(spread), "{what}: {error:e}");
+                        for (a, b) in found.potential.iter().zip(&right.potential) {
+                            assert!((a / b - 1.0).abs() < 1e-5, "{what}: potential {a}, not {b}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Without softening and small, 1 / r^3 leaves the range of f32 in the bodies' own numbers.
+#[test]
+fn without_softening_no_unit_makes_a_force_infinite() {
+    let bodies = cloud(2000, Spread::Even);
+    for (name, unit, g) in units() {
+        let scaled = in_units(&bodies, unit);
+        let right = forces(&mut Reference, &scaled, g, 0.0, Want::Acceleration);
+        let mut gpu = GpuEngine::new(common::gpu(), KernelWish::default());
+        let found = forces(&mut gpu, &scaled, g, 0.0, Want::Acceleration);
+        assert!(found.acceleration.iter().all(|a| a.is_finite()), "{name}");
+        let error = rms(&found.acceleration, &right.acceleration);
+        assert!(error < 3e-6, "{name}: {error:e}");
+    }
+}
+
+fn settings(unit: [f64; 3], g: f64) -> Settings {
+    Settings {
+        softening: 0.02 * unit[0],
+        dt: 0.002 * unit[2],
+        gravitational_constant: g,
+        engine: EngineKind::Gpu,
+        adapter: common::wish(),
+        ..Settings::default()
+    }
+}
+
+/// Runs the bodies and compares the last accelerations with those of f64 at the same places.
+fn error_after(bodies: &Bodies, unit: [f64; 3], g: f64, steps: u64) -> (f64, Bodies) {
+    let settings = settings(unit, g);
+    let softening = settings.softening;
+    let mut sim = Simulation::new(bodies.clone(), settings).unwrap();
+    sim.step(steps).unwrap();
+    let moment = sim.moment().unwrap();
+    let right = forces(&mut Reference, &moment.bodies, g, softening, Want::Acceleration);
+    (rms(&moment.acceleration, &right.acceleration), moment.bodies)
+}
+
+#[test]
+fn a_run_is_as_exact_far_away_in_motion_and_in_any_units() {
+    const STEPS: u64 = 100;
+    let bodies = cloud(1000, Spread::Even);
+    let dispersion = 0.3;
+    let (_, at_home) = error_after(&bodies, [1.0; 3], 1.0, STEPS);
+    for (name, unit, g) in units() {
+        for (shift, speed) in [(0.0, 0.0), (1e6, 0.0), (0.0, 1e6 * dispersion), (1e6, -1e4)] {
+            let (place, drift) = (DVec3::new(-0.6, 1.0, 0.3) * shift, DVec3::new(1.0, 0.5, -0.2));
+            let mut moved = bodies.clone();
+            moved.shift(place, drift * speed);
+            let (error, end) = error_after(&in_units(&moved, unit), unit, g, STEPS);
+            let what = format!("{name}, {shift} away with {speed}");
+            assert!(error < 3e-7, "{what}: {error:e}");
+            // Where the bodies have come to, seen from the moving origin. An f64 far out is itself no
+            // nearer than its rounding, and so is where it was at first.
+            let time = STEPS as f64 * 0.002;
+            let place = place + drift * speed * time;
+            let rounding = 1e-15 * (place.length() + speed.abs());
+            for (x, right) in end.position.iter().zip(&at_home.position) {
+                let off = (*x / unit[0] - place - *right).length();
+                assert!(off < 1e-5 + 4.0 * rounding, "{what}: {off:e}");
+            }
+        }
+    }
+}
+
+/// The origin moves, and the last bits of positions lie below those of f64 there: a run that is taken up
+/// again ends in the same bits all the same.
+#[test]
+fn a_restart_far_away_gives_the_same_bits() {
+    let mut bodies = cloud(500, Spread::Even);
+    bodies.shift(DVec3::splat(4e7), DVec3::new(3e5, -2e5, 1e5));
+    let settings = settings([1.0; 3], 1.0);
+    let mut whole = Simulation::new(bodies.clone(), settings.clone()).unwrap();
+    let mut first = Simulation::new(bodies, settings.clone()).unwrap();
+    whole.step(40).unwrap();
+    first.step(15).unwrap();
+    let moment = first.moment().unwrap();
+    let restart = first.restart();
+    assert!(!restart.columns.is_empty(), "far out f64 should lack something");
+    let settings = Settings { steps_before: 15, frame: first.settings().frame, ..settings };
+    let resume = |restart| {
+        let mut second =
+            Simulation::resume(moment.bodies.clone(), settings.clone(), restart).unwrap();
+        second.step(25).unwrap();
+        (second.bodies().unwrap(), second.restart())
+    };
+    let end = (whole.bodies().unwrap(), whole.restart());
+    assert!(resume(Some(&restart)) == end);
+    assert!(resume(None) != end, "what f64 lacks should matter");
+}
+
+#[test]
+fn energies_of_a_run_do_not_depend_on_units() {
+    let bodies = cloud(800, Spread::Even);
+    let diagnose = |unit: [f64; 3], g: f64| {
+        let mut sim = Simulation::new(in_units(&bodies, unit), settings(unit, g)).unwrap();
+        sim.step(10).unwrap();
+        sim.diagnostics().unwrap()
+    };
+    let home = diagnose([1.0; 3], 1.0);
+    for (name, unit, g) in units() {
+        let there = diagnose(unit, g);
+        let energy = unit[1] * (unit[0] / unit[2]).powi(2);
+        for (a, b) in [(there.kinetic, home.kinetic), (there.potential, home.potential)] {
+            assert!((a / energy / b - 1.0).abs() < 1e-5, "{name}: {a:e} {b:e}");
+        }
+        assert!((there.virial_ratio() / home.virial_ratio() - 1.0).abs() < 1e-5, "{name}");
+    }
+}
+
+/// The same table for 20,000 bodies and 1,000 steps, on every engine: on a GPU, and printed.
+#[test]
+#[ignore = "needs a GPU or an hour; prints a table"]
+fn the_whole_table() {
+    const N: usize = 20_000;
+    println!("forces: shape, units, shift: cpu, gpu");
+    for spread in SPREADS {
+        let bodies = cloud(N, spread);
+        for (name, unit, g) in units() {
+            for shift in SHIFTS {
+                let mut moved = bodies.clone();
+                moved.shift(DVec3::new(0.7, -1.0, 0.4) * shift, DVec3::ZERO);
+                let moved = in_units(&moved, unit);
+                let mut gpu = GpuEngine::new(common::gpu(), KernelWish::default());
+                let want = Want::Acceleration;
+                let right = forces(&mut Reference, &moved, g, 0.01 * unit[0], want);
+                let error = |engine: &mut dyn ForceEngine| {
+                    let found = forces(engine, &moved, g, 0.01 * unit[0], want);
+                    rms(&found.acceleration, &right.acceleration)
+                };
+                let (on_cpu, on_gpu) = (error(&mut Cpu::new()), error(&mut gpu));
+                println!("{spread:?}, {name}, {shift:e}: {on_cpu:.2e} {on_gpu:.2e}");
+            }
+        }
+    }
+    println!("runs of 1,000 steps: units, shift, speed: error of the last accelerations");
+    let bodies = cloud(N, Spread::Even);
+    for (name, unit, g) in units() {
+        for (shift, speed) in
+            [(0.0, 0.0), (1e3, 0.0), (1e6, 0.0), (0.0, 3e2), (0.0, 3e5), (1e6, 3e5)]
+        {
+            let mut moved = bodies.clone();
+            moved.shift(DVec3::new(-0.6, 1.0, 0.3) * shift, DVec3::new(1.0, 0.5, -0.2) * speed);
+            let (error, _) = error_after(&in_units(&moved, unit), unit, g, 1000);
+            println!("{name}, {shift:e}, {speed:e}: {error:.2e}");
+        }
+    }
+}
