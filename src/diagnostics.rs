@@ -14,7 +14,8 @@ pub const FRACTIONS: [f64; 3] = [0.1, 0.5, 0.9];
 /// The state of a system of bodies in numbers. Units are those of the bodies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostics {
-    /// K = sum m v^2 / 2.
+    /// K = sum m v^2 / 2 with v seen from the centre of mass: how fast all move together neither warms them nor
+    /// hides an error of the energy.
     pub kinetic: f64,
     /// W = sum m phi / 2 with phi of an engine, softened and without the self term.
     pub potential: f64,
@@ -105,7 +106,7 @@ pub fn diagnose(bodies: &Bodies, potential: &[f64]) -> Result<Diagnostics> {
         })
     });
     Ok(Diagnostics {
-        kinetic: kinetic_energy(bodies),
+        kinetic: kinetic_energy(bodies, drift),
         potential: 0.5 * sum(bodies.mass.iter().zip(potential).map(|(m, phi)| m * phi)),
         momentum: sum_vec(bodies.velocity.iter().zip(&bodies.mass).map(|(v, &m)| *v * m)),
         angular_momentum: sum_vec(
@@ -118,9 +119,10 @@ pub fn diagnose(bodies: &Bodies, potential: &[f64]) -> Result<Diagnostics> {
     })
 }
 
-/// K = sum m v^2 / 2.
-pub fn kinetic_energy(bodies: &Bodies) -> f64 {
-    0.5 * sum(bodies.velocity.iter().zip(&bodies.mass).map(|(v, m)| m * v.length_squared()))
+/// K = sum m v^2 / 2 with velocities seen from somebody who moves with `drift`.
+pub fn kinetic_energy(bodies: &Bodies, drift: DVec3) -> f64 {
+    let squares = bodies.velocity.iter().map(|v| (*v - drift).length_squared());
+    0.5 * sum(squares.zip(&bodies.mass).map(|(square, m)| m * square))
 }
 
 /// The radii around `centre` within which the fractions `fractions` (0 to 1) of the mass of

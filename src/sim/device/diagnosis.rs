@@ -262,8 +262,7 @@ impl Diagnosis {
         let turning = mean_vec(4) * (length * speed)
             + origin.cross(velocity + drift)
             + centre.cross(velocity);
-        let speed_squared =
-            mean(3) * speed * speed + 2.0 * velocity.dot(drift) + velocity.length_squared();
+        let speed_squared = (mean(3) - mean_vec(0).length_squared()) * (speed * speed);
         Diagnostics {
             kinetic: 0.5 * self.mass * speed_squared,
             potential: 0.5 * self.mass * mean(7) * frame.potential_unit(),
