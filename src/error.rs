@@ -100,6 +100,10 @@ pub enum Error {
     #[error("{0}")]
     Display(String),
 
+    /// Broken off because somebody asked for it, see [`crate::stop`].
+    #[error("stopped before it was done")]
+    Stopped,
+
     /// A step of outside help (a video encoder, say) that did not work.
     #[error("{0}")]
     Outside(String),

@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
 
@@ -55,7 +56,7 @@ pub fn replace_with(
             format!("cannot be written: there is no folder {}", folder.display()),
         ));
     }
-    let (file, temporary) =
+    let (file, temporary, _unfinished) =
         create_beside(&folder).map_err(|source| Error::io("create a file in", &folder, source))?;
     let mut buffered = std::io::BufWriter::new(&file);
     let written = write(&mut buffered)
@@ -74,17 +75,53 @@ pub fn replace_with(
 }
 
 /// A new file of a name that nothing else has, with the permissions that any new file gets.
-fn create_beside(folder: &Path) -> std::io::Result<(File, PathBuf)> {
+fn create_beside(folder: &Path) -> std::io::Result<(File, PathBuf, Unfinished)> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     loop {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!(".gravitile-{}-{count}.part", std::process::id());
         let path = folder.join(name);
+        let unfinished = Unfinished::new(&path);
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists && count < 1 << 20 => {}
-            other => return other.map(|file| (file, path)),
+            other => return other.map(|file| (file, path, unfinished)),
         }
     }
+}
+
+/// The temporary files of this process.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Says, until dropped, that a file or folder is temporary; made before the file is.
+#[derive(Debug)]
+pub struct Unfinished(PathBuf);
+
+impl Unfinished {
+    /// For what will be at `path`.
+    pub fn new(path: &Path) -> Self {
+        unfinished().push(path.to_owned());
+        Self(path.to_owned())
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        unfinished().retain(|path| *path != self.0);
+    }
+}
+
+/// For a process that ends at once, without dropping anything: removes what it has not finished. Whoever
+/// wants to begin another file waits for ever.
+pub fn abandon() {
+    let all = unfinished();
+    for path in all.iter() {
+        let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    }
+    std::mem::forget(all);
 }
 
 /// Brings the renaming to disk where the system lets one open a folder.

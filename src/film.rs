@@ -261,9 +261,10 @@ pub fn shoot(
         }
         if filmed < shot.frames {
             let steps = shot.steps_per_frame;
-            let done = sim.step_watched(steps, &mut |_| watch(filmed))?;
-            if done < steps {
-                break;
+            match sim.step_watched(steps, &mut |_| watch(filmed)) {
+                Ok(done) if done == steps => (),
+                Ok(_) | Err(Error::Stopped) => break,
+                Err(error) => return Err(error),
             }
         }
     }

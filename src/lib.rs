@@ -55,6 +55,7 @@ pub mod render;
 pub mod scene;
 pub mod sim;
 pub mod snapshot;
+pub mod stop;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod tune;
 pub mod tuned;

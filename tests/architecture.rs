@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// Rooms by level, lowest first. A room may use rooms of its own level only where named below.
 const LEVELS: &[&[&str]] = &[
-    &["math", "error", "files", "bodies", "units", "diagnostics"],
+    &["math", "error", "files", "stop", "bodies", "units", "diagnostics"],
     &["frame"],
     &["scene", "snapshot", "gpu"],
     &["force"],
@@ -21,6 +21,7 @@ const NEIGHBOURS: &[(&str, &str)] = &[
     ("bodies", "error"),
     ("bodies", "math"),
     ("files", "error"),
+    ("stop", "error"),
     ("diagnostics", "bodies"),
     ("diagnostics", "error"),
     ("diagnostics", "math"),

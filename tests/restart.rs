@@ -34,7 +34,7 @@ fn ending(out: &Path) -> (Vec<u8>, String) {
 /// Waits for a number of snapshots, so that the moment of a signal scales with the machine's speed.
 fn wait_for_snapshots(out: &Path, count: usize, child: &mut Child) {
     for _ in 0..60_000 {
-        let there = std::fs::read_dir(out).map_or(0, |entries| entries.count());
+        let there = names(out).iter().filter(|name| name.starts_with("step_")).count();
         if there >= count || child.try_wait().unwrap().is_some() {
             return;
         }
@@ -68,55 +68,159 @@ fn run_blocks(integrator: &str, out: &Path) -> Command {
     ])
 }
 
-fn killed_at_random_moments(engine: &str, kills: u32) {
-    killed(&|out| run(engine, out), engine, kills);
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
-fn killed(run: &dyn Fn(&Path) -> Command, engine: &str, kills: u32) {
+/// What a run is doing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Doing {
+    /// Steps, since a snapshot that is whole and has its row in the energy log.
+    Steps,
+    /// A snapshot has been begun and has not got its name.
+    Snapshot,
+    /// The last snapshot is whole, and its row is not in the energy log.
+    Row,
+}
+
+/// The last snapshot's step.
+fn last_step(out: &Path) -> Option<u64> {
+    let steps = names(out);
+    let steps = steps.iter().filter_map(|name| name.strip_prefix("step_")?.strip_suffix(".gvt"));
+    steps.map(|step| step.parse().unwrap()).max()
+}
+
+/// What the run in `out` is doing, by its files; it must not be running meanwhile. Nothing before its first
+/// snapshot beyond step `begun`, and at its end: then it may be at anything.
+fn doing(out: &Path, begun: u64) -> Option<Doing> {
+    let last = last_step(out).filter(|last| *last > begun && *last < 400)?;
+    let log = std::fs::read_to_string(out.join("energy.csv")).unwrap();
+    let has_row = log.lines().any(|row| row.split(',').next() == Some(&last.to_string()));
+    let is_written = |name: &String| {
+        let length = std::fs::metadata(out.join(name)).map_or(0, |metadata| metadata.len());
+        name.ends_with(".part") && length > 0
+    };
+    Some(match (names(out).iter().any(is_written), has_row) {
+        (true, true) => Doing::Snapshot,
+        (false, false) => Doing::Row,
+        (false, true) => Doing::Steps,
+        (true, false) => return None,
+    })
+}
+
+/// Holds the child still; false if it has ended.
+fn pause(child: &Child) -> bool {
+    let pid = child.id();
+    // SAFETY: a signal to a child that has not been waited for, and a look at it.
+    unsafe {
+        libc::kill(pid as libc::pid_t, libc::SIGSTOP);
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        let what = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT;
+        assert_eq!(libc::waitid(libc::P_PID, pid as libc::id_t, &mut info, what), 0);
+        info.si_code == libc::CLD_STOPPED
+    }
+}
+
+fn go_on(child: &Child) {
+    // SAFETY: as above.
+    unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGCONT) };
+}
+
+/// Lets the run go on by fractions of a millisecond until it is seen `wanted`, and kills it there; false if
+/// it came to its end before.
+fn strike(child: &mut Child, out: &Path, wanted: Doing) -> bool {
+    let begun = last_step(out).unwrap_or(0);
+    let mut pauses = 0u64;
+    loop {
+        let at_work = last_step(out).is_some_and(|last| last > begun);
+        // Lengths that have nothing in common with those of steps.
+        std::thread::sleep(Duration::from_micros(50 + 37 * (pauses % 11)));
+        if let Some(status) = child.try_wait().unwrap() {
+            assert!(status.success());
+            return false;
+        }
+        if !at_work {
+            continue;
+        }
+        pauses += 1;
+        if !pause(child) {
+            assert!(child.wait().unwrap().success());
+            return false;
+        }
+        if doing(out, begun) == Some(wanted) {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            return true;
+        }
+        go_on(child);
+    }
+}
+
+/// Kills a run while it steps, while it writes a snapshot, and between that and its row in the log, `each`
+/// time so often, and sees it end in the same bits as one that nobody disturbed.
+fn killed(run: &dyn Fn(&Path) -> Command, what: &str, each: usize) {
     let folder = tempfile::tempdir().unwrap();
     let whole = folder.path().join("whole");
     assert!(run(&whole).status().unwrap().success());
     let expected = ending(&whole);
-
-    let broken = folder.path().join("broken");
-    let mut child = run(&broken).spawn().unwrap();
-    let mut state = 0x1234_5678_9abc_def1u64;
-    for _ in 0..kills {
-        // Xorshift: moments that differ, and are the same in every run of the test.
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        std::thread::sleep(Duration::from_micros(state % 150_000));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        // Killed before there was anything to go on with, it is begun again.
-        child = if broken.join("run.toml").exists() {
-            resume(&broken).spawn().unwrap()
-        } else {
-            let _ = std::fs::remove_dir_all(&broken);
-            run(&broken).spawn().unwrap()
-        };
+    let compare = |out: &Path| {
+        let (snapshot, log) = ending(out);
+        assert!(snapshot == expected.0, "{what}: the last snapshot differs");
+        assert_eq!(log, expected.1, "{what}: the energy log differs");
+        assert!(!names(out).iter().any(|name| name.ends_with(".part")), "{:?}", names(out));
+    };
+    let mut left: Vec<Doing> =
+        (0..each).flat_map(|_| [Doing::Steps, Doing::Snapshot, Doing::Row]).collect();
+    // A run may be over before it is struck as wanted: then the next one is.
+    for attempt in 0..20 * each {
+        let broken = folder.path().join(format!("broken {attempt}"));
+        let mut child = run(&broken).spawn().unwrap();
+        while let Some(wanted) = left.first() {
+            if !strike(&mut child, &broken, *wanted) {
+                break;
+            }
+            left.remove(0);
+            child = resume(&broken).spawn().unwrap();
+        }
+        assert!(child.wait().unwrap().success());
+        compare(&broken);
+        if left.is_empty() {
+            return;
+        }
     }
-    assert!(child.wait().unwrap().success());
-    let (snapshot, log) = ending(&broken);
-    assert!(snapshot == expected.0, "{engine}: the last snapshot differs");
-    assert_eq!(log, expected.1, "{engine}: the energy log differs");
+    panic!("{what}: not struck while at {left:?}");
 }
 
 #[test]
 fn killed_on_the_cpu() {
-    killed_at_random_moments("cpu", 20);
+    killed(&|out| run("cpu", out), "cpu", 3);
 }
 
 #[test]
 fn killed_on_the_gpu() {
-    killed_at_random_moments("gpu", 20);
+    killed(&|out| run("gpu", out), "gpu", 2);
 }
 
 #[test]
 fn killed_with_individual_steps() {
     for integrator in ["hermite4", "hermite6"] {
-        killed(&|out| run_blocks(integrator, out), integrator, 10);
+        killed(&|out| run_blocks(integrator, out), integrator, 2);
+    }
+}
+
+/// What a power cut leaves of the log: the row of the last snapshot torn, or gone.
+#[test]
+fn a_torn_row_is_written_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    assert!(run("cpu", &out).status().unwrap().success());
+    let expected = ending(&out);
+    for torn in [1, 10, 200] {
+        let log = &expected.1[..expected.1.len() - torn];
+        std::fs::write(out.join("energy.csv"), log).unwrap();
+        assert!(resume(&out).status().unwrap().success());
+        assert!(ending(&out) == expected, "{torn} bytes less");
     }
 }
 
@@ -128,16 +232,13 @@ fn ctrl_c_writes_a_last_snapshot() {
         assert!(run(engine, &whole).status().unwrap().success());
         let out = folder.path().join("run");
         let mut child = run(engine, &out).spawn().unwrap();
-        wait_for_snapshots(&out, 4, &mut child);
+        wait_for_snapshots(&out, 3, &mut child);
+        assert!(pause(&child) && !out.join(STEPS).exists(), "it should be under way");
         let interrupt = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
         assert!(interrupt.unwrap().success());
-        let code = child.wait().unwrap().code();
-        if out.join(STEPS).exists() {
-            // Faster than the signal; then there is nothing to go on with.
-            assert_eq!(code, Some(0));
-            continue;
-        }
-        assert_eq!(code, Some(130), "{engine}");
+        go_on(&child);
+        assert_eq!(child.wait().unwrap().code(), Some(130), "{engine}");
+        assert!(!out.join(STEPS).exists());
         assert!(resume(&out).status().unwrap().success());
         let (snapshot, _) = ending(&out);
         assert!(snapshot == ending(&whole).0, "{engine}: the last snapshot differs");

@@ -8,6 +8,7 @@ use super::{
     Answers, DirectEngine, NO_SOURCE, Order, Precision, Sinks, Sources, Want, check_update,
 };
 use crate::error::Result;
+use crate::stop;
 
 /// See the module's text. The equations are at [`Answers`].
 #[derive(Clone, Debug, Default)]
@@ -86,11 +87,14 @@ impl DirectEngine for Reference {
         let n = self.source_count();
         want.order.check_sources(n, !self.velocity.is_empty(), !self.acceleration.is_empty())?;
         let on_sink = |i: usize| {
+            stop::check()?;
             let sink = motion(sinks.position, sinks.velocity, sinks.acceleration, i);
             let radius = want.within.map(|within| within.radius[i]);
-            self.sum(sink, sinks.identity.of(i), softening, radius)
+            Ok(self.sum(sink, sinks.identity.of(i), softening, radius))
         };
-        let sums: Vec<Sum> = (0..sinks.position.len()).into_par_iter().map(on_sink).collect();
+        let sums: Result<Vec<Sum>> =
+            (0..sinks.position.len()).into_par_iter().map(on_sink).collect();
+        let sums = sums?;
         let out = &mut self.begun;
         *out = Answers::default();
         for sum in &sums {

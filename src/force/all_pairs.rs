@@ -221,6 +221,7 @@ impl AllPairs {
         let budget = Budget::HEADLESS;
         let (mut progress, mut complete) = (Progress::default(), false);
         while !complete {
+            crate::stop::check()?;
             let mut encoder = gpu.device.create_command_encoder(&Default::default());
             let (mut interactions, mut dispatches) = (0, 0);
             self.begin_submission();

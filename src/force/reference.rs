@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::{ForceEngine, Forces, Sinks, Sources, Want, check_softening};
 use crate::error::Result;
+use crate::stop;
 
 /// See the module's text. Equation 1 of GPU Gems 3, chapter 31, in double precision.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,10 +31,13 @@ impl ForceEngine for Reference {
         out: &mut Forces,
     ) -> Result<()> {
         check_softening(softening)?;
-        let force =
-            |i: usize| force_on(sinks.position[i], sinks.identity.of(i), sources, softening);
+        let force = |i: usize| match stop::is_wanted() {
+            true => Default::default(),
+            false => force_on(sinks.position[i], sinks.identity.of(i), sources, softening),
+        };
         let pairs: Vec<(DVec3, f64)> =
             (0..sinks.position.len()).into_par_iter().map(force).collect();
+        stop::check()?;
         out.acceleration.clear();
         out.acceleration.extend(pairs.iter().map(|(acceleration, _)| *acceleration));
         out.potential.clear();

@@ -1,19 +1,22 @@
-//! The folder of a run: made, found again, never overwritten.
+//! The folder of a run: made, found again, held by one process at a time, never overwritten.
 
 use std::path::{Path, PathBuf};
 
 use super::Plan;
+use super::lock::{LOCK, Lock};
 use crate::error::{Error, Result};
 use crate::files;
+use crate::sim::MOST_STEPS;
 use crate::snapshot::{self, Snapshot, WriteOptions};
 
-/// A folder that holds a run.
-#[derive(Clone, Debug)]
+/// A folder that holds a run, and is held by this process until dropped.
+#[derive(Debug)]
 pub struct RunFolder {
     /// Where it is.
     pub path: PathBuf,
     /// What is run.
     pub plan: Plan,
+    lock: Lock,
 }
 
 /// The last whole snapshot of a run.
@@ -28,53 +31,105 @@ pub struct Found {
 }
 
 const PLAN: &str = "run.toml";
+const LOG: &str = "energy.csv";
+const STOPPED: &str = "stopped.gvt";
 
-impl RunFolder {
-    /// Makes sure that `path` is a folder, created if need be, in which a run can begin.
-    ///
-    /// Errors: it holds a run already, or cannot be written.
-    pub fn prepare(path: &Path) -> Result<()> {
-        std::fs::create_dir_all(path).map_err(|e| Error::io("create the folder", path, e))?;
-        let entries = std::fs::read_dir(path).map_err(|e| Error::io("read the folder", path, e))?;
-        for entry in entries {
-            let name = entry.map_err(|e| Error::io("read the folder", path, e))?.file_name();
-            let name = name.to_string_lossy();
-            if name == PLAN || step_of(&name).is_some() {
-                return Err(Error::file(
-                    path,
-                    format!(
-                        "holds a run already ({name}); go on with it by 'gravitile resume', or choose another folder"
-                    ),
-                ));
-            }
-        }
-        tempfile::tempfile_in(path).map_err(|e| Error::io("write into", path, e))?;
-        Ok(())
-    }
+/// The first snapshot until the plan is there. Without a plan it is what a killed process left, and
+/// nobody's loss.
+const FIRST: &str = ".first.gvt.part";
 
-    /// Begins a run in a prepared folder: the first snapshot, then the plan, so that a folder with a
-    /// plan can always be gone on with.
-    pub fn create(path: &Path, plan: Plan, first: &Snapshot) -> Result<Self> {
-        let folder = Self { path: path.to_owned(), plan };
-        folder.write(0, first)?;
-        let text = toml::to_string(&folder.plan).expect("a plan should be expressible in TOML");
+/// A folder in which a run can begin, held by this process. Dropped before [`Prepared::begin`], it
+/// leaves no trace.
+#[derive(Debug)]
+pub struct Prepared {
+    path: PathBuf,
+    made_here: bool,
+    lock: Option<Lock>,
+}
+
+impl Prepared {
+    /// Begins the run. The first snapshot gets its name last, so that a folder holds either no run or one
+    /// that can be gone on with, whenever this is broken off.
+    pub fn begin(mut self, plan: Plan, first: &Snapshot) -> Result<RunFolder> {
+        let options = WriteOptions { format: Some("gravitile".to_owned()), ..Default::default() };
+        snapshot::write(self.path.join(FIRST), first, &options)?;
+        let text = toml::to_string(&plan).expect("a plan should be expressible in TOML");
         let text = format!(
             "# A run of gravitile. Go on with it by: gravitile resume <this folder>\n{text}"
         );
-        files::replace(path.join(PLAN), text.as_bytes())?;
+        files::replace(self.path.join(PLAN), text.as_bytes())?;
+        let lock = self.lock.take().expect("it is held until it begins");
+        let folder = RunFolder { path: std::mem::take(&mut self.path), plan, lock };
+        folder.name_first()?;
         Ok(folder)
     }
 
-    /// Opens the folder of a run.
+    /// Why no other process is kept out of it, where its file system has no locks.
+    pub fn unprotected(&self) -> Option<&str> {
+        self.lock.as_ref()?.unprotected.as_deref()
+    }
+
+    /// What a program does that ends without dropping anything: removes what `prepare` made at `path`.
+    pub fn sweep(path: &Path, made_here: bool) {
+        for name in [FIRST, LOCK] {
+            let _ = std::fs::remove_file(path.join(name));
+        }
+        if made_here {
+            // Only an empty folder goes.
+            let _ = std::fs::remove_dir(path);
+        }
+    }
+
+    /// Whether the folder was not there before.
+    pub fn made_here(&self) -> bool {
+        self.made_here
+    }
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        if let Some(lock) = self.lock.take() {
+            let _ = std::fs::remove_file(self.path.join(FIRST));
+            lock.erase();
+            if self.made_here {
+                let _ = std::fs::remove_dir(&self.path);
+            }
+        }
+    }
+}
+
+impl RunFolder {
+    /// Makes sure that `path` is a folder, created if need be, in which a run can begin, and holds it.
+    ///
+    /// Errors: it holds a run, or files that a run would write over; another process is at work in it;
+    /// it cannot be written.
+    pub fn prepare(path: &Path) -> Result<Prepared> {
+        let made_here = !path.exists();
+        std::fs::create_dir_all(path).map_err(|e| Error::io("create the folder", path, e))?;
+        let was_held = path.join(LOCK).exists();
+        if !was_held {
+            // Somebody's own files are left without so much as a lock beside them.
+            refuse_what_is_there(path)?;
+        }
+        let lock = Lock::take(path)?;
+        if was_held {
+            refuse_what_is_there(path)?;
+        }
+        let prepared = Prepared { path: path.to_owned(), made_here, lock: Some(lock) };
+        remove_leftovers(path);
+        tempfile::tempfile_in(path).map_err(|e| Error::io("write into", path, e))?;
+        Ok(prepared)
+    }
+
+    /// Opens the folder of a run and holds it.
+    ///
+    /// Errors: it holds none, or a plan that cannot be followed; another process is at work in it.
     pub fn open(path: &Path) -> Result<Self> {
         let file = path.join(PLAN);
         let text = match std::fs::read_to_string(&file) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(Error::file(
-                    path,
-                    "holds no run (there is no run.toml in it); 'gravitile run --out DIR' begins one",
-                ));
+                return Err(no_plan(path));
             }
             Err(error) => return Err(Error::io("read", &file, error)),
         };
@@ -83,7 +138,28 @@ impl RunFolder {
         if plan.steps_per_snapshot == 0 {
             return Err(Error::file(&file, "steps_per_snapshot is 0, but must be at least 1"));
         }
-        Ok(Self { path: path.to_owned(), plan })
+        if !(1..=MOST_STEPS).contains(&plan.steps) {
+            let problem = format!("steps is {}, but must be from 1 to 2^53", plan.steps);
+            return Err(Error::file(&file, problem));
+        }
+        let folder = Self { path: path.to_owned(), plan, lock: Lock::take(path)? };
+        folder.name_first()?;
+        remove_leftovers(path);
+        Ok(folder)
+    }
+
+    /// Why no other process is kept out of it, where its file system has no locks.
+    pub fn unprotected(&self) -> Option<&str> {
+        self.lock.unprotected.as_deref()
+    }
+
+    /// Gives the first snapshot its name, if it has not got it yet.
+    fn name_first(&self) -> Result<()> {
+        let (from, to) = (self.path.join(FIRST), self.snapshot_path(0));
+        if from.exists() && !to.exists() {
+            std::fs::rename(from, &to).map_err(|e| Error::io("write", &to, e))?;
+        }
+        Ok(())
     }
 
     /// Where the snapshot of a step is.
@@ -98,7 +174,7 @@ impl RunFolder {
 
     /// Writes the state in which a run could not go on; returns where.
     pub fn write_stopped(&self, snapshot: &Snapshot) -> Result<PathBuf> {
-        let path = self.path.join("stopped.gvt");
+        let path = self.path.join(STOPPED);
         snapshot::write(&path, snapshot, &WriteOptions::default())?;
         Ok(path)
     }
@@ -118,7 +194,89 @@ impl RunFolder {
                 Err(error) => damaged.push(error),
             }
         }
-        Err(Error::file(folder, format!("none of its {} snapshots is whole", steps.len())))
+        let problem = format!(
+            "none of its {} snapshots is whole, so it cannot be gone on with; begin it again in another folder",
+            steps.len()
+        );
+        Err(Error::file(folder, problem))
+    }
+}
+
+/// Refuses a snapshot's name that a run beside it would take for its own.
+///
+/// Errors: `path` is a snapshot, energy log or plan of the run in its folder, or could become one.
+pub fn refuse_names_of_runs(path: &Path) -> Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if folder.unwrap_or(Path::new(".")).join(PLAN).exists() && is_a_runs(&name) {
+        return Err(Error::file(
+            path,
+            "is a name that belongs to the run in that folder; choose another name or folder",
+        ));
+    }
+    Ok(())
+}
+
+/// Whether a run writes a file of that name.
+fn is_a_runs(name: &str) -> bool {
+    [PLAN, LOG, STOPPED].contains(&name) || step_of(name).is_some()
+}
+
+/// Refuses a folder with files that a run writes, which are then a run's or somebody's own.
+fn refuse_what_is_there(path: &Path) -> Result<()> {
+    let entries = std::fs::read_dir(path).map_err(|e| Error::io("read the folder", path, e))?;
+    let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+    let mut names: Vec<String> =
+        names.collect::<std::io::Result<_>>().map_err(|e| Error::io("read the folder", path, e))?;
+    names.retain(|name| is_a_runs(name));
+    names.sort();
+    let Some(name) = names.first() else { return Ok(()) };
+    if names.iter().any(|name| name == PLAN) {
+        return Err(Error::file(
+            path,
+            "holds a run already (run.toml); go on with it by 'gravitile resume', or choose another folder",
+        ));
+    }
+    if let Some(name) = names.iter().find(|name| step_of(name).is_some()) {
+        return Err(without_plan(path, name));
+    }
+    let problem = format!(
+        "there is {name} in it, which the run would write over; move it away or choose another folder"
+    );
+    Err(Error::file(path, problem))
+}
+
+/// Why a folder without a plan cannot be gone on with.
+fn no_plan(path: &Path) -> Error {
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    match names.filter(|name| step_of(name).is_some()).min() {
+        Some(name) => without_plan(path, &name),
+        None => Error::file(
+            path,
+            "holds no run (there is no run.toml in it); 'gravitile run --out DIR' begins one",
+        ),
+    }
+}
+
+/// A run that has lost its plan, or was ended before it had one: said alike by all who find it.
+fn without_plan(path: &Path, name: &str) -> Error {
+    Error::file(
+        path,
+        format!(
+            "there are snapshots in it ({name}), but no run.toml to go on by; begin a new run from one by 'gravitile run SNAPSHOT --out' in another folder, or move them away"
+        ),
+    )
+}
+
+/// Removes what a process left that was killed while it wrote. Only whoever holds the folder may.
+fn remove_leftovers(path: &Path) {
+    for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name == FIRST || (name.starts_with(".gravitile-") && name.ends_with(".part")) {
+            let _ = std::fs::remove_file(entry.path());
+        }
     }
 }
 

@@ -6,14 +6,16 @@
 //! DIR/step_0000000000.gvt    whole snapshots, named by step
 //! DIR/energy.csv             one row per snapshot
 //! DIR/stopped.gvt            the last state of a run whose individual steps became too short
+//! DIR/run.lock               held while a process works in the folder, and who that was last
 //! ```
 
 mod energy_log;
 mod folder;
+mod lock;
 mod plan;
 mod runner;
 
 pub use energy_log::EnergyLog;
-pub use folder::{Found, RunFolder};
+pub use folder::{Found, Prepared, RunFolder, refuse_names_of_runs};
 pub use plan::{KernelPlan, Plan};
 pub use runner::{Outcome, run, set_restart};

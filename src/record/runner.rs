@@ -11,17 +11,18 @@ use crate::snapshot::Snapshot;
 /// How a run ended.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The first row's total energy, of the whole run.
-    pub energy_initial: f64,
-    /// The last state's diagnostics.
-    pub last: Diagnostics,
+    /// The first row's total energy, of the whole run; `None` if it was stopped before that.
+    pub energy_initial: Option<f64>,
+    /// The last state's diagnostics; `None` if they were stopped too.
+    pub last: Option<Diagnostics>,
     /// False when it was stopped before its last step.
     pub complete: bool,
 }
 
 /// Runs `sim` from where it is to the end of the folder's plan. `template` is a snapshot whose units,
 /// facts and columns every written one repeats. `watch` sees the steps of the run done so far, and
-/// stops it by returning false: a last snapshot is then written at that step.
+/// stops it by returning false: a last snapshot is then written at that step. [`crate::stop`] stops it
+/// too, without waiting for a step or diagnostics that take long.
 pub fn run(
     sim: &mut Simulation,
     folder: &RunFolder,
@@ -32,12 +33,14 @@ pub fn run(
     let plan = &folder.plan;
     let components = &template.bodies.components;
     let mut last = None;
+    let (mut complete, mut logged) = (true, true);
     if !log.ends_with(sim.steps())? {
-        let diagnostics = sim.diagnostics()?;
-        log.append(sim.steps(), sim.time(), &diagnostics, components)?;
-        last = Some(diagnostics);
+        last = unless_stopped(sim.diagnostics())?;
+        match &last {
+            Some(found) => log.append(sim.steps(), sim.time(), found, components)?,
+            None => (complete, logged) = (false, false),
+        }
     }
-    let mut complete = true;
     while complete && sim.steps() < plan.steps {
         let begun = sim.steps();
         // The next multiple: after a stop in between, the later snapshots fall where they would have.
@@ -45,24 +48,39 @@ pub fn run(
             ((begun / plan.steps_per_snapshot + 1) * plan.steps_per_snapshot).min(plan.steps);
         let done = match sim.step_watched(next - begun, &mut |done| watch(begun + done)) {
             Ok(done) => done,
+            Err(Error::Stopped) => sim.steps() - begun,
             Err(error) => return Err(stopped(sim, folder, template, error)),
         };
+        if done == 0 {
+            break;
+        }
         complete = begun + done == next && watch(next);
         let moment = sim.moment()?;
         let mut state = snapshot(&moment, template);
         set_restart(&mut state, sim.restart());
         folder.write(moment.steps, &state)?;
-        let diagnostics = sim.diagnostics_of(&moment)?;
-        log.append(moment.steps, moment.time, &diagnostics, components)?;
-        last = Some(diagnostics);
+        // Going on writes a row that is missing here.
+        last = unless_stopped(sim.diagnostics_of(&moment))?;
+        match &last {
+            Some(found) => log.append(moment.steps, moment.time, found, components)?,
+            None => (complete, logged) = (false, false),
+        }
     }
-    let last = match last {
-        Some(last) => last,
-        None => sim.diagnostics()?,
-    };
-    let energy_initial = log.initial().unwrap_or(last.energy());
-    let complete = sim.steps() >= plan.steps;
+    if last.is_none() && logged {
+        last = unless_stopped(sim.diagnostics())?;
+    }
+    let energy_initial = log.initial().or(last.as_ref().map(Diagnostics::energy));
+    let complete = logged && sim.steps() >= plan.steps;
     Ok(Outcome { energy_initial, last, complete })
+}
+
+/// `None` for what was broken off.
+fn unless_stopped<T>(result: Result<T>) -> Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(Error::Stopped) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Puts into `snapshot` what it needs besides the bodies to be gone on with, and takes out what was there of

@@ -197,7 +197,7 @@ impl Scene {
 
     /// Makes the bodies. Generators that ask for a softening they were not given get that of
     /// [`Scene::run`]. The centre of mass is at rest at the origin, ids count from 0.
-    /// `load` is called for the files of parts, with their paths relative to that of the scene.
+    /// `load` is called for the files of parts, with paths that already begin with the scene file's folder.
     pub fn build(&self, load: &Loader) -> Result<Bodies> {
         let bodies = match &self.contents {
             Contents::Single(source) => {

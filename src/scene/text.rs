@@ -11,7 +11,10 @@ use super::hints::Colouring;
 use super::origin::{Allowed, Origin};
 use super::scene::{Contents, Scene};
 use super::{IntegratorHints, Orbit, RunHints, SceneUnits, Values, ViewHints, generator};
-use crate::error::Result;
+use crate::error::{Error, Result};
+
+/// 2^53: each step of a run has a number of its own in f64.
+const MOST_STEPS: f64 = 9_007_199_254_740_992.0;
 
 /// Numbers by name, each with its place in the text.
 type Numbers = BTreeMap<String, Spanned<f64>>;
@@ -99,6 +102,20 @@ struct UnitsText {
 }
 
 impl Origin<'_> {
+    /// Step and end of a run, which must have a number of steps that can be counted.
+    fn duration(&self, text: &RunText, usual: RunHints) -> Result<RunHints> {
+        let dt = self.number("dt", &text.dt, usual.dt, Allowed::Positive)?;
+        let until = self.number("until", &text.until, usual.until, Allowed::Positive)?;
+        // Less than a millionth of a step is taken for none.
+        if dt.is_normal() && (1e-6..=MOST_STEPS).contains(&(until / dt)) {
+            return Ok(RunHints { dt, until, ..usual });
+        }
+        let place = text.dt.as_ref().or(text.until.as_ref()).map_or(0..0, Spanned::span);
+        let steps = format!("{:.3e} ('until' {until:?}, 'dt' {dt:?})", until / dt);
+        let what = "the number of time steps";
+        Err(self.error(place, Error::value(what, steps, "from 1 to 2^53 (9.007e15)")))
+    }
+
     /// The generator of that name with the numbers given.
     fn source(&self, name: &Spanned<String>, numbers: &Numbers) -> Result<Source> {
         let generator =
@@ -248,8 +265,7 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Scene> {
                 run.softening,
                 Allowed::NotNegative,
             )?,
-            dt: origin.number("dt", &scene.run.dt, run.dt, Allowed::Positive)?,
-            until: origin.number("until", &scene.run.until, run.until, Allowed::Positive)?,
+            ..origin.duration(&scene.run, run)?
         },
         integrator: origin.integrator(&scene.run)?,
         view: ViewHints {

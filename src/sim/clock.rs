@@ -64,13 +64,42 @@ pub fn steps_in(span: f64, dt: f64) -> u64 {
     }
 }
 
-/// Refuses a step length that is zero, negative or not a number.
+/// Steps that a run has at most: up to there each has a number of its own in f64, and so a time.
+pub const MOST_STEPS: u64 = 1 << 53;
+
+/// The number of steps of `dt` that cover the time from `start` to `until`, as [`steps_in`] counts them.
+///
+/// Errors: none, or more than [`MOST_STEPS`].
+pub fn run_steps(start: f64, until: f64, dt: f64) -> Result<u64> {
+    let span = until - start;
+    let steps = steps_in(span, dt);
+    if (1..=MOST_STEPS).contains(&steps) {
+        return Ok(steps);
+    }
+    Err(Error::value(
+        "the number of time steps",
+        format!("{:.3e} (from t = {start:?} to {until:?} in steps of {dt:?})", span / dt),
+        "from 1 to 2^53 (9.007e15)",
+    ))
+}
+
+/// Refuses a step length that is zero, negative, not a number, or below what f64 holds to all its digits.
 pub fn check_dt(dt: f64) -> Result<()> {
-    if dt.is_finite() && dt > 0.0 {
+    if dt.is_normal() && dt > 0.0 {
         Ok(())
     } else {
-        Err(Error::value("the time step dt", dt, "finite and greater than 0"))
+        let dt = format!("{dt:?}");
+        Err(Error::value("the time step dt", dt, "finite and greater than 0 (2.3e-308 or more)"))
     }
+}
+
+/// Refuses a step that does not bring the clock on from `start`.
+pub fn check_advance(start: f64, dt: f64) -> Result<()> {
+    if (start + dt).is_finite() && start + dt != start {
+        return Ok(());
+    }
+    let allowed = format!("such that t = {start:?} + dt is another finite time");
+    Err(Error::value("the time step dt", format!("{dt:?}"), allowed))
 }
 
 #[cfg(test)]
@@ -93,6 +122,22 @@ mod tests {
         assert_eq!(steps_in(0.0, 0.1), 0);
         assert_eq!(steps_in(-1.0, 0.1), 0);
         assert_eq!(steps_in(f64::NAN, 0.1), 0);
+    }
+
+    #[test]
+    fn a_run_has_steps_that_can_be_counted() {
+        assert_eq!(run_steps(1.0, 2.0, 0.25).unwrap(), 4);
+        assert_eq!(run_steps(0.0, MOST_STEPS as f64, 1.0).unwrap(), MOST_STEPS);
+        assert_eq!(run_steps(0.0, 0.004, 0.01).unwrap(), 1);
+        for (until, dt) in
+            [(1e300, 0.01), (10.0, 1e-320), (1e-320, 0.01), (10.0, 1e308), (0.0, 1.0)]
+        {
+            let error = run_steps(0.0, until, dt).unwrap_err().to_string();
+            assert!(error.contains("from 1 to 2^53") && error.len() < 200, "{error}");
+        }
+        assert!(check_dt(1e-320).is_err() && check_dt(1e-300).is_ok() && check_dt(1e308).is_ok());
+        assert!(check_advance(1e6, 1e-11).is_err() && check_advance(1e6, 1e-9).is_ok());
+        assert!(check_advance(1e308, 1e308).is_err());
     }
 
     #[test]

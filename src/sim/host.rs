@@ -31,6 +31,8 @@ enum How {
         engine: Box<dyn ForceEngine>,
         integrator: Box<dyn HostIntegrator>,
         forces: Forces,
+        /// Positions and velocities before the present step, to go back to if it is broken off.
+        before: [Vec<DVec3>; 2],
     },
     Blocks {
         engine: Box<dyn DirectEngine>,
@@ -97,7 +99,8 @@ impl HostState {
                 let masses = &gravitating_mass;
                 evaluate(engine.as_mut(), &bodies, masses, softening, want, &mut forces)?;
                 acceleration.clone_from(&forces.acceleration);
-                (How::Shared { engine, integrator: make(), forces }, (n as u64).pow(2))
+                let before = Default::default();
+                (How::Shared { engine, integrator: make(), forces, before }, (n as u64).pow(2))
             }
             (HostEngine::Direct(mut engine), HostSide::Blocks(scheme)) => {
                 // The integrator's time is 0 at step 0, whatever the clock on the outside shows.
@@ -182,11 +185,12 @@ impl HostState {
     /// synchronised to its end.
     ///
     /// Errors: those of the engine; a body whose individual step would fall under the shortest, with the
-    /// bodies left synchronised to the last block; a negative `dt` where the integrator has no way back.
+    /// bodies left synchronised to the last block; a negative `dt` where the integrator has no way back;
+    /// [`Error::Stopped`], with everything as before the step.
     pub fn step(&mut self, dt: f64) -> Result<()> {
         let Self { bodies, gravitating_mass, acceleration, softening, how, interactions } = self;
         match how {
-            How::Shared { engine, integrator, forces } => {
+            How::Shared { engine, integrator, forces, before } => {
                 let mut accelerate = |bodies: &Bodies, out: &mut Vec<DVec3>| {
                     let want = Want::Acceleration;
                     let engine = engine.as_mut();
@@ -194,7 +198,15 @@ impl HostState {
                     std::mem::swap(out, &mut forces.acceleration);
                     Ok(())
                 };
-                integrator.step(bodies, acceleration, dt, &mut accelerate)?;
+                before[0].clone_from(&bodies.position);
+                before[1].clone_from(&bodies.velocity);
+                let stepped = integrator.step(bodies, acceleration, dt, &mut accelerate);
+                if matches!(stepped, Err(Error::Stopped)) {
+                    let [position, velocity] = before;
+                    std::mem::swap(&mut bodies.position, position);
+                    std::mem::swap(&mut bodies.velocity, velocity);
+                }
+                stepped?;
                 *interactions += (bodies.len() as u64).pow(2);
             }
             How::Blocks { engine, steps, clock, .. } => {
@@ -208,8 +220,12 @@ impl HostState {
                 let mut next = *clock;
                 next.advance(1);
                 let field = Field { mass: gravitating_mass, softening: *softening, id: &bodies.id };
-                let advanced = steps.advance(next.time(), &field, engine.as_mut());
-                let now = if advanced.is_ok() { next.time() } else { steps.time() };
+                let advanced = steps.advance_whole(next.time(), &field, engine.as_mut());
+                let now = match &advanced {
+                    Ok(()) => next.time(),
+                    Err(Error::Stopped) => clock.time(),
+                    Err(_) => steps.time(),
+                };
                 steps.synchronise(now, bodies, acceleration);
                 advanced?;
                 *clock = next;

@@ -26,7 +26,7 @@ mod simulation;
 mod suggest;
 
 pub use choose::{Choice, choose, choose_on};
-pub use clock::{Clock, steps_in};
+pub use clock::{Clock, MOST_STEPS, run_steps, steps_in};
 pub use device::{DeviceState, Diagnosis, Slice, Work, add_potentials};
 pub use engine::{EngineKind, HostEngine, direct_engine, engine_names, tiers};
 pub use host::HostState;

@@ -1,6 +1,6 @@
 //! What a simulation is run with. One struct for the command line, the run folder and the library.
 
-use super::clock::check_dt;
+use super::clock::{MOST_STEPS, check_advance, check_dt};
 use super::{Clock, EngineKind, Moment};
 use crate::direct::Precision;
 use crate::error::Result;
@@ -14,7 +14,7 @@ use crate::integrate::blocks::BlockSettings;
 pub struct Settings {
     /// Plummer softening length, >= 0.
     pub softening: f64,
-    /// Time step, > 0. With individual steps: how often the bodies are synchronised; see `blocks` for
+    /// Time step, > 0, that brings the time on. With individual steps: how often the bodies are synchronised; see `blocks` for
     /// the steps themselves.
     pub dt: f64,
     /// Time at step 0.
@@ -99,6 +99,10 @@ impl Settings {
                 return Err(crate::error::Error::value(what, value, "finite"));
             }
         }
-        Ok(())
+        if self.steps_before > MOST_STEPS {
+            let (what, steps) = ("the number of steps already done", self.steps_before);
+            return Err(crate::error::Error::value(what, steps, "at most 2^53 (9.007e15)"));
+        }
+        check_advance(self.start + self.steps_before as f64 * self.dt, self.dt)
     }
 }

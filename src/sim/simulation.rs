@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::clock::check_dt;
+use super::clock::{MOST_STEPS, check_advance, check_dt};
 use super::{Choice, Clock, DeviceState, EngineKind, HostEngine, HostState, Settings, choose};
 use crate::bodies::Bodies;
 use crate::diagnostics::{Diagnostics, diagnose};
@@ -223,6 +223,7 @@ impl Simulation {
     /// Changes the time step from now on; negative steps go back in time.
     pub fn set_dt(&mut self, dt: f64) -> Result<()> {
         check_dt(dt.abs())?;
+        check_advance(self.time(), dt)?;
         if let State::Device(device) = &self.state {
             device.frame().dt(dt)?;
         }
@@ -240,11 +241,25 @@ impl Simulation {
 
     /// Does up to `n` steps. `watch` sees the number done so far after each step or batch of steps and
     /// ends the run early by returning false. Returns the steps done; the state is whole in any case.
+    ///
+    /// Errors: those of the engine; [`Error::Stopped`] if [`crate::stop`] broke it off, the bodies then being
+    /// at the end of their last whole step.
     pub fn step_watched(&mut self, n: u64, watch: &mut dyn FnMut(u64) -> bool) -> Result<u64> {
         let dt = self.clock.dt();
         let mut failed = None;
         let done = match &mut self.state {
-            State::Device(device) => device.run(dt, n, watch)?,
+            State::Device(device) => {
+                let mut told = false;
+                let done = device.run(dt, n, &mut |done| {
+                    let go_on = watch(done);
+                    told |= !go_on;
+                    go_on
+                })?;
+                if done < n && !told {
+                    failed = Some(Error::Stopped);
+                }
+                done
+            }
             State::Host(host) => {
                 let mut done = 0;
                 while done < n {
@@ -267,8 +282,14 @@ impl Simulation {
     }
 
     /// Steps until the clock shows at least `time`.
+    ///
+    /// Errors: those of a step; more than [`MOST_STEPS`] steps.
     pub fn run_until(&mut self, time: f64) -> Result<()> {
-        self.step(self.clock.steps_until(time))
+        let steps = self.clock.steps_until(time);
+        if steps > MOST_STEPS {
+            super::run_steps(self.time(), time, self.clock.dt())?;
+        }
+        self.step(steps)
     }
 
     /// The bodies now, with accelerations.

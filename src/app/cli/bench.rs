@@ -71,7 +71,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     // First of all: it sets variables of the environment, and graphics drivers start threads.
     let asked = wanted.iter().any(|figure| figure.name == "instructions");
-    // SAFETY: the program has started no thread yet.
+    // SAFETY: the only other thread waits for Ctrl-C and reads no variables.
     let absent = asked.then(|| unsafe { Inspector::absent(&args.gpu) });
     if let Some(Err(error @ Error::Unknown { .. })) = absent {
         return Err(error.into());
@@ -86,7 +86,7 @@ pub fn main(args: &Args) -> Result<Ended> {
             None
         }
     };
-    interrupt::listen();
+    interrupt::end_in_good_order();
     let sizes = Sizes::for_adapter(gpu.as_deref(), args.quick);
     print::text(&heading(gpu.as_deref(), &sizes))?;
     let mut watcher = Watcher { bar: progress::bar(1000, "") };
@@ -101,18 +101,23 @@ pub fn main(args: &Args) -> Result<Ended> {
     for figure in &wanted {
         let begun = web_time::Instant::now();
         bar.set_prefix(figure.name);
-        (figure.measure)(&mut session)?;
+        match (figure.measure)(&mut session) {
+            // Half a figure is kept too.
+            Err(Error::Stopped) => (),
+            measured => measured?,
+        }
         let line = finished(figure, &session.records, begun.elapsed().as_secs_f64());
         bar.suspend(|| print::text(&line))?;
         // After each figure: a crash or a power cut later leaves what there is.
         if let Some(folder) = &folder {
             folder.write(&session.records)?;
         }
-        if session.is_stopped() {
+        if session.is_stopped() || interrupt::wanted() {
             break;
         }
     }
-    let (stopped, records) = (session.is_stopped(), std::mem::take(&mut session.records));
+    let stopped = session.is_stopped() || interrupt::wanted();
+    let records = std::mem::take(&mut session.records);
     bar.finish_and_clear();
     print::text(&summary(&records, &wanted))?;
     if let Some(folder) = &folder {

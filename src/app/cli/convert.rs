@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::options::fresh;
 use super::{Ended, print};
+use crate::record::refuse_names_of_runs;
 use crate::snapshot::{self, WriteOptions};
 
 /// Convert a snapshot to another format, and say what that cannot hold
@@ -37,6 +38,7 @@ pub struct Args {
 
 pub fn main(args: &Args) -> Result<Ended> {
     fresh(&args.output, args.force)?;
+    refuse_names_of_runs(&args.output)?;
     let snapshot = match &args.from {
         Some(format) => snapshot::read_as(&args.input, format)?,
         None => snapshot::read(&args.input)?,

@@ -1,6 +1,6 @@
 //! INPUT: a scene by name, a scene file, or a snapshot.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 
@@ -50,18 +50,16 @@ impl InputOptions {
         Self { input: input.into(), ..Self::default() }
     }
 
-    /// The scene that is meant, with its changes, and the folder where its files are; `None` if it is a
-    /// snapshot.
-    pub fn scene(&self) -> Result<Option<(Scene, PathBuf)>> {
+    /// The scene that is meant, with its changes; `None` if it is a snapshot.
+    pub fn scene(&self) -> Result<Option<Scene>> {
         let path = Path::new(&self.input);
-        let (mut scene, folder) = if Scene::names().any(|name| name == self.input) {
-            (Scene::builtin(&self.input)?, PathBuf::from("."))
+        let mut scene = if Scene::names().any(|name| name == self.input) {
+            Scene::builtin(&self.input)?
         } else if !path.exists() {
             return Err(self.unknown());
         } else if path.extension().is_some_and(|extension| extension == "toml") {
             let text = std::fs::read_to_string(path).map_err(|e| Error::io("read", path, e))?;
-            let folder = path.parent().unwrap_or(Path::new("."));
-            (Scene::from_toml(&text, path)?, folder.to_owned())
+            Scene::from_toml(&text, path)?
         } else {
             return Ok(None);
         };
@@ -74,14 +72,14 @@ impl InputOptions {
         if let Some(n) = self.n {
             scene.set_n(n)?;
         }
-        Ok(Some((scene, folder)))
+        Ok(Some(scene))
     }
 
     /// Makes or reads the bodies. A softening that is known beforehand lets a scene begin in the
     /// equilibrium that belongs to it.
     pub fn load(&self, softening: Option<f64>) -> Result<Input> {
         match self.scene()? {
-            Some((scene, folder)) => self.build(scene, folder, softening),
+            Some(scene) => self.build(scene, softening),
             None => self.read(Path::new(&self.input)),
         }
     }
@@ -96,10 +94,10 @@ impl InputOptions {
         }
     }
 
-    fn build(&self, mut scene: Scene, folder: PathBuf, softening: Option<f64>) -> Result<Input> {
+    fn build(&self, mut scene: Scene, softening: Option<f64>) -> Result<Input> {
         scene.run.softening = softening.unwrap_or(scene.run.softening);
-        let load = move |path: &Path| -> Result<Bodies> {
-            let read = snapshot::read(folder.join(path))?;
+        let load = |path: &Path| -> Result<Bodies> {
+            let read = snapshot::read(path)?;
             // A part of a scene lives with G = 1: its own G goes into the masses.
             let mut bodies = read.bodies;
             for mass in &mut bodies.mass {

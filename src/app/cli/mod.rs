@@ -37,6 +37,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::error::Error;
+
 /// N-body gravity on any GPU, or on none: watch, simulate, film, check, convert.
 #[derive(Debug, Parser)]
 #[command(name = "gravitile", version, max_term_width = 100, after_help = EXAMPLES)]
@@ -114,6 +116,7 @@ pub fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
+    interrupt::listen();
     let ended = match command {
         Command::Info(args) => info::main(&args),
         Command::Scenes(args) => scenes::main(&args),
@@ -135,6 +138,7 @@ pub fn main() -> ExitCode {
         Ok(Ended::Done) => ExitCode::SUCCESS,
         Ok(Ended::Failed) => ExitCode::from(1),
         Ok(Ended::Interrupted) => ExitCode::from(130),
+        Err(error) if matches!(error.downcast_ref(), Some(Error::Stopped)) => ExitCode::from(130),
         // The reader of our output went away (a pager closed, `head` had enough): no error of ours.
         Err(error) if print::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::film::{Renderer, Shot, shoot, still};
 use crate::render::{ColourBy, Film, FilmOptions, PictureSize};
 use crate::scene::Colouring;
-use crate::sim::{Settings, Simulation, steps_in};
+use crate::sim::{Settings, Simulation, run_steps, steps_in};
 use crate::snapshot::Snapshot;
 
 /// Simulate and film: film.mp4, film.apng, picture.png or a folder of pictures
@@ -107,11 +107,14 @@ pub fn main(args: &Args) -> Result<Ended> {
             let steps = steps_in(interval, settings.dt).max(1);
             if interval > 0.0 {
                 settings.dt = interval / steps as f64;
+                run_steps(start, until, settings.dt)?;
+                settings.validate()?;
             }
             steps
         }
         (frames, Some(dt)) => {
-            let steps = steps_in(until - start, dt) as f64 / (frames - 1) as f64;
+            let steps = if until > start { run_steps(start, until, dt)? } else { 1 };
+            let steps = steps as f64 / (frames - 1) as f64;
             (steps.round() as u64).max(1)
         }
     };
@@ -145,7 +148,7 @@ pub fn main(args: &Args) -> Result<Ended> {
             sim.describe_engine()
         ))?;
     }
-    interrupt::listen();
+    interrupt::end_in_good_order();
     let begun = Instant::now();
     let bar = progress::bar(frames, "pictures");
     let filmed = shoot(&mut sim, &shot, film, &mut |filmed| {

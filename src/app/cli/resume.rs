@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::{Ended, print, progress, run};
+use super::{Ended, interrupt, print, progress, run};
 use crate::error::Error;
 use crate::integrate::blocks::Restart;
 use crate::record::{EnergyLog, RunFolder};
@@ -22,6 +22,7 @@ pub struct Args {
 
 pub fn main(args: &Args) -> Result<Ended> {
     let folder = RunFolder::open(&args.dir)?;
+    run::warn_unprotected(folder.unprotected());
     let found = folder.last_whole()?;
     for error in &found.damaged {
         eprintln!("gravitile: not whole, going back one snapshot: {error}");
@@ -59,6 +60,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         let is = gpu.adapter.identity();
         eprintln!("gravitile: the adapter {was} is not here, going on with {is}");
     }
+    interrupt::end_in_good_order();
     let log = EnergyLog::open(&args.dir, Some(found.step))?;
     run::record(&mut sim, &folder, log, &found.snapshot, args.json)
 }

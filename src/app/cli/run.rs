@@ -11,10 +11,11 @@ use super::input::InputOptions;
 use super::options::EngineOptions;
 use super::steps::StepOptions;
 use super::{Ended, interrupt, print, progress};
+use crate::diagnostics::Diagnostics;
 use crate::error::Error;
 use crate::integrate::find;
-use crate::record::{self, EnergyLog, Outcome, Plan, RunFolder};
-use crate::sim::{Simulation, steps_in};
+use crate::record::{self, EnergyLog, Outcome, Plan, Prepared, RunFolder};
+use crate::sim::{Simulation, run_steps};
 use crate::snapshot::Snapshot;
 
 /// Simulate, leaving snapshots and an energy log in a folder
@@ -69,34 +70,40 @@ pub fn main(args: &Args) -> Result<Ended> {
         let allowed = format!("greater than the time of the first state, {start}");
         return Err(Error::value("--until", until, allowed).into());
     }
-    let steps = steps_in(until - start, dt);
+    let steps = run_steps(start, until, dt)?;
     let per_snapshot = match args.every {
         Some(every) => whole_steps(every, dt)?,
         None => steps.div_ceil(10).max(1),
     };
-    let made_here = !args.out.exists();
-    RunFolder::prepare(&args.out)?;
+    let prepared = RunFolder::prepare(&args.out)?;
+    warn_unprotected(prepared.unprotected());
+    let (out, made_here) = (args.out.clone(), prepared.made_here());
+    interrupt::clean_up(move || Prepared::sweep(&out, made_here));
 
     let facts = &mut input.snapshot.attributes;
     facts.insert("softening".to_owned(), settings.softening.to_string());
     facts.insert("dt".to_owned(), dt.to_string());
     facts.insert("step".to_owned(), "0".to_owned());
     let waiting = progress::waiting("first forces");
-    let sim = Simulation::new(input.snapshot.bodies.clone(), settings);
-    let mut sim = sim.inspect_err(|_| {
-        // What cannot be run leaves no empty folder behind.
-        if made_here {
-            let _ = std::fs::remove_dir(&args.out);
-        }
-    })?;
+    let mut sim = Simulation::new(input.snapshot.bodies.clone(), settings)?;
     drop(waiting);
     // On a device the bodies are f32 from the first step on; the first snapshot says so.
     input.snapshot.bodies = sim.bodies()?;
     record::set_restart(&mut input.snapshot, sim.restart());
     let plan = Plan::of(&sim, args.input.input.clone(), steps, per_snapshot);
-    let folder = RunFolder::create(&args.out, plan, &input.snapshot)?;
+    interrupt::end_in_good_order();
+    let folder = prepared.begin(plan, &input.snapshot)?;
     let log = EnergyLog::open(&args.out, None)?;
     record(&mut sim, &folder, log, &input.snapshot, args.json)
+}
+
+/// Says that nothing keeps a second process out of the folder.
+pub fn warn_unprotected(why: Option<&str>) {
+    if let Some(why) = why {
+        eprintln!(
+            "gravitile: the run's folder cannot be locked ({why}): see to it that no other process works in it"
+        );
+    }
 }
 
 /// The number of steps in `every`, which must be whole.
@@ -120,7 +127,6 @@ pub fn record(
     template: &Snapshot,
     as_json: bool,
 ) -> Result<Ended> {
-    interrupt::listen();
     if let Some(frame) = sim.frame() {
         log::info!("f32 numbers on the device: {frame}");
     }
@@ -165,8 +171,9 @@ fn report(
     as_json: bool,
 ) -> Result<()> {
     let near = sim.bodies().map_or(0, |bodies| sim.closer_than_f32(&bodies));
-    let total = outcome.last.energy();
-    let error = crate::diagnostics::relative_change(total, outcome.energy_initial);
+    let total = outcome.last.as_ref().map(Diagnostics::energy);
+    let change = |(total, initial)| crate::diagnostics::relative_change(total, initial);
+    let error = total.zip(outcome.energy_initial).map(change);
     if as_json {
         return print::json(&json!({
             "n": sim.len(),
@@ -189,12 +196,11 @@ fn report(
     let rate = sim.interactions() as f64 / wall_secs / 1e9;
     // Few bodies make few interactions: three digits of either unit.
     let rate = if rate < 0.1 { format!("{:.3} M", rate * 1e3) } else { format!("{rate:.2} G") };
-    let mut text = format!(
-        "t = {} after {} steps, energy error {error:.2e}, 2K/|W| {:.3}, {rate} interactions/s\n",
-        sim.time(),
-        sim.steps(),
-        outcome.last.virial_ratio()
-    );
+    let mut text = format!("t = {} after {} steps, ", sim.time(), sim.steps());
+    if let (Some(error), Some(last)) = (error, &outcome.last) {
+        text += &format!("energy error {error:.2e}, 2K/|W| {:.3}, ", last.virial_ratio());
+    }
+    text += &format!("{rate} interactions/s\n");
     if let Some(steps) = sim.blocks() {
         text += &blocks_in_words(steps);
     }

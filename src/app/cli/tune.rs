@@ -116,7 +116,7 @@ fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
     if let Some(problem) = store.load().damage {
         eprintln!("gravitile: {problem}: ignored and written anew");
     }
-    interrupt::listen();
+    interrupt::end_in_good_order();
     let mut rows = Vec::new();
     // Interactions per second of the last size: what a larger one will take is known before it is tried.
     let mut rate = None;
@@ -139,7 +139,7 @@ fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
         }
         match tune_one(&gpu, n, args.secs, &mut ceilings) {
             // A race that was broken off has not tried enough to be remembered.
-            Ok(_) if interrupt::wanted() => break,
+            Ok(_) | Err(Error::Stopped) if interrupt::wanted() => break,
             Ok(tuned) => {
                 if let Some(best) = tuned.outcome.best() {
                     rate = Some(pairs / best.secs());

@@ -245,7 +245,7 @@ impl SceneForm {
 
 /// The scene that `input` names, with its changes; `None` for snapshots.
 fn scene_of(input: &Input) -> Option<Scene> {
-    input.scene().ok().flatten().map(|(scene, _)| scene)
+    input.scene().ok().flatten()
 }
 
 /// The last part of a path.

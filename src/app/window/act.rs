@@ -13,6 +13,7 @@ use crate::app::panel::{Action, Integration, Place};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::live::Command;
+use crate::record::refuse_names_of_runs;
 use crate::render::{ColourBy, Follow, PictureSize};
 use crate::sim::{Moment, Settings};
 use crate::snapshot::{self, WriteOptions};
@@ -77,6 +78,7 @@ impl Frames {
             Action::SaveSnapshot(path) => {
                 // A wrong ending is said at once, not when the bodies have come.
                 snapshot::by_extension(&path)?;
+                refuse_names_of_runs(&path)?;
                 self.ask_moment(Purpose::Save(free_name(&path)));
             }
             Action::Screenshot(path, width, height) => {

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::error::Result;
 pub use crate::force::cpu::Kernel;
+use crate::stop;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -132,6 +133,9 @@ impl Cpu {
         let (packs, sinks, count) = (&self.packs, &self.sinks, self.count);
         let capacity = want.within.map_or(0, |within| within.capacity);
         let run = |slice: usize, group: usize, sums: &mut [Sum], around: &mut [Around]| {
+            if stop::is_wanted() {
+                return;
+            }
             let begin = (slice * length).min(packs.len());
             let packs = &packs[begin..packs.len().min(begin + length)];
             let sinks = &sinks[group * SINKS..][..sums.len()];
@@ -228,6 +232,10 @@ impl DirectEngine for Cpu {
         self.take_sinks(sinks, want);
         let table = kernel::table(self.kernel);
         self.attract(table[want.order as usize][care as usize], softening, want);
+        if let Err(stopped) = stop::check() {
+            self.ready = false;
+            return Err(stopped);
+        }
 
         let out = &mut self.begun;
         for (i, sum) in self.sums[..n].iter().enumerate() {

@@ -22,6 +22,7 @@ use rayon::prelude::*;
 use super::{ForceEngine, Forces, Sinks, Sources, Want, check_softening};
 use crate::error::{Error, Result};
 use crate::frame::Frame;
+use crate::stop;
 
 mod direct;
 mod kernel;
@@ -137,6 +138,9 @@ impl Cpu {
         let (all, packs) = (&self.sinks, &self.packs);
         let tasks = all.len() / TASK;
         self.sums.par_chunks_mut(TASK).enumerate().for_each(|(task, sums)| {
+            if stop::is_wanted() {
+                return;
+            }
             let (sinks, first) = (&all[task % tasks * TASK..][..TASK], task / tasks * slice);
             let packs = packs.get(first..packs.len().min(first + slice)).unwrap_or_default();
             // SAFETY: a kernel that is not available cannot be had, see `with_kernel`.
@@ -190,7 +194,7 @@ impl ForceEngine for Cpu {
         if !potential && sinks.identity == super::Identity::Offset(0) && same_places(sinks, sources)
         {
             self.mutual(&frame, softening_squared, loops, &mut out.acceleration);
-            return Ok(());
+            return stop::check();
         }
         let attract = match (potential, softening == 0.0) {
             (true, true) => loops.potential_guarded,
@@ -199,6 +203,7 @@ impl ForceEngine for Cpu {
             (false, _) => loops.acceleration_excluding,
         };
         self.direct(&frame, softening_squared, sinks, sources, attract);
+        stop::check()?;
         let (unit, potential_unit) = (frame.acceleration_unit(), frame.potential_unit());
         for (a, sum) in out.acceleration.iter_mut().zip(&self.sums) {
             *a = DVec3::from_array(sum.acceleration) * unit;

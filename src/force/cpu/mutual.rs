@@ -7,6 +7,7 @@
 
 use super::lanes::{Lanes, Separation, Sum};
 use super::pack::{PACK, Pack};
+use crate::stop;
 
 /// Accelerations of a pack's bodies, in the frame's units.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +57,9 @@ impl Mutual {
 
     /// Adds all pairs within `a`.
     pub fn triangle(self, a: &[Pack], pull: &mut [Pull]) {
+        if stop::is_wanted() {
+            return;
+        }
         if a.len() <= OWN_LEAF {
             // SAFETY: promised to `new`.
             return unsafe { (self.own)(a, pull, self.softening_squared) };
@@ -74,6 +78,9 @@ impl Mutual {
 
     /// Adds all pairs between `a` and `b`, of lengths that differ by 1 at most.
     fn rectangle(self, a: &[Pack], pull_a: &mut [Pull], b: &[Pack], pull_b: &mut [Pull]) {
+        if stop::is_wanted() {
+            return;
+        }
         if a.len().max(b.len()) <= self.leaf {
             // SAFETY: promised to `new`.
             return unsafe { (self.rectangle)(a, pull_a, b, pull_b, self.softening_squared) };

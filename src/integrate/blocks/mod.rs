@@ -11,6 +11,7 @@
 
 mod arrays;
 mod home;
+mod mark;
 mod place;
 #[cfg(not(target_arch = "wasm32"))]
 mod resident;
@@ -62,6 +63,7 @@ pub struct BlockSteps {
     found: Answers,
     /// Where the bodies live, if not here.
     home: Home,
+    mark: mark::Mark,
 }
 
 impl BlockSteps {
@@ -121,6 +123,7 @@ impl BlockSteps {
             active: Vec::new(),
             found: Answers::default(),
             home: Home::default(),
+            mark: mark::Mark::default(),
         }
     }
 

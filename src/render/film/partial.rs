@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::{Error, Result};
+use crate::files::Unfinished;
 
 /// A temporary name beside a target; removed when dropped before [`Partial::complete`].
 pub(super) struct Partial {
     path: PathBuf,
     target: PathBuf,
     is_complete: bool,
+    _unfinished: Unfinished,
 }
 
 impl Partial {
@@ -29,7 +31,9 @@ impl Partial {
         }
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let unique = format!(".{}.{}-{count}.part", name.to_string_lossy(), std::process::id());
-        Ok(Self { path: folder.join(unique), target: target.into(), is_complete: false })
+        let path = folder.join(unique);
+        let _unfinished = Unfinished::new(&path);
+        Ok(Self { path, target: target.into(), is_complete: false, _unfinished })
     }
 
     /// Creates the temporary file. A target that is a folder is an error.

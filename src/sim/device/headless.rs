@@ -7,14 +7,28 @@ use web_time::Instant;
 
 use super::*;
 use crate::error::Error;
-use crate::gpu::read_blocking;
+use crate::gpu::{read_blocking, storage};
+use crate::stop;
 
 /// Submissions in flight: the device always has the next one at hand.
 const IN_FLIGHT: usize = 2;
 
+/// Steps that take longer are broken off where that is asked for ([`stop`]); the others are finished.
+const LONG_STEP_SECS: f64 = 0.3;
+
+/// The bodies before a long step.
+struct Before {
+    motion: [wgpu::Buffer; 2],
+    /// Steps submitted before it, in this run.
+    of_step: u64,
+}
+
 impl DeviceState {
     /// Does `steps` steps of `dt` and waits for them. `watch` sees the steps done so far now and
-    /// then, and stops the run early (between steps) by returning false. Returns the steps done.
+    /// then, and stops the run early (between steps) by returning false. So does [`stop`], which also
+    /// breaks off a long step and takes the bodies back to its beginning. Returns the steps done.
+    ///
+    /// Errors: the device failed; [`Error::Stopped`] during the first accelerations.
     pub fn run(&mut self, dt: f64, steps: u64, watch: &mut dyn FnMut(u64) -> bool) -> Result<u64> {
         self.run_stamped(dt, steps, None, watch)
     }
@@ -32,7 +46,25 @@ impl DeviceState {
         let mut flying: VecDeque<Slice> = VecDeque::with_capacity(IN_FLIGHT);
         let (mut submitted, mut done, mut wanted) = (0, 0, steps);
         let mut since = Instant::now();
+        let mut before: Option<Before> = None;
         loop {
+            if stop::is_wanted() && (submitted < wanted || !self.is_between_steps()) {
+                let begins = matches!(self.phase, Phase::Force { dt: 0.0, .. });
+                let stepped_back = self.is_between_steps()
+                    || before.as_ref().is_some_and(|before| before.of_step == submitted);
+                if begins || stepped_back {
+                    for slice in flying.drain(..) {
+                        self.gpu.wait_for(slice.submission)?;
+                        done += slice.work.steps;
+                    }
+                    stop::check().or_else(|stopped| if begins { Err(stopped) } else { Ok(()) })?;
+                    if let (false, Some(before)) = (self.is_between_steps(), &before) {
+                        self.copy_motion(before, false);
+                        self.phase = Phase::Between;
+                    }
+                    return Ok(done);
+                }
+            }
             let more = submitted < wanted || !self.is_between_steps();
             if more {
                 // Each pass may be the last one: a later end takes the place of an earlier one.
@@ -41,7 +73,18 @@ impl DeviceState {
                     beginning_of_pass_write_index: first.take(),
                     end_of_pass_write_index: Some(1),
                 });
-                let left = wanted - submitted;
+                let mut left = wanted - submitted;
+                if self.pace.secs(self.force.interactions(), 2) > LONG_STEP_SECS {
+                    left = left.min(1);
+                    if left > 0 && self.is_between_steps() {
+                        let n = self.buffers.count as usize;
+                        let room = || storage(&self.gpu, "bodies before a step", n);
+                        let before = before
+                            .get_or_insert_with(|| Before { motion: [room(), room()], of_step: 0 });
+                        before.of_step = submitted;
+                        self.copy_motion(before, true);
+                    }
+                }
                 let slice = self.submit_stamped(dt, left, Budget::HEADLESS, writes);
                 submitted += slice.work.steps;
                 flying.push_back(slice);
@@ -59,6 +102,17 @@ impl DeviceState {
                 }
             }
         }
+    }
+
+    /// Copies positions and velocities into `before`, or back from there.
+    fn copy_motion(&self, before: &Before, save: bool) {
+        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
+        let now = [&self.buffers.position_mass, &self.buffers.velocity];
+        for (now, then) in now.into_iter().zip(&before.motion) {
+            let (from, to) = if save { (now, then) } else { (then, now) };
+            encoder.copy_buffer_to_buffer(from, 0, to, 0, now.size());
+        }
+        self.gpu.queue.submit([encoder.finish()]);
     }
 
     /// Finishes a step that was left half done.

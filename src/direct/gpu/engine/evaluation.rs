@@ -172,6 +172,7 @@ impl GpuEngine {
             if evaluation.stage == Stage::Copied {
                 break;
             }
+            crate::stop::check()?;
             let encoder = self.gpu.device.create_command_encoder(&Default::default());
             self.advance(evaluation, encoder)?;
         }

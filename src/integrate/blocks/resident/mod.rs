@@ -230,6 +230,7 @@ impl Resident {
         );
         let before = self.seen;
         loop {
+            crate::stop::check()?;
             let (begun, blocks) = (Instant::now(), self.seen.blocks);
             self.submit(self.at_once);
             let read = read_blocking::<BlockState>(&self.gpu, &[&self.buffers.state], 1)?;

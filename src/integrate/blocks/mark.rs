@@ -1,0 +1,50 @@
+//! Work that is broken off takes the bodies back to where it began.
+
+use super::{BlockSteps, Field, Track};
+use crate::direct::DirectEngine;
+use crate::error::{Error, Result};
+
+/// Where the bodies were when [`BlockSteps::advance_whole`] began.
+#[derive(Default)]
+pub(super) struct Mark {
+    tracks: Vec<Track>,
+    period: u64,
+    time: Vec<u64>,
+    step: Vec<u64>,
+    least_acceleration: f64,
+    /// Whether a device holds bodies that are further than these.
+    is_behind_device: bool,
+}
+
+impl BlockSteps {
+    /// [`BlockSteps::advance`], to `time` or not at all if it is broken off ([`crate::stop`]).
+    ///
+    /// Errors: as there, and [`Error::Stopped`].
+    pub fn advance_whole(
+        &mut self,
+        time: f64,
+        field: &Field,
+        engine: &mut dyn DirectEngine,
+    ) -> Result<()> {
+        if std::mem::take(&mut self.mark.is_behind_device) {
+            self.settle(field, engine);
+        }
+        let mark = &mut self.mark;
+        mark.tracks.clone_from(&self.tracks);
+        mark.period = self.schedule.period;
+        mark.time.clone_from(&self.schedule.time);
+        mark.step.clone_from(&self.schedule.step);
+        mark.least_acceleration = self.accuracy.least_acceleration;
+        let advanced = self.advance(time, field, engine);
+        if matches!(advanced, Err(Error::Stopped)) {
+            let mark = &mut self.mark;
+            std::mem::swap(&mut self.tracks, &mut mark.tracks);
+            self.schedule.period = mark.period;
+            std::mem::swap(&mut self.schedule.time, &mut mark.time);
+            std::mem::swap(&mut self.schedule.step, &mut mark.step);
+            self.accuracy.least_acceleration = mark.least_acceleration;
+            mark.is_behind_device = !matches!(self.home, super::Home::Host(_));
+        }
+        advanced
+    }
+}

@@ -1,0 +1,127 @@
+//! One process at a time works in the folder of a run.
+//!
+//! An advisory lock of the operating system on `run.lock`, which goes with the process, however that
+//! ends: nothing stale is ever left. The file itself stays, and says who held it last.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// The file's name.
+pub(super) const LOCK: &str = "run.lock";
+
+/// A folder held by this process, until dropped.
+#[derive(Debug)]
+pub(super) struct Lock {
+    path: PathBuf,
+    /// Holds the lock as long as it is open.
+    file: File,
+    /// Why there is none, where the file system knows no locks.
+    pub unprotected: Option<String>,
+}
+
+impl Lock {
+    /// Takes the folder.
+    ///
+    /// Errors: another process holds it; `run.lock` cannot be written.
+    pub fn take(folder: &Path) -> Result<Self> {
+        let path = folder.join(LOCK);
+        loop {
+            let mut options = OpenOptions::new();
+            let opened = options.read(true).write(true).create(true).truncate(false).open(&path);
+            let mut file = opened.map_err(|e| Error::io("write", &path, e))?;
+            let unprotected = match file.try_lock() {
+                Ok(()) => None,
+                Err(TryLockError::WouldBlock) => return Err(held(folder, &mut file)),
+                // Some network file systems have no locks: better to run without than not at all.
+                Err(TryLockError::Error(error)) => Some(error.to_string()),
+            };
+            // Whoever held it may have taken the file away in the meantime.
+            if unprotected.is_none() && !is_at(&file, &path) {
+                continue;
+            }
+            let holder = format!("process {}{}\n", std::process::id(), on_host());
+            let told = file
+                .rewind()
+                .and_then(|()| file.set_len(0))
+                .and_then(|()| file.write_all(holder.as_bytes()));
+            told.map_err(|e| Error::io("write", &path, e))?;
+            return Ok(Self { path, file, unprotected });
+        }
+    }
+
+    /// Takes the file away too: nothing came of the run.
+    pub fn erase(self) {
+        // Where an open file cannot be removed, it is closed first.
+        if std::fs::remove_file(&self.path).is_err() {
+            let Self { path, file, .. } = self;
+            drop(file);
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Whether `path` still leads to this very file.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |m: &std::fs::Metadata| (m.dev(), m.ino());
+    matches!((file.metadata(), std::fs::metadata(path)), (Ok(a), Ok(b)) if place(&a) == place(&b))
+}
+
+/// Elsewhere an open file keeps its name.
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    true
+}
+
+fn held(folder: &Path, file: &mut File) -> Error {
+    // Not readable while it is locked on some systems; then nobody is named.
+    let mut holder = String::new();
+    let _ = file.take(200).read_to_string(&mut holder);
+    let holder = holder.lines().next().filter(|line| line.starts_with("process "));
+    let holder = holder.unwrap_or("another process");
+    Error::file(
+        folder,
+        format!("{holder} is at work in it; wait for it or stop it, or choose another folder"),
+    )
+}
+
+/// The machine's name, as far as it is known without asking anybody: folders are shared over networks.
+fn on_host() -> String {
+    let told = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = told.or_else(|| std::env::var("HOSTNAME").ok());
+    let name = name.or_else(|| std::env::var("COMPUTERNAME").ok()).unwrap_or_default();
+    let name: String = name.trim().chars().filter(|c| !c.is_control()).take(64).collect();
+    if name.is_empty() { name } else { format!(" on {name}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_holds_and_what_is_left_is_taken_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let first = Lock::take(folder.path()).unwrap();
+        let refused = Lock::take(folder.path()).unwrap_err().to_string();
+        if cfg!(unix) {
+            assert!(refused.contains(&format!("process {}", std::process::id())), "{refused}");
+        }
+        assert!(refused.contains("is at work in it"), "{refused}");
+        drop(first);
+        assert!(folder.path().join(LOCK).exists());
+        // A file that a dead process left, longer than what is written now.
+        std::fs::write(folder.path().join(LOCK), "process 1 on a machine\n".repeat(20)).unwrap();
+        let second = Lock::take(folder.path()).unwrap();
+        if cfg!(unix) {
+            let text = std::fs::read_to_string(folder.path().join(LOCK)).unwrap();
+            assert_eq!(text.lines().count(), 1, "{text}");
+        }
+        second.erase();
+        assert!(!folder.path().join(LOCK).exists());
+        Lock::take(folder.path()).unwrap();
+    }
+}

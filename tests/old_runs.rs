@@ -1,0 +1,99 @@
+//! What earlier versions left on disk is read: folders of runs, their snapshots, remembered kernels.
+#![cfg(feature = "cli")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use gravitile::snapshot;
+
+fn gravitile(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_gravitile")).args(args).output().expect("it should start")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn old(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/old_runs").join(name)
+}
+
+/// Some adapter that is there.
+fn an_adapter() -> String {
+    let output = gravitile(&["info", "--json"]);
+    let info: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    info["adapters"][0]["name"].as_str().expect("the tests need an adapter").to_owned()
+}
+
+/// Goes on with a copy of an old run; the last positions differ from those of then by `allowed` at most.
+fn goes_on(name: &str, allowed: f64) {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |file: &str| folder.path().join(file);
+    for file in ["run.toml", "energy.csv", "step_0000000008.gvt"] {
+        std::fs::copy(old(name).join(file), at(file)).unwrap();
+    }
+    let args = ["resume", folder.path().to_str().unwrap()];
+    let mut output = gravitile(&args);
+    let said = text(&output.stderr);
+    let is_of_an_adapter = name.starts_with("gpu");
+    if is_of_an_adapter && output.status.code() == Some(2) && said.contains("adapter") {
+        // The one that it was run on is not here: refused in one line that names it. Any other will do.
+        assert!(said.lines().count() == 1 && said.contains("LLVM 15"), "{name}: {said}");
+        let plan = std::fs::read_to_string(at("run.toml")).unwrap();
+        let there = toml::Value::from(an_adapter()).to_string();
+        let plan = plan.replace("\"llvmpipe (LLVM 15.0.6, 256 bits)\"", &there);
+        std::fs::write(at("run.toml"), plan).unwrap();
+        output = gravitile(&args);
+    }
+    assert!(output.status.success(), "{name}: {}", text(&output.stderr));
+    let said = text(&output.stderr);
+    assert!(said.is_empty() || (is_of_an_adapter && said.contains("going on with")), "{said}");
+    assert!(text(&output.stdout).contains("going on from step 8 of 16, t = 0.5"), "{name}");
+
+    let found = snapshot::read(at("step_0000000016.gvt")).unwrap();
+    let expected = snapshot::read(old(name).join("expected.gvt")).unwrap();
+    assert_eq!((found.time, &found.bodies.id), (expected.time, &expected.bodies.id));
+    for (a, b) in found.bodies.position.iter().zip(&expected.bodies.position) {
+        assert!((*a - *b).length() <= allowed * b.length(), "{name}: {a} and {b}");
+    }
+    let log = std::fs::read_to_string(at("energy.csv")).unwrap();
+    let steps: Vec<_> = log.lines().map(|row| row.split(',').next().unwrap()).collect();
+    assert_eq!(steps, ["step", "0", "4", "8", "12", "16"], "{name}");
+    // And once more: there is nothing left to do.
+    assert!(gravitile(&args).status.success(), "{name}");
+}
+
+// Other processors round otherwise, and so may other versions; the orbits are the same.
+
+#[test]
+fn leapfrog_runs_go_on() {
+    goes_on("cpu-leapfrog", 1e-4);
+    goes_on("gpu-leapfrog", 1e-4);
+    goes_on("cpu-double", 1e-10);
+}
+
+#[test]
+fn hermite_runs_go_on() {
+    goes_on("cpu-hermite4", 1e-6);
+    goes_on("cpu-hermite6", 1e-8);
+    goes_on("gpu-hermite4", 1e-6);
+}
+
+#[test]
+fn what_was_tuned_is_read_and_disturbs_nothing() {
+    let cache = tempfile::tempdir().unwrap();
+    std::fs::copy(old("tuned.toml"), cache.path().join("tuned.toml")).unwrap();
+    let with = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gravitile"));
+        command.env("GRAVITILE_CACHE_DIR", cache.path());
+        command.args(args).output().unwrap()
+    };
+    let listed = with(&["tune", "--list", "--json"]);
+    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    assert_eq!(listed["damage"], serde_json::Value::Null);
+    assert_eq!(listed["choices"].as_array().unwrap().len(), 1);
+    let out = cache.path().join("run");
+    let args = ["run", "plummer", "-n", "60", "--engine", "gpu", "--until", "0.1", "--out"];
+    let run = with(&[&args[..], &[out.to_str().unwrap()]].concat());
+    assert!(run.status.success() && run.stderr.is_empty(), "{}", text(&run.stderr));
+}

@@ -1,0 +1,99 @@
+//! Work that is broken off leaves the bodies as they were, and can be done again to the same bits. One
+//! test, for the wish to stop is the whole process's.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use gravitile::error::Error;
+use gravitile::scene::Scene;
+use gravitile::sim::{EngineKind, Settings, Simulation};
+use gravitile::{snapshot, stop};
+
+mod common;
+
+fn sim(n: usize, integrator: &str, engine: EngineKind) -> Simulation {
+    let mut scene = Scene::builtin("plummer").unwrap();
+    scene.set_n(n).unwrap();
+    let bodies = scene.build(&|path| Ok(snapshot::read(path)?.bodies)).unwrap();
+    let settings = Settings {
+        softening: 0.05,
+        dt: 0.01,
+        integrator: integrator.to_owned(),
+        engine,
+        adapter: common::wish(),
+        ..Settings::default()
+    };
+    Simulation::new(bodies, settings).unwrap()
+}
+
+/// Does `work` again and again, each time broken off a little later, until it was once broken off in
+/// the middle (seen by `inside`) and has then come to its end; gives the number of times it was stopped.
+fn broken_off(sim: &mut Simulation, whole: Duration) -> usize {
+    let mut stopped = 0;
+    for part in 0..8 {
+        let before = sim.moment().unwrap();
+        let done = AtomicBool::new(false);
+        let result = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let begun = Instant::now();
+                while begun.elapsed() < whole * part / 8 && !done.load(Ordering::SeqCst) {
+                    std::thread::yield_now();
+                }
+                stop::all_work(true);
+            });
+            let result = sim.step(1);
+            done.store(true, Ordering::SeqCst);
+            result
+        });
+        stop::all_work(false);
+        match result {
+            Ok(()) => return stopped,
+            Err(Error::Stopped) => stopped += 1,
+            Err(error) => panic!("{error}"),
+        }
+        let after = sim.moment().unwrap();
+        assert_eq!((after.steps, after.time), (before.steps, before.time));
+        assert_eq!(after.bodies, before.bodies);
+        assert_eq!(after.acceleration, before.acceleration);
+    }
+    stopped
+}
+
+#[test]
+fn steps_broken_off_are_as_if_not_begun() {
+    let long = common::gpu().adapter.class == gravitile::gpu::DeviceClass::Software;
+    for (n, integrator, engine) in [
+        (3000, "leapfrog", EngineKind::Reference),
+        (12_000, "leapfrog", EngineKind::Cpu),
+        (30_000, "leapfrog", EngineKind::Gpu),
+        (500, "hermite4", EngineKind::Reference),
+        (1000, "hermite6", EngineKind::Cpu),
+        (256, "hermite4", EngineKind::Gpu),
+    ] {
+        if engine == EngineKind::Gpu && n > 1000 && !long {
+            // Only steps that take long are broken off, which these are not on a real device.
+            continue;
+        }
+        let case = format!("{integrator} on {}", engine.name());
+        let (mut disturbed, mut other) = (sim(n, integrator, engine), sim(n, integrator, engine));
+        let begun = Instant::now();
+        other.step(1).unwrap();
+        let whole = begun.elapsed();
+        let stopped = broken_off(&mut disturbed, whole);
+        assert!(stopped >= 3, "{case}: stopped {stopped} times only");
+        if disturbed.steps() == 0 {
+            disturbed.step(1).unwrap();
+        }
+        disturbed.step(1).unwrap();
+        other.step(1).unwrap();
+        let (a, b) = (disturbed.moment().unwrap(), other.moment().unwrap());
+        assert_eq!((a.steps, a.time), (b.steps, b.time), "{case}");
+        assert_eq!(a.bodies, b.bodies, "{case}");
+
+        stop::all_work(true);
+        let diagnostics = disturbed.diagnostics();
+        stop::all_work(false);
+        assert!(matches!(diagnostics, Err(Error::Stopped)), "{case}");
+        disturbed.diagnostics().unwrap();
+    }
+}
