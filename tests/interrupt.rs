@@ -96,7 +96,8 @@ fn what_has_nothing_to_save_ends_at_once_and_leaves_nothing() {
 #[test]
 fn a_slow_run_ends_and_can_be_gone_on_with() {
     let folder = tempfile::tempdir().unwrap();
-    let wanted: [(&str, &dyn Fn(&Path) -> bool); 2] = [
+    type Ready<'a> = &'a dyn Fn(&Path) -> bool;
+    let wanted: [(&str, Ready); 2] = [
         ("diagnostics", &|out| out.join("energy.csv").exists()),
         ("steps", &|out| {
             std::fs::read_to_string(out.join("energy.csv")).is_ok_and(|log| log.lines().count() > 1)

@@ -98,6 +98,7 @@ impl Stopwatch {
         let begun = Instant::now();
         let submission = gpu.queue.submit([commands]);
         gpu.wait_for(submission)?;
+        crate::stop::check()?;
         self.believed(begun.elapsed().as_secs_f64())
     }
 
@@ -111,6 +112,8 @@ impl Stopwatch {
         gpu.wait()?;
         let begun = Instant::now();
         run(self.queries.as_ref().map(|q| &q.set))?;
+        // What was broken off took another time.
+        crate::stop::check()?;
         let wall = begun.elapsed().as_secs_f64();
         if let Some(q) = &self.queries {
             let mut encoder = gpu.device.create_command_encoder(&Default::default());
