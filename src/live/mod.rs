@@ -72,7 +72,7 @@ pub struct Live {
 
 enum Mover {
     Device(Box<OnDevice>),
-    Host(OnHost, HostPoints),
+    Host(OnHost, Box<HostPoints>),
 }
 
 /// Device buffers for bodies that live on the host.
@@ -123,7 +123,10 @@ impl Live {
                     acceleration: storage(gpu, "drawn accelerations", count),
                     frame: Frame::PLAIN,
                 };
-                Mover::Host(OnHost::start(bodies, kind, choice.gpu.as_ref(), &settings)?, points)
+                Mover::Host(
+                    OnHost::start(bodies, kind, choice.gpu.as_ref(), &settings)?,
+                    Box::new(points),
+                )
             }
         };
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
