@@ -6,6 +6,8 @@
 
 #[path = "window/display.rs"]
 mod display;
+#[path = "window/log.rs"]
+mod log;
 #[path = "window/person.rs"]
 mod person;
 #[path = "common/skip.rs"]

@@ -78,7 +78,7 @@ fn positions_that_are_tracked_are_the_bodies() {
             let mut found = None;
             // A host engine tells of a new state, a device of any.
             watcher.apply(Command::Step(1));
-            for _ in 0..5000 {
+            for _ in 0..60_000 {
                 watcher.frame();
                 if let Some(positions) = watcher.live.tracked().filter(|p| p.len() == indices.len())
                 {
@@ -123,7 +123,7 @@ fn a_device_that_goes_away_is_noticed() {
     gpu.device.destroy();
     let mut encoder = gpu.device.create_command_encoder(&Default::default());
     let recorded = watcher.live.record(&mut encoder, 0.016, Budget::INTERACTIVE);
-    let told = (0..50).find_map(|_| {
+    let told = (0..5000).find_map(|_| {
         std::thread::sleep(Duration::from_millis(2));
         gpu.poll().err()
     });

@@ -1,5 +1,6 @@
 //! `gravitile bench` as a user meets it.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -117,15 +118,21 @@ fn the_results_that_are_kept_can_be_read() {
 #[test]
 fn an_interrupted_bench_keeps_what_it_has() {
     let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_gravitile"))
-        .args(["bench", "--no-gpu", "--figure", "n", "--out", folder.path().to_str().unwrap()])
-        .stdout(std::process::Stdio::null())
+        .args(["bench", "--no-gpu", "--quick", "--figure", "all", "--out", out])
+        .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(3));
+    // It tells each figure that is done; the first ones may be of what is not measured here.
+    let mut told = BufReader::new(child.stdout.take().unwrap()).lines();
+    let done = |line: &String| line.contains(" measured") && !line.contains(" 0 measured");
+    told.by_ref().map(Result::unwrap).find(done).expect("a figure should be measured");
     let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(kill.success());
+    // It has somebody to tell until its end.
+    told.for_each(drop);
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let records = read_json_lines(&folder.path().join("results.jsonl")).unwrap();
     assert!(!records.is_empty() && records.iter().all(|record| !record.samples.is_empty()));

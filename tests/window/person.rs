@@ -1,5 +1,6 @@
 //! Somebody at the window: starts it, looks, presses keys, clicks, drags and leaves.
 
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard};
@@ -11,6 +12,7 @@ use gravitile::app::panel::Tab;
 use gravitile::snapshot::Snapshot;
 
 use super::display::{Display, Part, Picture};
+use super::log::{FILTER, Log, frames, is_frame};
 use super::world::{FREE, PANEL, World};
 
 /// The window's size in these tests: its panel is then where [`World::shown`] has it.
@@ -18,30 +20,29 @@ pub const SIZE: [usize; 2] = [(FREE + PANEL) as usize, 640];
 /// The picture without panel, scale bar and status line.
 pub const SKY: Part = [0, 0, FREE as usize - 4, 560];
 
-/// Nothing takes longer, even on a machine that is busy with other things.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// Between two events of the mouse: a frame or two.
-const BEAT: Duration = Duration::from_millis(60);
+/// A window that has drawn so many frames, and for so long, does not do any more what it is waited for.
+const MANY_FRAMES: usize = 1500;
+const LONG: Duration = Duration::from_secs(60);
+/// A program that says nothing for so long hangs, however busy the machine is.
+const SILENCE: Duration = Duration::from_secs(180);
+/// What has not been seen after so many frames, and so long, is lost: it is done again.
+const LOST_AFTER: (usize, Duration) = (40, Duration::from_secs(2));
+const TRIES: usize = 5;
+/// egui looks at what has come, lays out anew, and shows it.
+const SETTLED: usize = 2;
+/// Between two looks at what the program says.
+const BEAT: Duration = Duration::from_millis(10);
 
 pub struct Person {
-    program: Child,
+    program: RefCell<Child>,
     display: Display,
+    log: RefCell<Log>,
+    /// Where the pointer was put last: a move to the same place is none.
+    pointer: Cell<Option<[i32; 2]>>,
     window: String,
     folder: tempfile::TempDir,
     /// One window at a time: two would take each other's processor.
     _alone: MutexGuard<'static, ()>,
-}
-
-/// Waits until `done` gives something.
-pub fn eventually<T>(what: &str, mut done: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
-    loop {
-        if let Some(found) = done() {
-            return found;
-        }
-        assert!(begun.elapsed() < PATIENCE, "waited too long for {what}");
-        std::thread::sleep(Duration::from_millis(40));
-    }
 }
 
 impl Person {
@@ -64,33 +65,105 @@ impl Person {
         std::fs::write(memory, text).unwrap();
         prepare(folder.path());
         let display = Display::open();
+        let stderr = folder.path().join("stderr");
         let program = command(folder.path())
             .args(args)
             .env("DISPLAY", &display.name)
-            .stderr(Stdio::from(std::fs::File::create(folder.path().join("stderr")).unwrap()))
+            .env("RUST_LOG", FILTER)
+            .stderr(Stdio::from(std::fs::File::create(&stderr).unwrap()))
             .spawn()
             .expect("gravitile should start");
-        let window = String::new();
-        let mut person = Self { program, display, window, folder, _alone: alone };
-        person.window = eventually("the window", || {
-            person.still_runs();
+        let (program, log) = (RefCell::new(program), RefCell::new(Log::of(&stderr)));
+        let (window, pointer) = (String::new(), Cell::new(None));
+        let mut person = Self { program, display, log, pointer, window, folder, _alone: alone };
+        person.window = person.eventually("the window", || {
             let search = ["search", "--onlyvisible", "--name", "^gravitile: "];
             person.display.xdotool(&search).ok()?.lines().next().map(str::to_owned)
         });
         person.does(&["windowfocus", "--sync", &person.window.clone()]);
-        eventually("bodies", || (person.sees().bright(SKY) > 20).then_some(()));
+        person.eventually("bodies", || (person.sees().bright(SKY) > 20).then_some(()));
         person
     }
 
-    fn still_runs(&mut self) {
-        if let Some(status) = self.program.try_wait().unwrap() {
-            panic!("gravitile ended early with {status}: {}", self.said());
+    /// Waits until `done` gives something: as long as the program draws, and says so. Gives up when it has
+    /// ended or hangs, or has drawn on and on.
+    pub fn eventually<T>(&self, what: &str, mut done: impl FnMut() -> Option<T>) -> T {
+        let (begun, mark) = (Instant::now(), self.told());
+        loop {
+            if let Some(found) = done() {
+                return found;
+            }
+            if let Some(status) = self.status() {
+                panic!("gravitile ended with {status} while waited for {what}: {}", self.said());
+            }
+            let drawn = frames(&self.log.borrow_mut().lines()[mark..]);
+            let much = drawn > MANY_FRAMES && begun.elapsed() > LONG;
+            assert!(!much, "waited too long for {what}: {drawn} frames; {}", self.said());
+            let silence = self.log.borrow_mut().silence();
+            assert!(silence < SILENCE, "{what}: nothing for {silence:?}; {}", self.said());
+            std::thread::sleep(BEAT);
         }
     }
 
-    /// What the program wrote to its standard error.
+    fn status(&self) -> Option<ExitStatus> {
+        self.program.borrow_mut().try_wait().unwrap()
+    }
+
+    /// How many lines the program has said: a mark to look behind.
+    fn told(&self) -> usize {
+        self.log.borrow_mut().lines().len()
+    }
+
+    /// The first line behind `mark` that fits.
+    fn line(&self, mark: usize, fits: impl Fn(&str) -> bool) -> Option<String> {
+        self.log.borrow_mut().lines()[mark..].iter().find(|line| fits(line)).cloned()
+    }
+
+    /// What the program says of its latest frame.
+    fn frame(&self) -> String {
+        let mut log = self.log.borrow_mut();
+        log.lines().iter().rev().find(|line| is_frame(line)).cloned().unwrap_or_default()
+    }
+
+    /// Waits for so many frames from now on.
+    fn waits_for_frames(&self, count: usize) {
+        let mark = self.told();
+        let drawn = || frames(&self.log.borrow_mut().lines()[mark..]) >= count;
+        self.eventually("frames", || drawn().then_some(()));
+    }
+
+    /// Does something, and again if it was lost, until the program says a line that `fits`; and waits for
+    /// the frames that show it.
+    fn until_said(&self, what: &str, mut act: impl FnMut(usize), fits: &dyn Fn(&str) -> bool) {
+        for attempt in 0..TRIES {
+            let mark = self.told();
+            act(attempt);
+            let begun = Instant::now();
+            let seen = self.eventually(what, || {
+                let ended = self.status().is_some();
+                let mut log = self.log.borrow_mut();
+                let lines = &log.lines()[mark..];
+                match lines.iter().position(|line| fits(line)) {
+                    Some(at) => (frames(&lines[at..]) >= SETTLED || ended).then_some(true),
+                    None => {
+                        let lost = frames(lines) > LOST_AFTER.0 && begun.elapsed() > LOST_AFTER.1;
+                        lost.then_some(false)
+                    }
+                }
+            });
+            if seen {
+                return;
+            }
+        }
+        panic!("{what}: done {TRIES} times and never seen; {}", self.said());
+    }
+
+    /// What the program wrote to its standard error, without the lines of frames, and at most the last ones.
     pub fn said(&self) -> String {
-        std::fs::read_to_string(self.folder.path().join("stderr")).unwrap_or_default()
+        let mut log = self.log.borrow_mut();
+        let lines: Vec<&String> = log.lines().iter().filter(|line| !is_frame(line)).collect();
+        let last: Vec<&str> = lines.iter().rev().take(40).rev().map(|line| line.as_str()).collect();
+        last.join("\n")
     }
 
     pub fn folder(&self) -> PathBuf {
@@ -109,97 +182,123 @@ impl Person {
         self.does(&["getwindowname", &self.window])
     }
 
-    pub fn presses(&self, key: &str) {
-        self.does(&["key", key]);
-        std::thread::sleep(BEAT);
+    /// Presses a key; `seen` is the window's name for it.
+    pub fn presses(&self, key: &str, seen: &str) {
+        let line = format!("key {seen} Pressed");
+        self.until_said(&line, |_| drop(self.does(&["key", key])), &|said| said == line);
     }
 
     pub fn writes(&self, text: &str) {
-        self.does(&["type", "--delay", "15", text]);
-        std::thread::sleep(BEAT);
-    }
-
-    pub fn clicks(&self, at: egui::Pos2) {
-        self.moves(at);
-        for what in ["mousedown", "mouseup"] {
-            self.does(&[what, "1"]);
-            std::thread::sleep(BEAT);
+        for letter in text.chars() {
+            let line = format!("key Character({:?}) Pressed", letter.to_string());
+            let letter = letter.to_string();
+            self.until_said(&line, |_| drop(self.does(&["type", &letter])), &|said| said == line);
         }
     }
 
-    pub fn drags(&self, from: egui::Pos2, to: egui::Pos2) {
-        self.moves(from);
-        self.does(&["mousedown", "1"]);
-        std::thread::sleep(BEAT);
-        for part in [0.3, 0.7, 1.0] {
-            self.moves(from + (to - from) * part);
-        }
-        self.does(&["mouseup", "1"]);
-        std::thread::sleep(BEAT);
+    /// Clicks until the program says a line that begins with `effect`.
+    pub fn clicks(&self, at: egui::Pos2, effect: &str) {
+        let line = "button Left Released";
+        let click = |_| {
+            self.moves(at);
+            self.until_said(line, |_| drop(self.does(&["click", "1"])), &|said| said == line);
+        };
+        self.until_said(effect, click, &|said| said.starts_with(effect));
+    }
+
+    /// Drags until the program says a line that begins with `effect`.
+    pub fn drags(&self, from: egui::Pos2, to: egui::Pos2, effect: &str) {
+        let drag = |_| {
+            self.moves(from);
+            self.button(true);
+            for part in [0.3, 0.7, 1.0] {
+                self.moves(from + (to - from) * part);
+            }
+            self.button(false);
+        };
+        self.until_said(effect, drag, &|said| said.starts_with(effect));
+    }
+
+    fn button(&self, down: bool) {
+        let (what, state) = if down { ("mousedown", "Pressed") } else { ("mouseup", "Released") };
+        let line = format!("button Left {state}");
+        self.until_said(&line, |_| drop(self.does(&[what, "1"])), &|said| said == line);
     }
 
     fn moves(&self, to: egui::Pos2) {
-        self.does(&["mousemove", &to.x.round().to_string(), &to.y.round().to_string()]);
-        std::thread::sleep(BEAT);
+        let to = [to.x.round() as i32, to.y.round() as i32];
+        if self.pointer.replace(Some(to)) == Some(to) {
+            return;
+        }
+        let go = |[x, y]: [i32; 2]| self.does(&["mousemove", &x.to_string(), &y.to_string()]);
+        let line = format!("pointer {} {}", to[0], to[1]);
+        let move_there = |attempt: usize| {
+            if attempt > 0 {
+                // It may have been there all the time.
+                go([to[0] + 7, to[1] + 5]);
+            }
+            go(to);
+        };
+        self.until_said(&line, move_there, &|said| said == line);
     }
 
     pub fn resizes(&self, width: usize, height: usize) {
         self.does(&["windowsize", &self.window, &width.to_string(), &height.to_string()]);
     }
 
-    /// Waits until the sky of two pictures in a row differs, or does not.
+    /// Waits until the sky of two pictures differs, or does not although frames were drawn between them and
+    /// the program says that it rests.
     pub fn waits_until_sky(&self, moves: bool) {
-        let mut last = self.sees();
-        eventually(if moves { "motion" } else { "rest" }, || {
-            std::thread::sleep(Duration::from_millis(250));
-            let now = self.sees();
-            let changed = now.changes(&last, SKY);
+        let mut last = (self.sees(), self.frame());
+        self.eventually(if moves { "motion" } else { "rest" }, || {
+            self.waits_for_frames(6);
+            let now = (self.sees(), self.frame());
+            let changed = now.0.changes(&last.0, SKY);
+            let rests = now.1 == last.1 && now.1.contains("paused");
             last = now;
-            (if moves { changed > 10 } else { changed == 0 }).then_some(())
+            (if moves { changed > 10 } else { changed == 0 && rests }).then_some(())
         });
     }
 
     /// Goes to a tab by clicking on its name.
     pub fn goes_to(&self, tab: Tab) {
         let title = Tab::ALL.iter().find(|(known, ..)| *known == tab).unwrap().1;
-        self.clicks(place(World::on(Tab::Scene), |h| h.get_by_label(title).rect().center()));
+        let at = place(World::on(Tab::Scene), |h| h.get_by_label(title).rect().center());
+        self.clicks(at, &format!("frame on {tab:?},"));
     }
 
     /// Saves the bodies in the tab File, which must be shown, and reads them.
     pub fn saves(&self) -> Snapshot {
-        let files = || {
-            let names = std::fs::read_dir(self.folder.path()).unwrap();
-            let paths = names.map(|entry| entry.unwrap().path());
-            let mut saved: Vec<PathBuf> = paths
-                .filter(|path| path.extension().is_some_and(|e| e == "gvt"))
-                .filter(|path| path.file_stem().unwrap().to_string_lossy().starts_with("snapshot"))
-                .collect();
-            saved.sort();
-            saved
-        };
-        let before = files();
-        self.clicks(place(World::on(Tab::File), |harness| {
+        let mark = self.told();
+        let at = place(World::on(Tab::File), |harness| {
             let saves = harness.get_all_by_label("Save");
             let top = saves.min_by(|a, b| a.rect().min.y.total_cmp(&b.rect().min.y));
             top.unwrap().rect().center()
-        }));
-        eventually("a snapshot", || {
-            let new = files().into_iter().find(|path| !before.contains(path))?;
-            gravitile::snapshot::read(new).ok()
-        })
+        });
+        self.clicks(at, "does SaveSnapshot");
+        let saved = |line: &str| line.starts_with("says saved ") && line.ends_with(".gvt");
+        let line = self.eventually("a snapshot", || self.line(mark, saved));
+        gravitile::snapshot::read(&line["says saved ".len()..]).unwrap()
     }
 
-    /// Waits until the program has ended, at most as long as anything.
-    pub fn ended(&mut self) -> ExitStatus {
-        let program = &mut self.program;
-        eventually("the end", || program.try_wait().unwrap())
+    /// Waits until the program has ended.
+    pub fn ended(&self) -> ExitStatus {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.status() {
+                return status;
+            }
+            assert!(begun.elapsed() < SILENCE, "it does not end: {}", self.said());
+            std::thread::sleep(BEAT);
+        }
     }
 }
 
 impl Drop for Person {
     fn drop(&mut self) {
-        let _ = self.program.kill();
-        let _ = self.program.wait();
+        let program = self.program.get_mut();
+        let _ = program.kill();
+        let _ = program.wait();
         if std::thread::panicking() {
             println!("the program said: {}", self.said());
         }

@@ -7,7 +7,7 @@ use gravitile::scene::Scene;
 use gravitile::snapshot::{self, Snapshot, WriteOptions};
 
 use super::display::is_there;
-use super::person::{Person, SIZE, SKY, command, eventually, place};
+use super::person::{Person, SIZE, SKY, command, place};
 use super::world::World;
 
 #[test]
@@ -15,27 +15,27 @@ fn watched_paused_tuned_saved_and_left() {
     if !is_there() {
         return;
     }
-    let mut person = Person::opens(&["view", "plummer", "-n", "500", "--engine", "cpu"], Tab::File);
+    let person = Person::opens(&["view", "plummer", "-n", "500", "--engine", "cpu"], Tab::File);
     assert_eq!(person.title(), "gravitile: plummer");
     person.waits_until_sky(true);
     let before = person.saves();
     assert_eq!(before.bodies.len(), 500);
 
-    person.presses("space");
+    person.presses("space", "Named(Space)");
     person.waits_until_sky(false);
     let paused = person.saves();
     assert!(paused.time > before.time);
     assert_eq!(person.saves().time, paused.time, "time should stand still");
 
     person.goes_to(Tab::Physics);
-    for name in ["dt", "eps"] {
+    for (name, effect) in [("dt", "does Live(Dt("), ("eps", "does Live(Softening(")] {
         let track = |part: f32| {
             place(World::on(Tab::Physics), |harness| {
                 let rect = harness.get_by_role_and_label(Role::Slider, name).rect();
                 egui::pos2(rect.left() + part * rect.width(), rect.center().y)
             })
         };
-        person.drags(track(0.5), track(0.8));
+        person.drags(track(0.5), track(0.8), effect);
     }
     person.goes_to(Tab::File);
     let tuned = person.saves();
@@ -46,12 +46,13 @@ fn watched_paused_tuned_saved_and_left() {
     assert_eq!(tuned.time, paused.time);
 
     // A single step is one of the new dt.
-    person.presses("s");
-    let stepped = eventually("a step", || Some(person.saves()).filter(|s| s.time > tuned.time));
+    person.presses("s", "Character(\"s\")");
+    let stepped =
+        person.eventually("a step", || Some(person.saves()).filter(|s| s.time > tuned.time));
     let step = stepped.time - tuned.time;
     assert!((step - number(&tuned, "dt")).abs() < 1e-9 * step, "{step}");
 
-    person.presses("q");
+    person.presses("q", "Character(\"q\")");
     let status = person.ended();
     assert_eq!(status.code(), Some(0), "{}", person.said());
     let memory = person.folder().join("config/gravitile/window.toml");
@@ -63,14 +64,13 @@ fn resized_asked_for_keys_and_photographed() {
     if !is_there() {
         return;
     }
-    let mut person =
-        Person::opens(&["view", "plummer", "-n", "500", "--engine", "gpu"], Tab::Scene);
+    let person = Person::opens(&["view", "plummer", "-n", "500", "--engine", "gpu"], Tab::Scene);
     person.waits_until_sky(true);
     for [width, height] in [[900, 500], [24, 16], [1, 1], SIZE] {
         person.resizes(width, height);
         // The display beside the window stays black, and the window's corner is drawn.
         if width > 100 {
-            eventually("a picture of the new size", || {
+            person.eventually("a picture of the new size", || {
                 let seen = person.sees();
                 let corner = [width - 60, height - 40, width, height];
                 (seen.bright(SKY) > 20 && seen.is_drawn(corner)).then_some(())
@@ -79,26 +79,33 @@ fn resized_asked_for_keys_and_photographed() {
     }
     person.waits_until_sky(true);
 
-    person.presses("space");
+    person.presses("space", "Named(Space)");
     person.waits_until_sky(false);
     let plain = person.sees();
     let text = [0, 60, SKY[2], SKY[3]];
-    person.presses("question");
-    eventually("the sheet of keys", || (person.sees().changes(&plain, text) > 400).then_some(()));
-    person.presses("question");
-    eventually("the sheet to go", || (person.sees().changes(&plain, text) < 50).then_some(()));
+    person.presses("question", "Character(\"?\")");
+    person.eventually("the sheet of keys", || {
+        (person.sees().changes(&plain, text) > 400).then_some(())
+    });
+    person.presses("question", "Character(\"?\")");
+    person
+        .eventually("the sheet to go", || (person.sees().changes(&plain, text) < 50).then_some(()));
 
     // Folded away and back: what was panel is picture, and the keys still work.
     let panel = [SIZE[0] - 300, 60, SIZE[0] - 20, 400];
-    person.presses("Tab");
-    eventually("the panel to fold", || (person.sees().changes(&plain, panel) > 300).then_some(()));
-    person.presses("Tab");
-    eventually("the panel to unfold", || (person.sees().changes(&plain, panel) < 50).then_some(()));
-    person.presses("space");
+    person.presses("Tab", "Named(Tab)");
+    person.eventually("the panel to fold", || {
+        (person.sees().changes(&plain, panel) > 300).then_some(())
+    });
+    person.presses("Tab", "Named(Tab)");
+    person.eventually("the panel to unfold", || {
+        (person.sees().changes(&plain, panel) < 50).then_some(())
+    });
+    person.presses("space", "Named(Space)");
     person.waits_until_sky(true);
 
-    person.presses("F12");
-    let picture = eventually("a picture file", || {
+    person.presses("F12", "Named(F12)");
+    let picture = person.eventually("a picture file", || {
         let names = std::fs::read_dir(person.folder()).unwrap();
         let mut paths = names.map(|entry| entry.unwrap().path());
         let path = paths.find(|path| path.extension().is_some_and(|e| e == "png"))?;
@@ -108,7 +115,7 @@ fn resized_asked_for_keys_and_photographed() {
     assert_eq!(picture.width, SIZE[0]);
     assert!(picture.bright([0, 0, SIZE[0], SIZE[1]]) > 20, "the file should show bodies");
 
-    person.presses("Escape");
+    person.presses("Escape", "Named(Escape)");
     assert_eq!(person.ended().code(), Some(0), "{}", person.said());
 }
 
@@ -128,14 +135,15 @@ fn a_snapshot_is_opened_by_its_path() {
     let args = ["view", "plummer", "-n", "300", "--engine", "cpu", "--paused"];
     let person = Person::opens_with(&args, Tab::File, small);
     assert_eq!(person.saves().bodies.len(), 300);
-    person.clicks(place(World::on(Tab::File), |harness| {
+    let field = place(World::on(Tab::File), |harness| {
         let fields = harness.get_all_by_role(Role::TextInput);
         let top = fields.min_by(|a, b| a.rect().min.y.total_cmp(&b.rect().min.y));
         top.unwrap().rect().center()
-    }));
+    });
+    person.clicks(field, "frame on File, step 0 paused writing");
     person.writes("small.gvt");
-    person.presses("Return");
-    eventually("the title", || (person.title() == "gravitile: small.gvt").then_some(()));
+    person.presses("Return", "Named(Enter)");
+    person.eventually("the title", || (person.title() == "gravitile: small.gvt").then_some(()));
     let opened = person.saves();
     assert_eq!((opened.bodies.len(), opened.time), (120, 3.5));
 }
@@ -160,25 +168,27 @@ fn the_kernel_and_the_engine_are_changed_while_it_runs() {
         world.engine_text = first.attributes["engine"].clone();
         world
     };
-    person.clicks(place(laid_out(), |harness| {
+    let number = place(laid_out(), |harness| {
         let y = harness.get_by_label("p").rect().center().y;
         let numbers = harness.get_all_by_label("32");
         let rects = numbers.map(|node| node.rect());
         let mut beside = rects.filter(|rect| (rect.center().y - y).abs() < 8.0);
         beside.next().expect("32 in the row of p").center()
-    }));
+    });
+    person.clicks(number, "does Live(Kernel(");
     person.goes_to(Tab::File);
     let changed = person.saves();
     assert!(changed.attributes["engine"].contains("p=32"), "{:?}", changed.attributes);
     assert!(changed.time >= first.time);
 
-    person.presses("space");
+    person.presses("space", "Named(Space)");
     person.waits_until_sky(false);
     let before = person.saves();
     person.goes_to(Tab::Kernel);
-    person.clicks(place(laid_out(), |harness| harness.get_by_label("cpu").rect().center()));
+    let cpu = place(laid_out(), |harness| harness.get_by_label("cpu").rect().center());
+    person.clicks(cpu, "does Engine(");
     person.goes_to(Tab::File);
-    let after = eventually("the other engine", || {
+    let after = person.eventually("the other engine", || {
         Some(person.saves()).filter(|s| !s.attributes["engine"].contains("p="))
     });
     assert_eq!(after.attributes["step"], before.attributes["step"]);

@@ -27,11 +27,17 @@ mod steps;
 mod tune;
 #[cfg(feature = "window")]
 mod view;
+#[cfg(feature = "window")]
+mod words;
 
 pub use input::{Input, InputOptions};
 pub use look::LookOptions;
 pub use options::EngineOptions;
 pub use steps::StepOptions;
+#[cfg(all(test, feature = "window"))]
+pub use view::Args as ViewArgs;
+#[cfg(feature = "window")]
+pub use words::Words;
 
 use std::process::ExitCode;
 

@@ -8,6 +8,7 @@ use super::look::LookOptions;
 use super::options::EngineOptions;
 use super::steps::StepOptions;
 use crate::app::window::{self, Request};
+use crate::error::Error;
 
 /// Open a window on a scene or snapshot: watch it, touch it, tune it
 #[derive(Debug, clap::Args)]
@@ -30,7 +31,7 @@ pub struct Args {
     #[command(flatten)]
     look: LookOptions,
     /// The point in the middle of the picture
-    #[arg(long, value_name = "X,Y,Z", value_parser = point, help_heading = "Camera and looks (what suits the bodies if left out)")]
+    #[arg(long, value_name = "X,Y,Z", value_parser = point, allow_hyphen_values = true, help_heading = "Camera and looks (what suits the bodies if left out)")]
     target: Option<glam::DVec3>,
     /// Begin paused
     #[arg(long)]
@@ -42,16 +43,42 @@ pub struct Args {
     engine: EngineOptions,
 }
 
+/// The arguments without the program around them.
+#[derive(clap::Parser)]
+#[command(allow_negative_numbers = true)]
+struct Alone {
+    #[command(flatten)]
+    args: Args,
+}
+
 impl Args {
     /// What `gravitile` without arguments shows.
     pub fn default_scene() -> Self {
-        use clap::Parser;
-        #[derive(Parser)]
-        struct Alone {
-            #[command(flatten)]
-            args: Args,
-        }
-        Alone::parse_from(["gravitile", window::FIRST_SCENE]).args
+        <Alone as clap::Parser>::parse_from(["gravitile", window::FIRST_SCENE]).args
+    }
+
+    /// What the words after `gravitile view` say.
+    #[cfg(test)]
+    pub fn from_words(words: &[String]) -> Result<Self, clap::Error> {
+        let program = std::iter::once("gravitile".to_owned());
+        <Alone as clap::Parser>::try_parse_from(program.chain(words.iter().cloned()))
+            .map(|alone| alone.args)
+    }
+
+    /// The names of all options in the code.
+    #[cfg(test)]
+    pub fn option_ids() -> impl Iterator<Item = String> {
+        let command = <Alone as clap::CommandFactory>::command();
+        command.get_arguments().map(|arg| arg.get_id().to_string()).collect::<Vec<_>>().into_iter()
+    }
+
+    /// What is to be opened.
+    ///
+    /// Errors: looks out of range or unknown.
+    pub fn request(self) -> Result<Request, Error> {
+        let style = self.look.style()?;
+        let Self { input, steps, look, target, paused, shaders, engine } = self;
+        Ok(Request { input, steps, look, style, target, paused, shaders, engine })
     }
 }
 
@@ -70,16 +97,6 @@ pub fn main(args: Args) -> Result<Ended> {
     args.engine.kind()?;
     // What cannot be opened is said before a window appears.
     args.input.scene()?;
-    let style = args.look.style()?;
-    window::open(Request {
-        input: args.input,
-        steps: args.steps,
-        look: args.look,
-        style,
-        target: args.target,
-        paused: args.paused,
-        shaders: args.shaders,
-        engine: args.engine,
-    })?;
+    window::open(args.request()?)?;
     Ok(Ended::Done)
 }

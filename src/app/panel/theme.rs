@@ -45,6 +45,8 @@ pub fn note() -> Frame {
 
 /// Sets the look of all widgets.
 pub fn style(context: &egui::Context) {
+    // A button that is held down through a few slow frames of a busy machine has still been clicked.
+    context.options_mut(|options| options.input_options.max_click_duration = f64::INFINITY);
     context.set_theme(egui::Theme::Dark);
     context.all_styles_mut(|style| {
         style.visuals.override_text_color = Some(Color32::from_gray(215));

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::again::command_line;
+use super::again::Shown;
 use super::frame::{Frames, Purpose};
 use super::load::{Loading, Wanted};
 use super::pictures::{Recording, free_name, picture};
@@ -21,6 +21,7 @@ use crate::snapshot::{self, WriteOptions};
 impl Frames {
     /// Carries out one wish; what cannot be done is said and changes nothing.
     pub(super) fn act(&mut self, action: Action) {
+        super::seen::action(&action);
         if let Err(error) = self.try_to(action) {
             self.say_error(&error);
         }
@@ -104,8 +105,18 @@ impl Frames {
             Action::CopyCommandLine => {
                 if let Some(session) = &self.session {
                     let camera = self.steering.camera();
-                    let text =
-                        command_line(session, self.wanted.settings.engine, &self.view, &camera);
+                    let shown = Shown {
+                        input: &session.input,
+                        components: &session.bodies.components,
+                        hints: &session.hints,
+                        names_integrator: session.names_integrator,
+                        settings: session.live.settings(),
+                        wanted: &self.wanted.settings,
+                        view: &self.view,
+                        camera: &camera,
+                        start: &self.start,
+                    };
+                    let text = shown.words().line();
                     self.context.copy_text(text.clone());
                     self.say(format!("copied: {text}"), false);
                 }

@@ -1,152 +1,269 @@
 //! The command line that shows what the window shows.
 
-use super::load::Session;
-use crate::app::cli::StepOptions;
-use crate::app::panel::ViewChoice;
-use crate::force::KernelWish;
-use crate::render::{Camera, ColourBy, Follow, Style};
-use crate::sim::{EngineKind, Settings};
+use std::path::PathBuf;
 
-/// `gravitile view ...`: the same bodies and numbers from the beginning, seen from here.
-pub fn command_line(
-    session: &Session,
-    engine: EngineKind,
-    view: &ViewChoice,
-    camera: &Camera,
-) -> String {
-    let mut words = vec!["gravitile".to_owned(), "view".to_owned(), quoted(&session.input.input)];
-    let mut option = |name: &str, value: String| {
-        words.push(name.to_owned());
-        if !value.is_empty() {
-            words.push(quoted(&value));
-        }
-    };
-    let input = &session.input;
-    if let Some(n) = input.n {
-        option("-n", n.to_string());
-    }
-    if let Some(seed) = input.seed {
-        option("--seed", seed.to_string());
-    }
-    for (name, value) in &input.set {
-        option("--set", format!("{name}={value}"));
-    }
-    if let Some(gravity) = input.gravity {
-        option("--gravity", gravity.to_string());
-    }
-    let settings = session.live.settings();
-    if settings.softening != session.hints.softening {
-        option("--eps", settings.softening.to_string());
-    }
-    if settings.dt != session.hints.dt {
-        option("--dt", settings.dt.to_string());
-    }
-    let steps = StepOptions::from(settings);
-    if settings.integrator != Settings::default().integrator || session.names_integrator {
-        option("--integrator", settings.integrator.clone());
-    }
-    for (name, value) in [
-        ("--eta", steps.blocks.eta),
-        ("--eta6", steps.blocks.eta6),
-        ("--dt-max", steps.blocks.dt_max),
-    ] {
-        if let Some(value) = value {
-            option(name, value.to_string());
-        }
-    }
-    if let Some(precision) = steps.blocks.precision {
-        option("--precision", precision);
-    }
-    if engine != EngineKind::Auto {
-        option("--engine", engine.name().to_owned());
-    }
-    kernel(&settings.kernel, &mut option);
-    let (style, usual) = (&view.style, Style::default());
-    if style.colour_by != usual.colour_by {
-        let name = ColourBy::ALL.iter().find(|(by, _)| *by == style.colour_by);
-        option("--colour", name.map_or(String::new(), |(_, name)| (*name).to_owned()));
-    }
-    if style.palette.name != usual.palette.name {
-        option("--palette", style.palette.name.to_owned());
-    }
-    if style.show_halo {
-        option("--halo", String::new());
-    }
-    for (name, value, usual) in [
-        ("--stops", style.stops, usual.stops),
-        ("--sprite-size", style.sprite_size, usual.sprite_size),
-        ("--bloom", style.bloom, usual.bloom),
-        ("--trails", style.trail_secs, usual.trail_secs),
-    ] {
-        if value != usual {
-            option(name, short(value));
-        }
-    }
-    if view.follow != Follow::Nothing {
-        option("--follow", view.follow.name(&session.bodies.components));
-    }
-    option("--inclination", short(90.0 - camera.elevation_rad.to_degrees()));
-    option("--azimuth", short(camera.azimuth_rad.to_degrees()));
-    option("--extent", short(camera.distance * (0.5 * camera.fov_rad).tan()));
-    option("--orbit", short(view.orbit_degrees_per_sec));
-    let target = camera.target;
-    option("--target", format!("{},{},{}", short(target.x), short(target.y), short(target.z)));
-    words.join(" ")
+use super::Request;
+use crate::app::cli::{EngineOptions, InputOptions, LookOptions, StepOptions, Words};
+use crate::app::panel::ViewChoice;
+use crate::bodies::Component;
+use crate::render::{Camera, ColourBy, Exposure};
+use crate::scene::RunHints;
+use crate::sim::Settings;
+
+/// What was asked for at the beginning and is not to be seen in what is shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Start {
+    pub paused: bool,
+    pub shaders: Option<PathBuf>,
+    pub renderer: String,
 }
 
-fn kernel(wish: &KernelWish, option: &mut impl FnMut(&str, String)) {
-    let numbers = [
-        ("--p", wish.p),
-        ("--q", wish.q),
-        ("--r", wish.r),
-        ("--unroll", wish.u),
-        ("--slices", wish.s),
-    ];
-    for (name, value) in numbers {
-        if let Some(value) = value {
-            option(name, value.to_string());
+impl From<&Request> for Start {
+    fn from(request: &Request) -> Self {
+        let renderer = request.look.renderer.clone();
+        Self { paused: request.paused, shaders: request.shaders.clone(), renderer }
+    }
+}
+
+/// All that the window shows.
+pub struct Shown<'a> {
+    pub input: &'a InputOptions,
+    pub components: &'a [Component],
+    /// What suits the bodies.
+    pub hints: &'a RunHints,
+    /// Whether the scene names an integrator of its own.
+    pub names_integrator: bool,
+    /// What the simulation is run with.
+    pub settings: &'a Settings,
+    /// Engine and adapter as they were wished for.
+    pub wanted: &'a Settings,
+    pub view: &'a ViewChoice,
+    pub camera: &'a Camera,
+    pub start: &'a Start,
+}
+
+impl Shown<'_> {
+    /// `gravitile view ...`: the same bodies and numbers from the beginning, seen from here.
+    pub fn words(&self) -> Words {
+        let mut words = Words::default();
+        words.word("gravitile");
+        words.word("view");
+        self.input.say(&mut words);
+        self.steps().say(&mut words);
+        self.engine().say(&mut words);
+        self.look().say(&mut words);
+        let target = self.camera.target.to_array().map(|x| short(x).to_string());
+        words.value("--target", Some(target.join(",")));
+        let Start { paused, shaders, renderer: _ } = self.start;
+        words.flag("--paused", *paused);
+        words.value("--shaders", shaders.as_ref().map(|path| path.display()));
+        words
+    }
+
+    fn steps(&self) -> StepOptions {
+        let mut steps = StepOptions::from(self.settings);
+        // A step of its own would also change what individual steps are at most.
+        steps.dt = steps.dt.filter(|dt| *dt != self.hints.dt);
+        if self.settings.integrator == Settings::default().integrator && !self.names_integrator {
+            steps.integrator = None;
+        }
+        steps
+    }
+
+    fn engine(&self) -> EngineOptions {
+        EngineOptions {
+            engine: self.wanted.engine.name().to_owned(),
+            adapter: (&self.wanted.adapter).into(),
+            kernel: (&self.settings.kernel).into(),
         }
     }
-    match wish.untiled {
-        Some(true) => option("--untiled", String::new()),
-        Some(false) => option("--tiled", String::new()),
-        None => {}
-    }
-    if wish.one_workgroup == Some(true) {
-        option("--one-workgroup", String::new());
-    }
-    if wish.checked {
-        option("--checked", String::new());
+
+    fn look(&self) -> LookOptions {
+        let (style, camera) = (&self.view.style, self.camera);
+        let colour = ColourBy::ALL.iter().find(|(by, _)| *by == style.colour_by);
+        let extent = camera.distance * (0.5 * camera.fov_rad).tan();
+        LookOptions {
+            colour: colour.map(|(_, name)| (*name).to_owned()),
+            palette: style.palette.name.to_owned(),
+            halo: style.show_halo,
+            extent: Some(short(extent)),
+            inclination: Some(short(90.0 - camera.elevation_rad.to_degrees())),
+            azimuth: Some(short(camera.azimuth_rad.to_degrees())),
+            orbit: Some(short(self.view.orbit_degrees_per_sec)),
+            follow: self.view.follow.name(self.components),
+            stops: short(style.stops),
+            fixed_exposure: style.exposure == Exposure::Auto { adapt_secs: f64::INFINITY },
+            sprite_size: short(style.sprite_size),
+            bloom: short(style.bloom),
+            trails: short(style.trail_secs),
+            renderer: self.start.renderer.clone(),
+        }
     }
 }
 
 /// Four digits are enough for a place, and can be read.
-fn short(value: f64) -> String {
+fn short(value: f64) -> f64 {
     let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
     // No minus in front of a zero.
-    format!("{}", rounded + 0.0)
-}
-
-/// For a shell: in quotes where it must be.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./,=+:@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
+    rounded + 0.0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app::cli::ViewArgs;
+    use crate::render::{CameraMotion, PictureSize};
+
+    /// What the window makes of a command line, but for the bodies.
+    #[derive(Debug, PartialEq)]
+    struct State {
+        input: InputOptions,
+        components: Vec<Component>,
+        hints: RunHints,
+        names_integrator: bool,
+        settings: Settings,
+        view: ViewChoice,
+        camera: Camera,
+        start: Start,
+    }
+
+    impl State {
+        fn of(words: &[String]) -> Self {
+            let args = ViewArgs::from_words(words).unwrap_or_else(|e| panic!("{words:?}: {e}"));
+            let request = args.request().unwrap();
+            let loaded = request.input.load(request.steps.eps).unwrap();
+            let base = Settings {
+                engine: request.engine.kind().unwrap(),
+                adapter: request.engine.adapter.wish(),
+                kernel: request.engine.kernel.wish(),
+                ..Settings::default()
+            };
+            let settings = request.steps.over(&loaded, base).unwrap();
+            let (bodies, hints) = (&loaded.snapshot.bodies, loaded.view.as_ref());
+            let size = PictureSize::new(640, 360).unwrap();
+            let motion = request.look.motion(bodies, hints, &request.style, size).unwrap();
+            let CameraMotion { start: mut camera, follow, .. } = motion;
+            camera.target = request.target.unwrap_or(camera.target);
+            let start = Start::from(&request);
+            let orbit_degrees_per_sec = request.look.orbit.unwrap_or(0.0);
+            let style = request.style;
+            let view = ViewChoice { style, follow, orbit_degrees_per_sec, ..Default::default() };
+            let names_integrator = loaded.integrator.integrator.is_some();
+            let components = bodies.components.clone();
+            let (input, hints) = (request.input, loaded.run);
+            Self { input, components, hints, names_integrator, settings, view, camera, start }
+        }
+
+        fn words(&self) -> Vec<String> {
+            let shown = Shown {
+                input: &self.input,
+                components: &self.components,
+                hints: &self.hints,
+                names_integrator: self.names_integrator,
+                settings: &self.settings,
+                wanted: &self.settings,
+                view: &self.view,
+                camera: &self.camera,
+                start: &self.start,
+            };
+            shown.words().0
+        }
+
+        /// With the other's camera, if this one is the same to the digits of a command line.
+        fn seen_as(mut self, other: &Self) -> Self {
+            let numbers = |c: &Camera| {
+                let [x, y, z] = c.target.to_array();
+                [c.azimuth_rad, c.elevation_rad, c.distance, x, y, z]
+            };
+            let pairs = numbers(&self.camera).into_iter().zip(numbers(&other.camera));
+            let close = pairs.map(|(a, b)| (a - b).abs() <= 2e-3 * (1.0 + b.abs()));
+            if close.into_iter().all(|close| close) {
+                self.camera = other.camera;
+            }
+            self
+        }
+    }
+
+    /// A value for each option that is not the usual one, with what else it needs.
+    fn sample(option: &str) -> Option<&'static [&'static str]> {
+        Some(match option {
+            "n" => &["-n", "150"],
+            "seed" => &["--seed", "7"],
+            "set" => &["--set", "mass_ratio=0.5", "--set", "toomre_q=2"],
+            "gravity" => &["--gravity", "2.5"],
+            "eps" => &["--eps", "0.25"],
+            "dt" => &["--dt", "0.03"],
+            "integrator" => &["--integrator", "hermite6"],
+            "eta" => &["--eta", "0.02", "--integrator", "hermite4"],
+            "eta6" => &["--eta6", "0.2", "--integrator", "hermite6"],
+            "dt_max" => &["--dt-max", "0.03125", "--integrator", "hermite4"],
+            "precision" => &["--precision", "double"],
+            "host_blocks" => &["--host-blocks", "--integrator", "hermite4"],
+            "colour" => &["--colour", "age"],
+            "palette" => &["--palette", "viridis"],
+            "halo" => &["--halo"],
+            "extent" => &["--extent", "3"],
+            "inclination" => &["--inclination", "25"],
+            "azimuth" => &["--azimuth", "-40"],
+            "orbit" => &["--orbit", "-5"],
+            "follow" => &["--follow", "centre"],
+            "stops" => &["--stops", "-1"],
+            "fixed_exposure" => &["--fixed-exposure"],
+            "sprite_size" => &["--sprite-size", "2"],
+            "bloom" => &["--bloom", "0.5"],
+            "trails" => &["--trails", "2"],
+            "renderer" => &["--renderer", "cpu"],
+            "target" => &["--target", "-1.5,0,2"],
+            "paused" => &["--paused"],
+            "shaders" => &["--shaders", "my shaders"],
+            "engine" => &["--engine", "reference"],
+            "adapter" => &["--adapter", "RTX 4090"],
+            "baseline" => &["--baseline"],
+            "p" => &["--p", "64"],
+            "q" => &["--q", "2"],
+            "r" => &["--r", "4"],
+            "unroll" => &["--unroll", "8"],
+            "slices" => &["--slices", "3"],
+            "untiled" => &["--untiled"],
+            "tiled" => &["--tiled"],
+            "one_workgroup" => &["--one-workgroup"],
+            "checked" => &["--checked"],
+            _ => return None,
+        })
+    }
+
+    /// Options, what they lead to, the command line of that, and what this one leads to.
+    #[test]
+    fn no_option_is_forgotten() {
+        let plain = |count: &str| ["galaxy-collision", "-n", count].map(str::to_owned).to_vec();
+        let usual = State::of(&plain("100"));
+        let mut tried = 0;
+        for option in ViewArgs::option_ids().filter(|id| id != "input") {
+            let more = sample(&option);
+            let more = more.unwrap_or_else(|| panic!("what does a copied line do with {option}?"));
+            let mut words = plain("100");
+            if option == "n" {
+                words.truncate(1);
+            }
+            words.extend(more.iter().map(|word| (*word).to_owned()));
+            let state = State::of(&words);
+            assert_ne!(state, usual, "the sample of {option} changes nothing");
+            let line = state.words();
+            assert_eq!(line[..2], ["gravitile", "view"]);
+            let again = State::of(&line[2..]);
+            assert_eq!(again.seen_as(&state), state, "{option}: {line:?}");
+            tried += 1;
+        }
+        assert!(tried > 40, "{tried}");
+    }
 
     #[test]
-    fn words_survive_a_shell() {
-        assert_eq!(quoted("a/b-c.tipsy"), "a/b-c.tipsy");
-        assert_eq!(quoted("my galaxy"), "'my galaxy'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(short(-0.0), "0");
-        assert_eq!(short(12.345678), "12.35");
+    fn a_scene_with_an_integrator_of_its_own_is_told_apart() {
+        let mut state = State::of(&["plummer", "-n", "50"].map(str::to_owned));
+        assert!(!state.words().contains(&"--integrator".to_owned()));
+        state.names_integrator = true;
+        assert!(state.words().join(" ").contains("--integrator leapfrog"));
+        assert_eq!([short(-0.0), short(12.345678)], [0.0, 12.35]);
+        assert!(!short(-0.0).is_sign_negative());
     }
 }

@@ -8,13 +8,14 @@ use winit::event::WindowEvent;
 use winit::keyboard::{Key, NamedKey};
 use winit::window::Window;
 
+use super::again::Start;
 use super::load::{Loading, Session, Wanted};
 use super::memory::Memory;
 use super::pictures::Recording;
 use super::reload::ShaderWatch;
 use super::stage::Stage;
 use super::steer::{Steering, Wish};
-use super::{FIRST_SCENE, Request};
+use super::{FIRST_SCENE, Request, seen};
 use crate::app::cli::InputOptions;
 use crate::app::panel::{self, Action, History, Panel, ViewChoice};
 use crate::error::{Error, Result};
@@ -49,6 +50,7 @@ pub struct Frames {
     pub(super) dialog: Option<egui_file::FileDialog>,
     pub(super) quit: bool,
     pub(super) request: Option<Request>,
+    pub(super) start: Start,
     pub(super) look: Option<Look>,
     pub(super) look_of: Option<ViewChoice>,
     pub(super) history: History,
@@ -116,6 +118,7 @@ impl Frames {
             dialog: None,
             quit: false,
             request: None,
+            start: Start::from(&request),
             look: None,
             look_of: None,
             history: History::default(),
@@ -145,6 +148,7 @@ impl Frames {
 
     /// Hands an event to egui; files that were dropped are kept for the next frame.
     pub fn on_event(&mut self, event: &WindowEvent) {
+        seen::event(event);
         // egui moves its focus with Tab, and what has the focus takes all other keys.
         if let WindowEvent::KeyboardInput { event: key, .. } = event
             && key.logical_key == Key::Named(NamedKey::Tab)
@@ -188,6 +192,7 @@ impl Frames {
             Err(error) => self.say_error(&error),
             Ok(()) => {}
         }
+        seen::frame(self);
         Ok(!self.quit)
     }
 

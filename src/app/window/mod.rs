@@ -14,6 +14,7 @@ mod news;
 mod pictures;
 mod recover;
 mod reload;
+mod seen;
 mod shell;
 mod show;
 mod stage;

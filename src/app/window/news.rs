@@ -72,7 +72,7 @@ impl Frames {
 
     /// A simulation that is ready takes the place of the last one.
     pub(super) fn begin(&mut self, mut session: Session, keeps_view: bool) {
-        self.waiting.clear();
+        let saves = self.waiting_saves(keeps_view);
         self.look_of = None;
         if !keeps_view {
             self.history.restart();
@@ -115,6 +115,25 @@ impl Frames {
         }
         self.window.set_title(&format!("gravitile: {}", session.input.input));
         self.session = Some(session);
+        saves.into_iter().for_each(|save| self.ask_moment(save));
+    }
+
+    /// Snapshots that were asked for and whose bodies have not come yet. The same bodies with another engine
+    /// are asked again; of others, which are to come, it is said that they are not those.
+    fn waiting_saves(&mut self, same_bodies: bool) -> Vec<Purpose> {
+        let waiting = std::mem::take(&mut self.waiting);
+        let (saves, _): (Vec<_>, Vec<_>) =
+            waiting.into_iter().partition(|purpose| matches!(purpose, Purpose::Save(_)));
+        if same_bodies {
+            return saves;
+        }
+        for save in saves {
+            if let Purpose::Save(path) = save {
+                let path = path.display();
+                self.say(format!("{path} was not saved: other bodies came first"), true);
+            }
+        }
+        Vec::new()
     }
 
     /// The same as a film's: by the command line, then the scene's hints, then the bodies.

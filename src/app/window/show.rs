@@ -154,6 +154,7 @@ impl Frames {
 
     /// Shows a message.
     pub(super) fn say(&mut self, text: String, is_error: bool) {
+        super::seen::message(&text);
         self.message = Some((text, is_error, Instant::now()));
     }
 

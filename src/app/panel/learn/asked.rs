@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     fn answer_of<T: Send + 'static>(mut asked: Asked<T>) -> Result<T, String> {
-        for _ in 0..1000 {
+        for _ in 0..20_000 {
             if asked.poll() {
                 break;
             }

@@ -1,0 +1,58 @@
+//! What the window has taken in and done, told to the log: whoever hunts a lost key, or tests the window,
+//! waits for that and not for a time. `RUST_LOG=gravitile::seen=trace gravitile view ...` shows it.
+
+use log::{log_enabled, trace};
+use winit::event::WindowEvent;
+
+use super::frame::Frames;
+use crate::app::panel::Action;
+
+/// What the lines are filtered by.
+const SEEN: &str = "gravitile::seen";
+
+/// A line for what a person does: keys, buttons, the pointer, the window's size.
+pub fn event(event: &WindowEvent) {
+    if !log_enabled!(target: SEEN, log::Level::Trace) {
+        return;
+    }
+    match event {
+        WindowEvent::KeyboardInput { event, .. } => {
+            trace!(target: SEEN, "key {:?} {:?}", event.logical_key, event.state);
+        }
+        WindowEvent::MouseInput { button, state, .. } => {
+            trace!(target: SEEN, "button {button:?} {state:?}");
+        }
+        WindowEvent::CursorMoved { position, .. } => {
+            trace!(target: SEEN, "pointer {:.0} {:.0}", position.x, position.y);
+        }
+        WindowEvent::Resized(size) => trace!(target: SEEN, "size {} {}", size.width, size.height),
+        _ => {}
+    }
+}
+
+/// A line for what is about to be done.
+pub fn action(action: &Action) {
+    trace!(target: SEEN, "does {action:?}");
+}
+
+/// A line for what is said to the user.
+pub fn message(text: &str) {
+    trace!(target: SEEN, "says {text}");
+}
+
+/// A line for a frame that is complete: what came before it has been looked at.
+pub fn frame(frames: &Frames) {
+    if !log_enabled!(target: SEEN, log::Level::Trace) {
+        return;
+    }
+    let state = match &frames.session {
+        None => "without bodies".to_owned(),
+        Some(session) => {
+            let (standing, paused) = (session.live.standing(), session.live.keeper().paused);
+            format!("step {} {}", standing.steps, if paused { "paused" } else { "going" })
+        }
+    };
+    let making = if frames.loading.is_some() { " making" } else { "" };
+    let writing = if frames.context.text_edit_focused() { " writing" } else { "" };
+    trace!(target: SEEN, "frame on {:?}, {state}{making}{writing}", frames.panel.tab);
+}

@@ -1,0 +1,56 @@
+//! What the program says that it has seen and done, line by line (`src/app/window/seen.rs`).
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// What makes the program say it.
+pub const FILTER: &str = "error,wgpu_hal=off,wgpu_core=off,naga=off,gravitile::seen=trace";
+const PREFIX: &str = "[TRACE gravitile::seen] ";
+
+/// Reads a file that grows.
+pub struct Log {
+    file: File,
+    rest: Vec<u8>,
+    lines: Vec<String>,
+    grown: Instant,
+}
+
+impl Log {
+    pub fn of(path: &Path) -> Self {
+        let file = File::open(path).expect("it was made before");
+        Self { file, rest: Vec::new(), lines: Vec::new(), grown: Instant::now() }
+    }
+
+    /// All lines so far.
+    pub fn lines(&mut self) -> &[String] {
+        let read = self.file.read_to_end(&mut self.rest).expect("it can be read");
+        if read > 0 {
+            self.grown = Instant::now();
+        }
+        // A line that is not complete yet waits for the rest of it.
+        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.rest.drain(..=end).collect();
+            let line = String::from_utf8_lossy(&line);
+            self.lines.push(line.trim_end().trim_start_matches(PREFIX).to_owned());
+        }
+        &self.lines
+    }
+
+    /// How long nothing has been said.
+    pub fn silence(&mut self) -> Duration {
+        self.lines();
+        self.grown.elapsed()
+    }
+}
+
+/// Whether a line tells of a complete frame.
+pub fn is_frame(line: &str) -> bool {
+    line.starts_with("frame ")
+}
+
+/// How many frames the lines tell of.
+pub fn frames(lines: &[String]) -> usize {
+    lines.iter().filter(|line| is_frame(line)).count()
+}
