@@ -119,6 +119,17 @@ impl Error {
         Self::Value { what: what.into(), value: value.to_string(), allowed: allowed.into() }
     }
 
+    /// The same of a body by number only, as engines tell it, with the id that it has in `id`.
+    #[must_use]
+    pub fn with_ids(mut self, ids: &[u64]) -> Self {
+        if let Self::Body { index, id, .. } = &mut self
+            && let Some(known) = ids.get(*index)
+        {
+            *id = *known;
+        }
+        self
+    }
+
     /// A file with wrong content.
     pub fn file(path: &Path, problem: impl Into<String>) -> Self {
         Self::File { path: path.to_owned(), problem: problem.into() }

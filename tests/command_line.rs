@@ -99,6 +99,12 @@ fn bad_input_is_refused_in_one_line() {
     refused(&["shader", "all-pairs", "--r", "99"], &["r is 99", "between 1 and 16"]);
     refused(&["resume", folder.path().to_str().unwrap()], &["holds no run"]);
     refused(&["forces", "plummer", "-n", "10", "--eps", "-2"], &["eps is -2"]);
+    for gravity in ["nan", "inf", "-inf"] {
+        for command in [&["forces", "plummer"][..], &["run", "plummer", "--out", out]] {
+            let words = ["the gravitational constant is ", "must be finite"];
+            refused(&[command, &["-n", "10", "--gravity", gravity]].concat(), &words);
+        }
+    }
 }
 
 #[test]
@@ -165,6 +171,35 @@ fn two_bodies_in_one_place_give_numbers() {
         let table = std::fs::read_to_string(&out).unwrap();
         assert!(!table.contains("NaN") && !table.contains("inf"), "{engine}: {table}");
     }
+}
+
+/// Bodies 7 and 9 are so near to each other that no f64 holds their pull, or no f32 theirs.
+#[test]
+fn forces_that_are_no_numbers_are_refused_by_id() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, out) = (folder.path().join("pair.csv"), folder.path().join("acc.csv"));
+    let (path, out) = (path.to_str().unwrap(), out.to_str().unwrap());
+    let near = |away: &str| {
+        let rows = format!("5,1,1,0,0,0,1,0\n7,1,0,0,0,1,0,0\n9,1,{away},0,0,0,0,1\n");
+        std::fs::write(path, format!("id,m,x,y,z,vx,vy,vz\n{rows}")).unwrap();
+    };
+    let ask = |more: &[&str], what: &str| {
+        let args = ["forces", path, "--eps", "0", "--out", out];
+        let words = ["body 1 (id 7)", what, "not finite", "softening"];
+        refused(&[&args[..], more].concat(), &words);
+        assert!(!Path::new(out).exists(), "{more:?}");
+    };
+    near("1e-120");
+    ask(&["--engine", "reference"], "acceleration");
+    for engine in ["reference", "cpu"] {
+        ask(&["--engine", engine, "--jerk", "--snap"], "acceleration");
+    }
+    near("3e-18");
+    for tier in ["single", "double-single"] {
+        ask(&["--engine", "gpu", "--jerk", "--precision", tier], "acceleration");
+    }
+    near("1e-9");
+    works(&["forces", path, "--eps", "0", "--engine", "gpu", "--snap", "--out", out]);
 }
 
 #[test]

@@ -102,6 +102,133 @@ fn ask(engine: &mut dyn DirectEngine, sinks: &Sinks, want: &Want) -> Answers {
     answers
 }
 
+/// Bodies on each other, with their own accelerations, by the reference and by `engine`.
+fn snaps(engine: &mut dyn DirectEngine, cloud: &Cloud, sinks: usize) -> (Answers, Answers) {
+    let mut cloud = cloud.clone();
+    let n = cloud.len();
+    let mut reference = Reference::default();
+    reference.set_sources(&cloud.sources(n)).unwrap();
+    let all = cloud.sinks(0..n, Identity::Offset(0));
+    let pulls = ask(&mut reference, &all, &Want::only(Order::Acceleration)).acceleration;
+    cloud.acceleration = pulls;
+    let want = Want { potential: true, ..Want::only(Order::Snap) };
+    let both = [&mut reference as &mut dyn DirectEngine, engine].map(|engine| {
+        engine.set_sources(&cloud.sources(n)).unwrap();
+        ask(engine, &cloud.sinks(0..sinks, Identity::Offset(0)), &want)
+    });
+    let [right, found] = both;
+    (found, right)
+}
+
+/// The pull of such pairs is 1e18, its second derivative 1e27 times that: in plain units no f32.
+#[test]
+fn derivatives_of_very_close_pairs_are_right() {
+    // Refined, and beyond what is refined.
+    for n in [200, 4300] {
+        for apart in [1e-9, 1e-11] {
+            let mut cloud = Cloud::default();
+            let bodies = Cloud::new(n, 11);
+            for i in 4..n {
+                let (x, v, m) = (bodies.position[i], bodies.velocity[i], bodies.mass[i]);
+                cloud.push(x, v, DVec3::ZERO, m);
+                if i % 40 == 0 {
+                    let beside = x + apart * bodies.velocity[i - 1].normalize();
+                    cloud.push(beside, bodies.velocity[i - 1], DVec3::ZERO, m);
+                }
+            }
+            let (found, right) = snaps(&mut engine(Precision::DoubleSingle), &cloud, 150);
+            // Pairs of f32 hold places to about 1e-15 of the extent, which is 4 here; the terms of a snap cancel.
+            let limit = (2e-13 / apart).max(1e-5);
+            for (what, found, right) in [
+                ("acceleration", &found.acceleration, &right.acceleration),
+                ("jerk", &found.jerk, &right.jerk),
+                ("snap", &found.snap, &right.snap),
+            ] {
+                // Elsewhere the huge snaps by both of a pair nearly cancel, of which f32 leaves nothing.
+                let largest = right.iter().map(|b| b.length()).fold(0.0, f64::max);
+                let counts = |b: &DVec3| n < 4096 || b.length() > 1e-3 * largest;
+                let both = found.iter().zip(right).filter(|(_, right)| counts(right));
+                let errors = both.map(|(a, b)| (*a - *b).length() / b.length());
+                let worst = errors.fold(0.0, |worst: f64, e| if e <= worst { worst } else { e });
+                println!("{n} bodies, pairs {apart:e} apart: {what} {worst:.1e}");
+                assert!(worst < limit, "{n} bodies, {apart:e} apart: {what} {worst:e}");
+            }
+        }
+    }
+}
+
+/// Two of the sources come close to each other later on.
+#[test]
+fn a_pair_that_closes_in_by_an_update_is_right() {
+    let mut cloud = Cloud::new(300, 13);
+    let mut engine = engine(Precision::DoubleSingle);
+    engine.set_sources(&cloud.sources(300)).unwrap();
+    cloud.position[200] = cloud.position[100] + DVec3::new(1e-9, 0.0, 0.0);
+    let towards = DVec3::new(1e15, 0.0, 0.0);
+    (cloud.acceleration[100], cloud.acceleration[200]) = (towards, -towards);
+    let pick = |from: &[DVec3]| [from[100], from[200]];
+    let changed = Sources {
+        position: &pick(&cloud.position),
+        velocity: &pick(&cloud.velocity),
+        acceleration: &pick(&cloud.acceleration),
+        mass: &[cloud.mass[100], cloud.mass[200]],
+    };
+    engine.update_sources(&[100, 200], &changed).unwrap();
+    let mut reference = Reference::default();
+    reference.set_sources(&cloud.sources(300)).unwrap();
+    let sinks = cloud.sinks(0..300, Identity::Offset(0));
+    let want = Want::only(Order::Snap);
+    let [found, right] = [&mut engine as &mut dyn DirectEngine, &mut reference]
+        .map(|engine| ask(engine, &sinks, &want).snap);
+    for i in 0..300 {
+        let off = (found[i] - right[i]).length() / right[i].length();
+        assert!(off < 3e-5, "{i}: {off:e}");
+    }
+}
+
+/// Clumps of very different sizes: most nearest bodies are nearer than f32 positions are fine.
+fn clumps(n: usize) -> Cloud {
+    let (random, mut cloud) = (Cloud::new(2 * n, 23), Cloud::default());
+    for i in 0..n {
+        let centre = random.position[n + i / 50];
+        let size = 10f64.powf(-1.0 - (i / 50 % 9) as f64 / 2.0);
+        let place = centre + size * random.velocity[i];
+        cloud.push(place, DVec3::ZERO, DVec3::ZERO, 1.0 / n as f64);
+    }
+    cloud
+}
+
+#[test]
+fn neighbours_among_clumps_are_those_of_f64() {
+    let n = 5000;
+    let cloud = clumps(n);
+    let radius: Vec<f64> =
+        (0..n).map(|i| 3.0 * 10f64.powf(-1.0 - (i / 50 % 9) as f64 / 2.0)).collect();
+    let mut reference = Reference::default();
+    let within = Some(Within { radius: &radius, capacity: 200 });
+    let want = Want { nearest: true, within, ..Want::only(Order::Acceleration) };
+    reference.set_sources(&cloud.sources(n)).unwrap();
+    let sinks = cloud.sinks(0..n, Identity::Offset(0));
+    let right = ask(&mut reference, &sinks, &want);
+    for precision in tiers() {
+        let mut engine = engine(precision);
+        engine.set_sources(&cloud.sources(n)).unwrap();
+        let found = ask(&mut engine, &sinks, &want);
+        let wrong = |i: &usize| found.nearest[*i] != right.nearest[*i];
+        let wrong: Vec<usize> = (0..n).filter(wrong).collect();
+        assert!(wrong.is_empty(), "{}: nearest of {wrong:?}", precision.name());
+        assert_eq!(found.nearest_distance, right.nearest_distance);
+        for i in 0..n {
+            let (found, right) = (&found.neighbours, &right.neighbours);
+            assert_eq!(found.found(i), right.found(i), "{} {i}", precision.name());
+            if !right.overflowed(i) {
+                assert_eq!(found.of(i), right.of(i), "{} {i}", precision.name());
+            }
+        }
+        assert!((0..n).map(|i| right.neighbours.of(i).len()).sum::<usize>() > 20 * n);
+    }
+}
+
 #[test]
 fn changed_sources_come_to_the_same_bits_one_by_one_or_all_at_once() {
     let old = Cloud::new(500, 1);

@@ -145,11 +145,10 @@ fn derivatives(navi21: &Inspector, single: f64) {
         println!(
             "refined {}, fused {fused}: {:.2} instructions per interaction, {:?} registers",
             order.name(),
-            found.per_interaction() * if order == Snap { 2.0 } else { 1.0 },
+            found.per_interaction(),
             report.registers(),
         );
-        // Interactions are counted by roots; with snaps there are two of them.
-        found.per_interaction() * if order == Snap { 2.0 } else { 1.0 }
+        found.per_interaction()
     };
     for order in [Acceleration, Jerk, Snap] {
         let (split, fused) = (refined(order, false), refined(order, true));

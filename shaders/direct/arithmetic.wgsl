@@ -1,5 +1,5 @@
 // The numbers of a precision tier, and how sums are carried.
-//   single         f32
+//   single         f32; but positions are pairs where it is asked who is near
 //   double-single  positions and velocities are pairs of f32, differences are exact to f32, the pair
 //                  function is f32 (few sources: interaction/refined.wgsl), sums are carried as pairs
 //   double         f64
@@ -38,7 +38,7 @@ fn inverse_root(x: Real) -> Real {
 //% endif
 }
 
-//% if pairs
+//% if tier != "double"
 // A one that the compiler cannot know.
 fn one() -> f32 {
     return bitcast<f32>(params.zero ^ 0x3f800000u);
@@ -49,7 +49,7 @@ fn one() -> f32 {
 // instruction. Without the fence the device's self-test sees low parts being lost.
 //% for n in [3, 4]
 fn rounded_sum_{{ n }}(a: vec{{ n }}<f32>, b: vec{{ n }}<f32>) -> vec{{ n }}<f32> {
-//% if fence
+//% if fence or not pairs
     return fma(a, vec{{ n }}(one()), b);
 //% else
     return a + b;

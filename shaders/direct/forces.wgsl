@@ -3,7 +3,7 @@
 //   u  interactions written out per turn of the inner loop; their sum is formed first, and added to the
 //      totals once per turn: in double-single only the totals are pairs,
 //   l  sources that each thread brings to a tile; the rows take its sources in turns.
-// Refined, accelerations and jerks are pairs from the differences of bodies on, and added one by one.
+// Refined, accelerations and derivatives are pairs from the differences of bodies on, and added one by one.
 // Each row of each slice of the sources is a segment with sums of its own; sum.wgsl adds them.
 //% if fill
 // This variant computes no force: it writes the lists of sources within each sink's radius.
@@ -25,8 +25,8 @@ const SINKS_PER_WORKGROUP: u32 = {{ p * r }}u;
 const TILE: u32 = {{ p * q * l }}u;
 const COLUMNS: u32 = {{ p * l }}u;
 
-// Of a record the first parts, as far as this variant needs them.
-//% for part in parts
+// Of a record the parts that this variant needs.
+//% for part, _ in parts
 var<workgroup> tile_{{ part }}: array<Real4, TILE>;
 //% endfor
 
@@ -44,13 +44,20 @@ fn main(
     let sink_index_{{ k }} = first_sink + {{ k }}u * P;
     let sink_{{ k }} = min(sink_index_{{ k }}, params.sink_end - 1u);
     let itself_{{ k }} = itself[sink_{{ k }}];
-//% for part in parts
-    let sink_{{ part }}_{{ k }} = sinks[sink_{{ k }} * PARTS + {{ loop.index0 }}u];
+//% for part, word in parts
+    let sink_{{ part }}_{{ k }} = sinks[sink_{{ k }} * PARTS + {{ word }}u];
 //% endfor
 //% if not fill
     var force_{{ k }} = Real4();
 //% if order >= 1
     var jerk_{{ k }} = Real3();
+//% endif
+//% if refined
+    let out_{{ k }} = abs(sink_position_{{ k }}.xyz);
+    let reach_{{ k }} = max(max(out_{{ k }}.x, out_{{ k }}.y), out_{{ k }}.z);
+//% if order >= 1
+    var pull_{{ k }} = 0.0;
+//% endif
 //% endif
 //% if order >= 2
     var snap_{{ k }} = Real3();
@@ -80,6 +87,9 @@ fn main(
         force_{{ k }} = partial_sums[at];
 //% if order >= 1
         jerk_{{ k }} = partial_sums[at + {{ step }}u].xyz;
+//% endif
+//% if refined and order >= 1
+        pull_{{ k }} = partial_sums[at + {{ step }}u].w;
 //% endif
 //% if order >= 2
         snap_{{ k }} = partial_sums[at + {{ 2 * step }}u].xyz;
@@ -112,13 +122,13 @@ fn main(
             let slot = {{ load }}u * P * Q + lane;
             let j = tile_begin + slot;
             if j < end {
-//% for part in parts
-                tile_{{ part }}[slot] = sources[j * PARTS + {{ loop.index0 }}u];
+//% for part, word in parts
+                tile_{{ part }}[slot] = sources[j * PARTS + {{ word }}u];
 //% endfor
             } else {
                 // Past the end a body of no mass, nowhere near: every lane reaches every barrier.
                 tile_position[slot] = Real4(NOWHERE, NOWHERE, NOWHERE, Real(0.0));
-//% for part in parts if part != "position"
+//% for part, _ in parts if part != "position"
                 tile_{{ part }}[slot] = Real4();
 //% endfor
             }
@@ -136,7 +146,7 @@ fn main(
 //% for copy in range(u)
             let slot_{{ copy }} = first + {{ copy }}u * Q;
             let number_{{ copy }} = tile_begin + slot_{{ copy }};
-//% for part in parts
+//% for part, _ in parts
             let {{ part }}_{{ copy }} = tile_{{ part }}[slot_{{ copy }}];
 //% endfor
 //% for k in range(r)
@@ -155,8 +165,16 @@ fn main(
                 let distance_squared = fma(towards.z, towards.z,
                     fma(towards.y, towards.y, towards.x * towards.x));
                 let is_itself = number_{{ copy }} == itself_{{ k }};
+//% if close
+                // Who is near is told by more than f32 positions: their rounding would swap near ones.
+                let apart = difference(sink_position_{{ k }}.xyz, sink_position_low_{{ k }}.xyz,
+                    position_{{ copy }}.xyz, position_low_{{ copy }}.xyz);
+                let near_squared = fma(apart.z, apart.z, fma(apart.y, apart.y, apart.x * apart.x));
+//% elif neighbours or fill
+                let near_squared = distance_squared;
+//% endif
 //% if not fill
-//% if not refined or order >= 2
+//% if not refined
                 sums_{{ k }} = attract(sums_{{ k }}, towards, distance_squared, position_{{ copy }}.w, is_itself
 //% if order >= 1 and pairs
                     , difference(sink_velocity_{{ k }}.xyz, sink_velocity_low_{{ k }}.xyz,
@@ -170,15 +188,17 @@ fn main(
                 );
 //% endif
 //% if refined
-                let pair = attract_refined(apart, vec2(position_{{ copy }}.w, position_low_{{ copy }}.w), is_itself
+                let pair = attract_refined(apart, vec2(position_{{ copy }}.w, position_low_{{ copy }}.w), is_itself, reach_{{ k }}
 //% if order >= 1
                     , loose_difference(sink_velocity_{{ k }}.xyz, sink_velocity_low_{{ k }}.xyz,
                         velocity_{{ copy }}.xyz, velocity_low_{{ copy }}.xyz)
 //% endif
-                );
-//% if order < 2
-                sums_{{ k }}.potential += pair.potential;
+//% if order >= 2
+                    , loose_difference(sink_acceleration_{{ k }}.xyz, sink_acceleration_low_{{ k }}.xyz,
+                        acceleration_{{ copy }}.xyz, acceleration_low_{{ copy }}.xyz)
 //% endif
+                );
+                sums_{{ k }}.potential += pair.potential;
                 let more = rounded_sum_3(force_{{ k }}.xyz, pair.acceleration.high);
                 let lost = lost_3(force_{{ k }}.xyz, pair.acceleration.high, more) + pair.acceleration.low;
                 force_{{ k }} = vec4(more, force_{{ k }}.w);
@@ -187,11 +207,17 @@ fn main(
                 let more_jerk = rounded_sum_3(jerk_{{ k }}, pair.jerk.high);
                 jerk_low_{{ k }} += lost_3(jerk_{{ k }}, pair.jerk.high, more_jerk) + pair.jerk.low;
                 jerk_{{ k }} = more_jerk;
+                pull_{{ k }} += pair.pull;
+//% endif
+//% if order >= 2
+                let more_snap = rounded_sum_3(snap_{{ k }}, pair.snap.high);
+                snap_low_{{ k }} += lost_3(snap_{{ k }}, pair.snap.high, more_snap) + pair.snap.low;
+                snap_{{ k }} = more_snap;
 //% endif
 //% endif
 //% endif
 //% if neighbours
-                let separation = select(distance_squared, FAR, is_itself);
+                let separation = select(near_squared, FAR, is_itself);
                 // Later ones have higher numbers: of equals the lowest stays.
                 let is_nearer = separation < nearest_distance_{{ k }};
                 nearest_distance_{{ k }} = select(nearest_distance_{{ k }}, separation, is_nearer);
@@ -199,7 +225,7 @@ fn main(
                 within_{{ k }} += select(0u, 1u, separation <= sink_position_{{ k }}.w);
 //% endif
 //% if fill
-                if !is_itself && distance_squared <= sink_position_{{ k }}.w && sink_index_{{ k }} < params.sink_end {
+                if !is_itself && near_squared <= sink_position_{{ k }}.w && sink_index_{{ k }} < params.sink_end {
                     if next_{{ k }} < params.capacity {
                         lists[sink_{{ k }} * params.capacity + next_{{ k }}] = number_{{ copy }};
                     }
@@ -211,11 +237,11 @@ fn main(
 //% endfor
 //% if not fill
 //% for k in range(r)
-//% for name, n in [["force", 4], ["jerk", 3], ["snap", 3]][:order + 1]
+//% for name, n in [["force", 4], ["jerk", 3], ["snap", 3]][:1 if refined else order + 1]
             {
 //% if name == "force"
                 let sum = Real4({{ "Real3()" if refined else "sums_" ~ k ~ ".acceleration" }}, sums_{{ k }}.potential);
-//% elif name == "jerk" and refined
+//% elif refined
                 let sum = Real3();
 //% else
                 let sum = sums_{{ k }}.{{ name }};
@@ -246,7 +272,7 @@ fn main(
 //% set step = 2 if pairs else 1
         partial_sums[at] = force_{{ k }};
 //% if order >= 1
-        partial_sums[at + {{ step }}u] = Real4(jerk_{{ k }}, Real(0.0));
+        partial_sums[at + {{ step }}u] = Real4(jerk_{{ k }}, {{ "pull_" ~ k if refined else "Real(0.0)" }});
 //% endif
 //% if order >= 2
         partial_sums[at + {{ 2 * step }}u] = Real4(snap_{{ k }}, Real(0.0));

@@ -1,12 +1,23 @@
-// Acceleration and jerk by one source with all of it in pairs of f32, good to some 1e-13. The formulas of
-// interaction/hermite.wgsl: A = P r, J = P (v - 3 alpha r) with P = m / R^3.
+// Acceleration, jerk and snap by one source with all of it in pairs of f32, good to some 1e-13. The formulas of
+// interaction/hermite.wgsl: A = P r, J = P (v - 3 alpha r), S = P (a - 6 alpha J / P - 3 beta r) with P = m / R^3.
 struct Refined {
     potential: f32,
+    // The size of the acceleration, and what of its rounding comes from places: see NEARNESS.
+    pull: f32,
     acceleration: Wide,
 //% if order >= 1
     jerk: Wide,
 //% endif
+//% if order >= 2
+    snap: Wide,
+//% endif
 }
+
+// A place at x is rounded to about 2^-49 x, which a pull over the distance R feels as 2^-49 x / R of itself: as much
+// as all else that it rounds, some 1e-13, where R is this part of x. Of bodies that fall onto each other all that is
+// left is noise; that is not told, so that their steps still shrink.
+const NEARNESS: f32 = 0.02;
+const NEAREST: f32 = 1e4;
 
 // A number for all three axes: compilers compute it once.
 fn on_each_axis(high: f32, low: f32) -> Wide {
@@ -24,9 +35,13 @@ fn loose_difference(a: vec3<f32>, a_low: vec3<f32>, b: vec3<f32>, b_low: vec3<f3
     return Wide(high, lost_3(b, -a, high) + (b_low - a_low));
 }
 
-fn attract_refined(towards: Wide, mass: vec2<f32>, is_itself: bool
+// `reach` is how far from the origin the sink is.
+fn attract_refined(towards: Wide, mass: vec2<f32>, is_itself: bool, reach: f32
 //% if order >= 1
     , velocity: Wide
+//% endif
+//% if order >= 2
+    , acceleration: Wide
 //% endif
 ) -> Refined {
     let softened = sum(sum_of_axes(product(towards, towards)),
@@ -37,17 +52,29 @@ fn attract_refined(towards: Wide, mass: vec2<f32>, is_itself: bool
     // The driver's root y is a little off: R^-2 = y^2 / (1 - e) and R^-3 = y^3 (1 - e)^(-3/2) with e = 1 - R^2 y^2.
     let nearly_one = product(softened, inverse_squared);
     let off = rounded_sum_3(vec3(1.0), -nearly_one.high) - nearly_one.low;
-    let cube = product(multiple(inverse_squared, y), on_each_axis(mass.x, mass.y));
+    // The mass first: y^3 alone would leave the range of f32 long before.
+    let cube = product(multiple(on_each_axis(mass.x, mass.y), y), inverse_squared);
     let potential = -(mass.x * y.x) * fma(off.x, 0.5, 1.0);
+    let strength = -potential * y.x;
     let pull = Wide(cube.high, fma(cube.high, off * fma(off, vec3(1.875), vec3(1.5)), cube.low));
+    let size = fma(strength, min(NEARNESS * reach * y.x, NEAREST), strength);
 //% if order >= 1
     let square = Wide(inverse_squared.high,
         fma(inverse_squared.high, fma(off, off, off), inverse_squared.low));
     let alpha = product(sum_of_axes(product(towards, velocity)), square);
     let minus_3_alpha = multiple(alpha, vec3(-3.0));
     let turned = loose_sum(velocity, product(minus_3_alpha, towards));
-    return Refined(potential, product(pull, towards), product(pull, turned));
+//% endif
+//% if order >= 2
+    let grows = loose_sum(sum_of_axes(product(velocity, velocity)), sum_of_axes(product(towards, acceleration)));
+    let beta = loose_sum(product(grows, square), product(alpha, alpha));
+    let minus_6_alpha = Wide(2.0 * minus_3_alpha.high, 2.0 * minus_3_alpha.low);
+    let bent = loose_sum(loose_sum(acceleration, product(minus_6_alpha, turned)),
+        product(multiple(beta, vec3(-3.0)), towards));
+    return Refined(potential, size, product(pull, towards), product(pull, turned), product(pull, bent));
+//% elif order >= 1
+    return Refined(potential, size, product(pull, towards), product(pull, turned));
 //% else
-    return Refined(potential, product(pull, towards));
+    return Refined(potential, size, product(pull, towards));
 //% endif
 }

@@ -136,7 +136,9 @@ impl Cluster {
             return Err(Error::value("the number ni of i-particles", n, allowed));
         }
         self.stage = Stage::Nothing;
-        self.engine.finish(&mut self.answers)?;
+        let ids = |index: &[i32]| index.iter().map(|&index| index as u64).collect::<Vec<_>>();
+        let finished = self.engine.finish(&mut self.answers);
+        finished.map_err(|error| error.with_ids(&ids(&self.call.index)))?;
         self.leave_out_twins()?;
         self.stage = Stage::Finished;
         Ok(&self.answers)

@@ -2,7 +2,9 @@
 
 use glam::DVec3;
 
-use super::{Order, Want};
+use super::{Order, Precision, Want};
+use crate::error::Result;
+use crate::force::{check_finite, not_finite};
 
 /// Says that there is no source: the nearest of a sink that has none around it.
 pub const NO_SOURCE: u32 = u32::MAX;
@@ -47,6 +49,18 @@ impl Answers {
         self.nearest.resize(when(want.nearest), NO_SOURCE);
         self.nearest_distance.resize(when(want.nearest), f64::INFINITY);
         self.neighbours.clear();
+    }
+
+    /// The first sink with a sum that is not finite, and which sum it is.
+    pub fn lost(&self) -> Option<(usize, &'static str)> {
+        let vectors =
+            [("acceleration", &self.acceleration), ("jerk", &self.jerk), ("snap", &self.snap)];
+        not_finite(vectors.map(|(name, values)| (name, &values[..])), &self.potential)
+    }
+
+    /// Refuses sums that are not finite.
+    pub(super) fn check(&self, precision: Precision) -> Result<()> {
+        check_finite(self.lost(), || format!("the tier '{}'", precision.name()))
     }
 }
 

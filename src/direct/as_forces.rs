@@ -17,7 +17,7 @@ impl ForceEngine for AsForces {
         self.0.describe()
     }
 
-    fn evaluate(
+    fn compute(
         &mut self,
         sinks: &Sinks,
         sources: &Sources,
@@ -43,7 +43,8 @@ impl ForceEngine for AsForces {
         let potential = want == Want::AccelerationAndPotential;
         let want = super::Want { potential, ..super::Want::only(Order::Acceleration) };
         let mut answers = Answers::default();
-        self.0.evaluate(&sinks, softening, &want, &mut answers)?;
+        self.0.begin(&sinks, softening, &want)?;
+        self.0.collect(&mut answers)?;
         out.acceleration = answers.acceleration;
         out.potential = answers.potential;
         Ok(())

@@ -137,13 +137,22 @@ pub trait DirectEngine: Send {
     fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()>;
 
     /// Waits for what was begun and puts it into `out`, whose memory is reused. Without a
-    /// [`DirectEngine::begin`] before it: no sinks.
-    fn finish(&mut self, out: &mut Answers) -> Result<()>;
+    /// [`DirectEngine::begin`] before it: no sinks. What engines implement: numbers that are none are passed
+    /// on, for callers that look at them themselves. Others call [`DirectEngine::finish`].
+    fn collect(&mut self, out: &mut Answers) -> Result<()>;
 
     /// The engine on a device, if it is that: bodies on block steps may then live there.
     #[cfg(not(target_arch = "wasm32"))]
     fn on_device(&self) -> Option<&gpu::GpuEngine> {
         None
+    }
+
+    /// [`DirectEngine::collect`], and answers that are numbers.
+    ///
+    /// Errors: a sum that is not finite; the sink's number stands for its id ([`Error::with_ids`]).
+    fn finish(&mut self, out: &mut Answers) -> Result<()> {
+        self.collect(out)?;
+        out.check(self.precision())
     }
 
     /// [`DirectEngine::begin`] and [`DirectEngine::finish`].

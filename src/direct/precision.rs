@@ -47,10 +47,7 @@ impl Precision {
         let of = |acceleration| Noise { acceleration, jerk: 4.0 * acceleration };
         match self {
             Self::Single => of(3e-5),
-            // What correctors and criteria round in f32 when they take derivatives from jerks and snaps.
-            Self::DoubleSingle if self.refines(sources) => {
-                Noise { acceleration: 1e-12, jerk: 1e-7 }
-            }
+            Self::DoubleSingle if self.refines(sources) => of(1e-13),
             Self::DoubleSingle => of(1.5e-7),
             Self::Double => of(0.0),
         }

@@ -120,7 +120,7 @@ impl DirectEngine for Reference {
         Ok(())
     }
 
-    fn finish(&mut self, out: &mut Answers) -> Result<()> {
+    fn collect(&mut self, out: &mut Answers) -> Result<()> {
         *out = std::mem::take(&mut self.begun);
         Ok(())
     }

@@ -94,7 +94,7 @@ impl ForceEngine for GpuEngine {
         format!("{} ({}), {shape}", adapter.name, adapter.backend)
     }
 
-    fn evaluate(
+    fn compute(
         &mut self,
         sinks: &Sinks,
         sources: &Sources,

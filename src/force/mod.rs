@@ -106,8 +106,9 @@ pub trait ForceEngine: Send {
     /// What it computes on and how, in one line for reports.
     fn describe(&self) -> String;
 
-    /// Fills `out` with the forces of `sources` on `sinks`; `softening` is the Plummer length eps >= 0.
-    fn evaluate(
+    /// Fills `out` with the forces of `sources` on `sinks`; `softening` is the Plummer length eps >= 0. What
+    /// engines implement; callers want [`ForceEngine::evaluate`].
+    fn compute(
         &mut self,
         sinks: &Sinks,
         sources: &Sources,
@@ -115,6 +116,45 @@ pub trait ForceEngine: Send {
         want: Want,
         out: &mut Forces,
     ) -> Result<()>;
+
+    /// [`ForceEngine::compute`], and forces that are numbers.
+    ///
+    /// Errors: those of the engine; a force that is not finite, where the sink's number stands for its id
+    /// ([`Error::with_ids`]).
+    fn evaluate(
+        &mut self,
+        sinks: &Sinks,
+        sources: &Sources,
+        softening: f64,
+        want: Want,
+        out: &mut Forces,
+    ) -> Result<()> {
+        self.compute(sinks, sources, softening, want, out)?;
+        let lost = not_finite([("acceleration", &out.acceleration[..])], &out.potential);
+        check_finite(lost, || format!("the numbers of the engine '{}'", self.name()))
+    }
+}
+
+/// The first entry that is not finite, and the name of what it is in.
+pub(crate) fn not_finite<const N: usize>(
+    vectors: [(&'static str, &[DVec3]); N],
+    potential: &[f64],
+) -> Option<(usize, &'static str)> {
+    let first = |(name, values): (&'static str, &[DVec3])| {
+        Some((values.iter().position(|value| !value.is_finite())?, name))
+    };
+    let scalar = potential.iter().position(|value| !value.is_finite()).map(|i| (i, "potential"));
+    vectors.into_iter().filter_map(first).chain(scalar).min_by_key(|(i, _)| *i)
+}
+
+/// The one place where answers that are no numbers become an error; `range` says what they have left.
+pub(crate) fn check_finite(lost: Option<(usize, &str)>, range: impl Fn() -> String) -> Result<()> {
+    let Some((index, what)) = lost else { return Ok(()) };
+    let problem = format!(
+        "its {what} is not finite: too near to another body, or too large, for {}; a larger softening or a wider precision is needed",
+        range()
+    );
+    Err(Error::Body { index, id: index as u64, problem })
 }
 
 /// Refuses a softening that is negative, NaN or infinite.

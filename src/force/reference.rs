@@ -22,7 +22,7 @@ impl ForceEngine for Reference {
         format!("scalar f64 on {} threads", rayon::current_num_threads())
     }
 
-    fn evaluate(
+    fn compute(
         &mut self,
         sinks: &Sinks,
         sources: &Sources,

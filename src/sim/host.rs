@@ -54,9 +54,16 @@ fn evaluate(
     want: Want,
     out: &mut Forces,
 ) -> Result<()> {
-    let sources = Sources { position: &bodies.position, mass: gravitating_mass };
-    let sinks = Sinks { position: &bodies.position, identity: Identity::Offset(0) };
-    engine.evaluate(&sinks, &sources, softening, want, out)
+    let (sources, sinks) = all_on_all(bodies, gravitating_mass);
+    let evaluated = engine.evaluate(&sinks, &sources, softening, want, out);
+    evaluated.map_err(|error| error.with_ids(&bodies.id))
+}
+
+/// `bodies` as sources and as sinks.
+fn all_on_all<'a>(bodies: &'a Bodies, gravitating_mass: &'a [f64]) -> (Sources<'a>, Sinks<'a>) {
+    let position = &bodies.position;
+    let sources = Sources { position, mass: gravitating_mass };
+    (sources, Sinks { position, identity: Identity::Offset(0) })
 }
 
 /// An engine in f64 where `engine` computes, or else on the CPU.
@@ -194,7 +201,9 @@ impl HostState {
                 let mut accelerate = |bodies: &Bodies, out: &mut Vec<DVec3>| {
                     let want = Want::Acceleration;
                     let engine = engine.as_mut();
-                    evaluate(engine, bodies, gravitating_mass, *softening, want, forces)?;
+                    // Bodies that have left the range of numbers are told with time and step, by the moment.
+                    let (sources, sinks) = all_on_all(bodies, gravitating_mass);
+                    engine.compute(&sinks, &sources, *softening, want, forces)?;
                     std::mem::swap(out, &mut forces.acceleration);
                     Ok(())
                 };
@@ -274,7 +283,8 @@ impl HostState {
                 let sinks = direct::Sinks { position, velocity: &[], acceleration: &[], identity };
                 let want =
                     direct::Want { potential: true, ..direct::Want::only(Order::Acceleration) };
-                engine.evaluate(&sinks, softening, &want, &mut answers)?;
+                let found = engine.evaluate(&sinks, softening, &want, &mut answers);
+                found.map_err(|error| error.with_ids(&bodies.id))?;
                 Ok(answers.potential)
             }
         }

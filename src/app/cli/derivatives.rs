@@ -180,17 +180,21 @@ fn all_on_all(
     let (position, velocity) = (&bodies.position[..], &bodies.velocity[..]);
     let mut found = Answers::default();
     let identity = Identity::Offset(0);
+    let with_ids = |error: Error| error.with_ids(&bodies.id);
     let mut acceleration = Vec::new();
     if want.order == Order::Snap {
-        engine.set_sources(&Sources { position, velocity, acceleration: &[], mass })?;
+        engine
+            .set_sources(&Sources { position, velocity, acceleration: &[], mass })
+            .map_err(with_ids)?;
         let sinks = Sinks { position, velocity, acceleration: &[], identity };
-        engine.evaluate(&sinks, eps, &Want::only(Order::Acceleration), &mut found)?;
+        let want = Want::only(Order::Acceleration);
+        engine.evaluate(&sinks, eps, &want, &mut found).map_err(with_ids)?;
         acceleration = std::mem::take(&mut found.acceleration);
     }
     let acceleration = &acceleration[..];
-    engine.set_sources(&Sources { position, velocity, acceleration, mass })?;
+    engine.set_sources(&Sources { position, velocity, acceleration, mass }).map_err(with_ids)?;
     let sinks = Sinks { position, velocity, acceleration, identity };
-    engine.evaluate(&sinks, eps, want, &mut found)?;
+    engine.evaluate(&sinks, eps, want, &mut found).map_err(with_ids)?;
     Ok(found)
 }
 

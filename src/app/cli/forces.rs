@@ -94,7 +94,8 @@ pub fn main(args: &Args) -> Result<Ended> {
     let want = Want::AccelerationAndPotential;
     let mut found = Forces::default();
     let waiting = progress::waiting("forces");
-    engine.evaluate(&sinks, &sources, eps, want, &mut found)?;
+    let evaluated = engine.evaluate(&sinks, &sources, eps, want, &mut found);
+    evaluated.map_err(|error| error.with_ids(&bodies.id))?;
 
     let halves = found.potential.iter().zip(&bodies.mass).map(|(phi, m)| 0.5 * m * phi);
     let potential_energy = crate::math::sum(halves);

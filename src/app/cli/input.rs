@@ -77,11 +77,16 @@ impl InputOptions {
 
     /// Makes or reads the bodies. A softening that is known beforehand lets a scene begin in the
     /// equilibrium that belongs to it.
+    ///
+    /// Errors: a gravitational constant that is not finite; a scene or a file that is none.
     pub fn load(&self, softening: Option<f64>) -> Result<Input> {
-        match self.scene()? {
+        check_gravity(self.gravity.unwrap_or(1.0))?;
+        let input = match self.scene()? {
             Some(scene) => self.build(scene, softening),
             None => self.read(Path::new(&self.input)),
-        }
+        }?;
+        check_gravity(input.snapshot.units.gravitational_constant)?;
+        Ok(input)
     }
 
     fn unknown(&self) -> Error {
@@ -140,4 +145,12 @@ impl InputOptions {
         run.dt = number("dt").unwrap_or(run.dt);
         Ok(Input { snapshot, run, integrator: IntegratorHints::default(), view: None })
     }
+}
+
+/// In the words of [`crate::sim::Settings::validate`].
+fn check_gravity(g: f64) -> Result<()> {
+    if g.is_finite() {
+        return Ok(());
+    }
+    Err(Error::value("the gravitational constant", g, "finite"))
 }

@@ -34,8 +34,8 @@ impl DirectEngine for Counter {
     fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
         self.inner.begin(sinks, softening, want)
     }
-    fn finish(&mut self, out: &mut Answers) -> Result<()> {
-        self.inner.finish(out)
+    fn collect(&mut self, out: &mut Answers) -> Result<()> {
+        self.inner.collect(out)
     }
 }
 

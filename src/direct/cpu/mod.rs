@@ -263,7 +263,7 @@ impl DirectEngine for Cpu {
         Ok(())
     }
 
-    fn finish(&mut self, out: &mut Answers) -> Result<()> {
+    fn collect(&mut self, out: &mut Answers) -> Result<()> {
         // What was in `out` is overwritten by the next `begin`: its memory goes round.
         std::mem::swap(out, &mut self.begun);
         if !std::mem::take(&mut self.ready) {

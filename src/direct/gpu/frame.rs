@@ -9,10 +9,11 @@ pub(super) type Word = [u32; 4];
 
 /// Origin and units in which the device computes.
 ///
-/// Lengths and velocities have powers of two as units, which scales exactly; masses that of the heaviest
-/// source, so that equal masses are 1 and lose nothing. The origin moves in whole units of
+/// Lengths and velocities have powers of two as units, which scales exactly; masses 2^32 times that of the heaviest
+/// source, so that equal masses are a power of two and lose nothing. The origin moves in whole units of
 /// length: bodies around (0, 0, 0) stay as they are, those far from it keep their precision.
-/// With distances of at most about 1 and m at most 1, m / R^3 holds down to R = 1e-12.
+/// With distances of at most about 1 and m at most 2^-32, m / R^3 holds down to R = 1e-16. Snaps are m / R^3
+/// times accelerations and v^2 / R: the unit of velocity is so large that these come to about 1 at most.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Frame {
     pub precision: Precision,
@@ -32,6 +33,9 @@ pub(super) struct Entry {
     pub last: f64,
 }
 
+/// Masses in f32 tiers are so much smaller than 1.
+const ROOM: f64 = (1u64 << 32) as f64;
+
 /// What the device's numbers are worth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Units {
@@ -48,6 +52,21 @@ fn power_above(x: f64) -> f64 {
     }
     let exponent = ((x.to_bits() >> 52) & 0x7ff).clamp(1, 2045);
     f64::from_bits((exponent + 1) << 52)
+}
+
+/// The largest component of `vectors` from `from`.
+fn largest(vectors: &[DVec3], from: DVec3) -> f64 {
+    vectors.iter().map(|v| (*v - from).abs().max_element()).fold(0.0, f64::max)
+}
+
+/// A unit in which v^2 / R and accelerations come to about 1 at most, in units of length, for the closest pair.
+fn velocity_unit(sources: &Sources, length: f64, heaviest: f64) -> f64 {
+    let fastest = largest(sources.velocity, DVec3::ZERO);
+    let strongest = largest(sources.acceleration, DVec3::ZERO) * length;
+    // The closest pair's m / R^2, as its acceleration tells, over that of the extent: (length / R)^2 at most.
+    let closeness = (strongest * (length / heaviest)).sqrt();
+    let closeness = if closeness.is_finite() { closeness.max(1.0) } else { 1.0 };
+    power_above(strongest.sqrt().max(fastest * closeness.sqrt()))
 }
 
 /// A number as an f32 and twice what that lacks of it.
@@ -73,14 +92,11 @@ impl Frame {
     /// The frame for `sources` with its origin in the whole unit of length nearest to `middle`. Around 0, what
     /// is computed has the same bits whatever the units of length and velocity.
     pub fn around(middle: DVec3, sources: &Sources, precision: Precision) -> Self {
-        let largest = |vectors: &[DVec3], from: DVec3| {
-            vectors.iter().map(|v| (*v - from).abs().max_element()).fold(0.0, f64::max)
-        };
         let length = power_above(largest(sources.position, middle));
         let heaviest = sources.mass.iter().copied().fold(0.0, f64::max);
         let mass = match precision {
             Precision::Double => power_above(heaviest),
-            _ if heaviest > 0.0 && heaviest.is_finite() => heaviest,
+            _ if heaviest > 0.0 && (heaviest * ROOM).is_finite() => heaviest * ROOM,
             _ => 1.0,
         };
         Self {
@@ -88,16 +104,23 @@ impl Frame {
             origin: (middle / length).round() * length,
             length,
             mass,
-            velocity: power_above(largest(sources.velocity, DVec3::ZERO)),
+            velocity: velocity_unit(sources, length, heaviest),
         }
+    }
+
+    /// A larger unit of velocity, and what records are to be multiplied by for it, if sources that come later
+    /// need one.
+    pub(super) fn wider(&self, later: &Sources) -> Option<(f64, f64)> {
+        let unit = velocity_unit(later, self.length, self.mass / ROOM);
+        let needed = self.precision != Precision::Double && unit > self.velocity * 256.0;
+        needed.then_some((unit, self.velocity / unit))
     }
 
     /// Words of a record.
     pub fn words(precision: Precision) -> usize {
         match precision {
-            Precision::Single => 3,
-            Precision::DoubleSingle => 5,
-            Precision::Double => 6,
+            Precision::Single => 4,
+            Precision::DoubleSingle | Precision::Double => 6,
         }
     }
 
@@ -106,10 +129,16 @@ impl Frame {
         self.record(entry, entry.last / self.mass, out)
     }
 
-    /// The record of a sink.
+    /// The record of a sink. A radius is a little longer than asked for, by more than the tier rounds distances:
+    /// the host takes a second look at who is within.
     pub(super) fn sink(&self, entry: &Entry, out: &mut Vec<Word>) -> bool {
+        let (share, least) = match self.precision {
+            Precision::Double => (1e-12, 0.0),
+            _ => (1e-6, 2f64.powi(-44)),
+        };
         let radius = entry.last / self.length;
-        self.record(entry, if radius < 0.0 { -1.0 } else { radius * radius }, out)
+        let longer = radius * (1.0 + share) + least;
+        self.record(entry, if radius < 0.0 { -1.0 } else { longer * longer }, out)
     }
 
     /// Appends a record. False if a number of it leaves the range of the tier.
@@ -126,6 +155,7 @@ impl Frame {
                 push(narrow(position), last as f32);
                 push(narrow(velocity), 0.0);
                 push(narrow(acceleration), 0.0);
+                push(low(position), 0.0);
             }
             Precision::DoubleSingle => {
                 push(narrow(position), last as f32);
@@ -133,6 +163,7 @@ impl Frame {
                 push(narrow(velocity), 0.0);
                 push(low(velocity), 0.0);
                 push(narrow(acceleration), 0.0);
+                push(low(acceleration), 0.0);
             }
             Precision::Double => {
                 for (v, w) in [(position, last), (velocity, 0.0), (acceleration, 0.0)] {
@@ -191,8 +222,34 @@ mod tests {
         let x = (value(0, 0) + value(1, 0)) * frame.length + frame.origin.x;
         assert!((x - 1000.1).abs() < 1e-13, "{x}");
         assert!((value(2, 1) + value(3, 1) - 0.2).abs() < 1e-15);
-        assert_eq!(value(0, 3), 1.0);
+        assert_eq!(value(0, 3), 1.0 / ROOM);
         assert!((value(0, 0) * frame.length + frame.origin.x - 1000.1).abs() > 1e-12);
+    }
+
+    /// A pair's pull is 1e18, its second derivative 1e27 times that: neither comes to more than 1 / R^3.
+    #[test]
+    fn units_leave_room_for_close_pairs() {
+        let near = 1e-9;
+        let position = [DVec3::ZERO, DVec3::X * near, DVec3::Y];
+        let velocity = [DVec3::X, DVec3::Y, DVec3::ZERO];
+        let acceleration = [DVec3::X / (near * near), DVec3::X / (near * near), DVec3::Y];
+        let mass = [1.0; 3];
+        let sources = Sources {
+            position: &position,
+            velocity: &velocity,
+            acceleration: &acceleration,
+            mass: &mass,
+        };
+        let frame = Frame::of(&sources, Precision::DoubleSingle);
+        let pull = mass[0] / frame.mass * (frame.length / near).powi(3);
+        let bent = acceleration[0].x * frame.length / frame.velocity.powi(2);
+        let speed = 2.0 / frame.velocity;
+        assert!(bent <= 1.0 && speed * speed * frame.length / near <= 2.0, "{frame:?}");
+        assert!(pull * 30.0 < f64::from(f32::MAX), "{pull:e}");
+        // As it was: powers of two above the largest position and velocity.
+        assert_eq!((frame.length, frame.velocity.log2().fract()), (2.0, 0.0));
+        let plain = Frame::of(&Sources { acceleration: &[], ..sources }, Precision::DoubleSingle);
+        assert_eq!(plain.velocity, 2.0);
     }
 
     #[test]

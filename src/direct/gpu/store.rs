@@ -91,6 +91,7 @@ impl Store {
 
     /// Replaces some. A derivative that is missing stays as it was, 0 if there never was one.
     pub fn update(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
+        self.make_room(sources);
         let words = self.words();
         let mut record = Vec::with_capacity(words);
         for (k, &j) in index.iter().enumerate() {
@@ -111,12 +112,27 @@ impl Store {
         Ok(())
     }
 
+    /// Derivatives of close pairs need other units than those that the sources began with: powers of two, too.
+    fn make_room(&mut self, later: &Sources) {
+        let Some((unit, by)) = self.frame.wider(later) else { return };
+        self.frame.velocity = unit;
+        self.all_changed = true;
+        let (words, kept) = (self.words(), self.kept(false, false));
+        for record in self.records.chunks_mut(words) {
+            for &word in &kept {
+                let is_velocity = word < kept[kept.len() / 2];
+                let by = if is_velocity { by } else { by * by };
+                let scaled = |bits: u32| (f64::from(f32::from_bits(bits)) * by) as f32;
+                record[word] = record[word].map(|bits| scaled(bits).to_bits());
+            }
+        }
+    }
+
     /// Words of a record that an update without these derivatives leaves alone.
     fn kept(&self, velocity: bool, acceleration: bool) -> Vec<usize> {
         let (velocities, accelerations) = match self.precision {
             Precision::Single => (1..2, 2..3),
-            Precision::DoubleSingle => (2..4, 4..5),
-            Precision::Double => (2..4, 4..6),
+            Precision::DoubleSingle | Precision::Double => (2..4, 4..6),
         };
         let mut kept = Vec::new();
         if !(velocity && self.has_velocity) {

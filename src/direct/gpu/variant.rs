@@ -2,10 +2,10 @@
 
 use minijinja::{Value, context};
 
-use super::Shape;
+use super::{Frame, Shape};
 use crate::direct::{Order, Precision};
 use crate::error::Result;
-use crate::gpu::layout::DirectParams;
+use crate::gpu::layout::{DirectParams, VEC4};
 use crate::gpu::{Binding, template};
 
 /// How pairs of f32 are computed on an adapter. Meaningful for [`Precision::DoubleSingle`]; found out by
@@ -98,24 +98,41 @@ impl DirectVariant {
         let Shape { p, q, r, u, l, .. } = self.shape;
         let pairs = self.precision == Precision::DoubleSingle;
         let order = self.order as u32;
-        // The first parts of a record, as far as this variant needs them.
-        let parts: &[&str] = match (pairs, if fill { 0 } else { order }) {
-            (false, 0) => &["position"],
-            (false, 1) => &["position", "velocity"],
-            (false, _) => &["position", "velocity", "acceleration"],
-            (true, 0) => &["position", "position_low"],
-            (true, 1) => &["position", "position_low", "velocity", "velocity_low"],
-            (true, _) => &["position", "position_low", "velocity", "velocity_low", "acceleration"],
-        };
+        // Whether who is near is told by more than the forces have of positions.
+        let close = self.precision == Precision::Single && (self.neighbours || fill);
         context! {
-            p, q, r, u, l, order, pairs, fill,
-            parts => parts.to_vec(),
+            p, q, r, u, l, order, pairs, fill, close,
+            parts => self.parts(fill),
+            words => Frame::words(self.precision) as u64 * VEC4 / self.vector_bytes(),
             tier => self.precision.name(),
             fence => self.pairs.fence,
             fused => self.pairs.fused,
             refined => self.refined,
             neighbours => self.neighbours && !fill,
         }
+    }
+
+    /// The parts of a record that the kernel needs, and the words that they are.
+    fn parts(&self, fill: bool) -> Vec<(&'static str, u32)> {
+        let order = if fill { Order::Acceleration } else { self.order };
+        let near = self.neighbours || fill;
+        let parts: &[(&str, u32, bool)] = match self.precision {
+            Precision::DoubleSingle => &[
+                ("position", 0, true),
+                ("position_low", 1, true),
+                ("velocity", 2, order >= Order::Jerk),
+                ("velocity_low", 3, order >= Order::Jerk),
+                ("acceleration", 4, order >= Order::Snap),
+                ("acceleration_low", 5, order >= Order::Snap && self.refined),
+            ],
+            precision => &[
+                ("position", 0, true),
+                ("velocity", 1, order >= Order::Jerk),
+                ("acceleration", 2, order >= Order::Snap),
+                ("position_low", 3, near && precision == Precision::Single),
+            ],
+        };
+        parts.iter().filter(|part| part.2).map(|part| (part.0, part.1)).collect()
     }
 
     /// `vec4` sums per segment and sink.
@@ -130,13 +147,7 @@ impl DirectVariant {
 
     /// Bytes of workgroup memory of the forces' kernel.
     pub fn workgroup_memory(&self) -> u64 {
-        let pairs = self.precision == Precision::DoubleSingle;
-        let parts = match (pairs, self.order) {
-            (false, order) => order as u64 + 1,
-            (true, Order::Acceleration) => 2,
-            (true, Order::Jerk) => 4,
-            (true, Order::Snap) => 5,
-        };
+        let parts = self.parts(false).len() as u64;
         u64::from(self.shape.tile()) * parts * self.vector_bytes()
     }
 }

@@ -58,23 +58,27 @@ fn double(words: &[u32], at: usize) -> f64 {
     f64::from_bits(u64::from(words[at]) | u64::from(words[at + 1]) << 32)
 }
 
-/// The lists of `n` sinks, `each` entries apart, of which `asked` at most were wanted.
+/// The lists of `n` sinks, `each` entries apart, of which `asked` at most were wanted. The device lists whom it
+/// cannot tell from one within: those that are not are struck out, and not counted.
 pub(super) fn lists(
     copied: &[Vec<u32>],
     variant: &DirectVariant,
     n: usize,
-    each: usize,
-    asked: usize,
+    (each, asked): (usize, usize),
+    is_within: impl Fn(usize, u32) -> bool,
     out: &mut Lists,
 ) {
     let mut kept = Vec::new();
     for i in 0..n {
-        let found = neighbour(copied, variant, i, 2);
-        let length = (found as usize).min(each).min(asked);
+        let listed = neighbour(copied, variant, i, 2);
+        let length = (listed as usize).min(each);
         kept.clear();
         kept.extend_from_slice(&copied[2][i * each..i * each + length]);
+        kept.retain(|&j| is_within(i, j));
+        let found = listed - (length - kept.len()) as u32;
         // Segment by segment so far.
         kept.sort_unstable();
+        kept.truncate(asked);
         out.push(&kept, found);
     }
 }

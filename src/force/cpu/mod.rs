@@ -170,7 +170,7 @@ impl ForceEngine for Cpu {
 
     /// Errors: a softening that is negative or not finite; sources with unequal numbers of positions
     /// and masses, or sinks and identities. Positions and masses must be finite.
-    fn evaluate(
+    fn compute(
         &mut self,
         sinks: &Sinks,
         sources: &Sources,

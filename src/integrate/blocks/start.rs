@@ -33,7 +33,10 @@ pub(super) fn tracks(
     let mut forces = |tracks: &[Track], h: f64, order: Order, found: &mut Answers| {
         at.fill(n, order, |i| tracks[i].at(h));
         engine.set_sources(&at.sources(field.mass))?;
-        engine.evaluate(&at.sinks(Identity::Offset(0)), field.softening, &Want::only(order), found)
+        let sinks = at.sinks(Identity::Offset(0));
+        engine
+            .evaluate(&sinks, field.softening, &Want::only(order), found)
+            .map_err(|error| error.with_ids(field.id))
     };
     forces(&tracks, 0.0, Order::Jerk, &mut found)?;
     for (i, track) in tracks.iter_mut().enumerate() {

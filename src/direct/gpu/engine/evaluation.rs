@@ -21,14 +21,15 @@ const SHORTEST_SAMPLE: f64 = 2e-3;
 pub struct Evaluation {
     pub sinks: Vec<DVec3>,
     pub units: Units,
-    /// Positions of sources that were replaced since it was begun: the distance of a nearest source
-    /// is that of its moment.
+    /// Positions of sources that were replaced since it was begun: distances of neighbours are those of its
+    /// moment.
     pub replaced: Replaced,
     pub variant: DirectVariant,
     pub potential: bool,
     pub nearest: bool,
-    /// Entries per list, if lists are wanted, and as many as are asked for.
+    /// As many entries per list as are asked for, if lists are wanted, and the sinks' radii.
     pub capacity: Option<usize>,
+    pub radius: Vec<f64>,
     pub whole: DirectParams,
     pub stage: Stage,
     pub interactions: u64,

@@ -18,6 +18,9 @@ mod evaluation;
 
 use evaluation::{Evaluation, Replaced, Stage};
 
+/// Entries of lists that the host may strike out again.
+const DOUBTFUL: usize = 4;
+
 /// Different dispatches of one submission.
 const PARAMS_ROWS: usize = 256;
 
@@ -149,8 +152,11 @@ impl GpuEngine {
                 largest / each
             )));
         }
-        let capacity =
-            want.within.map_or(0, |within| within.capacity.min(self.store.count()).max(1));
+        let room = (largest / 4) as usize / sinks.max(1);
+        let capacity = want.within.map_or(0, |within| {
+            let asked = within.capacity.min(self.store.count()).max(1);
+            (asked + DOUBTFUL).min(room.max(asked))
+        });
         let list_bytes = capacity as u64 * 4 * sinks as u64;
         if list_bytes > largest {
             return Err(gpu.refuse(format!(
@@ -216,7 +222,8 @@ impl DirectEngine for GpuEngine {
 
     fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
         check_update(index, sources, self.source_count())?;
-        if let Some(Evaluation { replaced, nearest: true, .. }) = &mut self.begun
+        if let Some(Evaluation { replaced, nearest, capacity, .. }) = &mut self.begun
+            && (*nearest || capacity.is_some())
             && replaced.all.is_none()
         {
             for &j in index {
@@ -249,6 +256,7 @@ impl DirectEngine for GpuEngine {
             potential: want.potential,
             nearest: want.nearest,
             capacity: want.within.map(|within| within.capacity),
+            radius: want.within.map(|within| within.radius.to_vec()).unwrap_or_default(),
             whole,
             stage: Stage::Copied,
             interactions: 0,
@@ -282,7 +290,7 @@ impl DirectEngine for GpuEngine {
         Ok(())
     }
 
-    fn finish(&mut self, out: &mut Answers) -> Result<()> {
+    fn collect(&mut self, out: &mut Answers) -> Result<()> {
         let nothing = Want::only(Order::Acceleration);
         let Some(mut evaluation) = self.begun.take() else {
             out.resize(0, &nothing);
@@ -306,19 +314,25 @@ impl DirectEngine for GpuEngine {
         }
         let copied = self.complete(&mut evaluation)?;
         super::widen::answers(&copied, &evaluation.variant, &evaluation.units, out);
+        let Replaced { some, all } = &evaluation.replaced;
+        let all = all.as_ref().unwrap_or(&self.store.position);
+        let position = |j: u32| some.get(&j).or_else(|| all.get(j as usize));
         if want.nearest {
             for (i, nearest) in out.nearest.iter().enumerate() {
-                let Replaced { some, all } = &evaluation.replaced;
-                let all = all.as_ref().unwrap_or(&self.store.position);
-                let position = some.get(nearest).or_else(|| all.get(*nearest as usize));
-                if let Some(position) = position {
+                if let Some(position) = position(*nearest) {
                     out.nearest_distance[i] = (*position - evaluation.sinks[i]).length();
                 }
             }
         }
         if let Some(asked) = evaluation.capacity {
             let each = evaluation.whole.capacity as usize;
-            super::widen::lists(&copied, &evaluation.variant, n, each, asked, &mut out.neighbours);
+            let is_within = |i: usize, j: u32| {
+                let radius = evaluation.radius[i];
+                let squared = |p: &glam::DVec3| (*p - evaluation.sinks[i]).length_squared();
+                position(j).is_some_and(|position| squared(position) <= radius * radius)
+            };
+            let (variant, room) = (&evaluation.variant, (each, asked));
+            super::widen::lists(&copied, variant, n, room, is_within, &mut out.neighbours);
         }
         Ok(())
     }

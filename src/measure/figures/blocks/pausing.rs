@@ -61,8 +61,8 @@ impl DirectEngine for Pausing {
         self.engine.begin(sinks, softening, want)
     }
 
-    fn finish(&mut self, out: &mut Answers) -> Result<()> {
-        self.engine.finish(out)
+    fn collect(&mut self, out: &mut Answers) -> Result<()> {
+        self.engine.collect(out)
     }
 }
 
