@@ -102,7 +102,8 @@ fn bad_input_is_refused_in_one_line() {
     for gravity in ["nan", "inf", "-inf"] {
         for command in [&["forces", "plummer"][..], &["run", "plummer", "--out", out]] {
             let words = ["the gravitational constant is ", "must be finite"];
-            refused(&[command, &["-n", "10", "--gravity", gravity]].concat(), &words);
+            let gravity = format!("--gravity={gravity}");
+            refused(&[command, &["-n", "10", &gravity]].concat(), &words);
         }
     }
 }
