@@ -50,8 +50,9 @@ fn keep(i: u32, track: Track) {
     tracks[at + 5u] = vec4(track.acceleration.low, 0.0);
     tracks[at + 6u] = vec4(track.jerk.high, 0.0);
     tracks[at + 7u] = vec4(track.jerk.low, 0.0);
-    tracks[at + 8u] = vec4(track.snap, 0.0);
-    tracks[at + 9u] = vec4(track.crackle, 0.0);
+    tracks[at + 8u] = vec4(track.snap.high, 0.0);
+    tracks[at + 9u] = vec4(track.snap.low, 0.0);
+    tracks[at + 10u] = vec4(track.crackle, 0.0);
 //% else
     tracks[at] = Real4(track.position, track.mass);
     tracks[at + 1u] = Real4(track.velocity, Real(0.0));
@@ -81,6 +82,11 @@ fn next_level(i: u32, level: u32, wish: f32) -> u32 {
     return next;
 }
 
+// How often a step is halved for a wish; -1 where it is doubled. As in src/integrate/blocks/stats.rs.
+fn halvings(wish: f32) -> i32 {
+    return i32(clamp(ceil(-log2(wish)), -1.0, 44.0));
+}
+
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     let k = id.x;
@@ -91,18 +97,35 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     let acceleration = pull_of(k, 0u);
     let jerk = pull_of(k, 1u);
 //% if order >= 2
-    let snap = narrow(pull_of(k, 2u));
+    let snap = pull_of(k, 2u);
 //% else
-    let snap = Real3();
+    let snap = widened(Real3());
 //% endif
-    if !(is_finite(narrow(acceleration)) && is_finite(narrow(jerk)) && is_finite(snap)) {
+//% if refined
+    let size = sums[k * SUMS + 2u].w * block.pull;
+//% else
+    let size = Real(0.0);
+//% endif
+    // Of f32 the squares must be in range, too.
+    if !(all(abs(narrow(acceleration)) < Real3({{ "1e19" if pairs else "1e150lf" }})) && is_finite(narrow(acceleration)) && is_finite(narrow(jerk)) && is_finite(narrow(snap))) {
         atomicMin(&state.lost, i);
         return;
     }
     let level = levels[i];
     let h = short(span(step_of(level)));
-    let corrected = correct(track_of(i), h, Pull(acceleration, jerk, snap));
-    keep(i, corrected.track);
+    let corrected = correct(track_of(i), h, Pull(acceleration, jerk, snap, size));
+    var after = corrected.track;
+    after.position = storable(after.position);
+    after.velocity = storable(after.velocity);
+    after.acceleration = storable(after.acceleration);
+    after.jerk = storable(after.jerk);
+    after.snap = storable(after.snap);
+    keep(i, after);
+    let longer = halvings(corrected.plain) - halvings(corrected.wish);
+    if longer > 0 {
+        atomicAdd(&state.lengthened, 1u);
+        atomicAdd(&state.lengthened_levels, u32(longer));
+    }
     let next = next_level(i, level, corrected.wish);
     if next != level {
         levels[i] = next;

@@ -12,12 +12,13 @@ struct Sizes {
     far_5: f32,
 }
 
-// What of a difference of forces over a step of h may be error: relative to the mean acceleration at least,
-// for where forces cancel their errors do not.
-fn noise_of(acceleration: Real3, jerk_h: Real3) -> Real {
+// What of a difference of forces over a step of h may be error: relative to all pulls on the body, where their sizes
+// are known, else to the mean acceleration at least; for where forces cancel their errors do not.
+fn noise_of(pull: Pull, h: Real) -> Real {
     let mean = Real(state.least) * Real(1e8);
-    return Real(block.noise_acceleration) * max(length(acceleration), mean)
-        + Real(block.noise_jerk) * length(jerk_h);
+    let size = select(mean, pull.pull, pull.pull > Real(0.0));
+    return Real(block.noise_acceleration) * max(length(narrow(pull.acceleration)), size)
+        + Real(block.noise_jerk) * length(narrow(pull.jerk) * h);
 }
 
 // For |a2|, |a3|, |a4|, |a5| and what of each is noise.
@@ -39,6 +40,18 @@ const ALWAYS: f32 = 1e30;
 // noise, a step is not shortened to less than an eighth.
 const FAR_ABOVE: Real = Real(16.0);
 const SHORTEST: f32 = 0.125;
+
+// The mean of both; where the higher derivatives are lost in noise, what the lower ones say.
+fn mean_wish(s: Sizes) -> f32 {
+    let fourth = aarseth(s);
+    let other = sixth(s);
+    return 0.5 * (fourth + select(other, fourth, other == ALWAYS));
+}
+
+// Of the noise: none, once, and so many times that what is left stands far above it.
+fn left_out(i: u32) -> Real {
+    return select(select(FAR_ABOVE, Real(1.0), i == 1u), Real(0.0), i == 0u);
+}
 
 fn settled(wish: f32, sure: f32) -> f32 {
     let shortest = select(0.0, SHORTEST, block.noise_jerk > 0.0);

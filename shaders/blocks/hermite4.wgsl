@@ -1,49 +1,58 @@
 // Hermite of order 4; the equations are at src/integrate/hermite4.rs.
 
 fn predict(track: Track, h: Span) -> Predicted {
-    let t = short(h);
-    let jerk = narrow(track.jerk);
-    let for_position = plus(track.acceleration, jerk * (t / Real(3.0)));
-    let for_velocity = plus(track.acceleration, jerk * (t * Real(0.5)));
-    let mean_velocity = sum(track.velocity, times(scaled(for_position, Real(0.5)), h));
+    let turn = times(track.jerk, h);
+    let for_position = sum(track.acceleration, times(turn, THIRD));
+    let for_velocity = sum(track.acceleration, scaled(turn, Real(0.5)));
+    let mean_velocity = sum(track.velocity, scaled(times(for_position, h), Real(0.5)));
     return Predicted(
         sum(track.position, times(mean_velocity, h)),
         sum(track.velocity, times(for_velocity, h)),
-        narrow(track.acceleration) + jerk * t,
+        sum(track.acceleration, turn),
     );
 }
 
+// By 3, and by 6.
+fn thrice(a: Wide) -> Wide {
+    return sum(scaled(a, Real(2.0)), a);
+}
+
+fn six(a: Wide) -> Wide {
+    return sum(scaled(a, Real(4.0)), scaled(a, Real(2.0)));
+}
+
+// Differences in full width: what they leave of strict steps is small.
 fn correct(track: Track, h: Real, pull: Pull) -> Corrected {
     let h2 = h * h;
-    let rise = change(track.acceleration, pull.acceleration);
-    let jerk_before = narrow(track.jerk);
-    let jerk = narrow(pull.jerk);
+    let pulls = rise(track.acceleration, pull.acceleration);
+    let before = scaled(track.jerk, h);
+    let now = scaled(pull.jerk, h);
     // The cubic's derivatives at the beginning of the step, times powers of h.
-    let snap_begin = Real(6.0) * rise - (Real(4.0) * jerk_before + Real(2.0) * jerk) * h;
-    let crackle = Real(6.0) * (jerk_before + jerk) * h - Real(12.0) * rise;
+    let snap_begin = narrow(rise(sum(scaled(before, Real(4.0)), scaled(now, Real(2.0))), six(pulls)));
+    let crackle = narrow(rise(scaled(six(pulls), Real(2.0)), six(sum(before, now))));
     let snap = snap_begin + crackle;
 
     var after = track;
-    // Equation 3.8 of Belleman et al. with 3.2 and 3.7 put in: what is large is summed in full width.
+    // Equation 3.8 of Belleman et al. with 3.2 and 3.7 put in: h^2 (a / 2 + (9 rise + (3 j_0 - 2 j_1) h) / 60).
+    let bow = sum(sum(scaled(pulls, Real(8.0)), pulls), sum(thrice(before), scaled(now, Real(-2.0))));
     after.position = sum(
         sum(track.position, scaled(track.velocity, h)),
-        plus(scaled(track.acceleration, Real(0.5) * h2),
-            (Real(0.15) * rise + (Real(3.0) * jerk_before - Real(2.0) * jerk) * (h / Real(60.0))) * h2),
+        scaled(sum(track.acceleration, times(bow, THIRTIETH)), Real(0.5) * h2),
     );
-    after.velocity = plus(
+    after.velocity = sum(
         sum(track.velocity, scaled(sum(track.acceleration, pull.acceleration), Real(0.5) * h)),
-        change(pull.jerk, track.jerk) * (h2 / Real(12.0)),
+        scaled(times(rise(now, before), THIRD), Real(0.25) * h),
     );
     after.acceleration = pull.acceleration;
     after.jerk = pull.jerk;
-    after.snap = kept(snap / h2);
+    after.snap = widened(kept(snap / h2));
     after.crackle = kept(crackle / (h2 * h));
-    let jerk_h = jerk * h;
-    let noise = noise_of(narrow(pull.acceleration), jerk_h);
     let none = Real3();
-    let noises = noise * Real4(Real(6.0), Real(12.0), Real(0.0), Real(0.0));
+    let noises = noise_of(pull, h) * Real4(Real(6.0), Real(12.0), Real(0.0), Real(0.0));
     let a = narrow(pull.acceleration);
-    let wish = aarseth(sizes(a, jerk_h, snap, crackle, none, none, noises));
-    let sure = aarseth(sizes(a, jerk_h, snap, crackle, none, none, FAR_ABOVE * noises));
-    return Corrected(after, settled(wish, sure));
+    var wishes = vec3<f32>();
+    for (var i = 0u; i < 3u; i += 1u) {
+        wishes[i] = aarseth(sizes(a, narrow(now), snap, crackle, none, none, left_out(i) * noises));
+    }
+    return Corrected(after, settled(wishes[1], wishes[2]), wishes[0]);
 }

@@ -63,7 +63,9 @@ struct BlockState {
     too_short: atomic<u32>,
     // Accelerations below it count as this one.
     least: f32,
-    unused: u32,
+    // Steps that noise made longer, and by how many halvings in all.
+    lengthened: atomic<u32>,
+    lengthened_levels: atomic<u32>,
     // Bodies by level.
-    levels: array<atomic<u32>, 48>,
+    levels: array<atomic<u32>, 47>,
 }

@@ -19,7 +19,7 @@
 //% include scheme
 
 // Words of a source, as in direct/bindings.wgsl.
-const PARTS: u32 = {{ 5 if pairs else 3 }}u;
+const PARTS: u32 = {{ 6 if pairs else 3 }}u;
 
 @compute @workgroup_size(64)
 fn main(@builtin(global_invocation_id) id: vec3<u32>) {
@@ -37,7 +37,8 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     record[1] = vec4(predicted.position.low, track.mass_low);
     record[2] = vec4(predicted.velocity.high, 0.0);
     record[3] = vec4(predicted.velocity.low, 0.0);
-    record[4] = vec4(predicted.acceleration, 0.0);
+    record[4] = vec4(predicted.acceleration.high, 0.0);
+    record[5] = vec4(predicted.acceleration.low, 0.0);
 //% else
     record[0] = Real4(predicted.position, track.mass);
     record[1] = Real4(predicted.velocity, Real(0.0));

@@ -1,18 +1,18 @@
 // How a body moves around its own time, in units of the frame. Records of WORDS vec4:
 //% if pairs
-//   0, 1 position (w: mass)    2, 3 velocity    4, 5 acceleration    6, 7 jerk, each with its low part
-//   8 snap    9 crackle
+//   0, 1 position (w: mass)    2, 3 velocity    4, 5 acceleration    6, 7 jerk    8, 9 snap, each with its low
+//   part    10 crackle
 //% else
 //   0 position (w: mass)    1 velocity    2 acceleration    3 jerk    4 snap    5 crackle
 //% endif
-const WORDS: u32 = {{ 10 if pairs else 6 }}u;
+const WORDS: u32 = {{ 11 if pairs else 6 }}u;
 
 struct Track {
     position: Wide,
     velocity: Wide,
     acceleration: Wide,
     jerk: Wide,
-    snap: Real3,
+    snap: Wide,
     crackle: Real3,
     mass: Real,
 //% if pairs
@@ -24,7 +24,7 @@ struct Track {
 struct Predicted {
     position: Wide,
     velocity: Wide,
-    acceleration: Real3,
+    acceleration: Wide,
 }
 
 fn track_of(i: u32) -> Track {
@@ -36,8 +36,8 @@ fn track_of(i: u32) -> Track {
         Wide(tracks[at + 2u].xyz, tracks[at + 3u].xyz),
         Wide(tracks[at + 4u].xyz, tracks[at + 5u].xyz),
         Wide(tracks[at + 6u].xyz, tracks[at + 7u].xyz),
-        tracks[at + 8u].xyz,
-        tracks[at + 9u].xyz,
+        Wide(tracks[at + 8u].xyz, tracks[at + 9u].xyz),
+        tracks[at + 10u].xyz,
         first.w,
         tracks[at + 1u].w,
     );
@@ -52,13 +52,17 @@ fn track_of(i: u32) -> Track {
 struct Pull {
     acceleration: Wide,
     jerk: Wide,
-    snap: Real3,
+    snap: Wide,
+    // The sizes of all its parts, added up; 0 where nobody knows.
+    pull: Real,
 }
 
-// A body at the end of its step, and how long it would like the next to be, in units of this one.
+// A body at the end of its step, and how long it would like the next to be, in units of this one; `plain` is what
+// it would have liked if all that may be noise were none.
 struct Corrected {
     track: Track,
     wish: f32,
+    plain: f32,
 }
 
 // Derivatives that are only extrapolated with: of a step too short for them nothing is kept.

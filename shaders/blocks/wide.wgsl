@@ -21,6 +21,24 @@ fn narrow(a: Wide) -> vec3<f32> {
     return a.high + a.low;
 }
 
+fn widened(a: vec3<f32>) -> Wide {
+    return Wide(a, vec3<f32>());
+}
+
+// b - a, in full width.
+fn rise(a: Wide, b: Wide) -> Wide {
+    return sum(b, scaled(a, -1.0));
+}
+
+// In no more bits than an f64 has, in which bodies are saved: a small lower part may have bits far below.
+fn storable(a: Wide) -> Wide {
+    let coarse = a.high * 7.450580596923828e-9;
+    return Wide(a.high, rounded_sum_3(rounded_sum_3(a.low, coarse), -coarse));
+}
+
+const THIRD = Span(0.333333343267440796, -9.93410746256510417e-9);
+const THIRTIETH = Span(0.0333333350718021393, -1.73846880594889323e-9);
+
 // b - a.
 fn change(a: Wide, b: Wide) -> vec3<f32> {
     return difference(a.high, a.low, b.high, b.low);
@@ -59,6 +77,21 @@ fn scaled(a: Wide, by: f64) -> Wide {
 fn narrow(a: Wide) -> Wide {
     return a;
 }
+
+fn widened(a: vec3<f64>) -> Wide {
+    return a;
+}
+
+fn rise(a: Wide, b: Wide) -> Wide {
+    return b - a;
+}
+
+fn storable(a: Wide) -> Wide {
+    return a;
+}
+
+const THIRD: f64 = 0.3333333333333333lf;
+const THIRTIETH: f64 = 0.03333333333333333lf;
 
 fn change(a: Wide, b: Wide) -> Wide {
     return b - a;

@@ -140,8 +140,9 @@ pub struct BlockState {
     pub lost: u32,
     pub too_short: u32,
     pub least: f32,
-    pub unused: u32,
-    pub levels: [u32; 48],
+    pub lengthened: u32,
+    pub lengthened_levels: u32,
+    pub levels: [u32; 47],
 }
 
 impl Default for BlockState {
@@ -317,7 +318,8 @@ mod tests {
             lost,
             too_short,
             least,
-            unused,
+            lengthened,
+            lengthened_levels,
             levels
         );
         assert_same_layout!(DiagnosisChunk, group, begin, end, listed);

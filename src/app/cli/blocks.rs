@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 
-use crate::direct::Precision;
+use crate::direct::{Order, Precision};
 use crate::error::Error;
 use crate::integrate::Integrator;
 use crate::integrate::blocks::{BlockSettings, BlockSteps, power_of_two_below};
@@ -93,13 +93,30 @@ impl From<&IntegratorHints> for BlockOptions {
 pub fn blocks_in_words(steps: &BlockSteps) -> String {
     let (stats, levels) = (steps.stats(), steps.steps_by_level());
     let least = steps.settings().dt_max / (levels.len().max(1) as f64 - 1.0).exp2();
-    format!(
+    let mut text = format!(
         "{} block steps of {:.1} bodies on average; steps now from {least:.3e} to {:.3e} at most\n",
         stats.blocks,
         stats.mean_active(),
         steps.settings().dt_max
-    )
+    );
+    let (share, times) = stats.noise();
+    if share > TOLD {
+        let accuracy = steps.settings();
+        let eta6 = match steps.order() {
+            Order::Snap => format!(" (eta6 below {:.0e})", accuracy.eta6 * times),
+            _ => String::new(),
+        };
+        text += &format!(
+            "noise of the forces made {:.0} % of the steps longer than asked for, {times:.1} times on average: an eta below about {:.0e}{eta6} is not honoured here; '--precision double' or '--engine cpu' honours it\n",
+            100.0 * share,
+            accuracy.eta * times * times,
+        );
+    }
+    text
 }
+
+/// Fewer steps than this part that noise made longer are not worth a word.
+const TOLD: f64 = 0.01;
 
 /// The same for scripts; `steps_by_level` has the number of bodies with a step of dt-max / 2^k at k.
 pub fn blocks_json(steps: &BlockSteps) -> serde_json::Value {
@@ -111,6 +128,7 @@ pub fn blocks_json(steps: &BlockSteps) -> serde_json::Value {
         "blocks": stats.blocks,
         "body_steps": stats.body_steps,
         "mean_active": stats.mean_active(),
+        "lengthened_by_noise": stats.lengthened,
         "steps_by_level": steps.steps_by_level(),
     })
 }

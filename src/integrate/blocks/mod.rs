@@ -31,7 +31,7 @@ pub use stats::BlockStats;
 use glam::DVec3;
 
 use crate::bodies::Bodies;
-use crate::direct::{Answers, DirectEngine, Identity, Noise, Want};
+use crate::direct::{Answers, DirectEngine, Identity, Noise, Order, Want};
 use crate::error::Result;
 use arrays::Arrays;
 use home::Home;
@@ -200,6 +200,11 @@ impl BlockSteps {
         self.schedule.by_level()
     }
 
+    /// Up to which derivative of the acceleration the scheme goes.
+    pub fn order(&self) -> Order {
+        self.scheme.order()
+    }
+
     /// The accuracy it runs with.
     pub fn settings(&self) -> &BlockSettings {
         &self.accuracy.settings
@@ -247,13 +252,14 @@ impl BlockSteps {
         let want = Want::only(scheme.order());
         if self.active.len() == n {
             let sinks = self.at.sinks(Identity::Offset(0));
-            engine.evaluate(&sinks, field.softening, &want, &mut self.found)?;
+            engine.begin(&sinks, field.softening, &want)?;
         } else {
             let (at, active) = (&self.at, &self.active);
             self.sinks.fill(active.len(), scheme.order(), |k| at.get(active[k] as usize));
             let sinks = self.sinks.sinks(Identity::Each(active));
-            engine.evaluate(&sinks, field.softening, &want, &mut self.found)?;
+            engine.begin(&sinks, field.softening, &want)?;
         }
+        engine.collect(&mut self.found)?;
         self.stats.note(self.active.len(), n);
 
         let found = &self.found;
@@ -262,9 +268,7 @@ impl BlockSteps {
             jerk: found.jerk[k],
             snap: found.snap.get(k).copied().unwrap_or(DVec3::ZERO),
         };
-        let finite =
-            |p: Pull| p.acceleration.is_finite() && p.jerk.is_finite() && p.snap.is_finite();
-        if let Some(k) = (0..self.active.len()).find(|&k| !finite(pull(k))) {
+        if let Some((k, _)) = found.lost() {
             let i = self.active[k] as usize;
             return Err(self.lost(i, field));
         }
@@ -273,6 +277,12 @@ impl BlockSteps {
             let h = since_of(&self.schedule, i, next, tick);
             let (track, wish) =
                 scheme.correct(&self.tracks[i], &self.at.get(i), h, &pull(k), &self.accuracy);
+            if self.accuracy.noise != Noise::default() {
+                let quiet = Accuracy { noise: Noise::default(), ..self.accuracy };
+                let at = self.at.get(i);
+                let (_, plain) = scheme.correct(&self.tracks[i], &at, h, &pull(k), &quiet);
+                self.stats.compare(wish / h, plain / h);
+            }
             self.tracks[i] = track;
             if !self.schedule.step_done(i, next, wish / tick) {
                 too_short.get_or_insert(i);

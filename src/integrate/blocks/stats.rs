@@ -11,6 +11,16 @@ pub struct BlockStats {
     pub last_active: usize,
     /// Interactions computed, the first forces included.
     pub interactions: u64,
+    /// Steps that the criteria would have made shorter, had they not left out what may be noise of the forces.
+    pub lengthened: u64,
+    /// By how many halvings, added up over these steps.
+    pub lengthened_levels: u64,
+}
+
+/// How often a step is halved for a wish in its units; -1 where it is doubled. As in
+/// `shaders/blocks/correct.wgsl`.
+fn halvings(wish: f64) -> i64 {
+    (-wish.log2()).ceil().clamp(-1.0, 44.0) as i64
 }
 
 impl BlockStats {
@@ -31,11 +41,34 @@ impl BlockStats {
         self.interactions += body_steps * n as u64;
     }
 
+    /// Takes in steps that noise made longer, and by how many halvings in all.
+    pub(super) fn note_noise(&mut self, [steps, levels]: [u64; 2]) {
+        self.lengthened += steps;
+        self.lengthened_levels += levels;
+    }
+
+    /// Compares a wish for a step, in units of the last, with what it would have been without noise.
+    pub(super) fn compare(&mut self, wish: f64, plain: f64) {
+        let longer = halvings(plain) - halvings(wish);
+        if longer > 0 {
+            self.note_noise([1, longer as u64]);
+        }
+    }
+
+    /// The part of all steps that noise made longer, and how many times as long as wished for, on average. Where
+    /// these are many, an accuracy that asks for steps so much longer is as good.
+    pub fn noise(&self) -> (f64, f64) {
+        let share = self.lengthened as f64 / self.body_steps.max(1) as f64;
+        let levels = self.lengthened_levels as f64 / self.lengthened.max(1) as f64;
+        (share, levels.exp2())
+    }
+
     /// Adds what was before.
     pub(super) fn add(&mut self, before: &Self) {
         self.blocks += before.blocks;
         self.body_steps += before.body_steps;
         self.interactions += before.interactions;
+        self.note_noise([before.lengthened, before.lengthened_levels]);
     }
 
     /// Bodies per block on average; 0 before the first.

@@ -20,6 +20,7 @@ impl BlockSteps {
             let done = resident.run(end)?;
             let n = self.tracks.len();
             self.stats.note_all(done.blocks, done.body_steps, done.last_active, n);
+            self.stats.note_noise(done.lengthened);
             failed = (done.lost, done.too_short);
             if failed != (None, None) || done.now < PERIOD {
                 break;

@@ -62,6 +62,7 @@ impl Tier<'_> {
             fence => self.pairs.fence,
             fused => self.pairs.fused,
             order => self.order as u32,
+            refined => self.refined,
             scheme => self.scheme,
         };
         template::assemble(&format!("blocks/{name}.wgsl"), values)
@@ -215,9 +216,10 @@ mod tests {
             for (order, scheme) in
                 [(Order::Jerk, "blocks/hermite4.wgsl"), (Order::Snap, "blocks/hermite6.wgsl")]
             {
-                for fused in [false, true] {
+                for (fused, refined) in [(false, false), (true, false), (false, true)] {
                     let pairs = Pairs { fence: true, fused };
-                    let tier = Tier { precision, pairs, refined: false, order, scheme };
+                    let refined = refined && precision == Precision::DoubleSingle;
+                    let tier = Tier { precision, pairs, refined, order, scheme };
                     for name in ["plan", "predict", "correct", "turn"] {
                         let text = tier.text(name).unwrap();
                         for &language in languages {

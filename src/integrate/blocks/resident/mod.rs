@@ -58,6 +58,8 @@ pub(super) struct Done {
     pub last_active: usize,
     /// Up to where blocks are done, in ticks.
     pub now: u64,
+    /// Steps that noise made longer, and by how many halvings in all.
+    pub lengthened: [u64; 2],
     /// The body that no finite force acts on.
     pub lost: Option<usize>,
     /// The body whose step would be too short.
@@ -255,6 +257,10 @@ impl Resident {
             body_steps: one_number(now.body_steps).wrapping_sub(one_number(before.body_steps)),
             last_active: now.last_members as usize,
             now: one_number(now.now),
+            lengthened: [
+                u64::from(now.lengthened.wrapping_sub(before.lengthened)),
+                u64::from(now.lengthened_levels.wrapping_sub(before.lengthened_levels)),
+            ],
             lost: body(now.lost),
             too_short: body(now.too_short),
         })

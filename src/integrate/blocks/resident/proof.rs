@@ -62,7 +62,7 @@ impl Resident {
         };
         let (each, velocity) = match precision {
             Precision::Double => (3, 1),
-            _ => (5, 2),
+            _ => (6, 2),
         };
         let limits = limits(precision);
         let mut worst = 0f64;

@@ -6,8 +6,8 @@ use super::super::Track;
 use crate::direct::Precision;
 use crate::direct::gpu::Frame;
 
-/// Which numbers of a track are kept as pairs of f32, in double-single: all but the last two rows.
-const PAIRED_ROWS: usize = 4;
+/// Which numbers of a track are kept as pairs of f32, in double-single: all but the last row.
+const PAIRED_ROWS: usize = 5;
 
 /// Vectors of a track.
 const ROWS: usize = 6;
