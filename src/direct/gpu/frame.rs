@@ -240,7 +240,7 @@ mod tests {
             acceleration: &acceleration,
             mass: &mass,
         };
-        let frame = Frame::of(&sources, Precision::DoubleSingle);
+        let frame = Frame::around(DVec3::ZERO, &sources, Precision::DoubleSingle);
         let pull = mass[0] / frame.mass * (frame.length / near).powi(3);
         let bent = acceleration[0].x * frame.length / frame.velocity.powi(2);
         let speed = 2.0 / frame.velocity;
@@ -248,7 +248,8 @@ mod tests {
         assert!(pull * 30.0 < f64::from(f32::MAX), "{pull:e}");
         // As it was: powers of two above the largest position and velocity.
         assert_eq!((frame.length, frame.velocity.log2().fract()), (2.0, 0.0));
-        let plain = Frame::of(&Sources { acceleration: &[], ..sources }, Precision::DoubleSingle);
+        let slow = Sources { acceleration: &[], ..sources };
+        let plain = Frame::around(DVec3::ZERO, &slow, Precision::DoubleSingle);
         assert_eq!(plain.velocity, 2.0);
     }
 
