@@ -1,6 +1,6 @@
 //! Hermite of order 4 (Makino and Aarseth 1992) with individual steps in blocks: what GRAPE codes run.
 
-use super::blocks::{Accuracy, Predicted, Pull, Scheme, Track, aarseth};
+use super::blocks::{Accuracy, Change, Pull, Scheme, Track, aarseth};
 use super::{HostSide, Integrator};
 use crate::direct::Order;
 
@@ -22,35 +22,30 @@ impl Scheme for Hermite4 {
     }
 
     /// Belleman et al. (2008), equation 3.2.
-    fn predict(&self, track: &Track, h: f64) -> Predicted {
-        let Track { position, velocity, acceleration, jerk, .. } = *track;
-        Predicted {
-            position: position + (velocity + (acceleration + jerk * (h / 3.0)) * (h / 2.0)) * h,
-            velocity: velocity + (acceleration + jerk * (h / 2.0)) * h,
+    fn predict(&self, track: &Track, h: f64) -> Change {
+        let Track { velocity, acceleration, jerk, .. } = *track;
+        Change {
+            position: (velocity + (acceleration + jerk * (h / 3.0)) * (h / 2.0)) * h,
+            velocity: (acceleration + jerk * (h / 2.0)) * h,
             acceleration: acceleration + jerk * h,
         }
     }
 
     /// Equations 3.6 to 3.8 of the same: a cubic through both ends' accelerations and jerks.
-    fn correct(
-        &self,
-        track: &Track,
-        predicted: &Predicted,
-        h: f64,
-        pull: &Pull,
-        accuracy: &Accuracy,
-    ) -> (Track, f64) {
+    fn correct(&self, track: &Track, h: f64, pull: &Pull, accuracy: &Accuracy) -> (Track, f64) {
         let fall = track.acceleration - pull.acceleration;
         let snap = (-6.0 * fall - h * (4.0 * track.jerk + 2.0 * pull.jerk)) / (h * h);
         let crackle = (12.0 * fall + 6.0 * h * (track.jerk + pull.jerk)) / (h * h * h);
         let (h3, h4) = (h.powi(3), h.powi(4));
+        let mut change = self.predict(track, h);
+        change.position += (h4 / 24.0) * snap + (h4 * h / 120.0) * crackle;
+        change.velocity += (h3 / 6.0) * snap + (h4 / 24.0) * crackle;
         let corrected = Track {
-            position: predicted.position + (h4 / 24.0) * snap + (h4 * h / 120.0) * crackle,
-            velocity: predicted.velocity + (h3 / 6.0) * snap + (h4 / 24.0) * crackle,
             acceleration: pull.acceleration,
             jerk: pull.jerk,
             snap: snap + h * crackle,
             crackle,
+            ..track.moved(&change, h)
         };
         let least = accuracy.least_acceleration;
         // As the forces' errors enter the two derivatives above.
@@ -90,14 +85,15 @@ mod tests {
             jerk: DVec3::X * 60.0 * t.powi(2),
             snap: DVec3::X * 120.0 * t,
             crackle: DVec3::X * 120.0,
+            ..Track::default()
         };
         let (from, to) = (at(1.0), at(1.5));
-        let predicted = Hermite4.predict(&from, 0.5);
+        let predicted = from.after(&Hermite4.predict(&from, 0.5), 0.5);
         assert!((predicted.position - to.position).length() > 0.1);
         let pull = Pull { acceleration: to.acceleration, jerk: to.jerk, snap: DVec3::NAN };
         let settings = BlockSettings { eta: 0.04, ..BlockSettings::default() };
         let accuracy = Accuracy { settings, least_acceleration: 0.0, noise: Noise::default() };
-        let (found, wish) = Hermite4.correct(&from, &predicted, 0.5, &pull, &accuracy);
+        let (found, wish) = Hermite4.correct(&from, 0.5, &pull, &accuracy);
         let off = |a: DVec3, b: DVec3| (a - b).length() / b.length();
         assert!(off(found.position, to.position) < 1e-14);
         assert!(off(found.velocity, to.velocity) < 1e-14);

@@ -1,6 +1,6 @@
 //! Hermite of order 6 (Nitadori and Makino 2008) with individual steps in blocks.
 
-use super::blocks::{Accuracy, Predicted, Pull, Scheme, Track, aarseth, beyond, ratio};
+use super::blocks::{Accuracy, Change, Pull, Scheme, Track, aarseth, beyond, ratio};
 use super::{HostSide, Integrator};
 use crate::direct::Order;
 
@@ -22,27 +22,21 @@ impl Scheme for Hermite6 {
     }
 
     /// All that is known, the crackle of the last step included.
-    fn predict(&self, track: &Track, h: f64) -> Predicted {
-        track.at(h)
+    fn predict(&self, track: &Track, h: f64) -> Change {
+        track.taylor(h)
     }
 
     /// The trapezoidal rule with two corrections (Nitadori and Makino 2008, section 2), and the quintic
     /// through both ends' accelerations, jerks and snaps for the higher derivatives.
-    fn correct(
-        &self,
-        track: &Track,
-        _: &Predicted,
-        h: f64,
-        pull: &Pull,
-        accuracy: &Accuracy,
-    ) -> (Track, f64) {
+    fn correct(&self, track: &Track, h: f64, pull: &Pull, accuracy: &Accuracy) -> (Track, f64) {
         let (h2, h3) = (h * h, h * h * h);
-        let velocity = track.velocity + (h / 2.0) * (track.acceleration + pull.acceleration)
+        let velocity = (h / 2.0) * (track.acceleration + pull.acceleration)
             - (h2 / 10.0) * (pull.jerk - track.jerk)
             + (h3 / 120.0) * (track.snap + pull.snap);
-        let position = track.position + (h / 2.0) * (track.velocity + velocity)
-            - (h2 / 10.0) * (pull.acceleration - track.acceleration)
-            + (h3 / 120.0) * (track.jerk + pull.jerk);
+        // The mean of the two velocities is the first and half of its change.
+        let position = h * track.velocity
+            + ((h / 2.0) * velocity - (h2 / 10.0) * (pull.acceleration - track.acceleration)
+                + (h3 / 120.0) * (track.jerk + pull.jerk));
 
         // In u = (t - middle) / k, from -1 to 1: a = c0 + c1 u + ... + c5 u^5.
         let k = h / 2.0;
@@ -59,7 +53,8 @@ impl Scheme for Hermite6 {
         let fifth = 120.0 * c5 / k.powi(5);
 
         let Pull { acceleration, jerk, snap } = *pull;
-        let corrected = Track { position, velocity, acceleration, jerk, snap, crackle };
+        let moved = track.moved(&Change { position, velocity, acceleration }, h);
+        let corrected = Track { acceleration, jerk, snap, crackle, ..moved };
         let least = accuracy.least_acceleration;
         let [a, a1, a2, a3, a4, a5] = [acceleration, jerk, snap, crackle, fourth, fifth]
             .map(|derivative| derivative.length());
@@ -120,6 +115,7 @@ mod tests {
             jerk: derivative(),
             snap: derivative(),
             crackle: derivative(),
+            ..Track::default()
         }
     }
 
@@ -132,10 +128,10 @@ mod tests {
         let off = |a: DVec3, b: DVec3| (a - b).length() / b.length();
         for power in [6, 7] {
             let (from, to) = (at(power, 1.0), at(power, 1.5));
-            let predicted = Hermite6.predict(&from, 0.5);
+            let predicted = from.after(&Hermite6.predict(&from, 0.5), 0.5);
             assert!((predicted.position - to.position).length() > 0.01);
             let pull = Pull { acceleration: to.acceleration, jerk: to.jerk, snap: to.snap };
-            let (found, wish) = Hermite6.correct(&from, &predicted, 0.5, &pull, &accuracy);
+            let (found, wish) = Hermite6.correct(&from, 0.5, &pull, &accuracy);
             assert!(off(found.velocity, to.velocity) < 1e-14);
             assert!(off(found.crackle, to.crackle) < 1e-12, "{} {}", found.crackle, to.crackle);
             if power == 6 {

@@ -59,6 +59,11 @@ impl Arrays {
         Sinks { position, velocity, acceleration, identity }
     }
 
+    /// All positions.
+    pub fn positions(&self) -> &[DVec3] {
+        &self.position
+    }
+
     pub fn get(&self, i: usize) -> Predicted {
         Predicted {
             position: self.position[i],

@@ -8,10 +8,15 @@
 //!
 //! Times are integers, counted in the shortest step within the present `dt_max`: nothing drifts, and
 //! what a step is does not depend on how long the run is.
+//!
+//! Positions and velocities are kept with what their rounding loses, and close pairs attract each other over
+//! distances that know it (`near`).
 
 mod arrays;
 mod home;
 mod mark;
+mod near;
+mod passage;
 mod place;
 #[cfg(not(target_arch = "wasm32"))]
 mod resident;
@@ -23,15 +28,16 @@ mod start;
 mod stats;
 mod words;
 
+pub use passage::Passage;
 pub use restart::{PREFIX, Restart};
-pub use scheme::{Accuracy, Predicted, Pull, Scheme, Track, aarseth, beyond, ratio};
+pub use scheme::{Accuracy, Change, Predicted, Pull, Scheme, Track, aarseth, beyond, ratio};
 pub use settings::{BlockSettings, LEVELS, power_of_two_below};
 pub use stats::BlockStats;
 
 use glam::DVec3;
 
 use crate::bodies::Bodies;
-use crate::direct::{Answers, DirectEngine, Identity, Noise, Order, Want};
+use crate::direct::{Answers, DirectEngine, Identity, Noise, Order, Precision, Want};
 use crate::error::Result;
 use arrays::Arrays;
 use home::Home;
@@ -57,6 +63,7 @@ pub struct BlockSteps {
     /// Time, in units of `dt_max`, at which the first period began.
     origin: f64,
     stats: BlockStats,
+    watch: passage::Watch,
     at: Arrays,
     sinks: Arrays,
     active: Vec<u32>,
@@ -118,6 +125,7 @@ impl BlockSteps {
             schedule,
             origin,
             stats: BlockStats::default(),
+            watch: passage::Watch::default(),
             at: Arrays::default(),
             sinks: Arrays::default(),
             active: Vec::new(),
@@ -195,6 +203,11 @@ impl BlockSteps {
         &self.stats
     }
 
+    /// The closest passage since this was asked last; none where the bodies live on a device.
+    pub fn take_passage(&mut self) -> Option<Passage> {
+        self.watch.take()
+    }
+
     /// How many bodies have a step of `dt_max` / 2^k: element k, up to the shortest there is.
     pub fn steps_by_level(&self) -> Vec<usize> {
         self.schedule.by_level()
@@ -246,7 +259,10 @@ impl BlockSteps {
         let (scheme, n, tick) = (self.scheme, self.tracks.len(), self.tick());
         let (tracks, schedule) = (&self.tracks, &self.schedule);
         let since = |i: usize| (next - schedule.time[i]) as f64 * tick;
-        self.at.fill(n, scheme.order(), |i| scheme.predict(&tracks[i], since(i)));
+        self.at.fill(n, scheme.order(), |i| {
+            let h = since(i);
+            tracks[i].after(&scheme.predict(&tracks[i], h), h)
+        });
         engine.set_sources(&self.at.sources(field.mass))?;
         schedule.ending_at(next, &mut self.active);
         let want = Want::only(scheme.order());
@@ -261,6 +277,15 @@ impl BlockSteps {
         }
         engine.collect(&mut self.found)?;
         self.stats.note(self.active.len(), n);
+        // A narrower engine errs by more than rounding takes.
+        if engine.precision() == Precision::Double {
+            let exact = |i: usize| {
+                let change = scheme.predict(&tracks[i], since(i));
+                let moved = tracks[i].moved(&change, since(i));
+                Track { acceleration: change.acceleration, ..moved }
+            };
+            near::mend(&mut self.found, &self.active, tracks, &self.at, exact, field);
+        }
 
         let found = &self.found;
         let pull = |k: usize| Pull {
@@ -273,20 +298,27 @@ impl BlockSteps {
             return Err(self.lost(i, field));
         }
         let mut too_short = None;
+        let mut shortest = None;
         for (k, i) in self.active.iter().map(|&i| i as usize).enumerate() {
             let h = since_of(&self.schedule, i, next, tick);
-            let (track, wish) =
-                scheme.correct(&self.tracks[i], &self.at.get(i), h, &pull(k), &self.accuracy);
+            let (track, wish) = scheme.correct(&self.tracks[i], h, &pull(k), &self.accuracy);
             if self.accuracy.noise != Noise::default() {
                 let quiet = Accuracy { noise: Noise::default(), ..self.accuracy };
-                let at = self.at.get(i);
-                let (_, plain) = scheme.correct(&self.tracks[i], &at, h, &pull(k), &quiet);
+                let (_, plain) = scheme.correct(&self.tracks[i], h, &pull(k), &quiet);
                 self.stats.compare(wish / h, plain / h);
             }
             self.tracks[i] = track;
             if !self.schedule.step_done(i, next, wish / tick) {
                 too_short.get_or_insert(i);
             }
+            let step = self.schedule.step[i];
+            if self.watch.is_shorter(step) && shortest.is_none_or(|(shorter, _)| step < shorter) {
+                shortest = Some((step, i));
+            }
+        }
+        if let Some((step, i)) = shortest {
+            let time = self.time();
+            self.watch.note(i, step, time, &self.at, field.id);
         }
         if self.schedule.turn_over() {
             self.accuracy.least_acceleration = least_acceleration(&self.tracks);

@@ -16,7 +16,8 @@ const LEAST: &str = "blocks.least_acceleration";
 /// What a snapshot holds besides the synchronised bodies. Columns, one value per body: `blocks.time`
 /// and `blocks.step` in units of dt-max / 2^44 (whole numbers, exact in f64), and the body's Taylor
 /// series at its own time, `blocks.x` ... `blocks.cz` (position x, velocity v, acceleration a, jerk j,
-/// snap s, crackle c). The fact `blocks.periods` is how many dt-max are over, `blocks.least_acceleration`
+/// snap s, crackle c), and the low parts of position and velocity, `blocks.lx` ... `blocks.lvz`, which are
+/// left out where all of them are 0. The fact `blocks.periods` is how many dt-max are over, `blocks.least_acceleration`
 /// that of [`super::Accuracy`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Restart {
@@ -26,11 +27,25 @@ pub struct Restart {
     pub facts: BTreeMap<String, String>,
 }
 
-/// The vectors of a track and their letters.
-fn rows(track: &mut Track) -> [(&'static str, &mut glam::DVec3); 6] {
-    let Track { position, velocity, acceleration, jerk, snap, crackle } = track;
-    [("", position), ("v", velocity), ("a", acceleration), ("j", jerk), ("s", snap), ("c", crackle)]
+/// The vectors of a track and their letters, the low parts last.
+fn rows(track: &mut Track) -> [(&'static str, &mut glam::DVec3); LOW + 2] {
+    let Track { position, velocity, position_low, velocity_low, acceleration, jerk, snap, crackle } =
+        track;
+    [
+        ("", position),
+        ("v", velocity),
+        ("a", acceleration),
+        ("j", jerk),
+        ("s", snap),
+        ("c", crackle),
+        ("l", position_low),
+        ("lv", velocity_low),
+    ]
 }
+
+/// The row of [`rows`] from which on they may be missing: snapshots of earlier versions lack them, and those
+/// of bodies on a device.
+const LOW: usize = 6;
 
 const AXES: [&str; 3] = ["x", "y", "z"];
 
@@ -69,8 +84,13 @@ impl Restart {
         let whole = |of: &[u64]| of.iter().map(|&value| value as f64).collect::<Vec<_>>();
         columns.insert(format!("{PREFIX}time"), whole(time));
         columns.insert(format!("{PREFIX}step"), whole(step));
+        let is_low = |track: &Track| {
+            let low = [track.position_low, track.velocity_low];
+            low.iter().any(|low| low.to_array().iter().any(|part| part.to_bits() != 0))
+        };
+        let count = if tracks.iter().any(is_low) { LOW + 2 } else { LOW };
         let letters = rows(&mut Track::default()).map(|(letter, _)| letter);
-        for (row, letter) in letters.into_iter().enumerate() {
+        for (row, letter) in letters.into_iter().enumerate().take(count) {
             for (axis, name) in AXES.into_iter().enumerate() {
                 let value = |track: &Track| rows(&mut track.clone())[row].1[axis];
                 columns
@@ -123,7 +143,11 @@ impl Restart {
         }
         let mut tracks = vec![Track::default(); schedule.step.len()];
         let letters = rows(&mut Track::default()).map(|(letter, _)| letter);
-        for (row, letter) in letters.into_iter().enumerate() {
+        let is_there =
+            |letter: &str| AXES.iter().any(|axis| column(&format!("{letter}{axis}")).is_ok());
+        let has_low = letters[LOW..].iter().any(|letter| is_there(letter));
+        let count = if has_low { LOW + 2 } else { LOW };
+        for (row, letter) in letters.into_iter().enumerate().take(count) {
             for (axis, name) in AXES.into_iter().enumerate() {
                 let values = column(&format!("{letter}{name}"))?;
                 for (track, &value) in tracks.iter_mut().zip(values) {
@@ -153,6 +177,8 @@ mod tests {
                     jerk: v(4.0),
                     snap: v(5.0),
                     crackle: v(6.0),
+                    position_low: v(1e-17),
+                    velocity_low: v(-2e-17),
                 }
             })
             .collect();
@@ -160,16 +186,31 @@ mod tests {
         schedule.period = 77;
         schedule.time = vec![PERIOD - 1, 16, 0];
         let restart = Restart::of(&schedule, 0.1 / 3.0, &tracks);
-        assert_eq!(restart.columns.len(), 20);
+        assert_eq!(restart.columns.len(), 26);
         let found = Restart::find(&restart.columns, &restart.facts).unwrap();
-        assert_eq!(found.read().unwrap(), (schedule, 0.1 / 3.0, tracks));
+        assert_eq!(found.read().unwrap(), (schedule.clone(), 0.1 / 3.0, tracks.clone()));
         assert!(Restart::find(&restart.columns, &BTreeMap::new()).is_none());
 
         let mut odd = restart.clone();
         odd.columns.get_mut("blocks.step").unwrap()[1] = 3.0;
         assert!(odd.read().unwrap_err().to_string().contains("step 3"));
-        let mut torn = restart;
-        torn.columns.remove("blocks.jy");
-        assert!(torn.read().unwrap_err().to_string().contains("blocks.jy"));
+        for name in ["blocks.jy", "blocks.lvx"] {
+            let mut torn = restart.clone();
+            torn.columns.remove(name);
+            assert!(torn.read().unwrap_err().to_string().contains(name));
+        }
+
+        // As versions before the low parts wrote them.
+        let mut old = restart;
+        old.columns.retain(|name, _| !name.starts_with("blocks.l"));
+        let zero = DVec3::ZERO;
+        let rough = tracks.into_iter().map(|track| Track {
+            position_low: zero,
+            velocity_low: zero,
+            ..track
+        });
+        let rough: Vec<Track> = rough.collect();
+        assert_eq!(old.read().unwrap().2, rough);
+        assert_eq!(Restart::of(&schedule, 0.1 / 3.0, &rough), old);
     }
 }

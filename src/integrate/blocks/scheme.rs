@@ -15,13 +15,18 @@ const FAR_ABOVE: f64 = 16.0;
 /// A step is not shortened to less than this part of the last, where there is noise. As there.
 const SHORTEST: f64 = 0.125;
 
-/// How a body moves around its own time: a Taylor series.
+/// How a body moves around its own time: a Taylor series. Position and velocity are sums of very many
+/// small steps: what of them does not fit into an f64 is kept beside it (Kahan 1965; Neumaier 1974).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Track {
     /// x.
     pub position: DVec3,
     /// v.
     pub velocity: DVec3,
+    /// What of x is lost in its rounding.
+    pub position_low: DVec3,
+    /// What of v is.
+    pub velocity_low: DVec3,
     /// a.
     pub acceleration: DVec3,
     /// a1, the acceleration's first derivative.
@@ -30,6 +35,17 @@ pub struct Track {
     pub snap: DVec3,
     /// a3, the third.
     pub crackle: DVec3,
+}
+
+/// How much a body's track changes in some time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Change {
+    /// Of x.
+    pub position: DVec3,
+    /// Of v.
+    pub velocity: DVec3,
+    /// The acceleration at the end, whole.
+    pub acceleration: DVec3,
 }
 
 /// Where a body will be, as far as the forces need it.
@@ -100,18 +116,10 @@ pub trait Scheme: Sync {
     fn order(&self) -> Order;
 
     /// The predictor.
-    fn predict(&self, track: &Track, h: f64) -> Predicted;
+    fn predict(&self, track: &Track, h: f64) -> Change;
 
-    /// The corrector: the track at the end of a step of `h`, whose forces were computed at `predicted`,
-    /// and the step that it would like to take next.
-    fn correct(
-        &self,
-        track: &Track,
-        predicted: &Predicted,
-        h: f64,
-        pull: &Pull,
-        accuracy: &Accuracy,
-    ) -> (Track, f64);
+    /// The corrector: the track at the end of a step of `h`, and the step that it would like to take next.
+    fn correct(&self, track: &Track, h: f64, pull: &Pull, accuracy: &Accuracy) -> (Track, f64);
 
     /// The first step, from a track that is known up to the crackle.
     fn first_step(&self, track: &Track, accuracy: &Accuracy) -> f64;
@@ -126,26 +134,53 @@ impl Track {
     /// Position, velocity and acceleration `h` later, with all that is known: for output at a time
     /// between the body's own.
     pub fn at(&self, h: f64) -> Predicted {
-        let Self { position, velocity, acceleration, jerk, snap, crackle } = *self;
+        self.after(&self.taylor(h), h)
+    }
+
+    /// What the whole series changes in `h`.
+    pub fn taylor(&self, h: f64) -> Change {
+        let Self { velocity, acceleration, jerk, snap, crackle, .. } = *self;
         let next = |low: DVec3, high: DVec3, k: f64| low + high * (h / k);
-        Predicted {
-            position: next(
-                position,
-                next(
-                    velocity,
-                    next(acceleration, next(jerk, next(snap, crackle, 5.0), 4.0), 3.0),
-                    2.0,
-                ),
-                1.0,
-            ),
-            velocity: next(
-                velocity,
-                next(acceleration, next(jerk, next(snap, crackle, 4.0), 3.0), 2.0),
-                1.0,
-            ),
+        let for_position = next(acceleration, next(jerk, next(snap, crackle, 5.0), 4.0), 3.0);
+        let for_velocity = next(acceleration, next(jerk, next(snap, crackle, 4.0), 3.0), 2.0);
+        Change {
+            position: next(velocity, for_position, 2.0) * h,
+            velocity: for_velocity * h,
             acceleration: next(acceleration, next(jerk, next(snap, crackle, 3.0), 2.0), 1.0),
         }
     }
+
+    /// Where it is after a `change` in `h`, rounded once.
+    pub fn after(&self, change: &Change, h: f64) -> Predicted {
+        let [position, velocity] = self.small(change, h);
+        Predicted {
+            position: self.position + position,
+            velocity: self.velocity + velocity,
+            acceleration: change.acceleration,
+        }
+    }
+
+    /// The same with what is lost in the rounding. Its derivatives stay as they are.
+    #[must_use]
+    pub fn moved(&self, change: &Change, h: f64) -> Self {
+        let [position, velocity] = self.small(change, h);
+        let (position, position_low) = two_sum(self.position, position);
+        let (velocity, velocity_low) = two_sum(self.velocity, velocity);
+        Self { position, velocity, position_low, velocity_low, ..*self }
+    }
+
+    /// What is to be added to x and v: the change, and what was lost before.
+    fn small(&self, change: &Change, h: f64) -> [DVec3; 2] {
+        let low = self.velocity_low;
+        [change.position + (self.position_low + low * h), change.velocity + low]
+    }
+}
+
+/// `a + b` rounded, and what was lost (Knuth 1969, section 4.2.2, theorem B).
+fn two_sum(a: DVec3, b: DVec3) -> (DVec3, DVec3) {
+    let sum = a + b;
+    let of_b = sum - a;
+    (sum, (a - (sum - of_b)) + (b - of_b))
 }
 
 /// Aarseth's criterion (2003, equation 2.13) without its eta's root: sqrt((|a||a2| + |a1|^2) / (|a1||a3| +

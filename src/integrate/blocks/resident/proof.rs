@@ -69,7 +69,7 @@ impl Resident {
         for (i, track) in tracks.iter().enumerate() {
             let stands = now & !(schedule.step[i] - 1);
             let h = (next - stands) as f64 * tick;
-            let right = scheme.predict(track, h);
+            let right = track.after(&scheme.predict(track, h), h);
             let narrow = narrow_terms(track, h) / self.frame.velocity;
             let off = value(each * i) - right.position / self.frame.length;
             let fast = value(each * i + velocity) - right.velocity / self.frame.velocity;

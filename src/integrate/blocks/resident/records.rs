@@ -20,9 +20,10 @@ pub(super) fn track_bytes(precision: Precision) -> u64 {
     }
 }
 
-/// A track's rows with what each is worth in the frame's units.
+/// A track's rows with what each is worth in the frame's units. The low parts of position and velocity have
+/// none: pairs of f32 hold fewer bits than the high part alone, and the kernels in f64 do not keep them.
 fn rows<'a>(track: &'a mut Track, frame: &Frame) -> [(&'a mut DVec3, f64); ROWS] {
-    let Track { position, velocity, acceleration, jerk, snap, crackle } = track;
+    let Track { position, velocity, acceleration, jerk, snap, crackle, .. } = track;
     let (l, v) = (frame.length, frame.velocity);
     // The unit of time is l / v; all of them are powers of two.
     let per_time = v / l;
@@ -110,6 +111,7 @@ mod tests {
             jerk: v(4.0),
             snap: v(5.0),
             crackle: v(6.0),
+            ..Track::default()
         };
         let position = [track.position, track.position + 0.5];
         let velocity = [track.velocity, -track.velocity];

@@ -1,0 +1,156 @@
+//! Pairs so close that the rounding of their coordinates is felt.
+//!
+//! Engines take positions as f64. Two bodies a millionth of their coordinates apart have a difference that
+//! is good to ten digits only, and an attraction as good as that: where bodies fall head-on into each other, no
+//! shorter step helps against it. What the rounding took is known here ([`Track::moved`]), and for such a
+//! pair it is added to what the engine found.
+
+use glam::DVec3;
+
+use super::arrays::Arrays;
+use super::{Field, Pull, Track};
+use crate::direct::Answers;
+
+/// A body is looked at where its own time squared times its acceleration, about the distance to what
+/// bends its path most (a 28th of it in a head-on fall), is less than this part of its coordinates.
+const SUSPECT: f64 = 1.0 / (1 << 14) as f64;
+
+/// Pairs at less than this part of their coordinates are mended.
+const CLOSE: f64 = 1.0 / (1 << 9) as f64;
+
+/// So few bodies are all mended: looking for close ones would save nothing.
+const FEW: usize = 8;
+
+/// Adds to `found`, the forces on the bodies `active` at the rounded places `at`, what rounding took from close
+/// pairs. `exact` is where a body is, with its low parts and the acceleration predicted for it.
+pub(super) fn mend(
+    found: &mut Answers,
+    active: &[u32],
+    tracks: &[Track],
+    at: &Arrays,
+    exact: impl Fn(usize) -> Track,
+    field: &Field,
+) {
+    for (k, i) in active.iter().map(|&i| i as usize).enumerate() {
+        let Track { acceleration, snap, .. } = tracks[i];
+        let rounded = at.get(i);
+        let size = rounded.position.abs().max_element();
+        let all = tracks.len() <= FEW;
+        if !all && !(acceleration.length_squared() < SUSPECT * size * snap.length()) {
+            continue;
+        }
+        let near = if all { f64::INFINITY } else { (CLOSE * size).powi(2) };
+        for (j, position) in at.positions().iter().enumerate() {
+            if position.distance_squared(rounded.position) >= near || j == i {
+                continue;
+            }
+            let other = at.get(j);
+            let blurred = pull(
+                other.position - rounded.position,
+                other.velocity - rounded.velocity,
+                other.acceleration - rounded.acceleration,
+                field.mass[j],
+                field.softening,
+            );
+            let (here, there) = (exact(i), exact(j));
+            let sharp = pull(
+                (there.position - here.position) + (there.position_low - here.position_low),
+                (there.velocity - here.velocity) + (there.velocity_low - here.velocity_low),
+                there.acceleration - here.acceleration,
+                field.mass[j],
+                field.softening,
+            );
+            found.acceleration[k] += sharp.acceleration - blurred.acceleration;
+            found.jerk[k] += sharp.jerk - blurred.jerk;
+            if let Some(total) = found.snap.get_mut(k) {
+                *total += sharp.snap - blurred.snap;
+            }
+        }
+    }
+}
+
+/// What a source of gravitating mass `mass` does over differences of position, velocity and acceleration (Nitadori
+/// and Makino 2008, equations 5 to 8); nothing where it is in the sink's place.
+fn pull(r: DVec3, v: DVec3, a: DVec3, mass: f64, softening: f64) -> Pull {
+    let square = r.length_squared() + softening * softening;
+    if square == 0.0 {
+        return Pull::default();
+    }
+    let inverse_square = 1.0 / square;
+    let factor = mass * inverse_square * inverse_square.sqrt();
+    let alpha = r.dot(v) * inverse_square;
+    let beta = (v.length_squared() + r.dot(a)) * inverse_square + alpha * alpha;
+    let acceleration = factor * r;
+    let jerk = factor * v - 3.0 * alpha * acceleration;
+    let snap = factor * a - 6.0 * alpha * jerk - 3.0 * beta * acceleration;
+    Pull { acceleration, jerk, snap }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::direct::{DirectEngine, Identity, Order, Reference, Want};
+
+    /// Two bodies 1e-9 apart at coordinates of order one, and others: with the low parts their forces are
+    /// those of the same bodies around the origin, which f64 holds.
+    #[test]
+    fn what_rounding_took_is_given_back() {
+        given_back(3);
+        // So many that close ones are looked for.
+        given_back(FEW + 4);
+    }
+
+    fn given_back(n: usize) {
+        let apart = DVec3::new(1.0, -0.7, 0.3) * 1e-9;
+        let offset = DVec3::new(0.3, 0.7, -0.9);
+        let mut places = vec![DVec3::ZERO, apart];
+        places.extend((2..n).map(|i| DVec3::new(2.0, 0.5, i as f64)));
+        let mut velocity = vec![DVec3::X; n];
+        velocity[..2].copy_from_slice(&[DVec3::ZERO, DVec3::new(3.0, 40.0, -7.0)]);
+        let mut acceleration = vec![DVec3::ZERO; n];
+        acceleration[1] = DVec3::Y * 1e6;
+        let mut mass = vec![2.0; n];
+        mass[..2].copy_from_slice(&[0.5, 0.25]);
+        let id: Vec<u64> = (0..n as u64).collect();
+        let field = Field { mass: &mass, softening: 0.0, id: &id };
+        let order = Order::Snap;
+        let forces = |at: &Arrays| {
+            let mut engine = Reference::default();
+            let mut found = Answers::default();
+            engine.set_sources(&at.sources(&mass)).unwrap();
+            let sinks = at.sinks(Identity::Offset(0));
+            engine.evaluate(&sinks, 0.0, &Want::only(order), &mut found).unwrap();
+            found
+        };
+        let track = |i: usize, offset: DVec3| {
+            // The third derivative of such a pair: enough to be suspected.
+            let still = Track { position: offset, snap: DVec3::X * 1e40, ..Track::default() };
+            let change = super::super::Change {
+                position: places[i],
+                velocity: velocity[i],
+                acceleration: acceleration[i],
+            };
+            Track { acceleration: acceleration[i], ..still.moved(&change, 0.0) }
+        };
+        let arrays = |offset: DVec3| {
+            let mut at = Arrays::default();
+            at.fill(n, order, |i| track(i, offset).at(0.0));
+            at
+        };
+        let right = forces(&arrays(DVec3::ZERO));
+        let at = arrays(offset);
+        let tracks: Vec<Track> = (0..n).map(|i| track(i, offset)).collect();
+        let mut found = forces(&at);
+        let off = |found: &Answers, i: usize| {
+            let error = |found: DVec3, right: DVec3| (found - right).length() / right.length();
+            error(found.acceleration[i], right.acceleration[i])
+                .max(error(found.jerk[i], right.jerk[i]))
+                .max(error(found.snap[i], right.snap[i]))
+        };
+        assert!(off(&found, 0) > 1e-9 && off(&found, 1) > 1e-9);
+        mend(&mut found, &[0, 1, 2], &tracks, &at, |i| tracks[i], &field);
+        for i in 0..3 {
+            assert!(off(&found, i) < 1e-13, "body {i}: {:e}", off(&found, i));
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The closest passage of a stretch of a run: where the errors of unsoftened bodies are made.
+
+use super::arrays::Arrays;
+
+/// Where the shortest step of a stretch of a run was taken, and what was nearest then.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Passage {
+    /// When, since the beginning of the run.
+    pub time: f64,
+    /// The body's id.
+    pub id: u64,
+    /// The id of the body nearest to it.
+    pub other: u64,
+    /// Their distance at the end of that step.
+    pub distance: f64,
+}
+
+/// Takes note of the shortest step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Watch {
+    step: u64,
+    closest: Option<Passage>,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self { step: u64::MAX, closest: None }
+    }
+}
+
+impl Watch {
+    /// Whether a step is shorter than all before.
+    pub fn is_shorter(&self, step: u64) -> bool {
+        step < self.step
+    }
+
+    /// Body `i`, now `at` its place among the others, has got a shorter `step` than all before.
+    pub fn note(&mut self, i: usize, step: u64, time: f64, at: &Arrays, id: &[u64]) {
+        let here = at.get(i).position;
+        let others = at.positions().iter().enumerate().filter(|(k, _)| *k != i);
+        let squares = others.map(|(k, position)| (position.distance_squared(here), k));
+        let nearest = squares.min_by(|a, b| a.0.total_cmp(&b.0));
+        let passage = |(square, k): (f64, usize)| Passage {
+            time,
+            id: id[i],
+            other: id[k],
+            distance: square.sqrt(),
+        };
+        *self = Self { step, closest: nearest.map(passage) };
+    }
+
+    /// What was noted since the last call.
+    pub fn take(&mut self) -> Option<Passage> {
+        std::mem::take(self).closest
+    }
+}
