@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::bodies::Component;
 use crate::diagnostics::{Diagnostics, FRACTIONS, relative_change};
 use crate::error::{Error, Result};
+use crate::integrate::blocks::Passage;
 
 /// An open energy log.
 #[derive(Debug)]
@@ -15,10 +16,34 @@ pub struct EnergyLog {
     file: File,
     /// Total energy of the first row, that errors are relative to.
     initial: Option<f64>,
+    /// Time and total energy of the last row.
+    last: Option<(f64, f64)>,
+    /// Whether rows end with the closest passage; known from the first row on.
+    has_passages: bool,
 }
+
+/// A change of the energy from one row to the next that is worth a word: individual steps keep it better than
+/// that, unless bodies pass each other more closely than their steps or their numbers can follow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Jump {
+    /// Time and total energy before it.
+    pub before: (f64, f64),
+    /// Time and total energy after it.
+    pub after: (f64, f64),
+    /// The change, relative to the first row's energy.
+    pub change: f64,
+    /// The closest passage in between, where it is known.
+    pub passage: Option<Passage>,
+}
+
+/// The least change that is worth a word.
+const JUMP: f64 = 1e-5;
 
 const FIXED_COLUMNS: &str = "step,time,kinetic,potential,total,energy_error,\
     momentum_x,momentum_y,momentum_z,angular_momentum_x,angular_momentum_y,angular_momentum_z,virial_ratio";
+
+/// When the shortest step since the row before was taken, by which body, and how far its nearest was.
+const PASSAGE_COLUMNS: &str = ",passage_time,passage_id,passage_other,passage_distance";
 
 impl EnergyLog {
     /// Opens the log in `folder`, keeping whole rows up to step `last_step` and dropping the rest.
@@ -33,8 +58,13 @@ impl EnergyLog {
         };
         crate::files::replace(&path, kept.as_bytes())?;
         let file = OpenOptions::new().append(true).open(&path).map_err(io("write"))?;
-        let initial = kept.lines().nth(1).and_then(|row| row.split(',').nth(4)?.parse().ok());
-        Ok(Self { path, file, initial })
+        let number = |row: &str, column: usize| row.split(',').nth(column)?.parse::<f64>().ok();
+        let initial = kept.lines().nth(1).and_then(|row| number(row, 4));
+        let rows = kept.lines().skip(1);
+        let last = rows.last().and_then(|row| Some((number(row, 1)?, number(row, 4)?)));
+        // Versions before these columns began logs without.
+        let has_passages = kept.lines().next().is_some_and(|row| row.ends_with(PASSAGE_COLUMNS));
+        Ok(Self { path, file, initial, last, has_passages })
     }
 
     /// True when a row of step `step` is the last one.
@@ -49,16 +79,19 @@ impl EnergyLog {
         self.initial
     }
 
-    /// Appends a row.
+    /// Appends a row. `passage`: whether passages are noted at all, and the closest since the last row.
+    /// Tells of a jump of the energy since the last row, if passages are noted.
     pub fn append(
         &mut self,
         step: u64,
         time: f64,
         diagnostics: &Diagnostics,
         components: &[Component],
-    ) -> Result<()> {
+        passage: Option<Option<Passage>>,
+    ) -> Result<Option<Jump>> {
         let mut text = String::new();
         if self.initial.is_none() {
+            self.has_passages = passage.is_some();
             text.push_str(FIXED_COLUMNS);
             for radii in &diagnostics.components {
                 for fraction in FRACTIONS {
@@ -68,6 +101,9 @@ impl EnergyLog {
                     let name = name.replace(['"', '\n', '\r'], "'");
                     text.push_str(&format!(",\"r{percent} {name}\""));
                 }
+            }
+            if self.has_passages {
+                text.push_str(PASSAGE_COLUMNS);
             }
             text.push('\n');
         }
@@ -92,11 +128,26 @@ impl EnergyLog {
                 text.push_str(&format!(",{radius}"));
             }
         }
+        let noted = passage.flatten();
+        if self.has_passages {
+            text.push_str(&match noted {
+                Some(Passage { time, id, other, distance }) => {
+                    format!(",{time},{id},{other},{distance}")
+                }
+                None => ",,,,".to_owned(),
+            });
+        }
         text.push('\n');
         // One write per row: a reader sees whole rows.
         self.file
             .write_all(text.as_bytes())
-            .map_err(|source| Error::io("write", &self.path, source))
+            .map_err(|source| Error::io("write", &self.path, source))?;
+        let before = self.last.replace((time, total));
+        Ok(before.filter(|_| passage.is_some()).and_then(|before| {
+            let change = (total - before.1) / initial.abs();
+            let jump = Jump { before, after: (time, total), change, passage: noted };
+            (change.abs() > JUMP).then_some(jump)
+        }))
     }
 }
 

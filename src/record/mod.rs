@@ -4,7 +4,7 @@
 //! ```text
 //! DIR/run.toml               what is run, with the engine and kernel that `auto` chose
 //! DIR/step_0000000000.gvt    whole snapshots, named by step
-//! DIR/energy.csv             one row per snapshot
+//! DIR/energy.csv             one row per snapshot; with individual steps also the closest passage before it
 //! DIR/stopped.gvt            the last state of a run whose individual steps became too short
 //! DIR/run.lock               held while a process works in the folder, and who that was last
 //! ```
@@ -15,7 +15,7 @@ mod lock;
 mod plan;
 mod runner;
 
-pub use energy_log::EnergyLog;
+pub use energy_log::{EnergyLog, Jump};
 pub use folder::{Found, Prepared, RunFolder, refuse_names_of_runs};
 pub use plan::{KernelPlan, Plan};
 pub use runner::{Outcome, run, set_restart};

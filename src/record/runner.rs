@@ -1,10 +1,10 @@
 //! The loop of a recorded run: steps, a snapshot, a row of the energy log, and again.
 
-use super::{EnergyLog, RunFolder};
+use super::{EnergyLog, Jump, RunFolder};
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
 use crate::frame;
-use crate::integrate::blocks::{PREFIX, Restart};
+use crate::integrate::blocks::{PREFIX, Passage, Restart};
 use crate::sim::{Moment, Simulation};
 use crate::snapshot::Snapshot;
 
@@ -23,12 +23,14 @@ pub struct Outcome {
 /// facts and columns every written one repeats. `watch` sees the steps of the run done so far, and
 /// stops it by returning false: a last snapshot is then written at that step. [`crate::stop`] stops it
 /// too, without waiting for a step or diagnostics that take long.
+/// `tell` hears of jumps of the energy from one snapshot to the next, where bodies have individual steps.
 pub fn run(
     sim: &mut Simulation,
     folder: &RunFolder,
     log: &mut EnergyLog,
     template: &Snapshot,
     watch: &mut dyn FnMut(u64) -> bool,
+    tell: &mut dyn FnMut(&Jump),
 ) -> Result<Outcome> {
     let plan = &folder.plan;
     let components = &template.bodies.components;
@@ -37,7 +39,11 @@ pub fn run(
     if !log.ends_with(sim.steps())? {
         last = unless_stopped(sim.diagnostics())?;
         match &last {
-            Some(found) => log.append(sim.steps(), sim.time(), found, components)?,
+            Some(found) => {
+                let passage = passage(sim);
+                let jump = log.append(sim.steps(), sim.time(), found, components, passage)?;
+                jump.iter().for_each(&mut *tell);
+            }
             None => (complete, logged) = (false, false),
         }
     }
@@ -62,7 +68,11 @@ pub fn run(
         // Going on writes a row that is missing here.
         last = unless_stopped(sim.diagnostics_of(&moment))?;
         match &last {
-            Some(found) => log.append(moment.steps, moment.time, found, components)?,
+            Some(found) => {
+                let passage = passage(sim);
+                let jump = log.append(moment.steps, moment.time, found, components, passage)?;
+                jump.iter().for_each(&mut *tell);
+            }
             None => (complete, logged) = (false, false),
         }
     }
@@ -72,6 +82,11 @@ pub fn run(
     let energy_initial = log.initial().or(last.as_ref().map(Diagnostics::energy));
     let complete = logged && sim.steps() >= plan.steps;
     Ok(Outcome { energy_initial, last, complete })
+}
+
+/// The closest passage since the last row; `None` where there are no individual steps.
+fn passage(sim: &mut Simulation) -> Option<Option<Passage>> {
+    sim.blocks().is_some().then(|| sim.take_passage())
 }
 
 /// `None` for what was broken off.

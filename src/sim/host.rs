@@ -11,7 +11,7 @@ use crate::bodies::Bodies;
 use crate::direct::{self, Answers, DirectEngine, Order, Precision};
 use crate::error::{Error, Result};
 use crate::force::{ForceEngine, Forces, Identity, Sinks, Sources, Want};
-use crate::integrate::blocks::{BlockSteps, Field, Restart};
+use crate::integrate::blocks::{BlockSteps, Field, Passage, Restart};
 use crate::integrate::{self, HostIntegrator, HostSide};
 
 /// Bodies, an engine and an integrator on the host.
@@ -159,6 +159,14 @@ impl HostState {
         match &self.how {
             How::Shared { .. } => None,
             How::Blocks { steps, .. } => Some(steps),
+        }
+    }
+
+    /// The closest passage since this was asked last, if the integrator has individual steps.
+    pub fn take_passage(&mut self) -> Option<Passage> {
+        match &mut self.how {
+            How::Shared { .. } => None,
+            How::Blocks { steps, .. } => steps.take_passage(),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::force::KernelConfig;
 use crate::frame::{Frame, Rests, coincident};
 use crate::gpu::{BodyBuffers, Gpu};
-use crate::integrate::blocks::{BlockSteps, Restart};
+use crate::integrate::blocks::{BlockSteps, Passage, Restart};
 
 /// A running simulation. See the module's text for an example.
 pub struct Simulation {
@@ -158,6 +158,15 @@ impl Simulation {
             State::Host(host) => host.blocks(),
             State::Device(_) => None,
         }
+    }
+
+    /// The closest passage since this was asked last: of bodies on individual steps on the host.
+    pub fn take_passage(&mut self) -> Option<Passage> {
+        let passage = match &mut self.state {
+            State::Host(host) => host.take_passage(),
+            State::Device(_) => None,
+        };
+        passage.map(|passage| Passage { time: self.settings.start + passage.time, ..passage })
     }
 
     /// What a snapshot of the bodies read last must hold besides them to be gone on with to the same bits:

@@ -6,7 +6,8 @@ use serde_json::json;
 use crate::direct::{Order, Precision};
 use crate::error::Error;
 use crate::integrate::Integrator;
-use crate::integrate::blocks::{BlockSettings, BlockSteps, power_of_two_below};
+use crate::integrate::blocks::{BlockSettings, BlockSteps, Passage, power_of_two_below};
+use crate::record::Jump;
 use crate::scene::IntegratorHints;
 
 /// How individual steps are chosen, and how precisely forces are computed.
@@ -113,6 +114,21 @@ pub fn blocks_in_words(steps: &BlockSteps) -> String {
         );
     }
     text
+}
+
+/// What is said of a jump of the energy, in one line.
+pub fn jump_in_words(jump: &Jump) -> String {
+    let ((before, from), (after, to)) = (jump.before, jump.after);
+    let text = format!(
+        "from t = {before} to {after} the energy changed by {:.1e}, from {from} to {to}",
+        jump.change
+    );
+    match jump.passage {
+        Some(Passage { time, id, other, distance }) => format!(
+            "{text}; the closest passage was that of bodies {id} and {other} (ids) at t = {time:.6}, {distance:.1e} apart"
+        ),
+        None => text,
+    }
 }
 
 /// Fewer steps than this part that noise made longer are not worth a word.

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde_json::json;
 use web_time::Instant;
 
-use super::blocks::{blocks_in_words, blocks_json};
+use super::blocks::{blocks_in_words, blocks_json, jump_in_words};
 use super::input::InputOptions;
 use super::options::EngineOptions;
 use super::steps::StepOptions;
@@ -14,7 +14,7 @@ use super::{Ended, interrupt, print, progress};
 use crate::diagnostics::Diagnostics;
 use crate::error::Error;
 use crate::integrate::find;
-use crate::record::{self, EnergyLog, Outcome, Plan, Prepared, RunFolder};
+use crate::record::{self, EnergyLog, Jump, Outcome, Plan, Prepared, RunFolder};
 use crate::sim::{Simulation, run_steps};
 use crate::snapshot::Snapshot;
 
@@ -147,10 +147,12 @@ pub fn record(
     let begun = Instant::now();
     let bar = progress::bar(folder.plan.steps, "steps");
     bar.set_position(sim.steps());
-    let outcome = record::run(sim, folder, &mut log, template, &mut |steps| {
+    let mut watch = |steps| {
         bar.set_position(steps);
         !interrupt::wanted()
-    })?;
+    };
+    let mut tell = |jump: &Jump| bar.suspend(|| eprintln!("gravitile: {}", jump_in_words(jump)));
+    let outcome = record::run(sim, folder, &mut log, template, &mut watch, &mut tell)?;
     bar.finish_and_clear();
     report(sim, folder, &outcome, begun.elapsed().as_secs_f64(), as_json)?;
     Ok(if outcome.complete { Ended::Done } else { Ended::Interrupted })
