@@ -1,19 +1,22 @@
 //! What can go wrong, said so that a user can act on it.
 //!
 //! Every text names the thing (file, option, value), what is wrong with it and what is allowed.
-//! The library never prints and never exits; the program in `app` prints these texts as they stand.
+//! Each is one line in which every character shows, of at most 350 characters, whatever foreign text is in
+//! it ([`crate::words`]). The library never prints and never exits; the program in `app` prints these texts.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+
+use crate::words;
 
 /// The library's result type.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Every error of the library.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
     /// A number or name given by the caller lies outside what is allowed.
-    #[error("{what} is {value}, but must be {allowed}")]
     Value {
         /// The option, field or argument, as the user knows it (`eps`, `scene parameter 'n'`).
         what: String,
@@ -24,7 +27,6 @@ pub enum Error {
     },
 
     /// A name that is in no registry.
-    #[error("there is no {kind} named '{name}'; known are: {known}")]
     Unknown {
         /// The registry: `scene`, `format`, `engine`, `integrator`, ...
         kind: &'static str,
@@ -35,7 +37,6 @@ pub enum Error {
     },
 
     /// A file whose content is not what it should be.
-    #[error("{}: {problem}", path.display())]
     File {
         /// The file.
         path: PathBuf,
@@ -44,7 +45,6 @@ pub enum Error {
     },
 
     /// The operating system refused to read or write.
-    #[error("cannot {action} {}: {source}", path.display())]
     Io {
         /// What was tried: `read`, `write`, `create the folder`, ...
         action: &'static str,
@@ -55,7 +55,6 @@ pub enum Error {
     },
 
     /// Bodies that no engine can work on.
-    #[error("body {index} (id {id}): {problem}")]
     Body {
         /// Position in the list, from 0.
         index: usize,
@@ -66,7 +65,6 @@ pub enum Error {
     },
 
     /// The graphics adapter cannot do what was asked of it.
-    #[error("adapter '{adapter}': {problem}")]
     Adapter {
         /// Its name, as `gravitile info` prints it.
         adapter: String,
@@ -75,7 +73,6 @@ pub enum Error {
     },
 
     /// No usable graphics adapter was found.
-    #[error("no graphics adapter {wanted}; found: {found}")]
     NoAdapter {
         /// What was looked for.
         wanted: String,
@@ -84,11 +81,9 @@ pub enum Error {
     },
 
     /// The graphics device was lost or broke down while it worked.
-    #[error("the graphics device failed: {0}")]
     Device(String),
 
     /// A shader template that could not be put together or compiled.
-    #[error("shader {name}: {problem}")]
     Shader {
         /// The template's path below `shaders/`.
         name: String,
@@ -97,17 +92,57 @@ pub enum Error {
     },
 
     /// No window can be shown: no display, no driver that presents on it.
-    #[error("{0}")]
     Display(String),
 
     /// Broken off because somebody asked for it, see [`crate::stop`].
-    #[error("stopped before it was done")]
     Stopped,
 
     /// A step of outside help (a video encoder, say) that did not work.
-    #[error("{0}")]
     Outside(String),
 }
+
+// The system's reason is part of the text: as a source of its own it would be printed twice.
+impl std::error::Error for Error {}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Paths take the room that the rest leaves, names are pieces of a sentence.
+        let with_path = |path: &Path, before: &str, after: &str| {
+            let after = words::fit(after, words::ERROR);
+            let room = words::ERROR.saturating_sub(before.len() + after.chars().count());
+            format!("{before}{}{after}", words::path(path, room.max(SHORTEST_PATH)))
+        };
+        let text = match self {
+            Self::Value { what, value, allowed } => {
+                let (what, value) = (words::fit(what, 2 * words::PIECE), words::piece(value));
+                format!("{what} is {value}, but must be {allowed}")
+            }
+            Self::Unknown { kind, name, known } => {
+                let name = words::piece(name);
+                format!("there is no {kind} named '{name}'; known are: {known}")
+            }
+            Self::File { path, problem } => with_path(path, "", &format!(": {problem}")),
+            Self::Io { action, path, source } => {
+                with_path(path, &format!("cannot {action} "), &format!(": {source}"))
+            }
+            Self::Body { index, id, problem } => format!("body {index} (id {id}): {problem}"),
+            Self::Adapter { adapter, problem } => {
+                format!("adapter '{}': {problem}", words::piece(adapter))
+            }
+            Self::NoAdapter { wanted, found } => {
+                format!("no graphics adapter {wanted}; found: {found}")
+            }
+            Self::Device(problem) => format!("the graphics device failed: {problem}"),
+            Self::Shader { name, problem } => format!("shader {name}: {problem}"),
+            Self::Display(problem) | Self::Outside(problem) => problem.clone(),
+            Self::Stopped => "stopped before it was done".to_owned(),
+        };
+        f.write_str(&words::fit(&text, words::ERROR))
+    }
+}
+
+/// Characters that a path keeps beside a long problem.
+const SHORTEST_PATH: usize = 100;
 
 impl Error {
     /// A value outside its range.
@@ -138,5 +173,51 @@ impl Error {
     /// A failed operation of the operating system.
     pub fn io(action: &'static str, path: &Path, source: std::io::Error) -> Self {
         Self::Io { action, path: path.to_owned(), source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_one_line_whatever_is_in_them() {
+        let wild = format!("\x1b[2J{}\u{202e}\n", "long ".repeat(10_000));
+        let path = PathBuf::from(format!("/first/{wild}/last.csv"));
+        let refused = || std::io::Error::other(wild.clone());
+        for error in [
+            Error::value(&wild, &wild, &wild),
+            Error::value("dt", 1e300, "smaller"),
+            Error::Unknown { kind: "scene", name: wild.clone(), known: wild.clone() },
+            Error::file(&path, &wild),
+            Error::io("read", &path, refused()),
+            Error::Body { index: 0, id: 0, problem: wild.clone() },
+            Error::Adapter { adapter: wild.clone(), problem: wild.clone() },
+            Error::NoAdapter { wanted: wild.clone(), found: wild.clone() },
+            Error::Device(wild.clone()),
+            Error::Shader { name: wild.clone(), problem: wild.clone() },
+            Error::Display(wild.clone()),
+            Error::Outside(wild.clone()),
+        ] {
+            let text = error.to_string();
+            assert!(text.chars().all(words::shows), "{text}");
+            assert!(text.chars().count() <= words::ERROR, "{text}");
+        }
+        assert_eq!(
+            Error::value("dt", 1e300, "smaller").to_string(),
+            "dt is 1e300, but must be smaller"
+        );
+    }
+
+    #[test]
+    fn the_system_gives_its_reason_once_and_a_long_path_keeps_both_ends() {
+        let path = PathBuf::from(format!("/first/{}last.csv", "deep/".repeat(100)));
+        let error = Error::io("read", &path, std::io::Error::from_raw_os_error(2));
+        let text = error.to_string();
+        assert!(text.starts_with("cannot read /first/") && text.contains("last.csv: "), "{text}");
+        assert!(std::error::Error::source(&error).is_none());
+        // A path gives way before the sentence does.
+        let text = Error::file(&path, "p".repeat(240)).to_string();
+        assert!(text.contains("last.csv: ppp") && text.matches('p').count() >= 240, "{text}");
     }
 }

@@ -60,3 +60,4 @@ pub mod stop;
 pub mod tune;
 pub mod tuned;
 pub mod units;
+pub mod words;

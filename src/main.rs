@@ -1,9 +1,12 @@
 //! The command line program. Everything it does is in the library.
 
 fn main() -> std::process::ExitCode {
-    // Some graphics drivers complain on standard error where this is not set, as in containers.
+    // Libraries below a window complain on standard error where this is not set or names no place, as in
+    // containers. Without a window `gpu` keeps them silent.
     #[cfg(unix)]
-    if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
+    if !std::env::var_os("XDG_RUNTIME_DIR")
+        .is_some_and(|path| std::path::Path::new(&path).is_absolute())
+    {
         // SAFETY: no other thread has been started yet.
         unsafe { std::env::set_var("XDG_RUNTIME_DIR", std::env::temp_dir()) };
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// Rooms by level, lowest first. A room may use rooms of its own level only where named below.
 const LEVELS: &[&[&str]] = &[
+    &["words"],
     &["math", "error", "files", "stop", "bodies", "units", "diagnostics"],
     &["frame"],
     &["scene", "snapshot", "gpu"],
@@ -130,6 +131,21 @@ fn rooms_do_not_know_what_is_not_theirs() {
         }
         if room != "app" && room != "main" {
             for word in ONLY_APP.iter().filter(|word| code.contains(**word)) {
+                wrong.push(format!("{} contains {word}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What is printed past it could be many lines, or some that a terminal obeys.
+#[test]
+fn the_program_prints_through_one_file() {
+    let mut wrong = Vec::new();
+    for (room, path, text) in sources() {
+        let code = code(&text);
+        for word in ["print!(", "println!(", "stderr()", "stdout()"] {
+            if room == "app" && !path.ends_with("cli/print.rs") && code.contains(word) {
                 wrong.push(format!("{} contains {word}", path.display()));
             }
         }

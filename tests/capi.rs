@@ -85,10 +85,8 @@ fn command(program: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Co
     let folder = FOLDER.get_or_init(|| tempfile::tempdir().unwrap());
     let mut command = Command::new(program);
     command.current_dir(folder.path()).args(arguments);
-    // Without it Mesa complains on stderr, where only the library may speak.
-    if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
-        command.env("XDG_RUNTIME_DIR", folder.path());
-    }
+    // As in a batch job: libraries on the way to the drivers complain then, unless they are not asked.
+    command.env_remove("XDG_RUNTIME_DIR");
     for name in ["ENGINE", "PRECISION", "ADAPTER", "PIPELINES", "G5_POTENTIAL"] {
         command.env_remove(format!("GRAVITILE_{name}"));
     }

@@ -10,6 +10,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::Result;
+use crate::words;
 
 /// All is well.
 pub const DONE: c_int = 0;
@@ -39,7 +40,7 @@ pub fn guarded(name: &str, work: impl FnOnce() -> Result<c_int>) -> c_int {
             FAILED
         }
         Err(panic) => {
-            complain(name, &format!("internal error, please report it: {}", words(&*panic)));
+            complain(name, &format!("internal error, please report it: {}", text_of(&*panic)));
             FAILED
         }
     }
@@ -58,14 +59,13 @@ fn complain(name: &str, text: &str) {
 
 /// One line on stderr, `gravitile: NAME: TEXT`. A closed stderr is no reason to stop.
 pub fn say(name: &str, text: &str) {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     // In one piece: lines of several threads must not mix.
-    let line = format!("gravitile: {name}: {text}\n");
+    let line = words::line(&format!("gravitile: {name}: {text}")) + "\n";
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 /// The text of a panic.
-fn words(panic: &(dyn Any + Send)) -> &str {
+fn text_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words")
 }
@@ -95,6 +95,6 @@ mod tests {
         assert_eq!(guarded("c", || panic!("never {}", "ever")), FAILED);
         assert!(!GUARDED.get());
         let panic = catch_unwind(|| panic!("plain")).unwrap_err();
-        assert_eq!(words(&*panic), "plain");
+        assert_eq!(text_of(&*panic), "plain");
     }
 }

@@ -127,7 +127,7 @@ pub fn instance(display: Option<Box<dyn wgpu::wgt::WgpuHasDisplayHandle>>) -> wg
     };
     // An indirect dispatch would otherwise cost a second, validating one, in release builds too.
     description.flags.remove(wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL);
-    wgpu::Instance::new(description)
+    super::instance::open(description)
 }
 
 /// The instance of everything that has no window: one, which is never taken down (see [`super::Gpu::open`]).

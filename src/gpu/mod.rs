@@ -5,6 +5,7 @@ mod adapter;
 mod buffers;
 mod device;
 mod identity;
+mod instance;
 pub mod layout;
 mod pipeline;
 mod readback;

@@ -4,33 +4,33 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
-use super::{Format, Losses, Snapshot, WriteOptions, find, recognise};
+use super::find::refuse_foreign;
+use super::{Losses, ReadOptions, Snapshot, WriteOptions, find, recognise};
 use crate::error::{Error, Result};
 use crate::files;
 
 /// Enough to recognise any format by, the header line of a table included.
 const HEAD: u64 = 64 * 1024;
 
-/// Reads a snapshot of any known format. The format is recognised from the first bytes, then from
+/// Reads a snapshot of any known format, as it stands: [`read_with`] the usual options.
+///
+/// # Errors
+/// As [`read_with`].
+pub fn read(path: impl AsRef<Path>) -> Result<Snapshot> {
+    read_with(path, &ReadOptions::default())
+}
+
+/// Reads a snapshot. Unless the options name a format, it is recognised from the first bytes, then from
 /// the extension, before the rest is read.
 ///
 /// # Errors
 /// [`Error::Io`] where the system refuses, [`Error::File`] with what is wrong, where (byte or line)
-/// and what was expected.
-pub fn read(path: impl AsRef<Path>) -> Result<Snapshot> {
-    load(path.as_ref(), None)
-}
-
-/// Reads a snapshot as that of the format named, whatever the file looks like.
-///
-/// # Errors
-/// As [`read`]; [`Error::Unknown`] for a format that is not there.
-pub fn read_as(path: impl AsRef<Path>, format: &str) -> Result<Snapshot> {
+/// and what was expected; [`Error::Unknown`] for a format that is not there.
+pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Snapshot> {
+    let path = path.as_ref();
     // Modifiers (tipsy-be) are for writing; a reader finds out by itself.
-    load(path.as_ref(), Some(find(format, &mut WriteOptions::default())?))
-}
-
-fn load(path: &Path, format: Option<&'static Format>) -> Result<Snapshot> {
+    let find = |format: &String| find(format, &mut WriteOptions::default());
+    let format = options.format.as_ref().map(find).transpose()?;
     let refused = |source| Error::io("read", path, source);
     // Asked before opening: opening a pipe would wait for its other end.
     let metadata = fs::metadata(path).map_err(refused)?;
@@ -48,7 +48,7 @@ fn load(path: &Path, format: Option<&'static Format>) -> Result<Snapshot> {
     let mut bytes = Vec::new();
     (&mut file).take(HEAD).read_to_end(&mut bytes).map_err(refused)?;
     let format = match format {
-        Some(format) => format,
+        Some(format) => refuse_foreign(&bytes, path).map(|()| format)?,
         None => recognise(&bytes, length, path)?,
     };
     let rest = length.saturating_sub(bytes.len() as u64);
@@ -58,7 +58,7 @@ fn load(path: &Path, format: Option<&'static Format>) -> Result<Snapshot> {
         return Err(Error::file(path, problem));
     }
     file.take(rest).read_to_end(&mut bytes).map_err(refused)?;
-    (format.read)(&bytes).map_err(|problem| Error::file(path, problem))
+    format.read(&bytes, path, options)
 }
 
 /// Writes a snapshot and says what the format cannot hold. The format is `options.format`, else the

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::{Confidence, FORMATS, Format, WriteOptions};
 use crate::error::{Error, Result};
+use crate::words;
 
 /// All formats, for listing.
 pub fn formats() -> &'static [Format] {
@@ -44,6 +45,7 @@ pub fn by_extension(path: &Path) -> Result<&'static Format> {
 /// # Errors
 /// [`Error::File`] that shows the first bytes and names the known formats.
 pub fn recognise(head: &[u8], length: u64, path: &Path) -> Result<&'static Format> {
+    refuse_foreign(head, path)?;
     let judged = || FORMATS.iter().map(|format| (format, (format.recognise)(head, length)));
     let of = |wanted| judged().find(|(_, confidence)| *confidence == wanted).map(|(f, _)| f);
     of(Confidence::Sure)
@@ -60,6 +62,23 @@ pub fn recognise(head: &[u8], length: u64, path: &Path) -> Result<&'static Forma
             );
             Error::file(path, problem)
         })
+}
+
+/// Where the signature of an HDF5 file can stand; a block of the user's own may come first.
+const HDF5_PLACES: [usize; 5] = [0, 512, 1024, 2048, 4096];
+
+/// Refuses what is surely a file of a kind that is not read, with what to do about it.
+pub(super) fn refuse_foreign(head: &[u8], path: &Path) -> Result<()> {
+    let hdf5 =
+        |&at: &usize| head.get(at..).is_some_and(|head| head.starts_with(b"\x89HDF\r\n\x1a\n"));
+    if !HDF5_PLACES.iter().any(hdf5) {
+        return Ok(());
+    }
+    let problem = format!(
+        "is an HDF5 file, which is not read: convert it first, to GADGET format 2 or to a table of x y z vx vy vz m, say; formats that are read: {}",
+        names()
+    );
+    Err(Error::file(path, problem))
 }
 
 fn extension(path: &Path) -> String {
@@ -94,7 +113,8 @@ fn unknown_extension(path: &Path, extension: &str) -> Error {
                 names()
             ),
             _ => format!(
-                "has the extension '.{extension}', which is no snapshot format's: name the format ({}) or use one of {known}",
+                "has the extension '.{}', which is no snapshot format's: name the format ({}) or use one of {known}",
+                words::piece(extension),
                 names()
             ),
         },

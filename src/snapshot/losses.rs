@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::Snapshot;
 use crate::units::Units;
+use crate::words;
 
 /// What was lost or changed by writing: one sentence each, empty if the file holds everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,7 +24,7 @@ impl Losses {
     }
 
     pub(super) fn note(&mut self, text: impl Into<String>) {
-        self.texts.push(text.into());
+        self.texts.push(words::fit(&text.into(), words::ERROR));
     }
 
     /// Notes units that differ from those which a reader of the format takes for granted.
@@ -43,14 +44,14 @@ impl Losses {
         let lost: Vec<_> =
             lost.filter(|key| !held(key) && !key.starts_with("layout.")).cloned().collect();
         if !lost.is_empty() {
-            self.note(format!("attributes cannot be held: {}", lost.join(", ")));
+            self.note(format!("attributes cannot be held: {}", words::list(&lost, ", ")));
         }
     }
 
     /// Notes columns that the format has no place for.
     pub(super) fn note_columns(&mut self, lost: &[String], why: &str) {
         if !lost.is_empty() {
-            self.note(format!("extra columns cannot be held: {}{why}", lost.join(", ")));
+            self.note(format!("extra columns cannot be held: {}{why}", words::list(lost, ", ")));
         }
     }
 }

@@ -21,11 +21,15 @@ mod options;
 pub mod table;
 pub mod tipsy;
 
-pub use file::{read, read_as, write};
+use std::path::Path;
+
+use crate::error::Error;
+
+pub use file::{read, read_with, write};
 pub use find::{by_extension, find, formats, recognise};
 pub use losses::Losses;
 pub use model::Snapshot;
-pub use options::{Endianness, WriteOptions};
+pub use options::{Endianness, ReadOptions, WriteOptions};
 
 /// Every format, in the order in which `gravitile formats` lists them.
 pub const FORMATS: &[Format] =
@@ -51,10 +55,23 @@ pub struct Format {
     pub modifiers: &'static [Modifier],
     /// Judges the first bytes of a file (up to 64 KiB) and the length of the whole, in bytes.
     pub recognise: fn(head: &[u8], length: u64) -> Confidence,
-    /// Reads a whole file. The result has passed [`Snapshot::validate`].
-    pub read: fn(bytes: &[u8]) -> Result<Snapshot, Problem>,
+    /// Reads a whole file; of the options it heeds `renumber`. The result has passed
+    /// [`Snapshot::validate`]. Callers want [`Snapshot::from_bytes`] or [`read_with`].
+    pub read: fn(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot, Problem>,
     /// Turns a valid snapshot into a whole file, noting what is lost; `None` if it is only read.
     pub write: Option<WriteFn>,
+}
+
+impl Format {
+    /// Reads the bytes of a whole file; `path` begins the messages.
+    fn read(&self, bytes: &[u8], path: &Path, options: &ReadOptions) -> Result<Snapshot, Error> {
+        let read = (self.read)(bytes, options);
+        let mut snapshot = read.map_err(|problem| Error::file(path, problem))?;
+        if options.renumber {
+            snapshot.renumber();
+        }
+        Ok(snapshot)
+    }
 }
 
 /// The writing half of a [`Format`].

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::{FORMATS, Losses, WriteOptions, find, recognise};
+use super::{FORMATS, Losses, ReadOptions, WriteOptions, find, recognise};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::units::Units;
@@ -38,12 +38,26 @@ impl Snapshot {
     /// # Errors
     /// [`Error::File`] with what is wrong, where, and what was expected.
     pub fn from_bytes(bytes: &[u8], name: &str) -> Result<Self> {
+        Self::from_bytes_with(bytes, name, &ReadOptions::default())
+    }
+
+    /// The same with options.
+    ///
+    /// # Errors
+    /// As [`Self::from_bytes`]; [`Error::Unknown`] for a format that is not there.
+    pub fn from_bytes_with(bytes: &[u8], name: &str, options: &ReadOptions) -> Result<Self> {
         let path = Path::new(name);
         if bytes.is_empty() {
             return Err(Error::file(path, "is empty, but a snapshot was expected"));
         }
-        let format = recognise(bytes, bytes.len() as u64, path)?;
-        (format.read)(bytes).map_err(|problem| Error::file(path, problem))
+        let format = match &options.format {
+            Some(format) => {
+                super::find::refuse_foreign(bytes, path)?;
+                find(format, &mut WriteOptions::default())?
+            }
+            None => recognise(bytes, bytes.len() as u64, path)?,
+        };
+        format.read(bytes, path, options)
     }
 
     /// The bytes of a whole file and what it does not hold. The format is `options.format`, else
@@ -95,6 +109,14 @@ impl Snapshot {
             }
         }
         Ok(())
+    }
+
+    /// Numbers the bodies from 0. A layout that has to do with the ids of a file is forgotten.
+    pub(super) fn renumber(&mut self) {
+        self.bodies.id = (0..self.bodies.len() as u64).collect();
+        for layout in [super::tipsy::IDS_ATTRIBUTE, super::gadget::IDS_ATTRIBUTE] {
+            self.attributes.remove(layout);
+        }
     }
 
     /// The last act of every reader: the snapshot itself if it is valid.

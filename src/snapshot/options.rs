@@ -1,4 +1,4 @@
-//! How a snapshot is to be written.
+//! How a snapshot is to be read and written.
 
 /// The order of the bytes of a number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -8,6 +8,16 @@ pub enum Endianness {
     Little,
     /// Most significant byte first: XDR, hence tipsy's `standard` files.
     Big,
+}
+
+/// How a snapshot is to be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// Name of the format, whatever the file looks like; `None`: it is recognised.
+    pub format: Option<String>,
+    /// Leave the file's ids unread, which need not be whole numbers then nor be there at all: bodies are
+    /// numbered from 0, in the file's order.
+    pub renumber: bool,
 }
 
 /// Options of [`super::write`]. `None` leaves the choice to the snapshot (what its `layout.`

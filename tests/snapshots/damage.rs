@@ -1,7 +1,7 @@
 //! Files that are not what they should be: one clear line, no panic, no memory for promises.
 
 use gravitile::error::Error;
-use gravitile::snapshot::{Snapshot, formats};
+use gravitile::snapshot::{ReadOptions, Snapshot, formats};
 use proptest::prelude::*;
 
 use super::{SPECS, largest_allocation, six, spec};
@@ -24,7 +24,7 @@ fn all_readers(bytes: &[u8]) {
     let most = largest_allocation(|| {
         for format in formats() {
             let _ = (format.recognise)(bytes, bytes.len() as u64);
-            if let Ok(snapshot) = (format.read)(bytes) {
+            if let Ok(snapshot) = (format.read)(bytes, &ReadOptions::default()) {
                 snapshot.validate().expect("readers should return valid snapshots only");
             }
         }
@@ -97,7 +97,7 @@ fn lying_counts_are_compared_with_the_file() {
     );
 
     tipsy[20..24].copy_from_slice(&(-1_i32).to_le_bytes());
-    let problem = (formats()[1].read)(&tipsy).unwrap_err();
+    let problem = (formats()[1].read)(&tipsy, &ReadOptions::default()).unwrap_err();
     assert!(problem.contains("-1 dark") && problem.contains("do not add up"), "{problem}");
 
     let mut gadget = sample("gadget1");

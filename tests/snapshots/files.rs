@@ -4,9 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use gravitile::error::Error;
-use gravitile::snapshot::{WriteOptions, read, read_as, write};
+use gravitile::snapshot::{ReadOptions, Snapshot, WriteOptions, read, read_with, write};
 
 use super::{six, spec};
+
+fn read_as(path: impl AsRef<Path>, format: &str) -> Result<Snapshot, Error> {
+    read_with(path, &ReadOptions { format: Some(format.into()), ..ReadOptions::default() })
+}
 
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::options::fresh;
 use super::{Ended, print};
 use crate::record::refuse_names_of_runs;
-use crate::snapshot::{self, WriteOptions};
+use crate::snapshot::{self, ReadOptions, WriteOptions};
 
 /// Convert a snapshot to another format, and say what that cannot hold
 #[derive(Debug, clap::Args)]
@@ -31,6 +31,9 @@ pub struct Args {
     /// Format to read, where the content leaves doubt
     #[arg(long, value_name = "FORMAT")]
     from: Option<String>,
+    /// Number the bodies from 0, whatever ids the input has: negative ones, say, or none
+    #[arg(long)]
+    renumber: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -39,10 +42,8 @@ pub struct Args {
 pub fn main(args: &Args) -> Result<Ended> {
     fresh(&args.output, args.force)?;
     refuse_names_of_runs(&args.output)?;
-    let snapshot = match &args.from {
-        Some(format) => snapshot::read_as(&args.input, format)?,
-        None => snapshot::read(&args.input)?,
-    };
+    let reading = ReadOptions { format: args.from.clone(), renumber: args.renumber };
+    let snapshot = snapshot::read_with(&args.input, &reading)?;
     let options = WriteOptions { format: args.to.clone(), ..WriteOptions::default() };
     let losses = snapshot::write(&args.output, &snapshot, &options)?;
     let n = snapshot.bodies.len();

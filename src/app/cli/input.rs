@@ -9,7 +9,7 @@ use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::scene::{IntegratorHints, RunHints, Scene, ViewHints};
 use crate::sim::suggest;
-use crate::snapshot::{self, Snapshot};
+use crate::snapshot::{self, ReadOptions, Snapshot};
 use crate::units::Units;
 
 /// What to start from.
@@ -30,6 +30,9 @@ pub struct InputOptions {
     /// Gravitational constant of a snapshot's units; 1 unless the format says otherwise
     #[arg(long, value_name = "G")]
     pub gravity: Option<f64>,
+    /// Number a snapshot's bodies from 0, whatever ids it has: negative ones, say, or none
+    #[arg(long)]
+    pub renumber: bool,
 }
 
 /// Bodies with all that is known about them.
@@ -82,6 +85,10 @@ impl InputOptions {
     pub fn load(&self, softening: Option<f64>) -> Result<Input> {
         check_gravity(self.gravity.unwrap_or(1.0))?;
         let input = match self.scene()? {
+            Some(_) if self.renumber => {
+                let allowed = "left out: a scene's bodies are numbered from 0 (snapshots take it)";
+                Err(Error::value("--renumber", "given", allowed))
+            }
             Some(scene) => self.build(scene, softening),
             None => self.read(Path::new(&self.input)),
         }?;
@@ -102,7 +109,8 @@ impl InputOptions {
     fn build(&self, mut scene: Scene, softening: Option<f64>) -> Result<Input> {
         scene.run.softening = softening.unwrap_or(scene.run.softening);
         let load = |path: &Path| -> Result<Bodies> {
-            let read = snapshot::read(path)?;
+            // All parts together are numbered from 0: whatever ids a file has are of no use.
+            let read = snapshot::read_with(path, &renumbered(true))?;
             // A part of a scene lives with G = 1: its own G goes into the masses.
             let mut bodies = read.bodies;
             for mass in &mut bodies.mass {
@@ -134,7 +142,7 @@ impl InputOptions {
                 return Err(Error::value(option, value, allowed));
             }
         }
-        let mut snapshot = snapshot::read(path)?;
+        let mut snapshot = snapshot::read_with(path, &renumbered(self.renumber))?;
         if let Some(g) = self.gravity {
             snapshot.units.gravitational_constant = g;
         }
@@ -153,4 +161,9 @@ fn check_gravity(g: f64) -> Result<()> {
         return Ok(());
     }
     Err(Error::value("the gravitational constant", g, "finite"))
+}
+
+/// How snapshots are read: with the ids that they have or new ones.
+fn renumbered(renumber: bool) -> ReadOptions {
+    ReadOptions { renumber, ..ReadOptions::default() }
 }

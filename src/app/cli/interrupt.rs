@@ -58,7 +58,7 @@ fn signalled() {
     let manner = manner();
     match &*manner {
         Manner::InGoodOrder if !WANTED.swap(true, Ordering::SeqCst) => {
-            eprintln!("gravitile: stopping in good order (Ctrl-C again stops at once)");
+            super::print::note("stopping in good order (Ctrl-C again stops at once)");
             // On a thread of its own: the next signal must find this one free.
             let hurry = || {
                 std::thread::sleep(GRACE);

@@ -18,6 +18,7 @@ mod look;
 mod options;
 mod print;
 mod progress;
+mod refusal;
 mod render;
 mod resume;
 mod run;
@@ -100,7 +101,16 @@ pub(super) enum Ended {
 
 /// Reads the command line, does what it says and returns the exit code.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) if refusal::is_answer(&error) => error.exit(),
+        Err(error) => {
+            let arguments: Vec<String> =
+                std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+            print::note(&refusal::in_words(&error, &arguments));
+            return ExitCode::from(2);
+        }
+    };
     // naga and wgpu tell how they compile; that is of interest to their authors.
     let filter = match cli.verbose {
         0 => "error,wgpu_hal=off,wgpu_core=off,naga=off",
@@ -109,7 +119,7 @@ pub fn main() -> ExitCode {
     };
     env_logger::Builder::new()
         .parse_filters(&std::env::var("RUST_LOG").unwrap_or_else(|_| filter.to_owned()))
-        .format_timestamp(None)
+        .format(move |out, record| print::log(out, record, cli.verbose > 0))
         .init();
     let command = match cli.command {
         Some(command) => command,
@@ -148,7 +158,7 @@ pub fn main() -> ExitCode {
         // The reader of our output went away (a pager closed, `head` had enough): no error of ours.
         Err(error) if print::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("gravitile: {error:#}");
+            print::note(&format!("{error:#}"));
             ExitCode::from(2)
         }
     }

@@ -1,22 +1,64 @@
-//! Printing to standard output, where the reader may go away.
+//! Printing: the last stage, which whatever the program prints goes through. Standard output may have a
+//! reader that goes away; what does not show in a line is escaped ([`crate::words`]).
 
 use std::io::{ErrorKind, Write};
 
 use anyhow::Result;
 
-/// Prints text as it stands.
+use crate::words;
+
+/// Prints lines of text.
 pub fn text(text: &str) -> Result<()> {
+    as_it_stands(&words::lines(text))
+}
+
+/// Prints a text of the program's own that is meant to be kept: a shader, a scene's file.
+pub fn as_it_stands(text: &str) -> Result<()> {
     std::io::stdout().lock().write_all(text.as_bytes())?;
     Ok(())
 }
 
 /// Prints a value as JSON, indented, with a line end.
 pub fn json(value: &serde_json::Value) -> Result<()> {
-    text(&format!("{value:#}\n"))
+    as_it_stands(&tame(&format!("{value:#}\n")))
+}
+
+/// Prints `gravitile: TEXT` on standard error, in one line. Nobody reading is no reason to stop.
+pub fn note(text: &str) {
+    let line = words::line(&format!("gravitile: {text}")) + "\n";
+    let _ = std::io::stderr().lock().write_all(line.as_bytes());
+}
+
+/// Writes a line of the log; `whole`: however long it is.
+pub fn log(out: &mut dyn Write, record: &log::Record, whole: bool) -> std::io::Result<()> {
+    let text = match record.target().split("::").next() {
+        None | Some("gravitile") => format!("gravitile: {}", record.args()),
+        Some(other) => format!("{other}: {}: {}", record.level(), record.args()),
+    };
+    let text = text.replace('\t', " ");
+    writeln!(out, "{}", words::fit(&text, if whole { usize::MAX } else { words::LINE }))
+}
+
+/// JSON in which characters that a terminal would obey or not show are escapes; it means the same.
+fn tame(json: &str) -> String {
+    let mut tamed = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c == '\n' || words::shows(c) {
+            tamed.push(c);
+        } else {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                tamed += &format!("\\u{unit:04x}");
+            }
+        }
+    }
+    tamed
 }
 
 /// A table with aligned columns: the first row is the header.
 pub fn table(rows: &[Vec<String>]) -> String {
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(|cell| words::line(cell)).collect()).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
@@ -47,5 +89,13 @@ mod tests {
     fn columns_are_aligned_and_lines_have_no_tail() {
         let rows = [["name", "n"], ["é", "10"]].map(|row| row.map(str::to_owned).to_vec());
         assert_eq!(table(&rows), "name  n\né     10\n");
+    }
+    #[test]
+    fn json_means_the_same_without_what_a_terminal_obeys() {
+        let value = serde_json::json!({ "a\u{202e}": "\x1b[2J\u{9b}é🌌\u{e0041}\n" });
+        let text = tame(&format!("{value:#}\n"));
+        assert!(text.chars().all(|c| c == '\n' || words::shows(c)), "{text}");
+        assert!(text.contains("é🌌\\udb40\\udc41"), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
     }
 }

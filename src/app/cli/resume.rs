@@ -25,7 +25,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     run::warn_unprotected(folder.unprotected());
     let found = folder.last_whole()?;
     for error in &found.damaged {
-        eprintln!("gravitile: not whole, going back one snapshot: {error}");
+        print::note(&format!("not whole, going back one snapshot: {error}"));
     }
     if found.snapshot.bodies.len() != folder.plan.n {
         let (n, planned) = (found.snapshot.bodies.len(), folder.plan.n);
@@ -58,7 +58,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         && !was.is(&gpu.adapter.identity())
     {
         let is = gpu.adapter.identity();
-        eprintln!("gravitile: the adapter {was} is not here, going on with {is}");
+        print::note(&format!("the adapter {was} is not here, going on with {is}"));
     }
     interrupt::end_in_good_order();
     let log = EnergyLog::open(&args.dir, Some(found.step))?;

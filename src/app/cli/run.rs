@@ -100,9 +100,9 @@ pub fn main(args: &Args) -> Result<Ended> {
 /// Says that nothing keeps a second process out of the folder.
 pub fn warn_unprotected(why: Option<&str>) {
     if let Some(why) = why {
-        eprintln!(
-            "gravitile: the run's folder cannot be locked ({why}): see to it that no other process works in it"
-        );
+        print::note(&format!(
+            "the run's folder cannot be locked ({why}): see to it that no other process works in it"
+        ));
     }
 }
 

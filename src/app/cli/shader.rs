@@ -49,7 +49,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     };
     let out = translate(&args.kernel, &text, language, checks)?;
     match &args.out {
-        None => print::text(&text)?,
+        None => print::as_it_stands(&text)?,
         Some(path) => std::fs::write(path, out).map_err(|error| Error::io("write", path, error))?,
     }
     Ok(Ended::Done)

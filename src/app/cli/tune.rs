@@ -114,7 +114,7 @@ struct Tuned {
 fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
     let gpu = Gpu::open_blocking(&args.adapter.wish())?;
     if let Some(problem) = store.load().damage {
-        eprintln!("gravitile: {problem}: ignored and written anew");
+        print::note(&format!("{problem}: ignored and written anew"));
     }
     interrupt::end_in_good_order();
     let mut rows = Vec::new();

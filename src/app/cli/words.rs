@@ -56,7 +56,7 @@ fn quoted(word: &str) -> String {
 impl InputOptions {
     /// Says them.
     pub fn say(&self, words: &mut Words) {
-        let Self { input, n, seed, set, gravity } = self;
+        let Self { input, n, seed, set, gravity, renumber } = self;
         words.word(input);
         words.value("-n", n.as_ref());
         words.value("--seed", seed.as_ref());
@@ -64,6 +64,7 @@ impl InputOptions {
             words.value("--set", Some(format!("{name}={value}")));
         }
         words.value("--gravity", gravity.as_ref());
+        words.flag("--renumber", *renumber);
     }
 }
 

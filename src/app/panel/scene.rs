@@ -7,6 +7,7 @@ use egui::{ComboBox, DragValue, Slider, Ui};
 use super::theme::{DIM, WARN, heading};
 use super::{Action, Facts, Input};
 use crate::scene::{Kind, Scene};
+use crate::words;
 
 /// The scene as it is being changed, before it is made.
 #[derive(Default)]
@@ -81,7 +82,7 @@ impl SceneForm {
         }
         match &mut self.scene {
             Some(scene) => {
-                ui.label(egui::RichText::new(&scene.title).italics());
+                ui.label(egui::RichText::new(words::piece(&scene.title)).italics());
                 Self::parameters(ui, scene, &mut self.problem);
                 if let Some(problem) = &self.problem {
                     ui.colored_label(WARN, problem);
@@ -101,7 +102,7 @@ impl SceneForm {
         }
         heading(ui, "Components");
         for component in facts.components {
-            ui.label(format!("{} ({})", component.name, component.role.name()));
+            ui.label(format!("{} ({})", words::piece(&component.name), component.role.name()));
         }
     }
 

@@ -52,7 +52,8 @@ impl Shown<'_> {
         self.steps().say(&mut words);
         self.engine().say(&mut words);
         self.look().say(&mut words);
-        let target = self.camera.target.to_array().map(|x| short(x).to_string());
+        let Camera { target, distance, .. } = *self.camera;
+        let target = target.to_array().map(|x| near(x, distance).to_string());
         words.value("--target", Some(target.join(",")));
         let Start { paused, shaders, renderer: _ } = self.start;
         words.flag("--paused", *paused);
@@ -105,6 +106,17 @@ impl Shown<'_> {
 fn short(value: f64) -> f64 {
     let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
     // No minus in front of a zero.
+    rounded + 0.0
+}
+
+/// A coordinate, as exact as a picture taken from `distance` needs it.
+fn near(x: f64, distance: f64) -> f64 {
+    let digits = (4.0 - distance.log10().floor()).clamp(-300.0, 300.0) as i32;
+    let rounded: f64 = if digits >= 0 {
+        format!("{x:.*}", digits as usize).parse().unwrap_or(x)
+    } else {
+        (x / 10f64.powi(-digits)).round() * 10f64.powi(-digits)
+    };
     rounded + 0.0
 }
 
@@ -239,6 +251,13 @@ mod tests {
         let usual = State::of(&plain("100"));
         let mut tried = 0;
         for option in ViewArgs::option_ids().filter(|id| id != "input") {
+            if option == "renumber" {
+                // Scenes do not take it.
+                let mut words = Words::default();
+                InputOptions { renumber: true, ..usual.input.clone() }.say(&mut words);
+                assert_eq!(words.0.last().map(String::as_str), Some("--renumber"));
+                continue;
+            }
             let more = sample(&option);
             let more = more.unwrap_or_else(|| panic!("what does a copied line do with {option}?"));
             let mut words = plain("100");
@@ -264,6 +283,8 @@ mod tests {
         state.names_integrator = true;
         assert!(state.words().join(" ").contains("--integrator leapfrog"));
         assert_eq!([short(-0.0), short(12.345678)], [0.0, 12.35]);
+        assert_eq!([near(3_000_001.234_567, 2.5), near(-0.0, 1e20)], [3_000_001.234_6, 0.0]);
+        assert_eq!(near(3.000_123_4e19, 2e19), 3.0001e19);
         assert!(!short(-0.0).is_sign_negative());
     }
 }

@@ -11,6 +11,7 @@ use crate::live::Event;
 use crate::render::{CameraMotion, ColourBy, Follow};
 use crate::scene::Colouring;
 use crate::sim::Moment;
+use crate::words;
 
 impl Frames {
     /// What has come back since the last frame.
@@ -113,7 +114,7 @@ impl Frames {
                 self.view.orbit_degrees_per_sec = orbit;
             }
         }
-        self.window.set_title(&format!("gravitile: {}", session.input.input));
+        self.window.set_title(&words::piece(&format!("gravitile: {}", session.input.input)));
         self.session = Some(session);
         saves.into_iter().for_each(|save| self.ask_moment(save));
     }

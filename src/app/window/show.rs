@@ -11,6 +11,7 @@ use crate::app::panel::{self, Action, Facts};
 use crate::error::Error;
 use crate::live::Live;
 use crate::render::Follow;
+use crate::words;
 
 /// How long good news stays.
 const MESSAGE_SECS: f64 = 6.0;
@@ -154,6 +155,7 @@ impl Frames {
 
     /// Shows a message.
     pub(super) fn say(&mut self, text: String, is_error: bool) {
+        let text = words::line(&text);
         super::seen::message(&text);
         self.message = Some((text, is_error, Instant::now()));
     }

@@ -138,7 +138,7 @@ const KNOWN_BLOCKS: &[(&str, TypeMask)] = &[
 /// Names the attribute that lists the blocks of f64.
 const DOUBLE_ATTRIBUTE: &str = "layout.gadget.double";
 /// Names the attribute that is `64` for a file with ids of 64 bits.
-const IDS_ATTRIBUTE: &str = "layout.gadget.ids";
+pub(super) const IDS_ATTRIBUTE: &str = "layout.gadget.ids";
 
 /// The gas blocks that format 1 has behind MASS, in order.
 fn gas_blocks(cooling: bool) -> &'static [&'static str] {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use glam::DVec3;
 
-use super::super::{Endianness, Problem, Snapshot};
+use super::super::{Endianness, Problem, ReadOptions, Snapshot};
 use super::blocks::{bodies_of, columns, number, present, shape_of};
 use super::header::{COOLING, Header};
 use super::info::{self, Shape};
@@ -21,7 +21,7 @@ const MOST_COLUMNS: usize = 64;
 /// Notes the blocks that could not be kept.
 const SKIPPED: &str = "gadget.skipped";
 
-pub(super) fn read(bytes: &[u8]) -> Result<Snapshot, Problem> {
+pub(super) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot, Problem> {
     let (mut blocks, endianness, format) = records::blocks(bytes)?;
     let header = blocks.remove(0);
     let header = Header::parse(header.data, header.at, endianness)?;
@@ -34,7 +34,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Snapshot, Problem> {
             return Err(format!("block {name} at byte {at} is there for the second time"));
         }
     }
-    let file = File { header, blocks, endianness };
+    let file = File { header, blocks, endianness, renumber: options.renumber };
     file.snapshot()
 }
 
@@ -75,6 +75,8 @@ struct File<'a> {
     header: Header,
     blocks: Vec<Block<'a>>,
     endianness: Endianness,
+    /// Ids are not read.
+    renumber: bool,
 }
 
 impl File<'_> {
@@ -83,7 +85,7 @@ impl File<'_> {
         // Found in the length of POS, so that no count is believed without bytes behind it.
         let (pos_data, pos_double) = self.floats("POS", ALL, 3)?;
         let (vel_data, vel_double) = self.floats("VEL", ALL, 3)?;
-        let (id_data, wide_ids) = self.floats("ID", ALL, 1)?;
+        let id = if self.renumber { None } else { Some(self.floats("ID", ALL, 1)?) };
         let by_block = masses_in_block(header);
         let mut double = Vec::from_iter([("POS", pos_double), ("VEL", vel_double)]);
         let mut masses: Box<dyn Iterator<Item = f64>> = Box::new(std::iter::empty());
@@ -112,16 +114,16 @@ impl File<'_> {
         bodies.position = self.vectors(pos_data, pos_double);
         bodies.velocity = self.vectors(vel_data, vel_double);
         let e = self.endianness;
-        bodies.id = if wide_ids {
-            id_data.chunks_exact(8).map(|id| e.u64(id)).collect()
-        } else {
-            id_data.chunks_exact(4).map(|id| e.u32(id).into()).collect()
+        bodies.id = match id {
+            None => (0..n as u64).collect(),
+            Some((data, true)) => data.chunks_exact(8).map(|id| e.u64(id)).collect(),
+            Some((data, false)) => data.chunks_exact(4).map(|id| e.u32(id).into()).collect(),
         };
 
         let mut snapshot =
             Snapshot { bodies, time: header.time, units: Units::gadget(), ..Snapshot::default() };
         snapshot.attributes = header.facts.clone();
-        if wide_ids {
+        if id.is_some_and(|(_, wide)| wide) {
             snapshot.attributes.insert(IDS_ATTRIBUTE.into(), "64".into());
         }
         double.extend(self.extra(pos_double, &mut snapshot));
@@ -145,7 +147,11 @@ impl File<'_> {
             kinds.map(|t| KINDS[t].name).collect::<Vec<_>>().join(", ")
         };
         let block = self.block(name).ok_or_else(|| {
-            let why = if name == "MASS" { ", whose masses in the header are 0" } else { "" };
+            let why = match name {
+                "MASS" => ", whose masses in the header are 0",
+                "ID" => " (--renumber reads without, and numbers them from 0)",
+                _ => "",
+            };
             format!("has no block {name}, but there should be one for {}{why}", names())
         })?;
         let numbers = bodies_of(types, &header.counts) * values;

@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use glam::DVec3;
 
 use super::super::bytes::Reader;
-use super::super::{Endianness, Problem, Snapshot};
+use super::super::{Endianness, Problem, ReadOptions, Snapshot};
 use super::{EXTRA, F64, HEADER_BYTES, MAGIC, TEXTS, U8, U64, VERSION};
 use crate::bodies::{Bodies, Component, Role};
 use crate::units::Units;
+use crate::words;
 
 const ORDER: Endianness = Endianness::Little;
 
-pub(super) fn read(bytes: &[u8]) -> Result<Snapshot, Problem> {
+pub(super) fn read(bytes: &[u8], _: &ReadOptions) -> Result<Snapshot, Problem> {
     let mut reader = Reader::new(bytes, ORDER);
     let count = header(&mut reader, bytes)?;
     let mut fields = BTreeMap::new();
@@ -20,6 +21,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Snapshot, Problem> {
         let field = Field::next(&mut reader, bytes)?;
         let (name, at) = (field.name, field.at);
         if fields.insert(name, field).is_some() {
+            let name = words::piece(name);
             return Err(format!("the field '{name}' at byte {at} is there for the second time"));
         }
     }
@@ -158,7 +160,8 @@ impl<'a> Field<'a> {
     }
 
     fn wrong(&self, problem: impl AsRef<str>) -> Problem {
-        format!("the field '{}' at byte {} {}", self.name, self.at, problem.as_ref())
+        let name = words::piece(self.name);
+        format!("the field '{name}' at byte {} {}", self.at, problem.as_ref())
     }
 }
 
@@ -189,6 +192,7 @@ fn build(fields: &BTreeMap<&str, Field>) -> Result<Snapshot, Problem> {
     let role = |name: &str| {
         Role::from_name(name).ok_or_else(|| {
             let known = Role::ALL.map(|(_, name)| name).join(", ");
+            let name = words::piece(name);
             components.wrong(format!("knows a role '{name}', but there are only: {known}"))
         })
     };

@@ -1,5 +1,7 @@
 //! Fields of a line, numbers in them, and what each column means.
 
+use crate::words;
+
 /// Cuts a line at blanks. A field that begins with `"` goes to the next `"`; a `#` where a field
 /// would begin ends the line.
 pub(super) fn fields(line: &str) -> impl Iterator<Item = &str> + Clone {
@@ -88,7 +90,8 @@ impl Column {
         let columns: Vec<_> = names.iter().map(|name| Self::from_name(name)).collect();
         for (k, column) in columns.iter().enumerate() {
             if columns[..k].contains(column) {
-                return Err(format!("column {} names '{}' for the second time", k + 1, names[k]));
+                let name = words::piece(&names[k]);
+                return Err(format!("column {} names '{name}' for the second time", k + 1));
             }
         }
         let required = ["m", "x", "y", "z", "vx", "vy", "vz"];
@@ -97,7 +100,7 @@ impl Column {
         if !missing.is_empty() {
             return Err(format!(
                 "the columns are named '{}', but {} missing; needed are: m (or mass) x y z vx vy vz",
-                names.join(" "),
+                words::list(&names, " "),
                 match missing[..] {
                     [one] => format!("{one} is"),
                     _ => format!("{} are", missing.join(" ")),

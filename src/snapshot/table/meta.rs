@@ -10,6 +10,7 @@ use super::columns;
 use super::has_content;
 use crate::bodies::{Component, Role};
 use crate::units::Units;
+use crate::words;
 
 /// What begins such a comment.
 const MARK: &str = "#:";
@@ -92,8 +93,10 @@ pub(super) fn read(text: &str, snapshot: &mut Snapshot) -> Result<(), Problem> {
         else {
             continue;
         };
-        let wrong =
-            |expected: &str| format!("line {}: {key} is '{value}', but {expected}", number + 1);
+        let wrong = |expected: &str| {
+            let (key, value) = (words::piece(key), words::piece(value));
+            format!("line {}: {key} is '{value}', but {expected}", number + 1)
+        };
         let real = || columns::number(value).ok_or_else(|| wrong("a number was expected"));
         let units = &mut snapshot.units;
         match key {

@@ -2,26 +2,27 @@
 
 use glam::DVec3;
 
-use super::super::{Problem, Snapshot};
+use super::super::{Problem, ReadOptions, Snapshot};
 use super::columns::{self, Column};
 use super::meta::{self, unescape};
 use crate::bodies::{Bodies, Component, Role};
+use crate::words;
 
 /// A component of a [`Bodies`] is one of so many.
 const MOST_COMPONENTS: usize = 256;
 
-pub(super) fn read_text(bytes: &[u8]) -> Result<Snapshot, Problem> {
+pub(super) fn read_text(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot, Problem> {
     let text = text_of(bytes)?;
-    let mut table = Table::new(text)?;
+    let mut table = Table::new(text, options)?;
     for (number, line) in text.lines().enumerate() {
         table.row(number as u64 + 1, columns::fields(line))?;
     }
     table.finish()
 }
 
-pub(super) fn read_csv(bytes: &[u8]) -> Result<Snapshot, Problem> {
+pub(super) fn read_csv(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot, Problem> {
     let text = text_of(bytes)?;
-    let mut table = Table::new(text)?;
+    let mut table = Table::new(text, options)?;
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
@@ -34,6 +35,12 @@ pub(super) fn read_csv(bytes: &[u8]) -> Result<Snapshot, Problem> {
             Ok(false) => break,
             Ok(true) => {
                 let line = record.position().map_or(0, csv::Position::line);
+                // No name and no number of a table has a line end in it.
+                if record.iter().any(|field| field.trim().contains('\n')) {
+                    return Err(format!(
+                        "line {line}: a field in quotes goes on beyond the end of its line, as if a closing '\"' were missing"
+                    ));
+                }
                 let is_blank = record.len() == 1 && record[0].trim().is_empty();
                 if !is_blank {
                     table.row(line, record.iter().map(str::trim))?;
@@ -65,15 +72,18 @@ struct Table {
     columns: Vec<Column>,
     /// Values of [`Column::Extra`], in the order of the columns.
     extra: Vec<Vec<f64>>,
+    /// Ids are not read.
+    renumber: bool,
 }
 
 impl Table {
     /// With what the comments before the table say.
-    fn new(text: &str) -> Result<Self, Problem> {
+    fn new(text: &str, options: &ReadOptions) -> Result<Self, Problem> {
         let bodies = Bodies::default();
         let mut snapshot = Snapshot { bodies, ..Snapshot::default() };
         meta::read(text, &mut snapshot)?;
-        Ok(Self { snapshot, columns: Vec::new(), extra: Vec::new() })
+        let renumber = options.renumber;
+        Ok(Self { snapshot, columns: Vec::new(), extra: Vec::new(), renumber })
     }
 
     /// Takes one line's fields; the first with content decides about the columns.
@@ -108,7 +118,7 @@ impl Table {
             return Err(format!(
                 "line {line}: {count} columns, but {} were expected ({})",
                 self.columns.len(),
-                self.columns.iter().map(Column::name).collect::<Vec<_>>().join(" ")
+                words::list(&self.columns.iter().map(Column::name).collect::<Vec<_>>(), " ")
             ));
         }
         self.body(line, fields)
@@ -126,7 +136,7 @@ impl Table {
         let mut extra = self.extra.iter_mut();
         for (k, (field, column)) in fields.zip(&self.columns).enumerate() {
             let wrong = |expected: &str| {
-                let name = column.name();
+                let (name, field) = (words::piece(column.name()), words::piece(field));
                 format!(
                     "line {line}, column {} ({name}): '{field}', but {expected} was expected",
                     k + 1
@@ -138,9 +148,11 @@ impl Table {
                 number.ok_or_else(|| wrong("a finite number"))
             };
             match column {
+                Column::Id if self.renumber => {}
                 Column::Id => {
-                    id = columns::id(field)
-                        .ok_or_else(|| wrong("a whole number from 0 to 18446744073709551615"))?;
+                    let expected = "a whole number from 0 to 18446744073709551615";
+                    let named = || wrong(expected) + "; --renumber gives new ids, from 0";
+                    id = columns::id(field).ok_or_else(named)?;
                 }
                 Column::Mass => {
                     let positive = finite().ok().filter(|mass| *mass >= 0.0);

@@ -113,7 +113,7 @@ const ID_RANGES: [(u64, u64); 4] = [
 ];
 
 /// The attribute that remembers the variant a file was in.
-const IDS_ATTRIBUTE: &str = "layout.tipsy.ids";
+pub(super) const IDS_ATTRIBUTE: &str = "layout.tipsy.ids";
 
 /// Bytes of one record of that section.
 const fn record_bytes(section: usize) -> usize {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use glam::DVec3;
 
 use super::super::bytes::Reader;
-use super::super::{Confidence, Endianness, Problem, Snapshot};
+use super::super::{Confidence, Endianness, Problem, ReadOptions, Snapshot};
 use super::{
     COLUMNS, ID_RANGES, IDS_ATTRIBUTE, KIND_BULGE, KIND_DISK, KINDS, KINDS_WITH_IDS, SECTION_DARK,
     SECTION_GAS, record_bytes,
@@ -57,7 +57,7 @@ pub(super) fn recognise(head: &[u8], length: u64) -> Confidence {
     }
 }
 
-pub(super) fn read(bytes: &[u8]) -> Result<Snapshot, Problem> {
+pub(super) fn read(bytes: &[u8], _: &ReadOptions) -> Result<Snapshot, Problem> {
     let head = Reader::new(bytes, Endianness::Little).take(28, "a tipsy header")?;
     let header = Header::find(head).ok_or_else(|| {
         format!(

@@ -1,0 +1,97 @@
+//! What clap says of a command line that it cannot take, in one line: what is wrong, what is allowed, the
+//! nearest name, and where to read on.
+
+use clap::CommandFactory;
+use clap::error::ErrorKind;
+
+use super::Cli;
+
+/// True for answers that somebody asked for: help and version.
+pub fn is_answer(error: &clap::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    )
+}
+
+/// The complaint about `arguments` without its paragraphs.
+pub fn in_words(error: &clap::Error, arguments: &[String]) -> String {
+    let text = error.render().to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    // The last paragraphs are the usage and where to find more.
+    let end =
+        ["\n\nUsage:", "\n\nFor more information"].iter().filter_map(|mark| text.rfind(mark)).min();
+    let mut told = String::new();
+    for line in text[..end.unwrap_or(text.len())].lines().map(str::trim).filter(|l| !l.is_empty()) {
+        let line = line.strip_prefix("tip: ").unwrap_or(line);
+        let between = match told.chars().next_back() {
+            None => "",
+            Some(':') => " ",
+            Some(_) if line.starts_with('[') => " ",
+            Some(_) if told.contains("not provided:") => ", ",
+            Some(_) => "; ",
+        };
+        told += between;
+        told += line;
+    }
+    format!("{told} (more: {} --help)", command(arguments))
+}
+
+/// The command that was meant: `gravitile run`.
+fn command(arguments: &[String]) -> String {
+    let cli = Cli::command();
+    let known = |word: &&String| cli.get_subcommands().any(|command| command.get_name() == *word);
+    match arguments.iter().find(known) {
+        Some(command) => format!("gravitile {command}"),
+        None => "gravitile".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    fn told(arguments: &[&str]) -> String {
+        let arguments: Vec<String> =
+            ["gravitile"].iter().chain(arguments).map(|word| (*word).to_owned()).collect();
+        let error = super::Cli::try_parse_from(&arguments).unwrap_err();
+        assert!(!super::is_answer(&error), "{error}");
+        let text = super::in_words(&error, &arguments);
+        assert!(!text.contains('\n') && !text.contains("Usage"), "{text}");
+        text
+    }
+
+    #[test]
+    fn a_refusal_says_what_is_wrong_what_is_allowed_and_where_to_read_on() {
+        for (arguments, words) in [
+            (
+                &["run", "plummer", "--outt", "x"][..],
+                "unexpected argument '--outt' found; a similar argument exists: '--out' (more: gravitile run --help)",
+            ),
+            (
+                &["run"],
+                "the following required arguments were not provided: --out <DIR>, <INPUT> (more: gravitile run --help)",
+            ),
+            (
+                &["convrt"],
+                "unrecognized subcommand 'convrt'; a similar subcommand exists: 'convert' (more: gravitile --help)",
+            ),
+            (
+                &["forces", "plummer", "-n", "ten"],
+                "invalid value 'ten' for '-n <N>': a whole number was expected, like 20000, 20k or 1M (more: gravitile forces --help)",
+            ),
+            (
+                &["forces", "plummer", "--tiled", "--untiled"],
+                "the argument '--tiled' cannot be used with '--untiled' (more: gravitile forces --help)",
+            ),
+            (
+                &["scenes", "--toml"],
+                "the following required arguments were not provided: <NAME> (more: gravitile scenes --help)",
+            ),
+        ] {
+            assert_eq!(told(arguments), words);
+        }
+    }
+}

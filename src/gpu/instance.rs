@@ -1,0 +1,89 @@
+//! Opening the way to the drivers without a word from libraries on the way.
+//!
+//! Where an instance could show windows on Wayland, Mesa's layer that puts devices in order asks
+//! Wayland's library for the display, which complains on standard error where the environment names no
+//! folder to look in, as in containers and batch jobs: `error: XDG_RUNTIME_DIR is invalid or not set`.
+//! There is no Wayland then, and an instance without that extension is the same one, in silence. (Seen
+//! with Mesa 22.3 and libwayland 1.21.)
+
+/// An instance as `description` asks for.
+pub(super) fn open(description: wgpu::InstanceDescriptor) -> wgpu::Instance {
+    #[cfg(all(unix, not(target_vendor = "apple"), not(target_os = "android")))]
+    if description.display.is_none()
+        && !wayland_has_a_place(|name| std::env::var_os(name))
+        && let Some(instance) = without_wayland(&description)
+    {
+        return instance;
+    }
+    wgpu::Instance::new(description)
+}
+
+/// What Wayland's library asks before it complains.
+#[cfg(all(unix, not(target_vendor = "apple"), not(target_os = "android")))]
+fn wayland_has_a_place(variable: impl Fn(&str) -> Option<std::ffi::OsString>) -> bool {
+    let absolute =
+        |name| variable(name).is_some_and(|path| path.as_encoded_bytes().starts_with(b"/"));
+    absolute("XDG_RUNTIME_DIR")
+        || absolute("WAYLAND_DISPLAY")
+        || variable("WAYLAND_SOCKET").is_some()
+}
+
+/// The instance without the extension; `None` where there is no Vulkan.
+#[cfg(all(unix, not(target_vendor = "apple"), not(target_os = "android")))]
+fn without_wayland(description: &wgpu::InstanceDescriptor) -> Option<wgpu::Instance> {
+    use wgpu::hal::vulkan;
+    if !description.backends.contains(wgpu::Backends::VULKAN) {
+        return None;
+    }
+    let wanted = wgpu::hal::InstanceDescriptor {
+        name: "wgpu",
+        flags: description.flags,
+        memory_budget_thresholds: description.memory_budget_thresholds,
+        backend_options: description.backend_options.clone(),
+        telemetry: None,
+        display: None,
+    };
+    let leave_out = |arguments: vulkan::CreateInstanceCallbackArgs<'_, '_, '_>| {
+        arguments.extensions.retain(|name| name.to_bytes() != b"VK_KHR_wayland_surface");
+    };
+    // SAFETY: the one extension that is taken out serves surfaces on Wayland alone, and the list that
+    // wgpu keeps, and asks before it makes one, is this very list.
+    let opened =
+        unsafe { vulkan::Instance::init_with_callback(&wanted, Some(Box::new(leave_out))) }.ok()?;
+    // SAFETY: the instance was just made, and nothing else holds it.
+    Some(unsafe { wgpu::Instance::from_hal::<wgpu::hal::api::Vulkan>(opened) })
+}
+
+#[cfg(all(test, unix, not(target_vendor = "apple"), not(target_os = "android")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wayland_is_looked_for_where_it_could_be() {
+        let with = |set: &[(&str, &str)]| {
+            wayland_has_a_place(|name| {
+                set.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
+            })
+        };
+        assert!(!with(&[]));
+        assert!(!with(&[("XDG_RUNTIME_DIR", ""), ("WAYLAND_DISPLAY", "wayland-0")]));
+        assert!(!with(&[("XDG_RUNTIME_DIR", "run/user")]));
+        assert!(with(&[("XDG_RUNTIME_DIR", "/run/user/1000")]));
+        assert!(with(&[("WAYLAND_DISPLAY", "/run/wayland-0")]));
+        assert!(with(&[("WAYLAND_SOCKET", "5")]));
+    }
+
+    #[test]
+    fn the_silent_instance_reaches_the_same_adapters() {
+        let description = || wgpu::InstanceDescriptor::new_without_display_handle();
+        let names = |instance: &wgpu::Instance| -> Vec<_> {
+            pollster::block_on(instance.enumerate_adapters(wgpu::Backends::VULKAN))
+                .iter()
+                .map(|adapter| adapter.get_info().name)
+                .collect()
+        };
+        let silent = without_wayland(&description()).expect("there should be a Vulkan loader");
+        assert_eq!(names(&silent), names(&wgpu::Instance::new(description())));
+        assert!(!names(&silent).is_empty());
+    }
+}

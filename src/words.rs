@@ -1,0 +1,217 @@
+//! Text fit for a line: whatever a file, a driver or a command line holds, what is printed of it is one
+//! line of bounded length in which every character shows.
+//!
+//! A terminal obeys control characters: an escape sequence in a component's name could rewrite what
+//! stands above it. Characters that show nothing or turn the direction of writing around could make one
+//! name look like another. All of these are printed as `\u{1b}`.
+//!
+//! [`piece`] and [`path`] are for foreign text within a sentence, so that the sentence around it
+//! survives; [`line`] is the last stage before printing, which nothing passes by.
+
+use std::path::Path;
+
+/// Characters of the longest line that is printed.
+pub const LINE: usize = 400;
+
+/// Characters of the longest piece of foreign text within a sentence.
+pub const PIECE: usize = 60;
+
+/// Characters of an error's text: room is left for what stands before it in a line.
+pub(crate) const ERROR: usize = LINE - 50;
+
+/// Stands where the middle was left out.
+const GAP: &str = " ... ";
+
+/// Stands there meanwhile in megabytes.
+const CUT: char = '…';
+
+/// Longer runs of digits than any whole number of 64 bits has are told with an exponent.
+const MOST_DIGITS: usize = 22;
+
+/// Any text as one line of at most [`LINE`] characters.
+pub fn line(text: &str) -> String {
+    fit(text, LINE)
+}
+
+/// A word or name from elsewhere (a field of a table, a key of a file), to stand within a sentence.
+pub fn piece(text: &str) -> String {
+    fit(text, PIECE)
+}
+
+/// A list of names from elsewhere, to stand within a sentence.
+pub fn list<T: AsRef<str>>(names: &[T], between: &str) -> String {
+    let names: Vec<String> = names.iter().map(|name| piece(name.as_ref())).collect();
+    fit(&names.join(between), 2 * PIECE)
+}
+
+/// A path, shortened in the middle to at most `most` characters.
+pub fn path(path: &Path, most: usize) -> String {
+    // Line ends in names are escaped, not joined: a path is one word.
+    shortened(path.to_string_lossy().chars().flat_map(shown), most)
+}
+
+/// Any text as one line of at most `most` characters: line ends become blanks, what does not show is
+/// escaped, numbers of hundreds of digits are told with an exponent, the middle is left out.
+pub fn fit(text: &str, most: usize) -> String {
+    let joined = if text.contains(['\n', '\r']) {
+        let lines = ends(text, most.saturating_mul(4));
+        let lines = lines.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty());
+        lines.collect::<Vec<_>>().join(" ")
+    } else {
+        ends(text, most.saturating_mul(4))
+    };
+    let told = with_exponents(&joined);
+    shortened(told.chars().flat_map(shown), most)
+}
+
+/// A text of several lines, as it stands but for what does not show; each line of at most [`LINE`]
+/// characters. Tabs become blanks.
+pub fn lines(text: &str) -> String {
+    let one = |line: &str| fit(&line.replace('\t', "    "), LINE);
+    text.split_inclusive('\n')
+        .map(|line| match line.strip_suffix('\n') {
+            Some(line) => one(line) + "\n",
+            None => one(line),
+        })
+        .collect()
+}
+
+/// True for what takes one place in a line and leaves the rest of the line alone.
+pub fn shows(c: char) -> bool {
+    // The standard library knows what can be printed; accents are judged behind a letter. Its quotes
+    // and its backslash are escaped for other reasons.
+    (' '..='~').contains(&c) || !c.is_ascii() && format!("a{c}").escape_debug().count() == 2
+}
+
+/// The character, or its escape.
+fn shown(c: char) -> impl Iterator<Item = char> {
+    let (plain, escaped) = if shows(c) { (Some(c), None) } else { (None, Some(c)) };
+    plain.into_iter().chain(escaped.into_iter().flat_map(char::escape_unicode))
+}
+
+/// Both ends of a text that is far too long: nothing is done to megabytes that are left out anyway.
+fn ends(text: &str, most: usize) -> String {
+    if text.len() <= most.saturating_mul(8) {
+        return text.to_owned();
+    }
+    let head = text.char_indices().nth(most).map_or(text.len(), |(at, _)| at);
+    let tail = text.char_indices().rev().nth(most).map_or(0, |(at, _)| at);
+    if head >= tail {
+        return text.to_owned();
+    }
+    // The mark is in what `shortened` leaves out. Digits beside it are no number: some are missing.
+    format!("{}{CUT}{}", &text[..head], &text[tail..])
+}
+
+/// At most `most` characters, without the middle.
+fn shortened(text: impl Iterator<Item = char>, most: usize) -> String {
+    let all: Vec<char> = text.collect();
+    if all.len() <= most {
+        return all.into_iter().collect();
+    }
+    let kept = most.saturating_sub(GAP.len());
+    let (head, tail) = (kept - kept / 2, kept / 2);
+    all[..head]
+        .iter()
+        .copied()
+        .chain(GAP.chars())
+        .chain(all[all.len() - tail..].iter().copied())
+        .collect()
+}
+
+/// Numbers that stand alone and have more digits than f64 holds, with an exponent.
+fn with_exponents(text: &str) -> String {
+    let mut told = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, from) = rest.split_at(start);
+        told.push_str(before);
+        let end = from.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(from.len());
+        let (digits, after) = from.split_at(end);
+        let (number, stop) = match digits.strip_suffix('.') {
+            Some(number) => (number, "."),
+            None => (digits, ""),
+        };
+        let alone = |c: Option<char>| c.is_none_or(|c| " ,;:()[]=-".contains(c));
+        let short = (number.len() > MOST_DIGITS
+            && alone(told.chars().next_back())
+            && alone(after.chars().next()))
+        .then(|| number.parse::<f64>().ok().filter(|number| number.is_finite()))
+        .flatten()
+        .map(|number| format!("{number:e}"))
+        .filter(|short| short.len() < number.len());
+        match short {
+            Some(short) => told.push_str(&short),
+            None => told.push_str(number),
+        }
+        told.push_str(stop);
+        rest = after;
+    }
+    told + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_show_is_escaped_and_what_shows_stays() {
+        for plain in ["a b", "é", "e\u{301}", "x² ≤ 3 µm · 星団", "C:\\a 'b' \"c\"", "🌌"]
+        {
+            assert_eq!(line(plain), plain);
+        }
+        for (wild, tame) in [
+            ("\x1b[2Jgone", "\\u{1b}[2Jgone"),
+            ("a\u{9b}31mb", "a\\u{9b}31mb"),
+            ("a\0b\x7f", "a\\u{0}b\\u{7f}"),
+            ("\u{202e}txt.exe\u{2066}", "\\u{202e}txt.exe\\u{2066}"),
+            ("di\u{200b}sk\u{feff}\u{200d}", "di\\u{200b}sk\\u{feff}\\u{200d}"),
+            ("a\tb\u{2028}c", "a\\u{9}b\\u{2028}c"),
+            ("one\n\n  two\r\nthree\n", "one two three"),
+        ] {
+            assert_eq!(line(wild), tame);
+        }
+    }
+
+    #[test]
+    fn the_middle_of_what_is_long_is_left_out() {
+        let long: String = (0..3_000_000).map(|k| char::from(b'a' + (k % 26) as u8)).collect();
+        let short = line(&format!("begin {long} end"));
+        assert_eq!(short.chars().count(), LINE);
+        assert!(short.starts_with("begin abc") && short.ends_with(" end") && short.contains(GAP));
+        // Escapes count as they are printed.
+        assert_eq!(line(&"\x1b".repeat(1_000_000)).chars().count(), LINE);
+        assert_eq!(line(&"é\n".repeat(100_000)).chars().count(), LINE);
+        assert_eq!(line(&"x".repeat(LINE)), "x".repeat(LINE));
+        assert_eq!(piece(&"7".repeat(5000)).chars().count(), PIECE);
+        assert!(piece(&"7".repeat(5000)).chars().all(|c| "7 .".contains(c)));
+        let deep = path(Path::new(&format!("/home/{}/run.toml", "deep/".repeat(200))), 80);
+        assert!(deep.starts_with("/home/deep") && deep.ends_with("run.toml"), "{deep}");
+        assert_eq!(deep.chars().count(), 80);
+        assert_eq!(path(Path::new("a\nb"), 80), "a\\u{a}b");
+    }
+
+    #[test]
+    fn numbers_of_hundreds_of_digits_have_an_exponent() {
+        assert_eq!(line(&format!("dt is {}, but", 1e300)), "dt is 1e300, but");
+        assert_eq!(
+            line(&format!("it is -{}.", f64::MIN_POSITIVE)),
+            "it is -2.2250738585072014e-308."
+        );
+        assert_eq!(line(&format!("({} {})", f64::MAX, 1.5)), "(1.7976931348623157e308 1.5)");
+        for same in
+            ["18446744073709551615", "3.141592653589793", "step_0000000000000000000000001.gvt"]
+        {
+            assert_eq!(line(same), same);
+        }
+    }
+
+    #[test]
+    fn lines_stay_lines() {
+        assert_eq!(lines("  a\x07\n\tb\n\nc"), "  a\\u{7}\n    b\n\nc");
+        assert_eq!(lines("a\r\n"), "a\n");
+        assert!(
+            lines(&format!("{}\nb\n", "x".repeat(9999))).lines().all(|l| l.chars().count() <= LINE)
+        );
+    }
+}
