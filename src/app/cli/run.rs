@@ -151,7 +151,7 @@ pub fn record(
         bar.set_position(steps);
         !interrupt::wanted()
     };
-    let mut tell = |jump: &Jump| bar.suspend(|| eprintln!("gravitile: {}", jump_in_words(jump)));
+    let mut tell = |jump: &Jump| bar.suspend(|| print::note(&jump_in_words(jump)));
     let outcome = record::run(sim, folder, &mut log, template, &mut watch, &mut tell)?;
     bar.finish_and_clear();
     report(sim, folder, &outcome, begun.elapsed().as_secs_f64(), as_json)?;
