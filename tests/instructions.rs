@@ -21,7 +21,8 @@ fn the_inner_loop_is_tight() {
     // SAFETY: the only test of this program, and no thread has been started.
     let unknown = unsafe { Inspector::absent("no-such-gpu") }.err().expect("there is none");
     let unknown = unknown.to_string();
-    assert!(unknown.contains("'no-such-gpu'") && unknown.contains("navi21"), "{unknown}");
+    // The list of the known is longer than a line and loses its middle.
+    assert!(unknown.contains("'no-such-gpu'") && unknown.contains("polaris10"), "{unknown}");
     // SAFETY: as above.
     let navi21 = unsafe { Inspector::absent("navi21") }.unwrap();
     assert!(std::env::var_os("RADV_FORCE_FAMILY").is_none());

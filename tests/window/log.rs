@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// What makes the program say it.
 pub const FILTER: &str = "error,wgpu_hal=off,wgpu_core=off,naga=off,gravitile::seen=trace";
-const PREFIX: &str = "[TRACE gravitile::seen] ";
+const PREFIX: &str = "gravitile: ";
 
 /// Reads a file that grows.
 pub struct Log {

@@ -20,7 +20,10 @@ pub(crate) struct Frame {
     pub origin: DVec3,
     pub length: f64,
     pub mass: f64,
+    /// The unit of velocity.
     pub velocity: f64,
+    /// How all sources move together, which is left out of velocities: no derivative of a force knows it.
+    pub drift: DVec3,
 }
 
 /// Where something is, how it moves, and the fourth number of its first word.
@@ -60,13 +63,20 @@ fn largest(vectors: &[DVec3], from: DVec3) -> f64 {
 }
 
 /// A unit in which v^2 / R and accelerations come to about 1 at most, in units of length, for the closest pair.
-fn velocity_unit(sources: &Sources, length: f64, heaviest: f64) -> f64 {
-    let fastest = largest(sources.velocity, DVec3::ZERO);
+fn velocity_unit(sources: &Sources, drift: DVec3, length: f64, heaviest: f64) -> f64 {
+    let fastest = largest(sources.velocity, drift);
     let strongest = largest(sources.acceleration, DVec3::ZERO) * length;
     // The closest pair's m / R^2, as its acceleration tells, over that of the extent: (length / R)^2 at most.
     let closeness = (strongest * (length / heaviest)).sqrt();
     let closeness = if closeness.is_finite() { closeness.max(1.0) } else { 1.0 };
     power_above(strongest.sqrt().max(fastest * closeness.sqrt()))
+}
+
+/// The mean velocity, where it is larger than what is left without it; else 0, and all stay as they are.
+fn common_motion(velocity: &[DVec3]) -> DVec3 {
+    let mean = velocity.iter().sum::<DVec3>() / velocity.len().max(1) as f64;
+    let is_common = mean.is_finite() && mean.abs().max_element() > largest(velocity, mean);
+    if is_common { mean } else { DVec3::ZERO }
 }
 
 /// A number as an f32 and twice what that lacks of it.
@@ -86,12 +96,18 @@ impl Frame {
         let middle = sources.position.iter().sum::<DVec3>() / n;
         // In f64 there is nothing to gain from another origin.
         let moves = precision != Precision::Double && middle.is_finite();
-        Self::around(if moves { middle } else { DVec3::ZERO }, sources, precision)
+        let middle = if moves { middle } else { DVec3::ZERO };
+        let drift = if moves { common_motion(sources.velocity) } else { DVec3::ZERO };
+        Self::moving(middle, drift, sources, precision)
     }
 
     /// The frame for `sources` with its origin in the whole unit of length nearest to `middle`. Around 0, what
     /// is computed has the same bits whatever the units of length and velocity.
     pub fn around(middle: DVec3, sources: &Sources, precision: Precision) -> Self {
+        Self::moving(middle, DVec3::ZERO, sources, precision)
+    }
+
+    fn moving(middle: DVec3, drift: DVec3, sources: &Sources, precision: Precision) -> Self {
         let length = power_above(largest(sources.position, middle));
         let heaviest = sources.mass.iter().copied().fold(0.0, f64::max);
         let mass = match precision {
@@ -104,14 +120,15 @@ impl Frame {
             origin: (middle / length).round() * length,
             length,
             mass,
-            velocity: velocity_unit(sources, length, heaviest),
+            velocity: velocity_unit(sources, drift, length, heaviest),
+            drift,
         }
     }
 
     /// A larger unit of velocity, and what records are to be multiplied by for it, if sources that come later
     /// need one.
     pub(super) fn wider(&self, later: &Sources) -> Option<(f64, f64)> {
-        let unit = velocity_unit(later, self.length, self.mass / ROOM);
+        let unit = velocity_unit(later, self.drift, self.length, self.mass / ROOM);
         let needed = self.precision != Precision::Double && unit > self.velocity * 256.0;
         needed.then_some((unit, self.velocity / unit))
     }
@@ -144,7 +161,7 @@ impl Frame {
     /// Appends a record. False if a number of it leaves the range of the tier.
     fn record(&self, entry: &Entry, last: f64, out: &mut Vec<Word>) -> bool {
         let position = (entry.position - self.origin) / self.length;
-        let velocity = entry.velocity / self.velocity;
+        let velocity = (entry.velocity - self.drift) / self.velocity;
         let acceleration = entry.acceleration * (self.length / (self.velocity * self.velocity));
         let narrow = |v: DVec3| v.as_vec3();
         let low = |v: DVec3| (v - v.as_vec3().as_dvec3()).as_vec3();
@@ -251,6 +268,26 @@ mod tests {
         let slow = Sources { acceleration: &[], ..sources };
         let plain = Frame::around(DVec3::ZERO, &slow, Precision::DoubleSingle);
         assert_eq!(plain.velocity, 2.0);
+    }
+
+    #[test]
+    fn common_motion_is_left_out_and_nothing_else() {
+        let position = [DVec3::X, DVec3::Y];
+        let fast = [DVec3::new(1e6, 1e5, 0.25), DVec3::new(1e6, 1e5, -0.5)];
+        let slow = [DVec3::X, DVec3::new(-0.5, 0.25, 0.0)];
+        for (velocity, unit) in [(fast, 0.5), (slow, 2.0)] {
+            let sources = Sources {
+                position: &position,
+                velocity: &velocity,
+                mass: &[1.0; 2],
+                ..Sources::default()
+            };
+            let frame = Frame::of(&sources, Precision::Single);
+            assert_eq!(frame.drift == DVec3::ZERO, velocity == slow);
+            assert_eq!(frame.velocity, unit);
+            assert_eq!(Frame::of(&sources, Precision::Double).drift, DVec3::ZERO);
+            assert_eq!(Frame::around(DVec3::ZERO, &sources, Precision::Single).drift, DVec3::ZERO);
+        }
     }
 
     #[test]
