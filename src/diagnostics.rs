@@ -228,7 +228,8 @@ mod tests {
         let mut faster = bodies.clone();
         faster.velocity[0] *= 2.0;
         let later = diagnose(&faster, &potential).unwrap();
-        assert_eq!(later.energy_error(&made), 13.5 / 3.0);
+        // The centre of mass now moves, which is no energy of the pair.
+        assert_eq!(later.energy_error(&made), 12.375 / 3.0);
     }
 
     #[test]
