@@ -251,7 +251,7 @@ fn insert(bytes: &mut Vec<u8>, at: usize, piece: &[u8]) {
 }
 
 fn put(bytes: &mut [u8], at: usize, piece: &[u8]) {
-    let at = if at % 4 == 0 { at } else { at / 4 * 4 };
+    let at = if at.is_multiple_of(4) { at } else { at / 4 * 4 };
     for (to, from) in bytes[at..].iter_mut().zip(piece) {
         *to = *from;
     }

@@ -77,12 +77,15 @@ fn indices() -> std::ops::Range<u64> {
     }
 }
 
+/// Tries a mutant: whether it was accepted, or what is wrong with the program.
+type Trial = Box<dyn FnOnce(&[u8]) -> Result<bool, String>>;
+
 /// A mutant under trial.
 pub struct Mutant {
     /// What is read.
     pub bytes: Vec<u8>,
     /// Tries it; complaints are what is wrong with the program.
-    pub trial: Box<dyn FnOnce(&[u8]) -> Result<bool, String>>,
+    pub trial: Trial,
 }
 
 /// Tries all mutants of a kind; `make` makes one. Reports those that are accepted, and those at fault.

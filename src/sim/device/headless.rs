@@ -141,11 +141,6 @@ impl DeviceState {
         Ok(read[2].iter().map(|a| frame.wide_acceleration(three(a))).collect())
     }
 
-    /// What the bodies that were read last lack in f64; empty before.
-    pub fn rests(&self) -> &Rests {
-        &self.rests
-    }
-
     /// Potentials of all bodies, G included, by the kernel with potential.
     pub fn potential(&mut self) -> Result<Vec<f64>> {
         self.settle()?;

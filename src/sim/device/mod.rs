@@ -184,6 +184,11 @@ impl DeviceState {
         &self.frame
     }
 
+    /// What the bodies that were read last lack in f64; empty before.
+    pub fn rests(&self) -> &Rests {
+        &self.rests
+    }
+
     /// The bodies' buffers, for the sprites and for readers.
     pub fn buffers(&self) -> &BodyBuffers {
         &self.buffers
