@@ -470,3 +470,68 @@ fn a_scene_names_its_integrator() {
         assert!(!folder.path().join("c").exists(), "{lines}");
     }
 }
+
+/// Two bodies nearly fall into each other on steps that are far too long: the run says when, how much of the
+/// energy that cost, and which bodies were closest; the log has the passages. A strict run has nothing to say.
+#[test]
+fn a_jump_of_the_energy_is_told_when_it_happens() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |eta: &str| {
+        let out = folder.path().join(eta);
+        let out = out.to_str().unwrap();
+        let args = "run two-body --set eccentricity=0.99 --eps 0 --integrator hermite4 --until 4";
+        let more = ["--every", "0.5", "--eta", eta, "--out", out];
+        let output = gravitile(&args.split(' ').chain(more).collect::<Vec<_>>());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        (text(&output.stderr), std::fs::read_to_string(Path::new(out).join("energy.csv")).unwrap())
+    };
+    let (said, log) = run("0.3");
+    let jump = said.lines().find(|line| line.contains("from t = 3 to 3.5 the energy changed by"));
+    let jump = jump.unwrap_or_else(|| panic!("it should tell: {said}"));
+    assert!(jump.contains("bodies 0 and 1 (ids) at t = 3.14"), "{jump}");
+    let header: Vec<&str> = log.lines().next().unwrap().split(',').collect();
+    let column = |name: &str| header.iter().position(|column| *column == name).unwrap();
+    let row = log.lines().find(|row| row.split(',').nth(1) == Some("3.5")).unwrap();
+    let field = |name: &str| row.split(',').nth(column(name)).unwrap();
+    assert_eq!((field("passage_id"), field("passage_other")), ("0", "1"));
+    let number = |name: &str| field(name).parse::<f64>().unwrap();
+    assert!((3.0..3.5).contains(&number("passage_time")), "{row}");
+    // The pericentre is at 0.01.
+    assert!((0.005..0.02).contains(&number("passage_distance")), "{row}");
+
+    let (said, _) = run("0.0003");
+    assert!(!said.contains("the energy changed"), "{said}");
+}
+
+/// f32 coordinates at distance 1 from the middle are 1e-7 apart: two bodies nearer than that are counted, before
+/// and after, and only where it is f32 that computes.
+#[test]
+fn bodies_that_f32_does_not_tell_apart_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = folder.path().join("bodies.csv");
+    let mut text_of_table = "m,x,y,z,vx,vy,vz\n".to_owned();
+    for i in 0..60 {
+        let angle = f64::from(i);
+        let (x, y) = (5e6 + angle.cos(), -3e6 + angle.sin());
+        text_of_table += &format!("0.01,{x},{y},0.1,0,0,0\n");
+        if i == 7 {
+            text_of_table += &format!("0.01,{},{y},0.1,0,0,0\n", x + 2e-9);
+        }
+    }
+    std::fs::write(&table, text_of_table).unwrap();
+    for (engine, expected) in [("gpu", Some(2)), ("cpu", Some(2)), ("reference", None)] {
+        let out = folder.path().join(engine);
+        let (table, out) = (table.to_str().unwrap(), out.to_str().unwrap());
+        let args =
+            ["run", table, "--engine", engine, "--eps", "0.1", "--dt", "0.01", "--until", "0.02"];
+        let said = works(&[&args[..], &["--out", out]].concat());
+        let told =
+            expected.map(|count| format!("at the beginning {count} of 61 bodies are closer"));
+        match told {
+            Some(told) => {
+                assert!(said.contains(&told) && said.contains("at the end 2 of"), "{said}")
+            }
+            None => assert!(!said.contains("closer"), "{said}"),
+        }
+    }
+}
