@@ -8,7 +8,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use gravitile::gpu::{DeviceClass, adapters};
 
@@ -58,11 +58,16 @@ fn prefix() -> &'static Path {
     })
 }
 
-/// Compiles `tests/capi/NAME.c` and links it with `libraries`.
+/// Compiles `tests/capi/NAME.c` and links it with `libraries`; once, for a program that runs cannot be written.
 fn compile(name: &str, standard: &str, libraries: &[&str]) -> PathBuf {
+    static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
     let prefix = prefix();
     let suffix: String = libraries.concat().chars().filter(|c| c.is_alphanumeric()).collect();
     let program = prefix.join(format!("{name}-{suffix}"));
+    let mut made = MADE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if made.contains(&program) {
+        return program;
+    }
     run(Command::new("cc")
         .args([standard, "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic"])
         // Each takes of cloud.h what it needs.
@@ -74,6 +79,7 @@ fn compile(name: &str, standard: &str, libraries: &[&str]) -> PathBuf {
         .arg(format!("-Wl,-rpath,{}", prefix.join("lib").display()))
         .args(libraries)
         .args(["-lm", "-lpthread"]));
+    made.push(program.clone());
     program
 }
 
