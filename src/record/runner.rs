@@ -40,7 +40,9 @@ pub fn run(
         last = unless_stopped(sim.diagnostics())?;
         match &last {
             Some(found) => {
-                let passage = passage(sim);
+                // The run was broken off between the snapshot, which has it, and the row.
+                let noted = template.attributes.get(PASSAGE).and_then(|text| text.parse().ok());
+                let passage = passage(sim).map(|now| now.or(noted));
                 let jump = log.append(sim.steps(), sim.time(), found, components, passage)?;
                 jump.iter().for_each(&mut *tell);
             }
@@ -64,12 +66,15 @@ pub fn run(
         let moment = sim.moment()?;
         let mut state = snapshot(&moment, template);
         set_restart(&mut state, sim.restart());
+        let passage = passage(sim);
+        if let Some(Some(closest)) = &passage {
+            state.attributes.insert(PASSAGE.to_owned(), closest.to_string());
+        }
         folder.write(moment.steps, &state)?;
         // Going on writes a row that is missing here.
         last = unless_stopped(sim.diagnostics_of(&moment))?;
         match &last {
             Some(found) => {
-                let passage = passage(sim);
                 let jump = log.append(moment.steps, moment.time, found, components, passage)?;
                 jump.iter().for_each(&mut *tell);
             }
@@ -83,6 +88,9 @@ pub fn run(
     let complete = logged && sim.steps() >= plan.steps;
     Ok(Outcome { energy_initial, last, complete })
 }
+
+/// A snapshot's fact: the closest passage before it, for its row in the log if that is missing.
+const PASSAGE: &str = "blocks.passage";
 
 /// The closest passage since the last row; `None` where there are no individual steps.
 fn passage(sim: &mut Simulation) -> Option<Option<Passage>> {

@@ -1,5 +1,8 @@
 //! The closest passage of a stretch of a run: where the errors of unsoftened bodies are made.
 
+use std::fmt;
+use std::str::FromStr;
+
 use super::arrays::Arrays;
 
 /// Where the shortest step of a stretch of a run was taken, and what was nearest then.
@@ -13,6 +16,29 @@ pub struct Passage {
     pub other: u64,
     /// Their distance at the end of that step.
     pub distance: f64,
+}
+
+impl fmt::Display for Passage {
+    /// Four numbers from which the same passage is read.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {} {}", self.time, self.id, self.other, self.distance)
+    }
+}
+
+impl FromStr for Passage {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let mut words = text.split(' ');
+        let mut word = || words.next().ok_or(());
+        let (time, id, other, distance) = (word()?, word()?, word()?, word()?);
+        Ok(Self {
+            time: time.parse().map_err(|_| ())?,
+            id: id.parse().map_err(|_| ())?,
+            other: other.parse().map_err(|_| ())?,
+            distance: distance.parse().map_err(|_| ())?,
+        })
+    }
 }
 
 /// Takes note of the shortest step.
@@ -52,5 +78,19 @@ impl Watch {
     /// What was noted since the last call.
     pub fn take(&mut self) -> Option<Passage> {
         std::mem::take(self).closest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_passage_is_read_as_it_was_written() {
+        let passage = Passage { time: 0.1 + 0.2, id: u64::MAX, other: 0, distance: 1e-9 / 3.0 };
+        assert_eq!(passage.to_string().parse(), Ok(passage));
+        for text in ["", "1 2 3", "1 2 x 4", "1 -2 3 4"] {
+            assert_eq!(text.parse::<Passage>(), Err(()), "{text}");
+        }
     }
 }
