@@ -6,7 +6,7 @@
 //! name look like another. All of these are printed as `\u{1b}`.
 //!
 //! [`piece`] and [`path`] are for foreign text within a sentence, so that the sentence around it
-//! survives; [`line`] is the last stage before printing, which nothing passes by.
+//! survives; [`line()`] is the last stage before printing, which nothing passes by.
 
 use std::path::Path;
 
