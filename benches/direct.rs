@@ -4,15 +4,16 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use glam::DVec3;
-use gravitile::direct::cpu::{Cpu, Kernel};
-use gravitile::direct::{Answers, Cloud, DirectEngine, Identity, Order, Reference, Want, Within};
+use gravitile::forces::direct::Reference;
+use gravitile::forces::direct::{CpuDouble, cpu::Kernel};
+use gravitile::forces::{Answers, Cloud, ForceEngine, Identity, Order, Want, Within};
 
 const SOFTENING: f64 = 1.0 / 256.0;
 
 /// The first `sinks` bodies.
 fn evaluate(
     cloud: &Cloud,
-    engine: &mut dyn DirectEngine,
+    engine: &mut dyn ForceEngine,
     sinks: usize,
     softening: f64,
     want: &Want,
@@ -39,7 +40,7 @@ fn direct(c: &mut Criterion) {
     evaluate(&cloud, &mut reference, 512, SOFTENING, &Want::only(Order::Snap), &mut right);
 
     for kernel in Kernel::available() {
-        let mut engine = Cpu::with_kernel(kernel).expect("it is available");
+        let mut engine = CpuDouble::with_kernel(kernel).expect("it is available");
         engine.set_sources(&cloud.sources(n)).expect("the cloud is sound");
         evaluate(&cloud, &mut engine, 512, SOFTENING, &Want::only(Order::Snap), &mut out);
         println!(

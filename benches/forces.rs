@@ -6,8 +6,9 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use glam::DVec3;
-use gravitile::force::cpu::{Cpu, Kernel};
-use gravitile::force::{ForceEngine, Forces, Identity, Reference, Sinks, Sources, Want};
+use gravitile::forces::direct::Reference;
+use gravitile::forces::direct::{CpuSingle, cpu::Kernel};
+use gravitile::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
 use particular::prelude::*;
 
 const SOFTENING: f64 = 0.01;
@@ -41,10 +42,10 @@ impl Sphere {
         Self { position, mass }
     }
 
-    fn evaluate(&self, engine: &mut impl ForceEngine, want: Want, out: &mut Forces) {
-        let sinks = Sinks { position: &self.position, identity: Identity::Offset(0) };
-        let sources = Sources { position: &self.position, mass: &self.mass };
-        engine.evaluate(&sinks, &sources, SOFTENING, want, out).expect("the sphere is sound");
+    fn evaluate(&self, engine: &mut impl ForceEngine, want: Want, out: &mut Answers) {
+        let sinks = Sinks::new(&self.position, Identity::Offset(0));
+        let sources = Sources::new(&self.position, &self.mass);
+        engine.evaluate_from(&sources, &sinks, SOFTENING, &want, out).expect("the sphere is sound");
     }
 
     fn point_masses(&self) -> Vec<([f32; 3], f32)> {
@@ -53,7 +54,7 @@ impl Sphere {
     }
 
     /// Prints the root mean square and the largest relative error of `acceleration`.
-    fn report(&self, name: &str, reference: &Forces, acceleration: &[DVec3]) {
+    fn report(&self, name: &str, reference: &Answers, acceleration: &[DVec3]) {
         let errors = || {
             acceleration
                 .iter()
@@ -79,18 +80,16 @@ fn forces(c: &mut Criterion) {
     for n in [1024, 4096, 16384] {
         let sphere = Sphere::new(n);
         let peers = sphere.point_masses();
-        let (mut reference, mut out) = (Forces::default(), Forces::default());
-        sphere.evaluate(&mut Reference, Want::Acceleration, &mut reference);
+        let (mut reference, mut out) = (Answers::default(), Answers::default());
+        sphere.evaluate(&mut Reference::default(), Want::ACCELERATION, &mut reference);
 
         let mut group = c.benchmark_group(format!("forces/{n}"));
         group.sample_size(20).throughput(Throughput::Elements((n * n) as u64));
         for kernel in Kernel::available() {
-            let mut engine = Cpu::with_kernel(kernel).expect("it is available");
-            sphere.evaluate(&mut engine, Want::Acceleration, &mut out);
+            let mut engine = CpuSingle::with_kernel(kernel).expect("it is available");
+            sphere.evaluate(&mut engine, Want::ACCELERATION, &mut out);
             sphere.report(kernel.name(), &reference, &out.acceleration);
-            for (what, want) in
-                [("", Want::Acceleration), (" and potential", Want::AccelerationAndPotential)]
-            {
+            for (what, want) in [("", Want::ACCELERATION), (" and potential", Want::POTENTIAL)] {
                 let name = format!("cpu {}{what}", kernel.name());
                 group.bench_function(BenchmarkId::new(&name, "1 thread"), |b| {
                     one.install(|| b.iter(|| sphere.evaluate(&mut engine, want, &mut out)));
@@ -114,7 +113,7 @@ fn forces(c: &mut Criterion) {
         });
         if n <= 4096 {
             group.bench_function(BenchmarkId::new("reference", "all threads"), |b| {
-                b.iter(|| sphere.evaluate(&mut Reference, Want::Acceleration, &mut out));
+                b.iter(|| sphere.evaluate(&mut Reference::default(), Want::ACCELERATION, &mut out));
             });
         }
     }

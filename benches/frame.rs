@@ -11,7 +11,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use gravitile::gpu::{AdapterWish, FrameTimes, Gpu, Timeline};
+use gravitile::gpu::{AdapterRequest, FrameTimes, Gpu, Timeline};
 use gravitile::render::{
     Adding, Camera, DevicePoints, GpuCanvas, Look, PARTS, Painter, PictureSize, Style, tags,
 };
@@ -21,7 +21,7 @@ const SIZES: [(u32, u32); 2] = [(1280, 720), (1920, 1080)];
 const BODIES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 
 struct Options {
-    wish: AdapterWish,
+    request: AdapterRequest,
     bodies: Vec<usize>,
     pictures: Option<PathBuf>,
     style: Style,
@@ -30,7 +30,7 @@ struct Options {
 
 fn options() -> Options {
     let mut found = Options {
-        wish: AdapterWish::default(),
+        request: AdapterRequest::default(),
         bodies: BODIES.to_vec(),
         pictures: None,
         style: Style::default(),
@@ -43,8 +43,10 @@ fn options() -> Options {
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
-            "--adapter" => found.wish.name = words.next(),
-            "--baseline" => found.wish.baseline_only = true,
+            "--adapter" => {
+                found.request.names = AdapterRequest::named(&words.next().unwrap_or_default()).names
+            }
+            "--baseline" => found.request.baseline = true,
             "--bodies" => {
                 let n = words.next().and_then(|n| n.parse().ok()).expect("--bodies N");
                 found.bodies = vec![n];
@@ -75,7 +77,7 @@ fn options() -> Options {
 
 fn main() {
     let options = options();
-    let gpu = Gpu::open_blocking(&options.wish).expect("an adapter");
+    let gpu = Gpu::open_blocking(&options.request).expect("an adapter");
     println!("{} ({}), {}", gpu.adapter.name, gpu.adapter.backend, gpu.adapter.driver);
     println!(
         "medians in ms; parts by {}",
@@ -133,7 +135,7 @@ impl Bodies {
         let style = &options.style;
         let look = Look::new(style, &self.host, None).expect("a look");
         let camera = Camera::default().framing(&self.host, style, 0.95, size);
-        let handles = gravitile::render::Gpu { device: &gpu.device, queue: &gpu.queue };
+        let handles = gpu.handles();
         let format = gravitile::render::offscreen::FORMAT;
         let mut canvas = GpuCanvas::new(handles, size, format).expect("a canvas");
         canvas.add_by(options.adding);

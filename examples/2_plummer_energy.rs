@@ -15,7 +15,7 @@ fn main() -> Result<()> {
     let settings = Settings {
         softening: scene.run.softening,
         dt: scene.run.dt,
-        // `Auto` would measure; the CPU engine is there on every machine.
+        // There on every machine; `measure::choose` tells which engine is faster here.
         engine: EngineKind::Cpu,
         ..Settings::default()
     };

@@ -5,10 +5,10 @@
 
 use glam::DVec3;
 use gravitile::error::Result;
-use gravitile::force::{
-    Cpu, ForceEngine, Forces, GpuEngine, Identity, KernelWish, Reference, Sinks, Sources, Want,
-};
-use gravitile::gpu::{AdapterWish, Gpu};
+use gravitile::forces::direct::gpu::KernelRequest;
+use gravitile::forces::direct::{CpuSingle, GpuSingle, Reference};
+use gravitile::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
+use gravitile::gpu::{AdapterRequest, Gpu};
 use gravitile::scene::Scene;
 
 fn main() -> Result<()> {
@@ -18,22 +18,23 @@ fn main() -> Result<()> {
 
     // Probes along a line: none of them is a body of the cluster.
     let probes: Vec<DVec3> = (0..8).map(|i| DVec3::X * 0.5 * f64::from(i)).collect();
-    let sinks = Sinks { position: &probes, identity: Identity::Foreign };
-    let sources = Sources { position: &cluster.position, mass: &cluster.mass };
+    let sinks = Sinks::new(&probes, Identity::Foreign);
+    let sources = Sources::new(&cluster.position, &cluster.mass);
 
-    let mut engines: Vec<Box<dyn ForceEngine>> = vec![Box::new(Reference), Box::new(Cpu::new())];
-    match Gpu::open_blocking(&AdapterWish::default()) {
+    let mut engines: Vec<Box<dyn ForceEngine>> =
+        vec![Box::new(Reference::default()), Box::new(CpuSingle::new())];
+    match Gpu::open_blocking(&AdapterRequest::default()) {
         Ok(gpu) => {
             // Few sinks and many sources: slices of the sources keep the device busy.
-            let shape = KernelWish { s: Some(16), ..KernelWish::default() };
-            engines.push(Box::new(GpuEngine::new(gpu, shape)));
+            let shape = KernelRequest { s: Some(16), ..KernelRequest::default() };
+            engines.push(Box::new(GpuSingle::new(gpu, shape)));
         }
         Err(error) => println!("without a GPU: {error}"),
     }
-    let want = Want::AccelerationAndPotential;
-    let mut forces = Forces::default();
+    let want = Want::POTENTIAL;
+    let mut forces = Answers::default();
     for engine in &mut engines {
-        engine.evaluate(&sinks, &sources, 0.01, want, &mut forces)?;
+        engine.evaluate_from(&sources, &sinks, 0.01, &want, &mut forces)?;
         println!("\n{} ({})\n     x        a_x  potential", engine.name(), engine.describe());
         for (probe, (a, phi)) in
             probes.iter().zip(forces.acceleration.iter().zip(&forces.potential))

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 
 /// What part of a galaxy a component plays; the renderer and the analysis ask for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Role {
     /// Bodies of no particular part: clusters, planets, whatever a snapshot does not tell apart.
     Star,
@@ -107,6 +108,15 @@ impl Bodies {
         self.component.push(component);
     }
 
+    /// Takes body `i` out; those behind it move up by one. Out of range: panics, as a slice does.
+    pub fn remove(&mut self, i: usize) {
+        self.id.remove(i);
+        self.mass.remove(i);
+        self.position.remove(i);
+        self.velocity.remove(i);
+        self.component.remove(i);
+    }
+
     /// Appends `other`, its components behind ours (a component of equal name and role is shared)
     /// and its ids as they are. More than 256 components together are an error.
     pub fn append(&mut self, other: &Bodies) -> Result<()> {
@@ -131,6 +141,11 @@ impl Bodies {
         self.velocity.extend_from_slice(&other.velocity);
         self.component.extend(other.component.iter().map(|&c| renumbered[c as usize]));
         Ok(())
+    }
+
+    /// Gravitating masses G m, for a G of `gravitational_constant`: what engines are given.
+    pub fn gravitating_mass(&self, gravitational_constant: f64) -> Vec<f64> {
+        self.mass.iter().map(|mass| mass * gravitational_constant).collect()
     }
 
     /// Sum of all masses.

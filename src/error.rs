@@ -154,7 +154,7 @@ impl Error {
         Self::Value { what: what.into(), value: value.to_string(), allowed: allowed.into() }
     }
 
-    /// The same of a body by number only, as engines tell it, with the id that it has in `id`.
+    /// Names the body by its id: engines know it by number only, and `id` holds the ids by number.
     #[must_use]
     pub fn with_ids(mut self, ids: &[u64]) -> Self {
         if let Self::Body { index, id, .. } = &mut self

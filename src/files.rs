@@ -18,7 +18,7 @@ pub fn replace(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
     replace_with(path, |file| file.write_all(bytes))
 }
 
-/// The same for what is not at hand as a whole: `write` is called once.
+/// Replaces a file by what `write` produces, for content that is not at hand as a whole; it is called once.
 ///
 /// # Errors
 /// As [`replace`], and those of `write`.
@@ -26,52 +26,89 @@ pub fn replace_with(
     path: impl AsRef<Path>,
     write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<()> {
-    let path = path.as_ref();
-    let refused = |source| Error::io("write", path, source);
-    // Through a link, the file it points to is replaced, not the link.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let permissions = match fs::metadata(&target) {
-        // Renaming asks for no permission to write to the file itself.
-        Ok(metadata) if metadata.is_file() && metadata.permissions().readonly() => {
-            return Err(Error::file(path, "is write-protected, so it was not replaced"));
+    Replacement::begin(path, write)?.finish()
+}
+
+/// A file that is whole beside its place and waits to take it, as several do that belong together. Dropped
+/// before, it leaves no trace.
+#[derive(Debug)]
+pub struct Replacement {
+    path: PathBuf,
+    target: PathBuf,
+    folder: PathBuf,
+    temporary: PathBuf,
+    _unfinished: Unfinished,
+}
+
+impl Replacement {
+    /// Writes what will be at `path`; `write` is called once.
+    ///
+    /// # Errors
+    /// As [`replace`], and those of `write`.
+    pub fn begin(
+        path: impl AsRef<Path>,
+        write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+    ) -> Result<Self> {
+        let path = path.as_ref();
+        let refused = |source| Error::io("write", path, source);
+        // Through a link, the file it points to is replaced, not the link.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let permissions = match fs::metadata(&target) {
+            // Renaming asks for no permission to write to the file itself.
+            Ok(metadata) if metadata.is_file() && metadata.permissions().readonly() => {
+                return Err(Error::file(path, "is write-protected, so it was not replaced"));
+            }
+            Ok(metadata) if metadata.is_file() => Some(metadata.permissions()),
+            // Renaming over /dev/null, say, would put a plain file in its place.
+            Ok(_) => {
+                return Err(Error::file(path, "is no ordinary file, so nothing was written there"));
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(refused(error)),
+        };
+        if target.file_name().is_none() {
+            return Err(Error::file(path, "names no file to write"));
         }
-        Ok(metadata) if metadata.is_file() => Some(metadata.permissions()),
-        // Renaming over /dev/null, say, would put a plain file in its place.
-        Ok(_) => {
-            return Err(Error::file(path, "is no ordinary file, so nothing was written there"));
+        let folder = match target.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        if !folder.is_dir() {
+            return Err(Error::file(
+                path,
+                format!("cannot be written: there is no folder {}", folder.display()),
+            ));
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => return Err(refused(error)),
-    };
-    if target.file_name().is_none() {
-        return Err(Error::file(path, "names no file to write"));
+        let (file, temporary, _unfinished) = create_beside(&folder)
+            .map_err(|source| Error::io("create a file in", &folder, source))?;
+        let made = Self { path: path.to_owned(), target, folder, temporary, _unfinished };
+        let mut buffered = std::io::BufWriter::new(&file);
+        let written = write(&mut buffered)
+            .and_then(|()| buffered.flush())
+            .and_then(|()| permissions.map_or(Ok(()), |wanted| file.set_permissions(wanted)))
+            .and_then(|()| file.sync_all());
+        drop(buffered);
+        // Some systems neither rename nor remove a file that is open.
+        drop(file);
+        written.map_err(refused).map(|()| made)
     }
-    let folder = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
-        _ => PathBuf::from("."),
-    };
-    if !folder.is_dir() {
-        return Err(Error::file(
-            path,
-            format!("cannot be written: there is no folder {}", folder.display()),
-        ));
+
+    /// Gives the file its name.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn finish(self) -> Result<()> {
+        fs::rename(&self.temporary, &self.target)
+            .and_then(|()| sync_folder(&self.folder))
+            .map_err(|source| Error::io("write", &self.path, source))
     }
-    let (file, temporary, _unfinished) =
-        create_beside(&folder).map_err(|source| Error::io("create a file in", &folder, source))?;
-    let mut buffered = std::io::BufWriter::new(&file);
-    let written = write(&mut buffered)
-        .and_then(|()| buffered.flush())
-        .and_then(|()| permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions)))
-        .and_then(|()| file.sync_all());
-    drop(buffered);
-    // Some systems do not rename a file that is open.
-    drop(file);
-    if let Err(error) = written.and_then(|()| fs::rename(&temporary, &target)) {
-        // The first failure is the one to report; the leftover is removed as well as may be.
-        let _ = fs::remove_file(&temporary);
-        return Err(refused(error));
+}
+
+impl Drop for Replacement {
+    fn drop(&mut self) {
+        // There is none where it got its name; a leftover is removed as well as may be.
+        let _ = fs::remove_file(&self.temporary);
     }
-    sync_folder(&folder).map_err(refused)
 }
 
 /// A new file of a name that nothing else has, with the permissions that any new file gets.

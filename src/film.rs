@@ -9,16 +9,16 @@ use std::sync::Arc;
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::frame::Frame;
-use crate::gpu::{AdapterWish, DeviceClass, Gpu};
+use crate::gpu::{AdapterRequest, DeviceClass, Gpu};
 use crate::render::{
     CameraMotion, ColourBy, DevicePoints, Film, Follow, Image, Look, Painter, PictureSize, Points,
     Scale, Style,
 };
-use crate::sim::{EngineKind, HostEngine, Settings, Simulation, choose};
-use crate::tuned;
+use crate::sim::{Choice, EngineKind, Settings, Simulation, host_engine};
 
 /// Who paints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Renderer {
     /// The device that the bodies are on; else a real graphics adapter; else the CPU.
     #[default]
@@ -94,7 +94,7 @@ impl Cinema {
         if shares_device {
             // What the device knows of masses includes G.
             let g = sim.settings().gravitational_constant;
-            moment.bodies.mass.iter_mut().for_each(|mass| *mass *= g);
+            moment.bodies.mass = moment.bodies.gravitating_mass(g);
         }
         let look = Look::new(style, &moment.bodies, Some(&moment.acceleration))?;
         let device = sim.device().map(|(gpu, _)| gpu);
@@ -148,7 +148,7 @@ impl Cinema {
 /// Who paints pictures of bodies that live on `device`, or else on the host; and its name.
 fn painter(
     device: Option<&Arc<Gpu>>,
-    wish: &AdapterWish,
+    request: &AdapterRequest,
     size: PictureSize,
     renderer: Renderer,
 ) -> Result<(Painter, String)> {
@@ -159,8 +159,8 @@ fn painter(
     match (device, renderer) {
         (_, Renderer::Cpu) => on_cpu(),
         (Some(gpu), _) => on(gpu),
-        (None, Renderer::Gpu) => on(&*Gpu::open_blocking(wish)?),
-        (None, Renderer::Auto) => match Gpu::open_blocking(&AdapterWish::default()) {
+        (None, Renderer::Gpu) => on(&*Gpu::open_blocking(request)?),
+        (None, Renderer::Auto) => match Gpu::open_blocking(&AdapterRequest::default()) {
             // The CPU's own painter is faster than software that stands in for a GPU.
             Ok(gpu) if gpu.adapter.class != DeviceClass::Software => on(&gpu),
             _ => on_cpu(),
@@ -190,8 +190,7 @@ pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) 
     let mut seen = seen;
     if device.is_some() {
         // What the device knows of masses includes G.
-        let g = settings.gravitational_constant;
-        seen.to_mut().mass.iter_mut().for_each(|mass| *mass *= g);
+        seen.to_mut().mass = seen.gravitating_mass(settings.gravitational_constant);
     }
     let (mut painter, described) =
         painter(device.as_ref(), &settings.adapter, shot.size, shot.renderer)?;
@@ -204,9 +203,9 @@ pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) 
 
 /// The device that a simulation of `n` bodies would live on, as far as that can be told without a race.
 ///
-/// Errors: an engine, a precision, an adapter or a kernel that cannot be had.
+/// Errors: an engine, a method, a precision, an adapter or a kernel that cannot be had.
 fn device_of(n: usize, settings: &Settings) -> Result<Option<Arc<Gpu>>> {
-    match settings.engine {
+    match settings.engine.by(settings.method)?.0 {
         // Whoever would win: where a real adapter is there it paints.
         EngineKind::Auto if !settings.adapter.is_certain() => Ok(None),
         EngineKind::Auto => {
@@ -214,14 +213,14 @@ fn device_of(n: usize, settings: &Settings) -> Result<Option<Arc<Gpu>>> {
             Ok(Some(gpu).filter(|gpu| gpu.adapter.class != DeviceClass::Software))
         }
         EngineKind::Gpu => {
-            let gpu = pollster::block_on(choose(n, settings))?.gpu;
-            let gpu = gpu.filter(|_| settings.steps_on_host().is_ok_and(|on_host| !on_host));
+            let gpu = pollster::block_on(Choice::told(settings))?.gpu;
+            let gpu = gpu.filter(|_| !settings.steps_on_host());
             if let Some(gpu) = &gpu {
-                tuned::resolve(&settings.kernel, gpu, n)?;
+                settings.known.resolve(&settings.kernel, gpu, n)?;
             }
             Ok(gpu)
         }
-        kind => HostEngine::new(kind, None, settings).map(|_| None),
+        kind => host_engine(kind, None, settings).map(|_| None),
     }
 }
 

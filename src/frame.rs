@@ -100,7 +100,7 @@ impl Frame {
         Self { origin: origin.into(), velocity: velocity.into(), epoch: now, ..units(length, time) }
     }
 
-    /// The same frame with its origin where that is at the time `now`.
+    /// Moves the frame's origin to where it is at the time `now`.
     #[must_use]
     pub fn at(&self, now: f64) -> Self {
         if self.velocity == [0.0; 3] {
@@ -115,14 +115,24 @@ impl Frame {
         self.origin == [0.0; 3] && self.velocity == [0.0; 3]
     }
 
+    /// A position of the time `epoch`, counted from the origin in units of length.
+    pub fn scaled_position(&self, position: DVec3) -> DVec3 {
+        (position - DVec3::from(self.origin)) / self.length
+    }
+
+    /// A velocity beside the origin's, in units of length and time.
+    pub fn scaled_velocity(&self, velocity: DVec3) -> DVec3 {
+        (velocity - DVec3::from(self.velocity)) / self.velocity_unit()
+    }
+
     /// A position of the time `epoch` in f32.
     pub fn position(&self, position: DVec3) -> [f32; 3] {
-        narrow((position - DVec3::from(self.origin)) / self.length)
+        narrow(self.scaled_position(position))
     }
 
     /// A velocity in f32.
     pub fn velocity(&self, velocity: DVec3) -> [f32; 3] {
-        narrow((velocity - DVec3::from(self.velocity)) / self.velocity_unit())
+        narrow(self.scaled_velocity(velocity))
     }
 
     /// An acceleration in f32.

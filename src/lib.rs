@@ -19,35 +19,37 @@
 //! # Ok::<(), gravitile::error::Error>(())
 //! ```
 //!
-//! Where to look: [`sim`] for a whole simulation, [`force`] for forces alone, [`scene`] and [`snapshot`]
-//! for bodies, [`film`] and [`render`] for pictures, [`record`] for runs on disk, [`measure`] for whether
-//! kernels are right. `ARCHITECTURE.md` in the repository tells how the rooms hang together.
+//! | you want to | look at |
+//! |---|---|
+//! | have bodies | [`scene::Scene`] makes them, [`snapshot::read`] reads them, [`bodies::Bodies`] holds them |
+//! | let time pass | [`sim::Simulation`] with its [`sim::Settings`]; [`integrate`] for the schemes |
+//! | compute forces alone | [`forces::make`] and [`forces::ForceEngine`]; engines by name in [`forces::direct`] |
+//! | choose a device | [`gpu::adapters`], [`gpu::AdapterRequest`], [`gpu::Gpu`] |
+//! | find out which engine is the faster | [`measure`] |
+//! | know whether a run is right | [`diagnostics::diagnose`] |
+//! | keep a run on disk, and resume it | [`record`] |
+//! | make pictures and films | [`film`], [`render`] |
+//! | convert files and units | [`snapshot`], [`units::Units`] |
+//! | break off long work | [`stop`] |
+//! | handle what goes wrong | [`error::Error`] |
+//!
+//! Numbers on the host are f64; [`frame`] is the one way to a device's f32. `ARCHITECTURE.md` in the repository
+//! describes how the rooms hang together.
 //!
 //! Units: G = 1 unless [`units::Units`] says otherwise. The host computes in f64, devices in f32.
 #![deny(unsafe_op_in_unsafe_fn)]
 // Without blocking functions, a browser build leaves some of their helpers without a caller.
 #![cfg_attr(target_arch = "wasm32", allow(unused_imports, dead_code))]
 
-#[cfg(feature = "cli")]
-pub mod app;
 pub mod bodies;
-#[cfg(all(feature = "capi", not(target_arch = "wasm32")))]
-pub mod capi;
 pub mod diagnostics;
-pub mod direct;
 pub mod error;
-pub mod files;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod film;
-pub mod force;
+pub mod forces;
 pub mod frame;
 pub mod gpu;
-#[cfg(all(feature = "inspect", not(target_arch = "wasm32")))]
-pub mod inspect;
 pub mod integrate;
-#[cfg(not(target_arch = "wasm32"))]
-pub mod live;
-pub mod math;
 pub mod measure;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod record;
@@ -56,8 +58,46 @@ pub mod scene;
 pub mod sim;
 pub mod snapshot;
 pub mod stop;
-#[cfg(not(target_arch = "wasm32"))]
-pub mod tune;
-pub mod tuned;
 pub mod units;
+
+mod math;
+
+// Rooms that are no part of the library's interface and may change at any time. They are visible to the program
+// and to tests and benches, which are crates of their own; what other programs need of them is exported by the
+// rooms above.
+
+// The program, for `main.rs` and the tests of the panel.
+#[cfg(feature = "cli")]
+#[doc(hidden)]
+pub mod app;
+// C's view of the forces: its interface is a header.
+#[cfg(all(feature = "capi", not(target_arch = "wasm32")))]
+#[doc(hidden)]
+pub mod capi;
+// Files that are replaced whole, for tests.
+#[doc(hidden)]
+pub mod files;
+// From requests to bodies: called by the program alone.
+#[doc(hidden)]
+pub mod input;
+// What a driver says of a kernel, for the program and tests.
+#[cfg(all(feature = "inspect", not(target_arch = "wasm32")))]
+#[doc(hidden)]
+pub mod inspect;
+// A simulation that is watched, for the window and its tests.
+#[cfg(not(target_arch = "wasm32"))]
+#[doc(hidden)]
+pub mod live;
+// What can be asked for, for the program: simulations take [`sim::Settings`].
+#[doc(hidden)]
+pub mod settings;
+// The race of kernels, called by the program alone.
+#[cfg(not(target_arch = "wasm32"))]
+#[doc(hidden)]
+pub mod tune;
+// What the race has found; [`sim::Known`] is handed to simulations.
+#[doc(hidden)]
+pub mod tuned;
+// Text that is fit for a line, for tests.
+#[doc(hidden)]
 pub mod words;

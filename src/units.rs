@@ -29,7 +29,7 @@ impl Measure {
         good.then(|| Self { factor, name: name.to_owned() })
     }
 
-    /// The same of any text: what cannot be read so is a name, of a factor of 1.
+    /// A unit from any text: what cannot be read as a factor and a name is a name, of a factor of 1.
     pub fn of(text: &str) -> Self {
         Self::parse(text).unwrap_or_else(|| Self { factor: 1.0, name: text.trim().to_owned() })
     }
@@ -79,12 +79,6 @@ impl Units {
             time: "0.978 Gyr".into(),
             gravitational_constant: 43007.1,
         }
-    }
-
-    /// Factor on masses that makes G = 1 while lengths and velocities stay as they are:
-    /// an engine works with G m in the place of m.
-    pub fn mass_factor(&self) -> f64 {
-        self.gravitational_constant
     }
 }
 

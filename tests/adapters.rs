@@ -1,15 +1,18 @@
 //! Which adapter is meant: by its number, by its name, by what a run's file remembers of it.
 #![cfg(all(feature = "cli", unix))]
 
+#[path = "common/program.rs"]
+mod program;
+
 #[path = "common/skip.rs"]
 mod skip;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 /// The program in a folder of its own; `drivers` are the Vulkan drivers that it sees, all where none is given.
 fn gravitile(folder: &Path, drivers: &[&Path], args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gravitile"));
+    let mut command = program::program();
     command.args(args).current_dir(folder).env("GRAVITILE_CACHE_DIR", folder.join("cache"));
     if !drivers.is_empty() {
         let paths = std::env::join_paths(drivers).unwrap();
@@ -47,6 +50,31 @@ fn change(folder: &Path, out: &str, change: impl FnOnce(&mut toml::Table)) {
     let mut plan = plan(folder, out);
     change(&mut plan);
     std::fs::write(folder.join(out).join("run.toml"), plan.to_string()).unwrap();
+}
+
+#[test]
+fn several_adapters_are_read_and_refused_where_they_would_be_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let sentence = "must be one adapter: runs on several are not there yet";
+    for args in [&run("0,1", "a", &[])[..], &["info", "--adapter", "0, 1"]] {
+        let [_, refusal] = said(folder, &[], args, 2);
+        assert!(refusal.contains("--adapter is 0,1") && refusal.contains(sentence), "{refusal}");
+    }
+    assert!(!folder.join("a").exists());
+    // Who computes on the CPU needs none of them.
+    let out = ["--adapter", "0,1", "--engine", "cpu", "--out", "b"];
+    let short = ["run", "plummer", "-n", "20", "--dt", "0.01", "--until", "0.02"];
+    said(folder, &[], &[&short[..], &out].concat(), 0);
+    // A file of a later program.
+    said(folder, &[], &run("0", "c", &[]), 0);
+    change(folder, "c", |plan| {
+        let one = plan["adapter"].clone();
+        plan["steps"] = 4.into();
+        plan["adapter"] = toml::Value::Array(vec![one.clone(), one]);
+    });
+    let [_, refusal] = said(folder, &[], &["resume", "c"], 2);
+    assert!(refusal.contains(sentence), "{refusal}");
 }
 
 #[test]
@@ -107,7 +135,7 @@ fn a_run_remembers_its_adapter_and_the_baseline() {
         plan["adapter"].as_table_mut().unwrap().insert("name".to_owned(), name.clone().into());
     });
     let [_, error] = said(folder, &[], &["resume", "run"], 0);
-    assert!(error.contains("0000:7f:00.0 is not here, going on with"), "{error}");
+    assert!(error.contains("0000:7f:00.0 is not here, continuing with"), "{error}");
     assert_eq!(error.trim().lines().count(), 1, "{error}");
 
     change(folder, "run", |plan| {

@@ -5,8 +5,9 @@ mod common;
 use common::tiers;
 use glam::DVec3;
 use gravitile::bodies::Bodies;
-use gravitile::direct::Precision;
+use gravitile::forces::Precision;
 use gravitile::integrate::blocks::BlockSettings;
+use gravitile::integrate::find;
 use gravitile::scene::Scene;
 use gravitile::sim::{EngineKind, Settings, Simulation};
 
@@ -22,7 +23,7 @@ fn settings(integrator: &str, precision: Precision, dt: f64, blocks: BlockSettin
     Settings {
         softening: 0.01,
         dt,
-        integrator: integrator.to_owned(),
+        integrator: find(integrator).unwrap(),
         blocks,
         engine: EngineKind::Gpu,
         precision: Some(precision),

@@ -1,11 +1,16 @@
 //! The program as a user meets it: answers, errors and exit codes.
 #![cfg(feature = "cli")]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
+
+use gravitile::snapshot;
 
 fn gravitile(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_gravitile")).args(args).output().expect("it should start")
+    program::program().args(args).output().expect("it should start")
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -83,6 +88,15 @@ fn bad_input_is_refused_in_one_line() {
         &["-n", "100", "--engine", "warp"],
         &["no engine named 'warp'", "auto, gpu, cpu, reference"],
     );
+    run(&["-n", "100", "--method", "warp"], &["no method named 'warp'", "auto, direct, reference"]);
+    run(
+        &["-n", "100", "--engine", "gpu", "--method", "reference"],
+        &["the method is reference", "auto or direct with the engine gpu"],
+    );
+    run(
+        &["-n", "100", "--engine", "reference", "--method", "direct"],
+        &["the method is direct", "auto or reference with the engine reference"],
+    );
     run(&["-n", "100", "--integrator", "euler"], &["no integrator named 'euler'", "leapfrog"]);
     run(&["-n", "100", "--adapter", "voodoo"], &["voodoo"]);
     run(&["-n", "100", "--engine", "gpu", "--p", "100000"], &["p is 100000"]);
@@ -144,6 +158,12 @@ fn forces_are_written_and_agree_with_f64() {
         let table = std::fs::read_to_string(&path).unwrap();
         assert_eq!(table.lines().next(), Some("id,ax,ay,az,potential"));
         assert_eq!(table.lines().count(), 501);
+    }
+    // The CPU's reference is the engine of that name.
+    let words = ["forces", "plummer", "-n", "50", "--eps", "0.05", "--json", "--method"];
+    for engine in ["cpu", "auto", "reference"] {
+        let answer = json(&[&words[..], &["reference", "--engine", engine]].concat());
+        assert_eq!(answer["engine"], "reference", "{engine}");
     }
 }
 
@@ -233,6 +253,55 @@ fn convert_says_what_is_lost() {
 }
 
 #[test]
+fn snapshots_in_several_files_are_written_converted_run_and_painted() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    works(&["run", "plummer", "-n", "50", "--until", "0.02", "--dt", "0.01", "--out", &at("run")]);
+    let first = at("run/step_0000000000.gvt");
+    let told = works(&["convert", &first, &at("snap"), "--to", "gadget2-f64", "--files", "3"]);
+    assert!(told.contains("snap.0 to .2"), "{told}");
+    let files = ["convert", &first, &at("snap"), "--to", "gadget2", "--files", "3"];
+    refused(&files, &["snap.0: is there already"]);
+    refused(&["convert", &first, &at("t"), "--to", "tipsy", "--files", "3"], &["gadget1, gadget2"]);
+    refused(&["convert", &first, &at("g.g2"), "--files", "51"], &["must be 1 to 50"]);
+
+    // From within the folder, by its common name and by that of a file.
+    let around = format!("../{}/snap", folder.path().file_name().unwrap().to_str().unwrap());
+    for name in ["snap", "./snap.1", &around] {
+        let output = program::program()
+            .args(["convert", name, "back.gvt", "--force"])
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let [back, first] =
+            [&at("back.gvt"), &first].map(|path| snapshot::read(path).unwrap().bodies);
+        assert_eq!((back.id, back.mass), (first.id, first.mass), "{name}");
+        assert_eq!((back.position, back.velocity), (first.position, first.velocity), "{name}");
+    }
+    let out = at("again");
+    let run = ["run", &at("snap"), "--until", "0.02", "--dt", "0.01", "--eps", "0.1", "--gravity"];
+    let answer = json(&[&run[..], &["1", "--engine", "cpu", "--json", "--out", &out]].concat());
+    assert_eq!(answer["n"], 50);
+    let picture = at("a.png");
+    works(&["render", &at("snap.2"), "--out", &picture, "--size", "64x64"]);
+    assert!(std::fs::metadata(&picture).unwrap().len() > 0);
+    // A file that is missing is named by every command.
+    std::fs::remove_file(at("snap.1")).unwrap();
+    for name in ["snap", "snap.0", "snap.2"] {
+        refused(
+            &["convert", &at(name), &at("c.gvt")],
+            &["one of the 3 files", "snap.1 is not there"],
+        );
+        refused(&["forces", &at(name)], &["one of the 3 files", "snap.1 is not there"]);
+    }
+    assert!(works(&["formats"]).contains("snap_000.3"));
+    let formats = json(&["formats", "--json"]);
+    let several = |format: &&serde_json::Value| format["in_several_files"] == true;
+    assert_eq!(formats.as_array().unwrap().iter().filter(several).count(), 2);
+}
+
+#[test]
 fn run_prints_what_scripts_read() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
@@ -248,6 +317,7 @@ fn run_prints_what_scripts_read() {
         "energy_final",
         "wall_secs",
         "engine",
+        "method",
         "adapter",
         "configuration",
     ] {

@@ -3,8 +3,9 @@
 mod common;
 
 use gravitile::bodies::Bodies;
-use gravitile::force::{Budget, KernelWish};
-use gravitile::gpu::{AdapterWish, DeviceClass, Gpu};
+use gravitile::forces::Budget;
+use gravitile::forces::direct::gpu::KernelRequest;
+use gravitile::gpu::{AdapterRequest, DeviceClass, Gpu};
 use gravitile::scene::Scene;
 use gravitile::sim::{DeviceState, EngineKind, Settings, Simulation};
 
@@ -14,7 +15,7 @@ fn plummer(n: usize) -> Bodies {
     scene.build(&|_| unreachable!()).unwrap()
 }
 
-fn settings(kernel: KernelWish) -> Settings {
+fn settings(kernel: KernelRequest) -> Settings {
     Settings {
         softening: 0.05,
         dt: 0.01,
@@ -25,48 +26,45 @@ fn settings(kernel: KernelWish) -> Settings {
     }
 }
 
-fn state(bodies: &Bodies, kernel: KernelWish) -> DeviceState {
+fn state(bodies: &Bodies, kernel: KernelRequest) -> DeviceState {
     pollster::block_on(DeviceState::new(common::gpu(), bodies, None, &settings(kernel))).unwrap()
 }
 
 fn bits(state: &mut DeviceState, bodies: &Bodies) -> Vec<[u64; 6]> {
     let mut now = bodies.clone();
-    state.read(&mut now, 0.0).unwrap();
+    pollster::block_on(state.read(&mut now, 0.0)).unwrap();
     let of =
         |(x, v): (&glam::DVec3, &glam::DVec3)| [x.x, x.y, x.z, v.x, v.y, v.z].map(f64::to_bits);
     now.position.iter().zip(&now.velocity).map(of).collect()
 }
 
-const SHAPES: [KernelWish; 3] = [
-    KernelWish {
+const SHAPES: [KernelRequest; 3] = [
+    KernelRequest {
         p: Some(64),
         q: Some(1),
         r: Some(2),
         u: Some(4),
         s: Some(1),
-        untiled: Some(false),
-        one_workgroup: None,
-        checked: false,
+        tiled: true,
+        ..KernelRequest::NONE
     },
-    KernelWish {
+    KernelRequest {
         p: Some(32),
         q: Some(4),
         r: Some(1),
         u: Some(2),
         s: Some(3),
-        untiled: Some(false),
-        one_workgroup: None,
-        checked: false,
+        tiled: true,
+        ..KernelRequest::NONE
     },
-    KernelWish {
+    KernelRequest {
         p: Some(64),
         q: Some(1),
         r: Some(1),
         u: Some(4),
         s: Some(1),
-        untiled: Some(true),
-        one_workgroup: None,
-        checked: false,
+        untiled: true,
+        ..KernelRequest::NONE
     },
 ];
 
@@ -108,15 +106,15 @@ fn the_bits_do_not_depend_on_how_steps_are_cut_up() {
 }
 
 /// Many steps in one dispatch, for 300 bodies.
-const ONE_WORKGROUP: KernelWish = KernelWish {
+const ONE_WORKGROUP: KernelRequest = KernelRequest {
     p: Some(128),
     q: Some(2),
     r: Some(3),
     u: Some(4),
     s: Some(1),
-    untiled: Some(false),
-    one_workgroup: Some(true),
-    checked: false,
+    tiled: true,
+    one_workgroup: true,
+    ..KernelRequest::NONE
 };
 
 #[test]
@@ -157,7 +155,7 @@ fn steps_in_one_workgroup_have_the_same_bits_however_they_are_cut_up() {
     let mut taken_up = bodies.clone();
     let mut first = state(&bodies, ONE_WORKGROUP);
     first.run(0.01, 20, &mut |_| true).unwrap();
-    first.read(&mut taken_up, 0.0).unwrap();
+    pollster::block_on(first.read(&mut taken_up, 0.0)).unwrap();
     let mut second = state(&taken_up, ONE_WORKGROUP);
     second.run(0.01, 30, &mut |_| true).unwrap();
     assert!(bits(&mut second, &bodies) == expected, "taken up again");
@@ -170,8 +168,8 @@ fn one_workgroup_takes_the_steps_that_the_ordinary_path_takes() {
         let mut state = state(&bodies, kernel);
         let mut now = bodies.clone();
         state.run(0.01, 20, &mut |_| true).unwrap();
-        let acceleration = state.read(&mut now, 0.0).unwrap();
-        let potential = state.potential().unwrap();
+        let acceleration = pollster::block_on(state.read(&mut now, 0.0)).unwrap();
+        let potential = pollster::block_on(state.potential()).unwrap();
         (now, acceleration, potential)
     };
     let (one, one_a, one_phi) = end(ONE_WORKGROUP);
@@ -189,16 +187,16 @@ fn one_workgroup_takes_the_steps_that_the_ordinary_path_takes() {
 
 #[test]
 fn what_one_workgroup_cannot_hold_is_refused_with_the_reason() {
-    let refuse = |n: usize, kernel: KernelWish| {
+    let refuse = |n: usize, kernel: KernelRequest| {
         let error = Simulation::new(plummer(n), settings(kernel)).err();
         error.expect("should be refused").to_string()
     };
-    let wish = KernelWish { one_workgroup: Some(true), ..KernelWish::default() };
+    let wish = KernelRequest { one_workgroup: true, ..KernelRequest::default() };
     let text = refuse(50_000, wish);
     assert!(text.contains("50000 bodies do not fit one workgroup, which holds at most"), "{text}");
-    let text = refuse(200, KernelWish { p: Some(64), r: Some(2), ..wish });
+    let text = refuse(200, KernelRequest { p: Some(64), r: Some(2), ..wish });
     assert!(text.contains("at most p x r = 64 x 2 = 128"), "{text}");
-    let text = refuse(100, KernelWish { s: Some(2), ..wish });
+    let text = refuse(100, KernelRequest { s: Some(2), ..wish });
     assert!(text.contains("s (slices) is 2"), "{text}");
     for n in [2, 5, 100, 513, 1024] {
         let mut sim = Simulation::new(plummer(n), settings(wish)).unwrap();
@@ -212,7 +210,7 @@ fn a_step_is_one_dispatch_where_a_force_is_one() {
     let bodies = plummer(500);
     // With slices the ordinary way is taken: two dispatches per step.
     for (kernel, per_step) in
-        [(SHAPES[0], 1), (SHAPES[2], 1), (KernelWish { s: Some(2), ..SHAPES[0] }, 2)]
+        [(SHAPES[0], 1), (SHAPES[2], 1), (KernelRequest { s: Some(2), ..SHAPES[0] }, 2)]
     {
         let mut device = state(&bodies, kernel);
         device.learn_rate(1e12);
@@ -221,7 +219,7 @@ fn a_step_is_one_dispatch_where_a_force_is_one() {
         assert!((101 * per_step..101 * per_step + 8).contains(&slice.work.dispatches), "{slice:?}");
     }
     // q rows of threads add their shares in the same order in both ways.
-    let kernel = KernelWish { s: Some(1), ..SHAPES[1] };
+    let kernel = KernelRequest { s: Some(1), ..SHAPES[1] };
     let mut fused = state(&bodies, kernel);
     fused.learn_rate(1e12);
     let slice = fused.submit_slice(0.01, 30, Budget::HEADLESS);
@@ -248,7 +246,7 @@ fn a_run_can_be_stopped_between_steps() {
 #[test]
 fn many_small_steps_share_a_submission() {
     let bodies = plummer(1024);
-    let mut device = state(&bodies, KernelWish::default());
+    let mut device = state(&bodies, KernelRequest::default());
     // A device that is known to be fast: the budget then leaves room for them.
     device.learn_rate(1e11);
     let slice = device.submit_slice(0.01, 1000, Budget::HEADLESS);
@@ -275,17 +273,17 @@ fn the_baseline_tier_computes_the_same() {
 #[test]
 fn what_the_adapter_cannot_hold_is_refused_with_its_limit() {
     let bodies = plummer(100);
-    let refuse = |kernel: KernelWish| {
-        let adapter = AdapterWish { baseline_only: true, ..common::wish() };
+    let refuse = |kernel: KernelRequest| {
+        let adapter = AdapterRequest { baseline: true, ..common::wish() };
         let settings = Settings { adapter, ..settings(kernel) };
         Simulation::new(bodies.clone(), settings).err().expect("should be refused").to_string()
     };
-    let shape = KernelWish { u: Some(1), untiled: Some(false), ..KernelWish::default() };
-    let text = refuse(KernelWish { p: Some(512), ..shape });
+    let shape = KernelRequest { u: Some(1), tiled: true, ..KernelRequest::default() };
+    let text = refuse(KernelRequest { p: Some(512), ..shape });
     assert!(text.contains("512 threads per workgroup, but it allows at most 256"), "{text}");
-    let text = refuse(KernelWish { p: Some(64), q: Some(8), ..shape });
+    let text = refuse(KernelRequest { p: Some(64), q: Some(8), ..shape });
     assert!(text.contains("p x q = 64 x 8 = 512"), "{text}");
-    let text = refuse(KernelWish { p: Some(0), ..shape });
+    let text = refuse(KernelRequest { p: Some(0), ..shape });
     assert!(text.contains("p is 0, but must be between 1 and 1024"), "{text}");
 }
 
@@ -293,13 +291,14 @@ fn what_the_adapter_cannot_hold_is_refused_with_its_limit() {
 fn numbers_beyond_f32_are_refused() {
     let mut bodies = plummer(10);
     bodies.position[3].x = 1e300;
-    let error = Simulation::new(bodies, settings(KernelWish::default())).err().unwrap().to_string();
+    let error =
+        Simulation::new(bodies, settings(KernelRequest::default())).err().unwrap().to_string();
     assert!(error.contains("body 3") && error.contains("range of f32"), "{error}");
 }
 
 #[test]
 fn an_unknown_adapter_is_an_error_that_lists_the_known() {
-    let wish = AdapterWish::named("no such adapter");
+    let wish = AdapterRequest::named("no such adapter");
     let text = Gpu::open_blocking(&wish).unwrap_err().to_string();
     assert!(
         text.contains("no such adapter") && text.contains(&common::gpu().adapter.name),

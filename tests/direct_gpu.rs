@@ -5,10 +5,10 @@ mod common;
 use std::sync::Arc;
 
 use glam::DVec3;
-use gravitile::direct::gpu::{GpuEngine, Pairs, double_single, verdict};
-use gravitile::direct::{
-    Answers, Cloud, DirectEngine, Identity, Order, Precision, Reference, Sinks, Sources, Want,
-    Within,
+use gravitile::forces::direct::Reference;
+use gravitile::forces::direct::gpu::tiers::{GpuTiers, Pairs, double_single, verdict};
+use gravitile::forces::{
+    Answers, Cloud, ForceEngine, Identity, Order, Precision, Sinks, Sources, Want, Within,
 };
 use gravitile::measure::{check_direct, direct_cases};
 
@@ -72,7 +72,7 @@ fn split_products_are_as_good_as_those_by_fma() {
     // Where an fma is rounded twice there is one way only.
     for fused in [false, found.fused] {
         let pairs = Pairs { fused, ..found };
-        let mut engine = GpuEngine::unproven(Arc::clone(&gpu), Precision::DoubleSingle, pairs);
+        let mut engine = GpuTiers::unproven(Arc::clone(&gpu), Precision::DoubleSingle, pairs);
         engine.set_sources(&sources.sources(600)).unwrap();
         let mut answers = Answers::default();
         engine.evaluate(&sinks, 1e-4, &jerks(), &mut answers).unwrap();
@@ -88,22 +88,22 @@ fn split_products_are_as_good_as_those_by_fma() {
     }
 }
 
-fn engine(precision: Precision) -> GpuEngine {
-    GpuEngine::new(common::gpu(), precision).unwrap()
+fn engine(precision: Precision) -> GpuTiers {
+    GpuTiers::new(common::gpu(), precision).unwrap()
 }
 
 fn jerks() -> Want<'static> {
     Want { potential: true, nearest: true, ..Want::only(Order::Jerk) }
 }
 
-fn ask(engine: &mut dyn DirectEngine, sinks: &Sinks, want: &Want) -> Answers {
+fn ask(engine: &mut dyn ForceEngine, sinks: &Sinks, want: &Want) -> Answers {
     let mut answers = Answers::default();
     engine.evaluate(sinks, 0.0, want, &mut answers).unwrap();
     answers
 }
 
 /// Bodies on each other, with their own accelerations, by the reference and by `engine`.
-fn snaps(engine: &mut dyn DirectEngine, cloud: &Cloud, sinks: usize) -> (Answers, Answers) {
+fn snaps(engine: &mut dyn ForceEngine, cloud: &Cloud, sinks: usize) -> (Answers, Answers) {
     let mut cloud = cloud.clone();
     let n = cloud.len();
     let mut reference = Reference::default();
@@ -112,7 +112,7 @@ fn snaps(engine: &mut dyn DirectEngine, cloud: &Cloud, sinks: usize) -> (Answers
     let pulls = ask(&mut reference, &all, &Want::only(Order::Acceleration)).acceleration;
     cloud.acceleration = pulls;
     let want = Want { potential: true, ..Want::only(Order::Snap) };
-    let both = [&mut reference as &mut dyn DirectEngine, engine].map(|engine| {
+    let both = [&mut reference as &mut dyn ForceEngine, engine].map(|engine| {
         engine.set_sources(&cloud.sources(n)).unwrap();
         ask(engine, &cloud.sinks(0..sinks, Identity::Offset(0)), &want)
     });
@@ -178,7 +178,7 @@ fn a_pair_that_closes_in_by_an_update_is_right() {
     reference.set_sources(&cloud.sources(300)).unwrap();
     let sinks = cloud.sinks(0..300, Identity::Offset(0));
     let want = Want::only(Order::Snap);
-    let [found, right] = [&mut engine as &mut dyn DirectEngine, &mut reference]
+    let [found, right] = [&mut engine as &mut dyn ForceEngine, &mut reference]
         .map(|engine| ask(engine, &sinks, &want).snap);
     for i in 0..300 {
         let off = (found[i] - right[i]).length() / right[i].length();
@@ -376,8 +376,8 @@ fn no_bodies_and_bad_bodies_are_answered() {
 #[test]
 fn double_is_refused_where_shaders_have_no_f64() {
     let modest = common::baseline();
-    let error = GpuEngine::new(Arc::clone(&modest), Precision::Double).err().unwrap().to_string();
+    let error = GpuTiers::new(Arc::clone(&modest), Precision::Double).err().unwrap().to_string();
     assert!(error.contains("no f64 in shaders") && error.contains("--engine cpu"), "{error}");
     // Double-single asks for nothing beyond the baseline.
-    GpuEngine::new(modest, Precision::DoubleSingle).unwrap();
+    GpuTiers::new(modest, Precision::DoubleSingle).unwrap();
 }

@@ -1,5 +1,8 @@
 //! Hermite with individual steps: order, accuracy, restart, and what happens where steps become too short.
 
+#[path = "common/program.rs"]
+mod program;
+
 mod common;
 
 use std::f64::consts::PI;
@@ -7,6 +10,7 @@ use std::f64::consts::PI;
 use glam::DVec3;
 use gravitile::bodies::Bodies;
 use gravitile::integrate::blocks::BlockSettings;
+use gravitile::integrate::find;
 use gravitile::scene::Scene;
 use gravitile::sim::{EngineKind, Settings, Simulation};
 
@@ -22,7 +26,7 @@ fn settings(integrator: &str, softening: f64, blocks: BlockSettings) -> Settings
     Settings {
         softening,
         dt: blocks.dt_max,
-        integrator: integrator.to_owned(),
+        integrator: find(integrator).unwrap(),
         blocks,
         engine: EngineKind::Cpu,
         ..Settings::default()
@@ -131,8 +135,7 @@ fn the_closest_passage_of_burraus_problem_keeps_the_energy() {
 fn the_scene_of_burraus_problem_ends_with_an_escape() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
-    let program = env!("CARGO_BIN_EXE_gravitile");
-    let mut run = std::process::Command::new(program);
+    let mut run = program::program();
     let run = run.args(["run", "pythagorean", "--out"]).arg(&out).output().unwrap();
     let text = String::from_utf8_lossy(&run.stdout).into_owned();
     assert!(
@@ -318,7 +321,7 @@ fn what_cannot_be_run_is_refused() {
     let usual = BlockSettings::default();
     refuse(&bodies, with(BlockSettings { eta: 0.0, ..usual }), &["eta is 0"]);
     refuse(&bodies, with(BlockSettings { dt_max: 0.3, ..usual }), &["dt-max is 0.3", "0.25"]);
-    let precision = Some(gravitile::direct::Precision::DoubleSingle);
+    let precision = Some(gravitile::forces::Precision::DoubleSingle);
     refuse(&bodies, Settings { precision, ..good.clone() }, &["double-single", "engine cpu"]);
     let mut twice = bodies.clone();
     twice.position[7] = twice.position[3];
@@ -354,7 +357,7 @@ fn a_body_without_forces_does_not_stop_the_others() {
 /// double-single as far as f32 pairs go, and strict steps do not shrink with their noise.
 #[test]
 fn the_gpu_computes_the_forces_of_both() {
-    use gravitile::direct::Precision;
+    use gravitile::forces::Precision;
     let bodies = plummer(64);
     for integrator in BOTH {
         let of = |engine, precision, eta| {
@@ -393,11 +396,11 @@ fn leapfrog_has_a_double_tier() {
         sim.step(50).unwrap();
         sim.bodies().unwrap()
     };
-    let double = Some(gravitile::direct::Precision::Double);
+    let double = Some(gravitile::forces::Precision::Double);
     let right = of(EngineKind::Reference, None);
     let (single, double) = (of(EngineKind::Cpu, None), of(EngineKind::Cpu, double));
     assert!(apart(&double, &right) < 1e-12 && apart(&single, &right) > 1e-9);
-    let precision = Some(gravitile::direct::Precision::Double);
+    let precision = Some(gravitile::forces::Precision::Double);
     let settings = Settings { engine: EngineKind::Gpu, precision, ..Settings::default() };
     let error = Simulation::new(bodies, settings).err().unwrap().to_string();
     assert!(

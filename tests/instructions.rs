@@ -8,7 +8,7 @@
 #[path = "common/skip.rs"]
 mod skip;
 
-use gravitile::force::{KernelConfig, KernelVariant};
+use gravitile::forces::direct::gpu::{KernelConfig, KernelVariant};
 use gravitile::gpu::Checks;
 use gravitile::inspect::{Inspector, LEAST_PER_INTERACTION, driver_manifest};
 
@@ -107,9 +107,9 @@ fn figure(navi21: Inspector) {
 
 /// Forces with derivatives: what jerks cost against accelerations alone, and double-single against single.
 fn derivatives(navi21: &Inspector, single: f64) {
-    use gravitile::direct::Order::{self, Acceleration, Jerk, Snap};
-    use gravitile::direct::Precision::{self, DoubleSingle, Single};
-    use gravitile::direct::gpu::{DirectVariant, Pairs, Shape};
+    use gravitile::forces::Order::{self, Acceleration, Jerk, Snap};
+    use gravitile::forces::Precision::{self, DoubleSingle, Single};
+    use gravitile::forces::direct::gpu::tiers::{DirectVariant, Pairs, Shape};
 
     let ask = |precision: Precision, order: Order, neighbours, fence: bool, r| {
         let shape = Shape { p: 64, q: 1, r, u: 16, l: 1, slices: 1 };

@@ -1,6 +1,9 @@
 //! Ctrl-C and SIGTERM: answered at once, whatever is computed, and nothing half done is left.
 #![cfg(all(feature = "cli", unix))]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -10,7 +13,7 @@ use std::time::{Duration, Instant};
 const LONG: Duration = Duration::from_secs(20);
 
 fn gravitile(args: &[&str]) -> Child {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gravitile"));
+    let mut command = program::program();
     command.args(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
@@ -92,7 +95,7 @@ fn what_has_nothing_to_save_ends_at_once_and_leaves_nothing() {
 }
 
 /// A run whose forces take seconds, in its first diagnostics or a step: it ends without waiting for them,
-/// and can be gone on with.
+/// and can be resumed.
 #[test]
 fn a_slow_run_ends_and_can_be_gone_on_with() {
     let folder = tempfile::tempdir().unwrap();
@@ -112,7 +115,7 @@ fn a_slow_run_ends_and_can_be_gone_on_with() {
             wait_until(&mut child, what, || ready(&out));
             signal(&child, "-INT");
             assert_eq!(ended(&mut child, what).code(), Some(130), "{what}");
-            // It can be gone on with, and stopped again.
+            // It can be resumed, and stopped again.
             let mut child = gravitile(&["resume", out.to_str().unwrap()]);
             wait_until_at_work(&mut child, "resume");
             signal(&child, "-TERM");

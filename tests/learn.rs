@@ -10,7 +10,7 @@ use std::sync::Arc;
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use gravitile::app::panel::{Action, Facts, History, Input, Panel, Tab, ViewChoice, style};
-use gravitile::force::{KernelConfig, KernelWish};
+use gravitile::forces::direct::gpu::{KernelConfig, KernelRequest};
 use gravitile::gpu::{FrameTimes, Gpu};
 use gravitile::live::{Command, Rates, Standing, TimeKeeper};
 use gravitile::scene::RunHints;
@@ -35,7 +35,7 @@ impl World {
     fn new() -> Self {
         Self {
             gpu: common::gpu(),
-            settings: Settings { kernel: KernelWish::from(TILED), ..Settings::default() },
+            settings: Settings { kernel: KernelRequest::from(TILED), ..Settings::default() },
             keeper: TimeKeeper::new(1.0),
             engine: EngineKind::Gpu,
             config: TILED,
@@ -59,6 +59,7 @@ impl World {
             keeper: &world.keeper,
             standing: Standing { ready: true, ..Standing::default() },
             engine: world.engine,
+            method: world.engine.method(),
             engine_reason: "asked for",
             engine_text: "an adapter",
             gpu: &world.gpu,
@@ -150,11 +151,11 @@ fn filling_asks_for_shapes_and_leaving_puts_back_what_was() {
     // Nobody else chooses meanwhile.
     assert_eq!(click(&mut harness, "p = 32, q = 4"), []);
     let stopped = click(&mut harness, "Stop");
-    assert_eq!(stopped, [Action::Live(Command::Kernel(KernelWish::from(TILED)))]);
+    assert_eq!(stopped, [Action::Live(Command::Kernel(KernelRequest::from(TILED)))]);
     // Another tab does the same as the button.
     click(&mut harness, "Fill");
     let left = click(&mut harness, "Kernel");
-    assert_eq!(left, [Action::Live(Command::Kernel(KernelWish::from(TILED)))]);
+    assert_eq!(left, [Action::Live(Command::Kernel(KernelRequest::from(TILED)))]);
 }
 
 #[test]

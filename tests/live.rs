@@ -15,7 +15,7 @@ mod trouble;
 mod watcher;
 
 use gravitile::bodies::Bodies;
-use gravitile::force::KernelWish;
+use gravitile::forces::direct::gpu::KernelRequest;
 use gravitile::scene::Scene;
 use gravitile::sim::{EngineKind, Settings};
 
@@ -40,15 +40,14 @@ fn settings(engine: EngineKind) -> Settings {
 }
 
 /// A tiled shape; several slices add up in another order.
-fn shape(p: u32, s: u32) -> KernelWish {
-    KernelWish {
+fn shape(p: u32, s: u32) -> KernelRequest {
+    KernelRequest {
         p: Some(p),
         q: Some(1),
         r: Some(1),
         u: Some(4),
         s: Some(s),
-        untiled: Some(false),
-        one_workgroup: None,
-        checked: false,
+        tiled: true,
+        ..KernelRequest::NONE
     }
 }

@@ -1,5 +1,8 @@
 //! Measuring on a device: times that are taken, kernels that are refused, figures from end to end.
 
+#[path = "common/program.rs"]
+mod program;
+
 mod common;
 
 #[cfg(feature = "cli")]

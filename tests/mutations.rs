@@ -4,8 +4,14 @@
 //! `GRAVITILE_MUTANTS=50000` tries so many of each kind (2,000 if left out; `script/test --long` tries
 //! 50,000); `GRAVITILE_MUTANT=77` only that one.
 
+#[path = "common/kinds.rs"]
+mod kinds;
 #[path = "mutations/mutator.rs"]
 mod mutator;
+#[path = "mutations/parts.rs"]
+mod parts;
+#[path = "common/program.rs"]
+mod program;
 #[path = "mutations/programs.rs"]
 mod programs;
 #[path = "mutations/runs.rs"]
@@ -16,11 +22,12 @@ mod scenes;
 mod watch;
 
 use glam::DVec3;
-use gravitile::bodies::{Bodies, Component, Role};
+use gravitile::bodies::Bodies;
 use gravitile::error::Error;
-use gravitile::snapshot::{Format, ReadOptions, Snapshot, WriteOptions, formats};
+use gravitile::snapshot::{Column, Format, ReadOptions, Snapshot, WriteOptions, formats};
 use gravitile::units::Units;
 
+use kinds::{of_each_kind, with_columns};
 use mutator::{Random, mend_gvt, mutant};
 use watch::{Mutant, check_line, try_all};
 
@@ -28,32 +35,22 @@ fn written_as(format: &str) -> WriteOptions {
     WriteOptions { format: Some(format.into()), ..WriteOptions::default() }
 }
 
-/// Bodies of each kind, with all that a snapshot can have.
+/// Bodies of each kind, with all that a snapshot can have but types of columns.
 fn rich(n: usize) -> Snapshot {
-    let kinds = [
-        ("gas", Role::Gas),
-        ("halo", Role::Halo),
-        ("disk", Role::Disk),
-        ("bulge", Role::Bulge),
-        ("stars", Role::Star),
-        ("boundary", Role::Star),
-    ];
-    let mut bodies = Bodies::with_capacity(n);
-    bodies.components = kinds.map(|(name, role)| Component::new(name, role)).into();
-    for k in 0..n {
-        let x = f64::from(k as f32 * 1.1 - 2.3);
-        let (position, velocity) = (DVec3::new(x, -x, 7.5), DVec3::new(-0.0, 2.0 * x, 1e10));
-        bodies.push(f64::from((x * x) as f32), position, velocity, (k % 6) as u8);
-        bodies.id[k] = (50 - k) as u64;
-    }
-    let mut snapshot = Snapshot::new(bodies, 0.1);
-    for (name, value) in [("eps", 0.5), ("phi", -2.0), ("U", 1.0), ("RHO", 3.0), ("ACCE.x", 4.0)] {
-        snapshot.extra.insert(name.into(), (0..n).map(|k| value * k as f64).collect());
-    }
-    for (key, value) in
-        [("softening", "0.05"), ("dt", "0.01"), ("scene", "plummer"), ("redshift", "0.5")]
-    {
-        snapshot.attributes.insert(key.into(), value.into());
+    with_columns(of_each_kind(n))
+}
+
+/// With columns of all types, too.
+fn typed(n: usize) -> Snapshot {
+    let mut snapshot = rich(n);
+    let up = || 0..n as u64;
+    for (name, column) in [
+        ("single", up().map(|k| k as f32 * 0.1).collect::<Column>()),
+        ("PART", up().map(|k| u64::MAX - k).collect()),
+        ("TAGS", up().map(|k| k as u32).collect()),
+        ("sign", up().map(|k| -(k as i64)).collect()),
+    ] {
+        snapshot.extra.insert(name.into(), column);
     }
     snapshot
 }
@@ -79,7 +76,7 @@ fn whole_files(format: &Format) -> Vec<Vec<u8>> {
                 name += &format!("-{}", modifier.suffix);
             }
         }
-        for snapshot in [&plain(), &rich(7), &units] {
+        for snapshot in [&plain(), &rich(7), &typed(7), &units] {
             files.extend(snapshot.to_bytes("a", &written_as(&name)).ok().map(|(bytes, _)| bytes));
         }
     }
@@ -88,6 +85,7 @@ fn whole_files(format: &Format) -> Vec<Vec<u8>> {
             b"# by hand\n1 0 0 0 0 0 0\n1 1 0 0 0 1 0\n".to_vec(),
             b"7 1 0 0 0 0 0 0\n8 1 1e0 1d0 0 0 1 0\n".to_vec(),
             b"id m x y z vx vy vz \"a b\"\n-1 1 0 0 0 0 0 0 nan\n".to_vec(),
+            b"#: column.w = u64\nm x y z vx vy vz w\n1 0 0 0 0 0 0 18446744073709551615\n".to_vec(),
         ]),
         "csv" => files.extend([
             b"1,0,0,0,0,0,0\n1,1,0,0,0,1,0\n".to_vec(),
@@ -106,19 +104,30 @@ fn read(bytes: &[u8], format: &'static Format, options: &ReadOptions) -> Result<
         let _ = (format.recognise)(&bytes[..bytes.len().min(64 << 10)], bytes.len() as u64);
     }
     let name = format!("some.{}", format.extensions[0]);
-    let snapshot = match Snapshot::from_bytes_with(bytes, &name, options) {
+    judge(Snapshot::from_bytes_with(bytes, &name, options), format.name, |text| {
+        text.starts_with(&name)
+    })
+}
+
+/// Judges what was read: an error that names the file, or a snapshot that is sound.
+fn judge(
+    read: Result<Snapshot, Error>,
+    format: &str,
+    names_file: impl Fn(&str) -> bool,
+) -> Result<bool, String> {
+    let snapshot = match read {
         Ok(snapshot) => snapshot,
         Err(error) => {
             let text = error.to_string();
             check_line(&format!("gravitile: {text}"))?;
             return match error {
-                Error::File { .. } if text.starts_with(&name) => Ok(false),
+                Error::File { .. } if names_file(&text) => Ok(false),
                 _ => Err(format!("does not name the file: {text}")),
             };
         }
     };
     snapshot.validate().map_err(|error| format!("was read, but is not valid: {error}"))?;
-    for written in ["gravitile", "csv", "text", format.name] {
+    for written in ["gravitile", "csv", "text", format] {
         let again = snapshot.to_bytes("again", &written_as(written));
         let (bytes, losses) = match again {
             Ok(again) => again,
@@ -160,6 +169,7 @@ fn try_format(name: &'static str) {
         let options = ReadOptions {
             format: (random.below(4) == 0).then(|| name.to_owned()),
             renumber: random.below(4) == 0,
+            ..ReadOptions::default()
         };
         Mutant { bytes, trial: Box::new(move |bytes| read(bytes, format, &options)) }
     });

@@ -1,13 +1,16 @@
 //! What earlier versions left on disk is read: folders of runs, their snapshots, remembered kernels.
 #![cfg(feature = "cli")]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use gravitile::snapshot;
 
 fn gravitile(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_gravitile")).args(args).output().expect("it should start")
+    program::program().args(args).output().expect("it should start")
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -48,7 +51,7 @@ fn goes_on(name: &str, allowed: f64) {
     assert!(output.status.success(), "{name}: {}", text(&output.stderr));
     let said = text(&output.stderr);
     assert!(said.is_empty() || (is_of_an_adapter && said.contains("going on with")), "{said}");
-    assert!(text(&output.stdout).contains("going on from step 8 of 16, t = 0.5"), "{name}");
+    assert!(text(&output.stdout).contains("resuming from step 8 of 16, t = 0.5"), "{name}");
 
     let found = snapshot::read(at("step_0000000016.gvt")).unwrap();
     let expected = snapshot::read(old(name).join("expected.gvt")).unwrap();
@@ -84,7 +87,7 @@ fn what_was_tuned_is_read_and_disturbs_nothing() {
     let cache = tempfile::tempdir().unwrap();
     std::fs::copy(old("tuned.toml"), cache.path().join("tuned.toml")).unwrap();
     let with = |args: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_gravitile"));
+        let mut command = program::program();
         command.env("GRAVITILE_CACHE_DIR", cache.path());
         command.args(args).output().unwrap()
     };

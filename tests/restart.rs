@@ -1,12 +1,15 @@
 //! A run that is stopped or killed goes on to the same bits.
 #![cfg(all(feature = "cli", unix))]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 fn gravitile(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gravitile"));
+    let mut command = program::program();
     command.args(args).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }

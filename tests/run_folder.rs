@@ -1,12 +1,15 @@
 //! The folder of a run: one process at a time, and nothing in it is lost.
 #![cfg(feature = "cli")]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 fn gravitile(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gravitile"));
+    let mut command = program::program();
     command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
@@ -174,7 +177,7 @@ fn snapshots_without_a_plan_are_told_alike_by_both() {
     succeeds(again);
 }
 
-/// Killed while the folder was made, before or after the plan was written: begun anew, or gone on with.
+/// Killed while the folder was made, before or after the plan was written: begun anew, or resumed.
 #[test]
 fn a_run_killed_at_its_very_beginning_is_no_dead_end() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,13 +1,15 @@
 //! Scene files with files of their own, named from anywhere.
 #![cfg(feature = "cli")]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::path::Path;
-use std::process::Command;
 
 const TABLE: &str = "id,m,x,y,z,vx,vy,vz\n1,1,0,0,0,0,0,0\n2,1,1,0,0,0,1,0\n3,1,0,2,0,0,0,1\n";
 
 fn succeeds(folder: &Path, args: &[&str]) -> String {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gravitile"));
+    let mut command = program::program();
     let output = command.args(args).current_dir(folder).output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{args:?} in {}: {error}", folder.display());

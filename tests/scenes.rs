@@ -6,7 +6,8 @@ use glam::DVec3;
 use gravitile::bodies::{Bodies, Role};
 use gravitile::diagnostics::{Diagnostics, FRACTIONS, diagnose};
 use gravitile::error::{Error, Result};
-use gravitile::force::{Cpu, ForceEngine, Forces, Identity, Reference, Sinks, Sources, Want};
+use gravitile::forces::direct::{CpuSingle, Reference};
+use gravitile::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
 use gravitile::scene::{GENERATORS, MAX_BODIES, Scene, generator};
 
 fn no_files(path: &Path) -> Result<Bodies> {
@@ -30,8 +31,8 @@ fn read(text: &str) -> Result<Scene> {
     Scene::from_toml(text, Path::new("mine/test.toml"))
 }
 
-fn evaluate(engine: &mut dyn ForceEngine, bodies: &Bodies, softening: f64, out: &mut Forces) {
-    evaluate_for(Want::AccelerationAndPotential, engine, bodies, softening, out);
+fn evaluate(engine: &mut dyn ForceEngine, bodies: &Bodies, softening: f64, out: &mut Answers) {
+    evaluate_for(Want::POTENTIAL, engine, bodies, softening, out);
 }
 
 fn evaluate_for(
@@ -39,11 +40,11 @@ fn evaluate_for(
     engine: &mut dyn ForceEngine,
     bodies: &Bodies,
     softening: f64,
-    out: &mut Forces,
+    out: &mut Answers,
 ) {
-    let sinks = Sinks { position: &bodies.position, identity: Identity::Offset(0) };
-    let sources = Sources { position: &bodies.position, mass: &bodies.mass };
-    engine.evaluate(&sinks, &sources, softening, want, out).expect("the engine should work");
+    let sinks = Sinks::new(&bodies.position, Identity::Offset(0));
+    let sources = Sources::new(&bodies.position, &bodies.mass);
+    engine.evaluate_from(&sources, &sinks, softening, &want, out).expect("the engine should work");
 }
 
 /// Kick, drift, kick with `engine`; calls `look` after every eighth step with its number from 1.
@@ -51,9 +52,9 @@ fn leapfrog(
     engine: &mut dyn ForceEngine,
     bodies: &mut Bodies,
     (softening, dt, steps): (f64, f64, usize),
-    mut look: impl FnMut(usize, &Bodies, &Forces),
+    mut look: impl FnMut(usize, &Bodies, &Answers),
 ) {
-    let mut forces = Forces::default();
+    let mut forces = Answers::default();
     evaluate(engine, bodies, softening, &mut forces);
     for step in 1..=steps {
         for i in 0..bodies.len() {
@@ -63,7 +64,7 @@ fn leapfrog(
         }
         let looked_at = step % 8 == 0;
         // The engine is faster where it need not find potentials.
-        let want = if looked_at { Want::AccelerationAndPotential } else { Want::Acceleration };
+        let want = if looked_at { Want::POTENTIAL } else { Want::ACCELERATION };
         evaluate_for(want, engine, bodies, softening, &mut forces);
         for i in 0..bodies.len() {
             bodies.velocity[i] += forces.acceleration[i] * (0.5 * dt);
@@ -75,8 +76,8 @@ fn leapfrog(
 }
 
 fn diagnostics(bodies: &Bodies, softening: f64) -> Diagnostics {
-    let mut forces = Forces::default();
-    evaluate(&mut Reference, bodies, softening, &mut forces);
+    let mut forces = Answers::default();
+    evaluate(&mut Reference::default(), bodies, softening, &mut forces);
     diagnose(bodies, &forces.potential).unwrap()
 }
 
@@ -212,7 +213,7 @@ fn a_cold_sphere_collapses_in_time() {
     // Half the mass is within the least radius near t = 1.11; softening and grain blur the moment.
     let mut bodies = build(&small("cold-sphere", 1000));
     let mut least = (f64::INFINITY, 0.0);
-    leapfrog(&mut Cpu::default(), &mut bodies, (0.05, 0.005, 320), |step, bodies, forces| {
+    leapfrog(&mut CpuSingle::default(), &mut bodies, (0.05, 0.005, 320), |step, bodies, forces| {
         let radius = diagnose(bodies, &forces.potential).unwrap().half_mass_radius;
         if radius < least.0 {
             least = (radius, step as f64 * 0.005);
@@ -229,7 +230,7 @@ fn periodic_orbits_return() {
             let mut bodies = start.clone();
             let steps = 4000;
             let dt = fraction * period / steps as f64;
-            leapfrog(&mut Reference, &mut bodies, (0.0, dt, steps), |_, _, _| {});
+            leapfrog(&mut Reference::default(), &mut bodies, (0.0, dt, steps), |_, _, _| {});
             (0..bodies.len())
                 .map(|i| (bodies.position[i] - start.position[i]).length())
                 .fold(0.0, f64::max)
@@ -429,8 +430,8 @@ fn the_start_follows_the_softening_of_the_run() {
         let bodies = build(&scene);
         let made = diagnostics(&bodies, softening);
         // x . a, not W: a softened potential is not homogeneous.
-        let mut forces = Forces::default();
-        evaluate(&mut Reference, &bodies, softening, &mut forces);
+        let mut forces = Answers::default();
+        evaluate(&mut Reference::default(), &bodies, softening, &mut forces);
         let virial: f64 = (0..bodies.len())
             .map(|i| bodies.mass[i] * bodies.position[i].dot(forces.acceleration[i]))
             .sum();
@@ -451,10 +452,12 @@ fn measured_q(bodies: &Bodies, softening: f64, r: f64) -> f64 {
             .map(|k| f64::from(k) / 48.0 * std::f64::consts::TAU)
             .map(|angle| DVec3::new(r * angle.cos(), r * angle.sin(), 0.0))
             .collect();
-        let mut forces = Forces::default();
-        let sinks = Sinks { position: &probes, identity: Identity::Foreign };
-        let sources = Sources { position: &bodies.position, mass: &bodies.mass };
-        Reference.evaluate(&sinks, &sources, softening, Want::Acceleration, &mut forces).unwrap();
+        let mut forces = Answers::default();
+        let sinks = Sinks::new(&probes, Identity::Foreign);
+        let sources = Sources::new(&bodies.position, &bodies.mass);
+        Reference::default()
+            .evaluate_from(&sources, &sinks, softening, &Want::ACCELERATION, &mut forces)
+            .unwrap();
         -probes.iter().zip(&forces.acceleration).map(|(x, a)| x.dot(*a)).sum::<f64>() / 48.0
     };
     let (inner, outer) = (0.8 * r, 1.2 * r);
@@ -523,7 +526,7 @@ fn drift(bodies: &mut Bodies, softening: f64, dt: f64, rotations: f64) -> (Vec<[
     let last = steps - (period / dt) as usize;
     let mut sums = vec![[0.0; FRACTIONS.len()]; start.components.len()];
     let (mut looks, mut energy_error) = (0.0, 0.0_f64);
-    leapfrog(&mut Cpu::default(), bodies, (softening, dt, steps), |step, bodies, forces| {
+    leapfrog(&mut CpuSingle::default(), bodies, (softening, dt, steps), |step, bodies, forces| {
         let now = diagnose(bodies, &forces.potential).unwrap();
         energy_error = energy_error.max(now.energy_error(&start).abs());
         if step > last {

@@ -1,21 +1,26 @@
 //! Snapshot files: round trips, what is lost and said, damaged files, and the file system.
 
+#[path = "snapshots/columns.rs"]
+mod columns;
 #[path = "snapshots/damage.rs"]
 mod damage;
 #[path = "snapshots/files.rs"]
 mod files;
 #[path = "snapshots/foreign.rs"]
 mod foreign;
+#[path = "common/kinds.rs"]
+mod kinds;
 #[path = "snapshots/losses.rs"]
 mod losses;
+#[path = "snapshots/parts.rs"]
+mod parts;
 #[path = "snapshots/round_trips.rs"]
 mod round_trips;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use glam::DVec3;
-use gravitile::bodies::{Bodies, Component, Role};
+use gravitile::bodies::Bodies;
 use gravitile::snapshot::{Losses, Snapshot, WriteOptions};
 
 /// Every way to write that the tests go through.
@@ -47,29 +52,10 @@ fn through(snapshot: &Snapshot, format: &str) -> (Snapshot, Losses) {
 
 /// Six bodies of f32 numbers, one of each kind that GADGET knows, in its order.
 fn six() -> Snapshot {
-    let mut bodies = Bodies::with_capacity(6);
-    bodies.components = [
-        ("gas", Role::Gas),
-        ("halo", Role::Halo),
-        ("disk", Role::Disk),
-        ("bulge", Role::Bulge),
-        ("stars", Role::Star),
-        ("boundary", Role::Star),
-    ]
-    .map(|(name, role)| Component::new(name, role))
-    .into();
-    for k in 0..6 {
-        let x = f64::from(k as f32 * 1.1 - 2.3);
-        bodies.push(
-            f64::from((x * x) as f32),
-            DVec3::new(x, -x, 7.5),
-            DVec3::new(-0.0, 2.0 * x, 1e10),
-            k,
-        );
-    }
+    let mut snapshot = kinds::of_each_kind(6);
     // Ids that do not come in order, so that numbering afresh would show.
-    bodies.id = vec![50, 40, 30, 20, 10, 4_000_000_000];
-    Snapshot::new(bodies, 0.1)
+    snapshot.bodies.id = vec![50, 40, 30, 20, 10, 4_000_000_000];
+    snapshot
 }
 
 /// The same bodies, by id, to the last bit of every f64.

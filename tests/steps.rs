@@ -1,8 +1,11 @@
 //! A run has from 1 to 2^53 steps, each of which brings the time on; anything else is refused at once.
 #![cfg(feature = "cli")]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use gravitile::bodies::Bodies;
@@ -11,7 +14,7 @@ use gravitile::sim::{EngineKind, Settings, Simulation};
 
 /// Runs and expects exit code 2 and one short line that says `words`, soon.
 fn refused(args: &[&str], words: &[&str]) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gravitile"));
+    let mut command = program::program();
     let mut child =
         command.args(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let begun = Instant::now();

@@ -18,7 +18,7 @@ fn sim(n: usize, integrator: &str, engine: EngineKind) -> Simulation {
     let settings = Settings {
         softening: 0.05,
         dt: 0.01,
-        integrator: integrator.to_owned(),
+        integrator: gravitile::integrate::find(integrator).unwrap(),
         engine,
         adapter: common::wish(),
         ..Settings::default()

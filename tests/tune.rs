@@ -1,17 +1,20 @@
 //! Tuning and inspecting as a user meets them.
 #![cfg(feature = "cli")]
 
+#[path = "common/program.rs"]
+mod program;
+
 mod common;
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
-use gravitile::force::{KernelConfig, KernelWish};
+use gravitile::forces::direct::gpu::{KernelConfig, KernelRequest};
 use gravitile::measure::{Method, StepTimer, Timer};
 
 /// Runs the program with a cache folder of its own.
 fn gravitile(cache: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gravitile"));
+    let mut command = program::program();
     command.args(args).env("GRAVITILE_CACHE_DIR", cache).output().expect("it should start")
 }
 
@@ -116,7 +119,7 @@ fn bad_wishes_to_the_tuner_are_refused() {
 fn the_device_s_timer_times_right_kernels_and_refuses_others() {
     let gpu = common::gpu();
     let mut timer = StepTimer::new(&gpu, 500);
-    let default = KernelWish::default().resolve(&gpu, 500, 500).unwrap();
+    let default = KernelRequest::default().resolve(&gpu, 500, 500).unwrap();
     let base = KernelConfig { u: 4, ..KernelConfig::tiled(64) };
     let one = KernelConfig { r: 8, one_workgroup: true, ..base };
     for config in [default, base, KernelConfig { q: 2, s: 2, ..base }, one] {

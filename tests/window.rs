@@ -4,6 +4,9 @@
 //! skipped; with GRAVITILE_WINDOW_TESTS=1 they fail instead.
 #![cfg(all(feature = "window", target_os = "linux"))]
 
+#[path = "common/program.rs"]
+mod program;
+
 #[path = "window/display.rs"]
 mod display;
 #[path = "window/log.rs"]

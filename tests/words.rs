@@ -2,6 +2,9 @@
 //! and nothing that is not meant for the user.
 #![cfg(feature = "cli")]
 
+#[path = "common/program.rs"]
+mod program;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -9,7 +12,7 @@ use std::process::{Command, Output};
 use gravitile::words::{LINE, shows};
 
 fn program() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gravitile"));
+    let mut command = program::program();
     command.env_remove("RUST_LOG").env_remove("XDG_RUNTIME_DIR");
     command
 }
@@ -198,7 +201,7 @@ fn libraries_on_the_way_to_the_drivers_are_silent() {
 #[test]
 #[ignore = "part of libraries_on_the_way_to_the_drivers_are_silent"]
 fn opens_the_device() {
-    let wish = gravitile::gpu::AdapterWish::default();
+    let wish = gravitile::gpu::AdapterRequest::default();
     assert!(!pollster::block_on(gravitile::gpu::adapters()).is_empty());
     gravitile::gpu::Gpu::open_blocking(&wish).unwrap();
 }

@@ -1,6 +1,7 @@
 //! The program: the only place that prints, exits and asks the environment.
 
 pub mod cli;
+mod lookup;
 #[cfg(feature = "window")]
 pub mod panel;
 #[cfg(feature = "window")]

@@ -5,10 +5,8 @@ mod twins;
 use glam::DVec3;
 
 use super::memory::Memory;
-use crate::direct::{
-    Answers, DirectEngine, Identity, Lists, NO_SOURCE, Order, Sinks, Want, Within,
-};
 use crate::error::{Error, Result};
+use crate::forces::{Answers, ForceEngine, Identity, Lists, NO_SOURCE, Order, Sinks, Want, Within};
 
 /// Entries of all lists of one call at most: 256 MB.
 const LIST_ENTRIES: usize = 1 << 26;
@@ -46,9 +44,9 @@ enum Stage {
     Finished,
 }
 
-/// See the module's text.
+/// One GRAPE: its memory of j-particles, its engine, and the call that is under way.
 pub struct Cluster {
-    engine: Box<dyn DirectEngine>,
+    engine: Box<dyn ForceEngine>,
     order: Order,
     pub memory: Memory,
     /// What particles are predicted to; `None` takes them as they are.
@@ -67,7 +65,7 @@ pub struct Cluster {
 
 impl Cluster {
     /// With empty memory, for forces of this order.
-    pub fn new(engine: Box<dyn DirectEngine>, order: Order) -> Self {
+    pub fn new(engine: Box<dyn ForceEngine>, order: Order) -> Self {
         Self {
             engine,
             order,

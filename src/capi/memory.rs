@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use glam::DVec3;
 use rayon::prelude::*;
 
-use crate::direct::{DirectEngine, Order, Sources};
 use crate::error::{Error, Result};
+use crate::forces::{ForceEngine, Order, Sources};
 
 /// Addresses are below this: 1.6 GB of particles. A wild address is an error, not a full machine.
 pub const LARGEST_MEMORY: usize = 1 << 23;
@@ -161,7 +161,7 @@ impl Memory {
     /// Errors: a particle whose prediction is not finite; what the engine refuses.
     pub fn send(
         &mut self,
-        engine: &mut dyn DirectEngine,
+        engine: &mut dyn ForceEngine,
         addresses: usize,
         time: Option<f64>,
     ) -> Result<()> {
@@ -204,7 +204,7 @@ impl Memory {
         self.rearranged = false;
     }
 
-    fn send_all(&mut self, engine: &mut dyn DirectEngine, time: Option<f64>) -> Result<()> {
+    fn send_all(&mut self, engine: &mut dyn ForceEngine, time: Option<f64>) -> Result<()> {
         let n = self.address.len();
         let (particles, addresses) = (&self.particles, &self.address);
         let predicted = |k: usize| {
@@ -234,7 +234,7 @@ impl Memory {
         engine.set_sources(&self.sources())
     }
 
-    fn send_changed(&mut self, engine: &mut dyn DirectEngine, time: Option<f64>) -> Result<()> {
+    fn send_changed(&mut self, engine: &mut dyn ForceEngine, time: Option<f64>) -> Result<()> {
         let mut sources = Vec::with_capacity(self.changed.len());
         // Beyond the addresses in use there are particles that no engine holds.
         for place in &self.changed {

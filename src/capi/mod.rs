@@ -3,7 +3,7 @@
 //!
 //! A client puts j-particles (sources) at addresses, asks for forces on i-particles (sinks) in two
 //! halves with time for work of its own between them, and reads lists of neighbours. Particles stay on
-//! the host in f64 and are predicted there; a [`crate::direct::DirectEngine`] computes.
+//! the host in f64 and are predicted there; a [`crate::forces::ForceEngine`] computes.
 //!
 //! | file | what is in it |
 //! |---|---|

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use crate::direct::{DirectEngine, Precision};
 use crate::error::{Error, Result};
-use crate::gpu::{AdapterWish, DeviceClass, Gpu};
+use crate::forces::{ForceEngine, Method, Precision};
+use crate::gpu::{AdapterRequest, DeviceClass, Gpu};
 use crate::sim::{EngineKind, direct_engine};
 
 /// The file's name.
@@ -23,6 +23,7 @@ const PIPELINES: i32 = 2048;
 #[serde(deny_unknown_fields, default)]
 struct Words {
     engine: Option<String>,
+    method: Option<String>,
     precision: Option<String>,
     adapter: Option<String>,
     pipelines: Option<i64>,
@@ -34,10 +35,12 @@ struct Words {
 pub struct Options {
     /// Which engine; `auto` takes a GPU that is none in software, else the CPU.
     pub engine: EngineKind,
+    /// By which method.
+    pub method: Method,
     /// Which tier; without, double-single on a GPU and double elsewhere.
     pub precision: Option<Precision>,
     /// Which adapter.
-    pub adapter: AdapterWish,
+    pub adapter: AdapterRequest,
     /// What `g6_npipes` answers.
     pub pipelines: i32,
     /// Whether `g5_get_force` gives the potential as GRAPE-5 and Phantom-GRAPE do, above 0, and not as
@@ -74,11 +77,15 @@ impl Options {
         let (engine, what) = chosen("GRAVITILE_ENGINE", words.engine);
         let engine = engine.map_or(Ok(EngineKind::Auto), |name| EngineKind::from_name(&name));
         let engine = engine.map_err(|error| wrong(&what, error))?;
+        let (method, what) = chosen("GRAVITILE_METHOD", words.method);
+        let method = method.map_or(Ok(None), |name| Method::from_name(&name));
+        let both = method.and_then(|method| engine.by(method));
+        let (engine, method) = both.map_err(|error| wrong(&what, error))?;
         let (precision, what) = chosen("GRAVITILE_PRECISION", words.precision);
         let precision = precision.map(|name| Precision::from_name(&name)).transpose();
         let precision = precision.map_err(|error| wrong(&what, error))?;
         let (adapter, _) = chosen("GRAVITILE_ADAPTER", words.adapter);
-        let adapter = AdapterWish { name: adapter, ..AdapterWish::default() };
+        let adapter = AdapterRequest::named(adapter.as_deref().unwrap_or_default());
         let in_file = words.pipelines.map(|number| number.to_string());
         let (pipelines, what) = chosen("GRAVITILE_PIPELINES", in_file);
         let pipelines = pipelines.map_or(Ok(PIPELINES), |text| {
@@ -91,7 +98,7 @@ impl Options {
             Some("positive") => true,
             Some(other) => return Err(Error::value(what, other, "negative or positive")),
         };
-        Ok(Self { engine, precision, adapter, pipelines, g5_potential_is_positive })
+        Ok(Self { engine, method, precision, adapter, pipelines, g5_potential_is_positive })
     }
 
     /// The engine that was chosen; a device is opened by `open`.
@@ -99,22 +106,23 @@ impl Options {
     /// Errors: no such adapter, a tier that the engine lacks or that does not hold there.
     pub fn engine(
         &self,
-        open: &mut dyn FnMut(&AdapterWish) -> Result<Arc<Gpu>>,
-    ) -> Result<Box<dyn DirectEngine>> {
+        open: &mut dyn FnMut(&AdapterRequest) -> Result<Arc<Gpu>>,
+    ) -> Result<Box<dyn ForceEngine>> {
         match self.engine {
             EngineKind::Auto => self.automatic(open),
             EngineKind::Gpu => {
-                direct_engine(EngineKind::Gpu, Some(&open(&self.adapter)?), self.precision)
+                let gpu = open(&self.adapter)?;
+                direct_engine(EngineKind::Gpu, self.method, Some(&gpu), self.precision)
             }
-            kind => direct_engine(kind, None, self.precision),
+            kind => direct_engine(kind, self.method, None, self.precision),
         }
     }
 
     fn automatic(
         &self,
-        open: &mut dyn FnMut(&AdapterWish) -> Result<Arc<Gpu>>,
-    ) -> Result<Box<dyn DirectEngine>> {
-        let cpu = || direct_engine(EngineKind::Cpu, None, None);
+        open: &mut dyn FnMut(&AdapterRequest) -> Result<Arc<Gpu>>,
+    ) -> Result<Box<dyn ForceEngine>> {
+        let cpu = || direct_engine(EngineKind::Cpu, self.method, None, None);
         // f64 is slow in the shaders of most GPUs: whoever wants it there says so.
         if self.precision == Some(Precision::Double) {
             return cpu();
@@ -129,7 +137,7 @@ impl Options {
         if gpu.adapter.class == DeviceClass::Software && !named {
             return cpu();
         }
-        match direct_engine(EngineKind::Gpu, Some(&gpu), self.precision) {
+        match direct_engine(EngineKind::Gpu, self.method, Some(&gpu), self.precision) {
             Err(_) if !named && self.precision.is_none() => cpu(),
             engine => engine,
         }
@@ -161,8 +169,11 @@ mod tests {
         let options = Options::from(file, variable).unwrap();
         assert_eq!((options.engine, options.pipelines), (EngineKind::Reference, 48));
         assert_eq!(options.precision, Some(Precision::Double));
-        assert_eq!(options.adapter.name.as_deref(), Some("Radeon"));
+        assert_eq!(options.adapter, AdapterRequest::named("Radeon"));
         assert!(options.g5_potential_is_positive);
+        assert_eq!((plain.method, options.method), (Method::Direct, Method::Reference));
+        let cpu = Options::from("engine = 'cpu'\nmethod = 'reference'", no_variable).unwrap();
+        assert_eq!((cpu.engine, cpu.method), (EngineKind::Reference, Method::Reference));
     }
 
     #[test]
@@ -174,6 +185,14 @@ mod tests {
         let text = of("GRAVITILE_ENGINE", "cuda");
         assert!(
             text.contains("GRAVITILE_ENGINE") && text.contains("auto, gpu, cpu, reference"),
+            "{text}"
+        );
+        let text = of("GRAVITILE_METHOD", "warp");
+        assert!(text.contains("GRAVITILE_METHOD: there is no method named 'warp'"), "{text}");
+        let both = Options::from("engine = 'gpu'\nmethod = 'reference'", no_variable);
+        let text = both.unwrap_err().to_string();
+        assert!(
+            text.contains("method in gravitile.toml: ") && text.contains("auto or direct"),
             "{text}"
         );
         let text = of("GRAVITILE_PRECISION", "half");
@@ -190,14 +209,14 @@ mod tests {
 
     #[test]
     fn an_engine_is_what_was_asked_for() {
-        let mut none = |_: &AdapterWish| Err(Error::Outside("no adapter here".to_owned()));
+        let mut none = |_: &AdapterRequest| Err(Error::Outside("no adapter here".to_owned()));
         let automatic = Options::from("", no_variable).unwrap();
         assert_eq!(automatic.engine(&mut none).unwrap().name(), "cpu");
-        let reference = Options { engine: EngineKind::Reference, ..automatic.clone() };
+        let reference = Options::from("method = 'reference'", no_variable).unwrap();
         assert_eq!(reference.engine(&mut none).unwrap().name(), "reference");
         let gpu = Options { engine: EngineKind::Gpu, ..automatic.clone() };
         assert!(gpu.engine(&mut none).err().unwrap().to_string().contains("no adapter here"));
-        let named = Options { adapter: AdapterWish::named("x"), ..automatic.clone() };
+        let named = Options { adapter: AdapterRequest::named("x"), ..automatic.clone() };
         assert!(named.engine(&mut none).is_err());
         let cpu =
             Options { engine: EngineKind::Cpu, precision: Some(Precision::Single), ..automatic };

@@ -13,8 +13,8 @@ use super::guard::DONE;
 use super::memory::Particle;
 use super::slices::{Input, Output, count};
 use super::world::{self, Key, with_cluster};
-use crate::direct::Answers;
 use crate::error::{Error, Result};
+use crate::forces::Answers;
 
 both_forms! { "Opens the sixth order. Later calls do nothing.";
 initialize initialize_; () { world::open(Key::Sixth) } }

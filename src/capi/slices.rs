@@ -46,7 +46,7 @@ impl<T: Plain> Input<T> {
         }
     }
 
-    /// The same, or nothing where it is NULL.
+    /// The first `n` entries, or nothing where the pointer is NULL.
     pub fn take_if_any(&self, n: usize) -> &[T] {
         self.take(n).unwrap_or(&[])
     }

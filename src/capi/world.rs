@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use super::cluster::Cluster;
 use super::guard::DONE;
 use super::options::Options;
-use crate::direct::Order;
 use crate::error::{Error, Result};
-use crate::gpu::{AdapterWish, Gpu};
+use crate::forces::Order;
+use crate::gpu::{AdapterRequest, Gpu};
 
 /// A cluster's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,10 +41,10 @@ impl Key {
     }
 }
 
-/// See the module's text.
+/// All that is open in this process: clusters by their numbers, and the device that they share.
 pub struct World {
     clusters: BTreeMap<Key, Cluster>,
-    gpu: Option<(AdapterWish, Arc<Gpu>)>,
+    gpu: Option<(AdapterRequest, Arc<Gpu>)>,
     /// Whether lists of neighbours are sorted by index, for all clusters.
     pub sorts_lists: bool,
 }
@@ -72,14 +72,14 @@ pub fn open(key: Key) -> Result<c_int> {
         }
         let options = Options::of_user()?;
         let shared = &mut world.gpu;
-        let engine = options.engine(&mut |wish| {
+        let engine = options.engine(&mut |request| {
             if let Some((known, gpu)) = shared.as_ref()
-                && known == wish
+                && known == request
             {
                 return Ok(Arc::clone(gpu));
             }
-            let gpu = Gpu::open_blocking(wish)?;
-            *shared = Some((wish.clone(), Arc::clone(&gpu)));
+            let gpu = Gpu::open_blocking(request)?;
+            *shared = Some((request.clone(), Arc::clone(&gpu)));
             Ok(gpu)
         });
         // A device that was looked at and not taken.

@@ -1,10 +1,12 @@
 //! Which graphics adapters are there, and which one is taken.
 
-use super::identity::{AdapterIdentity, position};
+use super::identity::position;
 use crate::error::{Error, Result};
+use crate::settings::{AdapterIdentity, AdapterName, AdapterRequest};
 
 /// What kind of machine an adapter is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DeviceClass {
     /// A graphics card with its own memory.
     Discrete,
@@ -91,34 +93,6 @@ impl AdapterInfo {
     }
 }
 
-/// Which adapter is wanted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AdapterWish {
-    /// Its number in [`adapters`], or part of its name, in any case. `None` takes the best.
-    pub name: Option<String>,
-    /// The very one, whatever `name` says; where it is not there, another of the same name.
-    pub identity: Option<AdapterIdentity>,
-    /// Ask for no feature or limit beyond WebGPU's baseline, as a browser or a modest driver would give.
-    pub baseline_only: bool,
-}
-
-impl AdapterWish {
-    /// The adapter of that number, or whose name contains `name`.
-    pub fn named(name: impl Into<String>) -> Self {
-        Self { name: Some(name.into()), ..Self::default() }
-    }
-
-    /// The adapter that was met before.
-    pub fn known(identity: AdapterIdentity) -> Self {
-        Self { identity: Some(identity), ..Self::default() }
-    }
-
-    /// Whether a certain adapter is asked for.
-    pub fn is_certain(&self) -> bool {
-        self.name.is_some() || self.identity.is_some()
-    }
-}
-
 /// The way to all drivers; with a display, also to windows on it.
 pub fn instance(display: Option<Box<dyn wgpu::wgt::WgpuHasDisplayHandle>>) -> wgpu::Instance {
     let mut description = match display {
@@ -168,24 +142,27 @@ pub async fn adapters() -> Vec<AdapterInfo> {
     enumerate(&shared()).await.into_iter().map(|(_, info)| info).collect()
 }
 
-/// The wished-for adapter; with a surface, of those that can present on it.
+/// The adapter asked for; with a surface, of those that can present on it.
 pub(super) async fn choose(
     instance: &wgpu::Instance,
     surface: Option<&wgpu::Surface<'_>>,
-    wish: &AdapterWish,
+    request: &AdapterRequest,
 ) -> Result<(wgpu::Adapter, AdapterInfo)> {
+    let wanted = request.only()?;
     let found = enumerate(instance).await;
     let usable: Vec<bool> = found
         .iter()
         .map(|(adapter, _)| surface.is_none_or(|surface| adapter.is_surface_supported(surface)))
         .collect();
     let infos: Vec<AdapterInfo> = found.iter().map(|(_, info)| info.clone()).collect();
-    let index = position(&infos, wish, &|i| usable[i]).unwrap_or(usize::MAX);
+    let index = position(&infos, wanted, &|i| usable[i]).unwrap_or(usize::MAX);
     found.into_iter().nth(index).ok_or_else(|| Error::NoAdapter {
-        wanted: match (&wish.identity, &wish.name) {
-            (Some(identity), _) => format!("is {identity}, nor has that name"),
-            (None, None) => "was found (no Vulkan, Metal or DX12 driver answers)".to_owned(),
-            (None, Some(name)) => format!("has '{name}' in its name or is of that number"),
+        wanted: match wanted {
+            None => "was found (no Vulkan, Metal or DX12 driver answers)".to_owned(),
+            Some(AdapterName::Known(identity)) => format!("is {identity}, nor has that name"),
+            Some(AdapterName::Matching(name)) => {
+                format!("has '{name}' in its name or is of that number")
+            }
         },
         found: listed(&infos, &usable),
     })

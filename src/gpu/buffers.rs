@@ -131,6 +131,11 @@ impl<T: bytemuck::Pod + PartialEq> Params<T> {
         self.rows.len() >= self.capacity
     }
 
+    /// True when so many further rows fit.
+    pub(super) fn has_room(&self, rows: usize) -> bool {
+        self.rows.len() + rows <= self.capacity
+    }
+
     /// The offset of a row that equals `row`, added if there is none yet. The table must not be full.
     pub fn offset_of(&mut self, row: T) -> u32 {
         // Looked for from the end: a step repeats the rows of the step before.

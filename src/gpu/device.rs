@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use super::adapter::{self, AdapterInfo, AdapterWish};
+use super::adapter::{self, AdapterInfo};
 use super::pipeline::{Checks, ComputeKernel};
 use crate::error::{Error, Result};
+use crate::settings::AdapterRequest;
 
 /// What an adapter offers beyond WebGPU's baseline. Each is optional and has a fallback.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,7 +64,7 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// Opens the wished-for adapter.
+    /// Opens the adapter that is asked for.
     ///
     /// Errors: [`Error::NoAdapter`] names the adapters that are there; [`Error::Adapter`] when the
     /// driver refuses to open it.
@@ -71,8 +72,8 @@ impl Gpu {
     /// The first device of a process stays until its end, and no two are opened at a time: NVIDIA's driver
     /// (580, Linux) hangs where one thread takes down the last device while another loads the driver's libraries.
     #[cfg(not(target_arch = "wasm32"))]
-    pub async fn open(wish: &AdapterWish) -> Result<Arc<Self>> {
-        Self::open_kept(Self::open_on(&adapter::shared(), None, wish)).await
+    pub async fn open(request: &AdapterRequest) -> Result<Arc<Self>> {
+        Self::open_kept(Self::open_on(&adapter::shared(), None, request)).await
     }
 
     /// What `opening` gives, while no other thread opens anything; the first device is kept.
@@ -86,20 +87,20 @@ impl Gpu {
         Ok(gpu)
     }
 
-    /// The same in a browser.
+    /// Opens the adapter that is asked for, in a browser.
     #[cfg(target_arch = "wasm32")]
-    pub async fn open(wish: &AdapterWish) -> Result<Arc<Self>> {
-        Self::open_on(&adapter::shared(), None, wish).await
+    pub async fn open(request: &AdapterRequest) -> Result<Arc<Self>> {
+        Self::open_on(&adapter::shared(), None, request).await
     }
 
-    /// The same through an instance that is there already, and able to present on a surface of it.
+    /// Opens an adapter through an instance that is there already, able to present on a surface of it.
     pub async fn open_on(
         instance: &wgpu::Instance,
         surface: Option<&wgpu::Surface<'_>>,
-        wish: &AdapterWish,
+        request: &AdapterRequest,
     ) -> Result<Arc<Self>> {
-        let (adapter, info) = adapter::choose(instance, surface, wish).await?;
-        Self::open_adapter(adapter, info, wish.baseline_only).await
+        let (adapter, info) = adapter::choose(instance, surface, request).await?;
+        Self::open_adapter(adapter, info, request.baseline).await
     }
 
     /// Every adapter that is there, best first, and what came of opening it: those of
@@ -185,8 +186,8 @@ impl Gpu {
 
     /// [`Gpu::open`] for programs that have nothing else to do meanwhile.
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn open_blocking(wish: &AdapterWish) -> Result<Arc<Self>> {
-        pollster::block_on(Self::open(wish))
+    pub fn open_blocking(request: &AdapterRequest) -> Result<Arc<Self>> {
+        pollster::block_on(Self::open(request))
     }
 
     /// An error if anything went wrong on the device since the last call.
@@ -216,6 +217,25 @@ impl Gpu {
         let poll = wgpu::PollType::Wait { submission_index: Some(submission), timeout: None };
         self.device.poll(poll).map_err(|error| Error::Device(error.to_string()))?;
         self.check()
+    }
+
+    /// Ends when the submission has: natively by waiting for it, in a browser without holding anything up.
+    ///
+    /// Errors: the device was lost.
+    pub async fn finish(&self, submission: wgpu::SubmissionIndex) -> Result<()> {
+        #[cfg(not(target_arch = "wasm32"))]
+        return self.wait_for(submission);
+        #[cfg(target_arch = "wasm32")]
+        {
+            drop(submission);
+            let (done, arrives) = futures_channel::oneshot::channel();
+            self.queue.on_submitted_work_done(move || {
+                let _ = done.send(());
+            });
+            let lost = |_| Error::Device("the device was lost on the way".to_owned());
+            arrives.await.map_err(lost)?;
+            self.check()
+        }
     }
 
     /// An error of this adapter.

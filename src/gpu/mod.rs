@@ -2,25 +2,39 @@
 //! pipelines, buffers, reading back.
 
 mod adapter;
+mod bindings;
 mod buffers;
 mod device;
+mod draw;
+mod entries;
+mod handles;
 mod identity;
 mod instance;
 pub mod layout;
+mod pieces;
 mod pipeline;
 mod readback;
+mod scan;
+mod sort;
 pub mod template;
 mod timeline;
 mod translate;
 
-pub use adapter::{AdapterInfo, AdapterWish, DeviceClass, adapters, instance};
+pub use crate::settings::{AdapterIdentity, AdapterName, AdapterRequest};
+pub use adapter::{AdapterInfo, DeviceClass, adapters, instance};
+pub use bindings::{Binding, bind, group_layout};
 pub(crate) use buffers::storage;
 pub use buffers::{BodyBuffers, Params};
 pub use device::{Gpu, Limits, Tier};
-pub use identity::AdapterIdentity;
-pub use pipeline::{Binding, Checks, ComputeKernel, Stage, compile};
+pub use draw::{DARK, DrawPipeline, begin_drawing, smooth_sampler};
+pub use handles::Handles;
+pub use pieces::{Piece, Progress, Rectangle};
+pub use pipeline::{BoundKernel, Checks, ComputeKernel, compile, compute_pipeline};
 pub use readback::Readback;
+pub use readback::{read, read_each};
 #[cfg(not(target_arch = "wasm32"))]
 pub use readback::{read_blocking, read_each_blocking};
+pub use scan::{Scan, scan_on_host};
+pub use sort::{KeyWidth, Sort, SortedBuffers, sort_on_host};
 pub use timeline::{FrameTimes, Timeline};
 pub use translate::{Language, translate};

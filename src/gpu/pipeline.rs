@@ -1,10 +1,16 @@
-//! From shader text to a compute pipeline with its bind group layout.
+//! From shader text to kernels, and kernels bound to their buffers.
 
 use super::Gpu;
+use super::bindings::{self, Binding, pipeline_layout};
 use crate::error::{Error, Result};
 
 /// Whether the driver's run-time checks stay in a kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+///
+/// In files a yes or no.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(from = "bool", into = "bool")]
 pub enum Checks {
     /// None: no index clamps, no loop counters, no zeroing of workgroup memory. For our own kernels,
     /// which tests run both ways.
@@ -14,27 +20,28 @@ pub enum Checks {
     On,
 }
 
+impl From<bool> for Checks {
+    fn from(on: bool) -> Self {
+        if on { Self::On } else { Self::Off }
+    }
+}
+
+impl From<Checks> for bool {
+    fn from(checks: Checks) -> Self {
+        checks == Checks::On
+    }
+}
+
 /// A compute pipeline and the layout of its one bind group.
 #[derive(Clone, Debug)]
 pub struct ComputeKernel {
     /// The pipeline; entry point `main`.
     pub pipeline: wgpu::ComputePipeline,
-    /// Bind group 0.
-    pub layout: wgpu::BindGroupLayout,
+    layout: wgpu::BindGroupLayout,
 }
 
-/// A binding of bind group 0, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Binding {
-    /// A read-only storage buffer.
-    Read,
-    /// A storage buffer that is written.
-    Write,
-    /// A uniform buffer of that many bytes, whose offset each dispatch gives.
-    Params(u64),
-}
-
-/// Compiles `text` and makes a pipeline of its entry point `main`, once per text and device.
+/// Compiles `text` and makes a pipeline of its entry point `main`, once per text and device. `bindings` are those of
+/// bind group 0.
 ///
 /// Errors: [`Error::Shader`] with the compiler's words.
 pub async fn compile(
@@ -49,8 +56,6 @@ pub async fn compile(
     if let Some(known) = lock().get(&key) {
         return Ok(known.clone());
     }
-    let entries: Vec<_> =
-        (0u32..).zip(bindings).map(|(i, binding)| layout_entry(i, *binding)).collect();
     let scope = gpu.device.push_error_scope(wgpu::ErrorFilter::Validation);
     let description = wgpu::ShaderModuleDescriptor {
         label: Some(name),
@@ -65,26 +70,10 @@ pub async fn compile(
                 .create_shader_module_trusted(description, wgpu::ShaderRuntimeChecks::unchecked())
         },
     };
-    let layout = gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-        label: Some(name),
-        entries: &entries,
-    });
-    let pipeline_layout = gpu.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-        label: Some(name),
-        bind_group_layouts: &[Some(&layout)],
-        immediate_size: 0,
-    });
-    let pipeline = gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-        label: Some(name),
-        layout: Some(&pipeline_layout),
-        module: &module,
-        entry_point: Some("main"),
-        compilation_options: wgpu::PipelineCompilationOptions {
-            zero_initialize_workgroup_memory: checks == Checks::On,
-            ..Default::default()
-        },
-        cache: None,
-    });
+    let bindings: Vec<_> =
+        bindings.iter().map(|binding| (*binding, wgpu::ShaderStages::COMPUTE)).collect();
+    let layout = bindings::group_layout(&gpu.device, name, &bindings);
+    let pipeline = pipeline(&gpu.device, name, &module, "main", &[&layout], checks);
     match scope.pop().await {
         None => {
             let kernel = ComputeKernel { pipeline, layout };
@@ -95,58 +84,67 @@ pub async fn compile(
     }
 }
 
+/// A compute pipeline of a module of several entry points, with a bind group for each layout. What is wrong with it
+/// reaches the device's error scope.
+pub fn compute_pipeline(
+    device: &wgpu::Device,
+    module: &wgpu::ShaderModule,
+    entry_point: &str,
+    layouts: &[&wgpu::BindGroupLayout],
+) -> wgpu::ComputePipeline {
+    pipeline(device, entry_point, module, entry_point, layouts, Checks::On)
+}
+
+fn pipeline(
+    device: &wgpu::Device,
+    label: &str,
+    module: &wgpu::ShaderModule,
+    entry_point: &str,
+    layouts: &[&wgpu::BindGroupLayout],
+    checks: Checks,
+) -> wgpu::ComputePipeline {
+    device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some(label),
+        layout: Some(&pipeline_layout(device, label, layouts)),
+        module,
+        entry_point: Some(entry_point),
+        compilation_options: wgpu::PipelineCompilationOptions {
+            zero_initialize_workgroup_memory: checks == Checks::On,
+            ..Default::default()
+        },
+        cache: None,
+    })
+}
+
+impl ComputeKernel {
+    /// The kernel with `resources` as its bindings 0, 1, 2, ...
+    pub fn bind(
+        &self,
+        gpu: &Gpu,
+        label: &str,
+        resources: &[wgpu::BindingResource<'_>],
+    ) -> BoundKernel {
+        let group = bindings::bind(&gpu.device, label, &self.layout, resources);
+        BoundKernel { pipeline: self.pipeline.clone(), group }
+    }
+}
+
 /// A kernel bound to its buffers.
 #[derive(Clone, Debug)]
-pub struct Stage {
+pub struct BoundKernel {
     pipeline: wgpu::ComputePipeline,
     group: wgpu::BindGroup,
 }
 
-impl Stage {
-    /// `kernel` with `resources` as its bindings 0, 1, 2, ...
-    pub fn new(
-        gpu: &Gpu,
-        label: &str,
-        kernel: &ComputeKernel,
-        resources: &[wgpu::BindingResource<'_>],
-    ) -> Self {
-        let entries: Vec<_> = (0u32..)
-            .zip(resources)
-            .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource: resource.clone() })
-            .collect();
-        let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some(label),
-            layout: &kernel.layout,
-            entries: &entries,
-        });
-        Self { pipeline: kernel.pipeline.clone(), group }
-    }
-
-    /// Makes the stage the one that is dispatched next; one offset for each table of parameters.
+impl BoundKernel {
+    /// Makes the kernel the one that is dispatched next; one offset for each table of parameters.
     pub fn set(&self, pass: &mut wgpu::ComputePass<'_>, offsets: &[u32]) {
         pass.set_pipeline(&self.pipeline);
         pass.set_bind_group(0, &self.group, offsets);
     }
-}
 
-fn layout_entry(binding: u32, kind: Binding) -> wgpu::BindGroupLayoutEntry {
-    let storage = |read_only| wgpu::BindingType::Buffer {
-        ty: wgpu::BufferBindingType::Storage { read_only },
-        has_dynamic_offset: false,
-        min_binding_size: None,
-    };
-    wgpu::BindGroupLayoutEntry {
-        binding,
-        visibility: wgpu::ShaderStages::COMPUTE,
-        ty: match kind {
-            Binding::Read => storage(true),
-            Binding::Write => storage(false),
-            Binding::Params(size) => wgpu::BindingType::Buffer {
-                ty: wgpu::BufferBindingType::Uniform,
-                has_dynamic_offset: true,
-                min_binding_size: wgpu::BufferSize::new(size),
-            },
-        },
-        count: None,
+    /// Changes only the buffers, after a kernel that was bound from the same [`ComputeKernel`].
+    pub fn rebind(&self, pass: &mut wgpu::ComputePass<'_>, offsets: &[u32]) {
+        pass.set_bind_group(0, &self.group, offsets);
     }
 }

@@ -1,6 +1,5 @@
 //! Bringing device buffers to the host.
 
-#[cfg(not(target_arch = "wasm32"))]
 use super::Gpu;
 use crate::error::{Error, Result};
 
@@ -13,13 +12,31 @@ pub fn read_blocking<T: bytemuck::Pod>(
     buffers: &[&wgpu::Buffer],
     count: usize,
 ) -> Result<Vec<Vec<T>>> {
-    let wanted: Vec<_> = buffers.iter().map(|buffer| (*buffer, count)).collect();
-    read_each_blocking(gpu, &wanted)
+    pollster::block_on(read(gpu, buffers, count))
 }
 
-/// The same with a count of its own for each buffer.
+/// Reads several buffers back, each with a count of its own, and waits for them.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn read_each_blocking<T: bytemuck::Pod>(
+    gpu: &Gpu,
+    buffers: &[(&wgpu::Buffer, usize)],
+) -> Result<Vec<Vec<T>>> {
+    pollster::block_on(read_each(gpu, buffers))
+}
+
+/// The first `count` entries of each buffer, all at one moment, once the device has come so far; in a browser
+/// nothing is held up meanwhile.
+pub async fn read<T: bytemuck::Pod>(
+    gpu: &Gpu,
+    buffers: &[&wgpu::Buffer],
+    count: usize,
+) -> Result<Vec<Vec<T>>> {
+    let wanted: Vec<_> = buffers.iter().map(|buffer| (*buffer, count)).collect();
+    read_each(gpu, &wanted).await
+}
+
+/// [`read`] with a count of its own for each buffer.
+pub async fn read_each<T: bytemuck::Pod>(
     gpu: &Gpu,
     buffers: &[(&wgpu::Buffer, usize)],
 ) -> Result<Vec<Vec<T>>> {
@@ -39,10 +56,23 @@ pub fn read_each_blocking<T: bytemuck::Pod>(
         })
         .collect();
     let submission = gpu.queue.submit([encoder.finish()]);
-    for staging in &staged {
-        staging.map_async(wgpu::MapMode::Read, .., |_| ());
+    let mapped = |staging: &wgpu::Buffer| {
+        let (done, arrives) = futures_channel::oneshot::channel();
+        staging.map_async(wgpu::MapMode::Read, .., move |result| drop(done.send(result)));
+        arrives
+    };
+    let arrivals: Vec<_> = staged.iter().map(mapped).collect();
+    gpu.finish(submission).await?;
+    #[cfg(target_arch = "wasm32")]
+    for arrives in arrivals {
+        let failed =
+            |problem: String| Error::Device(format!("cannot read a buffer back: {problem}"));
+        let mapped = arrives.await.map_err(|error| failed(error.to_string()))?;
+        mapped.map_err(|error| failed(error.to_string()))?;
     }
-    gpu.wait_for(submission)?;
+    // After a wait the mapping itself is asked: another thread may be about to call the callbacks.
+    #[cfg(not(target_arch = "wasm32"))]
+    drop(arrivals);
     let read = |staging: &wgpu::Buffer| {
         let mapped = staging
             .get_mapped_range(..)
@@ -59,13 +89,13 @@ pub struct Readback {
     staging: Vec<wgpu::Buffer>,
     /// Bytes of each copy under way.
     bytes: Vec<u64>,
-    stage: Stage,
+    state: CopyState,
     /// Copies that have arrived; [`FAILED`] is added for one that failed.
     arrived: std::sync::Arc<std::sync::atomic::AtomicU32>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stage {
+enum CopyState {
     #[default]
     Idle,
     Recorded,
@@ -78,7 +108,7 @@ const FAILED: u32 = 1 << 16;
 impl Readback {
     /// True when a new copy can be recorded.
     pub fn is_idle(&self) -> bool {
-        self.stage == Stage::Idle
+        self.state == CopyState::Idle
     }
 
     /// Records copies of these bytes (multiples of 4) of each buffer. The readback must be idle.
@@ -106,20 +136,20 @@ impl Readback {
             encoder.copy_buffer_to_buffer(buffer, range.start, &self.staging[i], 0, bytes);
             self.bytes.push(bytes);
         }
-        self.stage = Stage::Recorded;
+        self.state = CopyState::Recorded;
     }
 
     /// Forgets copies whose encoder was dropped without being submitted.
     pub fn forget_recorded(&mut self) {
-        if self.stage == Stage::Recorded {
-            self.stage = Stage::Idle;
+        if self.state == CopyState::Recorded {
+            self.state = CopyState::Idle;
         }
     }
 
     /// Call after the submission that holds the copies; does nothing if there are none.
     pub fn submitted(&mut self) {
         use std::sync::atomic::Ordering;
-        if self.stage != Stage::Recorded {
+        if self.state != CopyState::Recorded {
             return;
         }
         // A counter of its own: a callback of the last copies may still be about to come, if another thread
@@ -131,7 +161,7 @@ impl Readback {
                 arrived.fetch_add(if result.is_ok() { 1 } else { FAILED }, Ordering::AcqRel);
             });
         }
-        self.stage = Stage::Flying;
+        self.state = CopyState::Flying;
     }
 
     /// The contents, once they are there; the device must be polled meanwhile.
@@ -139,11 +169,11 @@ impl Readback {
     /// Errors: the device was lost on the way.
     pub fn take<T: bytemuck::Pod>(&mut self) -> Option<Result<Vec<Vec<T>>>> {
         let arrived = self.arrived.load(std::sync::atomic::Ordering::Acquire);
-        if self.stage != Stage::Flying || (arrived as usize) < self.bytes.len() {
+        if self.state != CopyState::Flying || (arrived as usize) < self.bytes.len() {
             return None;
         }
         if arrived >= FAILED {
-            self.stage = Stage::Idle;
+            self.state = CopyState::Idle;
             self.staging.clear();
             return Some(Err(Error::Device(
                 "cannot read a buffer back: its copy failed".to_owned(),
@@ -158,7 +188,7 @@ impl Readback {
     ///
     /// Errors: nothing had been submitted; the device was lost on the way.
     pub fn take_waited<T: bytemuck::Pod>(&mut self) -> Result<Vec<Vec<T>>> {
-        if self.stage != Stage::Flying {
+        if self.state != CopyState::Flying {
             return Err(Error::Device(
                 "cannot read a buffer back: nothing is on its way".to_owned(),
             ));
@@ -167,7 +197,7 @@ impl Readback {
     }
 
     fn read<T: bytemuck::Pod>(&mut self) -> Result<Vec<Vec<T>>> {
-        self.stage = Stage::Idle;
+        self.state = CopyState::Idle;
         let read = |(staging, &bytes): (&wgpu::Buffer, &u64)| {
             let mapped = staging
                 .get_mapped_range(0..bytes)

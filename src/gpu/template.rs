@@ -65,6 +65,16 @@ pub const FILES: &[(&str, &str)] = &[
     ("render/sprite.wgsl", include_str!("../../shaders/render/sprite.wgsl")),
     ("render/tone_map.wgsl", include_str!("../../shaders/render/tone_map.wgsl")),
     ("render/trail.wgsl", include_str!("../../shaders/render/trail.wgsl")),
+    ("scan/bindings.wgsl", include_str!("../../shaders/scan/bindings.wgsl")),
+    ("scan/params.wgsl", include_str!("../../shaders/scan/params.wgsl")),
+    ("scan/reduce.wgsl", include_str!("../../shaders/scan/reduce.wgsl")),
+    ("scan/scan.wgsl", include_str!("../../shaders/scan/scan.wgsl")),
+    ("scan/threads.wgsl", include_str!("../../shaders/scan/threads.wgsl")),
+    ("sort/count.wgsl", include_str!("../../shaders/sort/count.wgsl")),
+    ("sort/digits.wgsl", include_str!("../../shaders/sort/digits.wgsl")),
+    ("sort/keys.wgsl", include_str!("../../shaders/sort/keys.wgsl")),
+    ("sort/params.wgsl", include_str!("../../shaders/sort/params.wgsl")),
+    ("sort/scatter.wgsl", include_str!("../../shaders/sort/scatter.wgsl")),
 ];
 
 static TEMPLATES: LazyLock<RwLock<Environment<'static>>> = LazyLock::new(|| {

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 
 /// A language that a kernel can be shown in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Language {
     /// The assembled WGSL itself.
     Wgsl,

@@ -7,9 +7,9 @@ use ash::vk;
 
 use super::absent::{Environment, check_family, driver_manifest};
 use super::{Report, Statistic, inner_loop};
-use crate::direct::gpu::DirectVariant;
 use crate::error::{Error, Result};
-use crate::force::KernelVariant;
+use crate::forces::direct::gpu::KernelVariant;
+use crate::forces::direct::gpu::tiers::DirectVariant;
 use crate::gpu::{AdapterInfo, Binding, Checks, Language, translate};
 
 /// A driver that tells about the kernels that it compiles.
@@ -161,7 +161,7 @@ impl Inspector {
         self.ask(&bytes, &bindings, *variant, &variant.config, roots)
     }
 
-    /// The same for the kernel of forces with derivatives.
+    /// What the driver says of a kernel for forces with derivatives.
     ///
     /// Errors: as [`Inspector::report`].
     pub fn report_direct(&self, variant: &DirectVariant) -> Result<Report<DirectVariant>> {
@@ -281,6 +281,10 @@ impl<'a> Pipeline<'a> {
                 let kind = match kind {
                     Binding::Read | Binding::Write => vk::DescriptorType::STORAGE_BUFFER,
                     Binding::Params(_) => vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC,
+                    Binding::Uniform => vk::DescriptorType::UNIFORM_BUFFER,
+                    Binding::Store(_) => vk::DescriptorType::STORAGE_IMAGE,
+                    Binding::Texture | Binding::Unfiltered => vk::DescriptorType::SAMPLED_IMAGE,
+                    Binding::Sampler => vk::DescriptorType::SAMPLER,
                 };
                 vk::DescriptorSetLayoutBinding::default()
                     .binding(binding)

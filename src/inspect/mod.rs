@@ -12,7 +12,7 @@ pub use absent::driver_manifest;
 pub use assembly::{InnerLoop, inner_loop};
 pub use driver::Inspector;
 
-use crate::force::KernelVariant;
+use crate::forces::direct::gpu::KernelVariant;
 
 /// A number that a driver gives about a kernel.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,7 +105,7 @@ fn as_count(value: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::force::KernelConfig;
+    use crate::forces::direct::gpu::KernelConfig;
 
     #[test]
     fn numbers_are_found_under_each_driver_s_names() {

@@ -9,9 +9,9 @@ use minijinja::context;
 
 use super::Integrator;
 use crate::error::Result;
-use crate::force::{AllPairs, KernelConfig, KernelVariant};
+use crate::forces::direct::gpu::{AllPairs, KernelConfig, KernelVariant};
 use crate::gpu::layout::ForceParams;
-use crate::gpu::{Binding, BodyBuffers, ComputeKernel, Gpu, Params, compile, storage, template};
+use crate::gpu::{Binding, BodyBuffers, BoundKernel, Gpu, Params, compile, storage, template};
 
 /// Beyond this number of bodies a dispatch more or less is nothing beside the force.
 const MOST_BODIES: u32 = 1 << 16;
@@ -19,10 +19,9 @@ const MOST_BODIES: u32 = 1 << 16;
 /// The kernel bound to the bodies of a simulation.
 #[derive(Debug)]
 pub struct Fused {
-    kernel: ComputeKernel,
-    params: Params<ForceParams>,
     /// From the bodies' own positions to the second buffer, and back.
-    bind_groups: [wgpu::BindGroup; 2],
+    kernels: [BoundKernel; 2],
+    params: Params<ForceParams>,
     whole: ForceParams,
     workgroups: u32,
 }
@@ -68,23 +67,18 @@ impl Fused {
         let params = Params::new(gpu, "fused params", 16);
         let own = &bodies.position_mass;
         let second = storage(gpu, "positions of every other step", bodies.count as usize);
-        let bind_group = |buffers: [&wgpu::Buffer; 2]| {
-            let bind = |binding, resource| wgpu::BindGroupEntry { binding, resource };
-            let [from, to] = buffers.map(wgpu::Buffer::as_entire_binding);
-            gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: Some("fused"),
-                layout: &kernel.layout,
-                entries: &[
-                    bind(0, from.clone()),
-                    bind(1, from),
-                    bind(2, to),
-                    bind(3, params.binding()),
-                    bind(4, bodies.velocity.as_entire_binding()),
-                ],
-            })
+        let between = |[from, to]: [&wgpu::Buffer; 2]| {
+            let resources = [
+                from.as_entire_binding(),
+                from.as_entire_binding(),
+                to.as_entire_binding(),
+                params.binding(),
+                bodies.velocity.as_entire_binding(),
+            ];
+            kernel.bind(gpu, "fused", &resources)
         };
-        let bind_groups = [bind_group([own, &second]), bind_group([&second, own])];
-        Ok(Some(Self { kernel, params, bind_groups, whole, workgroups }))
+        let kernels = [between([own, &second]), between([&second, own])];
+        Ok(Some(Self { kernels, params, whole, workgroups }))
     }
 
     /// Begins a submission.
@@ -107,10 +101,10 @@ impl Fused {
             drift: dt as f32,
             ..self.whole
         });
-        pass.set_pipeline(&self.kernel.pipeline);
-        for bind_group in &self.bind_groups {
-            pass.set_bind_group(0, bind_group, &[offset]);
-            pass.dispatch_workgroups(self.workgroups, 1, 1);
-        }
+        let [there, back] = &self.kernels;
+        there.set(pass, &[offset]);
+        pass.dispatch_workgroups(self.workgroups, 1, 1);
+        back.rebind(pass, &[offset]);
+        pass.dispatch_workgroups(self.workgroups, 1, 1);
     }
 }

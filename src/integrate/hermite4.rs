@@ -2,7 +2,7 @@
 
 use super::blocks::{Accuracy, Change, Pull, Scheme, Track, aarseth};
 use super::{HostSide, Integrator};
-use crate::direct::Order;
+use crate::forces::Order;
 
 /// The registry's entry.
 pub const HERMITE4: Integrator = Integrator {
@@ -73,7 +73,7 @@ mod tests {
 
     use super::super::blocks::BlockSettings;
     use super::*;
-    use crate::direct::Noise;
+    use crate::forces::Noise;
 
     /// Along x = t^5 the corrector has no error, for the acceleration is a cubic; the predictor has.
     #[test]

@@ -2,7 +2,7 @@
 
 use super::blocks::{Accuracy, Change, Pull, Scheme, Track, aarseth, beyond, ratio};
 use super::{HostSide, Integrator};
-use crate::direct::Order;
+use crate::forces::Order;
 
 /// The registry's entry.
 pub const HERMITE6: Integrator = Integrator {
@@ -96,7 +96,7 @@ mod tests {
 
     use super::super::blocks::BlockSettings;
     use super::*;
-    use crate::direct::Noise;
+    use crate::forces::Noise;
 
     /// x = t^power.
     fn at(power: i32, t: f64) -> Track {

@@ -5,12 +5,12 @@
 use glam::DVec3;
 use minijinja::context;
 
-use super::{Accelerate, DeviceIntegrator, HostIntegrator, HostSide, Integrator, Making};
+use super::{Accelerate, DeviceIntegrator, HostIntegrator, HostSide, Integrator};
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::force::AllPairs;
+use crate::forces::{DeviceForces, Making};
 use crate::gpu::layout::LeapfrogParams;
-use crate::gpu::{Binding, BodyBuffers, Checks, ComputeKernel, Gpu, Params, compile, template};
+use crate::gpu::{Binding, BodyBuffers, BoundKernel, Checks, Gpu, Params, compile, template};
 
 /// The registry's entry.
 pub const LEAPFROG: Integrator = Integrator {
@@ -50,9 +50,8 @@ impl HostIntegrator for HostLeapfrog {
 const WORKGROUP: u32 = 64;
 
 struct DeviceLeapfrog {
-    kernel: ComputeKernel,
+    kernel: BoundKernel,
     params: Params<LeapfrogParams>,
-    bind_group: wgpu::BindGroup,
     count: u32,
     slices: u32,
 }
@@ -62,7 +61,11 @@ pub fn wgsl() -> Result<String> {
     template::assemble("integrate/leapfrog.wgsl", context! { workgroup => WORKGROUP })
 }
 
-fn make_device<'a>(gpu: &'a Gpu, bodies: &'a BodyBuffers, force: &'a AllPairs) -> Making<'a> {
+fn make_device<'a>(
+    gpu: &'a Gpu,
+    bodies: &'a BodyBuffers,
+    forces: &'a dyn DeviceForces,
+) -> Making<'a, Box<dyn DeviceIntegrator>> {
     Box::pin(async move {
         let size = size_of::<LeapfrogParams>() as u64;
         let bindings =
@@ -71,20 +74,16 @@ fn make_device<'a>(gpu: &'a Gpu, bodies: &'a BodyBuffers, force: &'a AllPairs) -
             compile(gpu, "integrate/leapfrog.wgsl", &wgsl()?, &bindings, Checks::Off).await?;
         // A run of equal steps has three different rows: first, between, last.
         let params = Params::new(gpu, "leapfrog params", 16);
-        let bind = |binding, resource| wgpu::BindGroupEntry { binding, resource };
-        let bind_group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("leapfrog"),
-            layout: &kernel.layout,
-            entries: &[
-                bind(0, bodies.position_mass.as_entire_binding()),
-                bind(1, bodies.velocity.as_entire_binding()),
-                bind(2, bodies.acceleration.as_entire_binding()),
-                bind(3, force.partial_sums.as_entire_binding()),
-                bind(4, params.binding()),
-            ],
-        });
-        let slices = force.variant.config.s;
-        let device = DeviceLeapfrog { kernel, params, bind_group, count: bodies.count, slices };
+        let resources = [
+            bodies.position_mass.as_entire_binding(),
+            bodies.velocity.as_entire_binding(),
+            bodies.acceleration.as_entire_binding(),
+            forces.partial_sums().as_entire_binding(),
+            params.binding(),
+        ];
+        let kernel = kernel.bind(gpu, "leapfrog", &resources);
+        let slices = forces.slices();
+        let device = DeviceLeapfrog { kernel, params, count: bodies.count, slices };
         Ok(Box::new(device) as Box<dyn DeviceIntegrator>)
     })
 }
@@ -94,8 +93,7 @@ impl DeviceLeapfrog {
         let offset = self.params.offset_of(LeapfrogParams { count: self.count, ..params });
         let groups = self.count.div_ceil(WORKGROUP);
         let x = groups.min(gpu.limits.workgroups);
-        pass.set_pipeline(&self.kernel.pipeline);
-        pass.set_bind_group(0, &self.bind_group, &[offset]);
+        self.kernel.set(pass, &[offset]);
         pass.dispatch_workgroups(x, groups.div_ceil(x), 1);
     }
 }

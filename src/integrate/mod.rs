@@ -19,10 +19,8 @@ pub use one_workgroup::{OneWorkgroup, wgsl as one_workgroup_wgsl};
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::force::AllPairs;
+use crate::forces::{DeviceForces, Making, Order};
 use crate::gpu::{BodyBuffers, Gpu};
-use std::future::Future;
-use std::pin::Pin;
 
 use glam::DVec3;
 
@@ -42,8 +40,22 @@ pub struct Integrator {
     pub device: Option<MakeDevice>,
 }
 
+/// Two are the same if their names are, which the registry has once each.
+impl PartialEq for Integrator {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl std::fmt::Debug for Integrator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
 /// The host side of an integrator.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub enum HostSide {
     /// One step for all bodies, from their accelerations.
     Shared(fn() -> Box<dyn HostIntegrator>),
@@ -56,24 +68,62 @@ impl Integrator {
     pub fn has_block_steps(&self) -> bool {
         matches!(self.host, HostSide::Blocks(_))
     }
+
+    /// Up to which derivative it needs forces.
+    pub fn order_of_forces(&self) -> Order {
+        match self.host {
+            HostSide::Shared(_) => Order::Acceleration,
+            HostSide::Blocks(scheme) => scheme.order(),
+        }
+    }
 }
 
-/// Makes the device side of an integrator for bodies and the force kernel bound to them.
-pub type MakeDevice = for<'a> fn(&'a Gpu, &'a BodyBuffers, &'a AllPairs) -> Making<'a>;
-
-/// A device side in the making: its kernels are being compiled.
-pub type Making<'a> = Pin<Box<dyn Future<Output = Result<Box<dyn DeviceIntegrator>>> + 'a>>;
+/// Makes the device side of an integrator for bodies and the forces bound to them.
+pub type MakeDevice = for<'a> fn(
+    &'a Gpu,
+    &'a BodyBuffers,
+    &'a dyn DeviceForces,
+) -> Making<'a, Box<dyn DeviceIntegrator>>;
 
 /// Every integrator.
 pub const ALL: &[Integrator] = &[leapfrog::LEAPFROG, hermite4::HERMITE4, hermite6::HERMITE6];
 
+/// What bodies are stepped with where nothing is said.
+pub const DEFAULT: &Integrator = &leapfrog::LEAPFROG;
+
 /// The integrator of that name.
+///
+/// Errors: [`Error::Unknown`] names all there are.
 pub fn find(name: &str) -> Result<&'static Integrator> {
     ALL.iter().find(|integrator| integrator.name == name).ok_or_else(|| Error::Unknown {
         kind: "integrator",
         name: name.to_owned(),
         known: ALL.iter().map(|integrator| integrator.name).collect::<Vec<_>>().join(", "),
     })
+}
+
+/// Integrators in files, for `#[serde(with)]`: by their names.
+pub mod by_name {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Integrator;
+
+    /// The name.
+    ///
+    /// Errors: those of the format.
+    pub fn serialize<S: Serializer>(of: &Integrator, into: S) -> Result<S::Ok, S::Error> {
+        of.name.serialize(into)
+    }
+
+    /// The integrator of a name.
+    ///
+    /// Errors: a name that none has.
+    pub fn deserialize<'de, D>(from: D) -> Result<&'static Integrator, D::Error>
+    where
+        D: Deserializer<'de>,
+    {
+        super::find(&String::deserialize(from)?).map_err(serde::de::Error::custom)
+    }
 }
 
 /// Computes the accelerations of all bodies at their present positions.

@@ -7,9 +7,9 @@ use minijinja::context;
 
 use super::Integrator;
 use crate::error::{Error, Result};
-use crate::force::{AllPairs, KernelConfig, KernelVariant};
+use crate::forces::direct::gpu::{AllPairs, KernelConfig, KernelVariant};
 use crate::gpu::layout::StepsParams;
-use crate::gpu::{Binding, BodyBuffers, ComputeKernel, Gpu, Params, compile, template};
+use crate::gpu::{Binding, BodyBuffers, BoundKernel, Gpu, Params, compile, template};
 
 /// The kernel's file below `shaders/`.
 const FILE: &str = "integrate/one_workgroup.wgsl";
@@ -20,9 +20,8 @@ const BLOCK: u32 = 64;
 /// The kernel bound to the bodies of a simulation.
 #[derive(Debug)]
 pub struct OneWorkgroup {
-    kernel: ComputeKernel,
+    kernel: BoundKernel,
     params: Params<StepsParams>,
-    bind_group: wgpu::BindGroup,
     same: StepsParams,
 }
 
@@ -57,24 +56,20 @@ impl OneWorkgroup {
         let kernel = compile(gpu, FILE, &wgsl(variant)?, &bindings, config.checks).await?;
         // A submission has at most three different rows: a first force, whole dispatches, a last one.
         let params = Params::new(gpu, "steps params", 16);
-        let bind = |binding, resource| wgpu::BindGroupEntry { binding, resource };
-        let bind_group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("steps in one workgroup"),
-            layout: &kernel.layout,
-            entries: &[
-                bind(0, bodies.position_mass.as_entire_binding()),
-                bind(1, bodies.velocity.as_entire_binding()),
-                bind(2, bodies.acceleration.as_entire_binding()),
-                bind(3, params.binding()),
-            ],
-        });
+        let resources = [
+            bodies.position_mass.as_entire_binding(),
+            bodies.velocity.as_entire_binding(),
+            bodies.acceleration.as_entire_binding(),
+            params.binding(),
+        ];
+        let kernel = kernel.bind(gpu, "steps in one workgroup", &resources);
         let same = StepsParams {
             count: bodies.count,
             per_row: bodies.count.div_ceil(config.q).next_multiple_of(config.u),
             softening_squared: (softening as f32) * (softening as f32),
             ..Default::default()
         };
-        Ok(Self { kernel, params, bind_group, same })
+        Ok(Self { kernel, params, same })
     }
 
     /// The kernel beside `force`, if that one's config says `one_workgroup`.
@@ -118,8 +113,7 @@ impl OneWorkgroup {
     pub fn record(&mut self, pass: &mut wgpu::ComputePass<'_>, dt: f64, steps: u32) {
         let row = StepsParams { steps, kick: (0.5 * dt) as f32, drift: dt as f32, ..self.same };
         let offset = self.params.offset_of(row);
-        pass.set_pipeline(&self.kernel.pipeline);
-        pass.set_bind_group(0, &self.bind_group, &[offset]);
+        self.kernel.set(pass, &[offset]);
         pass.dispatch_workgroups(1, 1, 1);
     }
 }

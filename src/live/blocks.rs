@@ -2,7 +2,7 @@
 
 use web_time::Instant;
 
-use super::{Live, Mover};
+use super::Live;
 use crate::integrate::blocks::{BlockStats, BlockSteps};
 
 /// Individual steps at one time, with means over about the last second.
@@ -64,9 +64,7 @@ impl Live {
     /// Says that [`Live::blocks`] will be looked at: the worker tells it between two steps, and nobody
     /// waits. Call in each frame that shows them.
     pub fn watch_blocks(&mut self) {
-        if let Mover::Host(host, _) = &self.mover {
-            host.ask_blocks();
-        }
+        self.mover.ask_blocks();
     }
 
     /// The individual steps as they were last told; `None` where the integrator has none, or before

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::Tempo;
 use crate::diagnostics::Diagnostics;
 use crate::error::Error;
-use crate::force::KernelWish;
+use crate::forces::direct::gpu::KernelRequest;
 use crate::sim::Moment;
 
-/// A wish. The window's panel and keys make them; [`super::Live::apply`] carries them out.
+/// A request. The window's panel and keys make them; [`super::Live::apply`] carries them out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     /// Stops or goes on.
@@ -26,7 +26,7 @@ pub enum Command {
     /// Another softening length, >= 0.
     Softening(f64),
     /// Another shape of the GPU's kernel.
-    Kernel(KernelWish),
+    Kernel(KernelRequest),
     /// The kernels compiled again from their texts, which have changed.
     Recompile,
     /// Diagnostics as soon as possible.

@@ -14,12 +14,15 @@ mod blocks;
 mod cadence;
 mod command;
 mod frame_pace;
+mod mover;
 mod on_device;
 mod on_host;
+mod points;
 mod rates;
 mod standing;
 mod tempo;
 mod tracking;
+mod worker;
 
 use std::sync::Arc;
 
@@ -36,19 +39,19 @@ pub use tracking::Tracking;
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::force::{Budget, check_softening};
-use crate::frame::Frame;
-use crate::gpu::{FrameTimes, Gpu, storage};
-use crate::sim::{Choice, Clock, DeviceState, EngineKind, Settings, Work, choose_on};
+use crate::forces::{Budget, check_softening};
+use crate::gpu::{FrameTimes, Gpu};
+use crate::sim::{Choice, Clock, DeviceState, EngineKind, Settings, Work};
 use cadence::{Cadence, Purpose};
 use frame_pace::FramePace;
+use mover::{FramePart, Mover, Reached};
 use on_device::OnDevice;
 use on_host::OnHost;
 
-/// See the module's text.
+/// A simulation that somebody watches: it takes commands and does a bounded slice of work per frame.
 pub struct Live {
     gpu: Arc<Gpu>,
-    mover: Mover,
+    mover: Box<dyn Mover>,
     settings: Settings,
     choice: Choice,
     /// The time step with its direction.
@@ -70,33 +73,20 @@ pub struct Live {
     frame_pace: FramePace,
 }
 
-enum Mover {
-    Device(Box<OnDevice>),
-    Host(OnHost, Box<HostPoints>),
-}
-
-/// Device buffers for bodies that live on the host.
-struct HostPoints {
-    position_mass: wgpu::Buffer,
-    velocity: wgpu::Buffer,
-    acceleration: wgpu::Buffer,
-    /// Of the numbers in them.
-    frame: Frame,
-}
-
 /// Diagnostics come at most this often.
 const REPORTS: Duration = Duration::from_millis(500);
 /// States to go on from come at most this often.
 const KEPT: Duration = Duration::from_secs(2);
 
 impl Live {
-    /// Chooses the engine and hands it the bodies; `units_per_sec` is the usual speed in units of
+    /// Hands the bodies to the engine that was settled on, on the window's device where it is the GPU; `units_per_sec` is the usual speed in units of
     /// simulated time per second. The first accelerations are computed later, by the first frames or the
     /// worker. May be called on any thread.
     ///
     /// Errors: as of [`crate::sim::Simulation::open`].
     pub fn open(
         gpu: &Arc<Gpu>,
+        choice: Choice,
         bodies: Bodies,
         mut settings: Settings,
         units_per_sec: f64,
@@ -104,29 +94,16 @@ impl Live {
         bodies.validate()?;
         settings.validate()?;
         let count = bodies.len();
-        let choice = pollster::block_on(choose_on(Some(gpu), count, &settings))?;
-        let mover = match choice.kind {
-            EngineKind::Gpu if !settings.steps_on_host()? => {
+        let mover: Box<dyn Mover> = match choice.kind {
+            EngineKind::Gpu if !settings.steps_on_host() => {
                 let begun = DeviceState::begin(Arc::clone(gpu), &bodies, None, &settings);
                 let state = pollster::block_on(begun)?;
                 settings.frame = Some(*state.frame());
-                Mover::Device(Box::new(OnDevice::new(state, bodies, &settings)?))
+                Box::new(OnDevice::new(state, bodies, &settings)?)
             }
             kind => {
-                let most = gpu.limits.storage_buffer / crate::gpu::layout::VEC4;
-                if count as u64 > most {
-                    return Err(gpu.refuse(format!("it can draw at most {most} bodies")));
-                }
-                let points = HostPoints {
-                    position_mass: storage(gpu, "drawn positions", count),
-                    velocity: storage(gpu, "drawn velocities", count),
-                    acceleration: storage(gpu, "drawn accelerations", count),
-                    frame: Frame::PLAIN,
-                };
-                Mover::Host(
-                    OnHost::start(bodies, kind, choice.gpu.as_ref(), &settings)?,
-                    Box::new(points),
-                )
+                let computing = choice.gpu.as_ref();
+                Box::new(OnHost::start(gpu, bodies, kind, computing, &settings)?)
             }
         };
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
@@ -160,9 +137,8 @@ impl Live {
         match command {
             Command::Pause(paused) => {
                 self.keeper.paused = paused;
-                // A worker would go on until the next frame, beyond what is asked for after this.
-                if let (true, Mover::Host(host, _)) = (paused, &self.mover) {
-                    host.allow(0, self.dt);
+                if paused {
+                    self.mover.pause(self.dt);
                 }
             }
             Command::Step(steps) => self.keeper.ask_steps(steps),
@@ -174,7 +150,7 @@ impl Live {
                 self.keeper.factor = factor;
             }
             Command::Reverse => {
-                let integrator = crate::integrate::find(&self.settings.integrator)?;
+                let integrator = self.settings.integrator;
                 if !integrator.reversible {
                     let allowed = format!("forwards only with {}", integrator.name);
                     return Err(Error::value("the direction of time", "backwards", allowed));
@@ -188,32 +164,15 @@ impl Live {
             }
             Command::Softening(softening) => {
                 check_softening(softening)?;
-                match &mut self.mover {
-                    Mover::Device(device) => {
-                        device.change_kernel(&self.settings.kernel, softening)?;
-                    }
-                    Mover::Host(host, _) => host.set_softening(softening),
-                }
+                self.mover.set_softening(&self.settings.kernel, softening)?;
                 self.settings.softening = softening;
             }
-            Command::Kernel(wish) => {
-                match &mut self.mover {
-                    Mover::Device(device) => {
-                        device.change_kernel(&wish, self.settings.softening)?;
-                    }
-                    // Kept for the day the engine becomes the GPU.
-                    Mover::Host(..) => {
-                        wish.resolve(&self.gpu, self.count, self.count)?;
-                    }
-                }
-                self.settings.kernel = wish;
+            Command::Kernel(request) => {
+                self.mover.set_kernel(&self.gpu, &request, self.settings.softening)?;
+                self.settings.kernel = request;
                 self.rates.forget();
             }
-            Command::Recompile => {
-                if let Mover::Device(device) = &mut self.mover {
-                    device.recompile(&self.settings.kernel)?;
-                }
-            }
+            Command::Recompile => self.mover.recompile(&self.settings.kernel)?,
             Command::Report => self.ask_report(),
             Command::Moment => self.ask_bodies(Purpose::Answer),
         }
@@ -230,38 +189,23 @@ impl Live {
     ) -> Result<Work> {
         self.frame += 1;
         let due = if self.resting { 0 } else { self.keeper.due(wall_secs, self.dt) };
-        let mut work = Work::default();
-        match &mut self.mover {
-            Mover::Device(device) => {
-                let recorded = device.record(encoder, (due, self.dt), budget, self.frame);
-                if recorded.is_err() {
-                    self.reports.give_up();
-                }
-                work = recorded?;
-                self.last_slice = (work, budget);
-                self.keeper.done(work.steps, self.dt);
-                self.standing.time = device.clock.time();
-                self.standing.steps = device.clock.steps();
-                self.standing.ready |= device.state.is_between_steps() || work.steps > 0;
-                let positions = &device.state.buffers().position_mass;
-                let frame = device.state.frame_at(device.clock.time());
-                self.tracker.record(&self.gpu, encoder, positions, self.count, frame);
-            }
-            Mover::Host(host, points) => {
-                host.allow(due, self.dt);
-                host.with_points(|new| {
-                    let queue = &self.gpu.queue;
-                    let send = |buffer, from: &[[f32; 4]]| {
-                        queue.write_buffer(buffer, 0, bytemuck::cast_slice(from));
-                    };
-                    send(&points.position_mass, &new.position_mass);
-                    send(&points.velocity, &new.velocity);
-                    send(&points.acceleration, &new.acceleration);
-                    points.frame = new.frame;
-                    self.tracker.take_from(&new.position_mass, new.frame);
-                });
-            }
+        let part = FramePart {
+            gpu: &self.gpu,
+            encoder,
+            due,
+            dt: self.dt,
+            budget,
+            number: self.frame,
+            tracker: &mut self.tracker,
+        };
+        let recorded = self.mover.record(part);
+        if recorded.is_err() {
+            self.reports.give_up();
         }
+        let work = recorded?;
+        self.last_slice = (work, budget);
+        self.keeper.done(work.steps, self.dt);
+        self.take_reached();
         self.standing.behind = self.keeper.is_behind();
         self.rates.frame(wall_secs, work.steps, work.interactions);
         self.ask_what_is_due();
@@ -270,9 +214,7 @@ impl Live {
 
     /// Call after the frame's submission.
     pub fn submitted(&mut self) {
-        if let Mover::Device(device) = &mut self.mover {
-            device.submitted();
-        }
+        self.mover.submitted();
         self.tracker.submitted();
     }
 
@@ -290,9 +232,7 @@ impl Live {
     /// Takes in the times of an earlier frame, of which the part `steps` is the simulation's. The
     /// frame's number is what [`Live::frame`] said after its recording.
     pub fn learn(&mut self, times: &FrameTimes) {
-        if let (Mover::Device(device), Some(secs)) = (&mut self.mover, times.secs("steps"))
-            && let Some(work) = device.learn(times.number, secs)
-        {
+        if let Some((work, secs)) = self.mover.learn(times) {
             self.rates.kernel(work.interactions, secs);
         }
     }
@@ -300,31 +240,21 @@ impl Live {
     /// Where there are no timestamps: takes in that the last frame came after `wall_secs`, and makes
     /// the slices smaller, or larger while there is time.
     pub fn learn_from_frames(&mut self, wall_secs: f64) {
-        if let Mover::Device(device) = &mut self.mover {
+        if let Some(throughput) = self.mover.throughput() {
             let (work, budget) = self.last_slice;
-            let pace = device.state.pace();
-            let slice_secs = pace.secs(work.interactions, work.dispatches);
+            let slice_secs = throughput.secs(work.interactions, work.dispatches);
             let factor = self.frame_pace.learn(wall_secs, slice_secs, budget.submission_secs);
-            let rate = pace.rate();
-            device.state.learn_rate((rate * factor).clamp(1e6, 1e14));
+            self.mover.learn_rate((throughput.rate() * factor).clamp(1e6, 1e14));
         }
     }
 
     /// What has happened since the last call. The device must have been polled.
     pub fn poll(&mut self) -> Vec<Event> {
         let mut events = std::mem::take(&mut self.events);
-        match &mut self.mover {
-            Mover::Device(device) => device.take_events(&mut events),
-            Mover::Host(host, _) => {
-                let (done, now, told) = host.take();
-                self.blocks = host.take_blocks().or(self.blocks.take());
-                self.keeper.done(done, self.dt);
-                self.rates.host(done, now);
-                (self.standing.time, self.standing.steps) = (now.time, now.steps);
-                self.standing.ready = now.ready;
-                events.extend(told);
-            }
-        }
+        let done = self.mover.poll(&mut self.rates, &mut events);
+        self.keeper.done(done, self.dt);
+        self.blocks = self.mover.take_blocks().or(self.blocks.take());
+        self.take_reached();
         for event in &events {
             match event {
                 Event::Report(report) => self.reports.come(report.steps),
@@ -338,20 +268,19 @@ impl Live {
         events
     }
 
+    fn take_reached(&mut self) {
+        let Reached { time, steps, ready } = self.mover.reached();
+        (self.standing.time, self.standing.steps, self.standing.ready) = (time, steps, ready);
+    }
+
     fn ask_report(&mut self) {
         self.reports.ask();
-        match &mut self.mover {
-            Mover::Device(device) => device.ask_report(),
-            Mover::Host(host, _) => host.ask_report(),
-        }
+        self.mover.ask_report();
     }
 
     fn ask_bodies(&mut self, purpose: Purpose) {
         self.kept.ask();
-        match &mut self.mover {
-            Mover::Device(device) => device.ask_bodies(purpose),
-            Mover::Host(host, _) => host.ask_bodies(purpose),
-        }
+        self.mover.ask_bodies(purpose);
     }
 
     /// Regular diagnostics and states to go on from, as long as something moves.

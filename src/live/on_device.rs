@@ -6,11 +6,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use super::cadence::Purpose;
-use super::{Event, Report};
+use super::mover::{Drawn, FramePart, Mover, Reached};
+use super::{Event, Rates, Report};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::force::{Budget, KernelWish, Progress};
-use crate::gpu::{Gpu, Readback, layout::VEC4};
+use crate::forces::direct::gpu::{KernelRequest, KernelVariant};
+use crate::forces::{Budget, Throughput};
+use crate::gpu::{BodyBuffers, FrameTimes, Gpu, Readback, layout::VEC4};
+use crate::integrate::Integrator;
 use crate::sim::{Clock, DeviceState, Diagnosis, Moment, Settings, Work};
 
 /// How far a report has come.
@@ -18,7 +21,7 @@ use crate::sim::{Clock, DeviceState, Diagnosis, Moment, Settings, Work};
 enum Reporting {
     Nothing,
     /// Potentials are being computed.
-    Potential(Progress),
+    Potential,
     /// So many of the dispatches of the [`Diagnosis`] are done.
     Summing(u32),
     /// The results are on their way.
@@ -29,11 +32,11 @@ enum Reporting {
 const INTERACTIONS_PER_VISIT: f64 = 16.0;
 
 pub(super) struct OnDevice {
-    pub state: DeviceState,
-    pub clock: Clock,
-    pub interactions: u64,
+    state: DeviceState,
+    clock: Clock,
+    ready: bool,
     softening: f64,
-    integrator: String,
+    integrator: &'static Integrator,
     shell: Arc<Bodies>,
     reporting: Reporting,
     want_report: bool,
@@ -59,9 +62,9 @@ impl OnDevice {
         Ok(Self {
             state,
             clock: Clock::new(settings.start, settings.steps_before, settings.dt),
-            interactions: 0,
+            ready: false,
             softening: settings.softening,
-            integrator: settings.integrator.clone(),
+            integrator: settings.integrator,
             shell: Arc::new(bodies),
             reporting: Reporting::Nothing,
             want_report: false,
@@ -77,17 +80,16 @@ impl OnDevice {
         })
     }
 
-    /// Compiles everything anew from texts that have changed.
-    pub fn recompile(&mut self, wish: &KernelWish) -> Result<()> {
+    fn compile_again(&mut self, request: &KernelRequest) -> Result<()> {
         let diagnosis = pollster::block_on(Diagnosis::new(&self.state, &self.shell))?;
-        self.change_kernel(wish, self.softening)?;
+        self.change_kernel(request, self.softening)?;
         self.diagnosis = diagnosis;
         Ok(())
     }
 
-    pub fn change_kernel(&mut self, wish: &KernelWish, softening: f64) -> Result<()> {
-        pollster::block_on(self.state.change_kernel(wish, softening, &self.integrator))?;
-        if let Reporting::Potential(_) | Reporting::Summing(_) = self.reporting {
+    fn change_kernel(&mut self, request: &KernelRequest, softening: f64) -> Result<()> {
+        pollster::block_on(self.state.change_kernel(request, softening, self.integrator))?;
+        if let Reporting::Potential | Reporting::Summing(_) = self.reporting {
             // The new kernel computes them from the start.
             self.reporting = Reporting::Nothing;
             self.want_report = true;
@@ -97,18 +99,8 @@ impl OnDevice {
         Ok(())
     }
 
-    pub fn ask_report(&mut self) {
-        self.want_report = true;
-    }
-
-    pub fn ask_bodies(&mut self, purpose: Purpose) {
-        if self.want != Some(Purpose::Answer) {
-            self.want = Some(purpose);
-        }
-    }
-
     /// Records what this frame does of the simulation: up to `due` steps of `dt` within `budget`.
-    pub fn record(
+    fn record_steps(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         (due, dt): (u64, f64),
@@ -142,7 +134,6 @@ impl OnDevice {
         }
         let work = self.state.record_slice(encoder, dt, due, budget, None);
         self.clock.advance(work.steps);
-        self.interactions += work.interactions;
         if work.dispatches > 0 {
             self.flying.push_back((frame, work));
             while self.flying.len() > 16 {
@@ -160,19 +151,20 @@ impl OnDevice {
     ) -> Result<bool> {
         if self.reporting == Reporting::Nothing && self.want_report {
             self.want_report = false;
-            pollster::block_on(self.state.bind_potential())?;
+            pollster::block_on(self.state.begin_potential())?;
             pollster::block_on(self.diagnosis.follow(&self.state))?;
             self.reported = (self.clock.time(), self.clock.steps(), self.softening);
-            self.reporting = Reporting::Potential(Progress::default());
+            self.reporting = Reporting::Potential;
         }
-        if let Reporting::Potential(progress) = &mut self.reporting {
-            if self.state.record_potential(encoder, progress, budget) {
+        if self.reporting == Reporting::Potential {
+            if self.state.record_potential(encoder, budget) {
                 self.reporting = Reporting::Summing(0);
             }
             return Ok(true);
         }
         let Reporting::Summing(done) = &mut self.reporting else { return Ok(false) };
-        let visits = self.state.pace().rate() * budget.submission_secs / INTERACTIONS_PER_VISIT;
+        let visits =
+            self.state.throughput().rate() * budget.submission_secs / INTERACTIONS_PER_VISIT;
         let gpu = self.state.gpu();
         if self.diagnosis.record(gpu, encoder, done, visits as u64) {
             self.results.record(&gpu.device, encoder, &self.diagnosis.results());
@@ -195,41 +187,6 @@ impl OnDevice {
         self.copied = (self.clock.time(), self.clock.steps());
     }
 
-    /// Call after the frame's submission.
-    pub fn submitted(&mut self) {
-        self.results.submitted();
-        self.bodies.submitted();
-    }
-
-    /// Takes in how long the steps of a frame took on the device.
-    pub fn learn(&mut self, frame: u64, secs: f64) -> Option<Work> {
-        let at = self.flying.iter().position(|(number, _)| *number == frame)?;
-        let (_, work) = self.flying.drain(..=at).next_back()?;
-        self.state.learn(work, secs);
-        Some(work)
-    }
-
-    /// What has come back.
-    pub fn take_events(&mut self, into: &mut Vec<Event>) {
-        if let Some(read) = self.results.take() {
-            self.reporting = Reporting::Nothing;
-            let (time, steps, softening) = self.reported;
-            into.push(match read {
-                Ok(read) => {
-                    let diagnostics = self.diagnosis.read(&read, time);
-                    Event::Report(Report { time, steps, softening, diagnostics })
-                }
-                Err(error) => Event::Failed(error),
-            });
-        }
-        match self.bodies.take() {
-            Some(Ok(read)) => self.widen(read, into),
-            Some(Err(error)) => into.push(Event::Failed(error)),
-            None => {}
-        }
-        into.extend(self.events.1.try_iter());
-    }
-
     /// A million bodies take a while: they become f64 beside the window.
     fn widen(&mut self, read: Vec<Vec<[f32; 4]>>, into: &mut Vec<Event>) {
         let (time, steps) = self.copied;
@@ -250,9 +207,98 @@ impl OnDevice {
             into.push(Event::Failed(Error::Device(format!("no thread for the bodies: {error}"))));
         }
     }
+}
 
-    /// The device.
-    pub fn gpu(&self) -> &Arc<Gpu> {
-        self.state.gpu()
+impl Mover for OnDevice {
+    fn describe(&self) -> String {
+        self.state.describe()
+    }
+
+    fn record(&mut self, part: FramePart<'_>) -> Result<Work> {
+        let FramePart { gpu, encoder, due, dt, budget, number, tracker } = part;
+        let work = self.record_steps(encoder, (due, dt), budget, number)?;
+        self.ready |= self.state.is_between_steps() || work.steps > 0;
+        let Drawn { position_mass, frame, .. } = self.drawn();
+        tracker.record(gpu, encoder, position_mass, self.shell.len(), frame);
+        Ok(work)
+    }
+
+    fn reached(&self) -> Reached {
+        Reached { time: self.clock.time(), steps: self.clock.steps(), ready: self.ready }
+    }
+
+    fn drawn(&self) -> Drawn<'_> {
+        let BodyBuffers { position_mass, velocity, acceleration, .. } = self.state.buffers();
+        let frame = self.state.frame_at(self.clock.time());
+        Drawn { position_mass, velocity, acceleration, frame }
+    }
+
+    fn poll(&mut self, _: &mut Rates, events: &mut Vec<Event>) -> u64 {
+        if let Some(read) = self.results.take() {
+            self.reporting = Reporting::Nothing;
+            let (time, steps, softening) = self.reported;
+            events.push(match read {
+                Ok(read) => {
+                    let diagnostics = self.diagnosis.read(&read, time);
+                    Event::Report(Report { time, steps, softening, diagnostics })
+                }
+                Err(error) => Event::Failed(error),
+            });
+        }
+        match self.bodies.take() {
+            Some(Ok(read)) => self.widen(read, events),
+            Some(Err(error)) => events.push(Event::Failed(error)),
+            None => {}
+        }
+        events.extend(self.events.1.try_iter());
+        // The steps of a frame count when they are recorded.
+        0
+    }
+
+    fn set_softening(&mut self, request: &KernelRequest, softening: f64) -> Result<()> {
+        self.change_kernel(request, softening)
+    }
+
+    fn set_kernel(&mut self, _: &Gpu, request: &KernelRequest, softening: f64) -> Result<()> {
+        self.change_kernel(request, softening)
+    }
+
+    fn ask_report(&mut self) {
+        self.want_report = true;
+    }
+
+    fn ask_bodies(&mut self, purpose: Purpose) {
+        if self.want != Some(Purpose::Answer) {
+            self.want = Some(purpose);
+        }
+    }
+
+    fn submitted(&mut self) {
+        self.results.submitted();
+        self.bodies.submitted();
+    }
+
+    fn variant(&self) -> Option<KernelVariant> {
+        self.state.variant()
+    }
+
+    fn recompile(&mut self, request: &KernelRequest) -> Result<()> {
+        self.compile_again(request)
+    }
+
+    fn learn(&mut self, times: &FrameTimes) -> Option<(Work, f64)> {
+        let secs = times.secs("steps")?;
+        let at = self.flying.iter().position(|(number, _)| *number == times.number)?;
+        let (_, work) = self.flying.drain(..=at).next_back()?;
+        self.state.learn(work, secs);
+        Some((work, secs))
+    }
+
+    fn throughput(&self) -> Option<Throughput> {
+        Some(*self.state.throughput())
+    }
+
+    fn learn_rate(&mut self, interactions_per_sec: f64) {
+        self.state.learn_rate(interactions_per_sec);
     }
 }

@@ -1,365 +1,124 @@
-//! A simulation on worker threads, for the engines that live on the host. The watcher never waits: it
-//! tells how many steps are due and takes whatever state is finished.
+//! A simulation on a worker thread, drawn from buffers that the frames fill.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::thread;
+use std::sync::Arc;
 
-use glam::DVec3;
-use web_time::Instant;
-
-use super::blocks::BlockWatch;
 use super::cadence::Purpose;
-use super::{BlockFacts, Event, Report};
+use super::mover::{Drawn, FramePart, Mover, Reached};
+use super::worker::{Progress, WorkerLink};
+use super::{BlockFacts, Event, Rates};
 use crate::bodies::Bodies;
-use crate::diagnostics::diagnose;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::forces::direct::gpu::KernelRequest;
 use crate::frame::Frame;
-use crate::gpu::Gpu;
-use crate::sim::{Clock, EngineKind, HostEngine, HostState, Moment, Settings};
+use crate::gpu::layout::VEC4;
+use crate::gpu::{Gpu, storage};
+use crate::sim::{EngineKind, Settings, Work};
 
-/// The bodies as the sprites take them.
-#[derive(Debug, Default)]
-pub(super) struct Points {
-    pub position_mass: Vec<[f32; 4]>,
-    pub velocity: Vec<[f32; 4]>,
-    pub acceleration: Vec<[f32; 4]>,
-    /// Of these numbers.
-    pub frame: Frame,
-}
-
-/// Where the worker stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Standing {
-    pub time: f64,
-    pub steps: u64,
-    pub interactions: u64,
-    /// Seconds that the worker has spent in steps.
-    pub busy_secs: f64,
-    /// Whether the first forces are there.
-    pub ready: bool,
-}
-
-struct Inbox {
-    /// The number of steps since the start that may be done.
-    until: u64,
-    dt: f64,
-    softening: Option<f64>,
-    report: bool,
-    bodies: Option<Purpose>,
-    blocks: bool,
-    /// Whether the watcher has taken the last state and would like another.
-    wanted: bool,
-    quit: bool,
-}
-
-#[derive(Default)]
-struct Outbox {
-    standing: Standing,
-    /// Filled when wanted, and never twice for one state.
-    points: Option<Points>,
-    events: Vec<Event>,
-    blocks: Option<BlockFacts>,
-    /// Steps done since the start.
-    done: u64,
-    /// What the worker computes with and where, once it knows.
-    description: Option<String>,
-    /// A set of points to fill again, so that none is allocated per step.
-    spare: Option<Points>,
-}
-
-impl Inbox {
-    /// Whether something has been asked for that comes before the next step.
-    fn news(&self) -> bool {
-        self.softening.is_some() || self.report || self.bodies.is_some() || self.blocks
-    }
-}
-
-struct Shared {
-    inbox: Mutex<Inbox>,
-    wake: Condvar,
-    outbox: Mutex<Outbox>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
-/// The watcher's end.
+/// A worker, and what is drawn of its bodies.
 pub(super) struct OnHost {
-    shared: Arc<Shared>,
-    /// Steps since the start that the watcher knows of.
-    known: u64,
-    pub description: String,
-}
-
-impl OnHost {
-    /// Starts the worker, which computes the first accelerations by itself.
-    pub fn start(
-        bodies: Bodies,
-        kind: EngineKind,
-        gpu: Option<&Arc<Gpu>>,
-        settings: &Settings,
-    ) -> Result<Self> {
-        let engine = HostEngine::new(kind, gpu, settings)?;
-        let description = engine.describe();
-        let inbox = Inbox {
-            until: 0,
-            dt: settings.dt,
-            softening: None,
-            report: false,
-            bodies: None,
-            blocks: false,
-            wanted: true,
-            quit: false,
-        };
-        let shared = Arc::new(Shared {
-            inbox: Mutex::new(inbox),
-            wake: Condvar::new(),
-            outbox: Mutex::default(),
-        });
-        let (for_worker, settings) = (Arc::clone(&shared), settings.clone());
-        thread::Builder::new()
-            .name("simulation".to_owned())
-            .spawn(move || {
-                let worked = Worker::new(bodies, engine, &settings, &for_worker)
-                    .and_then(|mut worker| worker.run(&for_worker));
-                if let Err(error) = worked {
-                    lock(&for_worker.outbox).events.push(Event::Failed(error));
-                }
-            })
-            .map_err(|error| Error::Device(format!("no thread for the simulation: {error}")))?;
-        Ok(Self { shared, known: 0, description })
-    }
-
-    /// Says how many steps beyond those last taken may be done, and of which length. Counted from
-    /// there, not from now, no step is allowed twice.
-    pub fn allow(&self, due: u64, dt: f64) {
-        let mut inbox = lock(&self.shared.inbox);
-        (inbox.until, inbox.dt) = (self.known.saturating_add(due), dt);
-        self.shared.wake.notify_one();
-    }
-
-    pub fn set_softening(&self, softening: f64) {
-        lock(&self.shared.inbox).softening = Some(softening);
-        self.shared.wake.notify_one();
-    }
-
-    pub fn ask_report(&self) {
-        lock(&self.shared.inbox).report = true;
-        self.shared.wake.notify_one();
-    }
-
-    pub fn ask_bodies(&self, purpose: Purpose) {
-        let asked = &mut lock(&self.shared.inbox).bodies;
-        if *asked != Some(Purpose::Answer) {
-            *asked = Some(purpose);
-        }
-        self.shared.wake.notify_one();
-    }
-
-    pub fn ask_blocks(&self) {
-        lock(&self.shared.inbox).blocks = true;
-        self.shared.wake.notify_one();
-    }
-
-    /// The individual steps, if they have been told since the last call.
-    pub fn take_blocks(&self) -> Option<BlockFacts> {
-        lock(&self.shared.outbox).blocks.take()
-    }
-
-    /// Steps done since the last call, where the worker stands, and what it has to tell.
-    pub fn take(&mut self) -> (u64, Standing, Vec<Event>) {
-        let mut outbox = lock(&self.shared.outbox);
-        let steps = outbox.done - self.known;
-        self.known = outbox.done;
-        if let Some(description) = outbox.description.take() {
-            self.description = description;
-        }
-        (steps, outbox.standing, std::mem::take(&mut outbox.events))
-    }
-
-    /// The newest finished state that has not been taken yet, given to `show`; the next is then wanted.
-    pub fn with_points(&self, show: impl FnOnce(&Points)) {
-        let taken = lock(&self.shared.outbox).points.take();
-        if let Some(points) = taken {
-            show(&points);
-            lock(&self.shared.outbox).spare = Some(points);
-            lock(&self.shared.inbox).wanted = true;
-            self.shared.wake.notify_one();
-        }
-    }
-}
-
-impl Drop for OnHost {
-    /// The worker ends after the step it is in; nobody waits for it.
-    fn drop(&mut self) {
-        lock(&self.shared.inbox).quit = true;
-        self.shared.wake.notify_one();
-    }
-}
-
-struct Worker {
-    state: HostState,
-    clock: Clock,
-    softening: f64,
-    drawn: Drawn,
-    standing: Standing,
-    watch: BlockWatch,
-    shown: bool,
-}
-
-impl Worker {
-    fn new(
-        bodies: Bodies,
-        engine: HostEngine,
-        settings: &Settings,
-        shared: &Shared,
-    ) -> Result<Self> {
-        let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
-        let (softening, g) = (settings.softening, settings.gravitational_constant);
-        let drawn = Drawn {
-            tags: (0..bodies.len()).map(|i| bodies.tag(i)).collect(),
-            gravitational_constant: g,
-            frame: Frame::of(&bodies, g, clock.time()),
-        };
-        let zero = vec![DVec3::ZERO; bodies.len()];
-        let standing = Standing { time: clock.time(), steps: clock.steps(), ..Default::default() };
-        // The bodies are to be seen before their first forces are known.
-        publish(shared, &bodies, &zero, &drawn, standing);
-        let state = HostState::new(bodies, engine, settings, None)?;
-        lock(&shared.outbox).description = Some(state.describe());
-        let standing = Standing { ready: true, ..standing };
-        let watch = BlockWatch::new(clock.time());
-        let shown = false;
-        Ok(Self { state, clock, softening, drawn, standing, watch, shown })
-    }
-
-    fn run(&mut self, shared: &Shared) -> Result<()> {
-        let mut done = 0;
-        loop {
-            let (dt, step, softening, (report, bodies, blocks)) = {
-                let mut inbox = lock(&shared.inbox);
-                loop {
-                    if inbox.quit {
-                        return Ok(());
-                    }
-                    let news = inbox.news();
-                    if done < inbox.until || news || (inbox.wanted && !self.shown) {
-                        break;
-                    }
-                    inbox =
-                        shared.wake.wait(inbox).unwrap_or_else(|poisoned| poisoned.into_inner());
-                }
-                let step = done < inbox.until && !inbox.news();
-                let softening = inbox.softening.take();
-                let asked = (inbox.report, inbox.bodies.take(), inbox.blocks);
-                (inbox.report, inbox.blocks) = (false, false);
-                (inbox.dt, step, softening, asked)
-            };
-            if let Some(softening) = softening {
-                match self.state.set_softening(softening) {
-                    Ok(()) => self.softening = softening,
-                    Err(error) => lock(&shared.outbox).events.push(Event::Failed(error)),
-                }
-            }
-            if step {
-                self.step(dt)?;
-                done += 1;
-                self.shown = false;
-            }
-            self.shown |= publish(
-                shared,
-                self.state.bodies(),
-                self.state.acceleration(),
-                &self.drawn,
-                self.standing,
-            );
-            lock(&shared.outbox).done = done;
-            if let (true, Some(steps)) = (blocks, self.state.blocks()) {
-                let told = self.watch.look(steps, self.clock.time());
-                lock(&shared.outbox).blocks = Some(told);
-            }
-            if let Some(purpose) = bodies {
-                let event = purpose.event(Arc::new(self.moment()));
-                lock(&shared.outbox).events.push(event);
-            }
-            if report {
-                let event = self.report().map_or_else(Event::Failed, Event::Report);
-                lock(&shared.outbox).events.push(event);
-            }
-        }
-    }
-
-    fn step(&mut self, dt: f64) -> Result<()> {
-        if dt != self.clock.dt() {
-            self.clock.set_dt(dt);
-        }
-        let begun = Instant::now();
-        self.state.step(dt)?;
-        self.clock.advance(1);
-        self.standing.busy_secs += begun.elapsed().as_secs_f64();
-        self.standing.interactions = self.state.interactions();
-        (self.standing.time, self.standing.steps) = (self.clock.time(), self.clock.steps());
-        Ok(())
-    }
-
-    fn moment(&self) -> Moment {
-        Moment {
-            time: self.clock.time(),
-            steps: self.clock.steps(),
-            bodies: self.state.bodies().clone(),
-            acceleration: self.state.acceleration().to_vec(),
-        }
-    }
-
-    fn report(&mut self) -> Result<Report> {
-        let potential = self.state.potential()?;
-        let diagnostics = diagnose(self.state.bodies(), &potential)?;
-        let (time, steps, softening) = (self.clock.time(), self.clock.steps(), self.softening);
-        Ok(Report { time, steps, softening, diagnostics })
-    }
-}
-
-/// What is drawn of bodies besides where they are, and in which numbers.
-struct Drawn {
-    tags: Vec<u32>,
-    gravitational_constant: f64,
+    worker: WorkerLink,
+    reached: Progress,
+    position_mass: wgpu::Buffer,
+    velocity: wgpu::Buffer,
+    acceleration: wgpu::Buffer,
+    /// Of the numbers in them.
     frame: Frame,
 }
 
-/// Hands the state over if it is wanted; tells whether it was.
-fn publish(
-    shared: &Shared,
-    bodies: &Bodies,
-    acceleration: &[DVec3],
-    drawn: &Drawn,
-    standing: Standing,
-) -> bool {
-    let wanted = std::mem::take(&mut lock(&shared.inbox).wanted);
-    let spare = {
-        let mut outbox = lock(&shared.outbox);
-        outbox.standing = standing;
-        outbox.spare.take()
-    };
-    if wanted {
-        let mut points = spare.unwrap_or_default();
-        let frame = drawn.frame.at(standing.time);
-        let unit = drawn.gravitational_constant / frame.mass;
-        let fill = |into: &mut Vec<[f32; 4]>, entry: &dyn Fn(usize) -> ([f32; 3], f32)| {
-            into.clear();
-            into.extend((0..bodies.len()).map(|i| {
-                let ([x, y, z], w) = entry(i);
-                [x, y, z, w]
-            }));
-        };
-        fill(&mut points.position_mass, &|i| {
-            (frame.position(bodies.position[i]), (bodies.mass[i] * unit) as f32)
-        });
-        let velocity = |i: usize| frame.velocity(bodies.velocity[i]);
-        fill(&mut points.velocity, &|i| (velocity(i), drawn.tags[i] as f32));
-        fill(&mut points.acceleration, &|i| (frame.acceleration(acceleration[i]), 0.0));
-        points.frame = frame;
-        lock(&shared.outbox).points = Some(points);
+impl OnHost {
+    /// Starts the worker, which computes the first accelerations by itself; `drawing` is the device of the window,
+    /// `computing` that of the engine, if it needs one.
+    ///
+    /// Errors: more bodies than can be drawn; those of the engine.
+    pub fn start(
+        drawing: &Gpu,
+        bodies: Bodies,
+        kind: EngineKind,
+        computing: Option<&Arc<Gpu>>,
+        settings: &Settings,
+    ) -> Result<Self> {
+        let (n, most) = (bodies.len(), drawing.limits.storage_buffer / VEC4);
+        if n as u64 > most {
+            return Err(drawing.refuse(format!("it can draw at most {most} bodies")));
+        }
+        Ok(Self {
+            position_mass: storage(drawing, "drawn positions", n),
+            velocity: storage(drawing, "drawn velocities", n),
+            acceleration: storage(drawing, "drawn accelerations", n),
+            frame: Frame::PLAIN,
+            reached: Progress { time: settings.begins_at(), ..Progress::default() },
+            worker: WorkerLink::start(bodies, kind, computing, settings)?,
+        })
     }
-    wanted
+}
+
+impl Mover for OnHost {
+    fn describe(&self) -> String {
+        self.worker.description.clone()
+    }
+
+    fn record(&mut self, part: FramePart<'_>) -> Result<Work> {
+        self.worker.allow(part.due, part.dt);
+        self.worker.with_points(|new| {
+            let send = |buffer, from: &[[f32; 4]]| {
+                part.gpu.queue.write_buffer(buffer, 0, bytemuck::cast_slice(from));
+            };
+            send(&self.position_mass, &new.position_mass);
+            send(&self.velocity, &new.velocity);
+            send(&self.acceleration, &new.acceleration);
+            self.frame = new.frame;
+            part.tracker.take_from(&new.position_mass, new.frame);
+        });
+        Ok(Work::default())
+    }
+
+    fn reached(&self) -> Reached {
+        let Progress { time, steps, ready, .. } = self.reached;
+        Reached { time, steps, ready }
+    }
+
+    fn drawn(&self) -> Drawn<'_> {
+        let Self { position_mass, velocity, acceleration, frame, .. } = self;
+        Drawn { position_mass, velocity, acceleration, frame: *frame }
+    }
+
+    fn poll(&mut self, rates: &mut Rates, events: &mut Vec<Event>) -> u64 {
+        let (done, now, said) = self.worker.take();
+        rates.host(done, now);
+        self.reached = now;
+        events.extend(said);
+        done
+    }
+
+    fn set_softening(&mut self, _: &KernelRequest, softening: f64) -> Result<()> {
+        self.worker.set_softening(softening);
+        Ok(())
+    }
+
+    /// Kept for the day the engine becomes the GPU.
+    fn set_kernel(&mut self, gpu: &Gpu, request: &KernelRequest, _: f64) -> Result<()> {
+        let n = (self.position_mass.size() / VEC4) as usize;
+        request.resolve(gpu, n, n).map(|_| ())
+    }
+
+    fn ask_report(&mut self) {
+        self.worker.ask_report();
+    }
+
+    fn ask_bodies(&mut self, purpose: Purpose) {
+        self.worker.ask_bodies(purpose);
+    }
+
+    fn ask_blocks(&mut self) {
+        self.worker.ask_blocks();
+    }
+
+    fn take_blocks(&mut self) -> Option<BlockFacts> {
+        self.worker.take_blocks()
+    }
+
+    /// A worker would go on until the next frame, beyond what is asked for after this.
+    fn pause(&mut self, dt: f64) {
+        self.worker.allow(0, dt);
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::on_host;
+use super::worker;
 
 /// Frames, steps and interactions of the recent past.
 #[derive(Clone, Debug, Default)]
@@ -10,7 +10,7 @@ pub struct Rates {
     frames: VecDeque<Frame>,
     /// Interactions per second of the time that the engine spent in them.
     kernel: Option<f64>,
-    host: on_host::Standing,
+    host: worker::Progress,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ impl Rates {
     }
 
     /// Takes in what the worker has done since it was last asked.
-    pub(super) fn host(&mut self, steps: u64, now: on_host::Standing) {
+    pub(super) fn host(&mut self, steps: u64, now: worker::Progress) {
         let interactions = now.interactions.saturating_sub(self.host.interactions);
         let busy = now.busy_secs - self.host.busy_secs;
         if let Some(frame) = self.frames.back_mut() {

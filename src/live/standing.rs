@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Live, Mover, Rates, TimeKeeper};
-use crate::force::{KernelConfig, KernelVariant, KernelWish};
+use super::mover::Drawn;
+use super::{Live, Rates, TimeKeeper};
+use crate::forces::direct::gpu::{KernelConfig, KernelRequest, KernelVariant};
 use crate::gpu::Gpu;
 use crate::render::DevicePoints;
 use crate::sim::{Choice, Settings};
@@ -24,16 +25,7 @@ pub struct Standing {
 impl Live {
     /// The buffers that the sprites read, on [`Live::gpu`].
     pub fn points(&self) -> DevicePoints<'_> {
-        let (position_mass, velocity, acceleration, frame) = match &self.mover {
-            Mover::Device(device) => {
-                let buffers = device.state.buffers();
-                let frame = device.state.frame_at(device.clock.time());
-                (&buffers.position_mass, &buffers.velocity, &buffers.acceleration, frame)
-            }
-            Mover::Host(_, points) => {
-                (&points.position_mass, &points.velocity, &points.acceleration, points.frame)
-            }
-        };
+        let Drawn { position_mass, velocity, acceleration, frame } = self.mover.drawn();
         DevicePoints {
             pos_mass: position_mass,
             velocity,
@@ -111,10 +103,7 @@ impl Live {
 
     /// The kernel that runs, if the engine is the GPU.
     pub fn variant(&self) -> Option<KernelVariant> {
-        match &self.mover {
-            Mover::Device(device) => Some(device.state.variant()),
-            Mover::Host(..) => None,
-        }
+        self.mover.variant()
     }
 
     /// The kernel's shape that runs, or that would if the engine were the GPU.
@@ -127,17 +116,11 @@ impl Live {
 
     /// What it computes on and how, in one line.
     pub fn describe_engine(&self) -> String {
-        match &self.mover {
-            Mover::Host(host, _) => host.description.clone(),
-            Mover::Device(device) => {
-                let adapter = &device.gpu().adapter;
-                format!("{} ({}), {}", adapter.name, adapter.backend, device.state.config())
-            }
-        }
+        self.mover.describe()
     }
 
     /// The shape asked for.
-    pub fn wish(&self) -> KernelWish {
+    pub fn kernel_request(&self) -> KernelRequest {
         self.settings.kernel
     }
 }

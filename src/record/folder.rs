@@ -49,7 +49,7 @@ pub struct Prepared {
 
 impl Prepared {
     /// Begins the run. The first snapshot gets its name last, so that a folder holds either no run or one
-    /// that can be gone on with, whenever this is broken off.
+    /// that can be resumed, whenever this is interrupted.
     pub fn begin(mut self, plan: Plan, first: &Snapshot) -> Result<RunFolder> {
         let options = WriteOptions { format: Some("gravitile".to_owned()), ..Default::default() };
         snapshot::write(self.path.join(FIRST), first, &options)?;
@@ -112,8 +112,12 @@ impl RunFolder {
             refuse_what_is_there(path)?;
         }
         let lock = Lock::take(path)?;
-        if was_held {
-            refuse_what_is_there(path)?;
+        // Another run may have begun and ended between that look and the lock.
+        if let Err(error) = refuse_what_is_there(path) {
+            if !was_held {
+                lock.erase();
+            }
+            return Err(error);
         }
         let prepared = Prepared { path: path.to_owned(), made_here, lock: Some(lock) };
         remove_leftovers(path);
@@ -195,7 +199,7 @@ impl RunFolder {
             }
         }
         let problem = format!(
-            "none of its {} snapshots is whole, so it cannot be gone on with; begin it again in another folder",
+            "none of its {} snapshots is whole, so it cannot be resumed; begin it again in another folder",
             steps.len()
         );
         Err(Error::file(folder, problem))
@@ -246,7 +250,7 @@ fn refuse_what_is_there(path: &Path) -> Result<()> {
     Err(Error::file(path, problem))
 }
 
-/// Why a folder without a plan cannot be gone on with.
+/// Why a folder without a plan cannot be resumed.
 fn no_plan(path: &Path) -> Error {
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());

@@ -17,5 +17,5 @@ mod runner;
 
 pub use energy_log::{EnergyLog, Jump};
 pub use folder::{Found, Prepared, RunFolder, refuse_names_of_runs};
-pub use plan::{KernelPlan, Plan};
-pub use runner::{Outcome, run, set_restart};
+pub use plan::Plan;
+pub use runner::{Outcome, restart_of, run, set_restart};

@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::direct::Precision;
 use crate::error::Result;
-pub use crate::force::KernelPlan;
-use crate::force::{KernelConfig, KernelWish};
+use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
+use crate::forces::{Method, Precision};
 use crate::frame::Frame;
-use crate::gpu::{AdapterIdentity, AdapterWish};
+use crate::integrate;
 use crate::integrate::blocks::BlockSettings;
+use crate::settings::{AdapterIdentity, AdapterName, AdapterRequest, one_or_several};
 use crate::sim::{EngineKind, Settings, Simulation};
 
 /// Everything that decides the bits of a run besides its first snapshot.
@@ -37,18 +37,21 @@ pub struct Plan {
     pub integrator: String,
     /// Name of the engine, never `auto`.
     pub engine: String,
+    /// Name of the method, never `auto`; runs from before it could be chosen have none, and the engine's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
     /// How precisely forces are computed, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<String>,
     /// Whether the adapter is used as if it had WebGPU's baseline only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub baseline: bool,
-    /// The graphics adapter, if the engine is the GPU; in older files its name alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub adapter: Option<AdapterIdentity>,
+    /// The graphics adapter, if the engine is the GPU, in older files its name alone; of several a list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "one_or_several")]
+    pub adapter: Vec<AdapterIdentity>,
     /// Shape of the kernel, if the engine is the GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kernel: Option<KernelPlan>,
+    pub kernel: Option<KernelConfig>,
     /// How individual steps are chosen, if the integrator has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockSettings>,
@@ -58,57 +61,237 @@ pub struct Plan {
     pub frame: Option<Frame>,
 }
 
+/// What a plan says besides the settings.
+struct Course {
+    input: String,
+    n: usize,
+    steps: u64,
+    steps_per_snapshot: u64,
+}
+
 impl Plan {
     /// The plan of a simulation that has just been made, for `steps` steps.
     pub fn of(sim: &Simulation, input: String, steps: u64, steps_per_snapshot: u64) -> Self {
-        let settings = sim.settings();
-        let choice = sim.choice();
+        let (asked, gpu) = (sim.settings(), sim.choice().gpu.as_ref());
+        let known = gpu.map(|gpu| AdapterName::Known(gpu.adapter.identity()));
+        let came_to = Settings {
+            engine: sim.choice().kind,
+            method: Some(sim.choice().method),
+            adapter: AdapterRequest {
+                names: known.into_iter().collect(),
+                baseline: gpu.is_some() && asked.adapter.baseline,
+            },
+            blocks: sim.blocks().map_or(asked.blocks, |steps| *steps.settings()),
+            frame: asked.frame.filter(|_| sim.device().is_some()),
+            ..asked.clone()
+        };
+        let course = Course { input, n: sim.len(), steps, steps_per_snapshot };
+        Self::of_settings(came_to, sim.kernel_config(), course)
+    }
+
+    /// The plan of a simulation that is run with exactly these settings and, on a GPU, this kernel.
+    ///
+    /// All settings are taken apart here: one that is new and not kept does not compile.
+    fn of_settings(settings: Settings, kernel: Option<KernelConfig>, course: Course) -> Self {
+        let Settings {
+            softening,
+            dt,
+            start,
+            // The snapshot tells, which the run goes on from.
+            steps_before: _,
+            gravitational_constant,
+            integrator,
+            blocks,
+            precision,
+            engine,
+            method,
+            adapter: AdapterRequest { names, baseline },
+            // What it came to is kept.
+            kernel: _,
+            known: _,
+            frame,
+        } = settings;
+        let Course { input, n, steps, steps_per_snapshot } = course;
+        let identity = |name| match name {
+            AdapterName::Known(identity) => identity,
+            AdapterName::Matching(name) => AdapterIdentity::of_name(name),
+        };
         Self {
             gravitile: env!("CARGO_PKG_VERSION").to_owned(),
             input,
-            n: sim.len(),
-            softening: settings.softening,
-            dt: settings.dt,
-            start: settings.start,
+            n,
+            softening,
+            dt,
+            start,
             steps,
             steps_per_snapshot,
-            gravitational_constant: settings.gravitational_constant,
-            integrator: settings.integrator.clone(),
-            engine: choice.kind.name().to_owned(),
-            baseline: choice.gpu.is_some() && settings.adapter.baseline_only,
-            adapter: choice.gpu.as_ref().map(|gpu| gpu.adapter.identity()),
-            kernel: sim.kernel_config().map(KernelPlan::from),
-            precision: settings.precision.map(|precision| precision.name().to_owned()),
-            blocks: sim.blocks().map(|steps| *steps.settings()),
-            frame: sim.settings().frame.filter(|_| sim.device().is_some()),
+            gravitational_constant,
+            integrator: integrator.name.to_owned(),
+            engine: engine.name().to_owned(),
+            method: method.map(|method| method.name().to_owned()),
+            precision: precision.map(|precision| precision.name().to_owned()),
+            baseline,
+            adapter: names.into_iter().map(identity).collect(),
+            kernel,
+            blocks: integrator.has_block_steps().then_some(blocks),
+            frame,
         }
     }
 
     /// The settings that go on with the plan from the snapshot of that step.
     pub fn settings(&self, step: u64) -> Result<Settings> {
-        let kernel = self.kernel.map(|kernel| KernelWish::from(KernelConfig::from(kernel)));
+        let names = self.adapter.iter().cloned().map(AdapterName::Known).collect();
+        let kernel = self.kernel.map(KernelRequest::from);
+        let engine = EngineKind::from_name(&self.engine)?;
+        let method = match &self.method {
+            None => Some(engine.method()),
+            Some(name) => Method::from_name(name)?,
+        };
         Ok(Settings {
             softening: self.softening,
             dt: self.dt,
             start: self.start,
             steps_before: step,
             gravitational_constant: self.gravitational_constant,
-            integrator: self.integrator.clone(),
+            integrator: integrate::find(&self.integrator)?,
             blocks: self.blocks.unwrap_or_default(),
             precision: self.precision.as_deref().map(Precision::from_name).transpose()?,
-            engine: EngineKind::from_name(&self.engine)?,
-            adapter: AdapterWish {
-                name: None,
-                identity: self.adapter.clone(),
-                baseline_only: self.baseline,
-            },
+            engine,
+            method,
+            adapter: AdapterRequest { names, baseline: self.baseline },
             kernel: kernel.unwrap_or_default(),
             frame: Some(self.frame.unwrap_or(Frame::PLAIN)),
+            ..Settings::default()
         })
     }
 
     /// Time at which the run is over.
     pub fn until(&self) -> f64 {
         self.start + self.steps as f64 * self.dt
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    /// Settings of which a plan keeps everything.
+    fn settings() -> Settings {
+        let identity = AdapterIdentity {
+            backend: Some("vulkan".to_owned()),
+            vendor: Some(0x10de),
+            device: Some(7),
+            place: Some("0000:01:00.0".to_owned()),
+            ..AdapterIdentity::of_name("A100")
+        };
+        Settings {
+            integrator: integrate::find("hermite6").unwrap(),
+            precision: Some(Precision::Single),
+            engine: EngineKind::Gpu,
+            method: Some(Method::Direct),
+            adapter: AdapterRequest::known(identity),
+            kernel: KernelConfig::tiled(64).into(),
+            frame: Some(Frame::PLAIN),
+            ..Settings::default()
+        }
+    }
+
+    /// Through a file and back.
+    fn resumed(settings: &Settings) -> Settings {
+        let course =
+            Course { input: "plummer".to_owned(), n: 10, steps: 100, steps_per_snapshot: 10 };
+        let kernel = settings.kernel.fill(KernelConfig::tiled(64));
+        let plan = Plan::of_settings(settings.clone(), Some(kernel), course);
+        let file = toml::to_string(&plan).unwrap();
+        let read: Plan = toml::from_str(&file).unwrap_or_else(|e| panic!("{e}\n{file}"));
+        assert_eq!(read, plan);
+        read.settings(settings.steps_before).unwrap()
+    }
+
+    /// Where the plain values of `value` are.
+    fn leaves(value: &Value, path: &str, into: &mut Vec<String>) {
+        match value {
+            Value::Object(fields) => {
+                fields
+                    .iter()
+                    .for_each(|(name, value)| leaves(value, &format!("{path}/{name}"), into));
+            }
+            Value::Array(values) => {
+                (0..)
+                    .zip(values)
+                    .for_each(|(i, value)| leaves(value, &format!("{path}/{i}"), into));
+            }
+            _ => into.push(path.to_owned()),
+        }
+    }
+
+    /// Other settings by one value.
+    fn changed(path: &str) -> Vec<Settings> {
+        let samples = [
+            Value::from(3),
+            Value::from(0.375),
+            Value::from(true),
+            Value::from(false),
+            Value::from("cpu"),
+            Value::from("reference"),
+            Value::from("hermite4"),
+            Value::from("double-single"),
+        ];
+        let with = |sample: Value| {
+            let mut all = serde_json::to_value(settings()).unwrap();
+            *all.pointer_mut(path).unwrap() = sample;
+            // A kernel has tiles or not.
+            let kernel = &mut all["kernel"];
+            match path {
+                "/kernel/untiled" => kernel["tiled"] = Value::from(kernel["untiled"] != true),
+                "/kernel/tiled" => kernel["untiled"] = Value::from(kernel["tiled"] != true),
+                _ => {}
+            }
+            serde_json::from_value::<Settings>(all).ok()
+        };
+        samples.into_iter().filter_map(with).filter(|other| *other != settings()).collect()
+    }
+
+    #[test]
+    fn every_setting_comes_back_from_run_toml() {
+        assert_eq!(resumed(&settings()), settings());
+        let mut paths = Vec::new();
+        leaves(&serde_json::to_value(settings()).unwrap(), "", &mut paths);
+        assert!(paths.len() > 30, "{paths:?}");
+        for path in paths {
+            let tried = changed(&path);
+            assert!(!tried.is_empty(), "no sample is anything to {path}");
+            for other in tried {
+                assert_eq!(resumed(&other), other, "{path}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_without_a_method_goes_on_with_what_its_engine_did() {
+        for kind in [EngineKind::Gpu, EngineKind::Cpu, EngineKind::Reference] {
+            let begun = Settings { engine: kind, method: None, ..settings() };
+            assert_eq!(resumed(&begun), Settings { method: Some(kind.method()), ..begun.clone() });
+        }
+    }
+
+    #[test]
+    fn one_adapter_is_written_as_before_and_several_as_a_list() {
+        let mut settings = settings();
+        settings.adapter.names.push(AdapterName::Known(AdapterIdentity::of_name("B")));
+        assert_eq!(resumed(&settings), settings);
+        #[derive(Serialize, Deserialize)]
+        struct File {
+            #[serde(with = "one_or_several")]
+            adapter: Vec<AdapterIdentity>,
+        }
+        let one = File { adapter: vec![AdapterIdentity::of_name("B")] };
+        assert_eq!(toml::to_string(&one).unwrap(), "[adapter]\nname = \"B\"\n");
+        let read = |text: &str| toml::from_str::<File>(text).map(|file| file.adapter);
+        assert_eq!(read("adapter = \"B\"").unwrap(), one.adapter);
+        assert_eq!(read("adapter = [\"A\", { name = \"B\" }]").unwrap().len(), 2);
+        assert!(read("adapter = 5").is_err());
     }
 }

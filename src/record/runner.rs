@@ -106,14 +106,20 @@ fn unless_stopped<T>(result: Result<T>) -> Result<Option<T>> {
     }
 }
 
-/// Puts into `snapshot` what it needs besides the bodies to be gone on with, and takes out what was there of
+/// Puts into `snapshot` what it needs besides the bodies to be resumed, and takes out what was there of
 /// an earlier state's.
 pub fn set_restart(snapshot: &mut Snapshot, restart: Restart) {
     let is_old = |name: &str| name.starts_with(PREFIX) || name.starts_with(frame::PREFIX);
     snapshot.extra.retain(|name, _| !is_old(name));
     snapshot.attributes.retain(|name, _| !name.starts_with(PREFIX));
-    snapshot.extra.extend(restart.columns);
+    let columns = restart.columns.into_iter();
+    snapshot.extra.extend(columns.map(|(name, column)| (name, column.into())));
     snapshot.attributes.extend(restart.facts);
+}
+
+/// What a snapshot holds besides the bodies to be resumed, as [`set_restart`] put it; `None` without it.
+pub fn restart_of(snapshot: &Snapshot) -> Option<Restart> {
+    Restart::find(&snapshot.reals(&[PREFIX, frame::PREFIX]), &snapshot.attributes)
 }
 
 /// Saves where bodies with individual steps came to before `error` stopped them; the error, with where

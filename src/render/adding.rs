@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 
 /// How the light of bodies is added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Adding {
     /// Triangles that the rasteriser blends into the picture (`sprite.wgsl`): little memory, any device.
     Raster,

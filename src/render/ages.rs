@@ -6,6 +6,7 @@
 //! In a disk galaxy the middle is the oldest, so this has the right order, and it shows what a
 //! collision mixes and what it leaves in place; but it is an origin, not a time.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use glam::DVec3;
 
 use super::framing::{median, quantile};
 use crate::bodies::Bodies;
+use crate::snapshot::Column;
 
 /// One number from 0 (oldest, innermost) to 1 (youngest, outermost) for each body, shared cheaply.
 pub type Ages = Arc<[f32]>;
@@ -31,8 +33,8 @@ pub fn ages(bodies: &Bodies, formed: Option<&[f64]>) -> Ages {
 }
 
 /// The times of formation among a snapshot's further columns: `tform` (tipsy) or `AGE` (GADGET).
-pub fn times_of_formation(extra: &BTreeMap<String, Vec<f64>>) -> Option<&[f64]> {
-    ["tform", "AGE"].iter().find_map(|name| extra.get(*name)).map(Vec::as_slice)
+pub fn times_of_formation(extra: &BTreeMap<String, Column>) -> Option<Cow<'_, [f64]>> {
+    ["tform", "AGE"].iter().find_map(|name| extra.get(*name)).map(Column::to_f64)
 }
 
 fn by_formation(formed: &[f64]) -> Option<Ages> {
@@ -111,9 +113,9 @@ mod tests {
         assert_eq!(super::ages(&bodies, Some(&[f64::NAN; 10])), origins);
         assert_eq!(super::ages(&bodies, Some(&[1.0; 3])), origins);
         assert_eq!(super::ages(&bodies, Some(&[7.0; 10])), origins);
-        let mut extra = BTreeMap::from([("phi".to_owned(), vec![1.0])]);
+        let mut extra = BTreeMap::from([("phi".to_owned(), Column::from(vec![1.0]))]);
         assert_eq!(times_of_formation(&extra), None);
-        extra.insert("AGE".into(), vec![3.0]);
-        assert_eq!(times_of_formation(&extra), Some(&[3.0][..]));
+        extra.insert("AGE".into(), vec![3.0_f32].into());
+        assert_eq!(times_of_formation(&extra).as_deref(), Some(&[3.0][..]));
     }
 }

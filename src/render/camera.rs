@@ -84,14 +84,14 @@ impl Camera {
         0.5 * f64::from(size.shorter_side()) / libm::tan(0.5 * self.fov_rad)
     }
 
-    /// The same camera turned by `angle_rad` around the vertical through its target.
+    /// Turns the camera by `angle_rad` around the vertical through its target.
     #[must_use]
     pub fn orbited(mut self, angle_rad: f64) -> Self {
         self.azimuth_rad = (self.azimuth_rad + angle_rad).rem_euclid(std::f64::consts::TAU);
         self
     }
 
-    /// The same camera, `factor` (> 0) times nearer.
+    /// Brings the camera `factor` (> 0) times nearer.
     #[must_use]
     pub fn zoomed(mut self, factor: f64) -> Self {
         self.distance /= factor;
@@ -133,7 +133,7 @@ impl Camera {
         self.view_in(size, &Scale::PLAIN)
     }
 
-    /// The same for points of that scale.
+    /// The view of points that have their own scale.
     pub fn view_in(&self, size: PictureSize, scale: &Scale) -> Result<View> {
         self.validate()?;
         // The target counted from the origin first: the eye is near it.

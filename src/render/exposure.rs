@@ -9,10 +9,10 @@
 //! the picture has become too bright than where it has become too dark, at most so fast, and hardly at
 //! all where it is so small that nobody sees it: the noise of counting must not move the picture.
 
+use super::bloom::bloom_weight;
 use super::glow::intensity;
 use super::splat::HdrImage;
 use super::style::Exposure;
-use super::tone::bloom_weight;
 
 /// Number of histogram bins.
 pub const BINS: usize = 256;

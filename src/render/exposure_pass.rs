@@ -1,12 +1,13 @@
 //! Automatic exposure on the device; see [`super::exposure`]. The levels stay there: the tone map
 //! reads them from a small buffer, so no picture waits for a read-back and none lags behind.
 
-use super::device::{Gpu, Slot};
 use super::exposure::{self, BINS};
+use super::light::{HDR_FORMAT, shader};
 use super::look::Look;
 use super::style::Exposure;
 use super::targets::Targets;
 use crate::error::Result;
+use crate::gpu::{Binding, Handles, bind, compute_pipeline, group_layout};
 
 /// The file of the passes, below `shaders/`.
 pub const SHADER: &str = "render/exposure.wgsl";
@@ -101,20 +102,21 @@ pub struct ExposurePass {
 
 impl ExposurePass {
     /// Builds pipelines and buffers.
-    pub fn new(gpu: Gpu) -> Result<Self> {
+    pub fn new(gpu: Handles) -> Result<Self> {
         let all = wgpu::ShaderStages::COMPUTE;
-        let layout = gpu.layout(
+        let layout = group_layout(
+            gpu.device,
             "exposure",
             &[
-                (Slot::Uniform, all),
-                (Slot::ReadWrite, all),
-                (Slot::ReadWrite, all),
-                (Slot::Texture, all),
-                (Slot::Texture, all),
-                (Slot::ReadWrite, all),
+                (Binding::Uniform, all),
+                (Binding::Write, all),
+                (Binding::Write, all),
+                (Binding::Texture, all),
+                (Binding::Texture, all),
+                (Binding::Write, all),
             ],
         );
-        let module = gpu.shader(SHADER)?;
+        let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
         let buffer = |label, size: usize, usage| {
             gpu.device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some(label),
@@ -125,8 +127,8 @@ impl ExposurePass {
         };
         use wgpu::BufferUsages as Usage;
         Ok(Self {
-            meter: gpu.compute_pipeline(&module, "meter", &[&layout]),
-            adapt: gpu.compute_pipeline(&module, "adapt", &[&layout]),
+            meter: compute_pipeline(gpu.device, &module, "meter", &[&layout]),
+            adapt: compute_pipeline(gpu.device, &module, "adapt", &[&layout]),
             uniform: buffer(
                 "tone uniform",
                 size_of::<ToneUniform>(),
@@ -143,8 +145,9 @@ impl ExposurePass {
     }
 
     /// The bind group for these textures.
-    pub fn group(&self, gpu: Gpu, targets: &Targets) -> wgpu::BindGroup {
-        gpu.bind(
+    pub fn group(&self, gpu: Handles, targets: &Targets) -> wgpu::BindGroup {
+        bind(
+            gpu.device,
             "exposure",
             &self.layout,
             &[
@@ -161,7 +164,7 @@ impl ExposurePass {
     /// Measures the quarter picture and updates the state.
     pub fn expose(
         &self,
-        gpu: Gpu,
+        gpu: Handles,
         encoder: &mut wgpu::CommandEncoder,
         targets: &Targets,
         group: &wgpu::BindGroup,

@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 
 /// What the camera keeps in the middle of the picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Follow {
     /// The point it was aimed at.
     #[default]
@@ -109,7 +110,7 @@ impl CameraMotion {
         Ok(self.at_target(time_secs, self.follow.target(bodies)?))
     }
 
-    /// The same for a caller that knows the target by itself, where bodies live on a device.
+    /// The camera at a time, for a caller that knows the target by itself: where bodies live on a device.
     pub fn at_target(&self, time_secs: f64, target: Option<DVec3>) -> Camera {
         let camera = self.start.orbited(self.orbit_rad_per_sec * time_secs);
         Camera { target: target.unwrap_or(camera.target), ..camera }
@@ -153,7 +154,7 @@ impl Camera {
         self.framing_points(&seen_points(bodies, style), fraction, size)
     }
 
-    /// The same for points alone, for a caller that knows which ones are drawn.
+    /// Frames points, for a caller that knows which ones are drawn.
     #[must_use]
     pub fn framing_points(self, points: &[DVec3], fraction: f64, size: PictureSize) -> Self {
         let mut camera = Self { target: self.middle(points, fraction), ..self }

@@ -1,8 +1,11 @@
 //! The glow on the device; see [`super::glow`] for what it does.
 
-use super::device::{DARK, Gpu, HDR_FORMAT, Slot, begin_pass};
+use super::light::{HDR_FORMAT, shader};
 use super::targets::Targets;
 use crate::error::Result;
+use crate::gpu::{
+    Binding, DARK, DrawPipeline, Handles, begin_drawing, bind, group_layout, smooth_sampler,
+};
 
 /// The file of the passes, below `shaders/`.
 pub const SHADER: &str = "render/glow.wgsl";
@@ -28,17 +31,21 @@ pub struct GlowGroups {
 
 impl GlowPass {
     /// Builds the pipelines.
-    pub fn new(gpu: Gpu) -> Result<Self> {
-        let layout = gpu.layout(
+    pub fn new(gpu: Handles) -> Result<Self> {
+        let wide_layout = group_layout(
+            gpu.device,
+            "shrink wide",
+            &[(Binding::Unfiltered, wgpu::ShaderStages::FRAGMENT)],
+        );
+        let layout = group_layout(
+            gpu.device,
             "glow",
             &[
-                (Slot::Texture, wgpu::ShaderStages::FRAGMENT),
-                (Slot::Sampler, wgpu::ShaderStages::FRAGMENT),
+                (Binding::Texture, wgpu::ShaderStages::FRAGMENT),
+                (Binding::Sampler, wgpu::ShaderStages::FRAGMENT),
             ],
         );
-        let wide_layout =
-            gpu.layout("shrink wide", &[(Slot::Unfiltered, wgpu::ShaderStages::FRAGMENT)]);
-        let module = gpu.shader(SHADER)?;
+        let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
         // The level's weight comes as the blend constant, so one bind group a texture is enough.
         let add_weighted = wgpu::BlendComponent {
             src_factor: wgpu::BlendFactor::Constant,
@@ -46,23 +53,32 @@ impl GlowPass {
             operation: wgpu::BlendOperation::Add,
         };
         let pipeline = |entry: &str, layout, blend| {
-            gpu.draw_pipeline(&module, ["vs_screen", entry], &[], layout, HDR_FORMAT, blend)
+            let pipeline = DrawPipeline {
+                module: &module,
+                entry_points: ["vs_screen", entry],
+                constants: &[],
+                layout,
+                format: HDR_FORMAT,
+                blend,
+            };
+            pipeline.make(gpu.device)
         };
         Ok(Self {
             shrink: pipeline("fs_shrink", &layout, None),
             shrink_wide: pipeline("fs_shrink_wide", &wide_layout, None),
             halve: pipeline("fs_halve", &layout, None),
             double: pipeline("fs_double", &layout, Some(add_weighted)),
-            sampler: gpu.smooth_sampler(),
+            sampler: smooth_sampler(gpu.device),
             wide_layout,
             layout,
         })
     }
 
     /// Bind groups for these textures.
-    pub fn groups(&self, gpu: Gpu, targets: &Targets) -> GlowGroups {
+    pub fn groups(&self, gpu: Handles, targets: &Targets) -> GlowGroups {
         let group = |view: &wgpu::TextureView| {
-            gpu.bind(
+            bind(
+                gpu.device,
                 "glow",
                 &self.layout,
                 &[
@@ -74,7 +90,8 @@ impl GlowPass {
         GlowGroups {
             hdr: match targets.light_format {
                 HDR_FORMAT => group(&targets.hdr),
-                _ => gpu.bind(
+                _ => bind(
+                    gpu.device,
                     "shrink wide",
                     &self.wide_layout,
                     &[wgpu::BindingResource::TextureView(&targets.hdr)],
@@ -92,7 +109,7 @@ impl GlowPass {
         targets: &Targets,
         groups: &GlowGroups,
     ) {
-        let pass = begin_pass(encoder, "shrink", &targets.quarter, DARK);
+        let pass = begin_drawing(encoder, "shrink", &targets.quarter, DARK);
         let pipeline = match targets.light_format {
             HDR_FORMAT => &self.shrink,
             _ => &self.shrink_wide,
@@ -109,7 +126,7 @@ impl GlowPass {
     ) {
         for (k, (level, _)) in targets.levels.iter().enumerate() {
             let source = if k == 0 { &groups.quarter } else { &groups.levels[k - 1] };
-            draw(begin_pass(encoder, "halve", level, DARK), &self.halve, source);
+            draw(begin_drawing(encoder, "halve", level, DARK), &self.halve, source);
         }
         for k in (0..targets.levels.len()).rev() {
             // As on the CPU: a level holds its light divided by its own weight.
@@ -121,7 +138,7 @@ impl GlowPass {
                 None => (&targets.glow, DARK, 1.0),
             };
             let scale = f64::from(targets.levels[k].1 / finer_weight);
-            let mut pass = begin_pass(encoder, "double", target, load);
+            let mut pass = begin_drawing(encoder, "double", target, load);
             pass.set_blend_constant(wgpu::Color { r: scale, g: scale, b: scale, a: scale });
             draw(pass, &self.double, &groups.levels[k]);
         }

@@ -3,10 +3,10 @@
 
 use super::adding::Adding;
 use super::camera::Camera;
-use super::device::{Gpu, light_format};
 use super::exposure_pass::{ExposurePass, ToneUniform};
 use super::glow_pass::{GlowGroups, GlowPass};
 use super::image::PictureSize;
+use super::light::light_format;
 use super::look::Look;
 use super::sprites::{DevicePoints, SpritePass};
 use super::targets::Targets;
@@ -14,6 +14,7 @@ use super::tone_map::ToneMapPass;
 use super::trail_pass::TrailPass;
 use super::trails::TrailClock;
 use crate::error::Result;
+use crate::gpu::Handles;
 
 /// Parts of a picture, in the order of their work: adding up the bodies' light and their trails;
 /// shrinking the picture and spreading its light; finding the exposure; making grey levels.
@@ -39,7 +40,7 @@ pub struct GpuCanvas {
 
 impl GpuCanvas {
     /// For pictures of `size` in `format` (see [`ToneMapPass::new`]), with the shaders as they stand now.
-    pub fn new(gpu: Gpu, size: PictureSize, format: wgpu::TextureFormat) -> Result<Self> {
+    pub fn new(gpu: Handles, size: PictureSize, format: wgpu::TextureFormat) -> Result<Self> {
         let glow = GlowPass::new(gpu)?;
         let exposure = ExposurePass::new(gpu)?;
         let tone_map = ToneMapPass::new(gpu, format)?;
@@ -67,13 +68,13 @@ impl GpuCanvas {
     }
 
     /// Another size, for a resized window. The exposure goes on from where it was.
-    pub fn resize(&mut self, gpu: Gpu, size: PictureSize) -> Result<()> {
+    pub fn resize(&mut self, gpu: Handles, size: PictureSize) -> Result<()> {
         self.retarget(gpu, size, self.targets.light_format, self.targets.adding)
     }
 
     fn retarget(
         &mut self,
-        gpu: Gpu,
+        gpu: Handles,
         size: PictureSize,
         light_format: wgpu::TextureFormat,
         adding: Adding,
@@ -116,7 +117,7 @@ impl GpuCanvas {
     /// `time_secs` is the film's time, by which the exposure follows.
     pub fn paint(
         &mut self,
-        gpu: Gpu,
+        gpu: Handles,
         encoder: &mut wgpu::CommandEncoder,
         target: &wgpu::TextureView,
         points: DevicePoints,
@@ -126,12 +127,12 @@ impl GpuCanvas {
         self.paint_in_parts(gpu, encoder, target, points, seen, time_secs, &mut |_, _| ())
     }
 
-    /// The same; `ended` is called where each of the [`PARTS`] has been recorded, to take its time
+    /// Paints a picture in parts: `ended` is called where each of the [`PARTS`] has been recorded, to take its time
     /// ([`crate::gpu::Timeline::end_part`]).
     #[allow(clippy::too_many_arguments)] // As paint() and the callback.
     pub fn paint_in_parts(
         &mut self,
-        gpu: Gpu,
+        gpu: Handles,
         encoder: &mut wgpu::CommandEncoder,
         target: &wgpu::TextureView,
         points: DevicePoints,

@@ -1,63 +1,11 @@
-//! Pictures of 8 bits per channel, and how large a picture may be.
+//! Pictures of 8 bits per channel.
 
 use std::io::Write;
 use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// The longest side of a picture in pixels: what every WebGPU device can draw.
-pub const MAX_SIDE_PX: u32 = 8192;
-/// The most pixels in a picture: 2^25 holds 8K UHD (7680 x 4320).
-pub const MAX_PIXELS: u32 = 1 << 25;
-
-/// Width and height of a picture in pixels, checked against [`MAX_SIDE_PX`] and [`MAX_PIXELS`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PictureSize {
-    width: u32,
-    height: u32,
-}
-
-impl PictureSize {
-    /// A size of 1 to 8192 pixels a side and at most 2^25 pixels altogether.
-    pub fn new(width: u32, height: u32) -> Result<Self> {
-        let fits = (1..=MAX_SIDE_PX).contains(&width)
-            && (1..=MAX_SIDE_PX).contains(&height)
-            && width * height <= MAX_PIXELS;
-        if fits {
-            return Ok(Self { width, height });
-        }
-        Err(Error::value(
-            "the picture size",
-            format!("{width}x{height}"),
-            format!("1 to {MAX_SIDE_PX} pixels a side and at most {MAX_PIXELS} pixels in all"),
-        ))
-    }
-
-    /// Pixels from left to right.
-    pub fn width(self) -> u32 {
-        self.width
-    }
-
-    /// Pixels from top to bottom.
-    pub fn height(self) -> u32 {
-        self.height
-    }
-
-    /// Number of pixels.
-    pub fn pixels(self) -> usize {
-        self.width as usize * self.height as usize
-    }
-
-    /// The shorter side in pixels; lengths that should look alike in every format scale with it.
-    pub fn shorter_side(self) -> u32 {
-        self.width.min(self.height)
-    }
-
-    /// The size shrunk by `factor` on each axis, rounded up, so that every pixel is covered.
-    pub(crate) fn shrunk(self, factor: u32) -> Self {
-        Self { width: self.width.div_ceil(factor), height: self.height.div_ceil(factor) }
-    }
-}
+pub use crate::settings::{MAX_PIXELS, MAX_SIDE_PX, PictureSize};
 
 /// An opaque sRGB picture: four bytes a pixel (red, green, blue, 255), rows from top to bottom.
 #[derive(Clone, PartialEq, Eq)]
@@ -108,10 +56,10 @@ impl Image {
 
     /// The pixel in column `x` and row `y`, both from 0 at the upper left; `None` outside.
     pub fn pixel(&self, x: u32, y: u32) -> Option<[u8; 4]> {
-        if x >= self.size.width || y >= self.size.height {
+        if x >= self.size.width() || y >= self.size.height() {
             return None;
         }
-        let first = 4 * (y as usize * self.size.width as usize + x as usize);
+        let first = 4 * (y as usize * self.size.width() as usize + x as usize);
         self.rgba[first..first + 4].try_into().ok()
     }
 
@@ -120,7 +68,7 @@ impl Image {
     pub(crate) fn rgb_of(&self, left: u32, top: u32, width: u32, height: u32) -> Vec<u8> {
         let mut rgb = Vec::with_capacity(3 * width as usize * height as usize);
         for y in top..top + height {
-            let first = 4 * (y as usize * self.size.width as usize + left as usize);
+            let first = 4 * (y as usize * self.size.width() as usize + left as usize);
             for pixel in self.rgba[first..first + 4 * width as usize].chunks_exact(4) {
                 rgb.extend_from_slice(&pixel[..3]);
             }
@@ -131,13 +79,13 @@ impl Image {
     /// Writes the picture as a PNG file (8-bit RGB, sRGB) to `out`. Fast: a tenth larger than the
     /// best that was tried, in a thirtieth of its time (see `fast_png`).
     pub fn write_png(&self, out: impl Write) -> Result<(), png::EncodingError> {
-        let mut encoder = png::Encoder::new(out, self.size.width, self.size.height);
+        let mut encoder = png::Encoder::new(out, self.size.width(), self.size.height());
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
         encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
         fast_png(&mut encoder);
         let mut writer = encoder.write_header()?;
-        writer.write_image_data(&self.rgb_of(0, 0, self.size.width, self.size.height))?;
+        writer.write_image_data(&self.rgb_of(0, 0, self.size.width(), self.size.height()))?;
         writer.finish()
     }
 

@@ -10,6 +10,7 @@
 use glam::DVec3;
 
 use super::ages::{Ages, ages};
+use super::camera::Camera;
 use super::framing::{median, quantile};
 use super::image::PictureSize;
 use super::palette::{SCALE_STEPS, component_colour};
@@ -18,7 +19,7 @@ use super::style::{ColourBy, Style};
 use crate::bodies::{Bodies, Role};
 use crate::diagnostics::neighbour_distance;
 use crate::error::Result;
-use crate::frame::Frame;
+use crate::frame::{Frame, power_below};
 
 /// Components that a [`LookUniform`] has room for, as many as [`Bodies`] may have.
 pub const MAX_COMPONENTS: usize = 256;
@@ -193,17 +194,24 @@ impl Look {
         uniform
     }
 
-    /// The colour scale's least value.
-    pub(super) fn least_value(&self) -> f64 {
-        self.least_value
+    /// A scale that suits points on the host for a picture of what `camera` sees.
+    pub(super) fn scale(&self, camera: &Camera) -> Scale {
+        let value = power_below(self.least_value);
+        Scale {
+            origin: camera.target,
+            length: power_below(camera.distance),
+            mass: power_below(self.largest_mean_mass()),
+            speed: value,
+            acceleration: value,
+        }
     }
 
     /// Of all components' mean masses.
-    pub(super) fn largest_mean_mass(&self) -> f64 {
+    fn largest_mean_mass(&self) -> f64 {
         self.sizes.iter().map(|[_, mean_mass]| *mean_mass).fold(0.0, f64::max)
     }
 
-    /// The same with these ages, made by [`super::ages::ages`] when the run began.
+    /// Gives the bodies these ages, made by [`super::ages::ages`] when the run began.
     #[must_use]
     pub fn with_ages(self, ages: Ages) -> Self {
         Self { ages: Some(ages), ..self }

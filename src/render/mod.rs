@@ -12,9 +12,9 @@
 
 pub mod adding;
 pub mod ages;
+pub mod bloom;
 pub mod camera;
 pub mod cpu_canvas;
-pub mod device;
 pub mod exposure;
 pub mod exposure_pass;
 #[cfg(not(target_arch = "wasm32"))]
@@ -24,11 +24,14 @@ pub mod glow;
 pub mod glow_pass;
 pub mod gpu_canvas;
 pub mod image;
+pub mod light;
+mod limits;
 pub mod look;
 pub mod offscreen;
 pub mod overlay;
 pub mod painter;
 pub mod palette;
+mod request;
 pub mod scale;
 pub mod splat;
 pub mod splat_pass;
@@ -41,10 +44,10 @@ pub mod tone_map;
 pub mod trail_pass;
 pub mod trails;
 
+pub use crate::gpu::Handles;
 pub use adding::Adding;
 pub use ages::{Ages, ages, times_of_formation};
 pub use camera::Camera;
-pub use device::Gpu;
 #[cfg(not(target_arch = "wasm32"))]
 pub use film::{FILM_FORMATS, Film, FilmOptions};
 pub use framing::{CameraMotion, Follow};
@@ -76,7 +79,7 @@ pub const SHADERS: &[(&str, &str)] = &[
 /// Errors: an unknown name, with those that are known.
 pub fn wgsl(name: &str) -> Result<String> {
     match SHADERS.iter().find(|(known, _)| *known == name) {
-        Some((_, file)) => device::wgsl_for(file, device::HDR_FORMAT),
+        Some((_, file)) => light::wgsl_for(file, light::HDR_FORMAT),
         None => Err(Error::Unknown {
             kind: "render shader",
             name: name.to_owned(),

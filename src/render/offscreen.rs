@@ -1,9 +1,9 @@
 //! A picture that nobody watches: an 8-bit target and its way back to the host. Headless only.
 
-use super::device::Gpu;
 use super::image::{Image, PictureSize};
 use super::targets::{check_side, texture_of};
 use crate::error::{Error, Result};
+use crate::gpu::Handles;
 
 /// Format of the target: the device encodes sRGB.
 pub const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8UnormSrgb;
@@ -19,7 +19,7 @@ pub struct Offscreen {
 
 impl Offscreen {
     /// For pictures of that size, which must not exceed what the device can draw.
-    pub fn new(gpu: Gpu, size: PictureSize) -> Result<Self> {
+    pub fn new(gpu: Handles, size: PictureSize) -> Result<Self> {
         check_side(gpu, size)?;
         let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC;
         let texture = gpu.device.create_texture(&texture_of("picture", size, FORMAT, usage));
@@ -51,7 +51,7 @@ impl Offscreen {
 
     /// Headless: hands in `encoder`, whose last pass drew [`Offscreen::view`], waits for the device
     /// and gives back the picture. A lost device is an error.
-    pub fn finish(&self, gpu: Gpu, mut encoder: wgpu::CommandEncoder) -> Result<Image> {
+    pub fn finish(&self, gpu: Handles, mut encoder: wgpu::CommandEncoder) -> Result<Image> {
         encoder.copy_texture_to_buffer(
             self.texture.as_image_copy(),
             wgpu::TexelCopyBufferInfo {

@@ -5,7 +5,6 @@ use glam::DVec3;
 use super::adding::Adding;
 use super::camera::Camera;
 use super::cpu_canvas::CpuCanvas;
-use super::device::Gpu;
 use super::gpu_canvas::GpuCanvas;
 use super::image::{Image, PictureSize};
 use super::look::{Look, tags};
@@ -16,6 +15,7 @@ use super::sprites::{DevicePoints, missing_ages};
 use super::style::ColourBy;
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
+use crate::gpu::Handles;
 
 /// The bodies to paint, wherever they are.
 #[derive(Clone, Copy)]
@@ -75,7 +75,7 @@ impl Painter {
     /// Paints on a device (both handles are kept as cheap clones). A size beyond the device's
     /// limits is an error.
     pub fn gpu(device: &wgpu::Device, queue: &wgpu::Queue, size: PictureSize) -> Result<Self> {
-        let gpu = Gpu { device, queue };
+        let gpu = Handles { device, queue };
         let part = GpuPart {
             canvas: GpuCanvas::new(gpu, size, offscreen::FORMAT)?,
             offscreen: Offscreen::new(gpu, size)?,
@@ -137,7 +137,7 @@ impl Painter {
             (Canvas::Cpu(canvas), Points::Host { bodies, acceleration }) => {
                 let vectors = vectors_of(bodies, acceleration, look);
                 let ages = look.ages.as_deref().filter(|_| colours_show_age(look));
-                let scale = self.scale.unwrap_or_else(|| Scale::of_host(camera, look));
+                let scale = self.scale.unwrap_or_else(|| look.scale(camera));
                 let point = |i: usize| Point {
                     position: scale.position(bodies.position[i]),
                     mass: (bodies.mass[i] / scale.mass) as f32,
@@ -155,7 +155,7 @@ impl Painter {
                 "the host, for a painter on the CPU",
             )),
             (Canvas::Gpu(part), Points::Host { bodies, acceleration }) => {
-                let scale = self.scale.unwrap_or_else(|| Scale::of_host(camera, look));
+                let scale = self.scale.unwrap_or_else(|| look.scale(camera));
                 let vectors = vectors_of(bodies, acceleration, look).iter();
                 let vectors = vectors.map(|&vector| narrow_vector(vector, &scale, look));
                 let uploads = part.upload(bodies, vectors, tags, &scale)?;
@@ -239,7 +239,7 @@ impl GpuPart {
         look: &Look,
         time_secs: f64,
     ) -> Result<Image> {
-        let gpu = Gpu { device: &self.device, queue: &self.queue };
+        let gpu = Handles { device: &self.device, queue: &self.queue };
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         let target = self.offscreen.view();
         self.canvas.paint(gpu, &mut encoder, target, points, (camera, look), time_secs)?;

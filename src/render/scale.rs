@@ -3,10 +3,8 @@
 
 use glam::DVec3;
 
-use super::camera::Camera;
-use super::look::Look;
 use super::style::ColourBy;
-use crate::frame::{Frame, power_below};
+use crate::frame::Frame;
 
 /// What f32 numbers of points mean, in world units. Units are powers of two.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,18 +25,6 @@ impl Scale {
     /// Numbers that are world units as they stand.
     pub const PLAIN: Self =
         Self { origin: DVec3::ZERO, length: 1.0, mass: 1.0, speed: 1.0, acceleration: 1.0 };
-
-    /// One that suits points on the host for a picture of what `camera` sees with `look`.
-    pub fn of_host(camera: &Camera, look: &Look) -> Self {
-        let value = power_below(look.least_value());
-        Self {
-            origin: camera.target,
-            length: power_below(camera.distance),
-            mass: power_below(look.largest_mean_mass()),
-            speed: value,
-            acceleration: value,
-        }
-    }
 
     /// One unit of what colours show.
     pub fn value(&self, colour_by: ColourBy) -> f64 {

@@ -1,9 +1,10 @@
 //! Adding up light by compute: whole numbers in a buffer, whose sum does not depend on the order.
 
 use super::adding::{list_bytes, sum_bytes};
-use super::device::{Gpu, HDR_FORMAT, Slot, light_formats};
+use super::light::{HDR_FORMAT, light_formats, shader};
 use super::targets::Targets;
 use crate::error::Result;
+use crate::gpu::{Binding, Handles, bind, compute_pipeline, group_layout};
 
 /// The file of the passes, below `shaders/`.
 pub const SHADER: &str = "render/splat.wgsl";
@@ -45,21 +46,24 @@ struct Room {
 impl SplatPass {
     /// Builds the pipelines, whose first bind group has the layout of the sprites'. The device must be able to
     /// run them ([`super::Adding::check`]).
-    pub fn new(gpu: Gpu, sprites: &wgpu::BindGroupLayout) -> Result<Self> {
+    pub fn new(gpu: Handles, sprites: &wgpu::BindGroupLayout) -> Result<Self> {
         let compute = wgpu::ShaderStages::COMPUTE;
-        let sums_layout =
-            gpu.layout("sums", &[(Slot::ReadWrite, compute), (Slot::ReadWrite, compute)]);
-        let module = gpu.shader_for(SHADER, HDR_FORMAT)?;
-        let adding = |entry| gpu.compute_pipeline(&module, entry, &[sprites, &sums_layout]);
+        let sums_layout = group_layout(
+            gpu.device,
+            "sums",
+            &[(Binding::Write, compute), (Binding::Write, compute)],
+        );
+        let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
+        let adding = |entry| compute_pipeline(gpu.device, &module, entry, &[sprites, &sums_layout]);
         let [narrow, wide] = light_formats(gpu.device).map(|format| {
             let Some(format) = format else { return Ok(None) };
-            let layout = gpu.layout("light", &[(Slot::Store(format), compute)]);
+            let layout = group_layout(gpu.device, "light", &[(Binding::Store(format), compute)]);
             let module = match format {
                 HDR_FORMAT => module.clone(),
-                _ => gpu.shader_for(SHADER, format)?,
+                _ => shader(gpu.device, SHADER, format)?,
             };
             let layouts = [sprites, &sums_layout, &layout];
-            let pipeline = gpu.compute_pipeline(&module, "resolve", &layouts);
+            let pipeline = compute_pipeline(gpu.device, &module, "resolve", &layouts);
             Ok(Some(Resolve { format, layout, pipeline }))
         });
         Ok(Self {
@@ -79,7 +83,7 @@ impl SplatPass {
     /// Replaces the picture by the light of `count` bodies, which `sprites` binds.
     pub fn draw(
         &mut self,
-        gpu: Gpu,
+        gpu: Handles,
         encoder: &mut wgpu::CommandEncoder,
         targets: &Targets,
         sprites: &wgpu::BindGroup,
@@ -116,7 +120,7 @@ impl SplatPass {
 
 impl Room {
     fn new(
-        gpu: Gpu,
+        gpu: Handles,
         layout: &wgpu::BindGroupLayout,
         resolve: &Resolve,
         targets: &Targets,
@@ -136,8 +140,9 @@ impl Room {
         let bound = [&sums, &list].map(wgpu::Buffer::as_entire_binding);
         Self {
             bodies,
-            sums: gpu.bind("sums", layout, &bound),
-            picture_group: gpu.bind(
+            sums: bind(gpu.device, "sums", layout, &bound),
+            picture_group: bind(
+                gpu.device,
                 "light",
                 &resolve.layout,
                 &[wgpu::BindingResource::TextureView(&targets.hdr)],

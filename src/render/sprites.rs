@@ -4,7 +4,7 @@
 use super::adding::{Adding, light_unit};
 use super::ages::Ages;
 use super::camera::View;
-use super::device::{DARK, Gpu, Slot, begin_pass, light_formats};
+use super::light::{HDR_FORMAT, light_formats, shader};
 use super::look::{Look, LookUniform};
 use super::scale::Scale;
 use super::splat::RadiusLimits;
@@ -12,6 +12,7 @@ use super::splat_pass::SplatPass;
 use super::style::ColourBy;
 use super::targets::Targets;
 use crate::error::{Error, Result};
+use crate::gpu::{Binding, DARK, DrawPipeline, Handles, begin_drawing, bind, group_layout};
 
 /// The file of the pass, below `shaders/`.
 pub const SHADER: &str = "render/sprite.wgsl";
@@ -70,16 +71,17 @@ pub struct SpritePass {
 
 impl SpritePass {
     /// Builds the pipelines.
-    pub fn new(gpu: Gpu) -> Result<Self> {
+    pub fn new(gpu: Handles) -> Result<Self> {
         let both = wgpu::ShaderStages::VERTEX | wgpu::ShaderStages::COMPUTE;
-        let layout = gpu.layout(
+        let layout = group_layout(
+            gpu.device,
             "sprites",
             &[
-                (Slot::Uniform, both),
-                (Slot::Uniform, both),
-                (Slot::Read, both),
-                (Slot::Read, both),
-                (Slot::Read, both),
+                (Binding::Uniform, both),
+                (Binding::Uniform, both),
+                (Binding::Read, both),
+                (Binding::Read, both),
+                (Binding::Read, both),
             ],
         );
         let add = wgpu::BlendComponent {
@@ -87,11 +89,18 @@ impl SpritePass {
             dst_factor: wgpu::BlendFactor::One,
             operation: wgpu::BlendOperation::Add,
         };
-        let module = gpu.shader(SHADER)?;
+        let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
         let pipelines = light_formats(gpu.device).map(|format| {
-            let entries = ["vs_sprite", "fs_sprite"];
             let format = format?;
-            Some((format, gpu.draw_pipeline(&module, entries, &[], &layout, format, Some(add))))
+            let pipeline = DrawPipeline {
+                module: &module,
+                entry_points: ["vs_sprite", "fs_sprite"],
+                constants: &[],
+                layout: &layout,
+                format,
+                blend: Some(add),
+            };
+            Some((format, pipeline.make(gpu.device)))
         });
         let buffer = |label, size: usize| {
             gpu.device.create_buffer(&wgpu::BufferDescriptor {
@@ -120,7 +129,7 @@ impl SpritePass {
     /// colouring by acceleration or age without one, are errors.
     pub fn draw(
         &mut self,
-        gpu: Gpu,
+        gpu: Handles,
         encoder: &mut wgpu::CommandEncoder,
         targets: &Targets,
         points: DevicePoints,
@@ -183,7 +192,7 @@ impl SpritePass {
         if let Some(splats) = &mut self.splats {
             splats.forget();
         }
-        let mut pass = begin_pass(encoder, "sprites", &targets.hdr, DARK);
+        let mut pass = begin_drawing(encoder, "sprites", &targets.hdr, DARK);
         let mut made = self.pipelines.iter().flatten();
         if let Some((_, pipeline)) = made.find(|(format, _)| *format == targets.light_format) {
             pass.set_pipeline(pipeline);
@@ -195,7 +204,7 @@ impl SpritePass {
     }
 
     /// Brings the look's ages to the device where colours show them; else gives their memory back.
-    fn bring_ages(&mut self, gpu: Gpu, look: &Look) -> Result<()> {
+    fn bring_ages(&mut self, gpu: Handles, look: &Look) -> Result<()> {
         if look.style.colour_by != ColourBy::Age {
             if self.ages.take().is_some() {
                 self.groups.clear();
@@ -227,7 +236,7 @@ impl SpritePass {
     }
 
     /// The place in `self.groups` of the bind group for these buffers, made if it is not there.
-    fn group(&mut self, gpu: Gpu, buffers: [&wgpu::Buffer; 3]) -> usize {
+    fn group(&mut self, gpu: Handles, buffers: [&wgpu::Buffer; 3]) -> usize {
         let same = |kept: &[wgpu::Buffer; 3]| kept.iter().zip(buffers).all(|(a, b)| a == b);
         if let Some(known) = self.groups.iter().position(|(kept, _)| same(kept)) {
             return known;
@@ -237,7 +246,7 @@ impl SpritePass {
         }
         let resources = [&self.uniform, &self.look, buffers[0], buffers[1], buffers[2]]
             .map(wgpu::Buffer::as_entire_binding);
-        let group = gpu.bind("sprites", &self.layout, &resources);
+        let group = bind(gpu.device, "sprites", &self.layout, &resources);
         self.groups.push((buffers.map(Clone::clone), group));
         self.groups.len() - 1
     }

@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 
 /// Directions to look from, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Preset {
     /// From above the front edge: x to the right, tilted. What [`Camera::default`] has.
     Oblique,

@@ -1,11 +1,14 @@
 //! What a user may choose about the looks of a picture.
 
 use super::palette::{PALETTES, Palette};
-use super::trails::LONGEST_SECS;
 use crate::error::{Error, Result};
+
+/// The longest trail in seconds: with half floats a slower fading would stand still.
+pub const LONGEST_TRAIL_SECS: f64 = 30.0;
 
 /// What a body's colour says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ColourBy {
     /// The component it belongs to.
     #[default]
@@ -42,6 +45,7 @@ impl ColourBy {
 
 /// How light becomes grey levels.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Exposure {
     /// Found from each picture, following changes slowly, so that nothing flickers.
     Auto {
@@ -50,7 +54,7 @@ pub enum Exposure {
         /// asked for.
         adapt_secs: f64,
     },
-    /// The same for every picture.
+    /// One exposure for every picture.
     Fixed {
         /// The intensity that becomes white, greater than 0. An intensity of 1 is all light spread
         /// evenly over a disk with the median radius of the bodies drawn.
@@ -124,7 +128,7 @@ impl Style {
         in_range("the variety of stars", self.variety, 0.0, 1.0)?;
         in_range("the exposure in stops", self.stops, -10.0, 10.0)?;
         in_range("the bloom", self.bloom, 0.0, 1.0)?;
-        in_range("the length of trails in seconds", self.trail_secs, 0.0, LONGEST_SECS)?;
+        in_range("the length of trails in seconds", self.trail_secs, 0.0, LONGEST_TRAIL_SECS)?;
         for channel in self.background {
             in_range("a background colour", f64::from(channel), 0.0, 0.5)?;
         }

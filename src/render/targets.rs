@@ -1,10 +1,11 @@
 //! The textures of one picture size: the HDR picture, its quarter, the glow's levels.
 
 use super::adding::Adding;
-use super::device::{Gpu, HDR_FORMAT};
 use super::glow;
 use super::image::PictureSize;
+use super::light::HDR_FORMAT;
 use crate::error::{Error, Result};
+use crate::gpu::Handles;
 
 /// Side of a tile in pixels: a quarter of what one workgroup of the meter looks at.
 pub const TILE_PX: u32 = 32;
@@ -15,7 +16,7 @@ pub struct Targets {
     pub size: PictureSize,
     /// The picture.
     pub hdr: wgpu::TextureView,
-    /// Its format, see [`super::device::light_format`].
+    /// Its format, see [`super::light::light_format`].
     pub light_format: wgpu::TextureFormat,
     /// How light comes into it.
     pub adding: Adding,
@@ -36,7 +37,7 @@ pub struct Targets {
 impl Targets {
     /// Textures for pictures of that size, which must not exceed what the device can draw.
     pub fn new(
-        gpu: Gpu,
+        gpu: Handles,
         size: PictureSize,
         light_format: wgpu::TextureFormat,
         adding: Adding,
@@ -79,7 +80,7 @@ impl Targets {
 }
 
 /// Refuses sizes beyond the device's limit, by name.
-pub(crate) fn check_side(gpu: Gpu, size: PictureSize) -> Result<()> {
+pub(crate) fn check_side(gpu: Handles, size: PictureSize) -> Result<()> {
     let most = gpu.device.limits().max_texture_dimension_2d;
     if size.width().max(size.height()) <= most {
         return Ok(());

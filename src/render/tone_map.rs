@@ -1,11 +1,14 @@
 //! The last pass: HDR picture, glow and exposure to the screen's format; see [`super::tone`].
 
-use super::device::{Gpu, Slot, begin_pass};
 use super::exposure_pass::ExposurePass;
+use super::light::{HDR_FORMAT, shader};
 use super::style::Style;
 use super::targets::Targets;
 use super::tone::srgb_encode;
 use crate::error::{Error, Result};
+use crate::gpu::{
+    Binding, DrawPipeline, Handles, begin_drawing, bind, group_layout, smooth_sampler,
+};
 
 /// The file of the pass, below `shaders/`.
 pub const SHADER: &str = "render/tone_map.wgsl";
@@ -23,7 +26,7 @@ pub struct ToneMapPass {
 impl ToneMapPass {
     /// For targets of `format`, 8 bits a channel: `Rgba8` or `Bgra8`, `Unorm` (the pass encodes
     /// sRGB itself) or `UnormSrgb` (the device does). Others are an error.
-    pub fn new(gpu: Gpu, format: wgpu::TextureFormat) -> Result<Self> {
+    pub fn new(gpu: Handles, format: wgpu::TextureFormat) -> Result<Self> {
         use wgpu::TextureFormat as Format;
         let entries = match format {
             Format::Rgba8UnormSrgb | Format::Bgra8UnormSrgb => ["fs_linear", "fs_linear_dithered"],
@@ -35,32 +38,46 @@ impl ToneMapPass {
         };
         let fragment = wgpu::ShaderStages::FRAGMENT;
         let both = wgpu::ShaderStages::VERTEX_FRAGMENT;
-        let layout = gpu.layout(
+        let layout = group_layout(
+            gpu.device,
             "tone map",
             &[
-                (Slot::Uniform, both),
-                (Slot::Read, both),
-                (Slot::Unfiltered, both),
-                (Slot::Texture, fragment),
-                (Slot::Sampler, fragment),
-                (Slot::Read, wgpu::ShaderStages::VERTEX),
+                (Binding::Uniform, both),
+                (Binding::Read, both),
+                (Binding::Unfiltered, both),
+                (Binding::Texture, fragment),
+                (Binding::Sampler, fragment),
+                (Binding::Read, wgpu::ShaderStages::VERTEX),
             ],
         );
-        let module = gpu.shader(SHADER)?;
+        let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
         let pipelines = entries.map(|entry| {
             [0.0, 1.0].map(|has_glow| {
                 let constants = [("HAS_GLOW", has_glow)];
-                let entries = ["vs_tile", entry];
-                gpu.draw_pipeline(&module, entries, &constants, &layout, format, None)
+                let pipeline = DrawPipeline {
+                    module: &module,
+                    entry_points: ["vs_tile", entry],
+                    constants: &constants,
+                    layout: &layout,
+                    format,
+                    blend: None,
+                };
+                pipeline.make(gpu.device)
             })
         });
         let encodes = !format.is_srgb();
-        Ok(Self { layout, encodes, sampler: gpu.smooth_sampler(), pipelines })
+        Ok(Self { layout, encodes, sampler: smooth_sampler(gpu.device), pipelines })
     }
 
     /// The bind group for these textures.
-    pub fn group(&self, gpu: Gpu, targets: &Targets, exposure: &ExposurePass) -> wgpu::BindGroup {
-        gpu.bind(
+    pub fn group(
+        &self,
+        gpu: Handles,
+        targets: &Targets,
+        exposure: &ExposurePass,
+    ) -> wgpu::BindGroup {
+        bind(
+            gpu.device,
             "tone map",
             &self.layout,
             &[
@@ -91,7 +108,7 @@ impl ToneMapPass {
             false => f64::from(c),
         });
         let load = wgpu::LoadOp::Clear(wgpu::Color { r: sky[0], g: sky[1], b: sky[2], a: 1.0 });
-        let mut pass = begin_pass(encoder, "tone map", target, load);
+        let mut pass = begin_drawing(encoder, "tone map", target, load);
         if shown_px == 0 {
             return;
         }

@@ -1,9 +1,10 @@
 //! Trails on the device; see [`super::trails`] for what they are. Two blended passes over the picture.
 
-use super::device::{DARK, Gpu, Slot, begin_pass, light_formats};
+use super::light::{HDR_FORMAT, light_formats, shader};
 use super::targets::{Targets, texture_of};
 use super::trails::TRAIL_PART;
 use crate::error::Result;
+use crate::gpu::{Binding, DARK, DrawPipeline, Handles, begin_drawing, bind, group_layout};
 
 /// The file of the pass, below `shaders/`.
 pub const SHADER: &str = "render/trail.wgsl";
@@ -25,19 +26,30 @@ struct Trail {
 
 impl TrailPass {
     /// Builds the pipeline; the trail's texture only comes with the first trail.
-    pub fn new(gpu: Gpu) -> Result<Self> {
-        let layout = gpu.layout("trail", &[(Slot::Unfiltered, wgpu::ShaderStages::FRAGMENT)]);
+    pub fn new(gpu: Handles) -> Result<Self> {
+        let layout = group_layout(
+            gpu.device,
+            "trail",
+            &[(Binding::Unfiltered, wgpu::ShaderStages::FRAGMENT)],
+        );
         // source * constant + target * (1 - constant)
         let mixed = wgpu::BlendComponent {
             src_factor: wgpu::BlendFactor::Constant,
             dst_factor: wgpu::BlendFactor::OneMinusConstant,
             operation: wgpu::BlendOperation::Add,
         };
-        let module = gpu.shader(SHADER)?;
+        let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
         let pipelines = light_formats(gpu.device).map(|format| {
-            let entries = ["vs_screen", "fs_mix"];
             let format = format?;
-            Some((format, gpu.draw_pipeline(&module, entries, &[], &layout, format, Some(mixed))))
+            let pipeline = DrawPipeline {
+                module: &module,
+                entry_points: ["vs_screen", "fs_mix"],
+                constants: &[],
+                layout: &layout,
+                format,
+                blend: Some(mixed),
+            };
+            Some((format, pipeline.make(gpu.device)))
         });
         Ok(Self { layout, pipelines, trail: None })
     }
@@ -51,7 +63,7 @@ impl TrailPass {
     /// picture.
     pub fn mix(
         &mut self,
-        gpu: Gpu,
+        gpu: Handles,
         encoder: &mut wgpu::CommandEncoder,
         targets: &Targets,
         kept: f32,
@@ -65,9 +77,9 @@ impl TrailPass {
         let load = if is_new || kept <= 0.0 { DARK } else { wgpu::LoadOp::Load };
         // A texture that was dark before takes the whole picture.
         let kept = if is_new { 0.0 } else { kept };
-        let pass = begin_pass(encoder, "trail", &trail.view, load);
+        let pass = begin_drawing(encoder, "trail", &trail.view, load);
         draw(pass, pipeline, &trail.hdr_group, 1.0 - kept);
-        let pass = begin_pass(encoder, "mix", &targets.hdr, wgpu::LoadOp::Load);
+        let pass = begin_drawing(encoder, "mix", &targets.hdr, wgpu::LoadOp::Load);
         draw(pass, pipeline, &trail.trail_group, TRAIL_PART);
     }
 }
@@ -86,14 +98,14 @@ fn draw(
 }
 
 impl Trail {
-    fn new(gpu: Gpu, layout: &wgpu::BindGroupLayout, targets: &Targets) -> Self {
+    fn new(gpu: Handles, layout: &wgpu::BindGroupLayout, targets: &Targets) -> Self {
         let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
         let view = gpu
             .device
             .create_texture(&texture_of("trail", targets.size, targets.light_format, usage))
             .create_view(&Default::default());
         let group = |view: &wgpu::TextureView| {
-            gpu.bind("trail", layout, &[wgpu::BindingResource::TextureView(view)])
+            bind(gpu.device, "trail", layout, &[wgpu::BindingResource::TextureView(view)])
         };
         Self { hdr_group: group(&targets.hdr), trail_group: group(&view), view }
     }

@@ -16,8 +16,6 @@ use super::splat::HdrImage;
 
 /// Part of the light shown that comes from the trail.
 pub const TRAIL_PART: f32 = 0.6;
-/// The longest trail in seconds: with half floats a slower fading would stand still.
-pub const LONGEST_SECS: f64 = 30.0;
 /// Moves of the camera, in pixels, within which a trail fades.
 const FADE_PX: f64 = 8.0;
 

@@ -45,7 +45,7 @@ pub struct ViewHints {
     pub inclination: f64,
     /// Angle of the camera about the z axis from the x axis, degrees.
     pub azimuth: f64,
-    /// How fast the camera goes round the z axis, degrees per second of film.
+    /// How fast the camera orbits the z axis, degrees per second of film.
     pub orbit_speed: f64,
     /// What decides a body's colour.
     pub colouring: Colouring,

@@ -139,7 +139,7 @@ impl Values {
         self.get(name).expect("a generator should only read parameters that it declares")
     }
 
-    /// The same for a whole number.
+    /// The value of a parameter that is a whole number and that the generator itself declares.
     pub(crate) fn count(&self, name: &str) -> usize {
         self.real(name) as usize
     }

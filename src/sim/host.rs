@@ -1,18 +1,21 @@
-//! A simulation that the host steps in f64. (Bodies on block steps may live on the engine's device and come
-//! back at the end of each step.)
+//! The host as the place where bodies live, in f64. (Those on block steps may live on the engine's device and
+//! come back at the end of each step.)
 
+use std::future::ready;
 use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::engine::HostEngine;
-use super::{Clock, Settings};
+use super::{Clock, Residence, Settings, Soon, Watch};
 use crate::bodies::Bodies;
-use crate::direct::{self, Answers, DirectEngine, Order, Precision};
 use crate::error::{Error, Result};
-use crate::force::{ForceEngine, Forces, Identity, Sinks, Sources, Want};
+use crate::forces::direct::CpuDouble;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::forces::direct::GpuTiers;
+use crate::forces::{Answers, ForceEngine, Identity, Precision, Sinks, Sources, Want};
+use crate::frame::Frame;
 use crate::integrate::blocks::{BlockSteps, Field, Passage, Restart};
-use crate::integrate::{self, HostIntegrator, HostSide};
+use crate::integrate::{HostIntegrator, HostSide};
 
 /// Bodies, an engine and an integrator on the host.
 pub struct HostState {
@@ -22,23 +25,22 @@ pub struct HostState {
     acceleration: Vec<DVec3>,
     softening: f64,
     interactions: u64,
+    engine: Box<dyn ForceEngine>,
     how: How,
 }
 
-/// The two kinds of integrators, each with the engine that it needs.
+/// The two kinds of integrators.
 enum How {
     Shared {
-        engine: Box<dyn ForceEngine>,
         integrator: Box<dyn HostIntegrator>,
-        forces: Forces,
+        forces: Box<Answers>,
         /// Positions and velocities before the present step, to go back to if it is broken off.
         before: [Vec<DVec3>; 2],
     },
     Blocks {
-        engine: Box<dyn DirectEngine>,
         /// What computes potentials, once they are asked for, if the engine is too coarse for them: the
         /// errors of these integrators are smaller than those of f32 pairs.
-        exact: Option<Box<dyn DirectEngine>>,
+        exact: Option<Box<dyn ForceEngine>>,
         steps: Box<BlockSteps>,
         /// Counts the steps of the simulation, at whose ends the bodies are synchronised.
         clock: Clock,
@@ -51,32 +53,32 @@ fn evaluate(
     bodies: &Bodies,
     gravitating_mass: &[f64],
     softening: f64,
-    want: Want,
-    out: &mut Forces,
+    want: &Want,
+    out: &mut Answers,
 ) -> Result<()> {
     let (sources, sinks) = all_on_all(bodies, gravitating_mass);
-    let evaluated = engine.evaluate(&sinks, &sources, softening, want, out);
+    let evaluated = engine.evaluate_from(&sources, &sinks, softening, want, out);
     evaluated.map_err(|error| error.with_ids(&bodies.id))
 }
 
 /// `bodies` as sources and as sinks.
 fn all_on_all<'a>(bodies: &'a Bodies, gravitating_mass: &'a [f64]) -> (Sources<'a>, Sinks<'a>) {
     let position = &bodies.position;
-    let sources = Sources { position, mass: gravitating_mass };
-    (sources, Sinks { position, identity: Identity::Offset(0) })
+    let sources = Sources::new(position, gravitating_mass);
+    (sources, Sinks::new(position, Identity::Offset(0)))
 }
 
 /// An engine in f64 where `engine` computes, or else on the CPU.
-fn in_f64(engine: &dyn DirectEngine) -> Box<dyn DirectEngine> {
+fn in_f64(engine: &dyn ForceEngine) -> Box<dyn ForceEngine> {
     #[cfg(not(target_arch = "wasm32"))]
     if let Some(there) = engine.on_device()
         && there.gpu().adapter.class != crate::gpu::DeviceClass::Software
-        && let Ok(made) = direct::gpu::GpuEngine::new(Arc::clone(there.gpu()), Precision::Double)
+        && let Ok(made) = GpuTiers::new(Arc::clone(there.gpu()), Precision::Double)
     {
         return Box::new(made);
     }
     let _ = engine;
-    Box::new(direct::Cpu::new())
+    Box::new(CpuDouble::new())
 }
 
 impl HostState {
@@ -88,111 +90,73 @@ impl HostState {
     /// another kind of integrator.
     pub fn new(
         bodies: Bodies,
-        engine: HostEngine,
+        mut engine: Box<dyn ForceEngine>,
         settings: &Settings,
         restart: Option<&Restart>,
     ) -> Result<Self> {
-        let g = settings.gravitational_constant;
-        let gravitating_mass: Vec<f64> = bodies.mass.iter().map(|mass| mass * g).collect();
+        let gravitating_mass = bodies.gravitating_mass(settings.gravitational_constant);
         let softening = settings.softening;
         let n = bodies.len();
-        let integrator = integrate::find(&settings.integrator)?;
+        let integrator = settings.integrator;
         let mut acceleration = Vec::new();
         let mut bodies = bodies;
-        let (how, interactions) = match (engine, integrator.host) {
-            (HostEngine::Plain(mut engine), HostSide::Shared(make)) => {
-                let mut forces = Forces::default();
-                let want = Want::Acceleration;
-                let masses = &gravitating_mass;
-                evaluate(engine.as_mut(), &bodies, masses, softening, want, &mut forces)?;
+        let (how, interactions) = match integrator.host {
+            _ if engine.highest_order() < integrator.order_of_forces() => {
+                let allowed = format!("one made for {}", integrator.name);
+                return Err(Error::value("the engine", engine.describe(), allowed));
+            }
+            HostSide::Shared(make) => {
+                let mut forces = Box::<Answers>::default();
+                let (engine, masses) = (engine.as_mut(), &gravitating_mass);
+                evaluate(engine, &bodies, masses, softening, &Want::ACCELERATION, &mut forces)?;
                 acceleration.clone_from(&forces.acceleration);
                 let before = Default::default();
-                (How::Shared { engine, integrator: make(), forces, before }, (n as u64).pow(2))
+                (How::Shared { integrator: make(), forces, before }, engine.interactions(n))
             }
-            (HostEngine::Direct(mut engine), HostSide::Blocks(scheme)) => {
+            HostSide::Blocks(scheme) => {
                 // The integrator's time is 0 at step 0, whatever the clock on the outside shows.
                 let clock = Clock::new(0.0, settings.steps_before, settings.dt);
                 let accuracy = settings.blocks;
                 let field = Field { mass: &gravitating_mass, softening, id: &bodies.id };
-                let steps = match restart.filter(|restart| restart.has_steps()) {
+                let mut steps = match restart.filter(|restart| restart.has_steps()) {
                     Some(restart) => BlockSteps::resume(scheme, accuracy, restart)?,
                     None => {
                         let now = clock.time();
                         BlockSteps::start(scheme, accuracy, &bodies, now, &field, engine.as_mut())?
                     }
                 };
-                let mut steps = steps;
                 steps.settle(&field, engine.as_ref());
                 steps.synchronise(clock.time(), &mut bodies, &mut acceleration);
-                (How::Blocks { engine, exact: None, steps: Box::new(steps), clock }, 0)
-            }
-            (engine, _) => {
-                let allowed = format!("one made for {}", integrator.name);
-                return Err(Error::value("the engine", engine.describe(), allowed));
+                (How::Blocks { exact: None, steps: Box::new(steps), clock }, 0)
             }
         };
-        Ok(Self { bodies, gravitating_mass, acceleration, softening, interactions, how })
+        Ok(Self { bodies, gravitating_mass, acceleration, softening, interactions, engine, how })
     }
 
-    /// The bodies now.
-    pub fn bodies(&self) -> &Bodies {
-        &self.bodies
-    }
-
-    /// Their accelerations.
-    pub fn acceleration(&self) -> &[DVec3] {
-        &self.acceleration
-    }
-
-    /// What computes the forces, in one line.
-    pub fn describe(&self) -> String {
-        match &self.how {
-            How::Shared { engine, .. } => engine.describe(),
-            How::Blocks { engine, steps, .. } => {
-                format!("{}, {}", engine.describe(), steps.describe_home())
-            }
-        }
-    }
-
-    /// The individual steps, if the integrator has them.
-    pub fn blocks(&self) -> Option<&BlockSteps> {
-        match &self.how {
-            How::Shared { .. } => None,
-            How::Blocks { steps, .. } => Some(steps),
-        }
-    }
-
-    /// The closest passage since this was asked last, if the integrator has individual steps.
-    pub fn take_passage(&mut self) -> Option<Passage> {
+    /// Continues with other `bodies`, any number of them, or in another field: new forces at once.
+    ///
+    /// Errors leave everything as it was: those of the engine; a softening or bodies out of range.
+    pub fn replace(&mut self, bodies: &Bodies, settings: &Settings) -> Result<()> {
+        let (softening, g) = (settings.softening, settings.gravitational_constant);
+        crate::forces::check_softening(softening)?;
+        let masses: Vec<f64> = bodies.mass.iter().map(|mass| mass * g).collect();
+        let (mut bodies, engine) = (bodies.clone(), self.engine.as_mut());
         match &mut self.how {
-            How::Shared { .. } => None,
-            How::Blocks { steps, .. } => steps.take_passage(),
-        }
-    }
-
-    /// Interactions computed for steps so far, the first forces included.
-    pub fn interactions(&self) -> u64 {
-        self.interactions + self.blocks().map_or(0, |steps| steps.stats().interactions)
-    }
-
-    /// Goes on with another softening: new forces at once.
-    pub fn set_softening(&mut self, softening: f64) -> Result<()> {
-        crate::force::check_softening(softening)?;
-        let masses = &self.gravitating_mass;
-        match &mut self.how {
-            How::Shared { engine, forces, .. } => {
-                let want = Want::Acceleration;
-                evaluate(engine.as_mut(), &self.bodies, masses, softening, want, forces)?;
-                self.acceleration.clone_from(&forces.acceleration);
+            How::Shared { .. } => {
+                let mut found = Answers::default();
+                evaluate(engine, &bodies, &masses, softening, &Want::ACCELERATION, &mut found)?;
+                self.acceleration = found.acceleration;
+                self.interactions += engine.interactions(bodies.len());
             }
-            How::Blocks { engine, steps, clock, .. } => {
-                let field = Field { mass: masses, softening, id: &self.bodies.id };
-                let mut again = steps.again(&self.bodies, clock.time(), &field, engine.as_mut())?;
-                again.settle(&field, engine.as_ref());
+            How::Blocks { steps, clock, .. } => {
+                let field = Field { mass: &masses, softening, id: &bodies.id };
+                let mut again = steps.again(&bodies, clock.time(), &field, engine)?;
+                again.settle(&field, engine);
+                again.synchronise(clock.time(), &mut bodies, &mut self.acceleration);
                 **steps = again;
             }
         }
-        self.softening = softening;
+        (self.bodies, self.gravitating_mass, self.softening) = (bodies, masses, softening);
         Ok(())
     }
 
@@ -203,15 +167,16 @@ impl HostState {
     /// bodies left synchronised to the last block; a negative `dt` where the integrator has no way back;
     /// [`Error::Stopped`], with everything as before the step.
     pub fn step(&mut self, dt: f64) -> Result<()> {
-        let Self { bodies, gravitating_mass, acceleration, softening, how, interactions } = self;
+        let Self { bodies, gravitating_mass, acceleration, softening, engine, how, interactions } =
+            self;
         match how {
-            How::Shared { engine, integrator, forces, before } => {
+            How::Shared { integrator, forces, before } => {
                 let mut accelerate = |bodies: &Bodies, out: &mut Vec<DVec3>| {
-                    let want = Want::Acceleration;
-                    let engine = engine.as_mut();
                     // Bodies that have left the range of numbers are told with time and step, by the moment.
                     let (sources, sinks) = all_on_all(bodies, gravitating_mass);
-                    engine.compute(&sinks, &sources, *softening, want, forces)?;
+                    engine.set_sources(&sources)?;
+                    engine.begin(&sinks, *softening, &Want::ACCELERATION)?;
+                    engine.collect(forces)?;
                     std::mem::swap(out, &mut forces.acceleration);
                     Ok(())
                 };
@@ -224,9 +189,9 @@ impl HostState {
                     std::mem::swap(&mut bodies.velocity, velocity);
                 }
                 stepped?;
-                *interactions += (bodies.len() as u64).pow(2);
+                *interactions += engine.interactions(bodies.len());
             }
-            How::Blocks { engine, steps, clock, .. } => {
+            How::Blocks { steps, clock, .. } => {
                 if !(dt > 0.0) {
                     let allowed = "greater than 0: individual steps lead forward only";
                     return Err(Error::value("the time step dt", dt, allowed));
@@ -251,9 +216,77 @@ impl HostState {
         Ok(())
     }
 
-    /// The time that the bodies are synchronised to, since step 0, if it is not that of a whole step:
-    /// after an error of [`HostState::step`].
-    pub fn stopped_at(&self) -> Option<f64> {
+    /// Potentials of all bodies, G included; with block steps in f64, whatever the engine's tier.
+    pub fn potential(&mut self) -> Result<Vec<f64>> {
+        let engine = match &mut self.how {
+            How::Shared { .. } => &mut self.engine,
+            How::Blocks { .. } if self.engine.precision() == Precision::Double => &mut self.engine,
+            How::Blocks { exact: Some(exact), .. } => exact,
+            How::Blocks { exact, .. } => exact.insert(in_f64(self.engine.as_ref())),
+        };
+        let (bodies, masses, mut found) =
+            (&self.bodies, &self.gravitating_mass, Answers::default());
+        evaluate(engine.as_mut(), bodies, masses, self.softening, &Want::POTENTIAL, &mut found)?;
+        Ok(found.potential)
+    }
+}
+
+impl Residence for HostState {
+    fn describe(&self) -> String {
+        match &self.how {
+            How::Shared { .. } => self.engine.describe(),
+            How::Blocks { steps, .. } => {
+                format!("{}, {}", self.engine.describe(), steps.describe_home())
+            }
+        }
+    }
+
+    fn interactions(&self) -> u64 {
+        self.interactions + self.blocks().map_or(0, |steps| steps.stats().interactions)
+    }
+
+    fn advance<'a>(
+        &'a mut self,
+        dt: f64,
+        steps: u64,
+        watch: &'a mut Watch<'a>,
+    ) -> Soon<'a, (u64, Result<()>)> {
+        let mut done = 0;
+        while done < steps {
+            if let Err(error) = self.step(dt) {
+                return Box::pin(ready((done, Err(error))));
+            }
+            done += 1;
+            if !watch(done) {
+                break;
+            }
+        }
+        Box::pin(ready((done, Ok(()))))
+    }
+
+    fn read<'a>(&'a mut self, bodies: &'a mut Bodies, _: f64) -> Soon<'a, Result<Vec<DVec3>>> {
+        bodies.position.clone_from(&self.bodies.position);
+        bodies.velocity.clone_from(&self.bodies.velocity);
+        Box::pin(ready(Ok(self.acceleration.clone())))
+    }
+
+    fn potential(&mut self) -> Soon<'_, Result<Vec<f64>>> {
+        Box::pin(ready(HostState::potential(self)))
+    }
+
+    fn replace<'a>(
+        &'a mut self,
+        bodies: &'a Bodies,
+        settings: &'a Settings,
+    ) -> Soon<'a, Result<()>> {
+        Box::pin(ready(HostState::replace(self, bodies, settings)))
+    }
+
+    fn restart(&self) -> Restart {
+        self.blocks().map(BlockSteps::restart).unwrap_or_default()
+    }
+
+    fn stopped_at(&self) -> Option<f64> {
         match &self.how {
             How::Shared { .. } => None,
             How::Blocks { steps, clock, .. } => {
@@ -263,38 +296,27 @@ impl HostState {
         }
     }
 
-    /// What has to be saved besides the bodies to go on to the same bits.
-    pub fn restart(&self) -> Restart {
-        self.blocks().map(BlockSteps::restart).unwrap_or_default()
+    fn blocks(&self) -> Option<&BlockSteps> {
+        match &self.how {
+            How::Shared { .. } => None,
+            How::Blocks { steps, .. } => Some(steps),
+        }
     }
 
-    /// Potentials of all bodies, G included; with block steps in f64, whatever the engine's tier.
-    pub fn potential(&mut self) -> Result<Vec<f64>> {
-        let (bodies, masses, softening) = (&self.bodies, &self.gravitating_mass, self.softening);
+    fn take_passage(&mut self) -> Option<Passage> {
         match &mut self.how {
-            How::Shared { engine, .. } => {
-                let mut forces = Forces::default();
-                let want = Want::AccelerationAndPotential;
-                evaluate(engine.as_mut(), bodies, masses, softening, want, &mut forces)?;
-                Ok(forces.potential)
-            }
-            How::Blocks { engine, exact, .. } => {
-                let engine = match exact {
-                    Some(exact) => exact,
-                    None if engine.precision() == Precision::Double => engine,
-                    None => exact.insert(in_f64(engine.as_ref())),
-                };
-                let (position, mut answers) = (&bodies.position[..], Answers::default());
-                let sources = direct::Sources { position, mass: masses, ..Default::default() };
-                engine.set_sources(&sources)?;
-                let identity = Identity::Offset(0);
-                let sinks = direct::Sinks { position, velocity: &[], acceleration: &[], identity };
-                let want =
-                    direct::Want { potential: true, ..direct::Want::only(Order::Acceleration) };
-                let found = engine.evaluate(&sinks, softening, &want, &mut answers);
-                found.map_err(|error| error.with_ids(&bodies.id))?;
-                Ok(answers.potential)
-            }
+            How::Shared { .. } => None,
+            How::Blocks { steps, .. } => steps.take_passage(),
         }
+    }
+
+    fn single_frame(&self, bodies: &Bodies, _: f64) -> Option<Frame> {
+        let in_f32 = self.engine.precision() == Precision::Single && self.blocks().is_none();
+        let x = &bodies.position;
+        in_f32.then(|| Frame::of_call(x, x, &bodies.mass, self.softening))
+    }
+
+    fn on_host(&self) -> Option<(&Bodies, &[DVec3])> {
+        Some((&self.bodies, &self.acceleration))
     }
 }

@@ -15,21 +15,25 @@
 //! # Ok::<(), gravitile::error::Error>(())
 //! ```
 
-mod choose;
+mod choice;
 mod clock;
 mod device;
 mod engine;
 mod host;
-mod one_workgroup;
+mod residence;
 mod settings;
 mod simulation;
 mod suggest;
 
-pub use choose::{Choice, choose, choose_on};
+pub use choice::Choice;
 pub use clock::{Clock, MOST_STEPS, run_steps, steps_in};
 pub use device::{DeviceState, Diagnosis, Slice, Work, add_potentials};
-pub use engine::{EngineKind, HostEngine, direct_engine, engine_names, tiers};
+pub use engine::{check_tier, direct_engine, host_engine, tiers};
+// The words that settings are made of.
+pub use crate::forces::{EngineKind, Method, engine_names};
+pub use crate::tuned::Known;
 pub use host::HostState;
+pub use residence::{OnDevice, Residence, Soon, Watch};
 pub use settings::Settings;
 pub use simulation::{Moment, Simulation};
 pub use suggest::suggest;

@@ -1,16 +1,21 @@
 //! What a simulation is run with. One struct for the command line, the run folder and the library.
 
+use serde::{Deserialize, Serialize};
+
 use super::clock::{MOST_STEPS, check_advance, check_dt};
 use super::{Clock, EngineKind, Moment};
-use crate::direct::Precision;
 use crate::error::Result;
-use crate::force::{KernelWish, check_softening};
+use crate::forces::direct::gpu::KernelRequest;
+use crate::forces::{Method, Precision, check_softening};
 use crate::frame::Frame;
-use crate::gpu::AdapterWish;
+use crate::gpu::AdapterRequest;
 use crate::integrate::blocks::BlockSettings;
+use crate::integrate::{self, Integrator};
+use crate::tuned::Known;
 
 /// Settings of a [`super::Simulation`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Plummer softening length, >= 0.
     pub softening: f64,
@@ -23,8 +28,9 @@ pub struct Settings {
     pub steps_before: u64,
     /// Factor on masses wherever they attract; 1 in N-body units.
     pub gravitational_constant: f64,
-    /// Name of the integrator, see [`crate::integrate::ALL`].
-    pub integrator: String,
+    /// The integrator, one of [`crate::integrate::ALL`].
+    #[serde(with = "integrate::by_name")]
+    pub integrator: &'static Integrator,
     /// How individual steps are chosen, if the integrator has them.
     pub blocks: BlockSettings,
     /// How precisely forces are computed; `None`: single where there is single, double on the engines
@@ -32,10 +38,16 @@ pub struct Settings {
     pub precision: Option<Precision>,
     /// Which engine computes the forces.
     pub engine: EngineKind,
+    /// By which method, of those that the engine has; `None`: the usual one.
+    pub method: Option<Method>,
     /// Which graphics adapter, if one is needed.
-    pub adapter: AdapterWish,
+    pub adapter: AdapterRequest,
     /// What is fixed of the kernel's shape.
-    pub kernel: KernelWish,
+    pub kernel: KernelRequest,
+    /// What tuning has found: serves where nothing of the kernel's shape is fixed. Nothing, unless somebody
+    /// looks it up. No setting of its own: what it came to is kept as `kernel`.
+    #[serde(skip)]
+    pub known: Known,
     /// In which frame a device steps bodies in f32; `None`: one that suits the bodies as they are given.
     pub frame: Option<Frame>,
 }
@@ -48,19 +60,21 @@ impl Default for Settings {
             start: 0.0,
             steps_before: 0,
             gravitational_constant: 1.0,
-            integrator: "leapfrog".to_owned(),
+            integrator: integrate::DEFAULT,
             blocks: BlockSettings::default(),
             precision: None,
             engine: EngineKind::Auto,
-            adapter: AdapterWish::default(),
-            kernel: KernelWish::default(),
+            method: None,
+            adapter: AdapterRequest::default(),
+            kernel: KernelRequest::default(),
+            known: Known::default(),
             frame: None,
         }
     }
 }
 
 impl Settings {
-    /// The same for bodies that have already come as far as `moment`: its time and steps are where the
+    /// Settings for bodies that have already come as far as `moment`: its time and steps are where the
     /// simulation goes on.
     pub fn going_on_from(&self, moment: &Moment) -> Self {
         // `start` is the time at step 0, had all steps been of this length.
@@ -74,21 +88,20 @@ impl Settings {
     }
 
     /// Whether the bodies are stepped on the host whatever the engine.
-    ///
-    /// Errors: an integrator that is not there.
-    pub fn steps_on_host(&self) -> Result<bool> {
-        Ok(crate::integrate::find(&self.integrator)?.device.is_none())
+    pub fn steps_on_host(&self) -> bool {
+        self.integrator.device.is_none()
     }
 
-    /// Refuses numbers outside their range and names that are in no registry.
+    /// Refuses numbers outside their range, and a method that the engine lacks.
     pub fn validate(&self) -> Result<()> {
+        self.engine.by(self.method)?;
         check_softening(self.softening)?;
         check_dt(self.dt)?;
         if let Some(frame) = &self.frame {
             frame.validate()?;
             frame.dt(self.dt)?;
         }
-        if crate::integrate::find(&self.integrator)?.has_block_steps() {
+        if self.integrator.has_block_steps() {
             self.blocks.validate()?;
         }
         for (what, value) in [

@@ -5,30 +5,26 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::clock::{MOST_STEPS, check_advance, check_dt};
-use super::{Choice, Clock, DeviceState, EngineKind, HostEngine, HostState, Settings, choose};
+use super::{
+    Choice, Clock, DeviceState, EngineKind, HostState, Residence, Settings, Watch, host_engine,
+};
 use crate::bodies::Bodies;
 use crate::diagnostics::{Diagnostics, diagnose};
-use crate::direct::Precision;
 use crate::error::{Error, Result};
-use crate::force::KernelConfig;
+use crate::forces::ForceEngine;
+use crate::forces::direct::gpu::KernelConfig;
 use crate::frame::{Frame, Rests, coincident};
 use crate::gpu::{BodyBuffers, Gpu};
 use crate::integrate::blocks::{BlockSteps, Passage, Restart};
 
-/// A running simulation. See the module's text for an example.
+/// A running simulation: bodies, engine, integrator and clock. [`crate::sim`] has an example.
 pub struct Simulation {
-    state: State,
+    residence: Box<dyn Residence>,
     clock: Clock,
     settings: Settings,
     choice: Choice,
     /// What does not change on the device: ids, masses, components; and room to read the rest into.
     shell: Bodies,
-    interactions: u64,
-}
-
-enum State {
-    Host(Box<HostState>),
-    Device(Box<DeviceState>),
 }
 
 /// The bodies and their accelerations at one time.
@@ -45,7 +41,8 @@ pub struct Moment {
 }
 
 impl Simulation {
-    /// Checks `bodies` and `settings`, chooses the engine and computes the first accelerations.
+    /// Checks `bodies` and `settings` and computes the first accelerations. A device is opened only if the engine
+    /// is `gpu`; `auto` is the CPU (see [`Simulation::open_on`] for the faster one).
     ///
     /// Errors: bodies or settings out of range, an engine or adapter that is not there, bodies that
     /// do not fit the device.
@@ -53,9 +50,22 @@ impl Simulation {
         Self::open_from(bodies, settings, None).await
     }
 
-    /// The same for bodies of a snapshot that was written in the middle of a run: with what
+    /// Opens a simulation from a snapshot that was written in the middle of a run: with what
     /// [`Simulation::restart`] told then, it goes on to the same bits.
     pub async fn open_from(
+        bodies: Bodies,
+        settings: Settings,
+        restart: Option<&Restart>,
+    ) -> Result<Self> {
+        settings.validate()?;
+        let choice = Choice::told(&settings).await?;
+        Self::open_on(choice, bodies, settings, restart).await
+    }
+
+    /// [`Simulation::open_from`] on an engine that has been settled on: what [`crate::measure::choose()`] measured,
+    /// or a device that is open already.
+    pub async fn open_on(
+        choice: Choice,
         bodies: Bodies,
         mut settings: Settings,
         restart: Option<&Restart>,
@@ -63,30 +73,65 @@ impl Simulation {
         bodies.validate()?;
         settings.validate()?;
         let n = bodies.len();
-        let choice = choose(n, &settings).await?;
-        let state = match (choice.kind, &choice.gpu) {
-            (EngineKind::Gpu, Some(gpu)) if !settings.steps_on_host()? => {
+        let residence: Box<dyn Residence> = match (choice.kind, &choice.gpu) {
+            (EngineKind::Gpu, Some(gpu)) if !settings.steps_on_host() => {
                 let rests = restart.and_then(|restart| Rests::find(&restart.columns, n));
                 let gpu = Arc::clone(gpu);
                 let device = DeviceState::new(gpu, &bodies, rests.as_ref(), &settings).await?;
                 settings.frame = Some(*device.frame());
-                State::Device(Box::new(device))
+                Box::new(device)
             }
             (kind, gpu) => {
-                let engine = HostEngine::new(kind, gpu.as_ref(), &settings)?;
-                let host = HostState::new(bodies.clone(), engine, &settings, restart)?;
-                State::Host(Box::new(host))
+                let engine = host_engine(kind, gpu.as_ref(), &settings)?;
+                Box::new(HostState::new(bodies.clone(), engine, &settings, restart)?)
             }
         };
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
-        let interactions = (n as u64).pow(2);
-        Ok(Self { state, clock, settings, choice, shell: bodies, interactions })
+        Ok(Self { residence, clock, settings, choice, shell: bodies })
+    }
+
+    /// A simulation on an engine of the caller's own, called by the host; `settings` say the rest.
+    ///
+    /// Errors: as of [`Simulation::open`]; an engine that does not compute what the integrator needs.
+    pub fn with_engine(
+        engine: Box<dyn ForceEngine>,
+        bodies: Bodies,
+        settings: Settings,
+    ) -> Result<Self> {
+        bodies.validate()?;
+        settings.validate()?;
+        let state = HostState::new(bodies.clone(), engine, &settings, None)?;
+        Self::at(Box::new(state), bodies, settings)
+    }
+
+    /// A simulation of `bodies` that live in a place of the caller's own, where their first accelerations are
+    /// known.
+    ///
+    /// Errors: bodies or settings out of range.
+    pub fn at(residence: Box<dyn Residence>, bodies: Bodies, settings: Settings) -> Result<Self> {
+        bodies.validate()?;
+        settings.validate()?;
+        let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
+        let kind = EngineKind::Cpu;
+        let choice = Choice {
+            kind,
+            method: kind.method(),
+            reason: "the caller's own".to_owned(),
+            gpu: None,
+        };
+        Ok(Self { residence, clock, settings, choice, shell: bodies })
     }
 
     /// [`Simulation::open`] for programs that have nothing else to do meanwhile.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn new(bodies: Bodies, settings: Settings) -> Result<Self> {
         pollster::block_on(Self::open(bodies, settings))
+    }
+
+    /// [`Simulation::open_on`], waiting.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn on(choice: Choice, bodies: Bodies, settings: Settings) -> Result<Self> {
+        pollster::block_on(Self::open_on(choice, bodies, settings, None))
     }
 
     /// [`Simulation::open_from`], waiting.
@@ -127,125 +172,74 @@ impl Simulation {
 
     /// What it computes on and how, in one line.
     pub fn describe_engine(&self) -> String {
-        match &self.state {
-            State::Host(host) => host.describe(),
-            State::Device(device) => {
-                let adapter = &device.gpu().adapter;
-                format!("{} ({}), {}", adapter.name, adapter.backend, device.config())
-            }
-        }
+        self.residence.describe()
     }
 
-    /// The shape of the kernel, if the engine is the GPU.
+    /// The shape of the all-pairs kernel, if the bodies live on a device and it computes their forces.
     pub fn kernel_config(&self) -> Option<KernelConfig> {
-        match &self.state {
-            State::Host(_) => None,
-            State::Device(device) => Some(device.config()),
-        }
+        self.residence.on_device(self.time())?.kernel
     }
 
     /// Interactions computed by steps so far (not those of diagnostics), the first force included.
     pub fn interactions(&self) -> u64 {
-        match &self.state {
-            State::Host(host) => host.interactions(),
-            State::Device(_) => self.interactions,
-        }
+        self.residence.interactions()
     }
 
     /// The individual steps, if the integrator has them: their histogram and what blocks were like.
     pub fn blocks(&self) -> Option<&BlockSteps> {
-        match &self.state {
-            State::Host(host) => host.blocks(),
-            State::Device(_) => None,
-        }
+        self.residence.blocks()
     }
 
     /// The closest passage since this was asked last: of bodies on individual steps on the host.
     pub fn take_passage(&mut self) -> Option<Passage> {
-        let passage = match &mut self.state {
-            State::Host(host) => host.take_passage(),
-            State::Device(_) => None,
-        };
-        passage.map(|passage| Passage { time: self.settings.start + passage.time, ..passage })
+        let start = self.settings.start;
+        let passage = self.residence.take_passage()?;
+        Some(Passage { time: start + passage.time, ..passage })
     }
 
-    /// What a snapshot of the bodies read last must hold besides them to be gone on with to the same bits:
+    /// What a snapshot of the bodies read last must hold besides them to be resumed to the same bits:
     /// individual steps; on a device what f64 lacks far from the origin. Often nothing.
     pub fn restart(&self) -> Restart {
-        match &self.state {
-            State::Host(host) => host.restart(),
-            State::Device(device) => Restart::of_rests(device.rests()),
-        }
+        self.residence.restart()
     }
 
     /// The frame of the numbers in the device's buffers now, if that is where the bodies live.
     pub fn frame(&self) -> Option<Frame> {
-        match &self.state {
-            State::Host(_) => None,
-            State::Device(device) => Some(device.frame_at(self.time())),
-        }
+        Some(self.residence.on_device(self.time())?.frame)
     }
 
     /// The time to which the bodies came when a step failed half way; `None` where they are at the end
     /// of a whole step.
     pub fn stopped_at(&self) -> Option<f64> {
-        match &self.state {
-            State::Host(host) => host.stopped_at().map(|time| self.settings.start + time),
-            State::Device(_) => None,
-        }
+        Some(self.settings.start + self.residence.stopped_at()?)
     }
 
     /// How many of `bodies` have another so near that f32 does not tell the two apart
     /// ([`crate::frame::coincident`]); 0 where forces are computed more precisely.
     pub fn closer_than_f32(&self, bodies: &Bodies) -> usize {
-        let in_f32 = matches!(self.settings.precision, None | Some(Precision::Single))
-            && self.choice.kind == EngineKind::Cpu
-            && self.blocks().is_none();
-        let frame = match &self.state {
-            State::Device(device) => device.frame_at(self.time()),
-            State::Host(_) if in_f32 => {
-                let (x, eps) = (&bodies.position, self.settings.softening);
-                Frame::of_call(x, x, &bodies.mass, eps)
-            }
-            State::Host(_) => return 0,
-        };
-        coincident(&frame, &bodies.position)
+        let frame = self.residence.single_frame(bodies, self.time());
+        frame.map_or(0, |frame| coincident(&frame, &bodies.position))
     }
 
     /// The device and the bodies' buffers on it, in the numbers of [`Simulation::frame`], if that is where they
     /// live.
     pub fn device(&self) -> Option<(&Arc<Gpu>, &BodyBuffers)> {
-        match &self.state {
-            State::Host(_) => None,
-            State::Device(device) => Some((device.gpu(), device.buffers())),
-        }
+        let there = self.residence.on_device(self.time())?;
+        Some((there.gpu, there.buffers))
     }
 
     /// The bodies and accelerations on the host, if that is where they live: no copy is made.
     pub fn host(&self) -> Option<(&Bodies, &[DVec3])> {
-        match &self.state {
-            State::Host(host) => Some((host.bodies(), host.acceleration())),
-            State::Device(_) => None,
-        }
+        self.residence.on_host()
     }
 
     /// Changes the time step from now on; negative steps go back in time.
     pub fn set_dt(&mut self, dt: f64) -> Result<()> {
         check_dt(dt.abs())?;
         check_advance(self.time(), dt)?;
-        if let State::Device(device) = &self.state {
-            device.frame().dt(dt)?;
-        }
+        self.residence.check_dt(dt)?;
         self.clock.set_dt(dt);
         Ok(())
-    }
-}
-
-#[cfg(not(target_arch = "wasm32"))]
-impl Simulation {
-    /// Does `n` steps and waits for them.
-    pub fn step(&mut self, n: u64) -> Result<()> {
-        self.step_watched(n, &mut |_| true).map(|_| ())
     }
 
     /// Does up to `n` steps. `watch` sees the number done so far after each step or batch of steps and
@@ -253,67 +247,21 @@ impl Simulation {
     ///
     /// Errors: those of the engine; [`Error::Stopped`] if [`crate::stop`] broke it off, the bodies then being
     /// at the end of their last whole step.
-    pub fn step_watched(&mut self, n: u64, watch: &mut dyn FnMut(u64) -> bool) -> Result<u64> {
+    pub async fn advance(&mut self, n: u64, watch: &mut Watch<'_>) -> Result<u64> {
         let dt = self.clock.dt();
-        let mut failed = None;
-        let done = match &mut self.state {
-            State::Device(device) => {
-                let mut told = false;
-                let done = device.run(dt, n, &mut |done| {
-                    let go_on = watch(done);
-                    told |= !go_on;
-                    go_on
-                })?;
-                if done < n && !told {
-                    failed = Some(Error::Stopped);
-                }
-                done
-            }
-            State::Host(host) => {
-                let mut done = 0;
-                while done < n {
-                    if let Err(error) = host.step(dt) {
-                        failed = Some(error);
-                        break;
-                    }
-                    done += 1;
-                    if !watch(done) {
-                        break;
-                    }
-                }
-                done
-            }
-        };
+        let (done, ended) = self.residence.advance(dt, n, &mut |done| watch(done)).await;
         // What was done before a failure counts.
         self.clock.advance(done);
-        self.interactions += done * (self.shell.len() as u64).pow(2);
-        failed.map_or(Ok(done), Err)
+        ended.map(|()| done)
     }
 
-    /// Steps until the clock shows at least `time`.
-    ///
-    /// Errors: those of a step; more than [`MOST_STEPS`] steps.
-    pub fn run_until(&mut self, time: f64) -> Result<()> {
-        let steps = self.clock.steps_until(time);
-        if steps > MOST_STEPS {
-            super::run_steps(self.time(), time, self.clock.dt())?;
-        }
-        self.step(steps)
-    }
-
-    /// The bodies now, with accelerations.
+    /// The bodies now, with accelerations, once they have come from where they live.
     ///
     /// Errors: [`Error::Body`] when a body has left the range of numbers, which a step too long for
     /// the softening does.
-    pub fn moment(&mut self) -> Result<Moment> {
-        let (bodies, acceleration) = match &mut self.state {
-            State::Host(host) => (host.bodies().clone(), host.acceleration().to_vec()),
-            State::Device(device) => {
-                let mut bodies = self.shell.clone();
-                let acceleration = device.read(&mut bodies, self.clock.time())?;
-                (bodies, acceleration)
-            }
-        };
+    pub async fn fetch(&mut self) -> Result<Moment> {
+        let mut bodies = self.shell.clone();
+        let acceleration = self.residence.read(&mut bodies, self.clock.time()).await?;
         let lost =
             |i: &usize| !(bodies.position[*i].is_finite() && bodies.velocity[*i].is_finite());
         if let Some(i) = (0..bodies.len()).find(lost) {
@@ -330,9 +278,71 @@ impl Simulation {
         Ok(Moment { time, steps: self.clock.steps(), bodies, acceleration })
     }
 
+    /// The diagnostics of `moment`, which must be the present one.
+    pub async fn diagnose(&mut self, moment: &Moment) -> Result<Diagnostics> {
+        let potential = self.residence.potential().await?;
+        diagnose(&moment.bodies, &potential)
+    }
+
+    /// Continues with other bodies, or with bodies changed in number, place, motion or mass, from the present
+    /// time on; new accelerations at once, and new individual steps.
+    ///
+    /// Errors leave everything as it was: bodies out of range; those of the engine.
+    pub async fn replace(&mut self, bodies: Bodies) -> Result<()> {
+        bodies.validate()?;
+        let dt = self.clock.dt();
+        let start = self.clock.time() - self.clock.steps() as f64 * dt;
+        // On a device in a frame that suits them: they may be elsewhere now.
+        let (steps_before, frame) = (self.clock.steps(), None);
+        let settings = Settings { start, dt, steps_before, frame, ..self.settings.clone() };
+        self.residence.replace(&bodies, &settings).await?;
+        let there = self.residence.on_device(self.clock.time());
+        self.settings.frame = there.map(|there| there.first_frame);
+        self.shell = bodies;
+        Ok(())
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Simulation {
+    /// Does `n` steps and waits for them.
+    pub fn step(&mut self, n: u64) -> Result<()> {
+        self.step_watched(n, &mut |_| true).map(|_| ())
+    }
+
+    /// [`Simulation::advance`], waiting.
+    pub fn step_watched(&mut self, n: u64, watch: &mut Watch<'_>) -> Result<u64> {
+        pollster::block_on(self.advance(n, watch))
+    }
+
+    /// Steps until the clock shows at least `time`.
+    ///
+    /// Errors: those of a step; more than [`MOST_STEPS`] steps.
+    pub fn run_until(&mut self, time: f64) -> Result<()> {
+        let steps = self.clock.steps_until(time);
+        if steps > MOST_STEPS {
+            super::run_steps(self.time(), time, self.clock.dt())?;
+        }
+        self.step(steps)
+    }
+
+    /// [`Simulation::fetch`], waiting.
+    pub fn moment(&mut self) -> Result<Moment> {
+        pollster::block_on(self.fetch())
+    }
+
     /// The bodies now.
     pub fn bodies(&mut self) -> Result<Bodies> {
         Ok(self.moment()?.bodies)
+    }
+
+    /// Changes the bodies between two steps: `change` may move them, change masses, add and remove some.
+    ///
+    /// Errors leave everything as it was: what `change` returns; as [`Simulation::replace`].
+    pub fn edit(&mut self, change: impl FnOnce(&mut Bodies) -> Result<()>) -> Result<()> {
+        let mut bodies = self.bodies()?;
+        change(&mut bodies)?;
+        pollster::block_on(self.replace(bodies))
     }
 
     /// Energies, momenta, virial ratio and Lagrangian radii now. Costs one force evaluation.
@@ -341,12 +351,20 @@ impl Simulation {
         self.diagnostics_of(&moment)
     }
 
-    /// The diagnostics of `moment`, which must be the present one.
+    /// [`Simulation::diagnose`], waiting.
     pub fn diagnostics_of(&mut self, moment: &Moment) -> Result<Diagnostics> {
-        let potential = match &mut self.state {
-            State::Host(host) => host.potential()?,
-            State::Device(device) => device.potential()?,
-        };
-        diagnose(&moment.bodies, &potential)
+        pollster::block_on(self.diagnose(moment))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program may make it on one thread and step it on another.
+    #[test]
+    fn simulations_go_from_thread_to_thread() {
+        fn sendable<T: Send>() {}
+        sendable::<Simulation>();
     }
 }

@@ -1,6 +1,7 @@
 //! Reading and writing of numbers in bytes: either order, checked bounds, and errors that say where.
 
-use super::Endianness;
+use super::column::each;
+use super::{Column, ColumnType, Endianness, Problem};
 
 impl Endianness {
     pub(super) fn u16(self, bytes: &[u8]) -> u16 {
@@ -28,6 +29,26 @@ impl Endianness {
 
     pub(super) fn f64(self, bytes: &[u8]) -> f64 {
         f64::from_bits(self.u64(bytes))
+    }
+
+    /// Appends a value from each piece of `bytes`, where it begins at byte `at`; pieces are `stride` bytes
+    /// long, and what is left over is no piece.
+    pub(super) fn extend(self, column: &mut Column, bytes: &[u8], stride: usize, at: usize) {
+        let pieces = bytes.chunks_exact(stride).map(|piece| &piece[at..]);
+        match column {
+            Column::F64(values) => values.extend(pieces.map(|value| self.f64(value))),
+            Column::F32(values) => values.extend(pieces.map(|value| self.f32(value))),
+            Column::U64(values) => values.extend(pieces.map(|value| self.u64(value))),
+            Column::U32(values) => values.extend(pieces.map(|value| self.u32(value))),
+            Column::I64(values) => values.extend(pieces.map(|value| self.u64(value) as i64)),
+        }
+    }
+
+    /// The values of that type in `bytes`, one behind the other.
+    pub(super) fn column(self, kind: ColumnType, bytes: &[u8]) -> Column {
+        let mut column = Column::with_capacity(kind, bytes.len() / kind.bytes());
+        self.extend(&mut column, bytes, kind.bytes(), 0);
+        column
     }
 }
 
@@ -60,7 +81,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `count` bytes. `what` names them for the error, which says where the file ends.
-    pub fn take(&mut self, count: u64, what: &str) -> Result<&'a [u8], String> {
+    pub fn take(&mut self, count: u64, what: &str) -> Result<&'a [u8], Problem> {
         match usize::try_from(count) {
             Ok(count) if count <= self.left() => {
                 let taken = &self.bytes[self.at..self.at + count];
@@ -75,17 +96,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub fn u16(&mut self, what: &str) -> Result<u16, String> {
+    pub fn u16(&mut self, what: &str) -> Result<u16, Problem> {
         let endianness = self.endianness;
         self.take(2, what).map(|bytes| endianness.u16(bytes))
     }
 
-    pub fn u32(&mut self, what: &str) -> Result<u32, String> {
+    pub fn u32(&mut self, what: &str) -> Result<u32, Problem> {
         let endianness = self.endianness;
         self.take(4, what).map(|bytes| endianness.u32(bytes))
     }
 
-    pub fn u64(&mut self, what: &str) -> Result<u64, String> {
+    pub fn u64(&mut self, what: &str) -> Result<u64, Problem> {
         let endianness = self.endianness;
         self.take(8, what).map(|bytes| endianness.u64(bytes))
     }
@@ -124,6 +145,15 @@ impl Writer {
 
     pub fn f64(&mut self, value: f64) {
         self.u64(value.to_bits());
+    }
+
+    /// All values of a column in its own type.
+    pub fn column(&mut self, column: &Column) {
+        let endianness = self.endianness;
+        each!(column, values => values.iter().for_each(|value| match endianness {
+            Endianness::Little => self.raw(&value.to_le_bytes()),
+            Endianness::Big => self.raw(&value.to_be_bytes()),
+        }));
     }
 
     fn either<const N: usize>(&mut self, little: [u8; N], big: [u8; N]) {

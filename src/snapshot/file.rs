@@ -1,23 +1,21 @@
-//! Snapshot files: recognised before they are read, and written whole or not at all.
+//! Reading and writing of snapshots: the format is recognised before the rest is read, and files are
+//! written whole or not at all.
 
-use std::fs::{self, File};
-use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::find::refuse_foreign;
-use super::{Losses, ReadOptions, Snapshot, WriteOptions, find, recognise};
+use super::{
+    FORMATS, Format, Losses, Made, Output, ReadOptions, Snapshot, Source, WriteFn, WriteOptions,
+    by_extension, find, recognise,
+};
 use crate::error::{Error, Result};
-use crate::files;
-
-/// Enough to recognise any format by, the header line of a table included.
-const HEAD: u64 = 64 * 1024;
 
 /// Reads a snapshot of any known format, as it stands: [`read_with`] the usual options.
 ///
 /// # Errors
 /// As [`read_with`].
-pub fn read(path: impl AsRef<Path>) -> Result<Snapshot> {
-    read_with(path, &ReadOptions::default())
+pub fn read<'a>(source: impl Into<Source<'a>>) -> Result<Snapshot> {
+    read_with(source, &ReadOptions::default())
 }
 
 /// Reads a snapshot. Unless the options name a format, it is recognised from the first bytes, then from
@@ -25,45 +23,33 @@ pub fn read(path: impl AsRef<Path>) -> Result<Snapshot> {
 ///
 /// # Errors
 /// [`Error::Io`] where the system refuses, [`Error::File`] with what is wrong, where (byte or line)
-/// and what was expected; [`Error::Unknown`] for a format that is not there.
-pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Snapshot> {
-    let path = path.as_ref();
+/// and what was expected, of a snapshot in several files also where one is missing or another's;
+/// [`Error::Unknown`] for a format that is not there; [`Error::Value`] for a part that is not there.
+pub fn read_with<'a>(source: impl Into<Source<'a>>, options: &ReadOptions) -> Result<Snapshot> {
+    let source = source.into();
     // Modifiers (tipsy-be) are for writing; a reader finds out by itself.
     let find = |format: &String| find(format, &mut WriteOptions::default());
     let format = options.format.as_ref().map(find).transpose()?;
-    let refused = |source| Error::io("read", path, source);
-    // Asked before opening: opening a pipe would wait for its other end.
-    let metadata = fs::metadata(path).map_err(refused)?;
-    if metadata.is_dir() {
-        return Err(Error::file(path, "is a folder, but a snapshot file was expected"));
-    }
-    if !metadata.is_file() {
-        return Err(Error::file(path, "is no ordinary file, but a snapshot file was expected"));
-    }
-    let length = metadata.len();
-    if length == 0 {
-        return Err(Error::file(path, "is empty, but a snapshot was expected"));
-    }
-    let mut file = File::open(path).map_err(refused)?;
-    let mut bytes = Vec::new();
-    (&mut file).take(HEAD).read_to_end(&mut bytes).map_err(refused)?;
+    let mut first = source.first()?;
+    let (length, path) = (first.length(), first.path.clone());
+    let head = first.head()?;
     let format = match format {
-        Some(format) => refuse_foreign(&bytes, path).map(|()| format)?,
-        None => recognise(&bytes, length, path)?,
+        Some(format) => refuse_foreign(head, &path).map(|()| format)?,
+        None => recognise(head, length, &path)?,
     };
-    let rest = length.saturating_sub(bytes.len() as u64);
-    let room = usize::try_from(rest).ok().and_then(|rest| bytes.try_reserve_exact(rest).ok());
-    if room.is_none() {
-        let problem = format!("is too large for this machine's memory: {length} bytes");
-        return Err(Error::file(path, problem));
+    let files = format.files.map_or(1, |files| files(head).max(1));
+    let mut input = source.gather(first, files, options.part)?;
+    let mut snapshot = (format.read)(&mut input, options)?;
+    if options.renumber {
+        snapshot.renumber();
     }
-    file.take(rest).read_to_end(&mut bytes).map_err(refused)?;
-    format.read(&bytes, path, options)
+    Ok(snapshot)
 }
 
 /// Writes a snapshot and says what the format cannot hold. The format is `options.format`, else the
-/// extension's. The file appears whole or not at all: it is written beside its place under another
-/// name, brought to disk, and then renamed, so that an older file of that name survives any failure.
+/// extension's. A file appears whole or not at all: it is written beside its place under another
+/// name, brought to disk, and then renamed, so that an older file of that name survives any failure. With
+/// [`WriteOptions::files`] there are several, `path.0`, `path.1`, ..., renamed when all are whole.
 ///
 /// # Errors
 /// As [`Snapshot::to_bytes`]; [`Error::Io`] or [`Error::File`] if the folder is missing or not
@@ -73,8 +59,114 @@ pub fn write(
     snapshot: &Snapshot,
     options: &WriteOptions,
 ) -> Result<Losses> {
-    let path = path.as_ref();
-    let (bytes, losses) = snapshot.to_bytes(&path.to_string_lossy(), options)?;
-    files::replace(path, &bytes)?;
+    let (_, losses) = put(snapshot, path.as_ref(), options, Output::on_disk)?;
     Ok(losses)
+}
+
+impl Snapshot {
+    /// Reads a snapshot from the bytes of a whole file. `name` is the file's name, as far as known:
+    /// it helps to recognise the format by its extension, and messages begin with it.
+    ///
+    /// # Errors
+    /// As [`read_with`].
+    pub fn from_bytes(bytes: &[u8], name: &str) -> Result<Self> {
+        read(Source::bytes(name, bytes))
+    }
+
+    /// [`Self::from_bytes`] with options.
+    ///
+    /// # Errors
+    /// As [`read_with`].
+    pub fn from_bytes_with(bytes: &[u8], name: &str, options: &ReadOptions) -> Result<Self> {
+        read_with(Source::bytes(name, bytes), options)
+    }
+
+    /// The bytes of a whole file and what it does not hold. The format is `options.format`, else
+    /// the one that the extension of `name` belongs to; `name` also begins the messages.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`] for a format that is not there, [`Error::File`] where the snapshot does
+    /// not pass [`Self::validate`] or a value cannot be stored at all; [`Error::Value`] where
+    /// [`WriteOptions::files`] asks for several (see [`Self::to_files`]).
+    pub fn to_bytes(&self, name: &str, options: &WriteOptions) -> Result<(Vec<u8>, Losses)> {
+        let (files, losses) = self.to_files(name, options)?;
+        match <[Made; 1]>::try_from(files) {
+            Ok([made]) => Ok((made.bytes, losses)),
+            Err(files) => Err(Error::value("the number of files", files.len(), "1")),
+        }
+    }
+
+    /// The bytes of every file, with its name; several with [`WriteOptions::files`].
+    ///
+    /// # Errors
+    /// As [`Self::to_bytes`], and where the format cannot be in so many files.
+    pub fn to_files(&self, name: &str, options: &WriteOptions) -> Result<(Vec<Made>, Losses)> {
+        put(self, Path::new(name), options, Output::in_memory)
+    }
+}
+
+/// No snapshot is in more files.
+const MOST_FILES: usize = 65_536;
+
+/// The names of the files that [`write()`] would make.
+///
+/// # Errors
+/// [`Error::Value`] for a number of [`WriteOptions::files`] that no snapshot has.
+pub fn targets(path: impl AsRef<Path>, options: &WriteOptions) -> Result<Vec<PathBuf>> {
+    let path = path.as_ref();
+    match options.files {
+        None | Some(1) => Ok(vec![path.to_owned()]),
+        Some(files @ 2..=MOST_FILES) => {
+            Ok((0..files as u64).map(|k| super::parts::nth(path, k)).collect())
+        }
+        Some(files) => {
+            Err(Error::value("the number of files", files, format!("1 to {MOST_FILES}")))
+        }
+    }
+}
+
+/// The format to write in, and the options with those that its name sets.
+fn format_for(
+    path: &Path,
+    options: &WriteOptions,
+) -> Result<(&'static Format, WriteFn, WriteOptions)> {
+    let mut options = options.clone();
+    let format = match options.format.take() {
+        Some(spec) => find(&spec, &mut options)?,
+        None => by_extension(path)?,
+    };
+    let names = |is_meant: fn(&&Format) -> bool| {
+        FORMATS.iter().filter(is_meant).map(|format| format.name).collect::<Vec<_>>().join(", ")
+    };
+    if targets(path, &options)?.len() > 1 && format.files.is_none() {
+        let known = names(|format| format.files.is_some());
+        let kind = "format that can be in several files";
+        return Err(Error::Unknown { kind, name: format.name.into(), known });
+    }
+    let Some(write) = format.write else {
+        let known = names(|format| format.write.is_some());
+        let kind = "format that can be written";
+        return Err(Error::Unknown { kind, name: format.name.into(), known });
+    };
+    Ok((format, write, options))
+}
+
+fn put(
+    snapshot: &Snapshot,
+    path: &Path,
+    options: &WriteOptions,
+    output: fn(&Path, &'static str, usize) -> Output,
+) -> Result<(Vec<Made>, Losses)> {
+    let (format, write, options) = format_for(path, options)?;
+    snapshot
+        .validate()
+        .map_err(|error| Error::file(path, format!("cannot be written: {error}")))?;
+    let files = options.files.unwrap_or(1);
+    if files > 1 && files > snapshot.bodies.len() {
+        let allowed = format!("1 to {}, as there are bodies", snapshot.bodies.len());
+        return Err(Error::value("the number of files", files, allowed));
+    }
+    let (mut output, mut losses) = (output(path, format.name, files), Losses::default());
+    write(snapshot, &options, &mut output, &mut losses)?;
+    Ok((output.finish()?, losses))
 }

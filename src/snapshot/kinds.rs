@@ -16,6 +16,15 @@ impl Kind {
     }
 }
 
+/// What tipsy and GADGET call the same quantities.
+const SAME_QUANTITIES: [(&str, &str); 5] =
+    [("rho", "RHO"), ("hsmooth", "HSML"), ("metals", "Z"), ("tform", "AGE"), ("phi", "POT")];
+
+/// GADGET's name of a column of tipsy's, in case a snapshot goes from one to the other.
+pub(super) fn gadget_name(tipsy_name: &str) -> Option<&'static str> {
+    SAME_QUANTITIES.iter().find(|(tipsy, _)| *tipsy == tipsy_name).map(|(_, gadget)| *gadget)
+}
+
 /// Indices of the bodies in the order of a file that groups them by section, as they come within
 /// each, and the number in each. `section` is one of 0..`sections` for every body.
 pub(super) fn order(

@@ -27,7 +27,7 @@ impl Losses {
         self.texts.push(words::fit(&text.into(), words::ERROR));
     }
 
-    /// Notes units that differ from those which a reader of the format takes for granted.
+    /// Notes units that differ from those that a reader of the format assumes.
     pub(super) fn note_units(&mut self, units: &Units, assumed: &Units) {
         if units != assumed {
             self.note(format!(
@@ -45,6 +45,19 @@ impl Losses {
             lost.filter(|key| !held(key) && !key.starts_with("layout.")).cloned().collect();
         if !lost.is_empty() {
             self.note(format!("attributes cannot be held: {}", words::list(&lost, ", ")));
+        }
+    }
+
+    /// Notes columns of whole numbers that are written as `kind`.
+    pub(super) fn note_whole<'a>(&mut self, names: impl Iterator<Item = &'a str>, kind: &str) {
+        let mut names: Vec<String> = names.map(str::to_owned).collect();
+        names.sort();
+        names.dedup();
+        if !names.is_empty() {
+            let names = words::list(&names, ", ");
+            self.note(format!(
+                "whole numbers are written as {kind}, which may round them: {names}"
+            ));
         }
     }
 

@@ -1,8 +1,9 @@
 //! Snapshots: the bodies of one moment in a file, in formats of our own and of other people's codes.
 //!
-//! Each format is one file or folder here plus one line in [`FORMATS`]. A format turns bytes into a
-//! [`Snapshot`] and back; only `file.rs` touches the file system, so that the same readers serve a
-//! browser, where a snapshot arrives as dropped bytes ([`Snapshot::from_bytes`]).
+//! Each format is one file or folder here, named in the list of modules and in [`FORMATS`]. A format turns
+//! an [`Input`] (the bytes of one file, or of the several files of a snapshot) into a [`Snapshot`], and a
+//! snapshot into an [`Output`]. Both serve files on disk and bytes in memory alike, so that the same readers
+//! serve a browser, where a snapshot arrives as dropped bytes ([`Source::bytes`]).
 //!
 //! What a format cannot hold is never dropped in silence: writing returns [`Losses`], in words.
 //! Formats that group bodies by kind (tipsy, GADGET) reorder them, stably within each kind. No
@@ -10,34 +11,43 @@
 //! in particular nothing is rescaled to other units.
 
 mod bytes;
+mod column;
 mod file;
 mod find;
 pub mod gadget;
 pub mod gvt;
+mod input;
 mod kinds;
 mod losses;
 mod model;
 mod options;
+mod output;
+mod parts;
+mod source;
 pub mod table;
 pub mod tipsy;
 
-use std::path::Path;
+use crate::error::Result;
 
-use crate::error::Error;
-
-pub use file::{read, read_with, write};
+pub use column::{Column, ColumnType};
+pub use file::{read, read_with, targets, write};
 pub use find::{by_extension, find, formats, recognise};
+pub use input::Input;
 pub use losses::Losses;
 pub use model::Snapshot;
 pub use options::{Endianness, ReadOptions, WriteOptions};
+pub use output::{Made, Output};
+pub use source::{Source, is_there};
+
+use input::Part;
 
 /// Every format, in the order in which `gravitile formats` lists them.
 pub const FORMATS: &[Format] =
     &[gvt::FORMAT, tipsy::FORMAT, gadget::FORMAT_1, gadget::FORMAT_2, table::TEXT, table::CSV];
 
 /// What is wrong with a file's content, where, and what was expected; one line, without the file's
-/// name, which the caller puts in front.
-pub type Problem = String;
+/// name, which [`Input`] and [`Output`] put in front.
+type Problem = String;
 
 /// One file format.
 #[derive(Debug)]
@@ -55,27 +65,19 @@ pub struct Format {
     pub modifiers: &'static [Modifier],
     /// Judges the first bytes of a file (up to 64 KiB) and the length of the whole, in bytes.
     pub recognise: fn(head: &[u8], length: u64) -> Confidence,
-    /// Reads a whole file; of the options it heeds `renumber`. The result has passed
-    /// [`Snapshot::validate`]. Callers want [`Snapshot::from_bytes`] or [`read_with`].
-    pub read: fn(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot, Problem>,
-    /// Turns a valid snapshot into a whole file, noting what is lost; `None` if it is only read.
+    /// For a format that can be in several files: how many there are, by the first bytes of any of them.
+    /// `None`: a snapshot is always one file.
+    pub files: Option<fn(head: &[u8]) -> u64>,
+    /// Reads a snapshot; of the options it heeds `renumber`. The result has passed
+    /// [`Snapshot::validate`]. Callers want [`read_with`].
+    pub read: fn(&mut Input, &ReadOptions) -> Result<Snapshot>,
+    /// Puts the files of a valid snapshot, noting what is lost; `None` if the format is only read. Callers
+    /// want [`write()`].
     pub write: Option<WriteFn>,
 }
 
-impl Format {
-    /// Reads the bytes of a whole file; `path` begins the messages.
-    fn read(&self, bytes: &[u8], path: &Path, options: &ReadOptions) -> Result<Snapshot, Error> {
-        let read = (self.read)(bytes, options);
-        let mut snapshot = read.map_err(|problem| Error::file(path, problem))?;
-        if options.renumber {
-            snapshot.renumber();
-        }
-        Ok(snapshot)
-    }
-}
-
 /// The writing half of a [`Format`].
-pub type WriteFn = fn(&Snapshot, &WriteOptions, &mut Losses) -> Result<Vec<u8>, Problem>;
+pub type WriteFn = fn(&Snapshot, &WriteOptions, &mut Output, &mut Losses) -> Result<()>;
 
 /// A suffix of a format's name that sets a write option, as `-be` does.
 #[derive(Debug)]

@@ -1,9 +1,8 @@
 //! A snapshot in memory: bodies, time, units, facts in text and further columns.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
-use super::{FORMATS, Losses, ReadOptions, WriteOptions, find, recognise};
+use super::{Column, Problem};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::units::Units;
@@ -21,75 +20,15 @@ pub struct Snapshot {
     /// flags. Keys that begin with `layout.` record how the file was laid out, so that writing the
     /// same format again keeps it; they are no facts about the bodies and no loss is reported.
     pub attributes: BTreeMap<String, String>,
-    /// Further columns aligned with the bodies (`eps`, `phi`, `RHO`, `ACCE.x`, ...), NaN where a
-    /// body has no value. Each has as many values as there are bodies.
-    pub extra: BTreeMap<String, Vec<f64>>,
+    /// Further columns aligned with the bodies (`eps`, `phi`, `RHO`, `ACCE.x`, ...), of the types that
+    /// the file has them in. Each has as many values as there are bodies.
+    pub extra: BTreeMap<String, Column>,
 }
 
 impl Snapshot {
     /// A snapshot of `bodies` at `time` without further facts, in N-body units (G = 1).
     pub fn new(bodies: Bodies, time: f64) -> Self {
         Self { bodies, time, ..Self::default() }
-    }
-
-    /// Reads a snapshot from the bytes of a whole file. `name` is the file's name, as far as known:
-    /// it helps to recognise the format by its extension, and messages begin with it.
-    ///
-    /// # Errors
-    /// [`Error::File`] with what is wrong, where, and what was expected.
-    pub fn from_bytes(bytes: &[u8], name: &str) -> Result<Self> {
-        Self::from_bytes_with(bytes, name, &ReadOptions::default())
-    }
-
-    /// The same with options.
-    ///
-    /// # Errors
-    /// As [`Self::from_bytes`]; [`Error::Unknown`] for a format that is not there.
-    pub fn from_bytes_with(bytes: &[u8], name: &str, options: &ReadOptions) -> Result<Self> {
-        let path = Path::new(name);
-        if bytes.is_empty() {
-            return Err(Error::file(path, "is empty, but a snapshot was expected"));
-        }
-        let format = match &options.format {
-            Some(format) => {
-                super::find::refuse_foreign(bytes, path)?;
-                find(format, &mut WriteOptions::default())?
-            }
-            None => recognise(bytes, bytes.len() as u64, path)?,
-        };
-        format.read(bytes, path, options)
-    }
-
-    /// The bytes of a whole file and what it does not hold. The format is `options.format`, else
-    /// the one that the extension of `name` belongs to; `name` also begins the messages.
-    ///
-    /// # Errors
-    /// [`Error::Unknown`] for a format that is not there, [`Error::File`] where the snapshot does
-    /// not pass [`Self::validate`] or a value cannot be stored at all.
-    pub fn to_bytes(&self, name: &str, options: &WriteOptions) -> Result<(Vec<u8>, Losses)> {
-        let path = Path::new(name);
-        let mut options = options.clone();
-        let format = match options.format.take() {
-            Some(spec) => find(&spec, &mut options)?,
-            None => super::find::by_extension(path)?,
-        };
-        let write = format.write.ok_or_else(|| Error::Unknown {
-            kind: "format that can be written",
-            name: format.name.into(),
-            known: FORMATS
-                .iter()
-                .filter(|format| format.write.is_some())
-                .map(|format| format.name)
-                .collect::<Vec<_>>()
-                .join(", "),
-        })?;
-        self.validate()
-            .map_err(|error| Error::file(path, format!("cannot be written: {error}")))?;
-        let mut losses = Losses::default();
-        let bytes = write(self, &options, &mut losses).map_err(|problem| {
-            Error::file(path, format!("cannot be written as {}: {problem}", format.name))
-        })?;
-        Ok((bytes, losses))
     }
 
     /// Checks the bodies ([`Bodies::validate`]), that the time is finite and that every column has
@@ -111,16 +50,25 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Numbers the bodies from 0. A layout that has to do with the ids of a file is forgotten.
+    /// The columns of f64 whose names begin with one of `prefixes`, as other rooms have them.
+    pub fn reals(&self, prefixes: &[&str]) -> BTreeMap<String, Vec<f64>> {
+        let begins = |name: &str| prefixes.iter().any(|prefix| name.starts_with(prefix));
+        let real = |(name, column): (&String, &Column)| match column {
+            Column::F64(values) if begins(name) => Some((name.clone(), values.clone())),
+            _ => None,
+        };
+        self.extra.iter().filter_map(real).collect()
+    }
+
+    /// Numbers the bodies from 0. Layouts that have to do with the ids of a file, `layout.FORMAT.ids`, are
+    /// forgotten.
     pub(super) fn renumber(&mut self) {
         self.bodies.id = (0..self.bodies.len() as u64).collect();
-        for layout in [super::tipsy::IDS_ATTRIBUTE, super::gadget::IDS_ATTRIBUTE] {
-            self.attributes.remove(layout);
-        }
+        self.attributes.retain(|key, _| !(key.starts_with("layout.") && key.ends_with(".ids")));
     }
 
     /// The last act of every reader: the snapshot itself if it is valid.
-    pub(super) fn checked(self) -> Result<Self, String> {
+    pub(super) fn checked(self) -> Result<Self, Problem> {
         match self.validate() {
             Ok(()) => Ok(self),
             Err(error) => Err(error.to_string()),

@@ -18,10 +18,14 @@ pub struct ReadOptions {
     /// Leave the file's ids unread, which need not be whole numbers then nor be there at all: bodies are
     /// numbered from 0, in the file's order.
     pub renumber: bool,
+    /// Of a snapshot in several files that of this number alone, from 0: for bodies that are spread over
+    /// processes. `None`: all of them.
+    pub part: Option<u64>,
 }
 
-/// Options of [`super::write`]. `None` leaves the choice to the snapshot (what its `layout.`
-/// attributes remember of the file that it came from) and then to the format's custom.
+/// Options of [`super::write`] and of [`super::Snapshot::to_bytes`]. `None` leaves the choice to the
+/// snapshot (what its `layout.` attributes remember of the file that it came from) and then to the format's
+/// custom.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriteOptions {
     /// Format name, with modifiers if wanted (`tipsy-be`); `None`: by the file's extension.
@@ -37,4 +41,7 @@ pub struct WriteOptions {
     /// GADGET: ids of 64 bits (true) or 32 (false: an error if one does not fit). By default 32
     /// where all fit.
     pub wide_ids: Option<bool>,
+    /// Number of files to spread the bodies over, at most that of the bodies, where the format can; 1 by
+    /// default.
+    pub files: Option<usize>,
 }

@@ -9,8 +9,8 @@ pub use race::{Outcome, Ranked, Watch, race};
 
 use self::model::Model;
 use crate::error::Result;
-use crate::force::KernelConfig;
-use crate::force::candidates::{Bounds, neighbours, shapes, untiled};
+use crate::forces::direct::gpu::KernelConfig;
+use crate::forces::direct::gpu::candidates::{Bounds, neighbours, shapes, untiled};
 use crate::measure::{Ceilings, Timer};
 
 /// What is to be found.

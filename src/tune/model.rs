@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::force::KernelConfig;
+use crate::forces::direct::gpu::KernelConfig;
 use crate::gpu::{DeviceClass, Gpu};
 use crate::measure::{Ceiling, CeilingSamples, Ceilings, Effort, predict};
 

@@ -1,7 +1,7 @@
 //! A race with early elimination.
 
 use crate::error::{Error, Result};
-use crate::force::KernelConfig;
+use crate::forces::direct::gpu::KernelConfig;
 use crate::measure::Timer;
 
 /// What the race asks of the world around it.

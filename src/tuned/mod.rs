@@ -1,7 +1,8 @@
 //! What tuning has found on this machine: the best kernel shape for an adapter and a number of bodies,
-//! in one small file of the user's cache folder.
+//! in one small file.
 //!
-//! Used by every simulation whose kernel the user did not fix. A choice holds for one adapter, driver,
+//! The program looks it up in the user's cache folder and hands it to every simulation whose kernel the user did
+//! not fix ([`Known`]). A choice holds for one adapter, driver,
 //! set of limits and text of the kernels: after a change of any of them it is not found again, and the
 //! defaults of [`KernelConfig::for_device`] serve until the next tuning.
 
@@ -9,8 +10,10 @@ mod store;
 
 pub use store::{Choice, Loaded, Store};
 
+use std::sync::Arc;
+
 use crate::error::Result;
-use crate::force::{KernelConfig, KernelWish};
+use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
 use crate::gpu::{Gpu, template};
 
 /// What a choice holds for.
@@ -50,46 +53,71 @@ pub fn size_class(n: usize) -> u64 {
     (n.max(1) as u64).next_power_of_two()
 }
 
-/// Checksum of the shader texts that a simulation runs.
+/// The folders of the texts that a step is made of.
+const STEPPING: [&str; 3] = ["force/", "interaction/", "integrate/"];
+
+/// Checksum of the shader texts that a simulation's steps are made of: not of pictures and diagnostics.
 fn kernels_checksum() -> String {
     let mut sum = crc32fast::Hasher::new();
-    for (name, text) in template::FILES {
+    let stepping =
+        |name: &str| !name.contains('/') || STEPPING.iter().any(|folder| name.starts_with(folder));
+    for (name, text) in template::FILES.iter().filter(|(name, _)| stepping(name)) {
         sum.update(name.as_bytes());
         sum.update(text.as_bytes());
     }
     format!("{:08x}", sum.finalize())
 }
 
-/// The shape for `n` bodies on `gpu`: the user's wish; where that fixes nothing, what tuning has found;
-/// else the device's default.
-///
-/// Errors: those of [`KernelWish::resolve`].
-pub fn resolve(wish: &KernelWish, gpu: &Gpu, n: usize) -> Result<KernelConfig> {
-    if wish.fixes_nothing()
-        && let Some(found) = remembered(gpu, n)
-    {
-        return Ok(wish.fill(found));
-    }
-    wish.resolve(gpu, n, n)
-}
+/// What tuning has found, as whoever looked it up hands it in: the library asks no folder of the user's.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Known(Arc<[Choice]>);
 
-/// What tuning has found for `n` bodies on `gpu`, if anything that the adapter can hold.
-pub fn remembered(gpu: &Gpu, n: usize) -> Option<KernelConfig> {
-    let loaded = Store::default_place()?.load();
-    if let Some(problem) = &loaded.damage {
-        static SAID: std::sync::Once = std::sync::Once::new();
-        SAID.call_once(|| log::error!("{problem}: ignored; 'gravitile tune' writes it anew"));
+impl Known {
+    /// These choices.
+    pub fn new(choices: Vec<Choice>) -> Self {
+        Self(choices.into())
     }
-    let key = Key::of(gpu, n);
-    let choice = loaded.choices.into_iter().find(|choice| choice.key == key)?;
-    let config = KernelConfig::from(choice.kernel);
-    let usable = config.validate(Some(gpu)).and_then(|()| config.holds(n));
-    usable.is_ok().then_some(config)
+
+    /// What was found for `n` bodies on `gpu`, if anything that the adapter can hold.
+    pub fn find(&self, gpu: &Gpu, n: usize) -> Option<KernelConfig> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let key = Key::of(gpu, n);
+        let config = self.0.iter().find(|choice| choice.key == key)?.kernel;
+        let usable = config.validate(Some(gpu)).and_then(|()| config.holds(n));
+        usable.is_ok().then_some(config)
+    }
+
+    /// The shape for `n` bodies on `gpu`: what is asked for; where that fixes nothing, what was found; else the
+    /// device's default.
+    ///
+    /// Errors: those of [`KernelRequest::resolve`].
+    pub fn resolve(&self, request: &KernelRequest, gpu: &Gpu, n: usize) -> Result<KernelConfig> {
+        if request.fixes_nothing()
+            && let Some(found) = self.find(gpu, n)
+        {
+            return Ok(request.fill(found));
+        }
+        request.resolve(gpu, n, n)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A new tone map is no reason to tune again; a new way to step is.
+    #[test]
+    fn the_checksum_is_of_what_steps_are_made_of() {
+        let covers = |folder: &str| {
+            !folder.contains('/') || STEPPING.iter().any(|known| folder.starts_with(known))
+        };
+        let names = || template::FILES.iter().map(|(name, _)| *name);
+        assert!(names().any(|name| name == "force/all_pairs.wgsl" && covers(name)));
+        assert!(names().any(|name| name.starts_with("integrate/") && covers(name)));
+        assert!(names().any(|name| name.starts_with("render/") && !covers(name)));
+    }
 
     #[test]
     fn sizes_fall_into_classes() {

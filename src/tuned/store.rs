@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Key;
 use crate::error::{Error, Result};
-use crate::force::KernelPlan;
+use crate::forces::direct::gpu::KernelConfig;
 
 /// A kernel shape and what it was found best for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub struct Choice {
     #[serde(default = "wall_clock")]
     pub method: String,
     /// The shape.
-    pub kernel: KernelPlan,
+    pub kernel: KernelConfig,
 }
 
 /// All that was used before files told it.
@@ -67,17 +67,6 @@ impl Store {
     /// The file of that path.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
-    }
-
-    /// The user's own: in the folder that GRAVITILE_CACHE_DIR names, else in the system's folder for
-    /// caches. `None` where there is no such folder. With GRAVITILE_CACHE_DIR empty nothing is kept.
-    pub fn default_place() -> Option<Self> {
-        const FILE: &str = "tuned.toml";
-        match std::env::var_os("GRAVITILE_CACHE_DIR") {
-            Some(folder) if folder.is_empty() => None,
-            Some(folder) => Some(Self::at(Path::new(&folder).join(FILE))),
-            None => Some(Self::at(cache_folder()?.join("gravitile").join(FILE))),
-        }
     }
 
     /// Reads all choices. A file that is not there holds none; a damaged one is said to be so.
@@ -141,18 +130,6 @@ impl Store {
     }
 }
 
-#[cfg(feature = "cli")]
-fn cache_folder() -> Option<PathBuf> {
-    use etcetera::BaseStrategy;
-    etcetera::base_strategy::choose_native_strategy().ok().map(|strategy| strategy.cache_dir())
-}
-
-/// Without the program nothing is tuned, and nothing is looked for.
-#[cfg(not(feature = "cli"))]
-fn cache_folder() -> Option<PathBuf> {
-    None
-}
-
 /// Puts `text` in the place of the file, whose folder need not be there yet.
 #[cfg(not(target_arch = "wasm32"))]
 fn replace(path: &Path, text: &str) -> Result<()> {
@@ -184,16 +161,7 @@ mod tests {
             secs_per_step: 1.5e-5,
             default_secs_per_step: 2e-5,
             method: "GPU timestamps".to_owned(),
-            kernel: KernelPlan {
-                p,
-                q: 1,
-                r: 2,
-                u: 4,
-                s: 8,
-                untiled: false,
-                one_workgroup: false,
-                checked: false,
-            },
+            kernel: KernelConfig { r: 2, u: 4, s: 8, ..KernelConfig::tiled(p) },
         }
     }
 

@@ -5,19 +5,30 @@ pub mod skip;
 
 use std::sync::{Arc, OnceLock};
 
-use gravitile::direct::Precision;
-use gravitile::gpu::{AdapterWish, Gpu};
+use gravitile::forces::Precision;
+use gravitile::gpu::{AdapterRequest, Gpu};
 
 /// The adapter that tests run on: the best there is, or the one that GRAVITILE_TEST_ADAPTER names.
-pub fn wish() -> AdapterWish {
-    AdapterWish { name: std::env::var("GRAVITILE_TEST_ADAPTER").ok(), ..AdapterWish::default() }
+pub fn wish() -> AdapterRequest {
+    AdapterRequest::named(&std::env::var("GRAVITILE_TEST_ADAPTER").unwrap_or_default())
 }
 
 /// A device of the WebGPU baseline. It stays until the program's end, as the first does: taking one down beside
 /// others at work hangs NVIDIA's driver (580, Linux) now and then.
 pub fn baseline() -> Arc<Gpu> {
     static GPU: OnceLock<Arc<Gpu>> = OnceLock::new();
-    let open = || Gpu::open_blocking(&AdapterWish { baseline_only: true, ..wish() }).unwrap();
+    let open = || Gpu::open_blocking(&AdapterRequest { baseline: true, ..wish() }).unwrap();
+    Arc::clone(GPU.get_or_init(open))
+}
+
+/// A device of the baseline that is said to take 3 workgroups a dimension: what is more comes in rows.
+pub fn narrow() -> Arc<Gpu> {
+    static GPU: OnceLock<Arc<Gpu>> = OnceLock::new();
+    let open = || {
+        let mut gpu = Gpu::open_blocking(&AdapterRequest { baseline: true, ..wish() }).unwrap();
+        Arc::get_mut(&mut gpu).expect("nobody else has it yet").limits.workgroups = 3;
+        gpu
+    };
     Arc::clone(GPU.get_or_init(open))
 }
 
@@ -34,7 +45,7 @@ pub fn gpu() -> Arc<Gpu> {
 pub fn tiers() -> Vec<Precision> {
     let gpu = gpu();
     let must = |precision| {
-        let tier = gravitile::direct::gpu::tier(&gpu, precision);
+        let tier = gravitile::forces::direct::gpu::tiers::tier(&gpu, precision);
         tier.unwrap_or_else(|error| panic!("{} must hold: {error}", precision.name()));
         precision
     };

@@ -1,6 +1,7 @@
 //! What commands do to a simulation that is on its way.
 
-use gravitile::force::{Budget, KernelWish};
+use gravitile::forces::Budget;
+use gravitile::forces::direct::gpu::KernelRequest;
 use gravitile::integrate::blocks::BlockSettings;
 use gravitile::live::{Command, Tempo};
 use gravitile::sim::{EngineKind, Settings};
@@ -42,7 +43,7 @@ fn a_shape_that_cannot_be_is_refused_and_nothing_changes() {
     for engine in ENGINES {
         let mut watcher = Watcher::new(plummer(300), settings(engine)).ready();
         let before = (watcher.live.settings().clone(), bits(&watcher.moment()));
-        let huge = KernelWish { p: Some(4096), q: Some(16), ..KernelWish::default() };
+        let huge = KernelRequest { p: Some(4096), q: Some(16), ..KernelRequest::default() };
         for command in [
             Command::Kernel(huge),
             Command::Softening(-1.0),
@@ -171,7 +172,7 @@ fn another_integrator_goes_on_from_the_present_state_and_tells_of_its_steps() {
     assert!(first.live.blocks().is_none(), "the leapfrog has no blocks");
     let blocks = BlockSettings { eta: 0.02, eta6: 0.1, dt_max: 0.0625, on_host: false };
     let there = Settings {
-        integrator: "hermite4".to_owned(),
+        integrator: gravitile::integrate::find("hermite4").unwrap(),
         blocks,
         ..settings(EngineKind::Cpu).going_on_from(&moment)
     };

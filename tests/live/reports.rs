@@ -3,7 +3,8 @@
 use glam::DVec3;
 use gravitile::bodies::{Bodies, Component, Role};
 use gravitile::diagnostics::{FRACTIONS, diagnose, lagrangian_radii};
-use gravitile::force::{ForceEngine, Forces, Identity, Reference, Sinks, Sources, Want};
+use gravitile::forces::direct::Reference;
+use gravitile::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
 use gravitile::live::{Command, Tempo};
 use gravitile::scene::Scene;
 use gravitile::sim::{EngineKind, Settings};
@@ -19,12 +20,14 @@ fn scene(name: &str, n: Option<usize>) -> Bodies {
 
 fn potentials(bodies: &Bodies, settings: &Settings) -> Vec<f64> {
     let g = settings.gravitational_constant;
-    let mass: Vec<f64> = bodies.mass.iter().map(|m| m * g).collect();
-    let sinks = Sinks { position: &bodies.position, identity: Identity::Offset(0) };
-    let sources = Sources { position: &bodies.position, mass: &mass };
-    let mut forces = Forces::default();
-    let want = Want::AccelerationAndPotential;
-    Reference.evaluate(&sinks, &sources, settings.softening, want, &mut forces).unwrap();
+    let mass = bodies.gravitating_mass(g);
+    let sinks = Sinks::new(&bodies.position, Identity::Offset(0));
+    let sources = Sources::new(&bodies.position, &mass);
+    let mut forces = Answers::default();
+    let want = Want::POTENTIAL;
+    Reference::default()
+        .evaluate_from(&sources, &sinks, settings.softening, &want, &mut forces)
+        .unwrap();
     forces.potential
 }
 

@@ -1,6 +1,6 @@
 //! Bits hang on the commands and the steps between them, and on nothing else.
 
-use gravitile::force::Budget;
+use gravitile::forces::Budget;
 use gravitile::live::{Command, Tracking};
 use gravitile::sim::{EngineKind, Simulation};
 

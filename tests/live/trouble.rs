@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gravitile::force::Budget;
+use gravitile::forces::Budget;
 use gravitile::gpu::Gpu;
 use gravitile::integrate::blocks::BlockSettings;
 use gravitile::live::{Command, Tempo, Tracking};
@@ -33,7 +33,7 @@ fn a_large_step_is_spread_over_frames() {
 #[test]
 fn hermite_is_watched_and_goes_forwards_only() {
     let hermite = |engine| Settings {
-        integrator: "hermite4".to_owned(),
+        integrator: gravitile::integrate::find("hermite4").unwrap(),
         blocks: BlockSettings { dt_max: 0.0625, ..BlockSettings::default() },
         ..settings(engine)
     };

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gravitile::bodies::Bodies;
-use gravitile::force::Budget;
+use gravitile::forces::Budget;
 use gravitile::gpu::Gpu;
 use gravitile::live::{Command, Event, Live, Report};
+use gravitile::measure::choose_on;
 use gravitile::sim::{Moment, Settings, Work};
 
 use super::common;
@@ -37,7 +38,9 @@ impl Watcher {
     }
 
     pub fn on(gpu: &Arc<Gpu>, bodies: Bodies, settings: Settings) -> Self {
-        let mut live = Live::open(gpu, bodies, settings, 1.0).unwrap();
+        let choice = choose_on(Some(gpu), bodies.len(), &settings);
+        let choice = pollster::block_on(choice).unwrap();
+        let mut live = Live::open(gpu, choice, bodies, settings, 1.0).unwrap();
         live.apply(Command::Pause(true)).unwrap();
         let (reports, failures, in_flight) = (Vec::new(), Vec::new(), VecDeque::new());
         let (moments, kept) = (Vec::new(), Vec::new());

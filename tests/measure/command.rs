@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use gravitile::measure::{Record, read_json_lines, to_json_lines};
 
 fn bench(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gravitile"));
+    let mut command = crate::program::program();
     command.arg("bench").args(args).output().expect("it should start")
 }
 
@@ -119,7 +119,7 @@ fn the_results_that_are_kept_can_be_read() {
 fn an_interrupted_bench_keeps_what_it_has() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_gravitile"))
+    let mut child = crate::program::program()
         .args(["bench", "--no-gpu", "--quick", "--figure", "all", "--out", out])
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::null())

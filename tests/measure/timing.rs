@@ -1,6 +1,6 @@
 //! The stopwatch and the kernel timer on the adapter.
 
-use gravitile::force::KernelConfig;
+use gravitile::forces::direct::gpu::KernelConfig;
 use gravitile::measure::{KernelTimer, Method, Stopwatch, Summary, Timer, interleave};
 
 use super::common::gpu;

@@ -1,7 +1,6 @@
 //! The program itself with damaged files: what a user would see.
 
 use std::fs;
-use std::process::Command;
 
 use gravitile::scene::Scene;
 use gravitile::snapshot::formats;
@@ -13,7 +12,7 @@ use super::whole_files;
 
 /// Runs the program; nothing on standard error but one line at most, with exit code 2.
 fn judge(arguments: &[&std::ffi::OsStr]) -> Result<(), String> {
-    let output = Command::new(env!("CARGO_BIN_EXE_gravitile"))
+    let output = crate::program::program()
         .args(arguments)
         .env_remove("RUST_LOG")
         .env_remove("XDG_RUNTIME_DIR")

@@ -2,10 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use gravitile::integrate::blocks::Restart;
-use gravitile::record::{EnergyLog, RunFolder};
+use gravitile::record::{EnergyLog, RunFolder, restart_of};
 
 use super::mutator::{Random, mend_gvt, mutant};
 use super::watch::{Mutant, check_line, try_all};
@@ -13,7 +11,7 @@ use super::watch::{Mutant, check_line, try_all};
 /// The files of a run that the program made, by name.
 fn run(folder: &Path, integrator: &str) -> Vec<(String, Vec<u8>)> {
     let out = folder.join(integrator);
-    let made = Command::new(env!("CARGO_BIN_EXE_gravitile"))
+    let made = crate::program::program()
         .args(["run", "plummer", "-n", "6", "--engine", "reference", "--integrator", integrator])
         .args(["--eps", "0.1", "--until", "0.5", "--every", "0.25", "--dt", "0.125", "--out"])
         .arg(&out)
@@ -48,7 +46,7 @@ fn open(path: &Path) -> Result<bool, String> {
     }
     found.snapshot.validate().map_err(|error| format!("is not valid: {error}"))?;
     // Finding none is an answer, too.
-    let _ = Restart::find(&found.snapshot.extra, &found.snapshot.attributes);
+    let _ = restart_of(&found.snapshot);
     if let Err(error) = folder.plan.settings(found.step) {
         return fit(error);
     }

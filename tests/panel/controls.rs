@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use egui::accesskit::Role as WidgetRole;
 use egui_kittest::kittest::{NodeT, Queryable};
 use gravitile::app::panel::{Action, Integration, Place, Tab};
-use gravitile::direct::Precision;
+use gravitile::forces::Precision;
+use gravitile::integrate::find;
 use gravitile::live::{Command, Tempo};
 use gravitile::render::{ColourBy, Exposure, Follow};
 use gravitile::sim::EngineKind;
@@ -55,7 +56,7 @@ fn scene_restarts_picks_and_is_changed() {
     assert_eq!(after(&mut harness, beside), []);
     let made = click(&mut harness, "Make the changed scene");
     let [Action::Load(input)] = &made[..] else { panic!("{made:?}") };
-    assert_eq!(input.set, [("mass_ratio".to_owned(), 0.5)]);
+    assert_eq!(input.set, ["mass_ratio=0.5".parse().unwrap()]);
 }
 
 #[test]
@@ -264,11 +265,11 @@ fn integrators_are_chosen_and_only_those_with_individual_steps_have_their_accura
     assert!(harness.query_by_label("eta").is_none(), "the leapfrog has one step for all");
     let wish = integration(click(&mut harness, "hermite4"));
     let settings = harness.state().settings.clone();
-    assert_eq!(wish.integrator, "hermite4");
+    assert_eq!(wish.integrator.name, "hermite4");
     assert_eq!((wish.blocks, wish.precision), (settings.blocks, None));
     assert_eq!(click(&mut harness, "leapfrog"), [], "it is the present one");
 
-    harness.state_mut().settings.integrator = "hermite4".to_owned();
+    harness.state_mut().settings.integrator = find("hermite4").unwrap();
     harness.run();
     let wish = integration(slide(&mut harness, "eta", 0.001));
     assert!((wish.blocks.eta / 0.001 - 1.0).abs() < 1e-6, "{:?}", wish.blocks);
@@ -277,7 +278,7 @@ fn integrators_are_chosen_and_only_those_with_individual_steps_have_their_accura
     let wish = integration(slide(&mut harness, "dt-max", -6.0));
     assert_eq!(wish.blocks.dt_max, 1.0 / 64.0);
 
-    harness.state_mut().settings.integrator = "hermite6".to_owned();
+    harness.state_mut().settings.integrator = find("hermite6").unwrap();
     harness.run();
     let wish = integration(slide(&mut harness, "eta6", 0.05));
     assert!((wish.blocks.eta6 / 0.05 - 1.0).abs() < 1e-6, "{:?}", wish.blocks);
@@ -295,7 +296,7 @@ fn tiers_that_the_engine_lacks_are_grey_and_do_nothing() {
         (EngineKind::Gpu, "hermite6", [true, false, false]),
     ] {
         let mut world = World::on(Tab::Physics);
-        (world.engine, world.settings.integrator) = (engine, integrator.to_owned());
+        (world.engine, world.settings.integrator) = (engine, find(integrator).unwrap());
         let mut harness = world.shown(HIGH);
         for ((tier, name), expected) in Precision::ALL.into_iter().zip(there) {
             let asked = click(&mut harness, name);
@@ -312,7 +313,7 @@ fn tiers_that_the_engine_lacks_are_grey_and_do_nothing() {
 #[test]
 fn a_tier_that_the_next_integrator_lacks_is_left_behind() {
     let mut world = World::on(Tab::Physics);
-    (world.engine, world.settings.integrator) = (EngineKind::Gpu, "hermite4".to_owned());
+    (world.engine, world.settings.integrator) = (EngineKind::Gpu, find("hermite4").unwrap());
     world.settings.precision = Some(Precision::DoubleSingle);
     let mut harness = world.shown(HIGH);
     assert_eq!(integration(click(&mut harness, "leapfrog")).precision, None);

@@ -5,7 +5,7 @@ use egui::accesskit::Toggled;
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use gravitile::app::panel::{Action, Tab};
-use gravitile::force::{KernelConfig, KernelWish};
+use gravitile::forces::direct::gpu::{KernelConfig, KernelRequest};
 use gravitile::gpu::Gpu;
 use gravitile::live::Command;
 use gravitile::sim::EngineKind;
@@ -40,7 +40,7 @@ fn with(config: KernelConfig, row: &str, value: u32) -> KernelConfig {
     config
 }
 
-fn wanted(actions: Vec<Action>) -> KernelWish {
+fn wanted(actions: Vec<Action>) -> KernelRequest {
     match command(actions) {
         Command::Kernel(wish) => wish,
         other => panic!("a kernel was expected: {other:?}"),
@@ -81,7 +81,7 @@ fn every_number_is_a_command_or_is_refused_with_the_reason() {
                 match fits {
                     Ok(()) if config != harness.state().config.unwrap() => {
                         let actions = after(&mut harness, |h| cell(h, row, value).click());
-                        assert_eq!(wanted(actions), KernelWish::from(config), "{row} = {value}");
+                        assert_eq!(wanted(actions), KernelRequest::from(config), "{row} = {value}");
                     }
                     Ok(()) => {}
                     Err(reason) => {
@@ -112,10 +112,10 @@ fn switches_come_out_as_shapes_that_hold() {
     world.count = 300;
     let gpu = world.gpu.clone();
     let mut harness = world.shown(HIGH);
-    type Case = (&'static str, fn(&KernelWish) -> bool);
+    type Case = (&'static str, fn(&KernelRequest) -> bool);
     let cases: [Case; 3] = [
-        ("tiled", |wish| wish.untiled == Some(true)),
-        ("steps in one workgroup", |wish| wish.one_workgroup == Some(true)),
+        ("tiled", |wish| wish.untiled),
+        ("steps in one workgroup", |wish| wish.one_workgroup),
         ("run-time checks", |wish| wish.checked),
     ];
     for (name, look) in cases {
@@ -124,7 +124,7 @@ fn switches_come_out_as_shapes_that_hold() {
         assert!(wish.resolve(&gpu, 300, 300).is_ok(), "{name}: {wish:?}");
     }
     let wish = wanted(click(&mut harness, "What suits the device"));
-    assert_eq!(wish, KernelWish::default());
+    assert_eq!(wish, KernelRequest::default());
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn one_workgroup_is_refused_for_many_bodies() {
     assert!(switch.accesskit_node().is_disabled());
     assert_eq!(click(&mut harness, "steps in one workgroup"), []);
     let (gpu, count) = (harness.state().gpu.clone(), harness.state().count);
-    let why = KernelConfig::in_one_workgroup(&gpu, count, &KernelWish::default()).unwrap_err();
+    let why = KernelConfig::in_one_workgroup(&gpu, count, &KernelRequest::default()).unwrap_err();
     harness.get_by_label("steps in one workgroup").hover();
     harness.run_steps(6);
     assert!(harness.query_by_label(&why.to_string()).is_some(), "{why}");
@@ -150,7 +150,7 @@ fn an_untiled_shape_goes_back_to_a_tiled_one_that_holds() {
     let switch = harness.get_by_label("tiled").accesskit_node().toggled();
     assert_eq!(switch, Some(Toggled::False));
     let wish = wanted(click(&mut harness, "tiled"));
-    assert_eq!((wish.untiled, wish.u), (Some(false), Some(4)));
+    assert_eq!((wish.tiled, wish.u), (true, Some(4)));
     assert!(wish.resolve(&gpu, 1000, 1000).is_ok());
 }
 

@@ -3,6 +3,7 @@
 
 use egui_kittest::{Harness, SnapshotOptions};
 use gravitile::app::panel::Tab;
+use gravitile::integrate::find;
 use gravitile::live::BlockFacts;
 use gravitile::sim::EngineKind;
 
@@ -51,7 +52,7 @@ fn physics() {
 #[test]
 fn physics_with_individual_steps() {
     let mut world = World::on(Tab::Physics);
-    world.settings.integrator = "hermite6".to_owned();
+    world.settings.integrator = find("hermite6").unwrap();
     world.engine = EngineKind::Cpu;
     looks(world.shown(560.0), "physics_hermite");
 }

@@ -12,8 +12,8 @@ use gravitile::app::panel::{
 };
 use gravitile::bodies::{Component, Role};
 use gravitile::diagnostics::{ComponentRadii, Diagnostics};
-use gravitile::force::{KernelConfig, KernelVariant, Want};
-use gravitile::gpu::{AdapterWish, FrameTimes, Gpu};
+use gravitile::forces::direct::gpu::{KernelConfig, KernelVariant};
+use gravitile::gpu::{AdapterRequest, FrameTimes, Gpu};
 use gravitile::live::{BlockFacts, Command, Rates, Report, Standing, TimeKeeper};
 use gravitile::scene::{RunHints, Scene};
 use gravitile::sim::{EngineKind, Settings};
@@ -57,7 +57,7 @@ pub struct World {
 pub fn baseline() -> Arc<Gpu> {
     static GPU: OnceLock<Arc<Gpu>> = OnceLock::new();
     let open = || {
-        let wish = AdapterWish { baseline_only: true, ..AdapterWish::default() };
+        let wish = AdapterRequest { baseline: true, ..AdapterRequest::default() };
         let mut gpu = Gpu::open_blocking(&wish).expect("these tests need an adapter");
         let names = &mut Arc::get_mut(&mut gpu).expect("nobody else has it yet").adapter;
         names.name = "An adapter".to_owned();
@@ -72,7 +72,8 @@ pub fn baseline() -> Arc<Gpu> {
 /// The device with all that it has.
 pub fn full() -> Arc<Gpu> {
     static GPU: OnceLock<Arc<Gpu>> = OnceLock::new();
-    let open = || Gpu::open_blocking(&AdapterWish::default()).expect("these tests need an adapter");
+    let open =
+        || Gpu::open_blocking(&AdapterRequest::default()).expect("these tests need an adapter");
     Arc::clone(GPU.get_or_init(open))
 }
 
@@ -114,7 +115,7 @@ impl World {
             engine_reason: "it is the fastest here for 16000 bodies".to_owned(),
             engine_text: format!("An adapter (vulkan), {config}"),
             config: Some(config),
-            wgsl: KernelVariant::new(config, hints.softening, 1.0, Want::Acceleration).wgsl().ok(),
+            wgsl: KernelVariant::new(config, hints.softening, 1.0, false).wgsl().ok(),
             blocks: None,
             history: History::default(),
             times: Some(FrameTimes {
@@ -162,6 +163,7 @@ impl World {
             keeper: &self.keeper,
             standing: self.standing,
             engine: self.engine,
+            method: self.engine.method(),
             engine_reason: &self.engine_reason,
             engine_text: &self.engine_text,
             gpu,

@@ -6,7 +6,7 @@ use gravitile::render::adding::light_unit;
 use gravitile::render::offscreen::{FORMAT, Offscreen};
 use gravitile::render::splat::{Point, project};
 use gravitile::render::{
-    Adding, Camera, ColourBy, DevicePoints, Exposure, Gpu, GpuCanvas, Image, Look, Painter,
+    Adding, Camera, ColourBy, DevicePoints, Exposure, GpuCanvas, Handles, Image, Look, Painter,
     PictureSize, Points, Scale, Style,
 };
 
@@ -124,7 +124,7 @@ fn upload((device, queue): &Device, bodies: &Bodies) -> [wgpu::Buffer; 2] {
 #[test]
 fn one_canvas_takes_other_sizes_numbers_of_bodies_and_ways() {
     let (device, queue) = device();
-    let gpu = Gpu { device, queue };
+    let gpu = Handles { device, queue };
     let size = |width, height| PictureSize::new(width, height).unwrap();
     let mut canvas = GpuCanvas::new(gpu, size(64, 36), FORMAT).unwrap();
     for (n, size, wanted, taken) in [

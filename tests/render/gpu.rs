@@ -9,7 +9,7 @@ use glam::DVec3;
 use gravitile::bodies::Bodies;
 use gravitile::gpu::Timeline;
 use gravitile::render::{
-    Camera, ColourBy, DevicePoints, Exposure, Gpu, GpuCanvas, Image, Look, PARTS, Painter,
+    Camera, ColourBy, DevicePoints, Exposure, GpuCanvas, Handles, Image, Look, PARTS, Painter,
     PictureSize, Points, Scale, Style,
 };
 
@@ -320,7 +320,7 @@ fn times_of_parts_come_back_without_waiting_and_are_no_longer_than_the_whole() {
     let (device, queue) = device();
     assert!(!Timeline::new(device, queue).is_supported(), "the baseline has no timestamps");
     let Some((device, queue)) = &devices().1 else { return };
-    let gpu = Gpu { device, queue };
+    let gpu = Handles { device, queue };
     let mut times = Timeline::new(device, queue);
     if !device.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
         return;

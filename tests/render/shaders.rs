@@ -6,7 +6,7 @@ use gravitile::render::camera::View;
 use gravitile::render::exposure_pass::{ExposureState, ToneUniform};
 use gravitile::render::look::{ComponentLook, LookUniform};
 use gravitile::render::sprites::SpriteUniform;
-use gravitile::render::{SHADERS, exposure, palette, splat_pass, targets, tone};
+use gravitile::render::{SHADERS, bloom, exposure, palette, splat_pass, targets, tone};
 
 fn source(name: &str) -> String {
     gravitile::render::wgsl(name).unwrap()
@@ -167,8 +167,8 @@ fn host_and_shader_constants_are_equal() {
     assert_eq!(exposed("UNSEEN_LOG2"), exposure::UNSEEN_LOG2);
     assert_eq!(exposed("FAR_LOG2"), exposure::FAR_LOG2);
     for source in [&source("exposure"), &source("tone_map")] {
-        assert_eq!(constant(source, "SPARSE"), tone::SPARSE);
-        assert_eq!(constant(source, "DENSE"), tone::DENSE);
+        assert_eq!(constant(source, "SPARSE"), bloom::SPARSE);
+        assert_eq!(constant(source, "DENSE"), bloom::DENSE);
     }
     assert_eq!(constant(&source("tone_map"), "BLEACH"), tone::BLEACH);
     assert_eq!(constant(&source("tone_map"), "LARGEST"), tone::LARGEST);

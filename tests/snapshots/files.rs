@@ -9,7 +9,7 @@ use gravitile::snapshot::{ReadOptions, Snapshot, WriteOptions, read, read_with, 
 use super::{six, spec};
 
 fn read_as(path: impl AsRef<Path>, format: &str) -> Result<Snapshot, Error> {
-    read_with(path, &ReadOptions { format: Some(format.into()), ..ReadOptions::default() })
+    read_with(path.as_ref(), &ReadOptions { format: Some(format.into()), ..ReadOptions::default() })
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -58,7 +58,7 @@ fn an_older_file_survives_a_failure_and_nothing_is_left_behind() {
     broken.bodies.mass[3] = 1e300;
     assert!(write(&path, &broken, &WriteOptions::default()).is_err());
     broken.bodies.mass[3] = 1.0;
-    broken.extra.insert("short".into(), vec![1.0]);
+    broken.extra.insert("short".into(), vec![1.0].into());
     let error = write(&path, &broken, &WriteOptions::default()).unwrap_err().to_string();
     assert!(error.contains("column 'short' is 1, but must be 6"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), before);

@@ -53,8 +53,8 @@ fn components_units_attributes_and_columns_are_said() {
     snapshot.units = Units { gravitational_constant: 2.0, ..Units::default() };
     snapshot.attributes.insert("dt".into(), "0.01".into());
     snapshot.attributes.insert("layout.tipsy.ids".into(), "no".into());
-    snapshot.extra.insert("spin".into(), vec![1.0; 6]);
-    snapshot.extra.insert("a long name".into(), vec![1.0; 6]);
+    snapshot.extra.insert("spin".into(), vec![1.0; 6].into());
+    snapshot.extra.insert("a long name".into(), vec![1.0; 6].into());
     for format in ["tipsy", "gadget2"] {
         said(&snapshot, format, "components 'halo' (halo), 'halo 2' (halo) are merged into 'halo'");
         said(&snapshot, format, "components without bodies cannot be held: 'nobody' (star)");
@@ -68,7 +68,7 @@ fn components_units_attributes_and_columns_are_said() {
     for format in ["gravitile", "text", "csv"] {
         assert!(snapshot.to_bytes("a", &spec(format)).unwrap().1.is_empty());
     }
-    snapshot.extra.insert("VX".into(), vec![1.0; 6]);
+    snapshot.extra.insert("VX".into(), vec![1.0; 6].into());
     said(&snapshot, "csv", "extra columns cannot be held: VX");
 }
 
@@ -105,7 +105,7 @@ fn softening_stands_in_for_eps() {
     let mut snapshot = six();
     snapshot.attributes.insert("softening".into(), "0.5".into());
     not_said(&snapshot, "tipsy", "softening");
-    let eps = &through(&snapshot, "tipsy").0.extra["eps"];
+    let eps = through(&snapshot, "tipsy").0.extra["eps"].to_f64().into_owned();
     assert!(eps[0].is_nan() && eps[1..].iter().all(|eps| *eps == 0.5), "{eps:?}");
     said(&snapshot, "gadget1", "attributes cannot be held: softening");
 }

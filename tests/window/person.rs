@@ -307,7 +307,7 @@ impl Drop for Person {
 
 /// The program in a folder of its own, with nothing of the user's.
 pub fn command(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_gravitile"));
+    let mut command = crate::program::program();
     command
         .current_dir(folder)
         .env("HOME", folder)

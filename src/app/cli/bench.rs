@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::options::AdapterOptions;
 use super::{Ended, interrupt, print, progress};
+use crate::app::lookup;
 use crate::error::Error;
 use crate::files;
-use crate::gpu::Gpu;
+use crate::gpu::{AdapterRequest, Gpu};
 use crate::inspect::Inspector;
 use crate::measure::figures::{self, Figure};
 use crate::measure::{Kind, Observer, Record, Session, Sizes, cpu_device, report};
@@ -34,13 +34,13 @@ pub struct Args {
     /// which take many minutes)
     #[arg(long, value_name = "NAME", default_value = "table")]
     figure: String,
-    /// Folder for results.jsonl, results.csv, report.html and the plots; made if it is not there
+    /// Folder for results.jsonl, results.csv, report.html and the plots; created if it does not exist
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Small sizes and few samples: seconds for everything, for a look
+    /// Small sizes and few samples: everything within seconds, for a first look
     #[arg(long)]
     quick: bool,
-    /// The AMD GPU whose compiler the figure instructions asks; it need not be there (Mesa's RADV)
+    /// The AMD GPU for which the figure instructions compiles by Mesa's RADV; it need not be present
     #[arg(long, value_name = "NAME", default_value = "navi21")]
     gpu: String,
     /// Measure the CPU engine alone
@@ -56,7 +56,7 @@ pub struct Args {
     #[arg(long, requires = "compare")]
     markdown: bool,
     #[command(flatten)]
-    adapter: AdapterOptions,
+    adapter: AdapterRequest,
 }
 
 pub fn main(args: &Args) -> Result<Ended> {
@@ -76,11 +76,11 @@ pub fn main(args: &Args) -> Result<Ended> {
     if let Some(Err(error @ Error::Unknown { .. })) = absent {
         return Err(error.into());
     }
-    let gpu = match Gpu::open_blocking(&args.adapter.wish()) {
+    let gpu = match Gpu::open_blocking(&args.adapter) {
         _ if args.no_gpu => None,
         Ok(gpu) => Some(gpu),
         // An adapter asked for by name must be there; without any, the CPU's figures are made.
-        Err(error) if args.adapter.adapter.is_some() => return Err(error.into()),
+        Err(error) if args.adapter.is_certain() => return Err(error.into()),
         Err(error) => {
             log::warn!("the CPU engine alone is measured: {error}");
             None
@@ -95,6 +95,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let bar = watcher.bar.clone();
     bar.set_style(style);
     let mut session = Session::new(gpu, sizes, &mut watcher);
+    session.known = lookup::known();
     if let Some(absent) = absent {
         session.absent = absent.map_err(|error| error.to_string());
     }

@@ -4,10 +4,8 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::check_direct as direct;
-use super::options::AdapterOptions;
 use super::{Ended, print, progress};
-use crate::force::Want;
-use crate::gpu::Gpu;
+use crate::gpu::{AdapterRequest, Gpu};
 use crate::measure::{self, Row, StepsRow};
 
 /// Compare every kernel variant and tier of precision on this adapter with f64: worst and rms error; exit 1 on failure
@@ -17,11 +15,11 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    adapter: AdapterOptions,
+    adapter: AdapterRequest,
 }
 
 pub fn main(args: &Args) -> Result<Ended> {
-    let gpu = Gpu::open_blocking(&args.adapter.wish())?;
+    let gpu = Gpu::open_blocking(&args.adapter)?;
     let (cases, skipped) = measure::cases(&gpu);
     let bar = progress::bar(cases.len() as u64, "checking");
     let mut rows = Vec::with_capacity(cases.len());
@@ -168,7 +166,7 @@ fn row_json(row: &Row) -> serde_json::Value {
         "sinks": row.case.sinks,
         "sources": row.case.sources,
         "softening": row.case.softening,
-        "with_potential": row.case.want == Want::AccelerationAndPotential,
+        "with_potential": row.case.potential,
         "acceleration_worst": row.acceleration.worst,
         "acceleration_rms": row.acceleration.rms,
         "potential_worst": row.potential.map(|p| p.worst),

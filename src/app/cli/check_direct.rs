@@ -5,8 +5,8 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use super::{print, progress};
-use crate::direct::Precision;
-use crate::direct::gpu::verdict;
+use crate::forces::Precision;
+use crate::forces::direct::gpu::tiers::verdict;
 use crate::gpu::Gpu;
 use crate::measure::{DirectRow, ErrorStats, check_direct, direct_cases};
 

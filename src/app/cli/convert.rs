@@ -10,25 +10,31 @@ use super::{Ended, print};
 use crate::record::refuse_names_of_runs;
 use crate::snapshot::{self, ReadOptions, WriteOptions};
 
-/// Convert a snapshot to another format, and say what that cannot hold
+/// Convert a snapshot to another format, and report what it cannot hold
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   gravitile convert galaxy.bin galaxy.csv
   gravitile convert run/step_0000001000.gvt out.gadget --to gadget2
-  gravitile convert old.tipsy new.tipsy --to tipsy-be")]
+  gravitile convert old.tipsy new.tipsy --to tipsy-be
+  gravitile convert snap_000 whole.gvt          (reads snap_000.0, snap_000.1, ...)
+  gravitile convert whole.gvt snap --to gadget2 --files 8")]
 pub struct Args {
-    /// The snapshot to read
+    /// The snapshot to read; of one in several files any of them, their name without the number, or
+    /// their folder
     input: PathBuf,
-    /// The file to write; its extension says the format unless --to does
+    /// The file to write; its extension gives the format unless --to does
     output: PathBuf,
     /// Format to write, see 'gravitile formats'
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
+    /// Spread the bodies over this many files, OUTPUT.0, OUTPUT.1, ... (GADGET)
+    #[arg(long, value_name = "COUNT")]
+    files: Option<usize>,
     /// Replace what is there
     #[arg(long)]
     force: bool,
-    /// Format to read, where the content leaves doubt
+    /// Format to read it as, where the content leaves doubt
     #[arg(long, value_name = "FORMAT")]
     from: Option<String>,
     /// Number the bodies from 0, whatever ids the input has: negative ones, say, or none
@@ -40,11 +46,18 @@ pub struct Args {
 }
 
 pub fn main(args: &Args) -> Result<Ended> {
-    fresh(&args.output, args.force)?;
-    refuse_names_of_runs(&args.output)?;
-    let reading = ReadOptions { format: args.from.clone(), renumber: args.renumber };
+    let options =
+        WriteOptions { format: args.to.clone(), files: args.files, ..WriteOptions::default() };
+    for target in snapshot::targets(&args.output, &options)? {
+        fresh(&target, args.force)?;
+        refuse_names_of_runs(&target)?;
+    }
+    let reading = ReadOptions {
+        format: args.from.clone(),
+        renumber: args.renumber,
+        ..ReadOptions::default()
+    };
     let snapshot = snapshot::read_with(&args.input, &reading)?;
-    let options = WriteOptions { format: args.to.clone(), ..WriteOptions::default() };
     let losses = snapshot::write(&args.output, &snapshot, &options)?;
     let n = snapshot.bodies.len();
     if args.json {
@@ -53,7 +66,11 @@ pub fn main(args: &Args) -> Result<Ended> {
             "n": n, "time": snapshot.time, "out": args.output.display().to_string(), "losses": lost,
         }))?;
     } else {
-        let mut text = format!("wrote {n} bodies to {}\n", args.output.display());
+        let files = match args.files {
+            None | Some(1) => String::new(),
+            Some(files) => format!(".0 to .{}", files - 1),
+        };
+        let mut text = format!("wrote {n} bodies to {}{files}\n", args.output.display());
         for loss in losses.iter() {
             text += &format!("  lost: {loss}\n");
         }

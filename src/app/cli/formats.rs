@@ -26,6 +26,7 @@ pub fn main(args: &Args) -> Result<Ended> {
                     "extensions": format.extensions,
                     "modifiers": format.modifiers.iter().map(|m| m.suffix).collect::<Vec<_>>(),
                     "written": format.write.is_some(),
+                    "in_several_files": format.files.is_some(),
                 })
             })
             .collect();
@@ -38,6 +39,11 @@ pub fn main(args: &Args) -> Result<Ended> {
         rows.push(vec![format.name.into(), extensions.join(" "), format.summary.into()]);
     }
     let mut text = print::table(&rows);
+    let several = formats().iter().filter(|format| format.files.is_some());
+    let several = several.map(|format| format.name).collect::<Vec<_>>().join(", ");
+    text += &format!(
+        "\nA snapshot in several files ({several}) is read by the name of any of them, snap_000.3, by\ntheir common name, snap_000, or by that of a folder with nothing else of the kind; convert --files writes one.\n"
+    );
     text += "\nFor writing, a name takes further words, as in tipsy-be-id:\n";
     let mut modifiers: Vec<(&str, &str, Vec<&str>)> = Vec::new();
     for format in formats() {

@@ -5,33 +5,34 @@ use std::sync::Arc;
 use anyhow::Result;
 use serde_json::json;
 
-use super::options::AdapterOptions;
 use super::{Ended, print};
-use crate::direct::Precision;
-use crate::direct::gpu::verdict;
-use crate::force::{Cpu, ForceEngine, KernelConfig};
-use crate::gpu::{AdapterInfo, Gpu};
-use crate::sim::{Settings, choose};
-use crate::tuned;
+use crate::app::lookup;
+use crate::forces::ForceEngine;
+use crate::forces::Precision;
+use crate::forces::direct::CpuSingle;
+use crate::forces::direct::gpu::KernelConfig;
+use crate::forces::direct::gpu::tiers::verdict;
+use crate::gpu::{AdapterInfo, AdapterRequest, Gpu};
+use crate::sim::Settings;
 
 /// Show adapters, drivers, limits, features, and which engine auto takes and why
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Number of bodies that the engine is chosen for
-    #[arg(short, default_value = "16k", value_parser = super::options::count)]
+    #[arg(short, default_value = "16k", value_parser = crate::settings::count)]
     n: usize,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    adapter: AdapterOptions,
+    adapter: AdapterRequest,
 }
 
 pub fn main(args: &Args) -> Result<Ended> {
     let found = Gpu::open_each(args.adapter.baseline);
-    let settings = Settings { adapter: args.adapter.wish(), ..Settings::default() };
-    let choice = pollster::block_on(choose(args.n.max(1), &settings))?;
-    let cpu = Cpu::new().describe();
+    let mut settings = Settings { adapter: args.adapter.clone(), ..Settings::default() };
+    let choice = lookup::choose(args.n.max(1), &mut settings)?;
+    let cpu = CpuSingle::new().describe();
 
     if args.json {
         let adapters: Vec<serde_json::Value> = found
@@ -42,7 +43,12 @@ pub fn main(args: &Args) -> Result<Ended> {
             "version": env!("CARGO_PKG_VERSION"),
             "cpu": cpu,
             "adapters": adapters,
-            "auto": { "n": args.n, "engine": choice.kind.name(), "reason": choice.reason },
+            "auto": {
+                "n": args.n,
+                "engine": choice.kind.name(),
+                "method": choice.method.name(),
+                "reason": choice.reason,
+            },
         }))?;
         return Ok(Ended::Done);
     }
@@ -112,7 +118,7 @@ fn tiers_json(gpu: &Arc<Gpu>) -> Result<serde_json::Value> {
 
 fn capabilities(gpu: &Gpu, n: usize) -> String {
     let (limits, tier) = (&gpu.limits, &gpu.tier);
-    let (config, found) = match tuned::remembered(gpu, n) {
+    let (config, found) = match lookup::known().find(gpu, n) {
         Some(config) => (config, "found by tuning"),
         None => {
             let default = KernelConfig::for_device(gpu.adapter.class, n, n);
@@ -159,7 +165,7 @@ fn adapter_json(info: &AdapterInfo, gpu: Option<&Arc<Gpu>>, n: usize) -> Result<
             "subgroups": gpu.tier.subgroups,
             "float32_blending": gpu.tier.float32_blending,
         })),
-        "tuned_kernel": gpu.and_then(|gpu| tuned::remembered(gpu, n)).map(|c| c.to_string()),
+        "tuned_kernel": gpu.and_then(|gpu| lookup::known().find(gpu, n)).map(|c| c.to_string()),
         "default_kernel": KernelConfig::for_device(info.class, n, n).to_string(),
         "tiers": gpu.map(tiers_json).transpose()?,
     }))

@@ -3,10 +3,9 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::options::{AdapterOptions, KernelOptions};
 use super::{Ended, print};
-use crate::force::{KernelConfig, KernelVariant, KernelWish};
-use crate::gpu::{DeviceClass, Gpu};
+use crate::forces::direct::gpu::{KernelConfig, KernelRequest, KernelVariant};
+use crate::gpu::{AdapterRequest, DeviceClass, Gpu};
 use crate::inspect::{Inspector, LEAST_PER_INTERACTION, Report};
 
 /// Show what the driver says of the force kernel: registers, spills, occupancy, machine code
@@ -23,7 +22,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["adapter", "baseline"])]
     gpu: Option<String>,
     /// Number of bodies that the kernel's shape is chosen for
-    #[arg(short, default_value = "64k", value_parser = super::options::count)]
+    #[arg(short, default_value = "64k", value_parser = crate::settings::count)]
     n: usize,
     /// The variant with potential
     #[arg(long)]
@@ -38,22 +37,22 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    adapter: AdapterOptions,
+    adapter: AdapterRequest,
     #[command(flatten)]
-    kernel: KernelOptions,
+    kernel: KernelRequest,
 }
 
 pub fn main(args: &Args) -> Result<Ended> {
     let (inspector, config) = match &args.gpu {
         Some(family) => {
-            let config = for_absent(args.kernel.wish(), args.n.max(1));
+            let config = for_absent(args.kernel, args.n.max(1));
             config.validate(None)?;
             // SAFETY: the program has started no thread yet.
             (unsafe { Inspector::absent(family) }?, config)
         }
         None => {
-            let gpu = Gpu::open_blocking(&args.adapter.wish())?;
-            let config = args.kernel.wish().resolve(&gpu, args.n.max(1), args.n.max(1))?;
+            let gpu = Gpu::open_blocking(&args.adapter)?;
+            let config = args.kernel.resolve(&gpu, args.n.max(1), args.n.max(1))?;
             (Inspector::present(&gpu.adapter)?, config)
         }
     };
@@ -68,8 +67,8 @@ pub fn main(args: &Args) -> Result<Ended> {
 }
 
 /// The shape for a graphics card that cannot be asked for its limits.
-fn for_absent(wish: KernelWish, n: usize) -> KernelConfig {
-    wish.fill(KernelConfig::for_device(DeviceClass::Discrete, n, n))
+fn for_absent(request: KernelRequest, n: usize) -> KernelConfig {
+    request.fill(KernelConfig::for_device(DeviceClass::Discrete, n, n))
 }
 
 fn in_words(report: &Report, whole: bool) -> String {

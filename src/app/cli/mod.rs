@@ -7,14 +7,11 @@ mod blocks;
 mod check;
 mod check_direct;
 mod convert;
-mod derivatives;
 mod forces;
 mod formats;
 mod info;
-mod input;
 mod inspect;
 mod interrupt;
-mod look;
 mod options;
 mod print;
 mod progress;
@@ -24,21 +21,9 @@ mod resume;
 mod run;
 mod scenes;
 mod shader;
-mod steps;
 mod tune;
 #[cfg(feature = "window")]
 mod view;
-#[cfg(feature = "window")]
-mod words;
-
-pub use input::{Input, InputOptions};
-pub use look::LookOptions;
-pub use options::EngineOptions;
-pub use steps::StepOptions;
-#[cfg(all(test, feature = "window"))]
-pub use view::Args as ViewArgs;
-#[cfg(feature = "window")]
-pub use words::Words;
 
 use std::process::ExitCode;
 
@@ -60,8 +45,8 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   gravitile                                        a galaxy collision in a window
-  gravitile view galaxy.bin                        a snapshot of one's own in a window
-  gravitile info                                   what is here and which engine will be used
+  gravitile view galaxy.bin                        a snapshot of your own in a window
+  gravitile info                                   what is here, and which engine will be used
   gravitile render galaxy-collision --out film.apng
   gravitile run plummer -n 10000 --until 10 --every 1 --out run/
   gravitile resume run/
@@ -71,6 +56,8 @@ INPUT is the name of a built-in scene (see 'gravitile scenes'), a scene file (.t
 in any known format (see 'gravitile formats').";
 
 #[derive(Debug, Subcommand)]
+// There is one for each run of the program.
+#[allow(clippy::large_enum_variant)]
 enum Command {
     Info(info::Args),
     Scenes(scenes::Args),

@@ -1,20 +1,19 @@
 //! `gravitile render`: a film without a window.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::Result;
 use serde_json::json;
 use web_time::Instant;
 
-use super::input::InputOptions;
-use super::look::LookOptions;
-use super::options::{EngineOptions, fresh};
-use super::steps::StepOptions;
+use super::options::fresh;
 use super::{Ended, interrupt, print, progress};
+use crate::app::lookup;
 use crate::error::Error;
 use crate::film::{Renderer, Shot, shoot, still};
-use crate::render::{ColourBy, Film, FilmOptions, PictureSize};
+use crate::render::{ColourBy, Film, FilmOptions};
 use crate::scene::Colouring;
+use crate::settings::FilmRequest;
 use crate::sim::{Settings, Simulation, run_steps, steps_in};
 use crate::snapshot::Snapshot;
 
@@ -31,48 +30,18 @@ Examples:
 )]
 pub struct Args {
     #[command(flatten)]
-    input: InputOptions,
-    #[command(flatten)]
-    steps: StepOptions,
-    /// What to write; the name says the kind: film.mp4 (needs ffmpeg), film.apng, picture.png, frames/
-    #[arg(long, value_name = "FILM", default_value = "film.apng")]
-    out: PathBuf,
-    /// Replace what is there
-    #[arg(long)]
-    force: bool,
-    /// Number of pictures; 300 if left out, or 1 for picture.png
-    #[arg(long, value_name = "F")]
-    frames: Option<u64>,
-    /// Pictures per second
-    #[arg(long, default_value_t = 30)]
-    fps: u32,
-    /// Size in pixels
-    #[arg(long, default_value = "1280x720", value_name = "WxH", value_parser = size)]
-    size: PictureSize,
-    /// Time at the last picture; what suits the bodies if left out
-    #[arg(long, value_name = "T")]
-    until: Option<f64>,
-    #[command(flatten)]
-    look: LookOptions,
+    film: FilmRequest,
     /// Print one JSON object at the end
-    #[arg(long)]
+    // Not under the heading of the group before.
+    #[arg(long, help_heading = None)]
     json: bool,
-    #[command(flatten)]
-    engine: EngineOptions,
-}
-
-fn size(text: &str) -> Result<PictureSize, String> {
-    let parse = |(w, h): (&str, &str)| Some((w.parse().ok()?, h.parse().ok()?));
-    let (width, height) = text
-        .split_once(['x', 'X'])
-        .and_then(parse)
-        .ok_or("WIDTHxHEIGHT was expected, like 1280x720")?;
-    PictureSize::new(width, height).map_err(|error| error.to_string())
 }
 
 pub fn main(args: &Args) -> Result<Ended> {
+    let as_json = args.json;
+    let args = &args.film;
     args.steps.check()?;
-    args.engine.kind()?;
+    args.engine.chosen()?;
     let renderer = Renderer::from_name(&args.look.renderer)?;
     let mut style = args.look.style()?;
     let single = crate::render::film::format_of(&args.out)?.single;
@@ -132,12 +101,13 @@ pub fn main(args: &Args) -> Result<Ended> {
         renderer,
     };
     if shot.is_still() {
-        return paint(&input.snapshot, &settings, &shot, film, args);
+        return paint(&input.snapshot, &settings, &shot, film, (&args.out, as_json));
     }
     let waiting = progress::waiting("first forces");
-    let mut sim = Simulation::new(input.snapshot.bodies.clone(), settings)?;
+    let choice = lookup::choose(input.snapshot.bodies.len(), &mut settings)?;
+    let mut sim = Simulation::on(choice, input.snapshot.bodies.clone(), settings)?;
     drop(waiting);
-    if !args.json {
+    if !as_json {
         print::text(&format!(
             "{} bodies, {} pictures, {} steps of {:.4} each, engine {} ({})\n",
             sim.len(),
@@ -157,7 +127,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     })?;
     bar.finish_and_clear();
     let wall_secs = begun.elapsed().as_secs_f64();
-    if args.json {
+    if as_json {
         print::json(&json!({
             "out": args.out.display().to_string(),
             "n": sim.len(),
@@ -167,6 +137,7 @@ pub fn main(args: &Args) -> Result<Ended> {
             "interactions": sim.interactions(),
             "wall_secs": wall_secs,
             "engine": sim.choice().kind.name(),
+            "method": sim.choice().method.name(),
             "configuration": sim.describe_engine(),
         }))?;
     } else {
@@ -185,7 +156,7 @@ fn paint(
     settings: &Settings,
     shot: &Shot,
     film: Film,
-    args: &Args,
+    (out, as_json): (&Path, bool),
 ) -> Result<Ended> {
     let begun = Instant::now();
     let waiting = progress::waiting("painting");
@@ -193,8 +164,8 @@ fn paint(
     drop(waiting);
     let (n, time, wall_secs) =
         (snapshot.bodies.len(), settings.start, begun.elapsed().as_secs_f64());
-    let out = args.out.display().to_string();
-    if args.json {
+    let out = out.display().to_string();
+    if as_json {
         print::json(&json!({
             "out": out,
             "n": n,

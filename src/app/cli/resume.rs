@@ -7,10 +7,10 @@ use anyhow::Result;
 use super::{Ended, interrupt, print, progress, run};
 use crate::error::Error;
 use crate::integrate::blocks::Restart;
-use crate::record::{EnergyLog, RunFolder};
+use crate::record::{EnergyLog, RunFolder, restart_of};
 use crate::sim::Simulation;
 
-/// Go on with a run from its last whole snapshot, with the engine and kernel it was begun with
+/// Resume a run from its last complete snapshot, with the engine and kernel that it was started with
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The run's folder
@@ -37,28 +37,28 @@ pub fn main(args: &Args) -> Result<Ended> {
     if !args.json {
         let (step, steps) = (found.step, folder.plan.steps);
         print::text(&format!(
-            "going on from step {step} of {steps}, t = {}\n",
+            "resuming from step {step} of {steps}, t = {}\n",
             found.snapshot.time
         ))?;
     }
     let waiting = progress::waiting("first forces");
-    let restart = Restart::find(&found.snapshot.extra, &found.snapshot.attributes);
+    let restart = restart_of(&found.snapshot);
     let has_steps = restart.as_ref().is_some_and(Restart::has_steps);
-    if !has_steps && crate::integrate::find(&settings.integrator)?.has_block_steps() {
+    if !has_steps && settings.integrator.has_block_steps() {
         let problem = format!(
-            "holds no individual steps, which {} needs to go on; begin a new run from it",
-            settings.integrator
+            "holds no individual steps, which {} needs to resume; begin a new run from it",
+            settings.integrator.name
         );
         return Err(Error::file(&folder.snapshot_path(found.step), problem).into());
     }
     let bodies = found.snapshot.bodies.clone();
     let mut sim = Simulation::resume(bodies, settings, restart.as_ref())?;
     drop(waiting);
-    if let (Some(was), Some(gpu)) = (&folder.plan.adapter, &sim.choice().gpu)
+    if let ([was], Some(gpu)) = (folder.plan.adapter.as_slice(), &sim.choice().gpu)
         && !was.is(&gpu.adapter.identity())
     {
         let is = gpu.adapter.identity();
-        print::note(&format!("the adapter {was} is not here, going on with {is}"));
+        print::note(&format!("the adapter {was} is not here, continuing with {is}"));
     }
     interrupt::end_in_good_order();
     let log = EnergyLog::open(&args.dir, Some(found.step))?;

@@ -1,20 +1,16 @@
 //! `gravitile run`: a simulation recorded in a folder.
 
-use std::path::PathBuf;
-
 use anyhow::Result;
 use serde_json::json;
 use web_time::Instant;
 
 use super::blocks::{blocks_in_words, blocks_json, jump_in_words};
-use super::input::InputOptions;
-use super::options::EngineOptions;
-use super::steps::StepOptions;
 use super::{Ended, interrupt, print, progress};
+use crate::app::lookup;
 use crate::diagnostics::Diagnostics;
 use crate::error::Error;
-use crate::integrate::find;
 use crate::record::{self, EnergyLog, Jump, Outcome, Plan, Prepared, RunFolder};
+use crate::settings::RunRequest;
 use crate::sim::{Simulation, run_steps};
 use crate::snapshot::Snapshot;
 
@@ -31,28 +27,18 @@ Examples:
 )]
 pub struct Args {
     #[command(flatten)]
-    input: InputOptions,
-    #[command(flatten)]
-    steps: StepOptions,
-    /// Time of the last snapshot; what suits the bodies if left out
-    #[arg(long, value_name = "T")]
-    until: Option<f64>,
-    /// Time from one snapshot to the next, a whole number of steps; a tenth of the run if left out
-    #[arg(long, value_name = "DT")]
-    every: Option<f64>,
-    /// Folder to write into; made if it is not there
-    #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    run: RunRequest,
     /// Print one JSON object at the end
-    #[arg(long)]
+    // Not under the heading of the group before.
+    #[arg(long, help_heading = None)]
     json: bool,
-    #[command(flatten)]
-    engine: EngineOptions,
 }
 
 pub fn main(args: &Args) -> Result<Ended> {
+    let as_json = args.json;
+    let args = &args.run;
     args.steps.check()?;
-    args.engine.kind()?;
+    args.engine.chosen()?;
     if let Some(until) = args.until
         && !until.is_finite()
     {
@@ -61,7 +47,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let mut input = args.input.load(args.steps.eps)?;
     let mut settings = args.steps.settings(&input, &args.engine)?;
     // Unless --dt says otherwise, bodies with individual steps are synchronised where they meet by themselves.
-    if find(&settings.integrator)?.has_block_steps() && args.steps.dt.is_none() {
+    if settings.integrator.has_block_steps() && args.steps.dt.is_none() {
         settings.dt = settings.blocks.dt_max;
     }
     let (dt, start) = (settings.dt, settings.start);
@@ -85,7 +71,8 @@ pub fn main(args: &Args) -> Result<Ended> {
     facts.insert("dt".to_owned(), dt.to_string());
     facts.insert("step".to_owned(), "0".to_owned());
     let waiting = progress::waiting("first forces");
-    let mut sim = Simulation::new(input.snapshot.bodies.clone(), settings)?;
+    let choice = lookup::choose(input.snapshot.bodies.len(), &mut settings)?;
+    let mut sim = Simulation::on(choice, input.snapshot.bodies.clone(), settings)?;
     drop(waiting);
     // On a device the bodies are f32 from the first step on; the first snapshot says so.
     input.snapshot.bodies = sim.bodies()?;
@@ -94,7 +81,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     interrupt::end_in_good_order();
     let folder = prepared.begin(plan, &input.snapshot)?;
     let log = EnergyLog::open(&args.out, None)?;
-    record(&mut sim, &folder, log, &input.snapshot, args.json)
+    record(&mut sim, &folder, log, &input.snapshot, as_json)
 }
 
 /// Says that nothing keeps a second process out of the folder.
@@ -119,7 +106,7 @@ fn whole_steps(every: f64, dt: f64) -> Result<u64, Error> {
     ))
 }
 
-/// Runs to the end of the plan or to Ctrl-C, and tells how it went.
+/// Runs to the end of the plan or to Ctrl-C, and reports how it went.
 pub fn record(
     sim: &mut Simulation,
     folder: &RunFolder,
@@ -188,6 +175,7 @@ fn report(
             "interactions": sim.interactions(),
             "wall_secs": wall_secs,
             "engine": sim.choice().kind.name(),
+            "method": sim.choice().method.name(),
             "adapter": sim.choice().gpu.as_ref().map(|gpu| gpu.adapter.name.clone()),
             "configuration": sim.describe_engine(),
             "blocks": sim.blocks().map(blocks_json),
@@ -211,7 +199,7 @@ fn report(
     }
     text += &format!("snapshots and energy.csv are in {}\n", folder.path.display());
     if !outcome.complete {
-        text += &format!("stopped; go on with: gravitile resume {}\n", folder.path.display());
+        text += &format!("stopped; resume with: gravitile resume {}\n", folder.path.display());
     }
     print::text(&text)
 }

@@ -16,7 +16,7 @@ Examples:
 pub struct Args {
     /// A scene to show in full
     name: Option<String>,
-    /// Print the scene's own file, to begin one's own with
+    /// Print the scene's own file, as a start for your own
     #[arg(long, requires = "name")]
     toml: bool,
     /// Print JSON

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::options::{KernelOptions, fresh};
+use super::options::fresh;
 use super::{Ended, print};
 use crate::error::Error;
-use crate::force::{KernelConfig, KernelVariant};
+use crate::forces::direct::gpu::KernelRequest;
+use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
 use crate::gpu::{Checks, Language, translate};
 use crate::{integrate, render};
 
@@ -34,11 +35,11 @@ pub struct Args {
     #[arg(long)]
     unsoftened: bool,
     #[command(flatten)]
-    shape: KernelOptions,
+    shape: KernelRequest,
 }
 
 pub fn main(args: &Args) -> Result<Ended> {
-    let checks = if args.shape.checked { Checks::On } else { Checks::Off };
+    let checks = args.shape.checked.into();
     if let Some(path) = &args.out {
         fresh(path, args.force)?;
     }
@@ -61,8 +62,8 @@ fn wgsl(args: &Args, checks: Checks) -> Result<String, Error> {
         let config = KernelConfig {
             q: shape.q.unwrap_or(1),
             r: shape.r.unwrap_or(4),
-            u: shape.unroll.unwrap_or(4),
-            s: shape.slices.unwrap_or(1),
+            u: shape.u.unwrap_or(4),
+            s: shape.s.unwrap_or(1),
             untiled,
             checks,
             ..KernelConfig::tiled(shape.p.unwrap_or(256))
@@ -77,7 +78,7 @@ fn wgsl(args: &Args, checks: Checks) -> Result<String, Error> {
             let config = KernelConfig {
                 q: shape.q.unwrap_or(1),
                 r: shape.r.unwrap_or(1),
-                u: shape.unroll.unwrap_or(4),
+                u: shape.u.unwrap_or(4),
                 one_workgroup: true,
                 checks,
                 ..KernelConfig::tiled(shape.p.unwrap_or(256))

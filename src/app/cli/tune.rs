@@ -6,12 +6,12 @@ use anyhow::Result;
 use serde_json::json;
 use web_time::Instant;
 
-use super::options::AdapterOptions;
 use super::{Ended, interrupt, print, progress};
+use crate::app::lookup;
 use crate::error::Error;
-use crate::force::candidates::Bounds;
-use crate::force::{KernelConfig, KernelWish};
-use crate::gpu::Gpu;
+use crate::forces::direct::gpu::candidates::Bounds;
+use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
+use crate::gpu::{AdapterRequest, Gpu};
 use crate::measure::{Method, StepTimer};
 use crate::tune::{FACTOR, KnownCeilings, Outcome, Task, Watch, tune};
 use crate::tuned::{Choice, Key, Loaded, Store, size_class};
@@ -29,12 +29,12 @@ Whole steps are timed: by the GPU's own clock where it has one, else by the wall
 the adapter cannot hold, and what a model predicts to be slow from its measured ceilings, is
 not tried. For more than 262144 bodies 262144 are timed, which fill a device as well.
 
-A choice holds for up to so many bodies and more than half of them, for this adapter, its
+A choice holds for up to that number of bodies and for more than half of it, for this adapter, its
 driver and the program's present kernels. It is used wherever no option fixes the kernel. It
 is kept in the user's cache folder, or in the folder that GRAVITILE_CACHE_DIR names.")]
 pub struct Args {
     /// Numbers of bodies; may be given more than once
-    #[arg(short, value_parser = super::options::count, value_name = "N")]
+    #[arg(short, value_parser = crate::settings::count, value_name = "N")]
     n: Vec<usize>,
     /// Seconds for each number of bodies
     #[arg(long, default_value_t = 10.0, value_name = "SECS")]
@@ -49,13 +49,13 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    adapter: AdapterOptions,
+    adapter: AdapterRequest,
 }
 
 const SIZES: [usize; 6] = [256, 1024, 4096, 16_384, 65_536, 262_144];
 
 pub fn main(args: &Args) -> Result<Ended> {
-    let store = Store::default_place().ok_or_else(|| {
+    let store = lookup::store().ok_or_else(|| {
         let allowed = "a folder; or unset, where the system has a folder for caches";
         Error::value("GRAVITILE_CACHE_DIR", "empty or not to be had", allowed)
     })?;
@@ -112,7 +112,7 @@ struct Tuned {
 }
 
 fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
-    let gpu = Gpu::open_blocking(&args.adapter.wish())?;
+    let gpu = Gpu::open_blocking(&args.adapter)?;
     if let Some(problem) = store.load().damage {
         print::note(&format!("{problem}: ignored and written anew"));
     }
@@ -175,7 +175,7 @@ fn tune_one(
     ceilings: &mut KnownCeilings,
 ) -> Result<Tuned, Error> {
     let timed = timed(n);
-    let default = KernelWish::default().resolve(gpu, timed, timed)?;
+    let default = KernelRequest::default().resolve(gpu, timed, timed)?;
     let bounds = Bounds::of(gpu);
     let task = Task { n: timed, default, bounds: &bounds, budget_secs };
     let mut run = |timer: &mut StepTimer| {
@@ -207,7 +207,7 @@ fn keep(store: &Store, gpu: &Gpu, tuned: &Tuned) -> Result<(), Error> {
         secs_per_step: best.secs(),
         default_secs_per_step: default_secs,
         method: method.name().to_owned(),
-        kernel: best.config.into(),
+        kernel: best.config,
     })
 }
 
@@ -326,7 +326,7 @@ fn list(store: &Store, as_json: bool) -> Result<Ended> {
                     "kernels": choice.key.kernels,
                     "up_to": choice.key.up_to,
                     "n": choice.n,
-                    "kernel": KernelConfig::from(choice.kernel).to_string(),
+                    "kernel": choice.kernel.to_string(),
                     "secs_per_step": choice.secs_per_step,
                     "default_secs_per_step": choice.default_secs_per_step,
                     "method": choice.method,
@@ -350,7 +350,7 @@ fn list(store: &Store, as_json: bool) -> Result<Ended> {
                 choice.key.adapter.clone(),
                 choice.key.driver.clone(),
                 choice.key.up_to.to_string(),
-                KernelConfig::from(choice.kernel).to_string(),
+                choice.kernel.to_string(),
                 format!("{:.4}", Rounded(1.0 / choice.secs_per_step)),
                 format!("{:.2}x", choice.default_secs_per_step / choice.secs_per_step),
                 choice.method.clone(),

@@ -8,7 +8,7 @@ use egui::{Button, Slider, SliderClamping, Ui};
 use super::physics::plain;
 use super::theme::{DIM, heading, number};
 use super::{Action, Facts, Integration};
-use crate::direct::Precision;
+use crate::forces::Precision;
 use crate::integrate::{self, Integrator};
 use crate::sim::{EngineKind, tiers};
 
@@ -28,7 +28,7 @@ impl AccuracyForm {
     pub(super) fn show(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         let settings = facts.settings;
         let now = Integration {
-            integrator: settings.integrator.clone(),
+            integrator: settings.integrator,
             blocks: settings.blocks,
             precision: settings.precision,
         };
@@ -36,26 +36,26 @@ impl AccuracyForm {
         heading(ui, "Integrator");
         ui.horizontal_wrapped(|ui| {
             for integrator in integrate::ALL {
-                let current = integrator.name == settings.integrator;
+                let current = integrator == settings.integrator;
                 // Whoever runs backwards can only go on with one that knows the way.
                 let enabled = current || integrator.reversible || facts.dt > 0.0;
                 let button = ui.add_enabled(enabled, Button::selectable(current, integrator.name));
                 let button = button.on_hover_text(integrator.summary);
                 let why = "It knows only the way forwards, and time runs backwards now";
                 if button.on_disabled_hover_text(why).clicked() && !current {
-                    wanted.integrator = integrator.name.to_owned();
+                    wanted.integrator = integrator;
                     wanted.precision =
                         now.precision.filter(|tier| refusal(facts, integrator, *tier).is_none());
                 }
             }
         });
-        let Ok(integrator) = integrate::find(&settings.integrator) else { return };
+        let integrator = settings.integrator;
         if integrator.has_block_steps() {
             self.steps(ui, facts, integrator, &mut wanted);
         }
         ui.horizontal_wrapped(|ui| {
             ui.label("precision").on_hover_text(PRECISION);
-            let usual = tiers(facts.engine, integrator.has_block_steps())[0];
+            let usual = tiers(facts.engine, facts.method, integrator)[0];
             let current = settings.precision.unwrap_or(usual);
             for (tier, name) in Precision::ALL {
                 let refused = refusal(facts, integrator, tier);
@@ -84,7 +84,8 @@ impl AccuracyForm {
         wanted: &mut Integration,
     ) {
         let blocks = &mut wanted.blocks;
-        let about = "Aarseth's accuracy parameter: each body's steps go with its root";
+        let about =
+            "Aarseth's accuracy parameter: each body's steps are proportional to its square root";
         released(ui, &mut self.eta, &mut blocks.eta, about, |value| eta_slider(value, 1e-6, "eta"));
         if integrator.order > 4 {
             let about =
@@ -142,7 +143,7 @@ fn released(
 
 /// Why the engine has no such tier; `None` if it has, as far as is known before it is tried.
 fn refusal(facts: &Facts, integrator: &Integrator, tier: Precision) -> Option<String> {
-    let has = tiers(facts.engine, integrator.has_block_steps());
+    let has = tiers(facts.engine, facts.method, integrator);
     if !has.contains(&tier) {
         let names: Vec<_> = has.iter().map(|tier| tier.name()).collect();
         let (names, on) = (names.join(" and "), facts.engine.name());

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use super::{Input, Place};
-use crate::direct::Precision;
+use crate::forces::{Method, Precision};
+use crate::integrate::Integrator;
 use crate::integrate::blocks::BlockSettings;
 use crate::live::Command;
 use crate::sim::EngineKind;
@@ -11,26 +12,28 @@ use crate::sim::EngineKind;
 /// How time is to go on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Integration {
-    /// Name of the integrator, one of [`crate::integrate::ALL`].
-    pub integrator: String,
+    /// The integrator, one of [`crate::integrate::ALL`].
+    pub integrator: &'static Integrator,
     /// How individual steps are chosen, if it has them.
     pub blocks: BlockSettings,
     /// How precisely forces are computed; `None` for what is usual.
     pub precision: Option<Precision>,
 }
 
-/// A wish that the panel, a key or the mouse has uttered.
+/// What the panel, a key or the mouse asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// For the simulation.
     Live(Command),
     /// Another engine, with the state as it is.
     Engine(EngineKind),
+    /// Another method of the engine, with the state as it is.
+    Method(Method),
     /// Another integrator or accuracy, with the state as it is.
     Integration(Integration),
     /// Other bodies.
     Load(Input),
-    /// The same bodies from their beginning.
+    /// Starts the present bodies again from their beginning.
     Restart,
     /// Two snapshots as an encounter.
     Encounter {

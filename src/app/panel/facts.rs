@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::History;
 use crate::bodies::Component;
-use crate::force::KernelConfig;
+use crate::forces::Method;
+use crate::forces::direct::gpu::KernelConfig;
 use crate::gpu::{FrameTimes, Gpu};
 use crate::live::{BlockFacts, Rates, Standing, TimeKeeper};
 use crate::scene::RunHints;
@@ -12,7 +13,7 @@ use crate::sim::{EngineKind, Settings};
 use crate::units::Units;
 
 /// Bodies to load: the same words as on the command line.
-pub type Input = crate::app::cli::InputOptions;
+pub type Input = crate::settings::InputRequest;
 
 /// Everything that a tab may show.
 pub struct Facts<'a> {
@@ -36,6 +37,8 @@ pub struct Facts<'a> {
     pub standing: Standing,
     /// The engine that runs; never `Auto`.
     pub engine: EngineKind,
+    /// How it computes.
+    pub method: Method,
     /// Why that one.
     pub engine_reason: &'a str,
     /// What it computes on and how.

@@ -5,7 +5,8 @@ use egui::{Button, Ui};
 use super::learn::heat::{P, Q};
 use super::theme::{DIM, WARN, heading};
 use super::{Action, Facts, wgsl};
-use crate::force::{KernelConfig, KernelWish};
+use crate::forces::Method;
+use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
 use crate::gpu::Checks;
 use crate::live::Command;
 use crate::sim::EngineKind;
@@ -36,6 +37,8 @@ impl KernelForm {
                 }
             }
         });
+        let chosen = methods(ui, facts.method, &facts.engine.methods_beside());
+        actions.extend(chosen.map(Action::Method));
         ui.label(facts.engine_text);
         if facts.engine_reason != "asked for" {
             ui.colored_label(DIM, format!("because {}", facts.engine_reason));
@@ -51,12 +54,12 @@ impl KernelForm {
         let mut wanted = config;
         self.shape(ui, facts, &mut wanted);
         if wanted != config {
-            actions.push(Action::Live(Command::Kernel(KernelWish::from(wanted))));
+            actions.push(Action::Live(Command::Kernel(KernelRequest::from(wanted))));
         }
         ui.horizontal(|ui| {
             let about = "Lets the program choose for this device and number of bodies";
             if ui.button("What suits the device").on_hover_text(about).clicked() {
-                actions.push(Action::Live(Command::Kernel(KernelWish::default())));
+                actions.push(Action::Live(Command::Kernel(KernelRequest::default())));
             }
             let about = "The kernel text as it runs right now";
             ui.toggle_value(&mut self.show_text, "Show the WGSL").on_hover_text(about);
@@ -79,7 +82,8 @@ impl KernelForm {
         let about = "All bodies in one workgroup's memory, many steps per dispatch: for a few hundred \
                      bodies, where starting work costs more than the work";
         let mut one = wanted.one_workgroup;
-        let small = KernelConfig::in_one_workgroup(facts.gpu, facts.count, &KernelWish::default());
+        let small =
+            KernelConfig::in_one_workgroup(facts.gpu, facts.count, &KernelRequest::default());
         let checkbox = egui::Checkbox::new(&mut one, "steps in one workgroup");
         let response = ui.add_enabled(small.is_ok() || wanted.one_workgroup, checkbox);
         let response = match &small {
@@ -131,7 +135,7 @@ impl KernelForm {
             wanted,
             "u",
             U,
-            "Interactions written out per turn of the inner loop: less counting, more registers",
+            "Interactions written out per iteration of the inner loop: less counting, more registers",
             |u| KernelConfig { u, ..base },
         );
         choices(
@@ -193,6 +197,25 @@ impl KernelForm {
     }
 }
 
+/// The methods to choose among, and another than `now` if it is clicked; one alone is no choice, and is not shown.
+fn methods(ui: &mut Ui, now: Method, has: &[Method]) -> Option<Method> {
+    if has.len() < 2 {
+        return None;
+    }
+    let mut chosen = None;
+    ui.horizontal_wrapped(|ui| {
+        ui.label("method").on_hover_text("How forces are computed");
+        for (method, name, about) in Method::ALL.iter().filter(|(method, ..)| has.contains(method))
+        {
+            let current = *method == now;
+            if ui.selectable_label(current, *name).on_hover_text(*about).clicked() && !current {
+                chosen = Some(*method);
+            }
+        }
+    });
+    chosen
+}
+
 const R: &[u32] = &[1, 2, 4, 8, 16];
 const U: &[u32] = &[1, 2, 4, 8, 16, 32];
 const S: &[u32] = &[1, 2, 4, 8, 16, 32, 64];
@@ -231,4 +254,28 @@ fn choices(
             }
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use egui_kittest::Harness;
+    use egui_kittest::kittest::Queryable;
+
+    use super::*;
+
+    #[test]
+    fn methods_are_shown_where_there_is_a_choice() {
+        let both = [Method::Direct, Method::Reference];
+        let show = |ui: &mut Ui, chosen: &mut Option<Method>| {
+            *chosen = chosen.or(methods(ui, Method::Direct, &both));
+        };
+        let mut harness = Harness::new_ui_state(show, None);
+        for (name, expected) in [("direct", None), ("reference", Some(Method::Reference))] {
+            harness.get_by_label(name).click();
+            harness.run();
+            assert_eq!(*harness.state(), expected, "{name}");
+        }
+        let alone = |ui: &mut Ui| assert_eq!(methods(ui, Method::Direct, &both[..1]), None);
+        assert!(Harness::new_ui(alone).query_by_label("direct").is_none());
+    }
 }

@@ -6,7 +6,7 @@ use egui_plot::{Line, Plot, PlotPoints};
 use super::Facts;
 use super::history::RateSample;
 use super::theme::{DIM, LINES, heading, number, row};
-use crate::force::FLOPS;
+use crate::forces::direct::FLOPS;
 use crate::sim::EngineKind;
 
 pub fn show(ui: &mut Ui, facts: &Facts) {

@@ -8,7 +8,7 @@ use super::{Action, Facts};
 use crate::live::{Command, Tempo};
 
 pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &mut Vec<Action>) {
-    let integrator = crate::integrate::find(&facts.settings.integrator).ok();
+    let integrator = facts.settings.integrator;
     let mut command = |command: Command| actions.push(Action::Live(command));
     let keeper = facts.keeper;
     ui.horizontal_wrapped(|ui| {
@@ -26,7 +26,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &m
         }
         let text = if facts.dt < 0.0 { "Forwards" } else { "Backwards" };
         let about = "Let time run the other way. The leapfrog retraces its way, up to rounding (b)";
-        let reversible = integrator.is_some_and(|integrator| integrator.reversible);
+        let reversible = integrator.reversible;
         let button = ui.add_enabled(reversible, egui::Button::new(text));
         let button = button.on_disabled_hover_text("This integrator knows only the way forwards");
         if button.on_hover_text(about).clicked() {

@@ -7,6 +7,7 @@ use egui::{ComboBox, DragValue, Slider, Ui};
 use super::theme::{DIM, WARN, heading};
 use super::{Action, Facts, Input};
 use crate::scene::{Kind, Scene};
+use crate::settings::Assignment;
 use crate::words;
 
 /// The scene as it is being changed, before it is made.
@@ -187,7 +188,7 @@ impl SceneForm {
         for ((name, parameter, value), (_, _, before)) in scene.parameters().into_iter().zip(usual)
         {
             if parameter.name != "n" && value != before {
-                wanted.set.push((name, value));
+                wanted.set.push(Assignment { name, value });
             }
         }
         wanted

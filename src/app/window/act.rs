@@ -3,78 +3,92 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::again::Shown;
-use super::frame::{Frames, Purpose};
+use super::command_line::Shown;
+use super::frame::Frames;
 use super::load::{Loading, Wanted};
 use super::pictures::{Recording, free_name, picture};
-use super::steer::Wish;
-use crate::app::cli::{InputOptions, StepOptions};
+use super::simulated::Purpose;
+use super::steer::PointerRequest;
 use crate::app::panel::{Action, Integration, Place};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::live::Command;
 use crate::record::refuse_names_of_runs;
 use crate::render::{ColourBy, Follow, PictureSize};
+use crate::settings::{InputRequest, StepRequest};
 use crate::sim::{Moment, Settings};
 use crate::snapshot::{self, WriteOptions};
 
 impl Frames {
-    /// Carries out one wish; what cannot be done is said and changes nothing.
+    /// Carries out one action; what cannot be done is said and changes nothing.
     pub(super) fn act(&mut self, action: Action) {
         super::seen::action(&action);
         if let Err(error) = self.try_to(action) {
-            self.say_error(&error);
+            self.output.say_error(&error);
         }
     }
 
     fn try_to(&mut self, action: Action) -> Result<()> {
         match action {
             Action::Live(command) => {
-                if let Some(session) = &mut self.session {
+                if let Some(session) = &mut self.simulated.session {
                     let is_kernel = matches!(command, Command::Kernel(_));
                     session.live.apply(command)?;
                     if is_kernel {
-                        self.wanted.settings.kernel = session.live.wish();
+                        self.simulated.wanted.settings.kernel = session.live.kernel_request();
                     }
                 }
             }
             Action::Engine(kind) => {
-                let Some(session) = &self.session else { return Ok(()) };
-                let settings = Settings { engine: kind, ..session.live.settings().clone() };
-                self.wanted.settings.engine = kind;
+                let Some(session) = &self.simulated.session else { return Ok(()) };
+                let now = session.live.settings().clone();
+                // Another engine may have no such method.
+                let method = now.method.filter(|method| kind.methods_beside().contains(method));
+                let settings = Settings { engine: kind, method, ..now };
+                self.simulated.wanted.settings.engine = kind;
+                self.simulated.wanted.settings.method = method;
                 self.ask_moment(Purpose::Change(Box::new(settings)));
             }
-            Action::Integration(wish) => {
-                let Some(session) = &self.session else { return Ok(()) };
-                let Integration { integrator, blocks, precision } = wish;
+            Action::Method(method) => {
+                let Some(session) = &self.simulated.session else { return Ok(()) };
+                let method = Some(method);
+                let settings = Settings { method, ..session.live.settings().clone() };
+                settings.validate()?;
+                self.simulated.wanted.settings.method = method;
+                self.ask_moment(Purpose::Change(Box::new(settings)));
+            }
+            Action::Integration(wanted) => {
+                let Some(session) = &self.simulated.session else { return Ok(()) };
+                let Integration { integrator, blocks, precision } = wanted;
                 let now = session.live.settings().clone();
                 let settings = Settings { integrator, blocks, precision, ..now };
                 settings.validate()?;
-                let steps = StepOptions::from(&settings);
-                self.wanted.steps.integrator = steps.integrator;
-                self.wanted.steps.blocks = steps.blocks;
+                let steps = StepRequest::from(&settings);
+                self.simulated.wanted.steps.integrator = steps.integrator;
+                self.simulated.wanted.steps.blocks = steps.blocks;
                 self.ask_moment(Purpose::Change(Box::new(settings)));
             }
             Action::Load(input) => self.load(input)?,
             Action::Restart => {
-                if let Some(session) = &self.session {
+                if let Some(session) = &self.simulated.session {
                     let (input, settings) = (session.input.clone(), session.live.settings());
                     // The numbers that were tuned stay.
-                    let steps = StepOptions::from(settings);
-                    let wanted = Wanted { steps, ..self.wanted.clone() };
-                    self.loading = Some(Loading::input(&self.stage.gpu, input, wanted, false)?);
+                    let steps = StepRequest::from(settings);
+                    let wanted = Wanted { steps, ..self.simulated.wanted.clone() };
+                    self.simulated.loading =
+                        Some(Loading::input(&self.output.stage.gpu, input, wanted, false)?);
                 }
             }
             Action::Encounter { files, distance, speed, offset, tilt_degrees } => {
                 let path = encounter(&files, distance, speed, offset, tilt_degrees)?;
-                self.load(InputOptions::named(path.display().to_string()))?;
-                self.say(format!("the encounter is the scene {}", path.display()), false);
+                self.load(InputRequest::named(path.display().to_string()))?;
+                self.output.say(format!("the encounter is the scene {}", path.display()), false);
             }
             Action::OpenDialog => {
                 let mut dialog =
                     egui_file::FileDialog::open_file().title("Open a snapshot or scene");
                 dialog.open();
-                self.dialog = Some(dialog);
+                self.input.dialog = Some(dialog);
             }
             Action::SaveSnapshot(path) => {
                 // A wrong ending is said at once, not when the bodies have come.
@@ -86,62 +100,66 @@ impl Frames {
                 let path = free_name(&path);
                 let size = PictureSize::new(width, height)?;
                 if let Some((points, camera, look)) = self.scene_to_draw() {
-                    let image = picture(&self.stage.gpu, points, (&camera, look), size)?;
+                    let image = picture(&self.output.stage.gpu, points, (&camera, look), size)?;
                     image.save_png(&path)?;
-                    self.say(format!("saved {}", absolute(&path)), false);
+                    self.output.say(format!("saved {}", absolute(&path)), false);
                 }
             }
             Action::Record(path) => {
                 let path = free_name(&path);
                 let size = self.free_size();
-                self.recording = Some(Recording::begin(&self.stage.gpu, &path, size)?);
+                self.output.recording =
+                    Some(Recording::begin(&self.output.stage.gpu, &path, size)?);
             }
             Action::StopRecording => {
-                if let Some(recording) = self.recording.take() {
+                if let Some(recording) = self.output.recording.take() {
                     let path = recording.end()?;
-                    self.say(format!("saved {}", absolute(&path)), false);
+                    self.output.say(format!("saved {}", absolute(&path)), false);
                 }
             }
             Action::CopyCommandLine => {
-                if let Some(session) = &self.session {
-                    let camera = self.steering.camera();
+                if let Some(session) = &self.simulated.session {
+                    let camera = self.viewer.steering.camera();
                     let shown = Shown {
                         input: &session.input,
                         components: &session.bodies.components,
                         hints: &session.hints,
                         names_integrator: session.names_integrator,
                         settings: session.live.settings(),
-                        wanted: &self.wanted.settings,
-                        view: &self.view,
+                        wanted: &self.simulated.wanted.settings,
+                        view: &self.viewer.choice,
                         camera: &camera,
                         start: &self.start,
                     };
-                    let text = shown.words().line();
-                    self.context.copy_text(text.clone());
-                    self.say(format!("copied: {text}"), false);
+                    let text = shown.command_line().line();
+                    self.input.context.copy_text(text.clone());
+                    self.output.say(format!("copied: {text}"), false);
                 }
             }
-            Action::CopyText(text) => self.context.copy_text(text),
+            Action::CopyText(text) => self.input.context.copy_text(text),
             Action::Camera(place) => self.go(place),
             Action::FoldPanel => self.panel.open = !self.panel.open,
             Action::Help => self.panel.help = !self.panel.help,
-            Action::Fullscreen => self.toggle_fullscreen(),
+            Action::Fullscreen => self.output.toggle_fullscreen(),
             Action::NextColouring => {
                 let all = ColourBy::ALL;
-                let now = all.iter().position(|(by, _)| *by == self.view.style.colour_by);
+                let now = all.iter().position(|(by, _)| *by == self.viewer.choice.style.colour_by);
                 let (next, name) = all[(now.unwrap_or(0) + 1) % all.len()];
-                self.view.style.colour_by = next;
-                self.say(format!("coloured by {name}"), false);
+                self.viewer.choice.style.colour_by = next;
+                self.output.say(format!("coloured by {name}"), false);
             }
             Action::SpriteSize(factor) => {
-                let size = self.view.style.sprite_size * factor;
-                self.view.style.sprite_size = size.clamp(0.1, 10.0);
+                let size = self.viewer.choice.style.sprite_size * factor;
+                self.viewer.choice.style.sprite_size = size.clamp(0.1, 10.0);
             }
             Action::Stops(stops) => {
-                self.view.style.stops = (self.view.style.stops + stops).clamp(-6.0, 6.0);
+                self.viewer.choice.style.stops =
+                    (self.viewer.choice.style.stops + stops).clamp(-6.0, 6.0);
             }
-            Action::Halo => self.view.style.show_halo = !self.view.style.show_halo,
-            Action::DismissMessage => self.dismiss_message(),
+            Action::Halo => {
+                self.viewer.choice.style.show_halo = !self.viewer.choice.style.show_halo
+            }
+            Action::DismissMessage => self.output.dismiss_message(),
             Action::Quit => {
                 if self.panel.help {
                     self.panel.help = false;
@@ -153,44 +171,45 @@ impl Frames {
         Ok(())
     }
 
-    fn load(&mut self, input: InputOptions) -> Result<()> {
+    fn load(&mut self, input: InputRequest) -> Result<()> {
         // A name that is nothing is said at once.
         input.scene()?;
         // Lengths and times that suited the last bodies are left behind.
-        let mut wanted = self.wanted.clone();
+        let mut wanted = self.simulated.wanted.clone();
         (wanted.steps.eps, wanted.steps.dt, wanted.steps.blocks.dt_max) = (None, None, None);
-        self.loading = Some(Loading::input(&self.stage.gpu, input, wanted, false)?);
+        self.simulated.loading =
+            Some(Loading::input(&self.output.stage.gpu, input, wanted, false)?);
         Ok(())
     }
 
     fn go(&mut self, place: Place) {
-        let Some(session) = &self.session else { return };
-        let now = self.steering.camera();
+        let Some(session) = &self.simulated.session else { return };
+        let now = self.viewer.steering.camera();
         let bodies = match &session.last {
             Some(moment) => &moment.bodies,
             None => &session.bodies,
         };
         let camera = match place {
-            Place::Start => self.steering.start,
-            Place::Fit => now.framing(bodies, &self.view.style, 0.95, self.free_size()),
+            Place::Start => self.viewer.steering.start,
+            Place::Fit => now.framing(bodies, &self.viewer.choice.style, 0.95, self.free_size()),
             Place::From(preset) => now.seen_from(preset),
         };
         if matches!(place, Place::Start | Place::Fit) {
-            self.view.follow = Follow::Nothing;
-            self.steering.release();
+            self.viewer.choice.follow = Follow::Nothing;
+            self.viewer.steering.release();
         }
-        self.steering.go(camera);
+        self.viewer.steering.go(camera);
     }
 
     /// Does what a moment was asked for.
     pub(super) fn serve(&mut self, purpose: Purpose, moment: &Arc<Moment>) {
         if let Err(error) = self.try_to_serve(purpose, moment) {
-            self.say_error(&error);
+            self.output.say_error(&error);
         }
     }
 
     fn try_to_serve(&mut self, purpose: Purpose, moment: &Arc<Moment>) -> Result<()> {
-        let Some(session) = &self.session else { return Ok(()) };
+        let Some(session) = &self.simulated.session else { return Ok(()) };
         match purpose {
             Purpose::Save(path) => {
                 let snapshot = session.snapshot(moment);
@@ -199,37 +218,38 @@ impl Frames {
                 for loss in losses.iter() {
                     text += &format!("; {loss}");
                 }
-                self.say(text, false);
+                self.output.say(text, false);
             }
-            Purpose::Pick(Wish::Pick { camera, pixel, within_px }) => {
-                let (style, bodies) = (&self.view.style, &moment.bodies);
+            Purpose::Pick(PointerRequest::Pick { camera, pixel, within_px }) => {
+                let (style, bodies) = (&self.viewer.choice.style, &moment.bodies);
                 let seen: Vec<bool> = bodies
                     .components
                     .iter()
                     .map(|c| style.show_halo || c.role != crate::bodies::Role::Halo)
                     .collect();
                 let is_seen = |i: usize| seen[usize::from(bodies.component[i])];
-                let size = self.stage.picture_size();
+                let size = self.output.stage.picture_size();
                 let found = camera.pick(&bodies.position, is_seen, pixel, within_px, size);
-                self.steering.release();
+                self.viewer.steering.release();
                 match found {
                     Some(index) => {
-                        self.view.follow = Follow::Body(index);
+                        self.viewer.choice.follow = Follow::Body(index);
                         let component = usize::from(bodies.component[index]);
                         let name = &bodies.components[component].name;
-                        self.say(format!("following body {} ({name})", bodies.id[index]), false);
+                        self.output
+                            .say(format!("following body {} ({name})", bodies.id[index]), false);
                     }
-                    None => self.view.follow = Follow::Nothing,
+                    None => self.viewer.choice.follow = Follow::Nothing,
                 }
             }
-            Purpose::Pick(Wish::Release) => {}
+            Purpose::Pick(PointerRequest::Release) => {}
             Purpose::Change(settings) => {
                 // What is done meanwhile would be lost: the old engine rests.
-                let change = Loading::change(&self.stage.gpu, session, moment, *settings)?;
-                if let Some(session) = &mut self.session {
+                let change = Loading::change(&self.output.stage.gpu, session, moment, *settings)?;
+                if let Some(session) = &mut self.simulated.session {
                     session.live.rest();
                 }
-                self.loading = Some(change);
+                self.simulated.loading = Some(change);
             }
         }
         Ok(())

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
-use crate::app::cli::{InputOptions, StepOptions};
+use crate::app::lookup;
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::gpu::Gpu;
 use crate::live::Live;
 use crate::render::ages::{Ages, ages, times_of_formation};
 use crate::scene::{RunHints, ViewHints};
+use crate::settings::{InputRequest, StepRequest};
 use crate::sim::{Moment, Settings};
 use crate::snapshot::Snapshot;
 
@@ -18,7 +19,7 @@ const WHOLE_SECS: f64 = 30.0;
 
 /// A simulation with all that is known about where it comes from.
 pub struct Session {
-    pub input: InputOptions,
+    pub input: InputRequest,
     /// Units, facts and columns that a saved snapshot repeats; without bodies.
     pub template: Snapshot,
     pub hints: RunHints,
@@ -33,13 +34,13 @@ pub struct Session {
     /// Ages for colours, from the first bodies.
     pub ages: Ages,
     /// The kernel's text, made when first shown and after each change.
-    pub wgsl: Option<(crate::force::KernelVariant, String)>,
+    pub wgsl: Option<(crate::forces::direct::gpu::KernelVariant, String)>,
 }
 
 /// Changes to the settings that suit the bodies.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    pub steps: StepOptions,
+    pub steps: StepRequest,
     /// Engine, adapter and kernel are taken from here.
     pub settings: Settings,
 }
@@ -73,7 +74,7 @@ impl Loading {
     /// Makes or reads bodies and prepares their simulation.
     pub fn input(
         gpu: &Arc<Gpu>,
-        input: InputOptions,
+        input: InputRequest,
         wanted: Wanted,
         keeps_view: bool,
     ) -> Result<Self> {
@@ -99,7 +100,7 @@ impl Loading {
         let same_engine = settings.engine == session.live.settings().engine;
         let what = if same_engine { "changing the integrator" } else { "changing the engine" };
         Self::spawn(what.to_owned(), true, move || {
-            let mut live = Live::open(&gpu, now, settings, keeper.units_per_sec)?;
+            let mut live = open(&gpu, now, settings, keeper.units_per_sec)?;
             if backwards {
                 live.apply(crate::live::Command::Reverse)?;
             }
@@ -132,17 +133,16 @@ impl Loading {
     }
 }
 
-fn load(gpu: &Arc<Gpu>, input: InputOptions, wanted: &Wanted) -> Result<Session> {
+fn load(gpu: &Arc<Gpu>, input: InputRequest, wanted: &Wanted) -> Result<Session> {
     let loaded = input.load(wanted.steps.eps)?;
     let settings = wanted.steps.over(&loaded, wanted.settings.clone())?;
     let mut template = loaded.snapshot;
     let bodies = std::mem::take(&mut template.bodies);
-    let g = template.units.gravitational_constant;
-    let mut heavy = bodies.clone();
-    heavy.mass.iter_mut().for_each(|mass| *mass *= g);
+    let mass = bodies.gravitating_mass(template.units.gravitational_constant);
+    let heavy = Bodies { mass, ..bodies.clone() };
     let units_per_sec = usual_speed(&loaded.run);
-    let ages = ages(&bodies, times_of_formation(&template.extra));
-    let live = Live::open(gpu, bodies, settings, units_per_sec)?;
+    let ages = ages(&bodies, times_of_formation(&template.extra).as_deref());
+    let live = open(gpu, bodies, settings, units_per_sec)?;
     Ok(Session {
         ages,
         input,
@@ -155,6 +155,17 @@ fn load(gpu: &Arc<Gpu>, input: InputOptions, wanted: &Wanted) -> Result<Session>
         last: None,
         wgsl: None,
     })
+}
+
+/// A simulation on the engine that is faster here, or that was asked for.
+fn open(
+    gpu: &Arc<Gpu>,
+    bodies: Bodies,
+    mut settings: Settings,
+    units_per_sec: f64,
+) -> Result<Live> {
+    let choice = lookup::choose_on(gpu, bodies.len(), &mut settings)?;
+    Live::open(gpu, choice, bodies, settings, units_per_sec)
 }
 
 fn usual_speed(hints: &RunHints) -> f64 {

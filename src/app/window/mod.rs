@@ -6,56 +6,46 @@
 //! ```
 
 mod act;
-mod again;
+mod command_line;
 mod frame;
+mod input;
 mod load;
 mod memory;
 mod news;
+mod output;
 mod pictures;
 mod recover;
 mod reload;
 mod seen;
 mod shell;
 mod show;
+mod simulated;
 mod stage;
 mod steer;
+mod viewer;
 
 pub use steer::Steering;
 
-use glam::DVec3;
-
-use crate::app::cli::{EngineOptions, InputOptions, LookOptions, StepOptions};
 use crate::error::{Error, Result};
-use crate::render::Style;
+use crate::settings::{InputRequest, ViewRequest};
 
-/// What `gravitile` without arguments shows.
+/// What is shown where nothing is asked for.
 pub const FIRST_SCENE: &str = "galaxy-collision";
 
-/// What to open, as the command line says it.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// The bodies.
-    pub input: InputOptions,
-    /// Softening and step.
-    pub steps: StepOptions,
-    /// Camera and looks.
-    pub look: LookOptions,
-    /// The looks, checked.
-    pub style: Style,
-    /// The point in the middle of the picture, if not what suits the bodies.
-    pub target: Option<DVec3>,
-    /// Begin paused.
-    pub paused: bool,
-    /// Where the kernels' texts are watched for changes.
-    pub shaders: Option<std::path::PathBuf>,
-    /// Engine and kernel.
-    pub engine: EngineOptions,
+/// The request for [`FIRST_SCENE`].
+pub fn first_scene() -> ViewRequest {
+    ViewRequest { input: InputRequest::named(FIRST_SCENE), ..ViewRequest::default() }
 }
 
 /// Opens the window and returns when it is closed.
 ///
-/// Errors: no display, no graphics driver, bodies that cannot be made.
-pub fn open(request: Request) -> Result<()> {
+/// Errors: what is asked for and cannot be, before a window appears; no display, no graphics driver, bodies that cannot
+/// be made.
+pub fn open(request: ViewRequest) -> Result<()> {
+    request.steps.check()?;
+    request.engine.chosen()?;
+    request.input.scene()?;
+    request.look.style()?;
     shell::run(request)
 }
 

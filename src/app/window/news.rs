@@ -2,71 +2,72 @@
 
 use std::sync::Arc;
 
-use super::Request;
-use super::frame::{Frames, Purpose};
+use super::frame::Frames;
 use super::load::Session;
 use super::reload::ShaderWatch;
+use super::simulated::Purpose;
 use crate::error::Result;
 use crate::live::Event;
 use crate::render::{CameraMotion, ColourBy, Follow};
 use crate::scene::Colouring;
+use crate::settings::ViewRequest;
 use crate::sim::Moment;
 use crate::words;
 
 impl Frames {
     /// What has come back since the last frame.
     pub(super) fn take_news(&mut self, secs: f64) {
-        if let Some(loading) = &self.loading
+        if let Some(loading) = &self.simulated.loading
             && let Some(made) = loading.poll()
         {
             let keeps_view = loading.keeps_view;
-            self.loading = None;
+            self.simulated.loading = None;
             match made {
                 Ok(session) => self.begin(session, keeps_view),
                 Err(error) => {
                     // What was to be replaced goes on.
-                    if let Some(session) = &mut self.session {
+                    if let Some(session) = &mut self.simulated.session {
                         session.live.go_on();
                     }
-                    self.say_error(&error);
+                    self.output.say_error(&error);
                 }
             }
         }
-        match self.shaders.as_mut().map_or(Ok(false), ShaderWatch::changed) {
+        match self.input.shaders.as_mut().map_or(Ok(false), ShaderWatch::changed) {
             Ok(true) => self.take_shaders(),
             Ok(false) => {}
-            Err(error) => self.say_error(&error),
+            Err(error) => self.output.say_error(&error),
         }
-        while let Some(times) = self.stage.timeline.take() {
-            if let Some(session) = &mut self.session {
+        while let Some(times) = self.output.stage.timeline.take() {
+            if let Some(session) = &mut self.simulated.session {
                 session.live.learn(&times);
             }
-            self.times = Some(times);
+            self.output.times = Some(times);
         }
-        let Some(session) = &mut self.session else { return };
-        if !self.stage.timeline.is_supported() {
+        let Some(session) = &mut self.simulated.session else { return };
+        if !self.output.stage.timeline.is_supported() {
             session.live.learn_from_frames(secs);
         }
         let events = session.live.poll();
-        self.history.frame(secs, session.live.rates());
+        self.simulated.history.frame(secs, session.live.rates());
         if let Some(positions) = session.live.tracked() {
-            self.steering.follow(self.view.follow, &positions, &session.bodies);
+            self.viewer.steering.follow(self.viewer.choice.follow, &positions, &session.bodies);
         }
         for event in events {
             match event {
-                Event::Report(report) => self.history.report(&report),
+                Event::Report(report) => self.simulated.history.report(&report),
                 Event::Kept(moment) => {
-                    let first = self.session.as_ref().is_some_and(|s| s.last.is_none());
-                    if let Some(session) = &mut self.session {
+                    let first = self.simulated.session.as_ref().is_some_and(|s| s.last.is_none());
+                    if let Some(session) = &mut self.simulated.session {
                         session.last = Some(moment);
                     }
                     // Accelerations are known only now.
-                    if first && self.view.style.colour_by == ColourBy::Acceleration {
-                        self.look_of = None;
+                    if first && self.viewer.choice.style.colour_by == ColourBy::Acceleration {
+                        self.viewer.look_of = None;
                     }
                 }
                 Event::Moment(moment) => self.use_moment(&moment),
-                Event::Failed(error) => self.say_error(&error),
+                Event::Failed(error) => self.output.say_error(&error),
             }
         }
     }
@@ -74,55 +75,55 @@ impl Frames {
     /// A simulation that is ready takes the place of the last one.
     pub(super) fn begin(&mut self, mut session: Session, keeps_view: bool) {
         let saves = self.waiting_saves(keeps_view);
-        self.look_of = None;
+        self.viewer.look_of = None;
         if !keeps_view {
-            self.history.restart();
+            self.simulated.history.restart();
         }
-        if let Some(before) = &self.session
+        if let Some(before) = &self.simulated.session
             && !keeps_view
         {
             let keeper = before.live.keeper().clone();
             session.live.take_tempo_of(&keeper);
         }
-        let request = self.request.take();
+        let request = self.simulated.request.take();
         if !keeps_view {
             if let Some(hints) = &session.view {
                 if hints.colouring == Colouring::Speed
                     && request.as_ref().is_none_or(|r| r.look.colour.is_none())
-                    && self.view.style.colour_by == ColourBy::Component
+                    && self.viewer.choice.style.colour_by == ColourBy::Component
                 {
-                    self.view.style.colour_by = ColourBy::Speed;
+                    self.viewer.choice.style.colour_by = ColourBy::Speed;
                 }
-                self.view.orbit_degrees_per_sec = 0.0;
+                self.viewer.choice.orbit_degrees_per_sec = 0.0;
             }
-            self.view.follow = Follow::Nothing;
-            self.steering.release();
+            self.viewer.choice.follow = Follow::Nothing;
+            self.viewer.steering.release();
             match self.first_camera(&session, request.as_ref()) {
                 Ok(motion) => {
-                    self.steering.jump(motion.start);
-                    self.view.follow = motion.follow;
+                    self.viewer.steering.jump(motion.start);
+                    self.viewer.choice.follow = motion.follow;
                 }
-                Err(error) => self.say_error(&error),
+                Err(error) => self.output.say_error(&error),
             }
-            self.stage.canvas.reset_exposure();
+            self.output.stage.canvas.reset_exposure();
         }
         if let Some(request) = request {
             if request.paused {
                 let _ = session.live.apply(crate::live::Command::Pause(true));
             }
             if let Some(orbit) = request.look.orbit {
-                self.view.orbit_degrees_per_sec = orbit;
+                self.viewer.choice.orbit_degrees_per_sec = orbit;
             }
         }
-        self.window.set_title(&words::piece(&format!("gravitile: {}", session.input.input)));
-        self.session = Some(session);
+        self.output.window.set_title(&words::piece(&format!("gravitile: {}", session.input.input)));
+        self.simulated.session = Some(session);
         saves.into_iter().for_each(|save| self.ask_moment(save));
     }
 
     /// Snapshots that were asked for and whose bodies have not come yet. The same bodies with another engine
     /// are asked again; of others, which are to come, it is said that they are not those.
     fn waiting_saves(&mut self, same_bodies: bool) -> Vec<Purpose> {
-        let waiting = std::mem::take(&mut self.waiting);
+        let waiting = std::mem::take(&mut self.simulated.waiting);
         let (saves, _): (Vec<_>, Vec<_>) =
             waiting.into_iter().partition(|purpose| matches!(purpose, Purpose::Save(_)));
         if same_bodies {
@@ -131,39 +132,40 @@ impl Frames {
         for save in saves {
             if let Purpose::Save(path) = save {
                 let path = path.display();
-                self.say(format!("{path} was not saved: other bodies came first"), true);
+                self.output.say(format!("{path} was not saved: other bodies came first"), true);
             }
         }
         Vec::new()
     }
 
-    /// The same as a film's: by the command line, then the scene's hints, then the bodies.
-    fn first_camera(&self, session: &Session, request: Option<&Request>) -> Result<CameraMotion> {
+    /// The camera at the beginning, as for a film: by the command line, then the scene's hints, then the bodies.
+    fn first_camera(
+        &self,
+        session: &Session,
+        request: Option<&ViewRequest>,
+    ) -> Result<CameraMotion> {
         let look = request.map(|request| request.look.clone()).unwrap_or_default();
         let (bodies, hints) = (&session.bodies, session.view.as_ref());
-        let mut motion = look.motion(bodies, hints, &self.view.style, self.free_size())?;
+        let mut motion = look.motion(bodies, hints, &self.viewer.choice.style, self.free_size())?;
         if let Some(target) = request.and_then(|request| request.target) {
-            motion.start.target = target;
+            motion.start.target = target.0.into();
         }
         Ok(motion)
     }
 
     /// Asks for the bodies; what for is remembered until they come.
     pub(super) fn ask_moment(&mut self, purpose: Purpose) {
-        if let Some(session) = &mut self.session {
-            self.waiting.push(purpose);
-            if let Err(error) = session.live.apply(crate::live::Command::Moment) {
-                self.say_error(&error);
-            }
+        if let Err(error) = self.simulated.ask_moment(purpose) {
+            self.output.say_error(&error);
         }
     }
 
     /// The bodies have come.
     pub(super) fn use_moment(&mut self, moment: &Arc<Moment>) {
-        if let Some(session) = &mut self.session {
+        if let Some(session) = &mut self.simulated.session {
             session.last = Some(Arc::clone(moment));
         }
-        for purpose in std::mem::take(&mut self.waiting) {
+        for purpose in std::mem::take(&mut self.simulated.waiting) {
             self.serve(purpose, moment);
         }
     }

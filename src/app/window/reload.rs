@@ -53,8 +53,8 @@ impl ShaderWatch {
 impl Frames {
     /// Compiles what runs now from the texts as they stand now.
     pub(super) fn take_shaders(&mut self) {
-        let mut taken = self.stage.renew_canvas();
-        if let Some(session) = &mut self.session {
+        let mut taken = self.output.stage.renew_canvas();
+        if let Some(session) = &mut self.simulated.session {
             match session.live.apply(Command::Recompile) {
                 // The text shown is the one that runs.
                 Ok(()) => session.wgsl = None,
@@ -62,8 +62,8 @@ impl Frames {
             }
         }
         match taken {
-            Ok(()) => self.say("The shaders were compiled again".to_owned(), false),
-            Err(error) => self.say_error(&error),
+            Ok(()) => self.output.say("The shaders were compiled again".to_owned(), false),
+            Err(error) => self.output.say_error(&error),
         }
     }
 }

@@ -45,14 +45,14 @@ pub fn frame(frames: &Frames) {
     if !log_enabled!(target: SEEN, log::Level::Trace) {
         return;
     }
-    let state = match &frames.session {
+    let state = match &frames.simulated.session {
         None => "without bodies".to_owned(),
         Some(session) => {
             let (standing, paused) = (session.live.standing(), session.live.keeper().paused);
             format!("step {} {}", standing.steps, if paused { "paused" } else { "going" })
         }
     };
-    let making = if frames.loading.is_some() { " making" } else { "" };
-    let writing = if frames.context.text_edit_focused() { " writing" } else { "" };
+    let making = if frames.simulated.loading.is_some() { " making" } else { "" };
+    let writing = if frames.input.context.text_edit_focused() { " writing" } else { "" };
     trace!(target: SEEN, "frame on {:?}, {state}{making}{writing}", frames.panel.tab);
 }

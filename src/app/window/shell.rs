@@ -11,13 +11,14 @@ use winit::window::{Window, WindowId};
 
 use super::frame::Frames;
 use super::memory::Memory;
-use super::{Request, no_display};
+use super::no_display;
 use crate::error::Result;
+use crate::settings::ViewRequest;
 
 /// While nothing can be seen, the simulation goes on at this pace.
 const HIDDEN_FRAME: Duration = Duration::from_millis(50);
 
-pub fn run(request: Request) -> Result<()> {
+pub fn run(request: ViewRequest) -> Result<()> {
     let event_loop = event_loop()?;
     let mut shell = Shell { request: Some(request), frames: None, hidden: false, failed: None };
     let ran = event_loop.run_app(&mut shell);
@@ -54,7 +55,7 @@ fn event_loop() -> Result<EventLoop<()>> {
 }
 
 struct Shell {
-    request: Option<Request>,
+    request: Option<ViewRequest>,
     frames: Option<Box<Frames>>,
     /// Minimised or covered.
     hidden: bool,
@@ -62,7 +63,7 @@ struct Shell {
 }
 
 impl Shell {
-    fn start(&mut self, event_loop: &ActiveEventLoop, request: Request) -> Result<Box<Frames>> {
+    fn start(&mut self, event_loop: &ActiveEventLoop, request: ViewRequest) -> Result<Box<Frames>> {
         let memory = Memory::load();
         let [width, height] = memory.window_size;
         let attributes = Window::default_attributes()

@@ -1,47 +1,37 @@
 //! Running the panel, and what is dropped onto the window or picked in a dialog.
 
-use std::path::PathBuf;
 use std::time::Instant;
 
-use super::frame::{Frames, Purpose};
+use super::frame::Frames;
 use super::load::Session;
-use super::steer::{Wish, tracking};
-use crate::app::cli::InputOptions;
+use super::output::Output;
+use super::simulated::{Purpose, Simulated};
+use super::steer::{PointerRequest, tracking};
+use super::viewer::Viewer;
 use crate::app::panel::{self, Action, Facts};
-use crate::error::Error;
 use crate::live::Live;
 use crate::render::Follow;
-use crate::words;
-
-/// How long good news stays.
-const MESSAGE_SECS: f64 = 6.0;
+use crate::settings::InputRequest;
 
 impl Frames {
     /// Runs the panel and carries out what it asks for.
     pub(super) fn show_panel(&mut self) -> egui::FullOutput {
         let begun = Instant::now();
-        let input = self.egui_state.take_egui_input(&self.window);
-        let context = self.context.clone();
-        let (mut actions, mut wish) = (Vec::new(), None);
+        let input = self.input.egui_state.take_egui_input(&self.output.window);
+        let context = self.input.context.clone();
+        let (mut actions, mut asked) = (Vec::new(), None);
         let covered = self.covered_px();
-        let size = self.stage.picture_size();
-        let (before, panel_secs) = (self.view.follow, self.panel_secs);
-        let message = self.message.as_ref().map(|(text, ..)| text.clone());
-        let is_error = self.message.as_ref().is_some_and(|(_, is_error, _)| *is_error);
-        let loading = self.loading.as_ref().map(|loading| loading.what.clone());
+        let size = self.output.stage.picture_size();
+        let (before, panel_secs) = (self.viewer.choice.follow, self.output.panel_secs);
+        let message = self.output.message.as_ref().map(|(text, _)| text.clone());
+        let is_error = self.output.message.as_ref().is_some_and(|(_, is_error)| *is_error);
+        let loading = self.simulated.loading.as_ref().map(|loading| loading.what.clone());
         let output = context.run_ui(input, |ui| {
-            let Self {
-                session,
-                panel,
-                view,
-                steering,
-                dialog,
-                stage,
-                history,
-                times,
-                recording,
-                ..
-            } = &mut *self;
+            let Self { viewer, simulated, input, output, panel, .. } = &mut *self;
+            let Viewer { choice: view, steering, .. } = viewer;
+            let Simulated { session, history, .. } = simulated;
+            let Output { stage, times, recording, .. } = output;
+            let dialog = &mut input.dialog;
             if let Some(session) = session {
                 session.refresh_wgsl();
                 let live = &session.live;
@@ -56,6 +46,7 @@ impl Frames {
                     keeper: live.keeper(),
                     standing: live.standing(),
                     engine: live.choice().kind,
+                    method: live.choice().method,
                     engine_reason: &live.choice().reason,
                     engine_text: &live.describe_engine(),
                     gpu: &stage.gpu,
@@ -73,7 +64,7 @@ impl Frames {
                     message_is_error: is_error,
                 };
                 // The picture lies below everything else: first come, last served.
-                wish = steering.input(ui, covered, size);
+                asked = steering.input(ui, covered, size);
                 if dialog.as_ref().is_none_or(|dialog| !dialog.visible()) {
                     actions.extend(panel::pressed(ui.ctx(), &facts));
                 }
@@ -99,25 +90,21 @@ impl Frames {
                 dialog.show(ui.ctx());
             }
         });
-        self.panel_secs += 0.1 * (begun.elapsed().as_secs_f64() - self.panel_secs);
-        if self.message.as_ref().is_some_and(|(_, is_error, since)| {
-            !is_error && since.elapsed().as_secs_f64() > MESSAGE_SECS
-        }) {
-            self.message = None;
+        self.output.panel_secs += 0.1 * (begun.elapsed().as_secs_f64() - self.output.panel_secs);
+        self.output.pass();
+        if self.viewer.choice.follow != before {
+            self.viewer.steering.release();
         }
-        if self.view.follow != before {
-            self.steering.release();
-        }
-        if let Some(session) = &mut self.session {
-            session.live.track(tracking(self.view.follow));
+        if let Some(session) = &mut self.simulated.session {
+            session.live.track(tracking(self.viewer.choice.follow));
             if self.panel.open && self.panel.tab == panel::Tab::Numbers {
                 session.live.watch_blocks();
             }
         }
-        match wish {
-            Some(Wish::Release) => {
-                self.view.follow = Follow::Nothing;
-                self.steering.release();
+        match asked {
+            Some(PointerRequest::Release) => {
+                self.viewer.choice.follow = Follow::Nothing;
+                self.viewer.steering.release();
             }
             Some(pick) => self.ask_moment(Purpose::Pick(pick)),
             None => {}
@@ -131,43 +118,21 @@ impl Frames {
     }
 
     pub(super) fn take_dropped(&mut self) {
-        let mut files = std::mem::take(&mut self.dropped);
+        let mut files = std::mem::take(&mut self.input.dropped);
         if files.len() >= 2 {
             let second = files.swap_remove(1);
-            let extent = self.steering.camera().distance * 0.2;
+            let extent = self.viewer.steering.camera().distance * 0.2;
             self.panel.scene.offer_encounter([files.swap_remove(0), second], extent);
             (self.panel.open, self.panel.tab) = (true, panel::Tab::Scene);
         } else if let Some(file) = files.pop() {
-            self.act(Action::Load(InputOptions::named(file.display().to_string())));
+            self.act(Action::Load(InputRequest::named(file.display().to_string())));
         }
     }
 
     pub(super) fn take_dialog(&mut self) {
-        let Some(dialog) = &self.dialog else { return };
-        let picked = dialog.selected().then(|| dialog.path().map(PathBuf::from)).flatten();
-        if !dialog.visible() {
-            self.dialog = None;
+        if let Some(path) = self.input.picked() {
+            self.act(Action::Load(InputRequest::named(path.display().to_string())));
         }
-        if let Some(path) = picked {
-            self.act(Action::Load(InputOptions::named(path.display().to_string())));
-        }
-    }
-
-    /// Shows a message.
-    pub(super) fn say(&mut self, text: String, is_error: bool) {
-        let text = words::line(&text);
-        super::seen::message(&text);
-        self.message = Some((text, is_error, Instant::now()));
-    }
-
-    /// Shows an error.
-    pub(super) fn say_error(&mut self, error: &Error) {
-        log::warn!("{error}");
-        self.say(error.to_string(), true);
-    }
-
-    pub(super) fn dismiss_message(&mut self) {
-        self.message = None;
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use winit::window::Window;
 
 use crate::error::{Error, Result};
-use crate::gpu::{AdapterWish, Gpu, Timeline, instance};
-use crate::render::{self, GpuCanvas, PictureSize};
+use crate::gpu::{AdapterRequest, Gpu, Timeline, instance};
+use crate::render::{GpuCanvas, PictureSize};
 
 pub struct Stage {
     window: Arc<Window>,
@@ -32,14 +32,14 @@ impl Stage {
     pub fn new(
         window: Arc<Window>,
         display: Box<dyn wgpu::wgt::WgpuHasDisplayHandle>,
-        wish: &AdapterWish,
+        request: &AdapterRequest,
     ) -> Result<Self> {
         let instance = instance(Some(display));
         let refused =
             |problem: String| Error::Display(format!("the window has no surface: {problem}"));
         let surface =
             instance.create_surface(Arc::clone(&window)).map_err(|e| refused(e.to_string()))?;
-        let opened = pollster::block_on(Gpu::open_on(&instance, Some(&surface), wish));
+        let opened = pollster::block_on(Gpu::open_on(&instance, Some(&surface), request));
         let gpu = opened.map_err(|error| match error {
             Error::NoAdapter { .. } => Error::Display(format!(
                 "a window needs a graphics driver, but {error}; on Debian or Ubuntu: sudo apt install \
@@ -62,9 +62,8 @@ impl Stage {
         (config.width, config.height) = (config.width.min(side), config.height.min(side));
         surface.configure(&gpu.device, &config);
         gpu.check()?;
-        let borrowed = render::Gpu { device: &gpu.device, queue: &gpu.queue };
         let picture = PictureSize::new(config.width, config.height)?;
-        let canvas = GpuCanvas::new(borrowed, picture, format)?;
+        let canvas = GpuCanvas::new(gpu.handles(), picture, format)?;
         let options = egui_wgpu::RendererOptions::default();
         let egui = egui_wgpu::Renderer::new(&gpu.device, format, options);
         let timeline = Timeline::new(&gpu.device, &gpu.queue);
@@ -88,8 +87,7 @@ impl Stage {
             surface.configure(&self.gpu.device, &self.config);
             self.configured = true;
         }
-        let gpu = render::Gpu { device: &self.gpu.device, queue: &self.gpu.queue };
-        self.canvas.resize(gpu, PictureSize::new(width, height)?)
+        self.canvas.resize(self.gpu.handles(), PictureSize::new(width, height)?)
     }
 
     /// Width and height in pixels.
@@ -155,8 +153,7 @@ impl Stage {
     pub fn renew_canvas(&mut self) -> Result<()> {
         let device = &self.gpu.device;
         let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
-        let borrowed = render::Gpu { device, queue: &self.gpu.queue };
-        let made = GpuCanvas::new(borrowed, self.canvas.size(), self.config.format);
+        let made = GpuCanvas::new(self.gpu.handles(), self.canvas.size(), self.config.format);
         if let Some(problem) = pollster::block_on(scope.pop()) {
             let (name, problem) = ("render".to_owned(), problem.to_string());
             return Err(Error::Shader { name, problem });

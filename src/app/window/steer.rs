@@ -29,7 +29,7 @@ pub struct Steering {
 
 /// What the pointer asks for beyond moving the camera.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Wish {
+pub enum PointerRequest {
     /// To follow the body at this pixel, of a picture seen by this camera.
     Pick {
         /// The camera at the time.
@@ -70,27 +70,32 @@ impl Steering {
     }
 
     /// Takes in the pointer over the picture. Points are egui's; `covered_px` as of [`Self::shown`].
-    pub fn input(&mut self, ui: &mut Ui, covered_px: f64, size: PictureSize) -> Option<Wish> {
+    pub fn input(
+        &mut self,
+        ui: &mut Ui,
+        covered_px: f64,
+        size: PictureSize,
+    ) -> Option<PointerRequest> {
         let rect = ui.ctx().content_rect();
         let scale = f64::from(ui.ctx().pixels_per_point());
         let response = ui.interact(rect, ui.scope_id().with("picture"), Sense::click_and_drag());
         let to_px = |v: egui::Vec2| DVec2::new(f64::from(v.x), f64::from(v.y)) * scale;
         // The middle of the free part is the middle of the steered picture.
         let place = |at: egui::Pos2| to_px(at - rect.min) + DVec2::new(0.5 * covered_px, 0.0);
-        let mut wish = None;
+        let mut asked = None;
         let before = self.camera;
         if let Some(touch) = ui.input(|input| input.multi_touch()) {
             let middle = place(touch.center_pos);
             self.camera = self.camera.zoomed_to(f64::from(touch.zoom_delta), middle, size);
             self.camera = self.camera.panned(to_px(touch.translation_delta), size);
-            wish = (touch.translation_delta.length() > 2.0).then_some(Wish::Release);
+            asked = (touch.translation_delta.length() > 2.0).then_some(PointerRequest::Release);
         } else if response.dragged_by(PointerButton::Primary) {
             self.camera = self.camera.dragged(to_px(response.drag_delta()), size);
         } else if response.dragged_by(PointerButton::Secondary)
             || response.dragged_by(PointerButton::Middle)
         {
             self.camera = self.camera.panned(to_px(response.drag_delta()), size);
-            wish = Some(Wish::Release);
+            asked = Some(PointerRequest::Release);
         }
         if let Some(at) = response.hover_pos() {
             let (scroll, pinch) =
@@ -108,12 +113,12 @@ impl Steering {
             && let Some(at) = response.interact_pointer_pos()
         {
             let within_px = PICK_POINTS * scale;
-            wish = Some(Wish::Pick { camera: self.camera, pixel: place(at), within_px });
+            asked = Some(PointerRequest::Pick { camera: self.camera, pixel: place(at), within_px });
         }
         if self.camera != before {
             self.moving = None;
         }
-        wish
+        asked
     }
 
     /// Lets `secs` pass: smooth changes, the slow orbit, following.
@@ -196,7 +201,7 @@ mod tests {
         phase: egui::TouchPhase,
         places: [f32; 2],
         frame: u32,
-    ) -> Option<Wish> {
+    ) -> Option<PointerRequest> {
         let events = places.iter().zip(0..).map(|(&x, id)| egui::Event::Touch {
             device_id: egui::TouchDeviceId(0),
             id: egui::TouchId(id),
@@ -224,11 +229,11 @@ mod tests {
             events: pointer.into_iter().chain(events).collect(),
             ..Default::default()
         };
-        let mut wish = None;
-        let mut output = context.run_ui(input, |ui| wish = steering.input(ui, 0.0, size()));
+        let mut asked = None;
+        let mut output = context.run_ui(input, |ui| asked = steering.input(ui, 0.0, size()));
         // egui insists that nobody forgets its textures.
         output.textures_delta.clear();
-        wish
+        asked
     }
 
     #[test]
@@ -236,24 +241,24 @@ mod tests {
         let context = egui::Context::default();
         let mut steering = Steering::new(Camera::default());
         let mut touch = |phase, places, frame| {
-            let wish = two_fingers(&context, &mut steering, phase, places, frame);
-            (steering.camera(), wish)
+            let asked = two_fingers(&context, &mut steering, phase, places, frame);
+            (steering.camera(), asked)
         };
         touch(egui::TouchPhase::Start, [450.0, 550.0], 0);
         // egui begins a gesture where the pointer was the frame before.
         let (begun, _) = touch(egui::TouchPhase::Move, [450.0, 550.0], 1);
         // Twice as far apart around the same middle: everything is twice as large.
         touch(egui::TouchPhase::Move, [425.0, 575.0], 2);
-        let (zoomed, wish) = touch(egui::TouchPhase::Move, [400.0, 600.0], 3);
+        let (zoomed, asked) = touch(egui::TouchPhase::Move, [400.0, 600.0], 3);
         let factor = begun.distance / zoomed.distance;
         assert!((factor - 2.0).abs() < 0.05, "{factor}");
         assert!((zoomed.target - begun.target).length() < 1e-6 * begun.distance);
-        assert_eq!(wish, None);
+        assert_eq!(asked, None);
         // To the right together: the picture goes along, and nothing is followed any more.
-        let (moved, wish) = touch(egui::TouchPhase::Move, [440.0, 640.0], 4);
+        let (moved, asked) = touch(egui::TouchPhase::Move, [440.0, 640.0], 4);
         let (place, _) = moved.pixel_of(zoomed.target, size()).unwrap();
         assert!((place - DVec2::new(540.0, 300.0)).length() < 1.0, "{place}");
-        assert_eq!(wish, Some(Wish::Release));
+        assert_eq!(asked, Some(PointerRequest::Release));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 use super::super::memory::Particle;
 use super::*;
-use crate::direct::{Cloud, Reference};
+use crate::forces::Cloud;
+use crate::forces::direct::Reference;
 
 const EPS2: f64 = 1e-4;
 

@@ -5,10 +5,9 @@ use glam::DVec3;
 
 use super::super::memory::Memory;
 use super::{Call, Cluster, sinks};
-use crate::direct::{
-    Answers, DirectEngine, Lists, NO_SOURCE, Order, Reference, Sources, Want, Within,
-};
 use crate::error::Result;
+use crate::forces::direct::Reference;
+use crate::forces::{Answers, ForceEngine, Lists, NO_SOURCE, Order, Sources, Want, Within};
 
 impl Cluster {
     /// Puts right the answers of i-particles whose index several j-particles have.
@@ -41,7 +40,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// The same for lists.
+    /// Puts right the lists of i-particles whose index several j-particles have.
     pub(super) fn list_without_twins(
         &self,
         lists: &mut Lists,

@@ -1,6 +1,7 @@
 use super::*;
-use crate::direct::{Answers, Identity, Reference, Sinks, Want};
 use crate::error::Result;
+use crate::forces::direct::Reference;
+use crate::forces::{Answers, Identity, Sinks, Want};
 
 /// Counts what it is sent.
 #[derive(Default)]
@@ -10,15 +11,18 @@ struct Counter {
     updates: Vec<usize>,
 }
 
-impl DirectEngine for Counter {
+impl ForceEngine for Counter {
     fn name(&self) -> &'static str {
         "counter"
     }
     fn describe(&self) -> String {
         self.inner.describe()
     }
-    fn precision(&self) -> crate::direct::Precision {
+    fn precision(&self) -> crate::forces::Precision {
         self.inner.precision()
+    }
+    fn highest_order(&self) -> crate::forces::Order {
+        self.inner.highest_order()
     }
     fn source_count(&self) -> usize {
         self.inner.source_count()

@@ -4,7 +4,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::Predicted;
-use crate::direct::{Identity, Order, Sinks, Sources};
+use crate::forces::{Identity, Order, Sinks, Sources};
 
 /// Positions, velocities and, if wanted, accelerations as the engines take them.
 #[derive(Default)]

@@ -3,9 +3,9 @@
 #[cfg(not(target_arch = "wasm32"))]
 use super::resident::Resident;
 use super::{BlockSteps, Field};
-use crate::direct::DirectEngine;
+use crate::forces::ForceEngine;
 #[cfg(not(target_arch = "wasm32"))]
-use crate::direct::Precision;
+use crate::forces::Precision;
 
 /// Where bodies are predicted and corrected.
 pub(super) enum Home {
@@ -24,7 +24,7 @@ impl Default for Home {
 impl BlockSteps {
     /// Lets the bodies live on the engine's device from now on, if it has one, its tier is wider than f32
     /// and its arithmetic holds; else they stay on the host, and [`BlockSteps::describe_home`] tells why.
-    pub fn settle(&mut self, field: &Field, engine: &dyn DirectEngine) {
+    pub fn settle(&mut self, field: &Field, engine: &dyn ForceEngine) {
         self.home = Home::default();
         // In a browser nothing may wait for a device.
         #[cfg(target_arch = "wasm32")]

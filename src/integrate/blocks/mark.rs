@@ -1,8 +1,8 @@
 //! Work that is broken off takes the bodies back to where it began.
 
 use super::{BlockSteps, Field, Track};
-use crate::direct::DirectEngine;
 use crate::error::{Error, Result};
+use crate::forces::ForceEngine;
 
 /// Where the bodies were when [`BlockSteps::advance_whole`] began.
 #[derive(Default)]
@@ -24,7 +24,7 @@ impl BlockSteps {
         &mut self,
         time: f64,
         field: &Field,
-        engine: &mut dyn DirectEngine,
+        engine: &mut dyn ForceEngine,
     ) -> Result<()> {
         if std::mem::take(&mut self.mark.is_behind_device) {
             self.settle(field, engine);

@@ -37,8 +37,8 @@ pub use stats::BlockStats;
 use glam::DVec3;
 
 use crate::bodies::Bodies;
-use crate::direct::{Answers, DirectEngine, Identity, Noise, Order, Precision, Want};
 use crate::error::Result;
+use crate::forces::{Answers, ForceEngine, Identity, Noise, Order, Precision, Want};
 use arrays::Arrays;
 use home::Home;
 use schedule::{PERIOD, Schedule};
@@ -85,7 +85,7 @@ impl BlockSteps {
         bodies: &Bodies,
         now: f64,
         field: &Field,
-        engine: &mut dyn DirectEngine,
+        engine: &mut dyn ForceEngine,
     ) -> Result<Self> {
         settings.validate()?;
         place::refuse_bodies_in_one_place(&bodies.position, field)?;
@@ -135,7 +135,7 @@ impl BlockSteps {
         }
     }
 
-    /// The same scheme begun again with `bodies` at time `now`, in another field.
+    /// Begins the present scheme again with `bodies` at time `now`, in another field.
     ///
     /// Errors: as [`BlockSteps::start`].
     pub fn again(
@@ -143,7 +143,7 @@ impl BlockSteps {
         bodies: &Bodies,
         now: f64,
         field: &Field,
-        engine: &mut dyn DirectEngine,
+        engine: &mut dyn ForceEngine,
     ) -> Result<Self> {
         let mut made =
             Self::start(self.scheme, self.accuracy.settings, bodies, now, field, engine)?;
@@ -160,7 +160,7 @@ impl BlockSteps {
         &mut self,
         time: f64,
         field: &Field,
-        engine: &mut dyn DirectEngine,
+        engine: &mut dyn ForceEngine,
     ) -> Result<()> {
         self.accuracy.noise = engine.precision().noise(self.tracks.len());
         let (period, offset) = self.place_of(time);
@@ -255,7 +255,7 @@ impl BlockSteps {
     }
 
     /// One block: the bodies whose steps end at `next`.
-    fn block(&mut self, next: u64, field: &Field, engine: &mut dyn DirectEngine) -> Result<()> {
+    fn block(&mut self, next: u64, field: &Field, engine: &mut dyn ForceEngine) -> Result<()> {
         let (scheme, n, tick) = (self.scheme, self.tracks.len(), self.tick());
         let (tracks, schedule) = (&self.tracks, &self.schedule);
         let since = |i: usize| (next - schedule.time[i]) as f64 * tick;

@@ -9,7 +9,7 @@ use glam::DVec3;
 
 use super::arrays::Arrays;
 use super::{Field, Pull, Track};
-use crate::direct::Answers;
+use crate::forces::Answers;
 
 /// A body is looked at where its own time squared times its acceleration, about the distance to what
 /// bends its path most (a 28th of it in a head-on fall), is less than this part of its coordinates.
@@ -89,7 +89,8 @@ fn pull(r: DVec3, v: DVec3, a: DVec3, mass: f64, softening: f64) -> Pull {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::direct::{DirectEngine, Identity, Order, Reference, Want};
+    use crate::forces::direct::Reference;
+    use crate::forces::{ForceEngine, Identity, Order, Want};
 
     /// Two bodies 1e-9 apart at coordinates of order one, and others: with the low parts their forces are
     /// those of the same bodies around the origin, which f64 holds.

@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 use super::BlockSettings;
-use crate::direct::{Noise, Order};
+use crate::forces::{Noise, Order};
 
 /// What counts as an acceleration at least, of the mean one: far above rounding, and so far below what
 /// moves a body that its step hardly feels it.
@@ -124,7 +124,7 @@ pub trait Scheme: Sync {
     /// The first step, from a track that is known up to the crackle.
     fn first_step(&self, track: &Track, accuracy: &Accuracy) -> f64;
 
-    /// The same predictor and corrector for a device: a file below `shaders/`, if there is one.
+    /// Predictor and corrector for a device: a file below `shaders/`, if there is one.
     fn shader(&self) -> Option<&'static str> {
         None
     }
@@ -160,7 +160,7 @@ impl Track {
         }
     }
 
-    /// The same with what is lost in the rounding. Its derivatives stay as they are.
+    /// Moves the track by a change, keeping what is lost in the rounding. Its derivatives stay as they are.
     #[must_use]
     pub fn moved(&self, change: &Change, h: f64) -> Self {
         let [position, velocity] = self.small(change, h);

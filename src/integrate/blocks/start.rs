@@ -5,8 +5,8 @@ use glam::DVec3;
 use super::arrays::Arrays;
 use super::{BlockSettings, Field, Track};
 use crate::bodies::Bodies;
-use crate::direct::{Answers, DirectEngine, Identity, Order, Want};
 use crate::error::Result;
+use crate::forces::{Answers, ForceEngine, Identity, Order, Want};
 
 /// The bodies' tracks, and the number of times that all forces were computed.
 ///
@@ -18,7 +18,7 @@ pub(super) fn tracks(
     accuracy: &BlockSettings,
     bodies: &Bodies,
     field: &Field,
-    engine: &mut dyn DirectEngine,
+    engine: &mut dyn ForceEngine,
 ) -> Result<(Vec<Track>, u64)> {
     let n = bodies.len();
     let mut tracks: Vec<Track> = (0..n)

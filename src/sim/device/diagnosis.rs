@@ -17,7 +17,7 @@ use crate::diagnostics::{
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::gpu::layout::{DiagnosisChunk, DiagnosisGroup, DiagnosisParams, VEC4};
-use crate::gpu::{Binding, Checks, Gpu, Params, Stage, compile, storage, template};
+use crate::gpu::{Binding, BoundKernel, Checks, Gpu, Params, compile, storage, template};
 use glam::DVec3;
 
 /// Threads that sum over all bodies; each leaves its sums to the host. With a million bodies it adds 250
@@ -42,11 +42,11 @@ const DISPATCHES: u32 = 1 + 2 * SPHERES + 2 * DIGITS;
 /// The kernels of `shaders/diagnostics/`, bound to the bodies and to the potentials of one
 /// [`DeviceState`]; after a change of its kernel see [`Diagnosis::follow`].
 pub struct Diagnosis {
-    totals: Stage,
-    sphere: Stage,
-    settle: Stage,
-    radii: Stage,
-    select: Stage,
+    totals: BoundKernel,
+    sphere: BoundKernel,
+    settle: BoundKernel,
+    radii: BoundKernel,
+    select: BoundKernel,
     /// What the totals are bound to: every kernel has its own.
     potentials: wgpu::Buffer,
     groups: wgpu::Buffer,
@@ -87,17 +87,17 @@ fn text(name: &str) -> Result<String> {
 }
 
 /// A kernel of `shaders/diagnostics/` bound to `buffers`, and to `params` behind them.
-async fn stage(
+async fn bound(
     gpu: &Gpu,
     name: &str,
     buffers: &[&wgpu::Buffer],
     params: Option<&Params<DiagnosisParams>>,
-) -> Result<Stage> {
+) -> Result<BoundKernel> {
     let file = format!("diagnostics/{name}.wgsl");
     let kernel = compile(gpu, &file, &text(name)?, &bindings(name), Checks::Off).await?;
     let buffers = buffers.iter().map(|buffer| buffer.as_entire_binding());
     let resources: Vec<_> = buffers.chain(params.map(Params::binding)).collect();
-    Ok(Stage::new(gpu, name, &kernel, &resources))
+    Ok(kernel.bind(gpu, name, &resources))
 }
 
 impl Diagnosis {
@@ -152,11 +152,11 @@ impl Diagnosis {
         let visit = |last| [&visited[..], &[last]].concat();
         Ok(Self {
             totals: totals(state, &shares, &partial_totals).await?,
-            sphere: stage(gpu, "sphere", &visit(&parts), None).await?,
-            settle: stage(gpu, "settle", &[&parts, &groups], None).await?,
-            radii: stage(gpu, "radii", &visit(&histogram), None).await?,
-            select: stage(gpu, "select", &[&histogram, &groups], None).await?,
-            potentials: state.partial_sums().clone(),
+            sphere: bound(gpu, "sphere", &visit(&parts), None).await?,
+            settle: bound(gpu, "settle", &[&parts, &groups], None).await?,
+            radii: bound(gpu, "radii", &visit(&histogram), None).await?,
+            select: bound(gpu, "select", &[&histogram, &groups], None).await?,
+            potentials: state.potential_sums().0.clone(),
             groups,
             histogram,
             shares,
@@ -175,9 +175,9 @@ impl Diagnosis {
     ///
     /// Errors: a shader that does not compile; nothing has changed then.
     pub async fn follow(&mut self, state: &DeviceState) -> Result<()> {
-        if self.potentials != *state.partial_sums() {
+        if self.potentials != *state.potential_sums().0 {
             self.totals = totals(state, &self.shares, &self.partial_totals).await?;
-            self.potentials = state.partial_sums().clone();
+            self.potentials = state.potential_sums().0.clone();
         }
         Ok(())
     }
@@ -211,7 +211,7 @@ impl Diagnosis {
             if visited > 0 && visited + visiting > visits.max(visited) {
                 break;
             }
-            let (stage, workgroups) = match *done {
+            let (kernel, workgroups) = match *done {
                 0 => (&self.totals, (self.summers / THREADS) as u32),
                 k if k < spheres && is_second => (&self.settle, groups),
                 k if k < spheres => (&self.sphere, self.chunks),
@@ -219,7 +219,7 @@ impl Diagnosis {
                 _ => (&self.radii, self.chunks),
             };
             // The totals alone have parameters, one row.
-            stage.set(&mut pass, if *done == 0 { &[0] } else { &[] });
+            kernel.set(&mut pass, if *done == 0 { &[0] } else { &[] });
             pass.dispatch_workgroups(workgroups, 1, 1);
             visited += visiting;
             *done += 1;
@@ -277,14 +277,18 @@ impl Diagnosis {
 }
 
 /// The one kernel that depends on that of the forces, by the potentials that this leaves.
-async fn totals(state: &DeviceState, shares: &wgpu::Buffer, into: &wgpu::Buffer) -> Result<Stage> {
+async fn totals(
+    state: &DeviceState,
+    shares: &wgpu::Buffer,
+    into: &wgpu::Buffer,
+) -> Result<BoundKernel> {
     let (gpu, bodies) = (state.gpu(), state.buffers());
     let mut params = Params::new(gpu, "diagnosis params", 1);
-    let slices = state.config().s;
+    let (potentials, slices) = state.potential_sums();
     params.offset_of(DiagnosisParams { count: bodies.count, slices, ..Default::default() });
     params.upload(gpu);
-    let bound = [&bodies.position_mass, &bodies.velocity, state.partial_sums(), shares, into];
-    stage(gpu, "totals", &bound, Some(&params)).await
+    let buffers = [&bodies.position_mass, &bodies.velocity, potentials, shares, into];
+    bound(gpu, "totals", &buffers, Some(&params)).await
 }
 
 /// A storage buffer of `bytes` bytes or some more.

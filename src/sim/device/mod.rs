@@ -1,28 +1,25 @@
 //! A simulation whose bodies live on the device: many steps per submission, large steps in slices.
 
+mod advance;
 mod diagnosis;
-#[cfg(not(target_arch = "wasm32"))]
-mod headless;
-mod kernels;
 mod potentials;
+mod residence;
+mod stepper;
 
 use std::sync::Arc;
 
+pub use self::diagnosis::Diagnosis;
+pub use self::potentials::add_potentials;
+use self::stepper::{Stepper, Wanted};
+use super::Settings;
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::force::{
-    AllPairs, Budget, KernelConfig, KernelVariant, KernelWish, Pace, Progress, Want,
-    check_softening,
-};
+use crate::forces::direct::gpu::{KernelConfig, KernelRequest, KernelVariant};
+use crate::forces::{Budget, DeviceForces, Throughput, check_softening};
 use crate::frame::{Frame, Rests};
 use crate::gpu::{BodyBuffers, Gpu};
-use crate::integrate::{DeviceIntegrator, Fused, OneWorkgroup};
-
-pub use self::diagnosis::Diagnosis;
-use self::kernels::Kernels;
-pub use self::potentials::add_potentials;
-use super::{Settings, one_workgroup};
-use crate::tuned;
+use crate::integrate::Integrator;
+use crate::tuned::Known;
 
 /// Where in a step the device stands after everything submitted so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,11 +27,8 @@ enum Phase {
     /// Positions, velocities and accelerations belong to one time.
     Between,
     /// The step of this length has begun; its force is being computed.
-    Force { dt: f64, progress: Progress },
+    Force { dt: f64 },
 }
-
-/// Dispatches per submission, so that command buffers stay small however fast the device is.
-const MOST_DISPATCHES: u64 = 8192;
 
 /// What a slice does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,22 +54,20 @@ pub struct Slice {
 pub struct DeviceState {
     gpu: Arc<Gpu>,
     buffers: BodyBuffers,
-    force: AllPairs,
-    /// The kernel with potential, bound when first asked for.
-    potential: Option<AllPairs>,
-    integrator: Box<dyn DeviceIntegrator>,
-    /// Force and integrator in one dispatch per step, where that is possible.
-    fused: Option<Fused>,
-    /// Takes the steps instead of force kernel and integrator, where the kernel's shape says so.
-    one_workgroup: Option<OneWorkgroup>,
+    stepper: Box<dyn Stepper>,
+    /// The forces with potential, bound when first asked for.
+    potential: Option<Box<dyn DeviceForces>>,
     phase: Phase,
-    pace: Pace,
+    interactions: u64,
+    throughput: Throughput,
     /// Of f32 numbers on the device, in whose units everything below is counted too.
     frame: Frame,
     /// What the bodies read last lack in f64.
     rests: Rests,
     largest_mass: f64,
     softening: f64,
+    /// What tuning has found.
+    known: Known,
 }
 
 impl DeviceState {
@@ -86,14 +78,12 @@ impl DeviceState {
         rests: Option<&Rests>,
         settings: &Settings,
     ) -> Result<Self> {
-        #[cfg_attr(target_arch = "wasm32", expect(unused_mut))]
         let mut state = Self::begin(gpu, bodies, rests, settings).await?;
-        #[cfg(not(target_arch = "wasm32"))]
-        state.settle()?;
+        state.settle().await?;
         Ok(state)
     }
 
-    /// The same without waiting: the first slices compute the first accelerations.
+    /// Puts the bodies on the device without waiting: the first slices compute the first accelerations.
     pub async fn begin(
         gpu: Arc<Gpu>,
         bodies: &Bodies,
@@ -104,30 +94,28 @@ impl DeviceState {
         let frame = settings.frame.unwrap_or_else(|| Frame::of(bodies, g, now));
         frame.dt(settings.dt)?;
         let buffers = BodyBuffers::upload(&gpu, bodies, g, &frame.at(now), rests)?;
-        let config = tuned::resolve(&settings.kernel, &gpu, bodies.len())?;
+        let config = settings.known.resolve(&settings.kernel, &gpu, bodies.len())?;
         let heaviest = bodies.mass.iter().copied().fold(0.0, f64::max);
         let largest_mass = heaviest * g / frame.mass;
         let softening = settings.softening / frame.length;
-        let variant = KernelVariant::new(config, softening, largest_mass, Want::Acceleration);
-        let kernels =
-            Kernels::bind(&gpu, &buffers, variant, softening, &settings.integrator).await?;
-        let Kernels { force, integrator, fused, one_workgroup } = kernels;
-        let pace = Pace::guess(gpu.adapter.class);
+        let variant = KernelVariant::new(config, softening, largest_mass, false);
+        let stepper =
+            stepper::bind(&gpu, &buffers, variant, softening, settings.integrator).await?;
+        let throughput = Throughput::guess(gpu.adapter.class);
         Ok(Self {
             gpu,
             buffers,
-            force,
+            stepper,
             potential: None,
-            integrator,
-            fused,
-            one_workgroup,
             // A step of length 0: only its force and its end are left to do.
-            phase: Phase::Force { dt: 0.0, progress: Progress::default() },
-            pace,
+            phase: Phase::Force { dt: 0.0 },
+            interactions: 0,
+            throughput,
             frame,
             rests: Rests::default(),
             largest_mass,
             softening,
+            known: settings.known.clone(),
         })
     }
 
@@ -137,31 +125,24 @@ impl DeviceState {
     /// Errors leave everything as it was: a shape that the adapter cannot hold, a softening below 0.
     pub async fn change_kernel(
         &mut self,
-        wish: &KernelWish,
+        request: &KernelRequest,
         softening: f64,
-        integrator: &str,
+        integrator: &Integrator,
     ) -> Result<()> {
         check_softening(softening)?;
         let softening = softening / self.frame.length;
         let n = self.buffers.count as usize;
-        let config = tuned::resolve(wish, &self.gpu, n)?;
-        let variant = KernelVariant::new(config, softening, self.largest_mass, Want::Acceleration);
-        let kernels =
-            Kernels::bind(&self.gpu, &self.buffers, variant, softening, integrator).await?;
-        self.phase = match self.phase {
-            Phase::Force { dt, .. } => Phase::Force { dt, progress: Progress::default() },
-            Phase::Between if softening != self.softening => {
-                Phase::Force { dt: 0.0, progress: Progress::default() }
-            }
-            Phase::Between => Phase::Between,
-        };
-        if variant != self.force.variant {
-            self.pace = Pace::guess(self.gpu.adapter.class);
+        let config = self.known.resolve(request, &self.gpu, n)?;
+        let variant = KernelVariant::new(config, softening, self.largest_mass, false);
+        let stepper =
+            stepper::bind(&self.gpu, &self.buffers, variant, softening, integrator).await?;
+        if self.phase == Phase::Between && softening != self.softening {
+            self.phase = Phase::Force { dt: 0.0 };
         }
-        (self.softening, self.potential) = (softening, None);
-        let Kernels { force, integrator, fused, one_workgroup } = kernels;
-        (self.force, self.integrator) = (force, integrator);
-        (self.fused, self.one_workgroup) = (fused, one_workgroup);
+        if Some(variant) != self.variant() {
+            self.throughput = Throughput::guess(self.gpu.adapter.class);
+        }
+        (self.softening, self.potential, self.stepper) = (softening, None, stepper);
         Ok(())
     }
 
@@ -175,7 +156,7 @@ impl DeviceState {
     pub fn frame_at(&self, time: f64) -> Frame {
         match self.phase {
             Phase::Between => self.frame.at(time),
-            Phase::Force { dt, .. } => self.frame.at(time + dt * self.frame.time),
+            Phase::Force { dt } => self.frame.at(time + dt * self.frame.time),
         }
     }
 
@@ -194,19 +175,30 @@ impl DeviceState {
         &self.buffers
     }
 
-    /// The kernel's shape.
-    pub fn config(&self) -> KernelConfig {
-        self.force.variant.config
+    /// The shape of the all-pairs kernel, if that computes the forces.
+    pub fn config(&self) -> Option<KernelConfig> {
+        self.variant().map(|variant| variant.config)
     }
 
-    /// The variant that runs, with its text.
-    pub fn variant(&self) -> KernelVariant {
-        self.force.variant
+    /// The variant of the all-pairs kernel that runs, with its text, if that computes the forces.
+    pub fn variant(&self) -> Option<KernelVariant> {
+        self.stepper.forces().all_pairs().map(|kernel| kernel.variant)
+    }
+
+    /// What it computes on and how, in one line.
+    pub fn describe(&self) -> String {
+        let (adapter, forces) = (&self.gpu.adapter, self.stepper.forces());
+        format!("{} ({}), {}", adapter.name, adapter.backend, forces.describe())
+    }
+
+    /// Interactions computed by steps so far, the first force included.
+    pub fn interactions(&self) -> u64 {
+        self.interactions
     }
 
     /// The rate as measured so far, and the time a piece of work takes at it.
-    pub fn pace(&self) -> &Pace {
-        &self.pace
+    pub fn throughput(&self) -> &Throughput {
+        &self.throughput
     }
 
     /// True when no step is half done.
@@ -234,7 +226,7 @@ impl DeviceState {
         Slice { submission: self.gpu.queue.submit([encoder.finish()]), work }
     }
 
-    /// The same into the caller's encoder, for a frame that goes in one submission. At most one slice
+    /// Records a slice of work into the caller's encoder, for a frame that goes in one submission. At most one slice
     /// may be recorded before each submission.
     pub fn record_slice(
         &mut self,
@@ -244,111 +236,40 @@ impl DeviceState {
         budget: Budget,
         timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
     ) -> Work {
-        let dt = dt / self.frame.time;
-        // A step that another kernel has begun is ended in the ordinary way, and no further one begun.
-        let half_done = matches!(self.phase, Phase::Force { dt, .. } if dt != 0.0);
-        let steps = if half_done && self.one_workgroup.is_some() { 0 } else { steps };
-        if let Some(kernel) = self.one_workgroup.as_mut().filter(|_| !half_done) {
-            let first = self.phase != Phase::Between;
-            self.phase = Phase::Between;
-            let (gpu, pace) = (&self.gpu, &self.pace);
-            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-                label: Some("steps in one workgroup"),
-                timestamp_writes,
-            });
-            return one_workgroup::record(gpu, kernel, &mut pass, pace, first, dt, steps, budget);
-        }
-        let (mut finished, mut interactions, mut dispatches) = (0, 0, 0);
-        self.force.begin_submission();
-        self.integrator.begin_submission();
-        if let Some(fused) = &mut self.fused {
-            fused.begin_submission();
-        }
-        {
+        let wanted = Wanted {
+            gpu: &self.gpu,
+            throughput: &self.throughput,
+            dt: dt / self.frame.time,
+            steps,
+            budget,
+        };
+        self.stepper.begin_submission();
+        let work = {
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
                 label: Some("steps"),
                 timestamp_writes,
             });
-            let mut close_last = None;
-            loop {
-                let (step_dt, mut progress) = match self.phase {
-                    Phase::Force { dt, progress } => (dt, progress),
-                    Phase::Between if finished < steps => {
-                        self.integrator.open(&self.gpu, &mut pass, dt, close_last.take());
-                        dispatches += 1;
-                        (dt, Progress::default())
-                    }
-                    Phase::Between => break,
-                };
-                if let Some(fused) = &mut self.fused
-                    && step_dt == dt
-                    && progress == Progress::default()
-                {
-                    // Pairs of whole steps, as long as one more is wanted, which is ended below.
-                    let per_step = self.force.interactions();
-                    let one_dispatch = self.pace.interactions_in(budget.dispatch_secs) >= per_step;
-                    while one_dispatch
-                        && finished + 2 < steps
-                        && dispatches < MOST_DISPATCHES
-                        && self.pace.secs(interactions, dispatches) < budget.submission_secs
-                    {
-                        fused.record_two(&mut pass, dt);
-                        finished += 2;
-                        interactions += 2 * per_step;
-                        dispatches += 2;
-                    }
-                }
-                let mut complete = false;
-                while !complete
-                    && !self.force.is_full()
-                    && self.pace.secs(interactions, dispatches) < budget.submission_secs
-                {
-                    let piece = self.pace.interactions_in(budget.dispatch_secs);
-                    let done;
-                    (done, complete) =
-                        self.force.record(&self.gpu, &mut pass, &mut progress, piece);
-                    interactions += done;
-                    dispatches += 1;
-                }
-                if !complete {
-                    self.phase = Phase::Force { dt: step_dt, progress };
-                    break;
-                }
-                // The first force of all is the end of a step of length 0 and counts as none.
-                let is_step = step_dt != 0.0;
-                finished += u64::from(is_step);
-                self.phase = Phase::Between;
-                let room = self.pace.secs(interactions, dispatches) < budget.submission_secs
-                    && dispatches < MOST_DISPATCHES;
-                if is_step && finished < steps && room && !self.force.is_full() {
-                    close_last = Some(step_dt);
-                } else {
-                    self.integrator.close(&self.gpu, &mut pass, step_dt);
-                    dispatches += 1;
-                    break;
-                }
-            }
-        }
-        self.force.end_submission(&self.gpu);
-        self.integrator.end_submission(&self.gpu);
-        if let Some(fused) = &mut self.fused {
-            fused.end_submission(&self.gpu);
-        }
-        Work { steps: finished, interactions, dispatches }
+            self.stepper.record(&mut pass, &mut self.phase, &wanted)
+        };
+        self.stepper.end_submission(&self.gpu);
+        self.interactions += work.interactions;
+        work
     }
 
-    /// Where the force kernels leave their sums: see [`AllPairs::partial_sums`].
-    pub fn partial_sums(&self) -> &wgpu::Buffer {
-        &self.force.partial_sums
+    /// Where the potentials are once they are computed, and in how many slices: see
+    /// [`DeviceForces::partial_sums`].
+    pub fn potential_sums(&self) -> (&wgpu::Buffer, u32) {
+        let forces = self.potential.as_deref().unwrap_or(self.stepper.forces());
+        (forces.partial_sums(), forces.slices())
     }
 
     /// Takes a rate in interactions per second for granted, known from an earlier run, say.
     pub fn learn_rate(&mut self, interactions_per_sec: f64) {
-        self.pace = self.pace.with_rate(interactions_per_sec);
+        self.throughput = self.throughput.with_rate(interactions_per_sec);
     }
 
     /// Tells how long a slice took, so that the next ones keep the budget.
     pub fn learn(&mut self, work: Work, secs: f64) {
-        self.pace.learn(work.interactions, work.dispatches, secs);
+        self.throughput.learn(work.interactions, work.dispatches, secs);
     }
 }

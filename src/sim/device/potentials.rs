@@ -1,55 +1,40 @@
 //! Potentials of bodies on a device: by a kernel that is made when they are first asked for.
 
-use super::kernels::field;
 use super::{DeviceState, Phase};
 use crate::error::Result;
-use crate::force::{AllPairs, Budget, KernelVariant, Progress, Want};
+use crate::forces::{Budget, record_within};
 
 impl DeviceState {
-    /// Compiles and binds the kernel with potential, if that is not yet done.
-    pub async fn bind_potential(&mut self) -> Result<()> {
+    /// Compiles and binds the kernel with potential, if that is not yet done, and begins with them.
+    pub async fn begin_potential(&mut self) -> Result<()> {
         if self.potential.is_none() {
-            let (config, want) = (self.config(), Want::AccelerationAndPotential);
-            let variant = KernelVariant::new(config, self.softening, self.largest_mass, want);
-            // The last step's partial sums have been added up: their room can be used again.
-            let sums = Some(self.force.partial_sums.clone());
-            let field = field(&self.buffers, self.softening);
-            self.potential = Some(AllPairs::sharing(&self.gpu, variant, field, sums).await?);
+            let forces = self.stepper.forces();
+            self.potential = Some(forces.with_potential(&self.gpu, &self.buffers).await?);
+        }
+        if let Some(potential) = &mut self.potential {
+            potential.begin_again();
         }
         Ok(())
     }
 
-    /// Records as much of the potentials as `budget` allows from `progress` on, between steps and after
-    /// [`DeviceState::bind_potential`]. True once they are complete: they are then the fourth numbers of
-    /// [`DeviceState::partial_sums`], to be added over the slices ([`add_potentials`]), until the next
+    /// Records as much of the potentials as `budget` allows, between steps and after
+    /// [`DeviceState::begin_potential`]. True once they are complete: they are then the fourth numbers of
+    /// [`DeviceState::potential_sums`], to be added over the slices ([`add_potentials`]), until the next
     /// step. At most one piece may be recorded before each submission.
-    pub fn record_potential(
-        &mut self,
-        encoder: &mut wgpu::CommandEncoder,
-        progress: &mut Progress,
-        budget: Budget,
-    ) -> bool {
-        let Some(kernel) = self.potential.as_mut().filter(|_| self.phase == Phase::Between) else {
+    pub fn record_potential(&mut self, encoder: &mut wgpu::CommandEncoder, budget: Budget) -> bool {
+        let Some(forces) = self.potential.as_mut().filter(|_| self.phase == Phase::Between) else {
             return false;
         };
-        let (mut interactions, mut dispatches, mut complete) = (0, 0, false);
-        kernel.begin_submission();
+        forces.begin_submission();
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
             label: Some("potentials"),
             timestamp_writes: None,
         });
-        while !complete
-            && !kernel.is_full()
-            && self.pace.secs(interactions, dispatches) < budget.submission_secs
-        {
-            let piece = self.pace.interactions_in(budget.dispatch_secs);
-            let done;
-            (done, complete) = kernel.record(&self.gpu, &mut pass, progress, piece);
-            interactions += done;
-            dispatches += 1;
-        }
+        let forces = forces.as_mut();
+        let (_, _, complete) =
+            record_within(forces, &self.gpu, &mut pass, &self.throughput, budget, (0, 0));
         drop(pass);
-        kernel.end_submission(&self.gpu);
+        forces.end_submission(&self.gpu);
         complete
     }
 }

@@ -1,14 +1,11 @@
 //! Which extra columns become which blocks.
 
-use super::super::{Losses, Snapshot};
+use super::super::kinds::gadget_name;
+use super::super::{Column, ColumnType, Losses, Snapshot};
 use super::blocks::{bodies_of, shape_of};
-use super::header::{COOLING, Header};
+use super::header::COOLING;
 use super::info::Shape;
 use super::{GAS, KNOWN_BLOCKS, TYPES, TypeMask, gas_blocks, unknown_block};
-
-/// Tipsy's names of the same quantities, in case the snapshot comes from there.
-const ALIASES: [(&str, &str); 5] =
-    [("rho", "RHO"), ("hsmooth", "HSML"), ("metals", "Z"), ("tform", "AGE"), ("phi", "POT")];
 
 const OWN_BLOCKS: [&str; 6] = ["HEAD", "POS", "VEL", "ID", "MASS", "INFO"];
 
@@ -24,32 +21,37 @@ pub(super) fn name(block: &str, k: usize, values: usize) -> String {
 /// A block to write.
 pub(super) struct Outgoing<'a> {
     pub name: String,
-    pub columns: Vec<&'a [f64]>,
+    pub columns: Vec<&'a Column>,
     pub shape: Shape,
 }
 
 /// The blocks that the extra columns make, in the order of the file; what fits into none is noted.
-/// `type_of` gives the type of each body, `counts` the number of bodies of each type.
+/// `type_of` gives the type of each body, `counts` the number of bodies of each type in each file.
 pub(super) fn outgoing<'a>(
     snapshot: &'a Snapshot,
     format: u8,
     type_of: &[u8],
-    counts: &[usize; TYPES],
+    counts: &[[usize; TYPES]],
     is_double: impl Fn(&str) -> bool,
     losses: &mut Losses,
 ) -> Vec<Outgoing<'a>> {
     let (mut found, mut lost) = (Vec::new(), Vec::new());
+    let mut rounded = Vec::new();
     for name in snapshot.extra.keys() {
         match block_of(snapshot, name) {
             Some((block, names)) if names[0] == *name => {
-                let columns: Vec<&[f64]> =
-                    names.iter().map(|name| snapshot.extra[name].as_slice()).collect();
+                let columns: Vec<&Column> =
+                    names.iter().map(|name| &snapshot.extra[name]).collect();
                 let types = types_with_values(&columns, type_of);
-                let shape = Shape { types, values: columns.len(), double: is_double(&block) };
+                let kind = kind_of(&columns, is_double(&block));
+                let shape = Shape { types, values: columns.len(), kind };
                 let taken = found.iter().any(|other: &Outgoing| other.name == block);
                 if types == 0 || taken {
                     lost.extend(names);
                 } else {
+                    if kind.is_float() && columns.iter().any(|column| !column.kind().is_float()) {
+                        rounded.push((name.as_str(), kind));
+                    }
                     found.push(Outgoing { name: block, columns, shape });
                 }
             }
@@ -73,6 +75,10 @@ pub(super) fn outgoing<'a>(
     } else {
         losses.note_columns(&lost, " (no values, or no block name of four characters)");
     }
+    for kind in [ColumnType::F64, ColumnType::F32] {
+        let names = rounded.iter().filter(|(_, found)| *found == kind).map(|(name, _)| *name);
+        losses.note_whole(names, kind.name());
+    }
     found
 }
 
@@ -89,19 +95,39 @@ fn block_of(snapshot: &Snapshot, column: &str) -> Option<(String, Vec<String>)> 
             block = (base, listed);
         }
     }
-    let alias = ALIASES.iter().find(|(theirs, _)| *theirs == block.0).map(|(_, ours)| *ours);
-    let name = alias.unwrap_or(block.0);
+    let name = gadget_name(block.0).unwrap_or(block.0);
     let printable = name.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
     let fits = (1..=4).contains(&name.len()) && printable && !name.ends_with(' ');
     // More values than the reader splits would not come back.
     (fits && !OWN_BLOCKS.contains(&name) && block.1.len() <= 16).then(|| (name.to_owned(), block.1))
 }
 
+/// The type of a block of these columns. Floating point is of f64 only where that is asked for, or where whole
+/// numbers go into it.
+fn kind_of(columns: &[&Column], double: bool) -> ColumnType {
+    let all = |kind| columns.iter().all(|column| column.kind() == kind);
+    let has_sign = |column: &&Column| match column {
+        Column::I64(values) => values.iter().any(|value| *value < 0),
+        _ => false,
+    };
+    if columns.iter().all(|column| !column.kind().is_float()) {
+        match all(ColumnType::U32) {
+            true => ColumnType::U32,
+            false if columns.iter().any(has_sign) => ColumnType::F64,
+            false => ColumnType::U64,
+        }
+    } else if double || columns.iter().any(|column| !column.kind().is_float()) {
+        ColumnType::F64
+    } else {
+        ColumnType::F32
+    }
+}
+
 /// The types of which at least one body has a value in one of the columns.
-fn types_with_values(columns: &[&[f64]], type_of: &[u8]) -> TypeMask {
+fn types_with_values(columns: &[&Column], type_of: &[u8]) -> TypeMask {
     let mut types = 0;
     for (i, t) in type_of.iter().enumerate() {
-        if columns.iter().any(|column| !column[i].is_nan()) {
+        if columns.iter().any(|column| column.has_value(i)) {
             types |= 1 << t;
         }
     }
@@ -110,37 +136,42 @@ fn types_with_values(columns: &[&[f64]], type_of: &[u8]) -> TypeMask {
 
 /// What the order of the blocks of format 1 tells its reader: the gas blocks as far as none is
 /// missing, then nameless blocks (such as were read from format 1) whose length gives them away.
-struct Told {
-    header: Header,
+struct Told<'a> {
+    counts: &'a [[usize; TYPES]],
     gas_blocks: std::slice::Iter<'static, &'static str>,
     double: bool,
     unknown: usize,
 }
 
-impl Told {
-    fn new(snapshot: &Snapshot, counts: &[usize; TYPES], double: bool) -> Self {
+impl<'a> Told<'a> {
+    fn new(snapshot: &Snapshot, counts: &'a [[usize; TYPES]], double: bool) -> Self {
         let gas_blocks = gas_blocks(snapshot.attributes.contains_key(COOLING)).iter();
-        let header = Header { counts: *counts, ..Header::default() };
-        Self { header, gas_blocks, double, unknown: 0 }
+        Self { counts, gas_blocks, double, unknown: 0 }
     }
 
     /// Whether the next block may be this one.
     fn accepts(&mut self, block: &Outgoing) -> bool {
         let shape = &block.shape;
-        let scalar_of_gas = shape.types == GAS && shape.values == 1;
+        let scalar_of_gas = shape.types == GAS && shape.values == 1 && shape.kind.is_float();
         let next_of_gas = self.gas_blocks.as_slice().first();
         if self.unknown == 0 && scalar_of_gas && next_of_gas == Some(&block.name.as_str()) {
             self.gas_blocks.next();
             return true;
         }
-        let bodies = bodies_of(shape.types, &self.header.counts);
-        let length = bodies * shape.width();
-        let gas = self.header.counts[0] as u64;
+        let length = |counts| bodies_of(shape.types, counts) * shape.width();
+        let lengths: Vec<_> = self.counts.iter().map(|counts| (length(counts), *counts)).collect();
+        let looks_like_gas = |(length, counts): &(u64, [usize; TYPES])| {
+            let gas = counts[0] as u64;
+            gas > 0 && (*length == 4 * gas || *length == 8 * gas)
+        };
         let taken_for_gas =
-            self.unknown == 0 && next_of_gas.is_some() && (length == 4 * gas || length == 8 * gas);
+            self.unknown == 0 && next_of_gas.is_some() && lengths.iter().any(looks_like_gas);
         let name = unknown_block(self.unknown + 1);
-        let guess = shape_of(&name, length, &self.header, None, self.double);
-        let told = block.name == name && !taken_for_gas && guess.as_ref() == Some(shape);
+        let guess = shape_of(&name, &lengths, None, self.double);
+        // A file without the block would give its name to the next one.
+        let everywhere = lengths.iter().all(|(length, _)| *length > 0);
+        let told =
+            block.name == name && !taken_for_gas && everywhere && guess.as_ref() == Some(shape);
         self.unknown += usize::from(told);
         told
     }

@@ -45,11 +45,20 @@ const FACTS: [Fact; 11] = [
 /// Attribute of the flag that decides which gas blocks format 1 has.
 pub(super) const COOLING: &str = "gadget.flag_cooling";
 
+/// The number of files that the 256 bytes of a header say the snapshot is in; at least 1.
+pub(super) fn files(data: &[u8], endianness: Endianness) -> u64 {
+    u64::try_from(endianness.i32(&data[124..])).unwrap_or(0).max(1)
+}
+
 /// What the header says.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Header {
-    /// Bodies by type.
+    /// Bodies in this file by type.
     pub counts: [usize; TYPES],
+    /// Bodies in all files by type; may be 0 where there is only one.
+    pub totals: [u64; TYPES],
+    /// Number of files.
+    pub files: u64,
     /// Masses by type; 0 where they vary.
     pub masses: [f64; TYPES],
     /// In internal units, or the scale factor.
@@ -67,7 +76,8 @@ impl Header {
                 data.len()
             ));
         }
-        let mut header = Self { time: endianness.f64(&data[72..]), ..Self::default() };
+        let time = endianness.f64(&data[72..]);
+        let mut header = Self { time, files: files(data, endianness), ..Self::default() };
         for t in 0..TYPES {
             let count = endianness.i32(&data[4 * t..]);
             header.counts[t] = usize::try_from(count).map_err(|_| {
@@ -78,13 +88,8 @@ impl Header {
                 )
             })?;
             header.masses[t] = endianness.f64(&data[24 + 8 * t..]);
-        }
-        let files = endianness.i32(&data[124..]);
-        if files > 1 {
-            return Err(format!(
-                "is one of the {files} files of a snapshot in several (number of files at byte {}), but only snapshots in one file can be read",
-                at + 124
-            ));
+            let [low, high] = [96, 168].map(|at| endianness.u32(&data[at + 4 * t..]));
+            header.totals[t] = u64::from(high) << 32 | u64::from(low);
         }
         for fact in &FACTS {
             let number = &data[fact.at..];
@@ -110,7 +115,8 @@ impl Header {
         FACTS.iter().any(|fact| fact.attribute == attribute)
     }
 
-    /// The 256 bytes. Counts have to fit into i32. A fact that is no number is noted and left out.
+    /// The 256 bytes. Counts and the number of files have to fit into i32. A fact that is no number is
+    /// noted and left out.
     pub fn bytes(&self, endianness: Endianness, double: bool, losses: &mut Losses) -> Vec<u8> {
         let mut bytes = vec![0; HEADER_BYTES];
         let mut put = |at: usize, write: &dyn Fn(&mut Writer)| {
@@ -121,10 +127,11 @@ impl Header {
         for t in 0..TYPES {
             put(4 * t, &|out| out.u32(self.counts[t] as u32));
             put(24 + 8 * t, &|out| out.f64(self.masses[t]));
-            put(96 + 4 * t, &|out| out.u32(self.counts[t] as u32));
+            put(96 + 4 * t, &|out| out.u32(self.totals[t] as u32));
+            put(168 + 4 * t, &|out| out.u32((self.totals[t] >> 32) as u32));
         }
         put(72, &|out| out.f64(self.time));
-        put(124, &|out| out.u32(1));
+        put(124, &|out| out.u32(self.files as u32));
         put(196, &|out| out.u32(double.into()));
         for fact in &FACTS {
             let Some(text) = self.facts.get(fact.attribute) else { continue };

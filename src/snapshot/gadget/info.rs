@@ -1,11 +1,11 @@
 //! The INFO block of format 2: 40 bytes for each block: name (4 characters), type (8 characters:
-//! `FLOAT`, `DOUBLE`, with an N behind for vectors; `LONG`, `LLONG`), values per body (i32), and for
-//! each type whether it has the block (6 i32).
+//! `FLOAT`, `DOUBLE`, or `LONG`, `LLONG` for whole numbers of 32 and 64 bits; with an N behind for
+//! vectors), values per body (i32), and for each type whether it has the block (6 i32).
 
 use std::collections::BTreeMap;
 
-use super::super::Endianness;
 use super::super::bytes::Writer;
+use super::super::{ColumnType, Endianness};
 use super::{TYPES, TypeMask};
 
 const ENTRY_BYTES: usize = 40;
@@ -17,41 +17,48 @@ pub(super) struct Shape {
     pub types: TypeMask,
     /// Values per body.
     pub values: usize,
-    /// f64 instead of f32.
-    pub double: bool,
+    /// Their type.
+    pub kind: ColumnType,
 }
 
 impl Shape {
     /// Bytes per body.
     pub fn width(&self) -> u64 {
-        self.values as u64 * if self.double { 8 } else { 4 }
+        (self.values * self.kind.bytes()) as u64
     }
 }
 
-/// Entries of floating-point blocks by name; anything else is left out.
+/// The types by their names, without the N of vectors.
+const KINDS: [(&str, ColumnType); 4] = [
+    ("FLOAT", ColumnType::F32),
+    ("DOUBLE", ColumnType::F64),
+    ("LONG", ColumnType::U32),
+    ("LLONG", ColumnType::U64),
+];
+
+/// Entries by the names of their blocks; those of other types are left out.
 pub(super) fn parse(data: &[u8], endianness: Endianness) -> BTreeMap<String, Shape> {
     let mut shapes = BTreeMap::new();
     for entry in data.chunks_exact(ENTRY_BYTES) {
         let text = |from, to| String::from_utf8_lossy(&entry[from..to]).trim_end().to_owned();
-        let double = match text(4, 12).as_str() {
-            "FLOAT" | "FLOATN" => false,
-            "DOUBLE" | "DOUBLEN" => true,
-            _ => continue,
-        };
+        let written = text(4, 12);
+        let name = written.strip_suffix('N').unwrap_or(&written);
+        let Some((_, kind)) = KINDS.iter().find(|(known, _)| *known == name) else { continue };
         let present = |t: usize| endianness.i32(&entry[16 + 4 * t..]) != 0;
         let types = (0..TYPES).filter(|&t| present(t)).fold(0, |mask, t| mask | 1 << t);
         let values = endianness.u32(&entry[12..]) as usize;
-        shapes.insert(text(0, 4), Shape { types, values, double });
+        shapes.insert(text(0, 4), Shape { types, values, kind: *kind });
     }
     shapes
 }
 
-/// Appends the entry of one block. `kind` is `FLOAT`, `DOUBLE`, `LONG` or `LLONG`.
-pub(super) fn put_entry(out: &mut Writer, name: &str, kind: &str, values: usize, types: TypeMask) {
-    let vector = if values > 1 { "N" } else { "" };
+/// Appends the entry of one block. Whole numbers with a sign have no name there.
+pub(super) fn put_entry(out: &mut Writer, name: &str, shape: &Shape) {
+    let kind = KINDS.iter().find(|(_, kind)| *kind == shape.kind).map_or("", |(name, _)| name);
+    let vector = if shape.values > 1 { "N" } else { "" };
     out.raw(format!("{name:<4}{:<8}", format!("{kind}{vector}")).as_bytes());
-    out.u32(values as u32);
+    out.u32(shape.values as u32);
     for t in 0..TYPES {
-        out.u32((types >> t & 1).into());
+        out.u32((shape.types >> t & 1).into());
     }
 }

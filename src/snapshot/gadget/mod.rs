@@ -12,12 +12,14 @@
 //! | MASS | types whose mass in the header's table is 0; absent if there are none | f32 or f64 |
 //! | U, RHO, NE, NH, HSML, SFR, ENDT | gas | f32 or f64 |
 //! | POT, TSTP; ACCE | all | f32 or f64; three of them |
+//! | any other (format 2) | as INFO says | also whole numbers of 32 and 64 bits |
 //! | INFO (format 2) | | name, type, width and body types of every block (`info.rs`) |
 //!
 //! Further blocks become columns of [`Snapshot::extra`] by their names, of vectors `ACCE.x`,
 //! `ACCE.y`, `ACCE.z`. In format 1 the gas blocks after MASS are U, RHO, HSML (with the flag of
 //! cooling U, RHO, NE, NH, HSML) and any others `X001`, `X002`, ... A block whose length fits no
-//! group of bodies is not kept; the attribute `gadget.skipped` names it.
+//! group of bodies is not kept; the attribute `gadget.skipped` names it. Columns have the types of their
+//! blocks; whole numbers that only some bodies have are f64, with NaN for the others.
 //!
 //! The types become the components `gas`, `halo`, `disk`, `bulge`, `stars` and `boundary`. Units are
 //! taken to be GADGET's usual ones ([`crate::units::Units::gadget`]); the file does not say. In
@@ -26,12 +28,19 @@
 //!
 //! Writing groups the bodies by type, as they come within each. A mass that all bodies of a type
 //! share goes to the header's table, in f64. Format 2 takes any column whose name fits into four
-//! characters; format 1 only what its order can tell. Snapshots in several files are refused.
+//! characters; format 1 only what its order can tell.
+//!
+//! # Several files
+//! `snap_000.0`, `snap_000.1`, ... are each a file as above with the header's number of files and bodies in all
+//! of them. Bodies are in the order in which one file would have them: those of type 0 of all files, then
+//! those of type 1. Time, number of files and bodies in all must be the same in each file, and the bodies
+//! have to add up.
 
 mod blocks;
 mod columns;
 mod header;
 mod info;
+mod merge;
 mod read;
 mod records;
 mod write;
@@ -50,8 +59,11 @@ pub(super) const FORMAT_1: Format = Format {
     extensions: &["gadget1", "gadget", "g1"],
     modifiers: MODIFIERS,
     recognise: |head, length| recognise(head, length, 1),
+    files: Some(files),
     read: read::read,
-    write: Some(write::write_1),
+    write: Some(|snapshot, options, output, losses| {
+        write::write(snapshot, options, output, losses, 1)
+    }),
 };
 
 /// Format 2's line in the registry.
@@ -62,8 +74,11 @@ pub(super) const FORMAT_2: Format = Format {
     extensions: &["gadget2", "g2"],
     modifiers: MODIFIERS,
     recognise: |head, length| recognise(head, length, 2),
+    files: Some(files),
     read: read::read,
-    write: Some(write::write_2),
+    write: Some(|snapshot, options, output, losses| {
+        write::write(snapshot, options, output, losses, 2)
+    }),
 };
 
 const MODIFIERS: &[Modifier] = &[
@@ -138,7 +153,7 @@ const KNOWN_BLOCKS: &[(&str, TypeMask)] = &[
 /// Names the attribute that lists the blocks of f64.
 const DOUBLE_ATTRIBUTE: &str = "layout.gadget.double";
 /// Names the attribute that is `64` for a file with ids of 64 bits.
-pub(super) const IDS_ATTRIBUTE: &str = "layout.gadget.ids";
+const IDS_ATTRIBUTE: &str = "layout.gadget.ids";
 
 /// The gas blocks that format 1 has behind MASS, in order.
 fn gas_blocks(cooling: bool) -> &'static [&'static str] {
@@ -160,6 +175,13 @@ fn kind_of_file(head: &[u8]) -> Option<(Endianness, u8)> {
             _ => None,
         }
     })
+}
+
+/// The number of files that a snapshot is in, by the first bytes of any of them.
+fn files(head: &[u8]) -> u64 {
+    let Some((endianness, format)) = kind_of_file(head) else { return 1 };
+    let at = if format == 1 { 4 } else { 20 };
+    head.get(at..at + HEADER_BYTES).map_or(1, |data| header::files(data, endianness))
 }
 
 fn recognise(head: &[u8], _length: u64, format: u8) -> Confidence {

@@ -1,99 +1,213 @@
 //! Writing of GADGET files.
 
+use std::ops::Range;
+
 use super::super::bytes::Writer;
 use super::super::kinds::{note_components, order};
 use super::super::losses::Narrow;
-use super::super::{Losses, Problem, Snapshot, WriteOptions};
+use super::super::{ColumnType, Endianness, Losses, Output, Problem, Snapshot, WriteOptions};
 use super::blocks::present;
 use super::columns::{Outgoing, outgoing};
 use super::header::Header;
-use super::info::put_entry;
+use super::info::{Shape, put_entry};
 use super::records::put_block;
-use super::{ALL, DOUBLE_ATTRIBUTE, IDS_ATTRIBUTE, KINDS, TYPE_BOUNDARY, TYPES};
+use super::{ALL, DOUBLE_ATTRIBUTE, IDS_ATTRIBUTE, KINDS, TYPE_BOUNDARY, TYPES, TypeMask};
 use crate::bodies::{Component, Role};
+use crate::error::Result;
 use crate::units::Units;
 
-pub(super) fn write_1(
+pub(super) fn write(
     snapshot: &Snapshot,
     options: &WriteOptions,
-    losses: &mut Losses,
-) -> Result<Vec<u8>, Problem> {
-    write(snapshot, options, losses, 1)
-}
-
-pub(super) fn write_2(
-    snapshot: &Snapshot,
-    options: &WriteOptions,
-    losses: &mut Losses,
-) -> Result<Vec<u8>, Problem> {
-    write(snapshot, options, losses, 2)
-}
-
-fn write(
-    snapshot: &Snapshot,
-    options: &WriteOptions,
+    output: &mut Output,
     losses: &mut Losses,
     format: u8,
-) -> Result<Vec<u8>, Problem> {
-    let bodies = &snapshot.bodies;
-    let type_of_component: Vec<u8> = bodies.components.iter().map(type_of).collect();
-    let types: Vec<u8> = bodies.component.iter().map(|&c| type_of_component[c as usize]).collect();
-    let (order, counts) = order(bodies, TYPES, |i| types[i] as usize);
-    let counts: [usize; TYPES] = counts.try_into().expect("there should be six counts");
-    if i32::try_from(bodies.len()).is_err() {
-        return Err(format!("{} bodies do not fit into its 31-bit counts", bodies.len()));
+) -> Result<()> {
+    let mut plan = Plan::new(snapshot, options, format, output.files(), losses)
+        .map_err(|problem| output.wrong(problem))?;
+    for part in 0..output.files() {
+        let bytes = plan.file(part, losses).map_err(|problem| output.wrong(problem))?;
+        output.put(bytes)?;
     }
-    note_components(bodies, KINDS, |component| type_of(component) as usize, losses);
-
-    let was_double: Vec<&str> = snapshot
-        .attributes
-        .get(DOUBLE_ATTRIBUTE)
-        .map_or(vec![], |names| names.split(',').collect());
-    let is_double = |name: &str| options.double.unwrap_or_else(|| was_double.contains(&name));
-    let extra = outgoing(snapshot, format, &types, &counts, is_double, losses);
-    let (masses, in_block) = mass_table(&bodies.mass, &order, &counts);
-    let wide_ids = wide_ids(snapshot, options)?;
-
-    let header = Header { counts, masses, time: snapshot.time, facts: snapshot.attributes.clone() };
-    let endianness = options.endianness.unwrap_or_default();
-    let capacity = 512 + bodies.len() * 4 * (9 + extra.len());
-    let mut file = File { out: Writer::new(endianness, capacity), format, order: &order, losses };
-    let header = header.bytes(endianness, is_double("POS"), file.losses);
-    put_block(&mut file.out, format, "HEAD", header.len(), |out| out.raw(&header))?;
-    let position = |i: usize, k: usize| bodies.position[i][k];
-    file.numbers("POS", "positions", is_double("POS"), 3, |_| true, position)?;
-    let velocity = |i: usize, k: usize| bodies.velocity[i][k];
-    file.numbers("VEL", "velocities", is_double("VEL"), 3, |_| true, velocity)?;
-    file.ids(&bodies.id, wide_ids)?;
-    if in_block != 0 {
-        let has = |i: usize| in_block >> types[i] & 1 == 1;
-        file.numbers("MASS", "masses", is_double("MASS"), 1, has, |i, _| bodies.mass[i])?;
-    }
-    for Outgoing { name, columns, shape } in &extra {
-        let has = |i: usize| shape.types >> types[i] & 1 == 1;
-        let what = format!("values of {name}");
-        file.numbers(name, &what, shape.double, shape.values, has, |i, k| columns[k][i])?;
-    }
-    if format == 2 && !extra.is_empty() {
-        let float = |double| if double { "DOUBLE" } else { "FLOAT" };
-        let length = 40 * (3 + usize::from(in_block != 0) + extra.len());
-        put_block(&mut file.out, format, "INFO", length, |out| {
-            let present = present(&counts);
-            put_entry(out, "POS", float(is_double("POS")), 3, ALL & present);
-            put_entry(out, "VEL", float(is_double("VEL")), 3, ALL & present);
-            put_entry(out, "ID", if wide_ids { "LLONG" } else { "LONG" }, 1, ALL & present);
-            if in_block != 0 {
-                put_entry(out, "MASS", float(is_double("MASS")), 1, in_block);
-            }
-            for Outgoing { name, shape, .. } in &extra {
-                put_entry(out, name, float(shape.double), shape.values, shape.types);
-            }
-        })?;
-    }
-    let bytes = file.out.bytes;
+    plan.narrow.finish(losses).map_err(|problem| output.wrong(problem))?;
     losses.note_units(&snapshot.units, &Units::gadget());
     losses.note_attributes(snapshot, Header::holds);
-    Ok(bytes)
+    Ok(())
+}
+
+/// What goes into which file.
+struct Plan<'a> {
+    snapshot: &'a Snapshot,
+    format: u8,
+    endianness: Endianness,
+    /// The type of each body.
+    types: Vec<u8>,
+    /// Indices of the bodies, grouped by type.
+    order: Vec<usize>,
+    /// What each file has.
+    parts: Vec<Part>,
+    /// What the header of each file says but for the bodies in it.
+    header: Header,
+    /// Types whose masses are in a block.
+    in_block: TypeMask,
+    /// Positions, velocities, ids and masses.
+    shapes: [Shape; 4],
+    extra: Vec<Outgoing<'a>>,
+    narrow: Narrowing,
+}
+
+/// The bodies of one file.
+#[derive(Clone)]
+struct Part {
+    /// Of [`Plan::order`].
+    range: Range<usize>,
+    /// Number of bodies by type.
+    counts: [usize; TYPES],
+}
+
+/// What narrowing did to the numbers of all files.
+struct Narrowing {
+    positions: Narrow,
+    velocities: Narrow,
+    masses: Narrow,
+    extra: Vec<Narrow>,
+}
+
+impl Narrowing {
+    fn finish(self, losses: &mut Losses) -> Result<(), Problem> {
+        let own = [self.positions, self.velocities, self.masses];
+        own.into_iter().chain(self.extra).try_for_each(|narrow| narrow.finish(losses))
+    }
+}
+
+impl<'a> Plan<'a> {
+    fn new(
+        snapshot: &'a Snapshot,
+        options: &WriteOptions,
+        format: u8,
+        files: usize,
+        losses: &mut Losses,
+    ) -> Result<Self, Problem> {
+        let bodies = &snapshot.bodies;
+        let type_of_component: Vec<u8> = bodies.components.iter().map(type_of).collect();
+        let types: Vec<u8> =
+            bodies.component.iter().map(|&c| type_of_component[c as usize]).collect();
+        let (order, totals) = order(bodies, TYPES, |i| types[i] as usize);
+        let totals: [usize; TYPES] = totals.try_into().expect("there should be six counts");
+        let parts = parts(&order, &types, files)?;
+        note_components(bodies, KINDS, |component| type_of(component) as usize, losses);
+
+        let was_double: Vec<&str> = snapshot
+            .attributes
+            .get(DOUBLE_ATTRIBUTE)
+            .map_or(vec![], |names| names.split(',').collect());
+        let is_double = |name: &str| options.double.unwrap_or_else(|| was_double.contains(&name));
+        let counts: Vec<_> = parts.iter().map(|part| part.counts).collect();
+        let extra = outgoing(snapshot, format, &types, &counts, is_double, losses);
+        let (masses, in_block) = mass_table(&bodies.mass, &order, &totals);
+        let real = |name| if is_double(name) { ColumnType::F64 } else { ColumnType::F32 };
+        let id = if wide_ids(snapshot, options)? { ColumnType::U64 } else { ColumnType::U32 };
+        let all = ALL & present(&totals);
+        let shapes = [
+            Shape { types: all, values: 3, kind: real("POS") },
+            Shape { types: all, values: 3, kind: real("VEL") },
+            Shape { types: all, values: 1, kind: id },
+            Shape { types: in_block, values: 1, kind: real("MASS") },
+        ];
+        let header = Header {
+            counts: [0; TYPES],
+            totals: totals.map(|count| count as u64),
+            files: files as u64,
+            masses,
+            time: snapshot.time,
+            facts: snapshot.attributes.clone(),
+        };
+        let narrow = Narrowing {
+            positions: Narrow::new("positions"),
+            velocities: Narrow::new("velocities"),
+            masses: Narrow::new("masses"),
+            extra: extra.iter().map(|b| Narrow::new(format!("values of {}", b.name))).collect(),
+        };
+        let endianness = options.endianness.unwrap_or_default();
+        Ok(Self {
+            snapshot,
+            format,
+            endianness,
+            types,
+            order,
+            parts,
+            header,
+            in_block,
+            shapes,
+            extra,
+            narrow,
+        })
+    }
+
+    /// The bytes of file `part`.
+    fn file(&mut self, part: usize, losses: &mut Losses) -> Result<Vec<u8>, Problem> {
+        let Part { range, counts } = self.parts[part].clone();
+        let bodies = &self.snapshot.bodies;
+        let capacity = 512 + range.len() * 4 * (9 + self.extra.len());
+        let mut file = File {
+            out: Writer::new(self.endianness, capacity),
+            format: self.format,
+            members: &self.order[range],
+            types: &self.types,
+        };
+        let [positions, velocities, ids, masses] = self.shapes;
+        let header = Header { counts, ..self.header.clone() };
+        // All files have the same facts: what is wrong with them is said once.
+        let mut said = Losses::default();
+        let losses = if part == 0 { losses } else { &mut said };
+        let header = header.bytes(self.endianness, positions.kind == ColumnType::F64, losses);
+        put_block(&mut file.out, self.format, "HEAD", header.len(), |out| out.raw(&header))?;
+        let narrow = &mut self.narrow;
+        file.reals("POS", &positions, &mut narrow.positions, |i, k| bodies.position[i][k])?;
+        file.reals("VEL", &velocities, &mut narrow.velocities, |i, k| bodies.velocity[i][k])?;
+        file.wholes("ID", &ids, |i, _| bodies.id[i])?;
+        file.reals("MASS", &masses, &mut narrow.masses, |i, _| bodies.mass[i])?;
+        for (Outgoing { name, columns, shape }, narrow) in self.extra.iter().zip(&mut narrow.extra)
+        {
+            match shape.kind.is_float() {
+                true => file.reals(name, shape, narrow, |i, k| columns[k].value(i))?,
+                false => file.wholes(name, shape, |i, k| columns[k].whole(i).unwrap_or(0))?,
+            }
+        }
+        if self.format == 2 && !self.extra.is_empty() {
+            self.info(&mut file.out)?;
+        }
+        Ok(file.out.bytes)
+    }
+
+    fn info(&self, out: &mut Writer) -> Result<(), Problem> {
+        let own = ["POS", "VEL", "ID", "MASS"].into_iter().zip(&self.shapes);
+        let own = own.filter(|(name, _)| *name != "MASS" || self.in_block != 0);
+        let extra = self.extra.iter().map(|block| (block.name.as_str(), &block.shape));
+        let entries: Vec<_> = own.chain(extra).collect();
+        put_block(out, self.format, "INFO", 40 * entries.len(), |out| {
+            entries.iter().for_each(|(name, shape)| put_entry(out, name, shape));
+        })
+    }
+}
+
+/// Which bodies of `order` each of `files` files has, and how many of each type these are.
+fn parts(order: &[usize], types: &[u8], files: usize) -> Result<Vec<Part>, Problem> {
+    let n = order.len();
+    let begin = |k: usize| (n as u128 * k as u128 / files as u128) as usize;
+    let part = |k: usize| {
+        let range = begin(k)..begin(k + 1);
+        if i32::try_from(range.len()).is_err() {
+            let n = range.len();
+            return Err(format!(
+                "{n} bodies do not fit into its 31-bit counts; several files may hold them"
+            ));
+        }
+        let mut counts = [0; TYPES];
+        order[range.clone()].iter().for_each(|&i| counts[types[i] as usize] += 1);
+        Ok(Part { range, counts })
+    };
+    (0..files).map(part).collect()
 }
 
 fn type_of(component: &Component) -> u8 {
@@ -145,47 +259,63 @@ fn wide_ids(snapshot: &Snapshot, options: &WriteOptions) -> Result<bool, Problem
     }
 }
 
+/// A file that is being written.
 struct File<'a> {
     out: Writer,
     format: u8,
-    order: &'a [usize],
-    losses: &'a mut Losses,
+    /// Its bodies.
+    members: &'a [usize],
+    /// Types of all bodies.
+    types: &'a [u8],
 }
 
 impl File<'_> {
-    /// Appends a block of `values` numbers for each body that `has` it, in the file's order.
-    fn numbers(
+    /// Appends a block of that shape, for which `put` writes the numbers of each body that has it. Without
+    /// such bodies there is none.
+    fn block(
         &mut self,
         name: &str,
-        what: &str,
-        double: bool,
-        values: usize,
-        has: impl Fn(usize) -> bool,
-        value: impl Fn(usize, usize) -> f64,
+        shape: &Shape,
+        mut put: impl FnMut(&mut Writer, usize),
     ) -> Result<(), Problem> {
-        let members = || self.order.iter().copied().filter(|&i| has(i));
-        let length = members().count() * values * if double { 8 } else { 4 };
-        let mut narrow = Narrow::new(what);
+        let has = |i: &&usize| shape.types >> self.types[**i] & 1 == 1;
+        let length = self.members.iter().filter(has).count() * shape.width() as usize;
+        if length == 0 {
+            return Ok(());
+        }
         put_block(&mut self.out, self.format, name, length, |out| {
-            for i in members() {
-                for k in 0..values {
-                    match double {
-                        true => out.f64(value(i, k)),
-                        false => out.f32(narrow.f32(value(i, k), i)),
-                    }
-                }
-            }
-        })?;
-        narrow.finish(self.losses)
+            self.members.iter().filter(has).for_each(|&i| put(out, i));
+        })
     }
 
-    fn ids(&mut self, ids: &[u64], wide: bool) -> Result<(), Problem> {
-        let length = ids.len() * if wide { 8 } else { 4 };
-        put_block(&mut self.out, self.format, "ID", length, |out| {
-            for &i in self.order {
-                match wide {
-                    true => out.u64(ids[i]),
-                    false => out.u32(ids[i] as u32),
+    fn reals(
+        &mut self,
+        name: &str,
+        shape: &Shape,
+        narrow: &mut Narrow,
+        value: impl Fn(usize, usize) -> f64,
+    ) -> Result<(), Problem> {
+        self.block(name, shape, |out, i| {
+            for k in 0..shape.values {
+                match shape.kind {
+                    ColumnType::F64 => out.f64(value(i, k)),
+                    _ => out.f32(narrow.f32(value(i, k), i)),
+                }
+            }
+        })
+    }
+
+    fn wholes(
+        &mut self,
+        name: &str,
+        shape: &Shape,
+        value: impl Fn(usize, usize) -> u64,
+    ) -> Result<(), Problem> {
+        self.block(name, shape, |out, i| {
+            for k in 0..shape.values {
+                match shape.kind {
+                    ColumnType::U64 => out.u64(value(i, k)),
+                    _ => out.u32(value(i, k) as u32),
                 }
             }
         })

@@ -6,14 +6,14 @@
 //! ```text
 //! header, 32 bytes
 //!   0  8  magic: 89 47 56 54 0D 0A 1A 0A  (\x89 G V T \r \n \x1a \n)
-//!   8  4  u32  version, 1; raised only when older readers would misread the file
+//!   8  4  u32  version: 2 if an extra column is of another type than f64, else 1
 //!  12  4  u32  number of fields
 //!  16  8  u64  length of the whole file
 //!  24  4  u32  zero
 //!  28  4  u32  CRC-32 of bytes 0 to 27
 //! then the fields, each
 //!   0  2  u16  length of the name, L
-//!   2  1  u8   type: 1 = u8, 3 = u64, 4 = f64, 5 = texts
+//!   2  1  u8   type: 1 = u8, 2 = u32, 3 = u64, 4 = f64, 5 = texts, 6 = f32, 7 = i64
 //!   3  1  u8   width: values per element (3 for positions, else 1)
 //!   4  4  u32  zero
 //!   8  8  u64  number of elements
@@ -38,16 +38,18 @@
 //! | `mass` | f64 | n | |
 //! | `position`, `velocity` | f64 x 3 | n | x, y, z of body 0, then of body 1, ... |
 //! | `component` | u8 | n | which of the components, from 0 |
-//! | `extra/NAME` | f64 | n | a further column; NaN where a body has no value |
+//! | `extra/NAME` | f64, f32, u64, u32, i64 | n | a further column; NaN where a body has no value |
 //!
-//! All but `units`, `attributes` and the extra columns must be there; none may be there twice.
+//! All but `units`, `attributes` and the extra columns must be there; none may be there twice. The version is
+//! raised only where readers of the one before would misread the file, or refuse it without saying why; a
+//! file is written in the lowest that it can be.
 
 mod read;
 mod write;
 
 #[cfg(doc)]
 use super::Snapshot;
-use super::{Confidence, Format};
+use super::{ColumnType, Confidence, Format};
 
 /// The format's line in the registry.
 pub(super) const FORMAT: Format = Format {
@@ -57,13 +59,17 @@ pub(super) const FORMAT: Format = Format {
     extensions: &["gvt"],
     modifiers: &[],
     recognise,
-    read: read::read,
-    write: Some(write::write),
+    files: None,
+    read: |input, _| input.whole(read::read),
+    write: Some(|snapshot, _, output, _| output.whole(write::write(snapshot))),
 };
 
 /// As PNG's: shows at once when a transfer has cut the eighth bit or changed the line ends.
 const MAGIC: [u8; 8] = *b"\x89GVT\r\n\x1a\n";
-const VERSION: u32 = 1;
+/// All extra columns are of f64.
+const VERSION_1: u32 = 1;
+/// They have types.
+const VERSION_2: u32 = 2;
 const HEADER_BYTES: usize = 32;
 const EXTRA: &str = "extra/";
 
@@ -71,6 +77,15 @@ const U8: u8 = 1;
 const U64: u8 = 3;
 const F64: u8 = 4;
 const TEXTS: u8 = 5;
+
+/// The type of a field that is a column of that type.
+const COLUMNS: [(ColumnType, u8); 5] = [
+    (ColumnType::F64, F64),
+    (ColumnType::F32, 6),
+    (ColumnType::U64, U64),
+    (ColumnType::U32, 2),
+    (ColumnType::I64, 7),
+];
 
 fn recognise(head: &[u8], _length: u64) -> Confidence {
     if head.starts_with(&MAGIC) { Confidence::Sure } else { Confidence::No }

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use glam::DVec3;
 
 use super::super::bytes::Reader;
-use super::super::{Endianness, Problem, ReadOptions, Snapshot};
-use super::{EXTRA, F64, HEADER_BYTES, MAGIC, TEXTS, U8, U64, VERSION};
+use super::super::{Column, Endianness, Problem, Snapshot};
+use super::{COLUMNS, EXTRA, F64, HEADER_BYTES, MAGIC, TEXTS, U8, U64, VERSION_1, VERSION_2};
 use crate::bodies::{Bodies, Component, Role};
 use crate::units::Units;
 use crate::words;
 
 const ORDER: Endianness = Endianness::Little;
 
-pub(super) fn read(bytes: &[u8], _: &ReadOptions) -> Result<Snapshot, Problem> {
+pub(super) fn read(bytes: &[u8]) -> Result<Snapshot, Problem> {
     let mut reader = Reader::new(bytes, ORDER);
-    let count = header(&mut reader, bytes)?;
+    let (version, count) = header(&mut reader, bytes)?;
     let mut fields = BTreeMap::new();
     for _ in 0..count {
         let field = Field::next(&mut reader, bytes)?;
@@ -32,11 +32,11 @@ pub(super) fn read(bytes: &[u8], _: &ReadOptions) -> Result<Snapshot, Problem> {
             reader.at()
         ));
     }
-    build(&fields)
+    build(&fields, version)
 }
 
-/// Checks the header; the number of fields.
-fn header(reader: &mut Reader, bytes: &[u8]) -> Result<u32, Problem> {
+/// Checks the header; the version and the number of fields.
+fn header(reader: &mut Reader, bytes: &[u8]) -> Result<(u32, u32), Problem> {
     let magic = reader.take(8, "the magic of a gravitile snapshot")?;
     if magic != MAGIC {
         return Err(format!(
@@ -53,13 +53,15 @@ fn header(reader: &mut Reader, bytes: &[u8]) -> Result<u32, Problem> {
     if crc != crc32fast::hash(&bytes[..HEADER_BYTES - 4]) {
         return Err("is damaged: the checksum of its header (bytes 0 to 27) does not fit".into());
     }
-    if version != VERSION {
-        return Err(format!("is of version {version}, but this program reads version {VERSION}"));
+    if !(VERSION_1..=VERSION_2).contains(&version) {
+        return Err(format!(
+            "is of version {version}, but this program reads versions {VERSION_1} to {VERSION_2}"
+        ));
     }
     if length != bytes.len() as u64 {
         return Err(format!("has {} bytes, but was written with {length}", bytes.len()));
     }
-    Ok(count)
+    Ok((version, count))
 }
 
 /// One field as it stands in the file.
@@ -118,6 +120,14 @@ impl<'a> Field<'a> {
         Ok(self.typed(F64, 1, 8)?.chunks_exact(8).map(|value| ORDER.f64(value)).collect())
     }
 
+    /// A column of any type that files of that version have.
+    fn column(&self, version: u32) -> Result<Column, Problem> {
+        let is_of = |(_, code): &&(_, u8)| *code == self.kind && version >= VERSION_2;
+        // What is no column's type is refused as f64 is.
+        let &(kind, code) = COLUMNS.iter().find(is_of).unwrap_or(&COLUMNS[0]);
+        Ok(ORDER.column(kind, self.typed(code, 1, kind.bytes() as u64)?))
+    }
+
     fn one_f64(&self) -> Result<f64, Problem> {
         match self.f64s()?[..] {
             [value] => Ok(value),
@@ -170,7 +180,7 @@ fn pad(reader: &mut Reader, what: &str) -> Result<(), Problem> {
     reader.take(zeros as u64, what).map(|_| ())
 }
 
-fn build(fields: &BTreeMap<&str, Field>) -> Result<Snapshot, Problem> {
+fn build(fields: &BTreeMap<&str, Field>, version: u32) -> Result<Snapshot, Problem> {
     let field = |name| fields.get(name).ok_or_else(|| format!("has no field '{name}'"));
     let mut units = Units {
         gravitational_constant: field("gravitational_constant")?.one_f64()?,
@@ -211,7 +221,7 @@ fn build(fields: &BTreeMap<&str, Field>) -> Result<Snapshot, Problem> {
     };
     for (name, field) in fields {
         if let Some(column) = name.strip_prefix(EXTRA) {
-            snapshot.extra.insert(column.into(), field.f64s()?);
+            snapshot.extra.insert(column.into(), field.column(version)?);
         }
     }
     snapshot.checked()

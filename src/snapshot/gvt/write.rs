@@ -1,15 +1,11 @@
 //! Writing of `.gvt` files.
 
 use super::super::bytes::Writer;
-use super::super::{Endianness, Losses, Problem, Snapshot, WriteOptions};
-use super::{EXTRA, F64, HEADER_BYTES, MAGIC, TEXTS, U8, U64, VERSION};
+use super::super::{Column, ColumnType, Endianness, Problem, Snapshot};
+use super::{COLUMNS, EXTRA, F64, HEADER_BYTES, MAGIC, TEXTS, U8, U64, VERSION_1, VERSION_2};
 
 /// Loses nothing; fails only for names longer than 65535 bytes.
-pub(super) fn write(
-    snapshot: &Snapshot,
-    _: &WriteOptions,
-    _: &mut Losses,
-) -> Result<Vec<u8>, Problem> {
+pub(super) fn write(snapshot: &Snapshot) -> Result<Vec<u8>, Problem> {
     let bodies = &snapshot.bodies;
     let n = bodies.len();
     let capacity = n * (8 * (8 + snapshot.extra.len()) + 1) + 4096;
@@ -32,9 +28,11 @@ pub(super) fn write(
     file.f64s("velocity", n, 3, bodies.velocity.iter().flat_map(|v| v.to_array()))?;
     file.field("component", U8, 1, n, n, |out| out.raw(&bodies.component))?;
     for (name, column) in &snapshot.extra {
-        file.f64s(&format!("{EXTRA}{name}"), n, 1, column.iter().copied())?;
+        file.column(&format!("{EXTRA}{name}"), column)?;
     }
-    Ok(file.finish())
+    let is_plain = |column: &Column| column.kind() == ColumnType::F64;
+    let version = if snapshot.extra.values().all(is_plain) { VERSION_1 } else { VERSION_2 };
+    Ok(file.finish(version))
 }
 
 struct Fields {
@@ -87,6 +85,13 @@ impl Fields {
         })
     }
 
+    fn column(&mut self, name: &str, column: &Column) -> Result<(), Problem> {
+        let (kind, n) = (column.kind(), column.len());
+        let code = COLUMNS.iter().find(|(known, _)| *known == kind).map(|(_, code)| *code);
+        let code = code.ok_or_else(|| format!("it has no columns of {}", kind.name()))?;
+        self.field(name, code, 1, n, n * kind.bytes(), |out| out.column(column))
+    }
+
     fn texts(&mut self, name: &str, texts: &[&str]) -> Result<(), Problem> {
         if let Some(text) = texts.iter().find(|text| u32::try_from(text.len()).is_err()) {
             return Err(format!("a text in {name} has {} bytes, which is too long", text.len()));
@@ -105,10 +110,10 @@ impl Fields {
     }
 
     /// The header, which had to wait for the number of fields and the length.
-    fn finish(self) -> Vec<u8> {
+    fn finish(self, version: u32) -> Vec<u8> {
         let mut header = Writer::new(Endianness::Little, HEADER_BYTES);
         header.raw(&MAGIC);
-        header.u32(VERSION);
+        header.u32(version);
         header.u32(self.count);
         header.u64(self.out.bytes.len() as u64);
         header.u32(0);

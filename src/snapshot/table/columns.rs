@@ -1,5 +1,6 @@
 //! Fields of a line, numbers in them, and what each column means.
 
+use super::super::{Column, ColumnType};
 use crate::words;
 
 /// Cuts a line at blanks. A field that begins with `"` goes to the next `"`; a `#` where a field
@@ -34,9 +35,41 @@ pub(super) fn id(field: &str) -> Option<u64> {
     field.parse().ok().or_else(|| number(field).filter(whole).map(|number| number as u64))
 }
 
+/// Appends the value of a further column; false if the field holds none of its type. An empty field is how
+/// spreadsheets write no value.
+pub(super) fn push(column: &mut Column, field: &str) -> bool {
+    fn put<T>(values: &mut Vec<T>, value: Option<T>) -> bool {
+        let is_there = value.is_some();
+        values.extend(value);
+        is_there
+    }
+    match column {
+        Column::F64(values) if field.is_empty() => put(values, Some(f64::NAN)),
+        Column::F32(values) if field.is_empty() => put(values, Some(f32::NAN)),
+        Column::F64(values) => put(values, number(field)),
+        // Not by way of f64, which would be rounded twice.
+        Column::F32(values) => {
+            put(values, field.parse().ok().or_else(|| Some(number(field)? as f32)))
+        }
+        Column::U64(values) => put(values, id(field)),
+        Column::U32(values) => put(values, id(field).and_then(|id| id.try_into().ok())),
+        Column::I64(values) => put(values, field.parse().ok()),
+    }
+}
+
+/// What a field of that type is expected to be.
+pub(super) fn expected(kind: ColumnType) -> &'static str {
+    match kind {
+        ColumnType::F64 | ColumnType::F32 => "a number",
+        ColumnType::U64 => "a whole number from 0 to 18446744073709551615",
+        ColumnType::U32 => "a whole number from 0 to 4294967295",
+        ColumnType::I64 => "a whole number from -9223372036854775808 to 9223372036854775807",
+    }
+}
+
 /// What a column holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Column {
+pub(super) enum Meaning {
     Id,
     Mass,
     /// Axis 0 to 2.
@@ -47,20 +80,20 @@ pub(super) enum Column {
     Extra(String),
 }
 
-const NAMES: [(&str, Column); 10] = [
-    ("id", Column::Id),
-    ("m", Column::Mass),
-    ("mass", Column::Mass),
-    ("x", Column::Position(0)),
-    ("y", Column::Position(1)),
-    ("z", Column::Position(2)),
-    ("vx", Column::Velocity(0)),
-    ("vy", Column::Velocity(1)),
-    ("vz", Column::Velocity(2)),
-    ("component", Column::Component),
+const NAMES: [(&str, Meaning); 10] = [
+    ("id", Meaning::Id),
+    ("m", Meaning::Mass),
+    ("mass", Meaning::Mass),
+    ("x", Meaning::Position(0)),
+    ("y", Meaning::Position(1)),
+    ("z", Meaning::Position(2)),
+    ("vx", Meaning::Velocity(0)),
+    ("vy", Meaning::Velocity(1)),
+    ("vz", Meaning::Velocity(2)),
+    ("component", Meaning::Component),
 ];
 
-impl Column {
+impl Meaning {
     /// The column of that name; names are blind to case, except those of further columns.
     pub fn from_name(name: &str) -> Self {
         let known = NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));

@@ -1,11 +1,13 @@
 //! The rest of a snapshot in comments before the table: one `#: key = value` each.
 //!
 //! Keys: `time`; `unit.length`, `unit.mass`, `unit.time`; `gravitational_constant`;
-//! `component.NAME` with the role, in the order of the components; `attribute.NAME`. Unknown keys
-//! are skipped. Names and values in which a character would mislead (`=`, `"`, line ends, blanks
+//! `component.NAME` with the role, in the order of the components; `attribute.NAME`; `column.NAME` with the
+//! type of a further column that is not of f64. Unknown keys are skipped. Names and values in which a character would mislead (`=`, `"`, line ends, blanks
 //! at an end) have it as `\u{HEX}`, and `\` as `\\`.
 
-use super::super::{Losses, Problem, Snapshot};
+use std::collections::BTreeMap;
+
+use super::super::{ColumnType, Losses, Problem, Snapshot};
 use super::columns;
 use super::has_content;
 use crate::bodies::{Component, Role};
@@ -77,12 +79,21 @@ pub(super) fn comments(snapshot: &Snapshot, losses: &mut Losses) -> String {
     for (key, value) in &snapshot.attributes {
         put(&format!("attribute.{}", escape(key)), &escape(value));
     }
+    for (name, column) in &snapshot.extra {
+        if column.kind() != ColumnType::default() {
+            put(&format!("column.{}", escape(name)), column.kind().name());
+        }
+    }
     text
 }
 
 /// Takes the comments before the first line with content into `snapshot`, whose components it
-/// replaces if there are any. Problems name the line.
-pub(super) fn read(text: &str, snapshot: &mut Snapshot) -> Result<(), Problem> {
+/// replaces if there are any; the types of further columns by name. Problems name the line.
+pub(super) fn read(
+    text: &str,
+    snapshot: &mut Snapshot,
+) -> Result<BTreeMap<String, ColumnType>, Problem> {
+    let mut types = BTreeMap::new();
     let comments = text.lines().enumerate().take_while(|(_, line)| !has_content(line));
     for (number, line) in comments {
         let Some((key, value)) = line
@@ -108,6 +119,12 @@ pub(super) fn read(text: &str, snapshot: &mut Snapshot) -> Result<(), Problem> {
             _ => {
                 if let Some(name) = key.strip_prefix("attribute.") {
                     snapshot.attributes.insert(unescape(name), unescape(value));
+                } else if let Some(name) = key.strip_prefix("column.") {
+                    let kind = ColumnType::from_name(value).ok_or_else(|| {
+                        let known = ColumnType::ALL.map(ColumnType::name).join(", ");
+                        wrong(&format!("a type was expected, one of: {known}"))
+                    })?;
+                    types.insert(unescape(name), kind);
                 } else if let Some(name) = key.strip_prefix("component.") {
                     let role = Role::from_name(value).ok_or_else(|| {
                         let known = Role::ALL.map(|(_, name)| name).join(", ");
@@ -122,5 +139,5 @@ pub(super) fn read(text: &str, snapshot: &mut Snapshot) -> Result<(), Problem> {
             }
         }
     }
-    Ok(())
+    Ok(types)
 }

@@ -10,7 +10,7 @@
 //! - bodies without an id are numbered from 0; bodies without a component are in one named `bodies`.
 //!   A component named as a role (`disk`) has it, else that of a star, unless the file says more:
 //! - comments that begin with `#:` and stand before all else hold the rest of the snapshot (`meta.rs`):
-//!   time, units, components with their roles, attributes.
+//!   time, units, components with their roles, attributes, types of further columns.
 //!
 //! Numbers are written with the fewest digits that give the same f64 back, so that nothing is lost.
 
@@ -29,8 +29,9 @@ pub(super) const TEXT: Format = Format {
     extensions: &["txt", "dat", "tab", "ascii"],
     modifiers: &[],
     recognise: |head, _| recognise(head, false),
-    read: read::read_text,
-    write: Some(write::write_text),
+    files: None,
+    read: |input, options| input.whole(|bytes| read::read_text(bytes, options)),
+    write: Some(|snapshot, _, output, losses| output.whole(write::write_text(snapshot, losses))),
 };
 
 /// The line of comma-separated tables in the registry.
@@ -41,8 +42,9 @@ pub(super) const CSV: Format = Format {
     extensions: &["csv"],
     modifiers: &[],
     recognise: |head, _| recognise(head, true),
-    read: read::read_csv,
-    write: Some(write::write_csv),
+    files: None,
+    read: |input, options| input.whole(|bytes| read::read_csv(bytes, options)),
+    write: Some(|snapshot, _, output, losses| output.whole(write::write_csv(snapshot, losses))),
 };
 
 /// Sure if the first line with content is a header or numbers; maybe if it is text at all.

@@ -1,9 +1,11 @@
 //! Reading of tables.
 
+use std::collections::BTreeMap;
+
 use glam::DVec3;
 
-use super::super::{Problem, ReadOptions, Snapshot};
-use super::columns::{self, Column};
+use super::super::{Column, ColumnType, Problem, ReadOptions, Snapshot};
+use super::columns::{self, Meaning};
 use super::meta::{self, unescape};
 use crate::bodies::{Bodies, Component, Role};
 use crate::words;
@@ -69,9 +71,11 @@ fn text_of(bytes: &[u8]) -> Result<&str, Problem> {
 struct Table {
     snapshot: Snapshot,
     /// Empty until the first row.
-    columns: Vec<Column>,
-    /// Values of [`Column::Extra`], in the order of the columns.
-    extra: Vec<Vec<f64>>,
+    columns: Vec<Meaning>,
+    /// Types of further columns that the comments name; all others are of f64.
+    types: BTreeMap<String, ColumnType>,
+    /// Values of [`Meaning::Extra`], in the order of the columns.
+    extra: Vec<Column>,
     /// Ids are not read.
     renumber: bool,
 }
@@ -81,9 +85,9 @@ impl Table {
     fn new(text: &str, options: &ReadOptions) -> Result<Self, Problem> {
         let bodies = Bodies::default();
         let mut snapshot = Snapshot { bodies, ..Snapshot::default() };
-        meta::read(text, &mut snapshot)?;
+        let types = meta::read(text, &mut snapshot)?;
         let renumber = options.renumber;
-        Ok(Self { snapshot, columns: Vec::new(), extra: Vec::new(), renumber })
+        Ok(Self { snapshot, columns: Vec::new(), types, extra: Vec::new(), renumber })
     }
 
     /// Takes one line's fields; the first with content decides about the columns.
@@ -99,17 +103,20 @@ impl Table {
         if self.columns.is_empty() {
             let is_data = fields.clone().all(|field| columns::number(field).is_some());
             self.columns = if is_data {
-                Column::customary(count).ok_or_else(|| {
+                Meaning::customary(count).ok_or_else(|| {
                     format!(
                         "line {line}: {count} columns without names, but 8 (id m x y z vx vy vz), 7 (without id) or a line of names were expected"
                     )
                 })?
             } else {
                 let names = fields.clone().map(unescape).collect();
-                Column::from_names(names).map_err(|problem| format!("line {line}: {problem}"))?
+                Meaning::from_names(names).map_err(|problem| format!("line {line}: {problem}"))?
             };
-            let is_extra = |column: &&Column| matches!(column, Column::Extra(_));
-            self.extra = vec![Vec::new(); self.columns.iter().filter(is_extra).count()];
+            let kinds = self.columns.iter().filter_map(|column| match column {
+                Meaning::Extra(name) => Some(self.types.get(name).copied().unwrap_or_default()),
+                _ => None,
+            });
+            self.extra = kinds.map(|kind| Column::with_capacity(kind, 0)).collect();
             if !is_data {
                 return Ok(());
             }
@@ -118,7 +125,7 @@ impl Table {
             return Err(format!(
                 "line {line}: {count} columns, but {} were expected ({})",
                 self.columns.len(),
-                words::list(&self.columns.iter().map(Column::name).collect::<Vec<_>>(), " ")
+                words::list(&self.columns.iter().map(Meaning::name).collect::<Vec<_>>(), " ")
             ));
         }
         self.body(line, fields)
@@ -142,35 +149,35 @@ impl Table {
                     k + 1
                 )
             };
-            let number = || columns::number(field).ok_or_else(|| wrong("a number"));
             let finite = || {
                 let number = columns::number(field).filter(|number| number.is_finite());
                 number.ok_or_else(|| wrong("a finite number"))
             };
             match column {
-                Column::Id if self.renumber => {}
-                Column::Id => {
+                Meaning::Id if self.renumber => {}
+                Meaning::Id => {
                     let expected = "a whole number from 0 to 18446744073709551615";
                     let named = || wrong(expected) + "; --renumber gives new ids, from 0";
                     id = columns::id(field).ok_or_else(named)?;
                 }
-                Column::Mass => {
+                Meaning::Mass => {
                     let positive = finite().ok().filter(|mass| *mass >= 0.0);
                     mass = positive.ok_or_else(|| wrong("a finite number of at least 0"))?;
                 }
-                Column::Position(axis) => position[*axis] = finite()?,
-                Column::Velocity(axis) => velocity[*axis] = finite()?,
-                Column::Component => {
+                Meaning::Position(axis) => position[*axis] = finite()?,
+                Meaning::Velocity(axis) => velocity[*axis] = finite()?,
+                Meaning::Component => {
                     let name = unescape(field);
                     component =
                         Some(component_of(&mut bodies.components, &name).ok_or_else(|| {
                             wrong(&format!("one of the {MOST_COMPONENTS} components before"))
                         })?);
                 }
-                Column::Extra(_) => {
-                    // An empty field is how spreadsheets write no value.
-                    let value = if field.is_empty() { f64::NAN } else { number()? };
-                    extra.next().expect("each further column should have a list").push(value);
+                Meaning::Extra(_) => {
+                    let column = extra.next().expect("each further column should have a list");
+                    if !columns::push(column, field) {
+                        return Err(wrong(columns::expected(column.kind())));
+                    }
                 }
             }
         }
@@ -194,7 +201,7 @@ impl Table {
             return Err("has no line with a body, but at least one was expected".into());
         }
         let names = self.columns.into_iter().filter_map(|column| match column {
-            Column::Extra(name) => Some(name),
+            Meaning::Extra(name) => Some(name),
             _ => None,
         });
         self.snapshot.extra = names.zip(self.extra).collect();

@@ -2,17 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::super::{Losses, Problem, Snapshot, WriteOptions};
-use super::columns::Column;
+use super::super::column::each;
+use super::super::{Losses, Problem, Snapshot};
+use super::columns::Meaning;
 use super::meta::{self, escape};
 
 const NAMES: [&str; 8] = ["id", "m", "x", "y", "z", "vx", "vy", "vz"];
 
-pub(super) fn write_text(
-    snapshot: &Snapshot,
-    _: &WriteOptions,
-    losses: &mut Losses,
-) -> Result<Vec<u8>, Problem> {
+pub(super) fn write_text(snapshot: &Snapshot, losses: &mut Losses) -> Result<Vec<u8>, Problem> {
     let mut text = meta::comments(snapshot, losses);
     rows(snapshot, losses, |fields| {
         for (k, field) in fields.iter().enumerate() {
@@ -26,11 +23,7 @@ pub(super) fn write_text(
     Ok(text.into_bytes())
 }
 
-pub(super) fn write_csv(
-    snapshot: &Snapshot,
-    _: &WriteOptions,
-    losses: &mut Losses,
-) -> Result<Vec<u8>, Problem> {
+pub(super) fn write_csv(snapshot: &Snapshot, losses: &mut Losses) -> Result<Vec<u8>, Problem> {
     let text = meta::comments(snapshot, losses);
     let mut out = csv::WriterBuilder::new().flexible(true).from_writer(text.into_bytes());
     rows(snapshot, losses, |fields| out.write_record(fields).map_err(|error| error.to_string()))?;
@@ -48,8 +41,8 @@ fn rows(
     let (mut extra, mut lost) = (Vec::new(), Vec::new());
     for (name, column) in &snapshot.extra {
         // A further column whose name means something else here would be read as that.
-        match Column::from_name(name) {
-            Column::Extra(_) => extra.push((name, column)),
+        match Meaning::from_name(name) {
+            Meaning::Extra(_) => extra.push((name, column)),
             _ => lost.push(name.clone()),
         }
     }
@@ -83,7 +76,7 @@ fn rows(
             set(&component_names[bodies.component[i] as usize]);
         }
         for (_, column) in &extra {
-            set(&format_args!("{:?}", column[i]));
+            each!(column, values => set(&format_args!("{:?}", values[i])));
         }
         put(&fields)?;
     }

@@ -69,8 +69,11 @@ pub(super) const FORMAT: Format = Format {
         },
     ],
     recognise: read::recognise,
-    read: read::read,
-    write: Some(write::write),
+    files: None,
+    read: |input, _| input.whole(read::read),
+    write: Some(|snapshot, options, output, losses| {
+        output.whole(write::write(snapshot, options, losses))
+    }),
 };
 
 /// Columns behind mass, position and velocity, by section: gas, dark, star.
@@ -113,7 +116,7 @@ const ID_RANGES: [(u64, u64); 4] = [
 ];
 
 /// The attribute that remembers the variant a file was in.
-pub(super) const IDS_ATTRIBUTE: &str = "layout.tipsy.ids";
+const IDS_ATTRIBUTE: &str = "layout.tipsy.ids";
 
 /// Bytes of one record of that section.
 const fn record_bytes(section: usize) -> usize {

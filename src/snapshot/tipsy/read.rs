@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use glam::DVec3;
 
 use super::super::bytes::Reader;
-use super::super::{Confidence, Endianness, Problem, ReadOptions, Snapshot};
+use super::super::{Column, Confidence, Endianness, Problem, Snapshot};
 use super::{
     COLUMNS, ID_RANGES, IDS_ATTRIBUTE, KIND_BULGE, KIND_DISK, KINDS, KINDS_WITH_IDS, SECTION_DARK,
     SECTION_GAS, record_bytes,
@@ -57,7 +57,7 @@ pub(super) fn recognise(head: &[u8], length: u64) -> Confidence {
     }
 }
 
-pub(super) fn read(bytes: &[u8], _: &ReadOptions) -> Result<Snapshot, Problem> {
+pub(super) fn read(bytes: &[u8]) -> Result<Snapshot, Problem> {
     let head = Reader::new(bytes, Endianness::Little).take(28, "a tipsy header")?;
     let header = Header::find(head).ok_or_else(|| {
         format!(
@@ -97,14 +97,15 @@ pub(super) fn read(bytes: &[u8], _: &ReadOptions) -> Result<Snapshot, Problem> {
 }
 
 fn build(header: &Header, sections: [&[u8]; 3]) -> Result<Snapshot, Problem> {
-    let number = |record: &[u8], k: usize| f64::from(header.endianness.f32(&record[4 * k..]));
+    let value = |record: &[u8], k: usize| header.endianness.f32(&record[4 * k..]);
+    let number = |record: &[u8], k: usize| f64::from(value(record, k));
     let with_ids = have_ids(header.endianness, &sections);
     let kinds = if with_ids { KINDS_WITH_IDS } else { KINDS };
     let n = header.total as usize;
     let mut bodies = Bodies::with_capacity(n);
     let mut component_of_kind = vec![None; kinds.len()];
     bodies.components.clear();
-    let mut extra = BTreeMap::new();
+    let mut extra: BTreeMap<String, Vec<f32>> = BTreeMap::new();
     for (section, records) in sections.into_iter().enumerate() {
         let first = bodies.len();
         for record in records.chunks_exact(record_bytes(section)) {
@@ -134,12 +135,12 @@ fn build(header: &Header, sections: [&[u8]; 3]) -> Result<Snapshot, Problem> {
             }
             let values = || {
                 let records = records.chunks_exact(record_bytes(section));
-                records.map(|record| number(record, 7 + k))
+                records.map(|record| value(record, 7 + k))
             };
             // -0 is no zero here: only what writing puts back by itself may be left out.
             if values().any(|value| value.to_bits() != 0) || extra.contains_key(*name) {
-                let column: &mut Vec<f64> = extra.entry(name.to_string()).or_insert_with(|| {
-                    let mut column = vec![f64::NAN; n];
+                let column = extra.entry(name.to_string()).or_insert_with(|| {
+                    let mut column = vec![f32::NAN; n];
                     // Earlier sections that have the column have nothing but zeros in it.
                     fill_zeros(&mut column, header, section, name);
                     column
@@ -148,6 +149,7 @@ fn build(header: &Header, sections: [&[u8]; 3]) -> Result<Snapshot, Problem> {
             }
         }
     }
+    let extra = extra.into_iter().map(|(name, column)| (name, Column::F32(column))).collect();
     let mut snapshot = Snapshot { bodies, time: header.time, extra, ..Snapshot::default() };
     if with_ids {
         snapshot.attributes.insert(IDS_ATTRIBUTE.into(), "integer".into());
@@ -155,7 +157,7 @@ fn build(header: &Header, sections: [&[u8]; 3]) -> Result<Snapshot, Problem> {
     snapshot.checked()
 }
 
-fn fill_zeros(column: &mut [f64], header: &Header, sections: usize, name: &str) {
+fn fill_zeros(column: &mut [f32], header: &Header, sections: usize, name: &str) {
     let mut first = 0;
     for (columns, count) in COLUMNS.iter().zip(header.counts).take(sections) {
         let count = count as usize;

@@ -1,9 +1,9 @@
 //! Writing of tipsy files.
 
 use super::super::bytes::Writer;
-use super::super::kinds::{note_components, order};
+use super::super::kinds::{gadget_name, note_components, order};
 use super::super::losses::Narrow;
-use super::super::{Losses, Problem, Snapshot, WriteOptions};
+use super::super::{Column, Losses, Problem, Snapshot, WriteOptions};
 use super::read::looks_cut;
 use super::{
     COLUMNS, ID_RANGES, IDS_ATTRIBUTE, KIND_BULGE, KIND_DISK, KINDS, KINDS_WITH_IDS, SECTION_GAS,
@@ -11,10 +11,6 @@ use super::{
 };
 use crate::bodies::{Bodies, Component, Role};
 use crate::units::Units;
-
-/// GADGET's names of the same quantities, in case the snapshot comes from there.
-const ALIASES: [(&str, &str); 5] =
-    [("rho", "RHO"), ("hsmooth", "HSML"), ("metals", "Z"), ("tform", "AGE"), ("phi", "POT")];
 
 const SOFTENING: &str = "softening";
 
@@ -167,7 +163,7 @@ impl Narrowing {
 /// Where the values behind mass, position and velocity come from.
 struct Columns<'a> {
     /// By section and place in its [`COLUMNS`]; `None`: zero.
-    sources: [Vec<Option<&'a [f64]>>; 3],
+    sources: [Vec<Option<&'a Column>>; 3],
     /// Stands for eps where no column says it.
     softening: Option<f64>,
 }
@@ -181,8 +177,8 @@ impl<'a> Columns<'a> {
         losses: &mut Losses,
     ) -> Self {
         let find = |name: &str| {
-            let alias = ALIASES.iter().find(|(ours, _)| *ours == name).map(|(_, theirs)| *theirs);
-            [Some(name), alias].into_iter().flatten().find_map(|n| snapshot.extra.get_key_value(n))
+            let mut names = [Some(name), gadget_name(name)].into_iter().flatten();
+            names.find_map(|name| snapshot.extra.get_key_value(name))
         };
         let softening = match find("eps") {
             None => snapshot.attributes.get(SOFTENING).and_then(|text| text.parse().ok()),
@@ -199,24 +195,25 @@ impl<'a> Columns<'a> {
                 let has_place = !(with_ids && section != SECTION_GAS && *name == "phi");
                 let source = find(name).filter(|_| has_place && count > 0);
                 // A kind of body that has no value at all gets the zero of files without the column.
-                let none = |column: &[f64]| members.iter().all(|&i| column[i].is_nan());
+                let none = |column: &Column| !members.iter().any(|&i| column.has_value(i));
                 let missing = source.is_some_and(|(_, column)| none(column));
                 if missing {
                     let kind = SECTIONS[section];
                     losses.note(format!("{name}: the {kind} bodies have no value, 0 is written"));
                 }
                 used.extend(source.map(|(name, _)| (section, name.as_str())));
-                sources[section]
-                    .push(source.filter(|_| !missing).map(|(_, column)| column.as_slice()));
+                sources[section].push(source.filter(|_| !missing).map(|(_, column)| column));
             }
         }
         note_unused(snapshot, order, counts, &used, losses);
+        let whole = used.iter().filter(|(_, name)| !snapshot.extra[*name].kind().is_float());
+        losses.note_whole(whole.map(|(_, name)| *name), "f32");
         Self { sources, softening }
     }
 
     fn value(&self, section: usize, k: usize, i: usize) -> f64 {
         match self.sources[section][k] {
-            Some(column) => column[i],
+            Some(column) => column.value(i),
             None if COLUMNS[section][k] == "eps" => self.softening.unwrap_or(0.0),
             None => 0.0,
         }
@@ -241,7 +238,7 @@ fn note_unused(
         for (section, &count) in counts.iter().enumerate() {
             let members = &order[first..first + count];
             first += count;
-            let values = members.iter().filter(|&&i| !column[i].is_nan()).count();
+            let values = members.iter().filter(|&&i| column.has_value(i)).count();
             if values > 0 && !used.contains(&(section, name)) {
                 lost.push(format!("{name} of {values} {} bodies", SECTIONS[section]));
             }

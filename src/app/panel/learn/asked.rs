@@ -4,8 +4,8 @@
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 use crate::error::{Error, Result};
-use crate::force::KernelVariant;
-use crate::gpu::{AdapterInfo, AdapterWish, DeviceClass, Gpu};
+use crate::forces::direct::gpu::KernelVariant;
+use crate::gpu::{AdapterInfo, AdapterRequest, DeviceClass, Gpu};
 use crate::inspect::{Inspector, Report};
 use crate::measure::{Ceiling, Ceilings, Effort};
 
@@ -57,7 +57,7 @@ pub fn ceilings(adapter: &AdapterInfo) -> Asked<Ceilings> {
     let adapter = adapter.clone();
     Asked::ask(move || {
         let identity = adapter.identity();
-        let gpu = Gpu::open_blocking(&AdapterWish::known(identity.clone()))?;
+        let gpu = Gpu::open_blocking(&AdapterRequest::known(identity.clone()))?;
         if !identity.is(&gpu.adapter.identity()) {
             let problem = format!("measured would be {}", gpu.adapter.identity());
             return Err(Error::Adapter { adapter: adapter.name, problem });

@@ -4,7 +4,7 @@ use egui::{Align2, Color32, FontId, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, p
 
 use super::super::theme::{DIM, LINES};
 use super::phase::{Doing, Moment};
-use crate::force::KernelConfig;
+use crate::forces::direct::gpu::KernelConfig;
 
 /// How the N x N interactions are cut up, and how much of it is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

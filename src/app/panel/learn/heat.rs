@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::force::{KernelConfig, KernelWish};
+use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
 
 /// Threads along the sinks: the columns.
 pub const P: [u32; 8] = [8, 16, 32, 64, 128, 256, 512, 1024];
@@ -37,7 +37,7 @@ struct Filling {
     /// Frames since the current shape was asked for, and since its rate is known.
     waited: u32,
     seen: u32,
-    before: KernelWish,
+    before: KernelRequest,
 }
 
 /// A rate is noted after so many frames with it: the first ones compile and warm up.
@@ -110,20 +110,20 @@ impl HeatMap {
     }
 
     /// Begins to fill all cells that the adapter holds; `before` is put back at the end.
-    pub fn begin(&mut self, before: KernelWish) {
+    pub fn begin(&mut self, before: KernelRequest) {
         let open = |i: &usize| !matches!(self.cells[*i], Cell::Refused(_));
         let left = (0..self.cells.len()).filter(open).collect();
         self.filling = Some(Filling { left, current: None, waited: 0, seen: 0, before });
     }
 
-    /// Ends the filling; the wish to put back, if there was one.
-    pub fn stop(&mut self) -> Option<KernelWish> {
+    /// Ends the filling; the request to put back, if there was one.
+    pub fn stop(&mut self) -> Option<KernelRequest> {
         self.filling.take().map(|filling| filling.before)
     }
 
     /// Takes in a frame: the shape that ran in it and the engine's rate, `None` while it is not known
     /// for this shape. Returns the kernel to ask for next, if it is time for one.
-    pub fn frame(&mut self, running: &KernelConfig, rate: Option<f64>) -> Option<KernelWish> {
+    pub fn frame(&mut self, running: &KernelConfig, rate: Option<f64>) -> Option<KernelRequest> {
         let current = self.filling.as_ref()?.current;
         let asked = current.and_then(|cell| self.config(cell));
         let filling = self.filling.as_mut()?;
@@ -147,7 +147,7 @@ impl HeatMap {
         (filling.waited, filling.seen) = (0, 0);
         filling.current = filling.left.pop_front();
         match filling.current {
-            Some(next) => self.config(next).map(KernelWish::from),
+            Some(next) => self.config(next).map(KernelRequest::from),
             None => self.stop(),
         }
     }
@@ -164,25 +164,25 @@ mod tests {
         (config.threads() > 256).then(|| format!("{} threads are too many", config.threads()))
     }
 
-    fn config_of(wish: KernelWish) -> KernelConfig {
-        wish.fill(NOW)
+    fn config_of(request: KernelRequest) -> KernelConfig {
+        request.fill(NOW)
     }
 
     #[test]
     fn it_fills_finds_the_planted_best_and_puts_back_what_was() {
         let mut map = HeatMap::default();
         map.look(&NOW, 4096, too_many);
-        let before = KernelWish { p: Some(64), ..KernelWish::default() };
+        let before = KernelRequest { p: Some(64), ..KernelRequest::default() };
         map.begin(before);
         let (mut running, mut asked) = (NOW, 0);
         let rate = |c: &KernelConfig| if (c.p, c.q) == (32, 4) { 5e9 } else { 1e9 };
         for _ in 0..10_000 {
             // An old rate is not taken for the new shape's.
-            if let Some(wish) = map.frame(&running, Some(rate(&running))) {
-                if wish == before {
+            if let Some(request) = map.frame(&running, Some(rate(&running))) {
+                if request == before {
                     break;
                 }
-                running = config_of(wish);
+                running = config_of(request);
                 running.validate(None).unwrap();
                 assert!(running.threads() <= 256 && running.r == 2);
                 asked += 1;
@@ -211,7 +211,7 @@ mod tests {
     fn a_shape_that_never_runs_is_given_up_and_stopping_puts_back() {
         let mut map = HeatMap::default();
         map.look(&NOW, 100, too_many);
-        let before = KernelWish::default();
+        let before = KernelRequest::default();
         map.begin(before);
         let first = config_of(map.frame(&NOW, Some(1e9)).unwrap());
         let mut frames = 0;

@@ -1,6 +1,6 @@
 //! The ladder of kernels: each rung one idea more than the one before.
 
-use crate::force::{KernelConfig, KernelVariant};
+use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
 use crate::gpu::Checks;
 
 /// A rung.

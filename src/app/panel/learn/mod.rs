@@ -12,7 +12,7 @@ use egui::{Button, Color32, CornerRadius, RichText, Ui};
 
 use super::theme::{DIM, WARN, heading, number};
 use super::{Action, Facts, wgsl};
-use crate::force::{KernelConfig, KernelVariant, KernelWish};
+use crate::forces::direct::gpu::{KernelConfig, KernelRequest, KernelVariant};
 use crate::inspect::Report;
 use crate::live::Command;
 use crate::measure::Ceilings;
@@ -55,7 +55,7 @@ impl Default for LearnForm {
 }
 
 fn ask_kernel(config: KernelConfig) -> Action {
-    Action::Live(Command::Kernel(KernelWish::from(config)))
+    Action::Live(Command::Kernel(KernelRequest::from(config)))
 }
 
 impl LearnForm {
@@ -170,9 +170,9 @@ impl LearnForm {
         self.heat.look(config, facts.count, refuse);
         if !facts.keeper.paused
             && facts.engine == EngineKind::Gpu
-            && let Some(wish) = self.heat.frame(config, rate)
+            && let Some(request) = self.heat.frame(config, rate)
         {
-            actions.push(Action::Live(Command::Kernel(wish)));
+            actions.push(Action::Live(Command::Kernel(request)));
         }
         ui.horizontal_wrapped(|ui| {
             if self.heat.is_filling() {

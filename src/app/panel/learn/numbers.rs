@@ -5,7 +5,7 @@ use egui::{Grid, Ui};
 use super::super::Facts;
 use super::super::theme::{DIM, number, row};
 use super::asked::Asked;
-use crate::force::KernelConfig;
+use crate::forces::direct::gpu::KernelConfig;
 use crate::inspect::{LEAST_PER_INTERACTION, Report};
 use crate::measure::{Ceilings, predict};
 use crate::sim::EngineKind;

@@ -3,25 +3,25 @@
 use minijinja::context;
 
 use super::records::track_bytes;
-use crate::direct::gpu::{DirectVariant, Frame, Pairs, Shape};
-use crate::direct::{Order, Precision};
 use crate::error::Result;
+use crate::forces::direct::gpu::tiers::{DirectVariant, Pairs, Shape, TierFrame};
+use crate::forces::{Order, Precision};
 use crate::gpu::layout::{BlockParams, BlockState, DirectParams, VEC4};
-use crate::gpu::{Binding, Checks, Gpu, Params, Stage, compile, template};
+use crate::gpu::{Binding, BoundKernel, Checks, Gpu, Params, compile, template};
 
 const STORAGE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
     .union(wgpu::BufferUsages::COPY_SRC)
     .union(wgpu::BufferUsages::COPY_DST);
 
-/// All stages of a block.
-pub(super) struct Stages {
-    pub plan: Stage,
-    pub predict: Stage,
-    pub few: Stage,
-    pub many: Stage,
-    pub sum: Stage,
-    pub correct: Stage,
-    pub turn: Stage,
+/// All kernels of a block.
+pub(super) struct BlockKernels {
+    pub plan: BoundKernel,
+    pub predict: BoundKernel,
+    pub few: BoundKernel,
+    pub many: BoundKernel,
+    pub sum: BoundKernel,
+    pub correct: BoundKernel,
+    pub turn: BoundKernel,
 }
 
 /// Buffers that the host reads, writes or dispatches from.
@@ -29,7 +29,7 @@ pub(super) struct Buffers {
     pub state: wgpu::Buffer,
     pub tracks: wgpu::Buffer,
     pub levels: wgpu::Buffer,
-    /// What [`Stages::predict`] makes: for the proof.
+    /// What [`BlockKernels::predict`] makes: for the proof.
     pub sources: wgpu::Buffer,
     pub workgroups: wgpu::Buffer,
     /// Bytes from one piece's parameters to the next.
@@ -37,7 +37,7 @@ pub(super) struct Buffers {
 }
 
 /// What the kernels are written for.
-pub(super) struct Tier<'a> {
+pub(super) struct KernelTier<'a> {
     pub precision: Precision,
     pub pairs: Pairs,
     /// [`DirectVariant::refined`].
@@ -47,7 +47,7 @@ pub(super) struct Tier<'a> {
     pub scheme: &'a str,
 }
 
-impl Tier<'_> {
+impl KernelTier<'_> {
     /// The kernels of the forces in a shape.
     pub fn variant(&self, shape: Shape) -> DirectVariant {
         let Self { precision, pairs, refined, order, .. } = *self;
@@ -86,11 +86,11 @@ pub(super) fn bindings(name: &str) -> Vec<Binding> {
 /// block, whose partial sums have at most `partial` entries (sums of one sink in one segment).
 pub(super) fn make(
     gpu: &Gpu,
-    tier: &Tier,
+    tier: &KernelTier,
     shapes: [Shape; 2],
     params: &Params<BlockParams>,
     (count, pieces, partial): (u64, u64, u64),
-) -> Result<(Stages, Buffers)> {
+) -> Result<(BlockKernels, Buffers)> {
     let compiled = |name: &str, text: &str, bindings: &[Binding]| {
         pollster::block_on(compile(gpu, name, text, bindings, Checks::default()))
     };
@@ -99,7 +99,7 @@ pub(super) fn make(
     let variants = shapes.map(|shape| tier.variant(shape));
     let vector = variants[0].vector_bytes();
     let sums = variants[0].sums() as u64 * vector;
-    let record = Frame::words(tier.precision) as u64 * VEC4;
+    let record = TierFrame::words(tier.precision) as u64 * VEC4;
     let buffer = |label: &str, bytes: u64, usage: wgpu::BufferUsages| {
         gpu.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
@@ -144,20 +144,18 @@ pub(super) fn make(
             all(lists),
             piece.clone(),
         ];
-        Ok(Stage::new(gpu, "blocks", &kernel, &resources))
+        Ok(kernel.bind(gpu, "blocks", &resources))
     };
     let sum = compiled(DirectVariant::SUM, &variants[0].sum()?, &DirectVariant::SUM_BINDINGS)?;
-    let stages = Stages {
-        plan: Stage::new(
+    let kernels = BlockKernels {
+        plan: own("plan")?.bind(
             gpu,
             "blocks",
-            &own("plan")?,
             &[all(&state), all(&piece_rows), all(&workgroups), block.clone()],
         ),
-        predict: Stage::new(
+        predict: own("predict")?.bind(
             gpu,
             "blocks",
-            &own("predict")?,
             &[
                 all(&state),
                 all(&tracks),
@@ -171,16 +169,14 @@ pub(super) fn make(
         ),
         few: forces(&variants[0])?,
         many: forces(&variants[1])?,
-        sum: Stage::new(
+        sum: sum.bind(
             gpu,
             "blocks",
-            &sum,
             &[all(&partial_sums), all(&unused[0]), all(&all_sums), all(&unused[1]), piece.clone()],
         ),
-        correct: Stage::new(
+        correct: own("correct")?.bind(
             gpu,
             "blocks",
-            &own("correct")?,
             &[
                 all(&state),
                 all(&tracks),
@@ -191,14 +187,13 @@ pub(super) fn make(
                 block.clone(),
             ],
         ),
-        turn: Stage::new(
+        turn: own("turn")?.bind(
             gpu,
             "blocks",
-            &own("turn")?,
             &[all(&state), all(&tracks), piece.clone(), block.clone()],
         ),
     };
-    Ok((stages, Buffers { state, tracks, levels, sources, workgroups, stride }))
+    Ok((kernels, Buffers { state, tracks, levels, sources, workgroups, stride }))
 }
 
 #[cfg(test)]
@@ -219,7 +214,7 @@ mod tests {
                 for (fused, refined) in [(false, false), (true, false), (false, true)] {
                     let pairs = Pairs { fence: true, fused };
                     let refined = refined && precision == Precision::DoubleSingle;
-                    let tier = Tier { precision, pairs, refined, order, scheme };
+                    let tier = KernelTier { precision, pairs, refined, order, scheme };
                     for name in ["plan", "predict", "correct", "turn"] {
                         let text = tier.text(name).unwrap();
                         for &language in languages {

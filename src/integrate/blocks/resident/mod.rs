@@ -17,12 +17,12 @@ use web_time::Instant;
 
 use super::schedule::{PERIOD, Schedule};
 use super::{Accuracy, Field, LEVELS, Scheme, Track};
-use crate::direct::gpu::{Frame, Pairs, Shape, threads, three_parts};
-use crate::direct::{Precision, Sources};
 use crate::error::{Error, Result};
+use crate::forces::direct::gpu::tiers::{Pairs, Shape, TierFrame, threads, three_parts};
+use crate::forces::{Precision, Sources};
 use crate::gpu::layout::{BlockParams, BlockState};
 use crate::gpu::{DeviceClass, Gpu, Params, read_blocking, read_each_blocking};
-use kernels::{Buffers, Stages, Tier};
+use kernels::{BlockKernels, Buffers, KernelTier};
 
 /// The most dispatches of forces that a block is cut into.
 const MOST_PIECES: u64 = 64;
@@ -39,11 +39,11 @@ const NONE: u32 = u32::MAX;
 /// All bodies of a run, on the device.
 pub(super) struct Resident {
     gpu: Arc<Gpu>,
-    frame: Frame,
+    tier: TierFrame,
     count: usize,
     params: Params<BlockParams>,
     common: BlockParams,
-    stages: Stages,
+    kernels: BlockKernels,
     buffers: Buffers,
     /// Blocks to submit at once.
     at_once: u32,
@@ -106,9 +106,10 @@ impl Resident {
             acceleration: &[],
             mass: field.mass,
         };
-        let frame = Frame::around(glam::DVec3::ZERO, &sources, precision);
+        let tier = TierFrame::around(glam::DVec3::ZERO, &sources, precision);
         let refined = precision.refines(count);
-        let tier = Tier { precision, pairs, refined, order: scheme.order(), scheme: file };
+        let kernel_tier =
+            KernelTier { precision, pairs, refined, order: scheme.order(), scheme: file };
         let class = gpu.adapter.class;
         // For blocks of a few bodies, and for larger ones.
         let [few, many] = [8, threads(class)].map(|p| Shape::side_by_side(class, refined, p));
@@ -117,15 +118,19 @@ impl Resident {
             .max(n.div_ceil(MOST_PIECES))
             .clamp(1, u64::from(gpu.limits.workgroups).min(65_535));
         let pieces = n.div_ceil(piece).max(1);
-        let tick = accuracy.settings.dt_max / PERIOD as f64 * (frame.velocity / frame.length);
+        let tick = accuracy.settings.dt_max / PERIOD as f64
+            * (tier.frame.velocity_unit() / tier.frame.length);
         if !(2f64.powi(-100)..=2f64.powi(60)).contains(&tick) {
             return Err(gpu.refuse(format!(
                 "dt-max {} is too far from the time in which bodies move by their distances",
                 accuracy.settings.dt_max
             )));
         }
-        let pull = three_parts(frame.mass / (frame.length * frame.velocity * frame.velocity));
-        let softening = frame.softening_squared(field.softening);
+        let pull = three_parts(
+            tier.frame.mass
+                / (tier.frame.length * tier.frame.velocity_unit() * tier.frame.velocity_unit()),
+        );
+        let softening = tier.softening_squared(field.softening);
         let noise = precision.noise(count);
         let common = BlockParams {
             count: count as u32,
@@ -159,15 +164,15 @@ impl Resident {
         // place, each from its first body's on.
         let room = u64::from(common.room) + n;
         let sizes = (n, pieces, room);
-        let (stages, buffers) = kernels::make(gpu, &tier, [few, many], &params, sizes)?;
+        let (kernels, buffers) = kernels::make(gpu, &kernel_tier, [few, many], &params, sizes)?;
         let common = BlockParams { stride: buffers.stride / 64, ..common };
         let mut made = Self {
             gpu: Arc::clone(gpu),
-            frame,
+            tier,
             count,
             params,
             common,
-            stages,
+            kernels,
             buffers,
             at_once: 1,
             seen: BlockState::default(),
@@ -189,10 +194,10 @@ impl Resident {
     ) -> Result<()> {
         let mut words = Vec::new();
         for (i, track) in tracks.iter().enumerate() {
-            if !records::push(track, field.mass[i], &self.frame, &mut words) {
+            if !records::push(track, field.mass[i], &self.tier, &mut words) {
                 let problem = format!(
                     "its motion leaves the range of the tier '{}'",
-                    self.frame.precision.name()
+                    self.tier.precision.name()
                 );
                 return Err(Error::Body { index: i, id: field.id[i], problem });
             }
@@ -200,7 +205,8 @@ impl Resident {
         let levels: Vec<u32> =
             schedule.step.iter().map(|step| LEVELS - step.trailing_zeros()).collect();
         let now = schedule.now();
-        let unit = self.frame.velocity * self.frame.velocity / self.frame.length;
+        let unit = self.tier.frame.velocity_unit() * self.tier.frame.velocity_unit()
+            / self.tier.frame.length;
         let mut state = BlockState {
             now: two_words(now),
             next: two_words(now),
@@ -278,24 +284,24 @@ impl Resident {
     }
 
     fn block(&self, pass: &mut wgpu::ComputePass<'_>) {
-        let Self { stages, buffers, common, .. } = self;
+        let Self { kernels, buffers, common, .. } = self;
         let indirect = |pass: &mut wgpu::ComputePass<'_>, at: u32| {
             pass.dispatch_workgroups_indirect(&buffers.workgroups, 12 * u64::from(at));
         };
-        stages.plan.set(pass, &[0]);
+        kernels.plan.set(pass, &[0]);
         pass.dispatch_workgroups(1, 1, 1);
-        stages.predict.set(pass, &[0, 0]);
+        kernels.predict.set(pass, &[0, 0]);
         indirect(pass, 0);
         for piece in 0..common.pieces {
             let offset = piece * buffers.stride;
-            stages.few.set(pass, &[offset]);
+            kernels.few.set(pass, &[offset]);
             indirect(pass, 2 + 3 * piece);
-            stages.many.set(pass, &[offset]);
+            kernels.many.set(pass, &[offset]);
             indirect(pass, 3 + 3 * piece);
-            stages.sum.set(pass, &[offset]);
+            kernels.sum.set(pass, &[offset]);
             indirect(pass, 4 + 3 * piece);
         }
-        stages.correct.set(pass, &[0, 0]);
+        kernels.correct.set(pass, &[0, 0]);
         indirect(pass, 1);
     }
 
@@ -304,7 +310,7 @@ impl Resident {
         let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
         {
             let mut pass = encoder.begin_compute_pass(&Default::default());
-            self.stages.turn.set(&mut pass, &[0, 0]);
+            self.kernels.turn.set(&mut pass, &[0, 0]);
             pass.dispatch_workgroups(1, 1, 1);
         }
         self.gpu.queue.submit([encoder.finish()]);
@@ -320,7 +326,7 @@ impl Resident {
         schedule: &mut Schedule,
     ) -> Result<()> {
         let (gpu, n) = (&self.gpu, self.count);
-        let words = records::track_bytes(self.frame.precision) as usize / 4 * n;
+        let words = records::track_bytes(self.tier.precision) as usize / 4 * n;
         let Buffers { tracks: there, levels, state, .. } = &self.buffers;
         let wanted = [(there, words), (levels, n), (state, size_of::<BlockState>() / 4)];
         let read = read_each_blocking::<u32>(gpu, &wanted)?;
@@ -328,13 +334,14 @@ impl Resident {
         self.seen = bytemuck::pod_read_unaligned(bytemuck::cast_slice(&read[2]));
         let now = one_number(self.seen.now);
         for (i, track) in tracks.iter_mut().enumerate() {
-            *track = records::track(found, i, &self.frame);
+            *track = records::track(found, i, &self.tier);
         }
         for (i, level) in levels.iter().enumerate() {
             let step = PERIOD >> level;
             (schedule.step[i], schedule.time[i]) = (step, now & !(step - 1));
         }
-        let unit = self.frame.velocity * self.frame.velocity / self.frame.length;
+        let unit = self.tier.frame.velocity_unit() * self.tier.frame.velocity_unit()
+            / self.tier.frame.length;
         accuracy.least_acceleration = f64::from(self.seen.least) * unit;
         Ok(())
     }

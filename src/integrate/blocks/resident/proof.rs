@@ -2,9 +2,9 @@
 //! predicted to a moment between their steps, there and on the host.
 
 use super::{BlockState, Resident, records, two_words};
-use crate::direct::Precision;
-use crate::direct::gpu::Frame;
 use crate::error::Result;
+use crate::forces::Precision;
+use crate::forces::direct::gpu::tiers::TierFrame;
 use crate::gpu::read_blocking;
 use crate::integrate::blocks::schedule::Schedule;
 use crate::integrate::blocks::{Scheme, Track};
@@ -42,17 +42,18 @@ impl Resident {
         let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
         {
             let mut pass = encoder.begin_compute_pass(&Default::default());
-            self.stages.predict.set(&mut pass, &[0, 0]);
+            self.kernels.predict.set(&mut pass, &[0, 0]);
             pass.dispatch_workgroups(self.count.div_ceil(64) as u32, 1, 1);
         }
         queue.submit([encoder.finish()]);
-        let precision = self.frame.precision;
-        let words = Frame::words(precision);
+        let precision = self.tier.precision;
+        let words = TierFrame::words(precision);
         let read =
             read_blocking::<u32>(&self.gpu, &[&self.buffers.sources], 4 * words * self.count)?;
         queue.write_buffer(&self.buffers.state, 0, bytemuck::bytes_of(&self.seen));
 
-        let tick = f64::from(self.common.tick) * (self.frame.length / self.frame.velocity);
+        let tick = f64::from(self.common.tick)
+            * (self.tier.frame.length / self.tier.frame.velocity_unit());
         let value = |at: usize| match precision {
             Precision::Double => records::vector(&read[0], at, precision),
             _ => {
@@ -70,12 +71,14 @@ impl Resident {
             let stands = now & !(schedule.step[i] - 1);
             let h = (next - stands) as f64 * tick;
             let right = track.after(&scheme.predict(track, h), h);
-            let narrow = narrow_terms(track, h) / self.frame.velocity;
-            let off = value(each * i) - right.position / self.frame.length;
-            let fast = value(each * i + velocity) - right.velocity / self.frame.velocity;
-            for (error, narrow) in
-                [(off, narrow * h * self.frame.velocity / self.frame.length), (fast, narrow)]
-            {
+            let narrow = narrow_terms(track, h) / self.tier.frame.velocity_unit();
+            let off = value(each * i) - right.position / self.tier.frame.length;
+            let fast =
+                value(each * i + velocity) - right.velocity / self.tier.frame.velocity_unit();
+            for (error, narrow) in [
+                (off, narrow * h * self.tier.frame.velocity_unit() / self.tier.frame.length),
+                (fast, narrow),
+            ] {
                 let beyond = error.abs().max_element() - limits.1 * narrow;
                 // Also what is no number.
                 worst = if beyond <= worst { worst } else { beyond };

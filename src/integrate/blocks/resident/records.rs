@@ -3,8 +3,8 @@
 use glam::DVec3;
 
 use super::super::Track;
-use crate::direct::Precision;
-use crate::direct::gpu::Frame;
+use crate::forces::Precision;
+use crate::forces::direct::gpu::tiers::TierFrame;
 
 /// Which numbers of a track are kept as pairs of f32, in double-single: all but the last row.
 const PAIRED_ROWS: usize = 5;
@@ -22,9 +22,9 @@ pub(super) fn track_bytes(precision: Precision) -> u64 {
 
 /// A track's rows with what each is worth in the frame's units. The low parts of position and velocity have
 /// none: pairs of f32 hold fewer bits than the high part alone, and the kernels in f64 do not keep them.
-fn rows<'a>(track: &'a mut Track, frame: &Frame) -> [(&'a mut DVec3, f64); ROWS] {
+fn rows<'a>(track: &'a mut Track, tier: &TierFrame) -> [(&'a mut DVec3, f64); ROWS] {
     let Track { position, velocity, acceleration, jerk, snap, crackle, .. } = track;
-    let (l, v) = (frame.length, frame.velocity);
+    let (l, v) = (tier.frame.length, tier.frame.velocity_unit());
     // The unit of time is l / v; all of them are powers of two.
     let per_time = v / l;
     [
@@ -38,13 +38,13 @@ fn rows<'a>(track: &'a mut Track, frame: &Frame) -> [(&'a mut DVec3, f64); ROWS]
 }
 
 /// Appends a body's record. False if a number of it leaves the tier's range.
-pub(super) fn push(track: &Track, mass: f64, frame: &Frame, out: &mut Vec<u32>) -> bool {
+pub(super) fn push(track: &Track, mass: f64, tier: &TierFrame, out: &mut Vec<u32>) -> bool {
     let mut copy = *track;
     let mut good = true;
-    for (row, (value, unit)) in rows(&mut copy, frame).into_iter().enumerate() {
+    for (row, (value, unit)) in rows(&mut copy, tier).into_iter().enumerate() {
         let value = *value / unit;
-        let last = if row == 0 { mass / frame.mass } else { 0.0 };
-        if frame.precision == Precision::Double {
+        let last = if row == 0 { mass / tier.frame.mass } else { 0.0 };
+        if tier.precision == Precision::Double {
             good &= value.is_finite();
             for number in [value.x, value.y, value.z, last] {
                 let bits = number.to_bits();
@@ -77,14 +77,14 @@ pub(super) fn vector(words: &[u32], at: usize, precision: Precision) -> DVec3 {
 }
 
 /// Body `i` of what the device holds.
-pub(super) fn track(words: &[u32], i: usize, frame: &Frame) -> Track {
-    let precision = frame.precision;
+pub(super) fn track(words: &[u32], i: usize, tier: &TierFrame) -> Track {
+    let precision = tier.precision;
     let mut track = Track::default();
     let mut at = match precision {
         Precision::Double => i * ROWS,
         _ => i * (ROWS + PAIRED_ROWS),
     };
-    for (row, (value, unit)) in rows(&mut track, frame).into_iter().enumerate() {
+    for (row, (value, unit)) in rows(&mut track, tier).into_iter().enumerate() {
         let mut found = vector(words, at, precision);
         at += 1;
         if precision != Precision::Double && row < PAIRED_ROWS {
@@ -99,7 +99,7 @@ pub(super) fn track(words: &[u32], i: usize, frame: &Frame) -> Track {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::direct::Sources;
+    use crate::forces::Sources;
 
     #[test]
     fn what_the_device_gives_back_goes_up_to_the_same_bits() {
@@ -119,19 +119,19 @@ mod tests {
         let sources =
             Sources { position: &position, velocity: &velocity, acceleration: &[], mass: &mass };
         for precision in [Precision::DoubleSingle, Precision::Double] {
-            let frame = Frame::around(DVec3::ZERO, &sources, precision);
+            let tier = TierFrame::around(DVec3::ZERO, &sources, precision);
             let (mut up, mut again) = (Vec::new(), Vec::new());
-            assert!(push(&track, 0.1, &frame, &mut up));
+            assert!(push(&track, 0.1, &tier, &mut up));
             assert_eq!(up.len() as u64 * 4, track_bytes(precision));
-            let down = super::track(&up, 0, &frame);
+            let down = super::track(&up, 0, &tier);
             let limit = if precision == Precision::Double { 1e-16 } else { 1e-14 };
             assert!((down.position - track.position).length() < limit * 40.0);
             assert!((down.jerk - track.jerk).length() < limit);
             assert!((down.crackle - track.crackle).length() < 1e-6);
-            push(&down, 0.1, &frame, &mut again);
+            push(&down, 0.1, &tier, &mut again);
             assert_eq!(up, again, "{precision:?}");
             let far = Track { position: DVec3::splat(f64::NAN), ..track };
-            assert!(!push(&far, 0.1, &frame, &mut again));
+            assert!(!push(&far, 0.1, &tier, &mut again));
         }
     }
 }

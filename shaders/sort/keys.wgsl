@@ -1,0 +1,26 @@
+//% include "sort/params.wgsl"
+
+const DIGITS = 256u;
+// Rows of 256 keys that a workgroup takes, one after the other.
+const ROWS = {{ rows }}u;
+
+//% if words == 2
+// A number of 64 bits as it lies in memory: the low word comes first.
+alias Key = vec2<u32>;
+//% else
+alias Key = u32;
+//% endif
+
+fn digit_of(key: Key, shift: u32) -> u32 {
+    //% if words == 2
+    let word = select(key.x, key.y, shift >= 32u);
+    //% else
+    let word = key;
+    //% endif
+    return (word >> (shift & 31u)) & (DIGITS - 1u);
+}
+
+// The keys of a workgroup come behind those of the one before; a dispatch of many has several rows of workgroups.
+fn block_of(workgroup: vec3<u32>, row: u32) -> u32 {
+    return workgroup.y * row + workgroup.x;
+}

@@ -1,0 +1,67 @@
+//! What `gravitile forces` can be asked for besides accelerations and potentials.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::forces::{Order, Precision};
+
+/// What is asked for besides accelerations and potentials.
+#[derive(Clone, Debug, clap::Args)]
+#[command(
+    next_help_heading = "Derivatives and neighbours (in f64 on the CPU, in double-single on a GPU)"
+)]
+pub struct DerivativeOptions {
+    /// Also the accelerations' first derivatives: jx,jy,jz
+    #[arg(long)]
+    pub jerk: bool,
+    /// Also their second derivatives: sx,sy,sz
+    #[arg(long)]
+    pub snap: bool,
+    /// Also nearest_id, nearest_distance and n_neighbours, the number of bodies within H; their
+    /// ids go into a second file, FILE.neighbours.csv: id,neighbour_id
+    #[arg(long, value_name = "H")]
+    pub neighbours: Option<f64>,
+    /// Neighbours listed per body at most; n_neighbours counts all
+    #[arg(long, value_name = "K", default_value_t = 1024)]
+    pub capacity: usize,
+    /// How precisely forces are computed: single, double-single or double; not every engine has all of them
+    #[arg(long, value_name = "TIER")]
+    pub precision: Option<String>,
+}
+
+impl DerivativeOptions {
+    /// The tier by name.
+    pub fn tier(&self) -> Result<Option<Precision>, Error> {
+        self.precision.as_deref().map(Precision::from_name).transpose()
+    }
+
+    /// Whether an engine for derivatives is needed.
+    pub fn wanted(&self) -> Result<bool, Error> {
+        let more = self.jerk || self.snap || self.neighbours.is_some();
+        Ok(more || self.tier()?.is_some_and(|tier| tier != Precision::Single))
+    }
+
+    /// Refuses a radius out of range.
+    pub fn check(&self) -> Result<(), Error> {
+        match self.neighbours {
+            Some(radius) if !(radius.is_finite() && radius >= 0.0) => {
+                Err(Error::value("--neighbours", radius, "finite and at least 0"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The highest derivative that is asked for.
+    pub fn order(&self) -> Order {
+        match (self.snap, self.jerk) {
+            (true, _) => Order::Snap,
+            (_, true) => Order::Jerk,
+            _ => Order::Acceleration,
+        }
+    }
+}
+
+/// Where the lists of neighbours go: `acc.neighbours.csv` beside `acc.csv`.
+pub fn lists_path(out: &Path) -> PathBuf {
+    out.with_extension("neighbours.csv")
+}

@@ -1,0 +1,171 @@
+//! What `gravitile forces` found, as text, JSON and tables.
+
+use std::io::Write;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::derivatives::DerivativeOptions;
+use crate::bodies::Bodies;
+use crate::forces::{Answers, ForceEngine, NO_SOURCE};
+use crate::measure::{ErrorStats, acceleration_errors, potential_errors};
+
+/// One evaluation of all bodies on all.
+pub struct Report<'a> {
+    pub bodies: &'a Bodies,
+    pub eps: f64,
+    pub engine: &'a dyn ForceEngine,
+    /// Accelerations and potentials alone, by an engine that computes nothing else.
+    pub plain: bool,
+    /// Entries per list of neighbours at most.
+    pub capacity: usize,
+    pub found: &'a Answers,
+    /// Differences from f64 by quantity; none if not compared.
+    pub errors: Vec<(&'static str, ErrorStats)>,
+    /// Where the table was written.
+    pub out: Option<&'a Path>,
+    /// Where the lists of neighbours were written.
+    pub lists: Option<&'a Path>,
+}
+
+impl Report<'_> {
+    fn potential_energy(&self) -> f64 {
+        let pairs = self.found.potential.iter().zip(&self.bodies.mass);
+        crate::math::sum(pairs.map(|(phi, m)| 0.5 * m * phi))
+    }
+
+    /// Number of lists that do not hold all neighbours.
+    fn cut(&self) -> usize {
+        let lists = &self.found.neighbours;
+        (0..lists.len()).filter(|&i| lists.overflowed(i)).count()
+    }
+
+    pub fn json(&self) -> Value {
+        let path = |path: Option<&Path>| path.map(|path| path.display().to_string());
+        let mut answer = json!({
+            "n": self.bodies.len(),
+            "softening": self.eps,
+            "engine": self.engine.name(),
+            "configuration": self.engine.describe(),
+            "total_mass": self.bodies.total_mass(),
+            "potential_energy": self.potential_energy(),
+            "out": path(self.out),
+        });
+        let mut errors = Map::new();
+        for (name, stats) in &self.errors {
+            errors.insert(format!("{name}_rms_error"), stats.rms.into());
+            errors.insert(format!("{name}_worst_error"), stats.worst.into());
+        }
+        if self.plain {
+            // The same keys whether compared or not.
+            for key in ["acceleration_rms_error", "acceleration_worst_error", "potential_rms_error"]
+            {
+                answer[key] = errors.remove(key).into();
+            }
+        } else {
+            answer["precision"] = self.engine.precision().name().into();
+            answer["lists_cut_short"] = self.cut().into();
+            answer["neighbours_out"] = path(self.lists).into();
+            for (key, error) in errors {
+                answer[key] = error;
+            }
+        }
+        answer
+    }
+
+    pub fn text(&self) -> String {
+        let (n, eps, engine) = (self.bodies.len(), self.eps, self.engine);
+        let mut text = format!("{n} bodies, eps {eps}, engine {}\n", engine.name());
+        text += &format!("computed on {}\n", engine.describe());
+        text += &format!("potential energy {}\n", self.potential_energy());
+        let errors = self.errors.iter().map(|(name, ErrorStats { rms, worst })| {
+            format!("{name} rms {rms:.2e}, worst {worst:.2e}")
+        });
+        let errors: Vec<String> = errors.collect();
+        // Two quantities fit one line.
+        let lines = if self.plain { vec![errors.join("; ")] } else { errors };
+        for line in lines.iter().filter(|line| !line.is_empty()) {
+            text += &format!("against f64: {line}\n");
+        }
+        match (self.cut(), self.capacity) {
+            (0, _) => (),
+            (cut, most) => {
+                text += &format!(
+                    "{cut} bodies have more than {most} neighbours: their lists hold that many (--capacity)\n"
+                );
+            }
+        }
+        for path in self.out.iter().chain(&self.lists) {
+            text += &format!("wrote {}\n", path.display());
+        }
+        text
+    }
+}
+
+/// The errors of everything that was computed, with its name.
+pub fn compare(found: &Answers, right: &Answers) -> Vec<(&'static str, ErrorStats)> {
+    let mut rows = Vec::new();
+    for (name, found, right) in [
+        ("acceleration", &found.acceleration, &right.acceleration),
+        ("jerk", &found.jerk, &right.jerk),
+        ("snap", &found.snap, &right.snap),
+    ] {
+        if !found.is_empty() {
+            rows.push((name, acceleration_errors(found, right)));
+        }
+    }
+    rows.push(("potential", potential_errors(&found.potential, &right.potential)));
+    rows
+}
+
+/// The table's columns: those of plain forces, then what else was asked for.
+pub fn table(
+    out: &mut dyn Write,
+    options: &DerivativeOptions,
+    bodies: &Bodies,
+    found: &Answers,
+) -> std::io::Result<()> {
+    let mut header = "id,ax,ay,az,potential".to_owned();
+    for (wanted, columns) in [
+        (options.jerk, ",jx,jy,jz"),
+        (options.snap, ",sx,sy,sz"),
+        (options.neighbours.is_some(), ",nearest_id,nearest_distance,n_neighbours"),
+    ] {
+        if wanted {
+            header += columns;
+        }
+    }
+    writeln!(out, "{header}")?;
+    for i in 0..bodies.len() {
+        let a = found.acceleration[i];
+        write!(out, "{},{},{},{},{}", bodies.id[i], a.x, a.y, a.z, found.potential[i])?;
+        for (wanted, derivative) in [(options.jerk, &found.jerk), (options.snap, &found.snap)] {
+            if wanted {
+                let d = derivative[i];
+                write!(out, ",{},{},{}", d.x, d.y, d.z)?;
+            }
+        }
+        if options.neighbours.is_some() {
+            match found.nearest[i] {
+                NO_SOURCE => write!(out, ",-1,inf,0")?,
+                j => {
+                    let (id, distance) = (bodies.id[j as usize], found.nearest_distance[i]);
+                    write!(out, ",{id},{distance},{}", found.neighbours.found(i))?;
+                }
+            }
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// One row per body and neighbour.
+pub fn list(out: &mut dyn Write, bodies: &Bodies, found: &Answers) -> std::io::Result<()> {
+    writeln!(out, "id,neighbour_id")?;
+    for i in 0..bodies.len() {
+        for &j in found.neighbours.of(i) {
+            writeln!(out, "{},{}", bodies.id[i], bodies.id[j as usize])?;
+        }
+    }
+    Ok(())
+}

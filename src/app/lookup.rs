@@ -1,0 +1,55 @@
+//! What the program looks up for the library, which asks neither the environment nor the clock: remembered
+//! kernels, and which engine is the faster one.
+
+use std::path::Path;
+#[cfg(feature = "window")]
+use std::sync::Arc;
+
+use crate::error::Result;
+#[cfg(feature = "window")]
+use crate::gpu::Gpu;
+use crate::measure;
+use crate::sim::{Choice, Settings};
+use crate::tuned::{Known, Store};
+
+/// The user's file of tuned kernels: in the folder that GRAVITILE_CACHE_DIR names, else in the system's folder
+/// for caches. `None` where there is no such folder. With GRAVITILE_CACHE_DIR empty nothing is kept.
+pub fn store() -> Option<Store> {
+    use etcetera::BaseStrategy;
+    const FILE: &str = "tuned.toml";
+    match std::env::var_os("GRAVITILE_CACHE_DIR") {
+        Some(folder) if folder.is_empty() => None,
+        Some(folder) => Some(Store::at(Path::new(&folder).join(FILE))),
+        None => {
+            let strategy = etcetera::base_strategy::choose_native_strategy().ok()?;
+            Some(Store::at(strategy.cache_dir().join("gravitile").join(FILE)))
+        }
+    }
+}
+
+/// What tuning has found on this machine. A damaged file is said once, and ignored.
+pub fn known() -> Known {
+    let Some(store) = store() else { return Known::default() };
+    let loaded = store.load();
+    if let Some(problem) = &loaded.damage {
+        static SAID: std::sync::Once = std::sync::Once::new();
+        SAID.call_once(|| log::error!("{problem}: ignored; 'gravitile tune' writes it anew"));
+    }
+    Known::new(loaded.choices)
+}
+
+/// The engine for `n` bodies, timed where `auto` is asked for, after `settings` has got what is
+/// known of kernels.
+///
+/// Errors: those of [`measure::choose()`].
+pub fn choose(n: usize, settings: &mut Settings) -> Result<Choice> {
+    settings.known = known();
+    pollster::block_on(measure::choose(n, settings))
+}
+
+/// [`choose`] where a device is open already, whose adapter is then the one to take or not.
+#[cfg(feature = "window")]
+pub fn choose_on(gpu: &Arc<Gpu>, n: usize, settings: &mut Settings) -> Result<Choice> {
+    settings.known = known();
+    pollster::block_on(measure::choose_on(Some(gpu), n, settings))
+}

@@ -1,0 +1,293 @@
+//! The command line that shows what the window shows.
+
+use std::path::PathBuf;
+
+use crate::app::panel::ViewChoice;
+use crate::bodies::Component;
+use crate::forces::Method;
+use crate::render::{Camera, ColourBy, Exposure};
+use crate::scene::RunHints;
+use crate::settings::{
+    CommandLine, EngineRequest, InputRequest, LookRequest, Point, StepRequest, ViewRequest,
+};
+use crate::sim::Settings;
+
+/// What was asked for at the beginning and is not to be seen in what is shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Start {
+    pub paused: bool,
+    pub shaders: Option<PathBuf>,
+    pub renderer: String,
+}
+
+impl From<&ViewRequest> for Start {
+    fn from(request: &ViewRequest) -> Self {
+        let renderer = request.look.renderer.clone();
+        Self { paused: request.paused, shaders: request.shaders.clone(), renderer }
+    }
+}
+
+/// All that the window shows.
+pub struct Shown<'a> {
+    pub input: &'a InputRequest,
+    pub components: &'a [Component],
+    /// What suits the bodies.
+    pub hints: &'a RunHints,
+    /// Whether the scene names an integrator of its own.
+    pub names_integrator: bool,
+    /// What the simulation is run with.
+    pub settings: &'a Settings,
+    /// Engine and adapter as they were asked for.
+    pub wanted: &'a Settings,
+    pub view: &'a ViewChoice,
+    pub camera: &'a Camera,
+    pub start: &'a Start,
+}
+
+impl Shown<'_> {
+    /// `gravitile view ...`: the same bodies and numbers from the beginning, seen from here.
+    pub fn command_line(&self) -> CommandLine {
+        CommandLine::of(["gravitile", "view"]).with(&self.request())
+    }
+
+    fn request(&self) -> ViewRequest {
+        let Camera { target, distance, .. } = *self.camera;
+        let target = target.to_array().map(|x| near(x, distance));
+        let Start { paused, shaders, renderer: _ } = self.start.clone();
+        ViewRequest {
+            input: self.input.clone(),
+            steps: self.steps(),
+            look: self.look(),
+            target: Some(Point(target)),
+            paused,
+            shaders,
+            engine: self.engine(),
+        }
+    }
+
+    fn steps(&self) -> StepRequest {
+        let mut steps = StepRequest::from(self.settings);
+        // A step of its own would also change what individual steps are at most.
+        steps.dt = steps.dt.filter(|dt| *dt != self.hints.dt);
+        if self.settings.integrator == Settings::default().integrator && !self.names_integrator {
+            steps.integrator = None;
+        }
+        steps
+    }
+
+    fn engine(&self) -> EngineRequest {
+        EngineRequest {
+            engine: self.wanted.engine.name().to_owned(),
+            method: Method::name_of(self.wanted.method).to_owned(),
+            adapter: self.wanted.adapter.spelled(),
+            kernel: self.settings.kernel,
+        }
+    }
+
+    fn look(&self) -> LookRequest {
+        let (style, camera) = (&self.view.style, self.camera);
+        let colour = ColourBy::ALL.iter().find(|(by, _)| *by == style.colour_by);
+        let extent = camera.distance * (0.5 * camera.fov_rad).tan();
+        LookRequest {
+            colour: colour.map(|(_, name)| (*name).to_owned()),
+            palette: style.palette.name.to_owned(),
+            halo: style.show_halo,
+            extent: Some(short(extent)),
+            inclination: Some(short(90.0 - camera.elevation_rad.to_degrees())),
+            azimuth: Some(short(camera.azimuth_rad.to_degrees())),
+            orbit: Some(short(self.view.orbit_degrees_per_sec)),
+            follow: self.view.follow.name(self.components),
+            stops: short(style.stops),
+            fixed_exposure: style.exposure == Exposure::Auto { adapt_secs: f64::INFINITY },
+            sprite_size: short(style.sprite_size),
+            bloom: short(style.bloom),
+            trails: short(style.trail_secs),
+            renderer: self.start.renderer.clone(),
+        }
+    }
+}
+
+/// Four digits are enough for a place, and can be read.
+fn short(value: f64) -> f64 {
+    let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
+    // No minus in front of a zero.
+    rounded + 0.0
+}
+
+/// A coordinate, as exact as a picture taken from `distance` needs it.
+fn near(x: f64, distance: f64) -> f64 {
+    let digits = (4.0 - distance.log10().floor()).clamp(-300.0, 300.0) as i32;
+    let rounded: f64 = if digits >= 0 {
+        format!("{x:.*}", digits as usize).parse().unwrap_or(x)
+    } else {
+        (x / 10f64.powi(-digits)).round() * 10f64.powi(-digits)
+    };
+    rounded + 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args, FromArgMatches};
+
+    use super::*;
+    use crate::render::{CameraMotion, PictureSize};
+
+    fn command() -> clap::Command {
+        ViewRequest::augment_args(clap::Command::new("view"))
+    }
+
+    /// What the window makes of a command line, but for the bodies.
+    #[derive(Debug, PartialEq)]
+    struct State {
+        input: InputRequest,
+        components: Vec<Component>,
+        hints: RunHints,
+        names_integrator: bool,
+        settings: Settings,
+        view: ViewChoice,
+        camera: Camera,
+        start: Start,
+    }
+
+    impl State {
+        fn of(words: &[String]) -> Self {
+            let command = command().no_binary_name(true).allow_negative_numbers(true);
+            let matches = command.try_get_matches_from(words);
+            let matches = matches.unwrap_or_else(|e| panic!("{words:?}: {e}"));
+            let request = ViewRequest::from_arg_matches(&matches).unwrap();
+            let loaded = request.input.load(request.steps.eps).unwrap();
+            let settings = request.steps.settings(&loaded, &request.engine).unwrap();
+            let (bodies, hints) = (&loaded.snapshot.bodies, loaded.view.as_ref());
+            let style = request.look.style().unwrap();
+            let size = PictureSize::new(640, 360).unwrap();
+            let motion = request.look.motion(bodies, hints, &style, size).unwrap();
+            let CameraMotion { start: mut camera, follow, .. } = motion;
+            camera.target = request.target.map_or(camera.target, |Point(target)| target.into());
+            let start = Start::from(&request);
+            let orbit_degrees_per_sec = request.look.orbit.unwrap_or(0.0);
+            let view = ViewChoice { style, follow, orbit_degrees_per_sec, ..Default::default() };
+            let names_integrator = loaded.integrator.integrator.is_some();
+            let components = bodies.components.clone();
+            let (input, hints) = (request.input, loaded.run);
+            Self { input, components, hints, names_integrator, settings, view, camera, start }
+        }
+
+        fn words(&self) -> Vec<String> {
+            let shown = Shown {
+                input: &self.input,
+                components: &self.components,
+                hints: &self.hints,
+                names_integrator: self.names_integrator,
+                settings: &self.settings,
+                wanted: &self.settings,
+                view: &self.view,
+                camera: &self.camera,
+                start: &self.start,
+            };
+            shown.command_line().0
+        }
+
+        /// With the other's camera, if this one is the same to the digits of a command line.
+        fn seen_as(mut self, other: &Self) -> Self {
+            let numbers = |c: &Camera| {
+                let [x, y, z] = c.target.to_array();
+                [c.azimuth_rad, c.elevation_rad, c.distance, x, y, z]
+            };
+            let pairs = numbers(&self.camera).into_iter().zip(numbers(&other.camera));
+            let close = pairs.map(|(a, b)| (a - b).abs() <= 2e-3 * (1.0 + b.abs()));
+            if close.into_iter().all(|close| close) {
+                self.camera = other.camera;
+            }
+            self
+        }
+    }
+
+    /// A value for each option that is not the usual one, with what else it needs.
+    fn sample(option: &str) -> Option<&'static [&'static str]> {
+        Some(match option {
+            "n" => &["-n", "150"],
+            "seed" => &["--seed", "7"],
+            "set" => &["--set", "mass_ratio=0.5", "--set", "toomre_q=2"],
+            "gravity" => &["--gravity", "2.5"],
+            "eps" => &["--eps", "0.25"],
+            "dt" => &["--dt", "0.03"],
+            "integrator" => &["--integrator", "hermite6"],
+            "eta" => &["--eta", "0.02", "--integrator", "hermite4"],
+            "eta6" => &["--eta6", "0.2", "--integrator", "hermite6"],
+            "dt_max" => &["--dt-max", "0.03125", "--integrator", "hermite4"],
+            "precision" => &["--precision", "double"],
+            "host_blocks" => &["--host-blocks", "--integrator", "hermite4"],
+            "colour" => &["--colour", "age"],
+            "palette" => &["--palette", "viridis"],
+            "halo" => &["--halo"],
+            "extent" => &["--extent", "3"],
+            "inclination" => &["--inclination", "25"],
+            "azimuth" => &["--azimuth", "-40"],
+            "orbit" => &["--orbit", "-5"],
+            "follow" => &["--follow", "centre"],
+            "stops" => &["--stops", "-1"],
+            "fixed_exposure" => &["--fixed-exposure"],
+            "sprite_size" => &["--sprite-size", "2"],
+            "bloom" => &["--bloom", "0.5"],
+            "trails" => &["--trails", "2"],
+            "renderer" => &["--renderer", "cpu"],
+            "target" => &["--target", "-1.5,0,2"],
+            "paused" => &["--paused"],
+            "shaders" => &["--shaders", "my shaders"],
+            "engine" => &["--engine", "reference"],
+            "method" => &["--method", "direct"],
+            "adapter" => &["--adapter", "RTX 4090, 1"],
+            "baseline" => &["--baseline"],
+            "p" => &["--p", "64"],
+            "q" => &["--q", "2"],
+            "r" => &["--r", "4"],
+            "u" => &["--unroll", "8"],
+            "s" => &["--slices", "3"],
+            "untiled" => &["--untiled"],
+            "tiled" => &["--tiled"],
+            "one_workgroup" => &["--one-workgroup"],
+            "checked" => &["--checked"],
+            _ => return None,
+        })
+    }
+
+    /// Options, what they lead to, the command line of that, and what this one leads to.
+    #[test]
+    fn no_option_is_forgotten() {
+        let plain = |count: &str| ["galaxy-collision", "-n", count].map(str::to_owned).to_vec();
+        let usual = State::of(&plain("100"));
+        let mut tried = 0;
+        let command = command();
+        let options = command.get_arguments().map(|arg| arg.get_id().to_string());
+        // Scenes do not take the latter.
+        for option in options.filter(|id| id != "input" && id != "renumber") {
+            let more = sample(&option);
+            let more = more.unwrap_or_else(|| panic!("what does a copied line do with {option}?"));
+            let mut words = plain("100");
+            if option == "n" {
+                words.truncate(1);
+            }
+            words.extend(more.iter().map(|word| (*word).to_owned()));
+            let state = State::of(&words);
+            assert_ne!(state, usual, "the sample of {option} changes nothing");
+            let line = state.words();
+            assert_eq!(line[..2], ["gravitile", "view"]);
+            let again = State::of(&line[2..]);
+            assert_eq!(again.seen_as(&state), state, "{option}: {line:?}");
+            tried += 1;
+        }
+        assert!(tried > 40, "{tried}");
+    }
+
+    #[test]
+    fn a_scene_with_an_integrator_of_its_own_is_told_apart() {
+        let mut state = State::of(&["plummer", "-n", "50"].map(str::to_owned));
+        assert!(!state.words().contains(&"--integrator".to_owned()));
+        state.names_integrator = true;
+        assert!(state.words().join(" ").contains("--integrator leapfrog"));
+        assert_eq!([short(-0.0), short(12.345678)], [0.0, 12.35]);
+        assert_eq!([near(3_000_001.234_567, 2.5), near(-0.0, 1e20)], [3_000_001.234_6, 0.0]);
+        assert_eq!(near(3.000_123_4e19, 2e19), 3.0001e19);
+        assert!(!short(-0.0).is_sign_negative());
+    }
+}

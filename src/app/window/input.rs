@@ -1,0 +1,63 @@
+//! What comes in: events for egui, files that are dropped or picked, shaders that change.
+
+use std::path::PathBuf;
+
+use winit::event::WindowEvent;
+use winit::keyboard::{Key, NamedKey};
+use winit::window::Window;
+
+use super::reload::ShaderWatch;
+use super::stage::Stage;
+use crate::app::panel;
+
+pub struct Input {
+    pub egui_state: egui_winit::State,
+    pub context: egui::Context,
+    pub dialog: Option<egui_file::FileDialog>,
+    pub dropped: Vec<PathBuf>,
+    pub shaders: Option<ShaderWatch>,
+}
+
+impl Input {
+    /// Watches the folder `shaders` for changes, if there is one.
+    pub fn new(stage: &Stage, shaders: Option<PathBuf>) -> Self {
+        let context = egui::Context::default();
+        panel::style(&context);
+        let egui_state = stage.egui_state(&context);
+        let shaders = shaders.map(ShaderWatch::new);
+        Self { egui_state, context, dialog: None, dropped: Vec::new(), shaders }
+    }
+
+    /// For another device egui has to send its textures again: it begins with a new memory of its own.
+    pub fn renew(&mut self, stage: &Stage) {
+        self.context = egui::Context::default();
+        panel::style(&self.context);
+        self.egui_state = stage.egui_state(&self.context);
+    }
+
+    /// Hands an event to egui; true for the key that folds the panel.
+    pub fn on_event(&mut self, window: &Window, event: &WindowEvent) -> bool {
+        // egui moves its focus with Tab, and what has the focus takes all other keys.
+        if let WindowEvent::KeyboardInput { event: key, .. } = event
+            && key.logical_key == Key::Named(NamedKey::Tab)
+            && !self.context.text_edit_focused()
+        {
+            return key.state.is_pressed() && !key.repeat;
+        }
+        let _ = self.egui_state.on_window_event(window, event);
+        if let WindowEvent::DroppedFile(path) = event {
+            self.dropped.push(path.clone());
+        }
+        false
+    }
+
+    /// The file that was picked, once; the dialog goes when it is closed.
+    pub fn picked(&mut self) -> Option<PathBuf> {
+        let dialog = self.dialog.as_ref()?;
+        let picked = dialog.selected().then(|| dialog.path().map(PathBuf::from)).flatten();
+        if !dialog.visible() {
+            self.dialog = None;
+        }
+        picked
+    }
+}

@@ -1,0 +1,109 @@
+//! What goes out: the window with what is drawn on, films, and messages to the user.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use winit::event_loop::OwnedDisplayHandle;
+use winit::window::{Fullscreen, Window};
+
+use super::pictures::Recording;
+use super::stage::Stage;
+use crate::error::{Error, Result};
+use crate::gpu::FrameTimes;
+use crate::settings::AdapterRequest;
+use crate::words;
+
+/// How long good news stays.
+const MESSAGE: Duration = Duration::from_secs(6);
+/// A device that breaks again so soon is not replaced once more.
+const TOO_SOON: Duration = Duration::from_secs(3);
+
+pub struct Output {
+    pub window: Arc<Window>,
+    pub stage: Stage,
+    pub recording: Option<Recording>,
+    /// Times of the parts of the last frame that is known.
+    pub times: Option<FrameTimes>,
+    /// Seconds of the processor per frame that the panel takes.
+    pub panel_secs: f64,
+    /// A sentence, and whether it is bad news.
+    pub message: Option<(String, bool)>,
+    said: Instant,
+    display: OwnedDisplayHandle,
+    /// When the last new device was made.
+    recovered: Option<Instant>,
+}
+
+impl Output {
+    pub fn new(
+        window: Arc<Window>,
+        display: OwnedDisplayHandle,
+        adapter: &AdapterRequest,
+    ) -> Result<Self> {
+        let stage = Stage::new(Arc::clone(&window), Box::new(display.clone()), adapter)?;
+        Ok(Self {
+            window,
+            stage,
+            recording: None,
+            times: None,
+            panel_secs: 0.0,
+            message: None,
+            said: Instant::now(),
+            display,
+            recovered: None,
+        })
+    }
+
+    /// Takes another device after `error`.
+    ///
+    /// Errors: there is none, or the last one was taken a moment ago.
+    pub fn recover(&mut self, error: &Error, adapter: &AdapterRequest) -> Result<()> {
+        if self.recovered.replace(Instant::now()).is_some_and(|last| last.elapsed() < TOO_SOON) {
+            return Err(Error::Device(format!("{error}; and so did the device that replaced it")));
+        }
+        self.stage.release();
+        let display = Box::new(self.display.clone());
+        self.stage = Stage::new(Arc::clone(&self.window), display, adapter)
+            .map_err(|again| Error::Device(format!("{error}; and no new device: {again}")))?;
+        self.recording = None;
+        Ok(())
+    }
+
+    pub fn resized(&mut self, width: u32, height: u32) {
+        if let Err(error) = self.stage.resize(width, height) {
+            self.say_error(&error);
+        }
+    }
+
+    /// Whole screen or not.
+    pub fn toggle_fullscreen(&self) {
+        let full = match self.window.fullscreen() {
+            Some(_) => None,
+            None => Some(Fullscreen::Borderless(None)),
+        };
+        self.window.set_fullscreen(full);
+    }
+
+    /// Shows a message.
+    pub fn say(&mut self, text: String, is_error: bool) {
+        let text = words::line(&text);
+        super::seen::message(&text);
+        (self.message, self.said) = (Some((text, is_error)), Instant::now());
+    }
+
+    /// Shows an error.
+    pub fn say_error(&mut self, error: &Error) {
+        log::warn!("{error}");
+        self.say(error.to_string(), true);
+    }
+
+    pub fn dismiss_message(&mut self) {
+        self.message = None;
+    }
+
+    /// Takes good news away that everybody has read.
+    pub fn pass(&mut self) {
+        let over = self.said.elapsed() > MESSAGE;
+        self.message.take_if(|(_, is_error)| !*is_error && over);
+    }
+}

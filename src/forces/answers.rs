@@ -1,0 +1,159 @@
+//! What engines answer: one entry per sink.
+
+use glam::DVec3;
+
+use super::{Order, Precision, Want};
+use crate::error::{Error, Result};
+
+/// Says that there is no source: the nearest of a sink that has none around it.
+pub const NO_SOURCE: u32 = u32::MAX;
+
+/// The answers of an engine, one entry per sink; what was not wanted is empty.
+///
+/// With r = x_j - x_i, v and a their derivatives, R^2 = r^2 + eps^2, sums over all sources j but the
+/// sink itself (Belleman et al. 2008, equations 3.3 to 3.5; Nitadori and Makino 2008, section 2):
+///
+/// ```text
+/// A_j = G m_j r / R^3                      alpha = (r . v) / R^2
+/// J_j = G m_j v / R^3 - 3 alpha A_j        beta  = (v^2 + r . a) / R^2 + alpha^2
+/// S_j = G m_j a / R^3 - 6 alpha J_j - 3 beta A_j
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answers {
+    /// Sum of A_j.
+    pub acceleration: Vec<DVec3>,
+    /// Sum of J_j.
+    pub jerk: Vec<DVec3>,
+    /// Sum of S_j.
+    pub snap: Vec<DVec3>,
+    /// -Sum of G m_j / R.
+    pub potential: Vec<f64>,
+    /// Index of the nearest source, the lowest of equally near ones; [`NO_SOURCE`] where there is none.
+    pub nearest: Vec<u32>,
+    /// Its distance, without softening; infinite where there is none.
+    pub nearest_distance: Vec<f64>,
+    /// The sources within each sink's radius.
+    pub neighbours: Lists,
+}
+
+impl Answers {
+    /// Makes room for `n` sinks of `want`, and takes room away from what is not wanted. Values that
+    /// stay are to be overwritten.
+    pub fn resize(&mut self, n: usize, want: &Want) {
+        let when = |wanted: bool| if wanted { n } else { 0 };
+        self.acceleration.resize(n, DVec3::ZERO);
+        self.jerk.resize(when(want.order >= Order::Jerk), DVec3::ZERO);
+        self.snap.resize(when(want.order >= Order::Snap), DVec3::ZERO);
+        self.potential.resize(when(want.potential), 0.0);
+        self.nearest.resize(when(want.nearest), NO_SOURCE);
+        self.nearest_distance.resize(when(want.nearest), f64::INFINITY);
+        self.neighbours.clear();
+    }
+
+    /// The first sink with a sum that is not finite, and which sum it is.
+    pub fn lost(&self) -> Option<(usize, &'static str)> {
+        let vectors =
+            [("acceleration", &self.acceleration), ("jerk", &self.jerk), ("snap", &self.snap)];
+        not_finite(vectors.map(|(name, values)| (name, &values[..])), &self.potential)
+    }
+
+    /// Refuses sums that are not finite.
+    pub(super) fn check(&self, precision: Precision) -> Result<()> {
+        check_finite(self.lost(), || format!("the tier '{}'", precision.name()))
+    }
+}
+
+/// The first entry that is not finite, and the name of what it is in.
+fn not_finite<const N: usize>(
+    vectors: [(&'static str, &[DVec3]); N],
+    potential: &[f64],
+) -> Option<(usize, &'static str)> {
+    let first = |(name, values): (&'static str, &[DVec3])| {
+        Some((values.iter().position(|value| !value.is_finite())?, name))
+    };
+    let scalar = potential.iter().position(|value| !value.is_finite()).map(|i| (i, "potential"));
+    vectors.into_iter().filter_map(first).chain(scalar).min_by_key(|(i, _)| *i)
+}
+
+/// The one place where answers that are no numbers become an error; `range` says what they have left.
+fn check_finite(lost: Option<(usize, &str)>, range: impl Fn() -> String) -> Result<()> {
+    let Some((index, what)) = lost else { return Ok(()) };
+    let problem = format!(
+        "its {what} is not finite: too near to another body, or too large, for {}; a larger softening or a wider precision is needed",
+        range()
+    );
+    Err(Error::Body { index, id: index as u64, problem })
+}
+
+/// One list of sources per sink, in one piece of memory.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lists {
+    /// The lists one after the other.
+    index: Vec<u32>,
+    /// Where each list ends in `index`.
+    end: Vec<usize>,
+    /// How many sources there are within the radius, kept or not.
+    found: Vec<u32>,
+}
+
+impl Lists {
+    /// Forgets all lists, keeps the memory.
+    pub fn clear(&mut self) {
+        self.index.clear();
+        self.end.clear();
+        self.found.clear();
+    }
+
+    /// Appends the next sink's list: what was kept of `found` sources.
+    pub fn push(&mut self, kept: &[u32], found: u32) {
+        self.index.extend_from_slice(kept);
+        self.end.push(self.index.len());
+        self.found.push(found);
+    }
+
+    /// Number of lists: of sinks, or 0 if no lists were wanted.
+    pub fn len(&self) -> usize {
+        self.end.len()
+    }
+
+    /// True if no lists were wanted.
+    pub fn is_empty(&self) -> bool {
+        self.end.is_empty()
+    }
+
+    /// The sources around sink `i`, ascending. Where [`Lists::overflowed`], `capacity` of them, and
+    /// which ones is not promised.
+    pub fn of(&self, i: usize) -> &[u32] {
+        let begin = i.checked_sub(1).map_or(0, |before| self.end[before]);
+        &self.index[begin..self.end[i]]
+    }
+
+    /// How many sources there are around sink `i`, also where they were too many to be kept.
+    pub fn found(&self, i: usize) -> usize {
+        self.found[i] as usize
+    }
+
+    /// True where the list of sink `i` is not complete.
+    pub fn overflowed(&self, i: usize) -> bool {
+        self.of(i).len() < self.found(i)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_know_where_they_end_and_what_they_lack() {
+        let mut lists = Lists::default();
+        assert!(lists.is_empty());
+        lists.push(&[3, 5], 2);
+        lists.push(&[], 0);
+        lists.push(&[1], 4);
+        assert_eq!((lists.len(), lists.of(0), lists.of(1)), (3, &[3, 5][..], &[][..]));
+        assert_eq!((lists.of(2), lists.found(2)), (&[1][..], 4));
+        assert_eq!([0, 1, 2].map(|i| lists.overflowed(i)), [false, false, true]);
+        lists.clear();
+        assert_eq!(lists, Lists::default());
+    }
+}

@@ -1,0 +1,135 @@
+//! Forces of bodies that live on a device, recorded piece by piece between the kernels of an integrator.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use super::Throughput;
+use super::direct::gpu::AllPairs;
+use crate::error::Result;
+use crate::gpu::{BodyBuffers, Gpu};
+
+/// What is recorded at once of an evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Interactions in it, by the method's own count.
+    pub interactions: u64,
+    /// Whether the evaluation is complete with it.
+    pub is_last: bool,
+}
+
+/// Kernels in the making: they are being compiled.
+pub type Making<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + 'a>>;
+
+/// A method of forces, bound to bodies on a device.
+///
+/// An evaluation is recorded in pieces, over as many submissions as its time asks for; how it is cut does
+/// not change its bits. Bodies keep their order and are only read: whoever sorts them sorts a copy.
+/// Work is counted in the method's own interactions, whose rate the caller learns ([`Throughput`]).
+pub trait DeviceForces: Send {
+    /// The kernel's shape, in a few words for reports.
+    fn describe(&self) -> String;
+
+    /// Interactions of one whole evaluation; where that is not known beforehand, of the last one.
+    fn interactions(&self) -> u64;
+
+    /// Forgets the parameters of the last submission.
+    fn begin_submission(&mut self);
+
+    /// Sends the parameters of all that was recorded. Call before submitting.
+    fn end_submission(&mut self, gpu: &Gpu);
+
+    /// True when this submission can take no further piece.
+    fn is_full(&self) -> bool;
+
+    /// True while an evaluation has begun and not ended.
+    fn is_begun(&self) -> bool;
+
+    /// Gives up an evaluation that has begun: the next piece is the first of another.
+    fn begin_again(&mut self);
+
+    /// Records the next piece, of about `interactions`, and of the least that keeps the device busy.
+    fn record(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, interactions: u64) -> Piece;
+
+    /// What the last evaluation left: `array<vec4<f32>>`, [`DeviceForces::slices`] times as many entries as
+    /// sinks, acceleration and potential, to be added over the slices in their order.
+    fn partial_sums(&self) -> &wgpu::Buffer;
+
+    /// How many partial sums each sink has.
+    fn slices(&self) -> u32;
+
+    /// Makes these forces with potentials, which may take the memory of these partial sums.
+    fn with_potential<'a>(
+        &'a self,
+        gpu: &'a Gpu,
+        bodies: &'a BodyBuffers,
+    ) -> Making<'a, Box<dyn DeviceForces>>;
+
+    /// The all-pairs kernel, if it is that: its text can be shown, and steps fused into it.
+    fn all_pairs(&self) -> Option<&AllPairs> {
+        None
+    }
+}
+
+/// Records pieces until the evaluation is complete, the submission is full or `budget` is spent. Returns the
+/// interactions and dispatches, and whether it is complete.
+pub fn record_within(
+    forces: &mut dyn DeviceForces,
+    gpu: &Gpu,
+    pass: &mut wgpu::ComputePass<'_>,
+    throughput: &Throughput,
+    budget: super::Budget,
+    (mut interactions, mut dispatches): (u64, u64),
+) -> (u64, u64, bool) {
+    let mut complete = false;
+    while !complete
+        && !forces.is_full()
+        && throughput.secs(interactions, dispatches) < budget.submission_secs
+    {
+        let wanted = throughput.interactions_in(budget.dispatch_secs);
+        let piece = forces.record(gpu, pass, wanted);
+        complete = piece.is_last;
+        interactions += piece.interactions;
+        dispatches += 1;
+    }
+    (interactions, dispatches, complete)
+}
+
+/// Evaluates once, in slices that keep the headless budget.
+///
+/// Errors: the device failed; [`crate::error::Error::Stopped`].
+pub async fn evaluate(
+    forces: &mut dyn DeviceForces,
+    gpu: &Gpu,
+    throughput: &mut Throughput,
+) -> Result<()> {
+    let budget = super::Budget::HEADLESS;
+    forces.begin_again();
+    let mut complete = false;
+    while !complete {
+        crate::stop::check()?;
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        forces.begin_submission();
+        let (interactions, dispatches);
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            (interactions, dispatches, complete) =
+                record_within(forces, gpu, &mut pass, throughput, budget, (0, 0));
+        }
+        forces.end_submission(gpu);
+        let begun = web_time::Instant::now();
+        let submission = gpu.queue.submit([encoder.finish()]);
+        gpu.finish(submission).await?;
+        throughput.learn(interactions, dispatches, begun.elapsed().as_secs_f64());
+    }
+    Ok(())
+}
+
+/// [`evaluate`], waiting.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn evaluate_blocking(
+    forces: &mut dyn DeviceForces,
+    gpu: &Gpu,
+    throughput: &mut Throughput,
+) -> Result<()> {
+    pollster::block_on(evaluate(forces, gpu, throughput))
+}

@@ -1,0 +1,72 @@
+//! The loop compiled for each instruction set.
+
+use super::pack::{Around, Pack, Sink, Sum};
+use crate::forces::direct::cpu::Kernel;
+
+/// What the loop has to look out for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Care {
+    /// Nothing: eps > 0, and each sink that is a source is where its source is and moves like it, so
+    /// that its own term is 0.
+    None = 0,
+    /// Own terms are left out by index and pairs in one place by their distance; potentials too.
+    Pairs = 1,
+    /// Own terms and pairs in one place are left out as before, and neighbours are looked for.
+    Neighbours = 2,
+}
+
+/// A slice of the sources and what all sinks share.
+#[derive(Clone, Copy)]
+pub(super) struct Slice<'a> {
+    pub packs: &'a [Pack],
+    /// Number of the first source.
+    pub first: usize,
+    /// Number of sources in all; the last pack's tail is beyond it.
+    pub count: usize,
+    pub softening_squared: f64,
+    /// Entries kept in a list.
+    pub capacity: usize,
+}
+
+/// See [`super::pairs::attract`]. Calling one is safe where its kernel is available.
+pub(super) type Attract = unsafe fn(&Slice, &[Sink], &mut [Sum], &mut [Around]);
+
+/// By order, then by [`Care`].
+pub(super) type Table = [[Attract; 3]; 3];
+
+/// The loops of a kernel. Of one that this target does not know: the scalar ones.
+pub(super) fn table(kernel: Kernel) -> &'static Table {
+    match kernel {
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Avx512 => &super::avx512::TABLE,
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Avx2 => &super::avx2::TABLE,
+        #[cfg(target_arch = "aarch64")]
+        Kernel::Neon => &super::neon::TABLE,
+        _ => &super::scalar::TABLE,
+    }
+}
+
+/// Compiles the loops for a vector type, with the processor's features, if any need be named.
+macro_rules! entry {
+    ($vector:ty $(, $features:literal)?) => {
+        $(#[target_feature(enable = $features)])?
+        unsafe fn run<const ORDER: usize, const CARE: usize>(
+            slice: &super::loops::Slice,
+            sinks: &[super::pack::Sink],
+            sums: &mut [super::pack::Sum],
+            around: &mut [super::pack::Around],
+        ) {
+            // SAFETY: the caller knows that the processor has the instructions.
+            unsafe { super::pairs::attract::<$vector, ORDER, CARE>(slice, sinks, sums, around) }
+        }
+
+        /// Compiled for this file's vector.
+        pub(super) static TABLE: super::loops::Table = [
+            [run::<0, 0>, run::<0, 1>, run::<0, 2>],
+            [run::<1, 0>, run::<1, 1>, run::<1, 2>],
+            [run::<2, 0>, run::<2, 1>, run::<2, 2>],
+        ];
+    };
+}
+pub(super) use entry;

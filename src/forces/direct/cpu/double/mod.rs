@@ -1,0 +1,277 @@
+//! The `cpu` engine: f64 vectors, all cores, AVX-512, AVX2, NEON or none, chosen at run time.
+//!
+//! Each ordered pair by itself, vectors of sources on a few sinks. The sums' order depends on the number
+//! of sinks, the number of sources and the vector's width, never on the number of threads: a task is a
+//! fixed piece of the sinks and of the sources.
+
+use rayon::prelude::*;
+
+use super::Kernel;
+use crate::error::Result;
+use crate::forces::{
+    Answers, ForceEngine, NO_SOURCE, Order, Precision, Sinks, Sources, Want, check_update,
+};
+use crate::stop;
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod lanes;
+mod loops;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod pack;
+mod pairs;
+mod scalar;
+#[cfg(test)]
+mod tests;
+
+use glam::DVec3;
+use loops::{Attract, Care, Slice};
+use pack::{Around, PACK, Pack, Sink, Sum};
+
+/// Sinks of a task at most.
+const SINKS: usize = 32;
+
+/// Interactions of a task at least, where the sources can still be cut: about 30 microseconds.
+const INTERACTIONS: usize = 1 << 15;
+
+/// Tasks beyond which the sources are not cut further.
+const TASKS: usize = 64;
+
+/// The engine. Holds 80 bytes per source, and about 100 per sink and slice of the sources.
+#[derive(Debug)]
+pub struct CpuDouble {
+    kernel: Kernel,
+    packs: Vec<Pack>,
+    count: usize,
+    velocities: bool,
+    accelerations: bool,
+    sinks: Vec<Sink>,
+    /// Slice after slice, each with all sinks.
+    sums: Vec<Sum>,
+    /// Neighbours, slice after slice, if lists are wanted.
+    around: Vec<Around>,
+    begun: Answers,
+    /// Whether `begun` waits to be fetched.
+    ready: bool,
+}
+
+impl Default for CpuDouble {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl CpuDouble {
+    /// With the fastest kernel of this processor, without sources.
+    pub fn new() -> Self {
+        Self::of_kernel(Kernel::available()[0])
+    }
+
+    /// With that kernel; an error where the processor lacks its instructions.
+    pub fn with_kernel(kernel: Kernel) -> Result<Self> {
+        kernel.check().map(|()| Self::of_kernel(kernel))
+    }
+
+    fn of_kernel(kernel: Kernel) -> Self {
+        Self {
+            kernel,
+            packs: Vec::new(),
+            count: 0,
+            velocities: false,
+            accelerations: false,
+            sinks: Vec::new(),
+            sums: Vec::new(),
+            around: Vec::new(),
+            begun: Answers::default(),
+            ready: false,
+        }
+    }
+
+    /// Whether every sink that is a source is where that source is, and moves like it up to `order`.
+    fn at_own_sources(&self, sinks: &Sinks, order: Order) -> bool {
+        (0..sinks.position.len()).all(|i| {
+            let Some(j) = sinks.identity.of(i).filter(|&j| j < self.count) else { return true };
+            let (pack, lane) = (&self.packs[j / PACK], j % PACK);
+            pack::entry(&pack.position, lane) == sinks.position[i]
+                && (order < Order::Jerk || pack::entry(&pack.velocity, lane) == sinks.velocity[i])
+                && (order < Order::Snap
+                    || pack::entry(&pack.acceleration, lane) == sinks.acceleration[i])
+        })
+    }
+
+    /// Fills `self.sinks`.
+    fn take_sinks(&mut self, sinks: &Sinks, want: &Want) {
+        let or_zero = |of: &[DVec3], i: usize| of.get(i).map_or([0.0; 3], |v| v.to_array());
+        self.sinks.clear();
+        self.sinks.extend((0..sinks.position.len()).map(|i| Sink {
+            position: sinks.position[i].to_array(),
+            velocity: or_zero(sinks.velocity, i),
+            acceleration: or_zero(sinks.acceleration, i),
+            itself: sinks.identity.of(i).map_or(-1.0, |j| j as f64),
+            radius_squared: want.within.map_or(-1.0, |within| within.radius[i].powi(2)),
+        }));
+    }
+
+    /// Fills the first slice of `self.sums` and `self.around`.
+    fn attract(&mut self, attract: Attract, softening: f64, want: &Want) {
+        let n = self.sinks.len();
+        // Whole blocks per slice. Numbers of tasks and slices depend on the sizes alone.
+        let blocks = self.packs.len().div_ceil(pairs::BLOCK).max(1);
+        let groups = n.div_ceil(SINKS);
+        let by_work = (n * self.count / INTERACTIONS).max(1) / groups;
+        let slices = by_work.clamp(1, TASKS.div_ceil(groups)).min(blocks);
+        let length = blocks.div_ceil(slices) * pairs::BLOCK;
+        let slices = self.packs.len().div_ceil(length).max(1);
+        self.sums.resize(slices * n, Sum::ZERO);
+        let lists = if want.within.is_some() { slices * n } else { 0 };
+        self.around.resize_with(lists, Around::default);
+
+        let (packs, sinks, count) = (&self.packs, &self.sinks, self.count);
+        let capacity = want.within.map_or(0, |within| within.capacity);
+        let run = |slice: usize, group: usize, sums: &mut [Sum], around: &mut [Around]| {
+            if stop::is_wanted() {
+                return;
+            }
+            let begin = (slice * length).min(packs.len());
+            let packs = &packs[begin..packs.len().min(begin + length)];
+            let sinks = &sinks[group * SINKS..][..sums.len()];
+            let softening_squared = softening * softening;
+            let slice = Slice { packs, first: begin * PACK, count, softening_squared, capacity };
+            // SAFETY: a kernel that is not available cannot be had, see `with_kernel`.
+            unsafe { attract(&slice, sinks, sums, around) }
+        };
+        // Each slice's sums in pieces of SINKS, with the lists that belong to them.
+        let mut tasks = Vec::with_capacity(slices * groups);
+        let mut rest = &mut self.around[..];
+        for (slice, sums) in self.sums.chunks_mut(n).enumerate() {
+            for (group, sums) in sums.chunks_mut(SINKS).enumerate() {
+                let (lists, later) = rest.split_at_mut(if lists > 0 { sums.len() } else { 0 });
+                rest = later;
+                tasks.push((slice, group, sums, lists));
+            }
+        }
+        if tasks.len() == 1 {
+            // Waking other threads would cost more than it brings.
+            tasks
+                .into_iter()
+                .for_each(|(slice, group, sums, lists)| run(slice, group, sums, lists));
+        } else {
+            let each = |(slice, group, sums, lists)| run(slice, group, sums, lists);
+            tasks.into_par_iter().for_each(each);
+        }
+
+        let (total, parts) = self.sums.split_at_mut(n);
+        for part in parts.chunks(n) {
+            total.iter_mut().zip(part).for_each(|(total, part)| total.add(part));
+        }
+        if lists > 0 {
+            let (total, parts) = self.around.split_at_mut(n);
+            for part in parts.chunks(n) {
+                for (total, part) in total.iter_mut().zip(part) {
+                    let room = capacity - total.kept.len().min(capacity);
+                    total.kept.extend(part.kept.iter().take(room));
+                    total.found += part.found;
+                }
+            }
+        }
+    }
+}
+
+impl ForceEngine for CpuDouble {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn describe(&self) -> String {
+        format!("{} in f64 on {} threads", self.kernel.name(), rayon::current_num_threads())
+    }
+
+    fn precision(&self) -> Precision {
+        Precision::Double
+    }
+
+    fn highest_order(&self) -> Order {
+        Order::Snap
+    }
+
+    fn source_count(&self) -> usize {
+        self.count
+    }
+
+    fn set_sources(&mut self, sources: &Sources) -> Result<()> {
+        sources.check()?;
+        pack::pack(sources, &mut self.packs);
+        self.count = sources.position.len();
+        self.velocities = !sources.velocity.is_empty();
+        self.accelerations = !sources.acceleration.is_empty();
+        Ok(())
+    }
+
+    fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
+        check_update(index, sources, self.count)?;
+        pack::repack(index, sources, &mut self.packs);
+        Ok(())
+    }
+
+    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
+        sinks.check(softening, want)?;
+        want.order.check_sources(self.count, self.velocities, self.accelerations)?;
+        let n = sinks.position.len();
+        self.begun.resize(n, want);
+        self.ready = true;
+        if n == 0 {
+            return Ok(());
+        }
+        let care = if want.nearest || want.within.is_some() {
+            Care::Neighbours
+        } else if want.potential || softening == 0.0 || !self.at_own_sources(sinks, want.order) {
+            Care::Pairs
+        } else {
+            Care::None
+        };
+        self.take_sinks(sinks, want);
+        let table = loops::table(self.kernel);
+        self.attract(table[want.order as usize][care as usize], softening, want);
+        if let Err(stopped) = stop::check() {
+            self.ready = false;
+            return Err(stopped);
+        }
+
+        let out = &mut self.begun;
+        for (i, sum) in self.sums[..n].iter().enumerate() {
+            out.acceleration[i] = DVec3::from_array(sum.acceleration);
+            if want.order >= Order::Jerk {
+                out.jerk[i] = DVec3::from_array(sum.jerk);
+            }
+            if want.order >= Order::Snap {
+                out.snap[i] = DVec3::from_array(sum.snap);
+            }
+            if want.potential {
+                out.potential[i] = sum.potential;
+            }
+            if want.nearest {
+                // Beyond the last source is what fills up the last pack.
+                let there = sum.nearest < self.count as f64;
+                out.nearest[i] = if there { sum.nearest as u32 } else { NO_SOURCE };
+                out.nearest_distance[i] =
+                    if there { sum.nearest_squared.sqrt() } else { f64::INFINITY };
+            }
+        }
+        for list in self.around.iter().take(n) {
+            out.neighbours.push(&list.kept, list.found);
+        }
+        Ok(())
+    }
+
+    fn collect(&mut self, out: &mut Answers) -> Result<()> {
+        // What was in `out` is overwritten by the next `begin`: its memory goes round.
+        std::mem::swap(out, &mut self.begun);
+        if !std::mem::take(&mut self.ready) {
+            *out = Answers::default();
+        }
+        Ok(())
+    }
+}

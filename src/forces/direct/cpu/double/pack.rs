@@ -1,0 +1,145 @@
+//! How bodies lie in memory for the loop.
+
+use glam::DVec3;
+
+use crate::forces::Sources;
+
+/// Sources per [`Pack`]: a multiple of every kernel's vector width.
+pub(super) const PACK: usize = 8;
+
+/// 8 sources; each row is one cache line, so that a loop without snaps touches no accelerations.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(super) struct Pack {
+    pub position: [[f64; PACK]; 3],
+    pub velocity: [[f64; PACK]; 3],
+    pub acceleration: [[f64; PACK]; 3],
+    pub mass: [f64; PACK],
+}
+
+impl Pack {
+    /// What fills up the last pack: bodies of no mass, farther away than any body can be, yet not so far
+    /// that a square overflows.
+    const EMPTY: Pack = Pack {
+        position: [[1e100; PACK]; 3],
+        velocity: [[0.0; PACK]; 3],
+        acceleration: [[0.0; PACK]; 3],
+        mass: [0.0; PACK],
+    };
+
+    /// Sets source `lane`; derivatives that are not there are left as they were.
+    fn set(&mut self, lane: usize, sources: &Sources, k: usize) {
+        let rows = [
+            (&mut self.position, sources.position),
+            (&mut self.velocity, sources.velocity),
+            (&mut self.acceleration, sources.acceleration),
+        ];
+        for (row, values) in rows {
+            if let Some(value) = values.get(k) {
+                (row[0][lane], row[1][lane], row[2][lane]) = (value.x, value.y, value.z);
+            }
+        }
+        self.mass[lane] = sources.mass[k];
+    }
+}
+
+/// All sources as `packs`.
+pub(super) fn pack(sources: &Sources, packs: &mut Vec<Pack>) {
+    packs.clear();
+    packs.resize(sources.position.len().div_ceil(PACK), Pack::EMPTY);
+    for k in 0..sources.position.len() {
+        packs[k / PACK].set(k % PACK, sources, k);
+    }
+}
+
+/// Source `index[k]` becomes entry k. Indices are below the number of sources.
+pub(super) fn repack(index: &[u32], sources: &Sources, packs: &mut [Pack]) {
+    for (k, j) in index.iter().map(|&j| j as usize).enumerate() {
+        packs[j / PACK].set(j % PACK, sources, k);
+    }
+}
+
+/// A row's entry as a vector.
+pub(super) fn entry(rows: &[[f64; PACK]; 3], lane: usize) -> DVec3 {
+    DVec3::new(rows[0][lane], rows[1][lane], rows[2][lane])
+}
+
+/// One sink.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sink {
+    pub position: [f64; 3],
+    pub velocity: [f64; 3],
+    pub acceleration: [f64; 3],
+    /// The source that it is; -1 if none. Whole numbers below 2^32 are exact in f64.
+    pub itself: f64,
+    /// Radius of the list, squared; negative where there is none.
+    pub radius_squared: f64,
+}
+
+/// What one sink has gathered from one slice of the sources.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sum {
+    pub acceleration: [f64; 3],
+    pub jerk: [f64; 3],
+    pub snap: [f64; 3],
+    pub potential: f64,
+    pub nearest_squared: f64,
+    /// Which source that is, as f64.
+    pub nearest: f64,
+}
+
+impl Sum {
+    pub const ZERO: Sum = Sum {
+        acceleration: [0.0; 3],
+        jerk: [0.0; 3],
+        snap: [0.0; 3],
+        potential: 0.0,
+        nearest_squared: f64::INFINITY,
+        nearest: f64::INFINITY,
+    };
+
+    /// Adds `other`, of later sources.
+    pub fn add(&mut self, other: &Sum) {
+        let rows = [
+            (&mut self.acceleration, &other.acceleration),
+            (&mut self.jerk, &other.jerk),
+            (&mut self.snap, &other.snap),
+        ];
+        for (row, more) in rows {
+            row.iter_mut().zip(more).for_each(|(total, part)| *total += part);
+        }
+        self.potential += other.potential;
+        self.approach(other.nearest_squared, other.nearest);
+    }
+
+    /// Takes note of a source at that squared distance.
+    #[inline(always)]
+    pub fn approach(&mut self, squared: f64, index: f64) {
+        let (best, best_index) = (self.nearest_squared, self.nearest);
+        if squared < best || (squared == best && index < best_index) {
+            (self.nearest_squared, self.nearest) = (squared, index);
+        }
+    }
+}
+
+/// A sink's list, of one slice of the sources.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Around {
+    pub kept: Vec<u32>,
+    pub found: u32,
+}
+
+impl Around {
+    pub fn clear(&mut self) {
+        self.kept.clear();
+        self.found = 0;
+    }
+
+    #[inline(always)]
+    pub fn push(&mut self, index: u32, capacity: usize) {
+        if self.kept.len() < capacity {
+            self.kept.push(index);
+        }
+        self.found += 1;
+    }
+}

@@ -1,0 +1,60 @@
+//! The instruction sets that the CPU's engines are compiled for, chosen at run time.
+
+use crate::error::{Error, Result};
+
+/// An instruction set that the loops are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kernel {
+    /// x86-64 with AVX-512F: 16 lanes.
+    Avx512,
+    /// x86-64 with AVX2 and FMA: 8 lanes.
+    Avx2,
+    /// 64-bit ARM: 4 lanes.
+    Neon,
+    /// No intrinsics: everywhere.
+    Scalar,
+}
+
+impl Kernel {
+    /// All kernels, the fastest first.
+    pub const ALL: [Kernel; 4] = [Kernel::Avx512, Kernel::Avx2, Kernel::Neon, Kernel::Scalar];
+
+    /// The kernels that this processor can run, the fastest first; never empty.
+    pub fn available() -> Vec<Kernel> {
+        Self::ALL.into_iter().filter(|kernel| kernel.is_available()).collect()
+    }
+
+    /// The name for people: `AVX-512`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kernel::Avx512 => "AVX-512",
+            Kernel::Avx2 => "AVX2",
+            Kernel::Neon => "NEON",
+            Kernel::Scalar => "scalar",
+        }
+    }
+
+    /// True where this processor has the instructions.
+    pub fn is_available(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx512 => is_x86_feature_detected!("avx512f"),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            #[cfg(target_arch = "aarch64")]
+            Kernel::Neon => std::arch::is_aarch64_feature_detected!("neon"),
+            Kernel::Scalar => true,
+            #[allow(unreachable_patterns, reason = "each target lacks another kernel")]
+            _ => false,
+        }
+    }
+
+    /// Refuses a kernel whose instructions this processor lacks.
+    pub fn check(self) -> Result<()> {
+        if self.is_available() {
+            return Ok(());
+        }
+        let names: Vec<_> = Self::available().iter().map(|k| k.name()).collect();
+        Err(Error::value("the cpu kernel", self.name(), format!("one of {}", names.join(", "))))
+    }
+}

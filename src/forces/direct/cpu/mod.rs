@@ -1,0 +1,9 @@
+//! Pair by pair on the processor: SIMD on all cores, in f32 ([`CpuSingle`]) or f64 ([`CpuDouble`]).
+
+mod double;
+mod kernel;
+mod single;
+
+pub use double::CpuDouble;
+pub use kernel::Kernel;
+pub use single::CpuSingle;

@@ -1,0 +1,80 @@
+//! The loops compiled for each instruction set.
+
+use super::Kernel;
+use super::direct::Sum;
+use super::mutual::{Own, Rectangle};
+use super::pack::{Pack, Sink};
+use super::scalar;
+
+/// The loops of a kernel. Of one that this target does not know: the scalar ones.
+pub(super) fn of(kernel: Kernel) -> &'static Loops {
+    match kernel {
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Avx512 => &super::avx512::LOOPS,
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Avx2 => &super::avx2::LOOPS,
+        #[cfg(target_arch = "aarch64")]
+        Kernel::Neon => &super::neon::LOOPS,
+        _ => &scalar::LOOPS,
+    }
+}
+
+/// See [`super::direct::attract`].
+pub(super) type Direct = unsafe fn(&[Pack], usize, &[Sink], &mut [Sum], f32);
+
+/// The loops of a kernel. Calling one is safe where [`Kernel::is_available`].
+pub(super) struct Loops {
+    pub acceleration: Direct,
+    pub acceleration_excluding: Direct,
+    pub potential: Direct,
+    pub potential_guarded: Direct,
+    pub own: Own,
+    pub rectangle: Rectangle,
+}
+
+/// Compiles the loops for a vector type: with `$sinks` sinks in registers (direct), `$vectors`
+/// vectors of bodies (mutual), and the processor's features, if any need be named.
+macro_rules! entry {
+    ($vector:ty, $sinks:literal, $vectors:literal $(, $features:literal)?) => {
+        use super::direct::{Sum as Total, attract};
+        use super::pack::{Pack, Sink};
+        use super::mutual::Pull;
+
+        macro_rules! direct {
+            ($name:ident, $potential:literal, $exclude:literal, $guard:literal) => {
+                $(#[target_feature(enable = $features)])?
+                unsafe fn $name(a: &[Pack], b: usize, c: &[Sink], d: &mut [Total], e: f32) {
+                    // SAFETY: the caller knows that the processor has the instructions.
+                    unsafe { attract::<$vector, $sinks, $potential, $exclude, $guard>(a, b, c, d, e) }
+                }
+            };
+        }
+        direct!(acceleration, false, false, false);
+        direct!(acceleration_excluding, false, true, false);
+        direct!(potential, true, true, false);
+        direct!(potential_guarded, true, true, true);
+
+        $(#[target_feature(enable = $features)])?
+        unsafe fn own(a: &[Pack], pull: &mut [Pull], softening_squared: f32) {
+            // SAFETY: the caller knows that the processor has the instructions.
+            unsafe { super::mutual::own::<$vector, $vectors>(a, pull, softening_squared) }
+        }
+
+        $(#[target_feature(enable = $features)])?
+        unsafe fn rectangle(a: &[Pack], b: &mut [Pull], c: &[Pack], d: &mut [Pull], e: f32) {
+            // SAFETY: the caller knows that the processor has the instructions.
+            unsafe { super::mutual::rectangle::<$vector, $vectors>(a, b, c, d, e) }
+        }
+
+        /// Compiled for this file's vector.
+        pub(super) static LOOPS: super::loops::Loops = super::loops::Loops {
+            acceleration,
+            acceleration_excluding,
+            potential,
+            potential_guarded,
+            own,
+            rectangle,
+        };
+    };
+}
+pub(super) use entry;

@@ -1,0 +1,61 @@
+//! How bodies lie in memory for the SIMD kernels, in the frame of a call.
+
+use crate::forces::Sources;
+use crate::frame::Frame;
+
+/// Bodies per [`Pack`]: a multiple of every kernel's vector width.
+pub(super) const PACK: usize = 16;
+
+/// 16 sources, ready for vector loads. The last pack is filled up with bodies of mass 0.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(super) struct Pack {
+    pub x: [f32; PACK],
+    pub y: [f32; PACK],
+    pub z: [f32; PACK],
+    pub mass: [f32; PACK],
+}
+
+impl Pack {
+    const EMPTY: Pack = Pack { x: [0.0; PACK], y: [0.0; PACK], z: [0.0; PACK], mass: [0.0; PACK] };
+
+    /// The mass that all 16 bodies have, if they do.
+    pub fn common_mass(&self) -> Option<f32> {
+        self.mass.iter().all(|&m| m == self.mass[0]).then_some(self.mass[0])
+    }
+}
+
+/// One sink: where it is, and which source it is (`u32::MAX`: none).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sink {
+    pub x: f32,
+    pub y: f32,
+    pub z: f32,
+    pub itself: u32,
+}
+
+impl Sink {
+    /// Says that a sink is no source.
+    pub const NONE: u32 = u32::MAX;
+}
+
+/// (2^-42)^2: with it added, r^-3 of two bodies in one place is finite, and times a distance of 0
+/// that is 0. It changes no r^2 above 2^-60.
+pub(super) const FLOOR_SQUARED: f32 = f32::from_bits((127 - 84) << 23);
+
+/// eps^2 in units of the frame's length^2, at least [`FLOOR_SQUARED`].
+pub(super) fn softening_squared(frame: &Frame, softening: f64) -> f32 {
+    let eps = softening / frame.length;
+    ((eps * eps) as f32).max(FLOOR_SQUARED)
+}
+
+/// Narrows the sources into `packs`.
+pub(super) fn pack(frame: &Frame, sources: &Sources, packs: &mut Vec<Pack>) {
+    packs.clear();
+    packs.resize(sources.position.len().div_ceil(PACK), Pack::EMPTY);
+    for (j, (&position, &mass)) in sources.position.iter().zip(sources.mass).enumerate() {
+        let (pack, lane) = (&mut packs[j / PACK], j % PACK);
+        [pack.x[lane], pack.y[lane], pack.z[lane]] = frame.position(position);
+        pack.mass[lane] = (mass / frame.mass) as f32;
+    }
+}

@@ -1,0 +1,224 @@
+//! The all-pairs kernel on the device: compiled, bound, and recorded in pieces.
+
+use super::KernelVariant;
+use crate::error::Result;
+use crate::forces::{DeviceForces, Making, Piece};
+use crate::gpu::layout::{ForceParams, VEC4};
+use crate::gpu::{Binding, BodyBuffers, BoundKernel, Gpu, Params, Progress, Rectangle, compile};
+
+/// How many different dispatches one submission may hold.
+const PARAMS_ROWS: usize = 256;
+
+/// With q > 1 the rows of threads are summed at the end of a dispatch, so the cut of the sources is
+/// part of the order of the sums: it is always made here, whatever the device's speed.
+const FIXED_CUT_WITH_Q: u32 = 1 << 16;
+
+/// The bodies that a kernel works on: device buffers of `vec4<f32>`, position and gravitating mass.
+#[derive(Clone, Copy, Debug)]
+pub struct Field<'a> {
+    /// What attracts.
+    pub sources: &'a wgpu::Buffer,
+    /// Number of sources.
+    pub source_count: u32,
+    /// What is attracted; may be the same buffer.
+    pub sinks: &'a wgpu::Buffer,
+    /// Number of sinks.
+    pub sink_count: u32,
+    /// Sink i is source i + this; or [`crate::gpu::layout::FOREIGN`], [`crate::gpu::layout::IN_SINK`].
+    pub self_offset: u32,
+    /// Plummer softening length.
+    pub softening: f32,
+}
+
+impl<'a> Field<'a> {
+    /// All bodies as sinks and as sources.
+    pub fn of_bodies(bodies: &'a BodyBuffers, softening: f32) -> Self {
+        Self {
+            sources: &bodies.position_mass,
+            source_count: bodies.count,
+            sinks: &bodies.position_mass,
+            sink_count: bodies.count,
+            self_offset: 0,
+            softening,
+        }
+    }
+}
+
+/// A force kernel bound to one pair of sinks and sources.
+#[derive(Debug)]
+pub struct AllPairs {
+    /// What runs.
+    pub variant: KernelVariant,
+    /// Partial sums: `array<vec4<f32>>`, s slices of `sink_count` entries, acceleration and potential.
+    pub partial_sums: wgpu::Buffer,
+    kernel: BoundKernel,
+    params: Params<ForceParams>,
+    whole: ForceParams,
+    softening: f32,
+    progress: Progress,
+}
+
+impl AllPairs {
+    /// Compiles the kernel and binds it to `field`.
+    ///
+    /// Errors: a shape that the adapter cannot hold; partial sums larger than its largest buffer.
+    pub async fn new(gpu: &Gpu, variant: KernelVariant, field: Field<'_>) -> Result<Self> {
+        Self::sharing(gpu, variant, field, None).await
+    }
+
+    /// A kernel that shares the partial sums of another one, of the same number of sinks and slices, whose
+    /// content is no longer needed.
+    pub async fn sharing(
+        gpu: &Gpu,
+        variant: KernelVariant,
+        field: Field<'_>,
+        partial_sums: Option<wgpu::Buffer>,
+    ) -> Result<Self> {
+        let config = variant.config;
+        config.validate(Some(gpu))?;
+        let entries = u64::from(config.s) * u64::from(field.sink_count);
+        if entries * VEC4 > gpu.limits.storage_buffer {
+            return Err(gpu.refuse(format!(
+                "{} sinks in s = {} slices need {} bytes of partial sums in one buffer, but it allows {}",
+                field.sink_count,
+                config.s,
+                entries * VEC4,
+                gpu.limits.storage_buffer
+            )));
+        }
+        let params_size = size_of::<ForceParams>() as u64;
+        let bindings = [Binding::Read, Binding::Read, Binding::Write, Binding::Params(params_size)];
+        let text = variant.wgsl()?;
+        let kernel = compile(gpu, variant.file(), &text, &bindings, config.checks).await?;
+        let partial_sums = partial_sums
+            .unwrap_or_else(|| crate::gpu::storage(gpu, "partial sums", entries as usize));
+        let params = Params::new(gpu, "force params", PARAMS_ROWS);
+        let resources = [
+            field.sources.as_entire_binding(),
+            field.sinks.as_entire_binding(),
+            partial_sums.as_entire_binding(),
+            params.binding(),
+        ];
+        let kernel = kernel.bind(gpu, "force", &resources);
+        let slice_length = config.slice_length(field.source_count);
+        let whole = ForceParams {
+            sink_begin: 0,
+            sink_end: field.sink_count,
+            sink_count: field.sink_count,
+            source_count: field.source_count,
+            slice_length,
+            chunk_begin: 0,
+            chunk_end: slice_length,
+            self_offset: field.self_offset,
+            softening_squared: field.softening * field.softening,
+            ..Default::default()
+        };
+        let (softening, progress) = (field.softening, Progress::default());
+        Ok(Self { variant, partial_sums, kernel, params, whole, softening, progress })
+    }
+
+    /// The parameters of one dispatch that computes everything.
+    pub fn whole(&self) -> ForceParams {
+        self.whole
+    }
+
+    /// True when no cut of the sources is part of the order of the sums: one dispatch, if it is allowed
+    /// to take that long, gives the bits that any number of them gives.
+    pub fn is_one_chunk(&self) -> bool {
+        let config = self.variant.config;
+        config.q == 1 || FIXED_CUT_WITH_Q.next_multiple_of(config.tile()) >= self.whole.slice_length
+    }
+
+    /// What pieces are cut from.
+    fn rectangle(&self) -> Rectangle {
+        let (config, whole) = (self.variant.config, self.whole);
+        let fixed_chunk = FIXED_CUT_WITH_Q.next_multiple_of(config.tile());
+        Rectangle {
+            sinks: whole.sink_count,
+            sources: whole.source_count,
+            slices: config.s,
+            slice_length: whole.slice_length,
+            rows: config.sinks_per_workgroup(),
+            tile: config.tile(),
+            threads: config.threads(),
+            fixed_chunk: (config.q > 1).then_some(fixed_chunk),
+        }
+    }
+}
+
+impl DeviceForces for AllPairs {
+    fn describe(&self) -> String {
+        self.variant.config.to_string()
+    }
+
+    fn interactions(&self) -> u64 {
+        u64::from(self.whole.sink_count) * u64::from(self.whole.source_count)
+    }
+
+    fn begin_submission(&mut self) {
+        self.params.clear();
+    }
+
+    fn end_submission(&mut self, gpu: &Gpu) {
+        self.params.upload(gpu);
+    }
+
+    fn is_full(&self) -> bool {
+        self.params.is_full()
+    }
+
+    fn is_begun(&self) -> bool {
+        self.progress != Progress::default()
+    }
+
+    fn begin_again(&mut self) {
+        self.progress = Progress::default();
+    }
+
+    /// One dispatch, of at least one tile for as many workgroups as fill the device. The cut does not change
+    /// the sums: a later chunk goes on from the totals of the earlier ones.
+    fn record(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, interactions: u64) -> Piece {
+        let fill = gpu.adapter.class.threads_to_fill();
+        let rectangle = self.rectangle();
+        let piece = rectangle.piece(self.progress, interactions, fill, gpu.limits.workgroups);
+        let params = ForceParams {
+            sink_begin: piece.sinks.start,
+            sink_end: piece.sinks.end,
+            chunk_begin: piece.chunk.start,
+            chunk_end: piece.chunk.end,
+            ..self.whole
+        };
+        let offset = self.params.offset_of(params);
+        self.kernel.set(pass, &[offset]);
+        pass.dispatch_workgroups(piece.workgroups, self.variant.config.s, 1);
+        self.progress = piece.next.unwrap_or_default();
+        Piece { interactions: piece.interactions, is_last: piece.next.is_none() }
+    }
+
+    fn partial_sums(&self) -> &wgpu::Buffer {
+        &self.partial_sums
+    }
+
+    fn slices(&self) -> u32 {
+        self.variant.config.s
+    }
+
+    fn with_potential<'a>(
+        &'a self,
+        gpu: &'a Gpu,
+        bodies: &'a BodyBuffers,
+    ) -> Making<'a, Box<dyn DeviceForces>> {
+        let variant = KernelVariant { potential: true, ..self.variant };
+        // The last step's partial sums have been added up: their room can be used again.
+        let sums = Some(self.partial_sums.clone());
+        Box::pin(async move {
+            let field = Field::of_bodies(bodies, self.softening);
+            let made = Self::sharing(gpu, variant, field, sums).await?;
+            Ok(Box::new(made) as Box<dyn DeviceForces>)
+        })
+    }
+
+    fn all_pairs(&self) -> Option<&AllPairs> {
+        Some(self)
+    }
+}

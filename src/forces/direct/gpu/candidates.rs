@@ -1,0 +1,184 @@
+//! Which shapes of the kernel a device could run: what a tuner races and a full sweep measures.
+
+use super::KernelConfig;
+use crate::gpu::{DeviceClass, Gpu, Limits};
+
+/// What a device can hold and needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Threads that keep the device busy.
+    pub threads_to_fill: u64,
+    /// Whether it is a CPU: it has no workgroup memory, and needs no more than a few workgroups.
+    pub software: bool,
+    /// Its limits.
+    pub limits: Limits,
+}
+
+impl Bounds {
+    /// Of an open device.
+    pub fn of(gpu: &Gpu) -> Self {
+        let class = gpu.adapter.class;
+        Self {
+            threads_to_fill: u64::from(class.threads_to_fill()),
+            software: class == DeviceClass::Software,
+            limits: gpu.limits,
+        }
+    }
+
+    /// Whether the device can hold a shape, for `n` bodies.
+    fn hold(&self, config: &KernelConfig, n: usize) -> bool {
+        let sums = n as u64 * u64::from(config.s) * crate::gpu::layout::VEC4;
+        config.fits(&self.limits).is_ok()
+            // Partial sums may not take more than a share of the device's memory.
+            && sums <= self.limits.storage_buffer / 4
+    }
+
+    /// Threads that a dispatch of the whole force keeps busy.
+    fn threads(config: &KernelConfig, n: usize) -> u64 {
+        let groups = (n as u64).div_ceil(u64::from(config.sinks_per_workgroup()));
+        groups * u64::from(config.threads()) * u64::from(config.s)
+    }
+}
+
+/// Shapes, and how many more there would be on a device without limits.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// What the device can hold, each once.
+    pub shapes: Vec<KernelConfig>,
+    /// What it cannot: threads or memory of a workgroup, or its buffers.
+    pub beyond_limits: Vec<KernelConfig>,
+}
+
+impl Found {
+    /// Notes a shape where it belongs. What is no kernel for `n` bodies on any device is passed over.
+    fn add(&mut self, config: KernelConfig, n: usize, bounds: &Bounds) {
+        if config.validate(None).is_err() || config.holds(n).is_err() {
+            return;
+        }
+        let fits = bounds.hold(&config, n);
+        let list = if fits { &mut self.shapes } else { &mut self.beyond_limits };
+        if !list.contains(&config) {
+            list.push(config);
+        }
+    }
+}
+
+/// Turns a shape into one without workgroup memory: the baseline that tiles are compared with.
+pub fn untiled(shape: KernelConfig) -> KernelConfig {
+    KernelConfig { untiled: true, one_workgroup: false, q: 1, ..shape }
+}
+
+/// Shapes for `n` bodies, the most promising first: `default`, the same untiled, and then p, q, r, s and
+/// the untiled loop with the unrolling of `default`; and one workgroup for all, where it holds them.
+pub fn shapes(default: KernelConfig, n: usize, bounds: &Bounds) -> Found {
+    let mut found = Found::default();
+    let mut add = |config: KernelConfig| found.add(config, n, bounds);
+    add(default);
+    add(untiled(default));
+    for config in one_workgroup(default, n, bounds) {
+        add(config);
+    }
+    for p in [64, 128, 256, 32, 512] {
+        for r in [1, 2, 4, 8, 16] {
+            for q in [1, 2, 4, 8, 16] {
+                let config = KernelConfig { p, q, r, s: 1, untiled: false, ..default };
+                // Slices below two tiles are all overhead.
+                let tiles = n as u64 / (2 * u64::from(config.tile()));
+                let most = (tiles.clamp(1, 1024) as u32 + 1).next_power_of_two() / 2;
+                let fill = slices_to_fill(&config, n, bounds);
+                // Without slices a step may be a single dispatch.
+                for s in [fill, 1, fill / 4, fill * 4] {
+                    let s = s.clamp(1, most);
+                    add(KernelConfig { s, ..config });
+                    if q == 1 {
+                        add(KernelConfig { s, untiled: true, ..config });
+                    }
+                }
+            }
+        }
+    }
+    // Of few bodies some per workgroup, with many threads each: all of the device takes part in one dispatch.
+    if n <= 16_384 && !bounds.software {
+        for p in [16, 8] {
+            for q in [16, 32, 64] {
+                add(KernelConfig { p, q, r: 1, u: p, s: 1, untiled: false, ..default });
+            }
+        }
+    }
+    let distance = |config: &KernelConfig| {
+        // How far the device is from being just full, and how unlike the default the shape is.
+        let threads = Bounds::threads(config, n) as f64 / bounds.threads_to_fill as f64;
+        let fill = if bounds.software { 0.0 } else { threads.max(1e-9).log2().abs() };
+        let far = |a: u32, b: u32| (f64::from(a).log2() - f64::from(b).log2()).abs();
+        // Few bodies make few threads, unless several share a sink; and a step without slices is one
+        // dispatch instead of two.
+        let (q_weight, one_dispatch) = match n {
+            0..=16_384 if config.s == 1 => (0.25, -1.5),
+            0..=16_384 => (0.5, 0.0),
+            _ => (1.0, 0.0),
+        };
+        let unlike = far(config.p, default.p)
+            + q_weight * far(config.q, 1)
+            + far(config.r, default.r)
+            + one_dispatch;
+        let other_loop = if config.untiled == default.untiled { 0.0 } else { 1.5 };
+        // Few shapes take one workgroup, and where they win they win by far.
+        if config.one_workgroup { -2.0 } else { 0.5 * fill + unlike + other_loop }
+    };
+    let place = |config: &KernelConfig| match config {
+        config if *config == default => 0,
+        config if *config == untiled(default) => 1,
+        _ => 2,
+    };
+    found
+        .shapes
+        .sort_by(|a, b| place(a).cmp(&place(b)).then_with(|| distance(a).total_cmp(&distance(b))));
+    found
+}
+
+/// Shapes that differ from `shape` in the unrolling, or by a factor of two in r or s.
+pub fn neighbours(shape: KernelConfig, n: usize, bounds: &Bounds) -> Found {
+    let mut found = Found::default();
+    let mut add = |config: KernelConfig| found.add(config, n, bounds);
+    for u in [8, 2, 16, 1, 32] {
+        add(KernelConfig { u, ..shape });
+    }
+    if !shape.one_workgroup {
+        for s in [shape.s * 2, shape.s / 2] {
+            add(KernelConfig { s, ..shape });
+        }
+        for r in [shape.r * 2, shape.r / 2] {
+            add(KernelConfig { r, ..shape });
+        }
+    }
+    found
+}
+
+/// The power of two of slices that fills the device.
+fn slices_to_fill(config: &KernelConfig, n: usize, bounds: &Bounds) -> u32 {
+    let missing = bounds.threads_to_fill / Bounds::threads(config, n).max(1);
+    (missing.clamp(1, 128) as u32 + 1).next_power_of_two() / 2
+}
+
+/// Shapes of a single workgroup that has room for the whole size class of `n`.
+fn one_workgroup(default: KernelConfig, n: usize, bounds: &Bounds) -> Vec<KernelConfig> {
+    let room = n.next_power_of_two() as u32;
+    let base = KernelConfig { s: 1, untiled: false, one_workgroup: true, ..default };
+    let mut found = Vec::new();
+    for p in [32, 64, 128, 256, 512, 1024] {
+        let r = room.div_ceil(p);
+        // p beyond the bodies would only add idle threads.
+        if r > 8 || p > room.max(32) {
+            continue;
+        }
+        for q in [1, 2, 4, 8] {
+            let config = KernelConfig { p, q, r, ..base };
+            // One workgroup needs all the threads that it can have.
+            let few = config.threads() < bounds.limits.threads_per_workgroup.min(1024) / 4;
+            if !few || bounds.software {
+                found.push(config);
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,25 @@
+//! Pair by pair on a graphics adapter: the tiled kernel of GPU Gems 3, chapter 31.
+//!
+//! [`AllPairs`] is the kernel itself, recorded in pieces, of a shape that can be chosen ([`KernelRequest`],
+//! [`KernelConfig`], [`candidates`]). [`GpuSingle`] puts it behind the interface of engines; [`tiers`] is its
+//! sister for derivatives, neighbours and precision beyond f32.
+
+mod all_pairs;
+pub mod candidates;
+mod config;
+
+mod request;
+#[cfg(not(target_arch = "wasm32"))]
+mod single;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod tiers;
+mod variant;
+
+pub use all_pairs::{AllPairs, Field};
+pub use config::KernelConfig;
+
+pub use crate::gpu::Progress;
+pub use crate::settings::KernelRequest;
+#[cfg(not(target_arch = "wasm32"))]
+pub use single::GpuSingle;
+pub use variant::KernelVariant;

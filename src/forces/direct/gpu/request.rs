@@ -1,0 +1,87 @@
+//! How a request for a kernel's shape is filled in.
+
+use super::KernelConfig;
+use crate::error::Result;
+use crate::gpu::{DeviceClass, Gpu};
+use crate::settings::KernelRequest;
+
+impl KernelRequest {
+    /// The request with the gaps filled, valid on `gpu`.
+    pub fn resolve(&self, gpu: &Gpu, sinks: usize, sources: usize) -> Result<KernelConfig> {
+        let default = if self.one_workgroup {
+            KernelConfig::in_one_workgroup(gpu, sinks, self)?
+        } else {
+            self.default_for(gpu.adapter.class, sinks, sources)
+        };
+        let config = self.fill(default);
+        config.validate(Some(gpu))?;
+        config.holds(sinks)?;
+        Ok(config)
+    }
+
+    /// What fills the gaps. Where a number is given, rows of threads (q) are not added to it: they would
+    /// multiply a p that was chosen without them, and have no place in a kernel without tiles.
+    fn default_for(&self, class: DeviceClass, sinks: usize, sources: usize) -> KernelConfig {
+        if self.fixes_nothing() {
+            KernelConfig::for_device(class, sinks, sources)
+        } else {
+            KernelConfig::by_slices(class, sinks, sources)
+        }
+    }
+
+    /// The request with the gaps filled from `default`; what comes out is yet to be validated.
+    pub fn fill(&self, default: KernelConfig) -> KernelConfig {
+        let p = self.p.unwrap_or(default.p);
+        // A number given for what only tiles have asks for tiles.
+        let may_be_untiled = !self.tiled && self.q.is_none_or(|q| q == 1);
+        let untiled = self.untiled || (default.untiled && may_be_untiled);
+        let largest_unroll = (1..=default.u).rev().find(|u| p.is_multiple_of(*u)).unwrap_or(1);
+        KernelConfig {
+            p,
+            // Several threads per sink are found by tuning, not by guessing.
+            q: self.q.unwrap_or(default.q),
+            r: self.r.unwrap_or(default.r),
+            u: self.u.unwrap_or(largest_unroll),
+            s: self.s.unwrap_or(default.s),
+            untiled,
+            one_workgroup: self.one_workgroup || (self.fixes_nothing() && default.one_workgroup),
+            checks: self.checked.into(),
+        }
+    }
+}
+
+impl From<KernelConfig> for KernelRequest {
+    fn from(config: KernelConfig) -> Self {
+        Self {
+            p: Some(config.p),
+            q: Some(config.q),
+            r: Some(config.r),
+            u: Some(config.u),
+            s: Some(config.s),
+            untiled: config.untiled,
+            tiled: !config.untiled,
+            one_workgroup: config.one_workgroup,
+            checked: config.checks.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_is_given_is_not_multiplied_by_rows() {
+        let class = DeviceClass::Discrete;
+        assert_eq!(KernelRequest::default().default_for(class, 1000, 1000).q, 32);
+        let requests = [
+            KernelRequest { p: Some(256), ..KernelRequest::default() },
+            KernelRequest { untiled: true, ..KernelRequest::default() },
+            KernelRequest { r: Some(4), ..KernelRequest::default() },
+        ];
+        for request in requests {
+            let config = request.fill(request.default_for(class, 1000, 1000));
+            assert!(config.q == 1 && config.validate(None).is_ok(), "{config}");
+        }
+    }
+}

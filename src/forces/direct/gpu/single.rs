@@ -1,0 +1,216 @@
+//! The all-pairs kernel behind the host interface: bodies go up, forces come back.
+//!
+//! For forces asked once (`gravitile forces`, checks, a host integrator). A simulation on the device
+//! keeps its bodies there and does not come through here.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::{AllPairs, Field, KernelRequest, KernelVariant};
+use crate::error::{Error, Result};
+use crate::forces::held::HeldSources;
+use crate::forces::{
+    Answers, ForceEngine, Identity, Order, Precision, Sinks, Sources, Throughput, Want,
+    check_plain, evaluate_blocking,
+};
+use crate::frame::Frame;
+use crate::gpu::layout::{FOREIGN, IN_SINK};
+use crate::gpu::{Gpu, read_blocking, storage};
+
+/// The all-pairs kernel behind the host's interface: bodies go up, forces come back with each call.
+#[derive(Debug)]
+pub struct GpuSingle {
+    gpu: Arc<Gpu>,
+    sources: HeldSources,
+    request: KernelRequest,
+    throughput: Throughput,
+    buffers: Option<(wgpu::Buffer, wgpu::Buffer)>,
+    kernel: Option<(Key, AllPairs)>,
+    last: Option<String>,
+    begun: Answers,
+}
+
+/// What a bound kernel is good for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Key {
+    variant: KernelVariant,
+    sink_count: usize,
+    source_count: usize,
+    self_offset: u32,
+    softening: f32,
+}
+
+impl GpuSingle {
+    /// An engine on `gpu`, with what the user fixed of the kernel's shape.
+    pub fn new(gpu: Arc<Gpu>, request: KernelRequest) -> Self {
+        let throughput = Throughput::guess(gpu.adapter.class);
+        let (sources, begun) = Default::default();
+        Self { gpu, sources, request, throughput, buffers: None, kernel: None, last: None, begun }
+    }
+
+    /// The device it runs on.
+    pub fn gpu(&self) -> &Arc<Gpu> {
+        &self.gpu
+    }
+
+    fn kernel_for(&mut self, key: Key) -> Result<()> {
+        let gpu = &self.gpu;
+        if self.kernel.as_ref().is_some_and(|(known, _)| *known == key) {
+            return Ok(());
+        }
+        let same_size = |known: &Key| {
+            (known.sink_count, known.source_count) == (key.sink_count, key.source_count)
+        };
+        if !self.kernel.as_ref().is_some_and(|(known, _)| same_size(known)) {
+            let (sinks, sources) = (key.sink_count, key.source_count);
+            let most = (gpu.limits.storage_buffer / crate::gpu::layout::VEC4) as usize;
+            if sinks.max(sources) > most {
+                return Err(gpu.refuse(format!(
+                    "{} bodies are more than one of its storage buffers holds (at most {most})",
+                    sinks.max(sources)
+                )));
+            }
+            self.buffers = Some((storage(gpu, "sinks", sinks), storage(gpu, "sources", sources)));
+        }
+        let (sinks, sources) = self.buffers.as_ref().expect("made above or with the last kernel");
+        let field = Field {
+            sources,
+            source_count: key.source_count as u32,
+            sinks,
+            sink_count: key.sink_count as u32,
+            self_offset: key.self_offset,
+            softening: key.softening,
+        };
+        let kernel = pollster::block_on(AllPairs::new(gpu, key.variant, field))?;
+        self.kernel = Some((key, kernel));
+        Ok(())
+    }
+}
+
+impl ForceEngine for GpuSingle {
+    fn name(&self) -> &'static str {
+        "gpu"
+    }
+
+    fn describe(&self) -> String {
+        let adapter = &self.gpu.adapter;
+        let shape = self.last.as_deref().unwrap_or("not yet run");
+        format!("{} ({}), {shape}", adapter.name, adapter.backend)
+    }
+
+    fn precision(&self) -> Precision {
+        Precision::Single
+    }
+
+    fn highest_order(&self) -> Order {
+        Order::Acceleration
+    }
+
+    fn source_count(&self) -> usize {
+        self.sources.len()
+    }
+
+    fn set_sources(&mut self, sources: &Sources) -> Result<()> {
+        self.sources.set(sources)
+    }
+
+    fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
+        self.sources.update(index, sources)
+    }
+
+    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
+        sinks.check(softening, want)?;
+        check_plain(self, want)?;
+        let (held, mut begun) = (std::mem::take(&mut self.sources), Answers::default());
+        let done = self.compute(sinks, &held.all(), softening, want.potential, &mut begun);
+        (self.sources, self.begun) = (held, begun);
+        done
+    }
+
+    fn collect(&mut self, out: &mut Answers) -> Result<()> {
+        *out = std::mem::take(&mut self.begun);
+        Ok(())
+    }
+}
+
+impl GpuSingle {
+    fn compute(
+        &mut self,
+        sinks: &Sinks,
+        sources: &Sources,
+        softening: f64,
+        potential: bool,
+        out: &mut Answers,
+    ) -> Result<()> {
+        let (n, m) = (sinks.position.len(), sources.position.len());
+        if n == 0 || m == 0 {
+            out.acceleration.resize(n, DVec3::ZERO);
+            if potential {
+                out.potential.resize(n, 0.0);
+            }
+            return Ok(());
+        }
+        if n.max(m) >= IN_SINK as usize {
+            return Err(self
+                .gpu
+                .refuse(format!("{} bodies are more than 32 bits count", n.max(m))));
+        }
+        let config = self.request.resolve(&self.gpu, n, m)?;
+        let frame = Frame::of_call(sinks.position, sources.position, sources.mass, softening);
+        let largest_mass = sources.mass.iter().copied().fold(0.0, f64::max) / frame.mass;
+        let eps = softening / frame.length;
+        let key = Key {
+            variant: KernelVariant::new(config, eps, largest_mass, potential),
+            sink_count: n,
+            source_count: m,
+            self_offset: match sinks.identity {
+                Identity::Foreign => FOREIGN,
+                Identity::Offset(offset) => offset as u32,
+                Identity::Each(_) => IN_SINK,
+            },
+            softening: eps as f32,
+        };
+        self.kernel_for(key)?;
+
+        let narrow = |position: &DVec3, w: f32| {
+            let [x, y, z] = frame.position(*position);
+            [x, y, z, w]
+        };
+        let masses = sources.position.iter().zip(sources.mass);
+        let source_data: Vec<[f32; 4]> =
+            masses.map(|(p, &m)| narrow(p, (m / frame.mass) as f32)).collect();
+        let number = |i: usize| match sinks.identity {
+            Identity::Each(index) => f32::from_bits(index[i]),
+            _ => 0.0,
+        };
+        let sink_data: Vec<[f32; 4]> =
+            sinks.position.iter().enumerate().map(|(i, p)| narrow(p, number(i))).collect();
+        if let Some(j) = source_data.iter().position(|b| !b.iter().all(|x| x.is_finite())) {
+            let (position, mass) = (sources.position[j], sources.mass[j]);
+            return Err(Error::Body {
+                index: j,
+                id: j as u64,
+                problem: format!("position {position} or G m {mass} is no finite number"),
+            });
+        }
+        let (sink_buffer, source_buffer) = self.buffers.as_ref().expect("made with the kernel");
+        self.gpu.queue.write_buffer(source_buffer, 0, bytemuck::cast_slice(&source_data));
+        self.gpu.queue.write_buffer(sink_buffer, 0, bytemuck::cast_slice(&sink_data));
+        let (_, kernel) = self.kernel.as_mut().expect("bound above");
+        evaluate_blocking(kernel, &self.gpu, &mut self.throughput)?;
+        let slices = config.s as usize;
+        let sums = read_blocking::<[f32; 4]>(&self.gpu, &[&kernel.partial_sums], slices * n)?;
+        let total = |i: usize, axis: usize| -> f64 {
+            (0..slices).map(|slice| f64::from(sums[0][slice * n + i][axis])).sum()
+        };
+        let (unit, potential_unit) = (frame.acceleration_unit(), frame.potential_unit());
+        let acceleration = |i: usize| DVec3::new(total(i, 0), total(i, 1), total(i, 2)) * unit;
+        out.acceleration.extend((0..n).map(acceleration));
+        if potential {
+            out.potential.extend((0..n).map(|i| total(i, 3) * potential_unit));
+        }
+        self.last = Some(config.to_string());
+        Ok(())
+    }
+}

@@ -1,0 +1,180 @@
+//! An evaluation under way: recorded in dispatches that keep their budget, submitted, waited for.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::super::DirectVariant;
+use super::super::frame::Units;
+use super::GpuTiers;
+use crate::error::Result;
+use crate::forces::Order;
+use crate::forces::{Budget, Throughput};
+use crate::gpu::Progress;
+use crate::gpu::layout::DirectParams;
+
+/// Elapsed times below this tell of latency and not of a rate.
+const SHORTEST_SAMPLE: f64 = 2e-3;
+
+/// What is under way.
+pub struct Evaluation {
+    pub sinks: Vec<DVec3>,
+    pub units: Units,
+    /// Positions of sources that were replaced since it was begun: distances of neighbours are those of its
+    /// moment.
+    pub replaced: Replaced,
+    pub variant: DirectVariant,
+    pub potential: bool,
+    pub nearest: bool,
+    /// As many entries per list as are asked for, if lists are wanted, and the sinks' radii.
+    pub capacity: Option<usize>,
+    pub radius: Vec<f64>,
+    pub whole: DirectParams,
+    pub stage: Stage,
+    pub interactions: u64,
+    pub dispatches: u64,
+    pub submitted: Option<(wgpu::SubmissionIndex, web_time::Instant)>,
+}
+
+/// Sources as they were.
+#[derive(Default)]
+pub struct Replaced {
+    pub some: HashMap<u32, DVec3>,
+    pub all: Option<Vec<DVec3>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Stage {
+    Forces(Option<Progress>),
+    /// From this sink on.
+    Sum(u32),
+    Lists(Option<Progress>),
+    Copied,
+}
+
+impl GpuTiers {
+    fn throughput(&mut self, order: Order) -> &mut Throughput {
+        &mut self.throughput[order as usize]
+    }
+
+    /// Records and submits what fits one submission. With `encoder`, what was recorded before goes first.
+    pub(super) fn advance(
+        &mut self,
+        evaluation: &mut Evaluation,
+        encoder: wgpu::CommandEncoder,
+    ) -> Result<()> {
+        let budget = Budget::HEADLESS;
+        let gpu = Arc::clone(&self.gpu);
+        let throughput = *self.throughput(evaluation.variant.order);
+        let key = evaluation.variant.unsliced();
+        let kernels = self.buffers.bind(&gpu, key, &self.kernels[&key], &self.params)?;
+        let Evaluation { variant, whole, stage, .. } = evaluation;
+        let (shape, fill) = (variant.shape, gpu.adapter.class.threads_to_fill());
+        let mut encoder = encoder;
+        let (mut interactions, mut dispatches) = (0, 0);
+        self.params.clear();
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            while *stage != Stage::Copied
+                && !self.params.is_full()
+                && throughput.secs(interactions, dispatches) < budget.submission_secs
+            {
+                match stage {
+                    Stage::Forces(progress) | Stage::Lists(progress) => {
+                        let piece = shape.rectangle(whole.sink_count, whole.source_count).piece(
+                            progress.unwrap_or_default(),
+                            throughput.interactions_in(budget.dispatch_secs),
+                            fill,
+                            gpu.limits.workgroups,
+                        );
+                        let params = DirectParams {
+                            sink_begin: piece.sinks.start,
+                            sink_end: piece.sinks.end,
+                            chunk_begin: piece.chunk.start,
+                            chunk_end: piece.chunk.end,
+                            ..*whole
+                        };
+                        let lists = matches!(stage, Stage::Lists(_));
+                        let kernel = if lists { kernels.lists.as_ref() } else { None };
+                        let kernel = kernel.unwrap_or(&kernels.forces);
+                        kernel.set(&mut pass, &[self.params.offset_of(params)]);
+                        pass.dispatch_workgroups(piece.workgroups, shape.slices, 1);
+                        interactions += piece.interactions;
+                        *stage = match (piece.next, lists) {
+                            (Some(_), false) => Stage::Forces(piece.next),
+                            (Some(_), true) => Stage::Lists(piece.next),
+                            (None, false) => Stage::Sum(0),
+                            (None, true) => Stage::Copied,
+                        };
+                    }
+                    Stage::Sum(begin) => {
+                        let width = (whole.sink_count - *begin).min(gpu.limits.workgroups);
+                        let params = DirectParams { sink_begin: *begin, ..*whole };
+                        kernels.sum.set(&mut pass, &[self.params.offset_of(params)]);
+                        pass.dispatch_workgroups(width, 1, 1);
+                        let next = *begin + width;
+                        *stage = if next < whole.sink_count {
+                            Stage::Sum(next)
+                        } else if evaluation.capacity.is_some() {
+                            Stage::Lists(Some(Progress::default()))
+                        } else {
+                            Stage::Copied
+                        };
+                    }
+                    Stage::Copied => {}
+                }
+                dispatches += 1;
+            }
+        }
+        if *stage == Stage::Copied {
+            let sinks = evaluation.sinks.len() as u64;
+            let sums = sinks * variant.sums() as u64 * variant.vector_bytes();
+            let near = if variant.neighbours { sinks * variant.vector_bytes() } else { 0 };
+            let listed = if evaluation.capacity.is_some() {
+                sinks * u64::from(whole.capacity) * 4
+            } else {
+                0
+            };
+            let wanted = self.buffers.copies([sums, near, listed]);
+            self.readback.record(&gpu.device, &mut encoder, &wanted);
+        }
+        self.params.upload(&gpu);
+        let submission = gpu.queue.submit([encoder.finish()]);
+        self.readback.submitted();
+        (evaluation.interactions, evaluation.dispatches) = (interactions, dispatches);
+        evaluation.submitted = Some((submission, web_time::Instant::now()));
+        Ok(())
+    }
+
+    /// Waits for the last submission and learns from it how fast the device is.
+    async fn wait(&mut self, evaluation: &mut Evaluation) -> Result<()> {
+        let Some((submission, begun)) = evaluation.submitted.take() else { return Ok(()) };
+        self.gpu.poll()?;
+        let asked = web_time::Instant::now();
+        self.gpu.wait_for(submission)?;
+        // Where the host came late, the device may have been done long since: then only a rate that
+        // is better than the known one is news.
+        let (waited, secs) = (asked.elapsed().as_secs_f64(), begun.elapsed().as_secs_f64());
+        let (interactions, dispatches) = (evaluation.interactions, evaluation.dispatches);
+        let throughput = self.throughput(evaluation.variant.order);
+        let is_better = interactions as f64 > throughput.rate() * secs;
+        if secs > SHORTEST_SAMPLE && (waited > 0.5 * secs || is_better) {
+            throughput.learn(interactions, dispatches, secs);
+        }
+        Ok(())
+    }
+
+    pub(super) async fn complete(&mut self, evaluation: &mut Evaluation) -> Result<Vec<Vec<u32>>> {
+        loop {
+            self.wait(evaluation).await?;
+            if evaluation.stage == Stage::Copied {
+                break;
+            }
+            crate::stop::check()?;
+            let encoder = self.gpu.device.create_command_encoder(&Default::default());
+            self.advance(evaluation, encoder)?;
+        }
+        self.readback.take_waited()
+    }
+}

@@ -1,0 +1,320 @@
+//! The numbers of a tier: a frame that suits derivatives, and the records that bodies become in it.
+
+use glam::DVec3;
+
+use crate::forces::{Precision, Sources};
+use crate::frame::Frame;
+
+/// One `vec4<u32>` of a record.
+pub(super) type Word = [u32; 4];
+
+/// Origin and units in which the device computes.
+///
+/// Lengths and velocities have powers of two as units, which scales exactly; masses 2^32 times that of the heaviest
+/// source, so that equal masses are a power of two and lose nothing. Bodies around (0, 0, 0) stay as
+/// they are; for those farther away than that the origin is among them, so that they keep their precision.
+/// With distances of at most about 1 and m at most 2^-32, m / R^3 holds down to R = 1e-16. Snaps are m / R^3
+/// times accelerations and v^2 / R: the unit of velocity is so large that these come to about 1 at most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct TierFrame {
+    pub precision: Precision,
+    /// Its origin stays for a call. What all sources have in common of their motion is left out of velocities:
+    /// no derivative of a force knows it. G is not 1 in these units.
+    pub frame: Frame,
+}
+
+/// Where something is, how it moves, and the fourth number of its first word.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub position: DVec3,
+    pub velocity: DVec3,
+    pub acceleration: DVec3,
+    /// Gravitating mass of a source; radius of a sink's list, negative for none.
+    pub last: f64,
+}
+
+/// An origin elsewhere lies in such parts of the unit of length: it stays from call to call.
+const GRAIN: f64 = 16.0;
+
+/// Masses in f32 tiers are so much smaller than 1.
+const ROOM: f64 = (1u64 << 32) as f64;
+
+/// What the device's numbers are worth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Units {
+    pub acceleration: f64,
+    pub potential: f64,
+    pub jerk: f64,
+    pub snap: f64,
+}
+
+/// A power of two above `x`; 1 for 0.
+fn power_above(x: f64) -> f64 {
+    if !(x > 0.0 && x.is_finite()) {
+        return 1.0;
+    }
+    let exponent = ((x.to_bits() >> 52) & 0x7ff).clamp(1, 2045);
+    f64::from_bits((exponent + 1) << 52)
+}
+
+/// The largest component of `vectors` from `from`.
+fn largest(vectors: &[DVec3], from: DVec3) -> f64 {
+    vectors.iter().map(|v| (*v - from).abs().max_element()).fold(0.0, f64::max)
+}
+
+/// A unit in which v^2 / R and accelerations come to about 1 at most, in units of length, for the closest pair.
+fn velocity_unit(sources: &Sources, drift: DVec3, length: f64, heaviest: f64) -> f64 {
+    let fastest = largest(sources.velocity, drift);
+    let strongest = largest(sources.acceleration, DVec3::ZERO) * length;
+    // The closest pair's m / R^2, as its acceleration tells, over that of the extent: (length / R)^2 at most.
+    let closeness = (strongest * (length / heaviest)).sqrt();
+    let closeness = if closeness.is_finite() { closeness.max(1.0) } else { 1.0 };
+    power_above(strongest.sqrt().max(fastest * closeness.sqrt()))
+}
+
+/// The mean velocity, where it is larger than what is left without it; else 0, and all stay as they are.
+fn common_motion(velocity: &[DVec3]) -> DVec3 {
+    let mean = velocity.iter().sum::<DVec3>() / velocity.len().max(1) as f64;
+    let is_common = mean.is_finite() && mean.abs().max_element() > largest(velocity, mean);
+    if is_common { mean } else { DVec3::ZERO }
+}
+
+/// A number as an f32 and twice what that lacks of it.
+pub(crate) fn three_parts(value: f64) -> [f32; 3] {
+    let mut rest = value;
+    std::array::from_fn(|_| {
+        let part = rest as f32;
+        rest -= f64::from(part);
+        part
+    })
+}
+
+impl TierFrame {
+    /// The frame for `sources`.
+    pub fn of(sources: &Sources, precision: Precision) -> Self {
+        let n = sources.position.len().max(1) as f64;
+        let middle = sources.position.iter().sum::<DVec3>() / n;
+        // In f64 there is nothing to gain from another origin.
+        let moves = precision != Precision::Double && middle.is_finite();
+        let middle = if moves { middle } else { DVec3::ZERO };
+        let drift = if moves { common_motion(sources.velocity) } else { DVec3::ZERO };
+        Self::moving(middle, drift, sources, precision)
+    }
+
+    /// The frame for `sources` with its origin near `middle`. Around 0, what
+    /// is computed has the same bits whatever the units of length and velocity.
+    pub fn around(middle: DVec3, sources: &Sources, precision: Precision) -> Self {
+        Self::moving(middle, DVec3::ZERO, sources, precision)
+    }
+
+    fn moving(middle: DVec3, drift: DVec3, sources: &Sources, precision: Precision) -> Self {
+        let length = power_above(largest(sources.position, middle));
+        let heaviest = sources.mass.iter().copied().fold(0.0, f64::max);
+        let mass = match precision {
+            Precision::Double => power_above(heaviest),
+            _ if heaviest > 0.0 && (heaviest * ROOM).is_finite() => heaviest * ROOM,
+            _ => 1.0,
+        };
+        // Bodies around 0 stay there, and keep what f64 has of their last bits.
+        let is_there = (middle / length).round() == DVec3::ZERO;
+        let origin = if is_there {
+            DVec3::ZERO
+        } else {
+            (middle * (GRAIN / length)).round() * (length / GRAIN)
+        };
+        let time = length / velocity_unit(sources, drift, length, heaviest);
+        let (origin, velocity) = (origin.into(), drift.into());
+        Self { precision, frame: Frame { origin, velocity, length, mass, time, ..Frame::PLAIN } }
+    }
+
+    /// A smaller unit of time, and what velocities of records are to be multiplied by for it, if sources that come later
+    /// need one.
+    pub(super) fn wider(&self, later: &Sources) -> Option<(f64, f64)> {
+        let Frame { velocity, length, mass, .. } = self.frame;
+        let unit = velocity_unit(later, velocity.into(), length, mass / ROOM);
+        let present = self.frame.velocity_unit();
+        let needed = self.precision != Precision::Double && unit > present * 256.0;
+        needed.then_some((length / unit, present / unit))
+    }
+
+    /// Words of a record.
+    pub fn words(precision: Precision) -> usize {
+        match precision {
+            Precision::Single => 4,
+            Precision::DoubleSingle | Precision::Double => 6,
+        }
+    }
+
+    /// The record of a source.
+    pub(super) fn source(&self, entry: &Entry, out: &mut Vec<Word>) -> bool {
+        self.record(entry, entry.last / self.frame.mass, out)
+    }
+
+    /// The record of a sink. A radius is a little longer than asked for, by more than the tier rounds distances:
+    /// the host takes a second look at who is within.
+    pub(super) fn sink(&self, entry: &Entry, out: &mut Vec<Word>) -> bool {
+        let (share, least) = match self.precision {
+            Precision::Double => (1e-12, 0.0),
+            _ => (1e-6, 2f64.powi(-44)),
+        };
+        let radius = entry.last / self.frame.length;
+        let longer = radius * (1.0 + share) + least;
+        self.record(entry, if radius < 0.0 { -1.0 } else { longer * longer }, out)
+    }
+
+    /// Appends a record. False if a number of it leaves the range of the tier.
+    fn record(&self, entry: &Entry, last: f64, out: &mut Vec<Word>) -> bool {
+        let position = self.frame.scaled_position(entry.position);
+        let velocity = self.frame.scaled_velocity(entry.velocity);
+        let unit = self.frame.velocity_unit();
+        let acceleration = entry.acceleration * (self.frame.length / (unit * unit));
+        let narrow = |v: DVec3| v.as_vec3();
+        let low = |v: DVec3| (v - v.as_vec3().as_dvec3()).as_vec3();
+        let begin = out.len();
+        let mut push = |v: glam::Vec3, w: f32| out.push([v.x, v.y, v.z, w].map(f32::to_bits));
+        match self.precision {
+            Precision::Single => {
+                push(narrow(position), last as f32);
+                push(narrow(velocity), 0.0);
+                push(narrow(acceleration), 0.0);
+                push(low(position), 0.0);
+            }
+            Precision::DoubleSingle => {
+                push(narrow(position), last as f32);
+                push(low(position), (last - f64::from(last as f32)) as f32);
+                push(narrow(velocity), 0.0);
+                push(low(velocity), 0.0);
+                push(narrow(acceleration), 0.0);
+                push(low(acceleration), 0.0);
+            }
+            Precision::Double => {
+                for (v, w) in [(position, last), (velocity, 0.0), (acceleration, 0.0)] {
+                    let bits = [v.x, v.y, v.z, w].map(f64::to_bits);
+                    let word =
+                        |a: u64, b: u64| [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32];
+                    out.push(word(bits[0], bits[1]));
+                    out.push(word(bits[2], bits[3]));
+                }
+                let numbers = [position, velocity, acceleration];
+                return numbers.iter().all(|v| v.is_finite()) && last.is_finite();
+            }
+        }
+        out[begin..].iter().flatten().all(|bits| f32::from_bits(*bits).is_finite())
+    }
+
+    /// eps^2 as `DirectParams` has it: an f32, and twice what it lacks of the f64.
+    pub fn softening_squared(&self, softening: f64) -> [f32; 3] {
+        let eps = softening / self.frame.length;
+        three_parts(eps * eps)
+    }
+
+    /// What answers are worth.
+    pub(super) fn units(&self) -> Units {
+        let (acceleration, per_time) = (self.frame.acceleration_unit(), 1.0 / self.frame.time);
+        Units {
+            acceleration,
+            potential: self.frame.potential_unit(),
+            jerk: acceleration * per_time,
+            snap: acceleration * per_time * per_time,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(position: &[DVec3], mass: &[f64], precision: Precision) -> TierFrame {
+        TierFrame::of(&Sources { position, mass, ..Sources::default() }, precision)
+    }
+
+    #[test]
+    fn pairs_hold_what_single_loses() {
+        let position = [DVec3::new(1000.1, 0.3, -7.0), DVec3::new(1000.3, 0.1, -7.5)];
+        let frame = frame(&position, &[0.25, 0.25], Precision::DoubleSingle);
+        let mut out = Vec::new();
+        let entry = Entry {
+            position: position[0],
+            velocity: DVec3::new(0.1, 0.2, 0.3),
+            acceleration: DVec3::ZERO,
+            last: 0.25,
+        };
+        assert!(frame.source(&entry, &mut out));
+        assert_eq!(out.len(), TierFrame::words(Precision::DoubleSingle));
+        let value = |word: usize, axis: usize| f64::from(f32::from_bits(out[word][axis]));
+        let x = (value(0, 0) + value(1, 0)) * frame.frame.length + frame.frame.origin[0];
+        assert!((x - 1000.1).abs() < 1e-13, "{x}");
+        assert!((value(2, 1) + value(3, 1) - 0.2).abs() < 1e-15);
+        assert_eq!(value(0, 3), 1.0 / ROOM);
+        assert!((value(0, 0) * frame.frame.length + frame.frame.origin[0] - 1000.1).abs() > 1e-12);
+    }
+
+    /// A pair's pull is 1e18, its second derivative 1e27 times that: neither comes to more than 1 / R^3.
+    #[test]
+    fn units_leave_room_for_close_pairs() {
+        let near = 1e-9;
+        let position = [DVec3::ZERO, DVec3::X * near, DVec3::Y];
+        let velocity = [DVec3::X, DVec3::Y, DVec3::ZERO];
+        let acceleration = [DVec3::X / (near * near), DVec3::X / (near * near), DVec3::Y];
+        let mass = [1.0; 3];
+        let sources = Sources {
+            position: &position,
+            velocity: &velocity,
+            acceleration: &acceleration,
+            mass: &mass,
+        };
+        let frame = TierFrame::around(DVec3::ZERO, &sources, Precision::DoubleSingle).frame;
+        let pull = mass[0] / frame.mass * (frame.length / near).powi(3);
+        let bent = acceleration[0].x * frame.length / frame.velocity_unit().powi(2);
+        let speed = 2.0 / frame.velocity_unit();
+        assert!(bent <= 1.0 && speed * speed * frame.length / near <= 2.0, "{frame:?}");
+        assert!(pull * 30.0 < f64::from(f32::MAX), "{pull:e}");
+        // As it was: powers of two above the largest position and velocity.
+        assert_eq!((frame.length, frame.velocity_unit().log2().fract()), (2.0, 0.0));
+        let slow = Sources { acceleration: &[], ..sources };
+        let plain = TierFrame::around(DVec3::ZERO, &slow, Precision::DoubleSingle).frame;
+        assert_eq!(plain.velocity_unit(), 2.0);
+    }
+
+    #[test]
+    fn common_motion_is_left_out_and_nothing_else() {
+        let position = [DVec3::X, DVec3::Y];
+        let fast = [DVec3::new(1e6, 1e5, 0.25), DVec3::new(1e6, 1e5, -0.5)];
+        let slow = [DVec3::X, DVec3::new(-0.5, 0.25, 0.0)];
+        for (velocity, unit) in [(fast, 0.5), (slow, 2.0)] {
+            let sources = Sources {
+                position: &position,
+                velocity: &velocity,
+                mass: &[1.0; 2],
+                ..Sources::default()
+            };
+            let frame = TierFrame::of(&sources, Precision::Single);
+            assert_eq!(frame.frame.velocity == [0.0; 3], velocity == slow);
+            assert_eq!(frame.frame.velocity_unit(), unit);
+            assert_eq!(TierFrame::of(&sources, Precision::Double).frame.velocity, [0.0; 3]);
+            assert_eq!(
+                TierFrame::around(DVec3::ZERO, &sources, Precision::Single).frame.velocity,
+                [0.0; 3]
+            );
+        }
+    }
+
+    #[test]
+    fn bodies_around_the_origin_are_not_moved_and_numbers_out_of_range_are_seen() {
+        let position = [DVec3::new(1.0, 0.0, 0.0), DVec3::new(-0.5, 0.25, 0.0)];
+        for (precision, _) in Precision::ALL {
+            let frame = frame(&position, &[3.0, 1.0], precision);
+            assert_eq!(frame.frame.origin, [0.0; 3]);
+            let far = Entry {
+                position: DVec3::splat(1e300),
+                velocity: DVec3::ZERO,
+                acceleration: DVec3::ZERO,
+                last: -1.0,
+            };
+            let mut out = Vec::new();
+            assert_eq!(frame.sink(&far, &mut out), precision == Precision::Double);
+            assert_eq!(out.len(), TierFrame::words(precision));
+        }
+        assert_eq!([0.0, 1.0, 1.5, 3.0, f64::NAN].map(power_above), [1.0, 2.0, 2.0, 4.0, 1.0]);
+    }
+}

@@ -1,0 +1,220 @@
+//! Compiled kernels, and the buffers that they work on.
+
+use super::DirectVariant;
+use super::frame::{TierFrame, Word};
+use crate::error::Result;
+use crate::gpu::layout::{DirectParams, VEC4};
+use crate::gpu::{
+    BoundKernel, Checks, ComputeKernel, Gpu, Params, compile, read_blocking, storage,
+};
+
+/// The kernels of a variant.
+#[derive(Debug)]
+pub(super) struct Kernels {
+    pub forces: ComputeKernel,
+    pub sum: ComputeKernel,
+    pub lists: Option<ComputeKernel>,
+}
+
+impl Kernels {
+    pub async fn new(
+        gpu: &Gpu,
+        variant: &DirectVariant,
+        lists: bool,
+        checks: Checks,
+    ) -> Result<Self> {
+        let bindings = &DirectVariant::BINDINGS;
+        let (forces, sum) = (variant.forces()?, variant.sum()?);
+        let lists = match lists {
+            false => None,
+            true => {
+                let text = variant.lists()?;
+                Some(compile(gpu, DirectVariant::FORCES, &text, bindings, checks).await?)
+            }
+        };
+        Ok(Self {
+            forces: compile(gpu, DirectVariant::FORCES, &forces, bindings, checks).await?,
+            sum: compile(gpu, DirectVariant::SUM, &sum, &DirectVariant::SUM_BINDINGS, checks)
+                .await?,
+            lists,
+        })
+    }
+}
+
+/// The kernels of a variant bound to the buffers.
+#[derive(Clone, Debug)]
+pub(super) struct BoundKernels {
+    pub forces: BoundKernel,
+    pub sum: BoundKernel,
+    pub lists: Option<BoundKernel>,
+}
+
+/// The buffers of an evaluation; they grow and never shrink.
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    sources: Option<wgpu::Buffer>,
+    sinks: Option<wgpu::Buffer>,
+    itself: Option<wgpu::Buffer>,
+    partial_sums: Option<wgpu::Buffer>,
+    neighbours: Option<wgpu::Buffer>,
+    sums: Option<wgpu::Buffer>,
+    nearest: Option<wgpu::Buffer>,
+    lists: Option<wgpu::Buffer>,
+    /// Kernels bound to the buffers as they are now.
+    bound: Vec<(DirectVariant, BoundKernels)>,
+    /// Bytes behind the end of each that no kernel may touch. For checks.
+    pub guard: u64,
+}
+
+/// Bytes that kernels write for so many sinks: partial sums, neighbours of segments, sums, nearest, lists.
+fn written(variant: &DirectVariant, sinks: usize, capacity: usize) -> [u64; 5] {
+    let n = sinks as u64;
+    let segments = u64::from(variant.shape.segments());
+    let sums = variant.sums() as u64 * variant.vector_bytes();
+    let near = if variant.neighbours { variant.vector_bytes() } else { 0 };
+    [n * segments * sums, n * segments * near, n * sums, n * near, n * capacity as u64 * 4]
+}
+
+impl Buffers {
+    /// Makes room for an evaluation.
+    pub fn fit(
+        &mut self,
+        gpu: &Gpu,
+        sources: wgpu::Buffer,
+        variant: &DirectVariant,
+        sinks: usize,
+        capacity: usize,
+    ) {
+        let n = sinks as u64;
+        let guard = self.guard;
+        let mut is_other = self.sources.as_ref() != Some(&sources);
+        // Content of a buffer that is too small may go: all of it is made anew.
+        let mut grow = |buffer: &mut Option<wgpu::Buffer>, label: &str, bytes: u64| {
+            if buffer.as_ref().is_none_or(|b| b.size() < bytes + guard) {
+                let entries = (bytes + guard).div_ceil(VEC4) as usize;
+                *buffer = Some(storage(gpu, label, entries));
+                is_other = true;
+            }
+        };
+        self.sources = Some(sources);
+        let words = TierFrame::words(variant.precision) as u64;
+        grow(&mut self.sinks, "sinks", n * words * VEC4);
+        grow(&mut self.itself, "identities of sinks", n * 4);
+        let [partial_sums, neighbours, sums, nearest, lists] = written(variant, sinks, capacity);
+        grow(&mut self.partial_sums, "partial sums", partial_sums);
+        grow(&mut self.neighbours, "neighbours of segments", neighbours);
+        grow(&mut self.sums, "sums", sums);
+        grow(&mut self.nearest, "nearest", nearest);
+        grow(&mut self.lists, "lists", lists);
+        if is_other {
+            self.bound.clear();
+        }
+    }
+
+    /// Sends the sinks.
+    pub fn write_sinks(&self, gpu: &Gpu, records: &[Word], itself: &[u32]) {
+        let write = |buffer: &Option<wgpu::Buffer>, bytes: &[u8]| {
+            if let Some(buffer) = buffer {
+                gpu.queue.write_buffer(buffer, 0, bytes);
+            }
+        };
+        write(&self.sinks, bytemuck::cast_slice(records));
+        write(&self.itself, bytemuck::cast_slice(itself));
+    }
+
+    /// The kernels of a variant bound to the buffers, all of which must be there ([`Buffers::fit`]). While the
+    /// buffers stay, so do the bindings.
+    pub fn bind(
+        &mut self,
+        gpu: &Gpu,
+        variant: DirectVariant,
+        kernels: &Kernels,
+        params: &Params<DirectParams>,
+    ) -> Result<BoundKernels> {
+        let has_lists = kernels.lists.is_some();
+        self.bound.retain(|(known, bound)| *known != variant || bound.lists.is_some() == has_lists);
+        if let Some((_, bound)) = self.bound.iter().find(|(known, _)| *known == variant) {
+            return Ok(bound.clone());
+        }
+        let bound = self.bind_anew(gpu, kernels, params)?;
+        self.bound.push((variant, bound.clone()));
+        Ok(bound)
+    }
+
+    fn bind_anew(
+        &self,
+        gpu: &Gpu,
+        kernels: &Kernels,
+        params: &Params<DirectParams>,
+    ) -> Result<BoundKernels> {
+        let bind = |kernel: &ComputeKernel, buffers: &[&Option<wgpu::Buffer>]| {
+            let mut resources = Vec::with_capacity(buffers.len() + 1);
+            for &buffer in buffers {
+                let buffer = buffer.as_ref().ok_or_else(|| gpu.refuse("a buffer was not made"))?;
+                resources.push(buffer.as_entire_binding());
+            }
+            resources.push(params.binding());
+            Ok(kernel.bind(gpu, "direct", &resources))
+        };
+        let forces = [
+            &self.sources,
+            &self.sinks,
+            &self.itself,
+            &self.partial_sums,
+            &self.neighbours,
+            &self.lists,
+        ];
+        let sum = [&self.partial_sums, &self.neighbours, &self.sums, &self.nearest];
+        Ok(BoundKernels {
+            forces: bind(&kernels.forces, &forces)?,
+            sum: bind(&kernels.sum, &sum)?,
+            lists: kernels.lists.as_ref().map(|kernel| bind(kernel, &forces)).transpose()?,
+        })
+    }
+
+    /// Copies of so many bytes of sums, nearest sources and lists; none of what has no bytes.
+    pub fn copies(&self, bytes: [u64; 3]) -> Vec<(&wgpu::Buffer, std::ops::Range<u64>)> {
+        let buffers = self.outputs();
+        let wanted = buffers.into_iter().zip(bytes).filter(|(_, bytes)| *bytes > 0);
+        wanted.filter_map(|(buffer, bytes)| buffer.map(|buffer| (buffer, 0..bytes))).collect()
+    }
+
+    /// What kernels write and the host reads: sums, nearest, lists.
+    fn outputs(&self) -> [Option<&wgpu::Buffer>; 3] {
+        [self.sums.as_ref(), self.nearest.as_ref(), self.lists.as_ref()]
+    }
+}
+
+/// For checks of what kernels leave alone.
+impl Buffers {
+    fn all_written(&self) -> [Option<&wgpu::Buffer>; 5] {
+        let [sums, nearest, lists] = self.outputs();
+        [self.partial_sums.as_ref(), self.neighbours.as_ref(), sums, nearest, lists]
+    }
+
+    /// Fills everything that kernels write with ones: no number, and no index.
+    pub fn poison(&self, gpu: &Gpu) {
+        for buffer in self.all_written().into_iter().flatten() {
+            let ones = vec![0xffu8; buffer.size() as usize];
+            gpu.queue.write_buffer(buffer, 0, &ones);
+        }
+    }
+
+    /// Whether everything behind what an evaluation may write still is as [`Buffers::poison`] left it.
+    pub fn untouched(
+        &self,
+        gpu: &Gpu,
+        variant: &DirectVariant,
+        sinks: usize,
+        capacity: usize,
+    ) -> Result<bool> {
+        for (buffer, end) in self.all_written().into_iter().zip(written(variant, sinks, capacity)) {
+            let Some(buffer) = buffer else { continue };
+            let bytes = read_blocking::<u8>(gpu, &[buffer], buffer.size() as usize)?.remove(0);
+            if !bytes[end as usize..].iter().all(|byte| *byte == 0xff) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}

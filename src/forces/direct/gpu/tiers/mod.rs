@@ -1,0 +1,21 @@
+//! The GPU as an engine for forces with derivatives, in three tiers of precision.
+//!
+//! [`GpuTiers`] holds the sources in units of its own and computes in a
+//! [`Shape`] that fills the device for any number of sinks. [`tier`] tells whether a tier holds on an
+//! adapter.
+
+mod engine;
+mod frame;
+mod kernels;
+mod self_test;
+mod shape;
+mod store;
+mod variant;
+mod widen;
+
+pub use engine::GpuTiers;
+pub(crate) use frame::{TierFrame, three_parts};
+pub use self_test::{double_single, tier, tier_soon, verdict, verdict_soon};
+pub use shape::Shape;
+pub(crate) use shape::threads;
+pub use variant::{DirectVariant, Pairs};

@@ -1,0 +1,178 @@
+//! How forces with derivatives are cut up, so that one sink or a million fill the device.
+
+use crate::error::{Error, Result};
+use crate::gpu::{DeviceClass, Rectangle};
+
+/// The shape of the kernels. See the words of `shaders/direct/forces.wgsl`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// Sinks side by side in a workgroup.
+    pub p: u32,
+    /// Rows of threads that share them.
+    pub q: u32,
+    /// Sinks per thread.
+    pub r: u32,
+    /// Interactions whose sum is formed before it is added to the totals; divides p * l.
+    pub u: u32,
+    /// Sources that each thread brings to a tile.
+    pub l: u32,
+    /// Slices of the sources, one per workgroup in y.
+    pub slices: u32,
+}
+
+/// Fewest sources of a segment: fewer would cost more to add up than to compute.
+const SHORTEST: u32 = 64;
+
+/// Most bytes of partial sums, if the device allows them.
+const PARTIAL_BYTES: u64 = 256 << 20;
+
+/// Threads of a workgroup: a CPU has no use for many that wait.
+pub(crate) fn threads(class: DeviceClass) -> u32 {
+    if class == DeviceClass::Software { 32 } else { 64 }
+}
+
+impl Shape {
+    /// The shape for so many sinks and sources on a class of device; `sum_bytes` is what a segment
+    /// keeps per sink, `largest` the largest buffer.
+    pub fn for_sinks(
+        class: DeviceClass,
+        refined: bool,
+        sinks: u32,
+        sources: u32,
+        sum_bytes: u64,
+        largest: u64,
+    ) -> Self {
+        let p = sinks.clamp(1, threads(class)).next_power_of_two().max(8);
+        let Self { q, u, l, .. } = Self::side_by_side(class, refined, p);
+        let fill = class.threads_to_fill();
+        let r = if class != DeviceClass::Software && sinks >= 2 * fill { 2 } else { 1 };
+        let busy = sinks.div_ceil(p * r).saturating_mul(p * q);
+        let wanted = (fill / busy.max(1)).max(1);
+        let worth = (sources / (SHORTEST * q)).max(1);
+        let per_slice = sum_bytes * u64::from(q) * u64::from(sinks.max(1));
+        let room = (PARTIAL_BYTES.min(largest) / per_slice.max(1)).max(1);
+        let slices = wanted.min(worth).min(4096).min(u32::try_from(room).unwrap_or(u32::MAX));
+        Self { p, q, r, u, l, slices }
+    }
+
+    /// The shape with `p` sinks side by side (at most as many as a workgroup should have threads), one per
+    /// thread, the sources in one slice.
+    pub(crate) fn side_by_side(class: DeviceClass, refined: bool, p: u32) -> Self {
+        // A CPU compiles long texts slowly; refined, an interaction is a long text.
+        let u = match (class, refined) {
+            (DeviceClass::Software, false) => 8,
+            (DeviceClass::Software, true) => 2,
+            (_, false) => 16,
+            (_, true) => 4,
+        };
+        Self { p, q: (threads(class) / p).max(1), r: 1, u, l: u.div_ceil(p), slices: 1 }
+    }
+
+    /// Threads per workgroup.
+    pub fn threads(&self) -> u32 {
+        self.p * self.q
+    }
+
+    /// Sinks per workgroup.
+    pub fn sinks_per_workgroup(&self) -> u32 {
+        self.p * self.r
+    }
+
+    /// Sources per tile.
+    pub fn tile(&self) -> u32 {
+        self.p * self.q * self.l
+    }
+
+    /// Parts of the sources that are summed apart.
+    pub fn segments(&self) -> u32 {
+        self.slices * self.q
+    }
+
+    /// Length of one slice of `sources` sources: whole tiles.
+    pub fn slice_length(&self, sources: u32) -> u32 {
+        sources.div_ceil(self.slices).max(1).next_multiple_of(self.tile())
+    }
+
+    /// What dispatches are cut from.
+    pub(super) fn rectangle(&self, sinks: u32, sources: u32) -> Rectangle {
+        Rectangle {
+            sinks,
+            sources,
+            slices: self.slices,
+            slice_length: self.slice_length(sources),
+            rows: self.sinks_per_workgroup(),
+            tile: self.tile(),
+            threads: self.threads(),
+            fixed_chunk: None,
+        }
+    }
+
+    /// Refuses what the kernels cannot be written for.
+    pub fn validate(&self) -> Result<()> {
+        for (name, value, most) in [
+            ("p", self.p, 256),
+            ("q", self.q, 64),
+            ("r", self.r, 4),
+            ("u", self.u, 64),
+            ("l", self.l, 16),
+            ("slices", self.slices, 4096),
+            ("p x q", self.threads(), 256),
+        ] {
+            if !(1..=most).contains(&value) {
+                return Err(Error::value(name, value, format!("between 1 and {most}")));
+            }
+        }
+        if !(self.p * self.l).is_multiple_of(self.u) {
+            let allowed = format!("a divisor of p x l = {}", self.p * self.l);
+            return Err(Error::value("u", self.u, allowed));
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Display for Shape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { p, q, r, u, slices, .. } = self;
+        write!(f, "p={p} q={q} r={r} u={u} s={slices}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_valid_and_few_sinks_fill_the_device() {
+        for class in [DeviceClass::Discrete, DeviceClass::Integrated, DeviceClass::Software] {
+            for sinks in [1, 7, 64, 100, 4096, 131_072, 1 << 20] {
+                for sources in [1, 63, 1000, 131_072, 1 << 20] {
+                    let shape = Shape::for_sinks(class, false, sinks, sources, 80, 128 << 20);
+                    shape.validate().unwrap();
+                    let covered = u64::from(shape.slice_length(sources)) * u64::from(shape.slices);
+                    assert!(covered >= u64::from(sources));
+                    let bytes = u64::from(shape.segments()) * u64::from(sinks) * 80;
+                    assert!(shape.slices == 1 || bytes <= 128 << 20, "{shape}: {bytes}");
+                }
+            }
+        }
+        let one = Shape::for_sinks(DeviceClass::Discrete, false, 1, 131_072, 80, 128 << 20);
+        let threads = one.threads() * one.slices;
+        assert!(threads >= 16_384, "{one}");
+        let many = Shape::for_sinks(DeviceClass::Discrete, false, 1 << 18, 1 << 18, 80, 128 << 20);
+        assert_eq!((many.slices, many.q, many.r), (1, 1, 2));
+    }
+
+    #[test]
+    fn impossible_shapes_are_refused() {
+        let good = Shape { p: 64, q: 1, r: 1, u: 16, l: 1, slices: 1 };
+        good.validate().unwrap();
+        for bad in [
+            Shape { u: 24, ..good },
+            Shape { p: 0, ..good },
+            Shape { q: 8, ..good },
+            Shape { slices: 0, ..good },
+        ] {
+            assert!(bad.validate().is_err(), "{bad}");
+        }
+    }
+}

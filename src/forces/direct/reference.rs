@@ -1,0 +1,348 @@
+//! The reference: f64, one pair after the other, obviously right. Every other engine is tested against it.
+//! Sinks are spread over the cores; each sink's sums run over the sources in their order, so the result does
+//! not depend on the number of cores.
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use crate::error::Result;
+use crate::forces::held::HeldSources;
+use crate::forces::{Answers, ForceEngine, NO_SOURCE, Order, Precision, Sinks, Sources, Want};
+use crate::stop;
+
+/// Every pair in f64, one after the other: slow and obviously right. The equations are at [`Answers`].
+#[derive(Clone, Debug, Default)]
+pub struct Reference {
+    sources: HeldSources,
+    begun: Answers,
+}
+
+/// Where something is and how it moves.
+#[derive(Clone, Copy)]
+struct Motion {
+    position: DVec3,
+    velocity: DVec3,
+    acceleration: DVec3,
+}
+
+/// What one sink gets.
+struct Sum {
+    acceleration: DVec3,
+    jerk: DVec3,
+    snap: DVec3,
+    potential: f64,
+    nearest: u32,
+    nearest_squared: f64,
+    around: Vec<u32>,
+}
+
+impl ForceEngine for Reference {
+    fn name(&self) -> &'static str {
+        "reference"
+    }
+
+    fn describe(&self) -> String {
+        format!("scalar f64 on {} threads", rayon::current_num_threads())
+    }
+
+    fn precision(&self) -> Precision {
+        Precision::Double
+    }
+
+    fn highest_order(&self) -> Order {
+        Order::Snap
+    }
+
+    fn source_count(&self) -> usize {
+        self.sources.len()
+    }
+
+    fn set_sources(&mut self, sources: &Sources) -> Result<()> {
+        self.sources.set(sources)
+    }
+
+    fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
+        self.sources.update(index, sources)
+    }
+
+    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
+        sinks.check(softening, want)?;
+        let sources = self.sources.all();
+        let has = (!sources.velocity.is_empty(), !sources.acceleration.is_empty());
+        want.order.check_sources(sources.position.len(), has.0, has.1)?;
+        if want.order == Order::Acceleration && !want.nearest && want.within.is_none() {
+            return self.begin_plain(sinks, softening, want.potential);
+        }
+        let on_sink = |i: usize| {
+            stop::check()?;
+            let sink = motion(sinks.position, sinks.velocity, sinks.acceleration, i);
+            let radius = want.within.map(|within| within.radius[i]);
+            Ok(sum(&sources, sink, sinks.identity.of(i), softening, radius))
+        };
+        let sums: Result<Vec<Sum>> =
+            (0..sinks.position.len()).into_par_iter().map(on_sink).collect();
+        let sums = sums?;
+        let out = &mut self.begun;
+        *out = Answers::default();
+        for sum in &sums {
+            out.acceleration.push(sum.acceleration);
+            if want.order >= Order::Jerk {
+                out.jerk.push(sum.jerk);
+            }
+            if want.order >= Order::Snap {
+                out.snap.push(sum.snap);
+            }
+            if want.potential {
+                out.potential.push(sum.potential);
+            }
+            if want.nearest {
+                out.nearest.push(sum.nearest);
+                out.nearest_distance.push(sum.nearest_squared.sqrt());
+            }
+            if let Some(within) = want.within {
+                let kept = sum.around.len().min(within.capacity);
+                out.neighbours.push(&sum.around[..kept], sum.around.len() as u32);
+            }
+        }
+        Ok(())
+    }
+
+    fn collect(&mut self, out: &mut Answers) -> Result<()> {
+        *out = std::mem::take(&mut self.begun);
+        Ok(())
+    }
+}
+
+impl Reference {
+    /// Accelerations, and potentials if wanted.
+    fn begin_plain(&mut self, sinks: &Sinks, softening: f64, potential: bool) -> Result<()> {
+        let sources = self.sources.all();
+        let force = |i: usize| match stop::is_wanted() {
+            true => Default::default(),
+            false => plain(sinks.position[i], sinks.identity.of(i), &sources, softening),
+        };
+        let pairs: Vec<(DVec3, f64)> =
+            (0..sinks.position.len()).into_par_iter().map(force).collect();
+        stop::check()?;
+        self.begun = Answers::default();
+        self.begun.acceleration.extend(pairs.iter().map(|(acceleration, _)| *acceleration));
+        if potential {
+            self.begun.potential.extend(pairs.iter().map(|(_, potential)| *potential));
+        }
+        Ok(())
+    }
+}
+
+/// Acceleration and potential at `sink`, which is the source `itself`, if any.
+fn plain(sink: DVec3, itself: Option<usize>, sources: &Sources, softening: f64) -> (DVec3, f64) {
+    let mut acceleration = DVec3::ZERO;
+    let mut potential = 0.0;
+    for (j, (&source, &mass)) in sources.position.iter().zip(sources.mass).enumerate() {
+        let towards = source - sink;
+        let distance_squared = towards.length_squared() + softening * softening;
+        if Some(j) == itself || distance_squared == 0.0 {
+            continue;
+        }
+        let inverse = 1.0 / distance_squared.sqrt();
+        acceleration += towards * (mass * inverse * inverse * inverse);
+        potential -= mass * inverse;
+    }
+    (acceleration, potential)
+}
+
+/// Everything that the sources do to `sink`, which is the source `itself`, if any.
+fn sum(
+    sources: &Sources,
+    sink: Motion,
+    itself: Option<usize>,
+    softening: f64,
+    radius: Option<f64>,
+) -> Sum {
+    let zero = DVec3::ZERO;
+    let mut sum = Sum {
+        acceleration: zero,
+        jerk: zero,
+        snap: zero,
+        potential: 0.0,
+        nearest: NO_SOURCE,
+        nearest_squared: f64::INFINITY,
+        around: Vec::new(),
+    };
+    for j in 0..sources.position.len() {
+        if Some(j) == itself {
+            continue;
+        }
+        let source = motion(sources.position, sources.velocity, sources.acceleration, j);
+        let r = source.position - sink.position;
+        let v = source.velocity - sink.velocity;
+        let a = source.acceleration - sink.acceleration;
+        if r.length_squared() < sum.nearest_squared {
+            (sum.nearest, sum.nearest_squared) = (j as u32, r.length_squared());
+        }
+        if radius.is_some_and(|radius| r.length_squared() <= radius * radius) {
+            sum.around.push(j as u32);
+        }
+        let square = r.length_squared() + softening * softening;
+        if square == 0.0 {
+            continue;
+        }
+        let inverse = 1.0 / square.sqrt();
+        let inverse_square = inverse * inverse;
+        let pull = sources.mass[j] * inverse * inverse_square;
+        let alpha = r.dot(v) * inverse_square;
+        let beta = (v.length_squared() + r.dot(a)) * inverse_square + alpha * alpha;
+        let acceleration = pull * r;
+        let jerk = pull * v - 3.0 * alpha * acceleration;
+        let snap = pull * a - 6.0 * alpha * jerk - 3.0 * beta * acceleration;
+        sum.acceleration += acceleration;
+        sum.jerk += jerk;
+        sum.snap += snap;
+        sum.potential -= sources.mass[j] * inverse;
+    }
+    sum
+}
+
+/// Entry `i`, with 0 for derivatives that are not there.
+fn motion(position: &[DVec3], velocity: &[DVec3], acceleration: &[DVec3], i: usize) -> Motion {
+    let or_zero = |of: &[DVec3]| of.get(i).copied().unwrap_or(DVec3::ZERO);
+    Motion {
+        position: position[i],
+        velocity: or_zero(velocity),
+        acceleration: or_zero(acceleration),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forces::{Identity, Within};
+
+    /// A light and a heavy body that pass each other, and a third far away.
+    const POSITION: [DVec3; 3] =
+        [DVec3::ZERO, DVec3::new(3.0, 0.0, 0.0), DVec3::new(0.0, -7.0, 1.0)];
+    const VELOCITY: [DVec3; 3] =
+        [DVec3::new(0.5, 0.1, 0.0), DVec3::new(-0.2, 0.4, 0.3), DVec3::new(0.1, 0.2, -0.3)];
+    const MASS: [f64; 3] = [2.0, 5.0, 11.0];
+
+    fn at(position: &[DVec3], velocity: &[DVec3], acceleration: &[DVec3], want: &Want) -> Answers {
+        let mut engine = Reference::default();
+        engine.set_sources(&Sources { position, velocity, acceleration, mass: &MASS }).unwrap();
+        let sinks = Sinks { position, velocity, acceleration, identity: Identity::Offset(0) };
+        let mut out = Answers::default();
+        engine.evaluate(&sinks, 4.0, want, &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn two_bodies_by_hand() {
+        let mut engine = Reference::default();
+        let position = &POSITION[..2];
+        // At rest, one with an acceleration of its own: alpha = 0, beta = r . a / R^2.
+        let acceleration = [DVec3::ZERO, DVec3::new(10.0, 0.0, 0.0)];
+        let velocity = [DVec3::ZERO; 2];
+        let sources = Sources {
+            position,
+            velocity: &velocity,
+            acceleration: &acceleration,
+            mass: &MASS[..2],
+        };
+        engine.set_sources(&sources).unwrap();
+        let sinks = Sinks {
+            position,
+            velocity: &velocity,
+            acceleration: &acceleration,
+            identity: Identity::Offset(0),
+        };
+        let within = Some(Within { radius: &[3.0, 2.9], capacity: 4 });
+        let want = Want { order: Order::Snap, potential: true, nearest: true, within };
+        let mut out = Answers::default();
+        engine.evaluate(&sinks, 4.0, &want, &mut out).unwrap();
+        // R^2 = 9 + 16 = 25; A = 5 * 3 / 125; S = 5 * 10 / 125 - 3 * (30 / 25) * A.
+        assert!((out.acceleration[0].x - 0.12).abs() < 1e-16);
+        assert!((out.acceleration[1].x + 0.048).abs() < 1e-16);
+        assert_eq!(out.jerk, [DVec3::ZERO; 2]);
+        assert!((out.snap[0].x - (0.4 - 3.6 * 0.12)).abs() < 1e-15);
+        assert!((out.potential[0] + 1.0).abs() < 1e-15 && (out.potential[1] + 0.4).abs() < 1e-15);
+        assert_eq!((out.nearest, out.nearest_distance), (vec![1, 0], vec![3.0, 3.0]));
+        assert_eq!((out.neighbours.of(0), out.neighbours.found(1)), (&[1][..], 0));
+    }
+
+    #[test]
+    fn bodies_in_one_place_are_left_alone_without_softening() {
+        let position = [DVec3::ONE; 2];
+        let sources = Sources::new(&position, &[1.0, 1.0]);
+        let sinks = Sinks::new(&position, Identity::Foreign);
+        let mut out = Answers::default();
+        Reference::default()
+            .evaluate_from(&sources, &sinks, 0.0, &Want::POTENTIAL, &mut out)
+            .unwrap();
+        assert_eq!(out.acceleration, [DVec3::ZERO; 2]);
+        assert_eq!(out.potential, [0.0; 2]);
+    }
+
+    /// Accelerations alone take a way of their own.
+    #[test]
+    fn plain_forces_are_those_beside_derivatives() {
+        let sources = Sources { velocity: &VELOCITY, ..Sources::new(&POSITION, &MASS) };
+        let sinks = Sinks { velocity: &VELOCITY, ..Sinks::new(&POSITION, Identity::Offset(0)) };
+        let mut engine = Reference::default();
+        let (mut plain, mut beside) = (Answers::default(), Answers::default());
+        engine.evaluate_from(&sources, &sinks, 4.0, &Want::POTENTIAL, &mut plain).unwrap();
+        let want = Want { potential: true, ..Want::only(Order::Jerk) };
+        engine.evaluate(&sinks, 4.0, &want, &mut beside).unwrap();
+        for i in 0..3 {
+            let off = (plain.acceleration[i] - beside.acceleration[i]).length();
+            assert!(off < 1e-15 * beside.acceleration[i].length(), "body {i}: {off:e}");
+            assert!((plain.potential[i] / beside.potential[i] - 1.0).abs() < 1e-15);
+        }
+    }
+
+    /// Jerk and snap are what the acceleration does while the bodies move.
+    #[test]
+    fn jerk_and_snap_are_derivatives_of_the_acceleration() {
+        let want = Want::only(Order::Snap);
+        let acceleration = at(&POSITION, &VELOCITY, &[DVec3::ZERO; 3], &want).acceleration;
+        let now = at(&POSITION, &VELOCITY, &acceleration, &want);
+        let along = |h: f64| {
+            let position: Vec<DVec3> = (0..3)
+                .map(|i| POSITION[i] + VELOCITY[i] * h + acceleration[i] * (0.5 * h * h))
+                .collect();
+            at(&position, &VELOCITY, &acceleration, &want).acceleration
+        };
+        // Central differences, wrong by the order of h^2.
+        let h = 1e-3;
+        let (before, after) = (along(-h), along(h));
+        for i in 0..3 {
+            let jerk = (after[i] - before[i]) / (2.0 * h);
+            let snap = (after[i] + before[i] - 2.0 * now.acceleration[i]) / (h * h);
+            let (j, s) = ((jerk - now.jerk[i]).length(), (snap - now.snap[i]).length());
+            assert!(j < 1e-6 * now.jerk[i].length(), "body {i}: jerk {jerk}, {}", now.jerk[i]);
+            assert!(s < 1e-5 * now.snap[i].length(), "body {i}: snap {snap}, {}", now.snap[i]);
+        }
+    }
+
+    #[test]
+    fn a_pair_in_one_place_adds_nothing_and_is_near() {
+        let position = [DVec3::ONE; 2];
+        let velocity = [DVec3::ZERO, DVec3::X];
+        let mut engine = Reference::default();
+        let sources = Sources {
+            position: &position,
+            velocity: &velocity,
+            mass: &[1.0; 2],
+            ..Sources::default()
+        };
+        engine.set_sources(&sources).unwrap();
+        let sinks = Sinks {
+            position: &position,
+            velocity: &velocity,
+            acceleration: &[],
+            identity: Identity::Offset(0),
+        };
+        let want = Want { nearest: true, potential: true, ..Want::only(Order::Jerk) };
+        let mut out = Answers::default();
+        engine.evaluate(&sinks, 0.0, &want, &mut out).unwrap();
+        assert_eq!((out.jerk, out.potential), (vec![DVec3::ZERO; 2], vec![0.0; 2]));
+        assert_eq!((out.nearest, out.nearest_distance), (vec![1, 0], vec![0.0; 2]));
+    }
+}

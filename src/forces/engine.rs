@@ -1,0 +1,124 @@
+//! The one interface of engines: sources that stay, an evaluation that is begun and finished.
+
+#[cfg(not(target_arch = "wasm32"))]
+use super::direct::GpuTiers;
+use super::{Answers, Order, Precision, Sinks, Sources, Want};
+use crate::error::{Error, Result};
+
+/// An engine: forces of sources that stay with it, on any sinks.
+///
+/// Softening 0 is allowed: a pair at distance exactly 0 then adds nothing to any sum. It still counts
+/// as a neighbour. Massless sources attract nothing and count as neighbours.
+/// Results are reproducible: one engine, configuration and input give the same bits every time.
+pub trait ForceEngine: Send {
+    /// The name on the command line: `reference`, `cpu`, `gpu`.
+    fn name(&self) -> &'static str;
+
+    /// What it computes on and how, in one line for reports.
+    fn describe(&self) -> String;
+
+    /// The tier that it computes in.
+    fn precision(&self) -> Precision;
+
+    /// Number of sources it holds.
+    fn source_count(&self) -> usize;
+
+    /// Takes `sources` in the place of all that it held.
+    ///
+    /// Errors: arrays of unequal length, more sources than it holds.
+    fn set_sources(&mut self, sources: &Sources) -> Result<()>;
+
+    /// Replaces source `index[k]` by entry k of `sources`, for all k; the others stay as they are, and
+    /// so do derivatives that `sources` lacks.
+    ///
+    /// Errors: as [`ForceEngine::set_sources`]; an index that is not below
+    /// [`ForceEngine::source_count`].
+    fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()>;
+
+    /// The highest derivative that it computes; those that stop at accelerations find no neighbours either.
+    fn highest_order(&self) -> Order;
+
+    /// Begins the computation of what `want` says for `sinks`; `softening` is the Plummer length
+    /// eps >= 0. It may still be going on when this returns: the host has time for other work.
+    ///
+    /// Errors: a softening or radius that is negative or not finite; arrays of unequal length; a
+    /// velocity or acceleration that `want` needs and sinks or sources lack; more than
+    /// [`ForceEngine::highest_order`] allows.
+    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()>;
+
+    /// Waits for what was begun and puts it into `out`, whose memory is reused. Without a
+    /// [`ForceEngine::begin`] before it: no sinks. What engines implement: numbers that are none are passed
+    /// on, for callers that look at them themselves. Others call [`ForceEngine::finish`].
+    fn collect(&mut self, out: &mut Answers) -> Result<()>;
+
+    /// Interactions of the evaluation that was begun last, on `sinks` sinks: one for each pair, unless the
+    /// method needs fewer.
+    fn interactions(&self, sinks: usize) -> u64 {
+        sinks as u64 * self.source_count() as u64
+    }
+
+    /// The engine on a device, if it is that: bodies on block steps may then live there.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn on_device(&self) -> Option<&GpuTiers> {
+        None
+    }
+
+    /// [`ForceEngine::collect`], and answers that are numbers.
+    ///
+    /// Errors: a sum that is not finite; the sink's number stands for its id ([`Error::with_ids`]).
+    fn finish(&mut self, out: &mut Answers) -> Result<()> {
+        self.collect(out)?;
+        out.check(self.precision())
+    }
+
+    /// [`ForceEngine::begin`] and [`ForceEngine::finish`].
+    fn evaluate(
+        &mut self,
+        sinks: &Sinks,
+        softening: f64,
+        want: &Want,
+        out: &mut Answers,
+    ) -> Result<()> {
+        self.begin(sinks, softening, want)?;
+        self.finish(out)
+    }
+
+    /// [`ForceEngine::set_sources`] and [`ForceEngine::evaluate`], where sources do not stay.
+    fn evaluate_from(
+        &mut self,
+        sources: &Sources,
+        sinks: &Sinks,
+        softening: f64,
+        want: &Want,
+        out: &mut Answers,
+    ) -> Result<()> {
+        self.set_sources(sources)?;
+        self.evaluate(sinks, softening, want, out)
+    }
+}
+
+/// Refuses indices of [`ForceEngine::update_sources`] that do not fit.
+pub fn check_update(index: &[u32], sources: &Sources, count: usize) -> Result<()> {
+    sources.check()?;
+    if index.len() != sources.position.len() {
+        let allowed = format!("{}, as of source positions", sources.position.len());
+        return Err(Error::value("the number of source indices", index.len(), allowed));
+    }
+    match index.iter().find(|&&j| j as usize >= count) {
+        Some(j) => Err(Error::value("a source index", j, format!("below {count}"))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses what an engine that stops at accelerations and potentials does not compute.
+pub(super) fn check_plain(engine: &dyn ForceEngine, want: &Want) -> Result<()> {
+    let (name, tier) = (engine.name(), engine.precision().name());
+    let allowed = format!("acceleration and potential of the engine {name} in {tier}");
+    if want.order > Order::Acceleration {
+        return Err(Error::value("what is wanted", want.order.name(), allowed));
+    }
+    match want.nearest || want.within.is_some() {
+        true => Err(Error::value("what is wanted", "neighbours", allowed)),
+        false => Ok(()),
+    }
+}

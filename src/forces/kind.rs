@@ -1,0 +1,136 @@
+//! Where forces are computed and how: the words that users choose by.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// Where forces are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Place {
+    /// All cores of the processor.
+    Cpu,
+    /// A graphics adapter.
+    Gpu,
+}
+
+/// How forces are computed. A new method is a variant, a line in [`Method::ALL`], and its engines in the registry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Method {
+    /// Every pair by itself, as fast as the place allows.
+    Direct,
+    /// Every pair by itself, one after the other in f64: slow and right.
+    Reference,
+}
+
+/// What leaves the method to the program.
+pub(super) const AUTO: &str = "auto";
+
+impl Method {
+    /// Every method with its name and what it is, in plain words.
+    pub const ALL: &[(Self, &'static str, &'static str)] = &[
+        (Self::Direct, "direct", "Every pair by itself, as fast as the place allows"),
+        (Self::Reference, "reference", "Every pair by itself in scalar f64: slow and right"),
+    ];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(method, ..)| *method == self).map_or(AUTO, |(_, name, _)| name)
+    }
+
+    /// The method of that name; `auto` is `None`.
+    ///
+    /// Errors: a name that no method has.
+    pub fn from_name(name: &str) -> Result<Option<Self>> {
+        if name == AUTO {
+            return Ok(None);
+        }
+        let found = Self::ALL.iter().find(|(_, known, _)| *known == name);
+        found.map(|(method, ..)| Some(*method)).ok_or_else(|| {
+            let known = Self::ALL.iter().map(|(_, name, _)| *name);
+            let known = std::iter::once(AUTO).chain(known).collect::<Vec<_>>().join(", ");
+            Error::Unknown { kind: "method", name: name.to_owned(), known }
+        })
+    }
+
+    /// The name of what was asked for: of nothing, `auto`.
+    pub fn name_of(wanted: Option<Self>) -> &'static str {
+        wanted.map_or(AUTO, Self::name)
+    }
+}
+
+/// Place and method in one word, as `--engine` has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum EngineKind {
+    /// Whichever is faster here for this number of bodies.
+    #[default]
+    Auto,
+    /// A graphics adapter.
+    Gpu,
+    /// SIMD on all cores.
+    Cpu,
+    /// Scalar f64 on all cores: slow and right.
+    Reference,
+}
+
+const KINDS: [(EngineKind, &str); 4] = [
+    (EngineKind::Auto, AUTO),
+    (EngineKind::Gpu, "gpu"),
+    (EngineKind::Cpu, "cpu"),
+    (EngineKind::Reference, "reference"),
+];
+
+/// The names of all engines, `auto` first.
+pub fn engine_names() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().map(|(_, name)| *name)
+}
+
+impl EngineKind {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        KINDS[self as usize].1
+    }
+
+    /// The engine of that name.
+    pub fn from_name(name: &str) -> Result<Self> {
+        KINDS.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind).ok_or_else(|| {
+            Error::Unknown {
+                kind: "engine",
+                name: name.to_owned(),
+                known: engine_names().collect::<Vec<_>>().join(", "),
+            }
+        })
+    }
+
+    /// Where it computes; `auto` has no place before it is chosen and counts as the processor.
+    pub fn place(self) -> Place {
+        if self == Self::Gpu { Place::Gpu } else { Place::Cpu }
+    }
+
+    /// How it computes where no method is asked for.
+    pub fn method(self) -> Method {
+        if self == Self::Reference { Method::Reference } else { Method::Direct }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_have_names_and_auto_is_none_of_them() {
+        for (method, name, about) in Method::ALL {
+            assert_eq!(Method::from_name(name).unwrap(), Some(*method));
+            assert_eq!((method.name(), Method::name_of(Some(*method))), (*name, *name));
+            assert!(!about.is_empty());
+        }
+        assert_eq!(Method::from_name(Method::name_of(None)).unwrap(), None);
+        let text = Method::from_name("warp").unwrap_err().to_string();
+        assert!(text.contains("no method named 'warp'"), "{text}");
+        assert!(text.contains("auto, direct, reference"), "{text}");
+    }
+}

@@ -1,0 +1,92 @@
+//! Which methods an engine has, and what engine and method come to together.
+
+use super::kind::AUTO;
+use super::{ENGINES, EngineKind, Method, Place};
+use crate::error::{Error, Result};
+
+impl EngineKind {
+    /// The methods that it has.
+    pub fn methods(self) -> Vec<Method> {
+        match self {
+            Self::Reference => vec![Method::Reference],
+            Self::Auto => methods(&[Place::Cpu, Place::Gpu]),
+            kind => methods(&[kind.place()]),
+        }
+    }
+
+    /// The methods to choose among beside this engine: not the one that is an engine's name by itself.
+    pub fn methods_beside(self) -> Vec<Method> {
+        let beside = |method: &Method| self == Self::Reference || *method != Method::Reference;
+        self.methods().into_iter().filter(beside).collect()
+    }
+
+    /// Engine and method that come of this engine and the method `wanted`, where `None` is what suits: `cpu` by
+    /// `reference` is `reference`, and `auto` by a method that one place alone has is that place.
+    ///
+    /// Errors: a method that the engine lacks, with those that it has.
+    pub fn by(self, wanted: Option<Method>) -> Result<(Self, Method)> {
+        let Some(method) = wanted else { return Ok((self, self.method())) };
+        let has = self.methods();
+        if !has.contains(&method) {
+            let names = has.into_iter().map(Method::name).collect::<Vec<_>>().join(" or ");
+            let allowed = format!("{AUTO} or {names} with the engine {}", self.name());
+            return Err(Error::value("the method", method.name(), allowed));
+        }
+        let is_at = |place| methods(&[place]).contains(&method);
+        let kind = match (self, is_at(Place::Cpu), is_at(Place::Gpu)) {
+            _ if method == Method::Reference => Self::Reference,
+            (Self::Auto, true, false) => Self::Cpu,
+            (Self::Auto, false, true) => Self::Gpu,
+            (kind, ..) => kind,
+        };
+        Ok((kind, method))
+    }
+}
+
+/// The methods that at least one of `places` has, in their usual order.
+fn methods(places: &[Place]) -> Vec<Method> {
+    let has = |method: &Method| {
+        // Bodies that live on a device need no engine of the host's; in a browser there is none.
+        let is_listed = |place: &Place| {
+            (*place, *method) == (Place::Gpu, Method::Direct)
+                || ENGINES.iter().any(|entry| (entry.place, entry.method) == (*place, *method))
+        };
+        places.iter().any(is_listed)
+    };
+    Method::ALL.iter().map(|(method, ..)| *method).filter(has).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KINDS: [EngineKind; 4] =
+        [EngineKind::Auto, EngineKind::Gpu, EngineKind::Cpu, EngineKind::Reference];
+
+    #[test]
+    fn an_engine_alone_means_what_it_always_meant() {
+        for kind in KINDS {
+            assert_eq!(kind.by(None).unwrap(), (kind, kind.method()));
+            assert_eq!(kind.by(Some(kind.method())).unwrap(), (kind, kind.method()));
+            assert_eq!(kind.methods_beside(), [kind.method()], "a choice of one is none");
+        }
+        let reference = Some(Method::Reference);
+        for kind in [EngineKind::Auto, EngineKind::Cpu] {
+            let (kind, method) = kind.by(reference).unwrap();
+            assert_eq!((kind, method), (EngineKind::Reference, Method::Reference));
+        }
+    }
+
+    #[test]
+    fn a_method_that_the_engine_lacks_is_refused_with_those_that_it_has() {
+        let refused = |kind: EngineKind, method| kind.by(Some(method)).unwrap_err().to_string();
+        assert_eq!(
+            refused(EngineKind::Gpu, Method::Reference),
+            "the method is reference, but must be auto or direct with the engine gpu"
+        );
+        assert_eq!(
+            refused(EngineKind::Reference, Method::Direct),
+            "the method is direct, but must be auto or reference with the engine reference"
+        );
+    }
+}

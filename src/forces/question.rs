@@ -1,0 +1,233 @@
+//! What engines are asked: forces of which sources on which sinks, and how much of them.
+//!
+//! Sources and sinks are two sets. All on all is the case where each sink is also a source
+//! ([`Identity::Offset`] 0); forces on a few active bodies, on probes, or from another galaxy need nothing
+//! special.
+
+use glam::DVec3;
+
+use super::NO_SOURCE;
+use crate::error::{Error, Result};
+
+/// The bodies that attract, all at one moment: an individual-step code predicts them to it first.
+///
+/// Positions and masses are always there. Velocities may be empty as long as only accelerations are
+/// asked for, accelerations as long as no snap is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sources<'a> {
+    /// Positions, length n, finite.
+    pub position: &'a [DVec3],
+    /// Velocities, length n or 0, finite.
+    pub velocity: &'a [DVec3],
+    /// Accelerations, length n or 0, finite.
+    pub acceleration: &'a [DVec3],
+    /// Gravitating masses G m, length n, each >= 0.
+    pub mass: &'a [f64],
+}
+
+/// The bodies, or points, that are attracted, at the sources' moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sinks<'a> {
+    /// Positions, any number, finite.
+    pub position: &'a [DVec3],
+    /// Velocities, as many, or empty where only accelerations are wanted.
+    pub velocity: &'a [DVec3],
+    /// Accelerations, as many, or empty where no snap is wanted.
+    pub acceleration: &'a [DVec3],
+    /// Which source each sink is. That source is left out of everything: sums, potential, neighbours.
+    pub identity: Identity<'a>,
+}
+
+/// Up to which derivative of the acceleration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Order {
+    /// a alone (leapfrog, GRAPE-5).
+    Acceleration,
+    /// a and da/dt (Hermite 4, GRAPE-6).
+    Jerk,
+    /// a, da/dt and d2a/dt2 (Hermite 6); needs accelerations of sinks and sources.
+    Snap,
+}
+
+/// What to compute.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Want<'a> {
+    /// Derivatives.
+    pub order: Order,
+    /// Potentials too.
+    pub potential: bool,
+    /// The nearest source of each sink too.
+    pub nearest: bool,
+    /// The sources around each sink too.
+    pub within: Option<Within<'a>>,
+}
+
+impl Want<'_> {
+    /// Accelerations and nothing else: what a step of a leapfrog needs.
+    pub const ACCELERATION: Want<'static> = Want::only(Order::Acceleration);
+
+    /// Accelerations and potentials: what diagnostics need.
+    pub const POTENTIAL: Want<'static> =
+        Want { potential: true, ..Want::only(Order::Acceleration) };
+
+    /// Derivatives up to `order` and nothing else.
+    pub const fn only(order: Order) -> Self {
+        Self { order, potential: false, nearest: false, within: None }
+    }
+}
+
+/// Which neighbours to list.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Within<'a> {
+    /// One radius per sink, >= 0: sources at most that far away are listed. The distance is the plain
+    /// one, without softening.
+    pub radius: &'a [f64],
+    /// Entries kept per sink at most. More are counted, and not kept.
+    pub capacity: usize,
+}
+
+/// Which source, if any, a sink is itself.
+///
+/// A body's own term adds nothing to its acceleration, but -m/eps to its potential: it is left out
+/// by index, never by a distance of zero, so that two bodies in one place still see each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Identity<'a> {
+    /// No sink is a source (probes, another galaxy).
+    #[default]
+    Foreign,
+    /// Sink `i` is source `i + offset`.
+    Offset(usize),
+    /// Sink `i` is source `index[i]`; `u32::MAX` says that it is none. Same length as the sinks.
+    Each(&'a [u32]),
+}
+
+impl Identity<'_> {
+    /// The source that sink `i` is, or `None`.
+    pub fn of(self, i: usize) -> Option<usize> {
+        match self {
+            Self::Foreign => None,
+            Self::Offset(offset) => Some(i + offset),
+            Self::Each(index) => (index[i] != u32::MAX).then_some(index[i] as usize),
+        }
+    }
+}
+
+impl<'a> Sources<'a> {
+    /// Positions and gravitating masses G m, as many: all that accelerations and potentials need.
+    pub fn new(position: &'a [DVec3], mass: &'a [f64]) -> Self {
+        Self { position, mass, ..Self::default() }
+    }
+
+    /// Refuses arrays that do not fit each other.
+    pub fn check(&self) -> Result<()> {
+        let n = self.position.len();
+        if u32::try_from(n).is_err() || n == NO_SOURCE as usize {
+            return Err(Error::value("the number of sources", n, "below 2^32 - 1"));
+        }
+        let whole = [("masses", self.mass.len())];
+        let derivatives =
+            [("velocities", self.velocity.len()), ("accelerations", self.acceleration.len())];
+        check_lengths("source", n, &whole, &derivatives)
+    }
+}
+
+impl<'a> Sinks<'a> {
+    /// Positions, and which source each is: all that accelerations and potentials need.
+    pub fn new(position: &'a [DVec3], identity: Identity<'a>) -> Self {
+        Self { position, identity, ..Self::default() }
+    }
+
+    /// Refuses arrays that do not fit each other or lack what `want` needs, a softening or a radius
+    /// out of range. What an engine does first in [`super::ForceEngine::begin`].
+    pub fn check(&self, softening: f64, want: &Want) -> Result<()> {
+        check_softening(softening)?;
+        let n = self.position.len();
+        let derivatives =
+            [("velocities", self.velocity.len()), ("accelerations", self.acceleration.len())];
+        check_lengths("sink", n, &[], &derivatives)?;
+        for (order, (name, length)) in [Order::Jerk, Order::Snap].into_iter().zip(derivatives) {
+            if want.order >= order && length != n {
+                return Err(Error::value(
+                    format!("the number of sink {name}"),
+                    length,
+                    format!("{n}, as of sinks, for a {}", order.name()),
+                ));
+            }
+        }
+        if let Identity::Each(index) = self.identity
+            && index.len() != n
+        {
+            let allowed = format!("{n}, as of sinks");
+            return Err(Error::value("the number of sink identities", index.len(), allowed));
+        }
+        let Some(within) = want.within else { return Ok(()) };
+        if within.radius.len() != n {
+            let allowed = format!("{n}, as of sinks");
+            return Err(Error::value(
+                "the number of neighbour radii",
+                within.radius.len(),
+                allowed,
+            ));
+        }
+        match within.radius.iter().find(|radius| !(radius.is_finite() && **radius >= 0.0)) {
+            Some(radius) => {
+                Err(Error::value("the neighbour radius", radius, "finite and at least 0"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl Order {
+    /// The highest derivative's name: `acceleration`, `jerk`, `snap`.
+    pub fn name(self) -> &'static str {
+        ["acceleration", "jerk", "snap"][self as usize]
+    }
+
+    /// Refuses sources that lack what this order needs.
+    pub fn check_sources(self, count: usize, velocities: bool, accelerations: bool) -> Result<()> {
+        let lacking = [
+            (Order::Jerk, velocities, "velocities"),
+            (Order::Snap, accelerations, "accelerations"),
+        ];
+        for (order, there, name) in lacking {
+            if self >= order && !there && count > 0 {
+                return Err(Error::value(
+                    format!("the number of source {name}"),
+                    0,
+                    format!("{count}, as of sources, for a {}", order.name()),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `whole` must have `n` entries, `derivatives` may have none.
+fn check_lengths(
+    of: &str,
+    n: usize,
+    whole: &[(&str, usize)],
+    derivatives: &[(&str, usize)],
+) -> Result<()> {
+    let wrong = whole.iter().find(|(_, length)| *length != n);
+    let wrong = wrong.or(derivatives.iter().find(|(_, length)| ![0, n].contains(length)));
+    match wrong {
+        Some((name, length)) => Err(Error::value(
+            format!("the number of {of} {name}"),
+            length,
+            format!("{n}, as of {of} positions"),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a softening that is negative, NaN or infinite.
+pub fn check_softening(softening: f64) -> Result<()> {
+    if softening.is_finite() && softening >= 0.0 {
+        Ok(())
+    } else {
+        Err(Error::value("the softening length eps", softening, "finite and at least 0"))
+    }
+}

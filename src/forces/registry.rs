@@ -1,0 +1,168 @@
+//! Every engine, by place, method and precision. A new one is a file and a line in [`ENGINES`].
+
+use std::sync::Arc;
+
+use super::direct::{CpuDouble, CpuSingle, Reference, gpu::KernelRequest};
+#[cfg(not(target_arch = "wasm32"))]
+use super::direct::{GpuSingle, GpuTiers};
+use super::{ForceEngine, Method, Order, Place, Precision};
+use crate::error::{Error, Result};
+use crate::gpu::Gpu;
+
+/// What an engine may need to be made.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tools<'a> {
+    /// An open device, for engines on an adapter.
+    pub gpu: Option<&'a Arc<Gpu>>,
+    /// What is fixed of an all-pairs kernel's shape.
+    pub kernel: KernelRequest,
+}
+
+/// An engine of [`ENGINES`].
+pub struct Entry {
+    /// Where it computes.
+    pub place: Place,
+    /// How it computes.
+    pub method: Method,
+    /// In which tier.
+    pub precision: Precision,
+    /// The derivatives for which it is taken, from the lowest to the highest.
+    pub orders: (Order, Order),
+    /// Makes it.
+    pub make: fn(&Tools) -> Result<Box<dyn ForceEngine>>,
+}
+
+/// Every engine; of those that differ only in precision the usual one first.
+pub const ENGINES: &[Entry] = {
+    use Order::{Acceleration, Jerk, Snap};
+    use Precision::{Double, Single};
+    const fn entry(
+        (place, method, precision): (Place, Method, Precision),
+        orders: (Order, Order),
+        make: fn(&Tools) -> Result<Box<dyn ForceEngine>>,
+    ) -> Entry {
+        Entry { place, method, precision, orders, make }
+    }
+    let (cpu, direct) = (Place::Cpu, Method::Direct);
+    &[
+        entry((cpu, direct, Single), (Acceleration, Acceleration), |_| {
+            Ok(Box::new(CpuSingle::new()))
+        }),
+        entry((cpu, direct, Double), (Acceleration, Snap), |_| Ok(Box::new(CpuDouble::new()))),
+        entry((cpu, Method::Reference, Double), (Acceleration, Snap), |_| {
+            Ok(Box::new(Reference::default()))
+        }),
+        #[cfg(not(target_arch = "wasm32"))]
+        entry((Place::Gpu, direct, Single), (Acceleration, Acceleration), |tools| {
+            Ok(Box::new(GpuSingle::new(tools.device()?, tools.kernel)))
+        }),
+        #[cfg(not(target_arch = "wasm32"))]
+        entry((Place::Gpu, direct, Precision::DoubleSingle), (Jerk, Snap), |tools| {
+            Ok(Box::new(GpuTiers::new(tools.device()?, Precision::DoubleSingle)?))
+        }),
+        #[cfg(not(target_arch = "wasm32"))]
+        entry((Place::Gpu, direct, Single), (Jerk, Snap), |tools| {
+            Ok(Box::new(GpuTiers::new(tools.device()?, Single)?))
+        }),
+        #[cfg(not(target_arch = "wasm32"))]
+        entry((Place::Gpu, direct, Double), (Jerk, Snap), |tools| {
+            Ok(Box::new(GpuTiers::new(tools.device()?, Double)?))
+        }),
+    ]
+};
+
+impl Tools<'_> {
+    /// The device.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn device(&self) -> Result<Arc<Gpu>> {
+        self.gpu.cloned().ok_or_else(|| Error::value("the engine", "gpu", NO_DEVICE))
+    }
+}
+
+const NO_DEVICE: &str = "auto, cpu or reference: no device is open for it";
+
+/// The engines at `place` by `method` for forces up to `order`, the usual precision first.
+fn entries(place: Place, method: Method, order: Order) -> impl Iterator<Item = &'static Entry> {
+    ENGINES.iter().filter(move |entry| {
+        (entry.place, entry.method) == (place, method)
+            && (entry.orders.0..=entry.orders.1).contains(&order)
+    })
+}
+
+/// The precisions that there are at `place` by `method` for forces up to `order`, the usual one first. An
+/// adapter may lack some of them, which only a look at it tells.
+pub fn tiers(place: Place, method: Method, order: Order) -> Vec<Precision> {
+    entries(place, method, order).map(|entry| entry.precision).collect()
+}
+
+/// The engine for forces up to `order`, in `precision` or the usual one.
+///
+/// Errors: a precision that there is not, with those that there are.
+pub fn find(
+    place: Place,
+    method: Method,
+    precision: Option<Precision>,
+    order: Order,
+) -> Result<&'static Entry> {
+    let mut found = entries(place, method, order);
+    let wanted = |entry: &&Entry| precision.is_none_or(|precision| entry.precision == precision);
+    found.find(wanted).ok_or_else(|| {
+        let names: Vec<_> = tiers(place, method, order).into_iter().map(Precision::name).collect();
+        match precision {
+            Some(precision) if !names.is_empty() => {
+                let allowed = format!("{} for {} there", names.join(" or "), order.name());
+                Error::value("the precision", precision.name(), allowed)
+            }
+            _ => Error::value("the engine", "gpu", NO_DEVICE),
+        }
+    })
+}
+
+/// [`find`], made.
+///
+/// Errors: those of [`find`]; no open device, or one on which the tier does not hold.
+pub fn make(
+    place: Place,
+    method: Method,
+    precision: Option<Precision>,
+    order: Order,
+    tools: &Tools,
+) -> Result<Box<dyn ForceEngine>> {
+    (find(place, method, precision, order)?.make)(tools)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_and_order_has_an_engine_and_the_usual_one_comes_first() {
+        let tier = |place, method, order| find(place, method, None, order).unwrap().precision;
+        for order in [Order::Acceleration, Order::Jerk, Order::Snap] {
+            assert_eq!(tier(Place::Cpu, Method::Reference, order), Precision::Double);
+        }
+        assert_eq!(tier(Place::Cpu, Method::Direct, Order::Acceleration), Precision::Single);
+        assert_eq!(tier(Place::Cpu, Method::Direct, Order::Jerk), Precision::Double);
+        assert_eq!(tier(Place::Gpu, Method::Direct, Order::Acceleration), Precision::Single);
+        assert_eq!(tier(Place::Gpu, Method::Direct, Order::Snap), Precision::DoubleSingle);
+    }
+
+    #[test]
+    fn engines_are_what_their_lines_say() {
+        for entry in ENGINES.iter().filter(|entry| entry.place == Place::Cpu) {
+            let engine = (entry.make)(&Tools::default()).unwrap();
+            assert_eq!(engine.precision(), entry.precision);
+            assert_eq!(engine.highest_order(), entry.orders.1);
+        }
+    }
+
+    #[test]
+    fn what_there_is_not_is_told() {
+        let (cpu, direct) = (Place::Cpu, Method::Direct);
+        let refused = |precision, order| find(cpu, direct, Some(precision), order).err().unwrap();
+        let text = refused(Precision::Single, Order::Jerk).to_string();
+        assert!(text.contains("is single") && text.contains("double for jerk"), "{text}");
+        let made = make(Place::Gpu, direct, None, Order::Acceleration, &Tools::default());
+        assert!(made.err().unwrap().to_string().contains("no device is open"));
+    }
+}

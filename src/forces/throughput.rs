@@ -1,0 +1,97 @@
+//! How much work goes into one dispatch and one submission, by the measured rate.
+
+/// The longest a dispatch and a submission may take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Budget {
+    /// Seconds per dispatch.
+    pub dispatch_secs: f64,
+    /// Seconds per submission.
+    pub submission_secs: f64,
+}
+
+impl Budget {
+    /// With a window open: a frame must not wait.
+    pub const INTERACTIVE: Self = Self { dispatch_secs: 0.008, submission_secs: 0.012 };
+    /// Without: stay clear of drivers' watchdogs.
+    pub const HEADLESS: Self = Self { dispatch_secs: 0.05, submission_secs: 0.25 };
+}
+
+/// The rate of a kernel on a device, as seen so far.
+#[derive(Clone, Copy, Debug)]
+pub struct Throughput {
+    interactions_per_sec: f64,
+    dispatch_secs: f64,
+    measured: bool,
+    fixed: bool,
+}
+
+impl Throughput {
+    /// Before anything was measured: what the slowest device of the class would do.
+    pub fn guess(class: crate::gpu::DeviceClass) -> Self {
+        use crate::gpu::DeviceClass::*;
+        let interactions_per_sec = match class {
+            Software => 2e8,
+            Integrated | Unknown | Virtual => 2e9,
+            Discrete => 2e10,
+        };
+        // lavapipe needs 60 microseconds to start a dispatch; a GPU a few.
+        let dispatch_secs = if class == Software { 6e-5 } else { 5e-6 };
+        Self { interactions_per_sec, dispatch_secs, measured: false, fixed: false }
+    }
+
+    /// A rate that is taken for granted and never learns: for cutting work into pieces of known size.
+    pub fn fixed(interactions_per_sec: f64) -> Self {
+        Self { interactions_per_sec, dispatch_secs: 0.0, measured: true, fixed: true }
+    }
+
+    /// Begins with this rate, until others are measured.
+    #[must_use]
+    pub fn with_rate(self, interactions_per_sec: f64) -> Self {
+        Self { interactions_per_sec, measured: true, ..self }
+    }
+
+    /// Takes in a finished submission. Short ones say nothing about the rate.
+    pub fn learn(&mut self, interactions: u64, dispatches: u64, secs: f64) {
+        if self.fixed || interactions == 0 || !(secs > 0.0) {
+            return;
+        }
+        let fixed = dispatches as f64 * self.dispatch_secs;
+        let seen = interactions as f64 / (secs - fixed).max(0.2 * secs);
+        // A machine shared with others is slower now and then: follow slowly down, quickly at first.
+        let weight = if self.measured { 0.3 } else { 1.0 };
+        self.interactions_per_sec += weight * (seen - self.interactions_per_sec);
+        self.measured = true;
+    }
+
+    /// Interactions that take `secs`.
+    pub fn interactions_in(&self, secs: f64) -> u64 {
+        (secs * self.interactions_per_sec).max(1.0) as u64
+    }
+
+    /// Seconds that this work takes.
+    pub fn secs(&self, interactions: u64, dispatches: u64) -> f64 {
+        interactions as f64 / self.interactions_per_sec + dispatches as f64 * self.dispatch_secs
+    }
+
+    /// Interactions per second, as seen so far.
+    pub fn rate(&self) -> f64 {
+        self.interactions_per_sec
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::DeviceClass;
+
+    #[test]
+    fn the_pace_finds_the_rate_of_a_made_up_device() {
+        let true_rate = 7e11;
+        let mut throughput = Throughput::guess(DeviceClass::Discrete);
+        for _ in 0..20 {
+            let work = throughput.interactions_in(0.25);
+            throughput.learn(work, 4, work as f64 / true_rate + 4.0 * 5e-6);
+        }
+        assert!((throughput.rate() / true_rate - 1.0).abs() < 0.01, "{}", throughput.rate());
+    }
+}

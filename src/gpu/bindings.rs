@@ -1,0 +1,108 @@
+//! What shaders are bound to: layouts of bind groups, and the groups themselves. For compute and for drawing.
+
+use wgpu::{BindingType, BufferBindingType, ShaderStages};
+
+/// A binding of a bind group; bindings are numbered in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding {
+    /// A storage buffer that is only read.
+    Read,
+    /// A storage buffer that is written.
+    Write,
+    /// A uniform buffer.
+    Uniform,
+    /// A row of that many bytes in a uniform buffer; each dispatch says at which offset it begins.
+    Params(u64),
+    /// A picture of that format that is only stored into.
+    Store(wgpu::TextureFormat),
+    /// A picture of floats that can be filtered.
+    Texture,
+    /// A picture of floats that is only loaded from.
+    Unfiltered,
+    /// A filtering sampler.
+    Sampler,
+}
+
+impl Binding {
+    fn kind(self) -> BindingType {
+        match self {
+            Self::Read => buffer(BufferBindingType::Storage { read_only: true }, None),
+            Self::Write => buffer(BufferBindingType::Storage { read_only: false }, None),
+            Self::Uniform => buffer(BufferBindingType::Uniform, None),
+            Self::Params(bytes) => buffer(BufferBindingType::Uniform, Some(bytes)),
+            Self::Store(format) => BindingType::StorageTexture {
+                access: wgpu::StorageTextureAccess::WriteOnly,
+                format,
+                view_dimension: wgpu::TextureViewDimension::D2,
+            },
+            Self::Texture => texture(true),
+            Self::Unfiltered => texture(false),
+            Self::Sampler => BindingType::Sampler(wgpu::SamplerBindingType::Filtering),
+        }
+    }
+}
+
+/// With `row_bytes` a row of a table, whose offset is given with each dispatch.
+fn buffer(ty: BufferBindingType, row_bytes: Option<u64>) -> BindingType {
+    BindingType::Buffer {
+        ty,
+        has_dynamic_offset: row_bytes.is_some(),
+        min_binding_size: row_bytes.and_then(wgpu::BufferSize::new),
+    }
+}
+
+fn texture(filterable: bool) -> BindingType {
+    BindingType::Texture {
+        sample_type: wgpu::TextureSampleType::Float { filterable },
+        view_dimension: wgpu::TextureViewDimension::D2,
+        multisampled: false,
+    }
+}
+
+/// The layout of a bind group, each binding visible to the kinds of shader given with it.
+pub fn group_layout(
+    device: &wgpu::Device,
+    label: &str,
+    bindings: &[(Binding, ShaderStages)],
+) -> wgpu::BindGroupLayout {
+    let entry = |(binding, &(kind, visibility)): (u32, &(Binding, ShaderStages))| {
+        wgpu::BindGroupLayoutEntry { binding, visibility, ty: kind.kind(), count: None }
+    };
+    let entries: Vec<_> = (0u32..).zip(bindings).map(entry).collect();
+    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: Some(label),
+        entries: &entries,
+    })
+}
+
+/// A bind group of these resources, in the order of the layout's bindings.
+pub fn bind(
+    device: &wgpu::Device,
+    label: &str,
+    layout: &wgpu::BindGroupLayout,
+    resources: &[wgpu::BindingResource<'_>],
+) -> wgpu::BindGroup {
+    let entries: Vec<_> = (0u32..)
+        .zip(resources)
+        .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource: resource.clone() })
+        .collect();
+    device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some(label),
+        layout,
+        entries: &entries,
+    })
+}
+
+/// What a pipeline is bound to: a bind group for each layout.
+pub(super) fn pipeline_layout(
+    device: &wgpu::Device,
+    label: &str,
+    layouts: &[&wgpu::BindGroupLayout],
+) -> wgpu::PipelineLayout {
+    let layouts: Vec<_> = layouts.iter().map(|layout| Some(*layout)).collect();
+    device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: Some(label),
+        bind_group_layouts: &layouts,
+        immediate_size: 0,
+    })
+}

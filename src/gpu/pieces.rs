@@ -1,0 +1,232 @@
+//! Sinks times sources, cut into dispatches that keep a budget.
+
+use std::ops::Range;
+
+/// All sinks and all sources of an evaluation, and what its kernel takes of them at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rectangle {
+    /// Number of sinks.
+    pub sinks: u32,
+    /// Number of sources.
+    pub sources: u32,
+    /// Slices of the sources, each with workgroups of its own.
+    pub slices: u32,
+    /// Length of one slice: whole tiles, together at least `sources`.
+    pub slice_length: u32,
+    /// Sinks per workgroup.
+    pub rows: u32,
+    /// Sources that a workgroup takes at a time.
+    pub tile: u32,
+    /// Threads per workgroup.
+    pub threads: u32,
+    /// Length of a chunk, where it is part of the order of the sums: whole tiles. `None` where a later chunk
+    /// continues from the totals of the earlier ones, so that any cut gives the same bits.
+    pub fixed_chunk: Option<u32>,
+}
+
+/// How far an evaluation has come: the next sinks, then the next sources.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    sink: u32,
+    /// End of the sinks whose sources are under way; meaningful while `chunk` > 0.
+    sink_end: u32,
+    chunk: u32,
+}
+
+/// One dispatch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Which sinks.
+    pub sinks: Range<u32>,
+    /// Which part of each slice of the sources.
+    pub chunk: Range<u32>,
+    /// Interactions in it.
+    pub interactions: u64,
+    /// Workgroups that it needs in x; in y there are as many as slices.
+    pub workgroups: u32,
+    /// Where the next piece begins; `None` after the last one.
+    pub next: Option<Progress>,
+}
+
+impl Rectangle {
+    /// The piece of about `interactions` interactions that begins at `progress`: at least one tile for as many
+    /// workgroups as make `threads_to_fill` threads, at most `most_workgroups`.
+    ///
+    /// Workgroups that fill the device come first, then as many of their sources as the budget allows; more
+    /// sinks only where those take all their sources. Fewer workgroups would leave the device idle, look
+    /// slow, and make the next piece smaller still.
+    pub fn piece(
+        &self,
+        progress: Progress,
+        interactions: u64,
+        threads_to_fill: u32,
+        most_workgroups: u32,
+    ) -> Piece {
+        let wanted = (threads_to_fill / (self.threads * self.slices)).max(1);
+        let fill = u64::from(wanted) * u64::from(self.rows);
+        let most = u64::from(most_workgroups) * u64::from(self.rows);
+        let (sinks, sources) = self.size(interactions, fill);
+        let sinks = sinks.min(most).min(u64::from(u32::MAX)) as u32;
+        let sink_end = if progress.chunk > 0 {
+            progress.sink_end
+        } else {
+            progress.sink.saturating_add(sinks).min(self.sinks)
+        };
+        let chunk = progress.chunk..progress.chunk.saturating_add(sources).min(self.slice_length);
+        let width = sink_end - progress.sink;
+        Piece {
+            sinks: progress.sink..sink_end,
+            interactions: u64::from(width) * self.reach(chunk.end - chunk.start),
+            workgroups: width.div_ceil(self.rows),
+            next: self.after(progress.sink, sink_end, chunk.end),
+            chunk,
+        }
+    }
+
+    /// Sinks and length of the chunk for a budget; `fill` sinks keep the device busy.
+    fn size(&self, interactions: u64, fill: u64) -> (u64, u32) {
+        let rows_of = |sources: u64| {
+            let rows = u64::from(self.rows);
+            interactions / sources.max(1) / rows * rows
+        };
+        if let Some(chunk) = self.fixed_chunk {
+            return (rows_of(self.reach(chunk)).max(fill), chunk);
+        }
+        let whole_rows = rows_of(u64::from(self.sources));
+        if whole_rows >= fill {
+            return (whole_rows, self.slice_length);
+        }
+        let present = fill.min(u64::from(self.sinks)) * u64::from(self.slices);
+        let part = (interactions / present.max(1)).min(u64::from(self.slice_length)) as u32;
+        (fill, (part / self.tile * self.tile).max(self.tile))
+    }
+
+    /// Sources that a chunk of this length takes, over all slices.
+    fn reach(&self, chunk: u32) -> u64 {
+        (u64::from(chunk) * u64::from(self.slices)).min(u64::from(self.sources))
+    }
+
+    fn after(&self, sink: u32, sink_end: u32, chunk_end: u32) -> Option<Progress> {
+        if chunk_end < self.slice_length {
+            Some(Progress { sink, sink_end, chunk: chunk_end })
+        } else if sink_end < self.sinks {
+            Some(Progress { sink: sink_end, sink_end, chunk: 0 })
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rectangle(sinks: u32, sources: u32, slices: u32, fixed_chunk: Option<u32>) -> Rectangle {
+        let tile = 64;
+        Rectangle {
+            sinks,
+            sources,
+            slices,
+            slice_length: sources.div_ceil(slices).max(1).next_multiple_of(tile),
+            rows: 8,
+            tile,
+            threads: 64,
+            fixed_chunk,
+        }
+    }
+
+    /// All pieces of an evaluation.
+    fn pieces(whole: &Rectangle, budget: u64, fill: u32, most: u32) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        let mut next = Some(Progress::default());
+        while let Some(progress) = next {
+            let piece = whole.piece(progress, budget, fill, most);
+            next = piece.next;
+            pieces.push(piece);
+        }
+        pieces
+    }
+
+    /// How often each sink meets each place of a slice.
+    fn meetings(whole: &Rectangle, pieces: &[Piece]) -> Vec<u32> {
+        let mut seen = vec![0; (whole.sinks * whole.slice_length) as usize];
+        for piece in pieces {
+            for sink in piece.sinks.clone() {
+                for place in piece.chunk.clone() {
+                    seen[(sink * whole.slice_length + place) as usize] += 1;
+                }
+            }
+        }
+        seen
+    }
+
+    #[test]
+    fn pieces_cover_every_pair_once_and_keep_the_budget() {
+        for (slices, fixed) in [(1, None), (3, None), (1, Some(256)), (3, Some(128))] {
+            let whole = rectangle(37, 3000, slices, fixed);
+            for (budget, fill) in
+                [1, 5000, 40_000, u64::MAX].into_iter().flat_map(|b| [(b, 64), (b, 1 << 17)])
+            {
+                let pieces = pieces(&whole, budget, fill, 65_535);
+                assert!(meetings(&whole, &pieces).iter().all(|times| *times == 1), "{budget}");
+                let wanted = (fill / (64 * slices)).max(1) * whole.rows;
+                let chunk = fixed.unwrap_or(whole.tile);
+                let least = u64::from(chunk * slices) * u64::from(wanted.min(whole.sinks));
+                for piece in &pieces {
+                    assert!(piece.interactions <= budget.max(least), "{piece:?} for {budget}");
+                }
+                let last = pieces.last().unwrap();
+                assert_eq!((last.sinks.end, last.chunk.end), (whole.sinks, whole.slice_length));
+            }
+        }
+    }
+
+    #[test]
+    fn interactions_add_up_without_slices() {
+        let whole = rectangle(1000, 5000, 1, None);
+        for budget in [1, 100_000, u64::MAX] {
+            // The last tile of each row of pieces is counted as if it were full.
+            let sum: u64 = pieces(&whole, budget, 256, 65_535).iter().map(|p| p.interactions).sum();
+            assert!((5_000_000..=1000 * u64::from(whole.slice_length)).contains(&sum), "{sum}");
+        }
+    }
+
+    #[test]
+    fn a_small_budget_cuts_the_sources_before_it_cuts_the_workgroups() {
+        let whole = rectangle(100_000, 100_000, 1, None);
+        let piece = whole.piece(Progress::default(), 1 << 20, 1 << 17, 65_535);
+        // 2^17 threads are 2,048 workgroups of 8 sinks, which take the budget's share of the sources.
+        assert_eq!(piece.workgroups, 2048);
+        assert_eq!(piece.chunk, 0..64);
+        let piece = whole.piece(Progress::default(), 2_500_000_000, 1 << 17, 65_535);
+        assert_eq!((piece.sinks, piece.chunk), (0..25_000, 0..whole.slice_length));
+    }
+
+    #[test]
+    fn a_fixed_chunk_is_the_same_whatever_the_budget() {
+        let whole = rectangle(5000, 3000, 1, Some(1024));
+        for budget in [1, 1 << 20, u64::MAX] {
+            for piece in pieces(&whole, budget, 256, 65_535) {
+                assert_eq!(piece.chunk.start % 1024, 0);
+                let to_the_end = piece.chunk.end == whole.slice_length;
+                assert!(to_the_end || piece.chunk.end - piece.chunk.start == 1024, "{piece:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_piece_has_more_workgroups_than_the_device_allows() {
+        let whole = rectangle(1000, 64, 1, None);
+        let pieces = pieces(&whole, u64::MAX, 1 << 17, 16);
+        assert_eq!(pieces.iter().map(|piece| piece.workgroups).max(), Some(16));
+        assert!(meetings(&whole, &pieces).iter().all(|times| *times == 1));
+    }
+
+    #[test]
+    fn nothing_is_one_empty_piece() {
+        for (sinks, sources) in [(0, 100), (100, 0), (0, 0)] {
+            let all = pieces(&rectangle(sinks, sources, 2, None), u64::MAX, 64, 65_535);
+            assert_eq!(all.iter().map(|piece| piece.interactions).sum::<u64>(), 0);
+        }
+    }
+}

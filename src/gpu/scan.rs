@@ -1,0 +1,207 @@
+//! Exclusive prefix sums of 32-bit numbers on the device.
+//!
+//! Reduce, then scan: sums of workgroups, sums of those, and back. Up to 2,048 numbers take one dispatch, up to 4
+//! million three, more five. A single sweep with look-back would read the numbers once less, but one workgroup would
+//! wait for another there, and WebGPU does not promise that the other ever runs. Whole numbers have one sum whatever
+//! the order, modulo 2^32: the bits are the same on every adapter.
+
+use minijinja::context;
+
+use super::entries::{rows_of_workgroups, words_of};
+use super::layout::ScanParams;
+use super::{Binding, BoundKernel, Checks, Gpu, Params, compile, template};
+use crate::error::Result;
+
+/// Numbers of a thread. A read of 32 bytes is what memory gives at a time.
+const EACH_THREAD: u32 = 8;
+/// Numbers of a workgroup of 256 threads.
+const BLOCK: u32 = 256 * EACH_THREAD;
+
+/// Rows of parameters for one submission: some different counts, of three levels each.
+const PARAMS_ROWS: usize = 48;
+
+/// The files below `shaders/`, in the order of their work.
+const FILES: [&str; 2] = ["scan/reduce.wgsl", "scan/scan.wgsl"];
+
+/// What is bound, in order: the numbers, sums of workgroups, the count on the device, parameters.
+fn bindings(kernel: &Kernel) -> [Binding; 4] {
+    let [values, blocks] = match kernel {
+        Kernel::Reduce => [Binding::Read, Binding::Write],
+        Kernel::Below => [Binding::Write, Binding::Read],
+        Kernel::Uppermost => [Binding::Write, Binding::Write],
+    };
+    [values, blocks, Binding::Read, Binding::Params(size_of::<ScanParams>() as u64)]
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kernel {
+    /// Numbers to sums of workgroups.
+    Reduce,
+    /// A level whose sums of workgroups have become what stands before them.
+    Below,
+    /// A level of one workgroup.
+    Uppermost,
+}
+
+impl Kernel {
+    fn file(self) -> &'static str {
+        FILES[usize::from(!matches!(self, Self::Reduce))]
+    }
+
+    fn text(self) -> Result<String> {
+        let (reduce, below) = (matches!(self, Self::Reduce), matches!(self, Self::Below));
+        template::assemble(self.file(), context! { each_thread => EACH_THREAD, reduce, below })
+    }
+}
+
+/// Exclusive prefix sums in place, bound to one buffer. Everything is made once; a call records dispatches.
+#[derive(Debug)]
+pub struct Scan {
+    levels: Vec<Level>,
+    total: wgpu::Buffer,
+    params: Params<ScanParams>,
+    capacity: u32,
+    most_workgroups: u32,
+}
+
+/// The numbers themselves, or sums of workgroups of the level below.
+#[derive(Debug)]
+struct Level {
+    /// Numbers that an entry stands for.
+    each: u32,
+    reduce: BoundKernel,
+    below: BoundKernel,
+    uppermost: BoundKernel,
+}
+
+impl Scan {
+    /// For up to `capacity` numbers (`array<u32>`) at the beginning of `values`. With `count` (`array<u32>`, another
+    /// buffer, whose first entry counts when the dispatches run) no more numbers take part than it says.
+    ///
+    /// Errors: a buffer that is too short for `capacity`, or larger than the adapter's storage buffers.
+    pub async fn new(
+        gpu: &Gpu,
+        values: &wgpu::Buffer,
+        count: Option<&wgpu::Buffer>,
+        capacity: u32,
+        checks: Checks,
+    ) -> Result<Self> {
+        let bytes = 4 * u64::from(capacity).max(1);
+        gpu.check_room("numbers to be summed", values, bytes)?;
+        let count = count.cloned().unwrap_or_else(|| gpu.unlimited_count());
+        let total = gpu.words("sum of all", 1);
+        let params = Params::new(gpu, "scan params", PARAMS_ROWS);
+        let mut levels = Vec::new();
+        let (mut entries, mut each) = (values.clone(), 1u32);
+        let mut length = capacity.max(1);
+        loop {
+            let groups = length.div_ceil(BLOCK);
+            let blocks = gpu.words("sums of workgroups", u64::from(groups));
+            let bind = async |kernel: Kernel, blocks: &wgpu::Buffer| {
+                let (file, text) = (kernel.file(), kernel.text()?);
+                let compiled = compile(gpu, file, &text, &bindings(&kernel), checks).await?;
+                let resources = [
+                    words_of(&entries, u64::from(length)),
+                    blocks.as_entire_binding(),
+                    count.as_entire_binding(),
+                    params.binding(),
+                ];
+                Ok::<_, crate::error::Error>(compiled.bind(gpu, file, &resources))
+            };
+            levels.push(Level {
+                each,
+                reduce: bind(Kernel::Reduce, &blocks).await?,
+                below: bind(Kernel::Below, &blocks).await?,
+                uppermost: bind(Kernel::Uppermost, &total).await?,
+            });
+            if groups == 1 {
+                break;
+            }
+            (entries, length) = (blocks, groups);
+            each *= BLOCK;
+        }
+        Ok(Self { levels, total, params, capacity, most_workgroups: gpu.limits.workgroups })
+    }
+
+    /// Where the dispatches leave the sum of all numbers (one `u32`).
+    pub fn total(&self) -> &wgpu::Buffer {
+        &self.total
+    }
+
+    /// Begins a submission.
+    pub fn begin_submission(&mut self) {
+        self.params.clear();
+    }
+
+    /// Sends the parameters of all that was recorded. Call before submitting.
+    pub fn end_submission(&mut self, gpu: &Gpu) {
+        self.params.upload(gpu);
+    }
+
+    /// True when this submission may have no room for another count.
+    pub fn is_full(&self) -> bool {
+        !self.params.has_room(self.levels.len())
+    }
+
+    /// Records the sums of the first `count` numbers, at most the capacity: each becomes the sum of those before it.
+    /// What is behind them stays as it is.
+    pub fn record(&mut self, pass: &mut wgpu::ComputePass<'_>, count: u32) {
+        debug_assert!(count <= self.capacity, "a scan takes no more numbers than it was made for");
+        let count = count.min(self.capacity);
+        let Self { levels, params, most_workgroups, .. } = self;
+        let entries = |level: &Level| count.div_ceil(level.each);
+        let needed = levels.iter().position(|level| entries(level) <= BLOCK);
+        let uppermost = needed.unwrap_or(levels.len() - 1);
+        let mut dispatch = |kernel: &BoundKernel, level: &Level| {
+            let row = ScanParams { count, each: level.each, ..Default::default() };
+            kernel.set(pass, &[params.offset_of(row)]);
+            let [x, y] = rows_of_workgroups(entries(level).div_ceil(BLOCK), *most_workgroups);
+            pass.dispatch_workgroups(x, y, 1);
+        };
+        for level in &levels[..uppermost] {
+            dispatch(&level.reduce, level);
+        }
+        dispatch(&levels[uppermost].uppermost, &levels[uppermost]);
+        for level in levels[..uppermost].iter().rev() {
+            dispatch(&level.below, level);
+        }
+    }
+}
+
+/// Prefix sums on the host: each number becomes the sum of those before it, modulo 2^32; returns the sum of all.
+pub fn scan_on_host(values: &mut [u32]) -> u32 {
+    let mut sum = 0u32;
+    for value in values {
+        let own = *value;
+        *value = sum;
+        sum = sum.wrapping_add(own);
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::{Language, translate};
+
+    #[test]
+    fn every_text_validates_and_translates() {
+        for kernel in [Kernel::Reduce, Kernel::Below, Kernel::Uppermost] {
+            let text = kernel.text().unwrap();
+            for language in [Language::SpirV, Language::Msl, Language::Hlsl] {
+                for checks in [Checks::On, Checks::Off] {
+                    let out = translate(kernel.file(), &text, language, checks);
+                    assert!(out.unwrap_or_else(|e| panic!("{e}\n{text}")).len() > 500);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn each_number_becomes_the_sum_of_those_before_it() {
+        let mut values = [3, 0, u32::MAX, 5];
+        assert_eq!(scan_on_host(&mut values), 7);
+        assert_eq!(values, [0, 3, 3, 2]);
+        assert_eq!(scan_on_host(&mut []), 0);
+    }
+}

@@ -1,0 +1,160 @@
+//! From requests to the settings of a simulation: what is not asked for is what the input says, or what suits it.
+
+use super::Input;
+use crate::error::{Error, Result};
+use crate::forces::{Method, Precision};
+use crate::integrate::blocks::{BlockSettings, power_of_two_below};
+use crate::integrate::{self, Integrator};
+use crate::scene::IntegratorHints;
+use crate::settings::{BlockRequest, EngineRequest, StepRequest};
+use crate::sim::{EngineKind, Settings};
+
+impl EngineRequest {
+    /// Engine and method by name. `cpu` by `reference` is the engine `reference`, which has no other method.
+    ///
+    /// Errors: a name that no engine or no method has; a method that the engine lacks.
+    pub fn chosen(&self) -> Result<(EngineKind, Option<Method>)> {
+        let engine = EngineKind::from_name(&self.engine)?;
+        let wanted = Method::from_name(&self.method)?;
+        let (kind, method) = engine.by(wanted)?;
+        // The engine says it by itself, and another one that is chosen later is not held to it.
+        Ok((kind, wanted.filter(|_| method != Method::Reference)))
+    }
+
+    /// Engine, adapters and kernel for a simulation that nothing else is said of.
+    ///
+    /// Errors: those of [`EngineRequest::chosen`].
+    pub fn settings(&self) -> Result<Settings> {
+        let (engine, method) = self.chosen()?;
+        let (adapter, kernel) = (self.adapter.clone(), self.kernel);
+        Ok(Settings { engine, method, adapter, kernel, ..Settings::default() })
+    }
+}
+
+impl StepRequest {
+    /// The settings for an input, checked before any long work.
+    ///
+    /// Errors: a name in no registry, a number out of its range.
+    pub fn settings(&self, input: &Input, engine: &EngineRequest) -> Result<Settings> {
+        self.over(input, engine.settings()?)
+    }
+
+    /// These settings for an input, with engine, adapters and kernel of `base`.
+    ///
+    /// Errors: those of [`StepRequest::settings`].
+    pub fn over(&self, input: &Input, base: Settings) -> Result<Settings> {
+        let hints = &input.integrator;
+        let name = self.integrator.as_ref().or(hints.integrator.as_ref());
+        let integrator = name.map_or(Ok(integrate::DEFAULT), |name| integrate::find(name))?;
+        self.blocks.fits(integrator)?;
+        let mut blocks = self.blocks.clone();
+        // What a scene says of its own integrator is of no use to another one.
+        if self.integrator.is_none() || hints.integrator.as_deref() == Some(integrator.name) {
+            let hinted = BlockRequest::from(hints);
+            let told = hinted.fits(integrator).and_then(|()| hinted.tier());
+            told.map_err(|error| Error::Outside(format!("in the scene's [run], {error}")))?;
+            blocks = blocks.or(hinted);
+        }
+        let settings = Settings {
+            softening: self.eps.unwrap_or(input.run.softening),
+            dt: self.dt.unwrap_or(input.run.dt),
+            start: input.snapshot.time,
+            steps_before: 0,
+            gravitational_constant: input.snapshot.units.gravitational_constant,
+            integrator,
+            blocks: blocks.settings(self.dt.unwrap_or(4.0 * input.run.dt)),
+            precision: blocks.tier()?,
+            ..base
+        };
+        settings.validate()?;
+        Ok(settings)
+    }
+
+    /// Refuses what can be refused before the bodies are made.
+    ///
+    /// Errors: those of [`StepRequest::settings`].
+    pub fn check(&self) -> Result<()> {
+        let usual = Settings::default();
+        if let Some(name) = &self.integrator {
+            self.blocks.fits(integrate::find(name)?)?;
+        }
+        self.blocks.tier()?;
+        let blocks = self.blocks.settings(1.0);
+        blocks.validate()?;
+        let (softening, dt) = (self.eps.unwrap_or(0.0), self.dt.unwrap_or(1.0));
+        Settings { softening, dt, ..usual }.validate()
+    }
+}
+
+impl From<&Settings> for StepRequest {
+    /// The options that lead to these settings.
+    fn from(settings: &Settings) -> Self {
+        let mut blocks = BlockRequest {
+            precision: settings.precision.map(|precision| precision.name().to_owned()),
+            ..BlockRequest::default()
+        };
+        let integrator = settings.integrator;
+        if integrator.has_block_steps() {
+            let accuracy = settings.blocks;
+            blocks.eta = Some(accuracy.eta);
+            blocks.eta6 = (integrator.order > 4).then_some(accuracy.eta6);
+            blocks.dt_max = Some(accuracy.dt_max);
+            blocks.host_blocks = accuracy.on_host;
+        }
+        Self {
+            eps: Some(settings.softening),
+            dt: Some(settings.dt),
+            integrator: Some(integrator.name.to_owned()),
+            blocks,
+        }
+    }
+}
+
+impl BlockRequest {
+    /// The longest step is that asked for, else a power of two of at most `suitable`: what fits into
+    /// `--dt`, or four of the leapfrog steps that suit the input. The accuracy parameter decides anyway
+    /// where less is needed.
+    pub fn settings(&self, suitable: f64) -> BlockSettings {
+        let usual = BlockSettings::default();
+        let at_most = Some(power_of_two_below(suitable)).filter(|dt| *dt > 0.0);
+        BlockSettings {
+            eta: self.eta.unwrap_or(usual.eta),
+            eta6: self.eta6.unwrap_or(usual.eta6),
+            dt_max: self.dt_max.or(at_most).unwrap_or(usual.dt_max),
+            on_host: self.host_blocks,
+        }
+    }
+
+    /// Refuses what means nothing to `integrator`.
+    ///
+    /// Errors: the first such option.
+    pub fn fits(&self, integrator: &Integrator) -> Result<()> {
+        let name = integrator.name;
+        let all = [("--eta", self.eta), ("--eta6", self.eta6), ("--dt-max", self.dt_max)];
+        if !integrator.has_block_steps()
+            && let Some((option, value)) = all.iter().find_map(|(o, v)| Some((*o, (*v)?)))
+        {
+            let allowed = format!("left out: {name} has one step for all bodies, --dt");
+            return Err(Error::value(option, value, allowed));
+        }
+        if let (Some(eta6), true) = (self.eta6, integrator.order == 4) {
+            let allowed = format!("left out: {name} has only --eta");
+            return Err(Error::value("--eta6", eta6, allowed));
+        }
+        Ok(())
+    }
+
+    /// The tier by name.
+    ///
+    /// Errors: a name that no tier has.
+    pub fn tier(&self) -> Result<Option<Precision>> {
+        self.precision.as_deref().map(Precision::from_name).transpose()
+    }
+}
+
+impl From<&IntegratorHints> for BlockRequest {
+    fn from(hints: &IntegratorHints) -> Self {
+        let IntegratorHints { eta, eta6, dt_max, precision, .. } = hints.clone();
+        Self { eta, eta6, dt_max, precision, host_blocks: false }
+    }
+}

@@ -1,0 +1,122 @@
+//! Who moves the bodies that somebody watches.
+
+use std::sync::Arc;
+
+use super::cadence::Purpose;
+use super::tracking::Tracker;
+use super::{BlockFacts, Event, Rates};
+use crate::error::Result;
+use crate::forces::direct::gpu::{KernelRequest, KernelVariant};
+use crate::forces::{Budget, Throughput};
+use crate::frame::Frame;
+use crate::gpu::{FrameTimes, Gpu};
+use crate::sim::Work;
+
+/// A frame's part of the simulation.
+pub(super) struct FramePart<'a> {
+    pub gpu: &'a Arc<Gpu>,
+    pub encoder: &'a mut wgpu::CommandEncoder,
+    /// Steps that are due, and their length with its direction.
+    pub due: u64,
+    pub dt: f64,
+    pub budget: Budget,
+    /// The frame's number.
+    pub number: u64,
+    pub tracker: &'a mut Tracker,
+}
+
+/// Buffers that the sprites read.
+#[derive(Clone, Copy)]
+pub(super) struct Drawn<'a> {
+    pub position_mass: &'a wgpu::Buffer,
+    pub velocity: &'a wgpu::Buffer,
+    pub acceleration: &'a wgpu::Buffer,
+    /// Of the numbers in them.
+    pub frame: Frame,
+}
+
+/// How far the bodies have come.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Reached {
+    pub time: f64,
+    pub steps: u64,
+    /// Whether the first accelerations are known.
+    pub ready: bool,
+}
+
+/// Bodies that move while frames are drawn. Nothing here waits: what takes long comes back as an [`Event`].
+pub(super) trait Mover: Send {
+    /// What it computes on and how, in one line.
+    fn describe(&self) -> String;
+
+    /// Records what the frame does of the simulation. The work's steps count as done.
+    fn record(&mut self, part: FramePart<'_>) -> Result<Work>;
+
+    /// How far it has come.
+    fn reached(&self) -> Reached;
+
+    /// What the sprites read.
+    fn drawn(&self) -> Drawn<'_>;
+
+    /// Takes in what has come back, and says how many steps were done beside the frames since the last call.
+    fn poll(&mut self, rates: &mut Rates, events: &mut Vec<Event>) -> u64;
+
+    /// Continues with another softening; new accelerations come before the next step.
+    ///
+    /// Errors leave everything as it was.
+    fn set_softening(&mut self, request: &KernelRequest, softening: f64) -> Result<()>;
+
+    /// Continues with another shape of the kernel, if it has one.
+    ///
+    /// Errors leave everything as it was: a shape that the adapter cannot hold.
+    fn set_kernel(&mut self, gpu: &Gpu, request: &KernelRequest, softening: f64) -> Result<()>;
+
+    /// Diagnostics are wanted.
+    fn ask_report(&mut self);
+
+    /// The bodies are wanted.
+    fn ask_bodies(&mut self, purpose: Purpose);
+
+    /// Somebody looks at individual steps.
+    fn ask_blocks(&mut self) {}
+
+    /// The individual steps, if they have been told since the last call.
+    fn take_blocks(&mut self) -> Option<BlockFacts> {
+        None
+    }
+
+    /// No further step is due.
+    fn pause(&mut self, dt: f64) {
+        let _ = dt;
+    }
+
+    /// Call after the frame's submission.
+    fn submitted(&mut self) {}
+
+    /// The all-pairs kernel that runs, if one does.
+    fn variant(&self) -> Option<KernelVariant> {
+        None
+    }
+
+    /// Compiles everything anew from texts that have changed.
+    fn recompile(&mut self, request: &KernelRequest) -> Result<()> {
+        let _ = request;
+        Ok(())
+    }
+
+    /// Takes in how long an earlier frame's steps took on the device: its work, and seconds.
+    fn learn(&mut self, times: &FrameTimes) -> Option<(Work, f64)> {
+        let _ = times;
+        None
+    }
+
+    /// The rate that its slices are cut by, if it works in slices.
+    fn throughput(&self) -> Option<Throughput> {
+        None
+    }
+
+    /// Takes a rate for granted.
+    fn learn_rate(&mut self, interactions_per_sec: f64) {
+        let _ = interactions_per_sec;
+    }
+}

@@ -1,0 +1,366 @@
+//! A simulation on worker threads, for the engines that live on the host. The watcher never waits: it
+//! tells how many steps are due and takes whatever state is finished.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread;
+
+use glam::DVec3;
+use web_time::Instant;
+
+use super::blocks::BlockWatch;
+use super::cadence::Purpose;
+use super::points::{Narrowing, Points};
+use super::{BlockFacts, Event, Report};
+use crate::bodies::Bodies;
+use crate::diagnostics::diagnose;
+use crate::error::{Error, Result};
+use crate::forces::ForceEngine;
+use crate::gpu::Gpu;
+use crate::sim::{Clock, EngineKind, HostState, Moment, Residence, Settings, host_engine};
+
+/// Where the worker stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Progress {
+    pub time: f64,
+    pub steps: u64,
+    pub interactions: u64,
+    /// Seconds that the worker has spent in steps.
+    pub busy_secs: f64,
+    /// Whether the first forces are there.
+    pub ready: bool,
+}
+
+struct Inbox {
+    /// The number of steps since the start that may be done.
+    until: u64,
+    dt: f64,
+    softening: Option<f64>,
+    report: bool,
+    bodies: Option<Purpose>,
+    blocks: bool,
+    /// Whether the watcher has taken the last state and would like another.
+    wanted: bool,
+    quit: bool,
+}
+
+#[derive(Default)]
+struct Outbox {
+    progress: Progress,
+    /// Filled when wanted, and never twice for one state.
+    points: Option<Points>,
+    events: Vec<Event>,
+    blocks: Option<BlockFacts>,
+    /// Steps done since the start.
+    done: u64,
+    /// What the worker computes with and where, once it knows.
+    description: Option<String>,
+    /// A set of points to fill again, so that none is allocated per step.
+    spare: Option<Points>,
+}
+
+impl Inbox {
+    /// Whether something has been asked for that comes before the next step.
+    fn news(&self) -> bool {
+        self.softening.is_some() || self.report || self.bodies.is_some() || self.blocks
+    }
+}
+
+struct Shared {
+    inbox: Mutex<Inbox>,
+    wake: Condvar,
+    outbox: Mutex<Outbox>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// The watcher's end.
+pub(super) struct WorkerLink {
+    shared: Arc<Shared>,
+    /// Steps since the start that the watcher knows of.
+    known: u64,
+    pub description: String,
+}
+
+impl WorkerLink {
+    /// Starts the worker, which computes the first accelerations by itself.
+    pub fn start(
+        bodies: Bodies,
+        kind: EngineKind,
+        gpu: Option<&Arc<Gpu>>,
+        settings: &Settings,
+    ) -> Result<Self> {
+        let engine = host_engine(kind, gpu, settings)?;
+        let description = engine.describe();
+        let inbox = Inbox {
+            until: 0,
+            dt: settings.dt,
+            softening: None,
+            report: false,
+            bodies: None,
+            blocks: false,
+            wanted: true,
+            quit: false,
+        };
+        let shared = Arc::new(Shared {
+            inbox: Mutex::new(inbox),
+            wake: Condvar::new(),
+            outbox: Mutex::default(),
+        });
+        let (for_worker, settings) = (Arc::clone(&shared), settings.clone());
+        thread::Builder::new()
+            .name("simulation".to_owned())
+            .spawn(move || {
+                let worked = Worker::new(bodies, engine, &settings, &for_worker)
+                    .and_then(|mut worker| worker.run(&for_worker));
+                if let Err(error) = worked {
+                    lock(&for_worker.outbox).events.push(Event::Failed(error));
+                }
+            })
+            .map_err(|error| Error::Device(format!("no thread for the simulation: {error}")))?;
+        Ok(Self { shared, known: 0, description })
+    }
+
+    /// Says how many steps beyond those last taken may be done, and of which length. Counted from
+    /// there, not from now, no step is allowed twice.
+    pub fn allow(&self, due: u64, dt: f64) {
+        let mut inbox = lock(&self.shared.inbox);
+        (inbox.until, inbox.dt) = (self.known.saturating_add(due), dt);
+        self.shared.wake.notify_one();
+    }
+
+    pub fn set_softening(&self, softening: f64) {
+        lock(&self.shared.inbox).softening = Some(softening);
+        self.shared.wake.notify_one();
+    }
+
+    pub fn ask_report(&self) {
+        lock(&self.shared.inbox).report = true;
+        self.shared.wake.notify_one();
+    }
+
+    pub fn ask_bodies(&self, purpose: Purpose) {
+        let asked = &mut lock(&self.shared.inbox).bodies;
+        if *asked != Some(Purpose::Answer) {
+            *asked = Some(purpose);
+        }
+        self.shared.wake.notify_one();
+    }
+
+    pub fn ask_blocks(&self) {
+        lock(&self.shared.inbox).blocks = true;
+        self.shared.wake.notify_one();
+    }
+
+    /// The individual steps, if they have been told since the last call.
+    pub fn take_blocks(&self) -> Option<BlockFacts> {
+        lock(&self.shared.outbox).blocks.take()
+    }
+
+    /// Steps done since the last call, where the worker stands, and what it has to tell.
+    pub fn take(&mut self) -> (u64, Progress, Vec<Event>) {
+        let mut outbox = lock(&self.shared.outbox);
+        let steps = outbox.done - self.known;
+        self.known = outbox.done;
+        if let Some(description) = outbox.description.take() {
+            self.description = description;
+        }
+        (steps, outbox.progress, std::mem::take(&mut outbox.events))
+    }
+
+    /// The newest finished state that has not been taken yet, given to `show`; the next is then wanted.
+    pub fn with_points(&self, show: impl FnOnce(&Points)) {
+        let taken = lock(&self.shared.outbox).points.take();
+        if let Some(points) = taken {
+            show(&points);
+            lock(&self.shared.outbox).spare = Some(points);
+            lock(&self.shared.inbox).wanted = true;
+            self.shared.wake.notify_one();
+        }
+    }
+}
+
+impl Drop for WorkerLink {
+    /// The worker ends after the step it is in; nobody waits for it.
+    fn drop(&mut self) {
+        lock(&self.shared.inbox).quit = true;
+        self.shared.wake.notify_one();
+    }
+}
+
+struct Worker {
+    residence: Box<dyn Residence>,
+    /// The bodies as they were read last, where the residence has none on the host to show.
+    read: Read,
+    clock: Clock,
+    settings: Settings,
+    drawn: Narrowing,
+    progress: Progress,
+    watch: BlockWatch,
+    shown: bool,
+}
+
+impl Worker {
+    fn new(
+        bodies: Bodies,
+        engine: Box<dyn ForceEngine>,
+        settings: &Settings,
+        shared: &Shared,
+    ) -> Result<Self> {
+        let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
+        let g = settings.gravitational_constant;
+        let drawn = Narrowing::of(&bodies, g, clock.time());
+        let zero = vec![DVec3::ZERO; bodies.len()];
+        let progress = Progress { time: clock.time(), steps: clock.steps(), ..Default::default() };
+        // The bodies are to be seen before their first forces are known.
+        publish(shared, &bodies, &zero, &drawn, progress);
+        let read = Read { acceleration: zero, bodies: bodies.clone() };
+        let residence: Box<dyn Residence> =
+            Box::new(HostState::new(bodies, engine, settings, None)?);
+        lock(&shared.outbox).description = Some(residence.describe());
+        let progress = Progress { ready: true, ..progress };
+        let watch = BlockWatch::new(clock.time());
+        let (shown, settings) = (false, settings.clone());
+        Ok(Self { residence, read, clock, settings, drawn, progress, watch, shown })
+    }
+
+    fn run(&mut self, shared: &Shared) -> Result<()> {
+        let mut done = 0;
+        loop {
+            let (dt, step, softening, (report, bodies, blocks)) = {
+                let mut inbox = lock(&shared.inbox);
+                loop {
+                    if inbox.quit {
+                        return Ok(());
+                    }
+                    let news = inbox.news();
+                    if done < inbox.until || news || (inbox.wanted && !self.shown) {
+                        break;
+                    }
+                    inbox =
+                        shared.wake.wait(inbox).unwrap_or_else(|poisoned| poisoned.into_inner());
+                }
+                let step = done < inbox.until && !inbox.news();
+                let softening = inbox.softening.take();
+                let asked = (inbox.report, inbox.bodies.take(), inbox.blocks);
+                (inbox.report, inbox.blocks) = (false, false);
+                (inbox.dt, step, softening, asked)
+            };
+            if let Some(softening) = softening
+                && let Err(error) = self.set_softening(softening)
+            {
+                lock(&shared.outbox).events.push(Event::Failed(error));
+            }
+            if step {
+                self.step(dt)?;
+                done += 1;
+                self.shown = false;
+            }
+            if report || bodies.is_some() || lock(&shared.inbox).wanted {
+                self.fetch()?;
+            }
+            let (now, acceleration) = self.read.of(self.residence.as_ref());
+            self.shown |= publish(shared, now, acceleration, &self.drawn, self.progress);
+            lock(&shared.outbox).done = done;
+            if let (true, Some(steps)) = (blocks, self.residence.blocks()) {
+                let told = self.watch.look(steps, self.clock.time());
+                lock(&shared.outbox).blocks = Some(told);
+            }
+            if let Some(purpose) = bodies {
+                let event = purpose.event(Arc::new(self.moment()));
+                lock(&shared.outbox).events.push(event);
+            }
+            if report {
+                let event = self.report().map_or_else(Event::Failed, Event::Report);
+                lock(&shared.outbox).events.push(event);
+            }
+        }
+    }
+
+    fn step(&mut self, dt: f64) -> Result<()> {
+        if dt != self.clock.dt() {
+            self.clock.set_dt(dt);
+        }
+        let begun = Instant::now();
+        let (done, ended) = pollster::block_on(self.residence.advance(dt, 1, &mut |_| true));
+        self.clock.advance(done);
+        ended?;
+        self.progress.busy_secs += begun.elapsed().as_secs_f64();
+        self.progress.interactions = self.residence.interactions();
+        (self.progress.time, self.progress.steps) = (self.clock.time(), self.clock.steps());
+        Ok(())
+    }
+
+    /// Continues with another softening, from the bodies as they are.
+    fn set_softening(&mut self, softening: f64) -> Result<()> {
+        self.fetch()?;
+        let settings = Settings { softening, ..self.settings.clone() };
+        let bodies = self.read.of(self.residence.as_ref()).0.clone();
+        pollster::block_on(self.residence.replace(&bodies, &settings))?;
+        self.settings = settings;
+        Ok(())
+    }
+
+    /// Brings the bodies to the host, if they are elsewhere.
+    fn fetch(&mut self) -> Result<()> {
+        if self.residence.on_host().is_none() {
+            let read = self.residence.read(&mut self.read.bodies, self.clock.time());
+            self.read.acceleration = pollster::block_on(read)?;
+        }
+        Ok(())
+    }
+
+    fn moment(&self) -> Moment {
+        let (bodies, acceleration) = self.read.of(self.residence.as_ref());
+        Moment {
+            time: self.clock.time(),
+            steps: self.clock.steps(),
+            bodies: bodies.clone(),
+            acceleration: acceleration.to_vec(),
+        }
+    }
+
+    fn report(&mut self) -> Result<Report> {
+        let potential = pollster::block_on(self.residence.potential())?;
+        let (bodies, _) = self.read.of(self.residence.as_ref());
+        let diagnostics = diagnose(bodies, &potential)?;
+        let (time, steps) = (self.clock.time(), self.clock.steps());
+        Ok(Report { time, steps, softening: self.settings.softening, diagnostics })
+    }
+}
+
+/// Bodies and accelerations that were read from where they live.
+struct Read {
+    bodies: Bodies,
+    acceleration: Vec<DVec3>,
+}
+
+impl Read {
+    /// Those of `residence`, if it has them on the host, or else those read last.
+    fn of<'a>(&'a self, residence: &'a dyn Residence) -> (&'a Bodies, &'a [DVec3]) {
+        residence.on_host().unwrap_or((&self.bodies, &self.acceleration))
+    }
+}
+
+/// Hands the state over if it is wanted; says whether it was.
+fn publish(
+    shared: &Shared,
+    bodies: &Bodies,
+    acceleration: &[DVec3],
+    drawn: &Narrowing,
+    progress: Progress,
+) -> bool {
+    let wanted = std::mem::take(&mut lock(&shared.inbox).wanted);
+    let spare = {
+        let mut outbox = lock(&shared.outbox);
+        outbox.progress = progress;
+        outbox.spare.take()
+    };
+    if wanted {
+        let mut points = spare.unwrap_or_default();
+        drawn.fill(&mut points, bodies, acceleration, progress.time);
+        lock(&shared.outbox).points = Some(points);
+    }
+    wanted
+}

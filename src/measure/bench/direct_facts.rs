@@ -1,0 +1,178 @@
+//! What a record tells of forces with derivatives, and of runs on individual steps.
+
+use serde::{Deserialize, Serialize};
+
+use crate::forces::{Order, Precision};
+use crate::integrate;
+
+/// Which forces were timed, and how far they are from f64.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DirectFacts {
+    /// `gpu`, `cpu` or `reference`.
+    pub engine: String,
+    /// The tier, as [`Precision::name`] has it.
+    pub precision: String,
+    /// The highest derivative, as [`Order::name`] has it.
+    pub order: String,
+    /// Whether potentials were computed too.
+    pub potential: bool,
+    /// Rms relative error of the jerks, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rms_jerk: Option<f64>,
+    /// Rms relative error of the snaps, if there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rms_snap: Option<f64>,
+}
+
+/// A run on individual steps: how, and what came out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunFacts {
+    /// Name of the integrator.
+    pub integrator: String,
+    /// `gpu`, `cpu` or `reference`.
+    pub engine: String,
+    /// The tier, as [`Precision::name`] has it.
+    pub precision: String,
+    /// Whether the bodies lived on the engine's device, and not on the host.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub resident: bool,
+    /// Plummer softening length.
+    pub softening: f64,
+    /// Aarseth's accuracy parameter.
+    pub eta: f64,
+    /// That of the sixth-order criterion, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eta6: Option<f64>,
+    /// The longest step.
+    pub dt_max: f64,
+    /// From time 0 to this one.
+    pub until: f64,
+    /// What came out; nothing where it was skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<RunOutcome>,
+}
+
+/// What came out of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunOutcome {
+    /// |E - E0| / |E0|, both energies computed in f64 from synchronised bodies.
+    pub energy_error: f64,
+    /// Blocks taken.
+    pub blocks: u64,
+    /// Steps of single bodies.
+    pub body_steps: u64,
+}
+
+impl RunOutcome {
+    /// Bodies per block.
+    pub fn mean_active(&self) -> f64 {
+        self.body_steps as f64 / self.blocks.max(1) as f64
+    }
+}
+
+const ENGINES: [&str; 3] = ["gpu", "cpu", "reference"];
+
+impl DirectFacts {
+    /// `gpu double-single`.
+    pub fn tier(&self) -> String {
+        format!("{} {}", self.engine, self.precision)
+    }
+
+    /// What no measurement says, if anything: a reader of foreign files asks.
+    pub(super) fn fault(&self) -> Option<String> {
+        let orders = [Order::Acceleration, Order::Jerk, Order::Snap].map(Order::name);
+        let errors = [self.rms_jerk, self.rms_snap];
+        let words = if !ENGINES.contains(&self.engine.as_str()) {
+            "its engine is none"
+        } else if Precision::from_name(&self.precision).is_err() {
+            "its precision is none"
+        } else if !orders.contains(&self.order.as_str()) {
+            "its order is none"
+        } else if !errors.iter().flatten().all(|e| e.is_finite() && *e >= 0.0) {
+            "an rms error is negative or not finite"
+        } else {
+            return None;
+        };
+        Some(words.to_owned())
+    }
+}
+
+impl RunFacts {
+    /// `gpu double-single`, and where bodies live on a device that they do.
+    pub fn tier(&self) -> String {
+        let place = if self.resident { ", bodies there" } else { "" };
+        format!("{} {}{place}", self.engine, self.precision)
+    }
+
+    /// What no run says, if anything: a reader of foreign files asks.
+    pub(super) fn fault(&self) -> Option<String> {
+        let positive = [Some(self.eta), self.eta6, Some(self.dt_max), Some(self.until)];
+        let good = |x: f64| x.is_finite() && x >= 0.0;
+        let words = if !ENGINES.contains(&self.engine.as_str()) {
+            "its engine is none"
+        } else if Precision::from_name(&self.precision).is_err() {
+            "its precision is none"
+        } else if integrate::find(&self.integrator).is_err() {
+            "its integrator is none"
+        } else if !good(self.softening) || !positive.iter().flatten().all(|x| good(*x) && *x > 0.0)
+        {
+            "its softening, accuracy or time is out of range"
+        } else if !self.outcome.is_none_or(|outcome| good(outcome.energy_error)) {
+            "its energy error is negative or not finite"
+        } else {
+            return None;
+        };
+        Some(words.to_owned())
+    }
+}
+
+#[cfg(test)]
+impl RunFacts {
+    /// A sound one, for tests.
+    pub(super) fn example() -> Self {
+        Self {
+            integrator: "hermite4".to_owned(),
+            engine: "cpu".to_owned(),
+            precision: "double".to_owned(),
+            resident: false,
+            softening: 0.0,
+            eta: 0.01,
+            eta6: None,
+            dt_max: 0.0625,
+            until: 0.25,
+            outcome: Some(RunOutcome { energy_error: 1.5e-9, blocks: 100, body_steps: 1234 }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_measures_is_named() {
+        let direct = DirectFacts {
+            engine: "gpu".to_owned(),
+            precision: "double-single".to_owned(),
+            order: "jerk".to_owned(),
+            potential: true,
+            rms_jerk: Some(1e-7),
+            rms_snap: None,
+        };
+        assert_eq!((direct.fault(), direct.tier().as_str()), (None, "gpu double-single"));
+        let bad = DirectFacts { order: "crackle".to_owned(), ..direct.clone() };
+        assert!(bad.fault().unwrap().contains("order"));
+        let bad = DirectFacts { rms_jerk: Some(f64::NAN), ..direct };
+        assert!(bad.fault().unwrap().contains("rms"));
+        let run = RunFacts::example();
+        assert_eq!(run.outcome.map(|outcome| outcome.mean_active()), Some(12.34));
+        assert_eq!(run.fault(), None);
+        assert!(RunFacts { eta: 0.0, ..run.clone() }.fault().unwrap().contains("accuracy"));
+        assert!(
+            RunFacts { engine: "abacus".to_owned(), ..run }.fault().unwrap().contains("engine")
+        );
+    }
+}

@@ -1,0 +1,116 @@
+//! An engine that looks at the clock.
+
+use web_time::Instant;
+
+use crate::error::{Error, Result};
+use crate::forces::direct::gpu::tiers::GpuTiers;
+use crate::forces::{Answers, ForceEngine, Order, Precision, Sinks, Sources, Want};
+
+/// Refuses its work from a time on. An integrator then stops before the block that it was about to begin,
+/// and can go on with it later: how a run of unknown length is interrupted.
+pub struct Pausing {
+    engine: Box<dyn ForceEngine>,
+    /// From when on; `None` for never.
+    pub pause_at: Option<Instant>,
+    /// Whether it has refused.
+    pub paused: bool,
+}
+
+impl Pausing {
+    pub fn new(engine: Box<dyn ForceEngine>) -> Self {
+        Self { engine, pause_at: None, paused: false }
+    }
+}
+
+impl ForceEngine for Pausing {
+    fn name(&self) -> &'static str {
+        self.engine.name()
+    }
+
+    fn describe(&self) -> String {
+        self.engine.describe()
+    }
+
+    fn precision(&self) -> Precision {
+        self.engine.precision()
+    }
+
+    fn highest_order(&self) -> Order {
+        self.engine.highest_order()
+    }
+
+    fn interactions(&self, sinks: usize) -> u64 {
+        self.engine.interactions(sinks)
+    }
+
+    fn on_device(&self) -> Option<&GpuTiers> {
+        self.engine.on_device()
+    }
+
+    fn source_count(&self) -> usize {
+        self.engine.source_count()
+    }
+
+    fn set_sources(&mut self, sources: &Sources) -> Result<()> {
+        if self.pause_at.is_some_and(|at| Instant::now() >= at) {
+            (self.paused, self.pause_at) = (true, None);
+            return Err(Error::Outside("a pause".to_owned()));
+        }
+        self.engine.set_sources(sources)
+    }
+
+    fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
+        self.engine.update_sources(index, sources)
+    }
+
+    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
+        self.engine.begin(sinks, softening, want)
+    }
+
+    fn collect(&mut self, out: &mut Answers) -> Result<()> {
+        self.engine.collect(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bodies::Bodies;
+    use crate::forces::direct::CpuDouble;
+    use crate::integrate::blocks::{BlockSettings, BlockSteps, Field};
+    use crate::integrate::{HostSide, find};
+    use crate::scene::Scene;
+
+    fn run(pauses: bool) -> (Bodies, u64) {
+        let mut scene = Scene::builtin("plummer").unwrap();
+        scene.set_n(32).unwrap();
+        let mut bodies = scene.build(&|_| unreachable!()).unwrap();
+        let HostSide::Blocks(scheme) = find("hermite4").unwrap().host else { unreachable!() };
+        let (mass, id) = (bodies.mass.clone(), bodies.id.clone());
+        let field = Field { mass: &mass, softening: 0.01, id: &id };
+        let settings = BlockSettings::default();
+        let mut engine = Pausing::new(Box::new(CpuDouble::new()));
+        let mut steps =
+            BlockSteps::start(scheme, settings, &bodies, 0.0, &field, &mut engine).unwrap();
+        let mut refused = 0;
+        for k in 1..=8 {
+            let time = f64::from(k) / 64.0;
+            if pauses {
+                engine.pause_at = Some(Instant::now());
+                assert!(steps.advance(time, &field, &mut engine).is_err());
+                assert!(std::mem::take(&mut engine.paused), "it was no fault");
+                refused += 1;
+            }
+            steps.advance(time, &field, &mut engine).unwrap();
+        }
+        steps.synchronise(0.125, &mut bodies, &mut Vec::new());
+        (bodies, refused)
+    }
+
+    #[test]
+    fn pauses_do_not_change_the_bits() {
+        let (whole, (paused, refused)) = (run(false).0, run(true));
+        assert_eq!(refused, 8);
+        assert_eq!((whole.position, whole.velocity), (paused.position, paused.velocity));
+    }
+}

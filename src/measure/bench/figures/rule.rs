@@ -1,0 +1,312 @@
+//! The 5 % rule: what `auto` takes, against the best of a full sweep over the kernel's shapes.
+
+use std::sync::Arc;
+
+use super::table::DEFAULT;
+use super::{Figure, RATE, curves, rate, values};
+use crate::error::{Error, Result};
+use crate::forces::direct::gpu::candidates::{Bounds, neighbours, shapes};
+use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
+use crate::gpu::Gpu;
+use crate::measure::bench::record::rounded;
+use crate::measure::plot::{Axis, Curve, Lines, Look, Place, Plot};
+use crate::measure::{Kind, Record, Session, StepTimer, Summary, Timer, interleave};
+
+pub(super) const FIGURE: Figure = Figure {
+    name: "rule",
+    title: "What auto takes, against the best of a full sweep",
+    about: "Whole steps, force and leapfrog, with every shape of the kernel that the adapter holds: p, q, \
+            r, s, tiled and not, one workgroup, and the unrollings of the best. All are sampled, nothing is \
+            left out by the model; the fastest, what the program takes by itself (found by 'gravitile tune', \
+            or the default of the kind of device where nothing was tuned) and that default then take turns. \
+            The curve is the rate of auto over that of the best, by turns; the rule is that it stays above \
+            95 %. This takes minutes and is not part of 'all'.",
+    measure,
+    plots,
+};
+
+/// What the program takes by itself.
+const AUTO: &str = "auto";
+const BEST: &str = "best of the sweep";
+const FINALIST: &str = "also in the final";
+
+/// Shapes that the sweep sends into the final.
+const FINALISTS: usize = 6;
+/// Samples of a shape in the sweep; the shortest counts.
+const SAMPLES: usize = 2;
+/// The best of the sweep whose neighbours and unrollings are swept as well.
+const WITH_NEIGHBOURS: usize = 3;
+
+fn measure(session: &mut Session<'_>) -> Result<()> {
+    let Some(gpu) = session.gpu.clone() else { return Ok(()) };
+    let sizes = session.sizes.rule;
+    for (done, &n) in sizes.iter().enumerate() {
+        let part = |within: f64| (done as f64 + within) / sizes.len() as f64;
+        let request = KernelRequest::default();
+        let given = Given {
+            auto: session.known.resolve(&request, &gpu, n)?,
+            default: request.resolve(&gpu, n, n)?,
+        };
+        let mut sweep = Sweep::new(StepTimer::new(&gpu, n), given);
+        let mut sets = sweep.run(session, &gpu, n, &part)?;
+        if sweep.timer.is_mixed() {
+            // Times of two clocks cannot be compared: once more, by the one that is left.
+            sweep = Sweep::new(StepTimer::by_wall_clock(&gpu, n), given);
+            sets = sweep.run(session, &gpu, n, &part)?;
+        }
+        if session.is_stopped() {
+            break;
+        }
+        record(session, &gpu, n, &sweep, sets);
+    }
+    Ok(())
+}
+
+/// What is in every final.
+#[derive(Clone, Copy)]
+struct Given {
+    auto: KernelConfig,
+    default: KernelConfig,
+}
+
+struct Sweep {
+    timer: StepTimer,
+    given: Given,
+    /// Every shape that was sampled or refused.
+    tried: Vec<KernelConfig>,
+    refused: usize,
+    /// The fastest so far with their seconds, the best first.
+    best: Vec<(KernelConfig, f64)>,
+}
+
+impl Sweep {
+    fn new(timer: StepTimer, given: Given) -> Self {
+        Self { timer, given, tried: Vec::new(), refused: 0, best: Vec::new() }
+    }
+
+    /// Sweeps all shapes for `n` bodies; the finalists with their samples, taken in turns.
+    fn run(
+        &mut self,
+        session: &mut Session<'_>,
+        gpu: &Gpu,
+        n: usize,
+        part: &dyn Fn(f64) -> f64,
+    ) -> Result<Vec<(KernelConfig, Vec<f64>)>> {
+        let bounds = Bounds::of(gpu);
+        let mut all = vec![self.given.auto];
+        all.extend(shapes(self.given.default, n, &bounds).shapes);
+        all.truncate(session.sizes.rule_shapes);
+        self.take(session, &all, n, &|within| part(0.8 * within))?;
+        let near: Vec<KernelConfig> = self.best[..self.best.len().min(WITH_NEIGHBOURS)]
+            .iter()
+            .flat_map(|(shape, _)| neighbours(*shape, n, &bounds).shapes)
+            .take(session.sizes.rule_shapes)
+            .collect();
+        self.take(session, &near, n, &|within| part(0.8 + 0.15 * within))?;
+
+        let mut finalists = vec![self.given.auto];
+        for shape in std::iter::once(self.given.default).chain(self.best.iter().map(|(c, _)| *c)) {
+            if !finalists.contains(&shape) {
+                finalists.push(shape);
+            }
+        }
+        let rounds = session.sizes.rounds.1;
+        let mut go_on = || session.progress(part(0.95), &format!("{n} bodies, the final"));
+        let sets = interleave(&mut self.timer, &finalists, rounds, &mut go_on)?;
+        Ok(finalists.into_iter().zip(sets).collect())
+    }
+
+    fn take(
+        &mut self,
+        session: &mut Session<'_>,
+        shapes: &[KernelConfig],
+        n: usize,
+        part: &dyn Fn(f64) -> f64,
+    ) -> Result<()> {
+        for (at, shape) in shapes.iter().enumerate() {
+            if self.tried.contains(shape) {
+                continue;
+            }
+            let doing = format!("{n} bodies, {} of {}: {shape}", at + 1, shapes.len());
+            if !session.progress(part(at as f64 / shapes.len() as f64), &doing) {
+                return Ok(());
+            }
+            self.tried.push(*shape);
+            let secs = self.timer.prepare(shape).and_then(|()| {
+                let mut samples = (0..SAMPLES).map(|_| self.timer.sample(shape));
+                samples.try_fold(f64::INFINITY, |least, secs| Ok(least.min(secs?)))
+            });
+            match secs {
+                Ok(secs) => self.note(*shape, secs),
+                Err(error @ Error::Device(_)) => return Err(error),
+                Err(error) => {
+                    log::debug!("{shape} is out: {error}");
+                    self.timer.forget(shape);
+                    self.refused += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps the best few, and lets go of what the others hold on the device.
+    fn note(&mut self, shape: KernelConfig, secs: f64) {
+        let place = self.best.partition_point(|(_, other)| *other <= secs);
+        self.best.insert(place, (shape, secs));
+        if self.best.len() > FINALISTS
+            && let Some((last, _)) = self.best.pop()
+            && last != self.given.auto
+            && last != self.given.default
+        {
+            self.timer.forget(&last);
+        }
+    }
+}
+
+fn record(
+    session: &mut Session<'_>,
+    gpu: &Arc<Gpu>,
+    n: usize,
+    sweep: &Sweep,
+    sets: Vec<(KernelConfig, Vec<f64>)>,
+) {
+    let median = |samples: &[f64]| Summary::of(samples).map_or(f64::INFINITY, |s| s.median);
+    let fastest = sets.iter().min_by(|a, b| median(&a.1).total_cmp(&median(&b.1)));
+    let Some((best, best_samples)) = fastest.cloned() else { return };
+    let Given { auto, default } = sweep.given;
+    let source = if session.known.find(gpu, n).is_some() {
+        "auto took what 'gravitile tune' had found"
+    } else {
+        "auto took the default, as nothing was tuned"
+    };
+    for (config, samples) in &sets {
+        let mut series = Vec::new();
+        if *config == auto {
+            series.push(AUTO);
+        }
+        if *config == best {
+            series.push(BEST);
+        }
+        if *config == default {
+            series.push(DEFAULT);
+        }
+        if series.is_empty() {
+            series.push(FINALIST);
+        }
+        for series in series {
+            let mut record = session.step_record(FIGURE.name, series, n, *config);
+            record.repeats = sweep.timer.steps_of(config).unwrap_or(1) as u32;
+            record.rms_error = sweep.timer.error_of(config).map(|error| rounded(error.rms));
+            record.method = sweep.timer.method().name().to_owned();
+            record.set_samples(samples);
+            if let (AUTO, Some(part)) = (series, part_of(samples, &best_samples)) {
+                record.remark = Some(format!(
+                    "N = {n}: {:.1} % of the best's rate, that of {best}; {} shapes measured, {} refused; {source}",
+                    100.0 * part.median,
+                    sweep.tried.len() - sweep.refused,
+                    sweep.refused
+                ));
+            }
+            session.records.push(record);
+        }
+    }
+}
+
+/// Rate over the best's rate, by turns: samples of one turn met the same state of the machine.
+fn part_of(samples: &[f64], best: &[f64]) -> Option<Summary> {
+    let parts: Vec<f64> = samples.iter().zip(best).map(|(own, best)| best / own).collect();
+    Summary::of(&parts)
+}
+
+fn plots(records: &[Record]) -> Vec<Plot> {
+    let own = records.iter().filter(|r| r.figure == FIGURE.name && r.kind == Kind::Steps);
+    let shown = own.clone().filter(|record| record.series != FINALIST);
+    let rates = curves(shown.clone(), Look::Measured, rate);
+    if rates.is_empty() {
+        return Vec::new();
+    }
+    let best_at = |x: f64| own.clone().find(|r| r.series == BEST && r.x == x);
+    let mut parts: Vec<Curve> = Vec::new();
+    for (colour, series) in [AUTO, DEFAULT].into_iter().enumerate() {
+        let places = shown.clone().filter(|record| record.series == series).filter_map(|record| {
+            let part = part_of(&record.samples, &best_at(record.x)?.samples)?;
+            let percent = |x: f64| 100.0 * x;
+            let range = (percent(part.lower), percent(part.upper));
+            Some(Place { x: record.x, y: percent(part.median), range })
+        });
+        let places: Vec<Place> = places.collect();
+        parts.push(Curve { name: series.to_owned(), places, look: Look::Measured, colour });
+    }
+    let rule = parts[0].places.iter().map(|place| Place { y: 95.0, range: (95.0, 95.0), ..*place });
+    let rule = rule.collect();
+    parts.push(Curve {
+        name: "the rule".to_owned(),
+        places: rule,
+        look: Look::Predicted,
+        colour: 0,
+    });
+    let x = Axis::powers("number of bodies N");
+    vec![
+        Plot::Lines(Lines {
+            title: "Rate over that of the best shape".to_owned(),
+            x: x.clone(),
+            y: Axis::linear("rate / best rate, %"),
+            curves: parts,
+        }),
+        Plot::Lines(Lines {
+            title: "Rates in whole steps".to_owned(),
+            x,
+            y: Axis::fitting(RATE, values(&rates)),
+            curves: rates,
+        }),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::bench::record::tests::example;
+
+    fn at(series: &str, x: f64, samples: &[f64]) -> Record {
+        let mut record = example();
+        (record.figure, record.kind) = (FIGURE.name.to_owned(), Kind::Steps);
+        (record.series, record.x) = (series.to_owned(), x);
+        record.samples = samples.to_vec();
+        record
+    }
+
+    #[test]
+    fn the_part_is_taken_turn_by_turn() {
+        // The machine became twice as slow after the first turn; auto is behind by a tenth in each.
+        let best = [1.0, 2.0, 2.0];
+        let auto = best.map(|secs| secs / 0.9);
+        assert!((part_of(&auto, &best).unwrap().median - 0.9).abs() < 1e-12);
+        assert!(part_of(&[], &best).is_none());
+    }
+
+    #[test]
+    fn both_plots_show_auto_and_the_best() {
+        let records = [
+            at(AUTO, 256.0, &[1.02e-3; 3]),
+            at(BEST, 256.0, &[1e-3; 3]),
+            at(AUTO, 1024.0, &[1e-3; 3]),
+            at(BEST, 1024.0, &[1e-3; 3]),
+            at(DEFAULT, 1024.0, &[2e-3; 3]),
+            at(FINALIST, 1024.0, &[1.1e-3; 3]),
+        ];
+        let found = plots(&records);
+        let [Plot::Lines(parts), Plot::Lines(rates)] = &found[..] else { panic!("{found:?}") };
+        let of = |lines: &Lines, name: &str| -> Vec<f64> {
+            let curve = lines.curves.iter().find(|curve| curve.name == name);
+            curve.unwrap().places.iter().map(|place| place.y).collect()
+        };
+        let auto = of(parts, AUTO);
+        assert!((auto[0] - 100.0 / 1.02).abs() < 1e-9 && auto[1] == 100.0, "{auto:?}");
+        assert_eq!(of(parts, DEFAULT), [50.0]);
+        assert_eq!(of(parts, "the rule"), [95.0, 95.0]);
+        assert_eq!(rates.curves.len(), 3);
+        for plot in found {
+            assert!(plot.svg().contains("</svg>"));
+        }
+    }
+}

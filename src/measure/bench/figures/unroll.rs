@@ -1,0 +1,58 @@
+//! GPU Gems 3, figure 31-5: performance increases with loop unrolling.
+
+use super::table::CHAPTER;
+use super::{Figure, RATE, marks, of, rates_and_model};
+use crate::error::Result;
+use crate::forces::direct::gpu::KernelConfig;
+use crate::measure::plot::{Axis, Lines, Plot};
+use crate::measure::{Candidate, Point, Record, Session};
+
+pub(super) const FIGURE: Figure = Figure {
+    name: "unroll",
+    title: "Loop unrolling (GPU Gems 3, figure 31-5)",
+    about: "Writing out u interactions per turn of the inner loop shares the loop's counting and \
+            branching among them. With r sinks per thread the loop is shared by r as well, so that \
+            unrolling has less left to win. Too much of it overflows the registers or the instruction \
+            cache, and the curve falls again. WGSL has no unroll hint: here the text itself is repeated.",
+    measure,
+    plots,
+};
+
+const UNTILED: &str = "untiled, r = 1";
+
+fn measure(session: &mut Session<'_>) -> Result<()> {
+    let n = session.sizes.many;
+    if session.gpu.is_none() {
+        return Ok(());
+    }
+    let mut points = Vec::new();
+    for &u in session.sizes.unroll {
+        let with = |r, untiled| KernelConfig { r, u, untiled, ..CHAPTER };
+        for (series, config) in [
+            ("r = 1", with(1, false)),
+            ("r = 2", with(2, false)),
+            ("r = 4", with(4, false)),
+            (UNTILED, with(1, true)),
+        ] {
+            let (series, candidate) = (series.to_owned(), Candidate::Kernel(config));
+            points.push(Point { series, x: f64::from(u), sinks: n, sources: n, candidate });
+        }
+    }
+    session.sweep(FIGURE.name, &points)
+}
+
+fn plots(records: &[Record]) -> Vec<Plot> {
+    let found = of(records, FIGURE.name);
+    let n = found.clone().map(|record| record.sinks).max().unwrap_or(0);
+    let curves = rates_and_model(found, &["r = 1", "r = 4"]);
+    vec![Plot::Lines(Lines {
+        title: format!(
+            "Rate against unrolling, N = {}, p = 256",
+            super::super::plot::short(n as f64)
+        ),
+        x: Axis::powers("interactions written out per turn of the loop, u")
+            .with_marks(marks(&curves)),
+        y: Axis::linear(RATE),
+        curves,
+    })]
+}

@@ -1,0 +1,219 @@
+//! Result files: JSON lines for programs, CSV for spreadsheets.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use super::record::Record;
+use super::{DirectFacts, RunFacts, RunOutcome};
+use crate::error::{Error, Result};
+use crate::measure::Summary;
+
+/// Largest result file that is read: a hundred times what `--figure all` writes.
+const LARGEST: u64 = 64 << 20;
+
+/// The records as JSON lines.
+pub fn to_json_lines(records: &[Record]) -> String {
+    let line = |record: &Record| {
+        serde_json::to_string(record).expect("a record should be JSON: its numbers are finite")
+            + "\n"
+    };
+    records.iter().map(line).collect()
+}
+
+/// Reads a result file.
+///
+/// Errors: [`Error::Io`]; [`Error::File`] with the line, for a file that is truncated, of another
+/// version, not a result file at all, or has numbers that no measurement gives.
+pub fn read_json_lines(path: &Path) -> Result<Vec<Record>> {
+    let io = |error| Error::io("read", path, error);
+    let file = std::fs::File::open(path).map_err(io)?;
+    let metadata = file.metadata().map_err(io)?;
+    if metadata.is_dir() {
+        return Err(Error::file(path, "is a folder; a result file (.jsonl) was expected"));
+    }
+    if metadata.len() > LARGEST {
+        let (bytes, most) = (metadata.len(), LARGEST >> 20);
+        return Err(Error::file(
+            path,
+            format!("has {bytes} bytes; a result file has at most {most} MiB"),
+        ));
+    }
+    let mut reader = BufReader::new(file.take(LARGEST));
+    let (mut records, mut line, mut number) = (Vec::new(), Vec::new(), 0);
+    loop {
+        line.clear();
+        if reader.read_until(b'\n', &mut line).map_err(io)? == 0 {
+            break;
+        }
+        number += 1;
+        if line.iter().all(u8::is_ascii_whitespace) {
+            continue;
+        }
+        let whole = line.ends_with(b"\n");
+        records.push(parse(&line).map_err(|problem| {
+            let end = if whole { "" } else { "; the file ends in it: truncated?" };
+            Error::file(path, format!("line {number}: {problem}{end}"))
+        })?);
+    }
+    if records.is_empty() {
+        return Err(Error::file(path, "holds no result"));
+    }
+    Ok(records)
+}
+
+fn parse(line: &[u8]) -> Result<Record, String> {
+    // The version first, so that a newer file is not blamed for its new fields.
+    #[derive(serde::Deserialize)]
+    struct Head {
+        format: u32,
+    }
+    let head: Head = serde_json::from_slice(line)
+        .map_err(|error| format!("no line of a gravitile result file ({error})"))?;
+    if head.format != super::record::FORMAT {
+        let (theirs, ours) = (head.format, super::record::FORMAT);
+        return Err(format!("it is of format {theirs}, but this program reads {ours}"));
+    }
+    let record: Record = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    record.fault().map_or(Ok(record), Err)
+}
+
+/// A record with what its row in the CSV is made of.
+struct Row<'a> {
+    record: &'a Record,
+    summary: Option<Summary>,
+    direct: Option<&'a DirectFacts>,
+    run: Option<&'a RunFacts>,
+    outcome: Option<RunOutcome>,
+}
+
+impl Row<'_> {
+    fn of(&self, get: fn(&Summary) -> f64) -> String {
+        number(self.summary.as_ref().map(get))
+    }
+}
+
+fn number(value: Option<f64>) -> String {
+    value.map_or(String::new(), |value| format!("{value:e}"))
+}
+
+fn text(value: &Option<String>) -> String {
+    value.clone().unwrap_or_default()
+}
+
+fn either(a: Option<&String>, b: Option<&String>) -> String {
+    a.or(b).cloned().unwrap_or_default()
+}
+
+type Value = fn(&Row) -> String;
+
+/// The columns of the CSV: name, and the value of a row.
+const COLUMNS: [(&str, Value); 40] = [
+    ("figure", |r| r.record.figure.clone()),
+    ("series", |r| r.record.series.clone()),
+    ("x", |r| r.record.x.to_string()),
+    ("kind", |r| format!("{:?}", r.record.kind).to_lowercase()),
+    ("device", |r| r.record.device.name.clone()),
+    ("backend", |r| r.record.device.backend.clone()),
+    ("driver", |r| r.record.device.driver.clone()),
+    ("kernel", |r| r.record.kernel_in_words()),
+    ("ceiling", |r| text(&r.record.ceiling)),
+    ("sinks", |r| r.record.sinks.to_string()),
+    ("sources", |r| r.record.sources.to_string()),
+    ("samples", |r| r.record.samples.len().to_string()),
+    ("median_secs", |r| r.of(|s| s.median)),
+    ("lower_quartile_secs", |r| r.of(|s| s.lower)),
+    ("upper_quartile_secs", |r| r.of(|s| s.upper)),
+    ("min_secs", |r| r.of(|s| s.min)),
+    ("max_secs", |r| r.of(|s| s.max)),
+    ("work", |r| number(Some(r.record.work))),
+    ("per_sec", |r| number(r.record.per_sec())),
+    ("predicted_per_sec", |r| number(r.record.predicted_per_sec)),
+    ("limit", |r| text(&r.record.limit)),
+    ("rms_error", |r| number(r.record.rms_error)),
+    ("rms_jerk_error", |r| number(r.direct.and_then(|d| d.rms_jerk))),
+    ("rms_snap_error", |r| number(r.direct.and_then(|d| d.rms_snap))),
+    ("engine", |r| either(r.direct.map(|d| &d.engine), r.run.map(|r| &r.engine))),
+    ("precision", |r| either(r.direct.map(|d| &d.precision), r.run.map(|r| &r.precision))),
+    ("order", |r| either(r.direct.map(|d| &d.order), None)),
+    ("integrator", |r| either(r.run.map(|r| &r.integrator), None)),
+    ("softening", |r| number(r.run.map(|r| r.softening))),
+    ("eta", |r| number(r.run.map(|r| r.eta))),
+    ("eta6", |r| number(r.run.and_then(|r| r.eta6))),
+    ("until", |r| number(r.run.map(|r| r.until))),
+    ("energy_error", |r| number(r.outcome.map(|o| o.energy_error))),
+    ("blocks", |r| r.outcome.map_or(String::new(), |o| o.blocks.to_string())),
+    ("body_steps", |r| r.outcome.map_or(String::new(), |o| o.body_steps.to_string())),
+    ("method", |r| r.record.method.clone()),
+    ("version", |r| r.record.version.clone()),
+    ("commit", |r| r.record.commit.clone()),
+    ("date", |r| r.record.date.clone()),
+    ("remark", |r| text(&r.record.remark)),
+];
+
+/// The records as CSV: one row each, statistics instead of samples.
+pub fn to_csv(records: &[Record]) -> String {
+    let mut out = csv::Writer::from_writer(Vec::new());
+    out.write_record(COLUMNS.map(|(name, _)| name)).expect("memory should take it");
+    for record in records {
+        let (direct, run) = (record.direct.as_ref(), record.run.as_ref());
+        let outcome = run.and_then(|run| run.outcome);
+        let row = Row { record, summary: record.summary(), direct, run, outcome };
+        let fields = COLUMNS.map(|(_, value)| value(&row));
+        out.write_record(fields).expect("memory should take it");
+    }
+    let bytes = out.into_inner().expect("memory should take it");
+    String::from_utf8(bytes).expect("CSV of text should be text")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::bench::record::tests::example;
+
+    fn written(text: &str) -> (tempfile::TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.jsonl");
+        crate::files::replace(&path, text.as_bytes()).unwrap();
+        (folder, path)
+    }
+
+    #[test]
+    fn records_come_back_as_they_were() {
+        let mut skipped = example();
+        skipped.kind = super::super::record::Kind::Skipped;
+        skipped.samples.clear();
+        skipped.remark = Some("too \"large\", <b>".to_owned());
+        let records = vec![example(), skipped];
+        let (_folder, path) = written(&to_json_lines(&records));
+        assert_eq!(read_json_lines(&path).unwrap(), records);
+        let csv = to_csv(&records);
+        let mut reader = csv::Reader::from_reader(csv.as_bytes());
+        let rows: Vec<_> = reader.records().map(Result::unwrap).collect();
+        assert_eq!((rows.len(), &rows[0][7], &rows[0][12]), (2, "p=256 q=1 r=1 u=4 s=2", "1.1e-3"));
+    }
+
+    #[test]
+    fn damaged_files_give_one_clear_error() {
+        let whole = to_json_lines(&[example(), example()]);
+        let check = |text: &str, words: &[&str]| {
+            let (_folder, path) = written(text);
+            let error = read_json_lines(&path).unwrap_err().to_string();
+            for word in words {
+                assert!(error.contains(word), "'{error}' should say '{word}'");
+            }
+            assert_eq!(error.lines().count(), 1);
+        };
+        check(&whole[..whole.len() - 40], &["line 2", "truncated"]);
+        check("", &["no result"]);
+        check("\x7fELF\x02\u{0}\n", &["line 1", "no line of a gravitile result file"]);
+        check("{\"format\":7,\"new\":[]}\n", &["format 7", "reads 1"]);
+        check("{\"a\":1}\n", &["line 1", "format"]);
+        check(&whole.replace("\"x\":4096.0", "\"x\":-1"), &["line 1", "negative"]);
+        check(&whole.replace("0.001,", "1e999,"), &["line 1"]);
+        check(&"[".repeat(100_000), &["line 1"]);
+        check(&whole.replace("Made-up GPU", &"x".repeat(1000)), &["device.name"]);
+        let missing = read_json_lines(Path::new("/nonexistent/a.jsonl")).unwrap_err();
+        assert!(missing.to_string().contains("a.jsonl"));
+        assert!(read_json_lines(&std::env::temp_dir()).is_err());
+    }
+}

@@ -1,0 +1,21 @@
+//! What only the program's `bench` needs: records of measurements, and figures, files and reports made of them.
+
+mod candidate;
+mod compiled;
+mod direct_facts;
+pub mod figures;
+mod files;
+mod host_timer;
+pub mod plot;
+mod record;
+pub mod report;
+mod session;
+mod sizes;
+
+pub use candidate::{Candidate, Point, cpu_device};
+pub use compiled::Compiled;
+pub use direct_facts::{DirectFacts, RunFacts, RunOutcome};
+pub use files::{read_json_lines, to_csv, to_json_lines};
+pub use record::{Device, FORMAT, Kind, Record};
+pub use session::{Observer, Session};
+pub use sizes::Sizes;

@@ -1,0 +1,176 @@
+//! Plots as SVG, by the `plotters` crate: curves, bars and maps, right in light and in dark.
+//!
+//! A plot is described first, and drawn by one function for all figures, so that they look alike.
+
+mod axis;
+mod bars;
+mod canvas;
+mod lines;
+mod map;
+mod theme;
+
+pub use axis::{Axis, number, short};
+
+/// Something to draw.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Plot {
+    /// Curves over an axis.
+    Lines(Lines),
+    /// One bar per name, on a logarithmic scale.
+    Bars(Bars),
+    /// Coloured cells over two axes.
+    Map(Map),
+}
+
+/// Curves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lines {
+    /// What is seen, in one line.
+    pub title: String,
+    /// Horizontal.
+    pub x: Axis,
+    /// Vertical.
+    pub y: Axis,
+    /// The curves, in the order of the legend.
+    pub curves: Vec<Curve>,
+}
+
+/// One curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// In the legend.
+    pub name: String,
+    /// From left to right.
+    pub places: Vec<Place>,
+    /// How it is drawn.
+    pub look: Look,
+    /// Number of its colour; curves of one colour belong together.
+    pub colour: usize,
+}
+
+/// A point of a curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// On the x axis.
+    pub x: f64,
+    /// On the y axis.
+    pub y: f64,
+    /// Quartiles of y.
+    pub range: (f64, f64),
+}
+
+/// How a curve is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// A line with a mark at each point: measured.
+    Measured,
+    /// Broken, without marks: a prediction or a limit.
+    Predicted,
+}
+
+/// Bars from left to right, each with a name, on a logarithmic scale.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bars {
+    /// What is seen, in one line.
+    pub title: String,
+    /// The scale.
+    pub x: Axis,
+    /// Names, values, and the values in words.
+    pub bars: Vec<(String, f64, String)>,
+}
+
+/// Coloured cells: how many times as fast one is as another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Map {
+    /// What is seen, in one line.
+    pub title: String,
+    /// Words below, and the columns' names.
+    pub x: (String, Vec<String>),
+    /// Words at the left, and the rows' names, from below.
+    pub y: (String, Vec<String>),
+    /// Cells `[row][column]`; `None` where there is no measurement. Above 1 the first is faster.
+    pub cells: Vec<Vec<Option<f64>>>,
+    /// Who is faster below 1, and above.
+    pub ends: (String, String),
+}
+
+impl Plot {
+    /// The plot as an SVG document; empty plots say so in words.
+    pub fn svg(&self) -> String {
+        match self {
+            Self::Lines(plot) => lines::draw(plot),
+            Self::Bars(plot) => bars::draw(plot),
+            Self::Map(plot) => map::draw(plot),
+        }
+    }
+
+    /// What is seen, in one line.
+    pub fn title(&self) -> &str {
+        match self {
+            Self::Lines(plot) => &plot.title,
+            Self::Bars(plot) => &plot.title,
+            Self::Map(plot) => &plot.title,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(values: &[f64]) -> Plot {
+        let place = |(i, &y): (usize, &f64)| Place { x: (1 << i) as f64, y, range: (y, y) };
+        Plot::Lines(Lines {
+            title: "a < b & \"c\"".to_owned(),
+            x: Axis::powers("bodies"),
+            y: Axis::linear("rate, G/s"),
+            curves: vec![Curve {
+                name: "<script>alert(1)</script>".to_owned(),
+                places: values.iter().enumerate().map(place).collect(),
+                look: Look::Measured,
+                colour: 0,
+            }],
+        })
+    }
+
+    #[test]
+    fn every_plot_is_svg_with_its_words_and_both_themes() {
+        let map = Plot::Map(Map {
+            title: "map".to_owned(),
+            x: ("sinks".to_owned(), vec!["1".to_owned(), "2".to_owned()]),
+            y: ("sources".to_owned(), vec!["1".to_owned()]),
+            cells: vec![vec![Some(3.0), None]],
+            ends: ("CPU".to_owned(), "GPU".to_owned()),
+        });
+        let bars = Plot::Bars(Bars {
+            title: "bars".to_owned(),
+            x: Axis::decades("rate, G/s"),
+            bars: vec![("one".to_owned(), 3.0, "3 G/s".to_owned())],
+        });
+        for plot in [lines(&[1.0, 2.0]), map, bars] {
+            let svg = plot.svg();
+            assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{svg}");
+            assert!(svg.contains("prefers-color-scheme: dark") && !svg.contains("NaN"));
+            assert_eq!(svg.matches("<svg").count(), 1);
+        }
+    }
+
+    #[test]
+    fn hostile_names_are_text() {
+        let svg = lines(&[1.0, 2.0]).svg();
+        assert!(!svg.contains("<script>") && svg.contains("&lt;script&gt;"));
+    }
+
+    #[test]
+    fn no_value_makes_a_plot_panic() {
+        for values in [&[][..], &[1.0], &[0.0, 0.0], &[1e-300, 1e300], &[5.0, 5.0, 5.0]] {
+            assert!(lines(values).svg().contains("</svg>"));
+        }
+        let mut plot = lines(&[f64::NAN, f64::INFINITY, -1.0, 2.0]);
+        assert!(plot.svg().contains("</svg>"));
+        if let Plot::Lines(lines) = &mut plot {
+            lines.y = Axis::decades("y");
+        }
+        assert!(plot.svg().contains("</svg>"));
+    }
+}

@@ -1,0 +1,336 @@
+//! One line of a result file: a set of samples with everything needed to believe it.
+//!
+//! A result file is JSON lines, one [`Record`] each, in the order they were measured. Nothing in it names
+//! a user, a host or a folder.
+
+use serde::{Deserialize, Serialize};
+
+use super::compiled::Compiled;
+use super::direct_facts::{DirectFacts, RunFacts};
+use crate::forces::direct::gpu::KernelConfig;
+use crate::gpu::AdapterInfo;
+use crate::measure::{Ceiling, Summary};
+
+/// Version of the file format; a reader refuses others.
+pub const FORMAT: u32 = 1;
+
+/// What was measured on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Device {
+    /// The driver's or the processor's name for itself.
+    pub name: String,
+    /// `discrete GPU`, ..., `software`, or `CPU`.
+    pub kind: String,
+    /// `vulkan`, `metal`, `dx12`; or `cpu`.
+    pub backend: String,
+    /// The driver and its version; of a CPU, the instructions in use and the number of threads.
+    pub driver: String,
+}
+
+impl Device {
+    /// Of a graphics adapter.
+    pub fn of(adapter: &AdapterInfo) -> Self {
+        Self {
+            name: adapter.name.clone(),
+            kind: adapter.class.name().to_owned(),
+            backend: adapter.backend.clone(),
+            driver: adapter.driver.clone(),
+        }
+    }
+
+    /// True for the CPU engine.
+    pub fn is_cpu(&self) -> bool {
+        self.backend == "cpu"
+    }
+}
+
+/// What a record tells of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Kind {
+    /// Times of force evaluations.
+    Forces,
+    /// Times of whole steps, force and leapfrog.
+    Steps,
+    /// Times of a kernel that measures one ceiling.
+    Ceiling,
+    /// Times of forces with derivatives.
+    Derivatives,
+    /// A run on individual steps.
+    Run,
+    /// What the driver's compiler says of a kernel; no times.
+    Compiled,
+    /// Nothing was measured; `remark` says why.
+    Skipped,
+}
+
+/// A set of samples, with everything that is needed to believe it: one line of a result file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// gravitile's version.
+    pub version: String,
+    /// The commit it was built from, or `unknown`.
+    pub commit: String,
+    /// The day, in UTC: 2026-11-20.
+    pub date: String,
+    /// What was measured on.
+    pub device: Device,
+    /// The figure it belongs to.
+    pub figure: String,
+    /// The curve it belongs to.
+    pub series: String,
+    /// Where it stands on the figure's x axis.
+    pub x: f64,
+    /// What it tells of.
+    pub kind: Kind,
+    /// Number of sinks, of a run the bodies; 0 for a ceiling.
+    pub sinks: u64,
+    /// Number of sources; 0 for a ceiling.
+    pub sources: u64,
+    /// The kernel; none for the CPU and for ceilings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelConfig>,
+    /// [`Ceiling::key`], for a ceiling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<String>,
+    /// What the driver's compiler says of the kernel, where it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compiled: Option<Compiled>,
+    /// Which forces, where they have derivatives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direct: Option<DirectFacts>,
+    /// Which run, and what came out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunFacts>,
+    /// What one sample did: interactions, or the ceiling's unit.
+    pub work: f64,
+    /// Seconds per evaluation or step, in the order they were taken; the first one after warming up is dropped.
+    pub samples: Vec<f64>,
+    /// Evaluations or steps that each sample is the mean of.
+    pub repeats: u32,
+    /// How the times were taken.
+    pub method: String,
+    /// Rms relative error of the accelerations against f64, on a sample of the sinks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rms_error: Option<f64>,
+    /// Interactions per second by the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted_per_sec: Option<f64>,
+    /// The resource that limits the kernel by the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
+    /// What is to be said of it: noise, drift, why it was skipped; of steps, how it compares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
+}
+
+impl Record {
+    /// Notes the samples, with the digits that a clock tells.
+    pub(super) fn set_samples(&mut self, secs: &[f64]) {
+        self.samples = secs.iter().map(|secs| rounded(*secs)).collect();
+    }
+
+    /// The statistics of its samples; `None` where it was skipped.
+    pub fn summary(&self) -> Option<Summary> {
+        Summary::of(&self.samples)
+    }
+
+    /// Work per second, by the median: interactions, or the ceiling's unit.
+    pub fn per_sec(&self) -> Option<f64> {
+        self.summary().map(|summary| self.work / summary.median)
+    }
+
+    /// Its ceiling, if it is one.
+    pub fn ceiling(&self) -> Option<Ceiling> {
+        self.ceiling.as_deref().and_then(Ceiling::from_key)
+    }
+
+    /// The kernel in words: `p=64 q=1 ...`, or the engine.
+    pub fn kernel_in_words(&self) -> String {
+        if let Some(direct) = &self.direct {
+            return format!("{}, {}", direct.tier(), direct.order);
+        }
+        if let Some(run) = &self.run {
+            return format!("{}, eps = {}, to t = {}", self.series, run.softening, run.until);
+        }
+        match self.kernel {
+            Some(kernel) => kernel.to_string(),
+            None if self.kind == Kind::Ceiling => String::new(),
+            None => "cpu engine".to_owned(),
+        }
+    }
+
+    /// What is wrong with it, if anything is: a reader of foreign files asks.
+    pub(super) fn fault(&self) -> Option<String> {
+        const LONGEST: usize = 300;
+        const MOST_SAMPLES: usize = 100_000;
+        let texts = [
+            ("version", Some(&self.version)),
+            ("commit", Some(&self.commit)),
+            ("date", Some(&self.date)),
+            ("device.name", Some(&self.device.name)),
+            ("device.kind", Some(&self.device.kind)),
+            ("device.backend", Some(&self.device.backend)),
+            ("device.driver", Some(&self.device.driver)),
+            ("figure", Some(&self.figure)),
+            ("series", Some(&self.series)),
+            ("ceiling", self.ceiling.as_ref()),
+            ("method", Some(&self.method)),
+            ("limit", self.limit.as_ref()),
+            ("remark", self.remark.as_ref()),
+        ];
+        for (name, text) in texts {
+            let Some(text) = text else { continue };
+            if text.chars().count() > LONGEST {
+                return Some(format!("'{name}' is longer than {LONGEST} characters"));
+            }
+            if text.chars().any(char::is_control) {
+                return Some(format!("'{name}' has a control character"));
+            }
+        }
+        if self.format != FORMAT {
+            return Some(format!(
+                "it is of format {}, but this program reads {FORMAT}",
+                self.format
+            ));
+        }
+        if self.samples.len() > MOST_SAMPLES {
+            return Some(format!("it has more than {MOST_SAMPLES} samples"));
+        }
+        let time = |x: &f64| x.is_finite() && *x > 0.0 && *x < 1e9;
+        if !self.samples.iter().all(time) {
+            return Some("a sample is no time: each must be above 0 and below 1e9 s".to_owned());
+        }
+        let optional = [self.rms_error, self.predicted_per_sec];
+        let number = |x: &f64| x.is_finite() && *x >= 0.0 && *x < 1e30;
+        if !number(&self.work) || !optional.iter().flatten().all(number) || !number(&self.x) {
+            return Some("a number is negative, not finite or above 1e30".to_owned());
+        }
+        let timed = !matches!(self.kind, Kind::Skipped | Kind::Compiled);
+        if timed && (self.samples.is_empty() || self.work == 0.0) {
+            return Some("it has no samples, but does not say that it was skipped".to_owned());
+        }
+        if self.kind == Kind::Compiled && self.compiled.is_none() {
+            return Some("it is of a compiler, but holds none of its numbers".to_owned());
+        }
+        if (self.kind == Kind::Derivatives && self.direct.is_none())
+            || (self.kind == Kind::Run && self.run.as_ref().is_none_or(|r| r.outcome.is_none()))
+        {
+            return Some(
+                "it is of forces with derivatives or of a run, and does not say which".into(),
+            );
+        }
+        let compiled = self.compiled.as_ref().and_then(Compiled::fault);
+        let direct = self.direct.as_ref().and_then(DirectFacts::fault);
+        if let Some(fault) = compiled.or(direct).or(self.run.as_ref().and_then(RunFacts::fault)) {
+            return Some(fault);
+        }
+        if self.kind == Kind::Ceiling && self.ceiling().is_none() {
+            let known = Ceiling::ALL.map(Ceiling::key).join(", ");
+            return Some(format!("its ceiling is not one of {known}"));
+        }
+        None
+    }
+}
+
+/// A number with seven significant digits: what a clock tells, and no more; it survives being written.
+pub(super) fn rounded(value: f64) -> f64 {
+    format!("{value:.6e}").parse().unwrap_or(value)
+}
+
+/// Today, in UTC, as 2026-11-20.
+pub(super) fn today() -> String {
+    let since = web_time::SystemTime::now().duration_since(web_time::UNIX_EPOCH);
+    date(since.map_or(0, |d| d.as_secs() / 86_400))
+}
+
+/// The date of a number of days after 1970-01-01 (the algorithm of H. Hinnant, "chrono-compatible
+/// low-level date algorithms").
+fn date(days: u64) -> String {
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let in_year = day - (365 * year + year / 4 - year / 100);
+    let shifted = (5 * in_year + 2) / 153;
+    let (day, month) = (in_year - (153 * shifted + 2) / 5 + 1, (shifted + 2) % 12 + 1);
+    let year = era * 400 + year + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A record as the session makes them.
+    pub fn example() -> Record {
+        Record {
+            format: FORMAT,
+            version: "0.1.0".to_owned(),
+            commit: "abc1234".to_owned(),
+            date: "2026-11-20".to_owned(),
+            device: Device {
+                name: "Made-up GPU".to_owned(),
+                kind: "discrete GPU".to_owned(),
+                backend: "vulkan".to_owned(),
+                driver: "driver 1.2".to_owned(),
+            },
+            figure: "n".to_owned(),
+            series: "default kernel".to_owned(),
+            x: 4096.0,
+            kind: Kind::Forces,
+            sinks: 4096,
+            sources: 4096,
+            kernel: Some(KernelConfig { u: 4, s: 2, ..KernelConfig::tiled(256) }),
+            ceiling: None,
+            compiled: None,
+            direct: None,
+            run: None,
+            work: 4096.0 * 4096.0,
+            samples: vec![1e-3, 1.1e-3, 1.2e-3],
+            repeats: 2,
+            method: "GPU timestamps".to_owned(),
+            rms_error: Some(2e-7),
+            predicted_per_sec: Some(2e10),
+            limit: Some("arithmetic".to_owned()),
+            remark: None,
+        }
+    }
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        assert_eq!(date(0), "1970-01-01");
+        assert_eq!(date(11_016), "2000-02-29");
+        assert_eq!(date(20_777), "2026-11-20");
+        assert!(today().as_str() > "2024-01-01");
+    }
+
+    #[test]
+    fn each_fault_is_named() {
+        assert_eq!(example().fault(), None);
+        let check = |change: &dyn Fn(&mut Record), words: &str| {
+            let mut record = example();
+            change(&mut record);
+            let fault = record.fault().unwrap_or_default();
+            assert!(fault.contains(words), "'{fault}' should say '{words}'");
+        };
+        check(&|r| r.format = 2, "format 2");
+        check(&|r| r.samples[1] = -1.0, "no time");
+        check(&|r| r.samples.clear(), "no samples");
+        check(&|r| r.device.name = "x".repeat(301), "device.name");
+        check(&|r| r.series = "a\u{1b}[2J".to_owned(), "control");
+        check(&|r| r.work = f64::INFINITY, "finite");
+        check(&|r| r.kind = Kind::Ceiling, "ceiling");
+        check(&|r| r.kind = Kind::Compiled, "compiler");
+    }
+
+    #[test]
+    fn the_rate_is_work_over_the_median() {
+        assert!((example().per_sec().unwrap() - 4096.0 * 4096.0 / 1.1e-3).abs() < 1.0);
+        assert_eq!(example().kernel_in_words(), "p=256 q=1 r=1 u=4 s=2");
+    }
+}

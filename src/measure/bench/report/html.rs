@@ -1,0 +1,123 @@
+//! The report: one page with everything in it, light or dark as its reader likes.
+
+use minijinja::{Value, context};
+
+use super::template::{filled, render, safe, table};
+use crate::measure::figures::{FIGURES, Figure};
+use crate::measure::plot::Plot;
+use crate::measure::report::direct_tables::{derivatives_table, runs_table};
+use crate::measure::report::tables::{ceilings_table, compiled_table, rates_table};
+use crate::measure::{Device, Kind, Record};
+
+/// The page of a session's records.
+pub fn page(records: &[Record]) -> String {
+    let shown = FIGURES.iter().filter(|f| records.iter().any(|r| r.figure == f.name));
+    let figures: Vec<Value> = shown.map(|f| figure(f, records)).collect();
+    let made = records.first().map(|first| {
+        let Record { version, commit, date, .. } = first.clone();
+        context! { version, commit, date }
+    });
+    let devices = table(&devices(records));
+    render("bench.html", "gravitile bench", context! { devices, made, figures })
+}
+
+/// A figure's section.
+fn figure(figure: &Figure, records: &[Record]) -> Value {
+    let own: Vec<&Record> = records.iter().filter(|r| r.figure == figure.name).collect();
+    let all = || own.iter().copied();
+    let plots = (figure.plots)(records);
+    let more = [compiled_table(all()), derivatives_table(all()), runs_table(all())];
+    let more: Vec<Value> = more.iter().filter(|rows| rows.len() > 1).map(|r| table(r)).collect();
+    context! {
+        name => figure.name,
+        title => figure.title,
+        about => figure.about,
+        plots => plots.iter().map(svg).collect::<Vec<_>>(),
+        ceilings => filled(&ceilings_table(all())),
+        rates => filled(&rates_table(all())),
+        is_open => figure.name == "table" || plots.is_empty(),
+        more,
+        remarks => remarks(&own),
+    }
+}
+
+/// A plot as it stands in a page.
+pub(super) fn svg(plot: &Plot) -> Value {
+    safe(plot.svg())
+}
+
+/// On what was measured: a header, and a row for each device.
+fn devices(records: &[Record]) -> Vec<Vec<String>> {
+    let mut devices: Vec<&Device> = Vec::new();
+    for record in records {
+        if !devices.contains(&&record.device) {
+            devices.push(&record.device);
+        }
+    }
+    let mut rows = vec![["device", "kind", "backend", "driver"].map(str::to_owned).to_vec()];
+    rows.extend(devices.iter().map(|d| {
+        let backend = if d.is_cpu() { String::new() } else { d.backend.clone() };
+        vec![d.name.clone(), d.kind.clone(), backend, d.driver.clone()]
+    }));
+    rows
+}
+
+/// What was skipped and why, and what disturbed the measurement.
+fn remarks(records: &[&Record]) -> Vec<Value> {
+    let mut lists = Vec::new();
+    let mut list = |title: &str, lines: Vec<String>| {
+        if !lines.is_empty() {
+            lists.push(context! { title, lines });
+        }
+    };
+    let line = |record: &&&Record| {
+        let subject = match record.kernel {
+            Some(_) => record.kernel_in_words(),
+            None if record.run.is_some() => record.kernel_in_words(),
+            None => record.series.clone(),
+        };
+        let size = match record.kind {
+            Kind::Ceiling | Kind::Compiled => String::new(),
+            // Nothing was to be timed at all.
+            Kind::Skipped if record.sinks == 0 => String::new(),
+            _ => format!(", {} x {}", record.sinks, record.sources),
+        };
+        let remark = record.remark.as_deref().unwrap_or("");
+        format!("{subject}{size}: {remark}")
+    };
+    let skipped = |record: &&&Record| record.kind == Kind::Skipped;
+    list("Skipped, and why", records.iter().filter(skipped).map(|r| line(&r)).collect());
+    let said = |record: &&&Record| record.kind == Kind::Steps && record.remark.is_some();
+    list("What auto takes", records.iter().filter(said).map(|r| line(&r)).collect());
+    let noisy = |record: &&&Record| {
+        !matches!(record.kind, Kind::Skipped | Kind::Steps) && record.remark.is_some()
+    };
+    list("Not as steady as it should be", records.iter().filter(noisy).map(|r| line(&r)).collect());
+    lists
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::bench::record::tests::example;
+
+    #[test]
+    fn the_page_needs_nothing_else_and_keeps_hostile_text_as_text() {
+        let mut hostile = example();
+        hostile.series = "</style><script>alert(1)</script>".to_owned();
+        hostile.device.name = "\"><img src=x onerror=alert(1)>".to_owned();
+        hostile.remark = Some("<b>loud</b>".to_owned());
+        let mut skipped = example();
+        skipped.kind = Kind::Skipped;
+        skipped.samples.clear();
+        skipped.remark = Some("a tile is too large".to_owned());
+        let page = page(&[example(), hostile, skipped]);
+        assert!(page.contains("<svg") && page.contains("a tile is too large"));
+        assert!(!page.contains("<script") && !page.contains("<img") && !page.contains("<b>"));
+        assert!(
+            !page.contains("http://")
+                || page.matches("http").count() == page.matches("http://www.w3.org").count()
+        );
+        assert_eq!(page.matches("<details").count(), page.matches("</details>").count());
+    }
+}

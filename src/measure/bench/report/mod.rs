@@ -1,0 +1,12 @@
+//! From records to what people read: tables, and one HTML page that needs nothing else.
+
+mod compare;
+mod direct_tables;
+mod html;
+mod tables;
+mod template;
+
+pub use compare::{Compared, compare};
+pub use direct_tables::{derivatives_table, runs_table};
+pub use html::page;
+pub use tables::{ceilings_table, compiled_table, duration, rates_table};

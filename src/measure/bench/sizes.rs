@@ -1,0 +1,135 @@
+//! How much is measured: for a GPU, for a software adapter, and for a test.
+
+use crate::gpu::{DeviceClass, Gpu};
+use crate::measure::Effort;
+
+/// Sizes and times of all figures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sizes {
+    /// In words, for the report.
+    pub name: &'static str,
+    /// Largest number of bodies.
+    pub largest: usize,
+    /// The three numbers of bodies of the chapter's figures, or smaller ones.
+    pub chapter: [usize; 3],
+    /// The number of bodies at which kernels are compared.
+    pub many: usize,
+    /// Factors of unrolling.
+    pub unroll: &'static [u32],
+    /// Sources for few sinks.
+    pub sources: usize,
+    /// Largest side of the map of sinks and sources.
+    pub map: usize,
+    /// Numbers of bodies at which the whole sweep of shapes is measured.
+    pub rule: &'static [usize],
+    /// Most shapes of that sweep.
+    pub rule_shapes: usize,
+    /// Numbers of bodies of runs on individual steps, ascending.
+    pub runs: &'static [usize],
+    /// Of those, the ones with more accuracies.
+    pub runs_closer: &'static [usize],
+    /// Seconds that all runs may take.
+    pub runs_secs: f64,
+    /// Most seconds of one evaluation; what would take longer is skipped.
+    pub sample_secs: f64,
+    /// Seconds that the samples of a figure may take.
+    pub figure_secs: f64,
+    /// Fewest and most rounds of samples.
+    pub rounds: (usize, usize),
+    /// For the ceilings.
+    pub effort: Effort,
+}
+
+impl Sizes {
+    /// For a GPU, and for a CPU alone: the sizes of the chapter and beyond.
+    pub fn full() -> Self {
+        Self {
+            name: "full",
+            largest: 1 << 20,
+            chapter: [1024, 4096, 16_384],
+            many: 65_536,
+            unroll: &[1, 2, 4, 8, 16, 32],
+            sources: 131_072,
+            map: 65_536,
+            rule: &[256, 1024, 4096, 16_384, 65_536, 262_144],
+            rule_shapes: usize::MAX,
+            runs: &[256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536],
+            runs_closer: &[1024, 16_384],
+            runs_secs: 1200.0,
+            sample_secs: 1.5,
+            figure_secs: 12.0,
+            rounds: (3, 15),
+            effort: Effort::Full,
+        }
+    }
+
+    /// For a software adapter: what a processor does in reasonable time. A kernel makes about 0.1 to 0.5 G
+    /// interactions/s on llvmpipe with two cores.
+    pub fn reduced() -> Self {
+        Self {
+            name: "reduced (software adapter)",
+            largest: 16_384,
+            chapter: [256, 1024, 4096],
+            many: 4096,
+            sources: 16_384,
+            map: 4096,
+            rule: &[256, 1024, 4096],
+            runs: &[256, 512, 1024, 2048],
+            runs_closer: &[1024],
+            runs_secs: 240.0,
+            sample_secs: 0.5,
+            figure_secs: 10.0,
+            rounds: (3, 9),
+            ..Self::full()
+        }
+    }
+
+    /// For a look, and for tests: seconds for everything.
+    pub fn quick() -> Self {
+        Self {
+            name: "quick",
+            largest: 2048,
+            chapter: [128, 256, 512],
+            many: 1024,
+            unroll: &[1, 4],
+            sources: 4096,
+            map: 256,
+            rule: &[128, 256],
+            rule_shapes: 3,
+            runs: &[32, 64],
+            runs_closer: &[64],
+            runs_secs: 5.0,
+            sample_secs: 0.5,
+            figure_secs: 0.3,
+            rounds: (2, 3),
+            effort: Effort::Quick,
+        }
+    }
+
+    /// What suits an adapter.
+    pub fn for_adapter(gpu: Option<&Gpu>, quick: bool) -> Self {
+        match gpu {
+            _ if quick => Self::quick(),
+            Some(gpu) if gpu.adapter.class == DeviceClass::Software => Self::reduced(),
+            _ => Self::full(),
+        }
+    }
+
+    /// Powers of two from `first` to `last`, every `step`-th.
+    pub fn powers(first: usize, last: usize, step: u32) -> Vec<usize> {
+        std::iter::successors(Some(first), |n| n.checked_shl(step))
+            .take_while(|n| *n <= last && *n > 0)
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_go_up_to_the_last() {
+        assert_eq!(Sizes::powers(256, 4096, 2), [256, 1024, 4096]);
+        assert_eq!(Sizes::powers(1, 5, 1), [1, 2, 4]);
+    }
+}

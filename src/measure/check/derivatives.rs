@@ -1,0 +1,259 @@
+//! Forces with derivatives on an adapter, in every tier and order, against f64.
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::forces::direct::Reference;
+use crate::forces::direct::gpu::tiers::{GpuTiers, Shape};
+use crate::forces::{
+    Answers, Cloud, ForceEngine, Identity, NO_SOURCE, Order, Precision, Sinks, Sources, Want,
+    Within,
+};
+use crate::gpu::{Checks, Gpu};
+use crate::measure::{ErrorStats, acceleration_errors, potential_errors};
+
+/// One thing to check.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DirectCase {
+    /// The tier.
+    pub precision: Precision,
+    /// Up to which derivative. With jerks neighbours are checked too.
+    pub order: Order,
+    /// The kernels' shape; `None` lets the engine choose.
+    pub shape: Option<Shape>,
+    /// With or without run-time checks.
+    pub checks: Checks,
+    /// Plummer softening length.
+    pub softening: f64,
+    /// Number of sinks: the last of the sources, or none of them if there are more.
+    pub sinks: usize,
+    /// Number of sources.
+    pub sources: usize,
+}
+
+/// What came out of a case.
+#[derive(Clone, Debug)]
+pub struct DirectRow {
+    /// What was checked.
+    pub case: DirectCase,
+    /// Errors of accelerations.
+    pub acceleration: ErrorStats,
+    /// Errors of potentials.
+    pub potential: ErrorStats,
+    /// Errors of jerks, if there are any.
+    pub jerk: Option<ErrorStats>,
+    /// Errors of snaps, if there are any.
+    pub snap: Option<ErrorStats>,
+    /// What is wrong with nearest neighbours or lists, if they were asked for.
+    pub neighbours: std::result::Result<(), String>,
+    /// True when nothing was written behind the end of an output.
+    pub in_bounds: bool,
+    /// True when a second time, in many small dispatches, all bits are the same.
+    pub same_in_pieces: bool,
+}
+
+/// Largest rms and largest single error that pass, for accelerations, potentials, jerks, snaps.
+///
+/// Single: a position is rounded to 6e-8 of the extent, which is 1e-6 of the distance of the nearest of
+/// a thousand bodies; derivatives weigh near pairs more. Double-single: an f32 interaction is off by about
+/// 2e-7, and the sum of many by less; what derivatives cancel counts more. Where it is refined, accelerations,
+/// jerks and snaps are near f64. Double: rounding of f64, and a root that is good to some units.
+fn limits(precision: Precision, sources: usize) -> [(f64, f64); 4] {
+    let refined = (1e-12, 1e-10);
+    match precision {
+        Precision::Single => [(5e-6, 1e-4), (5e-6, 1e-4), (1e-5, 1e-3), (2e-5, 2e-3)],
+        _ if precision.refines(sources) => [refined, (5e-7, 5e-6), refined, (1e-11, 1e-9)],
+        Precision::DoubleSingle => [(5e-7, 5e-6), (5e-7, 5e-6), (1e-6, 2e-5), (2e-6, 5e-5)],
+        Precision::Double => [(1e-14, 1e-12), (1e-14, 1e-12), (1e-14, 1e-12), (1e-13, 1e-11)],
+    }
+}
+
+impl DirectRow {
+    /// Whether everything is right.
+    pub fn passed(&self) -> bool {
+        let limits = limits(self.case.precision, self.case.sources);
+        let good = |e: ErrorStats, k: usize| e.rms < limits[k].0 && e.worst < limits[k].1;
+        good(self.acceleration, 0)
+            && good(self.potential, 1)
+            && self.jerk.is_none_or(|e| good(e, 2))
+            && self.snap.is_none_or(|e| good(e, 3))
+            && self.neighbours.is_ok()
+            && self.in_bounds
+            && self.same_in_pieces
+    }
+}
+
+/// The cases for an adapter on which `tiers` hold: every tier and order, at sizes around the tile, in
+/// every shape; if `quick`, in two shapes each.
+pub fn direct_cases(tiers: &[Precision], quick: bool) -> Vec<DirectCase> {
+    let mut cases = Vec::new();
+    let (off, on) = (Checks::Off, Checks::On);
+    let base = Shape { p: 8, q: 8, r: 1, u: 16, l: 2, slices: 1 };
+    for &precision in tiers {
+        for order in [Order::Acceleration, Order::Jerk, Order::Snap] {
+            let shapes = [
+                (None, off),
+                (Some(base), off),
+                (Some(Shape { p: 64, q: 1, u: 4, l: 1, slices: 3, ..base }), on),
+                (Some(Shape { p: 16, q: 4, r: 2, u: 2, l: 1, slices: 5 }), off),
+            ];
+            // One more beside the engine's own, another for each tier and order.
+            let chosen = 1 + (precision as usize + order as usize) % 3;
+            for (_, (shape, checks)) in
+                shapes.into_iter().enumerate().filter(|(k, _)| !quick || [0, chosen].contains(k))
+            {
+                let tile = shape.unwrap_or(base).tile() as usize;
+                for (k, (sinks, sources)) in [
+                    (1, 1),
+                    (2, 2),
+                    (tile - 1, tile + 1),
+                    (tile, tile),
+                    (7, 4097),
+                    (tile + 1, 5000),
+                    (tile + 1, tile + 1),
+                    (200, 130),
+                ]
+                .into_iter()
+                .enumerate()
+                {
+                    let softening = if k % 2 == 0 { 0.0 } else { 0.02 };
+                    cases.push(DirectCase {
+                        precision,
+                        order,
+                        shape,
+                        checks,
+                        softening,
+                        sinks,
+                        sources,
+                    });
+                }
+            }
+        }
+    }
+    cases
+}
+
+/// Runs one case on `gpu` and compares it with [`Reference`].
+///
+/// Errors: a tier that does not hold on the adapter; a device that fails.
+pub fn check_direct(gpu: &Arc<Gpu>, case: DirectCase) -> Result<DirectRow> {
+    let cloud = Cloud::new(case.sources.max(case.sinks), 0xd1ce);
+    let m = case.sources;
+    let sources = cloud.sources(m);
+    let own = case.sinks <= m;
+    let sinks = match own {
+        true => cloud.sinks(m - case.sinks..m, Identity::Offset(m - case.sinks)),
+        false => cloud.sinks(0..case.sinks, Identity::Foreign),
+    };
+    let radius: Vec<f64> = (0..case.sinks).map(|i| 0.1 * (i % 5) as f64).collect();
+    // Too small for some where there are many, large enough for all elsewhere.
+    let capacity = if m > 1000 { 20 } else { m };
+    let with_neighbours = case.order == Order::Jerk;
+    let want = Want {
+        order: case.order,
+        potential: true,
+        nearest: with_neighbours,
+        within: with_neighbours.then_some(Within { radius: &radius, capacity }),
+    };
+
+    let mut right = Answers::default();
+    let mut reference = Reference::default();
+    reference.set_sources(&sources)?;
+    let all = Want { within: want.within.map(|w| Within { capacity: m, ..w }), ..want };
+    reference.evaluate(&sinks, case.softening, &all, &mut right)?;
+
+    let engine = || -> Result<GpuTiers> {
+        let engine = GpuTiers::new(Arc::clone(gpu), case.precision)?.with_guard();
+        match case.shape {
+            Some(shape) => engine.with_shape(shape, case.checks),
+            None => Ok(engine),
+        }
+    };
+    let (mut whole, mut pieces) = (engine()?, engine()?.with_rate(4e3));
+    let (mut found, mut again) = (Answers::default(), Answers::default());
+    // Whatever the numbers are: the rows tell.
+    let ask = |engine: &mut GpuTiers, out: &mut Answers| {
+        engine.begin(&sinks, case.softening, &want)?;
+        engine.collect(out)
+    };
+    whole.set_sources(&sources)?;
+    ask(&mut whole, &mut again)?;
+    // Not a number everywhere: what a kernel does not write is seen.
+    whole.poison();
+    ask(&mut whole, &mut found)?;
+    let in_bounds = whole.kept_bounds()?;
+    let same = again == found;
+    pieces.set_sources(&sources)?;
+    ask(&mut pieces, &mut again)?;
+
+    let with = |order: Order| case.order >= order;
+    Ok(DirectRow {
+        case,
+        acceleration: acceleration_errors(&found.acceleration, &right.acceleration),
+        potential: potential_errors(&found.potential, &right.potential),
+        jerk: with(Order::Jerk).then(|| acceleration_errors(&found.jerk, &right.jerk)),
+        snap: with(Order::Snap).then(|| acceleration_errors(&found.snap, &right.snap)),
+        neighbours: if with_neighbours {
+            compare_neighbours(&found, &right, &sinks, &sources, &radius, capacity, case.precision)
+        } else {
+            Ok(())
+        },
+        in_bounds,
+        same_in_pieces: same && again == found,
+    })
+}
+
+/// Nearest sources and lists, up to what the tier rounds.
+fn compare_neighbours(
+    found: &Answers,
+    right: &Answers,
+    sinks: &Sinks,
+    sources: &Sources,
+    radius: &[f64],
+    capacity: usize,
+    precision: Precision,
+) -> std::result::Result<(), String> {
+    let slack = if precision == Precision::Double { 1e-13 } else { 1e-6 };
+    for (i, &radius) in radius.iter().enumerate() {
+        let (nearest, known) = (found.nearest[i], right.nearest[i]);
+        let (distance, least) = (found.nearest_distance[i], right.nearest_distance[i]);
+        let is_near = if known == NO_SOURCE {
+            nearest == NO_SOURCE && distance == f64::INFINITY
+        } else {
+            sinks.identity.of(i) != Some(nearest as usize)
+                && distance >= least
+                && distance <= least + slack
+        };
+        if !is_near {
+            return Err(format!(
+                "nearest of sink {i} is {nearest} at {distance}, not {known} at {least}"
+            ));
+        }
+        let (list, all) = (found.neighbours.of(i), right.neighbours.of(i));
+        let away = |j: u32| sources.position[j as usize].distance(sinks.position[i]);
+        let stray = list
+            .iter()
+            .find(|&&j| away(j) > radius + slack || sinks.identity.of(i) == Some(j as usize));
+        if let Some(j) = stray {
+            return Err(format!("list of sink {i} holds {j}, which is {} away", away(*j)));
+        }
+        if !list.is_sorted_by(|a, b| a < b) {
+            return Err(format!("list of sink {i} does not ascend: {list:?}"));
+        }
+        let at_edge = |j: u32| (away(j) - radius).abs() <= slack;
+        let doubtful = (0..sources.position.len() as u32).filter(|j| at_edge(*j)).count();
+        let count = found.neighbours.found(i);
+        if count.abs_diff(all.len()) > doubtful {
+            return Err(format!("{count} sources around sink {i}, not {}", all.len()));
+        }
+        if list.len() != count.min(capacity) || found.neighbours.overflowed(i) != (count > capacity)
+        {
+            return Err(format!("sink {i} keeps {} of {count}, capacity {capacity}", list.len()));
+        }
+        let missing = all.iter().find(|j| count <= capacity && !at_edge(**j) && !list.contains(*j));
+        if let Some(j) = missing {
+            return Err(format!("list of sink {i} lacks {j}, which is {} away", away(*j)));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,202 @@
+//! Every kernel variant on an adapter against f64.
+
+use glam::DVec3;
+
+use crate::bodies::Bodies;
+use crate::error::Result;
+use crate::forces::direct::Reference;
+use crate::forces::direct::gpu::{AllPairs, Field, KernelConfig, KernelVariant};
+use crate::forces::{
+    Answers, ForceEngine, Identity, Sinks, Sources, Throughput, Want, evaluate_blocking,
+};
+use crate::gpu::layout::FOREIGN;
+use crate::gpu::{Checks, Gpu, read_blocking, storage};
+use crate::measure::{ErrorStats, acceleration_errors, potential_errors};
+use crate::scene::{Spread, test_cloud};
+
+/// Largest rms relative error that passes. Each f32 interaction is off by about 2e-7 at random; a sum
+/// over a tile and then over tiles adds rounding of the same size.
+const RMS_LIMIT: f64 = 2e-6;
+
+/// Largest single error that passes: a sink whose forces cancel to a hundredth of their size.
+const WORST_LIMIT: f64 = 1e-4;
+
+/// One thing to check: a kernel on so many sinks and sources.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Case {
+    /// The kernel.
+    pub config: KernelConfig,
+    /// With potential.
+    pub potential: bool,
+    /// Softening length; 0 takes the guarded kernel.
+    pub softening: f64,
+    /// Number of sinks.
+    pub sinks: usize,
+    /// Number of sources. The sinks are the last ones of them if there are at least as many sources.
+    pub sources: usize,
+}
+
+/// A configuration that this adapter cannot hold.
+#[derive(Clone, Debug)]
+pub struct Skipped {
+    /// The configuration.
+    pub config: KernelConfig,
+    /// The limit that it meets.
+    pub reason: String,
+}
+
+/// What came out of a case.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// What was checked.
+    pub case: Case,
+    /// Error of the accelerations.
+    pub acceleration: ErrorStats,
+    /// Error of the potentials, if wanted.
+    pub potential: Option<ErrorStats>,
+    /// True when nothing was written beyond the last sink.
+    pub in_bounds: bool,
+    /// True when the same forces, computed in many small dispatches, have the same bits.
+    pub same_in_pieces: bool,
+}
+
+impl Row {
+    /// Whether the variant is right.
+    pub fn passed(&self) -> bool {
+        let good = |e: ErrorStats| e.rms < RMS_LIMIT && e.worst < WORST_LIMIT;
+        good(self.acceleration)
+            && self.potential.is_none_or(good)
+            && self.in_bounds
+            && self.same_in_pieces
+    }
+}
+
+/// All cases for an adapter: every kind of kernel at sizes around its tile, and what it cannot hold.
+pub fn cases(gpu: &Gpu) -> (Vec<Case>, Vec<Skipped>) {
+    let (mut cases, mut skipped) = (Vec::new(), Vec::new());
+    for config in configurations() {
+        if let Err(error) = config.validate(Some(gpu)) {
+            skipped.push(Skipped { config, reason: error.to_string() });
+            continue;
+        }
+        let tile = config.tile() as usize;
+        let mut sizes = vec![(1, 1), (2, 2), (tile - 1, tile + 1), (tile, tile), (1000, 1000)];
+        sizes.extend([(7, 4097), (tile + 1, tile + 1)]);
+        sizes.retain(|(sinks, _)| *sinks > 0);
+        for (sinks, sources) in sizes {
+            for (potential, softening) in [(false, 0.05), (false, 0.0), (true, 0.05), (true, 0.0)] {
+                cases.push(Case { config, potential, softening, sinks, sources });
+            }
+        }
+    }
+    (cases, skipped)
+}
+
+/// Shapes that between them use every path of the shaders.
+fn configurations() -> Vec<KernelConfig> {
+    let base = KernelConfig::tiled(64);
+    let checked = KernelConfig { checks: Checks::On, ..base };
+    vec![
+        base,
+        checked,
+        KernelConfig { p: 1, ..base },
+        KernelConfig { p: 32, u: 4, ..base },
+        KernelConfig { p: 256, u: 4, ..base },
+        KernelConfig { p: 256, r: 2, u: 8, ..base },
+        KernelConfig { p: 128, r: 4, u: 4, ..base },
+        KernelConfig { p: 64, r: 8, u: 2, ..base },
+        KernelConfig { q: 2, u: 4, ..base },
+        KernelConfig { p: 32, q: 8, r: 2, u: 4, ..base },
+        KernelConfig { p: 16, q: 16, s: 3, ..base },
+        KernelConfig { s: 7, u: 4, ..base },
+        KernelConfig { r: 4, u: 4, s: 4, ..checked },
+        KernelConfig { p: 512, u: 4, ..base },
+        KernelConfig { p: 1024, r: 4, u: 8, ..base },
+        KernelConfig { untiled: true, ..base },
+        KernelConfig { untiled: true, u: 4, ..base },
+        KernelConfig { untiled: true, u: 3, r: 4, s: 5, ..base },
+        KernelConfig { untiled: true, u: 4, r: 2, ..checked },
+    ]
+}
+
+/// Entries behind the last sink that must stay as they were.
+const GUARD: usize = 96;
+
+/// Runs one case on `gpu` and compares it with [`Reference`].
+pub fn check(gpu: &Gpu, case: Case) -> Result<Row> {
+    let Bodies { position, mass, .. } = test_cloud(case.sources.max(case.sinks), Spread::Uneven);
+    let (sources, masses) = (&position[..case.sources], &mass[..case.sources]);
+    // Sinks that are the last of the sources, or that go beyond them and are none.
+    let own = case.sinks <= case.sources;
+    let sinks = if own {
+        &position[case.sources - case.sinks..case.sources]
+    } else {
+        &position[..case.sinks]
+    };
+    let identity =
+        if own { Identity::Offset(case.sources - case.sinks) } else { Identity::Foreign };
+
+    let mut reference = Answers::default();
+    Reference::default().evaluate_from(
+        &Sources::new(sources, masses),
+        &Sinks::new(sinks, identity),
+        case.softening,
+        &Want { potential: case.potential, ..Want::ACCELERATION },
+        &mut reference,
+    )?;
+
+    let upload = |points: &[DVec3], masses: Option<&[f64]>| {
+        let entry = |(i, p): (usize, &DVec3)| {
+            let [x, y, z] = crate::frame::narrow(*p);
+            [x, y, z, masses.map_or(0.0, |m| m[i] as f32)]
+        };
+        let data: Vec<[f32; 4]> = points.iter().enumerate().map(entry).collect();
+        let buffer = storage(gpu, "check", points.len());
+        gpu.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&data));
+        buffer
+    };
+    let (source_buffer, sink_buffer) = (upload(sources, Some(masses)), upload(sinks, None));
+    let field = Field {
+        sources: &source_buffer,
+        source_count: case.sources as u32,
+        sinks: &sink_buffer,
+        sink_count: case.sinks as u32,
+        self_offset: match identity {
+            Identity::Offset(offset) => offset as u32,
+            _ => FOREIGN,
+        },
+        softening: case.softening as f32,
+    };
+    let variant = KernelVariant::new(case.config, case.softening, 1.0, case.potential);
+    let entries = case.config.s as usize * case.sinks;
+    let evaluate = |throughput: &mut Throughput| -> Result<Vec<[f32; 4]>> {
+        // Not a number everywhere: what the kernel does not write is seen.
+        let sums = storage(gpu, "check", entries + GUARD);
+        let poison = vec![[f32::NAN; 4]; entries + GUARD];
+        gpu.queue.write_buffer(&sums, 0, bytemuck::cast_slice(&poison));
+        let mut kernel =
+            pollster::block_on(AllPairs::sharing(gpu, variant, field, Some(sums.clone())))?;
+        evaluate_blocking(&mut kernel, gpu, throughput)?;
+        Ok(read_blocking::<[f32; 4]>(gpu, &[&sums], entries + GUARD)?.remove(0))
+    };
+    let whole = evaluate(&mut Throughput::guess(gpu.adapter.class))?;
+    // A device that seems to do 4,000 interactions/s gets the smallest pieces there are.
+    let pieces = evaluate(&mut Throughput::fixed(4e3))?;
+
+    let total = |i: usize, axis: usize| -> f64 {
+        (0..case.config.s as usize).map(|k| f64::from(whole[k * case.sinks + i][axis])).sum()
+    };
+    let found: Vec<DVec3> =
+        (0..case.sinks).map(|i| DVec3::new(total(i, 0), total(i, 1), total(i, 2))).collect();
+    let potential: Vec<f64> = (0..case.sinks).map(|i| total(i, 3)).collect();
+    let bits = |sums: &[[f32; 4]]| -> Vec<[u32; 4]> {
+        sums[..entries].iter().map(|v| v.map(f32::to_bits)).collect()
+    };
+    Ok(Row {
+        case,
+        acceleration: acceleration_errors(&found, &reference.acceleration),
+        potential: case.potential.then(|| potential_errors(&potential, &reference.potential)),
+        in_bounds: whole[entries..].iter().flatten().all(|x| x.is_nan()),
+        same_in_pieces: bits(&whole) == bits(&pieces),
+    })
+}

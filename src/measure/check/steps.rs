@@ -1,0 +1,210 @@
+//! The kernel that takes many steps in one workgroup, against f64 and against itself cut up.
+
+use glam::DVec3;
+
+use crate::bodies::Bodies;
+use crate::error::Result;
+use crate::forces::direct::Reference;
+use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
+use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
+use crate::frame::Frame;
+use crate::gpu::{BodyBuffers, Checks, Gpu, read_blocking, storage};
+use crate::integrate::{self, OneWorkgroup};
+use crate::measure::{ErrorStats, acceleration_errors};
+use crate::scene::{Spread, test_cloud};
+
+/// Steps that are taken.
+const STEPS: u32 = 24;
+/// Their length: short enough that rounding is not blown up by a close encounter.
+const DT: f64 = 1e-3;
+/// Largest rms relative error of the accelerations, as for the force kernels.
+const RMS_LIMIT: f64 = 2e-6;
+const WORST_LIMIT: f64 = 1e-4;
+/// Largest distance, in units of the cloud's size, from where f64 brings a body. A position of size 1
+/// is rounded to 6e-8 in each step.
+const DRIFT_LIMIT: f64 = 2e-6;
+/// Entries behind the last body that must stay as they were.
+const GUARD: usize = 64;
+
+/// One shape at one size.
+#[derive(Clone, Copy, Debug)]
+pub struct StepsRow {
+    /// The kernel.
+    pub config: KernelConfig,
+    /// Number of bodies.
+    pub n: usize,
+    /// Softening length; 0 takes the guarded kernel.
+    pub softening: f64,
+    /// Error of the accelerations at the end, against f64 at the same positions.
+    pub acceleration: ErrorStats,
+    /// Largest distance from where the same steps in f64 end.
+    pub drift: f64,
+    /// True when one dispatch of all steps and a dispatch for each give the same bits.
+    pub same_in_pieces: bool,
+    /// True when nothing was written beyond the last body.
+    pub in_bounds: bool,
+}
+
+impl StepsRow {
+    /// Whether the kernel is right.
+    pub fn passed(&self) -> bool {
+        self.acceleration.rms < RMS_LIMIT
+            && self.acceleration.worst < WORST_LIMIT
+            && self.drift < DRIFT_LIMIT
+            && self.same_in_pieces
+            && self.in_bounds
+    }
+}
+
+/// Shapes that between them use every path of the kernel, at sizes around their capacity. Those that
+/// the adapter cannot hold are left out.
+pub fn steps_cases(gpu: &Gpu) -> Vec<(KernelConfig, usize, f64)> {
+    let base = KernelConfig { u: 4, one_workgroup: true, ..KernelConfig::tiled(64) };
+    let shapes = [
+        KernelConfig { p: 1, u: 1, ..base },
+        base,
+        KernelConfig { checks: Checks::On, q: 2, ..base },
+        KernelConfig { q: 4, r: 3, ..base },
+        KernelConfig { p: 256, r: 2, u: 8, ..base },
+        KernelConfig { p: 256, q: 4, ..base },
+        KernelConfig { p: 32, q: 3, r: 4, u: 2, ..base },
+    ];
+    let mut cases = Vec::new();
+    for config in shapes {
+        if config.validate(Some(gpu)).is_err() {
+            continue;
+        }
+        let most = (config.p * config.r) as usize;
+        for n in [1, 2, most / 2 + 1, most - 1, most] {
+            let known = cases.iter().any(|(c, size, _)| *c == config && *size == n);
+            if n >= 1 && n <= most && !known {
+                cases.push((config, n, 0.05));
+            }
+        }
+        cases.push((config, most, 0.0));
+    }
+    cases
+}
+
+/// Runs one case on `gpu`.
+pub fn check_steps(gpu: &Gpu, config: KernelConfig, n: usize, softening: f64) -> Result<StepsRow> {
+    let bodies = test_cloud(n, Spread::Even);
+    let whole = run(gpu, config, &bodies, softening, &[STEPS])?;
+    let mut pieces = vec![1; STEPS as usize - 7];
+    pieces.push(7);
+    let cut = run(gpu, config, &bodies, softening, &pieces)?;
+    let bits = |buffers: &[Vec<[f32; 4]>]| -> Vec<u32> {
+        let entries = buffers.iter().flat_map(|buffer| buffer[..n].iter().flatten());
+        entries.map(|x| x.to_bits()).collect()
+    };
+    let in_bounds = whole.iter().all(|buffer| buffer[n..].iter().flatten().all(|x| x.is_nan()));
+
+    let widen = |v: &[f32; 4]| DVec3::new(v[0].into(), v[1].into(), v[2].into());
+    let end: Vec<DVec3> = whole[0][..n].iter().map(widen).collect();
+    let found: Vec<DVec3> = whole[2][..n].iter().map(widen).collect();
+    let right = accelerations(&end, &bodies.mass, softening)?;
+
+    let mut host = bodies.clone();
+    let mut acceleration = accelerations(&host.position, &host.mass, softening)?;
+    let integrate::HostSide::Shared(make) = integrate::find("leapfrog")?.host else {
+        unreachable!("leapfrog has one step for all bodies");
+    };
+    let mut integrator = make();
+    for _ in 0..STEPS {
+        integrator.step(&mut host, &mut acceleration, DT, &mut |bodies, out| {
+            *out = accelerations(&bodies.position, &bodies.mass, softening)?;
+            Ok(())
+        })?;
+    }
+    let apart = |(a, b): (&DVec3, &DVec3)| (*a - *b).length();
+    // Not f64::max, which would pass over a NaN.
+    let farther = |a: f64, b: f64| if b > a || b.is_nan() { b } else { a };
+    Ok(StepsRow {
+        config,
+        n,
+        softening,
+        acceleration: acceleration_errors(&found, &right),
+        drift: end.iter().zip(&host.position).map(apart).fold(0.0, farther),
+        same_in_pieces: bits(&whole) == bits(&cut),
+        in_bounds,
+    })
+}
+
+/// The first force, then a dispatch for each number of steps: positions, velocities, accelerations.
+fn run(
+    gpu: &Gpu,
+    config: KernelConfig,
+    bodies: &Bodies,
+    softening: f64,
+    dispatches: &[u32],
+) -> Result<Vec<Vec<[f32; 4]>>> {
+    let n = bodies.len();
+    let narrow = BodyBuffers::upload(gpu, bodies, 1.0, &Frame::PLAIN, None)?;
+    // The same with room behind: not a number there, so that a stray write is seen.
+    let entries = n + GUARD;
+    let guarded = |label, from: Option<&wgpu::Buffer>| -> Result<wgpu::Buffer> {
+        let buffer = storage(gpu, label, entries);
+        let mut data = vec![[f32::NAN; 4]; entries];
+        if let Some(from) = from {
+            data[..n].copy_from_slice(&read_blocking::<[f32; 4]>(gpu, &[from], n)?[0]);
+        }
+        gpu.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&data));
+        Ok(buffer)
+    };
+    let buffers = BodyBuffers {
+        count: n as u32,
+        position_mass: guarded("positions", Some(&narrow.position_mass))?,
+        velocity: guarded("velocities", Some(&narrow.velocity))?,
+        acceleration: guarded("accelerations", None)?,
+    };
+    let variant = KernelVariant::new(config, softening, 1.0, false);
+    let mut kernel = pollster::block_on(OneWorkgroup::new(gpu, &variant, &buffers, softening))?;
+    let first = std::iter::once((0.0, 0));
+    for (dt, steps) in first.chain(dispatches.iter().map(|steps| (DT, *steps))) {
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        kernel.begin_submission();
+        kernel.record(&mut encoder.begin_compute_pass(&Default::default()), dt, steps);
+        kernel.end_submission(gpu);
+        gpu.queue.submit([encoder.finish()]);
+    }
+    let all = [&buffers.position_mass, &buffers.velocity, &buffers.acceleration];
+    read_blocking::<[f32; 4]>(gpu, &all, entries)
+}
+
+fn accelerations(position: &[DVec3], mass: &[f64], softening: f64) -> Result<Vec<DVec3>> {
+    let mut forces = Answers::default();
+    Reference::default().evaluate_from(
+        &Sources::new(position, mass),
+        &Sinks::new(position, Identity::Offset(0)),
+        softening,
+        &Want::ACCELERATION,
+        &mut forces,
+    )?;
+    Ok(forces.acceleration)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_fault_is_seen() {
+        let base = KernelConfig { u: 4, one_workgroup: true, ..KernelConfig::tiled(64) };
+        let right = StepsRow {
+            config: base,
+            n: 64,
+            softening: 0.05,
+            acceleration: ErrorStats { worst: 1e-6, rms: 1e-7 },
+            drift: 1e-7,
+            same_in_pieces: true,
+            in_bounds: true,
+        };
+        assert!(right.passed());
+        let bad = ErrorStats { worst: 1e-6, rms: 1e-5 };
+        assert!(!StepsRow { acceleration: bad, ..right }.passed());
+        assert!(!StepsRow { drift: 1e-5, ..right }.passed());
+        assert!(!StepsRow { drift: f64::NAN, ..right }.passed());
+        assert!(!StepsRow { same_in_pieces: false, ..right }.passed());
+        assert!(!StepsRow { in_bounds: false, ..right }.passed());
+    }
+}

@@ -1,0 +1,145 @@
+//! Which engine is faster here: asked for by name, or chosen by measurement.
+
+use std::sync::{Arc, Mutex};
+
+use web_time::Instant;
+
+use crate::error::Result;
+use crate::forces::Precision;
+use crate::forces::direct::CpuSingle;
+use crate::forces::direct::gpu::KernelRequest;
+use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
+use crate::gpu::{AdapterIdentity, DeviceClass, Gpu};
+use crate::scene::{Spread, test_cloud};
+use crate::sim::{Choice, DeviceState, EngineKind, Settings, check_tier};
+
+/// Chooses the engine for `n` bodies.
+///
+/// `auto` takes the CPU where no adapter answers or the adapter is software (which shares the CPU's
+/// cores and has none of its SIMD kernels); else both are timed on bodies of this number.
+///
+/// Errors: an adapter that was asked for by name, or an engine `gpu`, that is not there; a method that the engine lacks.
+pub async fn choose(n: usize, settings: &Settings) -> Result<Choice> {
+    choose_on(None, n, settings).await
+}
+
+/// Chooses the engine for `n` bodies where a device is `open` already, whose adapter is then the one to take or not.
+///
+/// Errors: those of [`choose`].
+pub async fn choose_on(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -> Result<Choice> {
+    let open = async || match open {
+        Some(gpu) => Ok(Arc::clone(gpu)),
+        None => Gpu::open(&settings.adapter).await,
+    };
+    let (engine, method) = settings.engine.by(settings.method)?;
+    let cpu = |reason: String| Ok(Choice { kind: EngineKind::Cpu, method, reason, gpu: None });
+    let integrator = settings.integrator;
+    let beyond_single = settings.precision.filter(|precision| *precision != Precision::Single);
+    match (integrator.has_block_steps(), beyond_single, engine) {
+        (true, _, EngineKind::Auto) => {
+            return cpu(format!(
+                "{} wants forces in f64, which the CPU has everywhere (gpu: double-single)",
+                integrator.name
+            ));
+        }
+        (false, Some(precision), EngineKind::Auto) => {
+            return cpu(format!("precision {} is computed on the host", precision.name()));
+        }
+        _ => {}
+    }
+    match engine {
+        EngineKind::Gpu => {
+            check_tier(EngineKind::Gpu, settings)?;
+            let gpu = open().await?;
+            let reason = "asked for".to_owned();
+            Ok(Choice { kind: EngineKind::Gpu, method, reason, gpu: Some(gpu) })
+        }
+        kind @ (EngineKind::Cpu | EngineKind::Reference) => {
+            Ok(Choice { kind, method, reason: "asked for".to_owned(), gpu: None })
+        }
+        EngineKind::Auto => {
+            let gpu = match open().await {
+                Ok(gpu) => gpu,
+                // An adapter asked for by name must be there; any other lack is no obstacle.
+                Err(error) if settings.adapter.is_certain() => return Err(error),
+                Err(error) => return cpu(error.to_string()),
+            };
+            if gpu.adapter.class == DeviceClass::Software {
+                return cpu(format!(
+                    "the adapter {} is software: it shares the CPU's cores and has none of its SIMD kernels",
+                    gpu.adapter.name
+                ));
+            }
+            let (on_cpu, on_gpu) = race(&gpu, n, settings).await?;
+            let (cpu_ms, gpu_ms) = (on_cpu * 1e3, on_gpu * 1e3);
+            let times = format!(
+                "a step of {n} bodies takes {gpu_ms:.3} ms there, {cpu_ms:.3} ms on the CPU"
+            );
+            if on_gpu < on_cpu {
+                let reason = format!("{} is faster: {times}", gpu.adapter.name);
+                Ok(Choice { kind: EngineKind::Gpu, method, reason, gpu: Some(gpu) })
+            } else {
+                cpu(format!("{} is slower: {times}", gpu.adapter.name))
+            }
+        }
+    }
+}
+
+/// The largest number of bodies that is tried; beyond it times grow with n^2 on both.
+const LARGEST_TRIAL: usize = 16_384;
+
+/// Races so far: adapter, number of bodies and kernel; seconds on the CPU and on the GPU.
+type Races = Vec<((AdapterIdentity, usize, KernelRequest), (f64, f64))>;
+static RACES: Mutex<Races> = Mutex::new(Vec::new());
+
+/// Seconds per step on the CPU and on the GPU, measured once per process: a window that loads one scene
+/// after the other does not wait for it again.
+async fn race(gpu: &Arc<Gpu>, n: usize, settings: &Settings) -> Result<(f64, f64)> {
+    let trial = n.clamp(1, LARGEST_TRIAL);
+    let scale = (n as f64 / trial as f64).powi(2);
+    let key = (gpu.adapter.identity(), trial, settings.kernel);
+    let races = || RACES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let known = races().iter().find(|(other, _)| *other == key).map(|(_, times)| *times);
+    let times = match known {
+        Some(times) => times,
+        None => {
+            let times = time_both(gpu, trial, settings).await?;
+            races().push((key, times));
+            times
+        }
+    };
+    Ok((times.0 * scale, times.1 * scale))
+}
+
+/// Seconds per step of `trial` bodies on the CPU and on the GPU.
+async fn time_both(gpu: &Arc<Gpu>, trial: usize, settings: &Settings) -> Result<(f64, f64)> {
+    let bodies = test_cloud(trial, Spread::Even);
+
+    let mut cpu = CpuSingle::new();
+    let sources = Sources::new(&bodies.position, &bodies.mass);
+    let sinks = Sinks::new(&bodies.position, Identity::Offset(0));
+    let mut out = Answers::default();
+    let mut on_cpu = f64::INFINITY;
+    for _ in 0..3 {
+        let begun = Instant::now();
+        cpu.evaluate_from(&sources, &sinks, 0.01, &Want::ACCELERATION, &mut out)?;
+        on_cpu = on_cpu.min(begun.elapsed().as_secs_f64());
+    }
+
+    let settings = Settings {
+        softening: 0.01,
+        dt: 1e-6,
+        gravitational_constant: 1.0,
+        frame: None,
+        ..settings.clone()
+    };
+    let mut device = DeviceState::new(Arc::clone(gpu), &bodies, None, &settings).await?;
+    let mut on_gpu = f64::INFINITY;
+    for _ in 0..3 {
+        const STEPS: u64 = 8;
+        let begun = Instant::now();
+        device.advance(settings.dt, STEPS, None, &mut |_| true).await?;
+        on_gpu = on_gpu.min(begun.elapsed().as_secs_f64() / STEPS as f64);
+    }
+    Ok((on_cpu, on_gpu))
+}

@@ -1,0 +1,338 @@
+//! Measures the ceilings: kernels that do one thing, made longer until a sample is long enough.
+
+use std::sync::Arc;
+
+use bytemuck::{Pod, Zeroable};
+use minijinja::context;
+
+use super::ceilings::{Ceiling, CeilingSamples, Ceilings, Effort};
+use super::{Method, Stopwatch};
+use crate::error::Result;
+use crate::gpu::layout::VEC4;
+use crate::gpu::{Binding, BoundKernel, Checks, DeviceClass, Gpu, Params, compile, template};
+
+impl Ceilings {
+    /// Measures all of them, in about two seconds. `before` is told which comes next, and says whether
+    /// to go on; where it does not, the samples so far come back.
+    pub fn measure(
+        gpu: &Arc<Gpu>,
+        effort: Effort,
+        before: &mut dyn FnMut(Ceiling) -> bool,
+    ) -> Result<Vec<CeilingSamples>> {
+        let mut bench = Bench::new(gpu, effort)?;
+        let mut all = Vec::with_capacity(Ceiling::ALL.len());
+        for ceiling in Ceiling::ALL {
+            if !before(ceiling) {
+                break;
+            }
+            all.push(bench.measure(ceiling)?);
+        }
+        Ok(all)
+    }
+}
+
+/// As `shaders/measure/ceiling.wgsl` has it; a test compares the offsets.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+struct CeilingParams {
+    turns: u32,
+    threads: u32,
+    a: f32,
+    b: f32,
+    softening_squared: f32,
+    never: f32,
+    unused: [u32; 2],
+}
+
+/// Chains side by side in one thread, and their copies per turn of the loop. Where there are several
+/// cuts the fastest is the ceiling: on an H200 eight chains of pairs made less than the force kernel.
+fn cuts(ceiling: Ceiling) -> &'static [(u32, u32)] {
+    match ceiling {
+        Ceiling::Fma | Ceiling::Rsqrt => &[(8, 8), (4, 16)],
+        Ceiling::Pair => &[(8, 2), (4, 4), (2, 4), (8, 4)],
+        Ceiling::LoneGroup => &[(8, 2)],
+        Ceiling::LoneThread => &[(1, 4)],
+        Ceiling::TileRead | Ceiling::CachedRead => &[(1, 16)],
+        _ => &[(1, 4)],
+    }
+}
+
+const GROUP: u32 = 256;
+
+/// Seconds of a sample at most.
+const LONGEST_SAMPLE: f64 = 0.1;
+
+/// llvmpipe leaves any loop after 65,536 turns.
+const MOST_TURNS: u32 = 1 << 15;
+
+struct Bench {
+    gpu: Arc<Gpu>,
+    effort: Effort,
+    watch: Stopwatch,
+    entries: wgpu::Buffer,
+    entry_count: u32,
+    answers: wgpu::Buffer,
+    params: Params<CeilingParams>,
+}
+
+/// A kernel ready to be dispatched.
+struct Ready {
+    kernel: BoundKernel,
+    groups: u32,
+    threads: u32,
+    /// Work of one thread in one turn.
+    per_turn: f64,
+    /// Most turns that the data allow.
+    most_turns: u32,
+}
+
+impl Bench {
+    fn new(gpu: &Arc<Gpu>, effort: Effort) -> Result<Self> {
+        // Beyond any cache where memory is plentiful: 512 MiB against the 256 MiB of the largest.
+        let bytes: u64 = match (effort, gpu.adapter.class) {
+            (Effort::Quick, _) => 4 << 20,
+            (_, DeviceClass::Software) => 64 << 20,
+            (_, DeviceClass::Integrated) => 128 << 20,
+            _ => 512 << 20,
+        };
+        let largest = 1u64 << gpu.limits.storage_buffer.ilog2();
+        let entry_count = (bytes.min(largest) / VEC4) as u32;
+        let entries = crate::gpu::storage(gpu, "ceiling entries", entry_count as usize);
+        fill(gpu, &entries, entry_count);
+        Ok(Self {
+            gpu: Arc::clone(gpu),
+            effort,
+            watch: Stopwatch::new(gpu),
+            entries,
+            entry_count,
+            answers: crate::gpu::storage(gpu, "ceiling answers", 1),
+            params: Params::new(gpu, "ceiling params", 2),
+        })
+    }
+
+    fn measure(&mut self, ceiling: Ceiling) -> Result<CeilingSamples> {
+        match ceiling {
+            Ceiling::Submission => return self.submissions(),
+            Ceiling::Dispatch => return self.dispatches(),
+            _ => (),
+        }
+        let mut best: Option<CeilingSamples> = None;
+        for &(chains, copies) in cuts(ceiling) {
+            let samples = self.measure_cut(ceiling, chains, copies)?;
+            let rate = |samples: &CeilingSamples| {
+                samples.work / samples.secs.iter().copied().fold(f64::INFINITY, f64::min)
+            };
+            if best.as_ref().is_none_or(|best| rate(&samples) > rate(best)) {
+                best = Some(samples);
+            }
+        }
+        Ok(best.expect("every ceiling has a cut"))
+    }
+
+    fn measure_cut(
+        &mut self,
+        ceiling: Ceiling,
+        chains: u32,
+        copies: u32,
+    ) -> Result<CeilingSamples> {
+        let ready = self.ready(ceiling, chains, copies)?;
+        let goal: f64 = match (self.effort, self.gpu.adapter.class) {
+            (Effort::Quick, _) => 2e-3,
+            (_, DeviceClass::Software) => 2e-2,
+            _ => 5e-3,
+        };
+        // The first run compiles on some drivers. Then longer and longer, until a sample is as long as
+        // it should be; the shorter of two counts, so that one interruption is not taken for work.
+        let mut turns = ready.most_turns.min(4);
+        self.run(&ready, turns, 1)?;
+        let mut shorter = |turns| -> Result<f64> {
+            Ok(self.run(&ready, turns, 1)?.min(self.run(&ready, turns, 1)?))
+        };
+        // What a pass costs that does nothing must not count: on a busy machine that may be milliseconds.
+        let goal = goal.max(20.0 * shorter(0)?).min(LONGEST_SAMPLE);
+        let mut once = shorter(turns)?;
+        while once < goal && turns < ready.most_turns {
+            let factor = (1.2 * goal / once.max(1e-7)).clamp(2.0, 64.0);
+            turns = (f64::from(turns) * factor).min(f64::from(ready.most_turns)) as u32;
+            once = shorter(turns)?;
+        }
+        // Where turns are used up, the same is done again.
+        let dispatches = (goal / once).ceil().clamp(1.0, 64.0) as u32;
+        let mut secs = Vec::new();
+        for round in 0..=self.samples() {
+            let sample = self.run(&ready, turns, dispatches)?;
+            if round > 0 {
+                secs.push(sample);
+            }
+        }
+        let threads = f64::from(ready.threads) * f64::from(dispatches);
+        let work = threads * f64::from(turns) * ready.per_turn;
+        Ok(CeilingSamples { ceiling, secs, work, method: self.watch.method() })
+    }
+
+    fn samples(&self) -> usize {
+        if self.effort == Effort::Quick { 3 } else { 9 }
+    }
+
+    /// The kernel of a ceiling, and how many threads run it.
+    fn ready(&self, ceiling: Ceiling, chains: u32, copies: u32) -> Result<Ready> {
+        let gpu = &self.gpu;
+        // Many times what fills a GPU: the last wave of workgroups hardly counts.
+        let times = if gpu.adapter.class == DeviceClass::Software { 8 } else { 32 };
+        let full = gpu.adapter.class.threads_to_fill().saturating_mul(times).div_ceil(GROUP);
+        let (file, group, groups) = match ceiling {
+            Ceiling::Fma => ("fma", GROUP, full),
+            Ceiling::Rsqrt => ("rsqrt", GROUP, full),
+            Ceiling::Pair => ("pair", GROUP, full),
+            Ceiling::LoneGroup => ("pair", GROUP, 1),
+            Ceiling::LoneThread => ("pair", 1, 1),
+            Ceiling::TileRead => ("tile", GROUP, full),
+            Ceiling::CachedRead => ("cached", GROUP, full),
+            _ => ("storage", GROUP, full),
+        };
+        let group = group.min(gpu.limits.threads_per_workgroup);
+        let bandwidth = ceiling == Ceiling::Storage;
+        // One turn of all threads must fit the buffer.
+        let fitting = if bandwidth { self.entry_count / (group * copies) } else { groups };
+        let groups = groups.min(gpu.limits.workgroups).min(fitting).max(1);
+        let threads = group * groups;
+        let most_turns =
+            if bandwidth { (self.entry_count / (threads * copies)).max(1) } else { MOST_TURNS };
+        let values = context! {
+            threads => group, chains, u => copies, guarded => false, potential => false
+        };
+        let text = template::assemble(&format!("measure/{file}.wgsl"), values)?;
+        let size = size_of::<CeilingParams>() as u64;
+        let bindings = [Binding::Read, Binding::Write, Binding::Params(size)];
+        let kernel = pollster::block_on(compile(gpu, file, &text, &bindings, Checks::Off))?;
+        let resources = [
+            self.entries.as_entire_binding(),
+            self.answers.as_entire_binding(),
+            self.params.binding(),
+        ];
+        let kernel = kernel.bind(gpu, file, &resources);
+        let per_turn = f64::from(chains * copies) * if bandwidth { VEC4 as f64 } else { 1.0 };
+        Ok(Ready { kernel, groups, threads, per_turn, most_turns })
+    }
+
+    fn run(&mut self, ready: &Ready, turns: u32, dispatches: u32) -> Result<f64> {
+        let (gpu, params) = (&self.gpu, &mut self.params);
+        self.watch.time(|pass| {
+            params.clear();
+            let offset = params.offset_of(CeilingParams {
+                turns,
+                threads: ready.threads,
+                a: 0.999,
+                b: 0.001,
+                softening_squared: 1.0,
+                never: -12345.678,
+                unused: [0; 2],
+            });
+            ready.kernel.set(pass, &[offset]);
+            for _ in 0..dispatches {
+                pass.dispatch_workgroups(ready.groups, 1, 1);
+            }
+            params.upload(gpu);
+        })
+    }
+
+    /// Dispatches that do nothing, one after the other: each may write what the next may write.
+    fn dispatches(&mut self) -> Result<CeilingSamples> {
+        let mut ready = self.ready(Ceiling::LoneThread, 1, 4)?;
+        ready.groups = 1;
+        let count = if self.effort == Effort::Quick { 50 } else { 400 };
+        let mut secs = Vec::new();
+        for round in 0..=self.samples() {
+            let sample = self.run(&ready, 0, count)?;
+            if round > 0 {
+                secs.push(sample);
+            }
+        }
+        let method = self.watch.method();
+        Ok(CeilingSamples { ceiling: Ceiling::Dispatch, secs, work: f64::from(count), method })
+    }
+
+    /// Submissions of an empty pass, each waited for: by the wall clock always.
+    fn submissions(&mut self) -> Result<CeilingSamples> {
+        let mut watch = Stopwatch::by_wall_clock(&self.gpu);
+        let mut secs = Vec::new();
+        let ready = self.ready(Ceiling::LoneThread, 1, 4)?;
+        self.params.clear();
+        let offset = self.params.offset_of(CeilingParams::default());
+        self.params.upload(&self.gpu);
+        for round in 0..=2 * self.samples() {
+            let sample = watch.time(|pass| {
+                ready.kernel.set(pass, &[offset]);
+                pass.dispatch_workgroups(1, 1, 1);
+            })?;
+            if round > 0 {
+                secs.push(sample);
+            }
+        }
+        let method = Method::WallClock;
+        Ok(CeilingSamples { ceiling: Ceiling::Submission, secs, work: 1.0, method })
+    }
+}
+
+/// Numbers without a pattern: memory that is all alike is read faster on some devices.
+fn fill(gpu: &Gpu, buffer: &wgpu::Buffer, entries: u32) {
+    const PIECE: usize = 1 << 20;
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut piece = vec![0u64; PIECE];
+    let bytes = u64::from(entries) * VEC4;
+    let mut at = 0;
+    while at < bytes {
+        for word in &mut piece {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            *word = state;
+        }
+        let part = ((bytes - at) as usize).min(PIECE * 8);
+        gpu.queue.write_buffer(buffer, at, &bytemuck::cast_slice(&piece)[..part]);
+        // Staging memory is freed piece by piece.
+        gpu.queue.submit([]);
+        at += part as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::{Language, translate};
+
+    #[test]
+    fn every_kernel_validates_for_every_backend() {
+        for file in ["fma", "rsqrt", "pair", "tile", "cached", "storage"] {
+            let values = context! {
+                threads => 64, chains => 4, u => 4, guarded => false, potential => false
+            };
+            let name = format!("measure/{file}.wgsl");
+            let text = template::assemble(&name, values).unwrap();
+            for language in [Language::SpirV, Language::Msl, Language::Hlsl] {
+                assert!(translate(&name, &text, language, Checks::Off).unwrap().len() > 300);
+            }
+        }
+    }
+
+    #[test]
+    fn host_and_shader_agree() {
+        let text = include_str!("../../../shaders/measure/ceiling.wgsl");
+        let module = naga::front::wgsl::parse_str(text).unwrap();
+        let (_, kind) =
+            module.types.iter().find(|(_, kind)| kind.name.as_deref() == Some("Ceiling")).unwrap();
+        let naga::TypeInner::Struct { members, span } = &kind.inner else { panic!() };
+        assert_eq!(*span as usize, size_of::<CeilingParams>());
+        let host = [
+            ("turns", std::mem::offset_of!(CeilingParams, turns)),
+            ("threads", std::mem::offset_of!(CeilingParams, threads)),
+            ("a", std::mem::offset_of!(CeilingParams, a)),
+            ("b", std::mem::offset_of!(CeilingParams, b)),
+            ("softening_squared", std::mem::offset_of!(CeilingParams, softening_squared)),
+            ("never", std::mem::offset_of!(CeilingParams, never)),
+        ];
+        for (member, (name, offset)) in members.iter().zip(host) {
+            assert_eq!((member.name.as_deref(), member.offset as usize), (Some(name), offset));
+        }
+    }
+}

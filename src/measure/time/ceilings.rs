@@ -1,0 +1,194 @@
+//! What an adapter can do at most, measured on it by kernels that do one thing only.
+//!
+//! Rates count what threads do: a multiply-add, a reciprocal square root, a read of one `vec4` by one
+//! thread. No table of cores and clocks is needed, and none can be out of date.
+
+use super::Method;
+use crate::measure::Summary;
+
+/// One limit of an adapter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ceiling {
+    /// FP32 multiply-adds per second.
+    Fma,
+    /// Reciprocal square roots per second.
+    Rsqrt,
+    /// Interactions per second with sinks and sources in registers: 12 FP32 and 1 reciprocal root each.
+    Pair,
+    /// Reads of a `vec4` from workgroup memory per second and thread, all threads the same one.
+    TileRead,
+    /// Reads of a `vec4` from a small storage buffer per second and thread, through the caches.
+    CachedRead,
+    /// Bytes per second from a storage buffer that no cache holds.
+    Storage,
+    /// Interactions per second of a lone workgroup of 256 threads: what one compute unit does.
+    LoneGroup,
+    /// Interactions per second of a lone thread that has one at a time: its inverse is the latency.
+    LoneThread,
+    /// Dispatches per second in one pass, each waiting for the one before.
+    Dispatch,
+    /// Submissions per second, each waited for.
+    Submission,
+}
+
+impl Ceiling {
+    /// All, in the order they are measured and shown.
+    pub const ALL: [Self; 10] = [
+        Self::Fma,
+        Self::Rsqrt,
+        Self::Pair,
+        Self::TileRead,
+        Self::CachedRead,
+        Self::Storage,
+        Self::LoneGroup,
+        Self::LoneThread,
+        Self::Dispatch,
+        Self::Submission,
+    ];
+
+    /// The name in result files.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Fma => "fma",
+            Self::Rsqrt => "rsqrt",
+            Self::Pair => "pair",
+            Self::TileRead => "tile-read",
+            Self::CachedRead => "cached-read",
+            Self::Storage => "storage",
+            Self::LoneGroup => "lone-workgroup",
+            Self::LoneThread => "lone-thread",
+            Self::Dispatch => "dispatch",
+            Self::Submission => "submission",
+        }
+    }
+
+    /// The ceiling of that name.
+    pub fn from_key(key: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|ceiling| ceiling.key() == key)
+    }
+
+    /// What it is, in words.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Fma => "FP32 multiply-adds",
+            Self::Rsqrt => "reciprocal square roots",
+            Self::Pair => "interactions in registers (12 FP32 + 1 reciprocal root)",
+            Self::TileRead => "workgroup memory, vec4 reads (all threads the same)",
+            Self::CachedRead => "cached storage, vec4 reads (all threads the same)",
+            Self::Storage => "storage buffer, bandwidth",
+            Self::LoneGroup => "interactions of a lone workgroup of 256",
+            Self::LoneThread => "interactions of a lone thread, one at a time",
+            Self::Dispatch => "cost of a dispatch",
+            Self::Submission => "cost of a submission, waited for",
+        }
+    }
+
+    /// The unit in which people read it, and its size in the unit that is measured; negative where the
+    /// inverse is read (seconds instead of rates).
+    pub fn unit(self) -> (&'static str, f64) {
+        match self {
+            Self::Storage => ("GB/s", 1e9),
+            Self::LoneThread => ("M/s", 1e6),
+            Self::Dispatch | Self::Submission => ("µs", -1e-6),
+            _ => ("G/s", 1e9),
+        }
+    }
+
+    /// A value in its unit.
+    pub fn in_unit(self, per_sec: f64) -> f64 {
+        let (_, size) = self.unit();
+        if size < 0.0 { 1.0 / per_sec / -size } else { per_sec / size }
+    }
+}
+
+/// Samples of one ceiling.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CeilingSamples {
+    /// Which.
+    pub ceiling: Ceiling,
+    /// Seconds per sample.
+    pub secs: Vec<f64>,
+    /// What was done in each sample, in the ceiling's unit (operations, reads, bytes, ...).
+    pub work: f64,
+    /// How the times were taken.
+    pub method: Method,
+}
+
+impl CeilingSamples {
+    /// Work per second, by the median.
+    pub fn per_sec(&self) -> f64 {
+        Summary::of(&self.secs).map_or(0.0, |s| self.work / s.median)
+    }
+}
+
+/// The ceilings of an adapter, as the model takes them. Rates per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Ceilings {
+    rates: [f64; Ceiling::ALL.len()],
+    in_series: bool,
+}
+
+impl Ceilings {
+    /// With the given rates; what is not given is 0.
+    pub fn of(rates: impl IntoIterator<Item = (Ceiling, f64)>) -> Self {
+        let mut ceilings = Self::default();
+        for (ceiling, rate) in rates {
+            ceilings.rates[ceiling as usize] = rate;
+        }
+        ceilings
+    }
+
+    /// Whether all resources are one: a software adapter computes, takes roots and reads its workgroup
+    /// memory with the same instructions of a processor, so that their times add up.
+    #[must_use]
+    pub fn in_series(self, in_series: bool) -> Self {
+        Self { in_series, ..self }
+    }
+
+    /// See [`Ceilings::in_series`].
+    pub fn are_in_series(&self) -> bool {
+        self.in_series
+    }
+
+    /// Work per second.
+    pub fn get(&self, ceiling: Ceiling) -> f64 {
+        self.rates[ceiling as usize]
+    }
+}
+
+impl<'a> FromIterator<&'a CeilingSamples> for Ceilings {
+    fn from_iter<I: IntoIterator<Item = &'a CeilingSamples>>(samples: I) -> Self {
+        Self::of(samples.into_iter().map(|s| (s.ceiling, s.per_sec())))
+    }
+}
+
+/// How much trouble to take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// For numbers that are kept.
+    Full,
+    /// For a look, and for tests: short samples, few of them.
+    Quick,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_go_both_ways_and_units_are_those_that_are_read() {
+        for (i, ceiling) in Ceiling::ALL.into_iter().enumerate() {
+            assert_eq!(Ceiling::from_key(ceiling.key()), Some(ceiling));
+            assert_eq!(ceiling as usize, i);
+        }
+        assert_eq!(Ceiling::Fma.in_unit(2e9), 2.0);
+        assert!((Ceiling::Dispatch.in_unit(1e5) - 10.0).abs() < 1e-9);
+        let samples = CeilingSamples {
+            ceiling: Ceiling::Fma,
+            secs: vec![2.0, 1.0, 2.0],
+            work: 8.0,
+            method: Method::WallClock,
+        };
+        assert_eq!(Ceilings::from_iter([&samples]).get(Ceiling::Fma), 4.0);
+    }
+}

@@ -1,0 +1,245 @@
+//! Times force kernels on the device, each found right first.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use glam::DVec3;
+use web_time::Instant;
+
+use super::problem::{Problem, SOFTENING};
+use super::{Method, Stopwatch, Timer};
+use crate::error::{Error, Result};
+use crate::forces::direct::gpu::{AllPairs, Field, KernelConfig, KernelVariant};
+use crate::forces::{Budget, DeviceForces, Throughput, evaluate_blocking};
+use crate::frame::narrow;
+use crate::gpu::layout::VEC4;
+use crate::gpu::{DeviceClass, Gpu, storage};
+use crate::measure::ErrorStats;
+
+/// Times all-pairs kernels on a device, on a made-up cloud: accelerations, with softening.
+#[derive(Debug)]
+pub struct KernelTimer {
+    gpu: Arc<Gpu>,
+    watch: Stopwatch,
+    sources: wgpu::Buffer,
+    sinks: wgpu::Buffer,
+    problem: Problem,
+    prepared: HashMap<KernelConfig, Prepared>,
+    warm: bool,
+    /// Shortest time of a sample; evaluations are repeated in one pass until it is reached.
+    sample_secs: f64,
+}
+
+#[derive(Debug)]
+struct Prepared {
+    kernel: AllPairs,
+    throughput: Throughput,
+    repeats: u32,
+    error: ErrorStats,
+    /// Seconds per evaluation in the last sample.
+    last: f64,
+}
+
+/// Largest rms relative error of a right kernel with few tiles; see [`error_limit`].
+const RMS_LIMIT: f64 = 2e-6;
+
+/// Worst over rms that passes: the worst sink is one whose forces nearly cancel.
+const WORST_OVER_RMS: f64 = 50.0;
+
+/// Most evaluations in one sample.
+const MOST_REPEATS: f64 = 4096.0;
+
+impl KernelTimer {
+    /// A timer for `sinks` sinks, the first of `sources` sources where there are as many, on `gpu`.
+    ///
+    /// Errors: bodies that do not fit the device; 0 of either.
+    pub fn new(gpu: &Arc<Gpu>, sinks: usize, sources: usize) -> Result<Self> {
+        let most = (gpu.limits.storage_buffer / VEC4) as usize;
+        let both = [("the number of sinks", sinks), ("the number of sources", sources)];
+        for (what, n) in both {
+            if n == 0 || n > most {
+                return Err(Error::value(what, n, format!("between 1 and {most} on this adapter")));
+            }
+        }
+        let problem = Problem::new(sinks, sources)?;
+        let entry = |i: usize| {
+            let [x, y, z] = narrow(problem.position[i]);
+            [x, y, z, problem.mass[i] as f32]
+        };
+        let upload = |label, n: usize| {
+            let data: Vec<[f32; 4]> = (0..n).map(entry).collect();
+            let buffer = storage(gpu, label, n);
+            gpu.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&data));
+            buffer
+        };
+        let source_buffer = upload("sources", sources);
+        let sink_buffer =
+            if sinks == sources { source_buffer.clone() } else { upload("sinks", sinks) };
+
+        // A wall clock sees the submission too: its samples are longer.
+        let watch = Stopwatch::new(gpu);
+        let sample_secs = match (gpu.adapter.class, watch.method()) {
+            (DeviceClass::Software, _) | (_, Method::WallClock) => 5e-3,
+            _ => 1e-3,
+        };
+        Ok(Self {
+            gpu: Arc::clone(gpu),
+            watch,
+            sources: source_buffer,
+            sinks: sink_buffer,
+            problem,
+            prepared: HashMap::new(),
+            warm: false,
+            sample_secs,
+        })
+    }
+
+    /// The number of sinks and sources.
+    pub fn size(&self) -> (usize, usize) {
+        (self.problem.sinks, self.problem.sources)
+    }
+
+    /// How times are taken, and why not by the device's clock if that gave nonsense.
+    pub fn stopwatch(&self) -> &Stopwatch {
+        &self.watch
+    }
+
+    /// Error of a prepared candidate against f64, on a sample of the sinks.
+    pub fn error_of(&self, candidate: &KernelConfig) -> Option<ErrorStats> {
+        self.prepared.get(candidate).map(|prepared| prepared.error)
+    }
+
+    /// Evaluations per sample of a prepared candidate.
+    pub fn repeats_of(&self, candidate: &KernelConfig) -> Option<u32> {
+        self.prepared.get(candidate).map(|prepared| prepared.repeats)
+    }
+
+    /// Seconds that a sample of a prepared candidate takes, about.
+    pub fn sample_secs_of(&self, candidate: &KernelConfig) -> Option<f64> {
+        self.prepared.get(candidate).map(|known| known.last * f64::from(known.repeats))
+    }
+
+    /// Compiles, evaluates once and compares with f64.
+    fn compile_and_check(&self, config: KernelConfig) -> Result<Prepared> {
+        let gpu = &self.gpu;
+        let field = Field {
+            sources: &self.sources,
+            source_count: self.problem.sources as u32,
+            sinks: &self.sinks,
+            sink_count: self.problem.sinks as u32,
+            self_offset: 0,
+            softening: SOFTENING as f32,
+        };
+        let variant = KernelVariant::new(config, SOFTENING, 1.0, false);
+        let mut kernel = pollster::block_on(AllPairs::new(gpu, variant, field))?;
+        let mut throughput = Throughput::guess(gpu.adapter.class);
+        evaluate_blocking(&mut kernel, gpu, &mut throughput)?;
+        let found = read_probes(gpu, &kernel, &self.problem)?;
+        let error = self.problem.errors(&found);
+        let limit = error_limit(&config, self.problem.sources);
+        if !(error.rms < limit && error.worst < limit * WORST_OVER_RMS) {
+            return Err(gpu.refuse(format!(
+                "the kernel {config} is wrong: rms error {:.1e}, worst {:.1e} against f64, allowed {limit:.1e}",
+                error.rms, error.worst
+            )));
+        }
+        Ok(Prepared { kernel, throughput, repeats: 1, error, last: 0.0 })
+    }
+}
+
+impl Timer for KernelTimer {
+    fn prepare(&mut self, candidate: &KernelConfig) -> Result<()> {
+        if self.prepared.contains_key(candidate) {
+            return Ok(());
+        }
+        let mut prepared = self.compile_and_check(*candidate)?;
+        // An idle GPU has low clocks: it is kept busy for a moment before the first time is believed.
+        let busy = if self.gpu.adapter.class == DeviceClass::Software { 0.0 } else { 0.2 };
+        let begun = Instant::now();
+        loop {
+            let secs = prepared.run(&self.gpu, &mut self.watch)?;
+            let wanted = (self.sample_secs / secs).ceil().clamp(1.0, MOST_REPEATS) as u32;
+            let enough = wanted <= prepared.repeats.saturating_mul(2);
+            prepared.repeats = prepared.repeats.max(wanted);
+            if enough && (self.warm || begun.elapsed().as_secs_f64() >= busy) {
+                break;
+            }
+        }
+        self.warm = true;
+        self.prepared.insert(*candidate, prepared);
+        Ok(())
+    }
+
+    fn sample(&mut self, candidate: &KernelConfig) -> Result<f64> {
+        self.prepare(candidate)?;
+        let prepared = self.prepared.get_mut(candidate).expect("it was prepared above");
+        prepared.run(&self.gpu, &mut self.watch)
+    }
+
+    fn forget(&mut self, candidate: &KernelConfig) {
+        self.prepared.remove(candidate);
+    }
+}
+
+impl Prepared {
+    /// Seconds per evaluation, over `repeats` of them, in as few passes as the budget allows.
+    fn run(&mut self, gpu: &Gpu, watch: &mut Stopwatch) -> Result<f64> {
+        let budget = Budget::HEADLESS;
+        let (mut left, mut total) = (self.repeats, 0.0);
+        self.kernel.begin_again();
+        while left > 0 {
+            let (kernel, throughput) = (&mut self.kernel, &mut self.throughput);
+            let (mut interactions, mut dispatches) = (0, 0);
+            let secs = watch.time(|pass| {
+                kernel.begin_submission();
+                while left > 0
+                    && !kernel.is_full()
+                    && (dispatches == 0
+                        || throughput.secs(interactions, dispatches) < budget.submission_secs)
+                {
+                    let piece = throughput.interactions_in(budget.dispatch_secs);
+                    let done = kernel.record(gpu, pass, piece);
+                    interactions += done.interactions;
+                    dispatches += 1;
+                    left -= u32::from(done.is_last);
+                }
+                kernel.end_submission(gpu);
+            })?;
+            throughput.learn(interactions, dispatches, secs);
+            total += secs;
+        }
+        self.last = total / f64::from(self.repeats);
+        Ok(self.last)
+    }
+}
+
+/// Largest rms error of a right kernel: f32 interactions are off by 2e-7 each; the tiles' sums are added
+/// in f32 one after the other, which adds half a rounding each at random.
+fn error_limit(config: &KernelConfig, sources: usize) -> f64 {
+    let tiles = sources as f64 / f64::from(config.s * config.tile());
+    RMS_LIMIT.max(6e-8 * tiles.sqrt())
+}
+
+/// Accelerations of the probed sinks: their entries of all slices, added up.
+fn read_probes(gpu: &Gpu, kernel: &AllPairs, problem: &Problem) -> Result<Vec<DVec3>> {
+    let (probes, sinks) = (&problem.probes, problem.sinks);
+    let slices = kernel.variant.config.s as usize;
+    let probed: usize = probes.iter().map(ExactSizeIterator::len).sum();
+    let gathered = storage(gpu, "probes", probed * slices);
+    let mut encoder = gpu.device.create_command_encoder(&Default::default());
+    let mut at = 0;
+    for slice in 0..slices {
+        for probe in probes {
+            let from = ((slice * sinks + probe.start) as u64) * VEC4;
+            let bytes = probe.len() as u64 * VEC4;
+            encoder.copy_buffer_to_buffer(&kernel.partial_sums, from, &gathered, at, bytes);
+            at += bytes;
+        }
+    }
+    gpu.queue.submit([encoder.finish()]);
+    let sums = crate::gpu::read_blocking::<[f32; 4]>(gpu, &[&gathered], probed * slices)?.remove(0);
+    let total = |i: usize, axis: usize| -> f64 {
+        (0..slices).map(|slice| f64::from(sums[slice * probed + i][axis])).sum()
+    };
+    Ok((0..probed).map(|i| DVec3::new(total(i, 0), total(i, 1), total(i, 2))).collect())
+}

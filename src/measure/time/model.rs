@@ -1,0 +1,269 @@
+//! The arithmetic model of GPU Gems 3, chapter 31, section 31.4, on measured ceilings.
+//!
+//! The chapter counts the instructions of the inner loop, gives each its cycles, and adds them up: 52
+//! for FP32, 16 for four reciprocal roots, 4 for the loop. Today's GPUs take roots in a unit of their
+//! own, beside the FP32 pipes, so that the two overlap: then the slower of the two counts, not the sum.
+//! How far they overlap on an adapter is measured, by a kernel that does nothing else
+//! ([`Ceiling::Pair`]). Memory is a resource apart; the slowest resource gives the rate, and its name is
+//! the answer to "what limits this kernel".
+//!
+//! Per interaction (shaders/interaction/gravity.wgsl):
+//! - 12 FP32 instructions and 1 reciprocal root (the slot that issues it is part of the measured overlap);
+//! - 1/r reads of the tile (or, untiled, of a storage buffer), each an instruction, too;
+//! - [`LOOP`] instructions of loop control, divided by u x r;
+//! - 16/(p r) bytes from storage for the tiles: the chapter's N^2/p.
+//!
+//! On a software adapter all of these are instructions of one processor: their times add up
+//! ([`Ceilings::in_series`]).
+//!
+//! To that come what a lone thread needs for its share of the sources when there are too few threads to
+//! hide its latency, what one compute unit does when there are fewer workgroups than units, and the cost
+//! of the dispatch.
+
+use super::ceilings::{Ceiling, Ceilings};
+use crate::forces::direct::gpu::KernelConfig;
+
+/// FP32 instructions of an interaction: 3 subtractions, 3 multiply-adds, 3 multiplications, 3
+/// multiply-adds.
+pub const FP32: f64 = 12.0;
+
+/// Instructions that one turn of the inner loop costs: count, compare, branch, and the address.
+pub const LOOP: f64 = 4.0;
+
+/// What can limit a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Limit {
+    /// Issue of FP32 and other instructions.
+    Arithmetic,
+    /// The unit of reciprocal square roots.
+    Rsqrt,
+    /// Reads of workgroup memory.
+    WorkgroupMemory,
+    /// Reads of storage buffers through the caches (untiled kernels).
+    Cache,
+    /// Bytes from storage buffers for the tiles.
+    Storage,
+    /// Too few threads to hide the latency of one.
+    Latency,
+    /// Too few workgroups for the compute units.
+    Parallelism,
+    /// The cost of the dispatch itself.
+    Dispatch,
+}
+
+impl Limit {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Arithmetic => "arithmetic",
+            Self::Rsqrt => "reciprocal roots",
+            Self::WorkgroupMemory => "workgroup memory",
+            Self::Cache => "cached reads",
+            Self::Storage => "storage bandwidth",
+            Self::Latency => "latency",
+            Self::Parallelism => "too few workgroups",
+            Self::Dispatch => "dispatch cost",
+        }
+    }
+}
+
+/// What the model says of a kernel at a size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// Seconds per force evaluation.
+    pub secs: f64,
+    /// The resource that takes longest.
+    pub limit: Limit,
+    /// Seconds that each resource would take alone.
+    pub parts: Vec<(Limit, f64)>,
+}
+
+impl Prediction {
+    /// Interactions per second, for so many sinks and sources.
+    pub fn rate(&self, sinks: usize, sources: usize) -> f64 {
+        sinks as f64 * sources as f64 / self.secs
+    }
+}
+
+/// Part of the shorter of arithmetic and roots that is hidden behind the longer: 1 where they overlap
+/// wholly, 0 where their times add up, as on the chapter's GeForce 8800 GTX.
+pub fn overlap(ceilings: &Ceilings) -> f64 {
+    let per = |ceiling| 1.0 / ceilings.get(ceiling);
+    let (issue, root) = (FP32 * per(Ceiling::Fma), per(Ceiling::Rsqrt));
+    let (longer, shorter) = (issue.max(root), issue.min(root));
+    let hidden = (longer + shorter - per(Ceiling::Pair)) / shorter;
+    if hidden.is_finite() { hidden.clamp(0.0, 1.0) } else { 1.0 }
+}
+
+/// What `config` should take for `sinks` x `sources` on an adapter of these ceilings.
+/// `None` where a ceiling that counts was not measured.
+pub fn predict(
+    ceilings: &Ceilings,
+    config: &KernelConfig,
+    sinks: usize,
+    sources: usize,
+) -> Option<Prediction> {
+    let needed = [Ceiling::Fma, Ceiling::Rsqrt, Ceiling::Pair, Ceiling::TileRead];
+    let more = [Ceiling::CachedRead, Ceiling::Storage, Ceiling::LoneGroup, Ceiling::LoneThread];
+    if needed.iter().chain(&more).any(|ceiling| !(ceilings.get(*ceiling) > 0.0)) {
+        return None;
+    }
+    let per = |ceiling| 1.0 / ceilings.get(ceiling);
+    let KernelConfig { p, q, r, u, s, .. } = config;
+    let [p, q, r, u, s] = [*p, *q, *r, *u, *s].map(f64::from);
+
+    // Lanes without a sink and places of a tile without a source work as well.
+    let rows = (sinks as f64 / (p * r)).ceil();
+    let slice = f64::from(config.slice_length(sources as u32));
+    let taken = if config.untiled { sources as f64 } else { slice * s };
+    let work = rows * p * r * taken;
+
+    let others = 1.0 / r + LOOP / (u * r);
+    let (issue, root) = ((FP32 + others) * per(Ceiling::Fma), per(Ceiling::Rsqrt));
+    let hidden = overlap(ceilings);
+    // What is not hidden of the shorter is added to the longer.
+    let arithmetic = work * (issue + if issue >= root { (1.0 - hidden) * root } else { 0.0 });
+    let roots = work * (root + if issue < root { (1.0 - hidden) * issue } else { 0.0 });
+
+    let mut parts = vec![(Limit::Arithmetic, arithmetic), (Limit::Rsqrt, roots)];
+    let reads = work / r;
+    if config.untiled {
+        parts.push((Limit::Cache, reads * per(Ceiling::CachedRead)));
+    } else {
+        parts.push((Limit::WorkgroupMemory, reads * per(Ceiling::TileRead)));
+        parts.push((Limit::Storage, 16.0 * work / (p * r) * per(Ceiling::Storage)));
+    }
+    // Arithmetic and roots hold what is not hidden of each other already.
+    let together = arithmetic.max(roots) + parts[2..].iter().map(|part| part.1).sum::<f64>();
+    // One workgroup's share: its threads wait for each other's latency, or for their unit.
+    let group_work = p * r * taken / s;
+    let per_thread = group_work / (p * q);
+    let at_once = (u * r).max(1.0);
+    parts.push((Limit::Latency, per_thread * per(Ceiling::LoneThread) / at_once));
+    parts.push((Limit::Parallelism, group_work * per(Ceiling::LoneGroup)));
+
+    let slowest = |a: &(Limit, f64), b: &(Limit, f64)| a.1.total_cmp(&b.1);
+    let (mut limit, longest) = parts.iter().copied().max_by(slowest)?;
+    let mut secs = if ceilings.are_in_series() { longest.max(together) } else { longest };
+    if ceilings.get(Ceiling::Dispatch) > 0.0 {
+        let cost = per(Ceiling::Dispatch);
+        parts.push((Limit::Dispatch, cost));
+        secs += cost;
+        if cost > longest {
+            limit = Limit::Dispatch;
+        }
+    }
+    Some(Prediction { secs, limit, parts })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: KernelConfig = KernelConfig { u: 4, ..KernelConfig::tiled(256) };
+    const N: usize = 1 << 18;
+
+    /// A device with no limit but the given ones.
+    fn device(rates: &[(Ceiling, f64)]) -> Ceilings {
+        let free = Ceiling::ALL.map(|ceiling| (ceiling, 1e18));
+        Ceilings::of(free.into_iter().chain(rates.iter().copied()))
+    }
+
+    fn limit_of(ceilings: &Ceilings, config: KernelConfig, n: usize) -> (Limit, f64) {
+        let found = predict(ceilings, &config, n, n).unwrap();
+        (found.limit, found.rate(n, n))
+    }
+
+    #[test]
+    fn the_chapters_gpu_makes_ten_billion_interactions() {
+        // GeForce 8800 GTX: 128 processors at 1.35 GHz; a reciprocal root takes four times as long as an
+        // addition, and nothing overlaps.
+        let fma = 128.0 * 1.35e9;
+        let pair = 1.0 / (12.0 / fma + 4.0 / fma);
+        let gpu =
+            device(&[(Ceiling::Fma, fma), (Ceiling::Rsqrt, fma / 4.0), (Ceiling::Pair, pair)]);
+        assert!(overlap(&gpu).abs() < 1e-9);
+        // The chapter's 72 cycles per 4 interactions: 52 + 16 + 4. Here the 13th FP32 instruction is the
+        // read of the tile, and the loop is the same 4.
+        let (limit, rate) = limit_of(&gpu, CONFIG, N);
+        assert_eq!(limit, Limit::Arithmetic);
+        assert!((rate / (fma * 4.0 / 72.0) - 1.0).abs() < 1e-9, "{rate:e}");
+        assert!((9.5e9..10e9).contains(&rate));
+    }
+
+    #[test]
+    fn a_unit_of_its_own_hides_the_roots() {
+        let gpu =
+            device(&[(Ceiling::Fma, 32e12), (Ceiling::Rsqrt, 4e12), (Ceiling::Pair, 32e12 / 12.0)]);
+        assert_eq!(overlap(&gpu), 1.0);
+        let large = KernelConfig { r: 4, u: 8, ..CONFIG };
+        let (limit, rate) = limit_of(&gpu, large, N);
+        assert_eq!(limit, Limit::Arithmetic);
+        assert!((rate - 32e12 / (12.0 + 0.25 + 4.0 / 32.0)).abs() < 1e6);
+        // A sixteenth-rate unit is the slower of the two.
+        let slow = device(&[(Ceiling::Fma, 32e12), (Ceiling::Rsqrt, 2e12), (Ceiling::Pair, 2e12)]);
+        assert_eq!(limit_of(&slow, large, N), (Limit::Rsqrt, 2e12));
+    }
+
+    #[test]
+    fn each_resource_is_named_where_it_is_short() {
+        let base = [(Ceiling::Fma, 32e12), (Ceiling::Rsqrt, 8e12), (Ceiling::Pair, 2.6e12)];
+        let with =
+            |ceiling, rate| device(&base.into_iter().chain([(ceiling, rate)]).collect::<Vec<_>>());
+        let slow_tile = with(Ceiling::TileRead, 1e12);
+        assert_eq!(limit_of(&slow_tile, CONFIG, N), (Limit::WorkgroupMemory, 1e12));
+        // Sinks in registers share a read: r = 4 lifts that limit.
+        assert_eq!(limit_of(&slow_tile, KernelConfig { r: 4, ..CONFIG }, N).0, Limit::Arithmetic);
+        // Memory traffic falls with p.
+        let slow_storage = with(Ceiling::Storage, 2e11);
+        let small = KernelConfig { p: 16, ..CONFIG };
+        assert_eq!(limit_of(&slow_storage, small, N).0, Limit::Storage);
+        assert_eq!(limit_of(&slow_storage, CONFIG, N).0, Limit::Arithmetic);
+        let slow_cache = with(Ceiling::CachedRead, 1e12);
+        let untiled = KernelConfig { untiled: true, ..CONFIG };
+        assert_eq!(limit_of(&slow_cache, untiled, N).0, Limit::Cache);
+        assert_eq!(limit_of(&with(Ceiling::Dispatch, 1e3), CONFIG, 1024).0, Limit::Dispatch);
+    }
+
+    #[test]
+    fn on_a_processor_the_times_add_up() {
+        let rates = [
+            (Ceiling::Fma, 14e9),
+            (Ceiling::Rsqrt, 2e9),
+            (Ceiling::Pair, 1.0 / (12.0 / 14e9 + 1.0 / 2e9)),
+            (Ceiling::TileRead, 0.5e9),
+        ];
+        let (limit, rate) = limit_of(&device(&rates).in_series(true), CONFIG, N);
+        assert_eq!(limit, Limit::WorkgroupMemory);
+        // 14 instructions at 14 G/s, a root at 2 G/s that nothing hides, a read at 0.5 G/s.
+        let expected = 1.0 / (14.0 / 14e9 + 1.0 / 2e9 + 1.0 / 0.5e9);
+        assert!((rate / expected - 1.0).abs() < 1e-6, "{rate:e} {expected:e}");
+    }
+
+    #[test]
+    fn few_bodies_wait_for_latency_and_slices_help() {
+        let gpu = device(&[
+            (Ceiling::Fma, 32e12),
+            (Ceiling::Rsqrt, 8e12),
+            (Ceiling::Pair, 2.6e12),
+            (Ceiling::LoneThread, 1e7),
+        ]);
+        let (limit, slow) = limit_of(&gpu, CONFIG, 1024);
+        assert_eq!(limit, Limit::Latency);
+        let split = limit_of(&gpu, KernelConfig { p: 64, q: 4, ..CONFIG }, 1024).1;
+        assert!((split / slow - 4.0).abs() < 1e-9, "four threads per sink, a quarter of the wait");
+        let sliced = limit_of(&gpu, KernelConfig { p: 64, s: 16, ..CONFIG }, 1024).1;
+        assert!((sliced / slow - 16.0).abs() < 1e-9);
+        let lone = device(&[(Ceiling::LoneGroup, 1e9)]);
+        assert_eq!(limit_of(&lone, CONFIG, 1024).0, Limit::Parallelism);
+    }
+
+    #[test]
+    fn idle_lanes_count_and_missing_ceilings_are_no_guess() {
+        let gpu = device(&[(Ceiling::Fma, 1e12), (Ceiling::Pair, 1e12 / 12.0)]);
+        let (_, full) = limit_of(&gpu, CONFIG, 256);
+        let found = predict(&gpu, &CONFIG, 257, 257).unwrap();
+        assert!(found.rate(257, 257) < 0.3 * full);
+        assert_eq!(predict(&Ceilings::default(), &CONFIG, 256, 256), None);
+    }
+}

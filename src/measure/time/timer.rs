@@ -1,0 +1,107 @@
+//! What a tuner and the figures ask for: kernel shapes timed, and compared in turns.
+
+use crate::error::Result;
+use crate::forces::direct::gpu::KernelConfig;
+
+/// Times candidates. On a device [`super::KernelTimer`] times forces alone and [`super::StepTimer`] whole
+/// steps; a test gives its own.
+pub trait Timer {
+    /// Makes a candidate ready: compiled, found right, warmed up. Again for a known one costs nothing.
+    ///
+    /// Errors: what the device cannot hold, and what computes wrong forces. Both are no reason to stop
+    /// a sweep; [`crate::error::Error::Device`] is.
+    fn prepare(&mut self, candidate: &KernelConfig) -> Result<()>;
+
+    /// One sample: seconds per force evaluation or step. Prepares first where that was not done.
+    fn sample(&mut self, candidate: &KernelConfig) -> Result<f64>;
+
+    /// Lets go of what a candidate holds on the device.
+    fn forget(&mut self, _candidate: &KernelConfig) {}
+
+    /// `samples` samples in a row, after one that is dropped. For comparisons use [`interleave`].
+    fn time(&mut self, candidate: &KernelConfig, samples: usize) -> Result<Vec<f64>> {
+        self.prepare(candidate)?;
+        self.sample(candidate)?;
+        (0..samples).map(|_| self.sample(candidate)).collect()
+    }
+}
+
+/// Samples of prepared candidates, in turns, so that a drifting clock meets all alike. The first round
+/// is dropped. Stops early where `go_on` says so; what is there is given back, `[candidate][round]`.
+pub fn interleave(
+    timer: &mut dyn Timer,
+    candidates: &[KernelConfig],
+    rounds: usize,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Vec<Vec<f64>>> {
+    in_turns(candidates, rounds, &mut |candidate| timer.sample(candidate), go_on)
+}
+
+/// [`interleave`] for whatever can be sampled.
+pub fn in_turns<C>(
+    candidates: &[C],
+    rounds: usize,
+    sample: &mut dyn FnMut(&C) -> Result<f64>,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Vec<Vec<f64>>> {
+    let mut samples = vec![Vec::with_capacity(rounds); candidates.len()];
+    for round in 0..=rounds {
+        for (candidate, set) in candidates.iter().zip(&mut samples) {
+            if !go_on() {
+                return Ok(samples);
+            }
+            let secs = sample(candidate)?;
+            if round > 0 {
+                set.push(secs);
+            }
+        }
+    }
+    Ok(samples)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts rounds; candidate p takes p microseconds, and more each round.
+    struct Fake {
+        asked: Vec<u32>,
+    }
+
+    impl Timer for Fake {
+        fn prepare(&mut self, candidate: &KernelConfig) -> Result<()> {
+            candidate.validate(None)
+        }
+
+        fn sample(&mut self, candidate: &KernelConfig) -> Result<f64> {
+            self.asked.push(candidate.p);
+            Ok(f64::from(candidate.p) + self.asked.len() as f64 * 1e-3)
+        }
+    }
+
+    const BASE: KernelConfig = KernelConfig::tiled(64);
+
+    #[test]
+    fn candidates_take_turns_and_the_first_round_is_dropped() {
+        let mut fake = Fake { asked: Vec::new() };
+        let two = [BASE, KernelConfig { p: 128, ..BASE }];
+        let samples = interleave(&mut fake, &two, 3, &mut || true).unwrap();
+        assert_eq!(fake.asked, [64, 128, 64, 128, 64, 128, 64, 128]);
+        assert_eq!(samples.iter().map(Vec::len).collect::<Vec<_>>(), [3, 3]);
+        assert_eq!(samples[0][0], 64.0 + 3e-3);
+        assert_eq!(fake.time(&BASE, 4).unwrap().len(), 4);
+        assert!(fake.time(&KernelConfig { p: 0, ..BASE }, 4).is_err());
+    }
+
+    #[test]
+    fn an_interruption_keeps_what_there_is() {
+        let mut left = 5;
+        let mut go_on = || {
+            left -= 1;
+            left > 0
+        };
+        let mut fake = Fake { asked: Vec::new() };
+        let samples = interleave(&mut fake, &[BASE, BASE], 9, &mut go_on).unwrap();
+        assert_eq!(samples.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1]);
+    }
+}

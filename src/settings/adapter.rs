@@ -1,0 +1,310 @@
+//! Which graphics adapters, and what one is known again by.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// Which graphics adapters are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(feature = "cli", derive(clap::Args), command(next_help_heading = "Engine"))]
+pub struct AdapterRequest {
+    /// Graphics adapter: its number in 'gravitile info', or part of its name
+    // The whole path, for clap: one value holds the list.
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            id = "adapter",
+            long = "adapter",
+            value_name = "NAME",
+            value_parser = names,
+            default_value = "",
+            hide_default_value = true
+        )
+    )]
+    #[serde(rename = "adapter")]
+    pub names: ::std::vec::Vec<AdapterName>,
+    /// Use nothing beyond WebGPU's baseline features and limits
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub baseline: bool,
+}
+
+impl AdapterRequest {
+    /// The adapters of those names, or of that number, separated by commas; with none the best one.
+    pub fn named(list: &str) -> Self {
+        Self { names: split(list), ..Self::default() }
+    }
+
+    /// The adapter that was met before.
+    pub fn known(identity: AdapterIdentity) -> Self {
+        Self { names: vec![AdapterName::Known(identity)], ..Self::default() }
+    }
+
+    /// The one that is asked for, if any.
+    ///
+    /// Errors: several.
+    pub fn only(&self) -> Result<Option<&AdapterName>> {
+        match self.names.as_slice() {
+            [] => Ok(None),
+            [name] => Ok(Some(name)),
+            several => {
+                let list: Vec<String> = several.iter().map(AdapterName::to_string).collect();
+                let allowed = "one adapter: runs on several are not there yet";
+                Err(Error::value("--adapter", list.join(","), allowed))
+            }
+        }
+    }
+
+    /// Names adapters as a command line can: what is known of one from a file by its place on the
+    /// PCI bus, or else by its name.
+    #[must_use]
+    pub fn spelled(&self) -> Self {
+        let names = self.names.iter().map(|name| AdapterName::Matching(name.to_string()));
+        Self { names: names.collect(), ..*self }
+    }
+
+    /// Whether a certain adapter is asked for.
+    pub fn is_certain(&self) -> bool {
+        !self.names.is_empty()
+    }
+}
+
+/// One of the adapters that are asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum AdapterName {
+    /// Its number in [`crate::gpu::adapters`], its place on the PCI bus, or part of its name, in any case.
+    Matching(String),
+    /// The very one; where it is not there, another of the same name.
+    Known(AdapterIdentity),
+}
+
+impl std::fmt::Display for AdapterName {
+    /// As the command line names it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Matching(text) => f.write_str(text),
+            Self::Known(identity) => {
+                f.write_str(identity.place.as_deref().unwrap_or(&identity.name))
+            }
+        }
+    }
+}
+
+/// The parts between commas. Those in brackets are part of a name: `llvmpipe (LLVM 15.0.6, 256 bits)`.
+fn split(list: &str) -> Vec<AdapterName> {
+    let mut depth = 0i32;
+    let is_comma = |c: char| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        c == ',' && depth <= 0
+    };
+    let parts = list.split(is_comma).map(str::trim).filter(|part| !part.is_empty());
+    parts.map(|part| AdapterName::Matching(part.to_owned())).collect()
+}
+
+/// [`split`] for clap.
+#[cfg(feature = "cli")]
+fn names(list: &str) -> std::result::Result<Vec<AdapterName>, std::convert::Infallible> {
+    Ok(split(list))
+}
+
+/// An adapter as it is known again: in another process, after a restart, beside another of its kind.
+///
+/// What is not known matches anything. In files it is a table, or the name alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct AdapterIdentity {
+    /// The driver's name for it.
+    pub name: String,
+    /// `vulkan`, `metal`, `dx12`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backend: Option<String>,
+    /// PCI vendor number, or what the driver gives in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vendor: Option<u32>,
+    /// PCI device number, or what the driver gives in its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<u32>,
+    /// Place on the PCI bus (`0000:01:00.0`), where there is one and the driver reports it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+}
+
+impl AdapterIdentity {
+    /// One of which only the name is known.
+    pub fn of_name(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// Whether nothing that is known of both differs.
+    pub fn is(&self, other: &Self) -> bool {
+        fn agree<T: PartialEq>(a: &Option<T>, b: &Option<T>) -> bool {
+            a.is_none() || b.is_none() || a == b
+        }
+        self.name == other.name
+            && agree(&self.backend, &other.backend)
+            && agree(&self.vendor, &other.vendor)
+            && agree(&self.device, &other.device)
+            && agree(&self.place, &other.place)
+    }
+}
+
+impl std::fmt::Display for AdapterIdentity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.name)?;
+        if let (Some(vendor), Some(device)) = (self.vendor, self.device) {
+            write!(f, " [{vendor:04x}:{device:04x}]")?;
+        }
+        if let Some(place) = &self.place {
+            write!(f, " at {place}")?;
+        }
+        match &self.backend {
+            Some(backend) => write!(f, " through {backend}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for AdapterIdentity {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        from.deserialize_any(NameOrTable)
+    }
+}
+
+struct NameOrTable;
+
+impl<'de> serde::de::Visitor<'de> for NameOrTable {
+    type Value = AdapterIdentity;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(
+            "an adapter's name, or a table with its name, backend, vendor, device and place",
+        )
+    }
+
+    fn visit_str<E>(self, name: &str) -> std::result::Result<Self::Value, E> {
+        Ok(AdapterIdentity::of_name(name))
+    }
+
+    fn visit_map<A: serde::de::MapAccess<'de>>(
+        self,
+        map: A,
+    ) -> std::result::Result<Self::Value, A::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Table {
+            name: String,
+            backend: Option<String>,
+            vendor: Option<u32>,
+            device: Option<u32>,
+            place: Option<String>,
+        }
+        let table = Table::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
+        let Table { name, backend, vendor, device, place } = table;
+        Ok(AdapterIdentity { name, backend, vendor, device, place })
+    }
+}
+
+/// Adapters in files: one is written as it always was, several as a list.
+pub mod one_or_several {
+    use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+    use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+    use serde::{Serialize, Serializer};
+
+    use super::{AdapterIdentity, NameOrTable};
+
+    /// For `#[serde(with)]`.
+    ///
+    /// Errors: those of the format.
+    pub fn serialize<S: Serializer>(all: &[AdapterIdentity], into: S) -> Result<S::Ok, S::Error> {
+        match all {
+            [one] => one.serialize(into),
+            several => several.serialize(into),
+        }
+    }
+
+    /// For `#[serde(with)]`.
+    ///
+    /// Errors: neither an adapter nor a list of them.
+    pub fn deserialize<'de, D>(from: D) -> Result<Vec<AdapterIdentity>, D::Error>
+    where
+        D: Deserializer<'de>,
+    {
+        from.deserialize_any(OneOrSeveral)
+    }
+
+    struct OneOrSeveral;
+
+    impl<'de> Visitor<'de> for OneOrSeveral {
+        type Value = Vec<AdapterIdentity>;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            NameOrTable.expecting(f)
+        }
+
+        fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+            Ok(vec![AdapterIdentity::of_name(name)])
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+            AdapterIdentity::deserialize(MapAccessDeserializer::new(map)).map(|one| vec![one])
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+            Vec::deserialize(SeqAccessDeserializer::new(list))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_has_commas_between_names_and_not_in_them() {
+        let of = |list: &str| {
+            AdapterRequest::named(list).names.iter().map(|n| n.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(of("llvmpipe (LLVM 15.0.6, 256 bits)"), ["llvmpipe (LLVM 15.0.6, 256 bits)"]);
+        assert_eq!(of("0, 4090,0000:01:00.0"), ["0", "4090", "0000:01:00.0"]);
+        assert_eq!(of("a (b),c"), ["a (b)", "c"]);
+        assert!(of(" , ").is_empty());
+        let text = AdapterRequest::named("a,b").only().unwrap_err().to_string();
+        assert_eq!(
+            text,
+            "--adapter is a,b, but must be one adapter: runs on several are not there yet"
+        );
+        assert_eq!(AdapterRequest::default().only().unwrap(), None);
+        let mut known = AdapterIdentity::of_name("A100");
+        assert_eq!(AdapterRequest::known(known.clone()).spelled(), AdapterRequest::named("A100"));
+        known.place = Some("0000:41:00.0".to_owned());
+        let placed = AdapterRequest { baseline: true, ..AdapterRequest::named("0000:41:00.0") };
+        let known = AdapterRequest { baseline: true, ..AdapterRequest::known(known) };
+        assert_eq!(known.spelled(), placed);
+    }
+
+    #[test]
+    fn files_hold_a_table_and_in_older_ones_a_name() {
+        #[derive(Debug, PartialEq, Serialize, Deserialize)]
+        struct File {
+            adapter: AdapterIdentity,
+        }
+        let a100 = AdapterIdentity {
+            name: "A100".to_owned(),
+            backend: Some("vulkan".to_owned()),
+            vendor: Some(0x10de),
+            device: Some(7),
+            place: Some("0000:01:00.0".to_owned()),
+        };
+        let whole = File { adapter: a100 };
+        let text = toml::to_string(&whole).unwrap();
+        assert_eq!(toml::from_str::<File>(&text).unwrap(), whole, "{text}");
+        let old: File = toml::from_str("adapter = \"A100\"").unwrap();
+        assert_eq!(old.adapter, AdapterIdentity::of_name("A100"));
+        assert!(old.adapter.is(&whole.adapter));
+        for wrong in ["adapter = 5", "[adapter]\nplace = \"x\"", "[adapter]\nname = \"a\"\nx = 1"] {
+            assert!(toml::from_str::<File>(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(whole.adapter.to_string(), "A100 [10de:0007] at 0000:01:00.0 through vulkan");
+    }
+}

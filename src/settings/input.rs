@@ -1,0 +1,107 @@
+//! Which bodies to start from.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// What to start from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(feature = "cli", derive(clap::Args), command(next_help_heading = "Bodies"))]
+pub struct InputRequest {
+    /// A built-in scene, a scene file (.toml) or a snapshot
+    pub input: String,
+    /// Number of bodies of a scene: 20000, 20k, 1M
+    #[cfg_attr(feature = "cli", arg(short, value_name = "N", value_parser = count))]
+    pub n: Option<usize>,
+    /// Seed of a scene's random numbers
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub seed: Option<u64>,
+    /// A scene's own parameter; may be given more than once (see 'gravitile scenes NAME')
+    #[cfg_attr(feature = "cli", arg(long = "set", value_name = "NAME=VALUE"))]
+    pub set: Vec<Assignment>,
+    /// Gravitational constant of a snapshot's units; 1 unless the format says otherwise
+    #[cfg_attr(feature = "cli", arg(long, value_name = "G"))]
+    pub gravity: Option<f64>,
+    /// Number a snapshot's bodies from 0, whatever ids it has: negative ones, say, or none
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub renumber: bool,
+}
+
+impl InputRequest {
+    /// A scene or file as it is.
+    pub fn named(input: impl Into<String>) -> Self {
+        Self { input: input.into(), ..Self::default() }
+    }
+}
+
+/// A number of bodies: 20000, 20k or 1M.
+///
+/// Errors: anything else, in words for whoever typed it.
+pub fn count(text: &str) -> Result<usize, String> {
+    let (digits, factor) = match text.char_indices().last() {
+        Some((at, 'k' | 'K')) => (&text[..at], 1_000),
+        Some((at, 'm' | 'M')) => (&text[..at], 1_000_000),
+        _ => (text, 1),
+    };
+    let number = digits.replace('_', "").parse::<usize>().ok();
+    number
+        .and_then(|number| number.checked_mul(factor))
+        .ok_or_else(|| "a whole number was expected, like 20000, 20k or 1M".to_owned())
+}
+
+/// A scene parameter and its value; as text NAME=VALUE.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Assignment {
+    /// The parameter, with its part's name where there are several parts.
+    pub name: String,
+    /// Its value; the scene knows the range.
+    pub value: f64,
+}
+
+impl FromStr for Assignment {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) =
+            text.split_once('=').ok_or("NAME=VALUE was expected, like mass-ratio=0.5")?;
+        let number = value.trim().parse::<f64>();
+        let value = number.map_err(|_| format!("'{value}' is no number"))?;
+        Ok(Self { name: name.trim().to_owned(), value })
+    }
+}
+
+impl TryFrom<String> for Assignment {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Assignment> for String {
+    fn from(Assignment { name, value }: Assignment) -> Self {
+        format!("{name}={value}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_assignments() {
+        assert_eq!(count("20k"), Ok(20_000));
+        assert_eq!(count("1M"), Ok(1_000_000));
+        assert_eq!(count("1_024"), Ok(1024));
+        assert_eq!(count("0"), Ok(0));
+        for bad in ["", "k", "-5", "1.5", "99999999999999999999", "9999999999999999999M"] {
+            assert!(count(bad).is_err(), "{bad}");
+        }
+        let q = Assignment { name: "q".to_owned(), value: 1.5 };
+        assert_eq!("q = 1.5".parse(), Ok(q.clone()));
+        assert_eq!(String::from(q), "q=1.5");
+        assert!(Assignment::from_str("q").is_err() && Assignment::from_str("q=x").is_err());
+    }
+}

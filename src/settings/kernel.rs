@@ -1,0 +1,61 @@
+//! What is fixed of the shape of the GPU's force kernel.
+
+use serde::{Deserialize, Serialize};
+
+/// What is fixed of a [`crate::forces::direct::gpu::KernelConfig`]; the rest is chosen for the device and the problem.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(
+    feature = "cli",
+    derive(clap::Args),
+    command(next_help_heading = "GPU kernel (what is not given is chosen for the device)")
+)]
+pub struct KernelRequest {
+    /// Threads along the sinks of a workgroup; a tile holds p x q sources
+    #[cfg_attr(feature = "cli", arg(long, value_name = "P"))]
+    pub p: Option<u32>,
+    /// Threads that share one sink
+    #[cfg_attr(feature = "cli", arg(long, value_name = "Q"))]
+    pub q: Option<u32>,
+    /// Sinks per thread, kept in registers
+    #[cfg_attr(feature = "cli", arg(long, value_name = "R"))]
+    pub r: Option<u32>,
+    /// Interactions written out per iteration of the inner loop
+    #[cfg_attr(feature = "cli", arg(long = "unroll", value_name = "U", visible_alias = "u"))]
+    pub u: Option<u32>,
+    /// Slices of the sources, each with workgroups of its own
+    #[cfg_attr(feature = "cli", arg(long = "slices", value_name = "S", visible_alias = "s"))]
+    pub s: Option<u32>,
+    /// No workgroup memory: the baseline that tiling is measured against
+    #[cfg_attr(feature = "cli", arg(long, conflicts_with = "tiled"))]
+    pub untiled: bool,
+    /// Tiles in workgroup memory, even where the default does without
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub tiled: bool,
+    /// Many steps in one dispatch of one workgroup, for as many bodies as fit one (p x r)
+    #[cfg_attr(feature = "cli", arg(long, conflicts_with = "untiled"))]
+    pub one_workgroup: bool,
+    /// Keep the driver's run-time checks in the kernel
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub checked: bool,
+}
+
+impl KernelRequest {
+    /// Nothing fixed.
+    pub const NONE: Self = Self {
+        p: None,
+        q: None,
+        r: None,
+        u: None,
+        s: None,
+        untiled: false,
+        tiled: false,
+        one_workgroup: false,
+        checked: false,
+    };
+
+    /// True when nothing of the shape is fixed: what tuning has found may serve.
+    pub fn fixes_nothing(&self) -> bool {
+        Self { checked: false, ..*self } == Self::NONE
+    }
+}

@@ -1,0 +1,29 @@
+//! Everything that can be chosen, in one table that belongs to nobody: the command line, the panel, files and
+//! other programs fill in these structs, and the rooms above say what they come to.
+//!
+//! A *request* holds what somebody chose; what is left out is chosen by what suits the bodies and the device. Each is
+//! plain data for serde, and with the feature `cli` also a group of options, whose help is the documentation of the
+//! fields. A new setting is one field here: `command_line` writes it without being told, and a test asks every
+//! option whether it comes back.
+
+mod adapter;
+#[cfg(feature = "cli")]
+mod command_line;
+mod engine;
+mod input;
+mod kernel;
+mod look;
+mod output;
+mod steps;
+mod values;
+
+pub use adapter::{AdapterIdentity, AdapterName, AdapterRequest, one_or_several};
+#[cfg(feature = "cli")]
+pub use command_line::CommandLine;
+pub use engine::EngineRequest;
+pub use input::{Assignment, InputRequest, count};
+pub use kernel::KernelRequest;
+pub use look::LookRequest;
+pub use output::{FilmRequest, RunRequest, ViewRequest};
+pub use steps::{BlockRequest, StepRequest};
+pub use values::{MAX_PIXELS, MAX_SIDE_PX, PictureSize, Point};

@@ -1,0 +1,136 @@
+//! What becomes of the bodies: a run in a folder, a film, a window.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{EngineRequest, InputRequest, LookRequest, PictureSize, Point, StepRequest};
+
+/// A simulation recorded in a folder.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+pub struct RunRequest {
+    /// The bodies.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    #[serde(flatten)]
+    pub input: InputRequest,
+    /// Softening, step, integrator.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    #[serde(flatten)]
+    pub steps: StepRequest,
+    /// Time of the last snapshot; what suits the bodies if left out
+    #[cfg_attr(feature = "cli", arg(long, value_name = "T"))]
+    pub until: Option<f64>,
+    /// Time from one snapshot to the next, a whole number of steps; a tenth of the run if left out
+    #[cfg_attr(feature = "cli", arg(long, value_name = "DT"))]
+    pub every: Option<f64>,
+    /// Folder to write into; created if it does not exist
+    #[cfg_attr(feature = "cli", arg(long, value_name = "DIR"))]
+    pub out: PathBuf,
+    /// Engine and kernel.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    #[serde(flatten)]
+    pub engine: EngineRequest,
+}
+
+/// A simulation filmed without a window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+pub struct FilmRequest {
+    /// The bodies.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    #[serde(flatten)]
+    pub input: InputRequest,
+    /// Softening, step, integrator.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    #[serde(flatten)]
+    pub steps: StepRequest,
+    /// What to write; the name says the kind: film.mp4 (needs ffmpeg), film.apng, picture.png, frames/
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILM", default_value = FILM))]
+    pub out: PathBuf,
+    /// Replace what is there
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub force: bool,
+    /// Number of pictures; 300 if left out, or 1 for picture.png
+    #[cfg_attr(feature = "cli", arg(long, value_name = "F"))]
+    pub frames: Option<u64>,
+    /// Pictures per second
+    #[cfg_attr(feature = "cli", arg(long, default_value_t = FPS))]
+    pub fps: u32,
+    /// Size in pixels
+    #[cfg_attr(feature = "cli", arg(long, default_value_t = PictureSize::HD, value_name = "WxH"))]
+    pub size: PictureSize,
+    /// Time at the last picture; what suits the bodies if left out
+    #[cfg_attr(feature = "cli", arg(long, value_name = "T"))]
+    pub until: Option<f64>,
+    /// Camera and looks.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    #[serde(flatten)]
+    pub look: LookRequest,
+    /// Engine and kernel.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    #[serde(flatten)]
+    pub engine: EngineRequest,
+}
+
+const FILM: &str = "film.apng";
+const FPS: u32 = 30;
+
+impl Default for FilmRequest {
+    fn default() -> Self {
+        Self {
+            input: InputRequest::default(),
+            steps: StepRequest::default(),
+            out: FILM.into(),
+            force: false,
+            frames: None,
+            fps: FPS,
+            size: PictureSize::HD,
+            until: None,
+            look: LookRequest::default(),
+            engine: EngineRequest::default(),
+        }
+    }
+}
+
+/// A simulation to be watched.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+pub struct ViewRequest {
+    /// The bodies.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    #[serde(flatten)]
+    pub input: InputRequest,
+    /// Softening, step, integrator.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    #[serde(flatten)]
+    pub steps: StepRequest,
+    /// Camera and looks.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    #[serde(flatten)]
+    pub look: LookRequest,
+    /// The point in the middle of the picture
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            long,
+            value_name = "X,Y,Z",
+            allow_hyphen_values = true,
+            help_heading = "Camera and looks (what suits the bodies if left out)"
+        )
+    )]
+    pub target: Option<Point>,
+    /// Begin paused
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub paused: bool,
+    /// For work on the shaders: read their texts from a copy of shaders/, again whenever one changes
+    #[cfg_attr(feature = "cli", arg(long, value_name = "DIR"))]
+    pub shaders: Option<PathBuf>,
+    /// Engine and kernel.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    #[serde(flatten)]
+    pub engine: EngineRequest,
+}

@@ -1,0 +1,169 @@
+//! Whole steps at a time, and reading back: each submission is awaited, natively by waiting for it.
+
+use std::collections::VecDeque;
+
+use glam::DVec3;
+use web_time::Instant;
+
+use super::*;
+use crate::error::Error;
+use crate::forces::evaluate;
+use crate::gpu::{read, storage};
+use crate::stop;
+
+/// Submissions in flight: the device always has the next one at hand.
+const IN_FLIGHT: usize = 2;
+
+/// Steps that take longer are broken off where that is asked for ([`stop`]); the others are finished.
+const LONG_STEP_SECS: f64 = 0.3;
+
+/// The bodies before a long step.
+struct Before {
+    motion: [wgpu::Buffer; 2],
+    /// Steps submitted before it, in this run.
+    of_step: u64,
+}
+
+impl DeviceState {
+    /// [`DeviceState::advance`], waiting.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn run(&mut self, dt: f64, steps: u64, watch: &mut dyn FnMut(u64) -> bool) -> Result<u64> {
+        pollster::block_on(self.advance(dt, steps, None, watch))
+    }
+
+    /// Does `steps` steps of `dt`. `watch` sees the steps done so far now and then, and stops the run early (between steps) by returning false. So does [`stop`], which also
+    /// breaks off a long step and takes the bodies back to its beginning. Returns the steps done.
+    ///
+    /// Errors: the device failed; [`Error::Stopped`] during the first accelerations.
+    ///
+    /// Where there are `stamps`, two entries of timestamps at least, the device writes the begin
+    /// of the first pass into entry 0 and the end of the last into entry 1.
+    pub async fn advance(
+        &mut self,
+        dt: f64,
+        steps: u64,
+        stamps: Option<&wgpu::QuerySet>,
+        watch: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<u64> {
+        let mut first = Some(0);
+        let mut flying: VecDeque<Slice> = VecDeque::with_capacity(IN_FLIGHT);
+        let (mut submitted, mut done, mut wanted) = (0, 0, steps);
+        let mut since = Instant::now();
+        let mut before: Option<Before> = None;
+        loop {
+            if stop::is_wanted() && (submitted < wanted || !self.is_between_steps()) {
+                let begins = self.phase == Phase::Force { dt: 0.0 };
+                let stepped_back = self.is_between_steps()
+                    || before.as_ref().is_some_and(|before| before.of_step == submitted);
+                if begins || stepped_back {
+                    for slice in flying.drain(..) {
+                        self.gpu.finish(slice.submission).await?;
+                        done += slice.work.steps;
+                    }
+                    stop::check().or_else(|stopped| if begins { Err(stopped) } else { Ok(()) })?;
+                    if let (false, Some(before)) = (self.is_between_steps(), &before) {
+                        self.copy_motion(before, false);
+                        self.stepper.begin_force_again();
+                        self.phase = Phase::Between;
+                    }
+                    return Ok(done);
+                }
+            }
+            let more = submitted < wanted || !self.is_between_steps();
+            if more {
+                // Each pass may be the last one: a later end takes the place of an earlier one.
+                let writes = stamps.map(|query_set| wgpu::ComputePassTimestampWrites {
+                    query_set,
+                    beginning_of_pass_write_index: first.take(),
+                    end_of_pass_write_index: Some(1),
+                });
+                let mut left = wanted - submitted;
+                if self.throughput.secs(self.stepper.forces().interactions(), 2) > LONG_STEP_SECS {
+                    left = left.min(1);
+                    if left > 0 && self.is_between_steps() {
+                        let n = self.buffers.count as usize;
+                        let room = || storage(&self.gpu, "bodies before a step", n);
+                        let before = before
+                            .get_or_insert_with(|| Before { motion: [room(), room()], of_step: 0 });
+                        before.of_step = submitted;
+                        self.copy_motion(before, true);
+                    }
+                }
+                let slice = self.submit_stamped(dt, left, Budget::HEADLESS, writes);
+                submitted += slice.work.steps;
+                flying.push_back(slice);
+            }
+            if flying.len() == IN_FLIGHT || !more {
+                let Some(slice) = flying.pop_front() else { return Ok(done) };
+                self.gpu.finish(slice.submission.clone()).await?;
+                // Submissions run one after the other: the time between two ends is one's own.
+                self.learn(slice.work, since.elapsed().as_secs_f64());
+                since = Instant::now();
+                done += slice.work.steps;
+                if !watch(done) {
+                    // What was begun is finished, nothing more is.
+                    wanted = submitted + u64::from(!self.is_between_steps());
+                }
+            }
+        }
+    }
+
+    /// Copies positions and velocities into `before`, or back from there.
+    fn copy_motion(&self, before: &Before, save: bool) {
+        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
+        let now = [&self.buffers.position_mass, &self.buffers.velocity];
+        for (now, then) in now.into_iter().zip(&before.motion) {
+            let (from, to) = if save { (now, then) } else { (then, now) };
+            encoder.copy_buffer_to_buffer(from, 0, to, 0, now.size());
+        }
+        self.gpu.queue.submit([encoder.finish()]);
+    }
+
+    /// Finishes a step that was left half done.
+    pub async fn settle(&mut self) -> Result<()> {
+        self.advance(0.0, 0, None, &mut |_| true).await.map(|_| ())
+    }
+
+    /// The bodies now, when the clock shows `time`: positions and velocities into `bodies`, and accelerations.
+    pub async fn read(&mut self, bodies: &mut Bodies, time: f64) -> Result<Vec<DVec3>> {
+        self.settle().await?;
+        let BodyBuffers { position_mass, velocity, acceleration, count } = &self.buffers;
+        let buffers = [position_mass, velocity, acceleration];
+        let read = read::<[f32; 4]>(&self.gpu, &buffers, *count as usize).await?;
+        let frame = self.frame_at(time);
+        let three = |v: &[f32; 4]| [v[0], v[1], v[2]];
+        if frame.is_central() {
+            // Multiples of powers of two: f64 has them all.
+            bodies.position = read[0].iter().map(|x| frame.wide_position(three(x))).collect();
+            bodies.velocity = read[1].iter().map(|v| frame.wide_velocity(three(v))).collect();
+        } else {
+            let positions = read[0].iter().map(|x| frame.exact_position(three(x)));
+            (bodies.position, self.rests.position) = positions.unzip();
+            let velocities = read[1].iter().map(|v| frame.exact_velocity(three(v)));
+            (bodies.velocity, self.rests.velocity) = velocities.unzip();
+        }
+        Ok(read[2].iter().map(|a| frame.wide_acceleration(three(a))).collect())
+    }
+
+    /// Potentials of all bodies, G included, by the kernel with potential.
+    pub async fn potential(&mut self) -> Result<Vec<f64>> {
+        self.settle().await?;
+        self.begin_potential().await?;
+        let forces = self.potential.as_mut().expect("bound above");
+        evaluate(forces.as_mut(), &self.gpu, &mut self.throughput).await?;
+        let n = self.buffers.count as usize;
+        let (sums, slices) = self.potential_sums();
+        let sums = read::<[f32; 4]>(&self.gpu, &[sums], slices as usize * n).await?;
+        let unit = self.frame.potential_unit();
+        let potential: Vec<f64> =
+            add_potentials(&sums[0], n).into_iter().map(|phi| phi * unit).collect();
+        match potential.iter().position(|phi| !phi.is_finite()) {
+            None => Ok(potential),
+            Some(i) => Err(Error::Body {
+                index: i,
+                id: i as u64,
+                problem: format!("its potential is {}", potential[i]),
+            }),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! A device as the place where bodies live.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::DeviceState;
+use crate::bodies::Bodies;
+use crate::error::{Error, Result};
+use crate::frame::Frame;
+use crate::integrate::blocks::Restart;
+use crate::sim::{OnDevice, Residence, Settings, Soon, Watch};
+
+impl Residence for DeviceState {
+    fn describe(&self) -> String {
+        DeviceState::describe(self)
+    }
+
+    fn interactions(&self) -> u64 {
+        DeviceState::interactions(self)
+    }
+
+    fn advance<'a>(
+        &'a mut self,
+        dt: f64,
+        steps: u64,
+        watch: &'a mut Watch<'a>,
+    ) -> Soon<'a, (u64, Result<()>)> {
+        Box::pin(async move {
+            let mut ended = false;
+            let mut watch = |done| {
+                let go_on = watch(done);
+                ended |= !go_on;
+                go_on
+            };
+            match DeviceState::advance(self, dt, steps, None, &mut watch).await {
+                Ok(done) if done < steps && !ended => (done, Err(Error::Stopped)),
+                Ok(done) => (done, Ok(())),
+                Err(error) => (0, Err(error)),
+            }
+        })
+    }
+
+    fn read<'a>(&'a mut self, bodies: &'a mut Bodies, time: f64) -> Soon<'a, Result<Vec<DVec3>>> {
+        Box::pin(DeviceState::read(self, bodies, time))
+    }
+
+    fn potential(&mut self) -> Soon<'_, Result<Vec<f64>>> {
+        Box::pin(DeviceState::potential(self))
+    }
+
+    fn replace<'a>(
+        &'a mut self,
+        bodies: &'a Bodies,
+        settings: &'a Settings,
+    ) -> Soon<'a, Result<()>> {
+        Box::pin(async move {
+            let gpu = Arc::clone(self.gpu());
+            let mut other = DeviceState::new(gpu, bodies, None, settings).await?;
+            other.interactions += self.interactions;
+            *self = other;
+            Ok(())
+        })
+    }
+
+    fn restart(&self) -> Restart {
+        Restart::of_rests(self.rests())
+    }
+
+    fn check_dt(&self, dt: f64) -> Result<()> {
+        self.frame().dt(dt).map(|_| ())
+    }
+
+    fn single_frame(&self, _: &Bodies, time: f64) -> Option<Frame> {
+        Some(self.frame_at(time))
+    }
+
+    fn on_device(&self, time: f64) -> Option<OnDevice<'_>> {
+        Some(OnDevice {
+            gpu: self.gpu(),
+            buffers: self.buffers(),
+            frame: self.frame_at(time),
+            first_frame: *self.frame(),
+            kernel: self.config(),
+        })
+    }
+}

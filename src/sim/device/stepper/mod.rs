@@ -1,0 +1,90 @@
+//! Ways to take steps on a device: the ordinary one, with the integrator fused into the force kernel, and many
+//! steps in one workgroup. Each is a file here and a line in [`bind`].
+
+mod fused;
+mod one_workgroup;
+mod ordinary;
+
+use fused::FusedSteps;
+use one_workgroup::OneWorkgroupSteps;
+use ordinary::Ordinary;
+
+use super::{Phase, Work};
+use crate::error::Result;
+use crate::forces::direct::gpu::{AllPairs, Field, KernelVariant};
+use crate::forces::{Budget, DeviceForces, Throughput};
+use crate::gpu::{BodyBuffers, Gpu};
+use crate::integrate::{Fused, Integrator, OneWorkgroup};
+
+/// Dispatches per submission, so that command buffers stay small however fast the device is.
+const MOST_DISPATCHES: u64 = 8192;
+
+/// What is wanted of a slice.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    pub gpu: &'a Gpu,
+    pub throughput: &'a Throughput,
+    /// In the frame's unit of time.
+    pub dt: f64,
+    /// Steps at most, one that is half done not counted.
+    pub steps: u64,
+    pub budget: Budget,
+}
+
+impl Wanted<'_> {
+    /// Whether the submission has time for more after `work`.
+    fn has_time_after(&self, work: &Work) -> bool {
+        let secs = self.throughput.secs(work.interactions, work.dispatches);
+        secs < self.budget.submission_secs
+    }
+}
+
+/// A way to take steps, bound to bodies.
+pub(super) trait Stepper: Send {
+    /// Forgets the parameters of the last submission.
+    fn begin_submission(&mut self);
+
+    /// Sends the parameters of all that was recorded.
+    fn end_submission(&mut self, gpu: &Gpu);
+
+    /// Records what is wanted from `phase` on, which moves behind it. A step that has begun ends with its own
+    /// dt. The bits do not depend on the budget.
+    fn record(
+        &mut self,
+        pass: &mut wgpu::ComputePass<'_>,
+        phase: &mut Phase,
+        wanted: &Wanted,
+    ) -> Work;
+
+    /// The forces of its steps.
+    fn forces(&self) -> &dyn DeviceForces;
+
+    /// Gives up a force that is half done: it is computed anew.
+    fn begin_force_again(&mut self);
+}
+
+/// The stepper that suits the kernel's shape and the integrator.
+///
+/// Errors: an integrator without a device side; shaders that do not compile or do not fit.
+pub(super) async fn bind(
+    gpu: &Gpu,
+    bodies: &BodyBuffers,
+    variant: KernelVariant,
+    softening: f64,
+    integrator: &Integrator,
+) -> Result<Box<dyn Stepper>> {
+    let field = Field::of_bodies(bodies, softening as f32);
+    let forces = AllPairs::new(gpu, variant, field).await?;
+    let make = integrator.device.ok_or_else(|| {
+        gpu.refuse(format!("the integrator '{}' has no device side", integrator.name))
+    })?;
+    let side = make(gpu, bodies, &forces).await?;
+    let fused = Fused::new(gpu, bodies, &forces, integrator).await?;
+    let one = OneWorkgroup::wanted(gpu, bodies, &forces, integrator, softening).await?;
+    let ordinary = Ordinary::new(Box::new(forces), side);
+    Ok(match (one, fused) {
+        (Some(kernel), _) => Box::new(OneWorkgroupSteps { ordinary, kernel }),
+        (None, Some(kernel)) => Box::new(FusedSteps { ordinary, kernel }),
+        (None, None) => Box::new(ordinary),
+    })
+}

@@ -1,0 +1,85 @@
+//! Steps that are taken by one workgroup: whole steps only, many in each dispatch.
+
+use super::ordinary::Ordinary;
+use super::{Stepper, Wanted};
+use crate::forces::{DeviceForces, Throughput};
+use crate::gpu::Gpu;
+use crate::integrate::OneWorkgroup;
+use crate::sim::device::{Phase, Work};
+
+/// The ordinary way is left for a step that another kernel has begun.
+pub(super) struct OneWorkgroupSteps {
+    pub ordinary: Ordinary,
+    pub kernel: OneWorkgroup,
+}
+
+impl Stepper for OneWorkgroupSteps {
+    fn begin_submission(&mut self) {
+        self.ordinary.begin_submission();
+        self.kernel.begin_submission();
+    }
+
+    fn end_submission(&mut self, gpu: &Gpu) {
+        self.ordinary.end_submission(gpu);
+        self.kernel.end_submission(gpu);
+    }
+
+    fn record(
+        &mut self,
+        pass: &mut wgpu::ComputePass<'_>,
+        phase: &mut Phase,
+        wanted: &Wanted,
+    ) -> Work {
+        if matches!(phase, Phase::Force { dt } if *dt != 0.0) {
+            // It is ended, and no further one begun.
+            return self.ordinary.record(pass, phase, &Wanted { steps: 0, ..*wanted });
+        }
+        let (kernel, throughput, budget) = (&mut self.kernel, wanted.throughput, wanted.budget);
+        let per_step = kernel.interactions();
+        let mut work = Work::default();
+        if *phase != Phase::Between {
+            // The first force of all.
+            kernel.record(pass, 0.0, 0);
+            (work.interactions, work.dispatches) = (per_step, 1);
+            *phase = Phase::Between;
+        }
+        let piece = steps_in(throughput, per_step, budget.dispatch_secs);
+        while work.steps < wanted.steps
+            && !kernel.is_full()
+            && (work.dispatches == 0 || wanted.has_time_after(&work))
+        {
+            let now = piece.min(wanted.steps - work.steps);
+            kernel.record(pass, wanted.dt, now as u32);
+            work.steps += now;
+            work.interactions += now * per_step;
+            work.dispatches += 1;
+        }
+        work
+    }
+
+    fn forces(&self) -> &dyn DeviceForces {
+        self.ordinary.forces()
+    }
+
+    fn begin_force_again(&mut self) {
+        self.ordinary.begin_force_again();
+    }
+}
+
+/// Steps that a dispatch of `secs` takes, at least one.
+fn steps_in(throughput: &Throughput, per_step: u64, secs: f64) -> u64 {
+    (throughput.interactions_in(secs) / per_step.max(1)).clamp(1, u64::from(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dispatch_keeps_its_budget_and_takes_a_step_at_least() {
+        let throughput = Throughput::fixed(1e9);
+        assert_eq!(steps_in(&throughput, 1_000_000, 0.05), 50);
+        assert_eq!(steps_in(&throughput, 1_000_000_000, 0.05), 1);
+        assert_eq!(steps_in(&Throughput::fixed(1e30), 1, 1.0), u64::from(u32::MAX));
+    }
+}

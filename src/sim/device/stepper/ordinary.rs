@@ -1,0 +1,99 @@
+//! Steps as two kinds of kernels: forces, in as many pieces as they need, and the integrator between them.
+
+use super::{MOST_DISPATCHES, Stepper, Wanted};
+use crate::forces::{DeviceForces, record_within};
+use crate::gpu::Gpu;
+use crate::integrate::DeviceIntegrator;
+use crate::sim::device::{Phase, Work};
+
+/// Forces by any method, and an integrator.
+pub(super) struct Ordinary {
+    forces: Box<dyn DeviceForces>,
+    integrator: Box<dyn DeviceIntegrator>,
+}
+
+/// Takes whole steps ahead of the one that has just begun, which is left to be ended.
+pub(super) type Ahead<'a> = dyn FnMut(&mut wgpu::ComputePass<'_>, &mut Work) + 'a;
+
+impl Ordinary {
+    pub fn new(forces: Box<dyn DeviceForces>, integrator: Box<dyn DeviceIntegrator>) -> Self {
+        Self { forces, integrator }
+    }
+
+    /// [`Stepper::record`], where `ahead` may take whole steps after the beginning of each.
+    pub fn steps(
+        &mut self,
+        pass: &mut wgpu::ComputePass<'_>,
+        phase: &mut Phase,
+        wanted: &Wanted,
+        ahead: &mut Ahead<'_>,
+    ) -> Work {
+        let Wanted { gpu, throughput, budget, .. } = *wanted;
+        let mut work = Work::default();
+        let mut close_last = None;
+        loop {
+            let dt = match *phase {
+                Phase::Force { dt } => dt,
+                Phase::Between if work.steps < wanted.steps => {
+                    self.integrator.open(gpu, pass, wanted.dt, close_last.take());
+                    work.dispatches += 1;
+                    wanted.dt
+                }
+                Phase::Between => break,
+            };
+            if dt == wanted.dt && !self.forces.is_begun() {
+                ahead(pass, &mut work);
+            }
+            let done = (work.interactions, work.dispatches);
+            let (interactions, dispatches, complete) =
+                record_within(self.forces.as_mut(), gpu, pass, throughput, budget, done);
+            (work.interactions, work.dispatches) = (interactions, dispatches);
+            if !complete {
+                *phase = Phase::Force { dt };
+                break;
+            }
+            // The first force of all is the end of a step of length 0 and counts as none.
+            let is_step = dt != 0.0;
+            work.steps += u64::from(is_step);
+            *phase = Phase::Between;
+            let room = wanted.has_time_after(&work) && work.dispatches < MOST_DISPATCHES;
+            if is_step && work.steps < wanted.steps && room && !self.forces.is_full() {
+                close_last = Some(dt);
+            } else {
+                self.integrator.close(gpu, pass, dt);
+                work.dispatches += 1;
+                break;
+            }
+        }
+        work
+    }
+}
+
+impl Stepper for Ordinary {
+    fn begin_submission(&mut self) {
+        self.forces.begin_submission();
+        self.integrator.begin_submission();
+    }
+
+    fn end_submission(&mut self, gpu: &Gpu) {
+        self.forces.end_submission(gpu);
+        self.integrator.end_submission(gpu);
+    }
+
+    fn record(
+        &mut self,
+        pass: &mut wgpu::ComputePass<'_>,
+        phase: &mut Phase,
+        wanted: &Wanted,
+    ) -> Work {
+        self.steps(pass, phase, wanted, &mut |_, _| ())
+    }
+
+    fn forces(&self) -> &dyn DeviceForces {
+        self.forces.as_ref()
+    }
+
+    fn begin_force_again(&mut self) {
+        self.forces.begin_again();
+    }
+}

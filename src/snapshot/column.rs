@@ -1,0 +1,190 @@
+//! Columns beside the bodies' own: one number for each body, of the type that the file has it in.
+
+use std::borrow::Cow;
+
+/// What one value of a [`Column`] is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ColumnType {
+    /// 64 bits, floating point.
+    #[default]
+    F64,
+    /// 32 bits, floating point.
+    F32,
+    /// A whole number of 64 bits, without sign.
+    U64,
+    /// A whole number of 32 bits, without sign.
+    U32,
+    /// A whole number of 64 bits, with sign.
+    I64,
+}
+
+impl ColumnType {
+    /// Every type.
+    pub const ALL: [Self; 5] = [Self::F64, Self::F32, Self::U64, Self::U32, Self::I64];
+
+    /// The name in files and messages: `f64`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F64 => "f64",
+            Self::F32 => "f32",
+            Self::U64 => "u64",
+            Self::U32 => "u32",
+            Self::I64 => "i64",
+        }
+    }
+
+    /// The type of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// True for floating point, which alone has NaN for a body without a value.
+    pub fn is_float(self) -> bool {
+        matches!(self, Self::F64 | Self::F32)
+    }
+
+    /// Bytes of one value.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::F64 | Self::U64 | Self::I64 => 8,
+            Self::F32 | Self::U32 => 4,
+        }
+    }
+}
+
+/// One number per body. In floating point NaN stands for no value; whole numbers are there for all.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Column {
+    /// Of [`ColumnType::F64`].
+    F64(Vec<f64>),
+    /// Of [`ColumnType::F32`].
+    F32(Vec<f32>),
+    /// Of [`ColumnType::U64`].
+    U64(Vec<u64>),
+    /// Of [`ColumnType::U32`].
+    U32(Vec<u32>),
+    /// Of [`ColumnType::I64`].
+    I64(Vec<i64>),
+}
+
+/// Evaluates one expression for the values of whatever type they are.
+macro_rules! each {
+    ($column:expr, $values:ident => $result:expr) => {
+        match $column {
+            $crate::snapshot::Column::F64($values) => $result,
+            $crate::snapshot::Column::F32($values) => $result,
+            $crate::snapshot::Column::U64($values) => $result,
+            $crate::snapshot::Column::U32($values) => $result,
+            $crate::snapshot::Column::I64($values) => $result,
+        }
+    };
+}
+pub(super) use each;
+
+impl Column {
+    /// A column without values yet, with room for `capacity` of them.
+    pub(super) fn with_capacity(kind: ColumnType, capacity: usize) -> Self {
+        match kind {
+            ColumnType::F64 => Self::F64(Vec::with_capacity(capacity)),
+            ColumnType::F32 => Self::F32(Vec::with_capacity(capacity)),
+            ColumnType::U64 => Self::U64(Vec::with_capacity(capacity)),
+            ColumnType::U32 => Self::U32(Vec::with_capacity(capacity)),
+            ColumnType::I64 => Self::I64(Vec::with_capacity(capacity)),
+        }
+    }
+
+    /// The type of its values.
+    pub fn kind(&self) -> ColumnType {
+        match self {
+            Self::F64(_) => ColumnType::F64,
+            Self::F32(_) => ColumnType::F32,
+            Self::U64(_) => ColumnType::U64,
+            Self::U32(_) => ColumnType::U32,
+            Self::I64(_) => ColumnType::I64,
+        }
+    }
+
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        each!(self, values => values.len())
+    }
+
+    /// True without a value.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Value `i`, which must be below [`Self::len`]; whole numbers beyond 2^53 are rounded to f64.
+    pub fn value(&self, i: usize) -> f64 {
+        match self {
+            Self::F64(values) => values[i],
+            Self::F32(values) => values[i].into(),
+            Self::U64(values) => values[i] as f64,
+            Self::U32(values) => values[i].into(),
+            Self::I64(values) => values[i] as f64,
+        }
+    }
+
+    /// Value `i` of a column of whole numbers, with a sign in two's complement.
+    pub(super) fn whole(&self, i: usize) -> Option<u64> {
+        match self {
+            Self::U64(values) => Some(values[i]),
+            Self::U32(values) => Some(values[i].into()),
+            Self::I64(values) => Some(values[i] as u64),
+            Self::F64(_) | Self::F32(_) => None,
+        }
+    }
+
+    /// False where value `i` is NaN, which stands for none.
+    pub fn has_value(&self, i: usize) -> bool {
+        !self.value(i).is_nan()
+    }
+
+    /// All values as f64: borrowed where they are, rounded as by [`Self::value`] elsewhere.
+    pub fn to_f64(&self) -> Cow<'_, [f64]> {
+        match self {
+            Self::F64(values) => values.into(),
+            _ => (0..self.len()).map(|i| self.value(i)).collect(),
+        }
+    }
+}
+
+macro_rules! from {
+    ($($value:ty => $kind:ident),*) => {$(
+        impl From<Vec<$value>> for Column {
+            fn from(values: Vec<$value>) -> Self {
+                Self::$kind(values)
+            }
+        }
+
+        impl FromIterator<$value> for Column {
+            fn from_iter<I: IntoIterator<Item = $value>>(values: I) -> Self {
+                Self::$kind(values.into_iter().collect())
+            }
+        }
+    )*};
+}
+from!(f64 => F64, f32 => F32, u64 => U64, u32 => U32, i64 => I64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_have_names_and_sizes_and_values_are_seen_as_f64() {
+        for kind in ColumnType::ALL {
+            assert_eq!(ColumnType::from_name(kind.name()), Some(kind));
+            assert_eq!(Column::with_capacity(kind, 3).kind(), kind);
+            let bits: usize = kind.name()[1..].parse().unwrap();
+            assert_eq!(kind.bytes() * 8, bits);
+        }
+        assert_eq!(ColumnType::from_name("f16"), None);
+        let column = Column::from(vec![-7_i64, 9]);
+        assert_eq!((column.len(), column.value(0)), (2, -7.0));
+        assert_eq!(column.to_f64(), [-7.0, 9.0].as_slice());
+        let column: Column = [1.5_f32, f32::NAN].into_iter().collect();
+        assert!(column.has_value(0) && !column.has_value(1));
+    }
+}

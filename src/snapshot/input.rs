@@ -1,0 +1,139 @@
+//! The files of a snapshot as a format gets them.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::Problem;
+use super::parts::Numbered;
+use crate::error::{Error, Result};
+
+/// Enough to recognise any format by, the header line of a table included.
+const HEAD: u64 = 64 * 1024;
+
+/// The files of one snapshot in the order of their numbers, not yet read.
+pub struct Input<'a> {
+    parts: Vec<Part<'a>>,
+    files: u64,
+}
+
+/// One file.
+pub(super) struct Part<'a> {
+    /// Its name, which begins the messages.
+    pub path: PathBuf,
+    content: Content<'a>,
+}
+
+enum Content<'a> {
+    Bytes(&'a [u8]),
+    /// Its length, and its bytes once they were asked for.
+    OnDisk(u64, Vec<u8>),
+}
+
+impl<'a> Part<'a> {
+    pub fn of_bytes(name: &str, bytes: &'a [u8]) -> Result<Self> {
+        let path = PathBuf::from(name);
+        refuse_empty(&path, bytes.len() as u64)?;
+        Ok(Self { path, content: Content::Bytes(bytes) })
+    }
+
+    pub fn on_disk(path: PathBuf) -> Result<Self> {
+        // Asked before opening: opening a pipe would wait for its other end.
+        let metadata = fs::metadata(&path).map_err(|source| Error::io("read", &path, source))?;
+        let wrong = |is: &str| {
+            Err(Error::file(&path, format!("is {is}, but a snapshot file was expected")))
+        };
+        match metadata.len() {
+            _ if metadata.is_dir() => wrong("a folder"),
+            _ if !metadata.is_file() => wrong("no ordinary file"),
+            length => {
+                refuse_empty(&path, length)?;
+                Ok(Self { path, content: Content::OnDisk(length, Vec::new()) })
+            }
+        }
+    }
+
+    /// Length of the file in bytes.
+    pub fn length(&self) -> u64 {
+        match &self.content {
+            Content::Bytes(bytes) => bytes.len() as u64,
+            Content::OnDisk(length, _) => *length,
+        }
+    }
+
+    /// The first bytes.
+    pub fn head(&mut self) -> Result<&[u8]> {
+        self.read(HEAD)?;
+        Ok(self.bytes())
+    }
+
+    /// Makes the first `count` bytes available, or as many as there are.
+    fn read(&mut self, count: u64) -> Result<()> {
+        let Content::OnDisk(length, bytes) = &mut self.content else { return Ok(()) };
+        let count = count.min(*length);
+        let rest = count.saturating_sub(bytes.len() as u64);
+        if rest == 0 {
+            return Ok(());
+        }
+        let room = usize::try_from(rest).ok().and_then(|rest| bytes.try_reserve_exact(rest).ok());
+        if room.is_none() {
+            let problem = format!("is too large for this machine's memory: {length} bytes");
+            return Err(Error::file(&self.path, problem));
+        }
+        // From its beginning and whole: the file is not held open, since there may be thousands.
+        bytes.clear();
+        let file = File::open(&self.path);
+        file.and_then(|file| file.take(count).read_to_end(bytes))
+            .map_err(|source| Error::io("read", &self.path, source))?;
+        Ok(())
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match &self.content {
+            Content::Bytes(bytes) => bytes,
+            Content::OnDisk(_, bytes) => bytes,
+        }
+    }
+}
+
+fn refuse_empty(path: &Path, length: u64) -> Result<()> {
+    match length {
+        0 => Err(Error::file(path, "is empty, but a snapshot was expected")),
+        _ => Ok(()),
+    }
+}
+
+impl<'a> Input<'a> {
+    /// `parts` of a snapshot in `files` files: all of them, or one.
+    pub(super) fn new(parts: Vec<Part<'a>>, files: u64) -> Self {
+        Self { parts, files }
+    }
+
+    /// Number of files of the whole snapshot.
+    pub(super) fn files(&self) -> u64 {
+        self.files
+    }
+
+    /// The name of the snapshot, for messages.
+    pub(super) fn name(&self) -> PathBuf {
+        let path = &self.parts[0].path;
+        match (self.parts.len(), Numbered::of(path)) {
+            (2.., Some(name)) => name.base,
+            _ => path.clone(),
+        }
+    }
+
+    /// All files with their bytes.
+    pub(super) fn load(&mut self) -> Result<Vec<(&Path, &[u8])>> {
+        for part in &mut self.parts {
+            part.read(u64::MAX)?;
+        }
+        Ok(self.parts.iter().map(|part| (part.path.as_path(), part.bytes())).collect())
+    }
+
+    /// Reads a format that is always in one file.
+    pub(super) fn whole<T>(&mut self, read: impl FnOnce(&[u8]) -> Result<T, Problem>) -> Result<T> {
+        let (path, bytes) = self.load()?[0];
+        read(bytes).map_err(|problem| Error::file(path, problem))
+    }
+}

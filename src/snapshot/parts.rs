@@ -1,0 +1,112 @@
+//! Names of the files of a snapshot in several: `snap_000.0`, `snap_000.1`, ... for `snap_000`, with or
+//! without zeros in front of the numbers.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::words;
+
+/// Numbers have no more digits: 2^64 has 20.
+const MOST_DIGITS: usize = 20;
+
+/// The file of number `k` of the snapshot that is named `base`, as files are written.
+pub(super) fn nth(base: &Path, k: u64) -> PathBuf {
+    with_digits(base, k, 1)
+}
+
+fn with_digits(base: &Path, k: u64, digits: usize) -> PathBuf {
+    let mut name = base.as_os_str().to_owned();
+    name.push(format!(".{k:0digits$}"));
+    name.into()
+}
+
+/// A file's name taken apart: `snap_000.3` is number 3 of `snap_000`, and so is `snap_000.003`.
+#[derive(Debug, PartialEq)]
+pub(super) struct Numbered {
+    /// The name of the whole snapshot.
+    pub base: PathBuf,
+    /// The number of the file.
+    pub number: u64,
+    digits: usize,
+}
+
+impl Numbered {
+    /// `None` for a name that does not end in a number.
+    pub fn of(path: &Path) -> Option<Self> {
+        let text = path.extension()?.to_str()?;
+        let is_number = text.len() <= MOST_DIGITS && text.bytes().all(|c| c.is_ascii_digit());
+        let number = text.parse().ok().filter(|_| is_number)?;
+        Some(Self { base: path.with_extension(""), number, digits: text.len() })
+    }
+
+    /// File `k` of the same snapshot. `snap.12` may lie beside `snap.3` or `snap.03`: then the disk decides.
+    pub fn nth(&self, k: u64) -> PathBuf {
+        let (plain, padded) = (nth(&self.base, k), with_digits(&self.base, k, self.digits));
+        let begins_with_zero = nth(&self.base, self.number).as_os_str().len()
+            < with_digits(&self.base, self.number, self.digits).as_os_str().len();
+        if begins_with_zero || (!plain.exists() && padded.exists()) { padded } else { plain }
+    }
+}
+
+/// The first file of the snapshot that is named `base`, if it is there.
+pub(super) fn first_of(base: &Path) -> Option<PathBuf> {
+    (1..=MOST_DIGITS).map(|digits| with_digits(base, 0, digits)).find(|path| path.is_file())
+}
+
+/// The file to begin with: `path` itself, the first of the files whose common name it is, or the first of the
+/// one snapshot in several files that lies in the folder `path`.
+pub(super) fn first(path: &Path) -> Result<PathBuf> {
+    match first_of(path).filter(|_| !path.is_file()) {
+        Some(first) => Ok(first),
+        None if path.is_dir() => first_in(path),
+        None => Ok(path.to_owned()),
+    }
+}
+
+fn first_in(folder: &Path) -> Result<PathBuf> {
+    let io = |source| Error::io("read", folder, source);
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(folder).map_err(io)? {
+        let path = entry.map_err(io)?.path();
+        if Numbered::of(&path).is_some_and(|name| name.number == 0) && path.is_file() {
+            found.insert(path);
+        }
+    }
+    let wrong = |what: String| Err(Error::file(folder, format!("is a folder {what}")));
+    match (found.pop_first(), found.pop_first()) {
+        (Some(only), None) => Ok(only),
+        (Some(one), Some(other)) => {
+            let [one, other] = [one, other].map(|path| words::path(&path, words::PIECE));
+            wrong(format!("with more than one snapshot, {one} and {other} among them: name one"))
+        }
+        (None, _) => wrong(
+            "without a first file as snap_000.0, but a snapshot file or a folder with the files of one was expected"
+                .into(),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_taken_off_and_put_back() {
+        for name in ["snap_000.3", "a.b/snap.0", "/x/y.17", "../s.p.2", "snap.03", "snap.000"] {
+            let numbered = Numbered::of(Path::new(name)).unwrap();
+            assert_eq!(numbered.nth(numbered.number), Path::new(name));
+        }
+        let twelfth = Numbered::of(Path::new("a/snap_000.012")).unwrap();
+        assert_eq!((twelfth.base.as_path(), twelfth.number), (Path::new("a/snap_000"), 12));
+        assert_eq!(twelfth.nth(3), Path::new("a/snap_000.003"));
+        assert_eq!(twelfth.nth(1000), Path::new("a/snap_000.1000"));
+        let twelfth = Numbered::of(Path::new("a/snap_000.12")).unwrap();
+        assert_eq!(twelfth.nth(3), Path::new("a/snap_000.3"));
+        let long = format!("snap.{:021}", 0);
+        for name in ["snap_000", "snap.+3", "snap.-3", "snap.gadget", "snap.", ".3", "", &long] {
+            assert_eq!(Numbered::of(Path::new(name)), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What a snapshot is read from: bytes with a name, a path, or the several files of one snapshot.
+
+use std::path::{Path, PathBuf};
+
+use super::parts::{self, Numbered};
+use super::{Input, Part};
+use crate::error::{Error, Result};
+use crate::words;
+
+/// What a snapshot is read from.
+#[derive(Clone, Debug)]
+pub struct Source<'a>(Kind<'a>);
+
+#[derive(Clone, Debug)]
+enum Kind<'a> {
+    Bytes { name: &'a str, bytes: &'a [u8] },
+    Path(PathBuf),
+    Parts(Vec<Source<'a>>),
+}
+
+impl<'a> Source<'a> {
+    /// A file. Of a snapshot in several files it is any of them, `snap_000.3`, or their common name,
+    /// `snap_000`; the others are looked for beside it. Or a folder with the files of one such snapshot.
+    pub fn path(path: impl AsRef<Path>) -> Self {
+        Self(Kind::Path(path.as_ref().to_owned()))
+    }
+
+    /// The bytes of a whole file. `name` is the file's name, as far as known: it helps to recognise the
+    /// format by its extension, and messages begin with it.
+    pub fn bytes(name: &'a str, bytes: &'a [u8]) -> Self {
+        Self(Kind::Bytes { name, bytes })
+    }
+
+    /// All files of one snapshot, in any order and wherever they lie: the numbers at the end of their
+    /// names (`snap_000.3`) tell which is which.
+    pub fn parts(parts: impl IntoIterator<Item = Self>) -> Self {
+        Self(Kind::Parts(parts.into_iter().collect()))
+    }
+
+    /// The file by which the format is recognised.
+    pub(super) fn first(&self) -> Result<Part<'a>> {
+        match &self.0 {
+            Kind::Bytes { name, bytes } => Part::of_bytes(name, bytes),
+            Kind::Path(path) => Part::on_disk(parts::first(path)?),
+            Kind::Parts(parts) => match parts.first() {
+                Some(part) => part.first(),
+                None => Err(Error::value("the number of files of a snapshot", 0, "at least 1")),
+            },
+        }
+    }
+
+    /// All files of a snapshot that is in `files` of them by the word of the `first`; with `only` the
+    /// file of that number alone.
+    pub(super) fn gather(
+        self,
+        first: Part<'a>,
+        files: u64,
+        only: Option<u64>,
+    ) -> Result<Input<'a>> {
+        if let Some(only) = only.filter(|only| *only >= files) {
+            let allowed = format!("0 to {}, as the snapshot has them", files - 1);
+            return Err(Error::value("the number of the file to read", only, allowed));
+        }
+        let found = match self.0 {
+            Kind::Parts(parts) => given(parts, files, only)?,
+            Kind::Path(asked) if files == 1 => {
+                refuse_common_name(&asked, &first)?;
+                vec![first]
+            }
+            Kind::Path(_) => beside(first, files, only)?,
+            Kind::Bytes { .. } if files > 1 && only.is_none() => {
+                let problem = format!("is {}: all of them are needed", one_of(files));
+                return Err(Error::file(&first.path, problem));
+            }
+            Kind::Bytes { .. } => vec![first],
+        };
+        Ok(Input::new(found, files))
+    }
+}
+
+impl<P: AsRef<Path> + ?Sized> From<&P> for Source<'_> {
+    fn from(path: &P) -> Self {
+        Self::path(path)
+    }
+}
+
+impl From<PathBuf> for Source<'_> {
+    fn from(path: PathBuf) -> Self {
+        Self(Kind::Path(path))
+    }
+}
+
+/// True if a snapshot may be read from `path`: a file, the common name of several, or a folder.
+pub fn is_there(path: impl AsRef<Path>) -> bool {
+    let path = path.as_ref();
+    path.exists() || parts::first_of(path).is_some()
+}
+
+fn one_of(files: u64) -> String {
+    format!("one of the {files} files of a snapshot in several")
+}
+
+/// The number in a file's name, and the name without it.
+fn number_of(part: &Part, files: u64) -> Result<Numbered> {
+    let wrong = |problem: &str| {
+        Err(Error::file(&part.path, format!("is {}, but its name {problem}", one_of(files))))
+    };
+    match Numbered::of(&part.path) {
+        None => wrong("does not end in its number, as that of snap_000.3 does"),
+        Some(name) if name.number >= files => wrong("ends in a number beyond them"),
+        Some(name) => Ok(name),
+    }
+}
+
+/// The files beside the first.
+fn beside<'a>(first: Part<'a>, files: u64, only: Option<u64>) -> Result<Vec<Part<'a>>> {
+    let name = number_of(&first, files)?;
+    if let Some(only) = only {
+        return Ok(vec![Part::on_disk(name.nth(only))?]);
+    }
+    // However many the file says there are, looking ends with the first that is not there.
+    let mut found = Vec::new();
+    for k in (0..files).filter(|k| *k != name.number) {
+        let path = name.nth(k);
+        if !path.exists() {
+            let missing = words::path(&path, words::PIECE);
+            let problem = format!("is {}, but {missing} is not there", one_of(files));
+            return Err(Error::file(&first.path, problem));
+        }
+        found.push(Part::on_disk(path)?);
+    }
+    found.insert(name.number as usize, first);
+    Ok(found)
+}
+
+/// The files that were given, by their numbers.
+fn given<'a>(sources: Vec<Source<'a>>, files: u64, only: Option<u64>) -> Result<Vec<Part<'a>>> {
+    let opened = sources.iter().map(Source::first).collect::<Result<Vec<_>>>()?;
+    if opened.len() as u64 != files {
+        let problem = format!("is {}, but {} were given", one_of(files), opened.len());
+        return Err(Error::file(&opened[0].path, problem));
+    }
+    if files == 1 {
+        return Ok(opened);
+    }
+    let mut numbered = Vec::new();
+    for part in opened {
+        let name = number_of(&part, files)?;
+        numbered.push((name.number, part));
+    }
+    numbered.sort_by_key(|(number, _)| *number);
+    if let Some(twice) = numbered.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        let problem = format!("is file {} of a snapshot for the second time", twice[1].0);
+        return Err(Error::file(&twice[1].1.path, problem));
+    }
+    let wanted = |(number, _): &(u64, Part)| only.is_none_or(|only| only == *number);
+    Ok(numbered.into_iter().filter(wanted).map(|(_, part)| part).collect())
+}
+
+/// `snap.0` stands for `snap` only as the first of several: a series of snapshots in time may have such
+/// names too.
+fn refuse_common_name(asked: &Path, first: &Part) -> Result<()> {
+    if asked == first.path {
+        return Ok(());
+    }
+    let name = words::path(&first.path, words::PIECE);
+    let is = if asked.is_dir() { "a folder" } else { "not there" };
+    let problem = format!("is {is}; {name} is a whole snapshot of its own: name that one");
+    Err(Error::file(asked, problem))
+}

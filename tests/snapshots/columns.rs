@@ -1,0 +1,190 @@
+//! Types of columns: kept where a format has them, told where it has not; and files without them are to the
+//! bit what they were before there were types.
+
+use gravitile::snapshot::{Column, ColumnType, Snapshot};
+
+use super::kinds::with_columns;
+use super::{SPECS, six, spec, through};
+
+/// CRC-32 of the files and of what is said to be lost, of six bodies without columns and with columns of f64,
+/// as the version before types wrote them.
+const BEFORE: [(&str, [u32; 4]); 13] = [
+    ("gravitile", [0x21a26b38, 0x0, 0x11fb527, 0x0]),
+    ("tipsy", [0x54299f29, 0x98196d9c, 0x80c19f34, 0x36b76812]),
+    ("tipsy-be", [0xbcb698a6, 0x98196d9c, 0x4d8e7d27, 0x36b76812]),
+    ("tipsy-28", [0x6fee96f6, 0x98196d9c, 0xbb0696eb, 0x36b76812]),
+    ("tipsy-28-be", [0xb6db7c86, 0x98196d9c, 0x47e39907, 0x36b76812]),
+    ("tipsy-id", [0x2c6670da, 0x37f3774e, 0xd15e2990, 0x1f05fc8f]),
+    ("gadget1", [0x889bff89, 0x77c2ea11, 0xe1ae9f63, 0xe35ce086]),
+    ("gadget1-be", [0xb0ee28ab, 0x77c2ea11, 0xc1a6d210, 0xe35ce086]),
+    ("gadget1-f64-id64", [0x9c834174, 0x77c2ea11, 0x88430275, 0xe35ce086]),
+    ("gadget2", [0xaaa64680, 0x77c2ea11, 0xe0b70842, 0xfa4905fa]),
+    ("gadget2-be-f64", [0x26b1fc4e, 0x77c2ea11, 0x47de1dc7, 0x7ad69b00]),
+    ("text", [0x74b06b5a, 0x0, 0x885b4170, 0x0]),
+    ("csv", [0x74d61219, 0x0, 0xc2b5c2d4, 0x0]),
+];
+
+#[test]
+fn without_types_the_bits_are_as_before() {
+    assert_eq!(BEFORE.map(|(format, _)| format), SPECS);
+    let mut columns = with_columns(six());
+    let potential: Vec<f64> = (0..6).map(|k| 0.1 * f64::from(k)).collect();
+    columns.extra.insert("POT".into(), potential.into());
+    for name in ["U", "RHO"] {
+        let Some(Column::F64(values)) = columns.extra.get_mut(name) else { panic!("{name}") };
+        values[1..].fill(f64::NAN);
+    }
+    for (format, before) in BEFORE {
+        let crcs = |snapshot: &Snapshot| {
+            let (bytes, losses) = snapshot.to_bytes("a", &spec(format)).unwrap();
+            [crc32fast::hash(&bytes), crc32fast::hash(losses.to_string().as_bytes())]
+        };
+        let found = [crcs(&six()), crcs(&columns)].concat();
+        assert_eq!(found, before, "{format}");
+    }
+}
+
+/// Six bodies with a column of each type, under names that GADGET can have.
+fn typed() -> Snapshot {
+    let mut snapshot = six();
+    for (name, column) in [
+        ("REAL", Column::from(vec![0.1, f64::NAN, 1e300, -0.0, 5e-324, 6.0])),
+        ("SING", Column::from(vec![0.1_f32, f32::NAN, f32::MAX, -0.0, 1e-45, 6.0])),
+        ("LONG", Column::from(vec![u64::MAX, (1 << 53) + 1, 0, 3, 4, 5])),
+        ("INTS", Column::from(vec![u32::MAX, 1, 2, 3, 4, 5])),
+        ("SIGN", Column::from(vec![i64::MIN, -1, i64::MAX, 3, 4, 5])),
+    ] {
+        snapshot.extra.insert(name.into(), column);
+    }
+    snapshot
+}
+
+#[test]
+fn every_type_comes_back_from_formats_that_hold_everything() {
+    let snapshot = typed();
+    assert_eq!(snapshot.extra.len(), ColumnType::ALL.len());
+    for format in ["gravitile", "text", "csv"] {
+        let (back, losses) = through(&snapshot, format);
+        assert!(losses.is_empty(), "{format}: {losses}");
+        // NaN is not equal to itself, but is written alike.
+        assert_eq!(format!("{:?}", back.extra), format!("{:?}", snapshot.extra), "{format}");
+    }
+}
+
+#[test]
+fn own_files_with_types_are_of_the_second_version() {
+    let version = |snapshot: &Snapshot| snapshot.to_bytes("a", &spec("gravitile")).unwrap().0[8];
+    assert_eq!(version(&with_columns(six())), 1);
+    for (name, column) in typed().extra {
+        let mut one = six();
+        let expected = if column.kind() == ColumnType::F64 { 1 } else { 2 };
+        one.extra.insert(name.clone(), column);
+        assert_eq!(version(&one), expected, "{name}");
+        // A file that says it is of the first version has no types.
+        let mut bytes = one.to_bytes("a", &spec("gravitile")).unwrap().0;
+        bytes[8] = 1;
+        let crc = crc32fast::hash(&bytes[..28]);
+        bytes[28..32].copy_from_slice(&crc.to_le_bytes());
+        match Snapshot::from_bytes(&bytes, "a.gvt") {
+            Ok(_) => assert_eq!(expected, 1),
+            Err(error) => {
+                let text = error.to_string();
+                assert!(text.contains("but type 4 and width 1 were expected"), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn gadget_2_keeps_whole_numbers_and_says_what_becomes_of_the_others() {
+    let mut snapshot = typed();
+    snapshot.extra.remove("REAL");
+    let (back, losses) = through(&snapshot, "gadget2-be");
+    for name in ["LONG", "INTS"] {
+        assert_eq!(back.extra[name], snapshot.extra[name], "{name}");
+    }
+    assert_eq!(format!("{:?}", back.extra["SING"]), format!("{:?}", snapshot.extra["SING"]));
+    assert_eq!(back.extra["SIGN"].kind(), ColumnType::F64);
+    assert!(losses.iter().any(|text| text.contains("written as f64") && text.contains("SIGN")));
+    // Without a sign they are as good as without one.
+    snapshot.extra.insert("SIGN".into(), vec![1_i64, 2, 3, 4, 5, i64::MAX].into());
+    let (back, _) = through(&snapshot, "gadget2");
+    assert_eq!(back.extra["SIGN"], Column::from(vec![1_u64, 2, 3, 4, 5, i64::MAX as u64]));
+    // Format 1 has no words for types.
+    let (back, losses) = through(&snapshot, "gadget1");
+    assert!(back.extra.is_empty());
+    assert!(losses.iter().any(|text| text.contains("INTS, LONG, SIGN, SING")), "{losses}");
+}
+
+#[test]
+fn whole_numbers_that_only_some_bodies_have_are_exact_or_left_out() {
+    let mut snapshot = six();
+    snapshot.extra.insert("TALL".into(), vec![(1_u64 << 53) - 1, 1, 2, 3, 4, 5].into());
+    snapshot.extra.insert("INTS".into(), vec![u32::MAX, 1, 2, 3, 4, 5].into());
+    let (bytes, _) = snapshot.to_bytes("a", &spec("gadget2")).unwrap();
+    // The same blocks as if only the gas had them.
+    let only_gas = |bytes: &[u8], name: &[u8; 4], size: usize| {
+        let at = bytes.windows(4).position(|window| window == name).unwrap();
+        let info = bytes.windows(4).rposition(|window| window == name).unwrap();
+        let mut changed = bytes[..at + 12].to_vec();
+        changed.extend((size as u32).to_le_bytes());
+        changed.extend(&bytes[at + 16..at + 16 + size]);
+        changed.extend((size as u32).to_le_bytes());
+        changed.extend(&bytes[at + 16 + 6 * size + 4..info + 20]);
+        changed.extend([0; 20]);
+        changed.extend(&bytes[info + 40..]);
+        changed
+    };
+    let bytes = only_gas(&only_gas(&bytes, b"TALL", 8), b"INTS", 4);
+    let back = Snapshot::from_bytes(&bytes, "a").unwrap();
+    for (name, value) in [("TALL", ((1_u64 << 53) - 1) as f64), ("INTS", f64::from(u32::MAX))] {
+        let Column::F64(values) = &back.extra[name] else { panic!("{name}") };
+        assert!(values[0] == value && values[1..].iter().all(|v| v.is_nan()), "{values:?}");
+    }
+    let again = through(&back, "gadget2").0;
+    assert_eq!(again.extra["TALL"].value(0), back.extra["TALL"].value(0));
+    // What f64 would round is left out, and that is said.
+    let at = bytes.windows(4).position(|window| window == b"TALL").unwrap();
+    let mut large = bytes.clone();
+    large[at + 16..at + 24].copy_from_slice(&u64::MAX.to_le_bytes());
+    let back = Snapshot::from_bytes(&large, "a").unwrap();
+    assert!(!back.extra.contains_key("TALL"));
+    assert!(back.attributes["gadget.skipped"].starts_with("TALL (8 bytes"));
+}
+
+#[test]
+fn tipsy_says_that_it_rounds_whole_numbers() {
+    let mut snapshot = six();
+    snapshot.extra.insert("metals".into(), vec![(1_u64 << 53) + 1; 6].into());
+    let (back, losses) = through(&snapshot, "tipsy");
+    assert!(
+        losses
+            .iter()
+            .any(|t| t == "whole numbers are written as f32, which may round them: metals"),
+        "{losses}"
+    );
+    assert_eq!(back.extra["metals"].kind(), ColumnType::F32);
+}
+
+#[test]
+fn tables_name_what_is_no_number_of_their_type() {
+    let read = |kind: &str, value: &str| {
+        let text = format!("#: column.w = {kind}\nm x y z vx vy vz w\n1 0 0 0 0 0 0 {value}\n");
+        Snapshot::from_bytes(text.as_bytes(), "a.txt").map(|snapshot| snapshot.extra["w"].clone())
+    };
+    assert_eq!(read("u64", "18446744073709551615").unwrap(), vec![u64::MAX].into());
+    assert_eq!(read("i64", "-7").unwrap(), vec![-7_i64].into());
+    assert_eq!(read("u32", "7.0e+00").unwrap(), vec![7_u32].into());
+    // Through f64 it would be rounded twice, to the neighbour.
+    assert_eq!(read("f32", "1.00000017881393432617187499").unwrap(), vec![1.000_000_1_f32].into());
+    for (kind, value, words) in [
+        ("u64", "-1", "column 8 (w): '-1', but a whole number from 0"),
+        ("u32", "4294967296", "a whole number from 0 to 4294967295"),
+        ("i64", "0.5", "a whole number from -9223372036854775808"),
+        ("f32", "x", "a number"),
+        ("f16", "1", "column.w is 'f16', but a type was expected, one of: f64, f32, u64, u32, i64"),
+    ] {
+        let text = read(kind, value).unwrap_err().to_string();
+        assert!(text.contains(words), "{text}");
+    }
+}

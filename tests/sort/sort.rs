@@ -1,0 +1,208 @@
+//! The stable sort.
+
+use gravitile::gpu::{Checks, Gpu, KeyWidth, Sort, SortedBuffers, sort_on_host};
+
+use super::{POISON, Random, SIZES, poisoned, read};
+use crate::common;
+
+/// Entries behind the keys that nothing may touch.
+const BEHIND: usize = 300;
+
+/// Keys of 64 bits as words, the low one first, or the low word alone.
+fn words(keys: &[u64], width: KeyWidth) -> Vec<u32> {
+    let both = |key: &u64| [*key as u32, (*key >> 32) as u32];
+    keys.iter().flat_map(|key| both(key).into_iter().take(width.words() as usize)).collect()
+}
+
+/// A sort and its buffers.
+struct Case {
+    keys: wgpu::Buffer,
+    payloads: wgpu::Buffer,
+    sort: Sort,
+}
+
+impl Case {
+    /// Payloads are the places that keys have before the sort.
+    fn new(
+        gpu: &Gpu,
+        keys: &[u64],
+        width: KeyWidth,
+        count: Option<&wgpu::Buffer>,
+        checks: Checks,
+    ) -> Self {
+        let numbers: Vec<u32> = (0..keys.len() as u32).collect();
+        let payloads = poisoned(gpu, &numbers, BEHIND);
+        let capacity = keys.len() as u32;
+        let keys = poisoned(gpu, &words(keys, width), BEHIND);
+        let buffers = SortedBuffers { keys: &keys, width, payloads: &payloads, capacity, count };
+        let sort = pollster::block_on(Sort::new(gpu, buffers, checks)).unwrap();
+        Self { keys, payloads, sort }
+    }
+
+    fn run(&mut self, gpu: &Gpu, count: u32, bits: u32) {
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        self.sort.begin_submission();
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            self.sort.record(&mut pass, count, bits);
+        }
+        self.sort.end_submission(gpu);
+        gpu.queue.submit([encoder.finish()]);
+        gpu.wait().unwrap();
+    }
+
+    /// Whether keys and payloads are those of the host's sort of the first `count`, and all else is as it was.
+    fn assert_sorted(&self, gpu: &Gpu, before: &[u64], width: KeyWidth, count: usize, name: &str) {
+        let mask = if width == KeyWidth::Bits32 { u64::from(u32::MAX) } else { u64::MAX };
+        let mut pairs: Vec<_> = before.iter().map(|key| key & mask).zip(0u32..).collect();
+        sort_on_host(&mut pairs[..count], width.bits());
+        let mut keys: Vec<u64> = pairs.iter().map(|(key, _)| *key).collect();
+        let mut expected = words(&keys, width);
+        keys.clear();
+        expected.resize(expected.len() + BEHIND, POISON);
+        assert!(read(gpu, &self.keys) == expected, "keys: {name}");
+        let mut expected: Vec<u32> = pairs.iter().map(|(_, payload)| *payload).collect();
+        expected.resize(expected.len() + BEHIND, POISON);
+        assert!(read(gpu, &self.payloads) == expected, "payloads: {name}");
+    }
+}
+
+/// Named sets of `n` keys.
+fn sets(n: usize) -> Vec<(&'static str, Vec<u64>)> {
+    let mut random = Random(0x0dd_ba11 + n as u64);
+    let anything: Vec<u64> = (0..n).map(|_| random.next()).collect();
+    let mut sorted = anything.clone();
+    sorted.sort_unstable();
+    let reverse: Vec<u64> = sorted.iter().rev().copied().collect();
+    // Equal keys in every wave; they differ in the highest and in the lowest digit.
+    let few = (0..n).map(|_| random.next() % 3).map(|k| (k << 61) | (k << 31) | (k % 2)).collect();
+    let equal = vec![0x1234_5678_9abc_def0; n];
+    vec![
+        ("random", anything),
+        ("sorted", sorted),
+        ("reverse", reverse),
+        ("few distinct", few),
+        ("all equal", equal),
+    ]
+}
+
+fn sorts_like_the_host(width: KeyWidth) {
+    let gpu = common::gpu();
+    for n in SIZES {
+        // The largest sets take long on software: some of them once.
+        let is_large = n > 100_000;
+        let names = ["random", "few distinct"];
+        for (name, keys) in
+            sets(n as usize).into_iter().filter(|(name, _)| !is_large || names.contains(name))
+        {
+            let checks: &[_] = if is_large { &[Checks::Off] } else { &[Checks::Off, Checks::On] };
+            for &checks in checks {
+                let mut case = Case::new(&gpu, &keys, width, None, checks);
+                case.run(&gpu, n, width.bits());
+                let name = format!("{n} keys, {name}, {checks:?}");
+                case.assert_sorted(&gpu, &keys, width, n as usize, &name);
+            }
+        }
+    }
+}
+
+#[test]
+fn keys_of_32_bits_sort_as_on_the_host_and_equals_keep_their_order() {
+    sorts_like_the_host(KeyWidth::Bits32);
+}
+
+#[test]
+fn keys_of_64_bits_sort_as_on_the_host_and_equals_keep_their_order() {
+    sorts_like_the_host(KeyWidth::Bits64);
+}
+
+#[test]
+fn fewer_keys_than_it_was_made_for_leave_the_rest_alone() {
+    let gpu = common::gpu();
+    let (_, keys) = sets(10_000).remove(0);
+    for width in [KeyWidth::Bits32, KeyWidth::Bits64] {
+        for n in [0, 1, 2, 257, 4096, 9999] {
+            let mut case = Case::new(&gpu, &keys, width, None, Checks::Off);
+            case.run(&gpu, n, width.bits());
+            case.assert_sorted(&gpu, &keys, width, n as usize, &format!("{n} of 10,000"));
+        }
+    }
+}
+
+#[test]
+fn a_count_on_the_device_is_obeyed() {
+    let gpu = common::gpu();
+    let (_, keys) = sets(20_000).remove(0);
+    for n in [0u32, 1, 1025, 19_999, 20_000, u32::MAX] {
+        let count = poisoned(&gpu, &[n], 0);
+        let mut case = Case::new(&gpu, &keys, KeyWidth::Bits64, Some(&count), Checks::Off);
+        case.run(&gpu, 20_000, 64);
+        let name = format!("{n} on the device");
+        case.assert_sorted(&gpu, &keys, KeyWidth::Bits64, n.min(20_000) as usize, &name);
+    }
+}
+
+#[test]
+fn few_bits_take_few_digits_to_the_same_order() {
+    let gpu = common::gpu();
+    let mut random = Random(41);
+    let keys: Vec<u64> = (0..30_000).map(|_| random.next() % 22).collect();
+    for (width, bits) in [(KeyWidth::Bits32, 5), (KeyWidth::Bits64, 5), (KeyWidth::Bits64, 17)] {
+        let mut case = Case::new(&gpu, &keys, width, None, Checks::Off);
+        case.run(&gpu, 30_000, bits);
+        case.assert_sorted(&gpu, &keys, width, 30_000, &format!("{bits} bits"));
+    }
+    // What is above the bits that count does not sort.
+    let keys: Vec<u64> = (0..30_000).map(|_| random.next()).collect();
+    let mut case = Case::new(&gpu, &keys, KeyWidth::Bits64, None, Checks::Off);
+    case.run(&gpu, 30_000, 16);
+    let mut pairs: Vec<_> = keys.iter().copied().zip(0u32..).collect();
+    sort_on_host(&mut pairs, 16);
+    let payloads: Vec<u32> = pairs.iter().map(|(_, payload)| *payload).collect();
+    assert!(read(&gpu, &case.payloads)[..30_000] == payloads);
+}
+
+#[test]
+fn sorting_again_changes_nothing() {
+    let gpu = common::gpu();
+    let (_, keys) = sets(65_537).remove(3);
+    let mut case = Case::new(&gpu, &keys, KeyWidth::Bits64, None, Checks::Off);
+    case.run(&gpu, 65_537, 64);
+    let once = [read(&gpu, &case.keys), read(&gpu, &case.payloads)];
+    case.run(&gpu, 65_537, 64);
+    assert!([read(&gpu, &case.keys), read(&gpu, &case.payloads)] == once);
+}
+
+#[test]
+fn the_baseline_of_webgpu_is_enough() {
+    let gpu = common::baseline();
+    let (_, keys) = sets(70_000).remove(0);
+    let mut case = Case::new(&gpu, &keys, KeyWidth::Bits64, None, Checks::Off);
+    case.run(&gpu, 70_000, 64);
+    case.assert_sorted(&gpu, &keys, KeyWidth::Bits64, 70_000, "baseline");
+}
+
+#[test]
+fn buffers_that_are_too_short_are_refused() {
+    let gpu = common::gpu();
+    let (four, eight) = (poisoned(&gpu, &[0; 4], 0), poisoned(&gpu, &[0; 8], 0));
+    for (keys, payloads, wrong) in [
+        (&four, &four, "keys to be sorted need 32 bytes, but their buffer has 16"),
+        (&eight, &poisoned(&gpu, &[0; 3], 0), "payloads of keys need 16 bytes"),
+    ] {
+        let width = KeyWidth::Bits64;
+        let buffers = SortedBuffers { keys, width, payloads, capacity: 4, count: None };
+        let refused = pollster::block_on(Sort::new(&gpu, buffers, Checks::Off)).unwrap_err();
+        assert!(refused.to_string().contains(wrong), "{refused}");
+    }
+    gpu.check().unwrap();
+}
+
+#[test]
+fn more_workgroups_than_a_dimension_holds_come_in_rows() {
+    let gpu = common::narrow();
+    let (_, keys) = sets(30_001).remove(0);
+    let mut case = Case::new(&gpu, &keys, KeyWidth::Bits64, None, Checks::Off);
+    case.run(&gpu, 30_001, 64);
+    case.assert_sorted(&gpu, &keys, KeyWidth::Bits64, 30_001, "rows of workgroups");
+}
