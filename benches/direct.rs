@@ -6,13 +6,13 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use glam::DVec3;
 use gravitile::forces::direct::Reference;
 use gravitile::forces::direct::{CpuDouble, cpu::Kernel};
-use gravitile::forces::{Answers, Cloud, ForceEngine, Identity, Order, Want, Within};
+use gravitile::forces::{Answers, ForceEngine, Identity, Order, TestBodies, Want, Within};
 
 const SOFTENING: f64 = 1.0 / 256.0;
 
 /// The first `sinks` bodies.
 fn evaluate(
-    cloud: &Cloud,
+    cloud: &TestBodies,
     engine: &mut dyn ForceEngine,
     sinks: usize,
     softening: f64,
@@ -32,7 +32,7 @@ fn rms(a: &[DVec3], b: &[DVec3]) -> f64 {
 fn direct(c: &mut Criterion) {
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool of one thread");
     let n = 8192;
-    let cloud = Cloud::new(n, 1);
+    let cloud = TestBodies::new(n, 1);
     let radius = vec![0.02; n];
     let (mut reference, mut right, mut out) =
         (Reference::default(), Answers::default(), Answers::default());

@@ -2,12 +2,12 @@
 //!
 //! Every text names the thing (file, option, value), what is wrong with it and what is allowed.
 //! Each is one line in which every character shows, of at most 350 characters, whatever foreign text is in
-//! it ([`crate::words`]). The library never prints and never exits; the program in `app` prints these texts.
+//! it ([`crate::messages`]). The library never prints and never exits; the program in `app` prints these texts.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::words;
+use crate::messages;
 
 /// The library's result type.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -108,17 +108,18 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Paths take the room that the rest leaves, names are pieces of a sentence.
         let with_path = |path: &Path, before: &str, after: &str| {
-            let after = words::fit(after, words::ERROR);
-            let room = words::ERROR.saturating_sub(before.len() + after.chars().count());
-            format!("{before}{}{after}", words::path(path, room.max(SHORTEST_PATH)))
+            let after = messages::fit(after, messages::ERROR);
+            let room = messages::ERROR.saturating_sub(before.len() + after.chars().count());
+            format!("{before}{}{after}", messages::path(path, room.max(SHORTEST_PATH)))
         };
         let text = match self {
             Self::Value { what, value, allowed } => {
-                let (what, value) = (words::fit(what, 2 * words::PIECE), words::piece(value));
+                let (what, value) =
+                    (messages::fit(what, 2 * messages::PIECE), messages::piece(value));
                 format!("{what} is {value}, but must be {allowed}")
             }
             Self::Unknown { kind, name, known } => {
-                let name = words::piece(name);
+                let name = messages::piece(name);
                 format!("there is no {kind} named '{name}'; known are: {known}")
             }
             Self::File { path, problem } => with_path(path, "", &format!(": {problem}")),
@@ -127,7 +128,7 @@ impl fmt::Display for Error {
             }
             Self::Body { index, id, problem } => format!("body {index} (id {id}): {problem}"),
             Self::Adapter { adapter, problem } => {
-                format!("adapter '{}': {problem}", words::piece(adapter))
+                format!("adapter '{}': {problem}", messages::piece(adapter))
             }
             Self::NoAdapter { wanted, found } => {
                 format!("no graphics adapter {wanted}; found: {found}")
@@ -137,7 +138,7 @@ impl fmt::Display for Error {
             Self::Display(problem) | Self::Outside(problem) => problem.clone(),
             Self::Stopped => "stopped before it was done".to_owned(),
         };
-        f.write_str(&words::fit(&text, words::ERROR))
+        f.write_str(&messages::fit(&text, messages::ERROR))
     }
 }
 
@@ -200,8 +201,8 @@ mod tests {
             Error::Outside(wild.clone()),
         ] {
             let text = error.to_string();
-            assert!(text.chars().all(words::shows), "{text}");
-            assert!(text.chars().count() <= words::ERROR, "{text}");
+            assert!(text.chars().all(messages::shows), "{text}");
+            assert!(text.chars().count() <= messages::ERROR, "{text}");
         }
         assert_eq!(
             Error::value("dt", 1e300, "smaller").to_string(),

@@ -100,4 +100,4 @@ pub mod tune;
 pub mod tuned;
 // Text that is fit for a line, for tests.
 #[doc(hidden)]
-pub mod words;
+pub mod messages;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// Rooms by level, lowest first. A room may use rooms of its own level only where named below.
 const LEVELS: &[&[&str]] = &[
-    &["words"],
+    &["messages"],
     &["math", "error", "files", "stop", "bodies", "units", "diagnostics"],
     &["frame", "settings"],
     &["scene", "snapshot", "gpu"],

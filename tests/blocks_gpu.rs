@@ -27,7 +27,7 @@ fn settings(integrator: &str, precision: Precision, dt: f64, blocks: BlockSettin
         blocks,
         engine: EngineKind::Gpu,
         precision: Some(precision),
-        adapter: common::wish(),
+        adapter: common::adapter_request(),
         ..Settings::default()
     }
 }

@@ -70,7 +70,7 @@ fn compile(name: &str, standard: &str, libraries: &[&str]) -> PathBuf {
     }
     run(Command::new("cc")
         .args([standard, "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic"])
-        // Each takes of cloud.h what it needs.
+        // Each takes of bodies.h what it needs.
         .args(["-Wno-unused-function", "-o"])
         .arg(&program)
         .arg(root().join(format!("tests/capi/{name}.c")))

@@ -20,7 +20,7 @@ fn settings(kernel: KernelRequest) -> Settings {
         softening: 0.05,
         dt: 0.01,
         engine: EngineKind::Gpu,
-        adapter: common::wish(),
+        adapter: common::adapter_request(),
         kernel,
         ..Settings::default()
     }
@@ -191,15 +191,15 @@ fn what_one_workgroup_cannot_hold_is_refused_with_the_reason() {
         let error = Simulation::new(plummer(n), settings(kernel)).err();
         error.expect("should be refused").to_string()
     };
-    let wish = KernelRequest { one_workgroup: true, ..KernelRequest::default() };
-    let text = refuse(50_000, wish);
+    let request = KernelRequest { one_workgroup: true, ..KernelRequest::default() };
+    let text = refuse(50_000, request);
     assert!(text.contains("50000 bodies do not fit one workgroup, which holds at most"), "{text}");
-    let text = refuse(200, KernelRequest { p: Some(64), r: Some(2), ..wish });
+    let text = refuse(200, KernelRequest { p: Some(64), r: Some(2), ..request });
     assert!(text.contains("at most p x r = 64 x 2 = 128"), "{text}");
-    let text = refuse(100, KernelRequest { s: Some(2), ..wish });
+    let text = refuse(100, KernelRequest { s: Some(2), ..request });
     assert!(text.contains("s (slices) is 2"), "{text}");
     for n in [2, 5, 100, 513, 1024] {
-        let mut sim = Simulation::new(plummer(n), settings(wish)).unwrap();
+        let mut sim = Simulation::new(plummer(n), settings(request)).unwrap();
         sim.step(2).unwrap();
         assert!(sim.describe_engine().ends_with("one-workgroup"), "{}", sim.describe_engine());
     }
@@ -274,7 +274,7 @@ fn the_baseline_tier_computes_the_same() {
 fn what_the_adapter_cannot_hold_is_refused_with_its_limit() {
     let bodies = plummer(100);
     let refuse = |kernel: KernelRequest| {
-        let adapter = AdapterRequest { baseline: true, ..common::wish() };
+        let adapter = AdapterRequest { baseline: true, ..common::adapter_request() };
         let settings = Settings { adapter, ..settings(kernel) };
         Simulation::new(bodies.clone(), settings).err().expect("should be refused").to_string()
     };
@@ -298,8 +298,8 @@ fn numbers_beyond_f32_are_refused() {
 
 #[test]
 fn an_unknown_adapter_is_an_error_that_lists_the_known() {
-    let wish = AdapterRequest::named("no such adapter");
-    let text = Gpu::open_blocking(&wish).unwrap_err().to_string();
+    let request = AdapterRequest::named("no such adapter");
+    let text = Gpu::open_blocking(&request).unwrap_err().to_string();
     assert!(
         text.contains("no such adapter") && text.contains(&common::gpu().adapter.name),
         "{text}"

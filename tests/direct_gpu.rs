@@ -8,7 +8,7 @@ use glam::DVec3;
 use gravitile::forces::direct::Reference;
 use gravitile::forces::direct::gpu::tiers::{GpuTiers, Pairs, double_single, verdict};
 use gravitile::forces::{
-    Answers, Cloud, ForceEngine, Identity, Order, Precision, Sinks, Sources, Want, Within,
+    Answers, ForceEngine, Identity, Order, Precision, Sinks, Sources, TestBodies, Want, Within,
 };
 use gravitile::measure::{check_direct, direct_cases};
 
@@ -63,7 +63,7 @@ fn the_self_test_refuses_arithmetic_without_a_fence() {
 fn split_products_are_as_good_as_those_by_fma() {
     let gpu = common::gpu();
     let found = verdict(&gpu, Precision::DoubleSingle).unwrap().unwrap();
-    let sources = Cloud::new(600, 17);
+    let sources = TestBodies::new(600, 17);
     let mut right = Answers::default();
     let mut reference = Reference::default();
     reference.set_sources(&sources.sources(600)).unwrap();
@@ -103,7 +103,7 @@ fn ask(engine: &mut dyn ForceEngine, sinks: &Sinks, want: &Want) -> Answers {
 }
 
 /// Bodies on each other, with their own accelerations, by the reference and by `engine`.
-fn snaps(engine: &mut dyn ForceEngine, cloud: &Cloud, sinks: usize) -> (Answers, Answers) {
+fn snaps(engine: &mut dyn ForceEngine, cloud: &TestBodies, sinks: usize) -> (Answers, Answers) {
     let mut cloud = cloud.clone();
     let n = cloud.len();
     let mut reference = Reference::default();
@@ -126,8 +126,8 @@ fn derivatives_of_very_close_pairs_are_right() {
     // Refined, and beyond what is refined.
     for n in [200, 4300] {
         for apart in [1e-9, 1e-11] {
-            let mut cloud = Cloud::default();
-            let bodies = Cloud::new(n, 11);
+            let mut cloud = TestBodies::default();
+            let bodies = TestBodies::new(n, 11);
             for i in 4..n {
                 let (x, v, m) = (bodies.position[i], bodies.velocity[i], bodies.mass[i]);
                 cloud.push(x, v, DVec3::ZERO, m);
@@ -160,7 +160,7 @@ fn derivatives_of_very_close_pairs_are_right() {
 /// Two of the sources come close to each other later on.
 #[test]
 fn a_pair_that_closes_in_by_an_update_is_right() {
-    let mut cloud = Cloud::new(300, 13);
+    let mut cloud = TestBodies::new(300, 13);
     let mut engine = engine(Precision::DoubleSingle);
     engine.set_sources(&cloud.sources(300)).unwrap();
     cloud.position[200] = cloud.position[100] + DVec3::new(1e-9, 0.0, 0.0);
@@ -187,8 +187,8 @@ fn a_pair_that_closes_in_by_an_update_is_right() {
 }
 
 /// Clumps of very different sizes: most nearest bodies are nearer than f32 positions are fine.
-fn clumps(n: usize) -> Cloud {
-    let (random, mut cloud) = (Cloud::new(2 * n, 23), Cloud::default());
+fn clumps(n: usize) -> TestBodies {
+    let (random, mut cloud) = (TestBodies::new(2 * n, 23), TestBodies::default());
     for i in 0..n {
         let centre = random.position[n + i / 50];
         let size = 10f64.powf(-1.0 - (i / 50 % 9) as f64 / 2.0);
@@ -231,9 +231,9 @@ fn neighbours_among_clumps_are_those_of_f64() {
 
 #[test]
 fn changed_sources_come_to_the_same_bits_one_by_one_or_all_at_once() {
-    let old = Cloud::new(500, 1);
-    let new = Cloud::new(500, 2);
-    let sinks = Cloud::new(20, 3);
+    let old = TestBodies::new(500, 1);
+    let new = TestBodies::new(500, 2);
+    let sinks = TestBodies::new(20, 3);
     let mut reference = Reference::default();
     for precision in [Precision::Single, Precision::DoubleSingle] {
         let (mut few, mut all) = (engine(precision), engine(precision));
@@ -256,7 +256,7 @@ fn changed_sources_come_to_the_same_bits_one_by_one_or_all_at_once() {
         few.update_sources(&index[..1], &changes(1..2)).unwrap();
         few.update_sources(&index[..2], &changes(0..2)).unwrap();
         few.update_sources(&index[2..], &changes(2..4)).unwrap();
-        let mut whole = Cloud::new(500, 1);
+        let mut whole = TestBodies::new(500, 1);
         for (k, &j) in index.iter().enumerate() {
             let j = j as usize;
             (whole.position[j], whole.velocity[j], whole.acceleration[j]) =
@@ -277,13 +277,13 @@ fn changed_sources_come_to_the_same_bits_one_by_one_or_all_at_once() {
     }
     let mut double = engine(Precision::DoubleSingle);
     double.set_sources(&old.sources(old.len())).unwrap();
-    let bad = double.update_sources(&[500], &Cloud::new(1, 1).sources(1));
+    let bad = double.update_sources(&[500], &TestBodies::new(1, 1).sources(1));
     assert!(bad.unwrap_err().to_string().contains("below 500"));
 }
 
 #[test]
 fn what_changes_between_begin_and_finish_belongs_to_the_next_evaluation() {
-    let (old, new) = (Cloud::new(300, 4), Cloud::new(300, 5));
+    let (old, new) = (TestBodies::new(300, 4), TestBodies::new(300, 5));
     let mut engine = engine(Precision::DoubleSingle);
     engine.set_sources(&old.sources(old.len())).unwrap();
     let sinks = old.sinks(0..old.len(), Identity::Offset(0));
@@ -310,7 +310,7 @@ fn what_changes_between_begin_and_finish_belongs_to_the_next_evaluation() {
 
 #[test]
 fn a_list_that_overflows_says_so_and_counts_on() {
-    let cloud = Cloud::new(400, 6);
+    let cloud = TestBodies::new(400, 6);
     let sinks = cloud.sinks(0..cloud.len(), Identity::Offset(0));
     let mut radius = vec![10.0; 400];
     radius[7] = 0.0;
@@ -333,8 +333,8 @@ fn a_list_that_overflows_says_so_and_counts_on() {
 
 #[test]
 fn no_bodies_and_bad_bodies_are_answered() {
-    let cloud = Cloud::new(10, 7);
-    let none = Cloud::new(0, 7);
+    let cloud = TestBodies::new(10, 7);
+    let none = TestBodies::new(0, 7);
     let mut single = engine(Precision::Single);
     let radius = [1.0; 10];
     let want = Want { within: Some(Within { radius: &radius, capacity: 3 }), ..jerks() };
@@ -349,7 +349,7 @@ fn no_bodies_and_bad_bodies_are_answered() {
             .is_empty()
     );
 
-    let mut far = Cloud::new(10, 7);
+    let mut far = TestBodies::new(10, 7);
     far.velocity[4].y = f64::NAN;
     let error = single.set_sources(&far.sources(far.len())).unwrap_err().to_string();
     assert!(error.contains("body 4") && error.contains("'single'"), "{error}");

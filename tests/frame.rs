@@ -7,7 +7,7 @@ use gravitile::bodies::Bodies;
 use gravitile::forces::direct::gpu::KernelRequest;
 use gravitile::forces::direct::{CpuSingle, GpuSingle, Reference};
 use gravitile::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
-use gravitile::scene::{Spread, test_cloud};
+use gravitile::scene::{Spread, test_bodies};
 use gravitile::sim::{EngineKind, Settings, Simulation};
 
 const SPREADS: [Spread; 2] = [Spread::Even, Spread::Uneven];
@@ -39,7 +39,7 @@ fn in_units(bodies: &Bodies, [length, mass, time]: [f64; 3]) -> Bodies {
 
 /// Bodies whose numbers are no f32, as those of real snapshots.
 fn cloud(n: usize, spread: Spread) -> Bodies {
-    let mut bodies = test_cloud(n, spread);
+    let mut bodies = test_bodies(n, spread);
     bodies.position.iter_mut().for_each(|x| *x *= 1.0 / 3.0);
     bodies.recentre();
     bodies
@@ -130,7 +130,7 @@ fn settings(unit: [f64; 3], g: f64) -> Settings {
         dt: 0.002 * unit[2],
         gravitational_constant: g,
         engine: EngineKind::Gpu,
-        adapter: common::wish(),
+        adapter: common::adapter_request(),
         ..Settings::default()
     }
 }

@@ -362,7 +362,7 @@ fn the_gpu_computes_the_forces_of_both() {
     for integrator in BOTH {
         let of = |engine, precision, eta| {
             let blocks = BlockSettings { eta, dt_max: 0.0625, ..BlockSettings::default() };
-            let adapter = common::wish();
+            let adapter = common::adapter_request();
             let settings = settings(integrator, 0.01, blocks);
             let mut sim = simulation(&bodies, Settings { engine, precision, adapter, ..settings });
             let before = sim.diagnostics().unwrap().energy();

@@ -12,7 +12,7 @@ use egui_kittest::kittest::{NodeT, Queryable};
 use gravitile::app::panel::{Action, Facts, History, Input, Panel, Tab, ViewChoice, style};
 use gravitile::forces::direct::gpu::{KernelConfig, KernelRequest};
 use gravitile::gpu::{FrameTimes, Gpu};
-use gravitile::live::{Command, Rates, Standing, TimeKeeper};
+use gravitile::live::{Command, Rates, Status, TimeKeeper};
 use gravitile::scene::RunHints;
 use gravitile::sim::{EngineKind, Settings};
 use gravitile::units::Units;
@@ -57,7 +57,7 @@ impl World {
             settings: &world.settings,
             dt: 0.01,
             keeper: &world.keeper,
-            standing: Standing { ready: true, ..Standing::default() },
+            status: Status { ready: true, ..Status::default() },
             engine: world.engine,
             method: world.engine.method(),
             engine_reason: "asked for",
@@ -79,8 +79,8 @@ impl World {
         let actions = world.panel.show(ui, &facts, &mut ViewChoice::default());
         // Kernels that are asked for run from the next frame on, as in the window.
         for action in &actions {
-            if let Action::Live(Command::Kernel(wish)) = action {
-                world.config = wish.fill(TILED);
+            if let Action::Live(Command::Kernel(request)) = action {
+                world.config = request.fill(TILED);
             }
         }
         world.actions.extend(actions);
@@ -109,7 +109,7 @@ fn click(harness: &mut Harness<'static, World>, label: &str) -> Vec<Action> {
 
 fn kernel(action: &Action) -> KernelConfig {
     match action {
-        Action::Live(Command::Kernel(wish)) => wish.fill(TILED),
+        Action::Live(Command::Kernel(request)) => request.fill(TILED),
         other => panic!("a kernel was expected: {other:?}"),
     }
 }

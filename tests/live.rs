@@ -33,7 +33,7 @@ fn settings(engine: EngineKind) -> Settings {
         softening: 0.05,
         dt: 0.01,
         engine,
-        adapter: common::wish(),
+        adapter: common::adapter_request(),
         kernel: shape(64, 1),
         ..Settings::default()
     }

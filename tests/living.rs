@@ -26,7 +26,11 @@ fn bits(bodies: &Bodies) -> Vec<[u64; 6]> {
 /// Bodies that were changed in number, mass and motion go on as a simulation does that begins with them.
 #[test]
 fn bodies_change_between_steps_on_every_engine() {
-    let gpu = Settings { engine: EngineKind::Gpu, adapter: common::wish(), ..Settings::default() };
+    let gpu = Settings {
+        engine: EngineKind::Gpu,
+        adapter: common::adapter_request(),
+        ..Settings::default()
+    };
     let hermite = integrate::find("hermite4").unwrap();
     for usual in [
         Settings { engine: EngineKind::Cpu, ..Settings::default() },

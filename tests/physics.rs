@@ -18,7 +18,7 @@ fn scene(name: &str, n: Option<usize>) -> Bodies {
 }
 
 fn simulation(bodies: &Bodies, engine: EngineKind, softening: f64, dt: f64) -> Simulation {
-    let adapter = common::wish();
+    let adapter = common::adapter_request();
     let settings = Settings { softening, dt, engine, adapter, ..Settings::default() };
     Simulation::new(bodies.clone(), settings).unwrap()
 }

@@ -100,7 +100,7 @@ fn what_tuning_finds_is_used_listed_survives_damage_and_is_forgotten() {
 }
 
 #[test]
-fn bad_wishes_to_the_tuner_are_refused() {
+fn bad_requests_to_the_tuner_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     for (args, words) in [
         (["tune", "--secs", "0"].as_slice(), "--secs is 0, but must be greater than 0"),

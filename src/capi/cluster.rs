@@ -38,7 +38,7 @@ pub struct Call {
 
 /// How far the last call has come.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Stage {
+enum CallState {
     Nothing,
     Begun,
     Finished,
@@ -51,7 +51,7 @@ pub struct Cluster {
     pub memory: Memory,
     /// What particles are predicted to; `None` takes them as they are.
     pub time: Option<f64>,
-    stage: Stage,
+    state: CallState,
     call: Call,
     identity: Vec<u32>,
     answers: Answers,
@@ -71,7 +71,7 @@ impl Cluster {
             order,
             memory: Memory::new(order),
             time: None,
-            stage: Stage::Nothing,
+            state: CallState::Nothing,
             call: Call::default(),
             identity: Vec::new(),
             answers: Answers::default(),
@@ -88,7 +88,7 @@ impl Cluster {
 
     /// Forgets a call that is under way. The memory stays.
     pub fn reset(&mut self) {
-        self.stage = Stage::Nothing;
+        self.state = CallState::Nothing;
         self.lists = None;
     }
 
@@ -116,7 +116,7 @@ impl Cluster {
         };
         let sinks = sinks(&self.call, &self.identity);
         self.engine.begin(&sinks, self.call.softening_squared.sqrt(), &want)?;
-        self.stage = Stage::Begun;
+        self.state = CallState::Begun;
         Ok(())
     }
 
@@ -125,7 +125,7 @@ impl Cluster {
     /// Errors: nothing was begun; another number than then; a device that failed.
     pub fn finish(&mut self, n: usize) -> Result<&Answers> {
         let there = self.call.position.len();
-        if self.stage != Stage::Begun {
+        if self.state != CallState::Begun {
             let text = "nothing was begun, or it failed: call the first half before the last";
             return Err(Error::Outside(text.to_owned()));
         }
@@ -133,12 +133,12 @@ impl Cluster {
             let allowed = format!("{there}, as in the first half");
             return Err(Error::value("the number ni of i-particles", n, allowed));
         }
-        self.stage = Stage::Nothing;
+        self.state = CallState::Nothing;
         let ids = |index: &[i32]| index.iter().map(|&index| index as u64).collect::<Vec<_>>();
         let finished = self.engine.finish(&mut self.answers);
         finished.map_err(|error| error.with_ids(&ids(&self.call.index)))?;
         self.leave_out_twins()?;
-        self.stage = Stage::Finished;
+        self.state = CallState::Finished;
         Ok(&self.answers)
     }
 
@@ -152,7 +152,7 @@ impl Cluster {
     ///
     /// Errors: there is no finished call; it had no radii, or one that is none.
     pub fn read_lists(&mut self) -> Result<bool> {
-        if self.stage != Stage::Finished {
+        if self.state != CallState::Finished {
             let text = "there are no forces to list neighbours of: call both halves before";
             return Err(Error::Outside(text.to_owned()));
         }

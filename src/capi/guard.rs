@@ -10,7 +10,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::Result;
-use crate::words;
+use crate::messages;
 
 /// All is well.
 pub const DONE: c_int = 0;
@@ -60,7 +60,7 @@ fn complain(name: &str, text: &str) {
 /// One line on stderr, `gravitile: NAME: TEXT`. A closed stderr is no reason to stop.
 pub fn say(name: &str, text: &str) {
     // In one piece: lines of several threads must not mix.
-    let line = words::line(&format!("gravitile: {name}: {text}")) + "\n";
+    let line = messages::line(&format!("gravitile: {name}: {text}")) + "\n";
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 

@@ -22,7 +22,6 @@
 //! ```
 
 mod answers;
-mod cloud;
 mod device;
 pub mod direct;
 mod engine;
@@ -32,10 +31,10 @@ mod methods;
 mod precision;
 mod question;
 mod registry;
+mod test_bodies;
 mod throughput;
 
 pub use answers::{Answers, Lists, NO_SOURCE};
-pub use cloud::Cloud;
 #[cfg(not(target_arch = "wasm32"))]
 pub use device::evaluate_blocking;
 pub use device::{DeviceForces, Making, Piece, evaluate, record_within};
@@ -45,4 +44,5 @@ pub use kind::{EngineKind, Method, Place, engine_names};
 pub use precision::{Noise, Precision};
 pub use question::{Identity, Order, Sinks, Sources, Want, Within, check_softening};
 pub use registry::{ENGINES, Entry, Tools, find, make, tiers};
+pub use test_bodies::TestBodies;
 pub use throughput::{Budget, Throughput};

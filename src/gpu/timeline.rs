@@ -11,14 +11,14 @@ const FRAMES: usize = 4;
 /// do nothing and no times come back.
 #[derive(Debug)]
 pub struct Timeline {
-    frames: Vec<Frame>,
+    frames: Vec<Recorded>,
     /// The frame that is being recorded.
     current: Option<usize>,
     secs_per_tick: f64,
 }
 
 #[derive(Debug)]
-struct Frame {
+struct Recorded {
     queries: wgpu::QuerySet,
     resolved: wgpu::Buffer,
     readback: Readback,
@@ -53,7 +53,7 @@ impl Timeline {
         let has_timestamps = device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
         let count = if has_timestamps { FRAMES } else { 0 };
         let bytes = u64::from(MOST_PARTS + 1) * 8;
-        let frame = |_| Frame {
+        let frame = |_| Recorded {
             queries: device.create_query_set(&wgpu::QuerySetDescriptor {
                 label: Some("frame"),
                 ty: wgpu::QueryType::Timestamp,

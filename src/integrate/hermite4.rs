@@ -50,11 +50,11 @@ impl Scheme for Hermite4 {
         let least = accuracy.least_acceleration;
         // As the forces' errors enter the two derivatives above.
         let noise = accuracy.noise_over_step(pull, h);
-        let wish = accuracy.settled(h, |times| {
+        let wanted = accuracy.settled(h, |times| {
             let noise = [6.0 * times * noise / (h * h), 12.0 * times * noise / h3];
             accuracy.settings.eta.sqrt() * aarseth(&corrected, least, noise)
         });
-        (corrected, wish)
+        (corrected, wanted)
     }
 
     /// Half of what the criterion says, for there is no step before it to learn from.
@@ -93,13 +93,13 @@ mod tests {
         let pull = Pull { acceleration: to.acceleration, jerk: to.jerk, snap: DVec3::NAN };
         let settings = BlockSettings { eta: 0.04, ..BlockSettings::default() };
         let accuracy = Accuracy { settings, least_acceleration: 0.0, noise: Noise::default() };
-        let (found, wish) = Hermite4.correct(&from, 0.5, &pull, &accuracy);
+        let (found, wanted) = Hermite4.correct(&from, 0.5, &pull, &accuracy);
         let off = |a: DVec3, b: DVec3| (a - b).length() / b.length();
         assert!(off(found.position, to.position) < 1e-14);
         assert!(off(found.velocity, to.velocity) < 1e-14);
         assert!(off(found.snap, to.snap) < 1e-13 && off(found.crackle, to.crackle) < 1e-13);
         // sqrt(0.04 (67.5 * 180 + 135^2) / (135 * 120 + 180^2))
-        assert!((wish - 0.2 * (30375.0f64 / 48600.0).sqrt()).abs() < 1e-12);
+        assert!((wanted - 0.2 * (30375.0f64 / 48600.0).sqrt()).abs() < 1e-12);
         // The series with all derivatives is exact where the derivatives are.
         assert!(off(from.at(0.5).position, to.position) < 1e-14);
         assert!(off(from.at(0.5).velocity, to.velocity) < 1e-14);

@@ -61,7 +61,7 @@ impl Scheme for Hermite6 {
         // Nitadori and Makino (2008): eta (A1 / A4)^(1/3), A_k^2 = |a_(k-1)||a_(k+1)| + |a_k|^2.
         // As the forces' errors enter the quintic's derivatives at the end of the step.
         let noise = accuracy.noise_over_step(pull, h);
-        let wish = accuracy.settled(h, |times| {
+        let wanted = accuracy.settled(h, |times| {
             let noise = times * noise;
             let noise_3 = 60.0 * noise / h3;
             let [far_3, far_4, far_5] = [
@@ -75,7 +75,7 @@ impl Scheme for Hermite6 {
             let fourth = accuracy.settings.eta.sqrt() * aarseth(&corrected, least, [0.0, noise_3]);
             0.5 * (fourth + sixth)
         });
-        (corrected, wish)
+        (corrected, wanted)
     }
 
     /// A quarter of what the criterion says, its higher derivatives guessed from the lower: there is no
@@ -131,7 +131,7 @@ mod tests {
             let predicted = from.after(&Hermite6.predict(&from, 0.5), 0.5);
             assert!((predicted.position - to.position).length() > 0.01);
             let pull = Pull { acceleration: to.acceleration, jerk: to.jerk, snap: to.snap };
-            let (found, wish) = Hermite6.correct(&from, 0.5, &pull, &accuracy);
+            let (found, wanted) = Hermite6.correct(&from, 0.5, &pull, &accuracy);
             assert!(off(found.velocity, to.velocity) < 1e-14);
             assert!(off(found.crackle, to.crackle) < 1e-12, "{} {}", found.crackle, to.crackle);
             if power == 6 {
@@ -143,7 +143,7 @@ mod tests {
             let a4 = to.crackle.y * 5040.0 + 7560f64.powi(2);
             let fourth = 0.2 * (a1 / (to.jerk.y * to.crackle.y + to.snap.y.powi(2))).sqrt();
             let right = 0.5 * (fourth + 0.3 * (a1 / a4).powf(1.0 / 6.0));
-            assert!((wish - right).abs() < 1e-11 * right, "{wish} {right}");
+            assert!((wanted - right).abs() < 1e-11 * right, "{wanted} {right}");
         }
     }
 }

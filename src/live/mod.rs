@@ -19,7 +19,7 @@ mod on_device;
 mod on_host;
 mod points;
 mod rates;
-mod standing;
+mod status;
 mod tempo;
 mod tracking;
 mod worker;
@@ -32,7 +32,7 @@ use web_time::Duration;
 pub use blocks::BlockFacts;
 pub use command::{Command, Event, Report};
 pub use rates::Rates;
-pub use standing::Standing;
+pub use status::Status;
 pub use tempo::{Tempo, TimeKeeper};
 use tracking::Tracker;
 pub use tracking::Tracking;
@@ -58,7 +58,7 @@ pub struct Live {
     dt: f64,
     keeper: TimeKeeper,
     rates: Rates,
-    standing: Standing,
+    status: Status,
     blocks: Option<BlockFacts>,
     events: Vec<Event>,
     /// Of diagnostics, and of states to go on from if the device is lost.
@@ -107,7 +107,7 @@ impl Live {
             }
         };
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
-        let standing = Standing { time: clock.time(), steps: clock.steps(), ..Standing::default() };
+        let status = Status { time: clock.time(), steps: clock.steps(), ..Status::default() };
         Ok(Self {
             gpu: Arc::clone(gpu),
             mover,
@@ -116,7 +116,7 @@ impl Live {
             choice,
             keeper: TimeKeeper::new(units_per_sec),
             rates: Rates::default(),
-            standing,
+            status,
             blocks: None,
             events: Vec::new(),
             reports: Cadence::new(REPORTS),
@@ -206,7 +206,7 @@ impl Live {
         self.last_slice = (work, budget);
         self.keeper.done(work.steps, self.dt);
         self.take_reached();
-        self.standing.behind = self.keeper.is_behind();
+        self.status.behind = self.keeper.is_behind();
         self.rates.frame(wall_secs, work.steps, work.interactions);
         self.ask_what_is_due();
         Ok(work)
@@ -270,7 +270,7 @@ impl Live {
 
     fn take_reached(&mut self) {
         let Reached { time, steps, ready } = self.mover.reached();
-        (self.standing.time, self.standing.steps, self.standing.ready) = (time, steps, ready);
+        (self.status.time, self.status.steps, self.status.ready) = (time, steps, ready);
     }
 
     fn ask_report(&mut self) {
@@ -285,13 +285,13 @@ impl Live {
 
     /// Regular diagnostics and states to go on from, as long as something moves.
     fn ask_what_is_due(&mut self) {
-        if !self.standing.ready {
+        if !self.status.ready {
             return;
         }
-        if self.reports.is_due(self.standing.steps) {
+        if self.reports.is_due(self.status.steps) {
             self.ask_report();
         }
-        if self.kept.is_due(self.standing.steps) {
+        if self.kept.is_due(self.status.steps) {
             self.ask_bodies(Purpose::Keep);
         }
     }

@@ -7,14 +7,14 @@ use super::worker;
 /// Frames, steps and interactions of the recent past.
 #[derive(Clone, Debug, Default)]
 pub struct Rates {
-    frames: VecDeque<Frame>,
+    frames: VecDeque<Passed>,
     /// Interactions per second of the time that the engine spent in them.
     kernel: Option<f64>,
     host: worker::Progress,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Frame {
+struct Passed {
     secs: f64,
     steps: u64,
     interactions: u64,
@@ -26,7 +26,7 @@ const WINDOW_SECS: f64 = 1.0;
 impl Rates {
     /// Takes in a frame that came `secs` after the last one.
     pub(super) fn frame(&mut self, secs: f64, steps: u64, interactions: u64) {
-        self.frames.push_back(Frame { secs, steps, interactions });
+        self.frames.push_back(Passed { secs, steps, interactions });
         let mut total: f64 = self.frames.iter().map(|frame| frame.secs).sum();
         while self.frames.len() > 2 && total > WINDOW_SECS {
             total -= self.frames.pop_front().map_or(0.0, |frame| frame.secs);
@@ -62,7 +62,7 @@ impl Rates {
         self.kernel = None;
     }
 
-    fn per_sec(&self, of: impl Fn(&Frame) -> f64) -> f64 {
+    fn per_sec(&self, of: impl Fn(&Passed) -> f64) -> f64 {
         let secs: f64 = self.frames.iter().map(|frame| frame.secs).sum();
         // The first frames come in a burst, before the picture is there.
         if secs > 0.3 * WINDOW_SECS { self.frames.iter().map(of).sum::<f64>() / secs } else { 0.0 }

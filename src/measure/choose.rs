@@ -10,7 +10,7 @@ use crate::forces::direct::CpuSingle;
 use crate::forces::direct::gpu::KernelRequest;
 use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
 use crate::gpu::{AdapterIdentity, DeviceClass, Gpu};
-use crate::scene::{Spread, test_cloud};
+use crate::scene::{Spread, test_bodies};
 use crate::sim::{Choice, DeviceState, EngineKind, Settings, check_tier};
 
 /// Chooses the engine for `n` bodies.
@@ -113,7 +113,7 @@ async fn race(gpu: &Arc<Gpu>, n: usize, settings: &Settings) -> Result<(f64, f64
 
 /// Seconds per step of `trial` bodies on the CPU and on the GPU.
 async fn time_both(gpu: &Arc<Gpu>, trial: usize, settings: &Settings) -> Result<(f64, f64)> {
-    let bodies = test_cloud(trial, Spread::Even);
+    let bodies = test_bodies(trial, Spread::Even);
 
     let mut cpu = CpuSingle::new();
     let sources = Sources::new(&bodies.position, &bodies.mass);

@@ -12,7 +12,6 @@
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 
-mod cloud;
 mod compose;
 mod galaxy;
 mod generators;
@@ -23,13 +22,14 @@ mod rng;
 mod rotation;
 #[allow(clippy::module_inception)]
 mod scene;
+mod test_bodies;
 mod text;
 mod values;
 
-pub use cloud::{Spread, test_cloud};
 pub use hints::{Colouring, IntegratorHints, RunHints, SceneUnits, ViewHints};
 pub use orbit::Orbit;
 pub use scene::{Loader, Scene};
+pub use test_bodies::{Spread, test_bodies};
 pub use values::{Kind, Parameter, Values};
 
 /// The most bodies that a scene makes; more would need over 10 GB on the host alone.

@@ -14,7 +14,7 @@ use crate::forces::direct::CpuDouble;
 use crate::forces::direct::GpuTiers;
 use crate::forces::{Answers, ForceEngine, Identity, Precision, Sinks, Sources, Want};
 use crate::frame::Frame;
-use crate::integrate::blocks::{BlockSteps, Field, Passage, Restart};
+use crate::integrate::blocks::{Attractors, BlockSteps, Passage, Restart};
 use crate::integrate::{HostIntegrator, HostSide};
 
 /// Bodies, an engine and an integrator on the host.
@@ -117,7 +117,7 @@ impl HostState {
                 // The integrator's time is 0 at step 0, whatever the clock on the outside shows.
                 let clock = Clock::new(0.0, settings.steps_before, settings.dt);
                 let accuracy = settings.blocks;
-                let field = Field { mass: &gravitating_mass, softening, id: &bodies.id };
+                let field = Attractors { mass: &gravitating_mass, softening, id: &bodies.id };
                 let mut steps = match restart.filter(|restart| restart.has_steps()) {
                     Some(restart) => BlockSteps::resume(scheme, accuracy, restart)?,
                     None => {
@@ -149,7 +149,7 @@ impl HostState {
                 self.interactions += engine.interactions(bodies.len());
             }
             How::Blocks { steps, clock, .. } => {
-                let field = Field { mass: &masses, softening, id: &bodies.id };
+                let field = Attractors { mass: &masses, softening, id: &bodies.id };
                 let mut again = steps.again(&bodies, clock.time(), &field, engine)?;
                 again.settle(&field, engine);
                 again.synchronise(clock.time(), &mut bodies, &mut self.acceleration);
@@ -201,7 +201,8 @@ impl HostState {
                 }
                 let mut next = *clock;
                 next.advance(1);
-                let field = Field { mass: gravitating_mass, softening: *softening, id: &bodies.id };
+                let field =
+                    Attractors { mass: gravitating_mass, softening: *softening, id: &bodies.id };
                 let advanced = steps.advance_whole(next.time(), &field, engine.as_mut());
                 let now = match &advanced {
                     Ok(()) => next.time(),
@@ -236,7 +237,7 @@ impl Residence for HostState {
         match &self.how {
             How::Shared { .. } => self.engine.describe(),
             How::Blocks { steps, .. } => {
-                format!("{}, {}", self.engine.describe(), steps.describe_home())
+                format!("{}, {}", self.engine.describe(), steps.describe_residence())
             }
         }
     }

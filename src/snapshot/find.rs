@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{Confidence, FORMATS, Format, WriteOptions};
 use crate::error::{Error, Result};
-use crate::words;
+use crate::messages;
 
 /// All formats, for listing.
 pub fn formats() -> &'static [Format] {
@@ -114,7 +114,7 @@ fn unknown_extension(path: &Path, extension: &str) -> Error {
             ),
             _ => format!(
                 "has the extension '.{}', which is no snapshot format's: name the format ({}) or use one of {known}",
-                words::piece(extension),
+                messages::piece(extension),
                 names()
             ),
         },

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::Snapshot;
+use crate::messages;
 use crate::units::Units;
-use crate::words;
 
 /// What was lost or changed by writing: one sentence each, empty if the file holds everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Losses {
     }
 
     pub(super) fn note(&mut self, text: impl Into<String>) {
-        self.texts.push(words::fit(&text.into(), words::ERROR));
+        self.texts.push(messages::fit(&text.into(), messages::ERROR));
     }
 
     /// Notes units that differ from those that a reader of the format assumes.
@@ -44,7 +44,7 @@ impl Losses {
         let lost: Vec<_> =
             lost.filter(|key| !held(key) && !key.starts_with("layout.")).cloned().collect();
         if !lost.is_empty() {
-            self.note(format!("attributes cannot be held: {}", words::list(&lost, ", ")));
+            self.note(format!("attributes cannot be held: {}", messages::list(&lost, ", ")));
         }
     }
 
@@ -54,7 +54,7 @@ impl Losses {
         names.sort();
         names.dedup();
         if !names.is_empty() {
-            let names = words::list(&names, ", ");
+            let names = messages::list(&names, ", ");
             self.note(format!(
                 "whole numbers are written as {kind}, which may round them: {names}"
             ));
@@ -64,7 +64,7 @@ impl Losses {
     /// Notes columns that the format has no place for.
     pub(super) fn note_columns(&mut self, lost: &[String], why: &str) {
         if !lost.is_empty() {
-            self.note(format!("extra columns cannot be held: {}{why}", words::list(lost, ", ")));
+            self.note(format!("extra columns cannot be held: {}{why}", messages::list(lost, ", ")));
         }
     }
 }

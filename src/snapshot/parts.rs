@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::words;
+use crate::messages;
 
 /// Numbers have no more digits: 2^64 has 20.
 const MOST_DIGITS: usize = 20;
@@ -78,7 +78,7 @@ fn first_in(folder: &Path) -> Result<PathBuf> {
     match (found.pop_first(), found.pop_first()) {
         (Some(only), None) => Ok(only),
         (Some(one), Some(other)) => {
-            let [one, other] = [one, other].map(|path| words::path(&path, words::PIECE));
+            let [one, other] = [one, other].map(|path| messages::path(&path, messages::PIECE));
             wrong(format!("with more than one snapshot, {one} and {other} among them: name one"))
         }
         (None, _) => wrong(

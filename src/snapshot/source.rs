@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::parts::{self, Numbered};
 use super::{Input, Part};
 use crate::error::{Error, Result};
-use crate::words;
+use crate::messages;
 
 /// What a snapshot is read from.
 #[derive(Clone, Debug)]
@@ -123,7 +123,7 @@ fn beside<'a>(first: Part<'a>, files: u64, only: Option<u64>) -> Result<Vec<Part
     for k in (0..files).filter(|k| *k != name.number) {
         let path = name.nth(k);
         if !path.exists() {
-            let missing = words::path(&path, words::PIECE);
+            let missing = messages::path(&path, messages::PIECE);
             let problem = format!("is {}, but {missing} is not there", one_of(files));
             return Err(Error::file(&first.path, problem));
         }
@@ -163,7 +163,7 @@ fn refuse_common_name(asked: &Path, first: &Part) -> Result<()> {
     if asked == first.path {
         return Ok(());
     }
-    let name = words::path(&first.path, words::PIECE);
+    let name = messages::path(&first.path, messages::PIECE);
     let is = if asked.is_dir() { "a folder" } else { "not there" };
     let problem = format!("is {is}; {name} is a whole snapshot of its own: name that one");
     Err(Error::file(asked, problem))

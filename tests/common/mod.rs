@@ -9,7 +9,7 @@ use gravitile::forces::Precision;
 use gravitile::gpu::{AdapterRequest, Gpu};
 
 /// The adapter that tests run on: the best there is, or the one that GRAVITILE_TEST_ADAPTER names.
-pub fn wish() -> AdapterRequest {
+pub fn adapter_request() -> AdapterRequest {
     AdapterRequest::named(&std::env::var("GRAVITILE_TEST_ADAPTER").unwrap_or_default())
 }
 
@@ -17,7 +17,8 @@ pub fn wish() -> AdapterRequest {
 /// others at work hangs NVIDIA's driver (580, Linux) now and then.
 pub fn baseline() -> Arc<Gpu> {
     static GPU: OnceLock<Arc<Gpu>> = OnceLock::new();
-    let open = || Gpu::open_blocking(&AdapterRequest { baseline: true, ..wish() }).unwrap();
+    let open =
+        || Gpu::open_blocking(&AdapterRequest { baseline: true, ..adapter_request() }).unwrap();
     Arc::clone(GPU.get_or_init(open))
 }
 
@@ -25,7 +26,8 @@ pub fn baseline() -> Arc<Gpu> {
 pub fn narrow() -> Arc<Gpu> {
     static GPU: OnceLock<Arc<Gpu>> = OnceLock::new();
     let open = || {
-        let mut gpu = Gpu::open_blocking(&AdapterRequest { baseline: true, ..wish() }).unwrap();
+        let mut gpu =
+            Gpu::open_blocking(&AdapterRequest { baseline: true, ..adapter_request() }).unwrap();
         Arc::get_mut(&mut gpu).expect("nobody else has it yet").limits.workgroups = 3;
         gpu
     };
@@ -35,8 +37,10 @@ pub fn narrow() -> Arc<Gpu> {
 /// The device. Without an adapter the test fails, with the reason: a skipped test proves nothing.
 pub fn gpu() -> Arc<Gpu> {
     static GPU: OnceLock<Arc<Gpu>> = OnceLock::new();
-    let open =
-        || Gpu::open_blocking(&wish()).expect("device tests need a Vulkan, Metal or DX12 adapter");
+    let open = || {
+        Gpu::open_blocking(&adapter_request())
+            .expect("device tests need a Vulkan, Metal or DX12 adapter")
+    };
     Arc::clone(GPU.get_or_init(open))
 }
 

@@ -24,7 +24,7 @@ fn half_a_step() -> Watcher {
 fn a_kernel_change_in_the_middle_of_a_step_keeps_the_state() {
     let mut changed = half_a_step();
     changed.apply(Command::Kernel(shape(32, 3)));
-    changed.until("the step", |w| w.live.standing().steps == 3);
+    changed.until("the step", |w| w.live.status().steps == 3);
     changed.steps(2);
 
     // The force of the third step is the first that the new kernel computes whole.
@@ -102,7 +102,7 @@ fn time_is_right_when_the_step_changes_in_the_middle_of_one() {
     // The step that was begun goes forwards by 0.01, whatever comes next.
     let mut reversed = half_a_step();
     reversed.apply(Command::Reverse);
-    reversed.until("the step", |w| w.live.standing().steps == 3);
+    reversed.until("the step", |w| w.live.status().steps == 3);
     assert!((reversed.moment().time - 0.03).abs() < 1e-12, "{}", reversed.moment().time);
     reversed.steps(3);
     let back = reversed.moment();
@@ -112,7 +112,7 @@ fn time_is_right_when_the_step_changes_in_the_middle_of_one() {
 
     let mut longer = half_a_step();
     longer.apply(Command::Dt(0.02));
-    longer.until("the step", |w| w.live.standing().steps == 3);
+    longer.until("the step", |w| w.live.status().steps == 3);
     longer.steps(1);
     assert!((longer.moment().time - 0.05).abs() < 1e-12, "{}", longer.moment().time);
 }
@@ -124,7 +124,7 @@ fn a_single_step_is_one_step_even_after_running() {
         watcher.budget = Budget::INTERACTIVE;
         watcher.apply(Command::Tempo(Tempo::Fastest));
         watcher.apply(Command::Pause(false));
-        watcher.until("some steps", |w| w.live.standing().steps > 5);
+        watcher.until("some steps", |w| w.live.status().steps > 5);
         watcher.apply(Command::Pause(true));
         // What was begun may end: then nothing moves any more.
         let settled = watcher.moment().steps;
@@ -132,15 +132,15 @@ fn a_single_step_is_one_step_even_after_running() {
             watcher.frame();
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
-        assert_eq!(watcher.live.standing().steps, settled, "{engine:?} should stand still");
+        assert_eq!(watcher.live.status().steps, settled, "{engine:?} should stand still");
         for k in 1..=3 {
             watcher.apply(Command::Step(1));
-            watcher.until("a step", |w| w.live.standing().steps == settled + k);
+            watcher.until("a step", |w| w.live.status().steps == settled + k);
             for _ in 0..10 {
                 watcher.frame();
                 std::thread::sleep(std::time::Duration::from_millis(1));
             }
-            assert_eq!(watcher.live.standing().steps, settled + k, "{engine:?}");
+            assert_eq!(watcher.live.status().steps, settled + k, "{engine:?}");
         }
     }
 }
@@ -153,8 +153,8 @@ fn a_simulation_that_goes_on_from_a_moment_keeps_its_time() {
         let moment = first.moment();
         let there = settings(engine).going_on_from(&moment);
         let mut second = Watcher::new(moment.bodies.clone(), there);
-        let standing = second.live.standing();
-        assert!((standing.time - 0.25).abs() < 1e-12 && standing.steps == 25, "{standing:?}");
+        let status = second.live.status();
+        assert!((status.time - 0.25).abs() < 1e-12 && status.steps == 25, "{status:?}");
         second = second.ready();
         second.steps(5);
         let end = second.moment();

@@ -24,7 +24,7 @@ fn story(mut watcher: Watcher, between: &mut dyn FnMut(&mut Watcher)) -> Vec<[u6
         between(&mut watcher);
     }
     watcher.steps(7);
-    assert_eq!(watcher.live.standing().steps, 27);
+    assert_eq!(watcher.live.status().steps, 27);
     bits(&watcher.moment())
 }
 
@@ -77,7 +77,7 @@ fn running_freely_and_step_by_step_give_the_same_bits() {
         free.apply(Command::Tempo(gravitile::live::Tempo::Fastest));
         free.budget = Budget::INTERACTIVE;
         free.apply(Command::Pause(false));
-        free.until("some steps", |w| w.live.standing().steps >= 12);
+        free.until("some steps", |w| w.live.status().steps >= 12);
         free.apply(Command::Pause(true));
         let end = free.moment();
 

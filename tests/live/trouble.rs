@@ -18,7 +18,7 @@ fn a_large_step_is_spread_over_frames() {
     let mut most = 0;
     let all = 12_000 * 12_000;
     watcher.apply(Command::Step(1));
-    while watcher.live.standing().steps == 0 {
+    while watcher.live.status().steps == 0 {
         let work = watcher.frame();
         common::gpu().wait().unwrap();
         most = most.max(work.interactions);
@@ -27,7 +27,7 @@ fn a_large_step_is_spread_over_frames() {
     // Counted, not timed: a frame records a small part of the N^2 of a step.
     assert!(most > 0 && most < all / 10, "a frame recorded {most} of {all}");
     assert!(watcher.frames > 20, "{} frames", watcher.frames);
-    assert_eq!(watcher.live.standing().steps, 1);
+    assert_eq!(watcher.live.status().steps, 1);
 }
 
 #[test]
@@ -39,13 +39,13 @@ fn hermite_is_watched_and_goes_forwards_only() {
     };
     for engine in ENGINES {
         // Its blocks wait for the device one by one: not behind the frames of the other tests.
-        let gpu = Gpu::open_blocking(&common::wish()).unwrap();
+        let gpu = Gpu::open_blocking(&common::adapter_request()).unwrap();
         let mut watcher = Watcher::on(&gpu, plummer(64), hermite(engine)).ready();
         let refused = watcher.live.apply(Command::Reverse).unwrap_err().to_string();
         assert!(refused.contains("forwards only with hermite4"), "{refused}");
         watcher.apply(Command::Step(3));
-        watcher.until("three steps", |w| w.live.standing().steps == 3);
-        assert!((watcher.live.standing().time - 0.03).abs() < 1e-12);
+        watcher.until("three steps", |w| w.live.status().steps == 3);
+        assert!((watcher.live.status().time - 0.03).abs() < 1e-12);
     }
 }
 
@@ -107,16 +107,16 @@ fn a_simulation_that_rests_does_nothing_until_it_goes_on() {
         for _ in 0..20 {
             watcher.frame();
         }
-        assert_eq!(watcher.live.standing().steps, 0, "{engine:?}");
+        assert_eq!(watcher.live.status().steps, 0, "{engine:?}");
         watcher.budget = Budget::INTERACTIVE;
         watcher.live.go_on();
-        watcher.until("steps", |w| w.live.standing().steps > 0);
+        watcher.until("steps", |w| w.live.status().steps > 0);
     }
 }
 
 #[test]
 fn a_device_that_goes_away_is_noticed() {
-    let gpu = Gpu::open_blocking(&common::wish()).unwrap();
+    let gpu = Gpu::open_blocking(&common::adapter_request()).unwrap();
     let mut watcher = Watcher::on(&gpu, plummer(300), settings(EngineKind::Gpu)).ready();
     watcher.steps(3);
     let last = watcher.moment();
@@ -133,7 +133,7 @@ fn a_device_that_goes_away_is_noticed() {
     }
     // Another device takes over from what had come back.
     let there = settings(EngineKind::Gpu).going_on_from(&last);
-    let again = Gpu::open_blocking(&common::wish()).unwrap();
+    let again = Gpu::open_blocking(&common::adapter_request()).unwrap();
     let mut second = Watcher::on(&again, last.bodies.clone(), there).ready();
     second.steps(2);
     assert_eq!(second.moment().steps, 5);

@@ -88,7 +88,7 @@ impl Watcher {
 
     /// Waits for the first accelerations.
     pub fn ready(mut self) -> Self {
-        self.until("the first forces", |w| w.live.standing().ready);
+        self.until("the first forces", |w| w.live.status().ready);
         self
     }
 
@@ -98,16 +98,16 @@ impl Watcher {
 
     /// So many single steps, and not one more.
     pub fn steps(&mut self, steps: u64) {
-        let end = self.live.standing().steps + steps;
+        let end = self.live.status().steps + steps;
         self.apply(Command::Step(steps));
-        self.until("steps", |w| w.live.standing().steps >= end);
-        assert_eq!(self.live.standing().steps, end);
+        self.until("steps", |w| w.live.status().steps >= end);
+        assert_eq!(self.live.status().steps, end);
     }
 
     /// The state now, between two steps; a step that has begun is ended first.
     pub fn moment(&mut self) -> Arc<Moment> {
         // One that was asked for earlier may still be on its way, and tells of an earlier state.
-        let (steps, before) = (self.live.standing().steps, self.moments.len());
+        let (steps, before) = (self.live.status().steps, self.moments.len());
         let is_it = move |moment: &&Arc<Moment>| moment.steps >= steps;
         self.apply(Command::Moment);
         self.until("a moment", |w| w.moments[before..].iter().any(|m| is_it(&m)));
@@ -118,7 +118,7 @@ impl Watcher {
     /// Diagnostics of the state now.
     pub fn report(&mut self) -> Report {
         // One that was asked for earlier tells of an earlier state.
-        let (steps, before) = (self.live.standing().steps, self.reports.len());
+        let (steps, before) = (self.live.status().steps, self.reports.len());
         let softening = self.live.settings().softening;
         let is_it = move |r: &&Report| r.steps == steps && r.softening == softening;
         self.apply(Command::Report);

@@ -2,9 +2,9 @@
 
 use std::fs;
 
+use gravitile::messages::shows;
 use gravitile::scene::Scene;
 use gravitile::snapshot::formats;
-use gravitile::words::shows;
 
 use super::mutator::{Random, mutant};
 use super::watch::check_line;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-use gravitile::words::{LINE, shows};
+use gravitile::messages::{LINE, shows};
 
 /// Bytes that reading may take for each byte of the file, and beside.
 const PER_BYTE: usize = 100;

@@ -254,7 +254,7 @@ fn messages_stay_until_dismissed() {
 /// The one change of the integration in `actions`.
 fn integration(actions: Vec<Action>) -> Integration {
     match <[Action; 1]>::try_from(actions) {
-        Ok([Action::Integration(wish)]) => wish,
+        Ok([Action::Integration(request)]) => request,
         other => panic!("one change was expected: {other:?}"),
     }
 }
@@ -263,25 +263,25 @@ fn integration(actions: Vec<Action>) -> Integration {
 fn integrators_are_chosen_and_only_those_with_individual_steps_have_their_accuracy() {
     let mut harness = World::on(Tab::Physics).shown(HIGH);
     assert!(harness.query_by_label("eta").is_none(), "the leapfrog has one step for all");
-    let wish = integration(click(&mut harness, "hermite4"));
+    let request = integration(click(&mut harness, "hermite4"));
     let settings = harness.state().settings.clone();
-    assert_eq!(wish.integrator.name, "hermite4");
-    assert_eq!((wish.blocks, wish.precision), (settings.blocks, None));
+    assert_eq!(request.integrator.name, "hermite4");
+    assert_eq!((request.blocks, request.precision), (settings.blocks, None));
     assert_eq!(click(&mut harness, "leapfrog"), [], "it is the present one");
 
     harness.state_mut().settings.integrator = find("hermite4").unwrap();
     harness.run();
-    let wish = integration(slide(&mut harness, "eta", 0.001));
-    assert!((wish.blocks.eta / 0.001 - 1.0).abs() < 1e-6, "{:?}", wish.blocks);
-    assert_eq!((wish.blocks.eta6, wish.blocks.dt_max), (settings.blocks.eta6, 0.125));
+    let request = integration(slide(&mut harness, "eta", 0.001));
+    assert!((request.blocks.eta / 0.001 - 1.0).abs() < 1e-6, "{:?}", request.blocks);
+    assert_eq!((request.blocks.eta6, request.blocks.dt_max), (settings.blocks.eta6, 0.125));
     assert!(harness.query_by_label("eta6").is_none(), "hermite4 has no criterion of order 6");
-    let wish = integration(slide(&mut harness, "dt-max", -6.0));
-    assert_eq!(wish.blocks.dt_max, 1.0 / 64.0);
+    let request = integration(slide(&mut harness, "dt-max", -6.0));
+    assert_eq!(request.blocks.dt_max, 1.0 / 64.0);
 
     harness.state_mut().settings.integrator = find("hermite6").unwrap();
     harness.run();
-    let wish = integration(slide(&mut harness, "eta6", 0.05));
-    assert!((wish.blocks.eta6 / 0.05 - 1.0).abs() < 1e-6, "{:?}", wish.blocks);
+    let request = integration(slide(&mut harness, "eta6", 0.05));
+    assert!((request.blocks.eta6 / 0.05 - 1.0).abs() < 1e-6, "{:?}", request.blocks);
 }
 
 #[test]

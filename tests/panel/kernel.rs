@@ -42,7 +42,7 @@ fn with(config: KernelConfig, row: &str, value: u32) -> KernelConfig {
 
 fn wanted(actions: Vec<Action>) -> KernelRequest {
     match command(actions) {
-        Command::Kernel(wish) => wish,
+        Command::Kernel(request) => request,
         other => panic!("a kernel was expected: {other:?}"),
     }
 }
@@ -114,17 +114,17 @@ fn switches_come_out_as_shapes_that_hold() {
     let mut harness = world.shown(HIGH);
     type Case = (&'static str, fn(&KernelRequest) -> bool);
     let cases: [Case; 3] = [
-        ("tiled", |wish| wish.untiled),
-        ("steps in one workgroup", |wish| wish.one_workgroup),
-        ("run-time checks", |wish| wish.checked),
+        ("tiled", |request| request.untiled),
+        ("steps in one workgroup", |request| request.one_workgroup),
+        ("run-time checks", |request| request.checked),
     ];
     for (name, look) in cases {
-        let wish = wanted(click(&mut harness, name));
-        assert!(look(&wish), "{name}: {wish:?}");
-        assert!(wish.resolve(&gpu, 300, 300).is_ok(), "{name}: {wish:?}");
+        let request = wanted(click(&mut harness, name));
+        assert!(look(&request), "{name}: {request:?}");
+        assert!(request.resolve(&gpu, 300, 300).is_ok(), "{name}: {request:?}");
     }
-    let wish = wanted(click(&mut harness, "What suits the device"));
-    assert_eq!(wish, KernelRequest::default());
+    let request = wanted(click(&mut harness, "What suits the device"));
+    assert_eq!(request, KernelRequest::default());
 }
 
 #[test]
@@ -149,9 +149,9 @@ fn an_untiled_shape_goes_back_to_a_tiled_one_that_holds() {
     let mut harness = world.shown(HIGH);
     let switch = harness.get_by_label("tiled").accesskit_node().toggled();
     assert_eq!(switch, Some(Toggled::False));
-    let wish = wanted(click(&mut harness, "tiled"));
-    assert_eq!((wish.tiled, wish.u), (true, Some(4)));
-    assert!(wish.resolve(&gpu, 1000, 1000).is_ok());
+    let request = wanted(click(&mut harness, "tiled"));
+    assert_eq!((request.tiled, request.u), (true, Some(4)));
+    assert!(request.resolve(&gpu, 1000, 1000).is_ok());
 }
 
 #[test]

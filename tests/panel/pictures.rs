@@ -135,7 +135,7 @@ fn file_while_recording() {
 fn a_message() {
     let mut world = World::on(Tab::Physics);
     world.message = Some(("galaxy.bin: no such file".to_owned(), true));
-    world.standing.behind = true;
+    world.status.behind = true;
     looks(world.shown(440.0), "message");
 }
 

@@ -14,7 +14,7 @@ use gravitile::bodies::{Component, Role};
 use gravitile::diagnostics::{ComponentRadii, Diagnostics};
 use gravitile::forces::direct::gpu::{KernelConfig, KernelVariant};
 use gravitile::gpu::{AdapterRequest, FrameTimes, Gpu};
-use gravitile::live::{BlockFacts, Command, Rates, Report, Standing, TimeKeeper};
+use gravitile::live::{BlockFacts, Command, Rates, Report, Status, TimeKeeper};
 use gravitile::scene::{RunHints, Scene};
 use gravitile::sim::{EngineKind, Settings};
 use gravitile::units::Units;
@@ -35,7 +35,7 @@ pub struct World {
     pub settings: Settings,
     pub dt: f64,
     pub keeper: TimeKeeper,
-    pub standing: Standing,
+    pub status: Status,
     pub engine: EngineKind,
     pub engine_reason: String,
     pub engine_text: String,
@@ -57,8 +57,8 @@ pub struct World {
 pub fn baseline() -> Arc<Gpu> {
     static GPU: OnceLock<Arc<Gpu>> = OnceLock::new();
     let open = || {
-        let wish = AdapterRequest { baseline: true, ..AdapterRequest::default() };
-        let mut gpu = Gpu::open_blocking(&wish).expect("these tests need an adapter");
+        let request = AdapterRequest { baseline: true, ..AdapterRequest::default() };
+        let mut gpu = Gpu::open_blocking(&request).expect("these tests need an adapter");
         let names = &mut Arc::get_mut(&mut gpu).expect("nobody else has it yet").adapter;
         names.name = "An adapter".to_owned();
         names.driver = "a driver 1.2".to_owned();
@@ -110,7 +110,7 @@ impl World {
             },
             dt: hints.dt,
             keeper,
-            standing: Standing { time: 1.25, steps: 125, ready: true, behind: false },
+            status: Status { time: 1.25, steps: 125, ready: true, behind: false },
             engine: EngineKind::Gpu,
             engine_reason: "it is the fastest here for 16000 bodies".to_owned(),
             engine_text: format!("An adapter (vulkan), {config}"),
@@ -161,7 +161,7 @@ impl World {
             settings: &self.settings,
             dt: self.dt,
             keeper: &self.keeper,
-            standing: self.standing,
+            status: self.status,
             engine: self.engine,
             method: self.engine.method(),
             engine_reason: &self.engine_reason,

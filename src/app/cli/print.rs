@@ -1,15 +1,15 @@
 //! Printing: the last stage, which whatever the program prints goes through. Standard output may have a
-//! reader that goes away; what does not show in a line is escaped ([`crate::words`]).
+//! reader that goes away; what does not show in a line is escaped ([`crate::messages`]).
 
 use std::io::{ErrorKind, Write};
 
 use anyhow::Result;
 
-use crate::words;
+use crate::messages;
 
 /// Prints lines of text.
 pub fn text(text: &str) -> Result<()> {
-    as_it_stands(&words::lines(text))
+    as_it_stands(&messages::lines(text))
 }
 
 /// Prints a text of the program's own that is meant to be kept: a shader, a scene's file.
@@ -25,7 +25,7 @@ pub fn json(value: &serde_json::Value) -> Result<()> {
 
 /// Prints `gravitile: TEXT` on standard error, in one line. Nobody reading is no reason to stop.
 pub fn note(text: &str) {
-    let line = words::line(&format!("gravitile: {text}")) + "\n";
+    let line = messages::line(&format!("gravitile: {text}")) + "\n";
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }
 
@@ -36,14 +36,14 @@ pub fn log(out: &mut dyn Write, record: &log::Record, whole: bool) -> std::io::R
         Some(other) => format!("{other}: {}: {}", record.level(), record.args()),
     };
     let text = text.replace('\t', " ");
-    writeln!(out, "{}", words::fit(&text, if whole { usize::MAX } else { words::LINE }))
+    writeln!(out, "{}", messages::fit(&text, if whole { usize::MAX } else { messages::LINE }))
 }
 
 /// JSON in which characters that a terminal would obey or not show are escapes; it means the same.
 fn tame(json: &str) -> String {
     let mut tamed = String::with_capacity(json.len());
     for c in json.chars() {
-        if c == '\n' || words::shows(c) {
+        if c == '\n' || messages::shows(c) {
             tamed.push(c);
         } else {
             let mut units = [0; 2];
@@ -58,7 +58,7 @@ fn tame(json: &str) -> String {
 /// A table with aligned columns: the first row is the header.
 pub fn table(rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<String>> =
-        rows.iter().map(|row| row.iter().map(|cell| words::line(cell)).collect()).collect();
+        rows.iter().map(|row| row.iter().map(|cell| messages::line(cell)).collect()).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
@@ -94,7 +94,7 @@ mod tests {
     fn json_means_the_same_without_what_a_terminal_obeys() {
         let value = serde_json::json!({ "a\u{202e}": "\x1b[2J\u{9b}é🌌\u{e0041}\n" });
         let text = tame(&format!("{value:#}\n"));
-        assert!(text.chars().all(|c| c == '\n' || words::shows(c)), "{text}");
+        assert!(text.chars().all(|c| c == '\n' || messages::shows(c)), "{text}");
         assert!(text.contains("é🌌\\udb40\\udc41"), "{text}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
     }

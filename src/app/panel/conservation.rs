@@ -10,9 +10,9 @@ use super::theme::{DIM, LINES, heading, number, quantity, row};
 use super::{Action, Facts};
 use crate::diagnostics::FRACTIONS;
 use crate::live::Command;
+use crate::messages;
 use crate::render::round_below;
 use crate::units::Measure;
-use crate::words;
 
 pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     let reports = facts.history.reports();
@@ -57,7 +57,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     frame("radii", 190.0, shown).legend(legend).show(ui, |plot| {
         for (which, (component, _)) in last.radii.iter().enumerate() {
             let name = facts.components.get(*component as usize);
-            let name = name.map_or_else(|| component.to_string(), |c| words::piece(&c.name));
+            let name = name.map_or_else(|| component.to_string(), |c| messages::piece(&c.name));
             for k in 0..FRACTIONS.len() {
                 let of = |r: &ReportSample| {
                     let of_it = r.radii.iter().find(|(c, _)| c == component);

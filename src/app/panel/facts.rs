@@ -7,7 +7,7 @@ use crate::bodies::Component;
 use crate::forces::Method;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::gpu::{FrameTimes, Gpu};
-use crate::live::{BlockFacts, Rates, Standing, TimeKeeper};
+use crate::live::{BlockFacts, Rates, Status, TimeKeeper};
 use crate::scene::RunHints;
 use crate::sim::{EngineKind, Settings};
 use crate::units::Units;
@@ -34,7 +34,7 @@ pub struct Facts<'a> {
     /// How time passes.
     pub keeper: &'a TimeKeeper,
     /// Where the simulation stands.
-    pub standing: Standing,
+    pub status: Status,
     /// The engine that runs; never `Auto`.
     pub engine: EngineKind,
     /// How it computes.
@@ -74,7 +74,7 @@ pub struct Facts<'a> {
 impl Facts<'_> {
     /// The line at the bottom of the picture.
     pub fn status_text(&self) -> String {
-        let Standing { time, steps, ready, behind } = self.standing;
+        let Status { time, steps, ready, behind } = self.status;
         let mut text = format!("t = {}", super::theme::quantity(time, &self.units.time));
         text += &format!(" · step {steps} · {} bodies", self.count);
         if !ready {

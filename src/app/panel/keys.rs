@@ -81,7 +81,7 @@ pub const KEYS: &[Key] = &[
     }),
     key("F11", &[Code::F11], NONE, "whole screen", |_| vec![Action::Fullscreen]),
     key("F12", &[Code::F12], NONE, "save a picture", |f| {
-        let name = format!("gravitile-{:06}.png", f.standing.steps);
+        let name = format!("gravitile-{:06}.png", f.status.steps);
         vec![Action::Screenshot(name.into(), f.picture[0], f.picture[1])]
     }),
     key("ctrl+o", &[Code::O], COMMAND, "open a file", |_| vec![Action::OpenDialog]),

@@ -6,9 +6,9 @@ use egui::{ComboBox, DragValue, Slider, Ui};
 
 use super::theme::{DIM, WARN, heading};
 use super::{Action, Facts, Input};
+use crate::messages;
 use crate::scene::{Kind, Scene};
 use crate::settings::Assignment;
-use crate::words;
 
 /// The scene as it is being changed, before it is made.
 #[derive(Default)]
@@ -83,7 +83,7 @@ impl SceneForm {
         }
         match &mut self.scene {
             Some(scene) => {
-                ui.label(egui::RichText::new(words::piece(&scene.title)).italics());
+                ui.label(egui::RichText::new(messages::piece(&scene.title)).italics());
                 Self::parameters(ui, scene, &mut self.problem);
                 if let Some(problem) = &self.problem {
                     ui.colored_label(WARN, problem);
@@ -103,7 +103,7 @@ impl SceneForm {
         }
         heading(ui, "Components");
         for component in facts.components {
-            ui.label(format!("{} ({})", words::piece(&component.name), component.role.name()));
+            ui.label(format!("{} ({})", messages::piece(&component.name), component.role.name()));
         }
     }
 

@@ -7,7 +7,7 @@ use super::command_line::Shown;
 use super::frame::Frames;
 use super::load::{Loading, Wanted};
 use super::pictures::{Recording, free_name, picture};
-use super::simulated::Purpose;
+use super::simulated::Waiting;
 use super::steer::PointerRequest;
 use crate::app::panel::{Action, Integration, Place};
 use crate::error::{Error, Result};
@@ -47,7 +47,7 @@ impl Frames {
                 let settings = Settings { engine: kind, method, ..now };
                 self.simulated.wanted.settings.engine = kind;
                 self.simulated.wanted.settings.method = method;
-                self.ask_moment(Purpose::Change(Box::new(settings)));
+                self.ask_moment(Waiting::Change(Box::new(settings)));
             }
             Action::Method(method) => {
                 let Some(session) = &self.simulated.session else { return Ok(()) };
@@ -55,7 +55,7 @@ impl Frames {
                 let settings = Settings { method, ..session.live.settings().clone() };
                 settings.validate()?;
                 self.simulated.wanted.settings.method = method;
-                self.ask_moment(Purpose::Change(Box::new(settings)));
+                self.ask_moment(Waiting::Change(Box::new(settings)));
             }
             Action::Integration(wanted) => {
                 let Some(session) = &self.simulated.session else { return Ok(()) };
@@ -66,7 +66,7 @@ impl Frames {
                 let steps = StepRequest::from(&settings);
                 self.simulated.wanted.steps.integrator = steps.integrator;
                 self.simulated.wanted.steps.blocks = steps.blocks;
-                self.ask_moment(Purpose::Change(Box::new(settings)));
+                self.ask_moment(Waiting::Change(Box::new(settings)));
             }
             Action::Load(input) => self.load(input)?,
             Action::Restart => {
@@ -76,7 +76,7 @@ impl Frames {
                     let steps = StepRequest::from(settings);
                     let wanted = Wanted { steps, ..self.simulated.wanted.clone() };
                     self.simulated.loading =
-                        Some(Loading::input(&self.output.stage.gpu, input, wanted, false)?);
+                        Some(Loading::input(&self.output.screen.gpu, input, wanted, false)?);
                 }
             }
             Action::Encounter { files, distance, speed, offset, tilt_degrees } => {
@@ -94,13 +94,13 @@ impl Frames {
                 // A wrong ending is said at once, not when the bodies have come.
                 snapshot::by_extension(&path)?;
                 refuse_names_of_runs(&path)?;
-                self.ask_moment(Purpose::Save(free_name(&path)));
+                self.ask_moment(Waiting::Save(free_name(&path)));
             }
             Action::Screenshot(path, width, height) => {
                 let path = free_name(&path);
                 let size = PictureSize::new(width, height)?;
                 if let Some((points, camera, look)) = self.scene_to_draw() {
-                    let image = picture(&self.output.stage.gpu, points, (&camera, look), size)?;
+                    let image = picture(&self.output.screen.gpu, points, (&camera, look), size)?;
                     image.save_png(&path)?;
                     self.output.say(format!("saved {}", absolute(&path)), false);
                 }
@@ -109,7 +109,7 @@ impl Frames {
                 let path = free_name(&path);
                 let size = self.free_size();
                 self.output.recording =
-                    Some(Recording::begin(&self.output.stage.gpu, &path, size)?);
+                    Some(Recording::begin(&self.output.screen.gpu, &path, size)?);
             }
             Action::StopRecording => {
                 if let Some(recording) = self.output.recording.take() {
@@ -178,7 +178,7 @@ impl Frames {
         let mut wanted = self.simulated.wanted.clone();
         (wanted.steps.eps, wanted.steps.dt, wanted.steps.blocks.dt_max) = (None, None, None);
         self.simulated.loading =
-            Some(Loading::input(&self.output.stage.gpu, input, wanted, false)?);
+            Some(Loading::input(&self.output.screen.gpu, input, wanted, false)?);
         Ok(())
     }
 
@@ -202,16 +202,16 @@ impl Frames {
     }
 
     /// Does what a moment was asked for.
-    pub(super) fn serve(&mut self, purpose: Purpose, moment: &Arc<Moment>) {
+    pub(super) fn serve(&mut self, purpose: Waiting, moment: &Arc<Moment>) {
         if let Err(error) = self.try_to_serve(purpose, moment) {
             self.output.say_error(&error);
         }
     }
 
-    fn try_to_serve(&mut self, purpose: Purpose, moment: &Arc<Moment>) -> Result<()> {
+    fn try_to_serve(&mut self, purpose: Waiting, moment: &Arc<Moment>) -> Result<()> {
         let Some(session) = &self.simulated.session else { return Ok(()) };
         match purpose {
-            Purpose::Save(path) => {
+            Waiting::Save(path) => {
                 let snapshot = session.snapshot(moment);
                 let losses = snapshot::write(&path, &snapshot, &WriteOptions::default())?;
                 let mut text = format!("saved {}", absolute(&path));
@@ -220,7 +220,7 @@ impl Frames {
                 }
                 self.output.say(text, false);
             }
-            Purpose::Pick(PointerRequest::Pick { camera, pixel, within_px }) => {
+            Waiting::Pick(PointerRequest::Pick { camera, pixel, within_px }) => {
                 let (style, bodies) = (&self.viewer.choice.style, &moment.bodies);
                 let seen: Vec<bool> = bodies
                     .components
@@ -228,7 +228,7 @@ impl Frames {
                     .map(|c| style.show_halo || c.role != crate::bodies::Role::Halo)
                     .collect();
                 let is_seen = |i: usize| seen[usize::from(bodies.component[i])];
-                let size = self.output.stage.picture_size();
+                let size = self.output.screen.picture_size();
                 let found = camera.pick(&bodies.position, is_seen, pixel, within_px, size);
                 self.viewer.steering.release();
                 match found {
@@ -242,10 +242,10 @@ impl Frames {
                     None => self.viewer.choice.follow = Follow::Nothing,
                 }
             }
-            Purpose::Pick(PointerRequest::Release) => {}
-            Purpose::Change(settings) => {
+            Waiting::Pick(PointerRequest::Release) => {}
+            Waiting::Change(settings) => {
                 // What is done meanwhile would be lost: the old engine rests.
-                let change = Loading::change(&self.output.stage.gpu, session, moment, *settings)?;
+                let change = Loading::change(&self.output.screen.gpu, session, moment, *settings)?;
                 if let Some(session) = &mut self.simulated.session {
                     session.live.rest();
                 }

@@ -10,9 +10,9 @@ use super::command_line::Start;
 use super::input::Input;
 use super::memory::Memory;
 use super::output::Output;
+use super::screen::Screen;
 use super::seen;
 use super::simulated::Simulated;
-use super::stage::Stage;
 use super::viewer::Viewer;
 use crate::app::panel::{Action, Panel};
 use crate::error::{Error, Result};
@@ -52,10 +52,10 @@ impl Frames {
         let output = Output::new(window, display, adapter)?;
         Ok(Self {
             viewer: Viewer::new(&request, &memory)?,
-            input: Input::new(&output.stage, request.shaders.clone()),
+            input: Input::new(&output.screen, request.shaders.clone()),
             panel: Panel::new(memory.panel_open, memory.tab),
             start: Start::from(&request),
-            simulated: Simulated::new(&output.stage.gpu, request)?,
+            simulated: Simulated::new(&output.screen.gpu, request)?,
             output,
             memory,
             quit: false,
@@ -88,7 +88,7 @@ impl Frames {
         let secs = (now - self.last).as_secs_f64().min(LONGEST_FRAME_SECS);
         self.last = now;
         // The device may have been lost since the last frame.
-        let healthy = self.output.stage.gpu.poll();
+        let healthy = self.output.screen.gpu.poll();
         let drawn = healthy.and_then(|()| {
             self.take_news(secs);
             let output = self.show_panel();
@@ -107,7 +107,7 @@ impl Frames {
 
     /// The part of the picture that the panel leaves free.
     pub(super) fn free_size(&self) -> PictureSize {
-        let size = self.output.stage.picture_size();
+        let size = self.output.screen.picture_size();
         let free = size.width() as f64 - self.covered_px();
         PictureSize::new((free as u32).max(16), size.height()).unwrap_or(size)
     }
@@ -118,7 +118,7 @@ impl Frames {
             return 0.0;
         }
         let covered = f64::from(self.panel.width * self.input.context.pixels_per_point());
-        covered.min(0.8 * f64::from(self.output.stage.size()[0]))
+        covered.min(0.8 * f64::from(self.output.screen.size()[0]))
     }
 
     fn draw(&mut self, output: egui::FullOutput, secs: f64) -> Result<()> {
@@ -129,7 +129,7 @@ impl Frames {
         let freed = std::mem::take(&mut textures_delta.free);
         for (id, deltas) in std::mem::take(&mut textures_delta.set) {
             for delta in &deltas {
-                let Stage { gpu, egui, .. } = &mut self.output.stage;
+                let Screen { gpu, egui, .. } = &mut self.output.screen;
                 egui.update_texture(&gpu.device, &gpu.queue, id, delta);
             }
         }
@@ -139,10 +139,10 @@ impl Frames {
         let covered = self.covered_px();
         let Self { viewer, simulated, output, .. } = self;
         let Viewer { look, steering, .. } = viewer;
-        let Output { stage, recording, .. } = output;
+        let Output { screen, recording, .. } = output;
         let session = &mut simulated.session;
-        let target = stage.acquire()?;
-        let Stage { gpu, canvas, egui, timeline, .. } = stage;
+        let target = screen.acquire()?;
+        let Screen { gpu, canvas, egui, timeline, .. } = screen;
         let (device, queue) = (&gpu.device, &gpu.queue);
         let mut encoder = device.create_command_encoder(&Default::default());
         let frame = session.as_ref().map_or(0, |session| session.live.frame() + 1);
@@ -202,7 +202,7 @@ impl Frames {
             filmed = recording.pass(secs, session.live.points(), &steering.camera(), look);
         }
         if let Some(target) = target {
-            stage.present(target);
+            screen.present(target);
         } else {
             // Nothing to wait for: do not spin.
             std::thread::sleep(std::time::Duration::from_millis(5));

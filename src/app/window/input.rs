@@ -7,7 +7,7 @@ use winit::keyboard::{Key, NamedKey};
 use winit::window::Window;
 
 use super::reload::ShaderWatch;
-use super::stage::Stage;
+use super::screen::Screen;
 use crate::app::panel;
 
 pub struct Input {
@@ -20,19 +20,19 @@ pub struct Input {
 
 impl Input {
     /// Watches the folder `shaders` for changes, if there is one.
-    pub fn new(stage: &Stage, shaders: Option<PathBuf>) -> Self {
+    pub fn new(screen: &Screen, shaders: Option<PathBuf>) -> Self {
         let context = egui::Context::default();
         panel::style(&context);
-        let egui_state = stage.egui_state(&context);
+        let egui_state = screen.egui_state(&context);
         let shaders = shaders.map(ShaderWatch::new);
         Self { egui_state, context, dialog: None, dropped: Vec::new(), shaders }
     }
 
     /// For another device egui has to send its textures again: it begins with a new memory of its own.
-    pub fn renew(&mut self, stage: &Stage) {
+    pub fn renew(&mut self, screen: &Screen) {
         self.context = egui::Context::default();
         panel::style(&self.context);
-        self.egui_state = stage.egui_state(&self.context);
+        self.egui_state = screen.egui_state(&self.context);
     }
 
     /// Hands an event to egui; true for the key that folds the panel.

@@ -16,11 +16,11 @@ mod output;
 mod pictures;
 mod recover;
 mod reload;
+mod screen;
 mod seen;
 mod shell;
 mod show;
 mod simulated;
-mod stage;
 mod steer;
 mod viewer;
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use super::frame::Frames;
 use super::load::Session;
 use super::reload::ShaderWatch;
-use super::simulated::Purpose;
+use super::simulated::Waiting;
 use crate::error::Result;
 use crate::live::Event;
+use crate::messages;
 use crate::render::{CameraMotion, ColourBy, Follow};
 use crate::scene::Colouring;
 use crate::settings::ViewRequest;
 use crate::sim::Moment;
-use crate::words;
 
 impl Frames {
     /// What has come back since the last frame.
@@ -38,14 +38,14 @@ impl Frames {
             Ok(false) => {}
             Err(error) => self.output.say_error(&error),
         }
-        while let Some(times) = self.output.stage.timeline.take() {
+        while let Some(times) = self.output.screen.timeline.take() {
             if let Some(session) = &mut self.simulated.session {
                 session.live.learn(&times);
             }
             self.output.times = Some(times);
         }
         let Some(session) = &mut self.simulated.session else { return };
-        if !self.output.stage.timeline.is_supported() {
+        if !self.output.screen.timeline.is_supported() {
             session.live.learn_from_frames(secs);
         }
         let events = session.live.poll();
@@ -105,7 +105,7 @@ impl Frames {
                 }
                 Err(error) => self.output.say_error(&error),
             }
-            self.output.stage.canvas.reset_exposure();
+            self.output.screen.canvas.reset_exposure();
         }
         if let Some(request) = request {
             if request.paused {
@@ -115,22 +115,24 @@ impl Frames {
                 self.viewer.choice.orbit_degrees_per_sec = orbit;
             }
         }
-        self.output.window.set_title(&words::piece(&format!("gravitile: {}", session.input.input)));
+        self.output
+            .window
+            .set_title(&messages::piece(&format!("gravitile: {}", session.input.input)));
         self.simulated.session = Some(session);
         saves.into_iter().for_each(|save| self.ask_moment(save));
     }
 
     /// Snapshots that were asked for and whose bodies have not come yet. The same bodies with another engine
     /// are asked again; of others, which are to come, it is said that they are not those.
-    fn waiting_saves(&mut self, same_bodies: bool) -> Vec<Purpose> {
+    fn waiting_saves(&mut self, same_bodies: bool) -> Vec<Waiting> {
         let waiting = std::mem::take(&mut self.simulated.waiting);
         let (saves, _): (Vec<_>, Vec<_>) =
-            waiting.into_iter().partition(|purpose| matches!(purpose, Purpose::Save(_)));
+            waiting.into_iter().partition(|purpose| matches!(purpose, Waiting::Save(_)));
         if same_bodies {
             return saves;
         }
         for save in saves {
-            if let Purpose::Save(path) = save {
+            if let Waiting::Save(path) = save {
                 let path = path.display();
                 self.output.say(format!("{path} was not saved: other bodies came first"), true);
             }
@@ -154,7 +156,7 @@ impl Frames {
     }
 
     /// Asks for the bodies; what for is remembered until they come.
-    pub(super) fn ask_moment(&mut self, purpose: Purpose) {
+    pub(super) fn ask_moment(&mut self, purpose: Waiting) {
         if let Err(error) = self.simulated.ask_moment(purpose) {
             self.output.say_error(&error);
         }

@@ -7,11 +7,11 @@ use winit::event_loop::OwnedDisplayHandle;
 use winit::window::{Fullscreen, Window};
 
 use super::pictures::Recording;
-use super::stage::Stage;
+use super::screen::Screen;
 use crate::error::{Error, Result};
 use crate::gpu::FrameTimes;
+use crate::messages;
 use crate::settings::AdapterRequest;
-use crate::words;
 
 /// How long good news stays.
 const MESSAGE: Duration = Duration::from_secs(6);
@@ -20,7 +20,7 @@ const TOO_SOON: Duration = Duration::from_secs(3);
 
 pub struct Output {
     pub window: Arc<Window>,
-    pub stage: Stage,
+    pub screen: Screen,
     pub recording: Option<Recording>,
     /// Times of the parts of the last frame that is known.
     pub times: Option<FrameTimes>,
@@ -40,10 +40,10 @@ impl Output {
         display: OwnedDisplayHandle,
         adapter: &AdapterRequest,
     ) -> Result<Self> {
-        let stage = Stage::new(Arc::clone(&window), Box::new(display.clone()), adapter)?;
+        let screen = Screen::new(Arc::clone(&window), Box::new(display.clone()), adapter)?;
         Ok(Self {
             window,
-            stage,
+            screen,
             recording: None,
             times: None,
             panel_secs: 0.0,
@@ -61,16 +61,16 @@ impl Output {
         if self.recovered.replace(Instant::now()).is_some_and(|last| last.elapsed() < TOO_SOON) {
             return Err(Error::Device(format!("{error}; and so did the device that replaced it")));
         }
-        self.stage.release();
+        self.screen.release();
         let display = Box::new(self.display.clone());
-        self.stage = Stage::new(Arc::clone(&self.window), display, adapter)
+        self.screen = Screen::new(Arc::clone(&self.window), display, adapter)
             .map_err(|again| Error::Device(format!("{error}; and no new device: {again}")))?;
         self.recording = None;
         Ok(())
     }
 
     pub fn resized(&mut self, width: u32, height: u32) {
-        if let Err(error) = self.stage.resize(width, height) {
+        if let Err(error) = self.screen.resize(width, height) {
             self.say_error(&error);
         }
     }
@@ -86,7 +86,7 @@ impl Output {
 
     /// Shows a message.
     pub fn say(&mut self, text: String, is_error: bool) {
-        let text = words::line(&text);
+        let text = messages::line(&text);
         super::seen::message(&text);
         (self.message, self.said) = (Some((text, is_error)), Instant::now());
     }

@@ -12,7 +12,7 @@ impl Frames {
             return Err(Error::Device(error.to_string()));
         };
         self.output.recover(error, &self.simulated.wanted.settings.adapter)?;
-        self.input.renew(&self.output.stage);
+        self.input.renew(&self.output.screen);
         (self.viewer.look, self.viewer.look_of) = (None, None);
         let settings = session.live.settings().clone();
         match &session.last {
@@ -21,14 +21,14 @@ impl Frames {
                     "{error}. Going on from t = {:.4}, the last state that had come back",
                     moment.time
                 );
-                let change = Loading::change(&self.output.stage.gpu, &session, moment, settings)?;
+                let change = Loading::change(&self.output.screen.gpu, &session, moment, settings)?;
                 self.simulated.loading = Some(change);
                 self.output.say(text, true);
             }
             None => {
                 let input = session.input.clone();
                 let again = Loading::input(
-                    &self.output.stage.gpu,
+                    &self.output.screen.gpu,
                     input,
                     self.simulated.wanted.clone(),
                     true,

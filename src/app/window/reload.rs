@@ -53,7 +53,7 @@ impl ShaderWatch {
 impl Frames {
     /// Compiles what runs now from the texts as they stand now.
     pub(super) fn take_shaders(&mut self) {
-        let mut taken = self.output.stage.renew_canvas();
+        let mut taken = self.output.screen.renew_canvas();
         if let Some(session) = &mut self.simulated.session {
             match session.live.apply(Command::Recompile) {
                 // The text shown is the one that runs.

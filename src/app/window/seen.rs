@@ -48,8 +48,8 @@ pub fn frame(frames: &Frames) {
     let state = match &frames.simulated.session {
         None => "without bodies".to_owned(),
         Some(session) => {
-            let (standing, paused) = (session.live.standing(), session.live.keeper().paused);
-            format!("step {} {}", standing.steps, if paused { "paused" } else { "going" })
+            let (status, paused) = (session.live.status(), session.live.keeper().paused);
+            format!("step {} {}", status.steps, if paused { "paused" } else { "going" })
         }
     };
     let making = if frames.simulated.loading.is_some() { " making" } else { "" };

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::frame::Frames;
 use super::load::Session;
 use super::output::Output;
-use super::simulated::{Purpose, Simulated};
+use super::simulated::{Simulated, Waiting};
 use super::steer::{PointerRequest, tracking};
 use super::viewer::Viewer;
 use crate::app::panel::{self, Action, Facts};
@@ -21,7 +21,7 @@ impl Frames {
         let context = self.input.context.clone();
         let (mut actions, mut asked) = (Vec::new(), None);
         let covered = self.covered_px();
-        let size = self.output.stage.picture_size();
+        let size = self.output.screen.picture_size();
         let (before, panel_secs) = (self.viewer.choice.follow, self.output.panel_secs);
         let message = self.output.message.as_ref().map(|(text, _)| text.clone());
         let is_error = self.output.message.as_ref().is_some_and(|(_, is_error)| *is_error);
@@ -30,7 +30,7 @@ impl Frames {
             let Self { viewer, simulated, input, output, panel, .. } = &mut *self;
             let Viewer { choice: view, steering, .. } = viewer;
             let Simulated { session, history, .. } = simulated;
-            let Output { stage, times, recording, .. } = output;
+            let Output { screen, times, recording, .. } = output;
             let dialog = &mut input.dialog;
             if let Some(session) = session {
                 session.refresh_wgsl();
@@ -44,12 +44,12 @@ impl Frames {
                     settings: live.settings(),
                     dt: live.dt(),
                     keeper: live.keeper(),
-                    standing: live.standing(),
+                    status: live.status(),
                     engine: live.choice().kind,
                     method: live.choice().method,
                     engine_reason: &live.choice().reason,
                     engine_text: &live.describe_engine(),
-                    gpu: &stage.gpu,
+                    gpu: &screen.gpu,
                     config: live.config(),
                     wgsl: session.wgsl.as_ref().map(|(_, text)| text.as_str()),
                     rates: live.rates(),
@@ -57,7 +57,7 @@ impl Frames {
                     history,
                     times: times.as_ref(),
                     panel_secs,
-                    picture: stage.size(),
+                    picture: screen.size(),
                     recording: recording.as_ref().map(|r| (r.path.as_path(), r.pictures)),
                     loading: loading.as_deref(),
                     message: message.as_deref(),
@@ -106,7 +106,7 @@ impl Frames {
                 self.viewer.choice.follow = Follow::Nothing;
                 self.viewer.steering.release();
             }
-            Some(pick) => self.ask_moment(Purpose::Pick(pick)),
+            Some(pick) => self.ask_moment(Waiting::Pick(pick)),
             None => {}
         }
         for action in actions {

@@ -17,7 +17,7 @@ pub struct Simulated {
     pub session: Option<Session>,
     pub loading: Option<Loading>,
     /// What moments that were asked for are for.
-    pub waiting: Vec<Purpose>,
+    pub waiting: Vec<Waiting>,
     pub wanted: Wanted,
     /// What the window was opened with, until the first bodies are there.
     pub request: Option<ViewRequest>,
@@ -25,7 +25,7 @@ pub struct Simulated {
 }
 
 /// Why a moment was asked for.
-pub enum Purpose {
+pub enum Waiting {
     /// To be saved.
     Save(PathBuf),
     /// To find the body at a place.
@@ -55,7 +55,7 @@ impl Simulated {
     }
 
     /// Asks for the bodies; what for is remembered until they come.
-    pub fn ask_moment(&mut self, purpose: Purpose) -> Result<()> {
+    pub fn ask_moment(&mut self, purpose: Waiting) -> Result<()> {
         let Some(session) = &mut self.session else { return Ok(()) };
         self.waiting.push(purpose);
         session.live.apply(Command::Moment)

@@ -1,46 +1,46 @@
 use super::super::memory::Particle;
 use super::*;
-use crate::forces::Cloud;
+use crate::forces::TestBodies;
 use crate::forces::direct::Reference;
 
 const EPS2: f64 = 1e-4;
 
-fn cluster(cloud: &Cloud, order: Order, index_of: impl Fn(usize) -> i32) -> Cluster {
+fn cluster(bodies: &TestBodies, order: Order, index_of: impl Fn(usize) -> i32) -> Cluster {
     let mut cluster = Cluster::new(Box::new(Reference::default()), order);
-    for k in 0..cloud.len() {
-        let (x, v, a) = (cloud.position[k], cloud.velocity[k], cloud.acceleration[k]);
+    for k in 0..bodies.len() {
+        let (x, v, a) = (bodies.position[k], bodies.velocity[k], bodies.acceleration[k]);
         let motion = [x, v, a, DVec3::ZERO, DVec3::ZERO, DVec3::ZERO];
         let particle =
-            Particle { index: index_of(k), mass: cloud.mass[k], motion, ..Particle::default() };
+            Particle { index: index_of(k), mass: bodies.mass[k], motion, ..Particle::default() };
         cluster.memory.set(k as i32, particle).unwrap();
     }
     cluster
 }
 
-fn call(cloud: &Cloud, index_of: impl Fn(usize) -> i32) -> Call {
+fn call(bodies: &TestBodies, index_of: impl Fn(usize) -> i32) -> Call {
     Call {
-        addresses: cloud.len(),
-        position: cloud.position.clone(),
-        velocity: cloud.velocity.clone(),
-        acceleration: cloud.acceleration.clone(),
-        index: (0..cloud.len()).map(index_of).collect(),
+        addresses: bodies.len(),
+        position: bodies.position.clone(),
+        velocity: bodies.velocity.clone(),
+        acceleration: bodies.acceleration.clone(),
+        index: (0..bodies.len()).map(index_of).collect(),
         softening_squared: EPS2,
-        radius_squared: vec![0.04; cloud.len()],
+        radius_squared: vec![0.04; bodies.len()],
     }
 }
 
-/// The same by the engine alone, sink `k` being source `k`.
-fn wanted(cloud: &Cloud, order: Order, capacity: usize) -> Answers {
+/// What the engine alone answers, sink `k` being source `k`.
+fn wanted(bodies: &TestBodies, order: Order, capacity: usize) -> Answers {
     let mut engine = Reference::default();
-    engine.set_sources(&cloud.sources(cloud.len())).unwrap();
-    let radius = vec![0.2; cloud.len()];
+    engine.set_sources(&bodies.sources(bodies.len())).unwrap();
+    let radius = vec![0.2; bodies.len()];
     let within = Some(Within { radius: &radius, capacity });
     let want = Want { order, potential: true, nearest: true, within };
     let mut out = Answers::default();
     let sinks = Sinks {
-        position: &cloud.position,
-        velocity: &cloud.velocity,
-        acceleration: &cloud.acceleration,
+        position: &bodies.position,
+        velocity: &bodies.velocity,
+        acceleration: &bodies.acceleration,
         identity: Identity::Offset(0),
     };
     engine.evaluate(&sinks, EPS2.sqrt(), &want, &mut out).unwrap();
@@ -49,13 +49,13 @@ fn wanted(cloud: &Cloud, order: Order, capacity: usize) -> Answers {
 
 #[test]
 fn a_client_gets_its_own_indices_back() {
-    let cloud = Cloud::new(60, 3);
+    let bodies = TestBodies::new(60, 3);
     let index_of = |k: usize| 1000 - 7 * k as i32;
-    let wanted = wanted(&cloud, Order::Snap, 100);
-    let mut cluster = cluster(&cloud, Order::Snap, index_of);
+    let wanted = wanted(&bodies, Order::Snap, 100);
+    let mut cluster = cluster(&bodies, Order::Snap, index_of);
     // The second time lists come along with the forces.
     for round in 0..2 {
-        cluster.begin(call(&cloud, index_of)).unwrap();
+        cluster.begin(call(&bodies, index_of)).unwrap();
         assert_eq!(cluster.with_lists, round == 1);
         let got = cluster.finish(60).unwrap();
         assert_eq!((&got.jerk, &got.snap), (&wanted.jerk, &wanted.snap));
@@ -72,11 +72,11 @@ fn a_client_gets_its_own_indices_back() {
 
 #[test]
 fn long_lists_are_made_again_with_more_room() {
-    let cloud = Cloud::new(600, 5);
+    let bodies = TestBodies::new(600, 5);
     let index_of = |k: usize| k as i32;
-    let mut cluster = cluster(&cloud, Order::Jerk, index_of);
+    let mut cluster = cluster(&bodies, Order::Jerk, index_of);
     for _ in 0..2 {
-        let call = Call { radius_squared: vec![100.0; 600], ..call(&cloud, index_of) };
+        let call = Call { radius_squared: vec![100.0; 600], ..call(&bodies, index_of) };
         cluster.begin(call).unwrap();
         cluster.finish(600).unwrap();
         assert!(!cluster.read_lists().unwrap());
@@ -86,16 +86,16 @@ fn long_lists_are_made_again_with_more_room() {
 
 #[test]
 fn all_of_an_index_are_left_out() {
-    let cloud = Cloud::new(40, 9);
+    let bodies = TestBodies::new(40, 9);
     // 0, 10 and 30 are one body to the client, 5 and 6 another.
     let index_of = |k: usize| match k {
         10 | 30 => 0,
         6 => 5,
         k => k as i32,
     };
-    let mut cluster = cluster(&cloud, Order::Jerk, index_of);
+    let mut cluster = cluster(&bodies, Order::Jerk, index_of);
     for _ in 0..2 {
-        cluster.begin(call(&cloud, index_of)).unwrap();
+        cluster.begin(call(&bodies, index_of)).unwrap();
         let got = cluster.finish(40).unwrap().clone();
         cluster.read_lists().unwrap();
         for i in [0, 5, 7, 10, 30] {
@@ -104,8 +104,8 @@ fn all_of_an_index_are_left_out() {
             let mut near = (f64::INFINITY, 0);
             let mut list = Vec::new();
             for &j in &others {
-                let r2 = (cloud.position[j] - cloud.position[i]).length_squared();
-                potential -= cloud.mass[j] / (r2 + EPS2).sqrt();
+                let r2 = (bodies.position[j] - bodies.position[i]).length_squared();
+                potential -= bodies.mass[j] / (r2 + EPS2).sqrt();
                 if r2 < near.0 {
                     near = (r2, index_of(j));
                 }
@@ -124,16 +124,16 @@ fn all_of_an_index_are_left_out() {
 
 #[test]
 fn calls_out_of_order_are_refused() {
-    let cloud = Cloud::new(10, 1);
+    let bodies = TestBodies::new(10, 1);
     let index_of = |k: usize| k as i32;
-    let mut cluster = cluster(&cloud, Order::Jerk, index_of);
+    let mut cluster = cluster(&bodies, Order::Jerk, index_of);
     assert!(
         cluster.finish(10).is_err() && cluster.read_lists().is_err() && cluster.list(0).is_err()
     );
-    cluster.begin(call(&cloud, index_of)).unwrap();
+    cluster.begin(call(&bodies, index_of)).unwrap();
     assert!(cluster.read_lists().is_err());
     // A second first half takes the place of the first.
-    cluster.begin(call(&cloud, index_of)).unwrap();
+    cluster.begin(call(&bodies, index_of)).unwrap();
     assert!(cluster.finish(9).unwrap_err().to_string().contains("ni"));
     cluster.finish(10).unwrap();
     assert!(cluster.finish(10).is_err() && cluster.list(0).is_err());
@@ -145,28 +145,28 @@ fn calls_out_of_order_are_refused() {
 
 #[test]
 fn what_is_no_number_is_named() {
-    let cloud = Cloud::new(10, 1);
+    let bodies = TestBodies::new(10, 1);
     let index_of = |k: usize| k as i32 + 70;
-    let mut cluster = cluster(&cloud, Order::Jerk, index_of);
-    let mut broken = call(&cloud, index_of);
+    let mut cluster = cluster(&bodies, Order::Jerk, index_of);
+    let mut broken = call(&bodies, index_of);
     broken.velocity[4].z = f64::NAN;
     let text = cluster.begin(broken).unwrap_err().to_string();
     assert!(text.contains("velocity of i-particle 4 (index 74)"), "{text}");
     for eps2 in [-1.0, f64::NAN] {
-        let text = cluster.begin(Call { softening_squared: eps2, ..call(&cloud, index_of) });
+        let text = cluster.begin(Call { softening_squared: eps2, ..call(&bodies, index_of) });
         assert!(text.unwrap_err().to_string().contains("eps2"));
     }
     // Radii that nobody reads may be anything.
-    let odd = Call { radius_squared: vec![f64::NAN; 10], ..call(&cloud, index_of) };
+    let odd = Call { radius_squared: vec![f64::NAN; 10], ..call(&bodies, index_of) };
     cluster.begin(odd).unwrap();
     cluster.finish(10).unwrap();
     let text = cluster.read_lists().unwrap_err().to_string();
     assert!(text.contains("h2 of i-particle 0"), "{text}");
-    cluster.begin(Call { radius_squared: Vec::new(), ..call(&cloud, index_of) }).unwrap();
+    cluster.begin(Call { radius_squared: Vec::new(), ..call(&bodies, index_of) }).unwrap();
     cluster.finish(10).unwrap();
     assert!(cluster.read_lists().unwrap_err().to_string().contains("h2"));
     // No sources, no i-particles.
-    cluster.begin(Call { addresses: 0, ..call(&cloud, index_of) }).unwrap();
+    cluster.begin(Call { addresses: 0, ..call(&bodies, index_of) }).unwrap();
     assert_eq!(cluster.finish(10).unwrap().acceleration, [DVec3::ZERO; 10]);
     assert_eq!(cluster.nearest_index(3), -1);
     cluster.begin(Call { addresses: 10, softening_squared: 0.0, ..Call::default() }).unwrap();

@@ -1,6 +1,6 @@
 //! Work that is broken off takes the bodies back to where it began.
 
-use super::{BlockSteps, Field, Track};
+use super::{Attractors, BlockSteps, Track};
 use crate::error::{Error, Result};
 use crate::forces::ForceEngine;
 
@@ -23,7 +23,7 @@ impl BlockSteps {
     pub fn advance_whole(
         &mut self,
         time: f64,
-        field: &Field,
+        field: &Attractors,
         engine: &mut dyn ForceEngine,
     ) -> Result<()> {
         if std::mem::take(&mut self.mark.is_behind_device) {
@@ -43,7 +43,7 @@ impl BlockSteps {
             std::mem::swap(&mut self.schedule.time, &mut mark.time);
             std::mem::swap(&mut self.schedule.step, &mut mark.step);
             self.accuracy.least_acceleration = mark.least_acceleration;
-            mark.is_behind_device = !matches!(self.home, super::Home::Host(_));
+            mark.is_behind_device = !matches!(self.residence, super::Residence::Host(_));
         }
         advanced
     }

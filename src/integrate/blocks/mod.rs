@@ -13,11 +13,12 @@
 //! distances that know it (`near`).
 
 mod arrays;
-mod home;
+mod coincident;
 mod mark;
+mod messages;
 mod near;
 mod passage;
-mod place;
+mod residence;
 #[cfg(not(target_arch = "wasm32"))]
 mod resident;
 mod restart;
@@ -26,7 +27,6 @@ mod scheme;
 mod settings;
 mod start;
 mod stats;
-mod words;
 
 pub use passage::Passage;
 pub use restart::{PREFIX, Restart};
@@ -40,12 +40,12 @@ use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::{Answers, ForceEngine, Identity, Noise, Order, Precision, Want};
 use arrays::Arrays;
-use home::Home;
+use residence::Residence;
 use schedule::{PERIOD, Schedule};
 
 /// What attracts, besides the bodies' motion: the same from step to step.
 #[derive(Clone, Copy)]
-pub struct Field<'a> {
+pub struct Attractors<'a> {
     /// Gravitating masses G m, one per body.
     pub mass: &'a [f64],
     /// Plummer softening length, >= 0.
@@ -69,7 +69,7 @@ pub struct BlockSteps {
     active: Vec<u32>,
     found: Answers,
     /// Where the bodies live, if not here.
-    home: Home,
+    residence: Residence,
     mark: mark::Mark,
 }
 
@@ -84,11 +84,11 @@ impl BlockSteps {
         settings: BlockSettings,
         bodies: &Bodies,
         now: f64,
-        field: &Field,
+        field: &Attractors,
         engine: &mut dyn ForceEngine,
     ) -> Result<Self> {
         settings.validate()?;
-        place::refuse_bodies_in_one_place(&bodies.position, field)?;
+        coincident::refuse_bodies_in_one_place(&bodies.position, field)?;
         let (tracks, evaluations) = start::tracks(&settings, bodies, field, engine)?;
         let n = tracks.len();
         let accuracy = Accuracy {
@@ -98,8 +98,8 @@ impl BlockSteps {
         };
         let mut steps = Vec::with_capacity(n);
         for track in &tracks {
-            let wish = scheme.first_step(track, &accuracy) / settings.dt_max * PERIOD as f64;
-            steps.push(schedule::first(wish).unwrap_or(0));
+            let wanted = scheme.first_step(track, &accuracy) / settings.dt_max * PERIOD as f64;
+            steps.push(schedule::first(wanted).unwrap_or(0));
         }
         let origin = now / settings.dt_max;
         let mut made = Self::on_host(scheme, accuracy, tracks, Schedule::new(steps), origin);
@@ -130,7 +130,7 @@ impl BlockSteps {
             sinks: Arrays::default(),
             active: Vec::new(),
             found: Answers::default(),
-            home: Home::default(),
+            residence: Residence::default(),
             mark: mark::Mark::default(),
         }
     }
@@ -142,7 +142,7 @@ impl BlockSteps {
         &self,
         bodies: &Bodies,
         now: f64,
-        field: &Field,
+        field: &Attractors,
         engine: &mut dyn ForceEngine,
     ) -> Result<Self> {
         let mut made =
@@ -159,13 +159,13 @@ impl BlockSteps {
     pub fn advance(
         &mut self,
         time: f64,
-        field: &Field,
+        field: &Attractors,
         engine: &mut dyn ForceEngine,
     ) -> Result<()> {
         self.accuracy.noise = engine.precision().noise(self.tracks.len());
         let (period, offset) = self.place_of(time);
         #[cfg(not(target_arch = "wasm32"))]
-        if matches!(self.home, Home::Device(_)) {
+        if matches!(self.residence, Residence::Device(_)) {
             return self.advance_there(period, offset, field);
         }
         loop {
@@ -255,7 +255,7 @@ impl BlockSteps {
     }
 
     /// One block: the bodies whose steps end at `next`.
-    fn block(&mut self, next: u64, field: &Field, engine: &mut dyn ForceEngine) -> Result<()> {
+    fn block(&mut self, next: u64, field: &Attractors, engine: &mut dyn ForceEngine) -> Result<()> {
         let (scheme, n, tick) = (self.scheme, self.tracks.len(), self.tick());
         let (tracks, schedule) = (&self.tracks, &self.schedule);
         let since = |i: usize| (next - schedule.time[i]) as f64 * tick;
@@ -301,14 +301,14 @@ impl BlockSteps {
         let mut shortest = None;
         for (k, i) in self.active.iter().map(|&i| i as usize).enumerate() {
             let h = since_of(&self.schedule, i, next, tick);
-            let (track, wish) = scheme.correct(&self.tracks[i], h, &pull(k), &self.accuracy);
+            let (track, wanted) = scheme.correct(&self.tracks[i], h, &pull(k), &self.accuracy);
             if self.accuracy.noise != Noise::default() {
                 let quiet = Accuracy { noise: Noise::default(), ..self.accuracy };
                 let (_, plain) = scheme.correct(&self.tracks[i], h, &pull(k), &quiet);
-                self.stats.compare(wish / h, plain / h);
+                self.stats.compare(wanted / h, plain / h);
             }
             self.tracks[i] = track;
-            if !self.schedule.step_done(i, next, wish / tick) {
+            if !self.schedule.step_done(i, next, wanted / tick) {
                 too_short.get_or_insert(i);
             }
             let step = self.schedule.step[i];

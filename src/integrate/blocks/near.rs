@@ -8,7 +8,7 @@
 use glam::DVec3;
 
 use super::arrays::Arrays;
-use super::{Field, Pull, Track};
+use super::{Attractors, Pull, Track};
 use crate::forces::Answers;
 
 /// A body is looked at where its own time squared times its acceleration, about the distance to what
@@ -29,7 +29,7 @@ pub(super) fn mend(
     tracks: &[Track],
     at: &Arrays,
     exact: impl Fn(usize) -> Track,
-    field: &Field,
+    field: &Attractors,
 ) {
     for (k, i) in active.iter().map(|&i| i as usize).enumerate() {
         let Track { acceleration, snap, .. } = tracks[i];
@@ -113,7 +113,7 @@ mod tests {
         let mut mass = vec![2.0; n];
         mass[..2].copy_from_slice(&[0.5, 0.25]);
         let id: Vec<u64> = (0..n as u64).collect();
-        let field = Field { mass: &mass, softening: 0.0, id: &id };
+        let field = Attractors { mass: &mass, softening: 0.0, id: &id };
         let order = Order::Snap;
         let forces = |at: &Arrays| {
             let mut engine = Reference::default();

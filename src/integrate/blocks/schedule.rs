@@ -16,15 +16,15 @@ pub(super) struct Schedule {
     pub step: Vec<u64>,
 }
 
-/// The first step for a wish in shortest steps: the power of two below, at most a period. `None` if
+/// The first step for a wanted step in shortest steps: the power of two below, at most a period. `None` if
 /// that is less than one.
-pub(super) fn first(wish: f64) -> Option<u64> {
-    shortened(PERIOD, wish)
+pub(super) fn first(wanted: f64) -> Option<u64> {
+    shortened(PERIOD, wanted)
 }
 
-/// `step`, halved as often as `wish` demands; `None` below 1. A wish that is no number demands nothing.
-fn shortened(mut step: u64, wish: f64) -> Option<u64> {
-    while wish < step as f64 {
+/// `step`, halved as often as `wanted` demands; `None` below 1. What is no number demands nothing.
+fn shortened(mut step: u64, wanted: f64) -> Option<u64> {
+    while wanted < step as f64 {
         step /= 2;
         if step == 0 {
             return None;
@@ -57,18 +57,18 @@ impl Schedule {
         active.extend(ends.enumerate().filter(|(_, end)| *end == next).map(|(i, _)| i as u32));
     }
 
-    /// Body `i` has arrived at `now` and would like a step of `wish` shortest steps: it gets the power of
+    /// Body `i` has arrived at `now` and would like a step of `wanted` shortest steps: it gets the power of
     /// two below, at most twice its last step, and twice only where its time is a multiple of that. False
-    /// if the wish is below 1; the step is 1 then.
-    pub fn step_done(&mut self, i: usize, now: u64, wish: f64) -> bool {
+    /// if it is below 1; the step is 1 then.
+    pub fn step_done(&mut self, i: usize, now: u64, wanted: f64) -> bool {
         let last = self.step[i];
         self.time[i] = now;
         let twice = 2 * last;
-        if wish >= twice as f64 && twice <= PERIOD && now.is_multiple_of(twice) {
+        if wanted >= twice as f64 && twice <= PERIOD && now.is_multiple_of(twice) {
             self.step[i] = twice;
             return true;
         }
-        let step = shortened(last, wish);
+        let step = shortened(last, wanted);
         self.step[i] = step.unwrap_or(1);
         step.is_some()
     }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_powers_of_two_below_the_wish() {
+    fn steps_are_powers_of_two_below_what_is_wanted() {
         assert_eq!(first(f64::INFINITY), Some(PERIOD));
         assert_eq!(first(PERIOD as f64), Some(PERIOD));
         assert_eq!(first(5.9), Some(4));

@@ -100,13 +100,13 @@ impl Accuracy {
     /// of it than others, and would halve its step again and again. Where there is noise, a step becomes no
     /// shorter than an eighth of the last: steps only double as they grow, and one stray force would outweigh
     /// many good ones. (A half is too little for close encounters on coarse steps.)
-    pub fn settled(&self, h: f64, wish: impl Fn(f64) -> f64) -> f64 {
-        let plain = wish(1.0);
+    pub fn settled(&self, h: f64, wanted: impl Fn(f64) -> f64) -> f64 {
+        let plain = wanted(1.0);
         if plain >= h {
             return plain;
         }
         let shortest = if self.noise == Noise::default() { 0.0 } else { SHORTEST * h };
-        wish(FAR_ABOVE).clamp(shortest, h)
+        wanted(FAR_ABOVE).clamp(shortest, h)
     }
 }
 

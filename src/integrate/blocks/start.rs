@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 use super::arrays::Arrays;
-use super::{BlockSettings, Field, Track};
+use super::{Attractors, BlockSettings, Track};
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::{Answers, ForceEngine, Identity, Order, Want};
@@ -17,7 +17,7 @@ use crate::forces::{Answers, ForceEngine, Identity, Order, Want};
 pub(super) fn tracks(
     accuracy: &BlockSettings,
     bodies: &Bodies,
-    field: &Field,
+    field: &Attractors,
     engine: &mut dyn ForceEngine,
 ) -> Result<(Vec<Track>, u64)> {
     let n = bodies.len();

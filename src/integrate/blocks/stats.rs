@@ -17,10 +17,10 @@ pub struct BlockStats {
     pub lengthened_levels: u64,
 }
 
-/// How often a step is halved for a wish in its units; -1 where it is doubled. As in
+/// How often a step is halved for a wanted step in its units; -1 where it is doubled. As in
 /// `shaders/blocks/correct.wgsl`.
-fn halvings(wish: f64) -> i64 {
-    (-wish.log2()).ceil().clamp(-1.0, 44.0) as i64
+fn halvings(wanted: f64) -> i64 {
+    (-wanted.log2()).ceil().clamp(-1.0, 44.0) as i64
 }
 
 impl BlockStats {
@@ -47,15 +47,15 @@ impl BlockStats {
         self.lengthened_levels += levels;
     }
 
-    /// Compares a wish for a step, in units of the last, with what it would have been without noise.
-    pub(super) fn compare(&mut self, wish: f64, plain: f64) {
-        let longer = halvings(plain) - halvings(wish);
+    /// Compares a wanted step for a step, in units of the last, with what it would have been without noise.
+    pub(super) fn compare(&mut self, wanted: f64, plain: f64) {
+        let longer = halvings(plain) - halvings(wanted);
         if longer > 0 {
             self.note_noise([1, longer as u64]);
         }
     }
 
-    /// The part of all steps that noise made longer, and how many times as long as wished for, on average. Where
+    /// The part of all steps that noise made longer, and how many times as long as wanted, on average. Where
     /// these are many, an accuracy that asks for steps so much longer is as good.
     pub fn noise(&self) -> (f64, f64) {
         let share = self.lengthened as f64 / self.body_steps.max(1) as f64;

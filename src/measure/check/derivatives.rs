@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::forces::direct::Reference;
 use crate::forces::direct::gpu::tiers::{GpuTiers, Shape};
 use crate::forces::{
-    Answers, Cloud, ForceEngine, Identity, NO_SOURCE, Order, Precision, Sinks, Sources, Want,
+    Answers, ForceEngine, Identity, NO_SOURCE, Order, Precision, Sinks, Sources, TestBodies, Want,
     Within,
 };
 use crate::gpu::{Checks, Gpu};
@@ -137,7 +137,7 @@ pub fn direct_cases(tiers: &[Precision], quick: bool) -> Vec<DirectCase> {
 ///
 /// Errors: a tier that does not hold on the adapter; a device that fails.
 pub fn check_direct(gpu: &Arc<Gpu>, case: DirectCase) -> Result<DirectRow> {
-    let cloud = Cloud::new(case.sources.max(case.sinks), 0xd1ce);
+    let cloud = TestBodies::new(case.sources.max(case.sinks), 0xd1ce);
     let m = case.sources;
     let sources = cloud.sources(m);
     let own = case.sinks <= m;

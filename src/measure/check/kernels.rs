@@ -5,14 +5,14 @@ use glam::DVec3;
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::direct::Reference;
-use crate::forces::direct::gpu::{AllPairs, Field, KernelConfig, KernelVariant};
+use crate::forces::direct::gpu::{AllPairs, KernelConfig, KernelVariant, PairBuffers};
 use crate::forces::{
     Answers, ForceEngine, Identity, Sinks, Sources, Throughput, Want, evaluate_blocking,
 };
 use crate::gpu::layout::FOREIGN;
 use crate::gpu::{Checks, Gpu, read_blocking, storage};
 use crate::measure::{ErrorStats, acceleration_errors, potential_errors};
-use crate::scene::{Spread, test_cloud};
+use crate::scene::{Spread, test_bodies};
 
 /// Largest rms relative error that passes. Each f32 interaction is off by about 2e-7 at random; a sum
 /// over a tile and then over tiles adds rounding of the same size.
@@ -124,7 +124,7 @@ const GUARD: usize = 96;
 
 /// Runs one case on `gpu` and compares it with [`Reference`].
 pub fn check(gpu: &Gpu, case: Case) -> Result<Row> {
-    let Bodies { position, mass, .. } = test_cloud(case.sources.max(case.sinks), Spread::Uneven);
+    let Bodies { position, mass, .. } = test_bodies(case.sources.max(case.sinks), Spread::Uneven);
     let (sources, masses) = (&position[..case.sources], &mass[..case.sources]);
     // Sinks that are the last of the sources, or that go beyond them and are none.
     let own = case.sinks <= case.sources;
@@ -156,7 +156,7 @@ pub fn check(gpu: &Gpu, case: Case) -> Result<Row> {
         buffer
     };
     let (source_buffer, sink_buffer) = (upload(sources, Some(masses)), upload(sinks, None));
-    let field = Field {
+    let field = PairBuffers {
         sources: &source_buffer,
         source_count: case.sources as u32,
         sinks: &sink_buffer,

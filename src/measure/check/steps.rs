@@ -11,7 +11,7 @@ use crate::frame::Frame;
 use crate::gpu::{BodyBuffers, Checks, Gpu, read_blocking, storage};
 use crate::integrate::{self, OneWorkgroup};
 use crate::measure::{ErrorStats, acceleration_errors};
-use crate::scene::{Spread, test_cloud};
+use crate::scene::{Spread, test_bodies};
 
 /// Steps that are taken.
 const STEPS: u32 = 24;
@@ -88,7 +88,7 @@ pub fn steps_cases(gpu: &Gpu) -> Vec<(KernelConfig, usize, f64)> {
 
 /// Runs one case on `gpu`.
 pub fn check_steps(gpu: &Gpu, config: KernelConfig, n: usize, softening: f64) -> Result<StepsRow> {
-    let bodies = test_cloud(n, Spread::Even);
+    let bodies = test_bodies(n, Spread::Even);
     let whole = run(gpu, config, &bodies, softening, &[STEPS])?;
     let mut pieces = vec![1; STEPS as usize - 7];
     pieces.push(7);

@@ -9,7 +9,7 @@ use web_time::Instant;
 use super::problem::{Problem, SOFTENING};
 use super::{Method, Stopwatch, Timer};
 use crate::error::{Error, Result};
-use crate::forces::direct::gpu::{AllPairs, Field, KernelConfig, KernelVariant};
+use crate::forces::direct::gpu::{AllPairs, KernelConfig, KernelVariant, PairBuffers};
 use crate::forces::{Budget, DeviceForces, Throughput, evaluate_blocking};
 use crate::frame::narrow;
 use crate::gpu::layout::VEC4;
@@ -122,7 +122,7 @@ impl KernelTimer {
     /// Compiles, evaluates once and compares with f64.
     fn compile_and_check(&self, config: KernelConfig) -> Result<Prepared> {
         let gpu = &self.gpu;
-        let field = Field {
+        let field = PairBuffers {
             sources: &self.sources,
             source_count: self.problem.sources as u32,
             sinks: &self.sinks,

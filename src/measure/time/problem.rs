@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::forces::direct::Reference;
 use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
 use crate::measure::{ErrorStats, acceleration_errors};
-use crate::scene::{Spread, test_cloud};
+use crate::scene::{Spread, test_bodies};
 
 /// Plummer softening length of everything that is timed.
 pub(in crate::measure) const SOFTENING: f64 = 0.05;
@@ -32,7 +32,7 @@ pub(in crate::measure) struct Problem {
 impl Problem {
     /// Both numbers at least 1.
     pub fn new(sinks: usize, sources: usize) -> Result<Self> {
-        let Bodies { position, mass, .. } = test_cloud(sources.max(sinks), Spread::Uneven);
+        let Bodies { position, mass, .. } = test_bodies(sources.max(sinks), Spread::Uneven);
         let probes = probes(sinks);
         let probed: Vec<DVec3> =
             probes.iter().flat_map(|r| &position[r.clone()]).copied().collect();

@@ -13,7 +13,7 @@ use crate::forces::direct::gpu::KernelConfig;
 use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
 use crate::gpu::Gpu;
 use crate::measure::{ErrorStats, acceleration_errors};
-use crate::scene::{Spread, test_cloud};
+use crate::scene::{Spread, test_bodies};
 use crate::sim::{DeviceState, EngineKind, Settings};
 
 const SOFTENING: f64 = 0.05;
@@ -64,7 +64,7 @@ impl StepTimer {
         Self {
             gpu: Arc::clone(gpu),
             watch,
-            bodies: test_cloud(n, Spread::Even),
+            bodies: test_bodies(n, Spread::Even),
             prepared: HashMap::new(),
             sampled_by: None,
             mixed: false,

@@ -46,7 +46,7 @@ impl DeviceState {
         watch: &mut dyn FnMut(u64) -> bool,
     ) -> Result<u64> {
         let mut first = Some(0);
-        let mut flying: VecDeque<Slice> = VecDeque::with_capacity(IN_FLIGHT);
+        let mut flying: VecDeque<Submitted> = VecDeque::with_capacity(IN_FLIGHT);
         let (mut submitted, mut done, mut wanted) = (0, 0, steps);
         let mut since = Instant::now();
         let mut before: Option<Before> = None;

@@ -43,7 +43,7 @@ pub struct Work {
 
 /// A slice on its way.
 #[derive(Clone, Debug)]
-pub struct Slice {
+pub struct Submitted {
     /// What to wait for.
     pub submission: wgpu::SubmissionIndex,
     /// What is done then.
@@ -210,7 +210,7 @@ impl DeviceState {
     /// was left half done is finished first, with its own dt, and counts.
     ///
     /// The bits do not depend on the budget.
-    pub fn submit_slice(&mut self, dt: f64, steps: u64, budget: Budget) -> Slice {
+    pub fn submit_slice(&mut self, dt: f64, steps: u64, budget: Budget) -> Submitted {
         self.submit_stamped(dt, steps, budget, None)
     }
 
@@ -220,10 +220,10 @@ impl DeviceState {
         steps: u64,
         budget: Budget,
         timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
-    ) -> Slice {
+    ) -> Submitted {
         let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
         let work = self.record_slice(&mut encoder, dt, steps, budget, timestamp_writes);
-        Slice { submission: self.gpu.queue.submit([encoder.finish()]), work }
+        Submitted { submission: self.gpu.queue.submit([encoder.finish()]), work }
     }
 
     /// Records a slice of work into the caller's encoder, for a frame that goes in one submission. At most one slice

@@ -31,7 +31,7 @@ fn agree(parsed: &[(&Path, File)], files: u64) -> Result<()> {
     for (path, file) in others {
         let (one, other) = (&first.header, &file.header);
         let differ = |what: &str, here: String, there: String| {
-            let name = crate::words::path(first_path, crate::words::PIECE);
+            let name = crate::messages::path(first_path, crate::messages::PIECE);
             let problem = format!(
                 "says {what} {here}, but {name} says {there}: they belong to different snapshots"
             );

@@ -8,8 +8,8 @@ use super::super::bytes::Reader;
 use super::super::{Column, Endianness, Problem, Snapshot};
 use super::{COLUMNS, EXTRA, F64, HEADER_BYTES, MAGIC, TEXTS, U8, U64, VERSION_1, VERSION_2};
 use crate::bodies::{Bodies, Component, Role};
+use crate::messages;
 use crate::units::Units;
-use crate::words;
 
 const ORDER: Endianness = Endianness::Little;
 
@@ -21,7 +21,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Snapshot, Problem> {
         let field = Field::next(&mut reader, bytes)?;
         let (name, at) = (field.name, field.at);
         if fields.insert(name, field).is_some() {
-            let name = words::piece(name);
+            let name = messages::piece(name);
             return Err(format!("the field '{name}' at byte {at} is there for the second time"));
         }
     }
@@ -170,7 +170,7 @@ impl<'a> Field<'a> {
     }
 
     fn wrong(&self, problem: impl AsRef<str>) -> Problem {
-        let name = words::piece(self.name);
+        let name = messages::piece(self.name);
         format!("the field '{name}' at byte {} {}", self.at, problem.as_ref())
     }
 }
@@ -202,7 +202,7 @@ fn build(fields: &BTreeMap<&str, Field>, version: u32) -> Result<Snapshot, Probl
     let role = |name: &str| {
         Role::from_name(name).ok_or_else(|| {
             let known = Role::ALL.map(|(_, name)| name).join(", ");
-            let name = words::piece(name);
+            let name = messages::piece(name);
             components.wrong(format!("knows a role '{name}', but there are only: {known}"))
         })
     };

@@ -1,7 +1,7 @@
 //! Fields of a line, numbers in them, and what each column means.
 
 use super::super::{Column, ColumnType};
-use crate::words;
+use crate::messages;
 
 /// Cuts a line at blanks. A field that begins with `"` goes to the next `"`; a `#` where a field
 /// would begin ends the line.
@@ -123,7 +123,7 @@ impl Meaning {
         let columns: Vec<_> = names.iter().map(|name| Self::from_name(name)).collect();
         for (k, column) in columns.iter().enumerate() {
             if columns[..k].contains(column) {
-                let name = words::piece(&names[k]);
+                let name = messages::piece(&names[k]);
                 return Err(format!("column {} names '{name}' for the second time", k + 1));
             }
         }
@@ -133,7 +133,7 @@ impl Meaning {
         if !missing.is_empty() {
             return Err(format!(
                 "the columns are named '{}', but {} missing; needed are: m (or mass) x y z vx vy vz",
-                words::list(&names, " "),
+                messages::list(&names, " "),
                 match missing[..] {
                     [one] => format!("{one} is"),
                     _ => format!("{} are", missing.join(" ")),

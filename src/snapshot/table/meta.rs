@@ -11,8 +11,8 @@ use super::super::{ColumnType, Losses, Problem, Snapshot};
 use super::columns;
 use super::has_content;
 use crate::bodies::{Component, Role};
+use crate::messages;
 use crate::units::Units;
-use crate::words;
 
 /// What begins such a comment.
 const MARK: &str = "#:";
@@ -105,7 +105,7 @@ pub(super) fn read(
             continue;
         };
         let wrong = |expected: &str| {
-            let (key, value) = (words::piece(key), words::piece(value));
+            let (key, value) = (messages::piece(key), messages::piece(value));
             format!("line {}: {key} is '{value}', but {expected}", number + 1)
         };
         let real = || columns::number(value).ok_or_else(|| wrong("a number was expected"));

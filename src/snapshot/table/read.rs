@@ -8,7 +8,7 @@ use super::super::{Column, ColumnType, Problem, ReadOptions, Snapshot};
 use super::columns::{self, Meaning};
 use super::meta::{self, unescape};
 use crate::bodies::{Bodies, Component, Role};
-use crate::words;
+use crate::messages;
 
 /// A component of a [`Bodies`] is one of so many.
 const MOST_COMPONENTS: usize = 256;
@@ -125,7 +125,7 @@ impl Table {
             return Err(format!(
                 "line {line}: {count} columns, but {} were expected ({})",
                 self.columns.len(),
-                words::list(&self.columns.iter().map(Meaning::name).collect::<Vec<_>>(), " ")
+                messages::list(&self.columns.iter().map(Meaning::name).collect::<Vec<_>>(), " ")
             ));
         }
         self.body(line, fields)
@@ -143,7 +143,7 @@ impl Table {
         let mut extra = self.extra.iter_mut();
         for (k, (field, column)) in fields.zip(&self.columns).enumerate() {
             let wrong = |expected: &str| {
-                let (name, field) = (words::piece(column.name()), words::piece(field));
+                let (name, field) = (messages::piece(column.name()), messages::piece(field));
                 format!(
                     "line {line}, column {} ({name}): '{field}', but {expected} was expected",
                     k + 1

@@ -3,7 +3,7 @@
 use egui::{Align2, Color32, FontId, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
 
 use super::super::theme::{DIM, LINES};
-use super::phase::{Doing, Moment};
+use super::phase::{Doing, SlowMotion};
 use crate::forces::direct::gpu::KernelConfig;
 
 /// How the N x N interactions are cut up, and how much of it is drawn.
@@ -76,7 +76,7 @@ const FINISHED: Color32 = Color32::from_rgb(84, 66, 26);
 /// Draws the whole square of interactions and one workgroup with its tile.
 pub fn show(ui: &mut Ui, config: &KernelConfig, count: usize, secs: f64) {
     let cut = Cut::of(config, count);
-    let moment = Moment::at(secs, cut.shown[2], config.untiled);
+    let moment = SlowMotion::at(secs, cut.shown[2], config.untiled);
     let side = ui.available_width().min(300.0);
     square(ui, side, &cut, &moment);
     ui.colored_label(DIM, cut.in_words(config, count));
@@ -124,7 +124,7 @@ fn sentence(config: &KernelConfig, doing: Doing) -> String {
 }
 
 /// Sinks downwards, sources to the right.
-fn square(ui: &mut Ui, side: f32, cut: &Cut, moment: &Moment) {
+fn square(ui: &mut Ui, side: f32, cut: &Cut, moment: &SlowMotion) {
     let [rows, slices, tiles] = cut.shown;
     let (response, painter) = ui.allocate_painter(vec2(side, side * 0.55), Sense::hover());
     let whole = response.rect;
@@ -157,7 +157,7 @@ fn square(ui: &mut Ui, side: f32, cut: &Cut, moment: &Moment) {
 }
 
 /// A tile of the square: to come, at work, or done.
-fn paint_tile(painter: &egui::Painter, rect: Rect, tile: usize, moment: &Moment) {
+fn paint_tile(painter: &egui::Painter, rect: Rect, tile: usize, moment: &SlowMotion) {
     let base = if tile < moment.tile { FINISHED } else { EMPTY };
     painter.rect_filled(rect, 0.0, base);
     if tile != moment.tile {
@@ -179,7 +179,7 @@ fn paint_tile(painter: &egui::Painter, rect: Rect, tile: usize, moment: &Moment)
 
 /// One workgroup: threads downwards with their sinks, the tile on top, q rows of threads beside each
 /// other over their parts of it.
-fn workgroup(ui: &mut Ui, side: f32, config: &KernelConfig, moment: &Moment) {
+fn workgroup(ui: &mut Ui, side: f32, config: &KernelConfig, moment: &SlowMotion) {
     let q = (config.q as usize).min(8);
     let r = (config.r as usize).min(8);
     let threads = (config.p as usize).min(16 / r.max(2)).max(1);

@@ -15,7 +15,7 @@ pub enum Doing {
 
 /// Where the slow motion is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moment {
+pub struct SlowMotion {
     /// The tile that all workgroups of a slice are at.
     pub tile: usize,
     /// What they do with it.
@@ -30,7 +30,7 @@ const TILED: [(Doing, f64); 4] =
 /// Without workgroup memory there is nothing to load and nobody to wait for.
 const UNTILED: [(Doing, f64); 1] = [(Doing::Compute, 1.2)];
 
-impl Moment {
+impl SlowMotion {
     /// The moment `secs` after the beginning, over and over, with `tiles` (1 or more) in a row.
     pub fn at(secs: f64, tiles: usize, untiled: bool) -> Self {
         let parts: &[(Doing, f64)] = if untiled { &UNTILED } else { &TILED };
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn each_tile_is_loaded_waited_for_computed_and_left() {
-        let seen = |secs| Moment::at(secs, 3, false);
+        let seen = |secs| SlowMotion::at(secs, 3, false);
         assert_eq!((seen(0.0).tile, seen(0.0).doing), (0, Doing::Load));
         assert_eq!(seen(0.8).doing, Doing::Loaded);
         assert_eq!(seen(1.6).doing, Doing::Compute);
@@ -64,7 +64,7 @@ mod tests {
         assert_eq!((seen(2.6).tile, seen(2.6).doing), (1, Doing::Load));
         assert_eq!(seen(7.6).tile, 0, "and again from the first");
         for k in 0..1000 {
-            let untiled = Moment::at(f64::from(k) * 0.037, 2, true);
+            let untiled = SlowMotion::at(f64::from(k) * 0.037, 2, true);
             assert_eq!(untiled.doing, Doing::Compute);
             assert!(untiled.tile < 2 && (0.0..=1.0).contains(&untiled.part));
         }

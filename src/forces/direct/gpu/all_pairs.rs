@@ -15,7 +15,7 @@ const FIXED_CUT_WITH_Q: u32 = 1 << 16;
 
 /// The bodies that a kernel works on: device buffers of `vec4<f32>`, position and gravitating mass.
 #[derive(Clone, Copy, Debug)]
-pub struct Field<'a> {
+pub struct PairBuffers<'a> {
     /// What attracts.
     pub sources: &'a wgpu::Buffer,
     /// Number of sources.
@@ -30,7 +30,7 @@ pub struct Field<'a> {
     pub softening: f32,
 }
 
-impl<'a> Field<'a> {
+impl<'a> PairBuffers<'a> {
     /// All bodies as sinks and as sources.
     pub fn of_bodies(bodies: &'a BodyBuffers, softening: f32) -> Self {
         Self {
@@ -62,7 +62,7 @@ impl AllPairs {
     /// Compiles the kernel and binds it to `field`.
     ///
     /// Errors: a shape that the adapter cannot hold; partial sums larger than its largest buffer.
-    pub async fn new(gpu: &Gpu, variant: KernelVariant, field: Field<'_>) -> Result<Self> {
+    pub async fn new(gpu: &Gpu, variant: KernelVariant, field: PairBuffers<'_>) -> Result<Self> {
         Self::sharing(gpu, variant, field, None).await
     }
 
@@ -71,7 +71,7 @@ impl AllPairs {
     pub async fn sharing(
         gpu: &Gpu,
         variant: KernelVariant,
-        field: Field<'_>,
+        field: PairBuffers<'_>,
         partial_sums: Option<wgpu::Buffer>,
     ) -> Result<Self> {
         let config = variant.config;
@@ -212,7 +212,7 @@ impl DeviceForces for AllPairs {
         // The last step's partial sums have been added up: their room can be used again.
         let sums = Some(self.partial_sums.clone());
         Box::pin(async move {
-            let field = Field::of_bodies(bodies, self.softening);
+            let field = PairBuffers::of_bodies(bodies, self.softening);
             let made = Self::sharing(gpu, variant, field, sums).await?;
             Ok(Box::new(made) as Box<dyn DeviceForces>)
         })

@@ -15,7 +15,7 @@ mod single;
 pub mod tiers;
 mod variant;
 
-pub use all_pairs::{AllPairs, Field};
+pub use all_pairs::{AllPairs, PairBuffers};
 pub use config::KernelConfig;
 
 pub use crate::gpu::Progress;

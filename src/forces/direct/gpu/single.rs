@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::{AllPairs, Field, KernelRequest, KernelVariant};
+use super::{AllPairs, KernelRequest, KernelVariant, PairBuffers};
 use crate::error::{Error, Result};
 use crate::forces::held::HeldSources;
 use crate::forces::{
@@ -74,7 +74,7 @@ impl GpuSingle {
             self.buffers = Some((storage(gpu, "sinks", sinks), storage(gpu, "sources", sources)));
         }
         let (sinks, sources) = self.buffers.as_ref().expect("made above or with the last kernel");
-        let field = Field {
+        let field = PairBuffers {
             sources,
             source_count: key.source_count as u32,
             sinks,

@@ -1,6 +1,6 @@
 //! The host's side of blocks on a device: how far to let them run, and what came back.
 
-use super::super::{BlockSteps, Field, Home};
+use super::super::{Attractors, BlockSteps, Residence};
 use super::PERIOD;
 use crate::error::Result;
 
@@ -10,9 +10,9 @@ impl BlockSteps {
         &mut self,
         period: u64,
         offset: f64,
-        field: &Field,
+        field: &Attractors,
     ) -> Result<()> {
-        let Home::Device(resident) = &mut self.home else { return Ok(()) };
+        let Residence::Device(resident) = &mut self.residence else { return Ok(()) };
         let mut failed = (None, None);
         while self.schedule.period <= period {
             let is_last = self.schedule.period == period;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use web_time::Instant;
 
 use super::schedule::{PERIOD, Schedule};
-use super::{Accuracy, Field, LEVELS, Scheme, Track};
+use super::{Accuracy, Attractors, LEVELS, Scheme, Track};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::tiers::{Pairs, Shape, TierFrame, threads, three_parts};
 use crate::forces::{Precision, Sources};
@@ -85,7 +85,7 @@ impl Resident {
         scheme: &dyn Scheme,
         accuracy: &Accuracy,
         (tracks, schedule): (&[Track], &Schedule),
-        field: &Field,
+        field: &Attractors,
     ) -> Result<Self> {
         let Some(file) = scheme.shader() else {
             return Err(gpu.refuse("the integrator has no kernels for it"));
@@ -190,7 +190,7 @@ impl Resident {
         accuracy: &Accuracy,
         tracks: &[Track],
         schedule: &Schedule,
-        field: &Field,
+        field: &Attractors,
     ) -> Result<()> {
         let mut words = Vec::new();
         for (i, track) in tracks.iter().enumerate() {

@@ -16,7 +16,7 @@ use crate::diagnostics::{diagnose, relative_change};
 use crate::error::{Error, Result};
 use crate::forces::direct::CpuDouble;
 use crate::forces::{Answers, ForceEngine, Identity, Precision, Sinks, Sources, Want};
-use crate::integrate::blocks::{BlockSettings, BlockSteps, Field};
+use crate::integrate::blocks::{Attractors, BlockSettings, BlockSteps};
 use crate::integrate::{HostSide, find};
 use crate::measure::bench::record::rounded;
 use crate::measure::bench::session::{EngineTier, plain};
@@ -265,7 +265,7 @@ fn run(
     let mut bodies = plummer(n, case.softening)?;
     let before = energy(&bodies, case.softening)?;
     let (mass, id) = (bodies.mass.clone(), bodies.id.clone());
-    let field = Field { mass: &mass, softening: case.softening, id: &id };
+    let field = Attractors { mass: &mass, softening: case.softening, id: &id };
     let tier = who.tier;
     let engine = tier.engine(session.gpu.as_ref())?;
     let mut engine = Pausing::new(engine);
@@ -273,7 +273,7 @@ fn run(
     if who.resident {
         steps.settle(&field, &engine);
         if !steps.is_on_device() {
-            return Ok(Err(steps.describe_home().to_owned()));
+            return Ok(Err(steps.describe_residence().to_owned()));
         }
     }
     // What lives on a device cannot be paused within a slice.

@@ -7,7 +7,7 @@ use web_time::Instant;
 use super::{PATIENCE, Session, is_fatal, plain};
 use crate::error::{Error, Result};
 use crate::forces::direct::Reference;
-use crate::forces::{Answers, Cloud, ForceEngine, Identity, Order, Precision, Want};
+use crate::forces::{Answers, ForceEngine, Identity, Order, Precision, TestBodies, Want};
 use crate::gpu::Gpu;
 use crate::measure::acceleration_errors;
 use crate::measure::bench::candidate::cpu_device;
@@ -77,16 +77,16 @@ fn limit(precision: Precision) -> f64 {
 
 /// Bodies with the right answers for a sample of the sinks.
 struct Trial {
-    cloud: Cloud,
+    cloud: TestBodies,
     probed: Vec<u32>,
     right: Answers,
 }
 
 impl Trial {
     fn new(sinks: usize, sources: usize, order: Order) -> Result<Self> {
-        let cloud = Cloud::new(sources, 0xd1ce);
+        let cloud = TestBodies::new(sources, 0xd1ce);
         let probed: Vec<u32> = probes(sinks).into_iter().flatten().map(|i| i as u32).collect();
-        let mut some = Cloud::default();
+        let mut some = TestBodies::default();
         for &i in &probed {
             let i = i as usize;
             some.push(cloud.position[i], cloud.velocity[i], cloud.acceleration[i], cloud.mass[i]);

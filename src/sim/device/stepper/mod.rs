@@ -11,7 +11,7 @@ use ordinary::Ordinary;
 
 use super::{Phase, Work};
 use crate::error::Result;
-use crate::forces::direct::gpu::{AllPairs, Field, KernelVariant};
+use crate::forces::direct::gpu::{AllPairs, KernelVariant, PairBuffers};
 use crate::forces::{Budget, DeviceForces, Throughput};
 use crate::gpu::{BodyBuffers, Gpu};
 use crate::integrate::{Fused, Integrator, OneWorkgroup};
@@ -73,7 +73,7 @@ pub(super) async fn bind(
     softening: f64,
     integrator: &Integrator,
 ) -> Result<Box<dyn Stepper>> {
-    let field = Field::of_bodies(bodies, softening as f32);
+    let field = PairBuffers::of_bodies(bodies, softening as f32);
     let forces = AllPairs::new(gpu, variant, field).await?;
     let make = integrator.device.ok_or_else(|| {
         gpu.refuse(format!("the integrator '{}' has no device side", integrator.name))

@@ -17,7 +17,7 @@ pub(super) enum Care {
 
 /// A slice of the sources and what all sinks share.
 #[derive(Clone, Copy)]
-pub(super) struct Slice<'a> {
+pub(super) struct SourceSlice<'a> {
     pub packs: &'a [Pack],
     /// Number of the first source.
     pub first: usize,
@@ -29,7 +29,7 @@ pub(super) struct Slice<'a> {
 }
 
 /// See [`super::pairs::attract`]. Calling one is safe where its kernel is available.
-pub(super) type Attract = unsafe fn(&Slice, &[Sink], &mut [Sum], &mut [Around]);
+pub(super) type Attract = unsafe fn(&SourceSlice, &[Sink], &mut [Sum], &mut [Around]);
 
 /// By order, then by [`Care`].
 pub(super) type Table = [[Attract; 3]; 3];
@@ -52,7 +52,7 @@ macro_rules! entry {
     ($vector:ty $(, $features:literal)?) => {
         $(#[target_feature(enable = $features)])?
         unsafe fn run<const ORDER: usize, const CARE: usize>(
-            slice: &super::loops::Slice,
+            slice: &super::loops::SourceSlice,
             sinks: &[super::pack::Sink],
             sums: &mut [super::pack::Sum],
             around: &mut [super::pack::Around],

@@ -28,7 +28,7 @@ mod scalar;
 mod tests;
 
 use glam::DVec3;
-use loops::{Attract, Care, Slice};
+use loops::{Attract, Care, SourceSlice};
 use pack::{Around, PACK, Pack, Sink, Sum};
 
 /// Sinks of a task at most.
@@ -49,7 +49,7 @@ pub struct CpuDouble {
     velocities: bool,
     accelerations: bool,
     sinks: Vec<Sink>,
-    /// Slice after slice, each with all sinks.
+    /// SourceSlice after slice, each with all sinks.
     sums: Vec<Sum>,
     /// Neighbours, slice after slice, if lists are wanted.
     around: Vec<Around>,
@@ -139,7 +139,8 @@ impl CpuDouble {
             let packs = &packs[begin..packs.len().min(begin + length)];
             let sinks = &sinks[group * SINKS..][..sums.len()];
             let softening_squared = softening * softening;
-            let slice = Slice { packs, first: begin * PACK, count, softening_squared, capacity };
+            let slice =
+                SourceSlice { packs, first: begin * PACK, count, softening_squared, capacity };
             // SAFETY: a kernel that is not available cannot be had, see `with_kernel`.
             unsafe { attract(&slice, sinks, sums, around) }
         };

@@ -2,7 +2,7 @@
 //! [`crate::forces::Answers`].
 
 use super::lanes::Lanes;
-use super::loops::Slice;
+use super::loops::SourceSlice;
 use super::pack::{Around, PACK, Sink, Sum};
 
 /// Packs per block: at most 40 KiB of sources stay in the second level cache while every sink of a task
@@ -13,7 +13,7 @@ pub(super) const BLOCK: usize = 64;
 /// are wanted `around` has one per sink, else none. Safety: the processor has the instructions of `V`.
 #[inline(always)]
 pub(super) unsafe fn attract<V: Lanes, const ORDER: usize, const CARE: usize>(
-    slice: &Slice,
+    slice: &SourceSlice,
     sinks: &[Sink],
     sums: &mut [Sum],
     around: &mut [Around],
@@ -22,7 +22,7 @@ pub(super) unsafe fn attract<V: Lanes, const ORDER: usize, const CARE: usize>(
     sums.fill(Sum::ZERO);
     around.iter_mut().for_each(Around::clear);
     for (block, packs) in slice.packs.chunks(BLOCK).enumerate() {
-        let slice = Slice { packs, first: slice.first + block * BLOCK * PACK, ..*slice };
+        let slice = SourceSlice { packs, first: slice.first + block * BLOCK * PACK, ..*slice };
         let mut k = 0;
         // SAFETY: the instructions are there.
         unsafe {
@@ -41,7 +41,7 @@ pub(super) unsafe fn attract<V: Lanes, const ORDER: usize, const CARE: usize>(
 /// Adds one block to the first `R` of `sums`; `k` is the first sink's list.
 #[inline(always)]
 unsafe fn group<V: Lanes, const R: usize, const ORDER: usize, const CARE: usize>(
-    slice: &Slice,
+    slice: &SourceSlice,
     sinks: &[Sink],
     sums: &mut [Sum],
     around: &mut [Around],
@@ -196,7 +196,7 @@ unsafe fn subtract<V: Lanes>(factor: V, of: [V; 3], from: [V; 3]) -> [V; 3] {
 
 /// Puts the sources of a vector that begins with number `at` on a sink's list.
 #[cold]
-fn note(mut found: u32, at: usize, slice: &Slice, list: &mut Around) {
+fn note(mut found: u32, at: usize, slice: &SourceSlice, list: &mut Around) {
     while found != 0 {
         let j = at + found.trailing_zeros() as usize;
         if j < slice.count {

@@ -2,15 +2,17 @@ use glam::DVec3;
 
 use super::{CpuDouble, Kernel};
 use crate::forces::direct::Reference;
-use crate::forces::{Answers, Cloud, ForceEngine, Identity, Order, Sinks, Sources, Want, Within};
+use crate::forces::{
+    Answers, ForceEngine, Identity, Order, Sinks, Sources, TestBodies, Want, Within,
+};
 
 /// Bodies without any order, two of them very close together, too.
-fn cloud_of(n: usize) -> Cloud {
-    let mut cloud = Cloud::new(n, 0x9e37);
+fn bodies_of(n: usize) -> TestBodies {
+    let mut bodies = TestBodies::new(n, 0x9e37);
     if n > 4 {
-        cloud.position[4] = cloud.position[2] + DVec3::splat(1e-7);
+        bodies.position[4] = bodies.position[2] + DVec3::splat(1e-7);
     }
-    cloud
+    bodies
 }
 
 fn answer(engine: &mut dyn ForceEngine, sinks: &Sinks, eps: f64, want: &Want) -> Answers {
@@ -47,13 +49,13 @@ fn agree(found: &Answers, right: &Answers, what: &str) {
 #[test]
 fn every_kernel_agrees_with_the_reference() {
     for n in [1, 2, 7, 8, 9, 65, 1000] {
-        let cloud = cloud_of(n);
+        let bodies = bodies_of(n);
         let radius = vec![0.3; n];
         let mut right = Reference::default();
-        right.set_sources(&cloud.sources(cloud.len())).unwrap();
+        right.set_sources(&bodies.sources(bodies.len())).unwrap();
         for kernel in Kernel::available() {
             let mut engine = CpuDouble::with_kernel(kernel).unwrap();
-            engine.set_sources(&cloud.sources(cloud.len())).unwrap();
+            engine.set_sources(&bodies.sources(bodies.len())).unwrap();
             for order in [Order::Acceleration, Order::Jerk, Order::Snap] {
                 for eps in [0.0, 0.01] {
                     let want = Want {
@@ -68,10 +70,10 @@ fn every_kernel_agrees_with_the_reference() {
                         let few = 0..n.min(3);
                         let index = [u32::MAX, 1, 0];
                         for sinks in [
-                            cloud.sinks(0..n, Identity::Offset(0)),
-                            cloud.sinks(n / 2..n, Identity::Offset(n / 2)),
-                            cloud.sinks(few.clone(), Identity::Foreign),
-                            cloud.sinks(few.clone(), Identity::Each(&index[..few.len()])),
+                            bodies.sinks(0..n, Identity::Offset(0)),
+                            bodies.sinks(n / 2..n, Identity::Offset(n / 2)),
+                            bodies.sinks(few.clone(), Identity::Foreign),
+                            bodies.sinks(few.clone(), Identity::Each(&index[..few.len()])),
                         ] {
                             let within = want.within.map(|within| Within {
                                 radius: &within.radius[..sinks.position.len()],
@@ -93,11 +95,11 @@ fn every_kernel_agrees_with_the_reference() {
 #[test]
 #[should_panic(expected = "jerk")]
 fn the_comparison_sees_a_wrong_jerk() {
-    let cloud = cloud_of(10);
+    let bodies = bodies_of(10);
     let mut engine = Reference::default();
-    engine.set_sources(&cloud.sources(cloud.len())).unwrap();
+    engine.set_sources(&bodies.sources(bodies.len())).unwrap();
     let want = Want::only(Order::Jerk);
-    let right = answer(&mut engine, &cloud.sinks(0..10, Identity::Offset(0)), 0.1, &want);
+    let right = answer(&mut engine, &bodies.sinks(0..10, Identity::Offset(0)), 0.1, &want);
     let mut wrong = right.clone();
     wrong.jerk[7].y *= 1.0 + 1e-9;
     agree(&wrong, &right, "wrong");
@@ -105,15 +107,15 @@ fn the_comparison_sees_a_wrong_jerk() {
 
 #[test]
 fn the_bits_do_not_depend_on_the_threads() {
-    let cloud = cloud_of(3000);
+    let bodies = bodies_of(3000);
     for kernel in Kernel::available() {
         for sinks in [1, 5, 300] {
             let of = |threads: usize| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 pool.install(|| {
                     let mut engine = CpuDouble::with_kernel(kernel).unwrap();
-                    engine.set_sources(&cloud.sources(cloud.len())).unwrap();
-                    let sinks = cloud.sinks(0..sinks, Identity::Offset(0));
+                    engine.set_sources(&bodies.sources(bodies.len())).unwrap();
+                    let sinks = bodies.sinks(0..sinks, Identity::Offset(0));
                     answer(&mut engine, &sinks, 0.01, &Want::only(Order::Snap))
                 })
             };
@@ -124,7 +126,7 @@ fn the_bits_do_not_depend_on_the_threads() {
 
 #[test]
 fn a_few_sources_change_and_the_rest_stays() {
-    let (cloud, mut other) = (cloud_of(100), cloud_of(100));
+    let (bodies, mut other) = (bodies_of(100), bodies_of(100));
     let index = [3u32, 99, 50];
     let moved: Vec<DVec3> = index.iter().map(|&j| DVec3::splat(f64::from(j) * 0.1)).collect();
     let few = Sources {
@@ -143,10 +145,10 @@ fn a_few_sources_change_and_the_rest_stays() {
         (Box::new(Reference::default()), Box::new(Reference::default())),
     ];
     for (mut updated, mut whole) in engines {
-        updated.set_sources(&cloud.sources(cloud.len())).unwrap();
+        updated.set_sources(&bodies.sources(bodies.len())).unwrap();
         updated.update_sources(&index, &few).unwrap();
         whole.set_sources(&other.sources(other.len())).unwrap();
-        let sinks = cloud.sinks(0..20, Identity::Foreign);
+        let sinks = bodies.sinks(0..20, Identity::Foreign);
         let want = Want { potential: true, ..Want::only(Order::Snap) };
         let before = answer(whole.as_mut(), &sinks, 0.1, &want);
         assert_eq!(answer(updated.as_mut(), &sinks, 0.1, &want), before);
@@ -160,7 +162,7 @@ fn a_few_sources_change_and_the_rest_stays() {
 
 #[test]
 fn what_is_lacking_or_out_of_range_is_named() {
-    let cloud = cloud_of(10);
+    let bodies = bodies_of(10);
     let engines: [Box<dyn ForceEngine>; 2] =
         [Box::new(CpuDouble::new()), Box::new(Reference::default())];
     for mut engine in engines {
@@ -168,7 +170,7 @@ fn what_is_lacking_or_out_of_range_is_named() {
             let text = engine.begin(&sinks, eps, &want).unwrap_err().to_string();
             assert!(text.contains(words), "'{text}' should say '{words}'");
         };
-        let all = cloud.sinks(0..10, Identity::Offset(0));
+        let all = bodies.sinks(0..10, Identity::Offset(0));
         let jerk = Want::only(Order::Jerk);
         refuse(all, -1.0, jerk, "eps is -1");
         refuse(Sinks { velocity: &[], ..all }, 0.0, jerk, "sink velocities is 0, but must be 10");
@@ -176,7 +178,7 @@ fn what_is_lacking_or_out_of_range_is_named() {
         let within = |radius| Want { within: Some(Within { radius, capacity: 1 }), ..jerk };
         refuse(all, 0.0, within(&[1.0; 9]), "radii is 9");
         refuse(all, 0.0, within(&[-0.5; 10]), "neighbour radius is -0.5, but must be finite");
-        let sources = Sources { acceleration: &[], ..cloud.sources(cloud.len()) };
+        let sources = Sources { acceleration: &[], ..bodies.sources(bodies.len()) };
         engine.set_sources(&sources).unwrap();
         let text = engine.begin(&all, 0.0, &Want::only(Order::Snap)).unwrap_err().to_string();
         assert!(text.contains("source accelerations is 0, but must be 10"), "{text}");

@@ -11,9 +11,9 @@ use glam::DVec3;
 
 use super::{GpuTiers, Pairs, Shape};
 use crate::error::Result;
-use crate::forces::cloud::Random;
 use crate::forces::direct::Reference;
-use crate::forces::{Answers, Cloud, ForceEngine, Identity, Order, Precision, Want};
+use crate::forces::test_bodies::Random;
+use crate::forces::{Answers, ForceEngine, Identity, Order, Precision, TestBodies, Want};
 use crate::gpu::layout::DirectParams;
 use crate::gpu::{Binding, Checks, Gpu, Params, compile, read_blocking, storage, template};
 
@@ -252,9 +252,9 @@ async fn prove(
 
 /// Sinks a hundred-thousandth of the extent from a source, and as slowly passing by: the differences of
 /// high parts alone are off by a hundredth.
-fn near() -> (Cloud, Cloud) {
+fn near() -> (TestBodies, TestBodies) {
     let mut random = Random(0xbed);
-    let (mut sources, mut sinks) = (Cloud::default(), Cloud::default());
+    let (mut sources, mut sinks) = (TestBodies::default(), TestBodies::default());
     for k in 0..128 {
         let (position, velocity) = (random.vector(), random.vector());
         sources.push(position, velocity, DVec3::ZERO, 1.0);
@@ -269,9 +269,9 @@ fn near() -> (Cloud, Cloud) {
 
 /// Each row of threads meets a heavy body first and then many light ones, of which 8 together are less than
 /// half of the last place of what it has: carried in one f32, the sum would not notice any.
-fn uneven() -> (Cloud, Cloud) {
+fn uneven() -> (TestBodies, TestBodies) {
     let mut random = Random(0xcafe);
-    let (mut sources, mut sinks) = (Cloud::default(), Cloud::default());
+    let (mut sources, mut sinks) = (TestBodies::default(), TestBodies::default());
     let away = DVec3::new(1.0, 0.5, -0.75);
     for k in 0..16_384 {
         let mass = if k < 8 { 1.0 } else { 6e-9 };

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
     use crate::bodies::Bodies;
     use crate::forces::direct::CpuDouble;
-    use crate::integrate::blocks::{BlockSettings, BlockSteps, Field};
+    use crate::integrate::blocks::{Attractors, BlockSettings, BlockSteps};
     use crate::integrate::{HostSide, find};
     use crate::scene::Scene;
 
@@ -87,7 +87,7 @@ mod tests {
         let mut bodies = scene.build(&|_| unreachable!()).unwrap();
         let HostSide::Blocks(scheme) = find("hermite4").unwrap().host else { unreachable!() };
         let (mass, id) = (bodies.mass.clone(), bodies.id.clone());
-        let field = Field { mass: &mass, softening: 0.01, id: &id };
+        let field = Attractors { mass: &mass, softening: 0.01, id: &id };
         let settings = BlockSettings::default();
         let mut engine = Pausing::new(Box::new(CpuDouble::new()));
         let mut steps =

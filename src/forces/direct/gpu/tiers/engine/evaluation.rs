@@ -31,7 +31,7 @@ pub struct Evaluation {
     pub capacity: Option<usize>,
     pub radius: Vec<f64>,
     pub whole: DirectParams,
-    pub stage: Stage,
+    pub next: Next,
     pub interactions: u64,
     pub dispatches: u64,
     pub submitted: Option<(wgpu::SubmissionIndex, web_time::Instant)>,
@@ -45,7 +45,7 @@ pub struct Replaced {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Stage {
+pub enum Next {
     Forces(Option<Progress>),
     /// From this sink on.
     Sum(u32),
@@ -69,19 +69,19 @@ impl GpuTiers {
         let throughput = *self.throughput(evaluation.variant.order);
         let key = evaluation.variant.unsliced();
         let kernels = self.buffers.bind(&gpu, key, &self.kernels[&key], &self.params)?;
-        let Evaluation { variant, whole, stage, .. } = evaluation;
+        let Evaluation { variant, whole, next, .. } = evaluation;
         let (shape, fill) = (variant.shape, gpu.adapter.class.threads_to_fill());
         let mut encoder = encoder;
         let (mut interactions, mut dispatches) = (0, 0);
         self.params.clear();
         {
             let mut pass = encoder.begin_compute_pass(&Default::default());
-            while *stage != Stage::Copied
+            while *next != Next::Copied
                 && !self.params.is_full()
                 && throughput.secs(interactions, dispatches) < budget.submission_secs
             {
-                match stage {
-                    Stage::Forces(progress) | Stage::Lists(progress) => {
+                match next {
+                    Next::Forces(progress) | Next::Lists(progress) => {
                         let piece = shape.rectangle(whole.sink_count, whole.source_count).piece(
                             progress.unwrap_or_default(),
                             throughput.interactions_in(budget.dispatch_secs),
@@ -95,39 +95,39 @@ impl GpuTiers {
                             chunk_end: piece.chunk.end,
                             ..*whole
                         };
-                        let lists = matches!(stage, Stage::Lists(_));
+                        let lists = matches!(next, Next::Lists(_));
                         let kernel = if lists { kernels.lists.as_ref() } else { None };
                         let kernel = kernel.unwrap_or(&kernels.forces);
                         kernel.set(&mut pass, &[self.params.offset_of(params)]);
                         pass.dispatch_workgroups(piece.workgroups, shape.slices, 1);
                         interactions += piece.interactions;
-                        *stage = match (piece.next, lists) {
-                            (Some(_), false) => Stage::Forces(piece.next),
-                            (Some(_), true) => Stage::Lists(piece.next),
-                            (None, false) => Stage::Sum(0),
-                            (None, true) => Stage::Copied,
+                        *next = match (piece.next, lists) {
+                            (Some(_), false) => Next::Forces(piece.next),
+                            (Some(_), true) => Next::Lists(piece.next),
+                            (None, false) => Next::Sum(0),
+                            (None, true) => Next::Copied,
                         };
                     }
-                    Stage::Sum(begin) => {
+                    Next::Sum(begin) => {
                         let width = (whole.sink_count - *begin).min(gpu.limits.workgroups);
                         let params = DirectParams { sink_begin: *begin, ..*whole };
                         kernels.sum.set(&mut pass, &[self.params.offset_of(params)]);
                         pass.dispatch_workgroups(width, 1, 1);
-                        let next = *begin + width;
-                        *stage = if next < whole.sink_count {
-                            Stage::Sum(next)
+                        let end = *begin + width;
+                        *next = if end < whole.sink_count {
+                            Next::Sum(end)
                         } else if evaluation.capacity.is_some() {
-                            Stage::Lists(Some(Progress::default()))
+                            Next::Lists(Some(Progress::default()))
                         } else {
-                            Stage::Copied
+                            Next::Copied
                         };
                     }
-                    Stage::Copied => {}
+                    Next::Copied => {}
                 }
                 dispatches += 1;
             }
         }
-        if *stage == Stage::Copied {
+        if *next == Next::Copied {
             let sinks = evaluation.sinks.len() as u64;
             let sums = sinks * variant.sums() as u64 * variant.vector_bytes();
             let near = if variant.neighbours { sinks * variant.vector_bytes() } else { 0 };
@@ -168,7 +168,7 @@ impl GpuTiers {
     pub(super) async fn complete(&mut self, evaluation: &mut Evaluation) -> Result<Vec<Vec<u32>>> {
         loop {
             self.wait(evaluation).await?;
-            if evaluation.stage == Stage::Copied {
+            if evaluation.next == Next::Copied {
                 break;
             }
             crate::stop::check()?;

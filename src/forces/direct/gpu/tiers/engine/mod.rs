@@ -15,7 +15,7 @@ use crate::gpu::{Checks, Gpu, Params, Progress, Readback};
 
 mod evaluation;
 
-use evaluation::{Evaluation, Replaced, Stage};
+use evaluation::{Evaluation, Next, Replaced};
 
 /// Entries of lists that the host may strike out again.
 const DOUBTFUL: usize = 4;
@@ -282,7 +282,7 @@ impl GpuTiers {
             capacity: want.within.map(|within| within.capacity),
             radius: want.within.map(|within| within.radius.to_vec()).unwrap_or_default(),
             whole,
-            stage: Stage::Copied,
+            next: Next::Copied,
             interactions: 0,
             dispatches: 0,
             submitted: None,
@@ -294,7 +294,7 @@ impl GpuTiers {
         [whole.softening_squared, whole.softening_low, whole.softening_lowest] =
             self.store.frame.softening_squared(softening);
         evaluation.whole = whole;
-        evaluation.stage = Stage::Forces(Some(Progress::default()));
+        evaluation.next = Next::Forces(Some(Progress::default()));
 
         self.narrow(sinks, want)?;
         let gpu = Arc::clone(&self.gpu);

@@ -8,7 +8,7 @@ use super::{Identity, Sinks, Sources};
 
 /// Bodies with all that a direct engine asks for.
 #[derive(Clone, Debug, Default)]
-pub struct Cloud {
+pub struct TestBodies {
     /// Positions.
     pub position: Vec<DVec3>,
     /// Velocities, as many.
@@ -19,7 +19,7 @@ pub struct Cloud {
     pub mass: Vec<f64>,
 }
 
-impl Cloud {
+impl TestBodies {
     /// `n` bodies of total mass about 1 that f32 does not hold: with a dense middle, unequal in mass, away
     /// from the origin; body 1 where body 0 is, body 3 without mass. The same on every machine.
     pub fn new(n: usize, seed: u64) -> Self {

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use gravitile::words::{LINE, shows};
+use gravitile::messages::{LINE, shows};
 
 fn program() -> Command {
     let mut command = program::program();
@@ -201,9 +201,9 @@ fn libraries_on_the_way_to_the_drivers_are_silent() {
 #[test]
 #[ignore = "part of libraries_on_the_way_to_the_drivers_are_silent"]
 fn opens_the_device() {
-    let wish = gravitile::gpu::AdapterRequest::default();
+    let request = gravitile::gpu::AdapterRequest::default();
     assert!(!pollster::block_on(gravitile::gpu::adapters()).is_empty());
-    gravitile::gpu::Gpu::open_blocking(&wish).unwrap();
+    gravitile::gpu::Gpu::open_blocking(&request).unwrap();
 }
 
 #[test]

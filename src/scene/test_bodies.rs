@@ -17,7 +17,7 @@ pub enum Spread {
 
 /// `n` bodies of total mass 1 (about 1 where uneven) in a cube of side 1 (2.1 where uneven) about the
 /// origin. All numbers are exact in f32, and the same on every machine.
-pub fn test_cloud(n: usize, spread: Spread) -> Bodies {
+pub fn test_bodies(n: usize, spread: Spread) -> Bodies {
     let narrow = |x: f64| f64::from(x as f32);
     let mut bodies = Bodies::with_capacity(n);
     for i in 0..n {
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn each_cloud_is_what_it_says() {
-        let (even, uneven) = (test_cloud(500, Spread::Even), test_cloud(500, Spread::Uneven));
+        let (even, uneven) = (test_bodies(500, Spread::Even), test_bodies(500, Spread::Uneven));
         for bodies in [&even, &uneven] {
             assert!((bodies.mass.iter().sum::<f64>() - 1.0).abs() < 0.01);
             let numbers = bodies.position.iter().chain(&bodies.velocity);
@@ -75,7 +75,7 @@ mod tests {
         };
         assert!(within(&uneven, 0.2) > 3 * within(&even, 0.2));
         assert_eq!(
-            (test_cloud(0, Spread::Even).len(), test_cloud(1, Spread::Uneven).len()),
+            (test_bodies(0, Spread::Even).len(), test_bodies(1, Spread::Uneven).len()),
             (0, 1)
         );
     }

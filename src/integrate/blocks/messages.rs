@@ -1,11 +1,11 @@
 //! What is said of a body that cannot go on.
 
-use super::{BlockSteps, Field, LEVELS};
+use super::{Attractors, BlockSteps, LEVELS};
 use crate::error::Error;
 
 impl BlockSteps {
     /// The words for a body whose step falls under the shortest.
-    pub(super) fn too_short(&self, i: usize, field: &Field) -> Error {
+    pub(super) fn too_short(&self, i: usize, field: &Attractors) -> Error {
         let problem = format!(
             "at t = {} its step would fall under the shortest, dt-max / 2^{LEVELS} = {:e}; {}; a larger softening or a larger eta is needed",
             self.time(),
@@ -16,7 +16,7 @@ impl BlockSteps {
     }
 
     /// The words for a body on which no finite force acts.
-    pub(super) fn lost(&self, i: usize, field: &Field) -> Error {
+    pub(super) fn lost(&self, i: usize, field: &Attractors) -> Error {
         let problem = format!(
             "after t = {} the force on it leaves the range of numbers; {}; a larger softening is needed",
             self.time(),
@@ -26,7 +26,7 @@ impl BlockSteps {
     }
 
     /// Which body is nearest to body `i` now, in words.
-    fn nearest(&self, i: usize, field: &Field) -> String {
+    fn nearest(&self, i: usize, field: &Attractors) -> String {
         let latest = self.schedule.now();
         let at = |k: usize| {
             let since = (latest - self.schedule.time[k]) as f64 * self.tick();

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::gpu::{AdapterRequest, Gpu, Timeline, instance};
 use crate::render::{GpuCanvas, PictureSize};
 
-pub struct Stage {
+pub struct Screen {
     window: Arc<Window>,
     /// None once it was given back, for another device to take the window.
     surface: Option<wgpu::Surface<'static>>,
@@ -28,7 +28,7 @@ pub struct Target {
     suboptimal: bool,
 }
 
-impl Stage {
+impl Screen {
     pub fn new(
         window: Arc<Window>,
         display: Box<dyn wgpu::wgt::WgpuHasDisplayHandle>,

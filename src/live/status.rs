@@ -9,9 +9,9 @@ use crate::gpu::Gpu;
 use crate::render::DevicePoints;
 use crate::sim::{Choice, Settings};
 
-/// Where the simulation stands.
+/// How far the simulation is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Standing {
+pub struct Status {
     /// Simulated time.
     pub time: f64,
     /// Steps since the beginning.
@@ -50,9 +50,9 @@ impl Live {
         self.count == 0
     }
 
-    /// Where it stands.
-    pub fn standing(&self) -> Standing {
-        self.standing
+    /// How far it is.
+    pub fn status(&self) -> Status {
+        self.status
     }
 
     /// What it is run with; its dt is positive.

@@ -2,11 +2,11 @@
 
 use glam::DVec3;
 
-use super::Field;
+use super::Attractors;
 use crate::error::{Error, Result};
 
 /// Refuses two bodies in one place, unless eps > 0 or both are massless.
-pub(super) fn refuse_bodies_in_one_place(position: &[DVec3], field: &Field) -> Result<()> {
+pub(super) fn refuse_bodies_in_one_place(position: &[DVec3], field: &Attractors) -> Result<()> {
     if field.softening > 0.0 {
         return Ok(());
     }
@@ -46,7 +46,7 @@ mod tests {
         position[7] = position[2];
         let id: Vec<u64> = (100..110).collect();
         let check = |mass: &[f64], softening: f64| {
-            refuse_bodies_in_one_place(&position, &Field { mass, softening, id: &id })
+            refuse_bodies_in_one_place(&position, &Attractors { mass, softening, id: &id })
         };
         let text = check(&[1.0; 10], 0.0).unwrap_err().to_string();
         assert!(text.contains("body 7 (id 107)") && text.contains("body 2 (id 102)"), "{text}");

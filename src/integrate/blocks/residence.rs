@@ -2,20 +2,20 @@
 
 #[cfg(not(target_arch = "wasm32"))]
 use super::resident::Resident;
-use super::{BlockSteps, Field};
+use super::{Attractors, BlockSteps};
 use crate::forces::ForceEngine;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::forces::Precision;
 
 /// Where bodies are predicted and corrected.
-pub(super) enum Home {
+pub(super) enum Residence {
     /// On the host, and why.
     Host(String),
     #[cfg(not(target_arch = "wasm32"))]
     Device(Box<Resident>),
 }
 
-impl Default for Home {
+impl Default for Residence {
     fn default() -> Self {
         Self::Host("block steps on the host".to_owned())
     }
@@ -23,9 +23,9 @@ impl Default for Home {
 
 impl BlockSteps {
     /// Lets the bodies live on the engine's device from now on, if it has one, its tier is wider than f32
-    /// and its arithmetic holds; else they stay on the host, and [`BlockSteps::describe_home`] tells why.
-    pub fn settle(&mut self, field: &Field, engine: &dyn ForceEngine) {
-        self.home = Home::default();
+    /// and its arithmetic holds; else they stay on the host, and [`BlockSteps::describe_residence`] tells why.
+    pub fn settle(&mut self, field: &Attractors, engine: &dyn ForceEngine) {
+        self.residence = Residence::default();
         // In a browser nothing may wait for a device.
         #[cfg(target_arch = "wasm32")]
         let _ = (field, engine);
@@ -40,27 +40,27 @@ impl BlockSteps {
                 let bodies = (&self.tracks[..], &self.schedule);
                 match Resident::new(gpu.gpu(), tier, self.scheme, &self.accuracy, bodies, field) {
                     Ok(resident) => {
-                        self.home = Home::Device(Box::new(resident));
+                        self.residence = Residence::Device(Box::new(resident));
                         return;
                     }
                     Err(error) => error.to_string(),
                 }
             };
-            self.home = Home::Host(format!("block steps on the host: {why}"));
+            self.residence = Residence::Host(format!("block steps on the host: {why}"));
         }
     }
 
     /// Whether the bodies live on a device.
     pub fn is_on_device(&self) -> bool {
-        !matches!(self.home, Home::Host(_))
+        !matches!(self.residence, Residence::Host(_))
     }
 
     /// Where the bodies are predicted and corrected, in words.
-    pub fn describe_home(&self) -> &str {
-        match &self.home {
-            Home::Host(why) => why,
+    pub fn describe_residence(&self) -> &str {
+        match &self.residence {
+            Residence::Host(why) => why,
             #[cfg(not(target_arch = "wasm32"))]
-            Home::Device(_) => "block steps on the device",
+            Residence::Device(_) => "block steps on the device",
         }
     }
 }
