@@ -220,7 +220,7 @@ fn device_of(n: usize, settings: &Settings) -> Result<Option<Arc<Gpu>>> {
             }
             Ok(gpu)
         }
-        kind => host_engine(kind, None, settings).map(|_| None),
+        kind => crate::gpu::blocking(host_engine(kind, None, settings)).map(|_| None),
     }
 }
 

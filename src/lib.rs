@@ -38,8 +38,6 @@
 //!
 //! Units: G = 1 unless [`units::Units`] says otherwise. The host computes in f64, devices in f32.
 #![deny(unsafe_op_in_unsafe_fn)]
-// Without blocking functions, a browser build leaves some of their helpers without a caller.
-#![cfg_attr(target_arch = "wasm32", allow(unused_imports, dead_code))]
 
 pub mod bodies;
 pub mod diagnostics;
@@ -85,7 +83,6 @@ pub mod input;
 #[doc(hidden)]
 pub mod inspect;
 // A simulation that is watched, for the window and its tests.
-#[cfg(not(target_arch = "wasm32"))]
 #[doc(hidden)]
 pub mod live;
 // What can be asked for, for the program: simulations take [`sim::Settings`].

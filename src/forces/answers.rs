@@ -58,7 +58,7 @@ impl Answers {
     }
 
     /// Refuses sums that are not finite.
-    pub(super) fn check(&self, precision: Precision) -> Result<()> {
+    pub fn check(&self, precision: Precision) -> Result<()> {
         check_finite(self.lost(), || format!("the tier '{}'", precision.name()))
     }
 }

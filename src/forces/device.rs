@@ -17,7 +17,7 @@ pub struct Piece {
     pub is_last: bool,
 }
 
-/// Kernels in the making: they are being compiled.
+/// What is being made, or awaited from a device.
 pub type Making<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + 'a>>;
 
 /// A method of forces, bound to bodies on a device.
@@ -125,11 +125,10 @@ pub async fn evaluate(
 }
 
 /// [`evaluate`], waiting.
-#[cfg(not(target_arch = "wasm32"))]
 pub fn evaluate_blocking(
     forces: &mut dyn DeviceForces,
     gpu: &Gpu,
     throughput: &mut Throughput,
 ) -> Result<()> {
-    pollster::block_on(evaluate(forces, gpu, throughput))
+    crate::gpu::blocking(evaluate(forces, gpu, throughput))
 }

@@ -1,8 +1,7 @@
 //! The one interface of engines: sources that stay, an evaluation that is begun and finished.
 
-#[cfg(not(target_arch = "wasm32"))]
 use super::direct::GpuTiers;
-use super::{Answers, Order, Precision, Sinks, Sources, Want};
+use super::{Answers, Making, Order, Precision, Sinks, Sources, Want};
 use crate::error::{Error, Result};
 
 /// An engine: forces of sources that stay with it, on any sinks.
@@ -51,6 +50,21 @@ pub trait ForceEngine: Send {
     /// on, for callers that look at them themselves. Others call [`ForceEngine::finish`].
     fn collect(&mut self, out: &mut Answers) -> Result<()>;
 
+    /// [`ForceEngine::begin`] and [`ForceEngine::collect`], awaiting the device if there is one. In a browser
+    /// engines on a device have this alone: the other two refuse to wait.
+    fn answer<'a>(
+        &'a mut self,
+        sinks: &'a Sinks<'a>,
+        softening: f64,
+        want: &'a Want<'a>,
+        out: &'a mut Answers,
+    ) -> Making<'a, ()> {
+        Box::pin(async move {
+            self.begin(sinks, softening, want)?;
+            self.collect(out)
+        })
+    }
+
     /// Interactions of the evaluation that was begun last, on `sinks` sinks: one for each pair, unless the
     /// method needs fewer.
     fn interactions(&self, sinks: usize) -> u64 {
@@ -58,7 +72,6 @@ pub trait ForceEngine: Send {
     }
 
     /// The engine on a device, if it is that: bodies on block steps may then live there.
-    #[cfg(not(target_arch = "wasm32"))]
     fn on_device(&self) -> Option<&GpuTiers> {
         None
     }

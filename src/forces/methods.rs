@@ -46,10 +46,8 @@ impl EngineKind {
 /// The methods that at least one of `places` has, in their usual order.
 fn methods(places: &[Place]) -> Vec<Method> {
     let has = |method: &Method| {
-        // Bodies that live on a device need no engine of the host's; in a browser there is none.
         let is_listed = |place: &Place| {
-            (*place, *method) == (Place::Gpu, Method::Direct)
-                || ENGINES.iter().any(|entry| (entry.place, entry.method) == (*place, *method))
+            ENGINES.iter().any(|entry| (entry.place, entry.method) == (*place, *method))
         };
         places.iter().any(is_listed)
     };

@@ -28,6 +28,7 @@ mod engine;
 mod held;
 mod kind;
 mod methods;
+mod on_device;
 mod precision;
 mod question;
 mod registry;
@@ -35,14 +36,13 @@ mod test_bodies;
 mod throughput;
 
 pub use answers::{Answers, Lists, NO_SOURCE};
-#[cfg(not(target_arch = "wasm32"))]
-pub use device::evaluate_blocking;
-pub use device::{DeviceForces, Making, Piece, evaluate, record_within};
+pub use device::{DeviceForces, Making, Piece, evaluate, evaluate_blocking, record_within};
 use engine::check_plain;
 pub use engine::{ForceEngine, check_update};
 pub use kind::{EngineKind, Method, Place, engine_names};
+pub use on_device::{BindForces, DeviceTools, ON_DEVICE, on_device};
 pub use precision::{Noise, Precision};
 pub use question::{Identity, Order, Sinks, Sources, Want, Within, check_softening};
-pub use registry::{ENGINES, Entry, Tools, find, make, tiers};
+pub use registry::{ENGINES, Entry, Make, Tools, find, make, open, tiers};
 pub use test_bodies::TestBodies;
 pub use throughput::{Budget, Throughput};

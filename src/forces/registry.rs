@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use super::direct::{CpuDouble, CpuSingle, Reference, gpu::KernelRequest};
-#[cfg(not(target_arch = "wasm32"))]
-use super::direct::{GpuSingle, GpuTiers};
-use super::{ForceEngine, Method, Order, Place, Precision};
+use super::direct::{CpuDouble, CpuSingle, GpuSingle, GpuTiers, Reference, gpu::KernelRequest};
+use super::{ForceEngine, Making, Method, Order, Place, Precision};
 use crate::error::{Error, Result};
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, blocking};
 
 /// What an engine may need to be made.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,52 +26,57 @@ pub struct Entry {
     pub precision: Precision,
     /// The derivatives for which it is taken, from the lowest to the highest.
     pub orders: (Order, Order),
-    /// Makes it.
-    pub make: fn(&Tools) -> Result<Box<dyn ForceEngine>>,
+    /// Makes it; an engine on a device may be tried on it first.
+    pub make: Make,
 }
+
+/// Makes an engine.
+pub type Make = for<'a> fn(&'a Tools<'a>) -> Making<'a, Box<dyn ForceEngine>>;
 
 /// Every engine; of those that differ only in precision the usual one first.
 pub const ENGINES: &[Entry] = {
     use Order::{Acceleration, Jerk, Snap};
-    use Precision::{Double, Single};
+    use Precision::{Double, DoubleSingle, Single};
     const fn entry(
         (place, method, precision): (Place, Method, Precision),
         orders: (Order, Order),
-        make: fn(&Tools) -> Result<Box<dyn ForceEngine>>,
+        make: Make,
     ) -> Entry {
         Entry { place, method, precision, orders, make }
     }
-    let (cpu, direct) = (Place::Cpu, Method::Direct);
+    let (cpu, gpu, direct) = (Place::Cpu, Place::Gpu, Method::Direct);
     &[
-        entry((cpu, direct, Single), (Acceleration, Acceleration), |_| {
-            Ok(Box::new(CpuSingle::new()))
-        }),
-        entry((cpu, direct, Double), (Acceleration, Snap), |_| Ok(Box::new(CpuDouble::new()))),
+        entry((cpu, direct, Single), (Acceleration, Acceleration), |_| made(CpuSingle::new())),
+        entry((cpu, direct, Double), (Acceleration, Snap), |_| made(CpuDouble::new())),
         entry((cpu, Method::Reference, Double), (Acceleration, Snap), |_| {
-            Ok(Box::new(Reference::default()))
+            made(Reference::default())
         }),
-        #[cfg(not(target_arch = "wasm32"))]
-        entry((Place::Gpu, direct, Single), (Acceleration, Acceleration), |tools| {
-            Ok(Box::new(GpuSingle::new(tools.device()?, tools.kernel)))
+        entry((gpu, direct, Single), (Acceleration, Acceleration), |tools| {
+            Box::pin(async { boxed(GpuSingle::new(tools.device()?, tools.kernel)) })
         }),
-        #[cfg(not(target_arch = "wasm32"))]
-        entry((Place::Gpu, direct, Precision::DoubleSingle), (Jerk, Snap), |tools| {
-            Ok(Box::new(GpuTiers::new(tools.device()?, Precision::DoubleSingle)?))
+        entry((gpu, direct, DoubleSingle), (Jerk, Snap), |tools| {
+            Box::pin(async { boxed(GpuTiers::open(tools.device()?, DoubleSingle).await?) })
         }),
-        #[cfg(not(target_arch = "wasm32"))]
-        entry((Place::Gpu, direct, Single), (Jerk, Snap), |tools| {
-            Ok(Box::new(GpuTiers::new(tools.device()?, Single)?))
+        entry((gpu, direct, Single), (Jerk, Snap), |tools| {
+            Box::pin(async { boxed(GpuTiers::open(tools.device()?, Single).await?) })
         }),
-        #[cfg(not(target_arch = "wasm32"))]
-        entry((Place::Gpu, direct, Double), (Jerk, Snap), |tools| {
-            Ok(Box::new(GpuTiers::new(tools.device()?, Double)?))
+        entry((gpu, direct, Double), (Jerk, Snap), |tools| {
+            Box::pin(async { boxed(GpuTiers::open(tools.device()?, Double).await?) })
         }),
     ]
 };
 
+fn boxed(engine: impl ForceEngine + 'static) -> Result<Box<dyn ForceEngine>> {
+    Ok(Box::new(engine))
+}
+
+/// An engine that needs no device.
+fn made<'a>(engine: impl ForceEngine + 'static) -> Making<'a, Box<dyn ForceEngine>> {
+    Box::pin(std::future::ready(boxed(engine)))
+}
+
 impl Tools<'_> {
     /// The device.
-    #[cfg(not(target_arch = "wasm32"))]
     fn device(&self) -> Result<Arc<Gpu>> {
         self.gpu.cloned().ok_or_else(|| Error::value("the engine", "gpu", NO_DEVICE))
     }
@@ -121,6 +124,17 @@ pub fn find(
 /// [`find`], made.
 ///
 /// Errors: those of [`find`]; no open device, or one on which the tier does not hold.
+pub async fn open(
+    place: Place,
+    method: Method,
+    precision: Option<Precision>,
+    order: Order,
+    tools: &Tools<'_>,
+) -> Result<Box<dyn ForceEngine>> {
+    (find(place, method, precision, order)?.make)(tools).await
+}
+
+/// [`open`], waiting for the device. In a browser an engine on a device is refused.
 pub fn make(
     place: Place,
     method: Method,
@@ -128,7 +142,7 @@ pub fn make(
     order: Order,
     tools: &Tools,
 ) -> Result<Box<dyn ForceEngine>> {
-    (find(place, method, precision, order)?.make)(tools)
+    blocking(open(place, method, precision, order, tools))
 }
 
 #[cfg(test)]
@@ -150,7 +164,7 @@ mod tests {
     #[test]
     fn engines_are_what_their_lines_say() {
         for entry in ENGINES.iter().filter(|entry| entry.place == Place::Cpu) {
-            let engine = (entry.make)(&Tools::default()).unwrap();
+            let engine = blocking((entry.make)(&Tools::default())).unwrap();
             assert_eq!(engine.precision(), entry.precision);
             assert_eq!(engine.highest_order(), entry.orders.1);
         }

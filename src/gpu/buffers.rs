@@ -10,7 +10,7 @@ use crate::frame::{Frame, Rests};
 /// and 16 more per slice of partial sums in the force kernel's own buffer.
 ///
 /// All three are `array<vec4<f32>>` of `count` entries, bound as storage by kernels and sprites alike.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct BodyBuffers {
     /// Number of bodies.
     pub count: u32,

@@ -1,5 +1,10 @@
 //! Bringing device buffers to the host.
 
+use std::future::Future;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
+
 use super::Gpu;
 use crate::error::{Error, Result};
 
@@ -22,6 +27,19 @@ pub fn read_each_blocking<T: bytemuck::Pod>(
     buffers: &[(&wgpu::Buffer, usize)],
 ) -> Result<Vec<Vec<T>>> {
     pollster::block_on(read_each(gpu, buffers))
+}
+
+/// What `work` on a device comes to, waiting for it: the shell of what is asynchronous inside.
+///
+/// Errors: those of `work`; in a browser, where nothing may wait, that it is not done at once.
+pub fn blocking<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    #[cfg(not(target_arch = "wasm32"))]
+    return pollster::block_on(work);
+    #[cfg(target_arch = "wasm32")]
+    match std::pin::pin!(work).poll(&mut std::task::Context::from_waker(Waker::noop())) {
+        Poll::Ready(done) => done,
+        Poll::Pending => Err(Error::Device("a browser does not wait for a device".to_owned())),
+    }
 }
 
 /// The first `count` entries of each buffer, all at one moment, once the device has come so far; in a browser
@@ -91,7 +109,20 @@ pub struct Readback {
     bytes: Vec<u64>,
     state: CopyState,
     /// Copies that have arrived; [`FAILED`] is added for one that failed.
-    arrived: std::sync::Arc<std::sync::atomic::AtomicU32>,
+    arrived: Arc<Arrived>,
+}
+
+#[derive(Debug, Default)]
+struct Arrived {
+    copies: AtomicU32,
+    /// Whoever awaits them.
+    waker: Mutex<Option<Waker>>,
+}
+
+impl Arrived {
+    fn waker(&self) -> std::sync::MutexGuard<'_, Option<Waker>> {
+        self.waker.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -148,17 +179,20 @@ impl Readback {
 
     /// Call after the submission that holds the copies; does nothing if there are none.
     pub fn submitted(&mut self) {
-        use std::sync::atomic::Ordering;
         if self.state != CopyState::Recorded {
             return;
         }
         // A counter of its own: a callback of the last copies may still be about to come, if another thread
         // polls the device and they were taken after a wait.
-        self.arrived = std::sync::Arc::default();
+        self.arrived = Arc::default();
         for (staging, bytes) in self.staging.iter().zip(&self.bytes) {
-            let arrived = std::sync::Arc::clone(&self.arrived);
+            let arrived = Arc::clone(&self.arrived);
             staging.map_async(wgpu::MapMode::Read, 0..*bytes, move |result| {
-                arrived.fetch_add(if result.is_ok() { 1 } else { FAILED }, Ordering::AcqRel);
+                let one = if result.is_ok() { 1 } else { FAILED };
+                arrived.copies.fetch_add(one, Ordering::AcqRel);
+                if let Some(waker) = arrived.waker().take() {
+                    waker.wake();
+                }
             });
         }
         self.state = CopyState::Flying;
@@ -168,7 +202,7 @@ impl Readback {
     ///
     /// Errors: the device was lost on the way.
     pub fn take<T: bytemuck::Pod>(&mut self) -> Option<Result<Vec<Vec<T>>>> {
-        let arrived = self.arrived.load(std::sync::atomic::Ordering::Acquire);
+        let arrived = self.arrived.copies.load(Ordering::Acquire);
         if self.state != CopyState::Flying || (arrived as usize) < self.bytes.len() {
             return None;
         }
@@ -180,6 +214,20 @@ impl Readback {
             )));
         }
         Some(self.read())
+    }
+
+    /// The contents, after [`Gpu::finish`] of the submission that holds the copies.
+    ///
+    /// Errors: nothing had been submitted; the device was lost on the way.
+    pub async fn arrive<T: bytemuck::Pod>(&mut self) -> Result<Vec<Vec<T>>> {
+        if cfg!(not(target_arch = "wasm32")) || self.state != CopyState::Flying {
+            return self.take_waited();
+        }
+        std::future::poll_fn(|context| {
+            *self.arrived.waker() = Some(context.waker().clone());
+            self.take().map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
     }
 
     /// The contents, after a wait for the submission that holds the copies. That the callbacks have been

@@ -10,6 +10,7 @@
 //! The bits of the simulation depend on the commands and the steps they come between, never on frames,
 //! budgets or on whether a panel is shown.
 
+mod beside;
 mod blocks;
 mod cadence;
 mod command;
@@ -39,9 +40,10 @@ pub use tracking::Tracking;
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
+use crate::forces::direct::gpu::KernelRequest;
 use crate::forces::{Budget, check_softening};
 use crate::gpu::{FrameTimes, Gpu};
-use crate::sim::{Choice, Clock, DeviceState, EngineKind, Settings, Work};
+use crate::sim::{Choice, Clock, EngineKind, Settings, Work};
 use cadence::{Cadence, Purpose};
 use frame_pace::FramePace;
 use mover::{FramePart, Mover, Reached};
@@ -68,6 +70,8 @@ pub struct Live {
     count: usize,
     tracker: Tracker,
     resting: bool,
+    /// Kernel and softening in force while others are being compiled.
+    before_change: Option<(KernelRequest, f64)>,
     /// What the last frame was given to do, and within what.
     last_slice: (Work, Budget),
     frame_pace: FramePace,
@@ -81,10 +85,10 @@ const KEPT: Duration = Duration::from_secs(2);
 impl Live {
     /// Hands the bodies to the engine that was settled on, on the window's device where it is the GPU; `units_per_sec` is the usual speed in units of
     /// simulated time per second. The first accelerations are computed later, by the first frames or the
-    /// worker. May be called on any thread.
+    /// worker. May be awaited on any thread.
     ///
     /// Errors: as of [`crate::sim::Simulation::open`].
-    pub fn open(
+    pub async fn open(
         gpu: &Arc<Gpu>,
         choice: Choice,
         bodies: Bodies,
@@ -96,14 +100,13 @@ impl Live {
         let count = bodies.len();
         let mover: Box<dyn Mover> = match choice.kind {
             EngineKind::Gpu if !settings.steps_on_host() => {
-                let begun = DeviceState::begin(Arc::clone(gpu), &bodies, None, &settings);
-                let state = pollster::block_on(begun)?;
-                settings.frame = Some(*state.frame());
-                Box::new(OnDevice::new(state, bodies, &settings)?)
+                let mover = OnDevice::open(Arc::clone(gpu), bodies, &settings).await?;
+                settings.frame = Some(mover.frame());
+                Box::new(mover)
             }
             kind => {
                 let computing = choice.gpu.as_ref();
-                Box::new(OnHost::start(gpu, bodies, kind, computing, &settings)?)
+                Box::new(OnHost::start(gpu, bodies, kind, computing, &settings).await?)
             }
         };
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
@@ -125,6 +128,7 @@ impl Live {
             count,
             tracker: Tracker::default(),
             resting: false,
+            before_change: None,
             last_slice: (Work::default(), Budget::INTERACTIVE),
             frame_pace: FramePace::default(),
         })
@@ -165,14 +169,19 @@ impl Live {
             Command::Softening(softening) => {
                 check_softening(softening)?;
                 self.mover.set_softening(&self.settings.kernel, softening)?;
+                self.begin_change();
                 self.settings.softening = softening;
             }
             Command::Kernel(request) => {
                 self.mover.set_kernel(&self.gpu, &request, self.settings.softening)?;
+                self.begin_change();
                 self.settings.kernel = request;
                 self.rates.forget();
             }
-            Command::Recompile => self.mover.recompile(&self.settings.kernel)?,
+            Command::Recompile => {
+                self.mover.recompile(&self.settings.kernel, self.settings.softening)?;
+                self.begin_change();
+            }
             Command::Report => self.ask_report(),
             Command::Moment => self.ask_bodies(Purpose::Answer),
         }
@@ -188,7 +197,8 @@ impl Live {
         budget: Budget,
     ) -> Result<Work> {
         self.frame += 1;
-        let due = if self.resting { 0 } else { self.keeper.due(wall_secs, self.dt) };
+        let still = self.resting || self.mover.is_changing();
+        let due = if still { 0 } else { self.keeper.due(wall_secs, self.dt) };
         let part = FramePart {
             gpu: &self.gpu,
             encoder,
@@ -255,6 +265,16 @@ impl Live {
         self.keeper.done(done, self.dt);
         self.blocks = self.mover.take_blocks().or(self.blocks.take());
         self.take_reached();
+        match self.mover.take_change() {
+            Some(Ok(())) => self.before_change = None,
+            Some(Err(error)) => {
+                if let Some((kernel, softening)) = self.before_change.take() {
+                    (self.settings.kernel, self.settings.softening) = (kernel, softening);
+                }
+                events.push(Event::Failed(error));
+            }
+            None => {}
+        }
         for event in &events {
             match event {
                 Event::Report(report) => self.reports.come(report.steps),
@@ -266,6 +286,19 @@ impl Live {
             }
         }
         events
+    }
+
+    /// What is asked for holds from now on, unless it turns out that it cannot be compiled.
+    fn begin_change(&mut self) {
+        if self.mover.is_changing() {
+            let now = (self.settings.kernel, self.settings.softening);
+            self.before_change.get_or_insert(now);
+        }
+    }
+
+    /// Whether a kernel or softening that was asked for is being compiled: no step begins before it is ready.
+    pub fn is_changing(&self) -> bool {
+        self.mover.is_changing()
     }
 
     fn take_reached(&mut self) {

@@ -61,12 +61,13 @@ pub(super) trait Mover: Send {
     /// Takes in what has come back, and says how many steps were done beside the frames since the last call.
     fn poll(&mut self, rates: &mut Rates, events: &mut Vec<Event>) -> u64;
 
-    /// Continues with another softening; new accelerations come before the next step.
+    /// Continues with another softening; new accelerations come before the next step, which does not begin before
+    /// what it needs is compiled.
     ///
     /// Errors leave everything as it was.
     fn set_softening(&mut self, request: &KernelRequest, softening: f64) -> Result<()>;
 
-    /// Continues with another shape of the kernel, if it has one.
+    /// Continues with another shape of the kernel, if it has one, as soon as it is compiled.
     ///
     /// Errors leave everything as it was: a shape that the adapter cannot hold.
     fn set_kernel(&mut self, gpu: &Gpu, request: &KernelRequest, softening: f64) -> Result<()>;
@@ -98,9 +99,19 @@ pub(super) trait Mover: Send {
         None
     }
 
+    /// Whether a change is being prepared: nothing moves meanwhile.
+    fn is_changing(&self) -> bool {
+        false
+    }
+
+    /// What came of a change, once: it is in force, or could not be made and everything is as it was.
+    fn take_change(&mut self) -> Option<Result<()>> {
+        None
+    }
+
     /// Compiles everything anew from texts that have changed.
-    fn recompile(&mut self, request: &KernelRequest) -> Result<()> {
-        let _ = request;
+    fn recompile(&mut self, request: &KernelRequest, softening: f64) -> Result<()> {
+        let _ = (request, softening);
         Ok(())
     }
 

@@ -3,18 +3,19 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
 
+use super::beside::Beside;
 use super::cadence::Purpose;
 use super::mover::{Drawn, FramePart, Mover, Reached};
 use super::{Event, Rates, Report};
 use crate::bodies::Bodies;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::forces::direct::gpu::{KernelRequest, KernelVariant};
 use crate::forces::{Budget, Throughput};
+use crate::frame::Frame;
 use crate::gpu::{BodyBuffers, FrameTimes, Gpu, Readback, layout::VEC4};
 use crate::integrate::Integrator;
-use crate::sim::{Clock, DeviceState, Diagnosis, Moment, Settings, Work};
+use crate::sim::{Clock, CompiledKernel, DeviceState, Diagnosis, Moment, Settings, Totals, Work};
 
 /// How far a report has come.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,13 +53,40 @@ pub(super) struct OnDevice {
     copied: (f64, u64),
     /// Work of the frames whose times have not come back.
     flying: VecDeque<(u64, Work)>,
-    events: (Sender<Event>, Receiver<Event>),
+    /// Bodies that have come back and become f64.
+    widening: Vec<Beside<Event>>,
+    changing: Option<Beside<Changed>>,
+    /// What was asked for while another change was being prepared.
+    next_change: Option<Change>,
+}
+
+/// Another kernel or softening, as asked for.
+#[derive(Clone, Copy)]
+struct Change {
+    request: KernelRequest,
+    softening: f64,
+    /// The texts of shaders have changed: those of the diagnostics are compiled, too.
+    anew: bool,
+}
+
+/// What a change needs, compiled.
+struct Changed {
+    kernel: CompiledKernel,
+    totals: Totals,
+    diagnosis: Option<Diagnosis>,
+    softening: f64,
 }
 
 impl OnDevice {
-    /// Lists the bodies for the diagnostics: beside the window, not in a frame.
-    pub fn new(state: DeviceState, bodies: Bodies, settings: &Settings) -> Result<Self> {
-        let diagnosis = pollster::block_on(Diagnosis::new(&state, &bodies))?;
+    /// Puts the bodies on the device and compiles all that frames will need.
+    ///
+    /// Errors: as of [`DeviceState::begin`].
+    pub async fn open(gpu: Arc<Gpu>, bodies: Bodies, settings: &Settings) -> Result<Self> {
+        let mut state = DeviceState::begin(gpu, &bodies, None, settings).await?;
+        state.make_potential().await?;
+        let (gpu, buffers, frame) = (state.gpu(), state.buffers(), *state.frame());
+        let diagnosis =
+            Diagnosis::new(gpu, buffers, frame, state.potential_sums(), &bodies).await?;
         Ok(Self {
             state,
             clock: Clock::new(settings.start, settings.steps_before, settings.dt),
@@ -75,20 +103,51 @@ impl OnDevice {
             flying_for: Purpose::Keep,
             bodies: Readback::default(),
             copied: (0.0, 0),
+            widening: Vec::new(),
             flying: VecDeque::new(),
-            events: channel(),
+            changing: None,
+            next_change: None,
         })
     }
 
-    fn compile_again(&mut self, request: &KernelRequest) -> Result<()> {
-        let diagnosis = pollster::block_on(Diagnosis::new(&self.state, &self.shell))?;
-        self.change_kernel(request, self.softening)?;
-        self.diagnosis = diagnosis;
+    /// The frame of a simulation's first state.
+    pub fn frame(&self) -> Frame {
+        *self.state.frame()
+    }
+
+    /// Lets a change be compiled beside the frames; of several that come meanwhile the last one follows.
+    fn change(&mut self, change: Change) -> Result<()> {
+        let Change { request, softening, anew } = change;
+        let next = self.state.next_kernel(&request, softening, self.integrator)?;
+        if self.changing.is_some() {
+            let anew = anew || self.next_change.is_some_and(|before| before.anew);
+            self.next_change = Some(Change { anew, ..change });
+            return Ok(());
+        }
+        let (parts, shell) = (self.diagnosis.totals_buffers(), Arc::clone(&self.shell));
+        let frame = *self.state.frame();
+        let compile = move || async move {
+            let kernel = next.compile().await?;
+            let (gpu, buffers, potentials) = (next.gpu(), next.buffers(), kernel.potential_sums());
+            let totals = Totals::of(gpu, buffers, potentials, &parts).await?;
+            let diagnosis = match anew {
+                true => Some(Diagnosis::new(gpu, buffers, frame, potentials, &shell).await?),
+                false => None,
+            };
+            Ok(Changed { kernel, totals, diagnosis, softening })
+        };
+        self.changing = Some(Beside::start("compiling", compile)?);
         Ok(())
     }
 
-    fn change_kernel(&mut self, request: &KernelRequest, softening: f64) -> Result<()> {
-        pollster::block_on(self.state.change_kernel(request, softening, self.integrator))?;
+    /// A change is ready: the bodies go on with it.
+    fn go_on_with(&mut self, changed: Changed) {
+        let Changed { kernel, totals, diagnosis, softening } = changed;
+        self.state.take_kernel(kernel);
+        match diagnosis {
+            Some(diagnosis) => self.diagnosis = diagnosis,
+            None => self.diagnosis.take_totals(totals),
+        }
         if let Reporting::Potential | Reporting::Summing(_) = self.reporting {
             // The new kernel computes them from the start.
             self.reporting = Reporting::Nothing;
@@ -96,7 +155,6 @@ impl OnDevice {
         }
         self.softening = softening;
         self.flying.clear();
-        Ok(())
     }
 
     /// Records what this frame does of the simulation: up to `due` steps of `dt` within `budget`.
@@ -106,23 +164,19 @@ impl OnDevice {
         (due, dt): (u64, f64),
         budget: Budget,
         frame: u64,
-    ) -> Result<Work> {
+    ) -> Work {
         // A step that was begun ends with its own dt, and so does the clock; then comes the new one.
-        let is_changing = dt != self.clock.dt();
-        let (due, dt) = if is_changing && !self.state.is_between_steps() {
-            (0, self.clock.dt())
-        } else {
-            (due, dt)
-        };
+        let is_new = dt != self.clock.dt();
+        let (due, dt) =
+            if is_new && !self.state.is_between_steps() { (0, self.clock.dt()) } else { (due, dt) };
         if dt != self.clock.dt() {
             self.clock.set_dt(dt);
         }
         if self.state.is_between_steps() {
-            // First what can fail: it has recorded nothing then.
-            let is_reporting = self.record_report(encoder, budget)?;
+            let is_reporting = self.record_report(encoder, budget);
             self.copy_if_wanted(encoder);
             if is_reporting {
-                return Ok(Work::default());
+                return Work::default();
             }
         }
         // Someone waits for the moment between two steps: begin no other one.
@@ -130,7 +184,7 @@ impl OnDevice {
             || self.want.is_some() && self.bodies.is_idle();
         let due = if wanted { 0 } else { due };
         if due == 0 && self.state.is_between_steps() {
-            return Ok(Work::default());
+            return Work::default();
         }
         let work = self.state.record_slice(encoder, dt, due, budget, None);
         self.clock.advance(work.steps);
@@ -140,19 +194,14 @@ impl OnDevice {
                 self.flying.pop_front();
             }
         }
-        Ok(work)
+        work
     }
 
     /// Goes on with the report that is wanted; true while no step may begin.
-    fn record_report(
-        &mut self,
-        encoder: &mut wgpu::CommandEncoder,
-        budget: Budget,
-    ) -> Result<bool> {
+    fn record_report(&mut self, encoder: &mut wgpu::CommandEncoder, budget: Budget) -> bool {
         if self.reporting == Reporting::Nothing && self.want_report {
             self.want_report = false;
-            pollster::block_on(self.state.begin_potential())?;
-            pollster::block_on(self.diagnosis.follow(&self.state))?;
+            self.state.begin_potential();
             self.reported = (self.clock.time(), self.clock.steps(), self.softening);
             self.reporting = Reporting::Potential;
         }
@@ -160,9 +209,9 @@ impl OnDevice {
             if self.state.record_potential(encoder, budget) {
                 self.reporting = Reporting::Summing(0);
             }
-            return Ok(true);
+            return true;
         }
-        let Reporting::Summing(done) = &mut self.reporting else { return Ok(false) };
+        let Reporting::Summing(done) = &mut self.reporting else { return false };
         let visits =
             self.state.throughput().rate() * budget.submission_secs / INTERACTIONS_PER_VISIT;
         let gpu = self.state.gpu();
@@ -170,7 +219,7 @@ impl OnDevice {
             self.results.record(&gpu.device, encoder, &self.diagnosis.results());
             self.reporting = Reporting::Flying;
         }
-        Ok(true)
+        true
     }
 
     fn copy_if_wanted(&mut self, encoder: &mut wgpu::CommandEncoder) {
@@ -188,24 +237,20 @@ impl OnDevice {
     }
 
     /// A million bodies take a while: they become f64 beside the window.
-    fn widen(&mut self, read: Vec<Vec<[f32; 4]>>, into: &mut Vec<Event>) {
+    fn widen(&mut self, read: Vec<Vec<[f32; 4]>>) -> Result<()> {
         let (time, steps) = self.copied;
         let frame = self.state.frame().at(time);
-        let shell = Arc::clone(&self.shell);
-        let (sender, purpose) = (self.events.0.clone(), self.flying_for);
-        let work = move || {
+        let (shell, purpose) = (Arc::clone(&self.shell), self.flying_for);
+        let work = move || async move {
             let three = |v: &[f32; 4]| [v[0], v[1], v[2]];
             let mut bodies = (*shell).clone();
             bodies.position = read[0].iter().map(|x| frame.wide_position(three(x))).collect();
             bodies.velocity = read[1].iter().map(|v| frame.wide_velocity(three(v))).collect();
             let acceleration = read[2].iter().map(|a| frame.wide_acceleration(three(a))).collect();
-            let moment = Arc::new(Moment { time, steps, bodies, acceleration });
-            // Nobody listens any more: the window has gone on to other bodies.
-            let _ = sender.send(purpose.event(moment));
+            Ok(purpose.event(Arc::new(Moment { time, steps, bodies, acceleration })))
         };
-        if let Err(error) = std::thread::Builder::new().name("moment".to_owned()).spawn(work) {
-            into.push(Event::Failed(Error::Device(format!("no thread for the bodies: {error}"))));
-        }
+        self.widening.push(Beside::start("the bodies", work)?);
+        Ok(())
     }
 }
 
@@ -216,7 +261,11 @@ impl Mover for OnDevice {
 
     fn record(&mut self, part: FramePart<'_>) -> Result<Work> {
         let FramePart { gpu, encoder, due, dt, budget, number, tracker } = part;
-        let work = self.record_steps(encoder, (due, dt), budget, number)?;
+        let work = match self.changing {
+            // What is half done would be done with the old kernel.
+            Some(_) => Work::default(),
+            None => self.record_steps(encoder, (due, dt), budget, number),
+        };
         self.ready |= self.state.is_between_steps() || work.steps > 0;
         let Drawn { position_mass, frame, .. } = self.drawn();
         tracker.record(gpu, encoder, position_mass, self.shell.len(), frame);
@@ -246,21 +295,43 @@ impl Mover for OnDevice {
             });
         }
         match self.bodies.take() {
-            Some(Ok(read)) => self.widen(read, events),
+            Some(Ok(read)) => events.extend(self.widen(read).err().map(Event::Failed)),
             Some(Err(error)) => events.push(Event::Failed(error)),
             None => {}
         }
-        events.extend(self.events.1.try_iter());
+        self.widening.retain(|widening| match widening.take() {
+            Some(made) => {
+                events.push(made.unwrap_or_else(Event::Failed));
+                false
+            }
+            None => true,
+        });
         // The steps of a frame count when they are recorded.
         0
     }
 
     fn set_softening(&mut self, request: &KernelRequest, softening: f64) -> Result<()> {
-        self.change_kernel(request, softening)
+        self.change(Change { request: *request, softening, anew: false })
     }
 
     fn set_kernel(&mut self, _: &Gpu, request: &KernelRequest, softening: f64) -> Result<()> {
-        self.change_kernel(request, softening)
+        self.change(Change { request: *request, softening, anew: false })
+    }
+
+    fn is_changing(&self) -> bool {
+        self.changing.is_some()
+    }
+
+    fn take_change(&mut self) -> Option<Result<()>> {
+        let made = self.changing.as_ref()?.take()?;
+        self.changing = None;
+        let next = self.next_change.take();
+        let changed = made.map(|changed| self.go_on_with(changed));
+        match next {
+            // It is the one that counts.
+            Some(next) => self.change(next).err().map(Err),
+            None => Some(changed),
+        }
     }
 
     fn ask_report(&mut self) {
@@ -282,8 +353,8 @@ impl Mover for OnDevice {
         self.state.variant()
     }
 
-    fn recompile(&mut self, request: &KernelRequest) -> Result<()> {
-        self.compile_again(request)
+    fn recompile(&mut self, request: &KernelRequest, softening: f64) -> Result<()> {
+        self.change(Change { request: *request, softening, anew: true })
     }
 
     fn learn(&mut self, times: &FrameTimes) -> Option<(Work, f64)> {

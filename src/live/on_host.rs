@@ -30,7 +30,7 @@ impl OnHost {
     /// `computing` that of the engine, if it needs one.
     ///
     /// Errors: more bodies than can be drawn; those of the engine.
-    pub fn start(
+    pub async fn start(
         drawing: &Gpu,
         bodies: Bodies,
         kind: EngineKind,
@@ -47,7 +47,7 @@ impl OnHost {
             acceleration: storage(drawing, "drawn accelerations", n),
             frame: Frame::PLAIN,
             reached: Progress { time: settings.begins_at(), ..Progress::default() },
-            worker: WorkerLink::start(bodies, kind, computing, settings)?,
+            worker: WorkerLink::start(bodies, kind, computing, settings).await?,
         })
     }
 }

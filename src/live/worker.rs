@@ -1,19 +1,21 @@
-//! A simulation on worker threads, for the engines that live on the host. The watcher never waits: it
-//! tells how many steps are due and takes whatever state is finished.
+//! A simulation beside the frames, for the engines that live on the host: on a thread, or in a browser in
+//! turns between frames. The watcher never waits: it tells how many steps are due and takes whatever state is
+//! finished.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::thread;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Poll, Waker};
 
 use glam::DVec3;
 use web_time::Instant;
 
+use super::beside::run_beside;
 use super::blocks::BlockWatch;
 use super::cadence::Purpose;
 use super::points::{Narrowing, Points};
 use super::{BlockFacts, Event, Report};
 use crate::bodies::Bodies;
 use crate::diagnostics::diagnose;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::forces::ForceEngine;
 use crate::gpu::Gpu;
 use crate::sim::{Clock, EngineKind, HostState, Moment, Residence, Settings, host_engine};
@@ -41,6 +43,10 @@ struct Inbox {
     /// Whether the watcher has taken the last state and would like another.
     wanted: bool,
     quit: bool,
+    /// Frames that the watcher has had since the start.
+    frames: u64,
+    /// The worker, if it waits for news.
+    waiting: Option<Waker>,
 }
 
 #[derive(Default)]
@@ -67,8 +73,36 @@ impl Inbox {
 
 struct Shared {
     inbox: Mutex<Inbox>,
-    wake: Condvar,
     outbox: Mutex<Outbox>,
+}
+
+impl Shared {
+    /// Puts something into the inbox and wakes the worker.
+    fn tell(&self, change: impl FnOnce(&mut Inbox)) {
+        let waiting = {
+            let mut inbox = lock(&self.inbox);
+            change(&mut inbox);
+            inbox.waiting.take()
+        };
+        if let Some(worker) = waiting {
+            worker.wake();
+        }
+    }
+
+    /// Waits until the inbox has what `find` looks for.
+    async fn news<T>(&self, mut find: impl FnMut(&mut Inbox) -> Option<T>) -> T {
+        std::future::poll_fn(|context| {
+            let mut inbox = lock(&self.inbox);
+            match find(&mut inbox) {
+                Some(found) => Poll::Ready(found),
+                None => {
+                    inbox.waiting = Some(context.waker().clone());
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -85,13 +119,13 @@ pub(super) struct WorkerLink {
 
 impl WorkerLink {
     /// Starts the worker, which computes the first accelerations by itself.
-    pub fn start(
+    pub async fn start(
         bodies: Bodies,
         kind: EngineKind,
         gpu: Option<&Arc<Gpu>>,
         settings: &Settings,
     ) -> Result<Self> {
-        let engine = host_engine(kind, gpu, settings)?;
+        let engine = host_engine(kind, gpu, settings).await?;
         let description = engine.describe();
         let inbox = Inbox {
             until: 0,
@@ -102,55 +136,50 @@ impl WorkerLink {
             blocks: false,
             wanted: true,
             quit: false,
+            frames: 0,
+            waiting: None,
         };
-        let shared = Arc::new(Shared {
-            inbox: Mutex::new(inbox),
-            wake: Condvar::new(),
-            outbox: Mutex::default(),
-        });
+        let shared = Arc::new(Shared { inbox: Mutex::new(inbox), outbox: Mutex::default() });
         let (for_worker, settings) = (Arc::clone(&shared), settings.clone());
-        thread::Builder::new()
-            .name("simulation".to_owned())
-            .spawn(move || {
-                let worked = Worker::new(bodies, engine, &settings, &for_worker)
-                    .and_then(|mut worker| worker.run(&for_worker));
-                if let Err(error) = worked {
-                    lock(&for_worker.outbox).events.push(Event::Failed(error));
-                }
-            })
-            .map_err(|error| Error::Device(format!("no thread for the simulation: {error}")))?;
+        run_beside("the simulation", move || async move {
+            let worked = async {
+                let mut worker = Worker::new(bodies, engine, &settings, &for_worker).await?;
+                worker.run(&for_worker).await
+            };
+            if let Err(error) = worked.await {
+                lock(&for_worker.outbox).events.push(Event::Failed(error));
+            }
+        })?;
         Ok(Self { shared, known: 0, description })
     }
 
     /// Says how many steps beyond those last taken may be done, and of which length. Counted from
     /// there, not from now, no step is allowed twice.
     pub fn allow(&self, due: u64, dt: f64) {
-        let mut inbox = lock(&self.shared.inbox);
-        (inbox.until, inbox.dt) = (self.known.saturating_add(due), dt);
-        self.shared.wake.notify_one();
+        self.shared.tell(|inbox| {
+            (inbox.until, inbox.dt) = (self.known.saturating_add(due), dt);
+            inbox.frames += 1;
+        });
     }
 
     pub fn set_softening(&self, softening: f64) {
-        lock(&self.shared.inbox).softening = Some(softening);
-        self.shared.wake.notify_one();
+        self.shared.tell(|inbox| inbox.softening = Some(softening));
     }
 
     pub fn ask_report(&self) {
-        lock(&self.shared.inbox).report = true;
-        self.shared.wake.notify_one();
+        self.shared.tell(|inbox| inbox.report = true);
     }
 
     pub fn ask_bodies(&self, purpose: Purpose) {
-        let asked = &mut lock(&self.shared.inbox).bodies;
-        if *asked != Some(Purpose::Answer) {
-            *asked = Some(purpose);
-        }
-        self.shared.wake.notify_one();
+        self.shared.tell(|inbox| {
+            if inbox.bodies != Some(Purpose::Answer) {
+                inbox.bodies = Some(purpose);
+            }
+        });
     }
 
     pub fn ask_blocks(&self) {
-        lock(&self.shared.inbox).blocks = true;
-        self.shared.wake.notify_one();
+        self.shared.tell(|inbox| inbox.blocks = true);
     }
 
     /// The individual steps, if they have been told since the last call.
@@ -175,8 +204,7 @@ impl WorkerLink {
         if let Some(points) = taken {
             show(&points);
             lock(&self.shared.outbox).spare = Some(points);
-            lock(&self.shared.inbox).wanted = true;
-            self.shared.wake.notify_one();
+            self.shared.tell(|inbox| inbox.wanted = true);
         }
     }
 }
@@ -184,8 +212,7 @@ impl WorkerLink {
 impl Drop for WorkerLink {
     /// The worker ends after the step it is in; nobody waits for it.
     fn drop(&mut self) {
-        lock(&self.shared.inbox).quit = true;
-        self.shared.wake.notify_one();
+        self.shared.tell(|inbox| inbox.quit = true);
     }
 }
 
@@ -202,7 +229,7 @@ struct Worker {
 }
 
 impl Worker {
-    fn new(
+    async fn new(
         bodies: Bodies,
         engine: Box<dyn ForceEngine>,
         settings: &Settings,
@@ -217,7 +244,7 @@ impl Worker {
         publish(shared, &bodies, &zero, &drawn, progress);
         let read = Read { acceleration: zero, bodies: bodies.clone() };
         let residence: Box<dyn Residence> =
-            Box::new(HostState::new(bodies, engine, settings, None)?);
+            Box::new(HostState::open(bodies, engine, settings, None).await?);
         lock(&shared.outbox).description = Some(residence.describe());
         let progress = Progress { ready: true, ..progress };
         let watch = BlockWatch::new(clock.time());
@@ -225,40 +252,39 @@ impl Worker {
         Ok(Self { residence, read, clock, settings, drawn, progress, watch, shown })
     }
 
-    fn run(&mut self, shared: &Shared) -> Result<()> {
+    async fn run(&mut self, shared: &Shared) -> Result<()> {
         let mut done = 0;
         loop {
-            let (dt, step, softening, (report, bodies, blocks)) = {
-                let mut inbox = lock(&shared.inbox);
-                loop {
-                    if inbox.quit {
-                        return Ok(());
-                    }
-                    let news = inbox.news();
-                    if done < inbox.until || news || (inbox.wanted && !self.shown) {
-                        break;
-                    }
-                    inbox =
-                        shared.wake.wait(inbox).unwrap_or_else(|poisoned| poisoned.into_inner());
+            let shown = self.shown;
+            let todo = shared.news(|inbox| {
+                let news = inbox.news();
+                let has_work = done < inbox.until || news || (inbox.wanted && !shown);
+                if !has_work && !inbox.quit {
+                    return None;
                 }
-                let step = done < inbox.until && !inbox.news();
+                let step = done < inbox.until && !news;
                 let softening = inbox.softening.take();
                 let asked = (inbox.report, inbox.bodies.take(), inbox.blocks);
                 (inbox.report, inbox.blocks) = (false, false);
-                (inbox.dt, step, softening, asked)
-            };
+                Some((inbox.quit, inbox.frames, (inbox.dt, step, softening, asked)))
+            });
+            let (quit, frames, todo) = todo.await;
+            if quit {
+                return Ok(());
+            }
+            let (dt, step, softening, (report, bodies, blocks)) = todo;
             if let Some(softening) = softening
-                && let Err(error) = self.set_softening(softening)
+                && let Err(error) = self.set_softening(softening).await
             {
                 lock(&shared.outbox).events.push(Event::Failed(error));
             }
             if step {
-                self.step(dt)?;
+                self.step(dt).await?;
                 done += 1;
                 self.shown = false;
             }
             if report || bodies.is_some() || lock(&shared.inbox).wanted {
-                self.fetch()?;
+                self.fetch().await?;
             }
             let (now, acceleration) = self.read.of(self.residence.as_ref());
             self.shown |= publish(shared, now, acceleration, &self.drawn, self.progress);
@@ -272,18 +298,22 @@ impl Worker {
                 lock(&shared.outbox).events.push(event);
             }
             if report {
-                let event = self.report().map_or_else(Event::Failed, Event::Report);
+                let event = self.report().await.map_or_else(Event::Failed, Event::Report);
                 lock(&shared.outbox).events.push(event);
+            }
+            if step && cfg!(target_arch = "wasm32") {
+                // One thread for all: the next step comes after the next frame.
+                shared.news(|inbox| (inbox.frames > frames || inbox.quit).then_some(())).await;
             }
         }
     }
 
-    fn step(&mut self, dt: f64) -> Result<()> {
+    async fn step(&mut self, dt: f64) -> Result<()> {
         if dt != self.clock.dt() {
             self.clock.set_dt(dt);
         }
         let begun = Instant::now();
-        let (done, ended) = pollster::block_on(self.residence.advance(dt, 1, &mut |_| true));
+        let (done, ended) = self.residence.advance(dt, 1, &mut |_| true).await;
         self.clock.advance(done);
         ended?;
         self.progress.busy_secs += begun.elapsed().as_secs_f64();
@@ -293,20 +323,20 @@ impl Worker {
     }
 
     /// Continues with another softening, from the bodies as they are.
-    fn set_softening(&mut self, softening: f64) -> Result<()> {
-        self.fetch()?;
+    async fn set_softening(&mut self, softening: f64) -> Result<()> {
+        self.fetch().await?;
         let settings = Settings { softening, ..self.settings.clone() };
         let bodies = self.read.of(self.residence.as_ref()).0.clone();
-        pollster::block_on(self.residence.replace(&bodies, &settings))?;
+        self.residence.replace(&bodies, &settings).await?;
         self.settings = settings;
         Ok(())
     }
 
     /// Brings the bodies to the host, if they are elsewhere.
-    fn fetch(&mut self) -> Result<()> {
+    async fn fetch(&mut self) -> Result<()> {
         if self.residence.on_host().is_none() {
             let read = self.residence.read(&mut self.read.bodies, self.clock.time());
-            self.read.acceleration = pollster::block_on(read)?;
+            self.read.acceleration = read.await?;
         }
         Ok(())
     }
@@ -321,8 +351,8 @@ impl Worker {
         }
     }
 
-    fn report(&mut self) -> Result<Report> {
-        let potential = pollster::block_on(self.residence.potential())?;
+    async fn report(&mut self) -> Result<Report> {
+        let potential = self.residence.potential().await?;
         let (bodies, _) = self.read.of(self.residence.as_ref());
         let diagnostics = diagnose(bodies, &potential)?;
         let (time, steps) = (self.clock.time(), self.clock.steps());

@@ -11,15 +11,7 @@ use crate::integrate::Integrator;
 /// The tiers that an engine has by this method for this integrator, the usual one first. A GPU may lack some of
 /// its own, which only a look at the adapter tells.
 pub fn tiers(kind: EngineKind, method: Method, integrator: &Integrator) -> Vec<Precision> {
-    match (kind, method) {
-        // On a browser's device too, where the host has no engine of that place.
-        (EngineKind::Gpu, Method::Direct)
-            if integrator.order_of_forces() == Order::Acceleration =>
-        {
-            vec![Precision::Single]
-        }
-        _ => forces::tiers(kind.place(), method, integrator.order_of_forces()),
-    }
+    forces::tiers(kind.place(), method, integrator.order_of_forces())
 }
 
 /// The method and the tier that are asked for, or the usual ones.
@@ -51,7 +43,7 @@ pub fn check_tier(kind: EngineKind, settings: &Settings) -> Result<()> {
 /// The engine `kind` as the host calls it, for the settings' integrator and in their precision.
 ///
 /// Errors: a method or a precision that this engine does not have; no device where one is needed.
-pub fn host_engine(
+pub async fn host_engine(
     kind: EngineKind,
     gpu: Option<&Arc<Gpu>>,
     settings: &Settings,
@@ -59,7 +51,7 @@ pub fn host_engine(
     let (method, precision) = tier_of(kind, settings)?;
     let tools = Tools { gpu, kernel: settings.kernel };
     let order = settings.integrator.order_of_forces();
-    forces::make(kind.place(), method, Some(precision), order, &tools)
+    forces::open(kind.place(), method, Some(precision), order, &tools).await
 }
 
 /// An engine for forces with derivatives, by itself; `gpu` is for the engine `gpu` alone. Without a

@@ -10,7 +10,6 @@ use super::{Clock, Residence, Settings, Soon, Watch};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::forces::direct::CpuDouble;
-#[cfg(not(target_arch = "wasm32"))]
 use crate::forces::direct::GpuTiers;
 use crate::forces::{Answers, ForceEngine, Identity, Precision, Sinks, Sources, Want};
 use crate::frame::Frame;
@@ -48,17 +47,21 @@ enum How {
 }
 
 /// Accelerations, and potentials if wanted, of all `bodies` on each other.
-fn evaluate(
+async fn evaluate(
     engine: &mut dyn ForceEngine,
     bodies: &Bodies,
     gravitating_mass: &[f64],
     softening: f64,
-    want: &Want,
+    want: &Want<'_>,
     out: &mut Answers,
 ) -> Result<()> {
     let (sources, sinks) = all_on_all(bodies, gravitating_mass);
-    let evaluated = engine.evaluate_from(&sources, &sinks, softening, want, out);
-    evaluated.map_err(|error| error.with_ids(&bodies.id))
+    let mut evaluated = engine.set_sources(&sources);
+    if evaluated.is_ok() {
+        evaluated = engine.answer(&sinks, softening, want, out).await;
+    }
+    let checked = evaluated.and_then(|()| out.check(engine.precision()));
+    checked.map_err(|error| error.with_ids(&bodies.id))
 }
 
 /// `bodies` as sources and as sinks.
@@ -69,15 +72,13 @@ fn all_on_all<'a>(bodies: &'a Bodies, gravitating_mass: &'a [f64]) -> (Sources<'
 }
 
 /// An engine in f64 where `engine` computes, or else on the CPU.
-fn in_f64(engine: &dyn ForceEngine) -> Box<dyn ForceEngine> {
-    #[cfg(not(target_arch = "wasm32"))]
+async fn in_f64(engine: &dyn ForceEngine) -> Box<dyn ForceEngine> {
     if let Some(there) = engine.on_device()
         && there.gpu().adapter.class != crate::gpu::DeviceClass::Software
-        && let Ok(made) = GpuTiers::new(Arc::clone(there.gpu()), Precision::Double)
+        && let Ok(made) = GpuTiers::open(Arc::clone(there.gpu()), Precision::Double).await
     {
         return Box::new(made);
     }
-    let _ = engine;
     Box::new(CpuDouble::new())
 }
 
@@ -88,7 +89,7 @@ impl HostState {
     ///
     /// Errors: settings out of range; bodies that the integrator cannot begin with; an engine for
     /// another kind of integrator.
-    pub fn new(
+    pub async fn open(
         bodies: Bodies,
         mut engine: Box<dyn ForceEngine>,
         settings: &Settings,
@@ -108,7 +109,8 @@ impl HostState {
             HostSide::Shared(make) => {
                 let mut forces = Box::<Answers>::default();
                 let (engine, masses) = (engine.as_mut(), &gravitating_mass);
-                evaluate(engine, &bodies, masses, softening, &Want::ACCELERATION, &mut forces)?;
+                let want = &Want::ACCELERATION;
+                evaluate(engine, &bodies, masses, softening, want, &mut forces).await?;
                 acceleration.clone_from(&forces.acceleration);
                 let before = Default::default();
                 (How::Shared { integrator: make(), forces, before }, engine.interactions(n))
@@ -122,10 +124,11 @@ impl HostState {
                     Some(restart) => BlockSteps::resume(scheme, accuracy, restart)?,
                     None => {
                         let now = clock.time();
-                        BlockSteps::start(scheme, accuracy, &bodies, now, &field, engine.as_mut())?
+                        let engine = engine.as_mut();
+                        BlockSteps::start(scheme, accuracy, &bodies, now, &field, engine).await?
                     }
                 };
-                steps.settle(&field, engine.as_ref());
+                steps.move_to_device(&field, engine.as_ref()).await;
                 steps.synchronise(clock.time(), &mut bodies, &mut acceleration);
                 (How::Blocks { exact: None, steps: Box::new(steps), clock }, 0)
             }
@@ -136,7 +139,7 @@ impl HostState {
     /// Continues with other `bodies`, any number of them, or in another field: new forces at once.
     ///
     /// Errors leave everything as it was: those of the engine; a softening or bodies out of range.
-    pub fn replace(&mut self, bodies: &Bodies, settings: &Settings) -> Result<()> {
+    pub async fn replace(&mut self, bodies: &Bodies, settings: &Settings) -> Result<()> {
         let (softening, g) = (settings.softening, settings.gravitational_constant);
         crate::forces::check_softening(softening)?;
         let masses: Vec<f64> = bodies.mass.iter().map(|mass| mass * g).collect();
@@ -144,14 +147,15 @@ impl HostState {
         match &mut self.how {
             How::Shared { .. } => {
                 let mut found = Answers::default();
-                evaluate(engine, &bodies, &masses, softening, &Want::ACCELERATION, &mut found)?;
+                let want = &Want::ACCELERATION;
+                evaluate(engine, &bodies, &masses, softening, want, &mut found).await?;
                 self.acceleration = found.acceleration;
                 self.interactions += engine.interactions(bodies.len());
             }
             How::Blocks { steps, clock, .. } => {
                 let field = Attractors { mass: &masses, softening, id: &bodies.id };
-                let mut again = steps.again(&bodies, clock.time(), &field, engine)?;
-                again.settle(&field, engine);
+                let mut again = steps.again(&bodies, clock.time(), &field, engine).await?;
+                again.move_to_device(&field, engine).await;
                 again.synchronise(clock.time(), &mut bodies, &mut self.acceleration);
                 **steps = again;
             }
@@ -166,7 +170,7 @@ impl HostState {
     /// Errors: those of the engine; a body whose individual step would fall under the shortest, with the
     /// bodies left synchronised to the last block; a negative `dt` where the integrator has no way back;
     /// [`Error::Stopped`], with everything as before the step.
-    pub fn step(&mut self, dt: f64) -> Result<()> {
+    pub async fn step(&mut self, dt: f64) -> Result<()> {
         let Self { bodies, gravitating_mass, acceleration, softening, engine, how, interactions } =
             self;
         match how {
@@ -203,7 +207,7 @@ impl HostState {
                 next.advance(1);
                 let field =
                     Attractors { mass: gravitating_mass, softening: *softening, id: &bodies.id };
-                let advanced = steps.advance_whole(next.time(), &field, engine.as_mut());
+                let advanced = steps.advance_whole(next.time(), &field, engine.as_mut()).await;
                 let now = match &advanced {
                     Ok(()) => next.time(),
                     Err(Error::Stopped) => clock.time(),
@@ -218,16 +222,17 @@ impl HostState {
     }
 
     /// Potentials of all bodies, G included; with block steps in f64, whatever the engine's tier.
-    pub fn potential(&mut self) -> Result<Vec<f64>> {
+    pub async fn potential(&mut self) -> Result<Vec<f64>> {
         let engine = match &mut self.how {
             How::Shared { .. } => &mut self.engine,
             How::Blocks { .. } if self.engine.precision() == Precision::Double => &mut self.engine,
             How::Blocks { exact: Some(exact), .. } => exact,
-            How::Blocks { exact, .. } => exact.insert(in_f64(self.engine.as_ref())),
+            How::Blocks { exact, .. } => exact.insert(in_f64(self.engine.as_ref()).await),
         };
         let (bodies, masses, mut found) =
             (&self.bodies, &self.gravitating_mass, Answers::default());
-        evaluate(engine.as_mut(), bodies, masses, self.softening, &Want::POTENTIAL, &mut found)?;
+        let want = &Want::POTENTIAL;
+        evaluate(engine.as_mut(), bodies, masses, self.softening, want, &mut found).await?;
         Ok(found.potential)
     }
 }
@@ -252,17 +257,19 @@ impl Residence for HostState {
         steps: u64,
         watch: &'a mut Watch<'a>,
     ) -> Soon<'a, (u64, Result<()>)> {
-        let mut done = 0;
-        while done < steps {
-            if let Err(error) = self.step(dt) {
-                return Box::pin(ready((done, Err(error))));
+        Box::pin(async move {
+            let mut done = 0;
+            while done < steps {
+                if let Err(error) = self.step(dt).await {
+                    return (done, Err(error));
+                }
+                done += 1;
+                if !watch(done) {
+                    break;
+                }
             }
-            done += 1;
-            if !watch(done) {
-                break;
-            }
-        }
-        Box::pin(ready((done, Ok(()))))
+            (done, Ok(()))
+        })
     }
 
     fn read<'a>(&'a mut self, bodies: &'a mut Bodies, _: f64) -> Soon<'a, Result<Vec<DVec3>>> {
@@ -272,7 +279,7 @@ impl Residence for HostState {
     }
 
     fn potential(&mut self) -> Soon<'_, Result<Vec<f64>>> {
-        Box::pin(ready(HostState::potential(self)))
+        Box::pin(HostState::potential(self))
     }
 
     fn replace<'a>(
@@ -280,7 +287,7 @@ impl Residence for HostState {
         bodies: &'a Bodies,
         settings: &'a Settings,
     ) -> Soon<'a, Result<()>> {
-        Box::pin(ready(HostState::replace(self, bodies, settings)))
+        Box::pin(HostState::replace(self, bodies, settings))
     }
 
     fn restart(&self) -> Restart {

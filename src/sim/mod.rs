@@ -27,7 +27,9 @@ mod suggest;
 
 pub use choice::Choice;
 pub use clock::{Clock, MOST_STEPS, run_steps, steps_in};
-pub use device::{DeviceState, Diagnosis, Submitted, Work, add_potentials};
+pub use device::{
+    CompiledKernel, DeviceState, Diagnosis, NextKernel, Submitted, Totals, Work, add_potentials,
+};
 pub use engine::{check_tier, direct_engine, host_engine, tiers};
 // The words that settings are made of.
 pub use crate::forces::{EngineKind, Method, engine_names};

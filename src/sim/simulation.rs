@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::clock::{MOST_STEPS, check_advance, check_dt};
+use super::clock::{check_advance, check_dt};
 use super::{
     Choice, Clock, DeviceState, EngineKind, HostState, Residence, Settings, Watch, host_engine,
 };
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::forces::ForceEngine;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::frame::{Frame, Rests, coincident};
-use crate::gpu::{BodyBuffers, Gpu};
+use crate::gpu::{BodyBuffers, Gpu, blocking};
 use crate::integrate::blocks::{BlockSteps, Passage, Restart};
 
 /// A running simulation: bodies, engine, integrator and clock. [`crate::sim`] has an example.
@@ -82,8 +82,8 @@ impl Simulation {
                 Box::new(device)
             }
             (kind, gpu) => {
-                let engine = host_engine(kind, gpu.as_ref(), &settings)?;
-                Box::new(HostState::new(bodies.clone(), engine, &settings, restart)?)
+                let engine = host_engine(kind, gpu.as_ref(), &settings).await?;
+                Box::new(HostState::open(bodies.clone(), engine, &settings, restart).await?)
             }
         };
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
@@ -100,7 +100,7 @@ impl Simulation {
     ) -> Result<Self> {
         bodies.validate()?;
         settings.validate()?;
-        let state = HostState::new(bodies.clone(), engine, &settings, None)?;
+        let state = blocking(HostState::open(bodies.clone(), engine, &settings, None))?;
         Self::at(Box::new(state), bodies, settings)
     }
 
@@ -317,10 +317,10 @@ impl Simulation {
 
     /// Steps until the clock shows at least `time`.
     ///
-    /// Errors: those of a step; more than [`MOST_STEPS`] steps.
+    /// Errors: those of a step; more than [`super::MOST_STEPS`] steps.
     pub fn run_until(&mut self, time: f64) -> Result<()> {
         let steps = self.clock.steps_until(time);
-        if steps > MOST_STEPS {
+        if steps > super::MOST_STEPS {
             super::run_steps(self.time(), time, self.clock.dt())?;
         }
         self.step(steps)

@@ -40,7 +40,7 @@ impl Watcher {
     pub fn on(gpu: &Arc<Gpu>, bodies: Bodies, settings: Settings) -> Self {
         let choice = choose_on(Some(gpu), bodies.len(), &settings);
         let choice = pollster::block_on(choice).unwrap();
-        let mut live = Live::open(gpu, choice, bodies, settings, 1.0).unwrap();
+        let mut live = pollster::block_on(Live::open(gpu, choice, bodies, settings, 1.0)).unwrap();
         live.apply(Command::Pause(true)).unwrap();
         let (reports, failures, in_flight) = (Vec::new(), Vec::new(), VecDeque::new());
         let (moments, kept) = (Vec::new(), Vec::new());
@@ -92,8 +92,12 @@ impl Watcher {
         self
     }
 
+    /// Applies a command, and frames until it is in force.
     pub fn apply(&mut self, command: Command) {
         self.live.apply(command).unwrap();
+        if self.live.is_changing() {
+            self.until("the change", |w| !w.live.is_changing());
+        }
     }
 
     /// So many single steps, and not one more.

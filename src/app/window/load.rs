@@ -165,7 +165,7 @@ fn open(
     units_per_sec: f64,
 ) -> Result<Live> {
     let choice = lookup::choose_on(gpu, bodies.len(), &mut settings)?;
-    Live::open(gpu, choice, bodies, settings, units_per_sec)
+    pollster::block_on(Live::open(gpu, choice, bodies, settings, units_per_sec))
 }
 
 fn usual_speed(hints: &RunHints) -> f64 {

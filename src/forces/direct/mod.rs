@@ -5,7 +5,6 @@ pub mod gpu;
 mod reference;
 
 pub use cpu::{CpuDouble, CpuSingle};
-#[cfg(not(target_arch = "wasm32"))]
 pub use gpu::{GpuSingle, tiers::GpuTiers};
 pub use reference::Reference;
 

@@ -20,14 +20,14 @@ impl BlockSteps {
     /// [`BlockSteps::advance`], to `time` or not at all if it is broken off ([`crate::stop`]).
     ///
     /// Errors: as there, and [`Error::Stopped`].
-    pub fn advance_whole(
+    pub async fn advance_whole(
         &mut self,
         time: f64,
-        field: &Attractors,
+        field: &Attractors<'_>,
         engine: &mut dyn ForceEngine,
     ) -> Result<()> {
         if std::mem::take(&mut self.mark.is_behind_device) {
-            self.settle(field, engine);
+            self.move_to_device(field, engine).await;
         }
         let mark = &mut self.mark;
         mark.tracks.clone_from(&self.tracks);
@@ -35,7 +35,7 @@ impl BlockSteps {
         mark.time.clone_from(&self.schedule.time);
         mark.step.clone_from(&self.schedule.step);
         mark.least_acceleration = self.accuracy.least_acceleration;
-        let advanced = self.advance(time, field, engine);
+        let advanced = self.advance(time, field, engine).await;
         if matches!(advanced, Err(Error::Stopped)) {
             let mark = &mut self.mark;
             std::mem::swap(&mut self.tracks, &mut mark.tracks);

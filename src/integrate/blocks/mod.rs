@@ -19,7 +19,6 @@ mod messages;
 mod near;
 mod passage;
 mod residence;
-#[cfg(not(target_arch = "wasm32"))]
 mod resident;
 mod restart;
 mod schedule;
@@ -79,17 +78,17 @@ impl BlockSteps {
     ///
     /// Errors: settings out of range; two bodies, not both massless, in one place while eps = 0; a
     /// first step below the shortest.
-    pub fn start(
+    pub async fn start(
         scheme: &'static dyn Scheme,
         settings: BlockSettings,
         bodies: &Bodies,
         now: f64,
-        field: &Attractors,
+        field: &Attractors<'_>,
         engine: &mut dyn ForceEngine,
     ) -> Result<Self> {
         settings.validate()?;
         coincident::refuse_bodies_in_one_place(&bodies.position, field)?;
-        let (tracks, evaluations) = start::tracks(&settings, bodies, field, engine)?;
+        let (tracks, evaluations) = start::tracks(&settings, bodies, field, engine).await?;
         let n = tracks.len();
         let accuracy = Accuracy {
             settings,
@@ -138,15 +137,15 @@ impl BlockSteps {
     /// Begins the present scheme again with `bodies` at time `now`, in another field.
     ///
     /// Errors: as [`BlockSteps::start`].
-    pub fn again(
+    pub async fn again(
         &self,
         bodies: &Bodies,
         now: f64,
-        field: &Attractors,
+        field: &Attractors<'_>,
         engine: &mut dyn ForceEngine,
     ) -> Result<Self> {
         let mut made =
-            Self::start(self.scheme, self.accuracy.settings, bodies, now, field, engine)?;
+            Self::start(self.scheme, self.accuracy.settings, bodies, now, field, engine).await?;
         made.stats.add(&self.stats);
         Ok(made)
     }
@@ -156,17 +155,16 @@ impl BlockSteps {
     /// Errors: a step that would fall under the shortest; a force that leaves the range of numbers. The
     /// bodies are then where the last whole block left them; on a device those of the failed block that
     /// could be corrected are at its end.
-    pub fn advance(
+    pub async fn advance(
         &mut self,
         time: f64,
-        field: &Attractors,
+        field: &Attractors<'_>,
         engine: &mut dyn ForceEngine,
     ) -> Result<()> {
         self.accuracy.noise = engine.precision().noise(self.tracks.len());
         let (period, offset) = self.place_of(time);
-        #[cfg(not(target_arch = "wasm32"))]
         if matches!(self.residence, Residence::Device(_)) {
-            return self.advance_there(period, offset, field);
+            return self.advance_there(period, offset, field).await;
         }
         loop {
             let next = self.schedule.next();
@@ -175,7 +173,7 @@ impl BlockSteps {
             if !due {
                 return Ok(());
             }
-            self.block(next, field, engine)?;
+            self.block(next, field, engine).await?;
         }
     }
 
@@ -255,7 +253,12 @@ impl BlockSteps {
     }
 
     /// One block: the bodies whose steps end at `next`.
-    fn block(&mut self, next: u64, field: &Attractors, engine: &mut dyn ForceEngine) -> Result<()> {
+    async fn block(
+        &mut self,
+        next: u64,
+        field: &Attractors<'_>,
+        engine: &mut dyn ForceEngine,
+    ) -> Result<()> {
         let (scheme, n, tick) = (self.scheme, self.tracks.len(), self.tick());
         let (tracks, schedule) = (&self.tracks, &self.schedule);
         let since = |i: usize| (next - schedule.time[i]) as f64 * tick;
@@ -268,14 +271,13 @@ impl BlockSteps {
         let want = Want::only(scheme.order());
         if self.active.len() == n {
             let sinks = self.at.sinks(Identity::Offset(0));
-            engine.begin(&sinks, field.softening, &want)?;
+            engine.answer(&sinks, field.softening, &want, &mut self.found).await?;
         } else {
             let (at, active) = (&self.at, &self.active);
             self.sinks.fill(active.len(), scheme.order(), |k| at.get(active[k] as usize));
             let sinks = self.sinks.sinks(Identity::Each(active));
-            engine.begin(&sinks, field.softening, &want)?;
+            engine.answer(&sinks, field.softening, &want, &mut self.found).await?;
         }
-        engine.collect(&mut self.found)?;
         self.stats.note(self.active.len(), n);
         // A narrower engine errs by more than rounding takes.
         if engine.precision() == Precision::Double {

@@ -1,17 +1,13 @@
 //! Where bodies on individual steps live: here, or on the engine's device.
 
-#[cfg(not(target_arch = "wasm32"))]
 use super::resident::Resident;
 use super::{Attractors, BlockSteps};
-use crate::forces::ForceEngine;
-#[cfg(not(target_arch = "wasm32"))]
-use crate::forces::Precision;
+use crate::forces::{ForceEngine, Precision};
 
 /// Where bodies are predicted and corrected.
 pub(super) enum Residence {
     /// On the host, and why.
     Host(String),
-    #[cfg(not(target_arch = "wasm32"))]
     Device(Box<Resident>),
 }
 
@@ -24,12 +20,8 @@ impl Default for Residence {
 impl BlockSteps {
     /// Lets the bodies live on the engine's device from now on, if it has one, its tier is wider than f32
     /// and its arithmetic holds; else they stay on the host, and [`BlockSteps::describe_residence`] tells why.
-    pub fn settle(&mut self, field: &Attractors, engine: &dyn ForceEngine) {
+    pub async fn move_to_device(&mut self, field: &Attractors<'_>, engine: &dyn ForceEngine) {
         self.residence = Residence::default();
-        // In a browser nothing may wait for a device.
-        #[cfg(target_arch = "wasm32")]
-        let _ = (field, engine);
-        #[cfg(not(target_arch = "wasm32"))]
         if let Some(gpu) = engine.on_device() {
             let why = if self.accuracy.settings.on_host {
                 "as asked for".to_owned()
@@ -38,7 +30,9 @@ impl BlockSteps {
             } else {
                 let tier = (engine.precision(), gpu.pairs());
                 let bodies = (&self.tracks[..], &self.schedule);
-                match Resident::new(gpu.gpu(), tier, self.scheme, &self.accuracy, bodies, field) {
+                let resident =
+                    Resident::new(gpu.gpu(), tier, self.scheme, &self.accuracy, bodies, field);
+                match resident.await {
                     Ok(resident) => {
                         self.residence = Residence::Device(Box::new(resident));
                         return;
@@ -59,7 +53,6 @@ impl BlockSteps {
     pub fn describe_residence(&self) -> &str {
         match &self.residence {
             Residence::Host(why) => why,
-            #[cfg(not(target_arch = "wasm32"))]
             Residence::Device(_) => "block steps on the device",
         }
     }

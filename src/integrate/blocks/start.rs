@@ -14,10 +14,10 @@ use crate::forces::{Answers, ForceEngine, Identity, Order, Want};
 /// second pass; crackles are the change of the snaps over a small trial step of all bodies. Both orders
 /// begin with all of these: a first step chosen from accelerations and jerks alone is too long for
 /// bodies at rest, whose jerk is 0.
-pub(super) fn tracks(
+pub(super) async fn tracks(
     accuracy: &BlockSettings,
     bodies: &Bodies,
-    field: &Attractors,
+    field: &Attractors<'_>,
     engine: &mut dyn ForceEngine,
 ) -> Result<(Vec<Track>, u64)> {
     let n = bodies.len();
@@ -30,29 +30,37 @@ pub(super) fn tracks(
         .collect();
     let mut at = Arrays::default();
     let mut found = Answers::default();
-    let mut forces = |tracks: &[Track], h: f64, order: Order, found: &mut Answers| {
-        at.fill(n, order, |i| tracks[i].at(h));
-        engine.set_sources(&at.sources(field.mass))?;
-        let sinks = at.sinks(Identity::Offset(0));
-        engine
-            .evaluate(&sinks, field.softening, &Want::only(order), found)
-            .map_err(|error| error.with_ids(field.id))
-    };
-    forces(&tracks, 0.0, Order::Jerk, &mut found)?;
+    evaluate(engine, &mut at, &tracks, (0.0, Order::Jerk), field, &mut found).await?;
     for (i, track) in tracks.iter_mut().enumerate() {
         (track.acceleration, track.jerk) = (found.acceleration[i], found.jerk[i]);
     }
-    forces(&tracks, 0.0, Order::Snap, &mut found)?;
+    evaluate(engine, &mut at, &tracks, (0.0, Order::Snap), field, &mut found).await?;
     for (track, snap) in tracks.iter_mut().zip(&found.snap) {
         track.snap = *snap;
     }
     let h = trial(&tracks, accuracy);
-    forces(&tracks, h, Order::Snap, &mut found)?;
+    evaluate(engine, &mut at, &tracks, (h, Order::Snap), field, &mut found).await?;
     for (track, later) in tracks.iter_mut().zip(&found.snap) {
         let crackle = (*later - track.snap) / h;
         track.crackle = if crackle.is_finite() { crackle } else { DVec3::ZERO };
     }
     Ok((tracks, 3))
+}
+
+/// Forces of all on all, up to `order`, a time `h` after the tracks' own.
+async fn evaluate(
+    engine: &mut dyn ForceEngine,
+    at: &mut Arrays,
+    tracks: &[Track],
+    (h, order): (f64, Order),
+    field: &Attractors<'_>,
+    found: &mut Answers,
+) -> Result<()> {
+    at.fill(tracks.len(), order, |i| tracks[i].at(h));
+    engine.set_sources(&at.sources(field.mass))?;
+    let (sinks, want) = (at.sinks(Identity::Offset(0)), Want::only(order));
+    engine.answer(&sinks, field.softening, &want, found).await?;
+    found.check(engine.precision()).map_err(|error| error.with_ids(field.id))
 }
 
 /// A step so short that no body's snap changes much in it, and long enough for a difference to be told

@@ -148,7 +148,8 @@ impl DeviceState {
     /// Potentials of all bodies, G included, by the kernel with potential.
     pub async fn potential(&mut self) -> Result<Vec<f64>> {
         self.settle().await?;
-        self.begin_potential().await?;
+        self.make_potential().await?;
+        self.begin_potential();
         let forces = self.potential.as_mut().expect("bound above");
         evaluate(forces.as_mut(), &self.gpu, &mut self.throughput).await?;
         let n = self.buffers.count as usize;

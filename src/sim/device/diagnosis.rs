@@ -9,7 +9,6 @@
 
 use minijinja::context;
 
-use super::DeviceState;
 use crate::bodies::Bodies;
 use crate::diagnostics::{
     ComponentRadii, Diagnostics, FRACTIONS, SHRINK, SPHERES, least_in_sphere,
@@ -17,7 +16,9 @@ use crate::diagnostics::{
 use crate::error::Result;
 use crate::frame::Frame;
 use crate::gpu::layout::{DiagnosisChunk, DiagnosisGroup, DiagnosisParams, VEC4};
-use crate::gpu::{Binding, BoundKernel, Checks, Gpu, Params, compile, storage, template};
+use crate::gpu::{
+    Binding, BodyBuffers, BoundKernel, Checks, Gpu, Params, compile, storage, template,
+};
 use glam::DVec3;
 
 /// Threads that sum over all bodies; each leaves its sums to the host. With a million bodies it adds 250
@@ -40,19 +41,16 @@ const INSIDE: u64 = 32;
 const DISPATCHES: u32 = 1 + 2 * SPHERES + 2 * DIGITS;
 
 /// The kernels of `shaders/diagnostics/`, bound to the bodies and to the potentials of one
-/// [`DeviceState`]; after a change of its kernel see [`Diagnosis::follow`].
+/// [`super::DeviceState`]; a change of its kernel brings other [`Totals`].
 pub struct Diagnosis {
     totals: BoundKernel,
     sphere: BoundKernel,
     settle: BoundKernel,
     radii: BoundKernel,
     select: BoundKernel,
-    /// What the totals are bound to: every kernel has its own.
-    potentials: wgpu::Buffer,
     groups: wgpu::Buffer,
     histogram: wgpu::Buffer,
-    shares: wgpu::Buffer,
-    partial_totals: wgpu::Buffer,
+    parts: TotalsBuffers,
     /// The groups as every report begins with them: all bodies, then the components that have any.
     begin: Vec<DiagnosisGroup>,
     components: Vec<u8>,
@@ -101,19 +99,24 @@ async fn bound(
 }
 
 impl Diagnosis {
-    /// Compiles and binds the kernels to the buffers of `state`, which holds `bodies` (of which masses and
-    /// components are read, and positions for a first guess of the centres).
+    /// Compiles and binds the kernels to the `buffers` of `bodies` (of which masses and components are read, and
+    /// positions for a first guess of the centres), in numbers of `frame`, and to their `potentials`, a buffer
+    /// and its number of slices ([`super::DeviceState::potential_sums`]).
     ///
     /// Errors: a shader that does not compile.
-    pub async fn new(state: &DeviceState, bodies: &Bodies) -> Result<Self> {
-        let gpu = state.gpu();
+    pub async fn new(
+        gpu: &Gpu,
+        buffers: &BodyBuffers,
+        frame: Frame,
+        potentials: (&wgpu::Buffer, u32),
+        bodies: &Bodies,
+    ) -> Result<Self> {
         let n = bodies.len();
         let mass = bodies.total_mass();
         let share = |i: usize| if mass > 0.0 { bodies.mass[i] / mass } else { 1.0 / n as f64 };
         let shares: Vec<f32> = (0..n).map(|i| share(i) as f32).collect();
 
         let mut members: Vec<u32> = Vec::with_capacity(n);
-        let frame = *state.frame();
         let mut plan =
             Plan { length: CHUNK.max((2 * n).div_ceil(MOST_CHUNKS)), frame, ..Plan::default() };
         let all: Vec<usize> = (0..n).collect();
@@ -142,25 +145,25 @@ impl Diagnosis {
         let members = filled("members of components", bytemuck::cast_slice(&members));
         let chunk_list = filled("chunks of members", bytemuck::cast_slice(&chunks));
         let groups = filled("groups", bytemuck::cast_slice(&begin));
-        let parts = bytes(gpu, "parts of spheres", chunks.len() as u64 * INSIDE);
+        let inside = bytes(gpu, "parts of spheres", chunks.len() as u64 * INSIDE);
         let bins = (begin.len() * FRACTIONS.len() * 256) as u64;
         let histogram = bytes(gpu, "mass by distance", bins * 4);
         let summers = n.min(SUMMERS).next_multiple_of(THREADS);
         let partial_totals = bytes(gpu, "partial totals", summers as u64 * 3 * VEC4);
-        let positions = &state.buffers().position_mass;
-        let visited = [positions, &members, &chunk_list, &groups, &shares];
+        let visited_shares = shares.clone();
+        let parts = TotalsBuffers { shares, totals: partial_totals };
+        let positions = &buffers.position_mass;
+        let visited = [positions, &members, &chunk_list, &groups, &visited_shares];
         let visit = |last| [&visited[..], &[last]].concat();
         Ok(Self {
-            totals: totals(state, &shares, &partial_totals).await?,
-            sphere: bound(gpu, "sphere", &visit(&parts), None).await?,
-            settle: bound(gpu, "settle", &[&parts, &groups], None).await?,
+            totals: Totals::of(gpu, buffers, potentials, &parts).await?.0,
+            sphere: bound(gpu, "sphere", &visit(&inside), None).await?,
+            settle: bound(gpu, "settle", &[&inside, &groups], None).await?,
             radii: bound(gpu, "radii", &visit(&histogram), None).await?,
             select: bound(gpu, "select", &[&histogram, &groups], None).await?,
-            potentials: state.potential_sums().0.clone(),
             groups,
             histogram,
-            shares,
-            partial_totals,
+            parts,
             begin,
             components,
             chunks: chunks.len() as u32,
@@ -171,15 +174,14 @@ impl Diagnosis {
         })
     }
 
-    /// Reads the potentials of the kernel that `state`, which holds the same bodies, has now.
-    ///
-    /// Errors: a shader that does not compile; nothing has changed then.
-    pub async fn follow(&mut self, state: &DeviceState) -> Result<()> {
-        if self.potentials != *state.potential_sums().0 {
-            self.totals = totals(state, &self.shares, &self.partial_totals).await?;
-            self.potentials = state.potential_sums().0.clone();
-        }
-        Ok(())
+    /// What [`Totals`] for another kernel of the same bodies are bound to.
+    pub fn totals_buffers(&self) -> TotalsBuffers {
+        self.parts.clone()
+    }
+
+    /// Reads the potentials that `totals` are bound to from now on.
+    pub fn take_totals(&mut self, totals: Totals) {
+        self.totals = totals.0;
     }
 
     /// Records dispatches from `done` on that visit about `visits` bodies together, and one at least;
@@ -230,7 +232,7 @@ impl Diagnosis {
     /// What to read back, as `u32`, for [`Diagnosis::read`].
     pub fn results(&self) -> [(&wgpu::Buffer, std::ops::Range<u64>); 2] {
         let whole = |buffer: &'_ wgpu::Buffer| 0..buffer.size();
-        [(&self.partial_totals, whole(&self.partial_totals)), (&self.groups, whole(&self.groups))]
+        [(&self.parts.totals, whole(&self.parts.totals)), (&self.groups, whole(&self.groups))]
     }
 
     /// The diagnostics from what [`Diagnosis::results`] held of the state at `time`.
@@ -277,18 +279,32 @@ impl Diagnosis {
 }
 
 /// The one kernel that depends on that of the forces, by the potentials that this leaves.
-async fn totals(
-    state: &DeviceState,
-    shares: &wgpu::Buffer,
-    into: &wgpu::Buffer,
-) -> Result<BoundKernel> {
-    let (gpu, bodies) = (state.gpu(), state.buffers());
-    let mut params = Params::new(gpu, "diagnosis params", 1);
-    let (potentials, slices) = state.potential_sums();
-    params.offset_of(DiagnosisParams { count: bodies.count, slices, ..Default::default() });
-    params.upload(gpu);
-    let buffers = [&bodies.position_mass, &bodies.velocity, potentials, shares, into];
-    bound(gpu, "totals", &buffers, Some(&params)).await
+pub struct Totals(BoundKernel);
+
+/// Shares of the mass, and what the totals leave.
+#[derive(Clone)]
+pub struct TotalsBuffers {
+    shares: wgpu::Buffer,
+    totals: wgpu::Buffer,
+}
+
+impl Totals {
+    /// Compiled and bound to `potentials`, a buffer and its number of slices.
+    ///
+    /// Errors: a shader that does not compile.
+    pub async fn of(
+        gpu: &Gpu,
+        bodies: &BodyBuffers,
+        (potentials, slices): (&wgpu::Buffer, u32),
+        parts: &TotalsBuffers,
+    ) -> Result<Self> {
+        let mut params = Params::new(gpu, "diagnosis params", 1);
+        params.offset_of(DiagnosisParams { count: bodies.count, slices, ..Default::default() });
+        params.upload(gpu);
+        let TotalsBuffers { shares, totals } = parts;
+        let buffers = [&bodies.position_mass, &bodies.velocity, potentials, shares, totals];
+        Ok(Self(bound(gpu, "totals", &buffers, Some(&params)).await?))
+    }
 }
 
 /// A storage buffer of `bytes` bytes or some more.

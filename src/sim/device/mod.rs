@@ -1,6 +1,7 @@
 //! A simulation whose bodies live on the device: many steps per submission, large steps in slices.
 
 mod advance;
+mod change;
 mod diagnosis;
 mod potentials;
 mod residence;
@@ -8,17 +9,17 @@ mod stepper;
 
 use std::sync::Arc;
 
-pub use self::diagnosis::Diagnosis;
+pub use self::change::{CompiledKernel, NextKernel};
+pub use self::diagnosis::{Diagnosis, Totals};
 pub use self::potentials::add_potentials;
 use self::stepper::{Stepper, Wanted};
 use super::Settings;
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::forces::direct::gpu::{KernelConfig, KernelRequest, KernelVariant};
-use crate::forces::{Budget, DeviceForces, Throughput, check_softening};
+use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
+use crate::forces::{Budget, DeviceForces, DeviceTools, Method, Throughput};
 use crate::frame::{Frame, Rests};
 use crate::gpu::{BodyBuffers, Gpu};
-use crate::integrate::Integrator;
 use crate::tuned::Known;
 
 /// Where in a step the device stands after everything submitted so far.
@@ -66,6 +67,7 @@ pub struct DeviceState {
     rests: Rests,
     largest_mass: f64,
     softening: f64,
+    method: Method,
     /// What tuning has found.
     known: Known,
 }
@@ -98,9 +100,10 @@ impl DeviceState {
         let heaviest = bodies.mass.iter().copied().fold(0.0, f64::max);
         let largest_mass = heaviest * g / frame.mass;
         let softening = settings.softening / frame.length;
-        let variant = KernelVariant::new(config, softening, largest_mass, false);
-        let stepper =
-            stepper::bind(&gpu, &buffers, variant, softening, settings.integrator).await?;
+        let kernel = KernelVariant::new(config, softening, largest_mass, false);
+        let method = settings.engine.by(settings.method)?.1;
+        let tools = DeviceTools { kernel, softening };
+        let stepper = stepper::bind(&gpu, &buffers, method, &tools, settings.integrator).await?;
         let throughput = Throughput::guess(gpu.adapter.class);
         Ok(Self {
             gpu,
@@ -115,35 +118,9 @@ impl DeviceState {
             rests: Rests::default(),
             largest_mass,
             softening,
+            method,
             known: settings.known.clone(),
         })
-    }
-
-    /// Goes on with another kernel or softening. A force that is half done begins again with them; a
-    /// new softening gives new accelerations before the next step. Nothing else of the state changes.
-    ///
-    /// Errors leave everything as it was: a shape that the adapter cannot hold, a softening below 0.
-    pub async fn change_kernel(
-        &mut self,
-        request: &KernelRequest,
-        softening: f64,
-        integrator: &Integrator,
-    ) -> Result<()> {
-        check_softening(softening)?;
-        let softening = softening / self.frame.length;
-        let n = self.buffers.count as usize;
-        let config = self.known.resolve(request, &self.gpu, n)?;
-        let variant = KernelVariant::new(config, softening, self.largest_mass, false);
-        let stepper =
-            stepper::bind(&self.gpu, &self.buffers, variant, softening, integrator).await?;
-        if self.phase == Phase::Between && softening != self.softening {
-            self.phase = Phase::Force { dt: 0.0 };
-        }
-        if Some(variant) != self.variant() {
-            self.throughput = Throughput::guess(self.gpu.adapter.class);
-        }
-        (self.softening, self.potential, self.stepper) = (softening, None, stepper);
-        Ok(())
     }
 
     /// The device.

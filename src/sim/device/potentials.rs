@@ -5,16 +5,22 @@ use crate::error::Result;
 use crate::forces::{Budget, record_within};
 
 impl DeviceState {
-    /// Compiles and binds the kernel with potential, if that is not yet done, and begins with them.
-    pub async fn begin_potential(&mut self) -> Result<()> {
+    /// Compiles and binds the kernel with potential, if that is not yet done.
+    ///
+    /// Errors: a shader that does not compile.
+    pub async fn make_potential(&mut self) -> Result<()> {
         if self.potential.is_none() {
             let forces = self.stepper.forces();
             self.potential = Some(forces.with_potential(&self.gpu, &self.buffers).await?);
         }
+        Ok(())
+    }
+
+    /// Begins with the potentials anew, after [`DeviceState::make_potential`].
+    pub fn begin_potential(&mut self) {
         if let Some(potential) = &mut self.potential {
             potential.begin_again();
         }
-        Ok(())
     }
 
     /// Records as much of the potentials as `budget` allows, between steps and after

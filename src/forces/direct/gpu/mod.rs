@@ -9,9 +9,7 @@ pub mod candidates;
 mod config;
 
 mod request;
-#[cfg(not(target_arch = "wasm32"))]
 mod single;
-#[cfg(not(target_arch = "wasm32"))]
 pub mod tiers;
 mod variant;
 
@@ -20,6 +18,5 @@ pub use config::KernelConfig;
 
 pub use crate::gpu::Progress;
 pub use crate::settings::KernelRequest;
-#[cfg(not(target_arch = "wasm32"))]
 pub use single::GpuSingle;
 pub use variant::KernelVariant;

@@ -11,12 +11,12 @@ use super::{AllPairs, KernelRequest, KernelVariant, PairBuffers};
 use crate::error::{Error, Result};
 use crate::forces::held::HeldSources;
 use crate::forces::{
-    Answers, ForceEngine, Identity, Order, Precision, Sinks, Sources, Throughput, Want,
-    check_plain, evaluate_blocking,
+    Answers, ForceEngine, Identity, Making, Order, Precision, Sinks, Sources, Throughput, Want,
+    check_plain, evaluate,
 };
 use crate::frame::Frame;
 use crate::gpu::layout::{FOREIGN, IN_SINK};
-use crate::gpu::{Gpu, read_blocking, storage};
+use crate::gpu::{Gpu, blocking, read, storage};
 
 /// The all-pairs kernel behind the host's interface: bodies go up, forces come back with each call.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl GpuSingle {
         &self.gpu
     }
 
-    fn kernel_for(&mut self, key: Key) -> Result<()> {
+    async fn kernel_for(&mut self, key: Key) -> Result<()> {
         let gpu = &self.gpu;
         if self.kernel.as_ref().is_some_and(|(known, _)| *known == key) {
             return Ok(());
@@ -82,7 +82,7 @@ impl GpuSingle {
             self_offset: key.self_offset,
             softening: key.softening,
         };
-        let kernel = pollster::block_on(AllPairs::new(gpu, key.variant, field))?;
+        let kernel = AllPairs::new(gpu, key.variant, field).await?;
         self.kernel = Some((key, kernel));
         Ok(())
     }
@@ -120,25 +120,48 @@ impl ForceEngine for GpuSingle {
     }
 
     fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
-        sinks.check(softening, want)?;
-        check_plain(self, want)?;
-        let (held, mut begun) = (std::mem::take(&mut self.sources), Answers::default());
-        let done = self.compute(sinks, &held.all(), softening, want.potential, &mut begun);
-        (self.sources, self.begun) = (held, begun);
-        done
+        blocking(self.compute_all(sinks, softening, want))
     }
 
     fn collect(&mut self, out: &mut Answers) -> Result<()> {
         *out = std::mem::take(&mut self.begun);
         Ok(())
     }
+
+    fn answer<'a>(
+        &'a mut self,
+        sinks: &'a Sinks<'a>,
+        softening: f64,
+        want: &'a Want<'a>,
+        out: &'a mut Answers,
+    ) -> Making<'a, ()> {
+        Box::pin(async move {
+            self.compute_all(sinks, softening, want).await?;
+            self.collect(out)
+        })
+    }
 }
 
 impl GpuSingle {
-    fn compute(
+    async fn compute_all(
         &mut self,
-        sinks: &Sinks,
-        sources: &Sources,
+        sinks: &Sinks<'_>,
+        softening: f64,
+        want: &Want<'_>,
+    ) -> Result<()> {
+        sinks.check(softening, want)?;
+        check_plain(self, want)?;
+        let (held, mut begun) = (std::mem::take(&mut self.sources), Answers::default());
+        let all = held.all();
+        let done = self.compute(sinks, &all, softening, want.potential, &mut begun).await;
+        (self.sources, self.begun) = (held, begun);
+        done
+    }
+
+    async fn compute(
+        &mut self,
+        sinks: &Sinks<'_>,
+        sources: &Sources<'_>,
         softening: f64,
         potential: bool,
         out: &mut Answers,
@@ -171,7 +194,7 @@ impl GpuSingle {
             },
             softening: eps as f32,
         };
-        self.kernel_for(key)?;
+        self.kernel_for(key).await?;
 
         let narrow = |position: &DVec3, w: f32| {
             let [x, y, z] = frame.position(*position);
@@ -198,9 +221,9 @@ impl GpuSingle {
         self.gpu.queue.write_buffer(source_buffer, 0, bytemuck::cast_slice(&source_data));
         self.gpu.queue.write_buffer(sink_buffer, 0, bytemuck::cast_slice(&sink_data));
         let (_, kernel) = self.kernel.as_mut().expect("bound above");
-        evaluate_blocking(kernel, &self.gpu, &mut self.throughput)?;
+        evaluate(kernel, &self.gpu, &mut self.throughput).await?;
         let slices = config.s as usize;
-        let sums = read_blocking::<[f32; 4]>(&self.gpu, &[&kernel.partial_sums], slices * n)?;
+        let sums = read::<[f32; 4]>(&self.gpu, &[&kernel.partial_sums], slices * n).await?;
         let total = |i: usize, axis: usize| -> f64 {
             (0..slices).map(|slice| f64::from(sums[0][slice * n + i][axis])).sum()
         };

@@ -6,18 +6,18 @@ use crate::error::Result;
 
 impl BlockSteps {
     /// [`BlockSteps::advance`] to that many periods and ticks of the next, on the device.
-    pub(in super::super) fn advance_there(
+    pub(in super::super) async fn advance_there(
         &mut self,
         period: u64,
         offset: f64,
-        field: &Attractors,
+        field: &Attractors<'_>,
     ) -> Result<()> {
         let Residence::Device(resident) = &mut self.residence else { return Ok(()) };
         let mut failed = (None, None);
         while self.schedule.period <= period {
             let is_last = self.schedule.period == period;
             let end = if is_last { offset.floor() as u64 } else { PERIOD };
-            let done = resident.run(end)?;
+            let done = resident.run(end).await?;
             let n = self.tracks.len();
             self.stats.note_all(done.blocks, done.body_steps, done.last_active, n);
             self.stats.note_noise(done.lengthened);
@@ -28,7 +28,7 @@ impl BlockSteps {
             resident.turn_over();
             self.schedule.period += 1;
         }
-        resident.download(&mut self.accuracy, &mut self.tracks, &mut self.schedule)?;
+        resident.download(&mut self.accuracy, &mut self.tracks, &mut self.schedule).await?;
         match failed {
             (Some(i), _) => Err(self.lost(i, field)),
             (_, Some(i)) => Err(self.too_short(i, field)),

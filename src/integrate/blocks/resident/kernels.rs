@@ -84,18 +84,20 @@ pub(super) fn bindings(name: &str) -> Vec<Binding> {
 
 /// Compiles everything and makes the buffers for `count` bodies and `pieces` dispatches of forces per
 /// block, whose partial sums have at most `partial` entries (sums of one sink in one segment).
-pub(super) fn make(
+pub(super) async fn make(
     gpu: &Gpu,
-    tier: &KernelTier,
+    tier: &KernelTier<'_>,
     shapes: [Shape; 2],
     params: &Params<BlockParams>,
     (count, pieces, partial): (u64, u64, u64),
 ) -> Result<(BlockKernels, Buffers)> {
-    let compiled = |name: &str, text: &str, bindings: &[Binding]| {
-        pollster::block_on(compile(gpu, name, text, bindings, Checks::default()))
+    let compiled = async |name: &str, text: &str, bindings: &[Binding]| {
+        compile(gpu, name, text, bindings, Checks::default()).await
     };
-    let own =
-        |name: &str| compiled(&format!("blocks/{name}.wgsl"), &tier.text(name)?, &bindings(name));
+    let own = async |name: &str| {
+        let (file, text) = (format!("blocks/{name}.wgsl"), tier.text(name)?);
+        compiled(&file, &text, &bindings(name)).await
+    };
     let variants = shapes.map(|shape| tier.variant(shape));
     let vector = variants[0].vector_bytes();
     let sums = variants[0].sums() as u64 * vector;
@@ -132,8 +134,9 @@ pub(super) fn make(
         size: wgpu::BufferSize::new(u64::from(row)),
     });
     let all = wgpu::Buffer::as_entire_binding;
-    let forces = |variant: &DirectVariant| {
-        let kernel = compiled(DirectVariant::FORCES, &variant.forces()?, &DirectVariant::BINDINGS)?;
+    let forces = async |variant: &DirectVariant| -> Result<BoundKernel> {
+        let text = variant.forces()?;
+        let kernel = compiled(DirectVariant::FORCES, &text, &DirectVariant::BINDINGS).await?;
         let [neighbours, lists, _] = &unused;
         let resources = [
             all(&sources),
@@ -146,14 +149,15 @@ pub(super) fn make(
         ];
         Ok(kernel.bind(gpu, "blocks", &resources))
     };
-    let sum = compiled(DirectVariant::SUM, &variants[0].sum()?, &DirectVariant::SUM_BINDINGS)?;
+    let sum = variants[0].sum()?;
+    let sum = compiled(DirectVariant::SUM, &sum, &DirectVariant::SUM_BINDINGS).await?;
     let kernels = BlockKernels {
-        plan: own("plan")?.bind(
+        plan: own("plan").await?.bind(
             gpu,
             "blocks",
             &[all(&state), all(&piece_rows), all(&workgroups), block.clone()],
         ),
-        predict: own("predict")?.bind(
+        predict: own("predict").await?.bind(
             gpu,
             "blocks",
             &[
@@ -167,14 +171,14 @@ pub(super) fn make(
                 block.clone(),
             ],
         ),
-        few: forces(&variants[0])?,
-        many: forces(&variants[1])?,
+        few: forces(&variants[0]).await?,
+        many: forces(&variants[1]).await?,
         sum: sum.bind(
             gpu,
             "blocks",
             &[all(&partial_sums), all(&unused[0]), all(&all_sums), all(&unused[1]), piece.clone()],
         ),
-        correct: own("correct")?.bind(
+        correct: own("correct").await?.bind(
             gpu,
             "blocks",
             &[
@@ -187,7 +191,7 @@ pub(super) fn make(
                 block.clone(),
             ],
         ),
-        turn: own("turn")?.bind(
+        turn: own("turn").await?.bind(
             gpu,
             "blocks",
             &[all(&state), all(&tracks), piece.clone(), block.clone()],

@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::forces::direct::gpu::tiers::{Pairs, Shape, TierFrame, threads, three_parts};
 use crate::forces::{Precision, Sources};
 use crate::gpu::layout::{BlockParams, BlockState};
-use crate::gpu::{DeviceClass, Gpu, Params, read_blocking, read_each_blocking};
+use crate::gpu::{DeviceClass, Gpu, Params, read, read_each};
 use kernels::{BlockKernels, Buffers, KernelTier};
 
 /// The most dispatches of forces that a block is cut into.
@@ -79,13 +79,13 @@ impl Resident {
     /// Puts bodies on the device, as they stand, and proves on them that its arithmetic holds.
     ///
     /// Errors: more bodies than fit; numbers out of the tier's range; arithmetic that does not hold there.
-    pub fn new(
+    pub async fn new(
         gpu: &Arc<Gpu>,
         (precision, pairs): (Precision, Pairs),
         scheme: &dyn Scheme,
         accuracy: &Accuracy,
         (tracks, schedule): (&[Track], &Schedule),
-        field: &Attractors,
+        field: &Attractors<'_>,
     ) -> Result<Self> {
         let Some(file) = scheme.shader() else {
             return Err(gpu.refuse("the integrator has no kernels for it"));
@@ -164,7 +164,8 @@ impl Resident {
         // place, each from its first body's on.
         let room = u64::from(common.room) + n;
         let sizes = (n, pieces, room);
-        let (kernels, buffers) = kernels::make(gpu, &kernel_tier, [few, many], &params, sizes)?;
+        let (kernels, buffers) =
+            kernels::make(gpu, &kernel_tier, [few, many], &params, sizes).await?;
         let common = BlockParams { stride: buffers.stride / 64, ..common };
         let mut made = Self {
             gpu: Arc::clone(gpu),
@@ -180,7 +181,7 @@ impl Resident {
         made.params.offset_of(common);
         made.params.upload(gpu);
         made.upload(accuracy, tracks, schedule, field)?;
-        made.prove(scheme, tracks, schedule)?;
+        made.prove(scheme, tracks, schedule).await?;
         Ok(made)
     }
 
@@ -229,7 +230,7 @@ impl Resident {
     /// All blocks that end up to `end` ticks, at most those of one `dt_max`.
     ///
     /// Errors: the device failed.
-    pub fn run(&mut self, end: u64) -> Result<Done> {
+    pub async fn run(&mut self, end: u64) -> Result<Done> {
         let offset = std::mem::offset_of!(BlockState, end) as u64;
         self.gpu.queue.write_buffer(
             &self.buffers.state,
@@ -241,7 +242,7 @@ impl Resident {
             crate::stop::check()?;
             let (begun, blocks) = (Instant::now(), self.seen.blocks);
             self.submit(self.at_once);
-            let read = read_blocking::<BlockState>(&self.gpu, &[&self.buffers.state], 1)?;
+            let read = read::<BlockState>(&self.gpu, &[&self.buffers.state], 1).await?;
             self.seen = read[0][0];
             let secs = begun.elapsed().as_secs_f64();
             let done = self.seen.blocks.wrapping_sub(blocks);
@@ -319,7 +320,7 @@ impl Resident {
     /// All bodies as they stand, back to the host.
     ///
     /// Errors: the device failed.
-    pub fn download(
+    pub async fn download(
         &mut self,
         accuracy: &mut Accuracy,
         tracks: &mut [Track],
@@ -329,7 +330,7 @@ impl Resident {
         let words = records::track_bytes(self.tier.precision) as usize / 4 * n;
         let Buffers { tracks: there, levels, state, .. } = &self.buffers;
         let wanted = [(there, words), (levels, n), (state, size_of::<BlockState>() / 4)];
-        let read = read_each_blocking::<u32>(gpu, &wanted)?;
+        let read = read_each::<u32>(gpu, &wanted).await?;
         let (found, levels) = (&read[0], &read[1]);
         self.seen = bytemuck::pod_read_unaligned(bytemuck::cast_slice(&read[2]));
         let now = one_number(self.seen.now);

@@ -5,7 +5,7 @@ use super::{BlockState, Resident, records, two_words};
 use crate::error::Result;
 use crate::forces::Precision;
 use crate::forces::direct::gpu::tiers::TierFrame;
-use crate::gpu::read_blocking;
+use crate::gpu::read;
 use crate::integrate::blocks::schedule::Schedule;
 use crate::integrate::blocks::{Scheme, Track};
 
@@ -26,7 +26,7 @@ impl Resident {
     /// Leaves the device as it found it.
     ///
     /// Errors: predictions that are not what they must be; the device failed.
-    pub(super) fn prove(
+    pub(super) async fn prove(
         &mut self,
         scheme: &dyn Scheme,
         tracks: &[Track],
@@ -48,8 +48,7 @@ impl Resident {
         queue.submit([encoder.finish()]);
         let precision = self.tier.precision;
         let words = TierFrame::words(precision);
-        let read =
-            read_blocking::<u32>(&self.gpu, &[&self.buffers.sources], 4 * words * self.count)?;
+        let read = read::<u32>(&self.gpu, &[&self.buffers.sources], 4 * words * self.count).await?;
         queue.write_buffer(&self.buffers.state, 0, bytemuck::bytes_of(&self.seen));
 
         let tick = f64::from(self.common.tick)

@@ -16,6 +16,7 @@ use crate::diagnostics::{diagnose, relative_change};
 use crate::error::{Error, Result};
 use crate::forces::direct::CpuDouble;
 use crate::forces::{Answers, ForceEngine, Identity, Precision, Sinks, Sources, Want};
+use crate::gpu::blocking;
 use crate::integrate::blocks::{Attractors, BlockSettings, BlockSteps};
 use crate::integrate::{HostSide, find};
 use crate::measure::bench::record::rounded;
@@ -269,9 +270,10 @@ fn run(
     let tier = who.tier;
     let engine = tier.engine(session.gpu.as_ref())?;
     let mut engine = Pausing::new(engine);
-    let mut steps = BlockSteps::start(scheme, case.blocks(), &bodies, 0.0, &field, &mut engine)?;
+    let started = BlockSteps::start(scheme, case.blocks(), &bodies, 0.0, &field, &mut engine);
+    let mut steps = blocking(started)?;
     if who.resident {
-        steps.settle(&field, &engine);
+        pollster::block_on(steps.move_to_device(&field, &engine));
         if !steps.is_on_device() {
             return Ok(Err(steps.describe_residence().to_owned()));
         }
@@ -282,7 +284,7 @@ fn run(
     let begun = Instant::now();
     loop {
         engine.pause_at = Some(Instant::now() + PAUSE);
-        match steps.advance(target, &field, &mut engine) {
+        match blocking(steps.advance(target, &field, &mut engine)) {
             Ok(()) if target >= case.until => break,
             Ok(()) => target += slice,
             Err(_) if engine.paused => engine.paused = false,

@@ -11,8 +11,7 @@ use ordinary::Ordinary;
 
 use super::{Phase, Work};
 use crate::error::Result;
-use crate::forces::direct::gpu::{AllPairs, KernelVariant, PairBuffers};
-use crate::forces::{Budget, DeviceForces, Throughput};
+use crate::forces::{Budget, DeviceForces, DeviceTools, Method, Throughput, on_device};
 use crate::gpu::{BodyBuffers, Gpu};
 use crate::integrate::{Fused, Integrator, OneWorkgroup};
 
@@ -63,25 +62,27 @@ pub(super) trait Stepper: Send {
     fn begin_force_again(&mut self);
 }
 
-/// The stepper that suits the kernel's shape and the integrator.
+/// The stepper that suits the method, the kernel's shape and the integrator.
 ///
-/// Errors: an integrator without a device side; shaders that do not compile or do not fit.
+/// Errors: a method or an integrator without a device side; shaders that do not compile or do not fit.
 pub(super) async fn bind(
     gpu: &Gpu,
     bodies: &BodyBuffers,
-    variant: KernelVariant,
-    softening: f64,
+    method: Method,
+    tools: &DeviceTools,
     integrator: &Integrator,
 ) -> Result<Box<dyn Stepper>> {
-    let field = PairBuffers::of_bodies(bodies, softening as f32);
-    let forces = AllPairs::new(gpu, variant, field).await?;
+    let forces = on_device(method)?(gpu, bodies, tools).await?;
     let make = integrator.device.ok_or_else(|| {
         gpu.refuse(format!("the integrator '{}' has no device side", integrator.name))
     })?;
-    let side = make(gpu, bodies, &forces).await?;
-    let fused = Fused::new(gpu, bodies, &forces, integrator).await?;
-    let one = OneWorkgroup::wanted(gpu, bodies, &forces, integrator, softening).await?;
-    let ordinary = Ordinary::new(Box::new(forces), side);
+    let side = make(gpu, bodies, forces.as_ref()).await?;
+    let (mut one, mut fused) = (None, None);
+    if let Some(pairs) = forces.all_pairs() {
+        fused = Fused::new(gpu, bodies, pairs, integrator).await?;
+        one = OneWorkgroup::wanted(gpu, bodies, pairs, integrator, tools.softening).await?;
+    }
+    let ordinary = Ordinary::new(forces, side);
     Ok(match (one, fused) {
         (Some(kernel), _) => Box::new(OneWorkgroupSteps { ordinary, kernel }),
         (None, Some(kernel)) => Box::new(FusedSteps { ordinary, kernel }),

@@ -44,6 +44,7 @@ pub(super) trait Lanes: Arithmetic<Number = f64> {
 /// y with y^2 r2 near 1, e = 1 - r2 y^2: r2^(-1/2) = y (1 - e)^(-1/2), which is
 /// y (1 + e/2 + 3/8 e^2 + 5/16 e^3 + 35/128 e^4 + ...). The sum up to e^3 of an estimate with a relative
 /// error of d, e = 2 d, is off by 35/8 d^4.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 pub(super) unsafe fn refined<V: Lanes>(r2: V, y: V) -> V {
     // SAFETY: the instructions are there.

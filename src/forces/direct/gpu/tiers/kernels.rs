@@ -5,7 +5,7 @@ use super::frame::{TierFrame, Word};
 use crate::error::Result;
 use crate::gpu::layout::{DirectParams, VEC4};
 use crate::gpu::{
-    BoundKernel, Checks, ComputeKernel, Gpu, Params, compile, read_blocking, storage,
+    BoundKernel, Checks, ComputeKernel, Gpu, Params, blocking, compile, read, storage,
 };
 
 /// The kernels of a variant.
@@ -210,7 +210,7 @@ impl Buffers {
     ) -> Result<bool> {
         for (buffer, end) in self.all_written().into_iter().zip(written(variant, sinks, capacity)) {
             let Some(buffer) = buffer else { continue };
-            let bytes = read_blocking::<u8>(gpu, &[buffer], buffer.size() as usize)?.remove(0);
+            let bytes = blocking(read::<u8>(gpu, &[buffer], buffer.size() as usize))?.remove(0);
             if !bytes[end as usize..].iter().all(|byte| *byte == 0xff) {
                 return Ok(false);
             }

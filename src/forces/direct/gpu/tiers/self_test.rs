@@ -15,7 +15,7 @@ use crate::forces::direct::Reference;
 use crate::forces::test_bodies::Random;
 use crate::forces::{Answers, ForceEngine, Identity, Order, Precision, TestBodies, Want};
 use crate::gpu::layout::DirectParams;
-use crate::gpu::{Binding, Checks, Gpu, Params, compile, read_blocking, storage, template};
+use crate::gpu::{Binding, Checks, Gpu, Params, blocking, compile, read, storage, template};
 
 /// Sums, differences and products that are tried.
 const TRIALS: usize = 4096;
@@ -47,12 +47,12 @@ pub async fn tier_soon(gpu: &Arc<Gpu>, precision: Precision) -> Result<Pairs> {
 
 /// [`tier_soon`], waiting for the device.
 pub fn tier(gpu: &Arc<Gpu>, precision: Precision) -> Result<Pairs> {
-    pollster::block_on(tier_soon(gpu, precision))
+    blocking(tier_soon(gpu, precision))
 }
 
 /// [`verdict_soon`], waiting for the device.
 pub fn verdict(gpu: &Arc<Gpu>, precision: Precision) -> Result<Verdict> {
-    pollster::block_on(verdict_soon(gpu, precision))
+    blocking(verdict_soon(gpu, precision))
 }
 
 /// [`tier_soon`], with a tier that does not hold as an answer: `Err` inside tells why.
@@ -85,7 +85,7 @@ pub async fn verdict_soon(gpu: &Arc<Gpu>, precision: Precision) -> Result<Verdic
 /// Whether double-single arithmetic holds, fenced or not, and whether its products may be told by fma. Waits for the
 /// device.
 pub fn double_single(gpu: &Arc<Gpu>, fence: bool) -> Result<Verdict> {
-    pollster::block_on(double_single_soon(gpu, fence))
+    blocking(double_single_soon(gpu, fence))
 }
 
 async fn double_single_soon(gpu: &Arc<Gpu>, fence: bool) -> Result<Verdict> {
@@ -167,7 +167,7 @@ async fn arithmetic(gpu: &Gpu, fence: bool) -> Result<std::result::Result<Fma, S
         pass.dispatch_workgroups(TRIALS.div_ceil(64) as u32, 1, 1);
     }
     gpu.queue.submit([encoder.finish()]);
-    let found = read_blocking::<[f32; 4]>(gpu, &[&answers], ANSWERS * TRIALS)?.remove(0);
+    let found = read::<[f32; 4]>(gpu, &[&answers], ANSWERS * TRIALS).await?.remove(0);
     let Wrong { sums, differences, products } = wrong_answers(&numbers, &found);
     if sums + differences == 0 {
         return Ok(Ok(if products == 0 { Fma::Fused } else { Fma::Split }));

@@ -77,6 +77,7 @@ mod tests {
     use super::*;
     use crate::bodies::Bodies;
     use crate::forces::direct::CpuDouble;
+    use crate::gpu::blocking;
     use crate::integrate::blocks::{Attractors, BlockSettings, BlockSteps};
     use crate::integrate::{HostSide, find};
     use crate::scene::Scene;
@@ -90,18 +91,19 @@ mod tests {
         let field = Attractors { mass: &mass, softening: 0.01, id: &id };
         let settings = BlockSettings::default();
         let mut engine = Pausing::new(Box::new(CpuDouble::new()));
-        let mut steps =
-            BlockSteps::start(scheme, settings, &bodies, 0.0, &field, &mut engine).unwrap();
+        let started =
+            blocking(BlockSteps::start(scheme, settings, &bodies, 0.0, &field, &mut engine));
+        let mut steps = started.unwrap();
         let mut refused = 0;
         for k in 1..=8 {
             let time = f64::from(k) / 64.0;
             if pauses {
                 engine.pause_at = Some(Instant::now());
-                assert!(steps.advance(time, &field, &mut engine).is_err());
+                assert!(blocking(steps.advance(time, &field, &mut engine)).is_err());
                 assert!(std::mem::take(&mut engine.paused), "it was no fault");
                 refused += 1;
             }
-            steps.advance(time, &field, &mut engine).unwrap();
+            blocking(steps.advance(time, &field, &mut engine)).unwrap();
         }
         steps.synchronise(0.125, &mut bodies, &mut Vec::new());
         (bodies, refused)

@@ -152,7 +152,7 @@ impl GpuTiers {
         let Some((submission, begun)) = evaluation.submitted.take() else { return Ok(()) };
         self.gpu.poll()?;
         let asked = web_time::Instant::now();
-        self.gpu.wait_for(submission)?;
+        self.gpu.finish(submission).await?;
         // Where the host came late, the device may have been done long since: then only a rate that
         // is better than the known one is news.
         let (waited, secs) = (asked.elapsed().as_secs_f64(), begun.elapsed().as_secs_f64());
@@ -175,6 +175,6 @@ impl GpuTiers {
             let encoder = self.gpu.device.create_command_encoder(&Default::default());
             self.advance(evaluation, encoder)?;
         }
-        self.readback.take_waited()
+        self.readback.arrive().await
     }
 }

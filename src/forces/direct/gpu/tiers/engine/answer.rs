@@ -1,0 +1,154 @@
+//! From sinks to their answers, awaiting the device.
+
+use std::sync::Arc;
+
+use super::super::frame::{Entry, TierFrame};
+use super::super::kernels::Kernels;
+use super::super::widen;
+use super::GpuTiers;
+use super::evaluation::{Evaluation, Next, Replaced};
+use crate::error::{Error, Result};
+use crate::forces::{Answers, Order, Sinks, Want};
+use crate::gpu::layout::FOREIGN;
+use crate::gpu::{Progress, Readback};
+
+impl GpuTiers {
+    /// [`ForceEngine::begin`], awaiting kernels that are not compiled yet.
+    pub async fn begin_soon(
+        &mut self,
+        sinks: &Sinks<'_>,
+        softening: f64,
+        want: &Want<'_>,
+    ) -> Result<()> {
+        if let Some(mut before) = self.begun.take() {
+            // Nobody asked for its answers.
+            self.complete(&mut before).await?;
+        }
+        // Left in a copy by an error.
+        if !self.readback.is_idle() {
+            self.readback = Readback::default();
+        }
+        sinks.check(softening, want)?;
+        let (has_velocity, has_acceleration) =
+            (self.store.has_velocity, self.store.has_acceleration);
+        let (n, count) = (sinks.position.len(), self.store.count());
+        want.order.check_sources(count, has_velocity, has_acceleration)?;
+        let (variant, mut whole) = self.plan(n, want)?;
+        let mut evaluation = Evaluation {
+            sinks: sinks.position.to_vec(),
+            units: self.store.frame.units(),
+            replaced: Replaced::default(),
+            variant,
+            potential: want.potential,
+            nearest: want.nearest,
+            capacity: want.within.map(|within| within.capacity),
+            radius: want.within.map(|within| within.radius.to_vec()).unwrap_or_default(),
+            whole,
+            next: Next::Copied,
+            interactions: 0,
+            dispatches: 0,
+            submitted: None,
+        };
+        if n == 0 || count == 0 {
+            self.begun = Some(evaluation);
+            return Ok(());
+        }
+        [whole.softening_squared, whole.softening_low, whole.softening_lowest] =
+            self.store.frame.softening_squared(softening);
+        evaluation.whole = whole;
+        evaluation.next = Next::Forces(Some(Progress::default()));
+
+        self.narrow(sinks, want)?;
+        let gpu = Arc::clone(&self.gpu);
+        let key = variant.unsliced();
+        let lists = want.within.is_some();
+        if self.kernels.get(&key).is_none_or(|kernels| lists && kernels.lists.is_none()) {
+            let kernels = Kernels::new(&gpu, &key, lists, self.checks).await?;
+            self.kernels.insert(key, kernels);
+        }
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        let sources = self.store.send(&gpu, &mut encoder).await?;
+        self.buffers.fit(&gpu, sources, &variant, n, whole.capacity as usize);
+        self.buffers.write_sinks(&gpu, &self.sink_records, &self.itself);
+        self.advance(&mut evaluation, encoder)?;
+        self.last = Some((variant, n, whole.capacity as usize));
+        self.begun = Some(evaluation);
+        Ok(())
+    }
+
+    /// [`ForceEngine::collect`], awaiting the device.
+    pub async fn collect_soon(&mut self, out: &mut Answers) -> Result<()> {
+        let nothing = Want::only(Order::Acceleration);
+        let Some(mut evaluation) = self.begun.take() else {
+            out.resize(0, &nothing);
+            return Ok(());
+        };
+        let n = evaluation.sinks.len();
+        let want = Want {
+            order: evaluation.variant.order,
+            potential: evaluation.potential,
+            nearest: evaluation.nearest,
+            within: None,
+        };
+        // What stays of older answers would be taken for new ones where there are no sources.
+        *out = Answers::default();
+        out.resize(n, &want);
+        if n == 0 || evaluation.whole.source_count == 0 {
+            for _ in (0..n).filter(|_| evaluation.capacity.is_some()) {
+                out.neighbours.push(&[], 0);
+            }
+            return Ok(());
+        }
+        let copied = self.complete(&mut evaluation).await?;
+        widen::answers(&copied, &evaluation.variant, &evaluation.units, out);
+        let Replaced { some, all } = &evaluation.replaced;
+        let all = all.as_ref().unwrap_or(&self.store.position);
+        let position = |j: u32| some.get(&j).or_else(|| all.get(j as usize));
+        if want.nearest {
+            for (i, nearest) in out.nearest.iter().enumerate() {
+                if let Some(position) = position(*nearest) {
+                    out.nearest_distance[i] = (*position - evaluation.sinks[i]).length();
+                }
+            }
+        }
+        if let Some(asked) = evaluation.capacity {
+            let each = evaluation.whole.capacity as usize;
+            let is_within = |i: usize, j: u32| {
+                let radius = evaluation.radius[i];
+                let squared = |p: &glam::DVec3| (*p - evaluation.sinks[i]).length_squared();
+                position(j).is_some_and(|position| squared(position) <= radius * radius)
+            };
+            let (variant, room) = (&evaluation.variant, (each, asked));
+            widen::lists(&copied, variant, n, room, is_within, &mut out.neighbours);
+        }
+        Ok(())
+    }
+
+    /// The sinks as the device has them.
+    fn narrow(&mut self, sinks: &Sinks, want: &Want) -> Result<()> {
+        self.sink_records.clear();
+        self.itself.clear();
+        let or_zero = |of: &[glam::DVec3], i: usize| of.get(i).copied().unwrap_or_default();
+        for (i, &position) in sinks.position.iter().enumerate() {
+            let entry = Entry {
+                position,
+                velocity: or_zero(sinks.velocity, i),
+                acceleration: or_zero(sinks.acceleration, i),
+                last: want.within.map_or(-1.0, |within| within.radius[i]),
+            };
+            let frame: &TierFrame = &self.store.frame;
+            if !frame.sink(&entry, &mut self.sink_records) {
+                return Err(Error::Body {
+                    index: i,
+                    id: i as u64,
+                    problem: format!(
+                        "as a sink, its position {position}, velocity, acceleration or neighbour radius leaves the range of the tier '{}'",
+                        self.precision.name()
+                    ),
+                });
+            }
+            self.itself.push(sinks.identity.of(i).map_or(FOREIGN, |j| j as u32));
+        }
+        Ok(())
+    }
+}

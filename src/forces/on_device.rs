@@ -1,0 +1,53 @@
+//! Every method whose bodies can live on a device. A new one is a file that implements [`DeviceForces`] and a line
+//! in [`ON_DEVICE`].
+
+use super::direct::gpu::{AllPairs, KernelVariant, PairBuffers};
+use super::{DeviceForces, Making, Method};
+use crate::error::{Error, Result};
+use crate::gpu::{BodyBuffers, Gpu};
+
+/// What forces on a device may need besides the bodies. Lengths and masses are in the frame's units.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceTools {
+    /// The all-pairs kernel's shape, which also tells how near and how heavy bodies may be.
+    pub kernel: KernelVariant,
+    /// Plummer softening length, >= 0.
+    pub softening: f64,
+}
+
+/// Compiles a method's kernels and binds them to bodies.
+pub type BindForces =
+    for<'a> fn(&'a Gpu, &'a BodyBuffers, &'a DeviceTools) -> Making<'a, Box<dyn DeviceForces>>;
+
+/// The methods with their kernels.
+pub const ON_DEVICE: &[(Method, BindForces)] = &[(Method::Direct, |gpu, bodies, tools| {
+    Box::pin(async {
+        let pairs = PairBuffers::of_bodies(bodies, tools.softening as f32);
+        let forces = AllPairs::new(gpu, tools.kernel, pairs).await?;
+        Ok(Box::new(forces) as Box<dyn DeviceForces>)
+    })
+})];
+
+/// How forces by `method` are bound to bodies on a device.
+///
+/// Errors: a method that has no kernels there, with those that have.
+pub fn on_device(method: Method) -> Result<BindForces> {
+    let found = ON_DEVICE.iter().find(|(has, _)| *has == method);
+    found.map(|(_, bind)| *bind).ok_or_else(|| {
+        let names: Vec<_> = ON_DEVICE.iter().map(|(method, _)| method.name()).collect();
+        let allowed = format!("{} where bodies live on a device", names.join(" or "));
+        Error::value("the method", method.name(), allowed)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_method_without_kernels_is_refused_with_those_that_have_some() {
+        assert!(on_device(Method::Direct).is_ok());
+        let text = on_device(Method::Reference).unwrap_err().to_string();
+        assert!(text.contains("is reference") && text.contains("direct"), "{text}");
+    }
+}

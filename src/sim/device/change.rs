@@ -1,0 +1,92 @@
+//! Another kernel or softening for bodies on a device: compiled beside the steps, taken between two submissions.
+
+use std::sync::Arc;
+
+use super::stepper::{self, Stepper};
+use super::{DeviceState, Phase};
+use crate::error::Result;
+use crate::forces::direct::gpu::{KernelRequest, KernelVariant};
+use crate::forces::{DeviceForces, DeviceTools, Method, Throughput, check_softening};
+use crate::gpu::{BodyBuffers, Gpu};
+use crate::integrate::Integrator;
+
+/// A kernel to be compiled for bodies on a device. It shares their buffers and holds nothing else of their
+/// state, so that it may be compiled on another thread while they move.
+pub struct NextKernel {
+    gpu: Arc<Gpu>,
+    buffers: BodyBuffers,
+    method: Method,
+    tools: DeviceTools,
+    integrator: &'static Integrator,
+}
+
+/// A kernel that is ready to be taken by [`DeviceState::take_kernel`].
+pub struct CompiledKernel {
+    stepper: Box<dyn Stepper>,
+    potential: Box<dyn DeviceForces>,
+    tools: DeviceTools,
+}
+
+impl NextKernel {
+    /// Compiles and binds it, with and without potential.
+    ///
+    /// Errors: a shader that does not compile.
+    pub async fn compile(&self) -> Result<CompiledKernel> {
+        let Self { gpu, buffers, method, tools, integrator } = self;
+        let stepper = stepper::bind(gpu, buffers, *method, tools, integrator).await?;
+        let potential = stepper.forces().with_potential(gpu, buffers).await?;
+        Ok(CompiledKernel { stepper, potential, tools: *tools })
+    }
+
+    /// The device.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// The bodies' buffers.
+    pub fn buffers(&self) -> &BodyBuffers {
+        &self.buffers
+    }
+}
+
+impl CompiledKernel {
+    /// Where it will leave potentials, and in how many slices: see [`DeviceState::potential_sums`].
+    pub fn potential_sums(&self) -> (&wgpu::Buffer, u32) {
+        (self.potential.partial_sums(), self.potential.slices())
+    }
+}
+
+impl DeviceState {
+    /// The kernel for another shape or softening of these bodies, which still has to be compiled.
+    ///
+    /// Errors: a shape that the adapter cannot hold, a softening below 0.
+    pub fn next_kernel(
+        &self,
+        request: &KernelRequest,
+        softening: f64,
+        integrator: &'static Integrator,
+    ) -> Result<NextKernel> {
+        check_softening(softening)?;
+        let softening = softening / self.frame.length;
+        let n = self.buffers.count as usize;
+        let config = self.known.resolve(request, &self.gpu, n)?;
+        let kernel = KernelVariant::new(config, softening, self.largest_mass, false);
+        let (gpu, buffers) = (Arc::clone(&self.gpu), self.buffers.clone());
+        let tools = DeviceTools { kernel, softening };
+        Ok(NextKernel { gpu, buffers, method: self.method, tools, integrator })
+    }
+
+    /// Goes on with `kernel`, made for these bodies. A force that is half done begins again with it; a new softening
+    /// gives new accelerations before the next step. Nothing else of the state changes.
+    pub fn take_kernel(&mut self, kernel: CompiledKernel) {
+        let CompiledKernel { stepper, potential, tools } = kernel;
+        let DeviceTools { kernel: variant, softening } = tools;
+        if self.phase == Phase::Between && softening != self.softening {
+            self.phase = Phase::Force { dt: 0.0 };
+        }
+        if Some(variant) != self.variant() {
+            self.throughput = Throughput::guess(self.gpu.adapter.class);
+        }
+        (self.softening, self.potential, self.stepper) = (softening, Some(potential), stepper);
+    }
+}
