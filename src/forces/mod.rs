@@ -39,10 +39,46 @@ pub use answers::{Answers, Lists, NO_SOURCE};
 pub use device::{DeviceForces, Making, Piece, evaluate, evaluate_blocking, record_within};
 use engine::check_plain;
 pub use engine::{ForceEngine, check_update};
-pub use kind::{EngineKind, Method, Place, engine_names};
-pub use on_device::{BindForces, DeviceTools, ON_DEVICE, on_device};
+pub use kind::{EngineKind, Place, engine_names};
+pub use on_device::{BindForces, DeviceTools, on_device};
 pub use precision::{Noise, Precision};
 pub use question::{Identity, Order, Sinks, Sources, Want, Within, check_softening};
-pub use registry::{ENGINES, Entry, Make, Tools, find, make, open, tiers};
+pub use registry::{Entry, Make, Tools, find, make, open, tiers};
 pub use test_bodies::TestBodies;
 pub use throughput::{Budget, Throughput};
+
+use serde::{Deserialize, Serialize};
+
+/// How forces are computed. A new method is a file or folder here, and below it a variant, a name, and lines for
+/// its engines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Method {
+    /// Every pair by itself, as fast as the place allows.
+    Direct,
+    /// Every pair by itself, one after the other in f64: slow and right.
+    Reference,
+}
+
+impl Method {
+    /// Every method with its name and what it is, in plain words.
+    pub const ALL: &[(Self, &'static str, &'static str)] = &[
+        (Self::Direct, "direct", "Every pair by itself, as fast as the place allows"),
+        (Self::Reference, "reference", "Every pair by itself in scalar f64: slow and right"),
+    ];
+}
+
+/// Every engine; of those that differ only in precision the usual one first.
+pub const ENGINES: &[Entry] = &[
+    direct::CPU_SINGLE,
+    direct::CPU_DOUBLE,
+    direct::REFERENCE,
+    direct::GPU_SINGLE,
+    direct::GPU_DOUBLE_SINGLE,
+    direct::GPU_TIER_SINGLE,
+    direct::GPU_DOUBLE,
+];
+
+/// Every method whose bodies can live on a device, with what binds it to them.
+pub const ON_DEVICE: &[(Method, BindForces)] = &[(Method::Direct, direct::ON_DEVICE)];

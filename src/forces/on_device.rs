@@ -1,8 +1,7 @@
-//! Every method whose bodies can live on a device. A new one is a file that implements [`DeviceForces`] and a line
-//! in [`ON_DEVICE`].
+//! Methods whose bodies can live on a device, out of [`ON_DEVICE`].
 
-use super::direct::gpu::{AllPairs, KernelVariant, PairBuffers};
-use super::{DeviceForces, Making, Method};
+use super::direct::gpu::KernelVariant;
+use super::{DeviceForces, Making, Method, ON_DEVICE};
 use crate::error::{Error, Result};
 use crate::gpu::{BodyBuffers, Gpu};
 
@@ -18,15 +17,6 @@ pub struct DeviceTools {
 /// Compiles a method's kernels and binds them to bodies.
 pub type BindForces =
     for<'a> fn(&'a Gpu, &'a BodyBuffers, &'a DeviceTools) -> Making<'a, Box<dyn DeviceForces>>;
-
-/// The methods with their kernels.
-pub const ON_DEVICE: &[(Method, BindForces)] = &[(Method::Direct, |gpu, bodies, tools| {
-    Box::pin(async {
-        let pairs = PairBuffers::of_bodies(bodies, tools.softening as f32);
-        let forces = AllPairs::new(gpu, tools.kernel, pairs).await?;
-        Ok(Box::new(forces) as Box<dyn DeviceForces>)
-    })
-})];
 
 /// How forces by `method` are bound to bodies on a device.
 ///

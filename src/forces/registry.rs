@@ -1,9 +1,9 @@
-//! Every engine, by place, method and precision. A new one is a file and a line in [`ENGINES`].
+//! Engines by place, method and precision, out of [`ENGINES`].
 
 use std::sync::Arc;
 
-use super::direct::{CpuDouble, CpuSingle, GpuSingle, GpuTiers, Reference, gpu::KernelRequest};
-use super::{ForceEngine, Making, Method, Order, Place, Precision};
+use super::direct::gpu::KernelRequest;
+use super::{ENGINES, ForceEngine, Making, Method, Order, Place, Precision};
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, blocking};
 
@@ -33,51 +33,19 @@ pub struct Entry {
 /// Makes an engine.
 pub type Make = for<'a> fn(&'a Tools<'a>) -> Making<'a, Box<dyn ForceEngine>>;
 
-/// Every engine; of those that differ only in precision the usual one first.
-pub const ENGINES: &[Entry] = {
-    use Order::{Acceleration, Jerk, Snap};
-    use Precision::{Double, DoubleSingle, Single};
-    const fn entry(
-        (place, method, precision): (Place, Method, Precision),
-        orders: (Order, Order),
-        make: Make,
-    ) -> Entry {
-        Entry { place, method, precision, orders, make }
-    }
-    let (cpu, gpu, direct) = (Place::Cpu, Place::Gpu, Method::Direct);
-    &[
-        entry((cpu, direct, Single), (Acceleration, Acceleration), |_| made(CpuSingle::new())),
-        entry((cpu, direct, Double), (Acceleration, Snap), |_| made(CpuDouble::new())),
-        entry((cpu, Method::Reference, Double), (Acceleration, Snap), |_| {
-            made(Reference::default())
-        }),
-        entry((gpu, direct, Single), (Acceleration, Acceleration), |tools| {
-            Box::pin(async { boxed(GpuSingle::new(tools.device()?, tools.kernel)) })
-        }),
-        entry((gpu, direct, DoubleSingle), (Jerk, Snap), |tools| {
-            Box::pin(async { boxed(GpuTiers::open(tools.device()?, DoubleSingle).await?) })
-        }),
-        entry((gpu, direct, Single), (Jerk, Snap), |tools| {
-            Box::pin(async { boxed(GpuTiers::open(tools.device()?, Single).await?) })
-        }),
-        entry((gpu, direct, Double), (Jerk, Snap), |tools| {
-            Box::pin(async { boxed(GpuTiers::open(tools.device()?, Double).await?) })
-        }),
-    ]
-};
-
-fn boxed(engine: impl ForceEngine + 'static) -> Result<Box<dyn ForceEngine>> {
+/// As an engine of the registry.
+pub(super) fn boxed(engine: impl ForceEngine + 'static) -> Result<Box<dyn ForceEngine>> {
     Ok(Box::new(engine))
 }
 
 /// An engine that needs no device.
-fn made<'a>(engine: impl ForceEngine + 'static) -> Making<'a, Box<dyn ForceEngine>> {
+pub(super) fn made<'a>(engine: impl ForceEngine + 'static) -> Making<'a, Box<dyn ForceEngine>> {
     Box::pin(std::future::ready(boxed(engine)))
 }
 
 impl Tools<'_> {
     /// The device.
-    fn device(&self) -> Result<Arc<Gpu>> {
+    pub(super) fn device(&self) -> Result<Arc<Gpu>> {
         self.gpu.cloned().ok_or_else(|| Error::value("the engine", "gpu", NO_DEVICE))
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::{Clock, Residence, Settings, Soon, Watch};
+use super::{Clock, Residence, ResidenceEntry, Settings, Soon, Watch, host_engine};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::forces::direct::CpuDouble;
@@ -15,6 +15,18 @@ use crate::forces::{Answers, ForceEngine, Identity, Precision, Sinks, Sources, W
 use crate::frame::Frame;
 use crate::integrate::blocks::{Attractors, BlockSteps, Passage, Restart};
 use crate::integrate::{HostIntegrator, HostSide};
+
+/// The host: for all that no other place takes.
+pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
+    suits: |_, _| true,
+    open: |choice, bodies, settings, restart| {
+        Box::pin(async move {
+            let engine = host_engine(choice.kind, choice.gpu.as_ref(), settings).await?;
+            let state = HostState::open(bodies.clone(), engine, settings, restart).await?;
+            Ok(Box::new(state) as Box<dyn Residence>)
+        })
+    },
+};
 
 /// Bodies, an engine and an integrator on the host.
 pub struct HostState {

@@ -35,7 +35,10 @@ pub use engine::{check_tier, direct_engine, host_engine, tiers};
 pub use crate::forces::{EngineKind, Method, engine_names};
 pub use crate::tuned::Known;
 pub use host::HostState;
-pub use residence::{OnDevice, Residence, Soon, Watch};
+pub use residence::{OnDevice, OpenResidence, Residence, ResidenceEntry, Soon, Watch};
 pub use settings::Settings;
 pub use simulation::{Moment, Simulation};
 pub use suggest::suggest;
+
+/// Every place where bodies can live; the first that suits a simulation has them.
+pub const RESIDENCES: &[ResidenceEntry] = &[device::RESIDENCE, host::RESIDENCE];

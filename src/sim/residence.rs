@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::Settings;
+use super::{Choice, Settings};
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::direct::gpu::KernelConfig;
@@ -101,6 +101,22 @@ pub trait Residence: Send {
         None
     }
 }
+
+/// A place where bodies can live, as [`super::Simulation`] finds it.
+pub struct ResidenceEntry {
+    /// Whether the bodies of such a simulation live there.
+    pub suits: fn(&Choice, &Settings) -> bool,
+    /// Brings them there and computes their first accelerations.
+    pub open: OpenResidence,
+}
+
+/// Brings bodies to a place: with the engine that was chosen, the settings, and what a snapshot held for a restart.
+pub type OpenResidence = for<'a> fn(
+    &'a Choice,
+    &'a Bodies,
+    &'a Settings,
+    Option<&'a Restart>,
+) -> Soon<'a, Result<Box<dyn Residence>>>;
 
 /// Bodies on a device.
 #[derive(Clone, Copy)]

@@ -6,14 +6,14 @@ use glam::DVec3;
 
 use super::clock::{check_advance, check_dt};
 use super::{
-    Choice, Clock, DeviceState, EngineKind, HostState, Residence, Settings, Watch, host_engine,
+    Choice, Clock, EngineKind, HostState, RESIDENCES, Residence, ResidenceEntry, Settings, Watch,
 };
 use crate::bodies::Bodies;
 use crate::diagnostics::{Diagnostics, diagnose};
 use crate::error::{Error, Result};
 use crate::forces::ForceEngine;
 use crate::forces::direct::gpu::KernelConfig;
-use crate::frame::{Frame, Rests, coincident};
+use crate::frame::{Frame, coincident};
 use crate::gpu::{BodyBuffers, Gpu, blocking};
 use crate::integrate::blocks::{BlockSteps, Passage, Restart};
 
@@ -72,21 +72,12 @@ impl Simulation {
     ) -> Result<Self> {
         bodies.validate()?;
         settings.validate()?;
-        let n = bodies.len();
-        let residence: Box<dyn Residence> = match (choice.kind, &choice.gpu) {
-            (EngineKind::Gpu, Some(gpu)) if !settings.steps_on_host() => {
-                let rests = restart.and_then(|restart| Rests::find(&restart.columns, n));
-                let gpu = Arc::clone(gpu);
-                let device = DeviceState::new(gpu, &bodies, rests.as_ref(), &settings).await?;
-                settings.frame = Some(*device.frame());
-                Box::new(device)
-            }
-            (kind, gpu) => {
-                let engine = host_engine(kind, gpu.as_ref(), &settings).await?;
-                Box::new(HostState::open(bodies.clone(), engine, &settings, restart).await?)
-            }
-        };
+        let suits = |entry: &&ResidenceEntry| (entry.suits)(&choice, &settings);
+        let entry = RESIDENCES.iter().find(suits).unwrap_or(&super::host::RESIDENCE);
+        let residence = (entry.open)(&choice, &bodies, &settings, restart).await?;
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
+        let there = residence.on_device(clock.time());
+        settings.frame = there.map(|there| there.first_frame).or(settings.frame);
         Ok(Self { residence, clock, settings, choice, shell: bodies })
     }
 

@@ -8,5 +8,67 @@ pub use cpu::{CpuDouble, CpuSingle};
 pub use gpu::{GpuSingle, tiers::GpuTiers};
 pub use reference::Reference;
 
+use super::registry::{boxed, made};
+use super::{Entry, Method, Order, Place, Precision};
+use gpu::{AllPairs, PairBuffers};
+
+/// An engine's line in [`super::ENGINES`].
+const fn entry(
+    place: Place,
+    precision: Precision,
+    orders: (Order, Order),
+    make: super::Make,
+) -> Entry {
+    Entry { place, method: Method::Direct, precision, orders, make }
+}
+
+const JUST_ACCELERATION: (Order, Order) = (Order::Acceleration, Order::Acceleration);
+const WITH_DERIVATIVES: (Order, Order) = (Order::Jerk, Order::Snap);
+
+/// SIMD in f32 on all cores.
+pub const CPU_SINGLE: Entry =
+    entry(Place::Cpu, Precision::Single, JUST_ACCELERATION, |_| made(CpuSingle::new()));
+
+/// SIMD in f64 on all cores.
+pub const CPU_DOUBLE: Entry =
+    entry(Place::Cpu, Precision::Double, (Order::Acceleration, Order::Snap), |_| {
+        made(CpuDouble::new())
+    });
+
+/// Scalar f64, a method by itself.
+pub const REFERENCE: Entry =
+    Entry { method: Method::Reference, make: |_| made(Reference::default()), ..CPU_DOUBLE };
+
+/// The all-pairs kernel for single calls.
+pub const GPU_SINGLE: Entry = entry(Place::Gpu, Precision::Single, JUST_ACCELERATION, |tools| {
+    Box::pin(async { boxed(GpuSingle::new(tools.device()?, tools.kernel)) })
+});
+
+/// Derivatives in pairs of f32.
+pub const GPU_DOUBLE_SINGLE: Entry =
+    entry(Place::Gpu, Precision::DoubleSingle, WITH_DERIVATIVES, |tools| {
+        Box::pin(async { boxed(GpuTiers::open(tools.device()?, Precision::DoubleSingle).await?) })
+    });
+
+/// Derivatives in f32.
+pub const GPU_TIER_SINGLE: Entry =
+    entry(Place::Gpu, Precision::Single, WITH_DERIVATIVES, |tools| {
+        Box::pin(async { boxed(GpuTiers::open(tools.device()?, Precision::Single).await?) })
+    });
+
+/// Derivatives in f64, where shaders have it.
+pub const GPU_DOUBLE: Entry = entry(Place::Gpu, Precision::Double, WITH_DERIVATIVES, |tools| {
+    Box::pin(async { boxed(GpuTiers::open(tools.device()?, Precision::Double).await?) })
+});
+
+/// Bodies that live on a device.
+pub const ON_DEVICE: super::BindForces = |gpu, bodies, tools| {
+    Box::pin(async {
+        let pairs = PairBuffers::of_bodies(bodies, tools.softening as f32);
+        let forces = AllPairs::new(gpu, tools.kernel, pairs).await?;
+        Ok(Box::new(forces) as Box<dyn super::DeviceForces>)
+    })
+};
+
 /// Flops of an interaction, by the custom of GPU Gems 3, chapter 31.
 pub const FLOPS: f64 = 20.0;

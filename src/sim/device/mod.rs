@@ -12,6 +12,7 @@ use std::sync::Arc;
 pub use self::change::{CompiledKernel, NextKernel};
 pub use self::diagnosis::{Diagnosis, Totals};
 pub use self::potentials::add_potentials;
+pub use self::residence::RESIDENCE;
 use self::stepper::{Stepper, Wanted};
 use super::Settings;
 use crate::bodies::Bodies;

@@ -7,9 +7,25 @@ use glam::DVec3;
 use super::DeviceState;
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::frame::Frame;
+use crate::frame::{Frame, Rests};
 use crate::integrate::blocks::Restart;
-use crate::sim::{OnDevice, Residence, Settings, Soon, Watch};
+use crate::sim::{EngineKind, OnDevice, Residence, ResidenceEntry, Settings, Soon, Watch};
+
+/// A device: for bodies that share a step, where a GPU was chosen.
+pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
+    suits: |choice, settings| {
+        choice.kind == EngineKind::Gpu && choice.gpu.is_some() && !settings.steps_on_host()
+    },
+    open: |choice, bodies, settings, restart| {
+        Box::pin(async move {
+            let rests = restart.and_then(|restart| Rests::find(&restart.columns, bodies.len()));
+            let no_device = || Error::value("the engine", "gpu", "a device that is open");
+            let gpu = Arc::clone(choice.gpu.as_ref().ok_or_else(no_device)?);
+            let state = DeviceState::new(gpu, bodies, rests.as_ref(), settings).await?;
+            Ok(Box::new(state) as Box<dyn Residence>)
+        })
+    },
+};
 
 impl Residence for DeviceState {
     fn describe(&self) -> String {
