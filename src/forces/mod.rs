@@ -34,6 +34,7 @@ mod question;
 mod registry;
 mod test_bodies;
 mod throughput;
+pub mod tree;
 
 pub use answers::{Answers, Lists, NO_SOURCE};
 pub use device::{DeviceForces, Making, Piece, evaluate, evaluate_blocking, record_within};

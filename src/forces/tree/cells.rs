@@ -1,0 +1,178 @@
+//! The cells of all levels, found from the sorted keys without a loop over levels.
+//!
+//! A cell of level L begins at body i where the keys of i - 1 and i share fewer than L digits and the cell
+//! around it of level L - 1 holds more than a leaf may. So each body tells by a look at its neighbours how many
+//! cells begin at it, and a sum over those numbers every cell in depth-first order. A stable sort by level then makes
+//! siblings neighbours, and levels follow each other.
+
+use rayon::prelude::*;
+
+use super::{Key, LEVELS};
+
+/// Parent of the root.
+pub const NO_PARENT: u32 = u32::MAX;
+
+/// One cell: a run of bodies along the curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// Place of its first body in the order of the curve.
+    pub first: u32,
+    /// Number of bodies, at least 1.
+    pub count: u32,
+    /// Digits that its bodies share at least; 0 of the root.
+    pub level: u32,
+    /// Number of the parent; [`NO_PARENT`] of the root.
+    pub parent: u32,
+    /// Number of the first child; meaningless of a leaf.
+    pub child: u32,
+    /// Number of children, 0 of a leaf, otherwise 1 to 8. They are neighbours, in the order of the curve.
+    pub children: u32,
+}
+
+impl Cell {
+    /// Whether its bodies, not its children, take its place when it is opened.
+    pub fn is_leaf(&self) -> bool {
+        self.children == 0
+    }
+}
+
+/// All cells, level after level, on each along the curve. No bodies, no cells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cells {
+    /// The root is number 0.
+    pub cells: Vec<Cell>,
+    /// Where each level begins in `cells`, and after the last one that there is their end.
+    pub levels: Vec<u32>,
+}
+
+impl Cells {
+    /// The cells of bodies with these `keys` along the curve, those inside the cube alone. Leaves hold up to
+    /// `leaf` bodies, on the last level any number.
+    pub fn new(keys: &[Key], leaf: usize) -> Self {
+        let runs = Runs { keys, leaf };
+        let begins: Vec<Begin> = (0..keys.len()).into_par_iter().map(|i| runs.begin(i)).collect();
+        // Depth first, with parents as they are met.
+        let mut above = [NO_PARENT; LEVELS as usize + 1];
+        let mut depth_first: Vec<Cell> = Vec::new();
+        for (i, begin) in begins.iter().enumerate() {
+            for level in begin.level..begin.level + begin.cells {
+                let parent = level.checked_sub(1).map_or(NO_PARENT, |up| above[up as usize]);
+                above[level as usize] = depth_first.len() as u32;
+                let (first, count, child, children) = (i as u32, 0, 0, 0);
+                depth_first.push(Cell { first, count, level, parent, child, children });
+            }
+        }
+        depth_first.par_iter_mut().for_each(|cell| cell.count = runs.length(cell));
+        by_level(&depth_first)
+    }
+
+    /// Number of cells.
+    pub fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Whether there are none: no bodies in the cube.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+}
+
+/// The cells that begin at one body.
+#[derive(Clone, Copy)]
+struct Begin {
+    /// Level of the first of them.
+    level: u32,
+    /// How many, each a level deeper than the one before.
+    cells: u32,
+}
+
+struct Runs<'a> {
+    keys: &'a [Key],
+    leaf: usize,
+}
+
+impl Runs<'_> {
+    fn shared(&self, i: usize, j: usize) -> u32 {
+        self.keys[i].shared(self.keys[j])
+    }
+
+    /// The deepest level of a run that begins at `i` or before and reaches past body `i + leaf`, plus one: 0 if
+    /// not even the root does.
+    fn reaches(&self, i: usize) -> u32 {
+        if i + self.leaf < self.keys.len() { self.shared(i, i + self.leaf) + 1 } else { 0 }
+    }
+
+    /// Which cells begin at body `i`.
+    fn begin(&self, i: usize) -> Begin {
+        // Levels below this begin anew at i; the root begins at body 0.
+        let level = if i == 0 { 0 } else { self.shared(i - 1, i) + 1 };
+        if level > LEVELS {
+            return Begin { level, cells: 0 };
+        }
+        let least = u32::from(i == 0 || self.is_divided(i, level - 1));
+        let deepest = self.reaches(i).min(LEVELS);
+        Begin { level, cells: least.max((deepest + 1).saturating_sub(level)) }
+    }
+
+    /// Whether the run of `level` that body `i` is in, and does not begin, holds more than a leaf.
+    fn is_divided(&self, i: usize, level: u32) -> bool {
+        if i >= self.leaf && self.shared(i - self.leaf, i) >= level {
+            return true;
+        }
+        // It begins at most leaf - 1 bodies before i.
+        let (mut low, mut high) = ((i + 1).saturating_sub(self.leaf), i - 1);
+        while low < high {
+            let middle = (low + high) / 2;
+            if self.shared(middle, i) >= level {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        self.reaches(low) > level
+    }
+
+    /// Number of bodies of a cell.
+    fn length(&self, cell: &Cell) -> u32 {
+        let first = cell.first as usize;
+        let key = self.keys[first];
+        self.keys[first..].partition_point(|other| key.shared(*other) >= cell.level) as u32
+    }
+}
+
+/// From depth-first order to level after level.
+fn by_level(depth_first: &[Cell]) -> Cells {
+    let mut levels = vec![0u32; LEVELS as usize + 2];
+    for cell in depth_first {
+        levels[cell.level as usize + 1] += 1;
+    }
+    let deepest = levels.iter().rposition(|count| *count > 0).unwrap_or(0);
+    levels.truncate(deepest + 1);
+    for level in 1..levels.len() {
+        levels[level] += levels[level - 1];
+    }
+    let mut next = levels.clone();
+    let mut rank = vec![0u32; depth_first.len()];
+    for (rank, cell) in rank.iter_mut().zip(depth_first) {
+        let next = &mut next[cell.level as usize];
+        *rank = *next;
+        *next += 1;
+    }
+    let mut cells = depth_first.to_vec();
+    for (number, cell) in depth_first.iter().enumerate() {
+        let parent = cell.parent;
+        let parent = if parent == NO_PARENT { parent } else { rank[parent as usize] };
+        cells[rank[number] as usize] = Cell { parent, ..*cell };
+    }
+    for number in 1..cells.len() {
+        let parent = cells[number].parent as usize;
+        cells[parent].children += 1;
+    }
+    // Levels follow each other and siblings are neighbours: so are the children of one cell and the next.
+    let mut child = 1;
+    for cell in &mut cells {
+        cell.child = child;
+        child += cell.children;
+    }
+    Cells { cells, levels }
+}

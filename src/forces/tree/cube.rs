@@ -1,0 +1,117 @@
+//! The cube around the bodies, whose halves, quarters and so on are the cells.
+
+use super::{LEVELS, Place};
+
+/// Coordinates beyond this are none that a tree has: their squares leave f32.
+pub const FARTHEST: f32 = f32::from_bits((127 + 60) << 23);
+
+/// The least half edge: its inverse times 2^20 is a number of f32.
+const LEAST: f32 = f32::from_bits((127 - 61) << 23);
+
+/// The root's cube. Its edge is a power of two, so that a body's place in it is found without rounding but that of
+/// the distance from the lower corner: the same on every device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cube {
+    /// The middle.
+    pub centre: [f32; 3],
+    /// Half of the edge, a power of two.
+    pub half: f32,
+}
+
+impl Cube {
+    /// The smallest cube about `centre` that leaves out at most [`Cube::spare`] of the bodies: a few that fly away
+    /// would else make its cells coarse for all others.
+    pub fn around(centre: [f32; 3], places: &[Place]) -> Self {
+        // Bodies by the exponent of their distance from the centre along the farthest axis.
+        let mut bins = [0usize; 256];
+        for place in places {
+            if let Some(distance) = distance(centre, place) {
+                bins[(distance.to_bits() >> 23) as usize] += 1;
+            }
+        }
+        let mut left_out = places.len() - bins.iter().sum::<usize>();
+        let spare = Self::spare(places.len());
+        // Bodies that no cube can hold use up none of what may be left out.
+        let most = left_out + spare;
+        let mut exponent = 255;
+        while exponent > 0 && left_out + bins[exponent] <= most {
+            left_out += bins[exponent];
+            exponent -= 1;
+        }
+        // Far from the origin neighbouring numbers of f32 are apart: cells need be no smaller.
+        let from_origin = centre.iter().fold(0.0f32, |far, x| far.max(x.abs()));
+        let coarse = (from_origin.to_bits() >> 23).saturating_sub(LEVELS - 1);
+        let exponent = (exponent as u32 + 1).max(coarse);
+        let half = f32::from_bits(exponent.min(254) << 23).clamp(LEAST, FARTHEST);
+        Self { centre, half }
+    }
+
+    /// How many of `n` bodies the cube may leave out.
+    pub fn spare(n: usize) -> usize {
+        (n / 10_000).min(128)
+    }
+
+    /// Whether a body is in the cube; one that is nowhere in f32 is not.
+    pub fn holds(&self, place: &Place) -> bool {
+        distance(self.centre, place).is_some_and(|distance| distance < self.half)
+    }
+
+    /// In which of the 2^21 intervals of each axis a body of the cube is.
+    pub fn index(&self, place: &Place) -> [u32; 3] {
+        let scale = (1u32 << (LEVELS - 1)) as f32 / self.half;
+        std::array::from_fn(|axis| {
+            let from_corner = (place[axis] - self.centre[axis]) + self.half;
+            ((from_corner * scale) as u32).min((1 << LEVELS) - 1)
+        })
+    }
+}
+
+/// The distance from `centre` along the farthest axis; `None` of a body that is nowhere or beyond [`FARTHEST`].
+fn distance(centre: [f32; 3], place: &Place) -> Option<f32> {
+    let is_somewhere = |x: &f32| x.abs() <= FARTHEST;
+    let offsets = (0..3).map(|axis| (place[axis] - centre[axis]).abs());
+    place[..3].iter().all(is_somewhere).then(|| offsets.fold(0.0, f32::max))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_far_bodies_are_left_out_and_the_rest_is_inside() {
+        let mut places: Vec<Place> =
+            (0..20_000).map(|i| [(i as f32 + 0.5) / 20_000.0 - 0.5, 0.1, -0.2, 1.0]).collect();
+        assert_eq!(Cube::around([0.0; 3], &places).half, 0.5);
+        places[7] = [1e6, 0.0, 0.0, 1.0];
+        places[9] = [0.0, -1e9, 0.0, 1.0];
+        places[11] = [f32::NAN, 0.0, 0.0, 1.0];
+        let cube = Cube::around([0.0; 3], &places);
+        assert_eq!(cube.half, 0.5);
+        let outside = (0..places.len()).filter(|&i| !cube.holds(&places[i])).collect::<Vec<_>>();
+        assert_eq!(outside, [7, 9, 11]);
+        places[13][0] = 3.0;
+        assert_eq!(Cube::around([0.0; 3], &places).half, 4.0, "three are too many");
+    }
+
+    #[test]
+    fn indices_reach_from_corner_to_corner() {
+        let cube = Cube { centre: [0.0, 1.0, -1.0], half: 2.0 };
+        let below = f32::from_bits(2.0f32.to_bits() - 1);
+        assert!(!cube.holds(&[-2.0, 1.0, -1.0, 0.0]) && cube.holds(&[-below, 1.0, -1.0, 0.0]));
+        assert_eq!(cube.index(&[-below, 1.0, -1.0, 0.0]), [0, 1 << 20, 1 << 20]);
+        // The distance from the corner is rounded up to the edge.
+        assert_eq!(cube.index(&[below, 2.0, -2.0, 0.0]), [(1 << 21) - 1, 3 << 19, 1 << 19]);
+    }
+
+    #[test]
+    fn no_extent_and_great_ones_have_a_cube() {
+        let at = |x: f32| vec![[x, x, x, 1.0]; 3];
+        for (centre, x) in [(0.0, 0.0), (1e-30, 1e-30), (5.0, 5.0), (0.0, 1e18), (1e18, 1e18)] {
+            let cube = Cube::around([centre; 3], &at(x));
+            assert!(cube.holds(&[x, x, x, 0.0]), "{cube:?}");
+            assert!(cube.half >= LEAST && cube.half >= centre * 4.7e-7, "{cube:?}");
+            assert!(cube.index(&[x, x, x, 0.0])[0] < 1 << 21);
+        }
+        assert_eq!(Cube::around([0.0; 3], &[]).half, LEAST);
+    }
+}

@@ -1,0 +1,150 @@
+//! Keys along a Hilbert curve: 63 bits in two words, as a device without 64-bit integers has them.
+
+use rayon::prelude::*;
+
+use super::{Cube, LEVELS, Place};
+
+/// The Hilbert curve of Skilling (2004) as an automaton: by state and octant (4 x + 2 y + z, a bit each) the next
+/// state times 8 and the octal digit of the key. It begins in state 0.
+#[rustfmt::skip]
+pub const HILBERT: [[u8; 8]; 24] = [
+    [8, 17, 27, 2, 39, 46, 52, 5],
+    [56, 71, 73, 86, 91, 20, 10, 13],
+    [48, 1, 103, 110, 115, 18, 12, 21],
+    [126, 129, 29, 26, 79, 80, 140, 3],
+    [148, 43, 37, 34, 127, 128, 78, 81],
+    [156, 45, 35, 42, 31, 6, 160, 105],
+    [72, 87, 139, 4, 57, 70, 50, 53],
+    [0, 171, 111, 76, 49, 58, 102, 61],
+    [180, 143, 83, 184, 69, 54, 66, 97],
+    [16, 123, 9, 74, 47, 60, 38, 77],
+    [132, 95, 85, 14, 67, 144, 82, 33],
+    [142, 55, 185, 96, 93, 116, 90, 11],
+    [188, 107, 175, 176, 101, 98, 62, 65],
+    [164, 109, 119, 22, 99, 106, 152, 41],
+    [174, 177, 63, 64, 117, 114, 92, 19],
+    [30, 125, 161, 122, 7, 172, 104, 75],
+    [130, 25, 133, 166, 179, 136, 84, 191],
+    [94, 15, 141, 28, 145, 32, 138, 51],
+    [146, 155, 149, 36, 137, 24, 190, 167],
+    [154, 157, 147, 44, 169, 182, 120, 135],
+    [162, 165, 121, 134, 187, 108, 168, 183],
+    [118, 173, 23, 124, 153, 170, 40, 59],
+    [178, 113, 131, 88, 181, 158, 68, 151],
+    [186, 163, 89, 112, 189, 100, 150, 159],
+];
+
+/// A place on the curve, of 21 octal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// The upper 32 bits.
+    pub hi: u32,
+    /// The lower 31.
+    pub lo: u32,
+}
+
+impl Key {
+    /// Of bodies outside the cube: after all others.
+    pub const OUTSIDE: Self = Self { hi: u32::MAX, lo: u32::MAX };
+
+    /// How many leading octal digits two keys share, 0 to 21.
+    pub fn shared(self, other: Self) -> u32 {
+        if self.hi != other.hi {
+            (self.hi ^ other.hi).leading_zeros() / 3
+        } else if self.lo != other.lo {
+            // 31 bits in 32: one leading zero is not a digit's.
+            (31 + (self.lo ^ other.lo).leading_zeros()) / 3
+        } else {
+            LEVELS
+        }
+    }
+
+    /// Both words as one number of the same order.
+    fn number(self) -> u64 {
+        u64::from(self.hi) << 32 | u64::from(self.lo)
+    }
+}
+
+/// The key of a body: of the octants that it is in, from the root down.
+pub fn key(cube: &Cube, place: &Place) -> Key {
+    if !cube.holds(place) {
+        return Key::OUTSIDE;
+    }
+    let [x, y, z] = cube.index(place);
+    let (mut state, mut key) = (0, 0u64);
+    for bit in (0..LEVELS).rev() {
+        let octant = (x >> bit & 1) << 2 | (y >> bit & 1) << 1 | (z >> bit & 1);
+        let entry = HILBERT[state][octant as usize];
+        key = key << 3 | u64::from(entry & 7);
+        state = usize::from(entry >> 3);
+    }
+    Key { hi: (key >> 31) as u32, lo: key as u32 & (u32::MAX >> 1) }
+}
+
+/// The keys of all bodies.
+pub fn keys(cube: &Cube, places: &[Place]) -> Vec<Key> {
+    places.par_iter().map(|place| key(cube, place)).collect()
+}
+
+/// The bodies' numbers along the curve; bodies of equal keys keep their order.
+pub fn order(keys: &[Key]) -> Vec<u32> {
+    let numbered = |(i, key): (usize, &Key)| (key.number(), i as u32);
+    let mut numbered: Vec<_> = keys.par_iter().enumerate().map(numbered).collect();
+    numbered.par_sort_unstable();
+    numbered.par_iter().map(|&(_, i)| i).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The key of interval numbers, in a cube whose intervals are one wide.
+    fn of(x: u32, y: u32, z: u32) -> u64 {
+        let half = (1 << 20) as f32;
+        let cube = Cube { centre: [half; 3], half };
+        let key = key(&cube, &[x as f32 + 0.5, y as f32 + 0.5, z as f32 + 0.5, 1.0]);
+        u64::from(key.hi) << 31 | u64::from(key.lo)
+    }
+
+    /// Values by Skilling's own loop over bits.
+    #[test]
+    fn keys_are_those_of_skillings_transform() {
+        let last = (1 << 21) - 1;
+        assert_eq!(of(0, 0, 0), 0);
+        assert_eq!(of(1, 2, 3), 48);
+        assert_eq!(of(last, last, last), 6_588_122_883_467_697_005);
+        assert_eq!(of(123_456, 654_321, 1_999_999), 2_119_209_001_331_683_326);
+        assert_eq!(of(1_048_576, 5, 77), 8_688_087_052_573_289_252);
+    }
+
+    #[test]
+    fn neighbours_on_the_curve_touch() {
+        let mut cells: Vec<_> = (0..512u32)
+            .map(|i| [i >> 6, i >> 3 & 7, i & 7])
+            .map(|p| (of(p[0] << 18, p[1] << 18, p[2] << 18) >> 54, p))
+            .collect();
+        cells.sort_unstable();
+        for pair in cells.windows(2) {
+            assert_eq!(pair[1].0, pair[0].0 + 1);
+            let steps: u32 = (0..3).map(|axis| pair[0].1[axis].abs_diff(pair[1].1[axis])).sum();
+            assert_eq!(steps, 1, "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn shared_digits_are_counted_across_the_words() {
+        let key = |number: u64| Key { hi: (number >> 31) as u32, lo: number as u32 & 0x7fff_ffff };
+        let base = 0o123_456_701_234_567_012_345u64;
+        for level in 0..21 {
+            let other = base ^ (5 << (3 * (20 - level)));
+            assert_eq!(key(base).shared(key(other)), level, "{level}");
+        }
+        assert_eq!(key(base).shared(key(base)), 21);
+    }
+
+    #[test]
+    fn equal_keys_keep_the_order_of_their_bodies() {
+        let key = |hi| Key { hi, lo: 3 };
+        assert_eq!(order(&[key(2), key(1), Key::OUTSIDE, key(1), key(0)]), [4, 1, 3, 0, 2]);
+    }
+}

@@ -1,0 +1,160 @@
+//! What a cell weighs and how its mass is spread: from bodies to leaves, from children to parents.
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use super::{Cell, Cells, Place};
+
+/// By how much a cell's radius is widened on every level, so that rounding in f32 never puts a body outside.
+pub const WIDENED: f64 = 1.0 + 1.0 / (1 << 18) as f64;
+
+/// The multipoles of a cell, its reach and its box.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moment {
+    /// Sum of the bodies' masses.
+    pub mass: f64,
+    /// Their centre of mass; of a cell without mass the middle of its box.
+    pub centre: DVec3,
+    /// Second moments about `centre`, the sums of m x x and so on: xx, yy, zz, xy, xz, yz. Their trace is left in:
+    /// softening makes it count.
+    pub second: [f64; 6],
+    /// Every body is at most this far from `centre` as f32 has it; a little more, see [`WIDENED`]. 0 where all
+    /// bodies are in that place.
+    pub radius: f64,
+    /// The lower corner of the smallest box around the bodies.
+    pub lower: [f32; 3],
+    /// The upper corner.
+    pub upper: [f32; 3],
+}
+
+impl Moment {
+    /// What children are added to.
+    const NONE: Self = Self {
+        mass: 0.0,
+        centre: DVec3::ZERO,
+        second: [0.0; 6],
+        radius: 0.0,
+        lower: [f32::INFINITY; 3],
+        upper: [f32::NEG_INFINITY; 3],
+    };
+
+    /// The centre of mass as f32 has it.
+    pub fn centre_f32(&self) -> [f32; 3] {
+        crate::frame::narrow(self.centre)
+    }
+
+    /// The longest edge of the box.
+    pub fn edge(&self) -> f64 {
+        (wide(self.upper) - wide(self.lower)).max_element()
+    }
+
+    /// The middle of the box.
+    pub fn middle(&self) -> DVec3 {
+        0.5 * (wide(self.lower) + wide(self.upper))
+    }
+
+    fn of_bodies(places: &[Place]) -> Self {
+        let mut sum = Self::NONE;
+        // Counted from among them: bodies in one place have their centre exactly there.
+        let origin = position(&places[0]);
+        let mut centre = DVec3::ZERO;
+        for place in places {
+            let at = [place[0], place[1], place[2]];
+            sum.enclose(at, at);
+            sum.mass += f64::from(place[3]);
+            centre += f64::from(place[3]) * (position(place) - origin);
+        }
+        sum.settle(origin, centre);
+        for place in places {
+            sum.add_second(f64::from(place[3]), position(place) - sum.centre);
+        }
+        let from = wide(sum.centre_f32());
+        let farthest =
+            places.iter().map(|place| position(place).distance(from)).fold(0.0, f64::max);
+        sum.radius = farthest * WIDENED;
+        sum
+    }
+
+    fn of_children(children: &[Self]) -> Self {
+        let mut sum = Self::NONE;
+        let origin = children[0].centre;
+        let mut centre = DVec3::ZERO;
+        for child in children {
+            sum.enclose(child.lower, child.upper);
+            sum.mass += child.mass;
+            centre += child.mass * (child.centre - origin);
+        }
+        sum.settle(origin, centre);
+        let from = wide(sum.centre_f32());
+        let mut farthest = 0.0f64;
+        for child in children {
+            for (sum, second) in sum.second.iter_mut().zip(child.second) {
+                *sum += second;
+            }
+            sum.add_second(child.mass, child.centre - sum.centre);
+            farthest = farthest.max(wide(child.centre_f32()).distance(from) + child.radius);
+        }
+        let corner = (from - wide(sum.lower)).abs().max((wide(sum.upper) - from).abs());
+        sum.radius = farthest.min(corner.length()) * WIDENED;
+        sum
+    }
+
+    fn enclose(&mut self, lower: [f32; 3], upper: [f32; 3]) {
+        for axis in 0..3 {
+            self.lower[axis] = self.lower[axis].min(lower[axis]);
+            self.upper[axis] = self.upper[axis].max(upper[axis]);
+        }
+    }
+
+    /// The centre from the first moments about `origin`.
+    fn settle(&mut self, origin: DVec3, first_moments: DVec3) {
+        self.centre =
+            if self.mass > 0.0 { origin + first_moments / self.mass } else { self.middle() };
+    }
+
+    fn add_second(&mut self, mass: f64, d: DVec3) {
+        let products = [d.x * d.x, d.y * d.y, d.z * d.z, d.x * d.y, d.x * d.z, d.y * d.z];
+        for (sum, product) in self.second.iter_mut().zip(products) {
+            *sum += mass * product;
+        }
+    }
+}
+
+/// The moments of all cells over bodies in the order of the curve.
+pub fn moments(cells: &Cells, sorted: &[Place]) -> Vec<Moment> {
+    let mut moments = vec![Moment::NONE; cells.len()];
+    // The deepest level first: children follow their parents.
+    for level in (1..cells.levels.len()).rev() {
+        let (first, end) = (cells.levels[level - 1] as usize, cells.levels[level] as usize);
+        let (level, below) = moments[first..].split_at_mut(end - first);
+        level.par_iter_mut().zip(&cells.cells[first..end]).for_each(|(moment, cell)| {
+            *moment = of(cell, &below[children(cell, end)], sorted);
+        });
+    }
+    moments
+}
+
+/// The children of a cell among the cells that begin with number `end`.
+fn children(cell: &Cell, end: usize) -> std::ops::Range<usize> {
+    if cell.is_leaf() {
+        return 0..0;
+    }
+    let first = cell.child as usize - end;
+    first..first + cell.children as usize
+}
+
+fn of(cell: &Cell, children: &[Moment], sorted: &[Place]) -> Moment {
+    if cell.is_leaf() {
+        Moment::of_bodies(&sorted[cell.first as usize..][..cell.count as usize])
+    } else {
+        Moment::of_children(children)
+    }
+}
+
+fn position(place: &Place) -> DVec3 {
+    wide([place[0], place[1], place[2]])
+}
+
+fn wide(vector: [f32; 3]) -> DVec3 {
+    DVec3::from(vector.map(f64::from))
+}

@@ -1,0 +1,107 @@
+//! A cell as the kernels have it: seven vec4 in three arrays, so that each phase reads what it needs.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::{Cell, Moment, MultipoleOrder, Opening};
+
+/// `child` of a [`CellOpen`] without children.
+pub const IS_LEAF: u32 = u32::MAX;
+
+/// What the opening test reads: two vec4.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub struct CellOpen {
+    /// The centre of mass.
+    pub centre: [f32; 3],
+    /// [`Opening::critical`].
+    pub critical: f32,
+    /// The square of the radius.
+    pub radius_squared: f32,
+    /// Number of the first child times 16, plus their number less one; or [`IS_LEAF`].
+    pub child: u32,
+    /// Place of the first body along the curve.
+    pub first: u32,
+    /// Number of bodies.
+    pub count: u32,
+}
+
+/// What an accepted cell attracts with: three vec4. Q are the second moments.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub struct CellForce {
+    /// The centre of mass.
+    pub centre: [f32; 3],
+    /// The mass.
+    pub mass: f32,
+    /// 3 Q: xx, yy, zz.
+    pub diagonal: [f32; 3],
+    /// 1.5 times the trace of Q.
+    pub trace: f32,
+    /// 3 Q: xy, xz, yz.
+    pub beside: [f32; 3],
+    /// Half of the trace of Q, for the potential.
+    pub half_trace: f32,
+}
+
+/// Where the bodies are: two vec4.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub struct CellBox {
+    /// Lower corner.
+    pub lower: [f32; 3],
+    /// Level of the cell.
+    pub level: u32,
+    /// Upper corner.
+    pub upper: [f32; 3],
+    /// Number of the parent, [`super::NO_PARENT`] of the root.
+    pub parent: u32,
+}
+
+/// All of a cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CellRecord {
+    /// For the test.
+    pub open: CellOpen,
+    /// For the force.
+    pub force: CellForce,
+    /// For what is built from it.
+    pub bounds: CellBox,
+}
+
+impl CellRecord {
+    /// The record of a cell, opened by that rule.
+    pub fn of(cell: &Cell, moment: &Moment, opening: &Opening, order: MultipoleOrder) -> Self {
+        let centre = moment.centre_f32();
+        let [xx, yy, zz, xy, xz, yz] = moment.second;
+        let three = |q: f64| (3.0 * q) as f32;
+        let trace = xx + yy + zz;
+        let child = match cell.is_leaf() {
+            true => IS_LEAF,
+            false => cell.child << 4 | (cell.children - 1),
+        };
+        Self {
+            open: CellOpen {
+                centre,
+                critical: opening.critical(moment, order) as f32,
+                radius_squared: (moment.radius * moment.radius) as f32,
+                child,
+                first: cell.first,
+                count: cell.count,
+            },
+            force: CellForce {
+                centre,
+                mass: moment.mass as f32,
+                diagonal: [xx, yy, zz].map(three),
+                trace: (1.5 * trace) as f32,
+                beside: [xy, xz, yz].map(three),
+                half_trace: (0.5 * trace) as f32,
+            },
+            bounds: CellBox {
+                lower: moment.lower,
+                level: cell.level,
+                upper: moment.upper,
+                parent: cell.parent,
+            },
+        }
+    }
+}
