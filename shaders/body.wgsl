@@ -4,7 +4,8 @@
 
 // Which part of the (sink, source) square one dispatch computes.
 struct ForceParams {
-    // Sinks [sink_begin, sink_end) are computed; sink_count is the length of one slice of partial sums.
+    // Sinks [sink_begin, sink_end) are computed; sink_count is the length of one slice of partial sums, which
+    // begins with the sink first_sink.
     sink_begin: u32,
     sink_end: u32,
     sink_count: u32,
@@ -22,9 +23,9 @@ struct ForceParams {
     open_kick: f32,
     drift: f32,
     zero: u32,
+    first_sink: u32,
     unused_0: u32,
     unused_1: u32,
-    unused_2: u32,
 }
 
 const FOREIGN: u32 = 0xffffffffu;
@@ -46,8 +47,9 @@ struct StepsParams {
     unused_0: u32,
 }
 
-// One pass over all bodies by the leapfrog kernel.
+// One pass over the device's sinks by the leapfrog kernel.
 struct LeapfrogParams {
+    // Bodies [first, first + count).
     count: u32,
     // Slices of partial sums to add up; 0 takes the acceleration as it is.
     slices: u32,
@@ -58,6 +60,6 @@ struct LeapfrogParams {
     drift: f32,
     // Always 0, which the compiler does not know.
     zero: u32,
+    first: u32,
     unused_0: u32,
-    unused_1: u32,
 }

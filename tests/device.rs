@@ -1,6 +1,8 @@
 //! The device side of a simulation: same bits whatever the pieces, many steps per submission, limits.
 
 mod common;
+#[path = "device/sinks.rs"]
+mod sinks;
 
 use gravitile::bodies::Bodies;
 use gravitile::forces::Budget;

@@ -5,7 +5,8 @@
 //% else
     let first_sink = params.sink_begin + workgroup.x * SINKS_PER_WORKGROUP + local.x;
     let sink_end = params.sink_end;
-    let partial_base = workgroup.y * params.sink_count;
+    // Sums begin with the first sink; that this may wrap around is made good when a sink is added.
+    let partial_base = workgroup.y * params.sink_count - params.first_sink;
 //% endif
 
     // A lane past the last sink works on the last one and keeps its answer to itself.

@@ -18,15 +18,16 @@ fn main(
     @builtin(global_invocation_id) id: vec3<u32>,
     @builtin(num_workgroups) workgroups: vec3<u32>,
 ) {
-    let i = id.y * workgroups.x * WORKGROUP + id.x;
-    if i >= params.count {
+    let own = id.y * workgroups.x * WORKGROUP + id.x;
+    if own >= params.count {
         return;
     }
+    let i = params.first + own;
     var acceleration = accelerations[i];
     if params.slices > 0u {
-        acceleration = partial_sums[i];
+        acceleration = partial_sums[own];
         for (var slice = 1u; slice < params.slices; slice += 1u) {
-            acceleration += partial_sums[slice * params.count + i];
+            acceleration += partial_sums[slice * params.count + own];
         }
         accelerations[i] = acceleration;
     }

@@ -1,5 +1,7 @@
 //! Bodies on the device, in the numbers of a frame.
 
+use std::ops::Range;
+
 use super::Gpu;
 use super::layout::VEC4;
 use crate::bodies::Bodies;
@@ -9,11 +11,14 @@ use crate::frame::{Frame, Rests};
 /// The bodies of a simulation on the device, in units of a [`Frame`] and around its origin: 48 bytes each,
 /// and 16 more per slice of partial sums in the force kernel's own buffer.
 ///
-/// All three are `array<vec4<f32>>` of `count` entries, bound as storage by kernels and sprites alike.
+/// All three are `array<vec4<f32>>` of `count` entries, bound as storage by kernels and sprites alike. All bodies
+/// attract; this device moves the `sinks` among them, and of the others it has what was written last.
 #[derive(Clone, Debug)]
 pub struct BodyBuffers {
     /// Number of bodies.
     pub count: u32,
+    /// The bodies whose forces are computed here, and that are kicked and drift: part of `0..count`.
+    pub sinks: Range<u32>,
     /// Position x, y, z; gravitating mass G m. All in the frame's units.
     pub position_mass: wgpu::Buffer,
     /// Velocity x, y, z; [`Bodies::tag`] as a float.
@@ -76,6 +81,7 @@ impl BodyBuffers {
 
         let buffers = Self {
             count: n as u32,
+            sinks: 0..n as u32,
             position_mass: storage(gpu, "position and mass", n),
             velocity: storage(gpu, "velocity", n),
             acceleration: storage(gpu, "acceleration", n),
@@ -83,6 +89,31 @@ impl BodyBuffers {
         gpu.queue.write_buffer(&buffers.position_mass, 0, bytemuck::cast_slice(&position_mass));
         gpu.queue.write_buffer(&buffers.velocity, 0, bytemuck::cast_slice(&velocity));
         Ok(buffers)
+    }
+
+    /// These bodies, of which the device moves the `sinks` alone.
+    ///
+    /// Errors: [`Error::Value`] where they are no part of the bodies.
+    pub fn with_sinks(self, sinks: Range<u32>) -> Result<Self> {
+        if sinks.start > sinks.end || sinks.end > self.count {
+            let (given, n) = (format!("{}..{}", sinks.start, sinks.end), self.count);
+            return Err(Error::value(
+                "the range of a device's sinks",
+                given,
+                format!("part of 0..{n}"),
+            ));
+        }
+        Ok(Self { sinks, ..self })
+    }
+
+    /// How many bodies the device moves.
+    pub fn sink_count(&self) -> u32 {
+        self.sinks.end - self.sinks.start
+    }
+
+    /// Whether the device moves all bodies.
+    pub fn moves_all(&self) -> bool {
+        self.sinks == (0..self.count)
     }
 }
 

@@ -30,7 +30,8 @@ pub struct ForceParams {
     pub open_kick: f32,
     pub drift: f32,
     pub zero: u32,
-    pub unused: [u32; 3],
+    pub first_sink: u32,
+    pub unused: [u32; 2],
 }
 
 /// One pass of the leapfrog kernel. See `shaders/body.wgsl`.
@@ -44,7 +45,8 @@ pub struct LeapfrogParams {
     pub open_kick: f32,
     pub drift: f32,
     pub zero: u32,
-    pub unused: [u32; 2],
+    pub first: u32,
+    pub unused: u32,
 }
 
 /// Steps of all bodies in one workgroup. See `shaders/body.wgsl`.

@@ -30,7 +30,7 @@ pub use draw::{DARK, DrawPipeline, begin_drawing, smooth_sampler};
 pub use handles::Handles;
 pub use pieces::{Piece, Progress, Rectangle};
 pub use pipeline::{BoundKernel, Checks, ComputeKernel, compile, compute_pipeline};
-pub use readback::{Readback, blocking, read, read_each};
+pub use readback::{Readback, blocking, read, read_each, read_part};
 #[cfg(not(target_arch = "wasm32"))]
 pub use readback::{read_blocking, read_each_blocking};
 pub use scan::{Scan, scan_on_host};

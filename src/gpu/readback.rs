@@ -1,6 +1,7 @@
 //! Bringing device buffers to the host.
 
 use std::future::Future;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
@@ -49,8 +50,17 @@ pub async fn read<T: bytemuck::Pod>(
     buffers: &[&wgpu::Buffer],
     count: usize,
 ) -> Result<Vec<Vec<T>>> {
-    let wanted: Vec<_> = buffers.iter().map(|buffer| (*buffer, count)).collect();
-    read_each(gpu, &wanted).await
+    read_part(gpu, buffers, 0..count).await
+}
+
+/// [`read`] of a range of the entries.
+pub async fn read_part<T: bytemuck::Pod>(
+    gpu: &Gpu,
+    buffers: &[&wgpu::Buffer],
+    entries: Range<usize>,
+) -> Result<Vec<Vec<T>>> {
+    let wanted: Vec<_> = buffers.iter().map(|buffer| (*buffer, entries.clone())).collect();
+    read_ranges(gpu, &wanted).await
 }
 
 /// [`read`] with a count of its own for each buffer.
@@ -58,18 +68,27 @@ pub async fn read_each<T: bytemuck::Pod>(
     gpu: &Gpu,
     buffers: &[(&wgpu::Buffer, usize)],
 ) -> Result<Vec<Vec<T>>> {
+    let wanted: Vec<_> = buffers.iter().map(|(buffer, count)| (*buffer, 0..*count)).collect();
+    read_ranges(gpu, &wanted).await
+}
+
+async fn read_ranges<T: bytemuck::Pod>(
+    gpu: &Gpu,
+    buffers: &[(&wgpu::Buffer, Range<usize>)],
+) -> Result<Vec<Vec<T>>> {
     let mut encoder = gpu.device.create_command_encoder(&Default::default());
     let staged: Vec<wgpu::Buffer> = buffers
         .iter()
-        .map(|(buffer, count)| {
-            let bytes = (count * size_of::<T>()) as u64;
+        .map(|(buffer, entries)| {
+            let [begin, bytes] =
+                [entries.start, entries.len()].map(|n| (n * size_of::<T>()) as u64);
             let staging = gpu.device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("readback"),
                 size: bytes,
                 usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
                 mapped_at_creation: false,
             });
-            encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, bytes);
+            encoder.copy_buffer_to_buffer(buffer, begin, &staging, 0, bytes);
             staging
         })
         .collect();

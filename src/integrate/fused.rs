@@ -38,8 +38,9 @@ pub fn wgsl(variant: &KernelVariant, bodies: u32) -> Result<String> {
 }
 
 impl Fused {
-    /// The fused kernel beside `force`, whose sinks and sources are all of `bodies`; `None` where steps
-    /// cannot be fused: another integrator than leapfrog, slices, or more bodies than one dispatch takes.
+    /// The fused kernel beside `force`, whose sinks and sources are `bodies`; `None` where steps cannot be
+    /// fused: another integrator than leapfrog, slices, more bodies than one dispatch takes, or bodies that
+    /// something else moves between two steps.
     pub async fn new(
         gpu: &Gpu,
         bodies: &BodyBuffers,
@@ -52,6 +53,7 @@ impl Fused {
         let workgroups = bodies.count.div_ceil(config.sinks_per_workgroup());
         let fits = integrator.name == super::leapfrog::LEAPFROG.name
             && config.s == 1
+            && bodies.moves_all()
             && !config.one_workgroup
             && bodies.count <= MOST_BODIES
             && force.is_one_chunk()

@@ -2,6 +2,8 @@
 //!
 //! v += a dt/2;  x += v dt;  a = a(x);  v += a dt/2  (Verlet 1967; GPU Gems 3, section 31.1).
 
+use std::ops::Range;
+
 use glam::DVec3;
 use minijinja::context;
 
@@ -52,7 +54,7 @@ const WORKGROUP: u32 = 64;
 struct DeviceLeapfrog {
     kernel: BoundKernel,
     params: Params<LeapfrogParams>,
-    count: u32,
+    sinks: Range<u32>,
     slices: u32,
 }
 
@@ -83,16 +85,17 @@ fn make_device<'a>(
         ];
         let kernel = kernel.bind(gpu, "leapfrog", &resources);
         let slices = forces.slices();
-        let device = DeviceLeapfrog { kernel, params, count: bodies.count, slices };
+        let device = DeviceLeapfrog { kernel, params, sinks: bodies.sinks.clone(), slices };
         Ok(Box::new(device) as Box<dyn DeviceIntegrator>)
     })
 }
 
 impl DeviceLeapfrog {
     fn record(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, params: LeapfrogParams) {
-        let offset = self.params.offset_of(LeapfrogParams { count: self.count, ..params });
-        let groups = self.count.div_ceil(WORKGROUP);
-        let x = groups.min(gpu.limits.workgroups);
+        let (first, count) = (self.sinks.start, self.sinks.end - self.sinks.start);
+        let offset = self.params.offset_of(LeapfrogParams { count, first, ..params });
+        let groups = count.div_ceil(WORKGROUP);
+        let x = groups.clamp(1, gpu.limits.workgroups);
         self.kernel.set(pass, &[offset]);
         pass.dispatch_workgroups(x, groups.div_ceil(x), 1);
     }

@@ -41,7 +41,7 @@ pub fn wgsl(variant: &KernelVariant) -> Result<String> {
 impl OneWorkgroup {
     /// Compiles the kernel for `variant`, whose config says `one_workgroup`, and binds it to `bodies`.
     ///
-    /// Errors: more bodies than p * r; a shape that the adapter cannot hold.
+    /// Errors: more bodies than p * r, or some that are no sinks; a shape that the adapter cannot hold.
     pub async fn new(
         gpu: &Gpu,
         variant: &KernelVariant,
@@ -51,6 +51,11 @@ impl OneWorkgroup {
         let config = variant.config;
         config.validate(Some(gpu))?;
         config.holds(bodies.count as usize)?;
+        if !bodies.moves_all() {
+            let (sinks, n) = (bodies.sink_count(), bodies.count);
+            let limit = format!("all {n} bodies with --one-workgroup");
+            return Err(Error::value("the number of a device's sinks", sinks, limit));
+        }
         let size = size_of::<StepsParams>() as u64;
         let bindings = [Binding::Write, Binding::Write, Binding::Write, Binding::Params(size)];
         let kernel = compile(gpu, FILE, &wgsl(variant)?, &bindings, config.checks).await?;

@@ -55,7 +55,8 @@ fn host_and_shader_agree() {
         close_kick,
         open_kick,
         drift,
-        zero
+        zero,
+        first_sink
     );
     assert_same_layout!(StepsParams, count, steps, per_row, zero, kick, drift, softening_squared);
     assert_same_layout!(
@@ -142,7 +143,7 @@ fn host_and_shader_agree() {
     assert_eq!(at("found"), offset_of!(DiagnosisGroup, found));
     assert_eq!(at("left"), offset_of!(DiagnosisGroup, left));
     assert_same_layout!(DiagnosisParams, count, slices);
-    assert_same_layout!(LeapfrogParams, count, slices, close_kick, open_kick, drift, zero);
+    assert_same_layout!(LeapfrogParams, count, slices, close_kick, open_kick, drift, zero, first);
 }
 
 #[test]

@@ -161,6 +161,7 @@ pub fn check(gpu: &Gpu, case: Case) -> Result<Row> {
         source_count: case.sources as u32,
         sinks: &sink_buffer,
         sink_count: case.sinks as u32,
+        first_sink: 0,
         self_offset: match identity {
             Identity::Offset(offset) => offset as u32,
             _ => FOREIGN,

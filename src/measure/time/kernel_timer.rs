@@ -127,6 +127,7 @@ impl KernelTimer {
             source_count: self.problem.sources as u32,
             sinks: &self.sinks,
             sink_count: self.problem.sinks as u32,
+            first_sink: 0,
             self_offset: 0,
             softening: SOFTENING as f32,
         };

@@ -8,7 +8,7 @@ use web_time::Instant;
 use super::*;
 use crate::error::Error;
 use crate::forces::evaluate;
-use crate::gpu::{read, storage};
+use crate::gpu::{read, read_part, storage};
 use crate::stop;
 
 /// Submissions in flight: the device always has the next one at hand.
@@ -125,34 +125,41 @@ impl DeviceState {
     }
 
     /// The bodies now, when the clock shows `time`: positions and velocities into `bodies`, and accelerations.
+    /// Of bodies that the device does not move none of these is read.
     pub async fn read(&mut self, bodies: &mut Bodies, time: f64) -> Result<Vec<DVec3>> {
         self.settle().await?;
-        let BodyBuffers { position_mass, velocity, acceleration, count } = &self.buffers;
+        let BodyBuffers { position_mass, velocity, acceleration, count, .. } = &self.buffers;
         let buffers = [position_mass, velocity, acceleration];
-        let read = read::<[f32; 4]>(&self.gpu, &buffers, *count as usize).await?;
+        let sinks = self.sinks();
+        let read = read_part::<[f32; 4]>(&self.gpu, &buffers, sinks.clone()).await?;
         let frame = self.frame_at(time);
         let three = |v: &[f32; 4]| [v[0], v[1], v[2]];
         if frame.is_central() {
             // Multiples of powers of two: f64 has them all.
-            bodies.position = read[0].iter().map(|x| frame.wide_position(three(x))).collect();
-            bodies.velocity = read[1].iter().map(|v| frame.wide_velocity(three(v))).collect();
+            let positions = read[0].iter().map(|x| frame.wide_position(three(x)));
+            bodies.position.splice(sinks.clone(), positions);
+            let velocities = read[1].iter().map(|v| frame.wide_velocity(three(v)));
+            bodies.velocity.splice(sinks, velocities);
         } else {
-            let positions = read[0].iter().map(|x| frame.exact_position(three(x)));
-            (bodies.position, self.rests.position) = positions.unzip();
-            let velocities = read[1].iter().map(|v| frame.exact_velocity(three(v)));
-            (bodies.velocity, self.rests.velocity) = velocities.unzip();
+            self.rests.position.resize(*count as usize, DVec3::ZERO);
+            self.rests.velocity.resize(*count as usize, DVec3::ZERO);
+            for (i, (x, v)) in sinks.zip(read[0].iter().zip(&read[1])) {
+                (bodies.position[i], self.rests.position[i]) = frame.exact_position(three(x));
+                (bodies.velocity[i], self.rests.velocity[i]) = frame.exact_velocity(three(v));
+            }
         }
         Ok(read[2].iter().map(|a| frame.wide_acceleration(three(a))).collect())
     }
 
-    /// Potentials of all bodies, G included, by the kernel with potential.
+    /// Potentials of the bodies that the device moves, G included, by the kernel with potential.
     pub async fn potential(&mut self) -> Result<Vec<f64>> {
         self.settle().await?;
         self.make_potential().await?;
         self.begin_potential();
         let forces = self.potential.as_mut().expect("bound above");
         evaluate(forces.as_mut(), &self.gpu, &mut self.throughput).await?;
-        let n = self.buffers.count as usize;
+        let sinks = self.sinks();
+        let n = sinks.len();
         let (sums, slices) = self.potential_sums();
         let sums = read::<[f32; 4]>(&self.gpu, &[sums], slices as usize * n).await?;
         let unit = self.frame.potential_unit();
@@ -161,8 +168,8 @@ impl DeviceState {
         match potential.iter().position(|phi| !phi.is_finite()) {
             None => Ok(potential),
             Some(i) => Err(Error::Body {
-                index: i,
-                id: i as u64,
+                index: sinks.start + i,
+                id: (sinks.start + i) as u64,
                 problem: format!("its potential is {}", potential[i]),
             }),
         }

@@ -7,6 +7,7 @@ mod potentials;
 mod residence;
 mod stepper;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 pub use self::change::{CompiledKernel, NextKernel};
@@ -93,10 +94,25 @@ impl DeviceState {
         rests: Option<&Rests>,
         settings: &Settings,
     ) -> Result<Self> {
+        Self::begin_sinks(gpu, bodies, 0..bodies.len() as u32, rests, settings).await
+    }
+
+    /// [`DeviceState::begin`] where the device moves the `sinks` alone. All bodies attract them; the others stand
+    /// where they are until somebody writes their positions ([`DeviceState::buffers`]).
+    ///
+    /// Errors: a range beyond the bodies, or one workgroup asked for some of them.
+    pub async fn begin_sinks(
+        gpu: Arc<Gpu>,
+        bodies: &Bodies,
+        sinks: Range<u32>,
+        rests: Option<&Rests>,
+        settings: &Settings,
+    ) -> Result<Self> {
         let (g, now) = (settings.gravitational_constant, settings.begins_at());
         let frame = settings.frame.unwrap_or_else(|| Frame::of(bodies, g, now));
         frame.dt(settings.dt)?;
         let buffers = BodyBuffers::upload(&gpu, bodies, g, &frame.at(now), rests)?;
+        let buffers = buffers.with_sinks(sinks)?;
         let config = settings.known.resolve(&settings.kernel, &gpu, bodies.len())?;
         let heaviest = bodies.mass.iter().copied().fold(0.0, f64::max);
         let largest_mass = heaviest * g / frame.mass;
@@ -151,6 +167,11 @@ impl DeviceState {
     /// The bodies' buffers, for the sprites and for readers.
     pub fn buffers(&self) -> &BodyBuffers {
         &self.buffers
+    }
+
+    /// The numbers of the bodies that the device moves.
+    pub fn sinks(&self) -> Range<usize> {
+        self.buffers.sinks.start as usize..self.buffers.sinks.end as usize
     }
 
     /// The shape of the all-pairs kernel, if that computes the forces.

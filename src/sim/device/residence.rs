@@ -72,7 +72,12 @@ impl Residence for DeviceState {
     ) -> Soon<'a, Result<()>> {
         Box::pin(async move {
             let gpu = Arc::clone(self.gpu());
-            let mut other = DeviceState::new(gpu, bodies, None, settings).await?;
+            let sinks = match self.buffers.moves_all() {
+                true => 0..bodies.len() as u32,
+                false => self.buffers.sinks.clone(),
+            };
+            let mut other = DeviceState::begin_sinks(gpu, bodies, sinks, None, settings).await?;
+            other.settle().await?;
             other.interactions += self.interactions;
             *self = other;
             Ok(())

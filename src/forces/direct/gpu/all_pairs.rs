@@ -24,6 +24,8 @@ pub struct PairBuffers<'a> {
     pub sinks: &'a wgpu::Buffer,
     /// Number of sinks.
     pub sink_count: u32,
+    /// Where they begin in their buffer.
+    pub first_sink: u32,
     /// Sink i is source i + this; or [`crate::gpu::layout::FOREIGN`], [`crate::gpu::layout::IN_SINK`].
     pub self_offset: u32,
     /// Plummer softening length.
@@ -31,13 +33,14 @@ pub struct PairBuffers<'a> {
 }
 
 impl<'a> PairBuffers<'a> {
-    /// All bodies as sinks and as sources.
+    /// All bodies as sources, and of them this device's sinks.
     pub fn of_bodies(bodies: &'a BodyBuffers, softening: f32) -> Self {
         Self {
             sources: &bodies.position_mass,
             source_count: bodies.count,
             sinks: &bodies.position_mass,
-            sink_count: bodies.count,
+            sink_count: bodies.sink_count(),
+            first_sink: bodies.sinks.start,
             self_offset: 0,
             softening,
         }
@@ -102,8 +105,8 @@ impl AllPairs {
         let kernel = kernel.bind(gpu, "force", &resources);
         let slice_length = config.slice_length(field.source_count);
         let whole = ForceParams {
-            sink_begin: 0,
-            sink_end: field.sink_count,
+            sink_begin: field.first_sink,
+            sink_end: field.first_sink + field.sink_count,
             sink_count: field.sink_count,
             source_count: field.source_count,
             slice_length,
@@ -111,6 +114,7 @@ impl AllPairs {
             chunk_end: slice_length,
             self_offset: field.self_offset,
             softening_squared: field.softening * field.softening,
+            first_sink: field.first_sink,
             ..Default::default()
         };
         let (softening, progress) = (field.softening, Progress::default());
@@ -182,8 +186,8 @@ impl DeviceForces for AllPairs {
         let rectangle = self.rectangle();
         let piece = rectangle.piece(self.progress, interactions, fill, gpu.limits.workgroups);
         let params = ForceParams {
-            sink_begin: piece.sinks.start,
-            sink_end: piece.sinks.end,
+            sink_begin: self.whole.first_sink + piece.sinks.start,
+            sink_end: self.whole.first_sink + piece.sinks.end,
             chunk_begin: piece.chunk.start,
             chunk_end: piece.chunk.end,
             ..self.whole

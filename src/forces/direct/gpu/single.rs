@@ -79,6 +79,7 @@ impl GpuSingle {
             source_count: key.source_count as u32,
             sinks,
             sink_count: key.sink_count as u32,
+            first_sink: 0,
             self_offset: key.self_offset,
             softening: key.softening,
         };
