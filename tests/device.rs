@@ -6,7 +6,7 @@ mod sinks;
 
 use gravitile::bodies::Bodies;
 use gravitile::forces::Budget;
-use gravitile::forces::direct::gpu::KernelRequest;
+use gravitile::forces::direct::gpu::{Dispatch, KernelRequest};
 use gravitile::gpu::{AdapterRequest, DeviceClass, Gpu};
 use gravitile::scene::Scene;
 use gravitile::sim::{DeviceState, EngineKind, Settings, Simulation};
@@ -115,7 +115,7 @@ const ONE_WORKGROUP: KernelRequest = KernelRequest {
     u: Some(4),
     s: Some(1),
     tiled: true,
-    one_workgroup: true,
+    dispatch: Dispatch::OneWorkgroup,
     ..KernelRequest::NONE
 };
 
@@ -193,7 +193,7 @@ fn what_one_workgroup_cannot_hold_is_refused_with_the_reason() {
         let error = Simulation::new(plummer(n), settings(kernel)).err();
         error.expect("should be refused").to_string()
     };
-    let request = KernelRequest { one_workgroup: true, ..KernelRequest::default() };
+    let request = KernelRequest { dispatch: Dispatch::OneWorkgroup, ..KernelRequest::default() };
     let text = refuse(50_000, request);
     assert!(text.contains("50000 bodies do not fit one workgroup, which holds at most"), "{text}");
     let text = refuse(200, KernelRequest { p: Some(64), r: Some(2), ..request });
@@ -210,10 +210,15 @@ fn what_one_workgroup_cannot_hold_is_refused_with_the_reason() {
 #[test]
 fn a_step_is_one_dispatch_where_a_force_is_one() {
     let bodies = plummer(500);
-    // With slices the ordinary way is taken: two dispatches per step.
-    for (kernel, per_step) in
-        [(SHAPES[0], 1), (SHAPES[2], 1), (KernelRequest { s: Some(2), ..SHAPES[0] }, 2)]
-    {
+    let (ordinary, fused) = (Dispatch::Ordinary, Dispatch::Fused);
+    // With slices, or if that is wanted, the ordinary way is taken: two dispatches per step.
+    for (kernel, per_step) in [
+        (SHAPES[0], 1),
+        (SHAPES[2], 1),
+        (KernelRequest { dispatch: fused, ..SHAPES[0] }, 1),
+        (KernelRequest { dispatch: ordinary, ..SHAPES[0] }, 2),
+        (KernelRequest { s: Some(2), ..SHAPES[0] }, 2),
+    ] {
         let mut device = state(&bodies, kernel);
         device.learn_rate(1e12);
         let slice = device.submit_slice(0.01, 101, Budget::HEADLESS);
@@ -231,6 +236,39 @@ fn a_step_is_one_dispatch_where_a_force_is_one() {
         single.run(0.01, 1, &mut |_| true).unwrap();
     }
     assert!(bits(&mut fused, &bodies) == bits(&mut single, &bodies));
+}
+
+#[test]
+fn steps_are_the_same_fused_or_not() {
+    let bodies = plummer(500);
+    let end = |dispatch: Dispatch| {
+        // Nothing of the shape is fixed by it.
+        let mut device = state(&bodies, KernelRequest { dispatch, ..KernelRequest::NONE });
+        device.run(0.01, 20, &mut |_| true).unwrap();
+        (device.config().unwrap(), bits(&mut device, &bodies))
+    };
+    let [auto, ordinary, fused] = [Dispatch::Auto, Dispatch::Ordinary, Dispatch::Fused].map(end);
+    assert!(auto.1 == ordinary.1 && auto.1 == fused.1);
+    assert_eq!((auto.0.p, auto.0.q, auto.0.r), (fused.0.p, fused.0.q, fused.0.r));
+    assert_eq!(fused.0.dispatch, Dispatch::Fused);
+}
+
+#[test]
+fn what_cannot_be_fused_is_refused_with_the_reason() {
+    let kernel = KernelRequest { dispatch: Dispatch::Fused, ..SHAPES[0] };
+    let refuse = |n: usize, kernel: KernelRequest| {
+        let error = Simulation::new(plummer(n), settings(kernel)).err();
+        error.expect("should be refused").to_string()
+    };
+    let text = refuse(100, KernelRequest { s: Some(2), ..kernel });
+    assert!(text.contains("s (slices) is 2, but must be 1 where steps are fused"), "{text}");
+    let text = refuse(65_537, kernel);
+    assert!(
+        text.contains(
+            "leapfrog on 65537 bodies, but must be leapfrog on all bodies, at most 65536"
+        ),
+        "{text}"
+    );
 }
 
 #[test]

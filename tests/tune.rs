@@ -9,7 +9,7 @@ mod common;
 use std::path::Path;
 use std::process::Output;
 
-use gravitile::forces::direct::gpu::{KernelConfig, KernelRequest};
+use gravitile::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest};
 use gravitile::measure::{Method, StepTimer, Timer};
 
 /// Runs the program with a cache folder of its own.
@@ -121,7 +121,7 @@ fn the_device_s_timer_times_right_kernels_and_refuses_others() {
     let mut timer = StepTimer::new(&gpu, 500);
     let default = KernelRequest::default().resolve(&gpu, 500, 500).unwrap();
     let base = KernelConfig { u: 4, ..KernelConfig::tiled(64) };
-    let one = KernelConfig { r: 8, one_workgroup: true, ..base };
+    let one = KernelConfig { r: 8, dispatch: Dispatch::OneWorkgroup, ..base };
     for config in [default, base, KernelConfig { q: 2, s: 2, ..base }, one] {
         timer.prepare(&config).unwrap();
         let secs = timer.sample(&config).unwrap();

@@ -13,9 +13,6 @@ use crate::forces::direct::gpu::{AllPairs, KernelConfig, KernelVariant};
 use crate::gpu::layout::ForceParams;
 use crate::gpu::{Binding, BodyBuffers, BoundKernel, Gpu, Params, compile, storage, template};
 
-/// Beyond this number of bodies a dispatch more or less is nothing beside the force.
-const MOST_BODIES: u32 = 1 << 16;
-
 /// The kernel bound to the bodies of a simulation.
 #[derive(Debug)]
 pub struct Fused {
@@ -38,6 +35,9 @@ pub fn wgsl(variant: &KernelVariant, bodies: u32) -> Result<String> {
 }
 
 impl Fused {
+    /// Beyond this number of bodies a dispatch more or less is nothing beside the force.
+    pub const MOST_BODIES: u32 = 1 << 16;
+
     /// The fused kernel beside `force`, whose sinks and sources are `bodies`; `None` where steps cannot be
     /// fused: another integrator than leapfrog, slices, more bodies than one dispatch takes, or bodies that
     /// something else moves between two steps.
@@ -54,8 +54,7 @@ impl Fused {
         let fits = integrator.name == super::leapfrog::LEAPFROG.name
             && config.s == 1
             && bodies.moves_all()
-            && !config.one_workgroup
-            && bodies.count <= MOST_BODIES
+            && bodies.count <= Self::MOST_BODIES
             && force.is_one_chunk()
             && workgroups <= gpu.limits.workgroups;
         if !fits {

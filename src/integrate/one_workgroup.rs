@@ -7,7 +7,7 @@ use minijinja::context;
 
 use super::Integrator;
 use crate::error::{Error, Result};
-use crate::forces::direct::gpu::{AllPairs, KernelConfig, KernelVariant};
+use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
 use crate::gpu::layout::StepsParams;
 use crate::gpu::{Binding, BodyBuffers, BoundKernel, Gpu, Params, compile, template};
 
@@ -39,7 +39,7 @@ pub fn wgsl(variant: &KernelVariant) -> Result<String> {
 }
 
 impl OneWorkgroup {
-    /// Compiles the kernel for `variant`, whose config says `one_workgroup`, and binds it to `bodies`.
+    /// Compiles the kernel for `variant` and binds it to `bodies`.
     ///
     /// Errors: more bodies than p * r, or some that are no sinks; a shape that the adapter cannot hold.
     pub async fn new(
@@ -77,21 +77,12 @@ impl OneWorkgroup {
         Ok(Self { kernel, params, same })
     }
 
-    /// The kernel beside `force`, if that one's config says `one_workgroup`.
-    ///
-    /// Errors: as [`OneWorkgroup::new`]; an integrator other than leapfrog.
-    pub async fn wanted(
-        gpu: &Gpu,
-        bodies: &BodyBuffers,
-        force: &AllPairs,
-        integrator: &Integrator,
-        softening: f64,
-    ) -> Result<Option<Self>> {
-        if !force.variant.config.one_workgroup {
-            return Ok(None);
+    /// Refuses integrators that have no such kernel.
+    pub fn takes(integrator: &Integrator) -> Result<()> {
+        if integrator.name == super::leapfrog::LEAPFROG.name {
+            return Ok(());
         }
-        refuse_unless_leapfrog(integrator.name)?;
-        Self::new(gpu, &force.variant, bodies, softening).await.map(Some)
+        Err(Error::value("the integrator", integrator.name, "leapfrog with --one-workgroup"))
     }
 
     /// Interactions of one step.
@@ -123,17 +114,10 @@ impl OneWorkgroup {
     }
 }
 
-/// Refuses what only the ordinary path does.
-fn refuse_unless_leapfrog(integrator: &str) -> Result<()> {
-    if integrator == super::leapfrog::LEAPFROG.name {
-        return Ok(());
-    }
-    Err(Error::value("the integrator", integrator, "leapfrog with --one-workgroup"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::forces::direct::gpu::Dispatch;
     use crate::gpu::{Checks, Language, translate};
 
     #[test]
@@ -146,16 +130,8 @@ mod tests {
             (64, 4, 4, 4),
             (128, 1, 16, 2),
         ] {
-            let config = KernelConfig {
-                p,
-                q,
-                r,
-                u,
-                s: 1,
-                untiled: false,
-                one_workgroup: true,
-                checks: Checks::Off,
-            };
+            let dispatch = Dispatch::OneWorkgroup;
+            let config = KernelConfig { q, r, u, dispatch, ..KernelConfig::tiled(p) };
             for guarded in [false, true] {
                 let variant = KernelVariant { config, guarded, potential: false };
                 let text = wgsl(&variant).unwrap();
@@ -171,8 +147,9 @@ mod tests {
 
     #[test]
     fn only_leapfrog_has_it() {
-        assert!(refuse_unless_leapfrog("leapfrog").is_ok());
-        let text = refuse_unless_leapfrog("hermite").unwrap_err().to_string();
+        let takes = |name: &str| OneWorkgroup::takes(crate::integrate::find(name).unwrap());
+        assert!(takes("leapfrog").is_ok());
+        let text = takes("hermite4").unwrap_err().to_string();
         assert!(text.contains("hermite") && text.contains("leapfrog with"), "{text}");
     }
 }

@@ -35,6 +35,8 @@ impl CommandLine {
         match value {
             Value::Null | Value::Bool(false) => {}
             Value::Bool(true) => self.0.push(spelling(arg)),
+            // What a flag has no word for.
+            Value::String(_) if matches!(arg.get_action(), ArgAction::SetTrue) => {}
             Value::Array(values) if matches!(arg.get_action(), ArgAction::Append) => {
                 values.iter().for_each(|value| self.say(arg, value));
             }

@@ -1,6 +1,10 @@
 //! What is fixed of the shape of the GPU's force kernel.
 
+#[cfg(feature = "cli")]
+use clap::builder::{BoolValueParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
+
+use super::Dispatch;
 
 /// What is fixed of a [`crate::forces::direct::gpu::KernelConfig`]; the rest is chosen for the device and the problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,8 +37,18 @@ pub struct KernelRequest {
     #[cfg_attr(feature = "cli", arg(long))]
     pub tiled: bool,
     /// Many steps in one dispatch of one workgroup, for as many bodies as fit one (p x r)
-    #[cfg_attr(feature = "cli", arg(long, conflicts_with = "untiled"))]
-    pub one_workgroup: bool,
+    #[cfg_attr(
+        feature = "cli",
+        arg(
+            id = "one_workgroup",
+            long = "one-workgroup",
+            action = clap::ArgAction::SetTrue,
+            value_parser = BoolValueParser::new().map(Dispatch::in_one_workgroup),
+            conflicts_with = "untiled"
+        )
+    )]
+    #[serde(rename = "one_workgroup")]
+    pub dispatch: Dispatch,
     /// Keep the driver's run-time checks in the kernel
     #[cfg_attr(feature = "cli", arg(long))]
     pub checked: bool,
@@ -50,7 +64,7 @@ impl KernelRequest {
         s: None,
         untiled: false,
         tiled: false,
-        one_workgroup: false,
+        dispatch: Dispatch::Auto,
         checked: false,
     };
 

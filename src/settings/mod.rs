@@ -9,6 +9,7 @@
 mod adapter;
 #[cfg(feature = "cli")]
 mod command_line;
+mod dispatch;
 mod engine;
 mod input;
 mod kernel;
@@ -20,6 +21,7 @@ mod values;
 pub use adapter::{AdapterIdentity, AdapterName, AdapterRequest, one_or_several};
 #[cfg(feature = "cli")]
 pub use command_line::CommandLine;
+pub use dispatch::Dispatch;
 pub use engine::EngineRequest;
 pub use input::{Assignment, InputRequest, count};
 pub use kernel::KernelRequest;

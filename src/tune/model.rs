@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::forces::direct::gpu::KernelConfig;
+use crate::forces::direct::gpu::{Dispatch, KernelConfig};
 use crate::gpu::{DeviceClass, Gpu};
 use crate::measure::{Ceiling, CeilingSamples, Ceilings, Effort, predict};
 
@@ -30,7 +30,7 @@ impl Model {
 
     /// Seconds per step. `None` for steps in one workgroup, which the model says nothing of.
     fn secs(&self, shape: &KernelConfig) -> Option<f64> {
-        if shape.one_workgroup {
+        if shape.dispatch == Dispatch::OneWorkgroup {
             return None;
         }
         // Unrolling is left to measurement: by the model each copy hides more latency, without an end.
@@ -116,7 +116,7 @@ mod tests {
         let untiled = KernelConfig { untiled: true, ..BASE };
         assert!(!model.keeps(&untiled) && model.keeps(&KernelConfig { r: 16, ..untiled }));
         // Of one workgroup the model knows nothing, and unrolling is none of its business.
-        assert!(model.keeps(&KernelConfig { one_workgroup: true, ..BASE }));
+        assert!(model.keeps(&KernelConfig { dispatch: Dispatch::OneWorkgroup, ..BASE }));
         assert!(model.keeps(&KernelConfig { u: 1, ..shape(4) }));
         assert!(Model::new(Ceilings::default(), &shapes, 1 << 16, 4).is_none());
     }

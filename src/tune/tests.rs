@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::*;
 use crate::error::Error;
+use crate::forces::direct::gpu::Dispatch;
 use crate::gpu::Limits;
 use crate::measure::Ceiling;
 
@@ -32,7 +33,7 @@ fn landscape(config: &KernelConfig, best: &KernelConfig) -> f64 {
         + far(config.s, best.s)
         + 0.3 * far(config.u, best.u);
     let other = f64::from(u8::from(config.untiled != best.untiled))
-        + f64::from(u8::from(config.one_workgroup != best.one_workgroup));
+        + f64::from(u8::from(config.dispatch != best.dispatch));
     1e-4 * (1.0 + 0.12 * apart + 0.5 * other)
 }
 
@@ -112,7 +113,7 @@ impl Timer for Fake {
 
 #[test]
 fn the_planted_best_is_found() {
-    let one = KernelConfig { p: 256, q: 4, one_workgroup: true, ..DEFAULT };
+    let one = KernelConfig { p: 256, q: 4, dispatch: Dispatch::OneWorkgroup, ..DEFAULT };
     for (n, best) in [
         (65_536, KernelConfig { p: 128, r: 2, s: 4, u: 16, ..DEFAULT }),
         (16_384, KernelConfig { p: 256, r: 2, s: 16, u: 8, ..DEFAULT }),
@@ -188,10 +189,12 @@ fn what_the_model_calls_slow_is_not_timed_but_never_the_default_nor_untiled() {
     assert!(outcome.untried < all.untried, "{} {}", outcome.untried, all.untried);
 
     // One workgroup is outside of the model, and stays in the race.
-    let one = KernelConfig { p: 256, q: 4, one_workgroup: true, ..DEFAULT };
+    let one = KernelConfig { p: 256, q: 4, dispatch: Dispatch::OneWorkgroup, ..DEFAULT };
     let mut fake = Fake::new(KernelConfig { u: 8, ..one });
     fake.ceilings = Some(made_up());
-    assert!(fake.tune(256, 10.0).unwrap().best().unwrap().config.one_workgroup);
+    assert!(
+        fake.tune(256, 10.0).unwrap().best().unwrap().config.dispatch == Dispatch::OneWorkgroup
+    );
 }
 
 #[test]
@@ -265,10 +268,15 @@ fn every_candidate_fits_the_device_and_holds_the_bodies() {
                 config.holds(crate::tuned::size_class(n) as usize).unwrap();
             }
             // A step in a single dispatch, and slices where there are sources for them.
-            assert!(found.iter().any(|config| config.s == 1 && !config.one_workgroup), "n = {n}");
+            assert!(
+                found
+                    .iter()
+                    .any(|config| config.s == 1 && config.dispatch != Dispatch::OneWorkgroup),
+                "n = {n}"
+            );
             let sliced = found.iter().any(|config| config.s > 1);
             assert!(sliced || n < 1000 || bounds.software || n >= 65_536, "n = {n}");
-            let one = found.iter().any(|config| config.one_workgroup);
+            let one = found.iter().any(|config| config.dispatch == Dispatch::OneWorkgroup);
             assert_eq!(one, n <= 1024, "n = {n}");
         }
     }

@@ -5,7 +5,7 @@ use egui::accesskit::Toggled;
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use gravitile::app::panel::{Action, Tab};
-use gravitile::forces::direct::gpu::{KernelConfig, KernelRequest};
+use gravitile::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest};
 use gravitile::gpu::Gpu;
 use gravitile::live::Command;
 use gravitile::sim::EngineKind;
@@ -115,7 +115,7 @@ fn switches_come_out_as_shapes_that_hold() {
     type Case = (&'static str, fn(&KernelRequest) -> bool);
     let cases: [Case; 3] = [
         ("tiled", |request| request.untiled),
-        ("steps in one workgroup", |request| request.one_workgroup),
+        ("steps in one workgroup", |request| request.dispatch == Dispatch::OneWorkgroup),
         ("run-time checks", |request| request.checked),
     ];
     for (name, look) in cases {

@@ -8,7 +8,7 @@ use super::options::fresh;
 use super::{Ended, print};
 use crate::error::Error;
 use crate::forces::direct::gpu::KernelRequest;
-use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
+use crate::forces::direct::gpu::{Dispatch, KernelConfig, KernelVariant};
 use crate::gpu::{Checks, Language, translate};
 use crate::{integrate, render};
 
@@ -79,7 +79,7 @@ fn wgsl(args: &Args, checks: Checks) -> Result<String, Error> {
                 q: shape.q.unwrap_or(1),
                 r: shape.r.unwrap_or(1),
                 u: shape.u.unwrap_or(4),
-                one_workgroup: true,
+                dispatch: Dispatch::OneWorkgroup,
                 checks,
                 ..KernelConfig::tiled(shape.p.unwrap_or(256))
             };

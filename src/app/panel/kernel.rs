@@ -6,7 +6,7 @@ use super::learn::heat::{P, Q};
 use super::theme::{DIM, WARN, heading};
 use super::{Action, Facts, wgsl};
 use crate::forces::Method;
-use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
+use crate::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest};
 use crate::gpu::Checks;
 use crate::live::Command;
 use crate::sim::EngineKind;
@@ -77,15 +77,17 @@ impl KernelForm {
         let mut tiled = !wanted.untiled;
         if ui.checkbox(&mut tiled, "tiled").on_hover_text(about).changed() {
             let u = if tiled { divisor(wanted.u, wanted.p) } else { wanted.u };
-            *wanted = KernelConfig { untiled: !tiled, q: 1, u, one_workgroup: false, ..*wanted };
+            *wanted =
+                KernelConfig { untiled: !tiled, q: 1, u, dispatch: Dispatch::Auto, ..*wanted };
         }
         let about = "All bodies in one workgroup's memory, many steps per dispatch: for a few hundred \
                      bodies, where starting work costs more than the work";
-        let mut one = wanted.one_workgroup;
+        let was_one = wanted.dispatch == Dispatch::OneWorkgroup;
+        let mut one = was_one;
         let small =
             KernelConfig::in_one_workgroup(facts.gpu, facts.count, &KernelRequest::default());
         let checkbox = egui::Checkbox::new(&mut one, "steps in one workgroup");
-        let response = ui.add_enabled(small.is_ok() || wanted.one_workgroup, checkbox);
+        let response = ui.add_enabled(small.is_ok() || was_one, checkbox);
         let response = match &small {
             Err(reason) => response.on_disabled_hover_text(reason.to_string()),
             Ok(_) => response.on_hover_text(about),
@@ -97,7 +99,7 @@ impl KernelForm {
             };
         }
         // A shape that is chosen by hand is one of the ordinary kernel.
-        let base = KernelConfig { one_workgroup: false, ..*wanted };
+        let base = KernelConfig { dispatch: Dispatch::Auto, ..*wanted };
         let fit = |config: KernelConfig| KernelConfig {
             u: if config.untiled { config.u } else { divisor(config.u, config.p) },
             ..config

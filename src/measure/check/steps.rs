@@ -5,7 +5,7 @@ use glam::DVec3;
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::direct::Reference;
-use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
+use crate::forces::direct::gpu::{Dispatch, KernelConfig, KernelVariant};
 use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
 use crate::frame::Frame;
 use crate::gpu::{BodyBuffers, Checks, Gpu, read_blocking, storage};
@@ -59,7 +59,7 @@ impl StepsRow {
 /// Shapes that between them use every path of the kernel, at sizes around their capacity. Those that
 /// the adapter cannot hold are left out.
 pub fn steps_cases(gpu: &Gpu) -> Vec<(KernelConfig, usize, f64)> {
-    let base = KernelConfig { u: 4, one_workgroup: true, ..KernelConfig::tiled(64) };
+    let base = KernelConfig { u: 4, dispatch: Dispatch::OneWorkgroup, ..KernelConfig::tiled(64) };
     let shapes = [
         KernelConfig { p: 1, u: 1, ..base },
         base,
@@ -190,7 +190,8 @@ mod tests {
 
     #[test]
     fn each_fault_is_seen() {
-        let base = KernelConfig { u: 4, one_workgroup: true, ..KernelConfig::tiled(64) };
+        let base =
+            KernelConfig { u: 4, dispatch: Dispatch::OneWorkgroup, ..KernelConfig::tiled(64) };
         let right = StepsRow {
             config: base,
             n: 64,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
+use crate::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest};
 
 /// Threads along the sinks: the columns.
 pub const P: [u32; 8] = [8, 16, 32, 64, 128, 256, 512, 1024];
@@ -51,7 +51,7 @@ impl HeatMap {
         self.base.map(|base| {
             let (p, q) = (P[cell % P.len()], Q[cell / P.len()]);
             let u = (1..=base.u.min(p)).rev().find(|u| p.is_multiple_of(*u)).unwrap_or(1);
-            KernelConfig { p, q, u, untiled: false, one_workgroup: false, ..base }
+            KernelConfig { p, q, u, untiled: false, dispatch: Dispatch::Auto, ..base }
         })
     }
 

@@ -1,7 +1,6 @@
 //! The ladder of kernels: each rung one idea more than the one before.
 
 use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
-use crate::gpu::Checks;
 
 /// A rung.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +62,7 @@ impl Rung {
     /// The kernel of this rung.
     pub fn config(&self) -> KernelConfig {
         let (p, q, r, u, s, untiled) = self.shape;
-        KernelConfig { p, q, r, u, s, untiled, one_workgroup: false, checks: Checks::Off }
+        KernelConfig { q, r, u, s, untiled, ..KernelConfig::tiled(p) }
     }
 
     /// The entry point of its WGSL: what differs from rung to rung.

@@ -12,7 +12,7 @@ use egui::{Button, Color32, CornerRadius, RichText, Ui};
 
 use super::theme::{DIM, WARN, heading, number};
 use super::{Action, Facts, wgsl};
-use crate::forces::direct::gpu::{KernelConfig, KernelRequest, KernelVariant};
+use crate::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest, KernelVariant};
 use crate::inspect::Report;
 use crate::live::Command;
 use crate::measure::Ceilings;
@@ -98,7 +98,7 @@ impl LearnForm {
             ui.ctx().request_repaint_after(std::time::Duration::from_millis(33));
         }
         grid::show(ui, config, facts.count, self.secs);
-        if config.one_workgroup {
+        if config.dispatch == Dispatch::OneWorkgroup {
             let text = "Steps in one workgroup: all bodies lie in workgroup memory, and this goes on for \
                         many steps without leaving it.";
             ui.colored_label(DIM, text);

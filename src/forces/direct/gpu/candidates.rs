@@ -1,6 +1,6 @@
 //! Which shapes of the kernel a device could run: what a tuner races and a full sweep measures.
 
-use super::KernelConfig;
+use super::{Dispatch, KernelConfig};
 use crate::gpu::{DeviceClass, Gpu, Limits};
 
 /// What a device can hold and needs.
@@ -65,7 +65,7 @@ impl Found {
 
 /// Turns a shape into one without workgroup memory: the baseline that tiles are compared with.
 pub fn untiled(shape: KernelConfig) -> KernelConfig {
-    KernelConfig { untiled: true, one_workgroup: false, q: 1, ..shape }
+    KernelConfig { untiled: true, dispatch: Dispatch::Auto, q: 1, ..shape }
 }
 
 /// Shapes for `n` bodies, the most promising first: `default`, the same untiled, and then p, q, r, s and
@@ -123,7 +123,11 @@ pub fn shapes(default: KernelConfig, n: usize, bounds: &Bounds) -> Found {
             + one_dispatch;
         let other_loop = if config.untiled == default.untiled { 0.0 } else { 1.5 };
         // Few shapes take one workgroup, and where they win they win by far.
-        if config.one_workgroup { -2.0 } else { 0.5 * fill + unlike + other_loop }
+        if config.dispatch == Dispatch::OneWorkgroup {
+            -2.0
+        } else {
+            0.5 * fill + unlike + other_loop
+        }
     };
     let place = |config: &KernelConfig| match config {
         config if *config == default => 0,
@@ -143,7 +147,7 @@ pub fn neighbours(shape: KernelConfig, n: usize, bounds: &Bounds) -> Found {
     for u in [8, 2, 16, 1, 32] {
         add(KernelConfig { u, ..shape });
     }
-    if !shape.one_workgroup {
+    if shape.dispatch != Dispatch::OneWorkgroup {
         for s in [shape.s * 2, shape.s / 2] {
             add(KernelConfig { s, ..shape });
         }
@@ -163,7 +167,7 @@ fn slices_to_fill(config: &KernelConfig, n: usize, bounds: &Bounds) -> u32 {
 /// Shapes of a single workgroup that has room for the whole size class of `n`.
 fn one_workgroup(default: KernelConfig, n: usize, bounds: &Bounds) -> Vec<KernelConfig> {
     let room = n.next_power_of_two() as u32;
-    let base = KernelConfig { s: 1, untiled: false, one_workgroup: true, ..default };
+    let base = KernelConfig { s: 1, untiled: false, dispatch: Dispatch::OneWorkgroup, ..default };
     let mut found = Vec::new();
     for p in [32, 64, 128, 256, 512, 1024] {
         let r = room.div_ceil(p);

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::gpu::{Checks, DeviceClass, Gpu, Limits};
+use crate::settings::Dispatch;
 
 /// The shape of an all-pairs kernel. See the words of `shaders/force/all_pairs.wgsl`.
 ///
@@ -23,10 +24,9 @@ pub struct KernelConfig {
     pub s: u32,
     /// Without workgroup memory: the baseline.
     pub untiled: bool,
-    /// Steps of bodies that all fit one workgroup, p * r of them at most, are taken many per dispatch
-    /// (`shaders/integrate/one_workgroup.wgsl`). Forces asked for alone come from the tiled kernel.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub one_workgroup: bool,
+    /// How steps with it are dispatched.
+    #[serde(rename = "one_workgroup", default, skip_serializing_if = "Dispatch::is_auto")]
+    pub dispatch: Dispatch,
     /// Whether wgpu's run-time checks stay in.
     #[serde(rename = "checked")]
     pub checks: Checks,
@@ -39,8 +39,8 @@ impl KernelConfig {
     /// The chapter's kernel at its plainest: tiles of `p` sources, one sink per thread, nothing unrolled.
     /// All other shapes are told as what they change of it.
     pub const fn tiled(p: u32) -> Self {
-        let (untiled, one_workgroup, checks) = (false, false, Checks::Off);
-        Self { p, q: 1, r: 1, u: 1, s: 1, untiled, one_workgroup, checks }
+        let (untiled, dispatch, checks) = (false, Dispatch::Auto, Checks::Off);
+        Self { p, q: 1, r: 1, u: 1, s: 1, untiled, dispatch, checks }
     }
 
     /// A sensible shape for a class of device and a number of sinks and sources, until a tuner has
@@ -93,7 +93,7 @@ impl KernelConfig {
         let slices_allowed = (sources / p as usize).clamp(1, 64);
         let s = slices_to_fill.min(slices_allowed);
         let s = if s.is_power_of_two() { s } else { s.next_power_of_two() / 2 } as u32;
-        Self { p, q: 1, r, u: 4, s, untiled: false, one_workgroup: false, checks: Checks::Off }
+        Self { r, u: 4, s, ..Self::tiled(p) }
     }
 
     /// The shape for steps in one workgroup: threads of `gpu` side by side for all `n` bodies, then as
@@ -115,20 +115,16 @@ impl KernelConfig {
         let wide = n.div_ceil(request.r.unwrap_or(1).clamp(1, 16)).next_multiple_of(32).min(widest);
         let p = request.p.unwrap_or(wide).clamp(1, 1024);
         let r = request.r.unwrap_or(n.div_ceil(p)).clamp(1, 16);
-        let base = Self {
-            p,
-            q: 1,
-            r,
-            u: 4,
-            s: 1,
-            untiled: false,
-            one_workgroup: true,
-            checks: Checks::Off,
-        };
+        let base = Self { r, u: 4, dispatch: Dispatch::OneWorkgroup, ..Self::tiled(p) };
         // On a CPU threads of a workgroup run one after the other: no use in more than needed.
         let qs: &[u32] = if gpu.adapter.class == DeviceClass::Software { &[] } else { &[8, 4, 2] };
         let rows = qs.iter().map(|q| Self { q: *q, ..base });
         Ok(rows.into_iter().find(|config| config.fits(limits).is_ok()).unwrap_or(base))
+    }
+
+    /// Whether steps are taken many per dispatch of one workgroup.
+    pub fn is_in_one_workgroup(&self) -> bool {
+        self.dispatch == Dispatch::OneWorkgroup
     }
 
     /// Threads per workgroup.
@@ -150,13 +146,13 @@ impl KernelConfig {
     /// waits for most of the time: on an H200 (driver 580) four tiles at once are 1.25 times as fast at N = 1024
     /// (p = 8, q = 32) and 1.14 times at 4096 (p = 16, q = 16), to the same bits.
     pub fn tiles_at_once(&self) -> u32 {
-        let waits = self.q >= 8 && !self.untiled && !self.one_workgroup;
+        let waits = self.q >= 8 && !self.untiled && self.dispatch != Dispatch::OneWorkgroup;
         if waits { (LOADED_BODIES / self.tile()).clamp(1, 4) } else { 1 }
     }
 
     /// Bytes of workgroup memory.
     pub fn workgroup_memory(&self) -> u32 {
-        let entries = if self.one_workgroup {
+        let entries = if self.dispatch == Dispatch::OneWorkgroup {
             // All bodies, and what the rows of threads beyond the first hand to it.
             let shares = (self.q - 1) * self.sinks_per_workgroup();
             (self.one_workgroup_capacity() + shares).max(self.tile())
@@ -178,7 +174,7 @@ impl KernelConfig {
     /// for the other kernels.
     pub fn holds(&self, n: usize) -> Result<()> {
         let most = self.sinks_per_workgroup();
-        if !self.one_workgroup || n <= most as usize {
+        if self.dispatch != Dispatch::OneWorkgroup || n <= most as usize {
             return Ok(());
         }
         let allowed =
@@ -214,11 +210,17 @@ impl KernelConfig {
             let allowed = format!("a divisor of p = {} when tiled", self.p);
             return Err(Error::value("u (unroll)", self.u, allowed));
         }
-        if self.one_workgroup && self.untiled {
-            return Err(Error::value("--one-workgroup", "given", "without --untiled"));
-        }
-        if self.one_workgroup && self.s != 1 {
-            return Err(Error::value("s (slices)", self.s, "1 with --one-workgroup"));
+        match self.dispatch {
+            Dispatch::OneWorkgroup if self.untiled => {
+                return Err(Error::value("--one-workgroup", "given", "without --untiled"));
+            }
+            Dispatch::OneWorkgroup if self.s != 1 => {
+                return Err(Error::value("s (slices)", self.s, "1 with --one-workgroup"));
+            }
+            Dispatch::Fused if self.s != 1 => {
+                return Err(Error::value("s (slices)", self.s, "1 where steps are fused"));
+            }
+            _ => {}
         }
         let Some(gpu) = gpu else { return Ok(()) };
         self.fits(&gpu.limits).map_err(|problem| gpu.refuse(problem))
@@ -239,7 +241,7 @@ impl KernelConfig {
         }
         if self.workgroup_memory() > limits.workgroup_memory {
             let (bytes, most) = (self.workgroup_memory(), limits.workgroup_memory);
-            if self.one_workgroup {
+            if self.dispatch == Dispatch::OneWorkgroup {
                 return Err(format!(
                     "{} bodies in one workgroup of p x q = {p} x {q} threads take {bytes} bytes of workgroup memory, but it has {most}",
                     self.sinks_per_workgroup()
@@ -260,8 +262,8 @@ impl std::fmt::Display for KernelConfig {
         if self.untiled {
             write!(f, " untiled")?;
         }
-        if self.one_workgroup {
-            write!(f, " one-workgroup")?;
+        if let Some(name) = self.dispatch.name() {
+            write!(f, " {name}")?;
         }
         if self.checks == Checks::On {
             write!(f, " checked")?;
@@ -287,7 +289,12 @@ mod tests {
         check(KernelConfig { u: 3, ..TILED }, "a divisor of p = 64");
         check(KernelConfig { s: 0, ..TILED }, "s (slices) is 0");
         check(KernelConfig { untiled: true, ..TILED }, "q is 2");
-        let one = KernelConfig { one_workgroup: true, ..TILED };
+        let fused = KernelConfig { dispatch: Dispatch::Fused, ..TILED };
+        check(
+            KernelConfig { s: 2, ..fused },
+            "s (slices) is 2, but must be 1 where steps are fused",
+        );
+        let one = KernelConfig { dispatch: Dispatch::OneWorkgroup, ..TILED };
         check(KernelConfig { s: 2, ..one }, "s (slices) is 2, but must be 1 with --one-workgroup");
         check(KernelConfig { untiled: true, q: 1, ..one }, "without --untiled");
         assert!(one.validate(None).is_ok() && one.holds(64).is_ok() && TILED.holds(65).is_ok());
@@ -298,7 +305,7 @@ mod tests {
 
     #[test]
     fn one_workgroup_has_room_for_its_bodies_and_shares() {
-        let one = KernelConfig { one_workgroup: true, ..TILED };
+        let one = KernelConfig { dispatch: Dispatch::OneWorkgroup, ..TILED };
         assert_eq!((one.one_workgroup_capacity(), one.workgroup_memory()), (64, 128 * 16));
         let odd = KernelConfig { p: 32, q: 3, r: 4, u: 2, ..one };
         assert_eq!(odd.one_workgroup_capacity(), 132);

@@ -17,6 +17,6 @@ pub use all_pairs::{AllPairs, PairBuffers};
 pub use config::KernelConfig;
 
 pub use crate::gpu::Progress;
-pub use crate::settings::KernelRequest;
+pub use crate::settings::{Dispatch, KernelRequest};
 pub use single::GpuSingle;
 pub use variant::KernelVariant;

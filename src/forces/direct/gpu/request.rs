@@ -3,12 +3,12 @@
 use super::KernelConfig;
 use crate::error::Result;
 use crate::gpu::{DeviceClass, Gpu};
-use crate::settings::KernelRequest;
+use crate::settings::{Dispatch, KernelRequest};
 
 impl KernelRequest {
     /// The request with the gaps filled, valid on `gpu`.
     pub fn resolve(&self, gpu: &Gpu, sinks: usize, sources: usize) -> Result<KernelConfig> {
-        let default = if self.one_workgroup {
+        let default = if self.dispatch == Dispatch::OneWorkgroup {
             KernelConfig::in_one_workgroup(gpu, sinks, self)?
         } else {
             self.default_for(gpu.adapter.class, sinks, sources)
@@ -22,7 +22,7 @@ impl KernelRequest {
     /// What fills the gaps. Where a number is given, rows of threads (q) are not added to it: they would
     /// multiply a p that was chosen without them, and have no place in a kernel without tiles.
     fn default_for(&self, class: DeviceClass, sinks: usize, sources: usize) -> KernelConfig {
-        if self.fixes_nothing() {
+        if (Self { dispatch: Dispatch::Auto, ..*self }).fixes_nothing() {
             KernelConfig::for_device(class, sinks, sources)
         } else {
             KernelConfig::by_slices(class, sinks, sources)
@@ -44,7 +44,7 @@ impl KernelRequest {
             u: self.u.unwrap_or(largest_unroll),
             s: self.s.unwrap_or(default.s),
             untiled,
-            one_workgroup: self.one_workgroup || (self.fixes_nothing() && default.one_workgroup),
+            dispatch: if self.fixes_nothing() { default.dispatch } else { self.dispatch },
             checks: self.checked.into(),
         }
     }
@@ -60,7 +60,7 @@ impl From<KernelConfig> for KernelRequest {
             s: Some(config.s),
             untiled: config.untiled,
             tiled: !config.untiled,
-            one_workgroup: config.one_workgroup,
+            dispatch: config.dispatch,
             checked: config.checks.into(),
         }
     }

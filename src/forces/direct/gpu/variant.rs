@@ -65,16 +65,7 @@ mod tests {
             for r in [1, 2, 4, 8] {
                 for u in [1, 2, 4, 8, 32] {
                     for untiled in [false, true] {
-                        let config = KernelConfig {
-                            p,
-                            q,
-                            r,
-                            u,
-                            s: 1,
-                            untiled,
-                            one_workgroup: false,
-                            checks: Checks::Off,
-                        };
+                        let config = KernelConfig { q, r, u, untiled, ..KernelConfig::tiled(p) };
                         if config.validate(None).is_err() {
                             continue;
                         }

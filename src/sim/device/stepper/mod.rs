@@ -10,7 +10,8 @@ use one_workgroup::OneWorkgroupSteps;
 use ordinary::Ordinary;
 
 use super::{Phase, Work};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::forces::direct::gpu::Dispatch;
 use crate::forces::{Budget, DeviceForces, DeviceTools, Method, Throughput, on_device};
 use crate::gpu::{BodyBuffers, Gpu};
 use crate::integrate::{Fused, Integrator, OneWorkgroup};
@@ -62,9 +63,10 @@ pub(super) trait Stepper: Send {
     fn begin_force_again(&mut self);
 }
 
-/// The stepper that suits the method, the kernel's shape and the integrator.
+/// The stepper that the kernel's shape asks for, or that suits it, the method and the integrator.
 ///
-/// Errors: a method or an integrator without a device side; shaders that do not compile or do not fit.
+/// Errors: a way that is asked for and cannot be; a method or an integrator without a device side; shaders that
+/// do not compile or do not fit.
 pub(super) async fn bind(
     gpu: &Gpu,
     bodies: &BodyBuffers,
@@ -77,15 +79,31 @@ pub(super) async fn bind(
         gpu.refuse(format!("the integrator '{}' has no device side", integrator.name))
     })?;
     let side = make(gpu, bodies, forces.as_ref()).await?;
-    let (mut one, mut fused) = (None, None);
-    if let Some(pairs) = forces.all_pairs() {
-        fused = Fused::new(gpu, bodies, pairs, integrator).await?;
-        one = OneWorkgroup::wanted(gpu, bodies, pairs, integrator, tools.softening).await?;
-    }
+    let pairs = forces.all_pairs();
+    let dispatch = pairs.map_or(Dispatch::Ordinary, |pairs| pairs.variant.config.dispatch);
+    let fused = match (pairs, dispatch) {
+        (Some(pairs), Dispatch::OneWorkgroup) => {
+            OneWorkgroup::takes(integrator)?;
+            let kernel = OneWorkgroup::new(gpu, &pairs.variant, bodies, tools.softening).await?;
+            let ordinary = Ordinary::new(forces, side);
+            return Ok(Box::new(OneWorkgroupSteps { ordinary, kernel }));
+        }
+        (Some(pairs), Dispatch::Auto | Dispatch::Fused) => {
+            Fused::new(gpu, bodies, pairs, integrator).await?
+        }
+        _ => None,
+    };
     let ordinary = Ordinary::new(forces, side);
-    Ok(match (one, fused) {
-        (Some(kernel), _) => Box::new(OneWorkgroupSteps { ordinary, kernel }),
-        (None, Some(kernel)) => Box::new(FusedSteps { ordinary, kernel }),
-        (None, None) => Box::new(ordinary),
-    })
+    match fused {
+        Some(kernel) => Ok(Box::new(FusedSteps { ordinary, kernel })),
+        None if dispatch == Dispatch::Fused => Err(cannot_be_fused(bodies, integrator)),
+        None => Ok(Box::new(ordinary)),
+    }
+}
+
+fn cannot_be_fused(bodies: &BodyBuffers, integrator: &Integrator) -> Error {
+    let what = format!("{} on {} bodies", integrator.name, bodies.sink_count());
+    let most = Fused::MOST_BODIES;
+    let allowed = format!("leapfrog on all bodies, at most {most}, whose force is one dispatch");
+    Error::value("what is to be fused", what, allowed)
 }
