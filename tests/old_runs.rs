@@ -98,5 +98,43 @@ fn what_was_tuned_is_read_and_disturbs_nothing() {
     let out = cache.path().join("run");
     let args = ["run", "plummer", "-n", "60", "--engine", "gpu", "--until", "0.1", "--out"];
     let run = with(&[&args[..], &[out.to_str().unwrap()]].concat());
-    assert!(run.status.success() && run.stderr.is_empty(), "{}", text(&run.stderr));
+    let said = text(&run.stderr);
+    assert!(run.status.success() && (said.is_empty() || said == format!("{OUTDATED}\n")), "{said}");
+}
+
+const OUTDATED: &str =
+    "gravitile: what was tuned with earlier shaders is not used; 'gravitile tune' finds it anew";
+
+#[test]
+fn what_was_tuned_with_earlier_shaders_is_told_and_not_used() {
+    let cache = tempfile::tempdir().unwrap();
+    let file = cache.path().join("tuned.toml");
+    let with = |args: &[&str]| {
+        let mut command = program::program();
+        command.env("GRAVITILE_CACHE_DIR", cache.path());
+        let output = command.args(args).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+        (text(&output.stdout), text(&output.stderr))
+    };
+    let run = |name: &str| {
+        let out = cache.path().join(name);
+        let args = ["run", "plummer", "-n", "60", "--engine", "gpu", "--until", "0.1", "--out"];
+        with(&[&args[..], &[out.to_str().unwrap()]].concat()).1
+    };
+    let sentence = &OUTDATED[OUTDATED.find("what").unwrap()..];
+    with(&["tune", "-n", "60", "--secs", "0.2"]);
+    assert_eq!(run("tuned"), "");
+    assert!(!with(&["tune", "--list"]).0.contains(sentence));
+    assert!(!with(&["info", "-n", "60"]).0.contains(sentence));
+
+    // Another version of the program found it.
+    let kept = std::fs::read_to_string(&file).unwrap();
+    let at = kept.find("kernels = \"").unwrap() + "kernels = \"".len();
+    std::fs::write(&file, format!("{}a10bc7df{}", &kept[..at], &kept[at + 8..])).unwrap();
+    let list = with(&["tune", "--list"]).0;
+    assert!(list.contains(&format!("1 of 1: {sentence}")), "{list}");
+    let info = with(&["info", "-n", "60"]).0;
+    assert!(info.contains(&format!("for 60 bodies ({sentence})")), "{info}");
+    assert!(!with(&["info", "-n", "600"]).0.contains(sentence), "nothing was tuned for these");
+    assert_eq!(run("outdated"), format!("{OUTDATED}\n"));
 }

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::gpu::Gpu;
 use crate::measure;
 use crate::sim::{Choice, Settings};
-use crate::tuned::{Known, Store};
+use crate::tuned::{Known, OUTDATED, Store};
 
 /// The user's file of tuned kernels: in the folder that GRAVITILE_CACHE_DIR names, else in the system's folder
 /// for caches. `None` where there is no such folder. With GRAVITILE_CACHE_DIR empty nothing is kept.
@@ -38,18 +38,32 @@ pub fn known() -> Known {
     Known::new(loaded.choices)
 }
 
+/// Says once where the kernel for `n` bodies would have been one that was found, if the kernels were still those.
+fn tell_of_outdated(choice: &Choice, n: usize, settings: &Settings) {
+    let takes_what_is_known = settings.kernel.fixes_nothing();
+    let gpu = choice.gpu.as_ref().filter(|_| takes_what_is_known);
+    if gpu.is_some_and(|gpu| settings.known.is_outdated(gpu, n)) {
+        static SAID: std::sync::Once = std::sync::Once::new();
+        SAID.call_once(|| log::error!("{OUTDATED}"));
+    }
+}
+
 /// The engine for `n` bodies, timed where `auto` is asked for, after `settings` has got what is
 /// known of kernels.
 ///
 /// Errors: those of [`measure::choose()`].
 pub fn choose(n: usize, settings: &mut Settings) -> Result<Choice> {
     settings.known = known();
-    pollster::block_on(measure::choose(n, settings))
+    let choice = pollster::block_on(measure::choose(n, settings))?;
+    tell_of_outdated(&choice, n, settings);
+    Ok(choice)
 }
 
 /// [`choose`] where a device is open already, whose adapter is then the one to take or not.
 #[cfg(feature = "window")]
 pub fn choose_on(gpu: &Arc<Gpu>, n: usize, settings: &mut Settings) -> Result<Choice> {
     settings.known = known();
-    pollster::block_on(measure::choose_on(Some(gpu), n, settings))
+    let choice = pollster::block_on(measure::choose_on(Some(gpu), n, settings))?;
+    tell_of_outdated(&choice, n, settings);
+    Ok(choice)
 }

@@ -4,7 +4,8 @@
 //! The program looks it up in the user's cache folder and hands it to every simulation whose kernel the user did
 //! not fix ([`Known`]). A choice holds for one adapter, driver,
 //! set of limits and text of the kernels: after a change of any of them it is not found again, and the
-//! defaults of [`KernelConfig::for_device`] serve until the next tuning.
+//! defaults of [`KernelConfig::for_device`] serve until the next tuning. What a new version of the program has left
+//! behind that way is told ([`OUTDATED`]).
 
 mod store;
 
@@ -46,7 +47,16 @@ impl Key {
             up_to: size_class(n),
         }
     }
+
+    /// Whether both are for the same device and size.
+    fn is_but_for_kernels(&self, other: &Self) -> bool {
+        *self == Self { kernels: self.kernels.clone(), ..other.clone() }
+    }
 }
+
+/// What there is to say of a choice that was made with the kernels of another version of the program.
+pub const OUTDATED: &str =
+    "what was tuned with earlier shaders is not used; 'gravitile tune' finds it anew";
 
 /// The size class of `n` bodies: the power of two at or above it.
 pub fn size_class(n: usize) -> u64 {
@@ -89,6 +99,17 @@ impl Known {
         usable.is_ok().then_some(config)
     }
 
+    /// True where all that was found for `n` bodies on `gpu` is [`OUTDATED`].
+    pub fn is_outdated(&self, gpu: &Gpu, n: usize) -> bool {
+        !self.0.is_empty() && self.has_only_outdated(&Key::of(gpu, n))
+    }
+
+    fn has_only_outdated(&self, wanted: &Key) -> bool {
+        let of_the_rest = |choice: &&Choice| choice.key.is_but_for_kernels(wanted);
+        let mut found = self.0.iter().filter(of_the_rest).peekable();
+        found.peek().is_some() && found.all(|choice| choice.is_outdated())
+    }
+
     /// The shape for `n` bodies on `gpu`: what is asked for; where that fixes nothing, what was found; else the
     /// device's default.
     ///
@@ -117,6 +138,36 @@ mod tests {
         assert!(names().any(|name| name == "force/all_pairs.wgsl" && covers(name)));
         assert!(names().any(|name| name.starts_with("integrate/") && covers(name)));
         assert!(names().any(|name| name.starts_with("render/") && !covers(name)));
+    }
+
+    #[test]
+    fn what_was_found_with_earlier_kernels_is_told_apart() {
+        let key = |driver: &str, kernels: &str| Key {
+            adapter: "adapter".to_owned(),
+            driver: driver.to_owned(),
+            backend: "vulkan".to_owned(),
+            limits: [256, 16384],
+            kernels: kernels.to_owned(),
+            up_to: 1024,
+        };
+        let known = |keys: &[Key]| {
+            let choice = |key: &Key| Choice {
+                key: key.clone(),
+                n: 1024,
+                secs_per_step: 1e-3,
+                default_secs_per_step: 1e-3,
+                method: "wall clock".to_owned(),
+                kernel: KernelConfig::tiled(64),
+            };
+            Known::new(keys.iter().map(choice).collect())
+        };
+        let now = key("1", &kernels_checksum());
+        let older = key("1", "a10bc7df");
+        assert!(known(std::slice::from_ref(&older)).has_only_outdated(&now));
+        assert!(!known(&[older.clone(), now.clone()]).has_only_outdated(&now));
+        assert!(!known(&[key("2", "a10bc7df")]).has_only_outdated(&now), "of another driver");
+        assert!(!known(&[Key { up_to: 512, ..older }]).has_only_outdated(&now), "of another size");
+        assert!(!Known::default().has_only_outdated(&now));
     }
 
     #[test]

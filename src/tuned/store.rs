@@ -27,6 +27,13 @@ pub struct Choice {
     pub kernel: KernelConfig,
 }
 
+impl Choice {
+    /// True when it was made with the kernels of another version of the program.
+    pub fn is_outdated(&self) -> bool {
+        self.key.kernels != super::kernels_checksum()
+    }
+}
+
 /// All that was used before files told it.
 fn wall_clock() -> String {
     "wall clock".to_owned()

@@ -14,6 +14,7 @@ use crate::forces::direct::gpu::KernelConfig;
 use crate::forces::direct::gpu::tiers::verdict;
 use crate::gpu::{AdapterInfo, AdapterRequest, Gpu};
 use crate::sim::Settings;
+use crate::tuned::OUTDATED;
 
 /// Show adapters, drivers, limits, features, and which engine auto takes and why
 #[derive(Debug, clap::Args)]
@@ -118,12 +119,12 @@ fn tiers_json(gpu: &Arc<Gpu>) -> Result<serde_json::Value> {
 
 fn capabilities(gpu: &Gpu, n: usize) -> String {
     let (limits, tier) = (&gpu.limits, &gpu.tier);
-    let (config, found) = match lookup::known().find(gpu, n) {
+    let known = lookup::known();
+    let default = KernelConfig::for_device(gpu.adapter.class, n, n);
+    let (config, found) = match known.find(gpu, n) {
         Some(config) => (config, "found by tuning"),
-        None => {
-            let default = KernelConfig::for_device(gpu.adapter.class, n, n);
-            (default, "not tuned: see 'gravitile tune'")
-        }
+        None if known.is_outdated(gpu, n) => (default, OUTDATED),
+        None => (default, "not tuned: see 'gravitile tune'"),
     };
     format!(
         "  limits    {} threads and {} KiB memory per workgroup, {} workgroups per dimension\n\
@@ -166,6 +167,7 @@ fn adapter_json(info: &AdapterInfo, gpu: Option<&Arc<Gpu>>, n: usize) -> Result<
             "float32_blending": gpu.tier.float32_blending,
         })),
         "tuned_kernel": gpu.and_then(|gpu| lookup::known().find(gpu, n)).map(|c| c.to_string()),
+        "tuned_with_earlier_shaders": gpu.map(|gpu| lookup::known().is_outdated(gpu, n)),
         "default_kernel": KernelConfig::for_device(info.class, n, n).to_string(),
         "tiers": gpu.map(tiers_json).transpose()?,
     }))

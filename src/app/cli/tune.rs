@@ -14,7 +14,7 @@ use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
 use crate::gpu::{AdapterRequest, Gpu};
 use crate::measure::{Method, StepTimer};
 use crate::tune::{FACTOR, KnownCeilings, Outcome, Task, Watch, tune};
-use crate::tuned::{Choice, Key, Loaded, Store, size_class};
+use crate::tuned::{Choice, Key, Loaded, OUTDATED, Store, size_class};
 
 /// Find the fastest kernel for this adapter by measurement, and remember it for later runs
 #[derive(Debug, clap::Args)]
@@ -324,6 +324,7 @@ fn list(store: &Store, as_json: bool) -> Result<Ended> {
                     "driver": choice.key.driver,
                     "backend": choice.key.backend,
                     "kernels": choice.key.kernels,
+                    "outdated": choice.is_outdated(),
                     "up_to": choice.key.up_to,
                     "n": choice.n,
                     "kernel": choice.kernel.to_string(),
@@ -359,6 +360,10 @@ fn list(store: &Store, as_json: bool) -> Result<Ended> {
         }
         text += &print::table(&table);
         text += &format!("in {place}\n");
+        let outdated = choices.iter().filter(|choice| choice.is_outdated()).count();
+        if outdated > 0 {
+            text += &format!("{outdated} of {}: {OUTDATED}\n", choices.len());
+        }
     }
     print::text(&text)?;
     Ok(Ended::Done)
