@@ -1,5 +1,8 @@
 //! The rooms of ARCHITECTURE.md: who may know whom, held by reading the sources.
 
+#[path = "architecture/circles.rs"]
+mod circles;
+
 use std::path::{Path, PathBuf};
 
 /// Rooms by level, lowest first. A room may use rooms of its own level only where named below.
