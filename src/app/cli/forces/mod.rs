@@ -1,9 +1,10 @@
 //! `gravitile forces`: one evaluation, as a table.
 
 mod derivatives;
+mod evaluation;
 mod report;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
@@ -14,14 +15,12 @@ use crate::bodies::Bodies;
 use crate::error::Error;
 use crate::files::replace_with;
 use crate::forces::direct::Reference;
-use crate::forces::{
-    self, Answers, ForceEngine, Identity, Order, Precision, Sinks, Sources, Tools, Want, Within,
-    check_softening,
-};
+use crate::forces::{self, Answers, ForceEngine, Order, Precision, Tools, check_softening};
 use crate::gpu::Gpu;
 use crate::settings::{EngineRequest, InputRequest};
 use crate::sim::{EngineKind, Settings, direct_engine};
 use derivatives::{DerivativeOptions, lists_path};
+use evaluation::Evaluation;
 use report::{Report, compare, list, table};
 
 /// Compute accelerations and potentials once, and on request derivatives and neighbours: id,ax,ay,az,potential
@@ -60,70 +59,89 @@ pub struct Args {
 
 pub fn main(args: &Args) -> Result<Ended> {
     let mut settings = args.engine.settings()?;
-    if let Some(eps) = args.eps {
-        check_softening(eps)?;
-    }
     let options = &args.derivatives;
-    options.check()?;
-    // What no engine has is refused before the bodies are made.
-    let with_derivatives = match options.wanted()? {
-        true => Some(engine_with_derivatives(&settings, options.tier()?)?),
-        false => None,
-    };
+    let with_derivatives = refuse_early(args, &settings)?;
     let plain = with_derivatives.is_none();
-    let lists = args.out.as_deref().filter(|_| options.neighbours.is_some()).map(lists_path);
-    for path in args.out.iter().chain(&lists) {
-        fresh(path, args.force)?;
-    }
+    let files = Files::of(args)?;
     let input = args.input.load(args.eps)?;
-    let eps = args.eps.unwrap_or(input.run.softening);
-    check_softening(eps)?;
-    let bodies = &input.snapshot.bodies;
-    let mass = bodies.gravitating_mass(input.snapshot.units.gravitational_constant);
+    let evaluation = Evaluation::of(&input, args.eps, options)?;
     let mut engine = match with_derivatives {
         Some(engine) => engine,
-        None => plain_engine(&mut settings, bodies.len())?,
-    };
-    let radius = vec![options.neighbours.unwrap_or(0.0); bodies.len()];
-    let within = Within { radius: &radius, capacity: options.capacity };
-    let want = Want {
-        order: options.order(),
-        potential: true,
-        nearest: options.neighbours.is_some(),
-        within: options.neighbours.map(|_| within),
+        None => plain_engine(&mut settings, evaluation.bodies.len())?,
     };
     let waiting = progress::waiting("forces");
-    let found = all_on_all(engine.as_mut(), bodies, &mass, eps, &want)?;
+    let found = evaluation.by(engine.as_mut())?;
     let errors = match args.compare {
-        true => {
-            let right = all_on_all(&mut Reference::default(), bodies, &mass, eps, &want)?;
-            compare(&found, &right)
-        }
+        true => compare(&found, &evaluation.by(&mut Reference::default())?),
         false => Vec::new(),
     };
     drop(waiting);
-    if let Some(path) = &args.out {
-        replace_with(path, |out| table(out, options, bodies, &found))?;
-    }
-    if let Some(path) = &lists {
-        replace_with(path, |out| list(out, bodies, &found))?;
-    }
+    files.write(evaluation.bodies, options, &found)?;
     let report = Report {
-        bodies,
-        eps,
+        bodies: evaluation.bodies,
+        eps: evaluation.eps,
         engine: engine.as_ref(),
         plain,
         capacity: options.capacity,
         found: &found,
         errors,
-        out: args.out.as_deref(),
-        lists: lists.as_deref(),
+        out: files.out,
+        lists: files.lists.as_deref(),
     };
     match args.json {
         true => print::json(&report.json())?,
         false => print::text(&report.text())?,
     }
     Ok(Ended::Done)
+}
+
+/// Refuses before the bodies are made what no engine has; and the engine, where derivatives are asked for.
+fn refuse_early(args: &Args, settings: &Settings) -> Result<Option<Box<dyn ForceEngine>>, Error> {
+    if let Some(eps) = args.eps {
+        check_softening(eps)?;
+    }
+    let options = &args.derivatives;
+    options.check()?;
+    match options.wanted()? {
+        true => engine_with_derivatives(settings, options.tier()?).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// Where tables go.
+struct Files<'a> {
+    out: Option<&'a Path>,
+    /// Of neighbours.
+    lists: Option<PathBuf>,
+}
+
+impl<'a> Files<'a> {
+    /// Those that are asked for.
+    ///
+    /// Errors: one that is there already and is not to be replaced.
+    fn of(args: &'a Args) -> Result<Self, Error> {
+        let out = args.out.as_deref();
+        let lists = out.filter(|_| args.derivatives.neighbours.is_some()).map(lists_path);
+        for path in out.into_iter().chain(lists.as_deref()) {
+            fresh(path, args.force)?;
+        }
+        Ok(Self { out, lists })
+    }
+
+    fn write(
+        &self,
+        bodies: &Bodies,
+        options: &DerivativeOptions,
+        found: &Answers,
+    ) -> Result<(), Error> {
+        if let Some(path) = self.out {
+            replace_with(path, |out| table(out, options, bodies, found))?;
+        }
+        if let Some(path) = &self.lists {
+            replace_with(path, |out| list(out, bodies, found))?;
+        }
+        Ok(())
+    }
 }
 
 /// The engine that is asked for, in that tier; the CPU's where it may be any.
@@ -146,33 +164,4 @@ fn plain_engine(settings: &mut Settings, n: usize) -> Result<Box<dyn ForceEngine
     let choice = lookup::choose(n, settings)?;
     let tools = Tools { gpu: choice.gpu.as_ref(), kernel: settings.kernel };
     forces::make(choice.kind.place(), choice.method, None, Order::Acceleration, &tools)
-}
-
-/// Everything that `want` says. Snaps need the accelerations first.
-fn all_on_all(
-    engine: &mut dyn ForceEngine,
-    bodies: &Bodies,
-    mass: &[f64],
-    eps: f64,
-    want: &Want,
-) -> Result<Answers, Error> {
-    let (position, velocity) = (&bodies.position[..], &bodies.velocity[..]);
-    let mut found = Answers::default();
-    let identity = Identity::Offset(0);
-    let with_ids = |error: Error| error.with_ids(&bodies.id);
-    let mut acceleration = Vec::new();
-    if want.order == Order::Snap {
-        engine
-            .set_sources(&Sources { position, velocity, acceleration: &[], mass })
-            .map_err(with_ids)?;
-        let sinks = Sinks { position, velocity, acceleration: &[], identity };
-        let want = Want::only(Order::Acceleration);
-        engine.evaluate(&sinks, eps, &want, &mut found).map_err(with_ids)?;
-        acceleration = std::mem::take(&mut found.acceleration);
-    }
-    let acceleration = &acceleration[..];
-    engine.set_sources(&Sources { position, velocity, acceleration, mass }).map_err(with_ids)?;
-    let sinks = Sinks { position, velocity, acceleration, identity };
-    engine.evaluate(&sinks, eps, want, &mut found).map_err(with_ids)?;
-    Ok(found)
 }

@@ -1,0 +1,72 @@
+//! One evaluation of all bodies on all, by any engine.
+
+use super::derivatives::DerivativeOptions;
+use crate::bodies::Bodies;
+use crate::error::Error;
+use crate::forces::{
+    Answers, ForceEngine, Identity, Order, Sinks, Sources, Want, Within, check_softening,
+};
+use crate::input::Input;
+
+/// What is computed, by one engine or by several that are compared.
+pub struct Evaluation<'a> {
+    pub bodies: &'a Bodies,
+    pub eps: f64,
+    /// Times the gravitational constant.
+    mass: Vec<f64>,
+    /// Within which each body's neighbours are.
+    radius: Vec<f64>,
+    options: &'a DerivativeOptions,
+}
+
+impl<'a> Evaluation<'a> {
+    /// Of these bodies, softened by `eps` or by what suits them.
+    pub fn of(
+        input: &'a Input,
+        eps: Option<f64>,
+        options: &'a DerivativeOptions,
+    ) -> Result<Self, Error> {
+        let eps = eps.unwrap_or(input.run.softening);
+        check_softening(eps)?;
+        let bodies = &input.snapshot.bodies;
+        let mass = bodies.gravitating_mass(input.snapshot.units.gravitational_constant);
+        let radius = vec![options.neighbours.unwrap_or(0.0); bodies.len()];
+        Ok(Self { bodies, eps, mass, radius, options })
+    }
+
+    /// By this engine. Snaps need the accelerations first.
+    pub fn by(&self, engine: &mut dyn ForceEngine) -> Result<Answers, Error> {
+        let mut found = Answers::default();
+        let mut acceleration = Vec::new();
+        let order = self.options.order();
+        if order == Order::Snap {
+            self.ask(engine, &[], &Want::only(Order::Acceleration), &mut found)?;
+            acceleration = std::mem::take(&mut found.acceleration);
+        }
+        let within = Within { radius: &self.radius, capacity: self.options.capacity };
+        let want = Want {
+            order,
+            potential: true,
+            nearest: self.options.neighbours.is_some(),
+            within: self.options.neighbours.map(|_| within),
+        };
+        self.ask(engine, &acceleration, &want, &mut found)?;
+        Ok(found)
+    }
+
+    fn ask(
+        &self,
+        engine: &mut dyn ForceEngine,
+        acceleration: &[glam::DVec3],
+        want: &Want,
+        found: &mut Answers,
+    ) -> Result<(), Error> {
+        let (position, velocity) = (&self.bodies.position[..], &self.bodies.velocity[..]);
+        let sources = Sources { position, velocity, acceleration, mass: &self.mass };
+        let sinks = Sinks { position, velocity, acceleration, identity: Identity::Offset(0) };
+        let asked = engine
+            .set_sources(&sources)
+            .and_then(|()| engine.evaluate(&sinks, self.eps, want, found));
+        asked.map_err(|error| error.with_ids(&self.bodies.id))
+    }
+}
