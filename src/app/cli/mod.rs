@@ -12,6 +12,8 @@ mod formats;
 mod info;
 mod inspect;
 mod interrupt;
+#[cfg(any(test, not(feature = "window")))]
+mod no_window;
 mod options;
 mod print;
 mod progress;
@@ -33,7 +35,7 @@ use crate::error::Error;
 
 /// N-body gravity on any GPU, or on none: watch, simulate, film, check, convert.
 #[derive(Debug, Parser)]
-#[command(name = "gravitile", version, max_term_width = 100, after_help = EXAMPLES)]
+#[command(name = "gravitile", version, max_term_width = 100, after_help = examples())]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -42,10 +44,19 @@ struct Cli {
     verbose: u8,
 }
 
-const EXAMPLES: &str = "\
-Examples:
+#[cfg(feature = "window")]
+const OF_THE_WINDOW: &str = "  \
   gravitile                                        a galaxy collision in a window
   gravitile view galaxy.bin                        a snapshot of your own in a window
+";
+#[cfg(not(feature = "window"))]
+const OF_THE_WINDOW: &str = "";
+
+fn examples() -> String {
+    format!("Examples:\n{OF_THE_WINDOW}{EXAMPLES}")
+}
+
+const EXAMPLES: &str = "  \
   gravitile info                                   what is here, and which engine will be used
   gravitile render galaxy-collision --out film.apng
   gravitile run plummer -n 10000 --until 10 --every 1 --out run/
@@ -74,6 +85,8 @@ enum Command {
     Shader(shader::Args),
     #[cfg(feature = "window")]
     View(view::Args),
+    #[cfg(not(feature = "window"))]
+    View(no_window::Args),
 }
 
 /// How a command ended when nothing went wrong.
@@ -136,6 +149,8 @@ pub fn main() -> ExitCode {
         Command::Shader(args) => shader::main(&args),
         #[cfg(feature = "window")]
         Command::View(args) => view::main(args),
+        #[cfg(not(feature = "window"))]
+        Command::View(args) => no_window::main(&args),
     };
     match ended {
         Ok(Ended::Done) => ExitCode::SUCCESS,

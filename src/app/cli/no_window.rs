@@ -1,0 +1,46 @@
+//! `gravitile view` in a program that was built without the window: what to do about it.
+
+use anyhow::Result;
+
+use super::Ended;
+use crate::error::Error;
+
+/// Open a window: not in this program, which was built without it
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Whatever the window would be asked for
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<String>,
+}
+
+pub fn main(_: &Args) -> Result<Ended> {
+    let how = "build it with 'cargo build --release' (the feature 'window' is on by default), \
+               or make films and pictures with 'gravitile render'";
+    Err(Error::Outside(format!("this program was built without the window: {how}")).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct View {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn whatever_is_asked_the_answer_is_how_to_get_the_window() {
+        for words in [&["view"][..], &["view", "plummer", "-n", "100", "--paused", "--eps=-1"]] {
+            let asked = View::try_parse_from(words).unwrap().args;
+            assert_eq!(asked.words, words[1..]);
+            let text = main(&asked).err().unwrap().to_string();
+            assert!(
+                text.contains("built without the window: build it with 'cargo build"),
+                "{text}"
+            );
+        }
+    }
+}
