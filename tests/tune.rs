@@ -105,6 +105,11 @@ fn bad_requests_to_the_tuner_are_refused() {
     for (args, words) in [
         (["tune", "--secs", "0"].as_slice(), "--secs is 0, but must be greater than 0"),
         (&["tune", "-n", "0"], "-n is 0, but must be at least 1"),
+        (
+            &["tune", "--method", "reference"],
+            "the method is reference, but must be auto or direct: what is tuned is the shape of the direct kernel",
+        ),
+        (&["tune", "--engine", "cpu"], "the engine is cpu, but must be auto or gpu: what is tuned"),
     ] {
         let error = refused(folder.path(), args);
         assert!(error.contains(words), "{error}");
@@ -113,6 +118,22 @@ fn bad_requests_to_the_tuner_are_refused() {
     let args = ["tune", "-n", "100", "-n", "4M", "--secs", "0.2", "--json"];
     let sizes = json(folder.path(), &args)["sizes"].clone();
     assert!(sizes[1]["skipped"].as_str().unwrap().contains("too long for a race"), "{sizes}");
+}
+
+#[test]
+fn the_engines_of_the_processor_are_checked_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let found = json(folder.path(), &["check", "--engine", "cpu", "--method", "direct", "--json"]);
+    assert_eq!(found["passed"], true);
+    let rows = found["engines"].as_array().unwrap();
+    assert!(rows.iter().any(|row| row["tier"] == "single" && row["snap"].is_null()));
+    assert!(rows.iter().any(|row| row["tier"] == "double" && row["snap"]["rms"].is_f64()));
+    let words = text(&gravitile(folder.path(), &["check", "--engine", "cpu"]).stdout);
+    assert!(words.ends_with(&format!("{0} of {0} cases agree with f64\n", rows.len())), "{words}");
+    for args in [["check", "--engine", "reference"], ["check", "--method", "reference"]] {
+        let error = refused(folder.path(), &args);
+        assert!(error.contains("the reference is what these are compared with"), "{error}");
+    }
 }
 
 #[test]

@@ -6,10 +6,10 @@ use crate::forces::{Method, Precision};
 use crate::integrate::blocks::{BlockSettings, power_of_two_below};
 use crate::integrate::{self, Integrator};
 use crate::scene::IntegratorHints;
-use crate::settings::{BlockRequest, EngineRequest, StepRequest};
+use crate::settings::{BlockRequest, EngineRequest, MethodRequest, StepRequest};
 use crate::sim::{EngineKind, Settings};
 
-impl EngineRequest {
+impl MethodRequest {
     /// Engine and method by name. `cpu` by `reference` is the engine `reference`, which has no other method.
     ///
     /// Errors: a name that no engine or no method has; a method that the engine lacks.
@@ -20,12 +20,14 @@ impl EngineRequest {
         // The engine says it by itself, and another one that is chosen later is not held to it.
         Ok((kind, wanted.filter(|_| method != Method::Reference)))
     }
+}
 
+impl EngineRequest {
     /// Engine, adapters and kernel for a simulation that nothing else is said of.
     ///
-    /// Errors: those of [`EngineRequest::chosen`].
+    /// Errors: those of [`MethodRequest::chosen`].
     pub fn settings(&self) -> Result<Settings> {
-        let (engine, method) = self.chosen()?;
+        let (engine, method) = self.by.chosen()?;
         let (adapter, kernel) = (self.adapter.clone(), self.kernel);
         Ok(Settings { engine, method, adapter, kernel, ..Settings::default() })
     }

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 use web_time::Instant;
 
 use crate::error::Result;
-use crate::forces::Precision;
-use crate::forces::direct::CpuSingle;
 use crate::forces::direct::gpu::KernelRequest;
-use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
+use crate::forces::{
+    self, Answers, Identity, Method, Order, Place, Precision, Sinks, Sources, Tools, Want,
+};
 use crate::gpu::{AdapterIdentity, DeviceClass, Gpu};
 use crate::scene::{Spread, test_bodies};
 use crate::sim::{Choice, DeviceState, EngineKind, Settings, check_tier};
@@ -70,10 +70,11 @@ pub async fn choose_on(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
                     gpu.adapter.name
                 ));
             }
-            let (on_cpu, on_gpu) = race(&gpu, n, settings).await?;
+            let trial = n.clamp(1, LARGEST_TRIAL);
+            let (on_cpu, on_gpu) = race(&gpu, trial, method, settings).await?;
             let (cpu_ms, gpu_ms) = (on_cpu * 1e3, on_gpu * 1e3);
             let times = format!(
-                "a step of {n} bodies takes {gpu_ms:.3} ms there, {cpu_ms:.3} ms on the CPU"
+                "a step of {trial} bodies takes {gpu_ms:.3} ms there, {cpu_ms:.3} ms on the CPU"
             );
             if on_gpu < on_cpu {
                 let reason = format!("{} is faster: {times}", gpu.adapter.name);
@@ -85,37 +86,43 @@ pub async fn choose_on(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
     }
 }
 
-/// The largest number of bodies that is tried; beyond it times grow with n^2 on both.
+/// The largest number of bodies that is tried; beyond it both places are full, and their times grow alike.
 const LARGEST_TRIAL: usize = 16_384;
 
-/// Races so far: adapter, number of bodies and kernel; seconds on the CPU and on the GPU.
-type Races = Vec<((AdapterIdentity, usize, KernelRequest), (f64, f64))>;
+/// Races so far: adapter, number of bodies, method and kernel; seconds on the CPU and on the GPU.
+type Races = Vec<((AdapterIdentity, usize, Method, KernelRequest), (f64, f64))>;
 static RACES: Mutex<Races> = Mutex::new(Vec::new());
 
 /// Seconds per step on the CPU and on the GPU, measured once per process: a window that loads one scene
 /// after the other does not wait for it again.
-async fn race(gpu: &Arc<Gpu>, n: usize, settings: &Settings) -> Result<(f64, f64)> {
-    let trial = n.clamp(1, LARGEST_TRIAL);
-    let scale = (n as f64 / trial as f64).powi(2);
-    let key = (gpu.adapter.identity(), trial, settings.kernel);
+async fn race(
+    gpu: &Arc<Gpu>,
+    trial: usize,
+    method: Method,
+    settings: &Settings,
+) -> Result<(f64, f64)> {
+    let key = (gpu.adapter.identity(), trial, method, settings.kernel);
     let races = || RACES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let known = races().iter().find(|(other, _)| *other == key).map(|(_, times)| *times);
-    let times = match known {
-        Some(times) => times,
-        None => {
-            let times = time_both(gpu, trial, settings).await?;
-            races().push((key, times));
-            times
-        }
-    };
-    Ok((times.0 * scale, times.1 * scale))
+    if let Some(times) = known {
+        return Ok(times);
+    }
+    let times = time_both(gpu, trial, method, settings).await?;
+    races().push((key, times));
+    Ok(times)
 }
 
 /// Seconds per step of `trial` bodies on the CPU and on the GPU.
-async fn time_both(gpu: &Arc<Gpu>, trial: usize, settings: &Settings) -> Result<(f64, f64)> {
+async fn time_both(
+    gpu: &Arc<Gpu>,
+    trial: usize,
+    method: Method,
+    settings: &Settings,
+) -> Result<(f64, f64)> {
     let bodies = test_bodies(trial, Spread::Even);
 
-    let mut cpu = CpuSingle::new();
+    let tools = Tools::default();
+    let mut cpu = forces::open(Place::Cpu, method, None, Order::Acceleration, &tools).await?;
     let sources = Sources::new(&bodies.position, &bodies.mass);
     let sinks = Sinks::new(&bodies.position, Identity::Offset(0));
     let mut out = Answers::default();
@@ -130,6 +137,7 @@ async fn time_both(gpu: &Arc<Gpu>, trial: usize, settings: &Settings) -> Result<
         softening: 0.01,
         dt: 1e-6,
         gravitational_constant: 1.0,
+        method: Some(method),
         frame: None,
         ..settings.clone()
     };

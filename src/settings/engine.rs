@@ -4,17 +4,28 @@ use serde::{Deserialize, Serialize};
 
 use super::{AdapterRequest, KernelRequest};
 
-/// Which engine computes, on what, and how its kernel is cut up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Which engine computes, and how.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "cli", derive(clap::Args), command(next_help_heading = "Engine"))]
-pub struct EngineRequest {
+pub struct MethodRequest {
     /// auto (measures), gpu (any graphics adapter), cpu (SIMD, all cores), reference (f64, slow)
     #[cfg_attr(feature = "cli", arg(long, default_value = AUTO, value_name = "ENGINE"))]
     pub engine: String,
     /// How forces are computed: auto (direct), direct (every pair), reference (the same in f64, on the CPU)
     #[cfg_attr(feature = "cli", arg(long, default_value = AUTO, value_name = "METHOD"))]
     pub method: String,
+}
+
+/// Which engine computes, on what, and how its kernel is cut up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(feature = "cli", derive(clap::Args), command(next_help_heading = "Engine"))]
+pub struct EngineRequest {
+    /// Engine and method.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    #[serde(flatten)]
+    pub by: MethodRequest,
     /// Which adapter.
     #[cfg_attr(feature = "cli", command(flatten))]
     #[serde(flatten)]
@@ -27,9 +38,8 @@ pub struct EngineRequest {
 
 const AUTO: &str = "auto";
 
-impl Default for EngineRequest {
+impl Default for MethodRequest {
     fn default() -> Self {
-        let (adapter, kernel) = (AdapterRequest::default(), KernelRequest::NONE);
-        Self { engine: AUTO.to_owned(), method: AUTO.to_owned(), adapter, kernel }
+        Self { engine: AUTO.to_owned(), method: AUTO.to_owned() }
     }
 }

@@ -22,7 +22,7 @@ pub use adapter::{AdapterIdentity, AdapterName, AdapterRequest, one_or_several};
 #[cfg(feature = "cli")]
 pub use command_line::CommandLine;
 pub use dispatch::Dispatch;
-pub use engine::EngineRequest;
+pub use engine::{EngineRequest, MethodRequest};
 pub use input::{Assignment, InputRequest, count};
 pub use kernel::KernelRequest;
 pub use look::LookRequest;

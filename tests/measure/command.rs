@@ -185,3 +185,34 @@ fn the_fixtures_are_those_of_one_record() {
         }
     }
 }
+
+/// One engine alone, and no other method than the one whose rates these are.
+#[test]
+fn an_engine_is_measured_alone_and_other_methods_are_refused() {
+    let devices = |engine: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().to_str().unwrap();
+        works(&["--engine", engine, "--quick", "--figure", "crossover", "--out", out]);
+        let records = read_json_lines(&folder.path().join("results.jsonl")).unwrap();
+        let mut kinds: Vec<_> = records.into_iter().map(|record| record.device.kind).collect();
+        kinds.sort();
+        kinds.dedup();
+        kinds
+    };
+    let (cpu, gpu) = (devices("cpu"), devices("gpu"));
+    assert_eq!(cpu, ["CPU"]);
+    assert!(gpu.len() == 1 && gpu != cpu, "{gpu:?}");
+    for (args, words) in [
+        (
+            ["--engine", "reference"],
+            "the engine is reference, but must be auto or gpu or cpu: what",
+        ),
+        (
+            ["--method", "reference"],
+            "the method is reference, but must be auto or direct: what the",
+        ),
+        (["--method", "warp"], "no method named 'warp'"),
+    ] {
+        refused(&args, &[words]);
+    }
+}

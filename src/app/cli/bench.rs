@@ -1,19 +1,23 @@
 //! `gravitile bench`: what kernels cost on this adapter, and why.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::options::Measured;
 use super::{Ended, interrupt, print, progress};
 use crate::app::lookup;
 use crate::error::Error;
 use crate::files;
+use crate::forces::{EngineKind, Method};
 use crate::gpu::{AdapterRequest, Gpu};
 use crate::inspect::Inspector;
 use crate::measure::figures::{self, Figure};
 use crate::measure::{Kind, Observer, Record, Session, Sizes, cpu_device, report};
 use crate::measure::{read_json_lines, to_csv, to_json_lines};
+use crate::settings::MethodRequest;
 
 /// Measure kernels on this adapter: rates, ceilings, and the figures of the papers
 #[derive(Debug, clap::Args)]
@@ -22,6 +26,7 @@ Examples:
   gravitile bench                                  the standard table, about a minute
   gravitile bench --figure all --out results/      all figures, as JSON lines, CSV, SVG and HTML
   gravitile bench --figure p --adapter nvidia
+  gravitile bench --engine cpu                     the CPU alone; gpu: the adapter alone
   gravitile bench --figure instructions --gpu gfx1100
   gravitile bench --figure blocks --out runs/      energy errors and times of Hermite runs, many minutes
   gravitile bench --figure rule                    what auto takes against the best of all shapes, minutes
@@ -43,7 +48,7 @@ pub struct Args {
     /// The AMD GPU for which the figure instructions compiles by Mesa's RADV; it need not be present
     #[arg(long, value_name = "NAME", default_value = "navi21")]
     gpu: String,
-    /// Measure the CPU engine alone
+    /// Measure the CPU engine alone: as --engine cpu
     #[arg(long, conflicts_with_all = ["adapter", "baseline"])]
     no_gpu: bool,
     /// Measure nothing: put result files side by side
@@ -56,10 +61,23 @@ pub struct Args {
     #[arg(long, requires = "compare")]
     markdown: bool,
     #[command(flatten)]
+    by: MethodRequest,
+    #[command(flatten)]
     adapter: AdapterRequest,
 }
 
+/// Rates are those of pairs.
+const MEASURED: Measured = Measured {
+    engines: &[EngineKind::Auto, EngineKind::Gpu, EngineKind::Cpu],
+    methods: &[Method::Direct],
+    what: "what the figures show is the direct method, pair by pair",
+};
+
 pub fn main(args: &Args) -> Result<Ended> {
+    let engine = match MEASURED.engine(&args.by)? {
+        _ if args.no_gpu => EngineKind::Cpu,
+        engine => engine,
+    };
     let folder = args.out.as_deref().map(Folder::make).transpose()?;
     if !args.compare.is_empty() {
         return compare(args, folder.as_ref());
@@ -76,16 +94,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     if let Some(Err(error @ Error::Unknown { .. })) = absent {
         return Err(error.into());
     }
-    let gpu = match Gpu::open_blocking(&args.adapter) {
-        _ if args.no_gpu => None,
-        Ok(gpu) => Some(gpu),
-        // An adapter asked for by name must be there; without any, the CPU's figures are made.
-        Err(error) if args.adapter.is_certain() => return Err(error.into()),
-        Err(error) => {
-            log::warn!("the CPU engine alone is measured: {error}");
-            None
-        }
-    };
+    let gpu = adapter(engine, &args.adapter)?;
     interrupt::end_in_good_order();
     let sizes = Sizes::for_adapter(gpu.as_deref(), args.quick);
     print::text(&heading(gpu.as_deref(), &sizes))?;
@@ -96,6 +105,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     bar.set_style(style);
     let mut session = Session::new(gpu, sizes, &mut watcher);
     session.known = lookup::known();
+    session.cpu = engine != EngineKind::Gpu;
     if let Some(absent) = absent {
         session.absent = absent.map_err(|error| error.to_string());
     }
@@ -125,6 +135,22 @@ pub fn main(args: &Args) -> Result<Ended> {
         print::text(&format!("wrote {}\n", folder.path.join("report.html").display()))?;
     }
     Ok(if stopped { Ended::Interrupted } else { Ended::Done })
+}
+
+/// The adapter, where one is wanted and there.
+fn adapter(engine: EngineKind, wanted: &AdapterRequest) -> Result<Option<Arc<Gpu>>, Error> {
+    if engine == EngineKind::Cpu {
+        return Ok(None);
+    }
+    match Gpu::open_blocking(wanted) {
+        Ok(gpu) => Ok(Some(gpu)),
+        // One that is asked for must be there; without any, the CPU's figures are made.
+        Err(error) if engine == EngineKind::Gpu || wanted.is_certain() => Err(error),
+        Err(error) => {
+            log::warn!("the CPU engine alone is measured: {error}");
+            Ok(None)
+        }
+    }
 }
 
 fn heading(gpu: Option<&Gpu>, sizes: &Sizes) -> String {

@@ -4,21 +4,44 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::check_direct as direct;
+use super::check_engines as engines;
+use super::options::Measured;
 use super::{Ended, print, progress};
+use crate::forces::{EngineKind, Method};
 use crate::gpu::{AdapterRequest, Gpu};
 use crate::measure::{self, Row, StepsRow};
+use crate::settings::MethodRequest;
 
 /// Compare every kernel variant and tier of precision on this adapter with f64: worst and rms error; exit 1 on failure
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  gravitile check                 the adapter's kernels; so does --engine gpu
+  gravitile check --engine cpu    the CPU's engines, as this processor runs them")]
 pub struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    by: MethodRequest,
+    #[command(flatten)]
     adapter: AdapterRequest,
 }
 
+const MEASURED: Measured = Measured {
+    engines: &[EngineKind::Auto, EngineKind::Gpu, EngineKind::Cpu],
+    methods: &[Method::Direct],
+    what: "the reference is what these are compared with",
+};
+
 pub fn main(args: &Args) -> Result<Ended> {
+    match MEASURED.engine(&args.by)? {
+        EngineKind::Cpu => engines::main(args.json),
+        _ => on_adapter(args),
+    }
+}
+
+fn on_adapter(args: &Args) -> Result<Ended> {
     let gpu = Gpu::open_blocking(&args.adapter)?;
     let (cases, skipped) = measure::cases(&gpu);
     let bar = progress::bar(cases.len() as u64, "checking");

@@ -6,6 +6,7 @@ mod bench;
 mod blocks;
 mod check;
 mod check_direct;
+mod check_engines;
 mod convert;
 mod forces;
 mod formats;

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use crate::error::Error;
+use crate::forces::{EngineKind, Method};
+use crate::settings::MethodRequest;
 
 /// Refuses to write over what is there, unless forced.
 pub fn fresh(path: &Path, force: bool) -> Result<(), Error> {
@@ -10,4 +12,38 @@ pub fn fresh(path: &Path, force: bool) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::file(path, "is there already; give another name, or --force to replace it"))
+}
+
+/// What a command measures that is about some engines and methods alone.
+pub struct Measured<'a> {
+    /// `auto` first.
+    pub engines: &'a [EngineKind],
+    pub methods: &'a [Method],
+    /// Why no others: what is measured.
+    pub what: &'a str,
+}
+
+impl Measured<'_> {
+    /// The engine that is asked for.
+    ///
+    /// Errors: a name that no engine or method has; one that is not measured, with the reason.
+    pub fn engine(&self, asked: &MethodRequest) -> Result<EngineKind, Error> {
+        let Self { engines, methods, what } = self;
+        let refuse = |of: &str, name: &str, allowed: Vec<&str>| {
+            Err(Error::value(of, name, format!("{}: {what}", allowed.join(" or "))))
+        };
+        let engine = EngineKind::from_name(&asked.engine)?;
+        if !engines.contains(&engine) {
+            let allowed = engines.iter().map(|engine| engine.name()).collect();
+            return refuse("the engine", engine.name(), allowed);
+        }
+        match Method::from_name(&asked.method)? {
+            Some(method) if !methods.contains(&method) => {
+                let names = methods.iter().map(|method| method.name());
+                let auto = std::iter::once(Method::name_of(None));
+                refuse("the method", method.name(), auto.chain(names).collect())
+            }
+            _ => Ok(engine),
+        }
+    }
 }

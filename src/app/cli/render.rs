@@ -41,7 +41,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let as_json = args.json;
     let args = &args.film;
     args.steps.check()?;
-    args.engine.chosen()?;
+    args.engine.by.chosen()?;
     let renderer = Renderer::from_name(&args.look.renderer)?;
     let mut style = args.look.style()?;
     let single = crate::render::film::format_of(&args.out)?.single;

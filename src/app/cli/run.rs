@@ -38,7 +38,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let as_json = args.json;
     let args = &args.run;
     args.steps.check()?;
-    args.engine.chosen()?;
+    args.engine.by.chosen()?;
     if let Some(until) = args.until
         && !until.is_finite()
     {

@@ -8,7 +8,8 @@ use crate::forces::Method;
 use crate::render::{Camera, ColourBy, Exposure};
 use crate::scene::RunHints;
 use crate::settings::{
-    CommandLine, EngineRequest, InputRequest, LookRequest, Point, StepRequest, ViewRequest,
+    CommandLine, EngineRequest, InputRequest, LookRequest, MethodRequest, Point, StepRequest,
+    ViewRequest,
 };
 use crate::sim::Settings;
 
@@ -77,8 +78,10 @@ impl Shown<'_> {
 
     fn engine(&self) -> EngineRequest {
         EngineRequest {
-            engine: self.wanted.engine.name().to_owned(),
-            method: Method::name_of(self.wanted.method).to_owned(),
+            by: MethodRequest {
+                engine: self.wanted.engine.name().to_owned(),
+                method: Method::name_of(self.wanted.method).to_owned(),
+            },
             adapter: self.wanted.adapter.spelled(),
             kernel: self.settings.kernel,
         }

@@ -43,7 +43,7 @@ pub fn first_scene() -> ViewRequest {
 /// be made.
 pub fn open(request: ViewRequest) -> Result<()> {
     request.steps.check()?;
-    request.engine.chosen()?;
+    request.engine.by.chosen()?;
     request.input.scene()?;
     request.look.style()?;
     shell::run(request)

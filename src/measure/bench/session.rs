@@ -39,6 +39,8 @@ pub trait Observer {
 pub struct Session<'a> {
     /// The adapter, where there is one.
     pub gpu: Option<Arc<Gpu>>,
+    /// Whether the CPU's engines are measured beside it.
+    pub cpu: bool,
     /// How much is measured.
     pub sizes: Sizes,
     /// What tuning has found, if somebody has looked it up.
@@ -63,6 +65,7 @@ impl<'a> Session<'a> {
     pub fn new(gpu: Option<Arc<Gpu>>, sizes: Sizes, observer: &'a mut dyn Observer) -> Self {
         Self {
             gpu,
+            cpu: true,
             sizes,
             known: Known::default(),
             records: Vec::new(),
@@ -204,7 +207,8 @@ impl<'a> Session<'a> {
             self.ceilings()?;
         }
         let mut groups: Vec<(usize, usize, Vec<&Point>)> = Vec::new();
-        for point in points {
+        let here = |point: &&Point| self.cpu || point.candidate != Candidate::Cpu;
+        for point in points.iter().filter(here) {
             let size = (point.sinks, point.sources);
             match groups.iter_mut().find(|group| (group.0, group.1) == size) {
                 Some(group) => group.2.push(point),

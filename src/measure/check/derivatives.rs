@@ -58,7 +58,7 @@ pub struct DirectRow {
 /// a thousand bodies; derivatives weigh near pairs more. Double-single: an f32 interaction is off by about
 /// 2e-7, and the sum of many by less; what derivatives cancel counts more. Where it is refined, accelerations,
 /// jerks and snaps are near f64. Double: rounding of f64, and a root that is good to some units.
-fn limits(precision: Precision, sources: usize) -> [(f64, f64); 4] {
+pub(super) fn limits(precision: Precision, sources: usize) -> [(f64, f64); 4] {
     let refined = (1e-12, 1e-10);
     match precision {
         Precision::Single => [(5e-6, 1e-4), (5e-6, 1e-4), (1e-5, 1e-3), (2e-5, 2e-3)],

@@ -1,9 +1,11 @@
 //! Whether kernels are right: everything that a device computes, against f64.
 
 mod derivatives;
+mod engines;
 mod kernels;
 mod steps;
 
 pub use derivatives::{DirectCase, DirectRow, check_direct, direct_cases};
+pub use engines::{EngineRow, check_engines};
 pub use kernels::{Case, Row, Skipped, cases, check};
 pub use steps::{StepsRow, check_steps, steps_cases};

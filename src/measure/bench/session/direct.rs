@@ -142,7 +142,9 @@ impl Session<'_> {
                 }
             }
         }
-        tiers.push(EngineTier { kind: EngineKind::Cpu, precision: Precision::Double });
+        if self.cpu {
+            tiers.push(EngineTier { kind: EngineKind::Cpu, precision: Precision::Double });
+        }
         Ok(tiers)
     }
 

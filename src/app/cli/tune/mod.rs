@@ -1,20 +1,25 @@
 //! `gravitile tune`: the fastest kernel for this adapter, measured and remembered.
 
+mod list;
+
 use std::sync::Arc;
 
 use anyhow::Result;
 use serde_json::json;
 use web_time::Instant;
 
+use super::options::Measured;
 use super::{Ended, interrupt, print, progress};
 use crate::app::lookup;
 use crate::error::Error;
 use crate::forces::direct::gpu::candidates::Bounds;
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
+use crate::forces::{self, EngineKind};
 use crate::gpu::{AdapterRequest, Gpu};
 use crate::measure::{Method, StepTimer};
+use crate::settings::MethodRequest;
 use crate::tune::{FACTOR, KnownCeilings, Outcome, Task, Watch, tune};
-use crate::tuned::{Choice, Key, Loaded, OUTDATED, Store, size_class};
+use crate::tuned::{Choice, Key, Store, size_class};
 
 /// Find the fastest kernel for this adapter by measurement, and remember it for later runs
 #[derive(Debug, clap::Args)]
@@ -49,18 +54,28 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    by: MethodRequest,
+    #[command(flatten)]
     adapter: AdapterRequest,
 }
+
+/// There is one kernel with a shape to be found.
+const MEASURED: Measured = Measured {
+    engines: &[EngineKind::Auto, EngineKind::Gpu],
+    methods: &[forces::Method::Direct],
+    what: "what is tuned is the shape of the direct kernel on an adapter",
+};
 
 const SIZES: [usize; 6] = [256, 1024, 4096, 16_384, 65_536, 262_144];
 
 pub fn main(args: &Args) -> Result<Ended> {
+    MEASURED.engine(&args.by)?;
     let store = lookup::store().ok_or_else(|| {
         let allowed = "a folder; or unset, where the system has a folder for caches";
         Error::value("GRAVITILE_CACHE_DIR", "empty or not to be had", allowed)
     })?;
     if args.list {
-        return list(&store, args.json);
+        return list::main(&store, args.json);
     }
     if args.forget {
         let there = store.forget()?;
@@ -310,63 +325,6 @@ fn row_json(row: &Row) -> serde_json::Value {
             })).collect::<Vec<_>>(),
         }),
     }
-}
-
-fn list(store: &Store, as_json: bool) -> Result<Ended> {
-    let Loaded { choices, damage } = store.load();
-    let place = store.path.display();
-    if as_json {
-        let choices: Vec<_> = choices
-            .iter()
-            .map(|choice| {
-                json!({
-                    "adapter": choice.key.adapter,
-                    "driver": choice.key.driver,
-                    "backend": choice.key.backend,
-                    "kernels": choice.key.kernels,
-                    "outdated": choice.is_outdated(),
-                    "up_to": choice.key.up_to,
-                    "n": choice.n,
-                    "kernel": choice.kernel.to_string(),
-                    "secs_per_step": choice.secs_per_step,
-                    "default_secs_per_step": choice.default_secs_per_step,
-                    "method": choice.method,
-                })
-            })
-            .collect();
-        print::json(&json!({ "file": place.to_string(), "damage": damage, "choices": choices }))?;
-        return Ok(Ended::Done);
-    }
-    let mut text = match &damage {
-        Some(problem) => format!("{problem}: ignored\n"),
-        None if choices.is_empty() => format!("nothing is remembered in {place}\n"),
-        None => String::new(),
-    };
-    if !choices.is_empty() {
-        let header =
-            ["adapter", "driver", "up to", "kernel", "steps/s", "gain", "timed by", "kernels"];
-        let mut table = vec![header.map(str::to_owned).to_vec()];
-        for choice in &choices {
-            table.push(vec![
-                choice.key.adapter.clone(),
-                choice.key.driver.clone(),
-                choice.key.up_to.to_string(),
-                choice.kernel.to_string(),
-                format!("{:.4}", Rounded(1.0 / choice.secs_per_step)),
-                format!("{:.2}x", choice.default_secs_per_step / choice.secs_per_step),
-                choice.method.clone(),
-                choice.key.kernels.clone(),
-            ]);
-        }
-        text += &print::table(&table);
-        text += &format!("in {place}\n");
-        let outdated = choices.iter().filter(|choice| choice.is_outdated()).count();
-        if outdated > 0 {
-            text += &format!("{outdated} of {}: {OUTDATED}\n", choices.len());
-        }
-    }
-    print::text(&text)?;
-    Ok(Ended::Done)
 }
 
 #[cfg(test)]
