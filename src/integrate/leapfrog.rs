@@ -24,7 +24,7 @@ pub const LEAPFROG: Integrator = Integrator {
     device: Some(make_device),
 };
 
-struct HostLeapfrog;
+pub(super) struct HostLeapfrog;
 
 impl HostIntegrator for HostLeapfrog {
     fn step(
