@@ -163,7 +163,7 @@ impl<T: bytemuck::Pod + PartialEq> Params<T> {
     }
 
     /// True when so many further rows fit.
-    pub(super) fn has_room(&self, rows: usize) -> bool {
+    pub(crate) fn has_room(&self, rows: usize) -> bool {
         self.rows.len() + rows <= self.capacity
     }
 

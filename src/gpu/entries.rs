@@ -5,7 +5,7 @@ use crate::error::Result;
 
 impl Gpu {
     /// A storage buffer of `count` words (at least one).
-    pub(super) fn words(&self, label: &str, count: u64) -> wgpu::Buffer {
+    pub(crate) fn words(&self, label: &str, count: u64) -> wgpu::Buffer {
         self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
             size: 4 * count.max(1),
@@ -17,14 +17,14 @@ impl Gpu {
     }
 
     /// What stands for a count on the device where the host knows it.
-    pub(super) fn unlimited_count(&self) -> wgpu::Buffer {
+    pub(crate) fn unlimited_count(&self) -> wgpu::Buffer {
         let count = self.words("no count of its own", 1);
         self.queue.write_buffer(&count, 0, bytemuck::bytes_of(&u32::MAX));
         count
     }
 
     /// Refuses a buffer of `what` that has fewer than `bytes` bytes, and more bytes than a shader sees of one buffer.
-    pub(super) fn check_room(&self, what: &str, buffer: &wgpu::Buffer, bytes: u64) -> Result<()> {
+    pub(crate) fn check_room(&self, what: &str, buffer: &wgpu::Buffer, bytes: u64) -> Result<()> {
         let (has, most) = (buffer.size(), self.limits.storage_buffer);
         if bytes > most {
             return Err(self.refuse(format!(
@@ -41,7 +41,7 @@ impl Gpu {
 }
 
 /// The first `count` words of a buffer.
-pub(super) fn words_of(buffer: &wgpu::Buffer, count: u64) -> wgpu::BindingResource<'_> {
+pub(crate) fn words_of(buffer: &wgpu::Buffer, count: u64) -> wgpu::BindingResource<'_> {
     wgpu::BindingResource::Buffer(wgpu::BufferBinding {
         buffer,
         offset: 0,
@@ -51,7 +51,7 @@ pub(super) fn words_of(buffer: &wgpu::Buffer, count: u64) -> wgpu::BindingResour
 
 /// At least so many workgroups, of which a dimension holds `most`: in x and y. A shader counts them as
 /// `y * num_workgroups.x + x`.
-pub(super) fn rows_of_workgroups(count: u32, most: u32) -> [u32; 2] {
+pub(crate) fn rows_of_workgroups(count: u32, most: u32) -> [u32; 2] {
     let x = count.clamp(1, most);
     [x, count.max(1).div_ceil(x)]
 }

@@ -1,6 +1,6 @@
 //! The structs that shaders share with the host, alone in this file. A test compares every size and
 //! offset with what naga makes of `shaders/body.wgsl` and of `params.wgsl` in
-//! `shaders/direct/`, `blocks/`, `diagnostics/`, `scan/` and `sort/`.
+//! `shaders/direct/`, `blocks/`, `diagnostics/`, `scan/`, `sort/` and `tree/`.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -215,6 +215,37 @@ pub struct SortParams {
     pub blocks: u32,
     pub shift: u32,
     pub unused: u32,
+}
+
+/// One dispatch of the tree's kernels. See `shaders/tree/params.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[allow(missing_docs)]
+pub struct TreeParams {
+    pub count: u32,
+    pub reserve: u32,
+    pub level: u32,
+    pub spare: u32,
+    pub group_begin: u32,
+    pub group_end: u32,
+    pub opening: f32,
+    pub softening_squared: f32,
+    pub not_a_number: u32,
+    pub unused: [u32; 3],
+}
+
+/// What the tree's kernels find out. See `shaders/tree/params.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[allow(missing_docs)]
+pub struct TreeState {
+    pub inside: u32,
+    pub outside: u32,
+    pub cells: u32,
+    pub leaf: u32,
+    pub centre: [f32; 3],
+    pub half: f32,
+    pub levels: [u32; 24],
 }
 
 #[cfg(test)]

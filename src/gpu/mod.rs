@@ -27,6 +27,7 @@ pub(crate) use buffers::storage;
 pub use buffers::{BodyBuffers, Params};
 pub use device::{Gpu, Limits, Tier};
 pub use draw::{DARK, DrawPipeline, begin_drawing, smooth_sampler};
+pub(crate) use entries::rows_of_workgroups;
 pub use handles::Handles;
 pub use pieces::{Piece, Progress, Rectangle};
 pub use pipeline::{BoundKernel, Checks, ComputeKernel, compile, compute_pipeline};

@@ -11,6 +11,7 @@
 
 mod cells;
 mod cube;
+pub mod gpu;
 mod key;
 mod moments;
 mod opening;

@@ -5,13 +5,14 @@ use std::mem::{offset_of, size_of};
 use super::*;
 
 /// The files that hold them.
-const FILES: [&str; 6] = [
+const FILES: [&str; 7] = [
     include_str!("../../../shaders/body.wgsl"),
     include_str!("../../../shaders/direct/params.wgsl"),
     include_str!("../../../shaders/blocks/params.wgsl"),
     include_str!("../../../shaders/diagnostics/params.wgsl"),
     include_str!("../../../shaders/scan/params.wgsl"),
     include_str!("../../../shaders/sort/params.wgsl"),
+    include_str!("../../../shaders/tree/params.wgsl"),
 ];
 
 /// Offsets and size of a struct as naga lays it out.
@@ -122,6 +123,19 @@ fn host_and_shader_agree() {
     );
     assert_same_layout!(ScanParams, count, each);
     assert_same_layout!(SortParams, count, blocks, shift);
+    assert_same_layout!(
+        TreeParams,
+        count,
+        reserve,
+        level,
+        spare,
+        group_begin,
+        group_end,
+        opening,
+        softening_squared,
+        not_a_number
+    );
+    assert_same_layout!(TreeState, inside, outside, cells, leaf, centre, half, levels);
     assert_same_layout!(DiagnosisChunk, group, begin, end, listed);
     assert_same_layout!(
         DiagnosisGroup,

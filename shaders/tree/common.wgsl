@@ -1,0 +1,32 @@
+//% include "tree/params.wgsl"
+
+// Threads of a workgroup where each looks after one body or cell.
+const THREADS_EACH = 256u;
+// Levels below the root: octal digits of a key.
+const LEVELS = 21u;
+
+// Numbers of the tally: medians of three axes, distances by exponent, cells for each size of leaf, and the sum of
+// the logarithms of accelerations in two parts.
+const MEDIAN_BINS = 2048u;
+const DISTANCES = 6144u;
+const CELLS_FOUND = 6400u;
+const LOG_LOW = 6408u;
+const LOG_HIGH = 6409u;
+const TALLY = 6416u;
+
+// Which entry a thread looks after. A dispatch of many workgroups has several rows of them.
+fn entry_of(workgroup: vec3<u32>, row: u32, thread: u32) -> u32 {
+    return (workgroup.y * row + workgroup.x) * THREADS_EACH + thread;
+}
+
+// Whether a body is in reach of the tree: by bits, because compilers may take for granted that no number is NaN.
+fn is_somewhere(position: vec3<f32>) -> bool {
+    // 2^60: the square of no distance leaves f32.
+    return all((bitcast<vec3<u32>>(position) & vec3(0x7fffffffu)) <= vec3(0x5d800000u));
+}
+
+// Biased exponent of the distance along the farthest axis.
+fn exponent_of(position: vec3<f32>, centre: vec3<f32>) -> u32 {
+    let offset = abs(position - centre);
+    return bitcast<u32>(max(offset.x, max(offset.y, offset.z))) >> 23u;
+}

@@ -1,0 +1,29 @@
+// The tree's own copy of positions and masses, in the order of the curve.
+//% include "tree/common.wgsl"
+
+@group(0) @binding(0) var<storage, read> bodies: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> order: array<u32>;
+@group(0) @binding(2) var<storage, read> state: TreeState;
+@group(0) @binding(3) var<storage, read_write> sources: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read_write> partial_sums: array<vec4<f32>>;
+@group(0) @binding(5) var<uniform> params: TreeParams;
+
+@compute @workgroup_size(256)
+fn main(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+) {
+    let i = entry_of(workgroup, workgroups.x, thread);
+    if i >= params.count {
+        return;
+    }
+    let body = order[i];
+    if i < state.inside + state.outside {
+        sources[i] = bodies[body];
+    } else {
+        // Nowhere in f32: it attracts nothing, and whoever reads its acceleration shall see it.
+        sources[i] = vec4(state.centre[0], state.centre[1], state.centre[2], 0.0);
+        partial_sums[body] = vec4(bitcast<f32>(params.not_a_number));
+    }
+}

@@ -1,0 +1,43 @@
+// How strongly each sink was attracted last, in the order of the curve, and the mean of the logarithms: the rule
+// `acceleration` asks for both.
+//% include "tree/common.wgsl"
+
+@group(0) @binding(0) var<storage, read> accelerations: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> order: array<u32>;
+@group(0) @binding(2) var<storage, read> state: TreeState;
+@group(0) @binding(3) var<storage, read_write> strengths: array<f32>;
+@group(0) @binding(4) var<storage, read_write> tally: array<atomic<u32>>;
+@group(0) @binding(5) var<uniform> params: TreeParams;
+
+var<workgroup> low: atomic<u32>;
+var<workgroup> high: atomic<u32>;
+
+@compute @workgroup_size(256)
+fn main(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+) {
+    if thread == 0u {
+        atomicStore(&low, 0u);
+        atomicStore(&high, 0u);
+    }
+    workgroupBarrier();
+    let i = entry_of(workgroup, workgroups.x, thread);
+    if i < state.inside + state.outside {
+        var strength = length(accelerations[order[i]].xyz);
+        if !is_somewhere(vec3(strength)) {
+            strength = 0.0;
+        }
+        strengths[i] = strength;
+        // 64ths of the power of two, in whole numbers, whose sums are the same in any order. At least 2^-100.
+        let part = u32((log2(max(strength, 7.888609e-31)) + 128.0) * 64.0);
+        atomicAdd(&low, part & 127u);
+        atomicAdd(&high, part >> 7u);
+    }
+    workgroupBarrier();
+    if thread == 0u {
+        atomicAdd(&tally[LOG_LOW], atomicLoad(&low));
+        atomicAdd(&tally[LOG_HIGH], atomicLoad(&high));
+    }
+}

@@ -1,0 +1,404 @@
+// Forces on 64 sinks that are neighbours on the curve: one workgroup walks through the cells for all of them
+// (Barnes 1990), turn by turn. A turn takes up to 32 cells from the stack; each is opened, or accepted, which puts it
+// on a list; bodies of opened leaves come on another. Whenever a list holds 32 entries they become a tile in workgroup
+// memory, and all sinks take it.
+//
+// The stack cannot overflow: a turn pushes at most 32 entries and takes at least 4; with more than 336 on it a turn
+// takes one, which nets at most 7 a level, 147 in all.
+//
+// The order of the sums depends on the tree and the group alone, not on how groups are spread over dispatches, nor on
+// LANES. No workgroup waits for another.
+//% include "tree/common.wgsl"
+//% include "tree/cell.wgsl"
+//% include "tree/opening/" ~ rule ~ ".wgsl"
+//% include "interaction/gravity.wgsl"
+//% include "tree/pull.wgsl"
+
+// Positions and masses in the order of the curve, and the bodies' own numbers.
+@group(0) @binding(0) var<storage, read> sources: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> order: array<u32>;
+@group(0) @binding(2) var<storage, read> cell_open: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> cell_force: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read> state: TreeState;
+@group(0) @binding(5) var<storage, read_write> partial_sums: array<vec4<f32>>;
+//% if rule == "octgrav"
+@group(0) @binding(6) var<storage, read> cell_box: array<vec4<f32>>;
+@group(0) @binding(7) var<uniform> params: TreeParams;
+//% elif rule == "acceleration"
+@group(0) @binding(6) var<storage, read> strengths: array<f32>;
+@group(0) @binding(7) var<storage, read> tally: array<u32>;
+@group(0) @binding(8) var<uniform> params: TreeParams;
+//% else
+@group(0) @binding(6) var<uniform> params: TreeParams;
+//% endif
+
+const GROUP = 64u;
+const LANES = {{ lanes }}u;
+// Cells of a turn, and entries of a tile.
+const UNIT = 32u;
+const MOST = 512u;
+const NARROW = 336u;
+
+var<workgroup> stack: array<u32, MOST>;
+// This turn's cells.
+var<workgroup> turn: array<u32, UNIT>;
+// Cells that are accepted and wait for a full tile.
+var<workgroup> accepted: array<u32, 64>;
+// This turn's leaves: their first bodies, and how many bodies there are up to each of them (two halves by turns).
+var<workgroup> leaf_first: array<u32, UNIT>;
+var<workgroup> leaf_sums: array<u32, 64>;
+// Bodies of earlier leaves that wait for a full tile.
+var<workgroup> rest: array<u32, UNIT>;
+var<workgroup> tile: array<vec4<f32>, 128>;
+//% if potential
+var<workgroup> tile_bodies: array<u32, UNIT>;
+//% endif
+// A bit for each lane: what it brings. Their order leaves no trace.
+var<workgroup> bits: array<atomic<u32>, 6>;
+// What all lanes must know.
+var<workgroup> told: vec4<u32>;
+
+fn bits_before(which: u32, below: u32) -> u32 {
+    return countOneBits(atomicLoad(&bits[which]) & below);
+}
+
+// The k-th of the bodies that wait and of this turn's leaves, where the leaves' sums end in `leaf_sums`.
+fn listed(k: u32, waiting: u32) -> u32 {
+    if k < waiting {
+        return rest[k];
+    }
+    let place = k - waiting;
+    var leaf = 0u;
+    for (var step = UNIT / 2u; step > 0u; step = step >> 1u) {
+        if leaf_sums[UNIT + leaf + step - 1u] <= place {
+            leaf += step;
+        }
+    }
+    var before = 0u;
+    if leaf > 0u {
+        before = leaf_sums[UNIT + leaf - 1u];
+    }
+    return leaf_first[leaf] + place - before;
+}
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    let group = params.group_begin + workgroup.y * workgroups.x + workgroup.x;
+    let inside = state.inside;
+    let outside = state.outside;
+    let groups = (inside + GROUP - 1u) / GROUP;
+    if group >= params.group_end || group >= groups + outside {
+        return;
+    }
+    // Bodies outside the cube walk alone.
+    var begin = group * GROUP;
+    var end = min(begin + GROUP, inside);
+    if group >= groups {
+        begin = inside + group - groups;
+        end = begin + 1u;
+    }
+    let cells = state.cells;
+
+    // A lane past the last sink works on the last one and keeps its answer to itself.
+    var low = vec3(0.0);
+    var high = vec3(0.0);
+    var weakest = 0.0;
+    {
+        //% for k in range(r)
+        let first_{{ k }} = min(begin + lane + {{ k }}u * LANES, end - 1u);
+        let position_{{ k }} = sources[first_{{ k }}].xyz;
+        {% if loop.first %}low = position_0;
+        high = position_0;{% else %}low = min(low, position_{{ k }});
+        high = max(high, position_{{ k }});{% endif %}
+        //% if rule == "acceleration"
+        {% if loop.first %}weakest = strengths[first_0];{% else %}weakest = min(weakest, strengths[first_{{ k }}]);{% endif %}
+        //% endif
+        //% endfor
+    }
+    //% for k in range(r)
+    let sink_index_{{ k }} = begin + lane + {{ k }}u * LANES;
+    let sink_{{ k }} = sources[min(sink_index_{{ k }}, end - 1u)].xyz;
+    var total_{{ k }} = vec3(0.0);
+    //% if potential
+    var potential_total_{{ k }} = 0.0;
+    //% endif
+    //% endfor
+
+    // The box around the sinks, and the weakest of their last accelerations.
+    tile[lane] = vec4(low, weakest);
+    tile[LANES + lane] = vec4(high, 0.0);
+    workgroupBarrier();
+    for (var reach = LANES / 2u; reach > 0u; reach = reach >> 1u) {
+        if lane < reach {
+            tile[lane] = min(tile[lane], tile[lane + reach]);
+            tile[LANES + lane] = max(tile[LANES + lane], tile[LANES + lane + reach]);
+        }
+        workgroupBarrier();
+    }
+    low = tile[0].xyz;
+    high = tile[LANES].xyz;
+    weakest = tile[0].w;
+    //% if rule == "acceleration"
+    // A body at a centre of symmetry feels next to nothing: at least a thousandth of the mean counts, by logarithms.
+    let logs = f32(tally[LOG_LOW]) + 128.0 * f32(tally[LOG_HIGH]);
+    let mean = logs / (64.0 * f32(inside + outside)) - 128.0;
+    weakest = max(weakest, 0.001 * exp2(mean));
+    //% endif
+    let reach = reach_of(weakest, params.opening);
+    if lane == 0u {
+        // The root, an only child.
+        stack[0] = 0u;
+        for (var k = 0u; k < 6u; k++) {
+            atomicStore(&bits[k], 0u);
+        }
+    }
+    workgroupBarrier();
+
+    let below = (1u << (lane % UNIT)) - 1u;
+    var height = min(cells, 1u);
+    var waiting = 0u;
+    var waiting_cells = 0u;
+    var is_first = true;
+    loop {
+        // How many cells are accepted, how many are pushed, how many leaves are opened.
+        var found = vec4(0u);
+        if height > 0u {
+            // Ranges of children from the top of the stack, as many as make up to 32 cells.
+            let taking = select(min(height, UNIT), 1u, height > NARROW);
+            var word = 0u;
+            if lane < taking {
+                word = stack[height - 1u - lane];
+                let more = word & 15u;
+                atomicOr(&bits[0], (more & 1u) << lane);
+                atomicOr(&bits[1], ((more >> 1u) & 1u) << lane);
+                atomicOr(&bits[2], ((more >> 2u) & 1u) << lane);
+            }
+            if lane == 0u {
+                atomicStore(&bits[3], 0u);
+                atomicStore(&bits[4], 0u);
+                atomicStore(&bits[5], 0u);
+            }
+            workgroupBarrier();
+            if lane < taking {
+                let offset = lane + bits_before(0u, below) + 2u * bits_before(1u, below) + 4u * bits_before(2u, below);
+                let children = children_of(word);
+                let after = offset + children;
+                if after <= UNIT {
+                    for (var k = 0u; k < children; k++) {
+                        turn[offset + k] = first_child(word) + k;
+                    }
+                    var is_last = lane + 1u == taking;
+                    if !is_last {
+                        is_last = after + children_of(stack[height - 2u - lane]) > UNIT;
+                    }
+                    if is_last {
+                        told = vec4(lane + 1u, after, 0u, 0u);
+                    }
+                }
+            }
+            let taken = workgroupUniformLoad(&told);
+            height -= taken.x;
+
+            // One cell for each lane.
+            var kind = 0u;
+            var cell = 0u;
+            var open = vec4(0u);
+            if lane < taken.y {
+                cell = turn[lane];
+                let about = bitcast<vec4<f32>>(cell_open[2u * cell]);
+                open = cell_open[2u * cell + 1u];
+                let gap = max(max(low - about.xyz, about.xyz - high), vec3(0.0));
+                let distance_squared = dot(gap, gap);
+                var compared = distance_squared;
+                //% if rule == "octgrav"
+                let between = max(max(low - cell_box[2u * cell + 1u].xyz, cell_box[2u * cell].xyz - high), vec3(0.0));
+                compared = dot(between, between);
+                //% endif
+                let radius_squared = bitcast<f32>(open.x);
+                let far = distance_squared > radius_squared && is_far(compared, reach, about.w, radius_squared);
+                // A cell without mass is passed over.
+                if about.w >= 0.0 {
+                    kind = select(select(4u, 5u, open.y == IS_LEAF), 3u, far);
+                }
+                if kind > 0u {
+                    atomicOr(&bits[kind], 1u << lane);
+                }
+            }
+            if lane == 0u {
+                atomicStore(&bits[0], 0u);
+                atomicStore(&bits[1], 0u);
+                atomicStore(&bits[2], 0u);
+            }
+            workgroupBarrier();
+            let before = bits_before(max(kind, 3u), below);
+            if kind == 3u {
+                accepted[waiting_cells + before] = cell;
+            } else if kind == 4u {
+                stack[height + before] = open.y;
+            } else if kind == 5u {
+                leaf_first[before] = open.z;
+                leaf_sums[before] = open.w;
+            }
+            if lane == 0u {
+                told = vec4(
+                    bits_before(3u, 0xffffffffu), bits_before(4u, 0xffffffffu), bits_before(5u, 0xffffffffu), 0u);
+            }
+            found = workgroupUniformLoad(&told);
+            waiting_cells += found.x;
+            height += found.y;
+        }
+        var leaves = found.z;
+        if is_first && outside > 0u {
+            // Bodies outside the cube attract one by one. They stand behind all others, like one more leaf.
+            if lane == 0u {
+                leaf_first[leaves] = inside;
+                leaf_sums[leaves] = outside;
+            }
+            leaves += 1u;
+        }
+        is_first = false;
+        let is_last = height == 0u;
+
+        if leaves > 0u || (is_last && waiting > 0u) {
+            // How many bodies there are up to each leaf.
+            if lane >= leaves && lane < UNIT {
+                leaf_sums[lane] = 0u;
+            }
+            workgroupBarrier();
+            for (var step = 0u; step < 5u; step++) {
+                let from_side = (step & 1u) * UNIT;
+                if lane < UNIT {
+                    var sum = leaf_sums[from_side + lane];
+                    if lane >= (1u << step) {
+                        sum += leaf_sums[from_side + lane - (1u << step)];
+                    }
+                    leaf_sums[UNIT - from_side + lane] = sum;
+                }
+                workgroupBarrier();
+            }
+            if lane == 0u {
+                told.x = waiting + leaf_sums[2u * UNIT - 1u];
+            }
+            let bodies = workgroupUniformLoad(&told).x;
+            var done = 0u;
+            while done + UNIT <= bodies || (is_last && done < bodies) {
+                if lane < UNIT {
+                    var source = vec4(0.0);
+                    var body = 0xffffffffu;
+                    if done + lane < bodies {
+                        body = listed(done + lane, waiting);
+                        source = sources[body];
+                    }
+                    tile[lane] = source;
+                    //% if potential
+                    tile_bodies[lane] = body;
+                    //% endif
+                }
+                workgroupBarrier();
+                //% for k in range(r)
+                var sum_{{ k }} = vec3(0.0);
+                //% if potential
+                var potential_{{ k }} = 0.0;
+                //% endif
+                //% endfor
+                for (var column = 0u; column < UNIT; column += {{ u }}u) {
+                    //% for copy in range(u)
+                    let source_{{ copy }} = tile[column + {{ copy }}u];
+                    //% for k in range(r)
+                    sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}, source_{{ copy }});
+                    //% if potential
+                    potential_{{ k }} = potential_of(potential_{{ k }}, sink_{{ k }}, source_{{ copy }},
+                        tile_bodies[column + {{ copy }}u] == sink_index_{{ k }});
+                    //% endif
+                    //% endfor
+                    //% endfor
+                }
+                //% for k in range(r)
+                total_{{ k }} += sum_{{ k }};
+                //% if potential
+                potential_total_{{ k }} += potential_{{ k }};
+                //% endif
+                //% endfor
+                workgroupBarrier();
+                done += UNIT;
+            }
+            // What does not fill a tile waits.
+            var left = 0u;
+            if bodies > done {
+                left = bodies - done;
+            }
+            var body = 0u;
+            if lane < left {
+                body = listed(done + lane, waiting);
+            }
+            workgroupBarrier();
+            if lane < left {
+                rest[lane] = body;
+            }
+            waiting = left;
+            workgroupBarrier();
+        }
+
+        while waiting_cells >= UNIT || (is_last && waiting_cells > 0u) {
+            let many = min(waiting_cells, UNIT);
+            waiting_cells -= many;
+            if lane < UNIT {
+                // Past the last one a cell of no mass, where there is none of the sinks.
+                let cell = accepted[waiting_cells + min(lane, many - 1u)];
+                let is_one = lane < many;
+                let mass = cell_force[3u * cell];
+                tile[lane] = vec4(mass.xyz, select(0.0, mass.w, is_one));
+                //% if quadrupole
+                tile[UNIT + lane] = select(vec4(0.0), cell_force[3u * cell + 1u], is_one);
+                tile[2u * UNIT + lane] = select(vec4(0.0), cell_force[3u * cell + 2u], is_one);
+                //% endif
+            }
+            workgroupBarrier();
+            //% for k in range(r)
+            var sum_{{ k }} = vec3(0.0);
+            //% if potential
+            var potential_{{ k }} = 0.0;
+            //% endif
+            //% endfor
+            //% set moments = ", diagonal, beside" if quadrupole else ""
+            for (var column = 0u; column < UNIT; column += {{ u }}u) {
+                //% for copy in range(u)
+                {
+                    let mass = tile[column + {{ copy }}u];
+                    //% if quadrupole
+                    let diagonal = tile[UNIT + column + {{ copy }}u];
+                    let beside = tile[2u * UNIT + column + {{ copy }}u];
+                    //% endif
+                    //% for k in range(r)
+                    sum_{{ k }} = pull_of(sum_{{ k }}, sink_{{ k }}, mass{{ moments }});
+                    //% if potential
+                    potential_{{ k }} = cell_potential(potential_{{ k }}, sink_{{ k }}, mass{{ moments }});
+                    //% endif
+                    //% endfor
+                }
+                //% endfor
+            }
+            //% for k in range(r)
+            total_{{ k }} += sum_{{ k }};
+            //% if potential
+            potential_total_{{ k }} += potential_{{ k }};
+            //% endif
+            //% endfor
+            workgroupBarrier();
+        }
+        if is_last {
+            break;
+        }
+    }
+
+    //% for k in range(r)
+    if sink_index_{{ k }} < end {
+        partial_sums[order[sink_index_{{ k }}]] =
+            vec4(total_{{ k }}, {% if potential %}potential_total_{{ k }}{% else %}0.0{% endif %});
+    }
+    //% endfor
+}

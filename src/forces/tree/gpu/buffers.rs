@@ -1,0 +1,92 @@
+//! What a tree keeps on the device.
+
+use crate::error::Result;
+use crate::gpu::layout::{TreeState, VEC4};
+use crate::gpu::{Gpu, storage};
+
+/// Numbers that kernels count by atomic additions; see `shaders/tree/common.wgsl`.
+pub(super) const TALLY: u32 = 6416;
+
+/// Cells for which there is room at least, however few bodies there are.
+const FEWEST_CELLS: u32 = 256;
+
+/// Everything that the stages of a tree leave for each other: about 80 bytes a body, and 12 more in the sorts.
+#[derive(Debug)]
+pub struct TreeBuffers {
+    /// Bodies.
+    pub count: u32,
+    /// Cells that there is room for: 0.3 a body, where 0.12 are usual.
+    pub reserve: u32,
+    /// [`TreeState`].
+    pub state: wgpu::Buffer,
+    pub(super) tally: wgpu::Buffer,
+    /// `array<vec2<u32>>`: the keys' lower 31 bits, their upper 32, along the curve after the sort.
+    pub keys: wgpu::Buffer,
+    /// `array<u32>`: the bodies' own numbers along the curve.
+    pub order: wgpu::Buffer,
+    /// `array<vec4<f32>>`: positions and masses along the curve.
+    pub sources: wgpu::Buffer,
+    /// `array<f32>`: how strongly each was attracted last.
+    pub strengths: wgpu::Buffer,
+    /// `array<u32>`: how many cells begin before each body.
+    pub offsets: wgpu::Buffer,
+    /// Four `array<u32>` of cells in the making: level, number in depth-first order, first body, rank.
+    pub(super) levels: wgpu::Buffer,
+    pub(super) numbers: wgpu::Buffer,
+    pub(super) starts: wgpu::Buffer,
+    pub(super) ranks: wgpu::Buffer,
+    /// [`crate::forces::tree::CellOpen`] of each cell.
+    pub cell_open: wgpu::Buffer,
+    /// [`crate::forces::tree::CellForce`] of each cell.
+    pub cell_force: wgpu::Buffer,
+    /// [`crate::forces::tree::CellBox`] of each cell.
+    pub cell_box: wgpu::Buffer,
+}
+
+impl TreeBuffers {
+    /// Cells for which there is room with that many bodies.
+    pub fn reserve_for(bodies: u32) -> u32 {
+        (u64::from(bodies) * 3 / 10).max(u64::from(FEWEST_CELLS)) as u32
+    }
+
+    /// Makes them for `count` bodies.
+    ///
+    /// Errors: more bodies than one of the adapter's storage buffers holds, told before anything is made.
+    pub fn new(gpu: &Gpu, count: u32) -> Result<Self> {
+        Self::with_reserve(gpu, count, Self::reserve_for(count))
+    }
+
+    /// [`TreeBuffers::new`] with room for another number of cells.
+    pub fn with_reserve(gpu: &Gpu, count: u32, reserve: u32) -> Result<Self> {
+        // Ranks of cells have 28 bits beside the number of children.
+        let most = (gpu.limits.storage_buffer / VEC4).min(800_000_000);
+        if u64::from(count) > most || u64::from(reserve) * 3 * VEC4 > gpu.limits.storage_buffer {
+            return Err(gpu.refuse(format!(
+                "a tree of {count} bodies needs storage buffers of {} bytes, but it allows {} (at most {most} bodies)",
+                (u64::from(count) * VEC4).max(u64::from(reserve) * 3 * VEC4),
+                gpu.limits.storage_buffer
+            )));
+        }
+        let bodies = |label: &str, words: u64| gpu.words(label, words * u64::from(count));
+        let cells = |label: &str| gpu.words(label, u64::from(reserve));
+        let entries = |label: &str, each: usize| storage(gpu, label, each * reserve as usize);
+        Ok(Self {
+            count,
+            reserve,
+            state: gpu.words("state of the tree", size_of::<TreeState>() as u64 / 4),
+            tally: gpu.words("tally of the tree", u64::from(TALLY)),
+            keys: bodies("keys", 2),
+            order: bodies("order along the curve", 1),
+            sources: storage(gpu, "bodies along the curve", count as usize),
+            strengths: bodies("last accelerations", 1),
+            offsets: bodies("cells before each body", 1),
+            levels: cells("levels of cells"),
+            numbers: cells("numbers of cells"),
+            starts: cells("first bodies of cells"),
+            ranks: cells("ranks of cells"),
+            cell_open: entries("cells, to be opened", 2),
+            cell_force: entries("cells, as they attract", 3),
+            cell_box: entries("boxes of cells", 2),
+        })
+    }
+}

@@ -1,0 +1,239 @@
+//! The tree as a method of forces on bodies that live on a device.
+
+use std::sync::Arc;
+
+use super::build::PARAMS_ROWS;
+use super::{Build, Rule, Stage, TreeBuffers, TreeShape, Walk, WalkVariant};
+use crate::error::Result;
+use crate::forces::tree::{GROUP, Opening};
+use crate::forces::{DeviceForces, Making, Piece};
+use crate::gpu::layout::TreeParams;
+use crate::gpu::{BodyBuffers, Gpu, Params, storage};
+
+/// Pieces of walks that one submission may hold.
+const MOST_PIECES: usize = 256;
+
+/// What a sink counts for, in interactions: about what it meets with usual openings, cells by what they take.
+const PER_SINK: u64 = 1000;
+
+/// The rule of a run's first forces, when there are no accelerations yet.
+const FIRST: Opening = Opening::Radius { theta: 0.6 };
+
+/// The step that an evaluation takes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// A stage of the building.
+    Build(usize),
+    /// Groups from this one on, by the rule of first forces.
+    First(u32),
+    /// Strengths from what that has left.
+    Strengths,
+    /// Groups from this one on.
+    Walk(u32),
+}
+
+const BEGIN: Next = Next::Build(0);
+
+/// Forces by the tree, bound to bodies.
+pub struct TreeForces {
+    shape: TreeShape,
+    softening: f32,
+    guarded: bool,
+    buffers: Arc<TreeBuffers>,
+    build: Build,
+    walk: Walk,
+    /// Where the rule needs accelerations and there are none yet.
+    first: Option<Walk>,
+    partial_sums: wgpu::Buffer,
+    params: Params<TreeParams>,
+    next: Next,
+}
+
+/// What a tree is bound with beyond its shape.
+#[derive(Clone, Copy, Debug)]
+pub struct Field {
+    /// Plummer softening length.
+    pub softening: f32,
+    /// With the guard that softening 0 needs: see [`crate::forces::direct::gpu::KernelVariant::new`].
+    pub guarded: bool,
+    /// With potentials.
+    pub potential: bool,
+    /// Whether the bodies' accelerations are those of an earlier step.
+    pub has_accelerations: bool,
+}
+
+impl TreeForces {
+    /// Compiles the kernels and binds them to `bodies`.
+    ///
+    /// Errors: more bodies than the adapter's buffers hold.
+    pub async fn new(
+        gpu: &Gpu,
+        shape: TreeShape,
+        bodies: &BodyBuffers,
+        field: Field,
+    ) -> Result<Self> {
+        let buffers = Arc::new(TreeBuffers::new(gpu, bodies.count)?);
+        let partial_sums = storage(gpu, "partial sums", bodies.count as usize);
+        Self::on(gpu, shape, bodies, field, buffers, partial_sums).await
+    }
+
+    async fn on(
+        gpu: &Gpu,
+        shape: TreeShape,
+        bodies: &BodyBuffers,
+        field: Field,
+        buffers: Arc<TreeBuffers>,
+        partial_sums: wgpu::Buffer,
+    ) -> Result<Self> {
+        let Field { softening, guarded, potential, has_accelerations } = field;
+        let params = Params::new(gpu, "tree params", PARAMS_ROWS + MOST_PIECES);
+        let (places, last) = (&bodies.position_mass, &bodies.acceleration);
+        let build = Build::new(gpu, &shape, &buffers, places, last, &partial_sums, &params).await?;
+        let walk = async |opening: &Opening| {
+            let rule = Rule::of(opening);
+            let (order, lanes) = (shape.order, shape.lanes);
+            let variant = WalkVariant { rule, order, lanes, guarded, potential };
+            Walk::new(gpu, &shape, variant, opening, softening, &buffers, &partial_sums, &params)
+                .await
+        };
+        let needs_first = shape.opening.needs_accelerations() && !has_accelerations;
+        let first = if needs_first { Some(walk(&FIRST).await?) } else { None };
+        let walk = walk(&shape.opening).await?;
+        let next = BEGIN;
+        Ok(Self {
+            shape,
+            softening,
+            guarded,
+            buffers,
+            build,
+            walk,
+            first,
+            partial_sums,
+            params,
+            next,
+        })
+    }
+
+    /// What the stages have left, for tests and for who draws cells.
+    pub fn buffers(&self) -> &TreeBuffers {
+        &self.buffers
+    }
+
+    /// The groups after `begin` that about so many interactions take, and no fewer than keep the device busy.
+    fn groups(&self, gpu: &Gpu, begin: u32, interactions: u64) -> u32 {
+        let busy = u64::from(gpu.adapter.class.threads_to_fill() / self.shape.lanes);
+        let wanted = (interactions / (PER_SINK * GROUP as u64)).max(busy);
+        let most = u64::from(Walk::most_groups(self.buffers.count));
+        (u64::from(begin) + wanted).min(most) as u32
+    }
+
+    fn of_groups(begin: u32, end: u32) -> u64 {
+        u64::from(end - begin) * GROUP as u64 * PER_SINK
+    }
+}
+
+impl DeviceForces for TreeForces {
+    fn describe(&self) -> String {
+        self.shape.to_string()
+    }
+
+    fn interactions(&self) -> u64 {
+        let stages: u64 = Stage::ALL.into_iter().map(Stage::interactions).sum();
+        u64::from(self.buffers.count) * (PER_SINK + stages)
+    }
+
+    fn begin_submission(&mut self) {
+        self.params.clear();
+        self.build.begin_submission();
+    }
+
+    fn end_submission(&mut self, gpu: &Gpu) {
+        self.params.upload(gpu);
+        self.build.end_submission(gpu);
+    }
+
+    fn is_full(&self) -> bool {
+        !self.params.has_room(PARAMS_ROWS)
+    }
+
+    fn is_begun(&self) -> bool {
+        self.next != BEGIN
+    }
+
+    fn begin_again(&mut self) {
+        self.next = BEGIN;
+    }
+
+    /// A stage of the building, or some groups of sinks.
+    fn record(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, interactions: u64) -> Piece {
+        let count = u64::from(self.buffers.count);
+        let most = Walk::most_groups(self.buffers.count);
+        let stage =
+            |stage: Stage| Piece { interactions: count * stage.interactions(), is_last: false };
+        match self.next {
+            Next::Build(k) if Stage::ALL[k] == Stage::Strengths => {
+                // Strengths are the last stage, and few rules ask for them.
+                let is_first = self.first.is_some();
+                if self.shape.opening.needs_accelerations() && !is_first {
+                    self.build.record(pass, &mut self.params, Stage::Strengths, false);
+                }
+                self.next = if is_first { Next::First(0) } else { Next::Walk(0) };
+                stage(Stage::Strengths)
+            }
+            Next::Build(k) => {
+                self.build.record(pass, &mut self.params, Stage::ALL[k], false);
+                self.next = Next::Build(k + 1);
+                stage(Stage::ALL[k])
+            }
+            Next::Strengths => {
+                self.build.record(pass, &mut self.params, Stage::Strengths, true);
+                self.next = Next::Walk(0);
+                stage(Stage::Strengths)
+            }
+            Next::First(begin) | Next::Walk(begin) => {
+                let end = self.groups(gpu, begin, interactions);
+                let first = self.first.as_ref().filter(|_| matches!(self.next, Next::First(_)));
+                let walk = first.unwrap_or(&self.walk);
+                walk.record(pass, &mut self.params, begin, end);
+                let is_last = end == most && first.is_none();
+                self.next = match (end == most, self.next) {
+                    (true, Next::First(_)) => Next::Strengths,
+                    (true, _) => BEGIN,
+                    (false, Next::First(_)) => Next::First(end),
+                    (false, _) => Next::Walk(end),
+                };
+                if is_last {
+                    self.first = None;
+                }
+                Piece { interactions: Self::of_groups(begin, end), is_last }
+            }
+        }
+    }
+
+    fn partial_sums(&self) -> &wgpu::Buffer {
+        &self.partial_sums
+    }
+
+    fn slices(&self) -> u32 {
+        1
+    }
+
+    fn with_potential<'a>(
+        &'a self,
+        gpu: &'a Gpu,
+        bodies: &'a BodyBuffers,
+    ) -> Making<'a, Box<dyn DeviceForces>> {
+        let field = Field {
+            softening: self.softening,
+            guarded: self.guarded,
+            potential: true,
+            // Potentials are asked for between steps.
+            has_accelerations: true,
+        };
+        let (buffers, sums) = (Arc::clone(&self.buffers), self.partial_sums.clone());
+        Box::pin(async move {
+            let made = Self::on(gpu, self.shape, bodies, field, buffers, sums).await?;
+            Ok(Box::new(made) as Box<dyn DeviceForces>)
+        })
+    }
+}

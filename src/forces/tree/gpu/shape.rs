@@ -1,0 +1,63 @@
+//! What is chosen of a tree on the device.
+
+use crate::forces::tree::{LEAF, MultipoleOrder, Opening};
+use crate::gpu::Checks;
+
+/// Bodies in the largest of the leaves that are tried: their cells always have room.
+pub const LARGEST_LEAF: u32 = 512;
+
+/// What decides the bits of a tree's forces, and the run-time checks of its kernels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TreeShape {
+    /// When a cell may act as a whole.
+    pub opening: Opening,
+    /// Up to which multipole cells attract.
+    pub order: MultipoleOrder,
+    /// Bodies in a leaf at most, while there is room for the cells that come of it.
+    pub leaf: u32,
+    /// Threads of a workgroup of the walk, which share 64 sinks: 32 or 64. They change no bit.
+    pub lanes: u32,
+    /// Run-time checks.
+    pub checks: Checks,
+}
+
+impl TreeShape {
+    /// The usual one for an opening rule.
+    pub fn new(opening: Opening, order: MultipoleOrder) -> Self {
+        Self { opening, order, leaf: LEAF as u32, lanes: 32, checks: Checks::Off }
+    }
+
+    /// Sizes of leaves that there may be, each twice the one before.
+    pub(super) fn leaf_sizes(&self) -> u32 {
+        1 + (LARGEST_LEAF / self.leaf.max(1)).max(1).ilog2()
+    }
+}
+
+impl std::fmt::Display for TreeShape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (rule, name, value) = match self.opening {
+            Opening::Acceleration { alpha } => ("acceleration", "alpha", alpha),
+            Opening::Radius { theta } => ("radius", "theta", theta),
+            Opening::Bonsai { theta } => ("bonsai", "theta", theta),
+            Opening::Octgrav { theta } => ("octgrav", "theta", theta),
+        };
+        let moments = match self.order {
+            MultipoleOrder::Monopole => "monopoles",
+            MultipoleOrder::Quadrupole => "quadrupoles",
+        };
+        write!(f, "tree, {rule} {name} = {value}, {moments}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leaves_double_up_to_the_largest() {
+        let shape = TreeShape::new(Opening::Radius { theta: 0.6 }, MultipoleOrder::Quadrupole);
+        assert_eq!(shape.leaf_sizes(), 5);
+        assert_eq!(TreeShape { leaf: 512, ..shape }.leaf_sizes(), 1);
+        assert_eq!(shape.to_string(), "tree, radius theta = 0.6, quadrupoles");
+    }
+}

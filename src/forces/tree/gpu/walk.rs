@@ -1,0 +1,183 @@
+//! The walk of groups of sinks through the cells, bound and recorded.
+
+use minijinja::context;
+
+use super::{TreeBuffers, TreeShape};
+use crate::error::Result;
+use crate::forces::tree::{Cube, GROUP, MultipoleOrder, Opening};
+use crate::gpu::layout::TreeParams;
+use crate::gpu::{Binding, BoundKernel, Gpu, Params, compile, rows_of_workgroups, template};
+
+/// Interactions written out per turn of the inner loops.
+const UNROLL: u32 = 4;
+
+/// An opening rule without its number: a file in `shaders/tree/opening/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// By what a cell may spoil of the sinks' accelerations.
+    Acceleration,
+    /// By the cell's radius.
+    Radius,
+    /// By its edge and the way to its centre of mass.
+    Bonsai,
+    /// By its edge, from box to box.
+    Octgrav,
+}
+
+impl Rule {
+    /// The rule of an opening.
+    pub fn of(opening: &Opening) -> Self {
+        match opening {
+            Opening::Acceleration { .. } => Self::Acceleration,
+            Opening::Radius { .. } => Self::Radius,
+            Opening::Bonsai { .. } => Self::Bonsai,
+            Opening::Octgrav { .. } => Self::Octgrav,
+        }
+    }
+
+    /// Its file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Acceleration => "acceleration",
+            Self::Radius => "radius",
+            Self::Bonsai => "bonsai",
+            Self::Octgrav => "octgrav",
+        }
+    }
+
+    /// The number that goes with it, as the kernels have it.
+    pub fn number(opening: &Opening) -> f32 {
+        match *opening {
+            Opening::Acceleration { alpha } => alpha.log2() as f32,
+            Opening::Radius { theta } | Opening::Bonsai { theta } | Opening::Octgrav { theta } => {
+                theta as f32
+            }
+        }
+    }
+}
+
+/// One text of the walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct WalkVariant {
+    /// When a cell may act as a whole.
+    pub rule: Rule,
+    /// Up to which multipole.
+    pub order: MultipoleOrder,
+    /// Threads of a workgroup.
+    pub lanes: u32,
+    /// With the guard that softening 0 needs.
+    pub guarded: bool,
+    /// With the potential.
+    pub potential: bool,
+}
+
+impl WalkVariant {
+    /// The WGSL that runs.
+    pub fn wgsl(&self) -> Result<String> {
+        let Self { guarded, potential, lanes, .. } = *self;
+        let quadrupole = self.order == MultipoleOrder::Quadrupole;
+        let (rule, r, u) = (self.rule.name(), GROUP as u32 / lanes, UNROLL);
+        let values = context! { rule, quadrupole, guarded, potential, lanes, r, u };
+        template::assemble("tree/walk.wgsl", values)
+    }
+}
+
+/// A walk bound to the buffers of a tree.
+#[derive(Debug)]
+pub struct Walk {
+    kernel: BoundKernel,
+    base: TreeParams,
+    most_workgroups: u32,
+}
+
+impl Walk {
+    /// Compiles and binds it; accelerations, and potentials where the variant has them, go into `partial_sums`.
+    pub async fn new(
+        gpu: &Gpu,
+        shape: &TreeShape,
+        variant: WalkVariant,
+        opening: &Opening,
+        softening: f32,
+        buffers: &TreeBuffers,
+        partial_sums: &wgpu::Buffer,
+        params: &Params<TreeParams>,
+    ) -> Result<Self> {
+        use Binding::{Read, Write};
+        let mut bound = vec![
+            (Read, &buffers.sources),
+            (Read, &buffers.order),
+            (Read, &buffers.cell_open),
+            (Read, &buffers.cell_force),
+            (Read, &buffers.state),
+            (Write, partial_sums),
+        ];
+        match variant.rule {
+            Rule::Acceleration => {
+                bound.extend([(Read, &buffers.strengths), (Read, &buffers.tally)]);
+            }
+            Rule::Octgrav => bound.push((Read, &buffers.cell_box)),
+            Rule::Radius | Rule::Bonsai => {}
+        }
+        let row = Binding::Params(size_of::<TreeParams>() as u64);
+        let bindings: Vec<_> = bound.iter().map(|(binding, _)| *binding).chain([row]).collect();
+        let resources = bound.iter().map(|(_, buffer)| buffer.as_entire_binding());
+        let resources: Vec<_> = resources.chain([params.binding()]).collect();
+        let text = variant.wgsl()?;
+        let kernel = compile(gpu, "tree/walk.wgsl", &text, &bindings, shape.checks).await?;
+        let base = TreeParams {
+            count: buffers.count,
+            reserve: buffers.reserve,
+            opening: Rule::number(opening),
+            softening_squared: softening * softening,
+            ..Default::default()
+        };
+        let kernel = kernel.bind(gpu, "walk", &resources);
+        Ok(Self { kernel, base, most_workgroups: gpu.limits.workgroups })
+    }
+
+    /// The most groups that there may be of so many bodies: each body outside the cube walks by itself.
+    pub fn most_groups(bodies: u32) -> u32 {
+        bodies.div_ceil(GROUP as u32) + Cube::spare(bodies as usize) as u32
+    }
+
+    /// Records the groups from `begin` to `end`.
+    pub fn record(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+        begin: u32,
+        end: u32,
+    ) {
+        let row = TreeParams { group_begin: begin, group_end: end, ..self.base };
+        self.kernel.set(pass, &[params.offset_of(row)]);
+        let [x, y] = rows_of_workgroups(end - begin, self.most_workgroups);
+        pass.dispatch_workgroups(x, y, 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::{Checks, Language, translate};
+
+    #[test]
+    fn every_variant_validates_and_translates() {
+        let rules = [Rule::Acceleration, Rule::Radius, Rule::Bonsai, Rule::Octgrav];
+        for rule in rules {
+            for order in [MultipoleOrder::Monopole, MultipoleOrder::Quadrupole] {
+                for (guarded, potential) in
+                    [(false, false), (false, true), (true, false), (true, true)]
+                {
+                    for lanes in [32, 64] {
+                        let variant = WalkVariant { rule, order, lanes, guarded, potential };
+                        let text = variant.wgsl().unwrap();
+                        for language in [Language::SpirV, Language::Msl, Language::Hlsl] {
+                            let out = translate("tree/walk.wgsl", &text, language, Checks::Off);
+                            assert!(out.unwrap_or_else(|e| panic!("{e}\n{text}")).len() > 500);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The tree on a device against the host's, stage by stage: each takes what the device's stage before has left.
+
+mod common;
+
+#[path = "tree_gpu/bodies.rs"]
+mod bodies;
+#[path = "tree_gpu/forces.rs"]
+mod forces;
+#[path = "tree_gpu/stages.rs"]
+mod stages;

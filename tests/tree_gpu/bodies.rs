@@ -1,0 +1,86 @@
+//! Bodies to build trees of.
+
+use gravitile::forces::tree::Place;
+
+/// Numbers without a pattern.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn unit(&mut self) -> f32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 40) as f32 / (1u32 << 24) as f32
+    }
+
+    /// A direction.
+    fn direction(&mut self) -> [f32; 3] {
+        loop {
+            let v = [0; 3].map(|_| 2.0 * self.unit() - 1.0);
+            let square: f32 = v.iter().map(|x| x * x).sum();
+            if square > 0.01 && square < 1.0 {
+                return v.map(|x| x / square.sqrt());
+            }
+        }
+    }
+}
+
+/// A Plummer sphere of mass 1 and length 1, out to 20.
+pub fn plummer(n: usize, seed: u64) -> Vec<Place> {
+    let mut random = Random(seed);
+    (0..n)
+        .map(|_| {
+            let part = random.unit().clamp(1e-6, 0.999);
+            let radius = (part.powf(-2.0 / 3.0) - 1.0).powf(-0.5).min(20.0);
+            let [x, y, z] = random.direction().map(|e| e * radius);
+            [x, y, z, 1.0 / n as f32]
+        })
+        .collect()
+}
+
+/// The cases that trees are known to fail on, with their names.
+pub fn hard_cases() -> Vec<(&'static str, Vec<Place>)> {
+    let n = 3000;
+    let mut random = Random(11);
+    let mass = 1.0 / n as f32;
+    let from = |f: &mut dyn FnMut(usize) -> [f32; 3]| -> Vec<Place> {
+        (0..n)
+            .map(|i| {
+                let [x, y, z] = f(i);
+                [x, y, z, mass]
+            })
+            .collect()
+    };
+    let mut pair = plummer(n, 3);
+    pair[5] = [100.0, 0.0, 0.0, mass];
+    pair[6] = [100.0, 1e-7, 0.0, mass];
+    let mut massless = plummer(n, 4);
+    massless.iter_mut().step_by(2).for_each(|body| body[3] = 0.0);
+    let mut heavy = plummer(n, 5);
+    heavy[17][3] = 1e9 * mass;
+    let mut far = plummer(20_000, 6);
+    far[7] = [1e6, 0.0, 0.0, 1.0 / 20_000.0];
+    far[19_000] = [0.0, -3e6, 1e5, 1.0 / 20_000.0];
+    vec![
+        ("one place", from(&mut |_| [0.3, 0.2, 0.1])),
+        ("a line", from(&mut |i| [i as f32 / n as f32, 0.0, 0.0])),
+        ("a lattice", from(&mut |i| [i % 16, i / 16 % 16, i / 256].map(|k| k as f32 / 16.0))),
+        (
+            "two clusters",
+            from(&mut |i| {
+                let [x, y, z] = random.direction();
+                [x + if i % 2 == 0 { 1e6 } else { 0.0 }, y, z]
+            }),
+        ),
+        (
+            "nested",
+            from(&mut |i| {
+                Random(i as u64 + 1).direction().map(|x| x * 0.1f32.powi((i % 9) as i32))
+            }),
+        ),
+        ("a close pair", pair),
+        ("massless bodies", massless),
+        ("a heavy body", heavy),
+        ("far bodies", far),
+    ]
+}

@@ -1,0 +1,243 @@
+//! Forces and potentials against the sum over all pairs in f64.
+
+use gravitile::forces::tree::gpu::{Field, TreeForces, TreeShape};
+use gravitile::forces::tree::{MultipoleOrder, Opening, Place};
+use gravitile::forces::{DeviceForces, Throughput, evaluate_blocking};
+use gravitile::gpu::{Checks, Gpu, read_blocking};
+
+use super::bodies::{hard_cases, plummer};
+use super::common;
+use super::stages::upload;
+
+/// Accelerations and potentials of all bodies, one by one.
+fn direct(places: &[Place], softening: f64) -> Vec<[f64; 4]> {
+    let wide = |place: &Place| place.map(f64::from);
+    let of = |i: usize| {
+        let sink = wide(&places[i]);
+        let mut sum = [0.0; 4];
+        for (j, source) in places.iter().enumerate() {
+            let source = wide(source);
+            let towards: [f64; 3] = std::array::from_fn(|axis| source[axis] - sink[axis]);
+            let square: f64 = towards.iter().map(|x| x * x).sum();
+            let softened = square + softening * softening;
+            if j == i || softened == 0.0 {
+                continue;
+            }
+            let pull = source[3] / (softened * softened.sqrt());
+            (0..3).for_each(|axis| sum[axis] += pull * towards[axis]);
+            sum[3] -= source[3] / softened.sqrt();
+        }
+        sum
+    };
+    (0..places.len()).map(of).collect()
+}
+
+fn length(v: &[f64]) -> f64 {
+    v[..3].iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+/// Relative errors of the accelerations: rms, and the largest.
+fn errors(found: &[[f32; 4]], right: &[[f64; 4]]) -> (f64, f64) {
+    let each = found.iter().zip(right).map(|(found, right)| {
+        let off: [f64; 3] = std::array::from_fn(|axis| f64::from(found[axis]) - right[axis]);
+        let scale = length(right);
+        if scale == 0.0 { length(&off) } else { length(&off) / scale }
+    });
+    let each: Vec<f64> = each.collect();
+    let rms = (each.iter().map(|x| x * x).sum::<f64>() / each.len() as f64).sqrt();
+    (rms, each.iter().copied().fold(0.0, f64::max))
+}
+
+const ACCELERATION: Opening = Opening::Acceleration { alpha: 0.003 };
+
+fn shape(opening: Opening) -> TreeShape {
+    TreeShape { checks: Checks::On, ..TreeShape::new(opening, MultipoleOrder::Quadrupole) }
+}
+
+fn field(softening: f32) -> Field {
+    Field { softening, guarded: softening == 0.0, potential: false, has_accelerations: false }
+}
+
+/// Forces, evaluated in pieces of what `rate` does in a budget.
+fn forces(
+    gpu: &Gpu,
+    places: &[Place],
+    shape: TreeShape,
+    field: Field,
+    rate: Option<f64>,
+) -> Vec<[f32; 4]> {
+    let bodies = upload(gpu, places);
+    let mut forces = pollster::block_on(TreeForces::new(gpu, shape, &bodies, field)).unwrap();
+    let mut throughput = match rate {
+        Some(rate) => Throughput::fixed(rate),
+        None => Throughput::guess(gpu.adapter.class),
+    };
+    evaluate_blocking(&mut forces, gpu, &mut throughput).unwrap();
+    read_blocking(gpu, &[forces.partial_sums()], places.len()).unwrap().remove(0)
+}
+
+#[test]
+fn every_rule_keeps_its_error() {
+    let gpu = common::gpu();
+    let places = plummer(4097, 9);
+    let right = direct(&places, 0.01);
+    // (rule, rms with quadrupoles, rms with monopoles): about twice what 65,536 bodies have.
+    let theta = 0.5;
+    for (opening, quadrupole, monopole) in [
+        (ACCELERATION, 8e-4, 1.6e-3),
+        (Opening::Radius { theta: 0.6 }, 1.2e-3, 2.4e-3),
+        (Opening::Bonsai { theta }, 3e-4, 8e-4),
+        (Opening::Octgrav { theta }, 2e-4, 6e-4),
+    ] {
+        for (order, most) in
+            [(MultipoleOrder::Quadrupole, quadrupole), (MultipoleOrder::Monopole, monopole)]
+        {
+            let found =
+                forces(&gpu, &places, TreeShape { order, ..shape(opening) }, field(0.01), None);
+            let (rms, largest) = errors(&found, &right);
+            println!("{opening:?} {order:?}: rms {rms:.2e}, largest {largest:.2e}");
+            assert!(rms < most && rms > 1e-6, "{opening:?} {order:?}: {rms:.2e} for {most:.0e}");
+        }
+    }
+}
+
+#[test]
+fn few_bodies_are_summed_one_by_one() {
+    let gpu = common::gpu();
+    for n in [1, 2, 31, 32] {
+        for softening in [0.01, 0.0] {
+            let places = plummer(n, 70 + n as u64);
+            let found = forces(&gpu, &places, shape(ACCELERATION), field(softening), None);
+            let (_, largest) = errors(&found, &direct(&places, softening.into()));
+            assert!(largest < 2e-5, "{n} bodies, softening {softening}: {largest:.2e}");
+        }
+    }
+    for n in [33, 63, 64, 65, 1000] {
+        let places = plummer(n, 70 + n as u64);
+        let found = forces(&gpu, &places, shape(ACCELERATION), field(0.0), None);
+        let (rms, _) = errors(&found, &direct(&places, 0.0));
+        assert!(rms < 1e-3, "{n} bodies: {rms:.2e}");
+    }
+}
+
+#[test]
+fn hard_cases_are_right() {
+    let gpu = common::gpu();
+    for (name, places) in hard_cases() {
+        for softening in [0.01, 0.0] {
+            // Within 20,000 bodies a few are enough to see.
+            let found = forces(&gpu, &places, shape(ACCELERATION), field(softening), None);
+            assert!(found.iter().flatten().all(|x| x.is_finite()), "{name}");
+            let right = direct(&places, softening.into());
+            let scale = right.iter().map(|a| length(a)).sum::<f64>() / right.len() as f64;
+            let off = |(found, right): (&[f32; 4], &[f64; 4])| {
+                let off: [f64; 3] =
+                    std::array::from_fn(|axis| f64::from(found[axis]) - right[axis]);
+                length(&off) / (length(right) + 1e-3 * scale).max(1e-30)
+            };
+            let each: Vec<f64> = found.iter().zip(&right).map(off).collect();
+            let rms = (each.iter().map(|x| x * x).sum::<f64>() / each.len() as f64).sqrt();
+            println!("{name}, softening {softening}: rms {rms:.2e}");
+            assert!(rms < 3e-3, "{name}, softening {softening}: {rms:.2e}");
+        }
+    }
+}
+
+#[test]
+fn bits_do_not_depend_on_the_run_the_pieces_or_the_lanes() {
+    let gpu = common::gpu();
+    for opening in [ACCELERATION, Opening::Octgrav { theta: 0.7 }] {
+        let places = plummer(20_011, 5);
+        let bits = |gpu: &Gpu, shape: TreeShape, rate| {
+            let found = forces(gpu, &places, shape, field(0.01), rate);
+            found.into_iter().flatten().map(f32::to_bits).collect::<Vec<_>>()
+        };
+        let once = bits(&gpu, shape(opening), None);
+        assert!(once == bits(&gpu, shape(opening), None), "another run");
+        assert!(once == bits(&gpu, shape(opening), Some(1e6)), "the smallest pieces");
+        assert!(once == bits(&gpu, shape(opening), Some(1e15)), "one piece");
+        assert!(once == bits(&gpu, TreeShape { lanes: 64, ..shape(opening) }, None), "64 lanes");
+        let narrow = common::narrow();
+        assert!(once == bits(&narrow, shape(opening), None), "rows of three workgroups");
+        let unchecked = TreeShape { checks: Checks::Off, ..shape(opening) };
+        assert!(once == bits(&gpu, unchecked, None), "without checks");
+    }
+}
+
+#[test]
+fn potentials_are_those_of_all_pairs() {
+    let gpu = common::gpu();
+    for softening in [0.05, 0.0] {
+        for order in [MultipoleOrder::Quadrupole, MultipoleOrder::Monopole] {
+            let places = plummer(3000, 8);
+            let right = direct(&places, softening.into());
+            let bodies = upload(&gpu, &places);
+            let shape = TreeShape { order, ..shape(Opening::Radius { theta: 0.5 }) };
+            let made = TreeForces::new(&gpu, shape, &bodies, field(softening));
+            let plain = pollster::block_on(made).unwrap();
+            let mut forces = pollster::block_on(plain.with_potential(&gpu, &bodies)).unwrap();
+            evaluate_blocking(forces.as_mut(), &gpu, &mut Throughput::guess(gpu.adapter.class))
+                .unwrap();
+            let found: Vec<[f32; 4]> =
+                read_blocking(&gpu, &[forces.partial_sums()], places.len()).unwrap().remove(0);
+            for (i, (found, right)) in found.iter().zip(&right).enumerate() {
+                let off = (f64::from(found[3]) / right[3] - 1.0).abs();
+                assert!(off < 2e-3, "{i}: {} for {}", found[3], right[3]);
+            }
+            assert!(errors(&found, &right).0 < 3e-3);
+        }
+    }
+}
+
+#[test]
+fn what_is_nowhere_is_told_and_attracts_nothing() {
+    let gpu = common::gpu();
+    let mut places = plummer(1000, 21);
+    let (lost, without) = ([3, 500], places.clone());
+    places[3][1] = f32::NAN;
+    places[500][0] = f32::INFINITY;
+    let found = forces(&gpu, &places, shape(ACCELERATION), field(0.01), None);
+    for i in 0..places.len() {
+        assert_eq!(found[i].iter().all(|x| x.is_finite()), !lost.contains(&i), "{i}");
+    }
+    let kept = |i: &usize| !lost.contains(i);
+    let others: Vec<Place> = (0..1000).filter(kept).map(|i| without[i]).collect();
+    let right = direct(&others, 0.01);
+    let found: Vec<[f32; 4]> = (0..1000).filter(kept).map(|i| found[i]).collect();
+    assert!(errors(&found, &right).0 < 2e-3);
+}
+
+#[test]
+fn where_cells_have_no_room_leaves_are_larger() {
+    let gpu = common::gpu();
+    // Clumps of 40 in one place each: 0.46 cells a body with leaves of 32.
+    let clumps = plummer(200, 2);
+    let mut places: Vec<Place> = Vec::new();
+    for (k, clump) in clumps.iter().enumerate() {
+        for i in 0..40 {
+            let mut body = *clump;
+            body[i % 3] += 1e-5 * (i as f32 + k as f32 / 200.0);
+            body[3] = 1.0 / 8000.0;
+            places.push(body);
+        }
+    }
+    let bodies = upload(&gpu, &places);
+    let made = TreeForces::new(&gpu, shape(ACCELERATION), &bodies, field(0.01));
+    let mut forces = pollster::block_on(made).unwrap();
+    evaluate_blocking(&mut forces, &gpu, &mut Throughput::guess(gpu.adapter.class)).unwrap();
+    let state: Vec<u32> = read_blocking(&gpu, &[&forces.buffers().state], 4).unwrap().remove(0);
+    assert!(state[3] > 32, "leaves of {}", state[3]);
+    assert!(state[2] <= forces.buffers().reserve, "{} cells", state[2]);
+    let found: Vec<[f32; 4]> =
+        read_blocking(&gpu, &[forces.partial_sums()], places.len()).unwrap().remove(0);
+    let (rms, _) = errors(&found, &direct(&places, 0.01));
+    assert!(rms < 1e-3, "{rms:.2e}");
+}
+
+#[test]
+fn more_bodies_than_there_is_room_for_are_refused_with_the_most() {
+    let gpu = common::baseline();
+    let refused = gravitile::forces::tree::gpu::TreeBuffers::new(&gpu, 9_000_000).unwrap_err();
+    let text = refused.to_string();
+    assert!(text.contains("9000000") && text.contains("at most 8388608"), "{text}");
+}
