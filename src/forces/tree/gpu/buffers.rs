@@ -1,8 +1,24 @@
 //! What a tree keeps on the device.
 
+use super::TreeShape;
 use crate::error::Result;
-use crate::gpu::layout::{TreeState, VEC4};
-use crate::gpu::{Gpu, storage};
+use crate::gpu::layout::{TreeParams, TreeState, VEC4};
+use crate::gpu::{Gpu, Params, storage};
+
+/// What all kernels of a tree are bound with.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound<'a> {
+    /// The device.
+    pub gpu: &'a Gpu,
+    /// What is chosen of the tree.
+    pub shape: &'a TreeShape,
+    /// What stages leave for each other.
+    pub buffers: &'a TreeBuffers,
+    /// What the walk leaves: `array<vec4<f32>>`, acceleration and potential in the bodies' own order.
+    pub partial_sums: &'a wgpu::Buffer,
+    /// The parameters of a submission.
+    pub params: &'a Params<TreeParams>,
+}
 
 /// Numbers that kernels count by atomic additions; see `shaders/tree/common.wgsl`.
 pub(super) const TALLY: u32 = 6416;

@@ -3,7 +3,7 @@
 use minijinja::context;
 
 use super::buffers::TALLY;
-use super::{Rule, TreeBuffers, TreeShape};
+use super::{Bound, Rule, TreeBuffers, TreeShape};
 use crate::error::Result;
 use crate::forces::tree::{Cube, LEVELS};
 use crate::gpu::layout::TreeParams;
@@ -97,18 +97,15 @@ fn file(name: &str) -> String {
 
 impl Build {
     /// Compiles the kernels and binds them: `bodies` and `accelerations` are those of
-    /// [`crate::gpu::BodyBuffers`], `partial_sums` what the walk leaves.
+    /// [`crate::gpu::BodyBuffers`].
     ///
     /// Errors: buffers larger than the adapter's.
     pub async fn new(
-        gpu: &Gpu,
-        shape: &TreeShape,
-        buffers: &TreeBuffers,
+        bound: &Bound<'_>,
         bodies: &wgpu::Buffer,
         accelerations: &wgpu::Buffer,
-        partial_sums: &wgpu::Buffer,
-        params: &Params<TreeParams>,
     ) -> Result<Self> {
+        let Bound { gpu, shape, buffers, partial_sums, params } = *bound;
         use Binding::{Read, Write};
         let row = Binding::Params(size_of::<TreeParams>() as u64);
         let TreeBuffers { state, tally, keys, order, sources, strengths, offsets, .. } = buffers;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::build::PARAMS_ROWS;
-use super::{Build, Rule, Stage, TreeBuffers, TreeShape, Walk, WalkVariant};
+use super::{Bound, Build, Rule, Stage, TreeBuffers, TreeShape, Walk, WalkVariant};
 use crate::error::Result;
 use crate::forces::tree::{GROUP, Opening};
 use crate::forces::{DeviceForces, Making, Piece};
@@ -88,13 +88,19 @@ impl TreeForces {
         let Field { softening, guarded, potential, has_accelerations } = field;
         let params = Params::new(gpu, "tree params", PARAMS_ROWS + MOST_PIECES);
         let (places, last) = (&bodies.position_mass, &bodies.acceleration);
-        let build = Build::new(gpu, &shape, &buffers, places, last, &partial_sums, &params).await?;
+        let bound = Bound {
+            gpu,
+            shape: &shape,
+            buffers: &buffers,
+            partial_sums: &partial_sums,
+            params: &params,
+        };
+        let build = Build::new(&bound, places, last).await?;
         let walk = async |opening: &Opening| {
             let rule = Rule::of(opening);
             let (order, lanes) = (shape.order, shape.lanes);
             let variant = WalkVariant { rule, order, lanes, guarded, potential };
-            Walk::new(gpu, &shape, variant, opening, softening, &buffers, &partial_sums, &params)
-                .await
+            Walk::new(&bound, variant, opening, softening).await
         };
         let needs_first = shape.opening.needs_accelerations() && !has_accelerations;
         let first = if needs_first { Some(walk(&FIRST).await?) } else { None };

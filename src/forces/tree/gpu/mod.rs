@@ -2,18 +2,20 @@
 //!
 //! [`Build`] records the stages that the host has as functions: cube, keys, sort, cells of all levels, moments, each
 //! from the [`TreeBuffers`] of the one before. [`Walk`] records forces on groups of sinks. [`TreeForces`] puts both
-//! behind [`crate::forces::DeviceForces`]. Counts that only the device knows stay there; dispatches are as large as
+//! behind [`crate::forces::DeviceForces`], [`GpuTree`] behind the interface of engines. Counts that only the device knows stay there; dispatches are as large as
 //! they may have to be, and workgroups without work end at once, which takes less time than to fetch their number
 //! from memory.
 
 mod buffers;
 mod build;
+mod engine;
 mod forces;
 mod shape;
 mod walk;
 
-pub use buffers::TreeBuffers;
+pub use buffers::{Bound, TreeBuffers};
 pub use build::{Build, Stage};
+pub use engine::GpuTree;
 pub use forces::{Field, TreeForces};
 pub use shape::{LARGEST_LEAF, TreeShape};
 pub use walk::{Rule, Walk, WalkVariant};

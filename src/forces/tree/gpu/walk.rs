@@ -2,11 +2,11 @@
 
 use minijinja::context;
 
-use super::{TreeBuffers, TreeShape};
+use super::Bound;
 use crate::error::Result;
 use crate::forces::tree::{Cube, GROUP, MultipoleOrder, Opening};
 use crate::gpu::layout::TreeParams;
-use crate::gpu::{Binding, BoundKernel, Gpu, Params, compile, rows_of_workgroups, template};
+use crate::gpu::{Binding, BoundKernel, Params, compile, rows_of_workgroups, template};
 
 /// Interactions written out per turn of the inner loops.
 const UNROLL: u32 = 4;
@@ -91,17 +91,14 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Compiles and binds it; accelerations, and potentials where the variant has them, go into `partial_sums`.
+    /// Compiles and binds it; accelerations, and potentials where the variant has them, go into the partial sums.
     pub async fn new(
-        gpu: &Gpu,
-        shape: &TreeShape,
+        bound: &Bound<'_>,
         variant: WalkVariant,
         opening: &Opening,
         softening: f32,
-        buffers: &TreeBuffers,
-        partial_sums: &wgpu::Buffer,
-        params: &Params<TreeParams>,
     ) -> Result<Self> {
+        let Bound { gpu, shape, buffers, partial_sums, params } = *bound;
         use Binding::{Read, Write};
         let mut bound = vec![
             (Read, &buffers.sources),

@@ -1,0 +1,201 @@
+//! The tree on a device behind the interface of engines: bodies go up, forces come back with each call.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::{Field, TreeForces, TreeShape};
+use crate::error::{Error, Result};
+use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
+use crate::forces::held::HeldSources;
+use crate::forces::{
+    Answers, DeviceForces, ForceEngine, Making, Order, Precision, Sinks, Sources, Throughput, Want,
+    check_plain, evaluate,
+};
+use crate::frame::Frame;
+use crate::gpu::{BodyBuffers, Gpu, blocking, read, storage};
+
+/// The engine. Sinks that are no sources are in the tree as bodies without mass: they walk as all others do and
+/// attract nothing. So a call takes as long as one for all sources, however few the sinks.
+#[derive(Debug)]
+pub struct GpuTree {
+    gpu: Arc<Gpu>,
+    shape: TreeShape,
+    sources: HeldSources,
+    throughput: Throughput,
+    begun: Answers,
+}
+
+/// The bodies of a call, in its frame.
+struct Call {
+    frame: Frame,
+    /// Sources, then sinks without mass.
+    places: Vec<[f32; 4]>,
+    /// Which of them each sink is.
+    of_sink: Vec<usize>,
+}
+
+impl Call {
+    fn new(sinks: &Sinks, sources: &Sources, softening: f64) -> Result<Self> {
+        let frame = Frame::of_call(sinks.position, sources.position, sources.mass, softening);
+        let place = |position: DVec3, mass: f64| {
+            let [x, y, z] = frame.position(position);
+            [x, y, z, (mass / frame.mass) as f32]
+        };
+        let masses = sources.position.iter().zip(sources.mass);
+        let mut places: Vec<_> = masses.map(|(&position, &mass)| place(position, mass)).collect();
+        if let Some(j) = places.iter().position(|place| !place.iter().all(|x| x.is_finite())) {
+            let (position, mass) = (sources.position[j], sources.mass[j]);
+            let problem = format!("position {position} or G m {mass} is no finite number");
+            return Err(Error::Body { index: j, id: j as u64, problem });
+        }
+        let mut of_sink = Vec::with_capacity(sinks.position.len());
+        for (i, &position) in sinks.position.iter().enumerate() {
+            // A sink that is a source, but elsewhere, is one more body.
+            let source =
+                sinks.identity.of(i).filter(|&j| sources.position.get(j) == Some(&position));
+            of_sink.push(source.unwrap_or(places.len()));
+            if source.is_none() {
+                places.push(place(position, 0.0));
+            }
+        }
+        Ok(Self { frame, places, of_sink })
+    }
+}
+
+impl GpuTree {
+    /// An engine on `gpu`.
+    pub fn new(gpu: Arc<Gpu>, shape: TreeShape) -> Self {
+        let throughput = Throughput::guess(gpu.adapter.class);
+        let (sources, begun) = Default::default();
+        Self { gpu, shape, sources, throughput, begun }
+    }
+
+    async fn compute(
+        &mut self,
+        sinks: &Sinks<'_>,
+        softening: f64,
+        want: &Want<'_>,
+    ) -> Result<Answers> {
+        sinks.check(softening, want)?;
+        check_plain(self, want)?;
+        let mut out = Answers::default();
+        out.resize(sinks.position.len(), want);
+        let sources = self.sources.all();
+        if sinks.position.is_empty() || sources.position.is_empty() {
+            out.acceleration.fill(DVec3::ZERO);
+            out.potential.fill(0.0);
+            return Ok(out);
+        }
+        let call = Call::new(sinks, &sources, softening)?;
+        let eps = softening / call.frame.length;
+        let heaviest = sources.mass.iter().copied().fold(0.0, f64::max) / call.frame.mass;
+        let guard = KernelVariant::new(KernelConfig::tiled(64), eps, heaviest, want.potential);
+        let field = Field {
+            softening: eps as f32,
+            guarded: guard.guarded,
+            potential: want.potential,
+            // Rules that ask for accelerations find them first.
+            has_accelerations: false,
+        };
+        let n = call.places.len();
+        let too_many = n > u32::MAX as usize;
+        let room = self.gpu.limits.storage_buffer / crate::gpu::layout::VEC4;
+        if too_many || n as u64 > room {
+            return Err(self.gpu.refuse(format!(
+                "{n} bodies are more than one of its storage buffers holds (at most {room})"
+            )));
+        }
+        let bodies = BodyBuffers {
+            count: n as u32,
+            position_mass: storage(&self.gpu, "position and mass", n),
+            velocity: storage(&self.gpu, "no velocity", 1),
+            acceleration: storage(&self.gpu, "no acceleration", 1),
+        };
+        self.gpu.queue.write_buffer(&bodies.position_mass, 0, bytemuck::cast_slice(&call.places));
+        let mut forces = TreeForces::new(&self.gpu, self.shape, &bodies, field).await?;
+        evaluate(&mut forces, &self.gpu, &mut self.throughput).await?;
+        let sums = read::<[f32; 4]>(&self.gpu, &[forces.partial_sums()], n).await?.remove(0);
+        let (unit, potential_unit) = (call.frame.acceleration_unit(), call.frame.potential_unit());
+        for (i, &body) in call.of_sink.iter().enumerate() {
+            let [x, y, z, potential] = sums[body].map(f64::from);
+            out.acceleration[i] = DVec3::new(x, y, z) * unit;
+            if want.potential {
+                out.potential[i] = potential * potential_unit;
+            }
+        }
+        take_off_own(&call, sinks, &sources, softening, &mut out);
+        Ok(out)
+    }
+}
+
+/// Takes off what sinks that are sources, but elsewhere, have had from themselves.
+fn take_off_own(call: &Call, sinks: &Sinks, sources: &Sources, softening: f64, out: &mut Answers) {
+    for (i, &body) in call.of_sink.iter().enumerate() {
+        let Some(j) = sinks.identity.of(i).filter(|&j| j != body) else { continue };
+        let Some(&position) = sources.position.get(j) else { continue };
+        let towards = position - sinks.position[i];
+        let softened = towards.length_squared() + softening * softening;
+        if softened > 0.0 {
+            let inverse = softened.sqrt().recip();
+            out.acceleration[i] -= towards * (sources.mass[j] * inverse * inverse * inverse);
+            if let Some(potential) = out.potential.get_mut(i) {
+                *potential += sources.mass[j] * inverse;
+            }
+        }
+    }
+}
+
+impl ForceEngine for GpuTree {
+    fn name(&self) -> &'static str {
+        "gpu"
+    }
+
+    fn describe(&self) -> String {
+        let adapter = &self.gpu.adapter;
+        format!("{} ({}), {}", adapter.name, adapter.backend, self.shape)
+    }
+
+    fn precision(&self) -> Precision {
+        Precision::Single
+    }
+
+    fn highest_order(&self) -> Order {
+        Order::Acceleration
+    }
+
+    fn source_count(&self) -> usize {
+        self.sources.len()
+    }
+
+    fn set_sources(&mut self, sources: &Sources) -> Result<()> {
+        self.sources.set(sources)
+    }
+
+    fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
+        self.sources.update(index, sources)
+    }
+
+    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
+        self.begun = blocking(self.compute(sinks, softening, want))?;
+        Ok(())
+    }
+
+    fn collect(&mut self, out: &mut Answers) -> Result<()> {
+        *out = std::mem::take(&mut self.begun);
+        Ok(())
+    }
+
+    fn answer<'a>(
+        &'a mut self,
+        sinks: &'a Sinks<'a>,
+        softening: f64,
+        want: &'a Want<'a>,
+        out: &'a mut Answers,
+    ) -> Making<'a, ()> {
+        Box::pin(async move {
+            *out = self.compute(sinks, softening, want).await?;
+            Ok(())
+        })
+    }
+}
