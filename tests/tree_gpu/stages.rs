@@ -26,6 +26,7 @@ pub fn upload(gpu: &Gpu, places: &[Place]) -> BodyBuffers {
     };
     let buffers = BodyBuffers {
         count: places.len() as u32,
+        sinks: 0..places.len() as u32,
         position_mass: buffer("position and mass"),
         velocity: buffer("velocity"),
         acceleration: buffer("acceleration"),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::build::PARAMS_ROWS;
 use super::{Bound, Build, Rule, Stage, TreeBuffers, TreeShape, Walk, WalkVariant};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::forces::tree::{GROUP, Opening};
 use crate::forces::{DeviceForces, Making, Piece};
 use crate::gpu::layout::TreeParams;
@@ -65,13 +65,17 @@ pub struct Field {
 impl TreeForces {
     /// Compiles the kernels and binds them to `bodies`.
     ///
-    /// Errors: more bodies than the adapter's buffers hold.
+    /// Errors: more bodies than the adapter's buffers hold; bodies of which the device moves a part.
     pub async fn new(
         gpu: &Gpu,
         shape: TreeShape,
         bodies: &BodyBuffers,
         field: Field,
     ) -> Result<Self> {
+        if bodies.sink_count() < bodies.count {
+            let allowed = "direct where a device moves a part of the bodies";
+            return Err(Error::value("the method", "tree", allowed));
+        }
         let buffers = Arc::new(TreeBuffers::new(gpu, bodies.count)?);
         let partial_sums = storage(gpu, "partial sums", bodies.count as usize);
         Self::on(gpu, shape, bodies, field, buffers, partial_sums).await
