@@ -1,7 +1,7 @@
 //! The numbers that light is added up in, and the shaders that are written for them.
 
 use crate::error::Result;
-use crate::gpu::template;
+use crate::gpu::{DrawPipeline, template};
 
 /// The format of smoothed pictures in linear light: blendable and filterable on every device.
 pub const HDR_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
@@ -25,6 +25,23 @@ pub fn light_format(device: &wgpu::Device, count: u32) -> wgpu::TextureFormat {
 pub(crate) fn light_formats(device: &wgpu::Device) -> [Option<wgpu::TextureFormat>; 2] {
     let wide = device.features().contains(wgpu::Features::FLOAT32_BLENDABLE);
     [Some(HDR_FORMAT), wide.then_some(wgpu::TextureFormat::Rgba32Float)]
+}
+
+/// A pipeline that draws into light, for each of its formats.
+pub(crate) struct LightPipelines([Option<(wgpu::TextureFormat, wgpu::RenderPipeline)>; 2]);
+
+impl LightPipelines {
+    /// These pipelines, whatever format `drawn` names.
+    pub fn make(device: &wgpu::Device, drawn: DrawPipeline<'_>) -> Self {
+        let make = |format| (format, DrawPipeline { format, ..drawn }.make(device));
+        Self(light_formats(device).map(|format| format.map(make)))
+    }
+
+    /// The one for this format.
+    pub fn find(&self, format: wgpu::TextureFormat) -> Option<&wgpu::RenderPipeline> {
+        let mut made = self.0.iter().flatten();
+        made.find(|(has, _)| *has == format).map(|(_, pipeline)| pipeline)
+    }
 }
 
 /// The text of a file below `shaders/` for light in that format.

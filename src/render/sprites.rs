@@ -4,7 +4,7 @@
 use super::adding::{Adding, light_unit};
 use super::ages::Ages;
 use super::camera::View;
-use super::light::{HDR_FORMAT, light_formats, shader};
+use super::light::{HDR_FORMAT, LightPipelines, shader};
 use super::look::{Look, LookUniform};
 use super::scale::Scale;
 use super::splat::RadiusLimits;
@@ -57,8 +57,7 @@ const KEPT_GROUPS: usize = 4;
 
 /// The pipelines, their uniforms, and bind groups for the buffers seen last.
 pub struct SpritePass {
-    /// For each format of light.
-    pipelines: [Option<(wgpu::TextureFormat, wgpu::RenderPipeline)>; 2],
+    pipelines: LightPipelines,
     splats: Option<SplatPass>,
     layout: wgpu::BindGroupLayout,
     uniform: wgpu::Buffer,
@@ -90,18 +89,15 @@ impl SpritePass {
             operation: wgpu::BlendOperation::Add,
         };
         let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
-        let pipelines = light_formats(gpu.device).map(|format| {
-            let format = format?;
-            let pipeline = DrawPipeline {
-                module: &module,
-                entry_points: ["vs_sprite", "fs_sprite"],
-                constants: &[],
-                layout: &layout,
-                format,
-                blend: Some(add),
-            };
-            Some((format, pipeline.make(gpu.device)))
-        });
+        let drawn = DrawPipeline {
+            module: &module,
+            entry_points: ["vs_sprite", "fs_sprite"],
+            constants: &[],
+            layout: &layout,
+            format: HDR_FORMAT,
+            blend: Some(add),
+        };
+        let pipelines = LightPipelines::make(gpu.device, drawn);
         let buffer = |label, size: usize| {
             gpu.device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some(label),
@@ -193,8 +189,7 @@ impl SpritePass {
             splats.forget();
         }
         let mut pass = begin_drawing(encoder, "sprites", &targets.hdr, DARK);
-        let mut made = self.pipelines.iter().flatten();
-        if let Some((_, pipeline)) = made.find(|(format, _)| *format == targets.light_format) {
+        if let Some(pipeline) = self.pipelines.find(targets.light_format) {
             pass.set_pipeline(pipeline);
         }
         pass.set_bind_group(0, group, &[]);

@@ -1,6 +1,6 @@
 //! Trails on the device; see [`super::trails`] for what they are. Two blended passes over the picture.
 
-use super::light::{HDR_FORMAT, light_formats, shader};
+use super::light::{HDR_FORMAT, LightPipelines, shader};
 use super::targets::{Targets, texture_of};
 use super::trails::TRAIL_PART;
 use crate::error::Result;
@@ -12,8 +12,7 @@ pub const SHADER: &str = "render/trail.wgsl";
 /// The pipeline, and the trail of one picture size while there is one.
 pub struct TrailPass {
     layout: wgpu::BindGroupLayout,
-    /// For each format of light.
-    pipelines: [Option<(wgpu::TextureFormat, wgpu::RenderPipeline)>; 2],
+    pipelines: LightPipelines,
     trail: Option<Trail>,
 }
 
@@ -39,18 +38,15 @@ impl TrailPass {
             operation: wgpu::BlendOperation::Add,
         };
         let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
-        let pipelines = light_formats(gpu.device).map(|format| {
-            let format = format?;
-            let pipeline = DrawPipeline {
-                module: &module,
-                entry_points: ["vs_screen", "fs_mix"],
-                constants: &[],
-                layout: &layout,
-                format,
-                blend: Some(mixed),
-            };
-            Some((format, pipeline.make(gpu.device)))
-        });
+        let drawn = DrawPipeline {
+            module: &module,
+            entry_points: ["vs_screen", "fs_mix"],
+            constants: &[],
+            layout: &layout,
+            format: HDR_FORMAT,
+            blend: Some(mixed),
+        };
+        let pipelines = LightPipelines::make(gpu.device, drawn);
         Ok(Self { layout, pipelines, trail: None })
     }
 
@@ -68,10 +64,7 @@ impl TrailPass {
         targets: &Targets,
         kept: f32,
     ) {
-        let mut made = self.pipelines.iter().flatten();
-        let Some((_, pipeline)) = made.find(|(format, _)| *format == targets.light_format) else {
-            return;
-        };
+        let Some(pipeline) = self.pipelines.find(targets.light_format) else { return };
         let is_new = self.trail.is_none();
         let trail = self.trail.get_or_insert_with(|| Trail::new(gpu, &self.layout, targets));
         let load = if is_new || kept <= 0.0 { DARK } else { wgpu::LoadOp::Load };

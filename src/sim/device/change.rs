@@ -22,7 +22,7 @@ pub struct NextKernel {
 
 /// A kernel that is ready to be taken by [`DeviceState::take_kernel`].
 pub struct CompiledKernel {
-    stepper: Box<dyn Stepper>,
+    stepper: Stepper,
     potential: Box<dyn DeviceForces>,
     tools: DeviceTools,
 }

@@ -57,7 +57,7 @@ pub struct Submitted {
 pub struct DeviceState {
     gpu: Arc<Gpu>,
     buffers: BodyBuffers,
-    stepper: Box<dyn Stepper>,
+    stepper: Stepper,
     /// The forces with potential, bound when first asked for.
     potential: Option<Box<dyn DeviceForces>>,
     phase: Phase,

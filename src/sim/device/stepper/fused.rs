@@ -1,36 +1,28 @@
 //! Steps whose force kernel ends with the integrator: one dispatch each, in pairs.
 
 use super::ordinary::Ordinary;
-use super::{MOST_DISPATCHES, Stepper, Wanted};
-use crate::forces::DeviceForces;
+use super::{MOST_DISPATCHES, Wanted, Way};
 use crate::gpu::Gpu;
 use crate::integrate::Fused;
 use crate::sim::device::{Phase, Work};
 
 /// The ordinary way begins the first step of a slice and ends the last; what lies between is fused.
-pub(super) struct FusedSteps {
-    pub ordinary: Ordinary,
-    pub kernel: Fused,
-}
-
-impl Stepper for FusedSteps {
+impl Way for Fused {
     fn begin_submission(&mut self) {
-        self.ordinary.begin_submission();
-        self.kernel.begin_submission();
+        Fused::begin_submission(self);
     }
 
     fn end_submission(&mut self, gpu: &Gpu) {
-        self.ordinary.end_submission(gpu);
-        self.kernel.end_submission(gpu);
+        Fused::end_submission(self, gpu);
     }
 
     fn record(
         &mut self,
+        ordinary: &mut Ordinary,
         pass: &mut wgpu::ComputePass<'_>,
         phase: &mut Phase,
         wanted: &Wanted,
     ) -> Work {
-        let Self { ordinary, kernel } = self;
         let per_step = ordinary.forces().interactions();
         let within = wanted.throughput.interactions_in(wanted.budget.dispatch_secs);
         ordinary.steps(pass, phase, wanted, &mut |pass, work| {
@@ -40,19 +32,11 @@ impl Stepper for FusedSteps {
                 && work.dispatches < MOST_DISPATCHES
                 && wanted.has_time_after(work)
             {
-                kernel.record_two(pass, wanted.dt);
+                self.record_two(pass, wanted.dt);
                 work.steps += 2;
                 work.interactions += 2 * per_step;
                 work.dispatches += 2;
             }
         })
-    }
-
-    fn forces(&self) -> &dyn DeviceForces {
-        self.ordinary.forces()
-    }
-
-    fn begin_force_again(&mut self) {
-        self.ordinary.begin_force_again();
     }
 }

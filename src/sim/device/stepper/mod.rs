@@ -5,9 +5,7 @@ mod fused;
 mod one_workgroup;
 mod ordinary;
 
-use fused::FusedSteps;
-use one_workgroup::OneWorkgroupSteps;
-use ordinary::Ordinary;
+use ordinary::{Ordinary, StepByStep};
 
 use super::{Phase, Work};
 use crate::error::{Error, Result};
@@ -39,28 +37,65 @@ impl Wanted<'_> {
     }
 }
 
-/// A way to take steps, bound to bodies.
-pub(super) trait Stepper: Send {
-    /// Forgets the parameters of the last submission.
-    fn begin_submission(&mut self);
+/// A way to take steps, beside the ordinary one, which begins, ends and resumes what it leaves.
+trait Way: Send {
+    /// Forgets the parameters of its last submission.
+    fn begin_submission(&mut self) {}
 
-    /// Sends the parameters of all that was recorded.
-    fn end_submission(&mut self, gpu: &Gpu);
+    /// Sends the parameters of all that it recorded.
+    fn end_submission(&mut self, gpu: &Gpu) {
+        let _ = gpu;
+    }
 
     /// Records what is wanted from `phase` on, which moves behind it. A step that has begun ends with its own
     /// dt. The bits do not depend on the budget.
     fn record(
         &mut self,
+        ordinary: &mut Ordinary,
         pass: &mut wgpu::ComputePass<'_>,
         phase: &mut Phase,
         wanted: &Wanted,
     ) -> Work;
+}
+
+/// What takes steps, bound to bodies.
+pub(super) struct Stepper {
+    ordinary: Ordinary,
+    way: Box<dyn Way>,
+}
+
+impl Stepper {
+    /// Forgets the parameters of the last submission.
+    pub fn begin_submission(&mut self) {
+        self.ordinary.begin_submission();
+        self.way.begin_submission();
+    }
+
+    /// Sends the parameters of all that was recorded.
+    pub fn end_submission(&mut self, gpu: &Gpu) {
+        self.ordinary.end_submission(gpu);
+        self.way.end_submission(gpu);
+    }
+
+    /// [`Way::record`].
+    pub fn record(
+        &mut self,
+        pass: &mut wgpu::ComputePass<'_>,
+        phase: &mut Phase,
+        wanted: &Wanted,
+    ) -> Work {
+        self.way.record(&mut self.ordinary, pass, phase, wanted)
+    }
 
     /// The forces of its steps.
-    fn forces(&self) -> &dyn DeviceForces;
+    pub fn forces(&self) -> &dyn DeviceForces {
+        self.ordinary.forces()
+    }
 
     /// Gives up a force that is half done: it is computed anew.
-    fn begin_force_again(&mut self);
+    pub fn begin_force_again(&mut self) {
+        self.ordinary.begin_force_again();
+    }
 }
 
 /// The stepper that the kernel's shape asks for, or that suits it, the method and the integrator.
@@ -73,7 +108,7 @@ pub(super) async fn bind(
     method: Method,
     tools: &DeviceTools,
     integrator: &Integrator,
-) -> Result<Box<dyn Stepper>> {
+) -> Result<Stepper> {
     let forces = on_device(method)?(gpu, bodies, tools).await?;
     let make = integrator.device.ok_or_else(|| {
         gpu.refuse(format!("the integrator '{}' has no device side", integrator.name))
@@ -81,24 +116,23 @@ pub(super) async fn bind(
     let side = make(gpu, bodies, forces.as_ref()).await?;
     let pairs = forces.all_pairs();
     let dispatch = pairs.map_or(Dispatch::Ordinary, |pairs| pairs.variant.config.dispatch);
-    let fused = match (pairs, dispatch) {
+    let way: Box<dyn Way> = match (pairs, dispatch) {
         (Some(pairs), Dispatch::OneWorkgroup) => {
             OneWorkgroup::takes(integrator)?;
-            let kernel = OneWorkgroup::new(gpu, &pairs.variant, bodies, tools.softening).await?;
-            let ordinary = Ordinary::new(forces, side);
-            return Ok(Box::new(OneWorkgroupSteps { ordinary, kernel }));
+            Box::new(OneWorkgroup::new(gpu, &pairs.variant, bodies, tools.softening).await?)
         }
         (Some(pairs), Dispatch::Auto | Dispatch::Fused) => {
-            Fused::new(gpu, bodies, pairs, integrator).await?
+            match Fused::new(gpu, bodies, pairs, integrator).await? {
+                Some(fused) => Box::new(fused),
+                None if dispatch == Dispatch::Fused => {
+                    return Err(cannot_be_fused(bodies, integrator));
+                }
+                None => Box::new(StepByStep),
+            }
         }
-        _ => None,
+        _ => Box::new(StepByStep),
     };
-    let ordinary = Ordinary::new(forces, side);
-    match fused {
-        Some(kernel) => Ok(Box::new(FusedSteps { ordinary, kernel })),
-        None if dispatch == Dispatch::Fused => Err(cannot_be_fused(bodies, integrator)),
-        None => Ok(Box::new(ordinary)),
-    }
+    Ok(Stepper { ordinary: Ordinary::new(forces, side), way })
 }
 
 fn cannot_be_fused(bodies: &BodyBuffers, integrator: &Integrator) -> Error {

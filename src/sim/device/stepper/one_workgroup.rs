@@ -1,68 +1,54 @@
 //! Steps that are taken by one workgroup: whole steps only, many in each dispatch.
 
-use super::ordinary::Ordinary;
-use super::{Stepper, Wanted};
-use crate::forces::{DeviceForces, Throughput};
+use super::ordinary::{Ordinary, StepByStep};
+use super::{Wanted, Way};
+use crate::forces::Throughput;
 use crate::gpu::Gpu;
 use crate::integrate::OneWorkgroup;
 use crate::sim::device::{Phase, Work};
 
 /// The ordinary way is left for a step that another kernel has begun.
-pub(super) struct OneWorkgroupSteps {
-    pub ordinary: Ordinary,
-    pub kernel: OneWorkgroup,
-}
-
-impl Stepper for OneWorkgroupSteps {
+impl Way for OneWorkgroup {
     fn begin_submission(&mut self) {
-        self.ordinary.begin_submission();
-        self.kernel.begin_submission();
+        OneWorkgroup::begin_submission(self);
     }
 
     fn end_submission(&mut self, gpu: &Gpu) {
-        self.ordinary.end_submission(gpu);
-        self.kernel.end_submission(gpu);
+        OneWorkgroup::end_submission(self, gpu);
     }
 
     fn record(
         &mut self,
+        ordinary: &mut Ordinary,
         pass: &mut wgpu::ComputePass<'_>,
         phase: &mut Phase,
         wanted: &Wanted,
     ) -> Work {
         if matches!(phase, Phase::Force { dt } if *dt != 0.0) {
             // It is ended, and no further one begun.
-            return self.ordinary.record(pass, phase, &Wanted { steps: 0, ..*wanted });
+            return StepByStep.record(ordinary, pass, phase, &Wanted { steps: 0, ..*wanted });
         }
-        let (kernel, throughput, budget) = (&mut self.kernel, wanted.throughput, wanted.budget);
-        let per_step = kernel.interactions();
+        let (throughput, budget) = (wanted.throughput, wanted.budget);
+        let per_step = self.interactions();
         let mut work = Work::default();
         if *phase != Phase::Between {
             // The first force of all.
-            kernel.record(pass, 0.0, 0);
+            OneWorkgroup::record(self, pass, 0.0, 0);
             (work.interactions, work.dispatches) = (per_step, 1);
             *phase = Phase::Between;
         }
         let piece = steps_in(throughput, per_step, budget.dispatch_secs);
         while work.steps < wanted.steps
-            && !kernel.is_full()
+            && !self.is_full()
             && (work.dispatches == 0 || wanted.has_time_after(&work))
         {
             let now = piece.min(wanted.steps - work.steps);
-            kernel.record(pass, wanted.dt, now as u32);
+            OneWorkgroup::record(self, pass, wanted.dt, now as u32);
             work.steps += now;
             work.interactions += now * per_step;
             work.dispatches += 1;
         }
         work
-    }
-
-    fn forces(&self) -> &dyn DeviceForces {
-        self.ordinary.forces()
-    }
-
-    fn begin_force_again(&mut self) {
-        self.ordinary.begin_force_again();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Steps as two kinds of kernels: forces, in as many pieces as they need, and the integrator between them.
 
-use super::{MOST_DISPATCHES, Stepper, Wanted};
+use super::{MOST_DISPATCHES, Wanted, Way};
 use crate::forces::{DeviceForces, record_within};
 use crate::gpu::Gpu;
 use crate::integrate::DeviceIntegrator;
@@ -20,7 +20,29 @@ impl Ordinary {
         Self { forces, integrator }
     }
 
-    /// [`Stepper::record`], where `ahead` may take whole steps after the beginning of each.
+    /// Forgets the parameters of the last submission.
+    pub fn begin_submission(&mut self) {
+        self.forces.begin_submission();
+        self.integrator.begin_submission();
+    }
+
+    /// Sends the parameters of all that was recorded.
+    pub fn end_submission(&mut self, gpu: &Gpu) {
+        self.forces.end_submission(gpu);
+        self.integrator.end_submission(gpu);
+    }
+
+    /// The forces of its steps.
+    pub fn forces(&self) -> &dyn DeviceForces {
+        self.forces.as_ref()
+    }
+
+    /// Gives up a force that is half done: it is computed anew.
+    pub fn begin_force_again(&mut self) {
+        self.forces.begin_again();
+    }
+
+    /// [`Way::record`], where `ahead` may take whole steps after the beginning of each.
     pub fn steps(
         &mut self,
         pass: &mut wgpu::ComputePass<'_>,
@@ -69,31 +91,17 @@ impl Ordinary {
     }
 }
 
-impl Stepper for Ordinary {
-    fn begin_submission(&mut self) {
-        self.forces.begin_submission();
-        self.integrator.begin_submission();
-    }
+/// Nothing ahead of the ordinary way.
+pub(super) struct StepByStep;
 
-    fn end_submission(&mut self, gpu: &Gpu) {
-        self.forces.end_submission(gpu);
-        self.integrator.end_submission(gpu);
-    }
-
+impl Way for StepByStep {
     fn record(
         &mut self,
+        ordinary: &mut Ordinary,
         pass: &mut wgpu::ComputePass<'_>,
         phase: &mut Phase,
         wanted: &Wanted,
     ) -> Work {
-        self.steps(pass, phase, wanted, &mut |_, _| ())
-    }
-
-    fn forces(&self) -> &dyn DeviceForces {
-        self.forces.as_ref()
-    }
-
-    fn begin_force_again(&mut self) {
-        self.forces.begin_again();
+        ordinary.steps(pass, phase, wanted, &mut |_, _| ())
     }
 }
