@@ -71,6 +71,12 @@ pub trait ForceEngine: Send {
         sinks as u64 * self.source_count() as u64
     }
 
+    /// Whether its answers depend on the accelerations that sinks bring along, those of the last step: a snapshot then
+    /// holds them, and a run goes on from them.
+    fn needs_last_accelerations(&self) -> bool {
+        false
+    }
+
     /// The engine on a device, if it is that: bodies on block steps may then live there.
     fn on_device(&self) -> Option<&GpuTiers> {
         None

@@ -27,6 +27,7 @@ pub mod direct;
 mod engine;
 mod held;
 mod kind;
+pub mod last;
 mod methods;
 mod on_device;
 mod precision;
@@ -44,7 +45,7 @@ pub use kind::{EngineKind, Place, engine_names};
 pub use on_device::{BindForces, DeviceTools, on_device};
 pub use precision::{Noise, Precision};
 pub use question::{Identity, Order, Sinks, Sources, Want, Within, check_softening};
-pub use registry::{Entry, Make, Tools, find, make, open, tiers};
+pub use registry::{Entry, Make, Tools, check_order, find, make, open, tiers};
 pub use test_bodies::TestBodies;
 pub use throughput::{Budget, Throughput};
 
@@ -60,6 +61,8 @@ pub enum Method {
     Direct,
     /// Every pair by itself, one after the other in f64: slow and right.
     Reference,
+    /// Far bodies together as cells of an octree.
+    Tree,
 }
 
 impl Method {
@@ -67,6 +70,7 @@ impl Method {
     pub const ALL: &[(Self, &'static str, &'static str)] = &[
         (Self::Direct, "direct", "Every pair by itself, as fast as the place allows"),
         (Self::Reference, "reference", "Every pair by itself in scalar f64: slow and right"),
+        (Self::Tree, "tree", "Far bodies together as cells of an octree: for many bodies"),
     ];
 }
 
@@ -79,6 +83,7 @@ pub const ENGINES: &[Entry] = &[
     direct::GPU_DOUBLE_SINGLE,
     direct::GPU_TIER_SINGLE,
     direct::GPU_DOUBLE,
+    tree::CPU,
 ];
 
 /// Every method whose bodies can live on a device, with what binds it to them.

@@ -32,7 +32,8 @@ pub struct Sinks<'a> {
     pub position: &'a [DVec3],
     /// Velocities, as many, or empty where only accelerations are wanted.
     pub velocity: &'a [DVec3],
-    /// Accelerations, as many, or empty where no snap is wanted.
+    /// Accelerations, as many, or empty where no snap is wanted. A method that asks how large they are
+    /// ([`super::ForceEngine::needs_last_accelerations`]) does with those of the last step, or finds out by itself.
     pub acceleration: &'a [DVec3],
     /// Which source each sink is. That source is left out of everything: sums, potential, neighbours.
     pub identity: Identity<'a>,

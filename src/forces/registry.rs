@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::direct::gpu::KernelRequest;
+use super::tree::TreeConfig;
 use super::{ENGINES, ForceEngine, Making, Method, Order, Place, Precision};
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, blocking};
@@ -14,6 +15,8 @@ pub struct Tools<'a> {
     pub gpu: Option<&'a Arc<Gpu>>,
     /// What is fixed of an all-pairs kernel's shape.
     pub kernel: KernelRequest,
+    /// How a tree is walked.
+    pub tree: TreeConfig,
 }
 
 /// An engine of [`ENGINES`].
@@ -66,15 +69,29 @@ pub fn tiers(place: Place, method: Method, order: Order) -> Vec<Precision> {
     entries(place, method, order).map(|entry| entry.precision).collect()
 }
 
+/// Refuses a method that has no forces up to `order` at `place`, where others have.
+pub fn check_order(place: Place, method: Method, order: Order) -> Result<()> {
+    let has = |method: &Method| entries(place, *method, order).next().is_some();
+    let others: Vec<_> = Method::ALL.iter().filter(|(other, ..)| has(other)).collect();
+    if has(&method) || others.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<_> = others.into_iter().map(|(_, name, _)| *name).collect();
+    let (names, method, order) = (names.join(" or "), method.name(), order.name());
+    let allowed = format!("{names} for forces up to the {order}: {method} has none of those");
+    Err(Error::value("the method", method, allowed))
+}
+
 /// The engine for forces up to `order`, in `precision` or the usual one.
 ///
-/// Errors: a precision that there is not, with those that there are.
+/// Errors: a precision that there is not, with those that there are; those of [`check_order`].
 pub fn find(
     place: Place,
     method: Method,
     precision: Option<Precision>,
     order: Order,
 ) -> Result<&'static Entry> {
+    check_order(place, method, order)?;
     let mut found = entries(place, method, order);
     let wanted = |entry: &&Entry| precision.is_none_or(|precision| entry.precision == precision);
     found.find(wanted).ok_or_else(|| {
@@ -146,5 +163,8 @@ mod tests {
         assert!(text.contains("is single") && text.contains("double for jerk"), "{text}");
         let made = make(Place::Gpu, direct, None, Order::Acceleration, &Tools::default());
         assert!(made.err().unwrap().to_string().contains("no device is open"));
+        let text = find(cpu, Method::Tree, None, Order::Jerk).err().unwrap().to_string();
+        let says = "the method is tree, but must be direct or reference for forces up to the jerk";
+        assert!(text.contains(says), "{text}");
     }
 }

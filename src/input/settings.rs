@@ -2,11 +2,12 @@
 
 use super::Input;
 use crate::error::{Error, Result};
+use crate::forces::tree::TreeConfig;
 use crate::forces::{Method, Precision};
 use crate::integrate::blocks::{BlockSettings, power_of_two_below};
 use crate::integrate::{self, Integrator};
 use crate::scene::IntegratorHints;
-use crate::settings::{BlockRequest, EngineRequest, MethodRequest, StepRequest};
+use crate::settings::{BlockRequest, EngineRequest, MethodRequest, StepRequest, TreeRequest};
 use crate::sim::{EngineKind, Settings};
 
 impl MethodRequest {
@@ -25,11 +26,16 @@ impl MethodRequest {
 impl EngineRequest {
     /// Engine, adapters and kernel for a simulation that nothing else is said of.
     ///
-    /// Errors: those of [`MethodRequest::chosen`].
+    /// Errors: those of [`MethodRequest::chosen`] and [`TreeConfig::of`]; a tree's rule for another method.
     pub fn settings(&self) -> Result<Settings> {
         let (engine, method) = self.by.chosen()?;
         let (adapter, kernel) = (self.adapter.clone(), self.kernel);
-        Ok(Settings { engine, method, adapter, kernel, ..Settings::default() })
+        let tree = TreeConfig::of(&self.tree)?;
+        if method != Some(Method::Tree) && self.tree != TreeRequest::default() {
+            let allowed = "tree, where the opening rule of one is given";
+            return Err(Error::value("the method", Method::name_of(method), allowed));
+        }
+        Ok(Settings { engine, method, adapter, kernel, tree, ..Settings::default() })
     }
 }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
+use crate::forces::tree::TreeConfig;
 use crate::forces::{Method, Precision};
 use crate::frame::Frame;
 use crate::integrate;
@@ -52,6 +53,9 @@ pub struct Plan {
     /// Shape of the kernel, if the engine is the GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelConfig>,
+    /// How the tree is walked, if that is the method.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<TreeConfig>,
     /// How individual steps are chosen, if the integrator has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockSettings>,
@@ -108,6 +112,7 @@ impl Plan {
             adapter: AdapterRequest { names, baseline },
             // What it came to is kept.
             kernel: _,
+            tree,
             known: _,
             frame,
         } = settings;
@@ -133,6 +138,7 @@ impl Plan {
             baseline,
             adapter: names.into_iter().map(identity).collect(),
             kernel,
+            tree: (method == Some(Method::Tree) || tree != TreeConfig::default()).then_some(tree),
             blocks: integrator.has_block_steps().then_some(blocks),
             frame,
         }
@@ -160,6 +166,7 @@ impl Plan {
             method,
             adapter: AdapterRequest { names, baseline: self.baseline },
             kernel: kernel.unwrap_or_default(),
+            tree: self.tree.unwrap_or_default(),
             frame: Some(self.frame.unwrap_or(Frame::PLAIN)),
             ..Settings::default()
         })
@@ -238,6 +245,7 @@ mod tests {
             Value::from("reference"),
             Value::from("hermite4"),
             Value::from("double-single"),
+            Value::from("monopole"),
         ];
         let with = |sample: Value| {
             let mut all = serde_json::to_value(settings()).unwrap();

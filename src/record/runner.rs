@@ -3,6 +3,7 @@
 use super::{EnergyLog, Jump, RunFolder};
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
+use crate::forces::last;
 use crate::frame;
 use crate::integrate::blocks::{PREFIX, Passage, Restart};
 use crate::sim::{Moment, Simulation};
@@ -106,10 +107,13 @@ fn unless_stopped<T>(result: Result<T>) -> Result<Option<T>> {
     }
 }
 
+/// What the names of columns of a restart begin with.
+const COLUMNS: [&str; 3] = [PREFIX, frame::PREFIX, last::PREFIX];
+
 /// Puts into `snapshot` what it needs besides the bodies to be resumed, and takes out what was there of
 /// an earlier state's.
 pub fn set_restart(snapshot: &mut Snapshot, restart: Restart) {
-    let is_old = |name: &str| name.starts_with(PREFIX) || name.starts_with(frame::PREFIX);
+    let is_old = |name: &str| COLUMNS.iter().any(|prefix| name.starts_with(prefix));
     snapshot.extra.retain(|name, _| !is_old(name));
     snapshot.attributes.retain(|name, _| !name.starts_with(PREFIX));
     let columns = restart.columns.into_iter();
@@ -119,7 +123,7 @@ pub fn set_restart(snapshot: &mut Snapshot, restart: Restart) {
 
 /// What a snapshot holds besides the bodies to be resumed, as [`set_restart`] put it; `None` without it.
 pub fn restart_of(snapshot: &Snapshot) -> Option<Restart> {
-    Restart::find(&snapshot.reals(&[PREFIX, frame::PREFIX]), &snapshot.attributes)
+    Restart::find(&snapshot.reals(&COLUMNS), &snapshot.attributes)
 }
 
 /// Saves where bodies with individual steps came to before `error` stopped them; the error, with where

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AdapterRequest, KernelRequest};
+use super::{AdapterRequest, KernelRequest, TreeRequest};
 
 /// Which engine computes, and how.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,7 +12,8 @@ pub struct MethodRequest {
     /// auto (measures), gpu (any graphics adapter), cpu (SIMD, all cores), reference (f64, slow)
     #[cfg_attr(feature = "cli", arg(long, default_value = AUTO, value_name = "ENGINE"))]
     pub engine: String,
-    /// How forces are computed: auto (direct), direct (every pair), reference (the same in f64, on the CPU)
+    /// How forces are computed: auto (direct), direct (every pair), tree (far bodies
+    /// together as cells of an octree), reference (the same in f64, on the CPU)
     #[cfg_attr(feature = "cli", arg(long, default_value = AUTO, value_name = "METHOD"))]
     pub method: String,
 }
@@ -34,6 +35,10 @@ pub struct EngineRequest {
     #[cfg_attr(feature = "cli", command(flatten))]
     #[serde(flatten)]
     pub kernel: KernelRequest,
+    /// How a tree is walked.
+    #[cfg_attr(feature = "cli", command(flatten))]
+    #[serde(flatten)]
+    pub tree: TreeRequest,
 }
 
 const AUTO: &str = "auto";

@@ -16,6 +16,7 @@ mod kernel;
 mod look;
 mod output;
 mod steps;
+mod tree;
 mod values;
 
 pub use adapter::{AdapterIdentity, AdapterName, AdapterRequest, one_or_several};
@@ -28,4 +29,5 @@ pub use kernel::KernelRequest;
 pub use look::LookRequest;
 pub use output::{FilmRequest, RunRequest, ViewRequest};
 pub use steps::{BlockRequest, StepRequest};
+pub use tree::TreeRequest;
 pub use values::{MAX_PIXELS, MAX_SIDE_PX, PictureSize, Point};

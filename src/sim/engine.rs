@@ -20,6 +20,7 @@ pub fn tiers(kind: EngineKind, method: Method, integrator: &Integrator) -> Vec<P
 fn tier_of(kind: EngineKind, settings: &Settings) -> Result<(Method, Precision)> {
     let method = kind.by(settings.method)?.1;
     let integrator = settings.integrator;
+    forces::check_order(kind.place(), method, integrator.order_of_forces())?;
     let has = tiers(kind, method, integrator);
     let precision = match settings.precision {
         None => Ok(has.first().copied().unwrap_or(Precision::Double)),
@@ -27,7 +28,11 @@ fn tier_of(kind: EngineKind, settings: &Settings) -> Result<(Method, Precision)>
         Some(wanted) => {
             let names: Vec<_> = has.iter().map(|tier| tier.name()).collect();
             let (names, with) = (names.join(" or "), integrator.name);
-            let allowed = format!("{names} with {with} on the engine {}", kind.name());
+            let by = match method == kind.method() {
+                true => String::new(),
+                false => format!(" by the method {}", method.name()),
+            };
+            let allowed = format!("{names} with {with}{by} on the engine {}", kind.name());
             Err(Error::value("the precision", wanted.name(), allowed))
         }
     };
@@ -49,7 +54,7 @@ pub async fn host_engine(
     settings: &Settings,
 ) -> Result<Box<dyn ForceEngine>> {
     let (method, precision) = tier_of(kind, settings)?;
-    let tools = Tools { gpu, kernel: settings.kernel };
+    let tools = Tools { gpu, kernel: settings.kernel, tree: settings.tree };
     let order = settings.integrator.order_of_forces();
     forces::open(kind.place(), method, Some(precision), order, &tools).await
 }

@@ -11,6 +11,7 @@ use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::forces::direct::CpuDouble;
 use crate::forces::direct::GpuTiers;
+use crate::forces::last;
 use crate::forces::{Answers, ForceEngine, Identity, Precision, Sinks, Sources, Want};
 use crate::frame::Frame;
 use crate::integrate::blocks::{Attractors, BlockSteps, Passage, Restart};
@@ -58,16 +59,17 @@ enum How {
     },
 }
 
-/// Accelerations, and potentials if wanted, of all `bodies` on each other.
+/// Accelerations, and potentials if wanted, of all `bodies` on each other; those of the last step, if there are any,
+/// tell engines how large they are.
 async fn evaluate(
     engine: &mut dyn ForceEngine,
     bodies: &Bodies,
-    gravitating_mass: &[f64],
+    (gravitating_mass, acceleration): (&[f64], &[DVec3]),
     softening: f64,
     want: &Want<'_>,
     out: &mut Answers,
 ) -> Result<()> {
-    let (sources, sinks) = all_on_all(bodies, gravitating_mass);
+    let (sources, sinks) = all_on_all(bodies, gravitating_mass, acceleration);
     let mut evaluated = engine.set_sources(&sources);
     if evaluated.is_ok() {
         evaluated = engine.answer(&sinks, softening, want, out).await;
@@ -76,11 +78,17 @@ async fn evaluate(
     checked.map_err(|error| error.with_ids(&bodies.id))
 }
 
-/// `bodies` as sources and as sinks.
-fn all_on_all<'a>(bodies: &'a Bodies, gravitating_mass: &'a [f64]) -> (Sources<'a>, Sinks<'a>) {
+/// `bodies` as sources and as sinks, with the accelerations of the last step.
+fn all_on_all<'a>(
+    bodies: &'a Bodies,
+    gravitating_mass: &'a [f64],
+    acceleration: &'a [DVec3],
+) -> (Sources<'a>, Sinks<'a>) {
     let position = &bodies.position;
     let sources = Sources::new(position, gravitating_mass);
-    (sources, Sinks::new(position, Identity::Offset(0)))
+    let whole = acceleration.len() == position.len();
+    let acceleration = if whole { acceleration } else { &[] };
+    (sources, Sinks { acceleration, ..Sinks::new(position, Identity::Offset(0)) })
 }
 
 /// An engine in f64 where `engine` computes, or else on the CPU.
@@ -120,12 +128,22 @@ impl HostState {
             }
             HostSide::Shared(make) => {
                 let mut forces = Box::<Answers>::default();
-                let (engine, masses) = (engine.as_mut(), &gravitating_mass);
-                let want = &Want::ACCELERATION;
-                evaluate(engine, &bodies, masses, softening, want, &mut forces).await?;
-                acceleration.clone_from(&forces.acceleration);
+                let remembered = restart.filter(|_| engine.needs_last_accelerations());
+                let interactions = match remembered.and_then(|r| last::find(&r.columns, n)) {
+                    Some(found) => {
+                        acceleration = found;
+                        0
+                    }
+                    None => {
+                        let (engine, known) = (engine.as_mut(), (&gravitating_mass[..], &[][..]));
+                        let want = &Want::ACCELERATION;
+                        evaluate(engine, &bodies, known, softening, want, &mut forces).await?;
+                        acceleration.clone_from(&forces.acceleration);
+                        engine.interactions(n)
+                    }
+                };
                 let before = Default::default();
-                (How::Shared { integrator: make(), forces, before }, engine.interactions(n))
+                (How::Shared { integrator: make(), forces, before }, interactions)
             }
             HostSide::Blocks(scheme) => {
                 // The integrator's time is 0 at step 0, whatever the clock on the outside shows.
@@ -160,7 +178,7 @@ impl HostState {
             How::Shared { .. } => {
                 let mut found = Answers::default();
                 let want = &Want::ACCELERATION;
-                evaluate(engine, &bodies, &masses, softening, want, &mut found).await?;
+                evaluate(engine, &bodies, (&masses, &[]), softening, want, &mut found).await?;
                 self.acceleration = found.acceleration;
                 self.interactions += engine.interactions(bodies.len());
             }
@@ -189,7 +207,7 @@ impl HostState {
             How::Shared { integrator, forces, before } => {
                 let mut accelerate = |bodies: &Bodies, out: &mut Vec<DVec3>| {
                     // Bodies that have left the range of numbers are told with time and step, by the moment.
-                    let (sources, sinks) = all_on_all(bodies, gravitating_mass);
+                    let (sources, sinks) = all_on_all(bodies, gravitating_mass, out);
                     engine.set_sources(&sources)?;
                     engine.begin(&sinks, *softening, &Want::ACCELERATION)?;
                     engine.collect(forces)?;
@@ -241,10 +259,9 @@ impl HostState {
             How::Blocks { exact: Some(exact), .. } => exact,
             How::Blocks { exact, .. } => exact.insert(in_f64(self.engine.as_ref()).await),
         };
-        let (bodies, masses, mut found) =
-            (&self.bodies, &self.gravitating_mass, Answers::default());
-        let want = &Want::POTENTIAL;
-        evaluate(engine.as_mut(), bodies, masses, self.softening, want, &mut found).await?;
+        let known = (&self.gravitating_mass[..], &self.acceleration[..]);
+        let (bodies, want, mut found) = (&self.bodies, &Want::POTENTIAL, Answers::default());
+        evaluate(engine.as_mut(), bodies, known, self.softening, want, &mut found).await?;
         Ok(found.potential)
     }
 }
@@ -303,7 +320,13 @@ impl Residence for HostState {
     }
 
     fn restart(&self) -> Restart {
-        self.blocks().map(BlockSteps::restart).unwrap_or_default()
+        match &self.how {
+            How::Blocks { steps, .. } => steps.restart(),
+            How::Shared { .. } if self.engine.needs_last_accelerations() => {
+                Restart::of_last(&self.acceleration)
+            }
+            How::Shared { .. } => Restart::default(),
+        }
     }
 
     fn stopped_at(&self) -> Option<f64> {
@@ -340,3 +363,6 @@ impl Residence for HostState {
         Some((&self.bodies, &self.acceleration))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,7 @@ use super::clock::{MOST_STEPS, check_advance, check_dt};
 use super::{Clock, EngineKind, Moment};
 use crate::error::Result;
 use crate::forces::direct::gpu::KernelRequest;
+use crate::forces::tree::TreeConfig;
 use crate::forces::{Method, Precision, check_softening};
 use crate::frame::Frame;
 use crate::gpu::AdapterRequest;
@@ -44,6 +45,8 @@ pub struct Settings {
     pub adapter: AdapterRequest,
     /// What is fixed of the kernel's shape.
     pub kernel: KernelRequest,
+    /// How a tree is walked, where that is the method.
+    pub tree: TreeConfig,
     /// What tuning has found: serves where nothing of the kernel's shape is fixed. Nothing, unless somebody
     /// looks it up. No setting of its own: what it came to is kept as `kernel`.
     #[serde(skip)]
@@ -67,6 +70,7 @@ impl Default for Settings {
             method: None,
             adapter: AdapterRequest::default(),
             kernel: KernelRequest::default(),
+            tree: TreeConfig::default(),
             known: Known::default(),
             frame: None,
         }
@@ -96,6 +100,7 @@ impl Settings {
     pub fn validate(&self) -> Result<()> {
         self.engine.by(self.method)?;
         check_softening(self.softening)?;
+        self.tree.check()?;
         check_dt(self.dt)?;
         if let Some(frame) = &self.frame {
             frame.validate()?;

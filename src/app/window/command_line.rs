@@ -9,7 +9,7 @@ use crate::render::{Camera, ColourBy, Exposure};
 use crate::scene::RunHints;
 use crate::settings::{
     CommandLine, EngineRequest, InputRequest, LookRequest, MethodRequest, Point, StepRequest,
-    ViewRequest,
+    TreeRequest, ViewRequest,
 };
 use crate::sim::Settings;
 
@@ -84,6 +84,10 @@ impl Shown<'_> {
             },
             adapter: self.wanted.adapter.spelled(),
             kernel: self.settings.kernel,
+            tree: match self.wanted.method {
+                Some(Method::Tree) => self.settings.tree.request(),
+                _ => TreeRequest::default(),
+            },
         }
     }
 
@@ -239,6 +243,10 @@ mod tests {
             "shaders" => &["--shaders", "my shaders"],
             "engine" => &["--engine", "reference"],
             "method" => &["--method", "direct"],
+            "opening" => &["--opening", "bonsai", "--method", "tree"],
+            "alpha" => &["--alpha", "0.01", "--method", "tree"],
+            "theta" => &["--theta", "0.5", "--method", "tree"],
+            "moments" => &["--moments", "1", "--method", "tree"],
             "adapter" => &["--adapter", "RTX 4090, 1"],
             "baseline" => &["--baseline"],
             "p" => &["--p", "64"],

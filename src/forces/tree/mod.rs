@@ -5,11 +5,13 @@
 //! through the cells (Barnes 1990): it accepts a cell, whose multipoles then attract them, or opens it.
 //!
 //! The stages, each a function of the one before, so that kernels on a device can be compared stage by stage:
-//! [`Cube`] -> [`keys`] -> [`order`] -> [`Cells`] -> [`moments()`] -> [`CellRecord`]. All begin with positions in f32 in
+//! [`Cube`] -> [`keys`] -> [`order`] -> [`Cells`] -> [`moments`] -> [`CellRecord`]. All begin with positions in f32 in
 //! the frame of a call or a run. Keys, order and cells are whole numbers, the same wherever they are computed;
 //! sums are in f64 here.
 
 mod cells;
+mod config;
+mod cpu;
 mod cube;
 pub mod gpu;
 mod key;
@@ -18,13 +20,29 @@ mod opening;
 mod record;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 pub use cells::{Cell, Cells, NO_PARENT};
+pub use config::TreeConfig;
+pub use cpu::{CpuTree, Lists};
 pub use cube::{Cube, FARTHEST};
 pub use key::{HILBERT, Key, key, keys, order};
 pub use moments::{Moment, WIDENED, moments};
 pub use opening::{MultipoleOrder, Opening};
 pub use record::{CellBox, CellForce, CellOpen, CellRecord, IS_LEAF};
+pub use whole::Tree;
+
+use super::registry::made;
+use super::{Entry, Method, Order, Place as Where, Precision};
+
+/// SIMD in f32 on all cores.
+pub const CPU: Entry = Entry {
+    place: Where::Cpu,
+    method: Method::Tree,
+    precision: Precision::Single,
+    orders: (Order::Acceleration, Order::Acceleration),
+    make: |tools| made(CpuTree::new(tools.tree)),
+};
 
 /// Sinks that walk together: a run along the curve.
 pub const GROUP: usize = 64;

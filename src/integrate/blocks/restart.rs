@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::schedule::{PERIOD, Schedule};
 use super::{LEVELS, Track};
 use crate::error::{Error, Result};
+use crate::forces::last;
 use crate::frame::{self, Rests};
 
 /// The beginning of all names that belong to a restart.
@@ -55,9 +56,11 @@ impl Restart {
         columns: &BTreeMap<String, Vec<f64>>,
         facts: &BTreeMap<String, String>,
     ) -> Option<Self> {
-        let is_ours = |name: &str| name.starts_with(PREFIX) || name.starts_with(frame::PREFIX);
-        let has_rests = columns.keys().any(|name| name.starts_with(frame::PREFIX));
-        if !facts.contains_key(PERIODS) && !has_rests {
+        let is_without_steps = |name: &str| {
+            [frame::PREFIX, last::PREFIX].iter().any(|prefix| name.starts_with(prefix))
+        };
+        let is_ours = |name: &str| name.starts_with(PREFIX) || is_without_steps(name);
+        if !facts.contains_key(PERIODS) && !columns.keys().any(|name| is_without_steps(name)) {
             return None;
         }
         let columns = columns.iter().filter(|(name, _)| is_ours(name));
@@ -71,6 +74,11 @@ impl Restart {
     /// What bodies on a device lack in f64: see [`Rests`].
     pub fn of_rests(rests: &Rests) -> Self {
         Self { columns: rests.columns(), ..Self::default() }
+    }
+
+    /// The accelerations of the last step, which forces go on from.
+    pub fn of_last(acceleration: &[glam::DVec3]) -> Self {
+        Self { columns: last::columns(acceleration), ..Self::default() }
     }
 
     /// Whether it holds individual steps.

@@ -162,6 +162,6 @@ fn engine_with_derivatives(
 /// The engine for accelerations and potentials of `n` bodies.
 fn plain_engine(settings: &mut Settings, n: usize) -> Result<Box<dyn ForceEngine>, Error> {
     let choice = lookup::choose(n, settings)?;
-    let tools = Tools { gpu: choice.gpu.as_ref(), kernel: settings.kernel };
+    let tools = Tools { gpu: choice.gpu.as_ref(), kernel: settings.kernel, tree: settings.tree };
     forces::make(choice.kind.place(), choice.method, None, Order::Acceleration, &tools)
 }

@@ -7,3 +7,6 @@ mod single;
 pub use double::CpuDouble;
 pub use kernel::Kernel;
 pub use single::CpuSingle;
+pub(in crate::forces) use single::{
+    Lanes, PACK, Separation, at_own_source, same_places, softening_squared,
+};

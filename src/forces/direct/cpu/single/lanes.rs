@@ -8,7 +8,7 @@ use crate::math::arithmetic::Arithmetic;
 ///
 /// Every method is `unsafe` for one reason: the processor must have the implementation's
 /// instructions. They are inlined into the `#[target_feature]` functions that [`super::loops::entry!`] makes.
-pub(super) trait Lanes: Arithmetic<Number = f32> {
+pub(in crate::forces) trait Lanes: Arithmetic<Number = f32> {
     /// r^-3 = `CUBE` * [`Self::inverse_cube`]: a constant that the refinement leaves to the totals.
     const CUBE: f64;
     /// r^-1 = `INVERSE` * [`Self::inverse`].
@@ -38,14 +38,14 @@ pub(super) trait Lanes: Arithmetic<Number = f32> {
 }
 
 /// One sum of vectors, lane by lane: x, y, z.
-pub(super) type Sum = [[f32; PACK]; 3];
+pub(in crate::forces) type Sum = [[f32; PACK]; 3];
 
 /// A vector of pairs, half way: what comes before the estimate of r^-1.
 ///
 /// The loops finish one such vector and begin the next in its place, so that the processor has
 /// other vectors' work to do while it waits for an estimate.
 #[derive(Clone, Copy)]
-pub(super) struct Separation<V> {
+pub(in crate::forces) struct Separation<V> {
     pub dx: V,
     pub dy: V,
     pub dz: V,

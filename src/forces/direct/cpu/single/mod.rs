@@ -45,9 +45,11 @@ mod neon;
 mod scalar;
 
 use direct::Sum;
+pub(in crate::forces) use lanes::{Lanes, Separation};
 use loops::{Direct, Loops};
 use mutual::{Mutual, Pull};
-use pack::{PACK, Pack, Sink};
+pub(in crate::forces) use pack::{PACK, softening_squared};
+use pack::{Pack, Sink};
 
 /// Sinks that one task takes over its sources: a multiple of every kernel's group.
 const TASK: usize = 64;
@@ -222,7 +224,7 @@ impl CpuSingle {
         out: &mut Answers,
     ) -> Result<()> {
         let frame = Frame::of_call(sinks.position, sources.position, sources.mass, softening);
-        let softening_squared = pack::softening_squared(&frame, softening);
+        let softening_squared = softening_squared(&frame, softening);
         pack::pack(&frame, sources, &mut self.packs);
         let loops = loops::of(self.kernel);
         if sinks.position.is_empty() {
@@ -252,13 +254,13 @@ impl CpuSingle {
 }
 
 /// True where sinks and sources are the same bodies in the same order.
-fn same_places(sinks: &Sinks, sources: &Sources) -> bool {
+pub(in crate::forces) fn same_places(sinks: &Sinks, sources: &Sources) -> bool {
     sinks.position == sources.position
 }
 
 /// True where each sink that is a source is in that source's place: its own pair then adds 0 to its
 /// acceleration, and need not be looked for.
-fn at_own_source(sinks: &Sinks, sources: &Sources) -> bool {
+pub(in crate::forces) fn at_own_source(sinks: &Sinks, sources: &Sources) -> bool {
     sinks.position.iter().enumerate().all(|(i, position)| {
         let own = sinks.identity.of(i).and_then(|j| sources.position.get(j));
         own.is_none_or(|source| source == position)

@@ -4,7 +4,7 @@ use crate::forces::Sources;
 use crate::frame::Frame;
 
 /// Bodies per [`Pack`]: a multiple of every kernel's vector width.
-pub(super) const PACK: usize = 16;
+pub(in crate::forces) const PACK: usize = 16;
 
 /// 16 sources, ready for vector loads. The last pack is filled up with bodies of mass 0.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,7 @@ impl Sink {
 pub(super) const FLOOR_SQUARED: f32 = f32::from_bits((127 - 84) << 23);
 
 /// eps^2 in units of the frame's length^2, at least [`FLOOR_SQUARED`].
-pub(super) fn softening_squared(frame: &Frame, softening: f64) -> f32 {
+pub(in crate::forces) fn softening_squared(frame: &Frame, softening: f64) -> f32 {
     let eps = softening / frame.length;
     ((eps * eps) as f32).max(FLOOR_SQUARED)
 }

@@ -1,0 +1,42 @@
+//! The accelerations of the last step in a snapshot: forces of some methods depend on them, and a run then goes
+//! on from them to the same bits.
+
+use std::collections::BTreeMap;
+
+use glam::DVec3;
+
+/// The beginning of the names of the columns.
+pub const PREFIX: &str = "last.";
+
+const NAMES: [&str; 3] = ["last.ax", "last.ay", "last.az"];
+
+/// The columns of a snapshot with these accelerations.
+pub fn columns(acceleration: &[DVec3]) -> BTreeMap<String, Vec<f64>> {
+    let column = |axis: usize| acceleration.iter().map(|a| a[axis]).collect();
+    NAMES.into_iter().enumerate().map(|(axis, name)| (name.to_owned(), column(axis))).collect()
+}
+
+/// The accelerations that `columns` of a snapshot of `n` bodies hold, if all are there and numbers.
+pub fn find(columns: &BTreeMap<String, Vec<f64>>, n: usize) -> Option<Vec<DVec3>> {
+    let column = |name: &str| columns.get(name).filter(|column| column.len() == n);
+    let [x, y, z] = NAMES.map(column);
+    let (x, y, z) = (x?, y?, z?);
+    let found: Vec<_> = (0..n).map(|i| DVec3::new(x[i], y[i], z[i])).collect();
+    found.iter().all(|a| a.is_finite()).then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accelerations_come_back_if_all_are_there() {
+        let all = [DVec3::new(1.0, -2.5, 1e-300), DVec3::ZERO];
+        let mut there = columns(&all);
+        assert!(there.keys().all(|name| name.starts_with(PREFIX)));
+        assert_eq!(find(&there, 2).unwrap(), all);
+        assert!(find(&there, 3).is_none());
+        there.get_mut("last.ay").unwrap()[1] = f64::NAN;
+        assert!(find(&there, 2).is_none());
+    }
+}

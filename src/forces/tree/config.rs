@@ -1,0 +1,165 @@
+//! What a tree is walked by.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{MultipoleOrder, Opening};
+use crate::error::{Error, Result};
+use crate::settings::TreeRequest;
+
+/// Opening rule and multipoles.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TreeConfig {
+    /// When cells act as a whole.
+    pub opening: Opening,
+    /// Up to which multipole.
+    pub moments: MultipoleOrder,
+}
+
+/// Of the rule `acceleration`: rms errors of 4e-4, one body in a hundred above 1e-3.
+const ALPHA: f64 = 0.003;
+
+/// What numbers of rules are allowed.
+const ALLOWED: &str = "greater than 0 and at most 1";
+
+impl Default for TreeConfig {
+    fn default() -> Self {
+        Self { opening: Opening::Acceleration { alpha: ALPHA }, moments: MultipoleOrder::default() }
+    }
+}
+
+impl TreeConfig {
+    /// The rule of a first force, which no accelerations are known for.
+    pub const FIRST: Opening = Opening::Radius { theta: 0.6 };
+
+    /// What a request comes to.
+    ///
+    /// Errors: a rule that there is not, a number out of range or of another rule.
+    pub fn of(request: &TreeRequest) -> Result<Self> {
+        let name = match (&request.opening, request.theta) {
+            (Some(name), _) => name,
+            // An angle is of no other rule.
+            (None, Some(_)) if request.alpha.is_none() => "radius",
+            (None, _) => "acceleration",
+        };
+        let theta = |usual: f64| request.theta.unwrap_or(usual);
+        let opening = match name {
+            "acceleration" => Opening::Acceleration { alpha: request.alpha.unwrap_or(ALPHA) },
+            "radius" => Opening::Radius { theta: theta(0.6) },
+            "bonsai" => Opening::Bonsai { theta: theta(0.75) },
+            "octgrav" => Opening::Octgrav { theta: theta(0.75) },
+            name => {
+                let known = "acceleration, radius, bonsai, octgrav".to_owned();
+                return Err(Error::Unknown { kind: "opening rule", name: name.to_owned(), known });
+            }
+        };
+        let moments = match request.moments {
+            None | Some(2) => MultipoleOrder::Quadrupole,
+            Some(1) => MultipoleOrder::Monopole,
+            Some(other) => {
+                let allowed = "1 (monopoles) or 2 (quadrupoles)";
+                return Err(Error::value("the moments of the tree", other, allowed));
+            }
+        };
+        let is_by_acceleration = opening.needs_accelerations();
+        if let (false, Some(alpha)) = (is_by_acceleration, request.alpha) {
+            let allowed = format!("left out with the opening rule {name}, which has theta");
+            return Err(Error::value("alpha", alpha, allowed));
+        }
+        if let (true, Some(theta)) = (is_by_acceleration, request.theta) {
+            let allowed = "left out with the opening rule acceleration, which has alpha";
+            return Err(Error::value("theta", theta, allowed));
+        }
+        Self { opening, moments }.check()
+    }
+
+    /// Refuses numbers out of range.
+    pub fn check(self) -> Result<Self> {
+        let (name, value) = match self.opening {
+            Opening::Acceleration { alpha } => ("alpha", alpha),
+            Opening::Radius { theta } | Opening::Bonsai { theta } | Opening::Octgrav { theta } => {
+                ("theta", theta)
+            }
+        };
+        match value > 0.0 && value <= 1.0 {
+            true => Ok(self),
+            false => Err(Error::value(name, value, ALLOWED)),
+        }
+    }
+
+    /// The request that comes to this; what is usual is left out.
+    pub fn request(&self) -> TreeRequest {
+        let usual = Self::default();
+        let (opening, alpha, theta) = match self.opening {
+            opening if opening == usual.opening => (None, None, None),
+            Opening::Acceleration { alpha } => (None, Some(alpha), None),
+            Opening::Radius { theta } => (Some("radius"), None, Some(theta)),
+            Opening::Bonsai { theta } => (Some("bonsai"), None, Some(theta)),
+            Opening::Octgrav { theta } => (Some("octgrav"), None, Some(theta)),
+        };
+        let moments = (self.moments != usual.moments).then_some(self.moments as u32 + 1);
+        TreeRequest { opening: opening.map(str::to_owned), alpha, theta, moments }
+    }
+}
+
+impl fmt::Display for TreeConfig {
+    /// For one line: `quadrupoles, acceleration 0.003`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let moments = match self.moments {
+            MultipoleOrder::Monopole => "monopoles",
+            MultipoleOrder::Quadrupole => "quadrupoles",
+        };
+        let (name, value) = match self.opening {
+            Opening::Acceleration { alpha } => ("acceleration", alpha),
+            Opening::Radius { theta } => ("radius", theta),
+            Opening::Bonsai { theta } => ("bonsai", theta),
+            Opening::Octgrav { theta } => ("octgrav", theta),
+        };
+        write!(f, "{moments}, {name} {value}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(opening: Option<&str>, alpha: Option<f64>, theta: Option<f64>) -> TreeRequest {
+        TreeRequest { opening: opening.map(str::to_owned), alpha, theta, moments: None }
+    }
+
+    #[test]
+    fn requests_come_to_a_rule_and_back() {
+        let none = TreeConfig::of(&TreeRequest::default()).unwrap();
+        assert_eq!(none, TreeConfig::default());
+        for (rule, alpha, theta) in [
+            (None, Some(0.01), None),
+            (None, None, Some(0.5)),
+            (Some("bonsai"), None, None),
+            (Some("octgrav"), None, Some(1.0)),
+        ] {
+            let config = TreeConfig::of(&request(rule, alpha, theta)).unwrap();
+            assert_eq!(TreeConfig::of(&config.request()).unwrap(), config, "{config}");
+        }
+        let by_angle = TreeConfig::of(&request(None, None, Some(0.5))).unwrap();
+        assert_eq!(by_angle.opening, Opening::Radius { theta: 0.5 });
+    }
+
+    #[test]
+    fn what_no_rule_takes_is_refused() {
+        for (wrong, says) in [
+            (request(Some("wish"), None, None), "no opening rule named 'wish'"),
+            (request(None, Some(0.0), None), "alpha is 0"),
+            (request(None, Some(f64::NAN), None), "alpha is NaN"),
+            (request(None, None, Some(-1.0)), "theta is -1"),
+            (request(None, None, Some(1.5)), "at most 1"),
+            (request(Some("bonsai"), Some(0.1), None), "alpha is 0.1, but must be left out"),
+            (request(None, Some(0.1), Some(0.5)), "theta is 0.5, but must be left out"),
+            (TreeRequest { moments: Some(3), ..TreeRequest::default() }, "1 (monopoles)"),
+        ] {
+            let text = TreeConfig::of(&wrong).unwrap_err().to_string();
+            assert!(text.contains(says), "{text}");
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! One call for forces: a frame, a tree over the sources, groups of sinks, and what acts on each.
+
+use std::borrow::Cow;
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use super::super::{CellForce, CellRecord, MultipoleOrder, Opening, Place, Tree};
+use super::Gathered;
+use super::groups::Groups;
+use super::kernel::{Block, Sums};
+use super::loops::{self, Loops};
+use super::walk::{Lists, Opened};
+use crate::error::{Error, Result};
+use crate::forces::direct::cpu::{Kernel, at_own_source, same_places, softening_squared};
+use crate::forces::{Answers, Identity, Sinks, Sources};
+use crate::frame::Frame;
+use crate::stop;
+
+/// No source.
+const NONE: u32 = u32::MAX;
+
+/// The tree and the sinks; forces by any rule are found from it.
+pub(super) struct Call {
+    frame: Frame,
+    loops: &'static Loops,
+    softening_squared: f32,
+    tree: Tree,
+    groups: Groups,
+    /// Of each sink in the groups' order its source's place along the curve, or [`NONE`].
+    own: Vec<u32>,
+    /// Whether own pairs add nothing to accelerations by themselves.
+    at_own_source: bool,
+    /// Sinks that are nowhere.
+    lost: Vec<u32>,
+}
+
+/// What is the same for all groups of an evaluation.
+struct Rule {
+    opened: Opened,
+    forces: Vec<CellForce>,
+    order: MultipoleOrder,
+    potential: bool,
+    excludes: bool,
+}
+
+impl Call {
+    pub fn new(kernel: Kernel, sinks: &Sinks, sources: &Sources, softening: f64) -> Self {
+        let same = sinks.identity == Identity::Offset(0) && same_places(sinks, sources);
+        // What has left the range of numbers must not take the frame with it.
+        let (at, from) = (finite(sinks.position), finite(sources.position));
+        let frame = Frame::of_call(&at, &from, sources.mass, softening);
+        let place = |(&position, &mass): (&DVec3, &f64)| -> Place {
+            let [x, y, z] = frame.position(position);
+            [x, y, z, (mass / frame.mass) as f32]
+        };
+        let places: Vec<Place> = sources.position.par_iter().zip(sources.mass).map(place).collect();
+        let tree = Tree::new([0.0; 3], &places);
+        let groups = match same {
+            true => Groups::of_tree(&tree),
+            false => {
+                let places: Vec<Place> =
+                    sinks.position.par_iter().map(|position| place((position, &0.0))).collect();
+                Groups::new(&tree.cube, &places)
+            }
+        };
+        let own = match same {
+            true => (0..groups.order.len() as u32).collect(),
+            false => own_places(&tree, &groups, sinks),
+        };
+        let lost = match at.len() == sinks.position.len() {
+            true => Vec::new(),
+            false => {
+                let all = 0..sinks.position.len() as u32;
+                all.filter(|&i| !sinks.position[i as usize].is_finite()).collect()
+            }
+        };
+        Self {
+            softening_squared: softening_squared(&frame, softening),
+            loops: loops::of(kernel),
+            frame,
+            tree,
+            groups,
+            own,
+            at_own_source: same || at_own_source(sinks, sources),
+            lost,
+        }
+    }
+
+    /// Fills `out` by that rule; `acceleration` are the sinks' own as far as they are known, if the rule asks for
+    /// them. Returns the number of interactions.
+    ///
+    /// Errors: [`Error::Stopped`].
+    pub fn evaluate(
+        &self,
+        opening: Opening,
+        order: MultipoleOrder,
+        acceleration: &[DVec3],
+        potential: bool,
+        out: &mut Answers,
+    ) -> Result<u64> {
+        let record = |(cell, moment)| CellRecord::of(cell, moment, &opening, order).force;
+        let cells = self.tree.cells.cells.par_iter().zip(&self.tree.moments);
+        let rule = Rule {
+            opened: Opened::new(&self.tree, &opening, order),
+            forces: cells.map(record).collect(),
+            order,
+            potential,
+            excludes: potential || !self.at_own_source,
+        };
+        let unit = self.frame.acceleration_unit();
+        let ranges: Vec<_> = self.groups.ranges().collect();
+        let reaches: Vec<f64> = match opening.needs_accelerations() {
+            true => self.groups.least_accelerations(acceleration, unit),
+            false => vec![0.0; ranges.len()],
+        };
+        let found: Vec<(Vec<Gathered>, u64)> = ranges
+            .par_iter()
+            .zip(&reaches)
+            .map_init(Lists::default, |lists, (range, &least)| {
+                let reach = opening.reach(least, order);
+                self.group(range.clone(), reach, &rule, lists)
+            })
+            .collect();
+        if stop::is_wanted() {
+            return Err(Error::Stopped);
+        }
+        let sums = found.iter().flat_map(|(sums, _)| sums);
+        for (&sink, sum) in self.groups.order.iter().zip(sums) {
+            out.acceleration[sink as usize] = sum.acceleration;
+            if potential {
+                out.potential[sink as usize] = sum.potential;
+            }
+        }
+        for &sink in &self.lost {
+            out.acceleration[sink as usize] = DVec3::NAN;
+            if potential {
+                out.potential[sink as usize] = f64::NAN;
+            }
+        }
+        Ok(found.iter().map(|(_, interactions)| interactions).sum())
+    }
+
+    /// One group: its walk and its sums.
+    fn group(
+        &self,
+        range: std::ops::Range<usize>,
+        reach: f64,
+        rule: &Rule,
+        lists: &mut Lists,
+    ) -> (Vec<Gathered>, u64) {
+        if stop::is_wanted() {
+            return (Vec::new(), 0);
+        }
+        let mut block = self.groups.block(range.clone());
+        // SAFETY of all calls below: a kernel that is not available cannot be had.
+        unsafe { (self.loops.walk)(&rule.opened, &block.reach(reach), lists) };
+        let (inside, all) = (self.tree.inside as u32, self.tree.sorted.len() as u32);
+        if all > inside {
+            lists.runs.push((inside, all - inside));
+        }
+        let own = &self.own[range];
+        let missed = match rule.excludes {
+            true => find_own(&mut block, own, &lists.runs),
+            false => Vec::new(),
+        };
+        let mut sums = Sums::ZERO;
+        let (loops, eps2) = (self.loops, self.softening_squared);
+        let bodies = match (rule.potential, rule.excludes) {
+            (true, _) => loops.bodies_potential,
+            (false, true) => loops.bodies_excluding,
+            (false, false) => loops.bodies,
+        };
+        let cells = match (rule.order, rule.potential) {
+            (MultipoleOrder::Monopole, false) => loops.monopoles,
+            (MultipoleOrder::Monopole, true) => loops.monopoles_potential,
+            (MultipoleOrder::Quadrupole, false) => loops.quadrupoles,
+            (MultipoleOrder::Quadrupole, true) => loops.quadrupoles_potential,
+        };
+        unsafe { cells(&lists.cells, &rule.forces, &block, &mut sums, eps2) };
+        let guard = self.softening_squared <= softening_squared(&self.frame, 0.0);
+        let mut index = 0;
+        for &(first, count) in &lists.runs {
+            let places = &self.tree.sorted[first as usize..][..count as usize];
+            unsafe { bodies(places, index, &block, &mut sums, eps2, guard) };
+            index += places.len();
+        }
+        for k in missed {
+            self.take_off(&mut sums, &block, k, &self.tree.sorted[own[k] as usize]);
+        }
+        let units = (self.frame.acceleration_unit(), self.frame.potential_unit());
+        let gathered = |k: usize| Gathered {
+            acceleration: DVec3::from_array(sums.acceleration.map(|lanes| lanes[k])) * units.0,
+            potential: sums.potential[k] * units.1,
+        };
+        let interactions = (lists.cells.len() + index) as u64 * block.count as u64;
+        ((0..block.count).map(gathered).collect(), interactions)
+    }
+
+    /// Takes off what its own source adds to a sink as part of a cell.
+    fn take_off(&self, sums: &mut Sums, block: &Block, k: usize, source: &Place) {
+        let d = DVec3::from_array(std::array::from_fn(|axis| {
+            f64::from(source[axis]) - f64::from(block.position[axis][k])
+        }));
+        let inverse = (d.length_squared() + f64::from(self.softening_squared)).sqrt().recip();
+        let pull = f64::from(source[3]) * inverse * inverse * inverse;
+        for (lanes, d) in sums.acceleration.iter_mut().zip(d.to_array()) {
+            lanes[k] -= pull * d;
+        }
+        sums.potential[k] += f64::from(source[3]) * inverse;
+    }
+}
+
+/// Those positions that are somewhere: as a rule all, and no copy is made.
+fn finite(position: &[DVec3]) -> Cow<'_, [DVec3]> {
+    match position.par_iter().all(|x| x.is_finite()) {
+        true => Cow::Borrowed(position),
+        false => Cow::Owned(position.iter().copied().filter(|x| x.is_finite()).collect()),
+    }
+}
+
+/// Where along the curve each sink's own source is.
+fn own_places(tree: &Tree, groups: &Groups, sinks: &Sinks) -> Vec<u32> {
+    let mut place = vec![NONE; tree.order.len()];
+    for (along, &source) in (0..).zip(&tree.order) {
+        place[source as usize] = along;
+    }
+    let of_sink = |&i: &u32| {
+        let source = sinks.identity.of(i as usize);
+        source.and_then(|j| place.get(j).copied()).unwrap_or(NONE)
+    };
+    groups.order.iter().map(of_sink).collect()
+}
+
+/// Tells each sink which number of the list of bodies it is itself. Returns those that are sources and are not
+/// there: in a cell that acts as a whole, which happens to sinks away from their sources alone, or in one without
+/// mass.
+fn find_own(block: &mut Block, own: &[u32], runs: &[(u32, u32)]) -> Vec<usize> {
+    let mut missed: Vec<usize> = (0..own.len()).filter(|&k| own[k] != NONE).collect();
+    let mut index = 0;
+    for &(first, count) in runs {
+        missed.retain(|&k| {
+            let is_there = (first..first + count).contains(&own[k]);
+            if is_there {
+                block.own[k] = (index + own[k] - first) as f32;
+            }
+            !is_there
+        });
+        index += count;
+    }
+    missed
+}

@@ -1,0 +1,107 @@
+//! The kernels and the walk compiled for each instruction set.
+
+use super::super::{CellForce, Place};
+use super::kernel::{Block, Sums};
+use super::walk::{Lists, Opened, Reach};
+use crate::forces::direct::cpu::Kernel;
+
+/// See [`super::kernel::bodies`].
+type Bodies = unsafe fn(&[Place], usize, &Block, &mut Sums, f32, bool);
+/// See [`super::kernel::cells`].
+type Cells = unsafe fn(&[u32], &[CellForce], &Block, &mut Sums, f32);
+/// See [`super::walk::walk`].
+type Walk = unsafe fn(&Opened, &Reach, &mut Lists);
+
+/// The loops of an instruction set. Calling one is safe where [`Kernel::is_available`].
+pub(super) struct Loops {
+    pub walk: Walk,
+    pub bodies: Bodies,
+    pub bodies_excluding: Bodies,
+    pub bodies_potential: Bodies,
+    pub monopoles: Cells,
+    pub monopoles_potential: Cells,
+    pub quadrupoles: Cells,
+    pub quadrupoles_potential: Cells,
+}
+
+/// Compiles the loops for a vector type, with `$sinks` vectors of sinks in registers and the processor's features.
+macro_rules! entry {
+    ($name:ident, $vector:ty, $sinks:literal $(, $features:literal)?) => {
+        mod $name {
+            use super::*;
+            use crate::forces::tree::cpu::{kernel, walk};
+
+            macro_rules! bodies {
+                ($loop:ident, $potential:literal, $exclude:literal) => {
+                    $(#[target_feature(enable = $features)])?
+                    unsafe fn $loop(
+                        a: &[Place], b: usize, c: &Block, d: &mut Sums, e: f32, f: bool,
+                    ) {
+                        // SAFETY: the caller knows that the processor has the instructions.
+                        unsafe {
+                            kernel::bodies::<$vector, $sinks, $potential, $exclude>(a, b, c, d, e, f);
+                        }
+                    }
+                };
+            }
+            bodies!(bodies, false, false);
+            bodies!(bodies_excluding, false, true);
+            bodies!(bodies_potential, true, true);
+
+            macro_rules! cells {
+                ($loop:ident, $potential:literal, $quadrupole:literal) => {
+                    $(#[target_feature(enable = $features)])?
+                    unsafe fn $loop(
+                        a: &[u32], b: &[CellForce], c: &Block, d: &mut Sums, e: f32,
+                    ) {
+                        // SAFETY: the caller knows that the processor has the instructions.
+                        unsafe {
+                            kernel::cells::<$vector, $sinks, $potential, $quadrupole>(a, b, c, d, e);
+                        }
+                    }
+                };
+            }
+            cells!(monopoles, false, false);
+            cells!(monopoles_potential, true, false);
+            cells!(quadrupoles, false, true);
+            cells!(quadrupoles_potential, true, true);
+
+            $(#[target_feature(enable = $features)])?
+            unsafe fn walk(a: &Opened, b: &Reach, c: &mut Lists) {
+                walk::walk(a, b, c);
+            }
+
+            pub(super) static LOOPS: Loops = Loops {
+                walk,
+                bodies,
+                bodies_excluding,
+                bodies_potential,
+                monopoles,
+                monopoles_potential,
+                quadrupoles,
+                quadrupoles_potential,
+            };
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+entry!(avx512, std::arch::x86_64::__m512, 2, "avx512f");
+#[cfg(target_arch = "x86_64")]
+entry!(avx2, std::arch::x86_64::__m256, 2, "avx2,fma");
+#[cfg(target_arch = "aarch64")]
+entry!(neon, std::arch::aarch64::float32x4_t, 4, "neon");
+entry!(scalar, crate::math::arithmetic::Plain<f32, 4>, 1);
+
+/// The loops of a kernel. Of one that this target does not know: the scalar ones.
+pub(super) fn of(kernel: Kernel) -> &'static Loops {
+    match kernel {
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Avx512 => &avx512::LOOPS,
+        #[cfg(target_arch = "x86_64")]
+        Kernel::Avx2 => &avx2::LOOPS,
+        #[cfg(target_arch = "aarch64")]
+        Kernel::Neon => &neon::LOOPS,
+        _ => &scalar::LOOPS,
+    }
+}

@@ -1,0 +1,135 @@
+//! The walk of a group: which cells act on it as a whole, and which bodies one by one.
+
+use super::super::{Cell, Moment, MultipoleOrder, Opening, Tree};
+
+/// Cells tested at once: all children of one.
+const CHILDREN: usize = 8;
+
+/// Nearer than this, about 2^-39 of the extent, cells do not act as a whole: the fifth power of 1/d leaves f32.
+const NEAREST_SQUARED: f32 = f32::from_bits((127 - 48) << 23);
+
+/// What the test reads of all cells, number by number beside each other, for one opening rule.
+#[derive(Debug, Default)]
+pub(super) struct Opened {
+    centre: [Vec<f32>; 3],
+    critical: Vec<f32>,
+    radius_squared: Vec<f32>,
+    /// Corners of boxes, lower and upper, where the rule asks for them.
+    corners: Option<[[Vec<f32>; 3]; 2]>,
+    cells: Vec<Cell>,
+}
+
+/// The box of a group's sinks, and how far the rule lets cells be opened for them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reach {
+    pub lower: [f32; 3],
+    pub upper: [f32; 3],
+    /// [`Opening::reach`].
+    pub reach: f32,
+}
+
+/// What acts on a group.
+#[derive(Clone, Debug, Default)]
+pub struct Lists {
+    /// Numbers of the cells that act as a whole.
+    pub cells: Vec<u32>,
+    /// Runs of bodies along the curve: first and number.
+    pub runs: Vec<(u32, u32)>,
+    /// Children still to be tested: first and number.
+    stack: Vec<(u32, u32)>,
+}
+
+impl Lists {
+    /// Number of bodies.
+    pub fn bodies(&self) -> usize {
+        self.runs.iter().map(|(_, count)| *count as usize).sum()
+    }
+}
+
+impl Opened {
+    /// All cells of a tree by that rule.
+    pub fn new(tree: &Tree, opening: &Opening, order: MultipoleOrder) -> Self {
+        let moments = &tree.moments;
+        let column = |value: &dyn Fn(&Moment) -> f32| {
+            let mut column: Vec<f32> = moments.iter().map(value).collect();
+            // So that all eight lanes can be read from the last cell on.
+            column.resize(moments.len() + CHILDREN, 0.0);
+            column
+        };
+        let axes = [0, 1, 2];
+        let squared = |moment: &Moment| (moment.radius * moment.radius) as f32;
+        Self {
+            centre: axes.map(|axis| column(&|moment| moment.centre_f32()[axis])),
+            critical: column(&|moment| opening.critical(moment, order) as f32),
+            radius_squared: column(&|moment| squared(moment).max(NEAREST_SQUARED)),
+            corners: opening.is_between_boxes().then(|| {
+                [
+                    axes.map(|axis| column(&|m| m.lower[axis])),
+                    axes.map(|axis| column(&|m| m.upper[axis])),
+                ]
+            }),
+            cells: tree.cells.cells.clone(),
+        }
+    }
+
+    /// Which of the eight cells from `first` on are accepted.
+    #[inline(always)]
+    fn accepted(&self, first: usize, group: &Reach) -> [bool; CHILDREN] {
+        let eight = |column: &Vec<f32>| -> [f32; CHILDREN] {
+            let lanes = &column[first..first + CHILDREN];
+            std::array::from_fn(|k| lanes[k])
+        };
+        let centre = [0, 1, 2].map(|axis| eight(&self.centre[axis]));
+        let (critical, radius_squared) = (eight(&self.critical), eight(&self.radius_squared));
+        let distance = |lower: &[[f32; CHILDREN]; 3], upper: &[[f32; CHILDREN]; 3]| {
+            let mut squared = [0.0f32; CHILDREN];
+            for axis in 0..3 {
+                for k in 0..CHILDREN {
+                    let below = group.lower[axis] - upper[axis][k];
+                    let d = below.max(lower[axis][k] - group.upper[axis]).max(0.0);
+                    squared[k] += d * d;
+                }
+            }
+            squared
+        };
+        let from_centre = distance(&centre, &centre);
+        let compared = match &self.corners {
+            None => from_centre,
+            Some(corners) => {
+                let [lower, upper] =
+                    [0, 1].map(|side| [0, 1, 2].map(|axis| eight(&corners[side][axis])));
+                distance(&lower, &upper)
+            }
+        };
+        std::array::from_fn(|k| {
+            (compared[k] * group.reach > critical[k]) & (from_centre[k] > radius_squared[k])
+        })
+    }
+}
+
+/// Fills `lists` for a group, from the root down.
+#[inline(always)]
+pub(super) fn walk(opened: &Opened, group: &Reach, lists: &mut Lists) {
+    lists.cells.clear();
+    lists.runs.clear();
+    lists.stack.clear();
+    if !opened.cells.is_empty() {
+        lists.stack.push((0, 1));
+    }
+    while let Some((first, count)) = lists.stack.pop() {
+        let accepted = opened.accepted(first as usize, group);
+        for (k, accepted) in accepted.into_iter().enumerate().take(count as usize) {
+            let number = first as usize + k;
+            let cell = &opened.cells[number];
+            if opened.critical[number] < 0.0 {
+                // Without mass.
+            } else if accepted {
+                lists.cells.push(number as u32);
+            } else if cell.is_leaf() {
+                lists.runs.push((cell.first, cell.count));
+            } else {
+                lists.stack.push((cell.child, cell.children));
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Runs by forces that depend on the accelerations of the last step.
+
+use super::*;
+use crate::forces::tree::{CpuTree, TreeConfig};
+use crate::forces::{Method, TestBodies};
+use crate::sim::EngineKind;
+
+fn state(bodies: &Bodies, restart: Option<&Restart>) -> HostState {
+    let settings = Settings {
+        engine: EngineKind::Cpu,
+        method: Some(Method::Tree),
+        softening: 0.05,
+        ..Settings::default()
+    };
+    let engine = Box::new(CpuTree::new(TreeConfig::default()));
+    pollster::block_on(HostState::open(bodies.clone(), engine, &settings, restart)).unwrap()
+}
+
+fn step(state: &mut HostState, steps: u64) -> (Vec<DVec3>, Vec<f64>) {
+    for _ in 0..steps {
+        pollster::block_on(state.step(0.01)).unwrap();
+    }
+    (state.bodies.position.clone(), pollster::block_on(state.potential()).unwrap())
+}
+
+#[test]
+fn a_run_by_the_tree_goes_on_to_the_same_bits() {
+    let cloud = TestBodies::new(1500, 3);
+    let mut bodies = Bodies::default();
+    for i in 0..cloud.len() {
+        bodies.push(cloud.mass[i], cloud.position[i], cloud.velocity[i], 0);
+    }
+    let mut whole = state(&bodies, None);
+    step(&mut whole, 3);
+    let (half, restart) = (whole.bodies.clone(), whole.restart());
+    let end = step(&mut whole, 4);
+    // As a snapshot tells it.
+    let restart = Restart::find(&restart.columns, &restart.facts).unwrap();
+    assert_eq!(step(&mut state(&half, Some(&restart)), 4), end);
+    assert_ne!(step(&mut state(&half, None), 4), end, "without the accelerations");
+}
