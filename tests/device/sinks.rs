@@ -11,7 +11,7 @@ use gravitile::forces::{Throughput, evaluate_blocking};
 use gravitile::frame::Frame;
 use gravitile::gpu::{BodyBuffers, Gpu, read_blocking};
 use gravitile::integrate::{self, DeviceIntegrator};
-use gravitile::sim::{DeviceState, Residence, Settings};
+use gravitile::sim::{DeviceState, Diagnosis, Residence, Settings};
 
 const N: u32 = 1000;
 /// Cut where no workgroup of any shape begins.
@@ -99,6 +99,20 @@ fn parts_that_cannot_be_are_refused() {
         text.contains("sinks is 100, but must be all 300 bodies with --one-workgroup"),
         "{text}"
     );
+}
+
+#[test]
+fn diagnostics_want_a_device_that_moves_all() {
+    let bodies = plummer(N as usize);
+    let diagnosed = |sinks: Range<u32>| {
+        let state = state_of(&bodies, sinks, &settings(SHAPES[0]));
+        let (gpu, buffers, frame) = (state.gpu(), state.buffers(), *state.frame());
+        let made = Diagnosis::new(gpu, buffers, frame, state.potential_sums(), &bodies);
+        pollster::block_on(made).map(|_| ())
+    };
+    diagnosed(0..N).unwrap();
+    let text = diagnosed(0..333).unwrap_err().to_string();
+    assert!(text.contains("sinks is 333, but must be all 1000 bodies"), "{text}");
 }
 
 /// One device's share of the bodies with what moves them.

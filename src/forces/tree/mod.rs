@@ -5,7 +5,7 @@
 //! through the cells (Barnes 1990): it accepts a cell, whose multipoles then attract them, or opens it.
 //!
 //! The stages, each a function of the one before, so that kernels on a device can be compared stage by stage:
-//! [`Cube`] -> [`keys`] -> [`order`] -> [`Cells`] -> [`moments`] -> [`CellRecord`]. All begin with positions in f32 in
+//! [`Cube`] -> [`keys`] -> [`order`] -> [`Cells`] -> [`moments()`] -> [`CellRecord`]. All begin with positions in f32 in
 //! the frame of a call or a run. Keys, order and cells are whole numbers, the same wherever they are computed;
 //! sums are in f64 here.
 

@@ -13,7 +13,7 @@ use crate::bodies::Bodies;
 use crate::diagnostics::{
     ComponentRadii, Diagnostics, FRACTIONS, SHRINK, SPHERES, least_in_sphere,
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::gpu::layout::{DiagnosisChunk, DiagnosisGroup, DiagnosisParams, VEC4};
 use crate::gpu::{
@@ -103,7 +103,8 @@ impl Diagnosis {
     /// positions for a first guess of the centres), in numbers of `frame`, and to their `potentials`, a buffer
     /// and its number of slices ([`super::DeviceState::potential_sums`]).
     ///
-    /// Errors: a shader that does not compile.
+    /// Errors: a device that moves a part of the bodies alone, and has the others' potentials nowhere; a shader
+    /// that does not compile.
     pub async fn new(
         gpu: &Gpu,
         buffers: &BodyBuffers,
@@ -112,6 +113,10 @@ impl Diagnosis {
         bodies: &Bodies,
     ) -> Result<Self> {
         let n = bodies.len();
+        if !buffers.moves_all() {
+            let allowed = format!("all {n} bodies for diagnostics on a device");
+            return Err(Error::value("the number of its sinks", buffers.sink_count(), allowed));
+        }
         let mass = bodies.total_mass();
         let share = |i: usize| if mass > 0.0 { bodies.mass[i] / mass } else { 1.0 / n as f64 };
         let shares: Vec<f32> = (0..n).map(|i| share(i) as f32).collect();

@@ -13,7 +13,7 @@ use crate::gpu::layout::FOREIGN;
 use crate::gpu::{Progress, Readback};
 
 impl GpuTiers {
-    /// [`ForceEngine::begin`], awaiting kernels that are not compiled yet.
+    /// [`crate::forces::ForceEngine::begin`], awaiting kernels that are not compiled yet.
     pub async fn begin_soon(
         &mut self,
         sinks: &Sinks<'_>,
@@ -76,7 +76,7 @@ impl GpuTiers {
         Ok(())
     }
 
-    /// [`ForceEngine::collect`], awaiting the device.
+    /// [`crate::forces::ForceEngine::collect`], awaiting the device.
     pub async fn collect_soon(&mut self, out: &mut Answers) -> Result<()> {
         let nothing = Want::only(Order::Acceleration);
         let Some(mut evaluation) = self.begun.take() else {
