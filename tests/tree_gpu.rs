@@ -8,3 +8,5 @@ mod bodies;
 mod forces;
 #[path = "tree_gpu/stages.rs"]
 mod stages;
+#[path = "tree_gpu/steps.rs"]
+mod steps;

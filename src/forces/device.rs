@@ -64,6 +64,15 @@ pub trait DeviceForces: Send {
         bodies: &'a BodyBuffers,
     ) -> Making<'a, Box<dyn DeviceForces>>;
 
+    /// Whether an evaluation depends on the accelerations that the last one left with the bodies: a snapshot then
+    /// holds them, and a run goes on from them.
+    fn needs_last_accelerations(&self) -> bool {
+        false
+    }
+
+    /// The bodies have such accelerations already, from before a restart.
+    fn go_on_from_last(&mut self) {}
+
     /// The all-pairs kernel, if it is that: its text can be shown, and steps fused into it.
     fn all_pairs(&self) -> Option<&AllPairs> {
         None

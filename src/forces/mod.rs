@@ -84,7 +84,9 @@ pub const ENGINES: &[Entry] = &[
     direct::GPU_TIER_SINGLE,
     direct::GPU_DOUBLE,
     tree::CPU,
+    tree::GPU,
 ];
 
 /// Every method whose bodies can live on a device, with what binds it to them.
-pub const ON_DEVICE: &[(Method, BindForces)] = &[(Method::Direct, direct::ON_DEVICE)];
+pub const ON_DEVICE: &[(Method, BindForces)] =
+    &[(Method::Direct, direct::ON_DEVICE), (Method::Tree, tree::ON_DEVICE)];

@@ -1,6 +1,7 @@
 //! Methods whose bodies can live on a device, out of [`ON_DEVICE`].
 
 use super::direct::gpu::KernelVariant;
+use super::tree::TreeConfig;
 use super::{DeviceForces, Making, Method, ON_DEVICE};
 use crate::error::{Error, Result};
 use crate::gpu::{BodyBuffers, Gpu};
@@ -12,6 +13,8 @@ pub struct DeviceTools {
     pub kernel: KernelVariant,
     /// Plummer softening length, >= 0.
     pub softening: f64,
+    /// How a tree is walked.
+    pub tree: TreeConfig,
 }
 
 /// Compiles a method's kernels and binds them to bodies.

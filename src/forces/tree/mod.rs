@@ -32,8 +32,11 @@ pub use opening::{MultipoleOrder, Opening};
 pub use record::{CellBox, CellForce, CellOpen, CellRecord, IS_LEAF};
 pub use whole::Tree;
 
-use super::registry::made;
-use super::{Entry, Method, Order, Place as Where, Precision};
+use super::registry::{boxed, made};
+use super::{
+    BindForces, DeviceForces, DeviceTools, Entry, Method, Order, Place as Where, Precision,
+};
+use gpu::{Field, GpuTree, TreeForces, TreeShape};
 
 /// SIMD in f32 on all cores.
 pub const CPU: Entry = Entry {
@@ -42,6 +45,32 @@ pub const CPU: Entry = Entry {
     precision: Precision::Single,
     orders: (Order::Acceleration, Order::Acceleration),
     make: |tools| made(CpuTree::new(tools.tree)),
+};
+
+/// Kernels for single calls.
+pub const GPU: Entry = Entry {
+    place: Where::Gpu,
+    make: |tools| {
+        let shape = TreeShape::of(&tools.tree, tools.kernel.checked.into());
+        Box::pin(async move { boxed(GpuTree::new(tools.device()?, shape)) })
+    },
+    ..CPU
+};
+
+/// Kernels for bodies that live on a device.
+pub const ON_DEVICE: BindForces = |gpu, bodies, tools| {
+    let DeviceTools { kernel, softening, tree } = *tools;
+    let shape = TreeShape::of(&tree, kernel.config.checks);
+    let field = Field {
+        softening: softening as f32,
+        guarded: kernel.guarded,
+        potential: false,
+        has_accelerations: false,
+    };
+    Box::pin(async move {
+        let forces = TreeForces::new(gpu, shape, bodies, field).await?;
+        Ok(Box::new(forces) as Box<dyn DeviceForces>)
+    })
 };
 
 /// Sinks that walk together: a run along the curve.

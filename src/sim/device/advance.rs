@@ -148,7 +148,12 @@ impl DeviceState {
                 (bodies.velocity[i], self.rests.velocity[i]) = frame.exact_velocity(three(v));
             }
         }
-        Ok(read[2].iter().map(|a| frame.wide_acceleration(three(a))).collect())
+        let acceleration: Vec<_> =
+            read[2].iter().map(|a| frame.wide_acceleration(three(a))).collect();
+        if self.stepper.forces().needs_last_accelerations() {
+            self.last.clone_from(&acceleration);
+        }
+        Ok(acceleration)
     }
 
     /// Potentials of the bodies that the device moves, G included, by the kernel with potential.

@@ -72,7 +72,7 @@ impl DeviceState {
         let config = self.known.resolve(request, &self.gpu, n)?;
         let kernel = KernelVariant::new(config, softening, self.largest_mass, false);
         let (gpu, buffers) = (Arc::clone(&self.gpu), self.buffers.clone());
-        let tools = DeviceTools { kernel, softening };
+        let tools = DeviceTools { kernel, softening, tree: self.tree };
         Ok(NextKernel { gpu, buffers, method: self.method, tools, integrator })
     }
 
@@ -80,7 +80,7 @@ impl DeviceState {
     /// gives new accelerations before the next step. Nothing else of the state changes.
     pub fn take_kernel(&mut self, kernel: CompiledKernel) {
         let CompiledKernel { stepper, potential, tools } = kernel;
-        let DeviceTools { kernel: variant, softening } = tools;
+        let DeviceTools { kernel: variant, softening, .. } = tools;
         if self.phase == Phase::Between && softening != self.softening {
             self.phase = Phase::Force { dt: 0.0 };
         }

@@ -10,6 +10,8 @@ mod stepper;
 use std::ops::Range;
 use std::sync::Arc;
 
+use glam::DVec3;
+
 pub use self::change::{CompiledKernel, NextKernel};
 pub use self::diagnosis::{Diagnosis, Totals};
 pub use self::potentials::add_potentials;
@@ -19,6 +21,7 @@ use super::Settings;
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
+use crate::forces::tree::TreeConfig;
 use crate::forces::{Budget, DeviceForces, DeviceTools, Method, Throughput};
 use crate::frame::{Frame, Rests};
 use crate::gpu::{BodyBuffers, Gpu};
@@ -70,6 +73,9 @@ pub struct DeviceState {
     largest_mass: f64,
     softening: f64,
     method: Method,
+    tree: TreeConfig,
+    /// The accelerations that were read last, where the next forces depend on them.
+    last: Vec<DVec3>,
     /// What tuning has found.
     known: Known,
 }
@@ -119,7 +125,7 @@ impl DeviceState {
         let softening = settings.softening / frame.length;
         let kernel = KernelVariant::new(config, softening, largest_mass, false);
         let method = settings.engine.by(settings.method)?.1;
-        let tools = DeviceTools { kernel, softening };
+        let tools = DeviceTools { kernel, softening, tree: settings.tree };
         let stepper = stepper::bind(&gpu, &buffers, method, &tools, settings.integrator).await?;
         let throughput = Throughput::guess(gpu.adapter.class);
         Ok(Self {
@@ -136,6 +142,8 @@ impl DeviceState {
             largest_mass,
             softening,
             method,
+            tree: settings.tree,
+            last: Vec::new(),
             known: settings.known.clone(),
         })
     }
@@ -157,6 +165,30 @@ impl DeviceState {
     /// The frame it was begun with.
     pub fn frame(&self) -> &Frame {
         &self.frame
+    }
+
+    /// Takes over the bodies' accelerations from before a restart, in the caller's units, where the next forces depend
+    /// on them: none are computed first. For a state that has just begun.
+    pub fn go_on_from_last(&mut self, acceleration: &[DVec3]) {
+        let forces = self.stepper.forces_mut();
+        if !forces.needs_last_accelerations() || acceleration.len() != self.buffers.count as usize {
+            return;
+        }
+        forces.go_on_from_last();
+        let unit = self.frame.acceleration_unit();
+        let narrow = |acceleration: &DVec3| {
+            let [x, y, z] = crate::frame::narrow(*acceleration / unit);
+            [x, y, z, 0.0]
+        };
+        let narrow: Vec<[f32; 4]> = acceleration.iter().map(narrow).collect();
+        let buffer = &self.buffers.acceleration;
+        self.gpu.queue.write_buffer(buffer, 0, bytemuck::cast_slice(&narrow));
+        self.phase = Phase::Between;
+    }
+
+    /// The accelerations that were read last, where the next forces depend on them; empty otherwise.
+    pub fn last(&self) -> &[DVec3] {
+        &self.last
     }
 
     /// What the bodies that were read last lack in f64; empty before.

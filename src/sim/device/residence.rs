@@ -7,6 +7,7 @@ use glam::DVec3;
 use super::DeviceState;
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
+use crate::forces::last;
 use crate::frame::{Frame, Rests};
 use crate::integrate::blocks::Restart;
 use crate::sim::{EngineKind, OnDevice, Residence, ResidenceEntry, Settings, Soon, Watch};
@@ -21,7 +22,13 @@ pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
             let rests = restart.and_then(|restart| Rests::find(&restart.columns, bodies.len()));
             let no_device = || Error::value("the engine", "gpu", "a device that is open");
             let gpu = Arc::clone(choice.gpu.as_ref().ok_or_else(no_device)?);
-            let state = DeviceState::new(gpu, bodies, rests.as_ref(), settings).await?;
+            let mut state = DeviceState::begin(gpu, bodies, rests.as_ref(), settings).await?;
+            if let Some(last) =
+                restart.and_then(|restart| last::find(&restart.columns, bodies.len()))
+            {
+                state.go_on_from_last(&last);
+            }
+            state.settle().await?;
             Ok(Box::new(state) as Box<dyn Residence>)
         })
     },
@@ -85,7 +92,11 @@ impl Residence for DeviceState {
     }
 
     fn restart(&self) -> Restart {
-        Restart::of_rests(self.rests())
+        let mut restart = Restart::of_rests(self.rests());
+        if !self.last().is_empty() {
+            restart.columns.extend(last::columns(self.last()));
+        }
+        restart
     }
 
     fn check_dt(&self, dt: f64) -> Result<()> {

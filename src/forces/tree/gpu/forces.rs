@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::build::PARAMS_ROWS;
 use super::{Bound, Build, Rule, Stage, TreeBuffers, TreeShape, Walk, WalkVariant};
 use crate::error::{Error, Result};
-use crate::forces::tree::{GROUP, Opening};
+use crate::forces::tree::{GROUP, Opening, TreeConfig};
 use crate::forces::{DeviceForces, Making, Piece};
 use crate::gpu::layout::TreeParams;
 use crate::gpu::{BodyBuffers, Gpu, Params, storage};
@@ -15,9 +15,6 @@ const MOST_PIECES: usize = 256;
 
 /// What a sink counts for, in interactions: about what it meets with usual openings, cells by what they take.
 const PER_SINK: u64 = 1000;
-
-/// The rule of a run's first forces, when there are no accelerations yet.
-const FIRST: Opening = Opening::Radius { theta: 0.6 };
 
 /// The step that an evaluation takes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +104,7 @@ impl TreeForces {
             Walk::new(&bound, variant, opening, softening).await
         };
         let needs_first = shape.opening.needs_accelerations() && !has_accelerations;
-        let first = if needs_first { Some(walk(&FIRST).await?) } else { None };
+        let first = if needs_first { Some(walk(&TreeConfig::FIRST).await?) } else { None };
         let walk = walk(&shape.opening).await?;
         let next = BEGIN;
         Ok(Self {
@@ -226,6 +223,14 @@ impl DeviceForces for TreeForces {
 
     fn slices(&self) -> u32 {
         1
+    }
+
+    fn needs_last_accelerations(&self) -> bool {
+        self.shape.opening.needs_accelerations()
+    }
+
+    fn go_on_from_last(&mut self) {
+        self.first = None;
     }
 
     fn with_potential<'a>(

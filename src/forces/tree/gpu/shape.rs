@@ -1,6 +1,6 @@
 //! What is chosen of a tree on the device.
 
-use crate::forces::tree::{LEAF, MultipoleOrder, Opening};
+use crate::forces::tree::{LEAF, MultipoleOrder, Opening, TreeConfig};
 use crate::gpu::Checks;
 
 /// Bodies in the largest of the leaves that are tried: their cells always have room.
@@ -22,6 +22,11 @@ pub struct TreeShape {
 }
 
 impl TreeShape {
+    /// What a configuration comes to.
+    pub fn of(config: &TreeConfig, checks: Checks) -> Self {
+        Self { checks, ..Self::new(config.opening, config.moments) }
+    }
+
     /// The usual one for an opening rule.
     pub fn new(opening: Opening, order: MultipoleOrder) -> Self {
         Self { opening, order, leaf: LEAF as u32, lanes: 32, checks: Checks::Off }
@@ -35,17 +40,7 @@ impl TreeShape {
 
 impl std::fmt::Display for TreeShape {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (rule, name, value) = match self.opening {
-            Opening::Acceleration { alpha } => ("acceleration", "alpha", alpha),
-            Opening::Radius { theta } => ("radius", "theta", theta),
-            Opening::Bonsai { theta } => ("bonsai", "theta", theta),
-            Opening::Octgrav { theta } => ("octgrav", "theta", theta),
-        };
-        let moments = match self.order {
-            MultipoleOrder::Monopole => "monopoles",
-            MultipoleOrder::Quadrupole => "quadrupoles",
-        };
-        write!(f, "tree, {rule} {name} = {value}, {moments}")
+        write!(f, "tree, {}", TreeConfig { opening: self.opening, moments: self.order })
     }
 }
 
@@ -58,6 +53,6 @@ mod tests {
         let shape = TreeShape::new(Opening::Radius { theta: 0.6 }, MultipoleOrder::Quadrupole);
         assert_eq!(shape.leaf_sizes(), 5);
         assert_eq!(TreeShape { leaf: 512, ..shape }.leaf_sizes(), 1);
-        assert_eq!(shape.to_string(), "tree, radius theta = 0.6, quadrupoles");
+        assert_eq!(shape.to_string(), "tree, quadrupoles, radius 0.6");
     }
 }

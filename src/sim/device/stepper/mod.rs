@@ -92,6 +92,11 @@ impl Stepper {
         self.ordinary.forces()
     }
 
+    /// [`Stepper::forces`], to be told something.
+    pub fn forces_mut(&mut self) -> &mut dyn DeviceForces {
+        self.ordinary.forces_mut()
+    }
+
     /// Gives up a force that is half done: it is computed anew.
     pub fn begin_force_again(&mut self) {
         self.ordinary.begin_force_again();

@@ -37,6 +37,11 @@ impl Ordinary {
         self.forces.as_ref()
     }
 
+    /// [`Ordinary::forces`], to be told something.
+    pub fn forces_mut(&mut self) -> &mut dyn DeviceForces {
+        self.forces.as_mut()
+    }
+
     /// Gives up a force that is half done: it is computed anew.
     pub fn begin_force_again(&mut self) {
         self.forces.begin_again();

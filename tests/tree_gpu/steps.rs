@@ -1,0 +1,119 @@
+//! Leapfrog steps with forces by the tree, on bodies that live on the device.
+
+use gravitile::bodies::Bodies;
+use gravitile::forces::tree::{MultipoleOrder, Opening, TreeConfig};
+use gravitile::forces::{Budget, Method};
+use gravitile::scene::Scene;
+use gravitile::sim::{DeviceState, EngineKind, Settings, Simulation};
+
+use super::common;
+
+fn plummer(n: usize) -> Bodies {
+    let mut scene = Scene::builtin("plummer").unwrap();
+    scene.set_n(n).unwrap();
+    scene.build(&|_| unreachable!()).unwrap()
+}
+
+fn settings(method: Method) -> Settings {
+    Settings {
+        softening: 0.05,
+        dt: 0.01,
+        engine: EngineKind::Gpu,
+        method: Some(method),
+        adapter: common::adapter_request(),
+        ..Settings::default()
+    }
+}
+
+fn bits(bodies: &Bodies) -> Vec<[u64; 6]> {
+    let of =
+        |(x, v): (&glam::DVec3, &glam::DVec3)| [x.x, x.y, x.z, v.x, v.y, v.z].map(f64::to_bits);
+    bodies.position.iter().zip(&bodies.velocity).map(of).collect()
+}
+
+#[test]
+fn the_bits_do_not_depend_on_how_steps_are_cut_up() {
+    let bodies = plummer(3000);
+    let begin = || {
+        let settings = settings(Method::Tree);
+        pollster::block_on(DeviceState::new(common::gpu(), &bodies, None, &settings)).unwrap()
+    };
+    let read = |state: &mut DeviceState| {
+        let mut now = bodies.clone();
+        pollster::block_on(state.read(&mut now, 0.0)).unwrap();
+        bits(&now)
+    };
+    let mut whole = begin();
+    assert!(whole.describe().contains("tree, quadrupoles, acceleration 0.003"));
+    whole.run(0.01, 8, &mut |_| true).unwrap();
+    let expected = read(&mut whole);
+
+    let mut single = begin();
+    for _ in 0..8 {
+        single.run(0.01, 1, &mut |_| true).unwrap();
+    }
+    assert!(read(&mut single) == expected, "one step at a time");
+
+    let mut sliced = begin();
+    let budget = Budget { dispatch_secs: 2e-4, submission_secs: 5e-4 };
+    // However fast the device is.
+    sliced.learn_rate(2e8);
+    let (mut done, mut slices) = (0, 0);
+    while done < 8 || !sliced.is_between_steps() {
+        let slice = sliced.submit_slice(0.01, 8 - done, budget);
+        sliced.gpu().wait_for(slice.submission.clone()).unwrap();
+        done += slice.work.steps;
+        slices += 1;
+    }
+    assert!(slices >= 16, "{slices} slices are too few to have cut steps");
+    assert!(read(&mut sliced) == expected, "in slices");
+
+    // Potentials between two steps build a tree of their own, and leave the steps alone.
+    let mut asked = begin();
+    asked.run(0.01, 4, &mut |_| true).unwrap();
+    let potential = pollster::block_on(asked.potential()).unwrap();
+    assert!(potential.iter().all(|phi| *phi < 0.0));
+    asked.run(0.01, 4, &mut |_| true).unwrap();
+    assert!(read(&mut asked) == expected, "with potentials in between");
+}
+
+#[test]
+fn a_restart_gives_the_same_bits() {
+    let bodies = plummer(2000);
+    let mut whole = Simulation::new(bodies.clone(), settings(Method::Tree)).unwrap();
+    whole.step(10).unwrap();
+    let mut first = Simulation::new(bodies, settings(Method::Tree)).unwrap();
+    first.step(5).unwrap();
+    let moment = first.moment().unwrap();
+    let restart = first.restart();
+    assert!(restart.columns.contains_key("last.ax"));
+    // As a run folder keeps it: in the frame of the first state.
+    let going_on = Settings { frame: first.frame(), ..settings(Method::Tree) };
+    let going_on = going_on.going_on_from(&moment);
+    let mut second = Simulation::resume(moment.bodies, going_on, Some(&restart)).unwrap();
+    second.step(5).unwrap();
+    assert!(bits(&second.bodies().unwrap()) == bits(&whole.bodies().unwrap()));
+}
+
+#[test]
+fn energy_is_kept_as_with_all_pairs() {
+    let bodies = plummer(2000);
+    let drift = |settings: Settings| {
+        let mut simulation = Simulation::new(bodies.clone(), settings).unwrap();
+        let energy = |simulation: &mut Simulation| {
+            let diagnostics = simulation.diagnostics().unwrap();
+            diagnostics.kinetic + diagnostics.potential
+        };
+        let before = energy(&mut simulation);
+        simulation.step(100).unwrap();
+        (energy(&mut simulation) / before - 1.0).abs()
+    };
+    let direct = drift(settings(Method::Direct));
+    let tree = drift(settings(Method::Tree));
+    // Potentials by cells err by a few 1e-5 themselves.
+    assert!(tree < 1.5 * direct + 1e-4, "{tree:.1e}, all pairs {direct:.1e}");
+    let opening = Opening::Radius { theta: 0.4 };
+    let precise = TreeConfig { opening, moments: MultipoleOrder::Quadrupole };
+    let precise = drift(Settings { tree: precise, ..settings(Method::Tree) });
+    assert!(precise < 1.5 * direct + 1e-4, "{precise:.1e}, all pairs {direct:.1e}");
+}
