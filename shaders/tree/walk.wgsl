@@ -104,27 +104,23 @@ fn main(
     let cells = state.cells;
 
     // A lane past the last sink works on the last one and keeps its answer to itself.
-    var low = vec3(0.0);
-    var high = vec3(0.0);
-    var weakest = 0.0;
-    {
-        //% for k in range(r)
-        let first_{{ k }} = min(begin + lane + {{ k }}u * LANES, end - 1u);
-        let position_{{ k }} = sources[first_{{ k }}].xyz;
-        {% if loop.first %}low = position_0;
-        high = position_0;{% else %}low = min(low, position_{{ k }});
-        high = max(high, position_{{ k }});{% endif %}
-        //% if rule == "acceleration"
-        {% if loop.first %}weakest = strengths[first_0];{% else %}weakest = min(weakest, strengths[first_{{ k }}]);{% endif %}
-        //% endif
-        //% endfor
-    }
     //% for k in range(r)
     let sink_index_{{ k }} = begin + lane + {{ k }}u * LANES;
-    let sink_{{ k }} = sources[min(sink_index_{{ k }}, end - 1u)].xyz;
+    let from_{{ k }} = min(sink_index_{{ k }}, end - 1u);
+    let sink_{{ k }} = sources[from_{{ k }}].xyz;
     var total_{{ k }} = vec3(0.0);
     //% if potential
     var potential_total_{{ k }} = 0.0;
+    //% endif
+    //% endfor
+    var low = sink_0;
+    var high = sink_0;
+    var weakest = {{ "strengths[from_0]" if rule == "acceleration" else "0.0" }};
+    //% for k in range(1, r)
+    low = min(low, sink_{{ k }});
+    high = max(high, sink_{{ k }});
+    //% if rule == "acceleration"
+    weakest = min(weakest, strengths[from_{{ k }}]);
     //% endif
     //% endfor
 
