@@ -81,7 +81,7 @@ mod tests {
         let refused = |kind: EngineKind, method| kind.by(Some(method)).unwrap_err().to_string();
         assert_eq!(
             refused(EngineKind::Gpu, Method::Reference),
-            "the method is reference, but must be auto or direct with the engine gpu"
+            "the method is reference, but must be auto or direct or tree with the engine gpu"
         );
         assert_eq!(
             refused(EngineKind::Reference, Method::Direct),
