@@ -44,6 +44,15 @@ pub fn list<T: AsRef<str>>(names: &[T], between: &str) -> String {
     fit(&names.join(between), 2 * PIECE)
 }
 
+/// What there is to choose from: `a`, `a or b`, `a, b or c`.
+pub fn any_of<T: AsRef<str>>(names: &[T]) -> String {
+    match names.split_last() {
+        None => "nothing".to_owned(),
+        Some((only, [])) => piece(only.as_ref()),
+        Some((last, before)) => format!("{} or {}", list(before, ", "), piece(last.as_ref())),
+    }
+}
+
 /// A path, shortened in the middle to at most `most` characters.
 pub fn path(path: &Path, most: usize) -> String {
     // Line ends in names are escaped, not joined: a path is one word.
@@ -153,6 +162,13 @@ fn with_exponents(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn choices_are_joined_as_in_speech() {
+        let none: [&str; 0] = [];
+        let said = [any_of(&none), any_of(&["a"]), any_of(&["a", "b"]), any_of(&["a", "b", "c"])];
+        assert_eq!(said, ["nothing", "a", "a or b", "a, b or c"]);
+    }
 
     #[test]
     fn what_does_not_show_is_escaped_and_what_shows_stays() {

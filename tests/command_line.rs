@@ -91,7 +91,7 @@ fn bad_input_is_refused_in_one_line() {
     run(&["-n", "100", "--method", "warp"], &["no method named 'warp'", "auto, direct, reference"]);
     run(
         &["-n", "100", "--engine", "gpu", "--method", "reference"],
-        &["the method is reference", "auto or direct with the engine gpu"],
+        &["the method is reference", "auto, direct or tree with the engine gpu"],
     );
     run(
         &["-n", "100", "--engine", "reference", "--method", "direct"],

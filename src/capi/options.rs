@@ -192,7 +192,7 @@ mod tests {
         let both = Options::from("engine = 'gpu'\nmethod = 'reference'", no_variable);
         let text = both.unwrap_err().to_string();
         assert!(
-            text.contains("method in gravitile.toml: ") && text.contains("auto or direct"),
+            text.contains("method in gravitile.toml: ") && text.contains("auto, direct or tree"),
             "{text}"
         );
         let text = of("GRAVITILE_PRECISION", "half");

@@ -3,6 +3,7 @@
 use super::kind::AUTO;
 use super::{ENGINES, EngineKind, Method, Place};
 use crate::error::{Error, Result};
+use crate::messages::any_of;
 
 impl EngineKind {
     /// The methods that it has.
@@ -28,8 +29,9 @@ impl EngineKind {
         let Some(method) = wanted else { return Ok((self, self.method())) };
         let has = self.methods();
         if !has.contains(&method) {
-            let names = has.into_iter().map(Method::name).collect::<Vec<_>>().join(" or ");
-            let allowed = format!("{AUTO} or {names} with the engine {}", self.name());
+            let names: Vec<_> =
+                std::iter::once(AUTO).chain(has.into_iter().map(Method::name)).collect();
+            let allowed = format!("{} with the engine {}", any_of(&names), self.name());
             return Err(Error::value("the method", method.name(), allowed));
         }
         let is_at = |place| methods(&[place]).contains(&method);
@@ -81,7 +83,7 @@ mod tests {
         let refused = |kind: EngineKind, method| kind.by(Some(method)).unwrap_err().to_string();
         assert_eq!(
             refused(EngineKind::Gpu, Method::Reference),
-            "the method is reference, but must be auto or direct or tree with the engine gpu"
+            "the method is reference, but must be auto, direct or tree with the engine gpu"
         );
         assert_eq!(
             refused(EngineKind::Reference, Method::Direct),

@@ -28,7 +28,7 @@ pub fn on_device(method: Method) -> Result<BindForces> {
     let found = ON_DEVICE.iter().find(|(has, _)| *has == method);
     found.map(|(_, bind)| *bind).ok_or_else(|| {
         let names: Vec<_> = ON_DEVICE.iter().map(|(method, _)| method.name()).collect();
-        let allowed = format!("{} where bodies live on a device", names.join(" or "));
+        let allowed = format!("{} where bodies live on a device", crate::messages::any_of(&names));
         Error::value("the method", method.name(), allowed)
     })
 }

@@ -7,6 +7,7 @@ use super::tree::TreeConfig;
 use super::{ENGINES, ForceEngine, Making, Method, Order, Place, Precision};
 use crate::error::{Error, Result};
 use crate::gpu::{Gpu, blocking};
+use crate::messages::any_of;
 
 /// What an engine may need to be made.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,7 +78,7 @@ pub fn check_order(place: Place, method: Method, order: Order) -> Result<()> {
         return Ok(());
     }
     let names: Vec<_> = others.into_iter().map(|(_, name, _)| *name).collect();
-    let (names, method, order) = (names.join(" or "), method.name(), order.name());
+    let (names, method, order) = (any_of(&names), method.name(), order.name());
     let allowed = format!("{names} for forces up to the {order}: {method} has none of those");
     Err(Error::value("the method", method, allowed))
 }
@@ -98,7 +99,7 @@ pub fn find(
         let names: Vec<_> = tiers(place, method, order).into_iter().map(Precision::name).collect();
         match precision {
             Some(precision) if !names.is_empty() => {
-                let allowed = format!("{} for {} there", names.join(" or "), order.name());
+                let allowed = format!("{} for {} there", any_of(&names), order.name());
                 Error::value("the precision", precision.name(), allowed)
             }
             _ => Error::value("the engine", "gpu", NO_DEVICE),

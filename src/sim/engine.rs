@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::forces::{self, EngineKind, ForceEngine, Method, Order, Precision, Tools};
 use crate::gpu::Gpu;
 use crate::integrate::Integrator;
+use crate::messages::any_of;
 
 /// The tiers that an engine has by this method for this integrator, the usual one first. A GPU may lack some of
 /// its own, which only a look at the adapter tells.
@@ -27,7 +28,7 @@ fn tier_of(kind: EngineKind, settings: &Settings) -> Result<(Method, Precision)>
         Some(wanted) if has.contains(&wanted) => Ok(wanted),
         Some(wanted) => {
             let names: Vec<_> = has.iter().map(|tier| tier.name()).collect();
-            let (names, with) = (names.join(" or "), integrator.name);
+            let (names, with) = (any_of(&names), integrator.name);
             let by = match method == kind.method() {
                 true => String::new(),
                 false => format!(" by the method {}", method.name()),
@@ -74,7 +75,7 @@ pub fn direct_engine(
     made.map_err(|error| match precision {
         Some(precision) if !tiers_with_derivatives(kind, method).contains(&precision) => {
             let allowed = tiers_with_derivatives(kind, method).into_iter().map(Precision::name);
-            let allowed = allowed.collect::<Vec<_>>().join(" or ");
+            let allowed = any_of(&allowed.collect::<Vec<_>>());
             let allowed =
                 format!("{allowed} for forces with derivatives on the engine {}", kind.name());
             Error::value("the precision", precision.name(), allowed)

@@ -30,7 +30,7 @@ impl Measured<'_> {
     pub fn engine(&self, asked: &MethodRequest) -> Result<EngineKind, Error> {
         let Self { engines, methods, what } = self;
         let refuse = |of: &str, name: &str, allowed: Vec<&str>| {
-            Err(Error::value(of, name, format!("{}: {what}", allowed.join(" or "))))
+            Err(Error::value(of, name, format!("{}: {what}", crate::messages::any_of(&allowed))))
         };
         let engine = EngineKind::from_name(&asked.engine)?;
         if !engines.contains(&engine) {
