@@ -10,7 +10,7 @@ use super::evaluation::{Evaluation, Next, Replaced};
 use crate::error::{Error, Result};
 use crate::forces::{Answers, Order, Sinks, Want};
 use crate::gpu::layout::FOREIGN;
-use crate::gpu::{Progress, Readback};
+use crate::gpu::{DeviceClass, Progress, Readback};
 
 impl GpuTiers {
     /// [`crate::forces::ForceEngine::begin`], awaiting kernels that are not compiled yet.
@@ -71,6 +71,11 @@ impl GpuTiers {
         self.buffers.fit(&gpu, sources, &variant, n, whole.capacity as usize);
         self.buffers.write_sinks(&gpu, &self.sink_records, &self.itself);
         self.advance(&mut evaluation, encoder)?;
+        if self.gpu.adapter.class == DeviceClass::Software {
+            // It computes on the host's cores, which leaves no time to win. And a client may end before it asks for
+            // answers: lavapipe (Mesa 22.3) crashes where a process ends while it compiles.
+            self.wait(&mut evaluation).await?;
+        }
         self.last = Some((variant, n, whole.capacity as usize));
         self.begun = Some(evaluation);
         Ok(())

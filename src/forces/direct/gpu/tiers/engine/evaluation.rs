@@ -148,7 +148,7 @@ impl GpuTiers {
     }
 
     /// Waits for the last submission and learns from it how fast the device is.
-    async fn wait(&mut self, evaluation: &mut Evaluation) -> Result<()> {
+    pub(super) async fn wait(&mut self, evaluation: &mut Evaluation) -> Result<()> {
         let Some((submission, begun)) = evaluation.submitted.take() else { return Ok(()) };
         self.gpu.poll()?;
         let asked = web_time::Instant::now();
