@@ -7,6 +7,7 @@ use gravitile::bodies::Bodies;
 use gravitile::forces::direct::gpu::KernelRequest;
 use gravitile::forces::direct::{CpuSingle, GpuSingle, Reference};
 use gravitile::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
+use gravitile::gpu::DeviceClass;
 use gravitile::scene::{Spread, test_bodies};
 use gravitile::sim::{EngineKind, Settings, Simulation};
 
@@ -263,7 +264,7 @@ fn the_whole_table_of_forces() {
 #[test]
 #[ignore = "takes minutes: script/test --long"]
 fn the_whole_table_of_runs() {
-    let is_software = common::gpu().adapter.class == gravitile::gpu::DeviceClass::Software;
+    let is_software = common::gpu().adapter.class == DeviceClass::Software;
     println!("runs of 1,000 steps: units, shift, speed: error of the last accelerations");
     let bodies = cloud(if is_software { 2_000 } else { 20_000 }, Spread::Even);
     for (name, unit, g) in units() {
