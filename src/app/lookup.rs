@@ -1,5 +1,5 @@
 //! What the program looks up for the library, which asks neither the environment nor the clock: remembered
-//! kernels, and which engine is the faster one.
+//! kernels, and which engine and which method is the faster one.
 
 use std::path::Path;
 #[cfg(feature = "window")]
@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::gpu::Gpu;
 use crate::measure;
 use crate::sim::{Choice, Settings};
-use crate::tuned::{Known, OUTDATED, Store};
+use crate::tuned::{Crossover, Known, OUTDATED, Store};
 
 /// The user's file of tuned kernels: in the folder that GRAVITILE_CACHE_DIR names, else in the system's folder
 /// for caches. `None` where there is no such folder. With GRAVITILE_CACHE_DIR empty nothing is kept.
@@ -35,7 +35,12 @@ pub fn known() -> Known {
         static SAID: std::sync::Once = std::sync::Once::new();
         SAID.call_once(|| log::error!("{problem}: ignored; 'gravitile tune' writes it anew"));
     }
-    Known::new(loaded.choices)
+    Known::new(loaded.choices, loaded.crossovers)
+}
+
+/// From how many bodies on the tree is faster, on each device where that was measured with these kernels or others.
+pub fn known_crossovers() -> Vec<Crossover> {
+    store().map_or_else(Vec::new, |store| store.load().crossovers)
 }
 
 /// Says once where the kernel for `n` bodies would have been one that was found, if the kernels were still those.
@@ -48,6 +53,23 @@ fn tell_of_outdated(choice: &Choice, n: usize, settings: &Settings) {
     }
 }
 
+/// Keeps what the choice was measured by, unless it was known, and notes what was chosen and why.
+fn note(choice: &Choice, settings: &Settings) {
+    log::info!(
+        "engine {}, method {}: {}",
+        choice.kind.name(),
+        choice.method.name(),
+        choice.because()
+    );
+    let Some(crossover) = &choice.crossover else { return };
+    if settings.known.crossover(&crossover.on).is_none()
+        && let Some(store) = store()
+        && let Err(error) = store.keep_crossover(crossover.clone())
+    {
+        log::warn!("{error}: which method is faster is measured again the next time");
+    }
+}
+
 /// The engine for `n` bodies, timed where `auto` is asked for, after `settings` has got what is
 /// known of kernels.
 ///
@@ -56,6 +78,7 @@ pub fn choose(n: usize, settings: &mut Settings) -> Result<Choice> {
     settings.known = known();
     let choice = pollster::block_on(measure::choose(n, settings))?;
     tell_of_outdated(&choice, n, settings);
+    note(&choice, settings);
     Ok(choice)
 }
 
@@ -65,5 +88,6 @@ pub fn choose_on(gpu: &Arc<Gpu>, n: usize, settings: &mut Settings) -> Result<Ch
     settings.known = known();
     let choice = pollster::block_on(measure::choose_on(Some(gpu), n, settings))?;
     tell_of_outdated(&choice, n, settings);
+    note(&choice, settings);
     Ok(choice)
 }

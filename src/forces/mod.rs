@@ -42,7 +42,7 @@ pub use device::{DeviceForces, Making, Piece, evaluate, evaluate_blocking, recor
 use engine::check_plain;
 pub use engine::{ForceEngine, check_update};
 pub use kind::{EngineKind, Place, engine_names};
-pub use on_device::{BindForces, DeviceTools, on_device};
+pub use on_device::{BindForces, DeviceEntry, DeviceTools, on_device};
 pub use precision::{Noise, Precision};
 pub use question::{Identity, Order, Sinks, Sources, Want, Within, check_softening};
 pub use registry::{Entry, Make, Tools, check_order, find, make, open, tiers};
@@ -87,6 +87,5 @@ pub const ENGINES: &[Entry] = &[
     tree::GPU,
 ];
 
-/// Every method whose bodies can live on a device, with what binds it to them.
-pub const ON_DEVICE: &[(Method, BindForces)] =
-    &[(Method::Direct, direct::ON_DEVICE), (Method::Tree, tree::ON_DEVICE)];
+/// Every method whose bodies can live on a device.
+pub const ON_DEVICE: &[DeviceEntry] = &[direct::ON_DEVICE, tree::ON_DEVICE];

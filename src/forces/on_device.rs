@@ -21,13 +21,32 @@ pub struct DeviceTools {
 pub type BindForces =
     for<'a> fn(&'a Gpu, &'a BodyBuffers, &'a DeviceTools) -> Making<'a, Box<dyn DeviceForces>>;
 
-/// How forces by `method` are bound to bodies on a device.
+/// A method of [`ON_DEVICE`].
+pub struct DeviceEntry {
+    /// How forces are computed.
+    pub method: Method,
+    /// Bytes on the device for each body, those of [`BodyBuffers`] included: about as many as it takes at most.
+    pub bytes_per_body: u64,
+    /// What binds it to bodies.
+    pub bind: BindForces,
+}
+
+impl DeviceEntry {
+    /// Refuses more bodies than `gpu` has room for, before anything is made for them.
+    ///
+    /// Errors: [`Error::Adapter`] with the largest number.
+    pub fn check_room(&self, gpu: &Gpu, bodies: usize) -> Result<()> {
+        gpu.check_bodies(bodies as u64, self.bytes_per_body, self.method.name())
+    }
+}
+
+/// The method on a device.
 ///
 /// Errors: a method that has no kernels there, with those that have.
-pub fn on_device(method: Method) -> Result<BindForces> {
-    let found = ON_DEVICE.iter().find(|(has, _)| *has == method);
-    found.map(|(_, bind)| *bind).ok_or_else(|| {
-        let names: Vec<_> = ON_DEVICE.iter().map(|(method, _)| method.name()).collect();
+pub fn on_device(method: Method) -> Result<&'static DeviceEntry> {
+    let found = ON_DEVICE.iter().find(|entry| entry.method == method);
+    found.ok_or_else(|| {
+        let names: Vec<_> = ON_DEVICE.iter().map(|entry| entry.method.name()).collect();
         let allowed = format!("{} where bodies live on a device", crate::messages::any_of(&names));
         Error::value("the method", method.name(), allowed)
     })
@@ -40,7 +59,7 @@ mod tests {
     #[test]
     fn a_method_without_kernels_is_refused_with_those_that_have_some() {
         assert!(on_device(Method::Direct).is_ok());
-        let text = on_device(Method::Reference).unwrap_err().to_string();
+        let text = on_device(Method::Reference).err().unwrap().to_string();
         assert!(text.contains("is reference") && text.contains("direct"), "{text}");
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use super::adapter::{self, AdapterInfo};
+use super::layout::VEC4;
 use super::pipeline::{Checks, ComputeKernel};
 use crate::error::{Error, Result};
 use crate::settings::AdapterRequest;
@@ -40,6 +41,17 @@ pub struct Limits {
     pub uniform_alignment: u32,
     /// Texels along the side of a picture.
     pub texture_side: u32,
+    /// Bytes of memory of its own, where the driver tells.
+    pub memory: Option<u64>,
+}
+
+impl Limits {
+    /// The most bodies that there is room for, if that is fewer: of `each` bytes in all and a `vec4<f32>` in one buffer.
+    fn exceeded(&self, bodies: u64, each: u64) -> Option<u64> {
+        let of_a_buffer = self.storage_buffer / VEC4;
+        let most = self.memory.map_or(of_a_buffer, |memory| (memory / each).min(of_a_buffer));
+        Some(most).filter(|most| *most < bodies)
+    }
 }
 
 /// An open device with its queue.
@@ -175,6 +187,7 @@ impl Gpu {
                 storage_buffer: got.max_storage_buffer_binding_size.min(got.max_buffer_size),
                 uniform_alignment: got.min_uniform_buffer_offset_alignment,
                 texture_side: got.max_texture_dimension_2d,
+                memory: super::memory::of(&adapter),
             },
             wgpu_adapter: adapter,
             device,
@@ -238,6 +251,18 @@ impl Gpu {
         }
     }
 
+    /// Refuses more bodies than there is room for, of `each` bytes in all and a `vec4<f32>` in one buffer; `method`
+    /// is what they are for.
+    ///
+    /// Errors: [`Error::Adapter`] with the largest number.
+    pub fn check_bodies(&self, bodies: u64, each: u64, method: &str) -> Result<()> {
+        let Some(most) = self.limits.exceeded(bodies, each) else { return Ok(()) };
+        let mib = (bodies.saturating_mul(each)) >> 20;
+        Err(self.refuse(format!(
+            "{bodies} bodies by the method {method} take {mib} MiB, but there is room for at most {most} bodies"
+        )))
+    }
+
     /// An error of this adapter.
     pub fn refuse(&self, problem: impl Into<String>) -> Error {
         Error::Adapter { adapter: self.adapter.name.clone(), problem: problem.into() }
@@ -255,5 +280,29 @@ fn raised(baseline: &wgpu::Limits, has: &wgpu::Limits) -> wgpu::Limits {
         max_compute_workgroup_size_y: has.max_compute_workgroup_size_y,
         max_texture_dimension_2d: has.max_texture_dimension_2d,
         ..baseline.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_are_counted_by_the_buffer_and_by_all_memory() {
+        let limits = Limits {
+            threads_per_workgroup: 256,
+            workgroup_x: 256,
+            workgroup_y: 256,
+            workgroup_memory: 16384,
+            workgroups: 65535,
+            storage_buffer: 1600,
+            uniform_alignment: 256,
+            texture_side: 8192,
+            memory: None,
+        };
+        assert_eq!([limits.exceeded(100, 160), limits.exceeded(101, 160)], [None, Some(100)]);
+        let small = Limits { memory: Some(8000), ..limits };
+        assert_eq!([small.exceeded(50, 160), small.exceeded(51, 160)], [None, Some(50)]);
+        assert_eq!([small.exceeded(100, 64), small.exceeded(101, 64)], [None, Some(100)]);
     }
 }

@@ -11,6 +11,7 @@ mod handles;
 mod identity;
 mod instance;
 pub mod layout;
+mod memory;
 mod pieces;
 mod pipeline;
 mod readback;

@@ -97,6 +97,7 @@ impl Live {
     ) -> Result<Self> {
         bodies.validate()?;
         settings.validate()?;
+        settings.method = Some(choice.method);
         let count = bodies.len();
         let mover: Box<dyn Mover> = match choice.kind {
             EngineKind::Gpu if !settings.steps_on_host() => {

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use web_time::Instant;
 
+use super::crossover::choose_method;
 use crate::error::Result;
 use crate::forces::direct::gpu::KernelRequest;
 use crate::forces::{
@@ -11,12 +12,16 @@ use crate::forces::{
 };
 use crate::gpu::{AdapterIdentity, DeviceClass, Gpu};
 use crate::scene::{Spread, test_bodies};
-use crate::sim::{Choice, DeviceState, EngineKind, Settings, check_tier};
+use crate::sim::{ASKED_FOR, Choice, DeviceState, EngineKind, Settings, check_tier};
 
 /// Chooses the engine for `n` bodies.
 ///
 /// `auto` takes the CPU where no adapter answers or the adapter is software (which shares the CPU's
 /// cores and has none of its SIMD kernels); else both are timed on bodies of this number.
+///
+/// Where no method is asked for, it is `direct` or `tree`, whichever is faster there for this number of bodies. That
+/// is measured once per device, where `settings.known` does not have it, and comes back with the choice. Few bodies
+/// are `direct` without any measurement.
 ///
 /// Errors: an adapter that was asked for by name, or an engine `gpu`, that is not there; a method that the engine lacks.
 pub async fn choose(n: usize, settings: &Settings) -> Result<Choice> {
@@ -27,12 +32,21 @@ pub async fn choose(n: usize, settings: &Settings) -> Result<Choice> {
 ///
 /// Errors: those of [`choose`].
 pub async fn choose_on(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -> Result<Choice> {
+    let choice = choose_engine(open, n, settings).await?;
+    match settings.method {
+        Some(_) => Ok(choice),
+        None => choose_method(choice, n, settings).await,
+    }
+}
+
+/// The engine, by the method that is asked for or the usual one.
+async fn choose_engine(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -> Result<Choice> {
     let open = async || match open {
         Some(gpu) => Ok(Arc::clone(gpu)),
         None => Gpu::open(&settings.adapter).await,
     };
     let (engine, method) = settings.engine.by(settings.method)?;
-    let cpu = |reason: String| Ok(Choice { kind: EngineKind::Cpu, method, reason, gpu: None });
+    let cpu = |reason: String| Ok(Choice::of(EngineKind::Cpu, method, reason, None));
     let integrator = settings.integrator;
     let beyond_single = settings.precision.filter(|precision| *precision != Precision::Single);
     match (integrator.has_block_steps(), beyond_single, engine) {
@@ -51,11 +65,10 @@ pub async fn choose_on(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
         EngineKind::Gpu => {
             check_tier(EngineKind::Gpu, settings)?;
             let gpu = open().await?;
-            let reason = "asked for".to_owned();
-            Ok(Choice { kind: EngineKind::Gpu, method, reason, gpu: Some(gpu) })
+            Ok(Choice::of(EngineKind::Gpu, method, ASKED_FOR, Some(gpu)))
         }
         kind @ (EngineKind::Cpu | EngineKind::Reference) => {
-            Ok(Choice { kind, method, reason: "asked for".to_owned(), gpu: None })
+            Ok(Choice::of(kind, method, ASKED_FOR, None))
         }
         EngineKind::Auto => {
             let gpu = match open().await {
@@ -78,7 +91,7 @@ pub async fn choose_on(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
             );
             if on_gpu < on_cpu {
                 let reason = format!("{} is faster: {times}", gpu.adapter.name);
-                Ok(Choice { kind: EngineKind::Gpu, method, reason, gpu: Some(gpu) })
+                Ok(Choice::of(EngineKind::Gpu, method, reason, Some(gpu)))
             } else {
                 cpu(format!("{} is slower: {times}", gpu.adapter.name))
             }

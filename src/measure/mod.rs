@@ -8,6 +8,7 @@
 
 mod accuracy;
 mod choose;
+mod crossover;
 mod stats;
 
 pub use accuracy::{ErrorStats, acceleration_errors, potential_errors};

@@ -12,8 +12,9 @@ pub struct MethodRequest {
     /// auto (measures), gpu (any graphics adapter), cpu (SIMD, all cores), reference (f64, slow)
     #[cfg_attr(feature = "cli", arg(long, default_value = AUTO, value_name = "ENGINE"))]
     pub engine: String,
-    /// How forces are computed: auto (direct), direct (every pair), tree (far bodies
-    /// together as cells of an octree), reference (the same in f64, on the CPU)
+    /// How forces are computed: auto (of steps, whichever of direct and tree is faster here for so many bodies; else
+    /// direct), direct (every pair), tree (far bodies together as cells of an octree), reference (every pair in f64, on
+    /// the CPU)
     #[cfg_attr(feature = "cli", arg(long, default_value = AUTO, value_name = "METHOD"))]
     pub method: String,
 }

@@ -25,7 +25,7 @@ mod settings;
 mod simulation;
 mod suggest;
 
-pub use choice::Choice;
+pub use choice::{ASKED_FOR, Choice};
 pub use clock::{Clock, MOST_STEPS, run_steps, steps_in};
 pub use device::{
     CompiledKernel, DeviceState, Diagnosis, NextKernel, Submitted, Totals, Work, add_potentials,
@@ -33,7 +33,7 @@ pub use device::{
 pub use engine::{check_tier, direct_engine, host_engine, tiers};
 // The words that settings are made of.
 pub use crate::forces::{EngineKind, Method, engine_names};
-pub use crate::tuned::Known;
+pub use crate::tuned::{Crossover, Known};
 pub use host::HostState;
 pub use residence::{OnDevice, OpenResidence, Residence, ResidenceEntry, Soon, Watch};
 pub use settings::Settings;

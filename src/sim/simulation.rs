@@ -72,6 +72,7 @@ impl Simulation {
     ) -> Result<Self> {
         bodies.validate()?;
         settings.validate()?;
+        settings.method = Some(choice.method);
         let suits = |entry: &&ResidenceEntry| (entry.suits)(&choice, &settings);
         let entry = RESIDENCES.iter().find(suits).unwrap_or(&super::host::RESIDENCE);
         let residence = (entry.open)(&choice, &bodies, &settings, restart).await?;
@@ -104,12 +105,7 @@ impl Simulation {
         settings.validate()?;
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
         let kind = EngineKind::Cpu;
-        let choice = Choice {
-            kind,
-            method: kind.method(),
-            reason: "the caller's own".to_owned(),
-            gpu: None,
-        };
+        let choice = Choice::of(kind, kind.method(), "the caller's own", None);
         Ok(Self { residence, clock, settings, choice, shell: bodies })
     }
 

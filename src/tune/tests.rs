@@ -20,6 +20,7 @@ const LIMITS: Limits = Limits {
     storage_buffer: 1 << 30,
     uniform_alignment: 256,
     texture_side: 8192,
+    memory: None,
 };
 
 const BOUNDS: Bounds = Bounds { threads_to_fill: 1 << 17, software: false, limits: LIMITS };

@@ -1,5 +1,5 @@
 //! What tuning has found on this machine: the best kernel shape for an adapter and a number of bodies,
-//! in one small file.
+//! and from how many bodies on the tree is faster than all pairs, in one small file.
 //!
 //! The program looks it up in the user's cache folder and hands it to every simulation whose kernel the user did
 //! not fix ([`Known`]). A choice holds for one adapter, driver,
@@ -7,8 +7,10 @@
 //! defaults of [`KernelConfig::for_device`] serve until the next tuning. What a new version of the program has left
 //! behind that way is told ([`OUTDATED`]).
 
+mod crossover;
 mod store;
 
+pub use crossover::{Crossover, Device, Trial};
 pub use store::{Choice, Loaded, Store};
 
 use std::sync::Arc;
@@ -64,14 +66,19 @@ pub fn size_class(n: usize) -> u64 {
 }
 
 /// The folders of the texts that a step is made of.
-const STEPPING: [&str; 3] = ["force/", "interaction/", "integrate/"];
+const STEPPING: &[&str] = &["force/", "interaction/", "integrate/"];
 
 /// Checksum of the shader texts that a simulation's steps are made of: not of pictures and diagnostics.
 fn kernels_checksum() -> String {
+    checksum_of(STEPPING)
+}
+
+/// Checksum of the shader texts in these folders, and in none.
+fn checksum_of(folders: &[&str]) -> String {
     let mut sum = crc32fast::Hasher::new();
-    let stepping =
-        |name: &str| !name.contains('/') || STEPPING.iter().any(|folder| name.starts_with(folder));
-    for (name, text) in template::FILES.iter().filter(|(name, _)| stepping(name)) {
+    let is_in =
+        |name: &str| !name.contains('/') || folders.iter().any(|folder| name.starts_with(folder));
+    for (name, text) in template::FILES.iter().filter(|(name, _)| is_in(name)) {
         sum.update(name.as_bytes());
         sum.update(text.as_bytes());
     }
@@ -80,33 +87,41 @@ fn kernels_checksum() -> String {
 
 /// What tuning has found, as whoever looked it up hands it in: the library asks no folder of the user's.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Known(Arc<[Choice]>);
+pub struct Known {
+    choices: Arc<[Choice]>,
+    crossovers: Arc<[Crossover]>,
+}
 
 impl Known {
-    /// These choices.
-    pub fn new(choices: Vec<Choice>) -> Self {
-        Self(choices.into())
+    /// These kernels, and from how many bodies on the tree is faster.
+    pub fn new(choices: Vec<Choice>, crossovers: Vec<Crossover>) -> Self {
+        Self { choices: choices.into(), crossovers: crossovers.into() }
+    }
+
+    /// From how many bodies on the tree is faster on that device, if it was measured there with these kernels.
+    pub fn crossover(&self, on: &Device) -> Option<&Crossover> {
+        self.crossovers.iter().find(|crossover| crossover.on == *on)
     }
 
     /// What was found for `n` bodies on `gpu`, if anything that the adapter can hold.
     pub fn find(&self, gpu: &Gpu, n: usize) -> Option<KernelConfig> {
-        if self.0.is_empty() {
+        if self.choices.is_empty() {
             return None;
         }
         let key = Key::of(gpu, n);
-        let config = self.0.iter().find(|choice| choice.key == key)?.kernel;
+        let config = self.choices.iter().find(|choice| choice.key == key)?.kernel;
         let usable = config.validate(Some(gpu)).and_then(|()| config.holds(n));
         usable.is_ok().then_some(config)
     }
 
     /// True where all that was found for `n` bodies on `gpu` is [`OUTDATED`].
     pub fn is_outdated(&self, gpu: &Gpu, n: usize) -> bool {
-        !self.0.is_empty() && self.has_only_outdated(&Key::of(gpu, n))
+        !self.choices.is_empty() && self.has_only_outdated(&Key::of(gpu, n))
     }
 
     fn has_only_outdated(&self, wanted: &Key) -> bool {
         let of_the_rest = |choice: &&Choice| choice.key.is_but_for_kernels(wanted);
-        let mut found = self.0.iter().filter(of_the_rest).peekable();
+        let mut found = self.choices.iter().filter(of_the_rest).peekable();
         found.peek().is_some() && found.all(|choice| choice.is_outdated())
     }
 
@@ -159,7 +174,7 @@ mod tests {
                 method: "wall clock".to_owned(),
                 kernel: KernelConfig::tiled(64),
             };
-            Known::new(keys.iter().map(choice).collect())
+            Known::new(keys.iter().map(choice).collect(), Vec::new())
         };
         let now = key("1", &kernels_checksum());
         let older = key("1", "a10bc7df");

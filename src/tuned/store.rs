@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::Key;
+use super::{Crossover, Key};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::KernelConfig;
 
@@ -44,6 +44,8 @@ fn wall_clock() -> String {
 pub struct Loaded {
     /// Every choice; none if the file is damaged or not there.
     pub choices: Vec<Choice>,
+    /// From how many bodies on the tree is faster, per device; as far as the file goes.
+    pub crossovers: Vec<Crossover>,
     /// File and fault, if it is damaged.
     pub damage: Option<String>,
 }
@@ -54,6 +56,8 @@ struct Content {
     version: u32,
     #[serde(default)]
     choice: Vec<Choice>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    crossover: Vec<Crossover>,
 }
 
 /// Version of the file's format; another one is not read.
@@ -61,7 +65,8 @@ const VERSION: u32 = 1;
 /// No file of ours is longer.
 const MOST_BYTES: u64 = 4 << 20;
 
-const HEADER: &str = "# What 'gravitile tune' has found. 'gravitile tune --forget' deletes it.\n";
+const HEADER: &str = "# What 'gravitile tune' has found, and from how many bodies on the tree is faster.\n\
+                      # 'gravitile tune --forget' deletes it.\n";
 
 /// A file of choices.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +85,7 @@ impl Store {
     pub fn load(&self) -> Loaded {
         let damaged = |problem: String| {
             let damage = Some(Error::file(&self.path, problem).to_string());
-            Loaded { choices: Vec::new(), damage }
+            Loaded { damage, ..Loaded::default() }
         };
         match std::fs::metadata(&self.path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Loaded::default(),
@@ -97,7 +102,7 @@ impl Store {
         };
         match toml::from_str::<Content>(&text) {
             Ok(content) if content.version == VERSION => {
-                Loaded { choices: content.choice, damage: None }
+                Loaded { choices: content.choice, crossovers: content.crossover, damage: None }
             }
             Ok(content) => {
                 damaged(format!("is of version {}, but {VERSION} is known", content.version))
@@ -113,14 +118,34 @@ impl Store {
     ///
     /// Errors: a folder that cannot be made or written. A damaged file is no obstacle: it is replaced.
     pub fn keep(&self, choice: Choice) -> Result<()> {
-        let mut choices = self.load().choices;
-        choices.retain(|known| known.key != choice.key);
-        choices.push(choice);
+        let mut all = self.load();
+        all.choices.retain(|known| known.key != choice.key);
+        all.choices.push(choice);
+        self.write(all)
+    }
+
+    /// Keeps a measurement in the place of an older one on the same device.
+    ///
+    /// Errors: those of [`Store::keep`].
+    pub fn keep_crossover(&self, crossover: Crossover) -> Result<()> {
+        let mut all = self.load();
+        let same = |known: &Crossover| {
+            let (a, b) = (&known.on, &crossover.on);
+            (&a.device, &a.driver, &a.backend, a.limits)
+                == (&b.device, &b.driver, &b.backend, b.limits)
+        };
+        all.crossovers.retain(|known| !same(known));
+        all.crossovers.push(crossover);
+        self.write(all)
+    }
+
+    fn write(&self, Loaded { mut choices, mut crossovers, .. }: Loaded) -> Result<()> {
         choices.sort_by(|a, b| {
             let order = |c: &Choice| (c.key.adapter.clone(), c.key.driver.clone(), c.key.up_to);
             order(a).cmp(&order(b))
         });
-        let content = Content { version: VERSION, choice: choices };
+        crossovers.sort_by(|a, b| a.on.device.cmp(&b.on.device));
+        let content = Content { version: VERSION, choice: choices, crossover: crossovers };
         let text = toml::to_string(&content).map_err(|error| {
             Error::file(&self.path, format!("cannot be expressed in TOML: {error}"))
         })?;

@@ -13,13 +13,13 @@ use crate::forces::direct::CpuSingle;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::forces::direct::gpu::tiers::verdict;
 use crate::gpu::{AdapterInfo, AdapterRequest, Gpu};
-use crate::sim::Settings;
-use crate::tuned::OUTDATED;
+use crate::sim::{Choice, Settings};
+use crate::tuned::{Crossover, OUTDATED, Trial};
 
-/// Show adapters, drivers, limits, features, and which engine auto takes and why
+/// Show adapters, drivers, limits, features, and which engine and method auto takes and why
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Number of bodies that the engine is chosen for
+    /// Number of bodies that engine and method are chosen for
     #[arg(short, default_value = "16k", value_parser = crate::settings::count)]
     n: usize,
     /// Print one JSON object
@@ -49,7 +49,9 @@ pub fn main(args: &Args) -> Result<Ended> {
                 "engine": choice.kind.name(),
                 "method": choice.method.name(),
                 "reason": choice.reason,
+                "method_reason": choice.method_reason,
             },
+            "crossovers": lookup::known_crossovers(),
         }))?;
         return Ok(Ended::Done);
     }
@@ -74,13 +76,38 @@ pub fn main(args: &Args) -> Result<Ended> {
         }
     }
     text += &format!(
-        "auto, for {} bodies: {}\n  because {}\n",
+        "auto, for {} bodies: {} by {}\n  because {}\n",
         args.n,
         choice.kind.name(),
-        choice.reason
+        choice.method.name(),
+        choice.because()
     );
+    for crossover in choice.crossover.iter().chain(&others(&choice)) {
+        text += &in_words(crossover);
+    }
     print::text(&text)?;
     Ok(Ended::Done)
+}
+
+/// What is kept of other devices.
+fn others(choice: &Choice) -> Vec<Crossover> {
+    let used = choice.crossover.as_ref();
+    let mut all = lookup::known_crossovers();
+    all.retain(|known| used.is_none_or(|used| used.on != known.on));
+    all
+}
+
+/// From how many bodies on the tree is faster on a device, and what that was told from.
+fn in_words(crossover: &Crossover) -> String {
+    let Crossover { on, from, tried } = crossover;
+    let mut text = format!("tree from {from} bodies on: {} ({})\n", on.device, on.backend);
+    for Trial { n, direct_secs, tree_secs } in tried {
+        let [direct_ms, tree_ms] = [direct_secs, tree_secs].map(|secs| secs * 1e3);
+        text += &format!(
+            "  {n} bodies: a step takes {direct_ms:.3} ms by direct, {tree_ms:.3} ms by tree\n"
+        );
+    }
+    text
 }
 
 fn yes(there: bool) -> &'static str {

@@ -42,8 +42,9 @@ impl Frames {
             Action::Engine(kind) => {
                 let Some(session) = &self.simulated.session else { return Ok(()) };
                 let now = session.live.settings().clone();
-                // Another engine may have no such method.
-                let method = now.method.filter(|method| kind.methods_beside().contains(method));
+                // Another engine may have no such method; auto is chosen anew.
+                let wanted = self.simulated.wanted.settings.method;
+                let method = wanted.filter(|method| kind.methods_beside().contains(method));
                 let settings = Settings { engine: kind, method, ..now };
                 self.simulated.wanted.settings.engine = kind;
                 self.simulated.wanted.settings.method = method;
@@ -61,7 +62,9 @@ impl Frames {
                 let Some(session) = &self.simulated.session else { return Ok(()) };
                 let Integration { integrator, blocks, precision } = wanted;
                 let now = session.live.settings().clone();
-                let settings = Settings { integrator, blocks, precision, ..now };
+                // The tree has not every integrator's forces: auto is chosen anew.
+                let method = self.simulated.wanted.settings.method;
+                let settings = Settings { integrator, blocks, precision, method, ..now };
                 settings.validate()?;
                 let steps = StepRequest::from(&settings);
                 self.simulated.wanted.steps.integrator = steps.integrator;

@@ -47,7 +47,7 @@ impl Frames {
                     status: live.status(),
                     engine: live.choice().kind,
                     method: live.choice().method,
-                    engine_reason: &live.choice().reason,
+                    engine_reason: &live.choice().because(),
                     engine_text: &live.describe_engine(),
                     gpu: &screen.gpu,
                     config: live.config(),

@@ -9,7 +9,7 @@ pub use gpu::{GpuSingle, tiers::GpuTiers};
 pub use reference::Reference;
 
 use super::registry::{boxed, made};
-use super::{Entry, Method, Order, Place, Precision};
+use super::{DeviceEntry, Entry, Method, Order, Place, Precision};
 use gpu::{AllPairs, PairBuffers};
 
 /// An engine's line in [`super::ENGINES`].
@@ -62,12 +62,17 @@ pub const GPU_DOUBLE: Entry = entry(Place::Gpu, Precision::Double, WITH_DERIVATI
 });
 
 /// Bodies that live on a device.
-pub const ON_DEVICE: super::BindForces = |gpu, bodies, tools| {
-    Box::pin(async {
-        let pairs = PairBuffers::of_bodies(bodies, tools.softening as f32);
-        let forces = AllPairs::new(gpu, tools.kernel, pairs).await?;
-        Ok(Box::new(forces) as Box<dyn super::DeviceForces>)
-    })
+pub const ON_DEVICE: DeviceEntry = DeviceEntry {
+    method: Method::Direct,
+    // Where memory counts there is one slice.
+    bytes_per_body: 64,
+    bind: |gpu, bodies, tools| {
+        Box::pin(async {
+            let pairs = PairBuffers::of_bodies(bodies, tools.softening as f32);
+            let forces = AllPairs::new(gpu, tools.kernel, pairs).await?;
+            Ok(Box::new(forces) as Box<dyn super::DeviceForces>)
+        })
+    },
 };
 
 /// Flops of an interaction, by the custom of GPU Gems 3, chapter 31.

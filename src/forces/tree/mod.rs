@@ -34,7 +34,7 @@ pub use whole::Tree;
 
 use super::registry::{boxed, made};
 use super::{
-    BindForces, DeviceForces, DeviceTools, Entry, Method, Order, Place as Where, Precision,
+    DeviceEntry, DeviceForces, DeviceTools, Entry, Method, Order, Place as Where, Precision,
 };
 use gpu::{Field, GpuTree, TreeForces, TreeShape};
 
@@ -58,19 +58,23 @@ pub const GPU: Entry = Entry {
 };
 
 /// Kernels for bodies that live on a device.
-pub const ON_DEVICE: BindForces = |gpu, bodies, tools| {
-    let DeviceTools { kernel, softening, tree } = *tools;
-    let shape = TreeShape::of(&tree, kernel.config.checks);
-    let field = Field {
-        softening: softening as f32,
-        guarded: kernel.guarded,
-        potential: false,
-        has_accelerations: false,
-    };
-    Box::pin(async move {
-        let forces = TreeForces::new(gpu, shape, bodies, field).await?;
-        Ok(Box::new(forces) as Box<dyn DeviceForces>)
-    })
+pub const ON_DEVICE: DeviceEntry = DeviceEntry {
+    method: Method::Tree,
+    bytes_per_body: gpu::BYTES_PER_BODY,
+    bind: |gpu, bodies, tools| {
+        let DeviceTools { kernel, softening, tree } = *tools;
+        let shape = TreeShape::of(&tree, kernel.config.checks);
+        let field = Field {
+            softening: softening as f32,
+            guarded: kernel.guarded,
+            potential: false,
+            has_accelerations: false,
+        };
+        Box::pin(async move {
+            let forces = TreeForces::new(gpu, shape, bodies, field).await?;
+            Ok(Box::new(forces) as Box<dyn DeviceForces>)
+        })
+    },
 };
 
 /// Sinks that walk together: a run along the curve.

@@ -22,7 +22,7 @@ use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
 use crate::forces::tree::TreeConfig;
-use crate::forces::{Budget, DeviceForces, DeviceTools, Method, Throughput};
+use crate::forces::{Budget, DeviceForces, DeviceTools, Method, Throughput, on_device};
 use crate::frame::{Frame, Rests};
 use crate::gpu::{BodyBuffers, Gpu};
 use crate::tuned::Known;
@@ -117,6 +117,8 @@ impl DeviceState {
         let (g, now) = (settings.gravitational_constant, settings.begins_at());
         let frame = settings.frame.unwrap_or_else(|| Frame::of(bodies, g, now));
         frame.dt(settings.dt)?;
+        let method = settings.engine.by(settings.method)?.1;
+        on_device(method)?.check_room(&gpu, bodies.len())?;
         let buffers = BodyBuffers::upload(&gpu, bodies, g, &frame.at(now), rests)?;
         let buffers = buffers.with_sinks(sinks)?;
         let config = settings.known.resolve(&settings.kernel, &gpu, bodies.len())?;
@@ -124,7 +126,6 @@ impl DeviceState {
         let largest_mass = heaviest * g / frame.mass;
         let softening = settings.softening / frame.length;
         let kernel = KernelVariant::new(config, softening, largest_mass, false);
-        let method = settings.engine.by(settings.method)?.1;
         let tools = DeviceTools { kernel, softening, tree: settings.tree };
         let stepper = stepper::bind(&gpu, &buffers, method, &tools, settings.integrator).await?;
         let throughput = Throughput::guess(gpu.adapter.class);

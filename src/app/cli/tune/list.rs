@@ -8,7 +8,7 @@ use super::Rounded;
 use crate::tuned::{Loaded, OUTDATED, Store};
 
 pub fn main(store: &Store, as_json: bool) -> Result<Ended> {
-    let Loaded { choices, damage } = store.load();
+    let Loaded { choices, damage, .. } = store.load();
     let place = store.path.display();
     if as_json {
         let choices: Vec<_> = choices

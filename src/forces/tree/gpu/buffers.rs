@@ -26,6 +26,10 @@ pub(super) const TALLY: u32 = 6416;
 /// Cells for which there is room at least, however few bodies there are.
 const FEWEST_CELLS: u32 = 256;
 
+/// Bytes on the device for each body: its own 48 ([`crate::gpu::BodyBuffers`]), what the walk leaves 16, the buffers
+/// below 36 and 0.3 cells of 144, the sort of keys 12, that of cells 0.3 times 8.
+pub const BYTES_PER_BODY: u64 = 160;
+
 /// Everything that the stages of a tree leave for each other: about 80 bytes a body, and 12 more in the sorts.
 #[derive(Debug)]
 pub struct TreeBuffers {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::{Field, TreeForces, TreeShape};
+use super::{BYTES_PER_BODY, Field, TreeForces, TreeShape};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
 use crate::forces::held::HeldSources;
@@ -99,13 +99,7 @@ impl GpuTree {
             has_accelerations: false,
         };
         let n = call.places.len();
-        let too_many = n > u32::MAX as usize;
-        let room = self.gpu.limits.storage_buffer / crate::gpu::layout::VEC4;
-        if too_many || n as u64 > room {
-            return Err(self.gpu.refuse(format!(
-                "{n} bodies are more than one of its storage buffers holds (at most {room})"
-            )));
-        }
+        self.gpu.check_bodies(n as u64, BYTES_PER_BODY, "tree")?;
         let bodies = BodyBuffers {
             count: n as u32,
             sinks: 0..n as u32,

@@ -13,7 +13,7 @@ mod forces;
 mod shape;
 mod walk;
 
-pub use buffers::{Bound, TreeBuffers};
+pub use buffers::{BYTES_PER_BODY, Bound, TreeBuffers};
 pub use build::{Build, Stage};
 pub use engine::GpuTree;
 pub use forces::{Field, TreeForces};

@@ -114,7 +114,7 @@ pub(super) async fn bind(
     tools: &DeviceTools,
     integrator: &Integrator,
 ) -> Result<Stepper> {
-    let forces = on_device(method)?(gpu, bodies, tools).await?;
+    let forces = (on_device(method)?.bind)(gpu, bodies, tools).await?;
     let make = integrator.device.ok_or_else(|| {
         gpu.refuse(format!("the integrator '{}' has no device side", integrator.name))
     })?;
