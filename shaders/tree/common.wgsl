@@ -5,13 +5,14 @@ const THREADS_EACH = 256u;
 // Levels below the root: octal digits of a key.
 const LEVELS = 21u;
 
-// Numbers of the tally: medians of three axes, distances by exponent, cells for each size of leaf, and the sum of
-// the logarithms of accelerations in two parts.
+// Numbers of the tally: medians of three axes, distances by exponent, cells for each size of leaf, the sum of the
+// logarithms of accelerations in two parts, and scattered groups.
 const MEDIAN_BINS = 2048u;
 const DISTANCES = 6144u;
 const CELLS_FOUND = 6400u;
 const LOG_LOW = 6408u;
 const LOG_HIGH = 6409u;
+const SCATTERED = 6410u;
 const TALLY = 6416u;
 
 // Which entry a thread looks after. A dispatch of many workgroups has several rows of them.

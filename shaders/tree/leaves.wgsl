@@ -1,98 +1,146 @@
-// Moments of leaves: 32 threads add up the bodies of each, in a fixed order.
+// Moments of leaves, a thread for each: it adds up its bodies in their order. Leaves of very many bodies, which stand
+// in one place as far as keys can tell, are added up by all threads of the workgroup together, in a fixed order, too.
 //% include "tree/common.wgsl"
 //% include "tree/record.wgsl"
 
 // Positions and masses in the order of the curve.
 @group(0) @binding(5) var<storage, read> sources: array<vec4<f32>>;
 
-const LANES = 32u;
-const LEAVES = 8u;
-var<workgroup> sums: array<vec4<f32>, 256>;
-var<workgroup> lows: array<vec4<f32>, 256>;
-var<workgroup> highs: array<vec4<f32>, 256>;
+const THREADS = 64u;
+const MANY = 128u;
 
-@compute @workgroup_size(256)
+var<workgroup> sums: array<vec4<f32>, 64>;
+var<workgroup> lows: array<vec4<f32>, 64>;
+var<workgroup> highs: array<vec4<f32>, 64>;
+// A bit for each thread whose leaf has many bodies.
+var<workgroup> crowded: array<atomic<u32>, 2>;
+var<workgroup> told: vec2<u32>;
+var<workgroup> leaf: vec2<u32>;
+
+// What bodies from `begin` on, every `stride`-th, add to the first moments about `anchor`, and to the box.
+struct First {
+    moments: vec4<f32>,
+    lower: vec3<f32>,
+    upper: vec3<f32>,
+}
+
+fn first_of(begin: u32, end: u32, stride: u32, anchor: vec3<f32>) -> First {
+    var first = First(vec4(0.0), anchor, anchor);
+    for (var j = begin; j < end; j += stride) {
+        let body = sources[j];
+        first.moments += vec4(body.w * (body.xyz - anchor), body.w);
+        first.lower = min(first.lower, body.xyz);
+        first.upper = max(first.upper, body.xyz);
+    }
+    return first;
+}
+
+// And to the second moments about `centre` (three times xx, yy, zz; xy, xz, yz), and the square of the radius.
+struct Second {
+    diagonal: vec3<f32>,
+    radius_squared: f32,
+    beside: vec3<f32>,
+}
+
+fn second_of_bodies(begin: u32, end: u32, stride: u32, centre: vec3<f32>) -> Second {
+    var second = Second(vec3(0.0), 0.0, vec3(0.0));
+    for (var j = begin; j < end; j += stride) {
+        let body = sources[j];
+        let d = body.xyz - centre;
+        second.diagonal += 3.0 * body.w * d * d;
+        second.beside += 3.0 * body.w * vec3(d.x * d.y, d.x * d.z, d.y * d.z);
+        second.radius_squared = max(second.radius_squared, dot(d, d));
+    }
+    return second;
+}
+
+fn finish(cell: u32, first: First, centre: vec3<f32>, second: Second) {
+    var moment: Moment;
+    moment.centre = centre;
+    moment.mass = first.moments.w;
+    moment.diagonal = second.diagonal;
+    moment.beside = second.beside;
+    moment.radius = sqrt(second.radius_squared) * WIDENED;
+    moment.lower = first.lower;
+    moment.upper = first.upper;
+    record(cell, moment);
+}
+
+@compute @workgroup_size(64)
 fn main(
     @builtin(workgroup_id) workgroup: vec3<u32>,
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
-    let lane = thread % LANES;
-    let cell = (workgroup.y * workgroups.x + workgroup.x) * LEAVES + thread / LANES;
-    // Threads without a leaf reach every barrier, too.
+    let cell = (workgroup.y * workgroups.x + workgroup.x) * THREADS + thread;
+    if thread < 2u {
+        atomicStore(&crowded[thread], 0u);
+    }
+    workgroupBarrier();
     var begin = 0u;
-    var end = 0u;
-    var is_one = false;
+    var count = 0u;
     if cell < state.cells {
         let word = cell_open[2u * cell + 1u];
-        is_one = word.y == IS_LEAF;
-        if is_one {
+        if word.y == IS_LEAF {
             begin = word.z;
-            end = word.z + word.w;
+            count = word.w;
         }
     }
-
-    // Counted from a body: bodies in one place have their centre exactly there.
-    let anchor = sources[begin].xyz;
-    var first = vec4(0.0);
-    var lower = anchor;
-    var upper = anchor;
-    for (var j = begin + lane; j < end; j += LANES) {
-        let body = sources[j];
-        first += vec4(body.w * (body.xyz - anchor), body.w);
-        lower = min(lower, body.xyz);
-        upper = max(upper, body.xyz);
+    if count > MANY {
+        atomicOr(&crowded[thread / 32u], 1u << (thread % 32u));
+    } else if count > 0u {
+        // Counted from a body: bodies in one place have their centre exactly there.
+        let anchor = sources[begin].xyz;
+        let first = first_of(begin, begin + count, 1u, anchor);
+        let centre = centre_of(anchor, first.moments, first.lower, first.upper);
+        finish(cell, first, centre, second_of_bodies(begin, begin + count, 1u, centre));
     }
-    sums[thread] = first;
-    lows[thread] = vec4(lower, 0.0);
-    highs[thread] = vec4(upper, 0.0);
     workgroupBarrier();
-    for (var reach = LANES / 2u; reach > 0u; reach = reach >> 1u) {
-        if lane < reach {
-            sums[thread] += sums[thread + reach];
-            lows[thread] = min(lows[thread], lows[thread + reach]);
-            highs[thread] = max(highs[thread], highs[thread + reach]);
+    if thread == 0u {
+        told = vec2(atomicLoad(&crowded[0]), atomicLoad(&crowded[1]));
+    }
+    let which = workgroupUniformLoad(&told);
+    for (var k = 0u; k < THREADS; k++) {
+        if ((which[k / 32u] >> (k % 32u)) & 1u) == 0u {
+            continue;
+        }
+        if thread == k {
+            leaf = vec2(begin, begin + count);
+        }
+        let bodies = workgroupUniformLoad(&leaf);
+        let anchor = sources[bodies.x].xyz;
+        let own = first_of(bodies.x + thread, bodies.y, THREADS, anchor);
+        sums[thread] = own.moments;
+        lows[thread] = vec4(own.lower, 0.0);
+        highs[thread] = vec4(own.upper, 0.0);
+        workgroupBarrier();
+        for (var reach = THREADS / 2u; reach > 0u; reach = reach >> 1u) {
+            if thread < reach {
+                sums[thread] += sums[thread + reach];
+                lows[thread] = min(lows[thread], lows[thread + reach]);
+                highs[thread] = max(highs[thread], highs[thread + reach]);
+            }
+            workgroupBarrier();
+        }
+        let first = First(sums[0], lows[0].xyz, highs[0].xyz);
+        let centre = centre_of(anchor, first.moments, first.lower, first.upper);
+        workgroupBarrier();
+        let part = second_of_bodies(bodies.x + thread, bodies.y, THREADS, centre);
+        lows[thread] = vec4(part.diagonal, part.radius_squared);
+        highs[thread] = vec4(part.beside, 0.0);
+        workgroupBarrier();
+        for (var reach = THREADS / 2u; reach > 0u; reach = reach >> 1u) {
+            if thread < reach {
+                let other = lows[thread + reach];
+                let here = lows[thread];
+                lows[thread] = vec4(here.xyz + other.xyz, max(here.w, other.w));
+                highs[thread] += highs[thread + reach];
+            }
+            workgroupBarrier();
+        }
+        if thread == k {
+            finish(cell, first, centre, Second(lows[0].xyz, lows[0].w, highs[0].xyz));
         }
         workgroupBarrier();
-    }
-    let whole = thread - lane;
-    first = sums[whole];
-    lower = lows[whole].xyz;
-    upper = highs[whole].xyz;
-    let centre = centre_of(anchor, first, lower, upper);
-    workgroupBarrier();
-
-    var diagonal = vec3(0.0);
-    var beside = vec3(0.0);
-    var farthest = 0.0;
-    for (var j = begin + lane; j < end; j += LANES) {
-        let body = sources[j];
-        let d = body.xyz - centre;
-        diagonal += 3.0 * body.w * d * d;
-        beside += 3.0 * body.w * vec3(d.x * d.y, d.x * d.z, d.y * d.z);
-        farthest = max(farthest, dot(d, d));
-    }
-    lows[thread] = vec4(diagonal, farthest);
-    highs[thread] = vec4(beside, 0.0);
-    workgroupBarrier();
-    for (var reach = LANES / 2u; reach > 0u; reach = reach >> 1u) {
-        if lane < reach {
-            let other = lows[thread + reach];
-            let own = lows[thread];
-            lows[thread] = vec4(own.xyz + other.xyz, max(own.w, other.w));
-            highs[thread] += highs[thread + reach];
-        }
-        workgroupBarrier();
-    }
-    if is_one && lane == 0u {
-        var moment: Moment;
-        moment.centre = centre;
-        moment.mass = first.w;
-        moment.diagonal = lows[thread].xyz;
-        moment.beside = highs[thread].xyz;
-        moment.radius = sqrt(lows[thread].w) * WIDENED;
-        moment.lower = lower;
-        moment.upper = upper;
-        record(cell, moment);
     }
 }

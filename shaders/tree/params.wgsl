@@ -18,9 +18,10 @@ struct TreeParams {
     softening_squared: f32,
     // Bits of what a body nowhere is attracted with.
     not_a_number: u32,
-    unused_0: u32,
-    unused_1: u32,
-    unused_2: u32,
+    // Where the records of sinks that walk one by one begin, and of how many groups there is room for them.
+    singles: u32,
+    room: u32,
+    unused: u32,
 }
 
 // What one kernel finds out for all later ones. It stays on the device.
@@ -37,4 +38,6 @@ struct TreeState {
     half: f32,
     // Where each level of cells begins; behind the deepest one the number of cells.
     levels: array<u32, 24>,
+    // Groups whose sinks walk one by one.
+    scattered: u32,
 }

@@ -1,13 +1,12 @@
-// How strongly each sink was attracted last, in the order of the curve, and the mean of the logarithms: the rule
-// `acceleration` asks for both.
+// How strongly bodies were attracted last, as the sum of the logarithms: the rule `acceleration` counts no body for
+// less than a thousandth of the mean.
 //% include "tree/common.wgsl"
 
 @group(0) @binding(0) var<storage, read> accelerations: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> order: array<u32>;
 @group(0) @binding(2) var<storage, read> state: TreeState;
-@group(0) @binding(3) var<storage, read_write> strengths: array<f32>;
-@group(0) @binding(4) var<storage, read_write> tally: array<atomic<u32>>;
-@group(0) @binding(5) var<uniform> params: TreeParams;
+@group(0) @binding(3) var<storage, read_write> tally: array<atomic<u32>>;
+@group(0) @binding(4) var<uniform> params: TreeParams;
 
 var<workgroup> low: atomic<u32>;
 var<workgroup> high: atomic<u32>;
@@ -29,7 +28,6 @@ fn main(
         if !is_somewhere(vec3(strength)) {
             strength = 0.0;
         }
-        strengths[i] = strength;
         // 64ths of the power of two, in whole numbers, whose sums are the same in any order. At least 2^-100.
         let part = u32((log2(max(strength, 7.888609e-31)) + 128.0) * 64.0);
         atomicAdd(&low, part & 127u);

@@ -10,6 +10,7 @@
 // LANES. No workgroup waits for another.
 //% include "tree/common.wgsl"
 //% include "tree/cell.wgsl"
+//% include "tree/sinks.wgsl"
 //% include "tree/opening/" ~ rule ~ ".wgsl"
 //% include "interaction/gravity.wgsl"
 //% include "tree/pull.wgsl"
@@ -21,18 +22,14 @@
 @group(0) @binding(3) var<storage, read> cell_force: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> state: TreeState;
 @group(0) @binding(5) var<storage, read_write> partial_sums: array<vec4<f32>>;
+@group(0) @binding(6) var<storage, read> groups: array<vec4<f32>>;
 //% if rule == "octgrav"
-@group(0) @binding(6) var<storage, read> cell_box: array<vec4<f32>>;
-@group(0) @binding(7) var<uniform> params: TreeParams;
-//% elif rule == "acceleration"
-@group(0) @binding(6) var<storage, read> strengths: array<f32>;
-@group(0) @binding(7) var<storage, read> tally: array<u32>;
+@group(0) @binding(7) var<storage, read> cell_box: array<vec4<f32>>;
 @group(0) @binding(8) var<uniform> params: TreeParams;
 //% else
-@group(0) @binding(6) var<uniform> params: TreeParams;
+@group(0) @binding(7) var<uniform> params: TreeParams;
 //% endif
 
-const GROUP = 64u;
 const LANES = {{ lanes }}u;
 // Cells of a turn, and entries of a tile.
 const UNIT = 32u;
@@ -90,17 +87,18 @@ fn main(
     let group = params.group_begin + workgroup.y * workgroups.x + workgroup.x;
     let inside = state.inside;
     let outside = state.outside;
-    let groups = (inside + GROUP - 1u) / GROUP;
-    if group >= params.group_end || group >= groups + outside {
+    // Groups, bodies outside the cube, and behind a gap the sinks of scattered groups.
+    let others = (inside + GROUP - 1u) / GROUP + outside;
+    if group >= params.group_end || (group >= others && group < params.singles)
+        || group >= params.singles + GROUP * state.scattered {
         return;
     }
-    // Bodies outside the cube walk alone.
-    var begin = group * GROUP;
-    var end = min(begin + GROUP, inside);
-    if group >= groups {
-        begin = inside + group - groups;
-        end = begin + 1u;
+    let word = bitcast<u32>(groups[2u * group + 1u].w);
+    if word == NOBODY || (state.scattered > 0u && (word & (IS_SCATTERED | IS_SINGLE)) == IS_SCATTERED) {
+        return;
     }
+    let begin = word & FIRST_SINK;
+    let end = select(min(begin + GROUP, inside), begin + 1u, (word & IS_SINGLE) != 0u);
     let cells = state.cells;
 
     // A lane past the last sink works on the last one and keeps its answer to itself.
@@ -113,38 +111,9 @@ fn main(
     var potential_total_{{ k }} = 0.0;
     //% endif
     //% endfor
-    var low = sink_0;
-    var high = sink_0;
-    var weakest = {{ "strengths[from_0]" if rule == "acceleration" else "0.0" }};
-    //% for k in range(1, r)
-    low = min(low, sink_{{ k }});
-    high = max(high, sink_{{ k }});
-    //% if rule == "acceleration"
-    weakest = min(weakest, strengths[from_{{ k }}]);
-    //% endif
-    //% endfor
-
-    // The box around the sinks, and the weakest of their last accelerations.
-    tile[lane] = vec4(low, weakest);
-    tile[LANES + lane] = vec4(high, 0.0);
-    workgroupBarrier();
-    for (var reach = LANES / 2u; reach > 0u; reach = reach >> 1u) {
-        if lane < reach {
-            tile[lane] = min(tile[lane], tile[lane + reach]);
-            tile[LANES + lane] = max(tile[LANES + lane], tile[LANES + lane + reach]);
-        }
-        workgroupBarrier();
-    }
-    low = tile[0].xyz;
-    high = tile[LANES].xyz;
-    weakest = tile[0].w;
-    //% if rule == "acceleration"
-    // A body at a centre of symmetry feels next to nothing: at least a thousandth of the mean counts, by logarithms.
-    let logs = f32(tally[LOG_LOW]) + 128.0 * f32(tally[LOG_HIGH]);
-    let mean = logs / (64.0 * f32(inside + outside)) - 128.0;
-    weakest = max(weakest, 0.001 * exp2(mean));
-    //% endif
-    let reach = reach_of(weakest, params.opening);
+    let low = groups[2u * group].xyz;
+    let high = groups[2u * group + 1u].xyz;
+    let reach = reach_of(groups[2u * group].w, params.opening);
     if lane == 0u {
         // The root, an only child.
         stack[0] = 0u;

@@ -231,7 +231,9 @@ pub struct TreeParams {
     pub opening: f32,
     pub softening_squared: f32,
     pub not_a_number: u32,
-    pub unused: [u32; 3],
+    pub singles: u32,
+    pub room: u32,
+    pub unused: u32,
 }
 
 /// What the tree's kernels find out. See `shaders/tree/params.wgsl`.
@@ -246,6 +248,7 @@ pub struct TreeState {
     pub centre: [f32; 3],
     pub half: f32,
     pub levels: [u32; 24],
+    pub scattered: u32,
 }
 
 #[cfg(test)]

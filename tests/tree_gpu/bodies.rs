@@ -61,6 +61,11 @@ pub fn hard_cases() -> Vec<(&'static str, Vec<Place>)> {
     let mut far = plummer(20_000, 6);
     far[7] = [1e6, 0.0, 0.0, 1.0 / 20_000.0];
     far[19_000] = [0.0, -3e6, 1e5, 1.0 / 20_000.0];
+    let mut around = plummer(20_000, 8);
+    for body in &mut around[..70] {
+        let [x, y, z] = random.direction().map(|x| 300.0 * x);
+        *body = [x, y, z, body[3]];
+    }
     vec![
         ("one place", from(&mut |_| [0.3, 0.2, 0.1])),
         ("a line", from(&mut |i| [i as f32 / n as f32, 0.0, 0.0])),
@@ -82,5 +87,6 @@ pub fn hard_cases() -> Vec<(&'static str, Vec<Place>)> {
         ("massless bodies", massless),
         ("a heavy body", heavy),
         ("far bodies", far),
+        ("some around all others", around),
     ]
 }

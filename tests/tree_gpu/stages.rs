@@ -3,7 +3,7 @@
 use gravitile::forces::tree::gpu::{Field, TreeForces, TreeShape};
 use gravitile::forces::tree::{
     CellBox, CellForce, CellOpen, CellRecord, Cells, Cube, Key, Moment, MultipoleOrder, Opening,
-    Place, key, moments, order,
+    Place, key, moments, order, split,
 };
 use gravitile::forces::{Throughput, evaluate_blocking};
 use gravitile::gpu::layout::TreeState;
@@ -54,7 +54,8 @@ fn build(gpu: &Gpu, shape: TreeShape, places: &[Place]) -> Built {
     let buffers = forces.buffers();
     let n = places.len();
     let words = |buffer, count| read_blocking::<u32>(gpu, &[buffer], count).unwrap().remove(0);
-    let state: TreeState = bytemuck::cast_slice(&words(&buffers.state, 32))[0];
+    let state: TreeState =
+        bytemuck::cast_slice(&words(&buffers.state, size_of::<TreeState>() / 4))[0];
     let cells = state.cells as usize;
     let keys = words(&buffers.keys, 2 * n);
     Built {
@@ -90,6 +91,10 @@ fn compare(name: &str, places: &[Place], built: &Built, shape: &TreeShape) {
         assert_eq!(built.keys[k], unsorted[body as usize], "{name}: key {k}");
         assert_eq!(built.sources[k], places[body as usize], "{name}: body {k}");
     }
+
+    let scattered = split(&cube, &built.keys[..inside], &built.sources[..inside]);
+    let scattered = scattered.into_iter().filter(|is| *is).count();
+    assert_eq!(state.scattered as usize, scattered, "{name}: scattered groups");
 
     let cells = Cells::new(&built.keys[..inside], state.leaf as usize);
     assert_eq!(cells.len(), built.open.len(), "{name}: cells");

@@ -70,7 +70,11 @@ pub fn key(cube: &Cube, place: &Place) -> Key {
     if !cube.holds(place) {
         return Key::OUTSIDE;
     }
-    let [x, y, z] = cube.index(place);
+    at(cube.index(place))
+}
+
+/// The key of interval numbers, each below 2^21.
+pub(super) fn at([x, y, z]: [u32; 3]) -> Key {
     let (mut state, mut key) = (0, 0u64);
     for bit in (0..LEVELS).rev() {
         let octant = (x >> bit & 1) << 2 | (y >> bit & 1) << 1 | (z >> bit & 1);

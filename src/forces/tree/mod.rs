@@ -18,6 +18,7 @@ mod key;
 mod moments;
 mod opening;
 mod record;
+mod scattered;
 #[cfg(test)]
 mod tests;
 mod whole;
@@ -30,6 +31,7 @@ pub use key::{HILBERT, Key, key, keys, order};
 pub use moments::{Moment, WIDENED, moments};
 pub use opening::{MultipoleOrder, Opening};
 pub use record::{CellBox, CellForce, CellOpen, CellRecord, IS_LEAF};
+pub use scattered::{CROWD, is_scattered, room_for, split};
 pub use whole::Tree;
 
 use super::registry::{boxed, made};

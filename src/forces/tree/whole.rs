@@ -11,6 +11,8 @@ pub struct Tree {
     pub order: Vec<u32>,
     /// Number of bodies in the cube.
     pub inside: usize,
+    /// The keys of those, in order.
+    pub keys: Vec<Key>,
     /// The bodies in that order. Those that are nowhere stand without mass in the middle of the cube.
     pub sorted: Vec<Place>,
     /// The cells over the bodies inside.
@@ -36,6 +38,6 @@ impl Tree {
         let sorted: Vec<Place> = order.iter().map(place).collect();
         let cells = Cells::new(&along, LEAF);
         let moments = moments(&cells, &sorted);
-        Self { cube, order, inside, sorted, cells, moments }
+        Self { cube, order, inside, keys: along, sorted, cells, moments }
     }
 }

@@ -133,9 +133,12 @@ fn host_and_shader_agree() {
         group_end,
         opening,
         softening_squared,
-        not_a_number
+        not_a_number,
+        singles,
+        room,
+        unused
     );
-    assert_same_layout!(TreeState, inside, outside, cells, leaf, centre, half, levels);
+    assert_same_layout!(TreeState, inside, outside, cells, leaf, centre, half, levels, scattered);
     assert_same_layout!(DiagnosisChunk, group, begin, end, listed);
     assert_same_layout!(
         DiagnosisGroup,

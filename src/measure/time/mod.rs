@@ -8,6 +8,7 @@ pub(super) mod problem;
 mod step_timer;
 mod stopwatch;
 mod timer;
+mod tree_timer;
 
 pub use ceilings::{Ceiling, CeilingSamples, Ceilings, Effort};
 pub use kernel_timer::KernelTimer;
@@ -15,3 +16,4 @@ pub use model::{FP32, LOOP, Limit, Prediction, overlap, predict};
 pub use step_timer::StepTimer;
 pub use stopwatch::{Method, Stopwatch};
 pub use timer::{Timer, in_turns, interleave};
+pub use tree_timer::{TreeTimer, TreeTimes};

@@ -61,7 +61,7 @@ impl Call {
             false => {
                 let places: Vec<Place> =
                     sinks.position.par_iter().map(|position| place((position, &0.0))).collect();
-                Groups::new(&tree.cube, &places)
+                Groups::new(&tree, &places)
             }
         };
         let own = match same {
@@ -109,7 +109,7 @@ impl Call {
             excludes: potential || !self.at_own_source,
         };
         let unit = self.frame.acceleration_unit();
-        let ranges: Vec<_> = self.groups.ranges().collect();
+        let ranges = &self.groups.ranges;
         let reaches: Vec<f64> = match opening.needs_accelerations() {
             true => self.groups.least_accelerations(acceleration, unit),
             false => vec![0.0; ranges.len()],

@@ -1,9 +1,11 @@
 //! The sinks of a call in groups along the curve.
 
+use std::ops::Range;
+
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::super::{Cube, GROUP, Key, Place, Tree, keys, order};
+use super::super::{GROUP, Key, Place, Tree, keys, order, split};
 use super::kernel::Block;
 use super::walk::Reach;
 
@@ -13,30 +15,45 @@ const FLOOR: f64 = 1e-3;
 /// The least acceleration that counts.
 const LEAST: f64 = f64::from_bits((1023 - 100) << 52);
 
-/// Sinks in the order of the curve: first those in the cube in groups of 64, then each of the others by itself.
+/// Sinks in the order of the curve: first those in the cube in groups of 64 or, where these are scattered, one by one;
+/// then each of the others by itself.
 #[derive(Debug)]
 pub(super) struct Groups {
     /// The sinks' numbers.
     pub order: Vec<u32>,
     /// Their places in that order.
     pub sorted: Vec<Place>,
-    /// Number of those in the cube.
-    pub inside: usize,
+    /// Where those that walk together are in the order.
+    pub ranges: Vec<Range<usize>>,
 }
 
 impl Groups {
     /// The tree's own bodies.
     pub fn of_tree(tree: &Tree) -> Self {
-        Self { order: tree.order.clone(), sorted: tree.sorted.clone(), inside: tree.inside }
+        Self::along(tree, tree.order.clone(), tree.sorted.clone(), tree.inside)
     }
 
     /// Any sinks.
-    pub fn new(cube: &Cube, places: &[Place]) -> Self {
-        let keys = keys(cube, places);
+    pub fn new(tree: &Tree, places: &[Place]) -> Self {
+        let keys = keys(&tree.cube, places);
         let order = order(&keys);
         let inside = order.partition_point(|&i| keys[i as usize] != Key::OUTSIDE);
         let sorted = order.iter().map(|&i| places[i as usize]).collect();
-        Self { order, sorted, inside }
+        Self::along(tree, order, sorted, inside)
+    }
+
+    fn along(tree: &Tree, order: Vec<u32>, sorted: Vec<Place>, inside: usize) -> Self {
+        let scattered = split(&tree.cube, &tree.keys, &sorted[..inside]);
+        let mut ranges = Vec::with_capacity(scattered.len());
+        for (group, is_scattered) in scattered.into_iter().enumerate() {
+            let all = group * GROUP..((group + 1) * GROUP).min(inside);
+            match is_scattered {
+                true => ranges.extend(all.map(|sink| sink..sink + 1)),
+                false => ranges.push(all),
+            }
+        }
+        ranges.extend((inside..order.len()).map(|sink| sink..sink + 1));
+        Self { order, sorted, ranges }
     }
 
     /// The least acceleration of each group, of what is known of the sinks', and at least a thousandth of what
@@ -47,20 +64,14 @@ impl Groups {
         let known = || sizes.iter().filter(|size| size.is_finite());
         let logarithms = crate::math::sum(known().map(|size| size.max(LEAST).log2()));
         let floor = FLOOR * (logarithms / known().count().max(1) as f64).exp2();
-        let (inside, outside) = sizes.split_at(self.inside);
-        let least = |sizes: &[f64]| sizes.iter().copied().fold(f64::INFINITY, f64::min).max(floor);
-        inside.chunks(GROUP).chain(outside.chunks(1)).map(least).collect()
-    }
-
-    /// Where each group's sinks are in the order.
-    pub fn ranges(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
-        let whole =
-            (0..self.inside).step_by(GROUP).map(|first| first..(first + GROUP).min(self.inside));
-        whole.chain((self.inside..self.order.len()).map(|sink| sink..sink + 1))
+        let least = |range: &Range<usize>| {
+            sizes[range.clone()].iter().copied().fold(f64::INFINITY, f64::min).max(floor)
+        };
+        self.ranges.iter().map(least).collect()
     }
 
     /// A group as the kernels have it.
-    pub fn block(&self, range: std::ops::Range<usize>) -> Block {
+    pub fn block(&self, range: Range<usize>) -> Block {
         let places = &self.sorted[range];
         let mut block =
             Block { position: [[0.0; GROUP]; 3], own: [-1.0; GROUP], count: places.len() };

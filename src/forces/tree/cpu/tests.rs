@@ -68,7 +68,8 @@ fn errors(found: &Answers, right: &Answers, stride: usize) -> [[f64; 2]; 2] {
 }
 
 /// Counts and errors at 65,536 bodies as a simulation of the walk in f64 found them, with radii that are the
-/// bodies' own farthest: here they are bounds, so that a little more is opened and errors are smaller.
+/// bodies' own farthest: here they are bounds, so that a little more is opened and errors are smaller. It knew no
+/// scattered groups, which make up to a sixth of the interactions at this number.
 #[test]
 fn rules_err_and_cost_as_designed() {
     let bodies = plummer(65_536, 7);
@@ -93,7 +94,7 @@ fn rules_err_and_cost_as_designed() {
             interactions -= first.interactions(0) as f64 / 65_536.0;
         }
         let [[a, worst], [phi, _]] = errors(&found, &exact, stride);
-        assert!((0.9..1.2).contains(&(interactions / count)), "{opening:?}: {interactions}");
+        assert!((0.8..1.2).contains(&(interactions / count)), "{opening:?}: {interactions}");
         assert!((0.6..1.1).contains(&(a / rms)), "{opening:?}: {a:e}");
         assert!(worst < 20.0 * a && phi < 0.3 * a, "{opening:?}: {worst:e} {phi:e}");
     }

@@ -2,6 +2,7 @@
 
 use super::TreeShape;
 use crate::error::Result;
+use crate::forces::tree::{Cube, GROUP, room_for};
 use crate::gpu::layout::{TreeParams, TreeState, VEC4};
 use crate::gpu::{Gpu, Params, storage};
 
@@ -46,8 +47,8 @@ pub struct TreeBuffers {
     pub order: wgpu::Buffer,
     /// `array<vec4<f32>>`: positions and masses along the curve.
     pub sources: wgpu::Buffer,
-    /// `array<f32>`: how strongly each was attracted last.
-    pub strengths: wgpu::Buffer,
+    /// Sinks that walk together: see `shaders/tree/sinks.wgsl`.
+    pub groups: wgpu::Buffer,
     /// `array<u32>`: how many cells begin before each body.
     pub offsets: wgpu::Buffer,
     /// Four `array<u32>` of cells in the making: level, number in depth-first order, first body, rank.
@@ -67,6 +68,27 @@ impl TreeBuffers {
     /// Cells for which there is room with that many bodies.
     pub fn reserve_for(bodies: u32) -> u32 {
         (u64::from(bodies) * 3 / 10).max(u64::from(FEWEST_CELLS)) as u32
+    }
+
+    /// Where the records of sinks that walk one by one begin, and of how many groups there is room for them.
+    pub fn singles(&self) -> (u32, u32) {
+        Self::singles_of(self.count)
+    }
+
+    fn singles_of(bodies: u32) -> (u32, u32) {
+        let groups = bodies.div_ceil(GROUP as u32);
+        // Each body outside the cube walks by itself.
+        (groups + Cube::spare(bodies as usize) as u32, room_for(groups as usize) as u32)
+    }
+
+    /// The most groups and single sinks that walk.
+    pub fn most_walks(&self) -> u32 {
+        Self::most_walks_of(self.count)
+    }
+
+    fn most_walks_of(bodies: u32) -> u32 {
+        let (singles, room) = Self::singles_of(bodies);
+        singles + room * GROUP as u32
     }
 
     /// Makes them for `count` bodies.
@@ -98,7 +120,7 @@ impl TreeBuffers {
             keys: bodies("keys", 2),
             order: bodies("order along the curve", 1),
             sources: storage(gpu, "bodies along the curve", count as usize),
-            strengths: bodies("last accelerations", 1),
+            groups: storage(gpu, "groups of sinks", 2 * Self::most_walks_of(count) as usize),
             offsets: bodies("cells before each body", 1),
             levels: cells("levels of cells"),
             numbers: cells("numbers of cells"),

@@ -5,7 +5,7 @@ use minijinja::context;
 use super::buffers::TALLY;
 use super::{Bound, Rule, TreeBuffers, TreeShape};
 use crate::error::Result;
-use crate::forces::tree::{Cube, LEVELS};
+use crate::forces::tree::{CROWD, Cube, LEVELS};
 use crate::gpu::layout::TreeParams;
 use crate::gpu::{
     Binding, BoundKernel, Gpu, KeyWidth, Params, Scan, Sort, SortedBuffers, compile,
@@ -16,8 +16,8 @@ use crate::gpu::{
 const ROWS: u32 = 16;
 /// Threads of a workgroup.
 const THREADS: u32 = 256;
-/// Leaves of a workgroup, and cells of one where each has children.
-const LEAVES: u32 = 8;
+/// Cells of a workgroup: of leaves, and of those with children.
+const LEAVES: u32 = 64;
 const INNER: u32 = 64;
 
 /// A part of the building that is recorded at once.
@@ -31,23 +31,33 @@ pub enum Stage {
     Cells,
     /// What cells weigh.
     Moments,
-    /// How strongly bodies were attracted last.
-    Strengths,
+    /// Which sinks walk together, and how strongly they were attracted last.
+    Groups,
 }
 
 impl Stage {
     /// All stages in their order.
-    pub const ALL: [Self; 5] =
-        [Self::Keys, Self::Sort, Self::Cells, Self::Moments, Self::Strengths];
+    pub const ALL: [Self; 5] = [Self::Keys, Self::Sort, Self::Cells, Self::Moments, Self::Groups];
 
     /// What it takes, in interactions for each body. (On an H200 a million bodies take 0.35 ms to sort.)
     pub(super) fn interactions(self) -> u64 {
         match self {
-            Self::Keys | Self::Strengths => 20,
+            Self::Keys | Self::Groups => 20,
             Self::Sort => 200,
             Self::Cells | Self::Moments => 60,
         }
     }
+}
+
+/// How strongly sinks were attracted, which [`Stage::Groups`] asks for by some rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strengths {
+    /// As the bodies' accelerations say.
+    Last,
+    /// As a walk that has just ended says.
+    Walked,
+    /// Nobody knows yet.
+    Unknown,
 }
 
 /// The kernels of the building, bound to the buffers of a tree and to the bodies.
@@ -59,6 +69,7 @@ pub struct Build {
     level_sort: Sort,
     base: TreeParams,
     leaf_sizes: u32,
+    has_strengths: bool,
     most_workgroups: u32,
 }
 
@@ -80,6 +91,8 @@ struct Kernels {
     inner: BoundKernel,
     /// By accelerations of the last step, and by those that the walk has left.
     strengths: [BoundKernel; 2],
+    groups: [BoundKernel; 2],
+    scattered: BoundKernel,
 }
 
 /// The text of a kernel of the building.
@@ -87,7 +100,7 @@ fn text(name: &str, shape: &TreeShape) -> Result<String> {
     let rule = Rule::of(&shape.opening).name();
     let quadrupole = shape.order == crate::forces::tree::MultipoleOrder::Quadrupole;
     let (leaf, sizes) = (shape.leaf, shape.leaf_sizes());
-    let values = context! { rows => ROWS, leaf, sizes, rule, quadrupole };
+    let values = context! { rows => ROWS, leaf, sizes, rule, quadrupole, crowd => CROWD };
     template::assemble(&file(name), values)
 }
 
@@ -108,7 +121,7 @@ impl Build {
         let Bound { gpu, shape, buffers, partial_sums, params } = *bound;
         use Binding::{Read, Write};
         let row = Binding::Params(size_of::<TreeParams>() as u64);
-        let TreeBuffers { state, tally, keys, order, sources, strengths, offsets, .. } = buffers;
+        let TreeBuffers { state, tally, keys, order, sources, groups, offsets, .. } = buffers;
         let TreeBuffers { levels, numbers, starts, ranks, cell_open, cell_force, cell_box, .. } =
             buffers;
         let bind = async |name: &str, bound: &[(Binding, &wgpu::Buffer)], has_params: bool| {
@@ -128,14 +141,12 @@ impl Build {
         let (read, write) = (|buffer| (Read, buffer), |buffer| (Write, buffer));
         let records = [write(cell_open), write(cell_force), write(cell_box), read(state)];
         let strengths_of = async |accelerations: &wgpu::Buffer| {
-            let bound = [
-                (Read, accelerations),
-                (Read, order),
-                (Read, state),
-                (Write, strengths),
-                (Write, tally),
-            ];
+            let bound = [(Read, accelerations), read(order), read(state), write(tally)];
             bind("strength", &bound, true).await
+        };
+        let groups_of = async |accelerations: &wgpu::Buffer| {
+            let from = [read(sources), read(order), read(keys), (Read, accelerations), read(state)];
+            bind("groups", &[&from[..], &[write(tally), write(groups)]].concat(), true).await
         };
         let kernels = Kernels {
             clear: bind("clear", &[write(tally)], false).await?,
@@ -167,6 +178,8 @@ impl Build {
             leaves: bind("leaves", &[&records[..], &[read(sources)]].concat(), true).await?,
             inner: bind("inner", &records, true).await?,
             strengths: [strengths_of(accelerations).await?, strengths_of(partial_sums).await?],
+            groups: [groups_of(accelerations).await?, groups_of(partial_sums).await?],
+            scattered: bind("scattered", &[write(tally), write(state)], true).await?,
         };
         let checks = shape.checks;
         let (count, reserve) = (buffers.count, buffers.reserve);
@@ -187,16 +200,29 @@ impl Build {
             count: Some(scan.total()),
         };
         let level_sort = Sort::new(gpu, sorted, checks).await?;
+        let (singles, room) = buffers.singles();
         let base = TreeParams {
             count,
             reserve,
             spare: Cube::spare(count as usize) as u32,
             opening: Rule::number(&shape.opening),
             not_a_number: f32::NAN.to_bits(),
+            singles,
+            room,
             ..Default::default()
         };
         let (leaf_sizes, most_workgroups) = (shape.leaf_sizes(), gpu.limits.workgroups);
-        Ok(Self { kernels, sort, scan, level_sort, base, leaf_sizes, most_workgroups })
+        let has_strengths = shape.opening.needs_accelerations();
+        Ok(Self {
+            kernels,
+            sort,
+            scan,
+            level_sort,
+            base,
+            leaf_sizes,
+            has_strengths,
+            most_workgroups,
+        })
     }
 
     /// Begins a submission.
@@ -213,18 +239,26 @@ impl Build {
         self.level_sort.end_submission(gpu);
     }
 
-    /// Records a stage. `walked`: strengths are taken from what the walk has left, not from the bodies'
-    /// accelerations.
+    /// Records a stage.
     pub fn record(
         &mut self,
         pass: &mut wgpu::ComputePass<'_>,
         params: &mut Params<TreeParams>,
         stage: Stage,
-        walked: bool,
+        strengths: Strengths,
     ) {
         let base = self.base;
         let (count, reserve) = (base.count, base.reserve);
-        let Self { kernels, sort, scan, level_sort, leaf_sizes, most_workgroups, .. } = self;
+        let Self {
+            kernels,
+            sort,
+            scan,
+            level_sort,
+            leaf_sizes,
+            most_workgroups,
+            has_strengths,
+            ..
+        } = self;
         let most = *most_workgroups;
         let run = |pass: &mut wgpu::ComputePass<'_>,
                    kernel: &BoundKernel,
@@ -269,9 +303,13 @@ impl Build {
                     run(pass, &kernels.inner, row, (cells, INNER), 1);
                 }
             }
-            Stage::Strengths => {
-                let kernel = &kernels.strengths[usize::from(walked)];
-                run(pass, kernel, row, (count, THREADS), 1);
+            Stage::Groups => {
+                let which = usize::from(strengths != Strengths::Last);
+                if *has_strengths && strengths != Strengths::Unknown {
+                    run(pass, &kernels.strengths[which], row, (count, THREADS), 1);
+                }
+                run(pass, &kernels.groups[which], row, (base.singles, 1), 1);
+                run(pass, &kernels.scattered, row, (1, 1), 1);
             }
         }
     }
@@ -286,9 +324,24 @@ mod tests {
     use crate::forces::tree::{MultipoleOrder, Opening};
     use crate::gpu::{Checks, Language, translate};
 
-    const NAMES: [&str; 15] = [
-        "clear", "medians", "centre", "spread", "edge", "keys", "gather", "count", "choose",
-        "write", "rank", "link", "leaves", "inner", "strength",
+    const NAMES: [&str; 17] = [
+        "clear",
+        "medians",
+        "centre",
+        "spread",
+        "edge",
+        "keys",
+        "gather",
+        "count",
+        "choose",
+        "write",
+        "rank",
+        "link",
+        "leaves",
+        "inner",
+        "groups",
+        "scattered",
+        "strength",
     ];
 
     #[test]
@@ -303,8 +356,8 @@ mod tests {
         for (k, opening) in rules.into_iter().enumerate() {
             for order in [MultipoleOrder::Monopole, MultipoleOrder::Quadrupole] {
                 let shape = TreeShape::new(opening, order);
-                // The rule is in the moments alone.
-                let names = if k == 0 { &NAMES[..] } else { &NAMES[12..14] };
+                // The rule is in moments and groups alone.
+                let names = if k == 0 { &NAMES[..] } else { &NAMES[12..15] };
                 for name in names {
                     let text = text(name, &shape).unwrap();
                     for language in [Language::SpirV, Language::Msl, Language::Hlsl] {

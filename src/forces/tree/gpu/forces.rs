@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::build::PARAMS_ROWS;
-use super::{Bound, Build, Rule, Stage, TreeBuffers, TreeShape, Walk, WalkVariant};
+use super::{Bound, Build, Rule, Stage, Strengths, TreeBuffers, TreeShape, Walk, WalkVariant};
 use crate::error::{Error, Result};
 use crate::forces::tree::{GROUP, Opening, TreeConfig};
 use crate::forces::{DeviceForces, Making, Piece};
@@ -23,10 +23,21 @@ enum Next {
     Build(usize),
     /// Groups from this one on, by the rule of first forces.
     First(u32),
-    /// Strengths from what that has left.
-    Strengths,
+    /// Groups again, by the accelerations that it has left.
+    Groups,
     /// Groups from this one on.
     Walk(u32),
+}
+
+/// What an evaluation is made of, for who times it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A stage of the building.
+    Build(Stage),
+    /// Forces by the rule of first forces.
+    FirstWalk,
+    /// Forces.
+    Walk,
 }
 
 const BEGIN: Next = Next::Build(0);
@@ -121,6 +132,16 @@ impl TreeForces {
         })
     }
 
+    /// The part of the evaluation that is recorded next.
+    pub fn part(&self) -> Part {
+        match self.next {
+            Next::Build(k) => Part::Build(Stage::ALL[k]),
+            Next::First(_) => Part::FirstWalk,
+            Next::Groups => Part::Build(Stage::Groups),
+            Next::Walk(_) => Part::Walk,
+        }
+    }
+
     /// What the stages have left, for tests and for who draws cells.
     pub fn buffers(&self) -> &TreeBuffers {
         &self.buffers
@@ -130,7 +151,7 @@ impl TreeForces {
     fn groups(&self, gpu: &Gpu, begin: u32, interactions: u64) -> u32 {
         let busy = u64::from(gpu.adapter.class.threads_to_fill() / self.shape.lanes);
         let wanted = (interactions / (PER_SINK * GROUP as u64)).max(busy);
-        let most = u64::from(Walk::most_groups(self.buffers.count));
+        let most = u64::from(self.buffers.most_walks());
         (u64::from(begin) + wanted).min(most) as u32
     }
 
@@ -174,28 +195,26 @@ impl DeviceForces for TreeForces {
     /// A stage of the building, or some groups of sinks.
     fn record(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, interactions: u64) -> Piece {
         let count = u64::from(self.buffers.count);
-        let most = Walk::most_groups(self.buffers.count);
+        let most = self.buffers.most_walks();
         let stage =
             |stage: Stage| Piece { interactions: count * stage.interactions(), is_last: false };
         match self.next {
-            Next::Build(k) if Stage::ALL[k] == Stage::Strengths => {
-                // Strengths are the last stage, and few rules ask for them.
+            Next::Build(k) if Stage::ALL[k] == Stage::Groups => {
                 let is_first = self.first.is_some();
-                if self.shape.opening.needs_accelerations() && !is_first {
-                    self.build.record(pass, &mut self.params, Stage::Strengths, false);
-                }
+                let strengths = if is_first { Strengths::Unknown } else { Strengths::Last };
+                self.build.record(pass, &mut self.params, Stage::Groups, strengths);
                 self.next = if is_first { Next::First(0) } else { Next::Walk(0) };
-                stage(Stage::Strengths)
+                stage(Stage::Groups)
             }
             Next::Build(k) => {
-                self.build.record(pass, &mut self.params, Stage::ALL[k], false);
+                self.build.record(pass, &mut self.params, Stage::ALL[k], Strengths::Last);
                 self.next = Next::Build(k + 1);
                 stage(Stage::ALL[k])
             }
-            Next::Strengths => {
-                self.build.record(pass, &mut self.params, Stage::Strengths, true);
+            Next::Groups => {
+                self.build.record(pass, &mut self.params, Stage::Groups, Strengths::Walked);
                 self.next = Next::Walk(0);
-                stage(Stage::Strengths)
+                stage(Stage::Groups)
             }
             Next::First(begin) | Next::Walk(begin) => {
                 let end = self.groups(gpu, begin, interactions);
@@ -204,7 +223,7 @@ impl DeviceForces for TreeForces {
                 walk.record(pass, &mut self.params, begin, end);
                 let is_last = end == most && first.is_none();
                 self.next = match (end == most, self.next) {
-                    (true, Next::First(_)) => Next::Strengths,
+                    (true, Next::First(_)) => Next::Groups,
                     (true, _) => BEGIN,
                     (false, Next::First(_)) => Next::First(end),
                     (false, _) => Next::Walk(end),

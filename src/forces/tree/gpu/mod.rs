@@ -14,8 +14,8 @@ mod shape;
 mod walk;
 
 pub use buffers::{BYTES_PER_BODY, Bound, TreeBuffers};
-pub use build::{Build, Stage};
+pub use build::{Build, Stage, Strengths};
 pub use engine::GpuTree;
-pub use forces::{Field, TreeForces};
+pub use forces::{Field, Part, TreeForces};
 pub use shape::{LARGEST_LEAF, TreeShape};
 pub use walk::{Rule, Walk, WalkVariant};

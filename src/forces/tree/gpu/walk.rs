@@ -4,7 +4,7 @@ use minijinja::context;
 
 use super::Bound;
 use crate::error::Result;
-use crate::forces::tree::{Cube, GROUP, MultipoleOrder, Opening};
+use crate::forces::tree::{GROUP, MultipoleOrder, Opening};
 use crate::gpu::layout::TreeParams;
 use crate::gpu::{Binding, BoundKernel, Params, compile, rows_of_workgroups, template};
 
@@ -108,12 +108,9 @@ impl Walk {
             (Read, &buffers.state),
             (Write, partial_sums),
         ];
-        match variant.rule {
-            Rule::Acceleration => {
-                bound.extend([(Read, &buffers.strengths), (Read, &buffers.tally)]);
-            }
-            Rule::Octgrav => bound.push((Read, &buffers.cell_box)),
-            Rule::Radius | Rule::Bonsai => {}
+        bound.push((Read, &buffers.groups));
+        if variant.rule == Rule::Octgrav {
+            bound.push((Read, &buffers.cell_box));
         }
         let row = Binding::Params(size_of::<TreeParams>() as u64);
         let bindings: Vec<_> = bound.iter().map(|(binding, _)| *binding).chain([row]).collect();
@@ -121,20 +118,18 @@ impl Walk {
         let resources: Vec<_> = resources.chain([params.binding()]).collect();
         let text = variant.wgsl()?;
         let kernel = compile(gpu, "tree/walk.wgsl", &text, &bindings, shape.checks).await?;
+        let (singles, room) = buffers.singles();
         let base = TreeParams {
             count: buffers.count,
             reserve: buffers.reserve,
             opening: Rule::number(opening),
             softening_squared: softening * softening,
+            singles,
+            room,
             ..Default::default()
         };
         let kernel = kernel.bind(gpu, "walk", &resources);
         Ok(Self { kernel, base, most_workgroups: gpu.limits.workgroups })
-    }
-
-    /// The most groups that there may be of so many bodies: each body outside the cube walks by itself.
-    pub fn most_groups(bodies: u32) -> u32 {
-        bodies.div_ceil(GROUP as u32) + Cube::spare(bodies as usize) as u32
     }
 
     /// Records the groups from `begin` to `end`.

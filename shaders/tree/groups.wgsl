@@ -1,0 +1,157 @@
+// The sinks of each walk: 64 neighbours on the curve, or one body outside the cube.
+//
+// Out where bodies are few, 64 of them may lie around all the others, and nothing in between is far from all of them:
+// three such groups of a million bodies took ten times as long as all the rest, which had to wait. So where more than
+// CROWD bodies are in the cells that a group's box touches, of a quarter of its size, its sinks walk one by one.
+//% include "tree/common.wgsl"
+//% include "tree/hilbert.wgsl"
+//% include "tree/sinks.wgsl"
+
+@group(0) @binding(0) var<storage, read> sources: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> order: array<u32>;
+@group(0) @binding(2) var<storage, read> keys: array<vec2<u32>>;
+@group(0) @binding(3) var<storage, read> accelerations: array<vec4<f32>>;
+@group(0) @binding(4) var<storage, read> state: TreeState;
+@group(0) @binding(5) var<storage, read_write> tally: array<atomic<u32>>;
+@group(0) @binding(6) var<storage, read_write> groups: array<vec4<f32>>;
+@group(0) @binding(7) var<uniform> params: TreeParams;
+
+const CROWD = {{ crowd }}u;
+
+var<workgroup> lows: array<vec4<f32>, 64>;
+var<workgroup> highs: array<vec4<f32>, 64>;
+var<workgroup> found: atomic<u32>;
+var<workgroup> told: u32;
+
+fn is_before(a: vec2<u32>, b: vec2<u32>) -> bool {
+    return a.y < b.y || (a.y == b.y && a.x < b.x);
+}
+
+// The number of keys before this one, or up to it.
+fn rank_of(key: vec2<u32>, is_included: bool) -> u32 {
+    var low = 0u;
+    var high = state.inside;
+    while low < high {
+        let middle = (low + high) / 2u;
+        let here = keys[middle];
+        if is_before(here, key) || (is_included && all(here == key)) {
+            low = middle + 1u;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+// The bodies in a cell of 2^shift intervals, by its number along each axis.
+fn bodies_in(cell: vec3<u32>, shift: u32) -> u32 {
+    if shift >= LEVELS {
+        return state.inside;
+    }
+    let key = key_of(cell << vec3(shift));
+    let bits = 3u * shift;
+    // Below 63, of which 31 are in x.
+    let lower = vec2(
+        select((1u << min(bits, 31u)) - 1u, 0x7fffffffu, bits >= 31u), (1u << (max(bits, 31u) - 31u)) - 1u);
+    return rank_of(key | lower, true) - rank_of(key & ~lower, false);
+}
+
+// What all threads have found together.
+fn total(thread: u32) -> u32 {
+    workgroupBarrier();
+    if thread == 0u {
+        told = atomicLoad(&found);
+        atomicStore(&found, 0u);
+    }
+    return workgroupUniformLoad(&told);
+}
+
+@compute @workgroup_size(64)
+fn main(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+) {
+    let group = workgroup.y * workgroups.x + workgroup.x;
+    let inside = state.inside;
+    let whole = (inside + GROUP - 1u) / GROUP;
+    if group >= whole + state.outside {
+        return;
+    }
+    let is_outside = group >= whole;
+    let first = select(group * GROUP, inside + group - whole, is_outside);
+    let end = select(min(first + GROUP, inside), first + 1u, is_outside);
+    let sink = min(first + thread, end - 1u);
+    let position = sources[sink].xyz;
+    //% if rule == "acceleration"
+    // A body at a centre of symmetry feels next to nothing: at least a thousandth of the mean counts, by logarithms.
+    let logs = f32(atomicLoad(&tally[LOG_LOW])) + 128.0 * f32(atomicLoad(&tally[LOG_HIGH]));
+    let mean = logs / (64.0 * f32(inside + state.outside)) - 128.0;
+    var strength = length(accelerations[order[sink]].xyz);
+    if !is_somewhere(vec3(strength)) {
+        strength = 0.0;
+    }
+    strength = max(strength, 0.001 * exp2(mean));
+    //% else
+    let strength = 0.0;
+    //% endif
+    lows[thread] = vec4(position, strength);
+    highs[thread] = vec4(position, 0.0);
+    if thread == 0u {
+        atomicStore(&found, 0u);
+    }
+    workgroupBarrier();
+    for (var reach = GROUP / 2u; reach > 0u; reach = reach >> 1u) {
+        if thread < reach {
+            lows[thread] = min(lows[thread], lows[thread + reach]);
+            highs[thread] = max(highs[thread], highs[thread + reach]);
+        }
+        workgroupBarrier();
+    }
+    let low = lows[0];
+    let high = highs[0].xyz;
+
+    var word = first | select(0u, IS_SINGLE, is_outside);
+    if !is_outside {
+        // Cells no smaller than the box first: it touches eight at most, and as a rule they hold few enough.
+        let nearest = intervals_of(low.xyz);
+        let farthest = intervals_of(high);
+        let extents = farthest - nearest;
+        let extent = max(extents.x, max(extents.y, extents.z));
+        let coarse = 32u - countLeadingZeros(extent);
+        if thread < 8u && extent > 0u {
+            let cell = (nearest >> vec3(coarse)) + vec3(thread & 1u, (thread >> 1u) & 1u, thread >> 2u);
+            if all(cell <= (farthest >> vec3(coarse))) {
+                atomicAdd(&found, bodies_in(cell, coarse));
+            }
+        }
+        if total(thread) > CROWD {
+            let fine = max(coarse, 2u) - 2u;
+            let corner = nearest >> vec3(fine);
+            let across = (farthest >> vec3(fine)) - corner + vec3(1u);
+            for (var k = thread; k < across.x * across.y * across.z; k += GROUP) {
+                let row = k / across.x;
+                let cell = corner + vec3(k % across.x, row % across.y, row / across.y);
+                atomicAdd(&found, bodies_in(cell, fine));
+            }
+            if total(thread) > CROWD {
+                word |= IS_SCATTERED;
+                if thread == 0u {
+                    told = atomicAdd(&tally[SCATTERED], 1u);
+                }
+                let place = workgroupUniformLoad(&told);
+                if place < params.room {
+                    let record = 2u * (params.singles + GROUP * place + thread);
+                    let is_one = first + thread < end;
+                    groups[record] = vec4(position, strength);
+                    groups[record + 1u] =
+                        vec4(position, bitcast<f32>(select(NOBODY, sink | IS_SINGLE, is_one)));
+                }
+            }
+        }
+    }
+    if thread == 0u {
+        groups[2u * group] = low;
+        groups[2u * group + 1u] = vec4(high, bitcast<f32>(word));
+    }
+}

@@ -1,0 +1,14 @@
+// How many groups' sinks walk one by one: those that are scattered, or none, where they are more than there is room for.
+// (Not some of them: which ones come first is a matter of luck.)
+//% include "tree/common.wgsl"
+
+@group(0) @binding(0) var<storage, read_write> tally: array<u32>;
+@group(0) @binding(1) var<storage, read_write> state: TreeState;
+@group(0) @binding(2) var<uniform> params: TreeParams;
+
+@compute @workgroup_size(1)
+fn main() {
+    let scattered = tally[SCATTERED];
+    state.scattered = select(scattered, 0u, scattered > params.room);
+    tally[SCATTERED] = 0u;
+}

@@ -1,0 +1,123 @@
+//! Groups whose sinks lie around many other bodies: out where bodies are few, or where the curve leaves them and comes
+//! back elsewhere.
+
+use super::{Cube, GROUP, Key, LEVELS, Place, key::at};
+
+/// Where more bodies than these are among a group's sinks, they are scattered. As a rule they are fewer than 2,000 for
+/// any number of bodies (Plummer and Hernquist spheres, uniform cubes, galaxies); where 64 bodies of the outskirts lie
+/// around a core there are many thousands.
+pub const CROWD: usize = 4096;
+
+/// Of how many groups, of so many, sinks may walk one by one. If more than these are scattered all walk as groups.
+pub fn room_for(groups: usize) -> usize {
+    groups.min((groups / 128).max(64))
+}
+
+/// Whether more than [`CROWD`] bodies are in the cells that the box around the `sinks` touches: cells of the smallest
+/// edge, halved twice, that is larger than the box. Such a group would open all of them: its sinks walk one by one.
+/// `keys` are the keys of the bodies in the cube, in order.
+pub fn is_scattered(cube: &Cube, keys: &[Key], sinks: &[Place]) -> bool {
+    let corner = |choose: fn(f32, f32) -> f32| {
+        let all = sinks.iter().copied();
+        let corner = all.reduce(|a, b| std::array::from_fn(|k| choose(a[k], b[k])));
+        cube.index(&corner.unwrap_or_default())
+    };
+    let (nearest, farthest) = (corner(f32::min), corner(f32::max));
+    let extent = (0..3).map(|axis| farthest[axis] - nearest[axis]).max().unwrap_or(0);
+    let coarse = u32::BITS - extent.leading_zeros();
+    if extent == 0 || bodies_among(keys, nearest, farthest, coarse) <= CROWD {
+        return false;
+    }
+    bodies_among(keys, nearest, farthest, coarse.saturating_sub(2)) > CROWD
+}
+
+/// The bodies in the cells of 2^shift intervals between two corners, both included.
+fn bodies_among(keys: &[Key], nearest: [u32; 3], farthest: [u32; 3], shift: u32) -> usize {
+    let range = |axis: usize| nearest[axis] >> shift..=farthest[axis] >> shift;
+    let mut bodies = 0;
+    for x in range(0) {
+        for y in range(1) {
+            for z in range(2) {
+                let key = at([x << shift, y << shift, z << shift]);
+                let level = LEVELS - shift.min(LEVELS);
+                let here = |other: &Key| key.shared(*other) >= level;
+                let begin = keys.partition_point(|other| *other < key && !here(other));
+                let behind = keys[begin..].partition_point(here);
+                bodies += behind;
+            }
+        }
+    }
+    bodies
+}
+
+/// For each group along the curve whether its sinks walk one by one.
+pub fn split(cube: &Cube, keys: &[Key], sinks: &[Place]) -> Vec<bool> {
+    use rayon::prelude::*;
+    let scattered: Vec<bool> =
+        sinks.par_chunks(GROUP).map(|sinks| is_scattered(cube, keys, sinks)).collect();
+    let too_many = scattered.iter().filter(|is| **is).count() > room_for(scattered.len());
+    if too_many { vec![false; scattered.len()] } else { scattered }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{keys as keys_of, order};
+    use super::*;
+
+    /// A dense block, and as many bodies as asked for far around it, in their order along the curve.
+    fn block_and_shell(shell: usize) -> (Cube, Vec<Key>, Vec<Place>) {
+        let mut places = Vec::new();
+        for i in 0..20_000 {
+            let i = i as f32;
+            let at = [(i * 0.754_877).fract(), (i * 0.569_84).fract(), (i * 0.324_718).fract()];
+            let [x, y, z] = at.map(|x| (x - 0.5) * 0.999);
+            places.push([x, y, z, 1.0]);
+        }
+        for i in 0..shell {
+            let (z, turn) = ((i as f32 + 0.5) / shell as f32 * 2.0 - 1.0, i as f32 * 2.4);
+            let side = (1.0 - z * z).sqrt();
+            places.push([40.0 * side * turn.cos(), 40.0 * side * turn.sin(), 40.0 * z, 1.0]);
+        }
+        let cube = Cube::around([0.0; 3], &places);
+        let unsorted = keys_of(&cube, &places);
+        let mut along = order(&unsorted);
+        along.retain(|&i| unsorted[i as usize] != Key::OUTSIDE);
+        let sorted = |i: &u32| (unsorted[*i as usize], places[*i as usize]);
+        let (keys, places) = along.iter().map(sorted).unzip();
+        (cube, keys, places)
+    }
+
+    #[test]
+    fn bodies_around_a_block_are_scattered_and_those_in_it_are_not() {
+        let (cube, keys, places) = block_and_shell(64);
+        let found = split(&cube, &keys, &places);
+        let scattered = |sinks: &[Place]| sinks.iter().any(|sink| sink[0].hypot(sink[1]) > 5.0);
+        for (sinks, is) in places.chunks(GROUP).zip(&found) {
+            assert!(!is || scattered(sinks));
+        }
+        assert!(found.contains(&true));
+        // One that fills its cube has none, nor have bodies in one place.
+        let (cube, keys, places) = block_and_shell(0);
+        assert!(!split(&cube, &keys, &places).contains(&true));
+        let same = vec![places[0]; 20_000];
+        let cube = Cube::around([0.0; 3], &same);
+        assert!(!split(&cube, &keys_of(&cube, &same), &same).contains(&true));
+    }
+
+    #[test]
+    fn cells_are_counted_as_one_by_one() {
+        let (cube, keys, places) = block_and_shell(50);
+        for shift in [16, 18, 20, 21] {
+            let (near, far) = (cube.index(&places[100]), cube.index(&places[19_000]));
+            let [near, far]: [[u32; 3]; 2] = [
+                std::array::from_fn(|k| near[k].min(far[k])),
+                std::array::from_fn(|k| near[k].max(far[k])),
+            ];
+            let inside = places.iter().filter(|place| {
+                let index = cube.index(place);
+                (0..3).all(|k| (near[k] >> shift..=far[k] >> shift).contains(&(index[k] >> shift)))
+            });
+            assert_eq!(bodies_among(&keys, near, far, shift), inside.count(), "{shift}");
+        }
+    }
+}
