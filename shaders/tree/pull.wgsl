@@ -29,7 +29,8 @@ fn pull_of(sum: vec3<f32>, sink: vec3<f32>, mass: vec4<f32>, diagonal: vec4<f32>
     let v = second_of(s, diagonal.xyz, beside.xyz);
     let q = fma(v.x, s.x, fma(v.y, s.y, v.z * s.z));
     let along = fma(squared, fma(2.5 * squared, q, -diagonal.w), mass.w);
-    return fma(vec3(squared * inverse), fma(vec3(along), s, -(squared * v)), sum);
+    let cubed = squared * inverse;
+    return fma(vec3(-(cubed * squared)), v, fma(vec3(cubed * along), s, sum));
     //% endif
 }
 

@@ -1,9 +1,12 @@
+//% if enabled
+enable subgroups;
+//% endif
 // Forces on 64 sinks that are neighbours on the curve: one workgroup walks through the cells for all of them
 // (Barnes 1990), turn by turn. A turn takes up to 32 cells from the stack; each is opened, or accepted, which puts it
 // on a list; bodies of opened leaves come on another. Whenever a list holds 32 entries they become a tile in workgroup
 // memory, and all sinks take it.
 //
-// The stack cannot overflow: a turn pushes at most 32 entries and takes at least 4; with more than 336 on it a turn
+// The stack cannot overflow: a turn pushes at most 32 entries and takes at least 4; with more than 208 on it a turn
 // takes one, which nets at most 7 a level, 147 in all.
 //
 // The order of the sums depends on the tree and the group alone, not on how groups are spread over dispatches, nor on
@@ -33,33 +36,27 @@
 const LANES = {{ lanes }}u;
 // Cells of a turn, and entries of a tile.
 const UNIT = 32u;
-const MOST = 512u;
-const NARROW = 336u;
+const MOST = 384u;
+const NARROW = 208u;
 
 var<workgroup> stack: array<u32, MOST>;
 // This turn's cells.
 var<workgroup> turn: array<u32, UNIT>;
 // Cells that are accepted and wait for a full tile.
 var<workgroup> accepted: array<u32, 64>;
-// This turn's leaves: their first bodies, and how many bodies there are up to each of them (two halves by turns).
+// This turn's leaves: their first bodies. How many they hold is in `sums`, and then how many there are up to each.
 var<workgroup> leaf_first: array<u32, UNIT>;
-var<workgroup> leaf_sums: array<u32, 64>;
 // Bodies of earlier leaves that wait for a full tile.
 var<workgroup> rest: array<u32, UNIT>;
-var<workgroup> tile: array<vec4<f32>, 128>;
+var<workgroup> tile: array<vec4<f32>, 96>;
 //% if potential
 var<workgroup> tile_bodies: array<u32, UNIT>;
 //% endif
-// A bit for each lane: what it brings. Their order leaves no trace.
-var<workgroup> bits: array<atomic<u32>, 6>;
 // What all lanes must know.
 var<workgroup> told: vec4<u32>;
+//% include "tree/lanes/" ~ lanes_tell ~ ".wgsl"
 
-fn bits_before(which: u32, below: u32) -> u32 {
-    return countOneBits(atomicLoad(&bits[which]) & below);
-}
-
-// The k-th of the bodies that wait and of this turn's leaves, where the leaves' sums end in `leaf_sums`.
+// The k-th of the bodies that wait and of this turn's leaves, where `sums` has how many bodies there are up to each leaf.
 fn listed(k: u32, waiting: u32) -> u32 {
     if k < waiting {
         return rest[k];
@@ -67,13 +64,13 @@ fn listed(k: u32, waiting: u32) -> u32 {
     let place = k - waiting;
     var leaf = 0u;
     for (var step = UNIT / 2u; step > 0u; step = step >> 1u) {
-        if leaf_sums[UNIT + leaf + step - 1u] <= place {
+        if sums[SUMS + leaf + step - 1u] <= place {
             leaf += step;
         }
     }
     var before = 0u;
     if leaf > 0u {
-        before = leaf_sums[UNIT + leaf - 1u];
+        before = sums[SUMS + leaf - 1u];
     }
     return leaf_first[leaf] + place - before;
 }
@@ -117,13 +114,10 @@ fn main(
     if lane == 0u {
         // The root, an only child.
         stack[0] = 0u;
-        for (var k = 0u; k < 6u; k++) {
-            atomicStore(&bits[k], 0u);
-        }
     }
+    begin_lanes(lane);
     workgroupBarrier();
 
-    let below = (1u << (lane % UNIT)) - 1u;
     var height = min(cells, 1u);
     var waiting = 0u;
     var waiting_cells = 0u;
@@ -135,34 +129,22 @@ fn main(
             // Ranges of children from the top of the stack, as many as make up to 32 cells.
             let taking = select(min(height, UNIT), 1u, height > NARROW);
             var word = 0u;
+            var children = 0u;
             if lane < taking {
                 word = stack[height - 1u - lane];
-                let more = word & 15u;
-                atomicOr(&bits[0], (more & 1u) << lane);
-                atomicOr(&bits[1], ((more >> 1u) & 1u) << lane);
-                atomicOr(&bits[2], ((more >> 2u) & 1u) << lane);
+                children = children_of(word);
             }
-            if lane == 0u {
-                atomicStore(&bits[3], 0u);
-                atomicStore(&bits[4], 0u);
-                atomicStore(&bits[5], 0u);
-            }
-            workgroupBarrier();
-            if lane < taking {
-                let offset = lane + bits_before(0u, below) + 2u * bits_before(1u, below) + 4u * bits_before(2u, below);
-                let children = children_of(word);
-                let after = offset + children;
-                if after <= UNIT {
-                    for (var k = 0u; k < children; k++) {
-                        turn[offset + k] = first_child(word) + k;
-                    }
-                    var is_last = lane + 1u == taking;
-                    if !is_last {
-                        is_last = after + children_of(stack[height - 2u - lane]) > UNIT;
-                    }
-                    if is_last {
-                        told = vec4(lane + 1u, after, 0u, 0u);
-                    }
+            let after = few_up_to(children, lane);
+            if lane < taking && after <= UNIT {
+                for (var k = 0u; k < children; k++) {
+                    turn[after - children + k] = first_child(word) + k;
+                }
+                var is_last = lane + 1u == taking;
+                if !is_last {
+                    is_last = after + children_of(stack[height - 2u - lane]) > UNIT;
+                }
+                if is_last {
+                    told = vec4(lane + 1u, after, 0u, 0u);
                 }
             }
             let taken = workgroupUniformLoad(&told);
@@ -187,30 +169,17 @@ fn main(
                 let far = distance_squared > radius_squared && is_far(compared, reach, about.w, radius_squared);
                 // A cell without mass is passed over.
                 if about.w >= 0.0 {
-                    kind = select(select(4u, 5u, open.y == IS_LEAF), 3u, far);
-                }
-                if kind > 0u {
-                    atomicOr(&bits[kind], 1u << lane);
+                    kind = select(select(2u, 3u, open.y == IS_LEAF), 1u, far);
                 }
             }
-            if lane == 0u {
-                atomicStore(&bits[0], 0u);
-                atomicStore(&bits[1], 0u);
-                atomicStore(&bits[2], 0u);
-            }
-            workgroupBarrier();
-            let before = bits_before(max(kind, 3u), below);
-            if kind == 3u {
+            let before = rank_of(kind, lane);
+            if kind == 1u {
                 accepted[waiting_cells + before] = cell;
-            } else if kind == 4u {
+            } else if kind == 2u {
                 stack[height + before] = open.y;
-            } else if kind == 5u {
+            } else if kind == 3u {
                 leaf_first[before] = open.z;
-                leaf_sums[before] = open.w;
-            }
-            if lane == 0u {
-                told = vec4(
-                    bits_before(3u, 0xffffffffu), bits_before(4u, 0xffffffffu), bits_before(5u, 0xffffffffu), 0u);
+                sums[before] = open.w;
             }
             found = workgroupUniformLoad(&told);
             waiting_cells += found.x;
@@ -221,7 +190,7 @@ fn main(
             // Bodies outside the cube attract one by one. They stand behind all others, like one more leaf.
             if lane == 0u {
                 leaf_first[leaves] = inside;
-                leaf_sums[leaves] = outside;
+                sums[leaves] = outside;
             }
             leaves += 1u;
         }
@@ -230,25 +199,13 @@ fn main(
 
         if leaves > 0u || (is_last && waiting > 0u) {
             // How many bodies there are up to each leaf.
-            if lane >= leaves && lane < UNIT {
-                leaf_sums[lane] = 0u;
-            }
             workgroupBarrier();
-            for (var step = 0u; step < 5u; step++) {
-                let from_side = (step & 1u) * UNIT;
-                if lane < UNIT {
-                    var sum = leaf_sums[from_side + lane];
-                    if lane >= (1u << step) {
-                        sum += leaf_sums[from_side + lane - (1u << step)];
-                    }
-                    leaf_sums[UNIT - from_side + lane] = sum;
-                }
-                workgroupBarrier();
+            var opened = 0u;
+            if lane < leaves {
+                opened = sums[lane];
             }
-            if lane == 0u {
-                told.x = waiting + leaf_sums[2u * UNIT - 1u];
-            }
-            let bodies = workgroupUniformLoad(&told).x;
+            sum_up(opened, lane);
+            let bodies = waiting + workgroupUniformLoad(&told).x;
             var done = 0u;
             while done + UNIT <= bodies || (is_last && done < bodies) {
                 if lane < UNIT {

@@ -18,6 +18,8 @@ pub struct Tier {
     pub f64: bool,
     /// Subgroup operations.
     pub subgroups: bool,
+    /// Threads of each subgroup, where there are subgroup operations and all subgroups are as large.
+    pub subgroup_size: Option<u32>,
     /// Additive blending into 32-bit float targets; without, 16-bit floats serve.
     pub float32_blending: bool,
 }
@@ -169,13 +171,16 @@ impl Gpu {
             note_loss(format!("the device was lost: {text}"));
         });
 
-        let got = device.limits();
+        let (got, told) = (device.limits(), adapter.get_info());
         Ok(Arc::new(Self {
             adapter: info,
             tier: Tier {
                 timestamps: features.contains(wgpu::Features::TIMESTAMP_QUERY),
                 f64: features.contains(wgpu::Features::SHADER_F64),
                 subgroups: features.contains(wgpu::Features::SUBGROUP),
+                subgroup_size: Some(told.subgroup_min_size)
+                    .filter(|_| features.contains(wgpu::Features::SUBGROUP))
+                    .filter(|size| *size == told.subgroup_max_size),
                 float32_blending: features.contains(wgpu::Features::FLOAT32_BLENDABLE),
             },
             limits: Limits {

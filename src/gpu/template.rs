@@ -88,6 +88,8 @@ pub const FILES: &[(&str, &str)] = &[
     ("tree/hilbert.wgsl", include_str!("../../shaders/tree/hilbert.wgsl")),
     ("tree/inner.wgsl", include_str!("../../shaders/tree/inner.wgsl")),
     ("tree/keys.wgsl", include_str!("../../shaders/tree/keys.wgsl")),
+    ("tree/lanes/memory.wgsl", include_str!("../../shaders/tree/lanes/memory.wgsl")),
+    ("tree/lanes/subgroups.wgsl", include_str!("../../shaders/tree/lanes/subgroups.wgsl")),
     ("tree/leaves.wgsl", include_str!("../../shaders/tree/leaves.wgsl")),
     ("tree/link.wgsl", include_str!("../../shaders/tree/link.wgsl")),
     ("tree/medians.wgsl", include_str!("../../shaders/tree/medians.wgsl")),

@@ -38,7 +38,9 @@ pub fn translate(name: &str, text: &str, language: Language, checks: Checks) -> 
         Language::Wgsl | Language::SpirV => Capabilities::FLOAT64,
         Language::Msl | Language::Hlsl => Capabilities::empty(),
     };
-    let info = Validator::new(ValidationFlags::all(), capabilities)
+    let info = Validator::new(ValidationFlags::all(), capabilities | Capabilities::SUBGROUP)
+        .subgroup_stages(naga::valid::ShaderStages::COMPUTE)
+        .subgroup_operations(naga::valid::SubgroupOperationSet::all())
         .validate(&module)
         .map_err(|error| failed(error.emit_to_string(text)))?;
     let policy = match checks {

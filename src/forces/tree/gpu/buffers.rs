@@ -28,15 +28,15 @@ pub(super) const TALLY: u32 = 6416;
 const FEWEST_CELLS: u32 = 256;
 
 /// Bytes on the device for each body: its own 48 ([`crate::gpu::BodyBuffers`]), what the walk leaves 16, the buffers
-/// below 36 and 0.3 cells of 144, the sort of keys 12, that of cells 0.3 times 8.
-pub const BYTES_PER_BODY: u64 = 160;
+/// below 33 and 0.28 cells of 128, the sort of keys 13, that of cells 0.28 times 8.
+pub const BYTES_PER_BODY: u64 = 150;
 
-/// Everything that the stages of a tree leave for each other: about 80 bytes a body, and 12 more in the sorts.
+/// Everything that the stages of a tree leave for each other: about 70 bytes a body, and 15 more in the sorts.
 #[derive(Debug)]
 pub struct TreeBuffers {
     /// Bodies.
     pub count: u32,
-    /// Cells that there is room for: 0.3 a body, where 0.12 are usual.
+    /// Cells that there is room for: 0.28 a body, where 0.12 are usual, and the largest leaves make 0.26 at most.
     pub reserve: u32,
     /// [`TreeState`].
     pub state: wgpu::Buffer,
@@ -67,7 +67,7 @@ pub struct TreeBuffers {
 impl TreeBuffers {
     /// Cells for which there is room with that many bodies.
     pub fn reserve_for(bodies: u32) -> u32 {
-        (u64::from(bodies) * 3 / 10).max(u64::from(FEWEST_CELLS)) as u32
+        (u64::from(bodies) * 7 / 25).max(u64::from(FEWEST_CELLS)) as u32
     }
 
     /// Where the records of sinks that walk one by one begin, and of how many groups there is room for them.

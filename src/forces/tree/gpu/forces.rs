@@ -111,7 +111,8 @@ impl TreeForces {
         let walk = async |opening: &Opening| {
             let rule = Rule::of(opening);
             let (order, lanes) = (shape.order, shape.lanes);
-            let variant = WalkVariant { rule, order, lanes, guarded, potential };
+            let subgroups = shape.subgroups && gpu.tier.subgroup_size == Some(lanes) && lanes == 32;
+            let variant = WalkVariant { rule, order, lanes, subgroups, guarded, potential };
             Walk::new(&bound, variant, opening, softening).await
         };
         let needs_first = shape.opening.needs_accelerations() && !has_accelerations;

@@ -9,7 +9,7 @@ use crate::gpu::layout::TreeParams;
 use crate::gpu::{Binding, BoundKernel, Params, compile, rows_of_workgroups, template};
 
 /// Interactions written out per turn of the inner loops.
-const UNROLL: u32 = 4;
+const UNROLL: u32 = 8;
 
 /// An opening rule without its number: a file in `shaders/tree/opening/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,6 +65,8 @@ pub struct WalkVariant {
     pub order: MultipoleOrder,
     /// Threads of a workgroup.
     pub lanes: u32,
+    /// Whether they are one subgroup, and tell each other what they find by its operations.
+    pub subgroups: bool,
     /// With the guard that softening 0 needs.
     pub guarded: bool,
     /// With the potential.
@@ -74,10 +76,14 @@ pub struct WalkVariant {
 impl WalkVariant {
     /// The WGSL that runs.
     pub fn wgsl(&self) -> Result<String> {
-        let Self { guarded, potential, lanes, .. } = *self;
+        let Self { guarded, potential, lanes, subgroups, .. } = *self;
+        let lanes_tell = if subgroups { "subgroups" } else { "memory" };
+        // Browsers want to be told; naga does not know the line.
+        let enabled = subgroups && cfg!(target_arch = "wasm32");
         let quadrupole = self.order == MultipoleOrder::Quadrupole;
         let (rule, r, u) = (self.rule.name(), GROUP as u32 / lanes, UNROLL);
-        let values = context! { rule, quadrupole, guarded, potential, lanes, r, u };
+        let values =
+            context! { rule, quadrupole, guarded, potential, lanes, lanes_tell, enabled, r, u };
         template::assemble("tree/walk.wgsl", values)
     }
 }
@@ -160,8 +166,9 @@ mod tests {
                 for (guarded, potential) in
                     [(false, false), (false, true), (true, false), (true, true)]
                 {
-                    for lanes in [32, 64] {
-                        let variant = WalkVariant { rule, order, lanes, guarded, potential };
+                    for (lanes, subgroups) in [(32, false), (64, false), (32, true)] {
+                        let variant =
+                            WalkVariant { rule, order, lanes, subgroups, guarded, potential };
                         let text = variant.wgsl().unwrap();
                         for language in [Language::SpirV, Language::Msl, Language::Hlsl] {
                             let out = translate("tree/walk.wgsl", &text, language, Checks::Off);

@@ -1,0 +1,32 @@
+// What the 32 lanes of a workgroup tell each other, where they are one subgroup: as lanes/memory.wgsl does, with the
+// same numbers.
+
+var<workgroup> sums: array<u32, 32>;
+const SUMS = 0u;
+
+fn begin_lanes(lane: u32) {}
+
+// The sum of the values of all lanes up to this one.
+fn few_up_to(value: u32, lane: u32) -> u32 {
+    return subgroupInclusiveAdd(value);
+}
+
+// How many lanes before this one are of its kind, 1 to 3, or 0 for none; how many there are of each comes to be told.
+fn rank_of(kind: u32, lane: u32) -> u32 {
+    let kinds = vec3(
+        subgroupBallot(kind == 1u).x, subgroupBallot(kind == 2u).x, subgroupBallot(kind == 3u).x);
+    if lane == 0u {
+        told = vec4(countOneBits(kinds), 0u);
+    }
+    let own = select(select(kinds.z, kinds.y, kind == 2u), kinds.x, kind == 1u);
+    return countOneBits(own & ((1u << lane) - 1u));
+}
+
+// Sums of all lanes up to each, in `sums` from SUMS on; the sum of all comes to be told.
+fn sum_up(value: u32, lane: u32) {
+    let sum = subgroupInclusiveAdd(value);
+    sums[lane] = sum;
+    if lane == 31u {
+        told.x = sum;
+    }
+}
