@@ -17,7 +17,8 @@ pub struct TreeShape {
     pub leaf: u32,
     /// Threads of a workgroup of the walk, which share 64 sinks: 32 or 64. They change no bit.
     pub lanes: u32,
-    /// Whether 32 threads that are one subgroup use its operations. They change no bit.
+    /// Whether 32 threads that are one subgroup use its operations. They change no bit; on an H200 (580.159) both ways take
+    /// the same time, so they are not asked for unless somebody does.
     pub subgroups: bool,
     /// Run-time checks.
     pub checks: Checks,
@@ -31,7 +32,7 @@ impl TreeShape {
 
     /// The usual one for an opening rule.
     pub fn new(opening: Opening, order: MultipoleOrder) -> Self {
-        Self { opening, order, leaf: LEAF as u32, lanes: 32, subgroups: true, checks: Checks::Off }
+        Self { opening, order, leaf: LEAF as u32, lanes: 32, subgroups: false, checks: Checks::Off }
     }
 
     /// Sizes of leaves that there may be, each twice the one before.
