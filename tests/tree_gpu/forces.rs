@@ -165,6 +165,9 @@ fn bits_do_not_depend_on_the_run_the_pieces_or_the_lanes() {
         assert!(once == bits(&gpu, shape(opening), Some(1e6)), "the smallest pieces");
         assert!(once == bits(&gpu, shape(opening), Some(1e15)), "one piece");
         assert!(once == bits(&gpu, TreeShape { lanes: 64, ..shape(opening) }, None), "64 lanes");
+        // Where all subgroups are of 32 threads; elsewhere they are not used.
+        let together = TreeShape { subgroups: true, ..shape(opening) };
+        assert!(once == bits(&gpu, together, None), "subgroups of {:?}", gpu.tier.subgroup_size);
         let narrow = common::narrow();
         assert!(once == bits(&narrow, shape(opening), None), "rows of three workgroups");
         let unchecked = TreeShape { checks: Checks::Off, ..shape(opening) };
