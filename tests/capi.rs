@@ -163,9 +163,14 @@ fn the_sixth_order_is_that_of_plain_c() {
 #[test]
 fn grape_5_has_its_self_term_and_either_sign() {
     let program = compile("grape5", "-std=c99", SHARED);
-    judge(&program, &["1e-12", "1"], CPU);
-    let positive = [("GRAVITILE_ENGINE", "cpu"), ("GRAVITILE_G5_POTENTIAL", "positive")];
-    judge(&program, &["1e-12", "-1"], &positive);
+    judge(&program, &["1e-12", "-1"], CPU);
+    let negative = [("GRAVITILE_ENGINE", "cpu"), ("GRAVITILE_G5_POTENTIAL", "negative")];
+    judge(&program, &["1e-12", "1"], &negative);
+}
+
+#[test]
+fn programs_with_habits_of_their_own_get_right_forces_or_a_sentence() {
+    judge(&compile("habits", "-std=gnu99", SHARED), &[], CPU);
 }
 
 #[test]
@@ -209,10 +214,13 @@ fn programs_run_on_an_adapter_in_double_single() {
         ("GRAVITILE_PRECISION", "double-single"),
         ("GRAVITILE_ADAPTER", &number),
     ];
-    for (name, bound) in
-        [("forces", "3e-6"), ("sixth", "3e-6"), ("grape5", "3e-6"), ("hermite", "1e-6")]
-    {
-        judge(&compile(name, "-std=c99", SHARED), &[bound, "1"], &variables);
+    for (name, bound, second) in [
+        ("forces", "3e-6", "1"),
+        ("sixth", "3e-6", "1"),
+        ("grape5", "3e-6", "-1"),
+        ("hermite", "1e-6", "1"),
+    ] {
+        judge(&compile(name, "-std=c99", SHARED), &[bound, second], &variables);
     }
 }
 

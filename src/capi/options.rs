@@ -14,9 +14,9 @@ use crate::sim::{EngineKind, direct_engine};
 /// The file's name.
 const FILE: &str = "gravitile.toml";
 
-/// i-particles per call that clients are told of, where nothing else was chosen: enough to fill a GPU
-/// with many sources, few enough that arrays of this length are small. Calls may have more.
-const PIPELINES: i32 = 2048;
+/// i-particles per call that clients are told of, where nothing else was chosen. GRAPE-6 and Phantom-GRAPE answer 48, and
+/// programs have arrays of that length. Calls may have more.
+const PIPELINES: i32 = 48;
 
 /// The keys of the file, and in capitals after `GRAVITILE_` the variables.
 #[derive(Debug, Default, Deserialize)]
@@ -43,8 +43,8 @@ pub struct Options {
     pub adapter: AdapterRequest,
     /// What `g6_npipes` answers.
     pub pipelines: i32,
-    /// Whether `g5_get_force` gives the potential as GRAPE-5 and Phantom-GRAPE do, above 0, and not as
-    /// Sapporo2 does, below.
+    /// Whether `g5_get_force` gives the potential as GRAPE-5 and Phantom-GRAPE do, above 0 (as long as nobody asks for
+    /// anything else), and not as Sapporo2 does, below.
     pub g5_potential_is_positive: bool,
 }
 
@@ -94,8 +94,8 @@ impl Options {
         })?;
         let (sign, what) = chosen("GRAVITILE_G5_POTENTIAL", words.g5_potential);
         let g5_potential_is_positive = match sign.as_deref() {
-            None | Some("negative") => false,
-            Some("positive") => true,
+            None | Some("positive") => true,
+            Some("negative") => false,
             Some(other) => return Err(Error::value(what, other, "negative or positive")),
         };
         Ok(Self { engine, method, precision, adapter, pipelines, g5_potential_is_positive })
@@ -155,22 +155,19 @@ mod tests {
     #[test]
     fn variables_win_over_the_file() {
         let plain = Options::from("", no_variable).unwrap();
-        assert_eq!(
-            (plain.engine, plain.precision, plain.pipelines),
-            (EngineKind::Auto, None, 2048)
-        );
-        let file = "engine = 'cpu'\nprecision = 'double'\npipelines = 48\nadapter = 'Radeon'\n\
-                    g5_potential = 'positive'\n";
+        assert_eq!((plain.engine, plain.precision, plain.pipelines), (EngineKind::Auto, None, 48));
+        let file = "engine = 'cpu'\nprecision = 'double'\npipelines = 256\nadapter = 'Radeon'\n\
+                    g5_potential = 'negative'\n";
         let variable = |name: &str| match name {
             "GRAVITILE_ENGINE" => Some("reference".to_owned()),
             "GRAVITILE_ADAPTER" => Some(" ".to_owned()),
             _ => None,
         };
         let options = Options::from(file, variable).unwrap();
-        assert_eq!((options.engine, options.pipelines), (EngineKind::Reference, 48));
+        assert_eq!((options.engine, options.pipelines), (EngineKind::Reference, 256));
         assert_eq!(options.precision, Some(Precision::Double));
         assert_eq!(options.adapter, AdapterRequest::named("Radeon"));
-        assert!(options.g5_potential_is_positive);
+        assert!(plain.g5_potential_is_positive && !options.g5_potential_is_positive);
         assert_eq!((plain.method, options.method), (Method::Direct, Method::Reference));
         let cpu = Options::from("engine = 'cpu'\nmethod = 'reference'", no_variable).unwrap();
         assert_eq!((cpu.engine, cpu.method), (EngineKind::Reference, Method::Reference));

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::cluster::Cluster;
-use super::guard::DONE;
+use super::guard::{DONE, say};
 use super::options::Options;
 use crate::error::{Error, Result};
 use crate::forces::Order;
@@ -47,13 +48,55 @@ pub struct World {
     gpu: Option<(AdapterRequest, Arc<Gpu>)>,
     /// Whether lists of neighbours are sorted by index, for all clusters.
     pub sorts_lists: bool,
+    /// Whether the user knows that calls name another cluster than was opened.
+    told_of_numbers: bool,
 }
 
-static WORLD: Mutex<World> =
-    Mutex::new(World { clusters: BTreeMap::new(), gpu: None, sorts_lists: true });
+impl World {
+    /// The cluster that a client means: the one of that number, or the only one there is. Some programs open a
+    /// cluster by one number and call it by another (ph4: its device and its rank), and other libraries ignore both.
+    fn meant(&mut self, key: Key) -> Key {
+        let Key::G6(asked) = key else { return key };
+        if self.clusters.contains_key(&key) {
+            return key;
+        }
+        let mut open = self.clusters.keys().filter(|key| matches!(key, Key::G6(_)));
+        let (Some(&Key::G6(only)), None) = (open.next(), open.next()) else { return key };
+        if !self.told_of_numbers {
+            self.told_of_numbers = true;
+            say(
+                "g6",
+                &format!(
+                    "cluster {asked} is not open: calls for it go to cluster {only}, the only one that is"
+                ),
+            );
+        }
+        Key::G6(only)
+    }
+}
+
+static WORLD: Mutex<World> = Mutex::new(World {
+    clusters: BTreeMap::new(),
+    gpu: None,
+    sorts_lists: true,
+    told_of_numbers: false,
+});
+
+/// The process that opened what is open; 0 as long as there is none.
+static OWNER: AtomicU32 = AtomicU32::new(0);
 
 /// Does `work` with the world. Calls from several threads take turns.
+///
+/// Errors: in a process that was forked from one with clusters. Their threads and devices are not in it, and a lock that
+/// one of those threads held would never be free.
 pub fn with<T>(work: impl FnOnce(&mut World) -> Result<T>) -> Result<T> {
+    let owner = OWNER.load(Ordering::Relaxed);
+    if owner != 0 && owner != std::process::id() {
+        return Err(Error::Outside(format!(
+            "this process was forked from process {owner}, which had opened the library: open it after the fork, \
+             in each process by itself"
+        )));
+    }
     // A panic is no reason never to answer again: each call begins with checks of its own.
     let mut world = WORLD.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     work(&mut world)
@@ -61,7 +104,10 @@ pub fn with<T>(work: impl FnOnce(&mut World) -> Result<T>) -> Result<T> {
 
 /// Does `work` with one open cluster.
 pub fn with_cluster<T>(key: Key, work: impl FnOnce(&mut Cluster) -> Result<T>) -> Result<T> {
-    with(|world| world.clusters.get_mut(&key).ok_or_else(|| key.closed()).and_then(work))
+    with(|world| {
+        let key = world.meant(key);
+        world.clusters.get_mut(&key).ok_or_else(|| key.closed()).and_then(work)
+    })
 }
 
 /// Opens a cluster with the user's options; one that is open stays as it is.
@@ -70,6 +116,7 @@ pub fn open(key: Key) -> Result<c_int> {
         if world.clusters.contains_key(&key) {
             return Ok(DONE);
         }
+        OWNER.store(std::process::id(), Ordering::Relaxed);
         let options = Options::of_user()?;
         let shared = &mut world.gpu;
         let engine = options.engine(&mut |request| {
@@ -93,9 +140,11 @@ pub fn open(key: Key) -> Result<c_int> {
 /// Closes a cluster; with the last one the device.
 pub fn close(key: Key) -> Result<c_int> {
     with(|world| {
+        let key = world.meant(key);
         world.clusters.remove(&key).ok_or_else(|| key.closed())?;
         if world.clusters.is_empty() {
             world.gpu = None;
+            OWNER.store(0, Ordering::Relaxed);
         }
         Ok(DONE)
     })
