@@ -105,6 +105,26 @@ fn bad_input_is_refused_in_one_line() {
         &["threads per workgroup"],
     );
     run(&["-n", "100", "--set", "colour=3"], &["colour"]);
+    for (more, words) in [
+        (&["--alpha", "7"][..], &["alpha is 7", "greater than 0 and at most 1"][..]),
+        (&["--alpha", "0"], &["alpha is 0", "greater than 0 and at most 1"]),
+        (&["--theta", "nan"], &["theta is NaN"]),
+        (&["--moments", "3"], &["moments of the tree is 3", "2 (quadrupoles)"]),
+        (&["--one-workgroup"], &["--one-workgroup is given", "left out with the method tree"]),
+        (&["--p", "64"], &["--p is 64", "left out with the method tree"]),
+        (&["--precision", "double"], &["the precision is double", "single with leapfrog"]),
+        (&["--integrator", "hermite4"], &["the method is tree", "direct or reference"]),
+    ] {
+        let tree = ["-n", "100", "--method", "tree", "--engine", "cpu"];
+        run(&[&tree[..], more].concat(), words);
+    }
+    let forces = ["forces", "plummer", "-n", "10", "--method", "tree", "--engine", "cpu"];
+    for (more, words) in [
+        (["--precision", "double"], &["the precision is double", "single by the method tree"][..]),
+        (["--neighbours", "0.1"], &["the method is tree", "direct or reference"]),
+    ] {
+        refused(&[&forces[..], &more].concat(), words);
+    }
 
     refused(&["run", "nebula", "--out", out], &["nebula", "galaxy-collision"]);
     refused(&["run", "no/such/file.bin", "--out", out], &["no/such/file.bin", "no such file"]);

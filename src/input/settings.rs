@@ -26,7 +26,8 @@ impl MethodRequest {
 impl EngineRequest {
     /// Engine, adapters and kernel for a simulation that nothing else is said of.
     ///
-    /// Errors: those of [`MethodRequest::chosen`] and [`TreeConfig::of`]; a tree's rule for another method.
+    /// Errors: those of [`MethodRequest::chosen`] and [`TreeConfig::of`]; a tree's rule for another method, or the
+    /// shape of an all-pairs kernel for a tree.
     pub fn settings(&self) -> Result<Settings> {
         let (engine, method) = self.by.chosen()?;
         let (adapter, kernel) = (self.adapter.clone(), self.kernel);
@@ -34,6 +35,12 @@ impl EngineRequest {
         if method != Some(Method::Tree) && self.tree != TreeRequest::default() {
             let allowed = "tree, where the opening rule of one is given";
             return Err(Error::value("the method", Method::name_of(method), allowed));
+        }
+        if method == Some(Method::Tree)
+            && let Some((option, value)) = kernel.first_fixed()
+        {
+            let allowed = "left out with the method tree: it shapes the kernel of all pairs";
+            return Err(Error::value(option, value, allowed));
         }
         Ok(Settings { engine, method, adapter, kernel, tree, ..Settings::default() })
     }

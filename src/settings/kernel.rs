@@ -72,4 +72,50 @@ impl KernelRequest {
     pub fn fixes_nothing(&self) -> bool {
         Self { checked: false, ..*self } == Self::NONE
     }
+
+    /// An option that fixes something of the shape, with its value, if there is one.
+    pub fn first_fixed(&self) -> Option<(&'static str, String)> {
+        let numbers = [
+            ("--p", self.p),
+            ("--q", self.q),
+            ("--r", self.r),
+            ("--unroll", self.u),
+            ("--slices", self.s),
+        ];
+        let number = numbers.into_iter().find_map(|(name, value)| Some((name, value?.to_string())));
+        let words = [
+            ("--untiled", self.untiled),
+            ("--tiled", self.tiled),
+            ("--one-workgroup", !self.dispatch.is_auto()),
+        ];
+        let word = words.into_iter().find(|(_, given)| *given);
+        number.or_else(|| word.map(|(name, _)| (name, "given".to_owned())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_is_named_where_something_is_fixed_and_only_there() {
+        let none = KernelRequest::NONE;
+        for request in [none, KernelRequest { checked: true, ..none }] {
+            assert!(request.fixes_nothing() && request.first_fixed().is_none());
+        }
+        for (request, says) in [
+            (KernelRequest { q: Some(8), tiled: true, ..none }, ("--q", "8")),
+            (KernelRequest { u: Some(4), ..none }, ("--unroll", "4")),
+            (KernelRequest { untiled: true, ..none }, ("--untiled", "given")),
+            (KernelRequest { tiled: true, ..none }, ("--tiled", "given")),
+            (
+                KernelRequest { dispatch: Dispatch::OneWorkgroup, ..none },
+                ("--one-workgroup", "given"),
+            ),
+        ] {
+            assert!(!request.fixes_nothing());
+            let (name, value) = request.first_fixed().unwrap();
+            assert_eq!((name, value.as_str()), says);
+        }
+    }
 }

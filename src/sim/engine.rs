@@ -71,19 +71,16 @@ pub fn direct_engine(
     precision: Option<Precision>,
 ) -> Result<Box<dyn ForceEngine>> {
     let tools = Tools { gpu, ..Tools::default() };
+    let has = forces::tiers(kind.place(), method, Order::Snap);
     let made = forces::make(kind.place(), method, precision, Order::Snap, &tools);
     made.map_err(|error| match precision {
-        Some(precision) if !tiers_with_derivatives(kind, method).contains(&precision) => {
-            let allowed = tiers_with_derivatives(kind, method).into_iter().map(Precision::name);
-            let allowed = any_of(&allowed.collect::<Vec<_>>());
+        // Where there is none at all the method is what was wrong.
+        Some(precision) if !has.is_empty() && !has.contains(&precision) => {
+            let allowed = any_of(&has.into_iter().map(Precision::name).collect::<Vec<_>>());
             let allowed =
                 format!("{allowed} for forces with derivatives on the engine {}", kind.name());
             Error::value("the precision", precision.name(), allowed)
         }
         _ => error,
     })
-}
-
-fn tiers_with_derivatives(kind: EngineKind, method: Method) -> Vec<Precision> {
-    forces::tiers(kind.place(), method, Order::Snap)
 }

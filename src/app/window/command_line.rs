@@ -8,8 +8,8 @@ use crate::forces::Method;
 use crate::render::{Camera, ColourBy, Exposure};
 use crate::scene::RunHints;
 use crate::settings::{
-    CommandLine, EngineRequest, InputRequest, LookRequest, MethodRequest, Point, StepRequest,
-    TreeRequest, ViewRequest,
+    CommandLine, EngineRequest, InputRequest, KernelRequest, LookRequest, MethodRequest, Point,
+    StepRequest, TreeRequest, ViewRequest,
 };
 use crate::sim::Settings;
 
@@ -77,13 +77,18 @@ impl Shown<'_> {
     }
 
     fn engine(&self) -> EngineRequest {
+        let KernelRequest { checked, .. } = self.settings.kernel;
         EngineRequest {
             by: MethodRequest {
                 engine: self.wanted.engine.name().to_owned(),
                 method: Method::name_of(self.wanted.method).to_owned(),
             },
             adapter: self.wanted.adapter.spelled(),
-            kernel: self.settings.kernel,
+            kernel: match self.wanted.method {
+                // What is fixed of the all-pairs kernel means nothing to a tree, and is refused beside it.
+                Some(Method::Tree) => KernelRequest { checked, ..KernelRequest::NONE },
+                _ => self.settings.kernel,
+            },
             tree: match self.wanted.method {
                 Some(Method::Tree) => self.settings.tree.request(),
                 _ => TreeRequest::default(),

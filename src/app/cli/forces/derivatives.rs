@@ -37,8 +37,13 @@ impl DerivativeOptions {
 
     /// Whether an engine for derivatives is needed.
     pub fn wanted(&self) -> Result<bool, Error> {
-        let more = self.jerk || self.snap || self.neighbours.is_some();
-        Ok(more || self.tier()?.is_some_and(|tier| tier != Precision::Single))
+        let precise = self.tier()?.is_some_and(|tier| tier != Precision::Single);
+        Ok(self.wants_more() || precise)
+    }
+
+    /// Whether derivatives or neighbours are asked for.
+    pub fn wants_more(&self) -> bool {
+        self.jerk || self.snap || self.neighbours.is_some()
     }
 
     /// Refuses a radius out of range.

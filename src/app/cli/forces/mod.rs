@@ -17,6 +17,7 @@ use crate::files::replace_with;
 use crate::forces::direct::Reference;
 use crate::forces::{self, Answers, ForceEngine, Order, Precision, Tools, check_softening};
 use crate::gpu::Gpu;
+use crate::messages::any_of;
 use crate::settings::{EngineRequest, InputRequest};
 use crate::sim::{EngineKind, Settings, direct_engine};
 use derivatives::{DerivativeOptions, lists_path};
@@ -103,7 +104,7 @@ fn refuse_early(args: &Args, settings: &Settings) -> Result<Option<Box<dyn Force
     let options = &args.derivatives;
     options.check()?;
     match options.wanted()? {
-        true => engine_with_derivatives(settings, options.tier()?).map(Some),
+        true => engine_with_derivatives(settings, options).map(Some),
         false => Ok(None),
     }
 }
@@ -149,9 +150,18 @@ impl<'a> Files<'a> {
 /// Errors: a tier that it does not have, an adapter that is not there.
 fn engine_with_derivatives(
     settings: &Settings,
-    tier: Option<Precision>,
+    options: &DerivativeOptions,
 ) -> Result<Box<dyn ForceEngine>, Error> {
+    let tier = options.tier()?;
     let (kind, method) = settings.engine.by(settings.method)?;
+    if let (false, Some(tier)) = (options.wants_more(), tier)
+        && forces::tiers(kind.place(), method, Order::Snap).is_empty()
+    {
+        let has = forces::tiers(kind.place(), method, Order::Acceleration);
+        let has = any_of(&has.into_iter().map(Precision::name).collect::<Vec<_>>());
+        let allowed = format!("{has} by the method {}", method.name());
+        return Err(Error::value("the precision", tier.name(), allowed));
+    }
     let gpu = match kind {
         EngineKind::Gpu => Some(Gpu::open_blocking(&settings.adapter)?),
         _ => None,
