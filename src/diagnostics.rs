@@ -1,12 +1,13 @@
 //! What bodies and their potentials say about a run: energies, momenta, virial ratio, Lagrangian
-//! radii. All in f64 with compensated sums, in the order of the bodies, so that the same state gives
-//! the same bits.
+//! radii. All in f64 with compensated sums, in the order of the bodies whatever the number of cores, so that the
+//! same state gives the same bits.
 
 use glam::DVec3;
+use rayon::prelude::*;
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::math::{sum, sum_vec};
+use crate::math::{sum_of, sum_vec_of};
 
 /// The mass fractions whose radii are told by default: 10, 50 and 90 %.
 pub const FRACTIONS: [f64; 3] = [0.1, 0.5, 0.9];
@@ -75,7 +76,8 @@ pub fn neighbour_distance(points: &[DVec3], neighbour: usize, fraction: f64) -> 
         // The point itself is number 0.
         to_all.select_nth_unstable_by(neighbour.min(n - 1), f64::total_cmp).1.sqrt()
     };
-    let mut distances: Vec<f64> = (0..n).step_by(n.div_ceil(SAMPLES)).map(distance).collect();
+    let samples = (0..n).into_par_iter().step_by(n.div_ceil(SAMPLES));
+    let mut distances: Vec<f64> = samples.map(distance).collect();
     distances.sort_unstable_by(f64::total_cmp);
     distances[((distances.len() - 1) as f64 * fraction.clamp(0.0, 1.0)).round() as usize]
 }
@@ -96,7 +98,7 @@ pub fn diagnose(bodies: &Bodies, potential: &[f64]) -> Result<Diagnostics> {
     }
     let (centre, drift) = bodies.centre_of_mass();
     let all: Vec<usize> = (0..n).collect();
-    let components = (0..bodies.components.len()).filter_map(|component| {
+    let components = (0..bodies.components.len()).into_par_iter().filter_map(|component| {
         let members: Vec<usize> = bodies.of_component(component as u8).collect();
         (!members.is_empty()).then(|| {
             let centre = density_centre(bodies, &members);
@@ -107,11 +109,11 @@ pub fn diagnose(bodies: &Bodies, potential: &[f64]) -> Result<Diagnostics> {
     });
     Ok(Diagnostics {
         kinetic: kinetic_energy(bodies, drift),
-        potential: 0.5 * sum(bodies.mass.iter().zip(potential).map(|(m, phi)| m * phi)),
-        momentum: sum_vec(bodies.velocity.iter().zip(&bodies.mass).map(|(v, &m)| *v * m)),
-        angular_momentum: sum_vec(
-            (0..n).map(|i| bodies.position[i].cross(bodies.velocity[i]) * bodies.mass[i]),
-        ),
+        potential: 0.5 * sum_of(n, |i| bodies.mass[i] * potential[i]),
+        momentum: sum_vec_of(n, |i| bodies.velocity[i] * bodies.mass[i]),
+        angular_momentum: sum_vec_of(n, |i| {
+            bodies.position[i].cross(bodies.velocity[i]) * bodies.mass[i]
+        }),
         centre,
         drift,
         half_mass_radius: lagrangian_radii(bodies, &all, centre, &[0.5])[0],
@@ -121,8 +123,8 @@ pub fn diagnose(bodies: &Bodies, potential: &[f64]) -> Result<Diagnostics> {
 
 /// K = sum m v^2 / 2 with velocities seen from somebody who moves with `drift`.
 pub fn kinetic_energy(bodies: &Bodies, drift: DVec3) -> f64 {
-    let squares = bodies.velocity.iter().map(|v| (*v - drift).length_squared());
-    0.5 * sum(squares.zip(&bodies.mass).map(|(square, m)| m * square))
+    let twice = |i: usize| bodies.mass[i] * (bodies.velocity[i] - drift).length_squared();
+    0.5 * sum_of(bodies.len(), twice)
 }
 
 /// The radii around `centre` within which the fractions `fractions` (0 to 1) of the mass of
@@ -137,8 +139,8 @@ pub fn lagrangian_radii(
     let massless = members.iter().all(|&i| bodies.mass[i] == 0.0);
     let weight = |i: usize| if massless { 1.0 } else { bodies.mass[i] };
     let mut by_radius: Vec<(f64, f64)> =
-        members.iter().map(|&i| ((bodies.position[i] - centre).length(), weight(i))).collect();
-    by_radius.sort_by(|a, b| a.0.total_cmp(&b.0));
+        members.par_iter().map(|&i| ((bodies.position[i] - centre).length(), weight(i))).collect();
+    by_radius.par_sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut within = crate::math::CompensatedSum::default();
     let reached: Vec<f64> = by_radius
         .iter()
@@ -181,13 +183,14 @@ pub fn density_centre(bodies: &Bodies, members: &[usize]) -> DVec3 {
     for round in 0..SPHERES {
         let offset = |i: usize| bodies.position[i] - centre;
         let inside: Vec<usize> =
-            members.iter().copied().filter(|&i| offset(i).length() <= radius).collect();
-        let weights = sum(inside.iter().map(|&i| weight(i)));
+            members.par_iter().copied().filter(|&i| offset(i).length() <= radius).collect();
+        let weights = sum_of(inside.len(), |k| weight(inside[k]));
         if inside.len() < least || weights <= 0.0 {
             break;
         }
-        let shift = sum_vec(inside.iter().map(|&i| offset(i) * weight(i))) / weights;
-        let reach = inside.iter().map(|&i| offset(i).length()).fold(0.0, f64::max);
+        let weighted = |k: usize| offset(inside[k]) * weight(inside[k]);
+        let shift = sum_vec_of(inside.len(), weighted) / weights;
+        let reach = inside.par_iter().map(|&i| offset(i).length()).reduce(|| 0.0, f64::max);
         centre += shift;
         // The first sphere holds everything around any point; so does the second, now around the mean.
         if round > 0 {

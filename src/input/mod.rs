@@ -4,6 +4,8 @@ mod settings;
 
 use std::path::Path;
 
+use web_time::Instant;
+
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::scene::{IntegratorHints, RunHints, Scene, ViewHints};
@@ -90,7 +92,10 @@ impl InputRequest {
             bodies.mass = bodies.gravitating_mass(read.units.gravitational_constant);
             Ok(bodies)
         };
+        let begun = Instant::now();
         let bodies = scene.build(&load)?;
+        let secs = begun.elapsed().as_secs_f64();
+        log::info!("scene {}: {} bodies made in {secs:.2} s", scene.name, bodies.len());
         let mut snapshot = Snapshot::new(bodies, 0.0);
         snapshot.units = Units::from(&scene.units);
         if let Some(g) = self.gravity {

@@ -3,4 +3,4 @@
 pub(crate) mod arithmetic;
 mod sum;
 
-pub use sum::{CompensatedSum, sum, sum_vec};
+pub use sum::{CompensatedSum, sum, sum_of, sum_vec, sum_vec_of};

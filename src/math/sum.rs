@@ -1,6 +1,7 @@
 //! Compensated sums: the result does not lose small terms beside large ones.
 
 use glam::DVec3;
+use rayon::prelude::*;
 
 /// A running sum after Neumaier (1974): exact to about one rounding of the result.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,6 +48,44 @@ pub fn sum_vec(terms: impl IntoIterator<Item = DVec3>) -> DVec3 {
     DVec3::from_array(total.map(CompensatedSum::value))
 }
 
+/// Terms whose sum one core makes.
+const RANGE: usize = 8192;
+
+/// The compensated sum of `term(0)` to `term(n - 1)` by all cores: of ranges, which are added in their order, so that
+/// the bits are the same with any number of cores; up to 8,192 terms those of [`sum`].
+pub fn sum_of(n: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
+    let [sum] = sums_of(n, |i| [term(i)]);
+    sum
+}
+
+/// [`sum_of`] for vectors, component by component.
+pub fn sum_vec_of(n: usize, term: impl Fn(usize) -> DVec3 + Sync) -> DVec3 {
+    sums_of(n, |i| term(i).to_array()).into()
+}
+
+/// K sums at once.
+fn sums_of<const K: usize>(n: usize, term: impl Fn(usize) -> [f64; K] + Sync) -> [f64; K] {
+    let range = |first: usize| {
+        let mut total = [CompensatedSum::default(); K];
+        for i in first..(first + RANGE).min(n) {
+            let terms = term(i);
+            for (sum, term) in total.iter_mut().zip(terms) {
+                sum.add(term);
+            }
+        }
+        total
+    };
+    let ranges: Vec<_> = (0..n).into_par_iter().step_by(RANGE).map(range).collect();
+    let mut total = [CompensatedSum::default(); K];
+    for range in &ranges {
+        for (sum, part) in total.iter_mut().zip(range) {
+            sum.add(part.total);
+            sum.lost += part.lost;
+        }
+    }
+    total.map(CompensatedSum::value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,5 +95,28 @@ mod tests {
         assert_eq!(sum([1e100, 1.0, -1e100]), 1.0);
         let v = sum_vec([DVec3::splat(1e17), DVec3::ONE, DVec3::splat(-1e17)]);
         assert_eq!(v, DVec3::ONE);
+    }
+
+    #[test]
+    fn sums_by_all_cores_lose_nothing_and_do_not_depend_on_their_number() {
+        // Large terms of either sign in different ranges, small ones between.
+        let term = |i: usize| match i {
+            3 => 1e17,
+            40_000 => -1e17,
+            i => 1.0 / (1.0 + i as f64),
+        };
+        let n = 50_001;
+        let exact: f64 =
+            (0..n).rev().map(|i| if i == 3 || i == 40_000 { 0.0 } else { term(i) }).sum();
+        let all = sum_of(n, term);
+        assert!((all / exact - 1.0).abs() < 1e-14, "{all} for {exact}");
+        for threads in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            assert_eq!(pool.install(|| sum_of(n, term)).to_bits(), all.to_bits());
+        }
+        assert_eq!(sum_of(8192, term).to_bits(), sum((0..8192).map(term)).to_bits());
+        let v = sum_vec_of(20_000, |i| DVec3::new(i as f64, 1.0, -0.5));
+        assert_eq!(v, DVec3::new(199_990_000.0, 20_000.0, -10_000.0));
+        assert_eq!((sum_of(0, term), sum_vec_of(0, |_| DVec3::ONE)), (0.0, DVec3::ZERO));
     }
 }

@@ -64,13 +64,32 @@ impl Stream {
 
     /// Normal with mean 0 and variance 1 (the polar method of Marsaglia & Bray 1964).
     pub fn normal(&mut self) -> f64 {
+        self.normal_chance().number()
+    }
+
+    /// What a normal number takes from the stream, for who makes it elsewhere.
+    pub fn normal_chance(&mut self) -> NormalChance {
         loop {
             let (x, y) = (self.symmetric(), self.symmetric());
             let square = x * x + y * y;
             if square > 0.0 && square < 1.0 {
-                return x * (-2.0 * libm::log(square) / square).sqrt();
+                return NormalChance { x, square };
             }
         }
+    }
+}
+
+/// A point of the unit circle, from which a normal number is made.
+#[derive(Clone, Copy)]
+pub(crate) struct NormalChance {
+    x: f64,
+    square: f64,
+}
+
+impl NormalChance {
+    /// Normal with mean 0 and variance 1.
+    pub fn number(self) -> f64 {
+        self.x * (-2.0 * libm::log(self.square) / self.square).sqrt()
     }
 }
 
@@ -86,12 +105,13 @@ impl Even {
         Self([stream.0.next_u64(), stream.0.next_u64()])
     }
 
-    /// The next point; both coordinates are multiples of 2^-53 in [0, 1).
-    pub fn next(&mut self) -> (f64, f64) {
-        self.0[0] = self.0[0].wrapping_add(0xc13f_a9a9_02a6_328f);
-        self.0[1] = self.0[1].wrapping_add(0x91e1_0da5_c79e_7b1d);
-        let [x, y] = self.0.map(|bits| (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64));
-        (x, y)
+    /// Point number `k`, whoever asks first; both coordinates are multiples of 2^-53 in [0, 1).
+    pub fn point(&self, k: usize) -> (f64, f64) {
+        let along = |axis: usize, step: u64| {
+            let bits = self.0[axis].wrapping_add((k as u64 + 1).wrapping_mul(step));
+            (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+        };
+        (along(0, 0xc13f_a9a9_02a6_328f), along(1, 0x91e1_0da5_c79e_7b1d))
     }
 }
 
@@ -121,8 +141,8 @@ mod tests {
 
     #[test]
     fn even_points_are_even() {
-        let mut even = Even::new(&mut Stream::new(1, 0));
-        let points: Vec<(f64, f64)> = (0..1000).map(|_| even.next()).collect();
+        let even = Even::new(&mut Stream::new(1, 0));
+        let points: Vec<(f64, f64)> = (0..1000).map(|k| even.point(k)).collect();
         let below = points.iter().filter(|p| p.0 < 0.3).count();
         assert!(below.abs_diff(300) <= 3, "{below} of 1000 lie below 0.3");
         let corner = points.iter().filter(|p| p.0 < 0.5 && p.1 < 0.2).count();

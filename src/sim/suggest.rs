@@ -1,5 +1,7 @@
 //! Softening, time step and duration for bodies that come without.
 
+use rayon::prelude::*;
+
 use crate::bodies::Bodies;
 use crate::diagnostics::neighbour_distance;
 use crate::scene::RunHints;
@@ -29,7 +31,7 @@ pub fn suggest(bodies: &Bodies, gravitational_constant: f64) -> RunHints {
 fn fast_speed(bodies: &Bodies) -> f64 {
     let (_, drift) = bodies.centre_of_mass();
     let mut speeds: Vec<f64> = bodies.velocity.iter().map(|v| (*v - drift).length()).collect();
-    speeds.sort_unstable_by(f64::total_cmp);
+    speeds.par_sort_unstable_by(f64::total_cmp);
     speeds.get(speeds.len() * 9 / 10).copied().unwrap_or(0.0)
 }
 
@@ -41,7 +43,7 @@ fn half_mass_radius(bodies: &Bodies) -> f64 {
         .zip(&bodies.mass)
         .map(|(position, mass)| ((*position - centre).length(), *mass))
         .collect();
-    by_radius.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    by_radius.par_sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let half = 0.5 * bodies.total_mass();
     let mut inside = 0.0;
     for (radius, mass) in by_radius {

@@ -18,7 +18,8 @@ use distribution::Distribution;
 use flattening::{axial_factor, axial_share};
 use glam::DVec3;
 use monopole::Monopole;
-use motion::Motion;
+use motion::{Chance, Motion};
+use rayon::prelude::*;
 pub(crate) use spheroid::Spheroid;
 use spheroid::{Profile, place, radial_grid};
 
@@ -27,6 +28,8 @@ use crate::bodies::{Bodies, Component, Role};
 
 /// Radii of the tables.
 const NODES: usize = 500;
+/// Bodies whose random numbers are drawn, one after the other, before all cores make bodies of them.
+const BLOCK: usize = 1 << 16;
 
 /// A galaxy and how many bodies each part has.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,27 +69,40 @@ impl Galaxy {
         let count = disk_bodies + self.bulge.1 + self.halo.1;
         let mut bodies = Bodies::with_capacity(count);
         bodies.components.clear();
-        if disk_bodies > 0 {
+        // Each part has a stream of random numbers of its own.
+        let disk_drawn = || {
+            if disk_bodies == 0 {
+                return Vec::new();
+            }
             let motion = Motion::new(disk, self.softening, |r| inward(&radii, &spheres, r));
-            let mut stream = Stream::new(seed, 0);
-            let mut even = Even::new(&mut stream);
-            let drawn = (0..disk_bodies).map(|_| motion.draw(even.next().0, &mut stream)).collect();
-            add(&mut bodies, "disk", Role::Disk, disk.mass, drawn);
-        }
-        for (k, (name, role)) in [("bulge", Role::Bulge), ("halo", Role::Halo)].iter().enumerate() {
-            let (spheroid, count) = spheroids[k];
-            if count > 0 {
-                let distribution = Distribution::new(&profiles[k], &total);
-                let factor = axial_factor(&radii, &profiles[k], &disks, &share, &spheres);
-                let mut stream = Stream::new(seed, 1 + k as u64);
-                let mut drawn = draw(&profiles[k], &distribution, &radii, count, &mut stream);
-                for (position, velocity) in &mut drawn {
-                    let (above, t) = place(&radii, position.length());
-                    let axial = factor[above - 1] + t * (factor[above] - factor[above - 1]);
-                    let across = (0.5 * (3.0 - axial)).sqrt();
-                    *velocity *= DVec3::new(across, across, axial.sqrt());
-                }
-                add(&mut bodies, name, *role, spheroid.mass, drawn);
+            draw_disk(&motion, disk_bodies, &mut Stream::new(seed, 0))
+        };
+        let spheroid_drawn = |k: usize| {
+            let count = spheroids[k].1;
+            if count == 0 {
+                return Vec::new();
+            }
+            let distribution = Distribution::new(&profiles[k], &total);
+            let factor = axial_factor(&radii, &profiles[k], &disks, &share, &spheres);
+            let mut stream = Stream::new(seed, 1 + k as u64);
+            let mut drawn = draw(&profiles[k], &distribution, &radii, count, &mut stream);
+            drawn.par_iter_mut().for_each(|(position, velocity)| {
+                let (above, t) = place(&radii, position.length());
+                let axial = factor[above - 1] + t * (factor[above] - factor[above - 1]);
+                let across = (0.5 * (3.0 - axial)).sqrt();
+                *velocity *= DVec3::new(across, across, axial.sqrt());
+            });
+            drawn
+        };
+        let (disk_drawn, (bulge_drawn, halo_drawn)) =
+            rayon::join(disk_drawn, || rayon::join(|| spheroid_drawn(0), || spheroid_drawn(1)));
+        for (name, role, mass, drawn) in [
+            ("disk", Role::Disk, disk.mass, disk_drawn),
+            ("bulge", Role::Bulge, self.bulge.0.mass, bulge_drawn),
+            ("halo", Role::Halo, self.halo.0.mass, halo_drawn),
+        ] {
+            if !drawn.is_empty() {
+                add(&mut bodies, name, role, mass, drawn);
             }
         }
         bodies
@@ -99,6 +115,20 @@ fn inward(radii: &[f64], spheres: &Monopole, r: f64) -> f64 {
     -(spheres.slope[above - 1] + t * (spheres.slope[above] - spheres.slope[above - 1]))
 }
 
+/// `count` positions and velocities of a disk: the stream's numbers one after the other, the bodies made of them by all
+/// cores.
+fn draw_disk(motion: &Motion, count: usize, stream: &mut Stream) -> Vec<(DVec3, DVec3)> {
+    let even = Even::new(stream);
+    let mut drawn = Vec::with_capacity(count);
+    for first in (0..count).step_by(BLOCK) {
+        let block = BLOCK.min(count - first);
+        let chances: Vec<Chance> = (0..block).map(|_| Chance::draw(stream)).collect();
+        let body = |(k, chance)| motion.body(even.point(first + k).0, chance);
+        drawn.par_extend(chances.par_iter().enumerate().map(body));
+    }
+    drawn
+}
+
 /// `count` positions and velocities of an isotropic sphere, on an even grid of radii and speeds. Each body has a partner at the opposite
 /// point with the opposite velocity: a halo of few bodies would otherwise sit off the centre by its
 /// radius over sqrt(n), and moving it there would carry its cusp away from the bulge's.
@@ -109,16 +139,23 @@ fn draw(
     count: usize,
     stream: &mut Stream,
 ) -> Vec<(DVec3, DVec3)> {
-    let mut drawn = Vec::with_capacity(count + 1);
-    let mut even = Even::new(stream);
-    while drawn.len() < count {
-        let (mass_fraction, speed_fraction) = even.next();
-        let r = profile.radius_of(radii, mass_fraction);
-        let position = stream.direction() * r;
-        let velocity = stream.direction() * distribution.speed(radii, r, speed_fraction);
-        drawn.push((position, velocity));
-        drawn.push((-position, -velocity));
+    let even = Even::new(stream);
+    let pairs = count.div_ceil(2);
+    let mut drawn = Vec::with_capacity(pairs);
+    for first in (0..pairs).step_by(BLOCK) {
+        let block = BLOCK.min(pairs - first);
+        let directions: Vec<[DVec3; 2]> =
+            (0..block).map(|_| [stream.direction(), stream.direction()]).collect();
+        let pair = |(k, [place, motion]): (usize, &[DVec3; 2])| {
+            let (mass_fraction, speed_fraction) = even.point(first + k);
+            let r = profile.radius_of(radii, mass_fraction);
+            let position = *place * r;
+            let velocity = *motion * distribution.speed(radii, r, speed_fraction);
+            [(position, velocity), (-position, -velocity)]
+        };
+        drawn.par_extend(directions.par_iter().enumerate().map(pair));
     }
+    let mut drawn = drawn.into_flattened();
     drawn.truncate(count);
     drawn
 }

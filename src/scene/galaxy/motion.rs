@@ -10,12 +10,31 @@ use glam::DVec3;
 
 use super::disk::{Disk, EDGE, HEIGHTS, height_at, quantiles, squared_separations};
 use super::ring;
-use crate::scene::rng::Stream;
+use crate::scene::rng::{NormalChance, Stream};
 
 /// Radii of the tables.
 const NODES: usize = 161;
 /// Toomre's constant for stars: Q = sigma_R kappa / (3.36 G Sigma) (Toomre 1964).
 const TOOMRE: f64 = 3.36;
+
+/// What a body of a disk takes from the stream of random numbers: cheap to draw one after the other, so that all cores
+/// can make bodies of it.
+pub(crate) struct Chance {
+    height: f64,
+    direction: (f64, f64),
+    normal: [NormalChance; 3],
+}
+
+impl Chance {
+    /// The next body's.
+    pub fn draw(stream: &mut Stream) -> Self {
+        Self {
+            height: stream.uniform(),
+            direction: stream.on_circle(),
+            normal: std::array::from_fn(|_| stream.normal_chance()),
+        }
+    }
+}
 
 /// What moves the bodies of a disk: tables over the cylindrical radius.
 #[derive(Clone, Debug)]
@@ -151,17 +170,18 @@ impl Motion {
         (circular * circular + sigma * sigma * drift).max(0.0).sqrt()
     }
 
-    /// Draws position and velocity of the body within whose radius the fraction `u` of the mass lies.
-    pub fn draw(&self, u: f64, stream: &mut Stream) -> (DVec3, DVec3) {
+    /// Position and velocity of the body within whose radius the fraction `u` of the mass lies.
+    pub fn body(&self, u: f64, chance: &Chance) -> (DVec3, DVec3) {
         let r = self.disk.radius_of(u);
         // Within six scale heights, all but 1e-5 of the mass.
-        let z = self.disk.height * height_at(stream.uniform().clamp(6e-6, 1.0 - 6e-6));
-        let (cosine, sine) = stream.on_circle();
+        let z = self.disk.height * height_at(chance.height.clamp(6e-6, 1.0 - 6e-6));
+        let (cosine, sine) = chance.direction;
+        let normal = chance.normal.map(NormalChance::number);
         let sigma = self.radial_dispersion(r);
         let axis_ratio = self.at(&self.axis_ratio_squared, r).sqrt();
-        let radial = sigma * stream.normal();
-        let azimuthal = self.mean_rotation(r) + sigma * axis_ratio * stream.normal();
-        let vertical = self.at(&self.vertical_squared, r).sqrt() * stream.normal();
+        let radial = sigma * normal[0];
+        let azimuthal = self.mean_rotation(r) + sigma * axis_ratio * normal[1];
+        let vertical = self.at(&self.vertical_squared, r).sqrt() * normal[2];
         (
             DVec3::new(r * cosine, r * sine, z),
             DVec3::new(

@@ -92,8 +92,11 @@ fn build(values: &Values, seed: u64) -> Result<Bodies> {
         name_components(&mut bodies, |name| format!("{name} {}", which + 1));
         bodies
     };
-    let first = disk(n - second_count, 1.0, 0, "inclination_1", -values.real("argument_1"));
-    let second = disk(second_count, ratio, 1, "inclination_2", 180.0 - values.real("argument_2"));
+    let nodes = [-values.real("argument_1"), 180.0 - values.real("argument_2")];
+    let (first, second) = rayon::join(
+        || disk(n - second_count, 1.0, 0, "inclination_1", nodes[0]),
+        || disk(second_count, ratio, 1, "inclination_2", nodes[1]),
+    );
     on_orbit(first, second, &orbit)
 }
 

@@ -2,6 +2,8 @@
 
 use std::f64::consts::PI;
 
+use rayon::prelude::*;
+
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::scene::rng::{Even, Stream};
@@ -25,15 +27,9 @@ const EDGE: f64 = 10.0 * 16.0 / (3.0 * PI);
 fn build(values: &Values, seed: u64) -> Result<Bodies> {
     let n = values.count("n");
     let mut stream = Stream::new(seed, 0);
-    let mut even = Even::new(&mut stream);
+    let even = Even::new(&mut stream);
     let mut bodies = Bodies::with_capacity(n);
-    while bodies.len() < n {
-        // M(r) = r^3 (1 + r^2)^(-3/2), solved for r.
-        let u = even.next().0;
-        let r = 1.0 / (1.0 / libm::cbrt(u * u) - 1.0).sqrt();
-        if !(r > 0.0 && r <= EDGE) {
-            continue;
-        }
+    for r in radii(&even, n) {
         let escape = (2.0 / (1.0 + r * r).sqrt()).sqrt();
         let speed = escape * draw_speed(&mut stream);
         bodies.push(1.0 / n as f64, stream.direction() * r, stream.direction() * speed, 0);
@@ -42,6 +38,23 @@ fn build(values: &Values, seed: u64) -> Result<Bodies> {
     bodies.recentre();
     to_standard_units(&mut bodies);
     Ok(bodies)
+}
+
+/// The first `n` radii within the edge.
+fn radii(even: &Even, n: usize) -> Vec<f64> {
+    // M(r) = r^3 (1 + r^2)^(-3/2), solved for r.
+    let radius = |k: usize| {
+        let u = even.point(k).0;
+        1.0 / (1.0 / libm::cbrt(u * u) - 1.0).sqrt()
+    };
+    let (mut all, mut tried) = (Vec::with_capacity(n), 0);
+    while all.len() < n {
+        let more = n - all.len();
+        let made: Vec<f64> = (tried..tried + more).into_par_iter().map(radius).collect();
+        all.extend(made.into_iter().filter(|r| *r > 0.0 && *r <= EDGE));
+        tried += more;
+    }
+    all
 }
 
 /// A speed in units of that of escape, of density q^2 (1 - q^2)^(7/2), which is always below 0.1.
@@ -58,8 +71,8 @@ fn draw_speed(stream: &mut Stream) -> f64 {
 /// Stretches positions and velocities so that W = -1/2 and K = 1/4.
 fn to_standard_units(bodies: &mut Bodies) {
     let mut by_radius: Vec<(f64, f64)> =
-        bodies.position.iter().zip(&bodies.mass).map(|(x, &m)| (x.length(), m)).collect();
-    by_radius.sort_by(|a, b| a.0.total_cmp(&b.0));
+        bodies.position.par_iter().zip(&bodies.mass).map(|(x, &m)| (x.length(), m)).collect();
+    by_radius.par_sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut within = 0.0;
     let potential = crate::math::sum(by_radius.iter().map(|&(r, m)| {
         // Half of the body's own shell pulls on it.
