@@ -196,6 +196,24 @@ impl Bodies {
         ((bits >> 48) as u32) << 8 | u32::from(self.component[i])
     }
 
+    /// Refuses a body whose position or velocity is not finite, and says how many there are.
+    ///
+    /// Errors: [`Error::Body`] with the first of them.
+    pub fn check_range(&self) -> Result<()> {
+        let lost = |i: &usize| !(self.position[*i].is_finite() && self.velocity[*i].is_finite());
+        let Some(index) = (0..self.len()).find(lost) else { return Ok(()) };
+        let others = (index + 1..self.len()).filter(lost).count();
+        let who = match others {
+            0 => "it has".to_owned(),
+            1 => "it and another one have".to_owned(),
+            others => format!("it and {others} others have"),
+        };
+        let problem = format!(
+            "{who} left the range of numbers; a smaller dt or a larger softening is needed"
+        );
+        Err(Error::Body { index, id: self.id[index], problem })
+    }
+
     /// Checks what every engine relies on: n >= 1, arrays of equal length, finite coordinates and
     /// velocities, masses finite and not negative, components that exist.
     pub fn validate(&self) -> Result<()> {

@@ -4,6 +4,7 @@ mod common;
 
 use glam::DVec3;
 use gravitile::bodies::Bodies;
+use gravitile::forces::Method;
 use gravitile::scene::Scene;
 use gravitile::sim::{EngineKind, Settings, Simulation};
 
@@ -153,4 +154,39 @@ fn a_cold_sphere_collapses_in_its_free_fall_time() {
         assert!((0.97..1.12).contains(&ratio), "{engine:?}: deepest at {ratio} free-fall times");
         assert!(deepest.0 < 0.25 * radius, "{engine:?}: it only shrank to {}", deepest.0);
     }
+}
+
+/// How far the energy of an isolated galaxy goes from where it was within three rotations at its half-mass radius, in
+/// parts of it. Potentials are those of all pairs, whatever moves the bodies: those by cells err by more than the
+/// orbits do.
+fn energy_drift(bodies: &Bodies, method: Method) -> f64 {
+    let (softening, dt) = (0.15, 0.1);
+    let settings = Settings {
+        softening,
+        dt,
+        engine: EngineKind::Cpu,
+        method: Some(method),
+        ..Settings::default()
+    };
+    let judged =
+        |bodies: &Bodies| simulation(bodies, EngineKind::Cpu, softening, dt).diagnostics().unwrap();
+    let start = judged(bodies);
+    let radius = start.half_mass_radius;
+    let period = std::f64::consts::TAU * (radius.powi(3) / (0.5 * bodies.total_mass())).sqrt();
+    let mut sim = Simulation::new(bodies.clone(), settings).unwrap();
+    let mut worst = 0.0_f64;
+    for look in 1..=24 {
+        sim.run_until(f64::from(look) / 8.0 * period).unwrap();
+        let now = judged(&sim.bodies().unwrap());
+        worst = worst.max(now.energy_error(&start).abs());
+    }
+    worst
+}
+
+#[test]
+fn a_galaxy_keeps_its_energy_by_the_tree_as_by_all_pairs() {
+    let bodies = scene("disk-galaxy", Some(5000));
+    let [direct, tree] = [Method::Direct, Method::Tree].map(|m| energy_drift(&bodies, m));
+    println!("energy drifts by {tree:.1e} with the tree, by {direct:.1e} with all pairs");
+    assert!(tree <= (1.5 * direct).max(1e-5), "{tree:.1e}, all pairs {direct:.1e}");
 }

@@ -245,3 +245,31 @@ fn a_plan_without_countable_steps_is_refused() {
         refused(&resume(&out).output().unwrap(), &[words]);
     }
 }
+
+#[test]
+fn a_run_that_loses_a_body_names_it_and_keeps_the_last_state() {
+    let folder = tempfile::tempdir().unwrap();
+    let (table, out) = (folder.path().join("bodies.csv"), folder.path().join("run"));
+    let mut text = "id,m,x,y,z,vx,vy,vz\n".to_owned();
+    for k in 0..40 {
+        let x = f64::from(k % 7) - 3.0 + 0.01 * f64::from(k);
+        text += &format!("{k},0.02,{x},{},{},0,0,0\n", x * x - 4.0, 0.3 * f64::from(k % 5));
+    }
+    // Without mass, and so fast that its place has no number in the third step.
+    text += "4711,0,0,0,0,5e307,0,0\n";
+    std::fs::write(&table, text).unwrap();
+    for method in ["tree", "direct"] {
+        let begin = ["run", table.to_str().unwrap(), "--out", out.to_str().unwrap()];
+        let how =
+            ["--engine", "cpu", "--method", method, "--eps", "1", "--dt", "1", "--until", "9"];
+        let output = gravitile(&[&begin[..], &how].concat()).output().unwrap();
+        let last = out.join("stopped.gvt");
+        let saved = format!("the last state, t = 3, is in {}", last.display());
+        let lost = ["body 40 (id 4711)", "in the step after 3 (t = 3)", "left the range", &saved];
+        refused(&output, &lost);
+        let snapshot = gravitile::snapshot::read(&last).unwrap();
+        assert_eq!((snapshot.time, snapshot.bodies.len()), (3.0, 41));
+        assert!(snapshot.bodies.check_range().is_ok());
+        std::fs::remove_dir_all(&out).unwrap();
+    }
+}

@@ -141,6 +141,7 @@ fn the_bits_of_scenes_stay() {
         ("cartwheel", 0x2816cc361cef26e1),
         ("minor-merger", 0x10fcd946251df7ba),
         ("disk-galaxy", 0x1a0c7f3c1472da8c),
+        ("milky-way", 0x0f7acf4723b1b10e),
         ("plummer", 0xc8b7643b16e6d91b),
         ("hernquist", 0x339b9ffcfe5d69a5),
         ("cold-sphere", 0x3ec2737804b16bae),
@@ -251,6 +252,9 @@ fn wrong_values_name_parameter_and_range() {
     says(scene.set("toomre_q", f64::NAN).unwrap_err(), &["'toomre_q'", "NaN"]);
     says(scene.set("n", 20.5).unwrap_err(), &["'n'", "20.5", "whole number"]);
     says(scene.set("tomre_q", 1.0).unwrap_err(), &["tomre_q", "toomre_q, disk_height"]);
+    let mut crowded = scene.clone();
+    crowded.set("bulge_bodies", 0.5).unwrap();
+    says(crowded.build(&no_files).unwrap_err(), &["'bulge_bodies' is 0.5", "at most 0.46"]);
     says(scene.set_n(0).unwrap_err(), &["number of bodies", "from 1 to 100000000"]);
     says(scene.set_n(5).unwrap_err(), &["'n'", "5", "from 10"]);
     // Refused before anything is allocated.
@@ -281,6 +285,7 @@ fn wrong_files_name_the_line_and_what_is_allowed() {
             "generator = \"plummer\"\n[run]\nsoftening = -1",
             &["line 3", "'softening'", "at least 0"],
         ),
+        ("generator = \"plummer\"\n[run]\nfollows_n = 3", &["line 3", "3", "boolean"]),
         ("generator = \"plummer\"\n[run]\nuntil = inf", &["line 3", "'until' is inf"]),
         ("generator = \"plummer\"\n[view]\ncolouring = \"red\"", &["line 3", "red", "speed"]),
         ("generator = \"plummer\"\n[units]\nlength = \"3\"", &["line 3", "'length'", "3.5 kpc"]),
@@ -512,6 +517,61 @@ fn a_collision_is_of_two_such_galaxies() {
             assert_eq!(alone.default, parameter.default, "{}", parameter.name);
         }
     }
+}
+
+#[test]
+fn the_bits_of_many_bodies_do_not_depend_on_the_number_of_threads() {
+    // More than are drawn at a time.
+    for name in ["galaxy-collision", "plummer"] {
+        let scene = small(name, 300_000);
+        let hashes = [1, 3].map(|threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| hash(&build(&scene)))
+        });
+        assert_eq!(hashes[0], hashes[1], "{name}");
+    }
+}
+
+#[test]
+fn the_milky_way_has_one_bulge_body_and_four_of_the_halo_for_each_of_its_disk() {
+    let scene = Scene::builtin("milky-way").unwrap();
+    let bodies = build(&scene);
+    let counts: Vec<usize> = (0..3).map(|c| bodies.of_component(c).count()).collect();
+    assert_eq!(counts, [10_000, 10_000, 40_000]);
+    let mass = |c: u8| bodies.of_component(c).map(|i| bodies.mass[i]).sum::<f64>();
+    assert!((mass(1) / mass(0) - 0.25).abs() < 1e-9 && (mass(2) / mass(0) - 10.0).abs() < 1e-9);
+    // Flat: the stars' mean rotation from one to four scale lengths, 2.6 to 10 kpc.
+    let rotation = |r: f64| {
+        let ring = bodies
+            .of_component(0)
+            .filter(|&i| (bodies.position[i].truncate().length() / r - 1.0).abs() < 0.1);
+        let speeds: Vec<f64> = ring
+            .map(|i| {
+                let (x, v) = (bodies.position[i].truncate(), bodies.velocity[i].truncate());
+                x.perp_dot(v) / x.length()
+            })
+            .collect();
+        speeds.iter().sum::<f64>() / speeds.len() as f64
+    };
+    let speeds = [1.5, 2.0, 3.0, 4.0].map(rotation);
+    // The unit is 257 km/s.
+    assert!(speeds.iter().all(|v| (0.75..0.98).contains(v)), "{speeds:?}");
+}
+
+#[test]
+fn softening_and_step_follow_the_number_of_bodies_where_the_scene_says_so() {
+    let run = |name: &str, n: usize| small(name, n).run;
+    let many = run("galaxy-collision", 1_000_000);
+    assert_eq!((many.softening, many.dt, many.until), (0.047, 0.031, 50.0));
+    assert_eq!(run("galaxy-collision", 1000), Scene::builtin("galaxy-collision").unwrap().run);
+    assert_eq!(run("plummer", 1_000_000), Scene::builtin("plummer").unwrap().run);
+    let mut again = small("galaxy-collision", 1_000_000);
+    again.set("n", 30_000.0).unwrap();
+    assert_eq!(again.run, run("galaxy-collision", 30_000));
+    let text = "generator = \"plummer\"\n[run]\nsoftening = 0.08\nfollows_n = true\n";
+    let mut mine = read(text).unwrap();
+    mine.set_n(8 * 8192).unwrap();
+    assert_eq!((mine.run.softening, mine.run.dt), (0.04, 0.005));
 }
 
 /// Runs a galaxy for `rotations` at its half-mass radius. Returns, for each component, how far its

@@ -126,15 +126,14 @@ pub fn restart_of(snapshot: &Snapshot) -> Option<Restart> {
     Restart::find(&snapshot.reals(&COLUMNS), &snapshot.attributes)
 }
 
-/// Saves where bodies with individual steps came to before `error` stopped them; the error, with where
-/// that is.
+/// Saves where the bodies came to before `error` stopped them, if they are whole; the error, with where that is.
 fn stopped(
     sim: &mut Simulation,
     folder: &RunFolder,
     template: &Snapshot,
     mut error: Error,
 ) -> Error {
-    if sim.blocks().is_none() {
+    if !matches!(error, Error::Body { .. }) {
         return error;
     }
     let Ok(moment) = sim.moment() else { return error };

@@ -13,6 +13,7 @@ use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 
 mod compose;
+mod finer;
 mod galaxy;
 mod generators;
 mod hints;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::compose::{Part, Source, check_count, join, name_components, on_orbit};
+use super::finer::Finer;
 use super::{IntegratorHints, Kind, Orbit, Parameter, RunHints, SceneUnits, ViewHints, text};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
@@ -22,6 +23,7 @@ static BUILT_IN: &[(&str, &str)] = built_in![
     "cartwheel",
     "minor-merger",
     "disk-galaxy",
+    "milky-way",
     "plummer",
     "hernquist",
     "cold-sphere",
@@ -53,6 +55,8 @@ pub struct Scene {
     pub view: ViewHints,
     /// What its units are worth, for display.
     pub units: SceneUnits,
+    /// How softening and step follow the number of bodies, where they do.
+    pub(super) finer: Option<Finer>,
     pub(super) contents: Contents,
 }
 
@@ -131,9 +135,18 @@ impl Scene {
         };
         match source {
             Source::Generator(_, values) if values.get(parameter).is_some() => {
-                values.set(parameter, value)
+                values.set(parameter, value)?;
             }
-            _ => Err(unknown),
+            _ => return Err(unknown),
+        }
+        self.refine();
+        Ok(())
+    }
+
+    /// Makes softening and step fit the number of bodies.
+    fn refine(&mut self) {
+        if let (Some(finer), Some(n)) = (&self.finer, self.n()) {
+            finer.refine(n, &mut self.run);
         }
     }
 
@@ -190,6 +203,7 @@ impl Scene {
                     }
                 }
                 *parts = changed;
+                self.refine();
                 Ok(())
             }
         }

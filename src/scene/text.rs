@@ -7,6 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::compose::{Part, Source};
+use super::finer::Finer;
 use super::hints::Colouring;
 use super::origin::{Allowed, Origin};
 use super::scene::{Contents, Scene};
@@ -76,6 +77,8 @@ struct RunText {
     softening: Option<Spanned<f64>>,
     dt: Option<Spanned<f64>>,
     until: Option<Spanned<f64>>,
+    #[serde(default)]
+    follows_n: bool,
     integrator: Option<String>,
     eta: Option<Spanned<f64>>,
     eta6: Option<Spanned<f64>>,
@@ -254,7 +257,8 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Scene> {
     let run = RunHints::default();
     let view = ViewHints::default();
     let name = path.file_stem().map_or("scene".into(), |stem| stem.to_string_lossy().into_owned());
-    Ok(Scene {
+    let follows_n = scene.run.follows_n;
+    let mut scene = Scene {
         title: scene.title.clone().unwrap_or_else(|| name.clone()),
         about: scene.about.as_deref().unwrap_or_default().trim().to_owned(),
         seed: scene.seed,
@@ -290,7 +294,10 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Scene> {
             mass: origin.measure("mass", &scene.units.mass)?,
             time: origin.measure("time", &scene.units.time)?,
         },
+        finer: None,
         contents: origin.contents(&scene)?,
         name,
-    })
+    };
+    scene.finer = scene.n().filter(|_| follows_n).map(|n| Finer { n, run: scene.run });
+    Ok(scene)
 }

@@ -46,8 +46,8 @@ enum How {
     Shared {
         integrator: Box<dyn HostIntegrator>,
         forces: Box<Answers>,
-        /// Positions and velocities before the present step, to go back to if it is broken off.
-        before: [Vec<DVec3>; 2],
+        /// Positions, velocities and accelerations before the present step, to go back to if it fails.
+        before: [Vec<DVec3>; 3],
     },
     Blocks {
         /// What computes potentials, once they are asked for, if the engine is too coarse for them: the
@@ -199,28 +199,35 @@ impl HostState {
     ///
     /// Errors: those of the engine; a body whose individual step would fall under the shortest, with the
     /// bodies left synchronised to the last block; a negative `dt` where the integrator has no way back;
-    /// [`Error::Stopped`], with everything as before the step.
+    /// [`Error::Stopped`]. With one step for all bodies an error leaves everything as before the step, also a body
+    /// that leaves the range of numbers, which is named.
     pub async fn step(&mut self, dt: f64) -> Result<()> {
         let Self { bodies, gravitating_mass, acceleration, softening, engine, how, interactions } =
             self;
         match how {
             How::Shared { integrator, forces, before } => {
                 let mut accelerate = |bodies: &Bodies, out: &mut Vec<DVec3>| {
-                    // Bodies that have left the range of numbers are told with time and step, by the moment.
+                    // One body that is nowhere would take all others with it.
+                    bodies.check_range()?;
                     let (sources, sinks) = all_on_all(bodies, gravitating_mass, out);
                     engine.set_sources(&sources)?;
                     engine.begin(&sinks, *softening, &Want::ACCELERATION)?;
                     engine.collect(forces)?;
+                    let checked = forces.check(engine.precision());
+                    checked.map_err(|error| error.with_ids(&bodies.id))?;
                     std::mem::swap(out, &mut forces.acceleration);
                     Ok(())
                 };
                 before[0].clone_from(&bodies.position);
                 before[1].clone_from(&bodies.velocity);
+                before[2].clone_from(acceleration);
                 let stepped = integrator.step(bodies, acceleration, dt, &mut accelerate);
-                if matches!(stepped, Err(Error::Stopped)) {
-                    let [position, velocity] = before;
+                let stepped = stepped.and_then(|()| bodies.check_range());
+                if stepped.is_err() {
+                    let [position, velocity, known] = before;
                     std::mem::swap(&mut bodies.position, position);
                     std::mem::swap(&mut bodies.velocity, velocity);
+                    std::mem::swap(acceleration, known);
                 }
                 stepped?;
                 *interactions += engine.interactions(bodies.len());

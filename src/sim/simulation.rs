@@ -239,7 +239,14 @@ impl Simulation {
         let (done, ended) = self.residence.advance(dt, n, &mut |done| watch(done)).await;
         // What was done before a failure counts.
         self.clock.advance(done);
-        ended.map(|()| done)
+        let (step, now) = (self.clock.steps(), self.time());
+        match ended {
+            // Individual steps say by themselves when it was.
+            Err(error) if self.residence.blocks().is_none() => {
+                Err(at(error, &format!("in the step after {step} (t = {now})")))
+            }
+            ended => ended.map(|()| done),
+        }
     }
 
     /// The bodies now, with accelerations, once they have come from where they live.
@@ -249,18 +256,8 @@ impl Simulation {
     pub async fn fetch(&mut self) -> Result<Moment> {
         let mut bodies = self.shell.clone();
         let acceleration = self.residence.read(&mut bodies, self.clock.time()).await?;
-        let lost =
-            |i: &usize| !(bodies.position[*i].is_finite() && bodies.velocity[*i].is_finite());
-        if let Some(i) = (0..bodies.len()).find(lost) {
-            let (step, time) = (self.clock.steps(), self.time());
-            return Err(Error::Body {
-                index: i,
-                id: bodies.id[i],
-                problem: format!(
-                    "it has left the range of numbers by step {step} (t = {time}); a smaller dt or a larger softening is needed"
-                ),
-            });
-        }
+        let (step, now) = (self.clock.steps(), self.time());
+        bodies.check_range().map_err(|error| at(error, &format!("by step {step} (t = {now})")))?;
         let time = self.stopped_at().unwrap_or(self.time());
         Ok(Moment { time, steps: self.clock.steps(), bodies, acceleration })
     }
@@ -287,6 +284,16 @@ impl Simulation {
         self.settings.frame = there.map(|there| there.first_frame);
         self.shell = bodies;
         Ok(())
+    }
+}
+
+/// The error, which tells of a body, with when that was.
+fn at(error: Error, when: &str) -> Error {
+    match error {
+        Error::Body { index, id, problem } => {
+            Error::Body { index, id, problem: format!("{when}: {problem}") }
+        }
+        other => other,
     }
 }
 

@@ -58,6 +58,15 @@ pub fn hard_cases() -> Vec<(&'static str, Vec<Place>)> {
     massless.iter_mut().step_by(2).for_each(|body| body[3] = 0.0);
     let mut heavy = plummer(n, 5);
     heavy[17][3] = 1e9 * mass;
+    // Chains of cells with one child each, 0.4 cells a body and more: twice as many as there is room for.
+    let mut chains = plummer(100, 7);
+    chains = (0..3300)
+        .map(|i| {
+            let ([x, y, z, _], [a, b, c]) = (chains[i / 33], random.direction());
+            let size = 1e-3 * random.unit();
+            [x + size * a, y + size * b, z + size * c, 1.0 / 3300.0]
+        })
+        .collect();
     let mut far = plummer(20_000, 6);
     far[7] = [1e6, 0.0, 0.0, 1.0 / 20_000.0];
     far[19_000] = [0.0, -3e6, 1e5, 1.0 / 20_000.0];
@@ -66,7 +75,10 @@ pub fn hard_cases() -> Vec<(&'static str, Vec<Place>)> {
         let [x, y, z] = random.direction().map(|x| 300.0 * x);
         *body = [x, y, z, body[3]];
     }
-    vec![
+    let mut weightless = plummer(500, 8);
+    weightless.iter_mut().for_each(|body| body[3] = 0.0);
+    let few = [1, 2, 63, 64, 65].map(|n| ("few", plummer(n, 9)));
+    let mut all = vec![
         ("one place", from(&mut |_| [0.3, 0.2, 0.1])),
         ("a line", from(&mut |i| [i as f32 / n as f32, 0.0, 0.0])),
         ("a lattice", from(&mut |i| [i % 16, i / 16 % 16, i / 256].map(|k| k as f32 / 16.0))),
@@ -88,5 +100,10 @@ pub fn hard_cases() -> Vec<(&'static str, Vec<Place>)> {
         ("a heavy body", heavy),
         ("far bodies", far),
         ("some around all others", around),
-    ]
+        ("chains", chains),
+        // As where the gravitational constant is 0.
+        ("nothing attracts", weightless),
+    ];
+    all.extend(few);
+    all
 }

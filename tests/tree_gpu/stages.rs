@@ -131,9 +131,9 @@ fn compare(name: &str, places: &[Place], built: &Built, shape: &TreeShape) {
             let place = size + open.centre[axis].abs();
             near(force.centre[axis], twin.force.centre[axis], place, "centre");
             assert_eq!(force.centre[axis], open.centre[axis]);
-            // The device's are about the centre as f32 has it.
+            // The device's are about centres as f32 has them, of the cell and of its children.
             let reach: f32 = open.centre.iter().map(|x| 1.2e-7 * x.abs()).sum();
-            let scale = 3.0 * twin.force.mass * (size * size + 1e6 * reach * (reach + 1e-6 * size));
+            let scale = 3.0 * twin.force.mass * (size * size + 1e6 * reach * (reach + size));
             near(force.diagonal[axis], twin.force.diagonal[axis], scale, "moments");
             near(force.beside[axis], twin.force.beside[axis], scale, "moments");
         }

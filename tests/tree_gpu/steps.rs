@@ -96,6 +96,23 @@ fn a_restart_gives_the_same_bits() {
 }
 
 #[test]
+fn a_body_that_is_lost_on_the_way_is_named_and_takes_nobody_along() {
+    let mut bodies = plummer(500);
+    // Without mass it is nobody's affair, until it is farther away than the tree knows places: 2^60 of its units.
+    bodies.mass[77] = 0.0;
+    bodies.velocity[77].x = 4e18;
+    bodies.id[77] = 4711;
+    let mut simulation = Simulation::new(bodies, settings(Method::Tree)).unwrap();
+    simulation.step(5).unwrap();
+    assert!(simulation.bodies().unwrap().position[77].is_finite());
+    simulation.step(100).unwrap();
+    let text = simulation.bodies().unwrap_err().to_string();
+    // It alone.
+    assert!(text.starts_with("body 77 (id 4711): ") && text.contains("it has left"), "{text}");
+    assert!(text.contains("by step 105"), "{text}");
+}
+
+#[test]
 fn energy_is_kept_as_with_all_pairs() {
     let bodies = plummer(2000);
     let drift = |settings: Settings| {

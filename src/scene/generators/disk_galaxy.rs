@@ -1,7 +1,7 @@
 //! One disk galaxy in equilibrium.
 
 use crate::bodies::Bodies;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::scene::galaxy::{Disk, Galaxy, Spheroid};
 use crate::scene::{Generator, Parameter, Values};
 
@@ -34,6 +34,13 @@ pub(crate) static GENERATOR: Generator = Generator {
             "sech^2 scale height, in disk scale lengths",
         ),
         BULGE_MASS,
+        Parameter::real(
+            "bulge_bodies",
+            0.0,
+            0.0,
+            0.95,
+            "share of the bodies that make up the bulge; 0 gives all stars the same mass",
+        ),
         Parameter::scale("bulge_scale", 0.4, 0.05, 2.0, "scale length of the bulge"),
         HALO_MASS,
         Parameter::scale("halo_scale", 5.0, 0.3, 30.0, "scale length of the halo"),
@@ -56,7 +63,19 @@ fn build(values: &Values, seed: u64) -> Result<Bodies> {
         scale: values.real("halo_scale"),
         cutoff: values.real("halo_cutoff"),
     };
-    let bulge = (values.real("bulge_mass"), values.real("bulge_scale"));
+    let bulge = Bulge {
+        mass: values.real("bulge_mass"),
+        scale: values.real("bulge_scale"),
+        bodies: values.real("bulge_bodies"),
+    };
+    let halo_bodies = if halo.mass > 0.0 { values.real("halo_bodies") } else { 0.0 };
+    if bulge.bodies > 0.96 - halo_bodies {
+        let allowed = format!(
+            "at most {:.2}, which leaves the disk some beside halo_bodies",
+            0.96 - halo_bodies
+        );
+        return Err(Error::value("scene parameter 'bulge_bodies'", bulge.bodies, allowed));
+    }
     let disk = Disk {
         mass: 1.0,
         scale: 1.0,
@@ -78,12 +97,20 @@ pub(crate) struct Halo {
     pub cutoff: f64,
 }
 
+/// A bulge's numbers.
+pub(crate) struct Bulge {
+    pub mass: f64,
+    pub scale: f64,
+    /// Its share of all bodies; 0: as many as give all stars the same mass.
+    pub bodies: f64,
+}
+
 /// A galaxy of `n` bodies: `halo_bodies` of them in the halo, the others shared between disk and
-/// bulge so that all stars have the same mass.
+/// bulge so that all stars have the same mass, unless the bulge says how many are its.
 pub(crate) fn galaxy(
     n: usize,
     disk: Disk,
-    (bulge_mass, bulge_scale): (f64, f64),
+    bulge: Bulge,
     halo: Halo,
     halo_bodies: f64,
     softening: f64,
@@ -92,11 +119,15 @@ pub(crate) fn galaxy(
         |mass: f64, count: f64| if mass > 0.0 { count.round().max(1.0) as usize } else { 0 };
     let halo_count = at_least_one(halo.mass, n as f64 * halo_bodies);
     let stars = (n - halo_count) as f64;
-    let bulge_count = at_least_one(bulge_mass, stars * bulge_mass / (bulge_mass + disk.mass));
+    let bulge_count = match bulge.bodies > 0.0 {
+        true => n as f64 * bulge.bodies,
+        false => stars * bulge.mass / (bulge.mass + disk.mass),
+    };
+    let bulge_count = at_least_one(bulge.mass, bulge_count).min(n - halo_count - 1);
     // The softened force cannot hold a cusp together within its own length.
     let core = softening;
     // An uncut bulge has a fifth of its mass beyond ten scale lengths, throughout the disk.
-    let bulge = Spheroid { mass: bulge_mass, scale: bulge_scale, core, cutoff: 8.0 * bulge_scale };
+    let bulge = Spheroid { mass: bulge.mass, scale: bulge.scale, core, cutoff: 8.0 * bulge.scale };
     let halo = Spheroid { mass: halo.mass, scale: halo.scale, core, cutoff: halo.cutoff };
     Galaxy {
         disk: (disk, n - halo_count - bulge_count),

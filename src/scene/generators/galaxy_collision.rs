@@ -1,6 +1,6 @@
 //! Two disk galaxies that meet.
 
-use super::disk_galaxy::{BULGE_MASS, HALO_BODIES, HALO_MASS, Halo, TOOMRE_Q, galaxy};
+use super::disk_galaxy::{BULGE_MASS, Bulge, HALO_BODIES, HALO_MASS, Halo, TOOMRE_Q, galaxy};
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::scene::compose::{name_components, on_orbit, scale};
@@ -105,7 +105,7 @@ fn one(values: &Values, count: usize, softening: f64) -> crate::scene::galaxy::G
     galaxy(
         count,
         Disk { mass: 1.0, scale: 1.0, height: 0.2, toomre_q: values.real("toomre_q") },
-        (values.real("bulge_mass"), 0.4),
+        Bulge { mass: values.real("bulge_mass"), scale: 0.4, bodies: 0.0 },
         Halo { mass: values.real("halo_mass"), scale: 5.0, cutoff: 7.0 },
         values.real("halo_bodies"),
         softening,

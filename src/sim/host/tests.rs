@@ -1,6 +1,7 @@
 //! Runs by forces that depend on the accelerations of the last step.
 
 use super::*;
+use crate::forces::direct::CpuSingle;
 use crate::forces::tree::{CpuTree, TreeConfig};
 use crate::forces::{Method, TestBodies};
 use crate::sim::EngineKind;
@@ -21,6 +22,33 @@ fn step(state: &mut HostState, steps: u64) -> (Vec<DVec3>, Vec<f64>) {
         pollster::block_on(state.step(0.01)).unwrap();
     }
     (state.bodies.position.clone(), pollster::block_on(state.potential()).unwrap())
+}
+
+#[test]
+fn a_body_that_leaves_the_range_of_numbers_is_named_and_the_others_stay() {
+    let cloud = TestBodies::new(300, 5);
+    let mut bodies = Bodies::default();
+    for i in 0..cloud.len() {
+        bodies.push(cloud.mass[i], cloud.position[i], cloud.velocity[i], 0);
+    }
+    (bodies.mass[77], bodies.id[77]) = (0.0, 4711);
+    bodies.velocity[77].y = 1e308;
+    let engines: [Box<dyn ForceEngine>; 2] =
+        [Box::new(CpuTree::new(TreeConfig::default())), Box::new(CpuSingle::default())];
+    for engine in engines {
+        let name = engine.describe();
+        let settings = Settings { softening: 0.05, ..Settings::default() };
+        let mut state =
+            pollster::block_on(HostState::open(bodies.clone(), engine, &settings, None)).unwrap();
+        pollster::block_on(state.step(1.0)).unwrap();
+        let (before, known) = (state.bodies.clone(), state.acceleration.clone());
+        let text = pollster::block_on(state.step(1.0)).unwrap_err().to_string();
+        let says = "body 77 (id 4711): it has left the range of numbers";
+        assert!(text.contains(says), "{name}: {text}");
+        // The whole state before the step is there to be saved, and to go on from otherwise.
+        assert_eq!((&state.bodies, &state.acceleration), (&before, &known), "{name}");
+        pollster::block_on(state.step(1e-3)).unwrap();
+    }
 }
 
 #[test]

@@ -143,6 +143,7 @@ fn hard_cases() -> Vec<(&'static str, TestBodies)> {
         }
         bodies
     };
+    let clumps = plummer(100, 13).position;
     let lattice = |i: usize| DVec3::new((i % 16) as f64, (i / 16 % 16) as f64, (i / 256) as f64);
     let mut all = vec![
         ("one place", of(1000, &|_, _| (DVec3::splat(0.7), 1.0))),
@@ -159,6 +160,9 @@ fn hard_cases() -> Vec<(&'static str, TestBodies)> {
             "a close pair",
             of(3000, &|i, v| (if i < 2 { DVec3::splat(1e-7 * i as f64) } else { 100.0 * v }, 1.0)),
         ),
+        // Chains of cells with one child each.
+        ("clumps", of(3300, &|i, v| (clumps[i / 33] + 1e-3 * v, 1.0))),
+        ("nested clusters", of(3000, &|i, v| (v * 0.1f64.powi((i % 9) as i32), 1.0))),
         ("escapers", of(30_000, &|i, v| (v * if i % 10_007 == 0 { 1e6 } else { 1.0 }, 1.0))),
     ];
     for n in [1, 2, 63, 64, 65] {
@@ -195,6 +199,22 @@ fn hard_cases_are_right_at_any_softening() {
             }
         }
     }
+}
+
+/// What a rule spoils of one body's acceleration no other body's makes good: in sum it is to be as good as nothing.
+#[test]
+fn forces_of_all_bodies_cancel() {
+    let bodies = plummer(100_000, 14);
+    let residual = |opening: Opening| {
+        let mut engine = CpuTree::new(config(opening));
+        let found = answers(&mut engine, &bodies, 0.01, &Want::ACCELERATION);
+        let forces = || bodies.mass.iter().zip(&found.acceleration).map(|(mass, a)| *a * *mass);
+        forces().sum::<DVec3>().length() / forces().map(DVec3::length).sum::<f64>()
+    };
+    // With rms errors of 4e-4 and 2e-4 a body, alike for the 64 of a group.
+    let [usual, octgrav] =
+        [TreeConfig::default().opening, Opening::Octgrav { theta: 0.75 }].map(residual);
+    assert!(usual < 5e-5 && octgrav < 1.5e-5, "{usual:.1e} {octgrav:.1e}");
 }
 
 /// Sinks that are no sources, that are some of them, and that are away from where their sources are.

@@ -1,0 +1,51 @@
+//! More bodies, finer detail: softening and step that follow the number of bodies.
+
+use super::RunHints;
+
+/// A scene's own number of bodies, and the run that suits it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Finer {
+    pub n: usize,
+    pub run: RunHints,
+}
+
+impl Finer {
+    /// Makes `run` suit `n` bodies. With more of them than the scene's own they stand closer: the softening goes with
+    /// their distance, n^(-1/3), and the step with the softening, so that a body crosses as much of it at a time. Both
+    /// get two digits, which a user can read and repeat. With fewer bodies they stay: what is coarse already would blur.
+    pub fn refine(&self, n: usize, run: &mut RunHints) {
+        (run.softening, run.dt) = (self.run.softening, self.run.dt);
+        if n > self.n {
+            let factor = libm::cbrt(self.n as f64 / n as f64);
+            run.softening = two_digits(run.softening * factor);
+            run.dt = two_digits(run.dt * factor);
+        }
+    }
+}
+
+fn two_digits(value: f64) -> f64 {
+    format!("{value:.1e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn softening_and_step_follow_more_bodies_and_come_back() {
+        let own = RunHints { softening: 0.15, dt: 0.1, until: 50.0 };
+        let finer = Finer { n: 30_000, run: own };
+        let mut run = own;
+        finer.refine(240_000, &mut run);
+        assert_eq!(run, RunHints { softening: 0.075, dt: 0.05, until: 50.0 });
+        finer.refine(1_000_000, &mut run);
+        assert_eq!(run, RunHints { softening: 0.047, dt: 0.031, until: 50.0 });
+        for n in [30_000, 100, 1] {
+            finer.refine(n, &mut run);
+            assert_eq!(run, own);
+        }
+        let unsoftened = Finer { run: RunHints { softening: 0.0, ..own }, ..finer };
+        unsoftened.refine(1_000_000, &mut run);
+        assert_eq!((run.softening, run.dt), (0.0, 0.031));
+    }
+}
