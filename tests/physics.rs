@@ -183,6 +183,8 @@ fn energy_drift(bodies: &Bodies, method: Method) -> f64 {
     worst
 }
 
+/// With this step both err alike. With half of it, the scene's own, all pairs drift by 1e-5 (three rotations, worst of 13
+/// looks), the tree by 9e-5 with alpha 0.003, 5e-5 with 0.001 and 3e-5 with the rule octgrav: its errors remain.
 #[test]
 fn a_galaxy_keeps_its_energy_by_the_tree_as_by_all_pairs() {
     let bodies = scene("disk-galaxy", Some(5000));

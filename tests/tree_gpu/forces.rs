@@ -155,7 +155,7 @@ fn hard_cases_are_right() {
 #[test]
 fn forces_of_all_bodies_cancel() {
     let gpu = common::gpu();
-    let places = plummer(30_000, 12);
+    let places = plummer(50_000, 12);
     let found = forces(&gpu, &places, shape(ACCELERATION), field(0.01), None);
     let sums = places.iter().zip(&found).fold([0.0; 4], |mut sums, (place, a)| {
         let (mass, a) = (f64::from(place[3]), a.map(f64::from));
@@ -165,8 +165,8 @@ fn forces_of_all_bodies_cancel() {
     });
     let residual = length(&sums) / sums[3];
     println!("momentum residual {residual:.1e}");
-    // With rms errors of 4e-4 a body, alike for the 64 of a group.
-    assert!(residual < 5e-5, "{residual:.1e}");
+    // On llvmpipe 1.1e-5, with rms errors of 4e-4 a body, alike for the 64 of a group; 7.5e-5 with alpha 0.3.
+    assert!(residual < 3e-5, "{residual:.1e}");
 }
 
 #[test]
