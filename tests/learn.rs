@@ -10,9 +10,10 @@ use std::sync::Arc;
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use gravitile::app::panel::{Action, Facts, History, Input, Panel, Tab, ViewChoice, style};
+use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::{KernelConfig, KernelRequest};
 use gravitile::gpu::{FrameTimes, Gpu};
-use gravitile::live::{Command, Rates, Status, TimeKeeper};
+use gravitile::live::{Command, Rates, Seen, Status, TimeKeeper};
 use gravitile::scene::RunHints;
 use gravitile::sim::{EngineKind, Settings};
 use gravitile::units::Units;
@@ -25,6 +26,7 @@ struct World {
     settings: Settings,
     keeper: TimeKeeper,
     engine: EngineKind,
+    method: Method,
     config: KernelConfig,
     times: Option<FrameTimes>,
     panel: Panel,
@@ -38,6 +40,7 @@ impl World {
             settings: Settings { kernel: KernelRequest::from(TILED), ..Settings::default() },
             keeper: TimeKeeper::new(1.0),
             engine: EngineKind::Gpu,
+            method: Method::Direct,
             config: TILED,
             times: Some(FrameTimes { number: 1, parts: vec![("steps", 0.01)] }),
             panel: Panel::new(true, Tab::Learn),
@@ -59,7 +62,7 @@ impl World {
             keeper: &world.keeper,
             status: Status { ready: true, ..Status::default() },
             engine: world.engine,
-            method: world.engine.method(),
+            method: world.method,
             engine_reason: "asked for",
             engine_text: "an adapter",
             gpu: &world.gpu,
@@ -67,6 +70,7 @@ impl World {
             wgsl: None,
             rates: &rates,
             blocks: None,
+            seen: &Seen::default(),
             history: &history,
             times: world.times.as_ref(),
             panel_secs: 0.0,
@@ -159,11 +163,20 @@ fn filling_asks_for_shapes_and_leaving_puts_back_what_was() {
 }
 
 #[test]
+fn a_tree_is_told_from_all_pairs() {
+    let mut world = World::new();
+    world.method = Method::Tree;
+    let mut harness = world.shown();
+    assert_eq!(click(&mut harness, "Use all pairs"), [Action::Method(Method::Direct)]);
+}
+
+#[test]
 fn what_cannot_be_filled_is_said() {
     for change in [
         (|world: &mut World| world.keeper.paused = true) as fn(&mut World),
         |world| world.times = None,
         |world| world.engine = EngineKind::Cpu,
+        |world| world.method = Method::Tree,
     ] {
         let mut world = World::new();
         change(&mut world);

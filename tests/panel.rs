@@ -10,5 +10,7 @@ mod kernel;
 mod keys;
 #[path = "panel/pictures.rs"]
 mod pictures;
+#[path = "panel/tree.rs"]
+mod tree;
 #[path = "panel/world.rs"]
 mod world;

@@ -2,6 +2,8 @@
 
 #[path = "render/adding.rs"]
 mod adding;
+#[path = "render/diagram.rs"]
+mod diagram;
 #[path = "render/films.rs"]
 mod films;
 #[path = "render/gpu.rs"]

@@ -1,16 +1,7 @@
 // Where and how a body is drawn: one text for both ways of adding up light, sprite.wgsl and splat.wgsl.
 // The CPU twin is src/render/splat.rs: same formulas, same names.
 
-struct View {
-    eye_in_world: vec3f,
-    focal_px: f32,
-    right_in_world: vec3f,
-    near: f32,
-    up_in_world: vec3f,
-    width_px: f32,
-    forward_in_world: vec3f,
-    height_px: f32,
-}
+//% include "render/view.wgsl"
 
 struct SpriteUniform {
     view: View,

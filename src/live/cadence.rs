@@ -50,6 +50,11 @@ impl Cadence {
         self.asked = Some(Instant::now());
     }
 
+    /// Whether it has been asked for and has not come.
+    pub fn is_on_its_way(&self) -> bool {
+        self.asked.is_some()
+    }
+
     /// It has come, of this step.
     pub fn come(&mut self, step: u64) {
         if let Some(asked) = self.asked.take() {

@@ -14,7 +14,9 @@ mod beside;
 mod blocks;
 mod cadence;
 mod command;
+mod force_error;
 mod frame_pace;
+mod looking;
 mod mover;
 mod on_device;
 mod on_host;
@@ -32,6 +34,8 @@ use web_time::Duration;
 
 pub use blocks::BlockFacts;
 pub use command::{Command, Event, Report};
+pub use force_error::{ForceError, SAMPLES};
+pub use looking::{Seen, SeenTree, SeenWalk, Wish};
 pub use rates::Rates;
 pub use status::Status;
 pub use tempo::{Tempo, TimeKeeper};
@@ -46,6 +50,7 @@ use crate::gpu::{FrameTimes, Gpu};
 use crate::sim::{Choice, Clock, EngineKind, Settings, Work};
 use cadence::{Cadence, Purpose};
 use frame_pace::FramePace;
+use looking::Looking;
 use mover::{FramePart, Mover, Reached};
 use on_device::OnDevice;
 use on_host::OnHost;
@@ -66,6 +71,7 @@ pub struct Live {
     /// Of diagnostics, and of states to go on from if the device is lost.
     reports: Cadence,
     kept: Cadence,
+    looking: Looking,
     frame: u64,
     count: usize,
     tracker: Tracker,
@@ -125,6 +131,7 @@ impl Live {
             events: Vec::new(),
             reports: Cadence::new(REPORTS),
             kept: Cadence::new(KEPT),
+            looking: Looking::default(),
             frame: 0,
             count,
             tracker: Tracker::default(),
@@ -240,6 +247,16 @@ impl Live {
         self.tracker.take()
     }
 
+    /// Says what of the forces is looked into from now on, beside the frames and without a change to any bit.
+    pub fn look(&mut self, wish: Wish) {
+        self.looking.wish(wish);
+    }
+
+    /// What of it has been found so far.
+    pub fn seen(&self) -> &Seen {
+        self.looking.seen()
+    }
+
     /// Takes in the times of an earlier frame, of which the part `steps` is the simulation's. The
     /// frame's number is what [`Live::frame`] said after its recording.
     pub fn learn(&mut self, times: &FrameTimes) {
@@ -279,13 +296,17 @@ impl Live {
         for event in &events {
             match event {
                 Event::Report(report) => self.reports.come(report.steps),
-                Event::Moment(moment) | Event::Kept(moment) => self.kept.come(moment.steps),
+                Event::Moment(moment) | Event::Kept(moment) => {
+                    self.kept.come(moment.steps);
+                    self.looking.come(moment);
+                }
                 Event::Failed(_) => {
                     self.reports.give_up();
                     self.kept.give_up();
                 }
             }
         }
+        events.extend(self.looking.poll(&self.settings).err().map(Event::Failed));
         events
     }
 
@@ -325,7 +346,10 @@ impl Live {
         if self.reports.is_due(self.status.steps) {
             self.ask_report();
         }
-        if self.kept.is_due(self.status.steps) {
+        let (steps, settings) = (self.status.steps, &self.settings);
+        let is_looked_for =
+            !self.kept.is_on_its_way() && self.looking.wants_bodies(steps, settings);
+        if is_looked_for || self.kept.is_due(steps) {
             self.ask_bodies(Purpose::Keep);
         }
     }

@@ -49,8 +49,8 @@ pub(super) struct OnDevice {
     /// Why the bodies on their way were asked for.
     flying_for: Purpose,
     bodies: Readback,
-    /// Time and steps of the bodies on their way.
-    copied: (f64, u64),
+    /// Time, steps and softening of the bodies on their way.
+    copied: (f64, u64, f64),
     /// Work of the frames whose times have not come back.
     flying: VecDeque<(u64, Work)>,
     /// Bodies that have come back and become f64.
@@ -102,7 +102,7 @@ impl OnDevice {
             want: None,
             flying_for: Purpose::Keep,
             bodies: Readback::default(),
-            copied: (0.0, 0),
+            copied: (0.0, 0, settings.softening),
             widening: Vec::new(),
             flying: VecDeque::new(),
             changing: None,
@@ -233,12 +233,12 @@ impl OnDevice {
             .map(|buffer| (buffer, all.clone()));
         self.bodies.record(&self.state.gpu().device, encoder, &copies);
         self.flying_for = purpose;
-        self.copied = (self.clock.time(), self.clock.steps());
+        self.copied = (self.clock.time(), self.clock.steps(), self.softening);
     }
 
     /// A million bodies take a while: they become f64 beside the window.
     fn widen(&mut self, read: Vec<Vec<[f32; 4]>>) -> Result<()> {
-        let (time, steps) = self.copied;
+        let (time, steps, softening) = self.copied;
         let frame = self.state.frame().at(time);
         let (shell, purpose) = (Arc::clone(&self.shell), self.flying_for);
         let work = move || async move {
@@ -247,7 +247,7 @@ impl OnDevice {
             bodies.position = read[0].iter().map(|x| frame.wide_position(three(x))).collect();
             bodies.velocity = read[1].iter().map(|v| frame.wide_velocity(three(v))).collect();
             let acceleration = read[2].iter().map(|a| frame.wide_acceleration(three(a))).collect();
-            Ok(purpose.event(Arc::new(Moment { time, steps, bodies, acceleration })))
+            Ok(purpose.event(Arc::new(Moment { time, steps, bodies, acceleration, softening })))
         };
         self.widening.push(Beside::start("the bodies", work)?);
         Ok(())

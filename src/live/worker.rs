@@ -348,6 +348,7 @@ impl Worker {
             steps: self.clock.steps(),
             bodies: bodies.clone(),
             acceleration: acceleration.to_vec(),
+            softening: self.settings.softening,
         }
     }
 

@@ -1,8 +1,11 @@
 //! All passes of one picture on the device, recorded into the caller's encoder. The window and the
 //! headless painter share this.
 
+use std::sync::Arc;
+
 use super::adding::Adding;
 use super::camera::Camera;
+use super::diagram::{Diagram, DiagramPass};
 use super::exposure_pass::{ExposurePass, ToneUniform};
 use super::glow_pass::{GlowGroups, GlowPass};
 use super::image::PictureSize;
@@ -20,6 +23,9 @@ use crate::gpu::Handles;
 /// shrinking the picture and spreading its light; finding the exposure; making grey levels.
 pub const PARTS: [&str; 4] = ["sprites", "glow", "exposure", "tone map"];
 
+/// The part that comes last where something is drawn over a picture.
+pub const DIAGRAM: &str = "diagram";
+
 /// Pipelines, textures and the exposure's state.
 pub struct GpuCanvas {
     sprites: SpritePass,
@@ -28,6 +34,9 @@ pub struct GpuCanvas {
     glow: GlowPass,
     exposure: ExposurePass,
     tone_map: ToneMapPass,
+    diagrams: DiagramPass,
+    /// What is drawn over the picture.
+    diagram: Option<Arc<Diagram>>,
     targets: Targets,
     glow_groups: GlowGroups,
     exposure_group: wgpu::BindGroup,
@@ -55,6 +64,8 @@ impl GpuCanvas {
             glow,
             exposure,
             tone_map,
+            diagrams: DiagramPass::new(gpu, format)?,
+            diagram: None,
             targets,
             wanted: None,
             last_secs: None,
@@ -104,6 +115,14 @@ impl GpuCanvas {
     /// Leaves so many columns at the right empty sky from now on: something will cover them.
     pub fn cover(&mut self, columns_px: u32) {
         self.covered_px = columns_px;
+    }
+
+    /// Draws this over pictures from now on, or nothing.
+    pub fn draw_over(&mut self, diagram: Option<&Arc<Diagram>>) {
+        self.diagram = diagram.cloned();
+        if diagram.is_none() {
+            self.diagrams.forget();
+        }
     }
 
     /// Exposes the next picture for itself, after a jump in time or a new scene.
@@ -173,6 +192,11 @@ impl GpuCanvas {
         let shown_px = size.width().saturating_sub(self.covered_px);
         self.tone_map.draw(encoder, target, targets, &self.tone_group, &look.style, shown_px);
         ended(encoder, tone_map);
+        if let Some(diagram) = &self.diagram {
+            let size = (size, shown_px);
+            self.diagrams.draw(gpu, encoder, target, size, points, camera, diagram)?;
+            ended(encoder, DIAGRAM);
+        }
         Ok(())
     }
 }

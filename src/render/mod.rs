@@ -15,6 +15,7 @@ pub mod ages;
 pub mod bloom;
 pub mod camera;
 pub mod cpu_canvas;
+pub mod diagram;
 pub mod exposure;
 pub mod exposure_pass;
 #[cfg(not(target_arch = "wasm32"))]
@@ -48,6 +49,7 @@ pub use crate::gpu::Handles;
 pub use adding::Adding;
 pub use ages::{Ages, ages, times_of_formation};
 pub use camera::Camera;
+pub use diagram::{Diagram, DrawnBox, Mark};
 #[cfg(not(target_arch = "wasm32"))]
 pub use film::{FILM_FORMATS, Film, FilmOptions};
 pub use framing::{CameraMotion, Follow};
@@ -72,6 +74,7 @@ pub const SHADERS: &[(&str, &str)] = &[
     ("glow", glow_pass::SHADER),
     ("exposure", exposure_pass::SHADER),
     ("tone_map", tone_map::SHADER),
+    ("diagram", diagram::SHADER),
 ];
 
 /// The WGSL of a pass that [`SHADERS`] names, for light in half floats.

@@ -1,10 +1,13 @@
 //! One way to paint, whichever of device and CPU does it. Headless: pictures come back as [`Image`].
 
+use std::sync::Arc;
+
 use glam::DVec3;
 
 use super::adding::Adding;
 use super::camera::Camera;
 use super::cpu_canvas::CpuCanvas;
+use super::diagram::Diagram;
 use super::gpu_canvas::GpuCanvas;
 use super::image::{Image, PictureSize};
 use super::look::{Look, tags};
@@ -106,6 +109,13 @@ impl Painter {
     pub fn add_by(&mut self, wanted: Option<Adding>) {
         if let Canvas::Gpu(part) = &mut self.canvas {
             part.canvas.add_by(wanted);
+        }
+    }
+
+    /// Draws this over pictures from now on, or nothing; means nothing on the CPU.
+    pub fn draw_over(&mut self, diagram: Option<&Arc<Diagram>>) {
+        if let Canvas::Gpu(part) = &mut self.canvas {
+            part.canvas.draw_over(diagram);
         }
     }
 

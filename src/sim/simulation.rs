@@ -38,6 +38,8 @@ pub struct Moment {
     pub bodies: Bodies,
     /// Accelerations, same length.
     pub acceleration: Vec<DVec3>,
+    /// Softening length of these accelerations.
+    pub softening: f64,
 }
 
 impl Simulation {
@@ -259,7 +261,8 @@ impl Simulation {
         let (step, now) = (self.clock.steps(), self.time());
         bodies.check_range().map_err(|error| at(error, &format!("by step {step} (t = {now})")))?;
         let time = self.stopped_at().unwrap_or(self.time());
-        Ok(Moment { time, steps: self.clock.steps(), bodies, acceleration })
+        let softening = self.settings.softening;
+        Ok(Moment { time, steps: self.clock.steps(), bodies, acceleration, softening })
     }
 
     /// The diagnostics of `moment`, which must be the present one.

@@ -164,7 +164,7 @@ fn the_text_is_shown_and_copied() {
     harness.state_mut().wgsl = None;
     harness.state_mut().engine = EngineKind::Cpu;
     harness.run();
-    assert!(harness.query_by_label_contains("No WGSL runs now").is_some());
+    assert!(harness.query_by_label_contains("does not run now").is_some());
 }
 
 #[test]

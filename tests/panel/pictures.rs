@@ -3,6 +3,7 @@
 
 use egui_kittest::{Harness, SnapshotOptions};
 use gravitile::app::panel::Tab;
+use gravitile::forces::Method;
 use gravitile::integrate::find;
 use gravitile::live::BlockFacts;
 use gravitile::sim::EngineKind;
@@ -75,6 +76,20 @@ fn kernel_on_the_processor() {
     let mut world = World::on(Tab::Kernel);
     world.engine = EngineKind::Cpu;
     looks(world.shown(640.0), "kernel_cpu");
+}
+
+#[test]
+fn tree() {
+    let mut world = World::on(Tab::Tree);
+    (world.method, world.seen) = (Some(Method::Tree), super::world::seen());
+    (world.panel.tree.boxes, world.panel.tree.lists) = (true, true);
+    world.panel.tree.body = Some(42);
+    looks(world.shown(800.0), "tree");
+}
+
+#[test]
+fn tree_with_all_pairs() {
+    looks(World::on(Tab::Tree).shown(400.0), "tree_direct");
 }
 
 #[test]

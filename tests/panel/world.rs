@@ -12,9 +12,13 @@ use gravitile::app::panel::{
 };
 use gravitile::bodies::{Component, Role};
 use gravitile::diagnostics::{ComponentRadii, Diagnostics};
+use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::{KernelConfig, KernelVariant};
+use gravitile::forces::tree::{Opening, TreeConfig, TreeView};
 use gravitile::gpu::{AdapterRequest, FrameTimes, Gpu};
-use gravitile::live::{BlockFacts, Command, Rates, Report, Status, TimeKeeper};
+use gravitile::live::{
+    BlockFacts, Command, ForceError, Rates, Report, Seen, SeenTree, SeenWalk, Status, TimeKeeper,
+};
 use gravitile::scene::{RunHints, Scene};
 use gravitile::sim::{EngineKind, Settings};
 use gravitile::units::Units;
@@ -37,11 +41,14 @@ pub struct World {
     pub keeper: TimeKeeper,
     pub status: Status,
     pub engine: EngineKind,
+    /// `None` is the engine's usual one.
+    pub method: Option<Method>,
     pub engine_reason: String,
     pub engine_text: String,
     pub config: Option<KernelConfig>,
     pub wgsl: Option<String>,
     pub blocks: Option<BlockFacts>,
+    pub seen: Seen,
     pub history: History,
     pub times: Option<FrameTimes>,
     pub recording: Option<(PathBuf, u64)>,
@@ -112,11 +119,13 @@ impl World {
             keeper,
             status: Status { time: 1.25, steps: 125, ready: true, behind: false },
             engine: EngineKind::Gpu,
+            method: None,
             engine_reason: "it is the fastest here for 16000 bodies".to_owned(),
             engine_text: format!("An adapter (vulkan), {config}"),
             config: Some(config),
             wgsl: KernelVariant::new(config, hints.softening, 1.0, false).wgsl().ok(),
             blocks: None,
+            seen: Seen::default(),
             history: History::default(),
             times: Some(FrameTimes {
                 number: 7,
@@ -163,7 +172,7 @@ impl World {
             keeper: &self.keeper,
             status: self.status,
             engine: self.engine,
-            method: self.engine.method(),
+            method: self.method.unwrap_or(self.engine.method()),
             engine_reason: &self.engine_reason,
             engine_text: &self.engine_text,
             gpu,
@@ -171,6 +180,7 @@ impl World {
             wgsl: self.wgsl.as_deref(),
             rates: &self.rates,
             blocks: self.blocks.as_ref(),
+            seen: &self.seen,
             history: &self.history,
             times: self.times.as_ref(),
             panel_secs: 0.0004,
@@ -193,6 +203,22 @@ impl World {
             .build_ui_state(Self::draw, self);
         harness.run();
         harness
+    }
+}
+
+/// What has been found of a small cluster.
+pub fn seen() -> Seen {
+    let mut scene = Scene::builtin("plummer").unwrap();
+    scene.set_n(3000).unwrap();
+    let bodies = scene.build(&|_| unreachable!()).unwrap();
+    let view = Arc::new(TreeView::new(&bodies.position, &bodies.mass, 0.01));
+    let config = TreeConfig { opening: Opening::Radius { theta: 0.7 }, ..TreeConfig::default() };
+    let walk = Arc::new(view.walk(42, &config, &[]).unwrap());
+    let (samples, rms, median, largest) = (256, 4.321e-4, 2.5e-4, 3.1e-3);
+    Seen {
+        error: Some(ForceError { time: 1.25, steps: 125, samples, rms, median, largest }),
+        tree: Some(SeenTree { time: 1.25, view }),
+        walk: Some(SeenWalk { body: 42, config, walk }),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::mem::offset_of;
 
 use gravitile::render::camera::View;
+use gravitile::render::diagram::{DiagramUniform, DrawnBox, Mark};
 use gravitile::render::exposure_pass::{ExposureState, ToneUniform};
 use gravitile::render::look::{ComponentLook, LookUniform};
 use gravitile::render::sprites::SpriteUniform;
@@ -118,6 +119,10 @@ fn host_and_shader_structs_have_one_layout() {
         &source("sprite"),
         LookUniform { colour_by, variety, scale_from, scale_factor, scale, components }
     );
+    let diagram = &source("diagram");
+    same_layout!(diagram, DiagramUniform { view, half_width_px, radius_px, target_depth });
+    same_layout!(diagram, DrawnBox { lower, colour, upper });
+    same_layout!(diagram, Mark { body, colour });
     for source in [&source("exposure"), &source("tone_map")] {
         same_layout!(
             source,

@@ -154,7 +154,8 @@ fn the_kernel_and_the_engine_are_changed_while_it_runs() {
         return;
     }
     let shape = ["--p", "64", "--q", "1", "--r", "1", "--unroll", "4", "--slices", "1", "--tiled"];
-    let args = [&["view", "plummer", "-n", "500", "--engine", "gpu"][..], &shape].concat();
+    let asked = ["view", "plummer", "-n", "500", "--engine", "gpu", "--method", "direct"];
+    let args = [&asked[..], &shape].concat();
     let person = Person::opens(&args, Tab::File);
     let first = person.saves();
     assert!(first.attributes["engine"].contains("p=64"), "{:?}", first.attributes);
@@ -194,6 +195,87 @@ fn the_kernel_and_the_engine_are_changed_while_it_runs() {
     assert_eq!(after.attributes["step"], before.attributes["step"]);
     assert!((after.time - before.time).abs() < 1e-9, "{} became {}", before.time, after.time);
     assert_eq!(after.bodies.position, before.bodies.position);
+}
+
+#[test]
+fn the_method_is_changed_both_ways_while_it_runs_and_while_it_rests() {
+    if !is_there() {
+        return;
+    }
+    for engine in ["gpu", "cpu"] {
+        let args = ["view", "plummer", "-n", "500", "--engine", engine, "--method", "direct"];
+        let person = Person::opens(&args, Tab::Kernel);
+        let is_tree = |snapshot: &Snapshot| snapshot.attributes["engine"].contains("tree");
+        let click_on = |method: &str, effect: &str| {
+            person.goes_to(Tab::Kernel);
+            let mut world = World::on(Tab::Kernel);
+            if engine == "cpu" {
+                world.engine = gravitile::sim::EngineKind::Cpu;
+            }
+            let at = place(world, |harness| harness.get_by_label(method).rect().center());
+            person.clicks(at, effect);
+            person.goes_to(Tab::File);
+        };
+        person.waits_until_sky(true);
+        click_on("tree", "does Method(Tree");
+        let tree = person.eventually("the tree", || Some(person.saves()).filter(&is_tree));
+        // It goes on by itself, and diagnostics come of the tree, too.
+        person.eventually("steps", || Some(person.saves()).filter(|s| s.time > tree.time));
+        person.goes_to(Tab::Conservation);
+        let measure = place(World::on(Tab::Conservation), |harness| {
+            harness.get_by_label("Measure now").rect().center()
+        });
+        person.clicks(measure, "does Live(Report");
+        click_on("direct", "does Method(Direct");
+        let is_direct = |snapshot: &Snapshot| !is_tree(snapshot);
+        person.eventually("all pairs", || Some(person.saves()).filter(is_direct));
+
+        person.presses("space", "Named(Space)");
+        person.waits_until_sky(false);
+        let paused = person.saves();
+        click_on("tree", "does Method(Tree");
+        let after = person.eventually("the tree", || Some(person.saves()).filter(&is_tree));
+        assert_eq!(after.attributes["step"], paused.attributes["step"], "{engine}");
+        assert_eq!(after.bodies.position, paused.bodies.position, "{engine}");
+        assert_eq!(after.bodies.velocity, paused.bodies.velocity, "{engine}");
+        assert!(!person.said().contains("WARN"), "{}", person.said());
+    }
+}
+
+#[test]
+fn cells_are_drawn_and_what_acts_on_a_body_is_marked() {
+    if !is_there() {
+        return;
+    }
+    let args = ["view", "plummer", "-n", "2000", "--engine", "cpu", "--method", "tree", "--paused"];
+    let person = Person::opens(&args, Tab::Tree);
+    person.waits_until_sky(false);
+    let plain = person.sees();
+    let laid_out = || {
+        let mut world = World::on(Tab::Tree);
+        world.method = Some(gravitile::forces::Method::Tree);
+        world.seen = super::world::seen();
+        world
+    };
+    // A click on a name, and what the frames say of it then.
+    let click_on = |name: &str, then: &str| {
+        let at = place(laid_out(), |harness| harness.get_by_label(name).rect().center());
+        person.clicks(at, &format!("frame on Tree, step 0 paused{then}"));
+    };
+    let sky = |what: &str, is_it: &dyn Fn(usize) -> bool| {
+        person.eventually(what, || is_it(person.sees().changes(&plain, SKY)).then_some(()));
+    };
+    click_on("boxes", " boxes");
+    sky("boxes", &|changed| changed > 1000);
+    click_on("of the body clicked on", " boxes lists");
+    click_on("boxes", " lists");
+    sky("no boxes", &|changed| changed < 50);
+    // The middle of the sphere.
+    let middle = egui::pos2(SKY[2] as f32 * 0.5, SIZE[1] as f32 * 0.5);
+    person.clicks(middle, "says looking at what acts on body");
+    sky("lists", &|changed| changed > 1000);
+    click_on("of the body clicked on", "");
+    sky("no lists", &|changed| changed < 50);
 }
 
 #[test]

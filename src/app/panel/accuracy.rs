@@ -6,7 +6,7 @@
 use egui::{Button, Slider, SliderClamping, Ui};
 
 use super::physics::plain;
-use super::theme::{DIM, heading, number};
+use super::theme::{DIM, heading, number, released};
 use super::{Action, Facts, Integration};
 use crate::forces::Precision;
 use crate::integrate::{self, Integrator};
@@ -118,27 +118,6 @@ fn eta_slider<'a>(value: &'a mut f64, least: f64, name: &'static str) -> Slider<
         .text(name)
         .clamping(SliderClamping::Edits)
         .custom_formatter(plain)
-}
-
-/// A slider that changes `value` once it is let go or its number has been typed.
-fn released(
-    ui: &mut Ui,
-    held: &mut Option<f64>,
-    value: &mut f64,
-    about: &str,
-    slider: impl FnOnce(&mut f64) -> Slider<'_>,
-) {
-    let mut shown = held.unwrap_or(*value);
-    let response = ui.add(slider(&mut shown)).on_hover_text(about);
-    if response.changed() {
-        *held = Some(shown);
-    }
-    if !response.dragged()
-        && !ui.ctx().text_edit_focused()
-        && let Some(new) = held.take()
-    {
-        *value = new;
-    }
 }
 
 /// Why the engine has no such tier; `None` if it has, as far as is known before it is tried.

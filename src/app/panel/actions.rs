@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::{Input, Place};
+use crate::forces::tree::TreeConfig;
 use crate::forces::{Method, Precision};
 use crate::integrate::Integrator;
 use crate::integrate::blocks::BlockSettings;
@@ -29,6 +30,8 @@ pub enum Action {
     Engine(EngineKind),
     /// Another method of the engine, with the state as it is.
     Method(Method),
+    /// Another opening rule or other multipoles of the tree, with the state as it is.
+    Tree(TreeConfig),
     /// Another integrator or accuracy, with the state as it is.
     Integration(Integration),
     /// Other bodies.

@@ -7,7 +7,7 @@ use crate::bodies::Component;
 use crate::forces::Method;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::gpu::{FrameTimes, Gpu};
-use crate::live::{BlockFacts, Rates, Status, TimeKeeper};
+use crate::live::{BlockFacts, Rates, Seen, Status, TimeKeeper};
 use crate::scene::RunHints;
 use crate::sim::{EngineKind, Settings};
 use crate::units::Units;
@@ -53,6 +53,8 @@ pub struct Facts<'a> {
     pub rates: &'a Rates,
     /// The individual steps, if the integrator has them and they are being looked at.
     pub blocks: Option<&'a BlockFacts>,
+    /// What has been found of the forces: their error, the tree, what acts on a body.
+    pub seen: &'a Seen,
     /// What it was in the past.
     pub history: &'a History,
     /// Times of the parts of a frame on the device, if it has timestamps.
@@ -72,6 +74,11 @@ pub struct Facts<'a> {
 }
 
 impl Facts<'_> {
+    /// Whether the all-pairs kernel of the graphics adapter computes the forces.
+    pub fn runs_all_pairs(&self) -> bool {
+        (self.engine, self.method) == (EngineKind::Gpu, Method::Direct)
+    }
+
     /// The line at the bottom of the picture.
     pub fn status_text(&self) -> String {
         let Status { time, steps, ready, behind } = self.status;

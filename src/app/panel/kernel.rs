@@ -43,8 +43,9 @@ impl KernelForm {
         if facts.engine_reason != "asked for" {
             ui.colored_label(DIM, format!("because {}", facts.engine_reason));
         }
-        if facts.engine != EngineKind::Gpu {
-            let note = "The kernel below runs when the engine is gpu. You can shape it already.";
+        if !facts.runs_all_pairs() {
+            let note = "The kernel below runs when the engine is gpu and the method direct. You can shape it \
+                        already.";
             ui.colored_label(DIM, note);
         }
         let Some(config) = facts.config else {
@@ -182,7 +183,10 @@ impl KernelForm {
 
     fn text(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         let Some(text) = facts.wgsl else {
-            ui.colored_label(DIM, "No WGSL runs now: the engine is on the processor.");
+            ui.colored_label(
+                DIM,
+                "This kernel does not run now: it is that of the engine gpu and the method direct.",
+            );
             return;
         };
         ui.separator();

@@ -16,6 +16,7 @@ pub mod overlay;
 mod physics;
 mod scene;
 mod theme;
+pub mod tree;
 mod view;
 mod wgsl;
 
@@ -40,6 +41,8 @@ pub enum Tab {
     Physics,
     /// Engine and kernel.
     Kernel,
+    /// Opening rule, error, cells and lists of the tree.
+    Tree,
     /// Colours, camera, exposure.
     View,
     /// What the kernel does, and why it is as fast as it is.
@@ -54,10 +57,11 @@ pub enum Tab {
 
 impl Tab {
     /// All tabs with their titles and what they are for.
-    pub const ALL: [(Self, &'static str, &'static str); 8] = [
+    pub const ALL: [(Self, &'static str, &'static str); 9] = [
         (Self::Scene, "Scene", "What is simulated"),
         (Self::Physics, "Physics", "Time step, softening, integrator and speed"),
         (Self::Kernel, "Kernel", "The engine, and how its all-pairs kernel is cut up"),
+        (Self::Tree, "Tree", "How exact the tree is, its cells, and what acts on a body"),
         (Self::View, "View", "Colours, exposure and camera"),
         (Self::Learn, "Learn", "What the kernel does with its tiles, and what limits it"),
         (Self::Numbers, "Numbers", "How fast it runs, and where the time goes"),
@@ -79,6 +83,8 @@ pub struct Panel {
     pub help: bool,
     /// The scene as it is being changed.
     pub scene: SceneForm,
+    /// What is shown of the tree.
+    pub tree: tree::TreeForm,
     accuracy: accuracy::AccuracyForm,
     file: file::FileForm,
     kernel: kernel::KernelForm,
@@ -162,6 +168,7 @@ impl Panel {
             Tab::Scene => self.scene.show(ui, facts, actions),
             Tab::Physics => physics::show(ui, facts, &mut self.accuracy, actions),
             Tab::Kernel => self.kernel.show(ui, facts, actions),
+            Tab::Tree => self.tree.show(ui, facts, actions),
             Tab::View => view::show(ui, facts, view, actions),
             Tab::Learn => self.learn.show(ui, facts, actions),
             Tab::Numbers => numbers::show(ui, facts),

@@ -6,6 +6,7 @@ use egui_plot::{Line, Plot, PlotPoints};
 use super::Facts;
 use super::history::RateSample;
 use super::theme::{DIM, LINES, heading, number, row};
+use crate::forces::Method;
 use crate::forces::direct::FLOPS;
 use crate::sim::EngineKind;
 
@@ -13,29 +14,13 @@ pub fn show(ui: &mut Ui, facts: &Facts) {
     let rates = facts.rates;
     heading(ui, "Rates");
     Grid::new("rates").num_columns(2).show(ui, |ui| {
-        let per_sec = rates.interactions_per_sec();
-        row(
-            ui,
-            "interactions",
-            "Pairs per second of the clock on the wall, everything else included",
-            format!("{:.3} G/s", per_sec / 1e9),
-        );
-        row(
-            ui,
-            "at 20 flops each",
-            "The count that the chapter and most papers use",
-            format!("{:.1} GFLOP/s", per_sec * FLOPS / 1e9),
-        );
-        let engine = rates.engine_interactions_per_sec();
-        let text = engine.map_or("not yet known".to_owned(), |rate| {
-            format!("{:.3} G/s, {:.1} GFLOP/s", rate / 1e9, rate * FLOPS / 1e9)
-        });
-        let about = match (facts.engine, facts.times.is_some()) {
-            (EngineKind::Gpu, true) => "While the kernel runs, by GPU timestamps",
-            (EngineKind::Gpu, false) => "This device has no timestamps: nobody knows",
-            _ => "While the engine is at work, by the wall clock",
-        };
-        row(ui, "engine alone", about, text);
+        if counts(facts) {
+            interactions(ui, facts);
+        } else {
+            let about = "How many bodies and cells act on a body is known on the device alone. The tab Tree \
+                         counts those of one group";
+            row(ui, "interactions", about, "not counted by a tree on the device");
+        }
         row(ui, "steps", "Steps of dt per second", format!("{:.1} /s", rates.steps_per_sec()));
         row(ui, "frames", "Pictures per second", format!("{:.1} /s", rates.frames_per_sec()));
     });
@@ -43,7 +28,9 @@ pub fn show(ui: &mut Ui, facts: &Facts) {
     if let Some(steps) = facts.blocks {
         super::blocks::show(ui, steps, &facts.units.time);
     }
-    plot(ui, "G interactions/s", LINES[0], facts, |s| s.interactions_per_sec / 1e9);
+    if counts(facts) {
+        plot(ui, "G interactions/s", LINES[0], facts, |s| s.interactions_per_sec / 1e9);
+    }
     plot(ui, "steps/s", LINES[1], facts, |s| s.steps_per_sec);
     plot(ui, "frames/s", LINES[2], facts, |s| s.frames_per_sec);
 
@@ -74,6 +61,37 @@ pub fn show(ui: &mut Ui, facts: &Facts) {
     ui.label(format!("{} ({})", gpu.adapter.name, gpu.adapter.class.name()));
     ui.colored_label(DIM, format!("{} through {}", gpu.adapter.driver, gpu.adapter.backend));
     ui.colored_label(DIM, format!("{} x {} pixels", facts.picture[0], facts.picture[1]));
+}
+
+/// Whether the engine knows the number of its interactions.
+fn counts(facts: &Facts) -> bool {
+    (facts.engine, facts.method) != (EngineKind::Gpu, Method::Tree)
+}
+
+fn interactions(ui: &mut Ui, facts: &Facts) {
+    let per_sec = facts.rates.interactions_per_sec();
+    row(
+        ui,
+        "interactions",
+        "Pairs per second of the clock on the wall, everything else included; a tree's cells count, too",
+        format!("{:.3} G/s", per_sec / 1e9),
+    );
+    row(
+        ui,
+        "at 20 flops each",
+        "The count that the chapter and most papers use",
+        format!("{:.1} GFLOP/s", per_sec * FLOPS / 1e9),
+    );
+    let engine = facts.rates.engine_interactions_per_sec();
+    let text = engine.map_or("not yet known".to_owned(), |rate| {
+        format!("{:.3} G/s, {:.1} GFLOP/s", rate / 1e9, rate * FLOPS / 1e9)
+    });
+    let about = match (facts.engine, facts.times.is_some()) {
+        (EngineKind::Gpu, true) => "While the kernel runs, by GPU timestamps",
+        (EngineKind::Gpu, false) => "This device has no timestamps: nobody knows",
+        _ => "While the engine is at work, by the wall clock",
+    };
+    row(ui, "engine alone", about, text);
 }
 
 fn plot(

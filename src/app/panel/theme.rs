@@ -70,6 +70,27 @@ pub fn row(ui: &mut egui::Ui, name: &str, about: &str, value: impl Into<egui::Wi
     ui.end_row();
 }
 
+/// A slider that changes `value` once it is let go or its number has been typed; `held` is what it shows until then.
+pub fn released(
+    ui: &mut egui::Ui,
+    held: &mut Option<f64>,
+    value: &mut f64,
+    about: &str,
+    slider: impl FnOnce(&mut f64) -> egui::Slider<'_>,
+) {
+    let mut shown = held.unwrap_or(*value);
+    let response = ui.add(slider(&mut shown)).on_hover_text(about);
+    if response.changed() {
+        *held = Some(shown);
+    }
+    if !response.dragged()
+        && !ui.ctx().text_edit_focused()
+        && let Some(new) = held.take()
+    {
+        *value = new;
+    }
+}
+
 /// A quantity in the units that a name like `kpc` or `13.05 Myr` tells; a number before the name is what
 /// one unit is worth.
 pub fn quantity(value: f64, unit: &str) -> String {

@@ -58,6 +58,13 @@ impl Frames {
                 self.simulated.wanted.settings.method = method;
                 self.ask_moment(Waiting::Change(Box::new(settings)));
             }
+            Action::Tree(tree) => {
+                let Some(session) = &self.simulated.session else { return Ok(()) };
+                let settings = Settings { tree, ..session.live.settings().clone() };
+                settings.validate()?;
+                self.simulated.wanted.settings.tree = tree;
+                self.ask_moment(Waiting::Change(Box::new(settings)));
+            }
             Action::Integration(wanted) => {
                 let Some(session) = &self.simulated.session else { return Ok(()) };
                 let Integration { integrator, blocks, precision } = wanted;
@@ -103,7 +110,9 @@ impl Frames {
                 let path = free_name(&path);
                 let size = PictureSize::new(width, height)?;
                 if let Some((points, camera, look)) = self.scene_to_draw() {
-                    let image = picture(&self.output.screen.gpu, points, (&camera, look), size)?;
+                    let over = self.viewer.diagram.diagram();
+                    let gpu = &self.output.screen.gpu;
+                    let image = picture(gpu, points, (&camera, look), over, size)?;
                     image.save_png(&path)?;
                     self.output.say(format!("saved {}", absolute(&path)), false);
                 }
@@ -223,7 +232,7 @@ impl Frames {
                 }
                 self.output.say(text, false);
             }
-            Waiting::Pick(PointerRequest::Pick { camera, pixel, within_px }) => {
+            Waiting::Pick(PointerRequest::Pick { camera, pixel, within_px, follow }) => {
                 let (style, bodies) = (&self.viewer.choice.style, &moment.bodies);
                 let seen: Vec<bool> = bodies
                     .components
@@ -233,6 +242,14 @@ impl Frames {
                 let is_seen = |i: usize| seen[usize::from(bodies.component[i])];
                 let size = self.output.screen.picture_size();
                 let found = camera.pick(&bodies.position, is_seen, pixel, within_px, size);
+                if !follow {
+                    self.panel.tree.body = found.or(self.panel.tree.body);
+                    if let Some(body) = found {
+                        let id = bodies.id[body];
+                        self.output.say(format!("looking at what acts on body {id}"), false);
+                    }
+                    return Ok(());
+                }
                 self.viewer.steering.release();
                 match found {
                     Some(index) => {

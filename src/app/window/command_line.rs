@@ -78,18 +78,22 @@ impl Shown<'_> {
 
     fn engine(&self) -> EngineRequest {
         let KernelRequest { checked, .. } = self.settings.kernel;
+        // A tree that auto took and somebody then tuned is asked for by its name.
+        let is_tuned = self.settings.method == Some(Method::Tree)
+            && self.settings.tree != Settings::default().tree;
+        let method = self.wanted.method.or(is_tuned.then_some(Method::Tree));
         EngineRequest {
             by: MethodRequest {
                 engine: self.wanted.engine.name().to_owned(),
-                method: Method::name_of(self.wanted.method).to_owned(),
+                method: Method::name_of(method).to_owned(),
             },
             adapter: self.wanted.adapter.spelled(),
-            kernel: match self.wanted.method {
+            kernel: match method {
                 // What is fixed of the all-pairs kernel means nothing to a tree, and is refused beside it.
                 Some(Method::Tree) => KernelRequest { checked, ..KernelRequest::NONE },
                 _ => self.settings.kernel,
             },
-            tree: match self.wanted.method {
+            tree: match method {
                 Some(Method::Tree) => self.settings.tree.request(),
                 _ => TreeRequest::default(),
             },

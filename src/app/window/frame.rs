@@ -138,7 +138,7 @@ impl Frames {
         self.viewer.refresh(self.simulated.session.as_ref())?;
         let covered = self.covered_px();
         let Self { viewer, simulated, output, .. } = self;
-        let Viewer { look, steering, .. } = viewer;
+        let Viewer { look, steering, diagram, .. } = viewer;
         let Output { screen, recording, .. } = output;
         let session = &mut simulated.session;
         let target = screen.acquire()?;
@@ -149,6 +149,7 @@ impl Frames {
         timeline.begin(&mut encoder, frame);
         let camera = steering.shown(covered, canvas.size());
         canvas.cover(covered as u32);
+        canvas.draw_over(diagram.diagram());
         if let Some(session) = session {
             let fastest = session.live.keeper().tempo == Tempo::Fastest;
             let budget = if fastest { FASTEST } else { Budget::INTERACTIVE };
@@ -199,6 +200,7 @@ impl Frames {
         }
         let mut filmed = Ok(());
         if let (Some(recording), Some(session), Some(look)) = (recording, &session, &look) {
+            recording.draw_over(diagram.diagram());
             filmed = recording.pass(secs, session.live.points(), &steering.camera(), look);
         }
         if let Some(target) = target {

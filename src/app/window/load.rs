@@ -87,20 +87,20 @@ impl Loading {
     pub fn change(
         gpu: &Arc<Gpu>,
         session: &Session,
-        moment: &Moment,
+        moment: &Arc<Moment>,
         settings: Settings,
     ) -> Result<Self> {
-        let gpu = Arc::clone(gpu);
-        let settings = settings.going_on_from(moment);
+        let (gpu, moment) = (Arc::clone(gpu), Arc::clone(moment));
+        let now = session.live.settings();
+        let what = what_changes(now, &settings);
+        let settings = settings.going_on_from(&moment);
         let (input, hints, view) = (session.input.clone(), session.hints, session.view.clone());
         let (template, bodies) = (session.template.clone(), Arc::clone(&session.bodies));
         let (ages, names_integrator) = (Arc::clone(&session.ages), session.names_integrator);
-        let (keeper, now) = (session.live.keeper().clone(), moment.bodies.clone());
+        let keeper = session.live.keeper().clone();
         let backwards = session.live.dt() < 0.0;
-        let same_engine = settings.engine == session.live.settings().engine;
-        let what = if same_engine { "changing the integrator" } else { "changing the engine" };
         Self::spawn(what.to_owned(), true, move || {
-            let mut live = open(&gpu, now, settings, keeper.units_per_sec)?;
+            let mut live = open(&gpu, moment.bodies.clone(), settings, keeper.units_per_sec)?;
             if backwards {
                 live.apply(crate::live::Command::Reverse)?;
             }
@@ -130,6 +130,19 @@ impl Loading {
                 Some(Err(Error::Outside(problem)))
             }
         }
+    }
+}
+
+/// What the user has asked for, in words.
+fn what_changes(now: &Settings, next: &Settings) -> &'static str {
+    if now.engine != next.engine {
+        "changing the engine"
+    } else if now.method != next.method {
+        "changing the method"
+    } else if now.tree != next.tree {
+        "changing the tree"
+    } else {
+        "changing the integrator"
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod act;
 mod command_line;
+mod diagram;
 mod frame;
 mod input;
 mod load;

@@ -97,6 +97,7 @@ impl Frames {
                 self.viewer.choice.orbit_degrees_per_sec = 0.0;
             }
             self.viewer.choice.follow = Follow::Nothing;
+            self.panel.tree.body = None;
             self.viewer.steering.release();
             match self.first_camera(&session, request.as_ref()) {
                 Ok(motion) => {

@@ -1,24 +1,27 @@
 //! Pictures and films of what the window shows, without the panel.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::error::Result;
 use crate::gpu::Gpu;
 use crate::render::{
-    Camera, DevicePoints, Film, FilmOptions, Image, Look, Painter, PictureSize, Points,
+    Camera, DevicePoints, Diagram, Film, FilmOptions, Image, Look, Painter, PictureSize, Points,
 };
 
 /// Pictures per second of a film from the window.
 pub const FILM_RATE: u32 = 30;
 
-/// One picture of any size.
+/// One picture of any size, with what is drawn over it.
 pub fn picture(
     gpu: &Gpu,
     points: DevicePoints,
     (camera, look): (&Camera, &Look),
+    diagram: Option<&Arc<Diagram>>,
     size: PictureSize,
 ) -> Result<Image> {
     let mut painter = Painter::gpu(&gpu.device, &gpu.queue, size)?;
+    painter.draw_over(diagram);
     painter.paint(Points::Device(points), camera, look, 0.0)
 }
 
@@ -40,6 +43,11 @@ impl Recording {
         let painter = Painter::gpu(&gpu.device, &gpu.queue, size)?;
         let film = Film::open(path, FilmOptions { size, frames_per_sec: FILM_RATE })?;
         Ok(Self { film, painter, path: path.to_owned(), pictures: 0, secs: 0.0 })
+    }
+
+    /// Draws this over its pictures from now on, or nothing.
+    pub fn draw_over(&mut self, diagram: Option<&Arc<Diagram>>) {
+        self.painter.draw_over(diagram);
     }
 
     /// Lets `secs` pass, and takes a picture if one is due.

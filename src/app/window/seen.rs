@@ -54,5 +54,9 @@ pub fn frame(frames: &Frames) {
     };
     let making = if frames.simulated.loading.is_some() { " making" } else { "" };
     let writing = if frames.input.context.text_edit_focused() { " writing" } else { "" };
-    trace!(target: SEEN, "frame on {:?}, {state}{making}{writing}", frames.panel.tab);
+    let tree = &frames.panel.tree;
+    let boxes = if tree.boxes { " boxes" } else { "" };
+    let lists = if tree.lists { " lists" } else { "" };
+    let tab = frames.panel.tab;
+    trace!(target: SEEN, "frame on {tab:?}, {state}{making}{writing}{boxes}{lists}");
 }

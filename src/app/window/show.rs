@@ -54,6 +54,7 @@ impl Frames {
                     wgsl: session.wgsl.as_ref().map(|(_, text)| text.as_str()),
                     rates: live.rates(),
                     blocks: live.blocks(),
+                    seen: live.seen(),
                     history,
                     times: times.as_ref(),
                     panel_secs,
@@ -64,7 +65,7 @@ impl Frames {
                     message_is_error: is_error,
                 };
                 // The picture lies below everything else: first come, last served.
-                asked = steering.input(ui, covered, size);
+                asked = steering.input(ui, covered, size, panel.tree.lists);
                 if dialog.as_ref().is_none_or(|dialog| !dialog.visible()) {
                     actions.extend(panel::pressed(ui.ctx(), &facts));
                 }
@@ -101,6 +102,7 @@ impl Frames {
                 session.live.watch_blocks();
             }
         }
+        self.look_into_forces();
         match asked {
             Some(PointerRequest::Release) => {
                 self.viewer.choice.follow = Follow::Nothing;

@@ -30,7 +30,7 @@ pub struct Steering {
 /// What the pointer asks for beyond moving the camera.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PointerRequest {
-    /// To follow the body at this pixel, of a picture seen by this camera.
+    /// To follow the body at this pixel, of a picture seen by this camera, or to show what acts on it.
     Pick {
         /// The camera at the time.
         camera: Camera,
@@ -38,6 +38,8 @@ pub enum PointerRequest {
         pixel: DVec2,
         /// How far from it a body may be.
         within_px: f64,
+        /// Whether it is to be followed.
+        follow: bool,
     },
     /// To follow nothing any more: the picture was moved by hand.
     Release,
@@ -69,12 +71,14 @@ impl Steering {
         *self = Self::new(camera);
     }
 
-    /// Takes in the pointer over the picture. Points are egui's; `covered_px` as of [`Self::shown`].
+    /// Takes in the pointer over the picture. Points are egui's; `covered_px` as of [`Self::shown`]. Whether
+    /// `clicks_pick`: a click on a body asks what acts on it.
     pub fn input(
         &mut self,
         ui: &mut Ui,
         covered_px: f64,
         size: PictureSize,
+        clicks_pick: bool,
     ) -> Option<PointerRequest> {
         let rect = ui.ctx().content_rect();
         let scale = f64::from(ui.ctx().pixels_per_point());
@@ -113,7 +117,14 @@ impl Steering {
             && let Some(at) = response.interact_pointer_pos()
         {
             let within_px = PICK_POINTS * scale;
-            asked = Some(PointerRequest::Pick { camera: self.camera, pixel: place(at), within_px });
+            let (camera, pixel, follow) = (self.camera, place(at), true);
+            asked = Some(PointerRequest::Pick { camera, pixel, within_px, follow });
+        } else if clicks_pick
+            && response.clicked()
+            && let Some(at) = response.interact_pointer_pos()
+        {
+            let (within_px, camera, pixel) = (PICK_POINTS * scale, self.camera, place(at));
+            asked = Some(PointerRequest::Pick { camera, pixel, within_px, follow: false });
         }
         if self.camera != before {
             self.moving = None;
@@ -230,7 +241,7 @@ mod tests {
             ..Default::default()
         };
         let mut asked = None;
-        let mut output = context.run_ui(input, |ui| asked = steering.input(ui, 0.0, size()));
+        let mut output = context.run_ui(input, |ui| asked = steering.input(ui, 0.0, size(), true));
         // egui insists that nobody forgets its textures.
         output.textures_delta.clear();
         asked

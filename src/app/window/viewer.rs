@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::diagram::Over;
 use super::load::Session;
 use super::memory::Memory;
 use super::steer::Steering;
@@ -17,6 +18,8 @@ pub struct Viewer {
     pub look: Option<Look>,
     /// The choice that it was made for; none where it must be made anew.
     pub look_of: Option<ViewChoice>,
+    /// What is drawn over the picture.
+    pub diagram: Over,
 }
 
 impl Viewer {
@@ -27,7 +30,7 @@ impl Viewer {
             memory.give_view(&mut choice);
         }
         let steering = Steering::new(Camera::default());
-        Ok(Self { choice, steering, look: None, look_of: None })
+        Ok(Self { choice, steering, look: None, look_of: None, diagram: Over::default() })
     }
 
     /// Makes the looks anew where the choice or the bodies have changed.

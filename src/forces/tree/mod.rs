@@ -25,7 +25,7 @@ mod whole;
 
 pub use cells::{Cell, Cells, NO_PARENT};
 pub use config::TreeConfig;
-pub use cpu::{CpuTree, Lists};
+pub use cpu::{CpuTree, GroupWalk, LevelWalk, Lists, TreeView};
 pub use cube::{Cube, FARTHEST};
 pub use key::{HILBERT, Key, key, keys, order};
 pub use moments::{Moment, WIDENED, moments};

@@ -12,6 +12,7 @@ use egui::{Button, Color32, CornerRadius, RichText, Ui};
 
 use super::theme::{DIM, WARN, heading, number};
 use super::{Action, Facts, wgsl};
+use crate::forces::Method;
 use crate::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest, KernelVariant};
 use crate::inspect::Report;
 use crate::live::Command;
@@ -73,7 +74,22 @@ impl LearnForm {
                 }
             });
         }
-        let on_gpu = facts.engine == EngineKind::Gpu && !facts.keeper.paused;
+        if facts.engine == EngineKind::Gpu && facts.method != Method::Direct {
+            ui.horizontal_wrapped(|ui| {
+                let text =
+                    format!("The method is {}: nothing below runs now.", facts.method.name());
+                ui.colored_label(DIM, text);
+                if facts.method == Method::Tree {
+                    let text = "The tab Tree looks into it, and docs/tree.md explains it.";
+                    ui.colored_label(DIM, text);
+                }
+                let about = "All pairs by the kernel below, with the state as it is";
+                if ui.button("Use all pairs").on_hover_text(about).clicked() {
+                    actions.push(Action::Method(Method::Direct));
+                }
+            });
+        }
+        let on_gpu = facts.runs_all_pairs() && !facts.keeper.paused;
         let rate = facts.rates.engine_interactions_per_sec().filter(|_| on_gpu);
         self.seen.frame(on_gpu.then_some(config), facts.count, rate);
 
@@ -169,7 +185,7 @@ impl LearnForm {
         };
         self.heat.look(config, facts.count, refuse);
         if !facts.keeper.paused
-            && facts.engine == EngineKind::Gpu
+            && facts.runs_all_pairs()
             && let Some(request) = self.heat.frame(config, rate)
         {
             actions.push(Action::Live(Command::Kernel(request)));
@@ -188,6 +204,7 @@ impl LearnForm {
             }
             let reason = match (facts.engine, facts.times) {
                 (kind, _) if kind != EngineKind::Gpu => Some("The engine is on the processor"),
+                _ if facts.method != Method::Direct => Some("The method is not direct"),
                 (_, None) => Some("Rates of the kernel alone need GPU timestamps"),
                 _ if facts.keeper.paused => Some("The simulation is paused"),
                 _ => None,

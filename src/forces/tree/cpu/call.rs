@@ -212,7 +212,7 @@ impl Call {
 }
 
 /// Those positions that are somewhere: as a rule all, and no copy is made.
-fn finite(position: &[DVec3]) -> Cow<'_, [DVec3]> {
+pub(super) fn finite(position: &[DVec3]) -> Cow<'_, [DVec3]> {
     match position.par_iter().all(|x| x.is_finite()) {
         true => Cow::Borrowed(position),
         false => Cow::Owned(position.iter().copied().filter(|x| x.is_finite()).collect()),

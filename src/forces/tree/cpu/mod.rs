@@ -17,8 +17,10 @@ mod kernel;
 mod loops;
 #[cfg(test)]
 mod tests;
+mod view;
 mod walk;
 
+pub use view::{GroupWalk, LevelWalk, TreeView};
 pub use walk::Lists;
 
 /// The engine. Keeps the sources from call to call, 32 bytes each; a call takes about 150 bytes per source and 60 per

@@ -1,0 +1,145 @@
+//! Cells, and what acts on a body, as they are drawn over the picture.
+
+use std::sync::Arc;
+
+use super::frame::Frames;
+use crate::app::panel::Tab;
+use crate::app::panel::tree::{ACCEPTED, GROUP, ONE_BY_ONE, TreeForm, shown_cells};
+use crate::forces::tree::{GroupWalk, TreeView};
+use crate::live::Seen;
+use crate::render::{Diagram, DrawnBox, Follow, Mark, Scale};
+
+/// What is drawn over the picture, and what it was made of.
+#[derive(Default)]
+pub struct Over {
+    diagram: Option<Arc<Diagram>>,
+    of: Option<Made>,
+}
+
+/// What decides a diagram.
+struct Made {
+    view: Arc<TreeView>,
+    walk: Option<Arc<GroupWalk>>,
+    depth: Option<u32>,
+}
+
+impl Made {
+    /// What is to be drawn by now; `None` if nothing is.
+    fn of(form: &TreeForm, seen: &Seen) -> Option<Self> {
+        let view = Arc::clone(&seen.tree.as_ref()?.view);
+        let walk = seen.walk.as_ref().filter(|_| form.lists).map(|seen| Arc::clone(&seen.walk));
+        let depth = form.boxes.then_some(form.depth);
+        (walk.is_some() || depth.is_some()).then_some(Self { view, walk, depth })
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        let same_walk = match (&self.walk, &other.walk) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        same_walk && self.depth == other.depth && Arc::ptr_eq(&self.view, &other.view)
+    }
+
+    fn diagram(&self) -> Diagram {
+        let Self { view, walk, depth } = self;
+        let mut diagram = Diagram { scale: Some(Scale::from(view.frame())), ..Diagram::default() };
+        if let Some(depth) = *depth {
+            // Beside the lists they stand back.
+            let part = if walk.is_some() { 0.35 } else { 1.0 };
+            let cells = view.boxes(0..shown_cells(view.levels(), depth));
+            diagram.boxes.extend(
+                cells.map(|cell| drawn(cell.lower, cell.upper, by_depth(cell.level, depth), part)),
+            );
+        }
+        let Some(walk) = walk else { return diagram };
+        // Hundreds of boxes in one place would hide what is in them.
+        let part = 0.6 * (150.0 / walk.cells.len().max(1) as f32).sqrt().clamp(0.3, 1.0);
+        for &number in &walk.cells {
+            let cell = view.cell_box(number as usize);
+            diagram.boxes.push(drawn(cell.lower, cell.upper, ACCEPTED, part));
+        }
+        let [lower, upper] = view.group_box(walk);
+        diagram.boxes.push(drawn(lower, upper, GROUP, 1.0));
+        let mark =
+            |colour: egui::Color32| move |&body: &u32| Mark { body, colour: colour.to_array() };
+        diagram.marks.extend(walk.bodies.iter().map(mark(ONE_BY_ONE)));
+        diagram.marks.extend(walk.members.iter().map(mark(GROUP)));
+        diagram
+    }
+}
+
+impl Over {
+    /// What is drawn, if anything is.
+    pub fn diagram(&self) -> Option<&Arc<Diagram>> {
+        self.diagram.as_ref()
+    }
+
+    fn refresh(&mut self, form: &TreeForm, seen: Option<&Seen>) {
+        let Some(now) = seen.and_then(|seen| Made::of(form, seen)) else {
+            *self = Self::default();
+            return;
+        };
+        if !self.of.as_ref().is_some_and(|before| before.is(&now)) {
+            self.diagram = Some(Arc::new(now.diagram()));
+            self.of = Some(now);
+        }
+    }
+}
+
+impl Frames {
+    /// Asks for what the panel wants to see of the forces, and draws what is there.
+    pub(super) fn look_into_forces(&mut self) {
+        let form = &mut self.panel.tree;
+        if let (true, None, Follow::Body(index)) =
+            (form.lists, form.body, self.viewer.choice.follow)
+        {
+            form.body = Some(index);
+        }
+        let is_shown = self.panel.open && self.panel.tab == Tab::Tree;
+        let session = &mut self.simulated.session;
+        if let Some(session) = session {
+            session.live.look(form.wish(is_shown));
+        }
+        self.viewer.diagram.refresh(form, session.as_ref().map(|session| session.live.seen()));
+    }
+}
+
+fn drawn(lower: [f32; 3], upper: [f32; 3], colour: egui::Color32, alpha: f32) -> DrawnBox {
+    let [red, green, blue, opacity] = colour.to_srgba_unmultiplied();
+    let opacity = (f32::from(opacity) * alpha) as u8;
+    DrawnBox { lower, colour: [red, green, blue, opacity], upper, pad: 0 }
+}
+
+/// From violet for the root to yellow-green for the deepest level that is shown (after viridis), evenly bright to every
+/// eye on a dark sky. The deepest level, which together with leaves above it holds each body once, stands out.
+fn by_depth(level: u32, deepest: u32) -> egui::Color32 {
+    const STOPS: [[f32; 3]; 4] =
+        [[160.0, 120.0, 235.0], [85.0, 150.0, 225.0], [55.0, 195.0, 155.0], [180.0, 230.0, 90.0]];
+    let along = level as f32 / deepest.max(1) as f32 * (STOPS.len() - 1) as f32;
+    let stop = (along as usize).min(STOPS.len() - 2);
+    let mix = |k: usize| {
+        let (a, b) = (STOPS[stop][k], STOPS[stop + 1][k]);
+        (a + (b - a) * (along - stop as f32)) as u8
+    };
+    let alpha = 0.6 * 0.72f32.powi(deepest.saturating_sub(level) as i32);
+    let opacity = (255.0 * alpha.max(0.15)) as u8;
+    egui::Color32::from_rgba_unmultiplied(mix(0), mix(1), mix(2), opacity)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_have_colours_of_their_own_and_the_deepest_stands_out() {
+        for deepest in [0, 1, 4, 20] {
+            let colours: Vec<_> = (0..=deepest).map(|level| by_depth(level, deepest)).collect();
+            for pair in colours.windows(2) {
+                assert_ne!(pair[0], pair[1]);
+                assert!(pair[0].a() <= pair[1].a() && pair[0].a() > 30);
+            }
+        }
+        let drawn = drawn([0.0; 3], [1.0; 3], ACCEPTED, 0.5);
+        assert_eq!(drawn.colour, [86, 180, 233, 127]);
+    }
+}

@@ -1,0 +1,209 @@
+//! Thin boxes and marked bodies over a finished picture, for who wants to see how forces are computed.
+
+use std::sync::Arc;
+
+use super::camera::{Camera, View};
+use super::image::PictureSize;
+use super::light::{HDR_FORMAT, shader};
+use super::scale::Scale;
+use super::sprites::DevicePoints;
+use crate::error::Result;
+use crate::gpu::{Binding, DrawPipeline, Handles, begin_drawing, bind, group_layout};
+
+/// The file of the pass, below `shaders/`.
+pub const SHADER: &str = "render/diagram.wgsl";
+
+/// A box; the same layout on the host and in `diagram.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct DrawnBox {
+    /// Lower corner, in units of the diagram's scale.
+    pub lower: [f32; 3],
+    /// Colour of its edges: red, green, blue, alpha, as a screen has them; not multiplied by alpha.
+    pub colour: [u8; 4],
+    /// Upper corner.
+    pub upper: [f32; 3],
+    /// Keeps the layout a multiple of 16 bytes.
+    pub pad: u32,
+}
+
+/// A mark on a body; the same layout on the host and in `diagram.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Mark {
+    /// The body's number.
+    pub body: u32,
+    /// Its colour, as of [`DrawnBox`].
+    pub colour: [u8; 4],
+}
+
+/// Boxes, and over them marks that go with their bodies.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Diagram {
+    /// What the numbers of boxes mean; `None` is world units.
+    pub scale: Option<Scale>,
+    /// In the order in which they are painted.
+    pub boxes: Vec<DrawnBox>,
+    /// In the order in which they are painted. Of bodies that there are not nothing is drawn.
+    pub marks: Vec<Mark>,
+}
+
+/// What changes from picture to picture; the same layout on the host and in `diagram.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct DiagramUniform {
+    /// The camera.
+    pub view: View,
+    /// Half the width of an edge in pixels.
+    pub half_width_px: f32,
+    /// Radius of a mark in pixels.
+    pub radius_px: f32,
+    /// How far away is what the camera looks at, in units of the scale.
+    pub target_depth: f32,
+    /// Keeps the layout a multiple of 16 bytes.
+    pub pad: f32,
+}
+
+/// Vertices of a box, and of a mark.
+const VERTICES: [u32; 2] = [72, 6];
+
+/// The pipelines for one target format, and the diagram drawn last.
+pub struct DiagramPass {
+    layout: wgpu::BindGroupLayout,
+    /// Of boxes and of marks.
+    pipelines: [wgpu::RenderPipeline; 2],
+    uniforms: [wgpu::Buffer; 2],
+    shown: Option<Shown>,
+}
+
+/// A diagram on the device.
+struct Shown {
+    diagram: Arc<Diagram>,
+    /// Boxes, and marks on bodies that there are.
+    counts: [u32; 2],
+    /// Bound to these positions.
+    positions: wgpu::Buffer,
+    groups: [wgpu::BindGroup; 2],
+}
+
+impl DiagramPass {
+    /// Builds the pipelines for targets of `format`, 8 bits a channel.
+    pub fn new(gpu: Handles, format: wgpu::TextureFormat) -> Result<Self> {
+        let vertex = wgpu::ShaderStages::VERTEX;
+        let layout = group_layout(
+            gpu.device,
+            "diagram",
+            &[
+                (Binding::Uniform, vertex),
+                (Binding::Read, vertex),
+                (Binding::Read, vertex),
+                (Binding::Read, vertex),
+            ],
+        );
+        let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
+        // Colours come multiplied by alpha.
+        let over = wgpu::BlendComponent::OVER;
+        let constants = [("LINEAR", f64::from(u8::from(format.is_srgb())))];
+        let pipelines = ["vs_box", "vs_mark"].map(|vertex| {
+            let pipeline = DrawPipeline {
+                module: &module,
+                entry_points: [vertex, "fs_diagram"],
+                constants: &constants,
+                layout: &layout,
+                format,
+                blend: Some(over),
+            };
+            pipeline.make(gpu.device)
+        });
+        let uniforms = ["boxes", "marks"].map(|label| {
+            gpu.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(label),
+                size: size_of::<DiagramUniform>() as u64,
+                usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            })
+        });
+        Ok(Self { layout, pipelines, uniforms, shown: None })
+    }
+
+    /// Gives the memory of the diagram drawn last back.
+    pub fn forget(&mut self) {
+        self.shown = None;
+    }
+
+    /// Draws a diagram over what is in `target`, a picture of `points` seen by `camera`, left of the column `shown_px`.
+    ///
+    /// Errors: a camera out of range.
+    #[allow(clippy::too_many_arguments)] // What all passes take, and the diagram.
+    pub fn draw(
+        &mut self,
+        gpu: Handles,
+        encoder: &mut wgpu::CommandEncoder,
+        target: &wgpu::TextureView,
+        (size, shown_px): (PictureSize, u32),
+        points: DevicePoints,
+        camera: &Camera,
+        diagram: &Arc<Diagram>,
+    ) -> Result<()> {
+        if shown_px == 0 {
+            return Ok(());
+        }
+        // Many marks are smaller, or they cover everything.
+        let radius_px = 2.4 * (300.0 / diagram.marks.len().max(1) as f32).powf(0.3).clamp(0.5, 1.0);
+        // Lines keep their looks in larger pictures.
+        let pixels = (size.shorter_side() as f32 / 720.0).max(1.0);
+        let uniform = |scale: &Scale| -> Result<DiagramUniform> {
+            let view = camera.view_in(size, scale)?;
+            let target_depth = (camera.distance / scale.length) as f32;
+            let (half_width_px, radius_px) = (0.5 * pixels, radius_px * pixels);
+            Ok(DiagramUniform { view, half_width_px, radius_px, target_depth, pad: 0.0 })
+        };
+        let of_boxes = uniform(diagram.scale.as_ref().unwrap_or(&Scale::PLAIN))?;
+        for (buffer, uniform) in self.uniforms.iter().zip([of_boxes, uniform(&points.scale)?]) {
+            gpu.queue.write_buffer(buffer, 0, bytemuck::bytes_of(&uniform));
+        }
+        let is_shown = self.shown.as_ref().is_some_and(|shown| {
+            Arc::ptr_eq(&shown.diagram, diagram) && shown.positions == *points.pos_mass
+        });
+        if !is_shown {
+            self.shown = Some(self.bring(gpu, diagram, points));
+        }
+        let Some(shown) = &self.shown else { return Ok(()) };
+        let mut pass = begin_drawing(encoder, "diagram", target, wgpu::LoadOp::Load);
+        pass.set_scissor_rect(0, 0, shown_px.min(size.width()), size.height());
+        let kinds = self.pipelines.iter().zip(&shown.groups);
+        for ((pipeline, group), (vertices, count)) in kinds.zip(VERTICES.iter().zip(shown.counts)) {
+            pass.set_pipeline(pipeline);
+            pass.set_bind_group(0, group, &[]);
+            pass.draw(0..*vertices, 0..count);
+        }
+        Ok(())
+    }
+
+    fn bring(&self, gpu: Handles, diagram: &Arc<Diagram>, points: DevicePoints) -> Shown {
+        let buffer = |label, contents: &[u8], least: usize| {
+            let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(label),
+                size: contents.len().max(least) as u64,
+                usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            });
+            gpu.queue.write_buffer(&buffer, 0, contents);
+            buffer
+        };
+        let boxes = bytemuck::cast_slice(&diagram.boxes);
+        let boxes = buffer("boxes", boxes, size_of::<DrawnBox>());
+        // Nothing is read beyond the bodies that there are.
+        let there = |mark: &&Mark| mark.body < points.count;
+        let marks: Vec<Mark> = diagram.marks.iter().filter(there).copied().collect();
+        let counts = [diagram.boxes.len() as u32, marks.len() as u32];
+        let marks = buffer("marks", bytemuck::cast_slice(&marks), size_of::<Mark>());
+        let positions = points.pos_mass.clone();
+        let groups = self.uniforms.each_ref().map(|uniform| {
+            let resources =
+                [uniform, &boxes, &marks, &positions].map(wgpu::Buffer::as_entire_binding);
+            bind(gpu.device, "diagram", &self.layout, &resources)
+        });
+        Shown { diagram: Arc::clone(diagram), counts, positions, groups }
+    }
+}

@@ -1,0 +1,104 @@
+//! Looking into the forces of a simulation that is watched.
+
+use gravitile::forces::Method;
+use gravitile::forces::tree::{Opening, TreeConfig};
+use gravitile::live::{Command, ForceError, SAMPLES, Tempo, Wish};
+use gravitile::sim::Settings;
+
+use super::watcher::{Watcher, bits};
+use super::{ENGINES, plummer, settings};
+
+const ALL: Wish = Wish { error: true, tree: true, body: Some(17) };
+
+fn by_tree(engine: gravitile::sim::EngineKind, alpha: f64) -> Settings {
+    let tree = TreeConfig { opening: Opening::Acceleration { alpha }, ..TreeConfig::default() };
+    Settings { method: Some(Method::Tree), tree, ..settings(engine) }
+}
+
+#[test]
+fn the_error_is_that_of_the_accelerations_and_goes_with_alpha() {
+    for engine in ENGINES {
+        let mut errors = Vec::new();
+        for alpha in [0.03, 0.0003] {
+            let mut watcher = Watcher::new(plummer(4000), by_tree(engine, alpha)).ready();
+            watcher.live.look(Wish { error: true, ..Wish::default() });
+            watcher.until("the error", |w| w.live.seen().error.is_some());
+            let found = watcher.live.seen().error.unwrap();
+            let moment = watcher.moment();
+            let mass = moment.bodies.gravitating_mass(1.0);
+            assert_eq!(found, ForceError::of(&moment, &mass).unwrap(), "{engine:?}");
+            assert_eq!((found.samples, found.steps), (SAMPLES, 0));
+            assert!(found.median < found.rms && found.rms < found.largest, "{found:?}");
+            errors.push(found.rms);
+            // Nobody looks any more.
+            watcher.live.look(Wish::default());
+            assert!(watcher.live.seen().error.is_none());
+        }
+        assert!(errors[0] < 1e-2 && errors[1] < 0.2 * errors[0], "{engine:?}: {errors:?}");
+    }
+}
+
+#[test]
+fn another_softening_is_measured_with_itself_while_time_stands_still() {
+    for engine in ENGINES {
+        let mut watcher = Watcher::new(plummer(1000), by_tree(engine, 0.003)).ready();
+        watcher.live.look(ALL);
+        watcher.until("the error", |w| w.live.seen().error.is_some());
+        watcher.apply(Command::Softening(0.5));
+        let before = watcher.live.seen().error;
+        watcher.until("another error", |w| w.live.seen().error != before);
+        let after = watcher.live.seen().error.unwrap();
+        // Against the accelerations of the other softening it would be of order one.
+        assert!(after.rms < 5e-3 && after.steps == 0, "{engine:?}: {after:?}");
+    }
+}
+
+#[test]
+fn the_tree_and_a_walk_are_of_the_state_that_was_asked_for() {
+    for engine in ENGINES {
+        let mut watcher = Watcher::new(plummer(3000), by_tree(engine, 0.003)).ready();
+        watcher.live.look(ALL);
+        watcher.until("a walk", |w| w.live.seen().walk.is_some());
+        let seen = watcher.live.seen().clone();
+        let (tree, walk) = (seen.tree.unwrap(), seen.walk.unwrap());
+        assert_eq!((tree.time, tree.view.bodies(), walk.body), (0.0, 3000, 17));
+        assert!(walk.walk.members.contains(&17) && walk.walk.tests() > 50);
+        // Another body of the same state: the same tree.
+        watcher.live.look(Wish { body: Some(2500), ..ALL });
+        watcher.until("another walk", |w| {
+            w.live.seen().walk.as_ref().is_some_and(|walk| walk.body == 2500)
+        });
+        let again = watcher.live.seen().tree.clone().unwrap();
+        assert!(std::sync::Arc::ptr_eq(&again.view, &tree.view), "{engine:?}");
+        // A body that there is not has no walk, and nothing breaks.
+        watcher.live.look(Wish { body: Some(1_000_000), ..ALL });
+        for _ in 0..20 {
+            watcher.frame();
+        }
+        watcher.live.look(ALL);
+        watcher.steps(3);
+        watcher.until("a later tree", |w| {
+            w.live.seen().tree.as_ref().is_some_and(|tree| tree.time > 0.02)
+        });
+        assert!(watcher.failures.is_empty(), "{:?}", watcher.failures);
+    }
+}
+
+#[test]
+fn looking_changes_no_bit() {
+    for engine in ENGINES {
+        let run = |wish: Wish| {
+            let mut watcher = Watcher::new(plummer(800), by_tree(engine, 0.003)).ready();
+            watcher.live.look(wish);
+            watcher.apply(Command::Tempo(Tempo::Fastest));
+            for _ in 0..3 {
+                watcher.steps(4);
+                if wish.body.is_some() {
+                    watcher.until("a walk", |w| w.live.seen().walk.is_some());
+                }
+            }
+            bits(&watcher.moment())
+        };
+        assert!(run(ALL) == run(Wish::default()), "{engine:?}");
+    }
+}
