@@ -49,6 +49,9 @@ pub enum Opening {
     },
 }
 
+/// By `acceleration` r is at most this part of d.
+const NEAR: f64 = 0.8;
+
 /// The least acceleration that `acceleration` knows, so that powers of it stay within f32.
 const LEAST_ACCELERATION: f64 = f64::from_bits((1023 - 100) << 52);
 
@@ -71,6 +74,16 @@ impl Opening {
         match order {
             MultipoleOrder::Monopole => spoilt.sqrt(),
             MultipoleOrder::Quadrupole => spoilt.powf(0.4),
+        }
+    }
+
+    /// How many times a cell's r^2 the square of d must exceed, whatever else the rule says. A cell of little mass may be
+    /// accepted from as near as its farthest body by `acceleration`, which knows nothing of where the mass is: a few
+    /// bodies of a cluster that share a cell with another cluster would be missed by the rest of their own.
+    pub fn least_distance_squared(&self) -> f64 {
+        match self {
+            Self::Acceleration { .. } => 1.0 / (NEAR * NEAR),
+            _ => 1.0,
         }
     }
 

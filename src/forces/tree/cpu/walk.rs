@@ -57,7 +57,8 @@ impl Opened {
             column
         };
         let axes = [0, 1, 2];
-        let squared = |moment: &Moment| (moment.radius * moment.radius) as f32;
+        let least = opening.least_distance_squared();
+        let squared = |moment: &Moment| (moment.radius * moment.radius * least) as f32;
         Self {
             centre: axes.map(|axis| column(&|moment| moment.centre_f32()[axis])),
             critical: column(&|moment| opening.critical(moment, order) as f32),
