@@ -9,10 +9,12 @@
 mod accuracy;
 mod choose;
 mod crossover;
+mod distribution;
 mod stats;
 
 pub use accuracy::{ErrorStats, acceleration_errors, potential_errors};
 pub use choose::{choose, choose_on};
+pub use distribution::ErrorDistribution;
 pub use stats::{Steadiness, Summary};
 
 // These wait for a device.

@@ -9,10 +9,10 @@ use gravitile::forces::{
     evaluate_blocking,
 };
 use gravitile::gpu::{Checks, Gpu, read_blocking};
+use gravitile::measure::upload_places;
 
 use super::bodies::{hard_cases, plummer};
 use super::common;
-use super::stages::upload;
 
 /// Accelerations and potentials of all bodies, one by one.
 fn direct(places: &[Place], softening: f64) -> Vec<[f64; 4]> {
@@ -71,7 +71,7 @@ fn forces(
     field: Field,
     rate: Option<f64>,
 ) -> Vec<[f32; 4]> {
-    let bodies = upload(gpu, places);
+    let bodies = upload_places(gpu, places);
     let mut forces = pollster::block_on(TreeForces::new(gpu, shape, &bodies, field)).unwrap();
     let mut throughput = match rate {
         Some(rate) => Throughput::fixed(rate),
@@ -200,7 +200,7 @@ fn potentials_are_those_of_all_pairs() {
         for order in [MultipoleOrder::Quadrupole, MultipoleOrder::Monopole] {
             let places = plummer(3000, 8);
             let right = direct(&places, softening.into());
-            let bodies = upload(&gpu, &places);
+            let bodies = upload_places(&gpu, &places);
             let shape = TreeShape { order, ..shape(Opening::Radius { theta: 0.5 }) };
             let made = TreeForces::new(&gpu, shape, &bodies, field(softening));
             let plain = pollster::block_on(made).unwrap();
@@ -250,7 +250,7 @@ fn where_cells_have_no_room_leaves_are_larger() {
             places.push(body);
         }
     }
-    let bodies = upload(&gpu, &places);
+    let bodies = upload_places(&gpu, &places);
     let made = TreeForces::new(&gpu, shape(ACCELERATION), &bodies, field(0.01));
     let mut forces = pollster::block_on(made).unwrap();
     evaluate_blocking(&mut forces, &gpu, &mut Throughput::guess(gpu.adapter.class)).unwrap();

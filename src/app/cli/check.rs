@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::check_direct as direct;
 use super::check_engines as engines;
+use super::check_tree as tree;
 use super::options::Measured;
 use super::{Ended, print, progress};
 use crate::forces::{EngineKind, Method};
@@ -17,7 +18,8 @@ use crate::settings::MethodRequest;
 #[command(after_help = "\
 Examples:
   gravitile check                 the adapter's kernels; so does --engine gpu
-  gravitile check --engine cpu    the CPU's engines, as this processor runs them")]
+  gravitile check --engine cpu    the CPU's engines, as this processor runs them
+  gravitile check --method tree   the tree: errors by rule and by how bodies lie, cells and moments")]
 pub struct Args {
     /// Print one JSON object
     #[arg(long)]
@@ -30,14 +32,18 @@ pub struct Args {
 
 const MEASURED: Measured = Measured {
     engines: &[EngineKind::Auto, EngineKind::Gpu, EngineKind::Cpu],
-    methods: &[Method::Direct],
+    methods: &[Method::Direct, Method::Tree],
     what: "the reference is what these are compared with",
 };
 
 pub fn main(args: &Args) -> Result<Ended> {
-    match MEASURED.engine(&args.by)? {
-        EngineKind::Cpu => engines::main(args.json),
-        _ => on_adapter(args),
+    let engine = MEASURED.engine(&args.by)?;
+    let is_tree = Method::from_name(&args.by.method)? == Some(Method::Tree);
+    match (engine, is_tree) {
+        (EngineKind::Cpu, false) => engines::main(args.json),
+        (EngineKind::Cpu, true) => tree::main(None, args.json),
+        (_, false) => on_adapter(args),
+        (_, true) => tree::main(Some(&*Gpu::open_blocking(&args.adapter)?), args.json),
     }
 }
 

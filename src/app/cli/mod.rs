@@ -7,6 +7,7 @@ mod blocks;
 mod check;
 mod check_direct;
 mod check_engines;
+mod check_tree;
 mod convert;
 mod forces;
 mod formats;

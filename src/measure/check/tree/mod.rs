@@ -1,0 +1,269 @@
+//! The tree against direct sums in f64, and what its building leaves on a device against the host's functions.
+
+mod clouds;
+mod stages;
+
+pub use clouds::Cloud;
+pub use stages::{BuiltTree, Compared, upload_places};
+
+use glam::DVec3;
+
+use crate::error::Result;
+use crate::forces::direct::Reference;
+use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
+use crate::forces::tree::gpu::{Field, TreeForces, TreeShape};
+use crate::forces::tree::{CpuTree, MultipoleOrder, Opening, Place, TreeConfig};
+use crate::forces::{
+    Answers, DeviceForces, ForceEngine, Identity, Sinks, Sources, Throughput, Want,
+    evaluate_blocking,
+};
+use crate::gpu::{Checks, DeviceClass, Gpu, read_blocking};
+use crate::measure::{ErrorDistribution, ErrorStats, potential_errors};
+
+/// One thing to check.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TreeCase {
+    /// How the bodies lie.
+    pub cloud: Cloud,
+    /// Number of bodies.
+    pub n: usize,
+    /// How many of them forces are compared of.
+    pub sinks: usize,
+    /// Plummer softening length; 0 takes the guarded kernels.
+    pub softening: f64,
+    /// With potentials.
+    pub potential: bool,
+    /// Opening rule, multipoles and what else is chosen; of an engine on the processor the first two alone.
+    pub shape: TreeShape,
+}
+
+/// What came out of a case.
+#[derive(Clone, Debug)]
+pub struct TreeRow {
+    /// What was checked.
+    pub case: TreeCase,
+    /// Errors of the accelerations.
+    pub acceleration: ErrorDistribution,
+    /// Errors of the potentials, if wanted.
+    pub potential: Option<ErrorStats>,
+    /// |sum m a| / sum m |a| over all bodies.
+    pub momentum: f64,
+    /// What is wrong with the order, the cells or their moments on a device, if anything.
+    pub stages: Compared,
+    /// True when a second time, in many small pieces, all bits are the same.
+    pub same_in_pieces: bool,
+}
+
+/// What the accelerations of a case may be off by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TreeLimits {
+    /// Root of the mean square.
+    pub rms: f64,
+    /// Of half of the sinks.
+    pub median: f64,
+    /// Of all but a hundredth.
+    pub most: f64,
+    /// Of all.
+    pub worst: f64,
+    /// |sum m a| / sum m |a|.
+    pub momentum: f64,
+}
+
+impl TreeCase {
+    /// What passes.
+    ///
+    /// The rms is twice that of a Plummer sphere or a disk of a million bodies by that rule, whichever is larger, by a count in
+    /// f64 (`acceleration` 0.003: 4.4e-4, with monopoles 1.3e-3; `radius` 0.6: 6.4e-4 and 3.8e-3; `bonsai` 0.75: 7.9e-4 and
+    /// 4.3e-3; `octgrav` 0.75: 2.5e-4 and, at 4,097 bodies, 1e-3): the other clouds have errors of the same size. Errors of
+    /// trees have tails: one sink in a hundred is off by up to four times the rms, and where forces nearly cancel one may be
+    /// off by fifty times. Errors of the 64 sinks of a group go together, those of groups do not: momentum adds up to the
+    /// rms by the root of the number of groups, of which three times pass, and f32's own.
+    pub fn limits(&self) -> TreeLimits {
+        let quadrupole = self.shape.order == MultipoleOrder::Quadrupole;
+        let known = match self.shape.opening {
+            Opening::Acceleration { .. } => [1.3e-3, 4.4e-4],
+            Opening::Radius { .. } => [3.8e-3, 6.4e-4],
+            Opening::Bonsai { .. } => [4.3e-3, 7.9e-4],
+            Opening::Octgrav { .. } => [1e-3, 2.5e-4],
+        };
+        let rms = match self.cloud {
+            // Nothing but pairs at no distance.
+            Cloud::OnePlace => 1e-6,
+            _ => 2.0 * known[usize::from(quadrupole)],
+        };
+        let groups = (self.n as f64 / 64.0).max(1.0);
+        let momentum = 3.0 * rms / groups.sqrt() + 1e-6;
+        TreeLimits { rms, median: rms, most: 4.0 * rms, worst: 50.0 * rms, momentum }
+    }
+}
+
+impl TreeRow {
+    /// Whether everything is right.
+    pub fn passed(&self) -> bool {
+        let (errors, most) = (&self.acceleration, self.case.limits());
+        // What is left out of a cell falls off faster by one power, and nothing cancels: a tenth is usual.
+        let good = |e: ErrorStats| e.rms < most.rms / 4.0 && e.worst < 4.0 * most.rms;
+        errors.rms() < most.rms
+            && errors.median() < most.median
+            && errors.quantile(0.99) < most.most
+            && errors.worst() < most.worst
+            && self.momentum < most.momentum
+            && self.potential.is_none_or(good)
+            && self.stages.is_ok()
+            && self.same_in_pieces
+    }
+}
+
+/// The cases for an adapter, or for the processor where there is none: the usual rule on every cloud, with and without
+/// softening and potentials; every rule with both multipoles, in every shape of the kernels.
+pub fn tree_cases(gpu: Option<&Gpu>) -> Vec<TreeCase> {
+    let is_small = gpu.is_some_and(|gpu| gpu.adapter.class == DeviceClass::Software);
+    // Direct sums are the host's.
+    let (n, sinks) = if is_small { (4_097, 1_024) } else { (65_536, 4_096) };
+    let usual = TreeConfig::default();
+    let shape = TreeShape::of(&usual, Checks::Off);
+    let base =
+        TreeCase { cloud: Cloud::Plummer, n, sinks, softening: 0.01, potential: false, shape };
+    let mut cases = Vec::new();
+    for &(cloud, _) in Cloud::ALL {
+        for (softening, potential) in [(0.01, false), (0.0, false), (0.01, true), (0.0, true)] {
+            let is_infinite = cloud == Cloud::OnePlace && potential && softening == 0.0;
+            // Bodies in one place are one leaf: all pairs.
+            let n = if cloud == Cloud::OnePlace { n.min(4_097) } else { n };
+            if !is_infinite {
+                cases.push(TreeCase { cloud, n, softening, potential, ..base });
+            }
+        }
+    }
+    let theta = 0.75;
+    let rules = [
+        usual.opening,
+        Opening::Radius { theta: 0.6 },
+        Opening::Bonsai { theta },
+        Opening::Octgrav { theta },
+    ];
+    for opening in rules {
+        for order in [MultipoleOrder::Monopole, MultipoleOrder::Quadrupole] {
+            cases.push(TreeCase { shape: TreeShape { opening, order, ..shape }, ..base });
+        }
+    }
+    if gpu.is_some() {
+        for shape in [
+            TreeShape { lanes: 64, ..shape },
+            TreeShape { leaf: 16, ..shape },
+            TreeShape { leaf: 64, ..shape },
+            TreeShape { checks: Checks::On, ..shape },
+        ] {
+            cases.push(TreeCase { shape, ..base });
+        }
+    }
+    for few in [1, 2, 63, 64, 65] {
+        cases.push(TreeCase { n: few, sinks: few, softening: 0.0, ..base });
+    }
+    cases
+}
+
+/// What an evaluation gives: accelerations and potentials of all bodies.
+type Found = (Vec<DVec3>, Vec<f64>);
+
+/// Runs a case on `gpu`, or on the processor.
+///
+/// Errors: no room for the bodies; the device failed; [`crate::error::Error::Stopped`].
+pub fn check_tree(gpu: Option<&Gpu>, case: TreeCase) -> Result<TreeRow> {
+    let places = case.cloud.places(case.n);
+    let ((acceleration, potential), stages, same_in_pieces) = match gpu {
+        Some(gpu) => on_device(gpu, &case, &places)?,
+        None => (on_processor(&case, &places)?, Ok(()), true),
+    };
+    let (position, mass) = wide(&places);
+    let step = (case.n / case.sinks).max(1);
+    let index: Vec<u32> = (0..case.n as u32).step_by(step).take(case.sinks).collect();
+    let of = |all: &[DVec3]| -> Vec<DVec3> { index.iter().map(|&i| all[i as usize]).collect() };
+    let at = of(&position);
+    let mut right = Answers::default();
+    Reference::default().evaluate_from(
+        &Sources::new(&position, &mass),
+        &Sinks::new(&at, Identity::Each(&index)),
+        case.softening,
+        &Want::POTENTIAL,
+        &mut right,
+    )?;
+    let potential = case.potential.then(|| {
+        let found: Vec<f64> = index.iter().map(|&i| potential[i as usize]).collect();
+        potential_errors(&found, &right.potential)
+    });
+    Ok(TreeRow {
+        case,
+        acceleration: ErrorDistribution::of(&of(&acceleration), &right.acceleration),
+        potential,
+        momentum: residual(&acceleration, &mass),
+        stages,
+        same_in_pieces,
+    })
+}
+
+/// As f64 has them.
+fn wide(places: &[Place]) -> (Vec<DVec3>, Vec<f64>) {
+    let position = |&[x, y, z, _]: &Place| DVec3::new(x.into(), y.into(), z.into());
+    (places.iter().map(position).collect(), places.iter().map(|place| place[3].into()).collect())
+}
+
+/// |sum m a| / sum m |a|; 0 where nothing pulls.
+fn residual(acceleration: &[DVec3], mass: &[f64]) -> f64 {
+    let forces = || acceleration.iter().zip(mass).map(|(a, m)| *a * *m);
+    let (sum, sizes) = (forces().sum::<DVec3>().length(), forces().map(DVec3::length).sum::<f64>());
+    if sum == 0.0 { 0.0 } else { sum / sizes }
+}
+
+fn on_processor(case: &TreeCase, places: &[Place]) -> Result<Found> {
+    let (position, mass) = wide(places);
+    let config = TreeConfig { opening: case.shape.opening, moments: case.shape.order };
+    let want = Want { potential: case.potential, ..Want::ACCELERATION };
+    let mut out = Answers::default();
+    CpuTree::new(config).evaluate_from(
+        &Sources::new(&position, &mass),
+        &Sinks::new(&position, Identity::Offset(0)),
+        case.softening,
+        &want,
+        &mut out,
+    )?;
+    Ok((out.acceleration, out.potential))
+}
+
+/// Forces, what is wrong with the stages before them, and whether they are the same in pieces.
+fn on_device(gpu: &Gpu, case: &TreeCase, places: &[Place]) -> Result<(Found, Compared, bool)> {
+    let bodies = upload_places(gpu, places);
+    let variant = KernelVariant::new(KernelConfig::tiled(64), case.softening, 1.0, case.potential);
+    let field = Field {
+        softening: case.softening as f32,
+        guarded: variant.guarded,
+        potential: case.potential,
+        has_accelerations: false,
+    };
+    let evaluate = |throughput: &mut Throughput| -> Result<(TreeForces, Vec<[f32; 4]>)> {
+        let mut forces = pollster::block_on(TreeForces::new(gpu, case.shape, &bodies, field))?;
+        // Not a number everywhere: what the walk does not write is seen.
+        let poison = vec![[f32::NAN; 4]; case.n];
+        gpu.queue.write_buffer(forces.partial_sums(), 0, bytemuck::cast_slice(&poison));
+        evaluate_blocking(&mut forces, gpu, throughput)?;
+        let sums = read_blocking(gpu, &[forces.partial_sums()], case.n)?.remove(0);
+        Ok((forces, sums))
+    };
+    let (forces, whole) = evaluate(&mut Throughput::guess(gpu.adapter.class))?;
+    let stages = BuiltTree::read(gpu, &forces)?.compare(places, &case.shape);
+    drop(forces);
+    // A device that seems slow gets the smallest pieces there are.
+    let (_, pieces) = evaluate(&mut Throughput::fixed(4e3))?;
+    let bits = |sums: &[[f32; 4]]| -> Vec<[u32; 4]> {
+        sums.iter().map(|sum| sum.map(f32::to_bits)).collect()
+    };
+    let same = bits(&whole) == bits(&pieces);
+    let (acceleration, potential) = whole
+        .into_iter()
+        .map(|sum| {
+            let [x, y, z, potential] = sum.map(f64::from);
+            (DVec3::new(x, y, z), potential)
+        })
+        .unzip();
+    Ok(((acceleration, potential), stages, same))
+}

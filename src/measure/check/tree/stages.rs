@@ -1,0 +1,201 @@
+//! What the building of a tree leaves on a device, against the host's functions of the same stages: each takes what the
+//! device's stage before has left. Whole numbers must be equal, sums to rounding.
+
+use crate::error::Result;
+use crate::forces::tree::gpu::{Field, TreeForces, TreeShape};
+use crate::forces::tree::{
+    Cell, CellBox, CellForce, CellOpen, CellRecord, Cells, Cube, Key, Moment, Place, key, moments,
+    order,
+};
+use crate::forces::{Throughput, evaluate_blocking};
+use crate::gpu::layout::TreeState;
+use crate::gpu::{BodyBuffers, Gpu, read_blocking, storage};
+
+/// What a comparison finds: nothing, or the first thing that is wrong.
+pub type Compared = std::result::Result<(), String>;
+
+macro_rules! ensure {
+    ($holds:expr, $($says:tt)*) => {
+        if !$holds {
+            return Err(format!($($says)*));
+        }
+    };
+}
+
+/// Bodies on a device at rest, as they are.
+pub fn upload_places(gpu: &Gpu, places: &[Place]) -> BodyBuffers {
+    let buffers = BodyBuffers {
+        count: places.len() as u32,
+        sinks: 0..places.len() as u32,
+        position_mass: storage(gpu, "position and mass", places.len()),
+        velocity: storage(gpu, "velocity", places.len()),
+        acceleration: storage(gpu, "acceleration", places.len()),
+    };
+    gpu.queue.write_buffer(&buffers.position_mass, 0, bytemuck::cast_slice(places));
+    buffers
+}
+
+/// A tree as a device has built it.
+#[derive(Clone, Debug)]
+pub struct BuiltTree {
+    /// Cube, numbers of bodies inside and of cells, leaf size, levels.
+    pub state: TreeState,
+    /// Keys along the curve.
+    pub keys: Vec<Key>,
+    /// The bodies' numbers along the curve.
+    pub order: Vec<u32>,
+    /// The bodies along the curve.
+    pub sources: Vec<Place>,
+    /// Cells, to be opened.
+    pub open: Vec<CellOpen>,
+    /// Cells, as they attract.
+    pub force: Vec<CellForce>,
+    /// Boxes of cells.
+    pub bounds: Vec<CellBox>,
+}
+
+impl BuiltTree {
+    /// Builds a tree over `places` and reads it.
+    ///
+    /// Errors: more bodies than there is room for; the device failed.
+    pub fn build(gpu: &Gpu, shape: TreeShape, places: &[Place]) -> Result<Self> {
+        let bodies = upload_places(gpu, places);
+        let field =
+            Field { softening: 0.01, guarded: true, potential: false, has_accelerations: true };
+        let mut forces = pollster::block_on(TreeForces::new(gpu, shape, &bodies, field))?;
+        evaluate_blocking(&mut forces, gpu, &mut Throughput::guess(gpu.adapter.class))?;
+        Self::read(gpu, &forces)
+    }
+
+    /// Reads what an evaluation has left.
+    ///
+    /// Errors: the device failed.
+    pub fn read(gpu: &Gpu, forces: &TreeForces) -> Result<Self> {
+        let buffers = forces.buffers();
+        let n = buffers.count as usize;
+        let words = |buffer, count| -> Result<Vec<u32>> {
+            Ok(read_blocking::<u32>(gpu, &[buffer], count)?.remove(0))
+        };
+        let state: TreeState =
+            bytemuck::cast_slice(&words(&buffers.state, size_of::<TreeState>() / 4)?)[0];
+        let cells = state.cells.min(buffers.reserve) as usize;
+        let keys = words(&buffers.keys, 2 * n)?;
+        Ok(Self {
+            state,
+            keys: keys.chunks(2).map(|key| Key { hi: key[1], lo: key[0] }).collect(),
+            order: words(&buffers.order, n)?,
+            sources: read_blocking(gpu, &[&buffers.sources], n)?.remove(0),
+            open: read_blocking(gpu, &[&buffers.cell_open], cells)?.remove(0),
+            force: read_blocking(gpu, &[&buffers.cell_force], cells)?.remove(0),
+            bounds: read_blocking(gpu, &[&buffers.cell_box], cells)?.remove(0),
+        })
+    }
+
+    /// Compares each stage with the host's for these bodies.
+    ///
+    /// Errors: the first difference, in words.
+    pub fn compare(&self, places: &[Place], shape: &TreeShape) -> Compared {
+        let inside = self.compare_order(places)?;
+        let cells = Cells::new(&self.keys[..inside], self.state.leaf as usize);
+        self.compare_cells(&cells)?;
+        let moments = moments(&cells, &self.sources);
+        for (k, (cell, moment)) in cells.cells.iter().zip(&moments).enumerate() {
+            self.compare_moment(k, cell, moment, shape)
+                .map_err(|what| format!("{what} of cell {k} ({cell:?})"))?;
+        }
+        Ok(())
+    }
+
+    /// The cube, the keys and the order. Returns how many bodies are inside.
+    fn compare_order(&self, places: &[Place]) -> std::result::Result<usize, String> {
+        let state = &self.state;
+        let cube = Cube { centre: state.centre, half: state.half };
+        let around = Cube::around(state.centre, places);
+        ensure!(cube == around, "the cube is {cube:?}, not {around:?}");
+        let inside = places.iter().filter(|place| cube.holds(place)).count();
+        ensure!(state.inside as usize == inside, "{} bodies inside, not {inside}", state.inside);
+        let unsorted: Vec<_> = places.iter().map(|place| key(&cube, place)).collect();
+        let twin = order(&unsorted);
+        ensure!(self.order[..inside] == twin[..inside], "the order along the curve is another");
+        let mut sorted = self.order.clone();
+        sorted.sort_unstable();
+        let is_whole = sorted.iter().enumerate().all(|(i, &body)| body as usize == i);
+        ensure!(is_whole, "the order along the curve is no permutation");
+        for (k, &body) in self.order[..inside].iter().enumerate() {
+            ensure!(self.keys[k] == unsorted[body as usize], "key {k} is another");
+            ensure!(
+                self.sources[k] == places[body as usize],
+                "body {k} along the curve is another"
+            );
+        }
+        Ok(inside)
+    }
+
+    fn compare_cells(&self, cells: &Cells) -> Compared {
+        ensure!(cells.len() == self.open.len(), "{} cells, not {}", self.open.len(), cells.len());
+        for (k, cell) in cells.cells.iter().enumerate() {
+            let (open, bounds) = (&self.open[k], &self.bounds[k]);
+            let found = (open.first, open.count, bounds.level, bounds.parent);
+            let twin = (cell.first, cell.count, cell.level, cell.parent);
+            ensure!(found == twin, "cell {k} is {found:?}, not {cell:?}");
+        }
+        let mut levels = cells.levels.clone();
+        levels.resize(24, cells.len() as u32);
+        ensure!(levels == self.state.levels, "levels begin at {:?}", self.state.levels);
+        Ok(())
+    }
+
+    fn compare_moment(
+        &self,
+        k: usize,
+        cell: &Cell,
+        moment: &Moment,
+        shape: &TreeShape,
+    ) -> Compared {
+        let twin = CellRecord::of(cell, moment, &shape.opening, shape.order);
+        let (open, force, bounds) = (&self.open[k], &self.force[k], &self.bounds[k]);
+        ensure!(open.child == twin.open.child, "other children");
+        let boxes = (bounds.lower, bounds.upper);
+        ensure!(boxes == (twin.bounds.lower, twin.bounds.upper), "another box");
+        // Sums of up to eight children or 32 bodies, level by level: a few units of f32's last place.
+        let near = |a: f32, b: f32, scale: f32, what: &str| {
+            ensure!((a - b).abs() <= 3e-6 * scale, "{what} {a} instead of {b}");
+            Ok(())
+        };
+        near(force.mass, twin.force.mass, twin.force.mass, "mass")?;
+        let size = (moment.radius as f32).max(1e-30);
+        for axis in 0..3 {
+            // Places far from the origin are themselves no finer than this.
+            let place = size + open.centre[axis].abs();
+            near(force.centre[axis], twin.force.centre[axis], place, "centre")?;
+            ensure!(force.centre[axis] == open.centre[axis], "two centres");
+            // The device's are about centres as f32 has them, the cell's and its children's.
+            let reach: f32 = open.centre.iter().map(|x| 1.2e-7 * x.abs()).sum();
+            let moved = 1e6 * reach * (reach + 0.1 * size);
+            let scale = 3.0 * twin.force.mass * (size * size + moved);
+            near(force.diagonal[axis], twin.force.diagonal[axis], scale, "second moment")?;
+            near(force.beside[axis], twin.force.beside[axis], scale, "second moment")?;
+        }
+        // Of inner cells it may be wider by what rounding has moved the centre.
+        let far = open.radius_squared.sqrt();
+        let off = (f64::from(far) - moment.radius).abs();
+        let room = 1e-5 * moment.radius + 1e-6 * moment.centre.length();
+        ensure!(off <= room, "radius {far} instead of {}", moment.radius);
+        let first = cell.first as usize;
+        for place in &self.sources[first..first + cell.count as usize] {
+            let square: f64 =
+                (0..3).map(|a| (f64::from(place[a]) - f64::from(open.centre[a])).powi(2)).sum();
+            ensure!(square <= f64::from(open.radius_squared), "a body beyond the radius");
+        }
+        // From the device's own radius, in powers by logarithms.
+        let moment = Moment { radius: f64::from(far), ..*moment };
+        let twin = shape.opening.critical(&moment, shape.order) as f32;
+        let off = (open.critical - twin).abs();
+        ensure!(
+            off <= 1e-4 * twin.abs() + 1e-20,
+            "critical number {} instead of {twin}",
+            open.critical
+        );
+        Ok(())
+    }
+}
