@@ -112,6 +112,7 @@ int g6_print_chip_status_(int *id);
 /* Kirin's names GPU_g6_... and GPU2_g6calc_... are in the library too, with the same arguments. */
 
 /* ---- GRAPE-5 ------------------------------------------------------------------------------------ */
+/* With GRAVITILE_METHOD=tree these compute by an octree, in f32: for many particles at once. */
 
 int g5_open(void);
 int g5_open_special(int ndev, int *list);

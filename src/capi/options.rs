@@ -7,8 +7,10 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use crate::error::{Error, Result};
-use crate::forces::{ForceEngine, Method, Precision};
+use crate::forces::tree::TreeConfig;
+use crate::forces::{self, ForceEngine, Method, Order, Precision, Tools};
 use crate::gpu::{AdapterRequest, DeviceClass, Gpu};
+use crate::settings::TreeRequest;
 use crate::sim::{EngineKind, direct_engine};
 
 /// The file's name.
@@ -28,6 +30,8 @@ struct Words {
     adapter: Option<String>,
     pipelines: Option<i64>,
     g5_potential: Option<String>,
+    alpha: Option<f64>,
+    theta: Option<f64>,
 }
 
 /// What was chosen.
@@ -46,6 +50,8 @@ pub struct Options {
     /// Whether `g5_get_force` gives the potential as GRAPE-5 and Phantom-GRAPE do, above 0 (as long as nobody asks for
     /// anything else), and not as Sapporo2 does, below.
     pub g5_potential_is_positive: bool,
+    /// How a tree is walked, where that is the method: for the `g5_*` calls alone.
+    pub tree: TreeConfig,
 }
 
 impl Options {
@@ -98,31 +104,64 @@ impl Options {
             Some("negative") => false,
             Some(other) => return Err(Error::value(what, other, "negative or positive")),
         };
-        Ok(Self { engine, method, precision, adapter, pipelines, g5_potential_is_positive })
+        let number = |name: &str, in_file: Option<f64>| -> Result<Option<f64>> {
+            let (text, what) = chosen(name, in_file.map(|number| number.to_string()));
+            let number = |text: String| {
+                text.parse().map_err(|_| Error::value(what, text, "a number above 0, at most 1"))
+            };
+            text.map(number).transpose()
+        };
+        let alpha = number("GRAVITILE_ALPHA", words.alpha)?;
+        let theta = number("GRAVITILE_THETA", words.theta)?;
+        if (alpha.is_some() || theta.is_some()) && method != Method::Tree {
+            let allowed = "tree, where the alpha or theta of one is given";
+            return Err(Error::value("the method", method.name(), allowed));
+        }
+        let tree = TreeConfig::of(&TreeRequest { alpha, theta, ..TreeRequest::default() })?;
+        Ok(Self { engine, method, precision, adapter, pipelines, g5_potential_is_positive, tree })
     }
 
-    /// The engine that was chosen; a device is opened by `open`.
+    /// The engine of that kind. Without a tree it is for forces of any order.
+    fn make(
+        &self,
+        kind: EngineKind,
+        order: Order,
+        gpu: Option<&Arc<Gpu>>,
+        precision: Option<Precision>,
+    ) -> Result<Box<dyn ForceEngine>> {
+        match self.method {
+            Method::Tree => {
+                let tools = Tools { gpu, tree: self.tree, ..Tools::default() };
+                forces::make(kind.place(), self.method, self.precision, order, &tools)
+            }
+            method => direct_engine(kind, method, gpu, precision),
+        }
+    }
+
+    /// The engine that was chosen, for forces up to `order`; a device is opened by `open`.
     ///
-    /// Errors: no such adapter, a tier that the engine lacks or that does not hold there.
+    /// Errors: no such adapter, a tier that the engine lacks or that does not hold there, a tree for derivatives.
     pub fn engine(
         &self,
+        order: Order,
         open: &mut dyn FnMut(&AdapterRequest) -> Result<Arc<Gpu>>,
     ) -> Result<Box<dyn ForceEngine>> {
         match self.engine {
-            EngineKind::Auto => self.automatic(open),
+            EngineKind::Auto => self.automatic(order, open),
             EngineKind::Gpu => {
                 let gpu = open(&self.adapter)?;
-                direct_engine(EngineKind::Gpu, self.method, Some(&gpu), self.precision)
+                self.make(EngineKind::Gpu, order, Some(&gpu), self.precision)
             }
-            kind => direct_engine(kind, self.method, None, self.precision),
+            kind => self.make(kind, order, None, self.precision),
         }
     }
 
     fn automatic(
         &self,
+        order: Order,
         open: &mut dyn FnMut(&AdapterRequest) -> Result<Arc<Gpu>>,
     ) -> Result<Box<dyn ForceEngine>> {
-        let cpu = || direct_engine(EngineKind::Cpu, self.method, None, None);
+        let cpu = || self.make(EngineKind::Cpu, order, None, None);
         // f64 is slow in the shaders of most GPUs: whoever wants it there says so.
         if self.precision == Some(Precision::Double) {
             return cpu();
@@ -137,7 +176,7 @@ impl Options {
         if gpu.adapter.class == DeviceClass::Software && !named {
             return cpu();
         }
-        match direct_engine(EngineKind::Gpu, self.method, Some(&gpu), self.precision) {
+        match self.make(EngineKind::Gpu, order, Some(&gpu), self.precision) {
             Err(_) if !named && self.precision.is_none() => cpu(),
             engine => engine,
         }
@@ -208,15 +247,45 @@ mod tests {
     fn an_engine_is_what_was_asked_for() {
         let mut none = |_: &AdapterRequest| Err(Error::Outside("no adapter here".to_owned()));
         let automatic = Options::from("", no_variable).unwrap();
-        assert_eq!(automatic.engine(&mut none).unwrap().name(), "cpu");
+        assert_eq!(automatic.engine(Order::Jerk, &mut none).unwrap().name(), "cpu");
         let reference = Options::from("method = 'reference'", no_variable).unwrap();
-        assert_eq!(reference.engine(&mut none).unwrap().name(), "reference");
+        assert_eq!(reference.engine(Order::Jerk, &mut none).unwrap().name(), "reference");
         let gpu = Options { engine: EngineKind::Gpu, ..automatic.clone() };
-        assert!(gpu.engine(&mut none).err().unwrap().to_string().contains("no adapter here"));
+        assert!(
+            gpu.engine(Order::Jerk, &mut none)
+                .err()
+                .unwrap()
+                .to_string()
+                .contains("no adapter here")
+        );
         let named = Options { adapter: AdapterRequest::named("x"), ..automatic.clone() };
-        assert!(named.engine(&mut none).is_err());
+        assert!(named.engine(Order::Jerk, &mut none).is_err());
         let cpu =
             Options { engine: EngineKind::Cpu, precision: Some(Precision::Single), ..automatic };
-        assert!(cpu.engine(&mut none).err().unwrap().to_string().contains("double"));
+        assert!(cpu.engine(Order::Jerk, &mut none).err().unwrap().to_string().contains("double"));
+    }
+
+    #[test]
+    fn a_tree_is_for_accelerations_alone() {
+        let mut none = |_: &AdapterRequest| Err(Error::Outside("no adapter here".to_owned()));
+        let tree = Options::from("method = 'tree'\nalpha = 0.001", no_variable).unwrap();
+        let engine = tree.engine(Order::Acceleration, &mut none).unwrap();
+        assert!(engine.describe().contains("tree, quadrupoles, acceleration 0.001"));
+        let refused = tree.engine(Order::Jerk, &mut none).err().unwrap().to_string();
+        assert!(refused.contains("is tree, but must be direct or reference"), "{refused}");
+        let double = Options { precision: Some(Precision::Double), ..tree };
+        let refused = double.engine(Order::Acceleration, &mut none).err().unwrap().to_string();
+        assert!(refused.contains("is double, but must be single"), "{refused}");
+        for (file, says) in [
+            ("alpha = 0.001", "the method is direct, but must be tree"),
+            ("method = 'tree'\ntheta = 2.0", "theta is 2"),
+            ("method = 'tree'\ntheta = 0.5\nalpha = 0.1", "must be left out"),
+        ] {
+            let text = Options::from(file, no_variable).unwrap_err().to_string();
+            assert!(text.contains(says), "{text}");
+        }
+        let wrong = |name: &str| (name == "GRAVITILE_ALPHA").then(|| "small".to_owned());
+        let text = Options::from("method = 'tree'", wrong).unwrap_err().to_string();
+        assert!(text.contains("GRAVITILE_ALPHA is small") && text.contains("a number"), "{text}");
     }
 }

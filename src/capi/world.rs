@@ -119,7 +119,7 @@ pub fn open(key: Key) -> Result<c_int> {
         OWNER.store(std::process::id(), Ordering::Relaxed);
         let options = Options::of_user()?;
         let shared = &mut world.gpu;
-        let engine = options.engine(&mut |request| {
+        let engine = options.engine(key.order(), &mut |request| {
             if let Some((known, gpu)) = shared.as_ref()
                 && known == request
             {

@@ -171,7 +171,7 @@ impl BuiltTree {
             ensure!(force.centre[axis] == open.centre[axis], "two centres");
             // The device's are about centres as f32 has them, the cell's and its children's.
             let reach: f32 = open.centre.iter().map(|x| 1.2e-7 * x.abs()).sum();
-            let moved = 1e6 * reach * (reach + 0.1 * size);
+            let moved = 1e6 * reach * (reach + size);
             let scale = 3.0 * twin.force.mass * (size * size + moved);
             near(force.diagonal[axis], twin.force.diagonal[axis], scale, "second moment")?;
             near(force.beside[axis], twin.force.beside[axis], scale, "second moment")?;
