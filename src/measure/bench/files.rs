@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use super::record::Record;
-use super::{DirectFacts, RunFacts, RunOutcome};
+use super::{DirectFacts, RunFacts, RunOutcome, TreeFacts};
 use crate::error::{Error, Result};
 use crate::measure::Summary;
 
@@ -87,6 +87,10 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
+    fn tree(&self) -> Option<&TreeFacts> {
+        self.record.tree.as_ref()
+    }
+
     fn of(&self, get: fn(&Summary) -> f64) -> String {
         number(self.summary.as_ref().map(get))
     }
@@ -107,7 +111,7 @@ fn either(a: Option<&String>, b: Option<&String>) -> String {
 type Value = fn(&Row) -> String;
 
 /// The columns of the CSV: name, and the value of a row.
-const COLUMNS: [(&str, Value); 40] = [
+const COLUMNS: [(&str, Value); 45] = [
     ("figure", |r| r.record.figure.clone()),
     ("series", |r| r.record.series.clone()),
     ("x", |r| r.record.x.to_string()),
@@ -143,6 +147,11 @@ const COLUMNS: [(&str, Value); 40] = [
     ("energy_error", |r| number(r.outcome.map(|o| o.energy_error))),
     ("blocks", |r| r.outcome.map_or(String::new(), |o| o.blocks.to_string())),
     ("body_steps", |r| r.outcome.map_or(String::new(), |o| o.body_steps.to_string())),
+    ("rule", |r| r.tree().map_or(String::new(), |tree| tree.rule_in_words())),
+    ("median_error", |r| number(r.tree().and_then(|tree| tree.error_of(0.5)))),
+    ("error_of_one_in_100", |r| number(r.tree().and_then(|tree| tree.error_of(0.01)))),
+    ("error_of_one_in_1000", |r| number(r.tree().and_then(|tree| tree.error_of(0.001)))),
+    ("speed_up", |r| number(r.tree().and_then(|tree| tree.speed_up))),
     ("method", |r| r.record.method.clone()),
     ("version", |r| r.record.version.clone()),
     ("commit", |r| r.record.commit.clone()),

@@ -11,6 +11,7 @@ mod record;
 pub mod report;
 mod session;
 mod sizes;
+mod tree_facts;
 
 pub use candidate::{Candidate, Point, cpu_device};
 pub use compiled::Compiled;
@@ -19,3 +20,4 @@ pub use files::{read_json_lines, to_csv, to_json_lines};
 pub use record::{Device, FORMAT, Kind, Record};
 pub use session::{Observer, Session};
 pub use sizes::Sizes;
+pub use tree_facts::TreeFacts;

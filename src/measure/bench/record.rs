@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::compiled::Compiled;
 use super::direct_facts::{DirectFacts, RunFacts};
+use super::tree_facts::TreeFacts;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::gpu::AdapterInfo;
 use crate::measure::{Ceiling, Summary};
@@ -60,6 +61,8 @@ pub enum Kind {
     Derivatives,
     /// A run on individual steps.
     Run,
+    /// Errors of a tree with the time of its forces, or times of whole steps by it.
+    Tree,
     /// What the driver's compiler says of a kernel; no times.
     Compiled,
     /// Nothing was measured; `remark` says why.
@@ -107,6 +110,9 @@ pub struct Record {
     /// Which run, and what came out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunFacts>,
+    /// Which tree, and its errors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<TreeFacts>,
     /// What one sample did: interactions, or the ceiling's unit.
     pub work: f64,
     /// Seconds per evaluation or step, in the order they were taken; the first one after warming up is dropped.
@@ -157,6 +163,9 @@ impl Record {
         }
         if let Some(run) = &self.run {
             return format!("{}, eps = {}, to t = {}", self.series, run.softening, run.until);
+        }
+        if let Some(tree) = &self.tree {
+            return format!("{} tree, {}", tree.engine, tree.rule_in_words());
         }
         match self.kernel {
             Some(kernel) => kernel.to_string(),
@@ -220,14 +229,16 @@ impl Record {
         }
         if (self.kind == Kind::Derivatives && self.direct.is_none())
             || (self.kind == Kind::Run && self.run.as_ref().is_none_or(|r| r.outcome.is_none()))
+            || (self.kind == Kind::Tree && self.tree.is_none())
         {
-            return Some(
-                "it is of forces with derivatives or of a run, and does not say which".into(),
-            );
+            let words = "it is of forces with derivatives, a run or a tree, and does not say which";
+            return Some(words.to_owned());
         }
         let compiled = self.compiled.as_ref().and_then(Compiled::fault);
         let direct = self.direct.as_ref().and_then(DirectFacts::fault);
-        if let Some(fault) = compiled.or(direct).or(self.run.as_ref().and_then(RunFacts::fault)) {
+        let tree = self.tree.as_ref().and_then(TreeFacts::fault);
+        let run = self.run.as_ref().and_then(RunFacts::fault);
+        if let Some(fault) = compiled.or(direct).or(run).or(tree) {
             return Some(fault);
         }
         if self.kind == Kind::Ceiling && self.ceiling().is_none() {
@@ -290,6 +301,7 @@ pub(crate) mod tests {
             compiled: None,
             direct: None,
             run: None,
+            tree: None,
             work: 4096.0 * 4096.0,
             samples: vec![1e-3, 1.1e-3, 1.2e-3],
             repeats: 2,

@@ -188,6 +188,7 @@ impl<'a> Session<'a> {
             compiled: None,
             direct: None,
             run: None,
+            tree: None,
             work: 0.0,
             samples: Vec::new(),
             repeats: 1,

@@ -30,6 +30,12 @@ pub struct Sizes {
     pub runs_closer: &'static [usize],
     /// Seconds that all runs may take.
     pub runs_secs: f64,
+    /// The three numbers of bodies of the tree's errors and times over the opening angle.
+    pub tree: [usize; 3],
+    /// Those of the tree's figure over the number of bodies, ascending.
+    pub tree_n: &'static [usize],
+    /// Opening angles of the tree, ascending.
+    pub tree_thetas: &'static [f64],
     /// Most seconds of one evaluation; what would take longer is skipped.
     pub sample_secs: f64,
     /// Seconds that the samples of a figure may take.
@@ -56,6 +62,9 @@ impl Sizes {
             runs: &[256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536],
             runs_closer: &[1024, 16_384],
             runs_secs: 1200.0,
+            tree: [30_000, 100_000, 1_000_000],
+            tree_n: &[10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000],
+            tree_thetas: &[0.2, 0.3, 0.4, 0.5, 0.6, 0.7],
             sample_secs: 1.5,
             figure_secs: 12.0,
             rounds: (3, 15),
@@ -71,6 +80,9 @@ impl Sizes {
             largest: 16_384,
             chapter: [256, 1024, 4096],
             many: 4096,
+            tree: [1000, 3000, 10_000],
+            tree_n: &[1000, 3000, 10_000],
+            tree_thetas: &[0.3, 0.5, 0.7],
             sources: 16_384,
             map: 4096,
             rule: &[256, 1024, 4096],
@@ -99,6 +111,9 @@ impl Sizes {
             runs: &[32, 64],
             runs_closer: &[64],
             runs_secs: 5.0,
+            tree: [100, 300, 1000],
+            tree_n: &[300, 1000],
+            tree_thetas: &[0.4, 0.7],
             sample_secs: 0.5,
             figure_secs: 0.3,
             rounds: (2, 3),

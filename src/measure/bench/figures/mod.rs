@@ -17,6 +17,10 @@ mod roofline;
 mod rule;
 mod sinks;
 mod table;
+mod tree;
+mod tree_error;
+mod tree_n;
+mod tree_theta;
 mod unroll;
 
 /// A figure.
@@ -50,6 +54,9 @@ pub const FIGURES: &[Figure] = &[
     roofline::FIGURE,
     instructions::FIGURE,
     rule::FIGURE,
+    tree_error::FIGURE,
+    tree_theta::FIGURE,
+    tree_n::FIGURE,
 ];
 
 /// Figures that take minutes whatever the adapter: asked for by name alone.

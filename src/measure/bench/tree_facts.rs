@@ -1,0 +1,122 @@
+//! What a record of the tree tells beyond its times.
+
+use serde::{Deserialize, Serialize};
+
+use crate::forces::tree::{MultipoleOrder, Opening, TreeConfig};
+use crate::measure::ErrorDistribution;
+use crate::measure::bench::record::rounded;
+
+/// Parts of all sinks, from the most to the least, whose errors are noted.
+const PARTS: [f64; 25] = [
+    1.0, 0.99, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.07, 0.05, 0.03,
+    0.02, 0.015, 0.01, 0.007, 0.005, 0.003, 0.002, 0.001,
+];
+
+/// Which tree, and its errors where they were found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TreeFacts {
+    /// `gpu` or `cpu`.
+    pub engine: String,
+    /// `acceleration`, `radius`, `bonsai`, `octgrav`.
+    pub rule: String,
+    /// Its alpha or theta.
+    pub parameter: f64,
+    /// Multipoles: 1 or 2.
+    pub moments: u32,
+    /// Number of bodies.
+    pub bodies: u64,
+    /// Parts of the sinks, from the most to the least, and the relative error that so many exceed or reach.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<(f64, f64)>,
+    /// How many times as long a step by all pairs takes, where that was measured or foreseen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed_up: Option<f64>,
+}
+
+impl TreeFacts {
+    /// Of a tree of so many bodies.
+    pub fn new(engine: &str, config: &TreeConfig, bodies: usize) -> Self {
+        let (rule, parameter) = match config.opening {
+            Opening::Acceleration { alpha } => ("acceleration", alpha),
+            Opening::Radius { theta } => ("radius", theta),
+            Opening::Bonsai { theta } => ("bonsai", theta),
+            Opening::Octgrav { theta } => ("octgrav", theta),
+        };
+        Self {
+            engine: engine.to_owned(),
+            rule: rule.to_owned(),
+            parameter,
+            moments: if config.moments == MultipoleOrder::Quadrupole { 2 } else { 1 },
+            bodies: bodies as u64,
+            errors: Vec::new(),
+            speed_up: None,
+        }
+    }
+
+    /// With these errors.
+    #[must_use]
+    pub fn with_errors(self, found: &ErrorDistribution) -> Self {
+        let error = |part: f64| (part, rounded(found.quantile(1.0 - part)));
+        let errors = PARTS.map(error).into_iter().filter(|(_, error)| error.is_finite());
+        Self { errors: errors.collect(), ..self }
+    }
+
+    /// The error that this part of the sinks exceeds.
+    pub fn error_of(&self, part: f64) -> Option<f64> {
+        self.errors.iter().find(|(other, _)| *other == part).map(|(_, error)| *error)
+    }
+
+    /// `octgrav 0.5`, and with monopoles that it is.
+    pub fn rule_in_words(&self) -> String {
+        let monopoles = if self.moments == 1 { ", monopoles" } else { "" };
+        format!("{} {}{monopoles}", self.rule, self.parameter)
+    }
+
+    /// What no measurement says, if anything: a reader of foreign files asks.
+    pub(super) fn fault(&self) -> Option<String> {
+        let good = |x: &f64| x.is_finite() && *x >= 0.0 && *x < 1e30;
+        let words = if !["gpu", "cpu"].contains(&self.engine.as_str()) {
+            "its engine is none of a tree"
+        } else if !["acceleration", "radius", "bonsai", "octgrav"].contains(&self.rule.as_str()) {
+            "its opening rule is none"
+        } else if !(self.parameter > 0.0 && self.parameter <= 1.0) {
+            "its alpha or theta is out of range"
+        } else if ![1, 2].contains(&self.moments) || self.bodies == 0 {
+            "its moments or bodies are none"
+        } else if self.errors.len() > 1000
+            || !self.errors.iter().all(|(part, error)| *part > 0.0 && *part <= 1.0 && good(error))
+            || !self.speed_up.iter().all(good)
+        {
+            "its errors are none"
+        } else {
+            return None;
+        };
+        Some(words.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DVec3;
+
+    use super::*;
+
+    #[test]
+    fn errors_are_noted_by_the_part_that_exceeds_them() {
+        let right = vec![DVec3::X; 1000];
+        let found: Vec<DVec3> =
+            (1..=1000).map(|i| DVec3::new(1.0, f64::from(i) * 1e-6, 0.0)).collect();
+        let errors = ErrorDistribution::of(&found, &right);
+        let facts = TreeFacts::new("cpu", &TreeConfig::default(), 1000).with_errors(&errors);
+        let near =
+            |part: f64, error: f64| (facts.error_of(part).unwrap() / error - 1.0).abs() < 0.01;
+        assert!(near(0.5, 5e-4) && near(0.01, 9.9e-4) && near(0.001, 9.99e-4));
+        assert_eq!((facts.error_of(0.123), facts.fault()), (None, None));
+        assert_eq!(facts.rule_in_words(), "acceleration 0.003");
+        let bad = TreeFacts { rule: "wish".to_owned(), ..facts.clone() };
+        assert!(bad.fault().unwrap().contains("rule"));
+        let bad = TreeFacts { errors: vec![(2.0, 1e-3)], ..facts };
+        assert!(bad.fault().unwrap().contains("errors"));
+    }
+}
