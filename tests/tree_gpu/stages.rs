@@ -53,6 +53,7 @@ fn what_is_wrong_with_a_stage_is_seen() {
     assert!(seen(&|tree| tree.order.swap(100, 101)).contains("order"));
     assert!(seen(&|tree| tree.keys[7].lo ^= 1).contains("key 7"));
     assert!(seen(&|tree| tree.sources[9][3] *= 1.01).contains("body 9"));
+    assert!(seen(&|tree| tree.state.scattered += 1).contains("scattered"));
     assert!(seen(&|tree| tree.bounds[3].level += 1).contains("cell 3"));
     assert!(seen(&|tree| tree.open[0].child += 16).contains("children of cell 0"));
     assert!(seen(&|tree| tree.force[2].mass *= 1.0001).contains("mass"));

@@ -47,7 +47,7 @@ impl Cloud {
     fn position(self, i: usize, n: usize) -> [f64; 3] {
         match self {
             Self::Plummer => plummer(i),
-            Self::Disk if i % 10 == 0 => plummer(i).map(|x| 0.1 * x),
+            Self::Disk if i.is_multiple_of(10) => plummer(i).map(|x| 0.1 * x),
             Self::Disk => disk(i),
             Self::FarAway => {
                 let [x, y, z] = plummer(i);

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::forces::tree::gpu::{Field, TreeForces, TreeShape};
 use crate::forces::tree::{
     Cell, CellBox, CellForce, CellOpen, CellRecord, Cells, Cube, Key, Moment, Place, key, moments,
-    order,
+    order, split,
 };
 use crate::forces::{Throughput, evaluate_blocking};
 use crate::gpu::layout::TreeState;
@@ -128,6 +128,13 @@ impl BuiltTree {
                 "body {k} along the curve is another"
             );
         }
+        let scattered = split(&cube, &self.keys[..inside], &self.sources[..inside]);
+        let scattered = scattered.into_iter().filter(|is| *is).count();
+        ensure!(
+            state.scattered as usize == scattered,
+            "{} scattered groups, not {scattered}",
+            state.scattered
+        );
         Ok(inside)
     }
 
