@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Output;
 use std::sync::Arc;
 
+use gravitile::forces::tree::gpu::BYTES_PER_BODY;
 use gravitile::gpu::{AdapterRequest, Gpu};
 use gravitile::measure::choose_on;
 use gravitile::scene::{Spread, test_bodies};
@@ -117,7 +118,7 @@ fn small(bytes: u64) -> Arc<Gpu> {
 
 #[test]
 fn what_does_not_fit_is_refused_with_the_largest_number() {
-    let gpu = small(160 * 5000);
+    let gpu = small(BYTES_PER_BODY * 5000);
     let refused = |method: Method, n: usize| {
         let settings =
             Settings { engine: EngineKind::Gpu, method: Some(method), ..Settings::default() };
@@ -127,8 +128,10 @@ fn what_does_not_fit_is_refused_with_the_largest_number() {
     };
     let tree = refused(Method::Tree, 5001).unwrap();
     assert!(tree.contains("5001 bodies") && tree.contains("at most 5000 bodies"), "{tree}");
-    let direct = refused(Method::Direct, 12501).unwrap();
-    assert!(direct.contains("at most 12500 bodies"), "{direct}");
+    // 64 bytes each, by the method direct.
+    let most_direct = (BYTES_PER_BODY * 5000 / 64) as usize;
+    let direct = refused(Method::Direct, most_direct + 1).unwrap();
+    assert!(direct.contains(&format!("at most {most_direct} bodies")), "{direct}");
     assert_eq!([refused(Method::Tree, 64), refused(Method::Direct, 64)], [None, None]);
     // Nobody asked for the tree: it is no reason to refuse.
     let settings = Settings { engine: EngineKind::Gpu, ..Settings::default() };
