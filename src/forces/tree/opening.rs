@@ -50,7 +50,7 @@ pub enum Opening {
 }
 
 /// By `acceleration` r is at most this part of d.
-const NEAR: f64 = 0.8;
+const NEAR: f64 = 0.9;
 
 /// The least acceleration that `acceleration` knows, so that powers of it stay within f32.
 const LEAST_ACCELERATION: f64 = f64::from_bits((1023 - 100) << 52);
