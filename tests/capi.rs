@@ -182,9 +182,9 @@ fn grape_5_by_a_tree() {
     let tree = |more: &[(&'static str, &'static str)]| -> Vec<(&str, &str)> {
         [&[("GRAVITILE_METHOD", "tree")], more].concat()
     };
-    judge(&program, &["1e-2", "1"], &tree(CPU));
-    judge(&program, &["1e-5", "1"], &tree(&[CPU[0], ("GRAVITILE_ALPHA", "1e-9")]));
-    let rough = command(&program, &["1e-5", "1"], &tree(CPU)).output().unwrap();
+    judge(&program, &["1e-2", "-1"], &tree(CPU));
+    judge(&program, &["1e-5", "-1"], &tree(&[CPU[0], ("GRAVITILE_ALPHA", "1e-9")]));
+    let rough = command(&program, &["1e-5", "-1"], &tree(CPU)).output().unwrap();
     assert!(!rough.status.success(), "no tree computed: {}", text(&rough.stdout));
     // It has no derivatives: the sixth order's and GRAPE-6's calls say so.
     let output =

@@ -35,8 +35,8 @@ Examples:
   gravitile bench --compare benches/results/*.jsonl --markdown")]
 pub struct Args {
     /// Figure: table, n, unroll, p, q (GPU Gems 3), sinks, crossover, precision, order (Sapporo2), blocks
-    /// (runs on individual steps), ceilings, roofline, instructions, rule, tree-error, tree-theta, tree-n
-    /// (Octgrav), all (without blocks and rule, which take many minutes)
+    /// (runs on individual steps), ceilings, roofline, instructions, rule, tree-error, tree-theta, tree-n,
+    /// tree-parts (Octgrav), all (without blocks and rule, which take many minutes)
     #[arg(long, value_name = "NAME", default_value = "table")]
     figure: String,
     /// Folder for results.jsonl, results.csv, report.html and the plots; created if it does not exist

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use super::Stopwatch;
 use crate::error::Result;
+use crate::forces::tree::TreeConfig;
 use crate::forces::tree::gpu::{Field, Part, TreeForces, TreeShape};
 use crate::forces::{Budget, DeviceForces, Piece, Throughput, evaluate_blocking};
-use crate::gpu::{BodyBuffers, Gpu, read_blocking, storage};
+use crate::gpu::{BodyBuffers, Checks, Gpu, read_blocking, storage};
 
 /// Seconds of one evaluation, by its parts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,11 +44,12 @@ impl TreeTimer {
     /// Errors: bodies that do not fit the device.
     pub fn new(
         gpu: &Arc<Gpu>,
-        shape: TreeShape,
+        config: &TreeConfig,
         places: &[[f32; 4]],
         softening: f32,
     ) -> Result<Self> {
         let n = places.len();
+        let shape = TreeShape::of(config, Checks::Off);
         let bodies = BodyBuffers {
             count: n as u32,
             sinks: 0..n as u32,

@@ -20,6 +20,7 @@ mod table;
 mod tree;
 mod tree_error;
 mod tree_n;
+mod tree_parts;
 mod tree_theta;
 mod unroll;
 
@@ -57,6 +58,7 @@ pub const FIGURES: &[Figure] = &[
     tree_error::FIGURE,
     tree_theta::FIGURE,
     tree_n::FIGURE,
+    tree_parts::FIGURE,
 ];
 
 /// Figures that take minutes whatever the adapter: asked for by name alone.

@@ -46,6 +46,21 @@ fn blank(session: &Session<'_>, figure: &str, config: &TreeConfig, n: usize) -> 
     record
 }
 
+/// A record of something of the tree's on the session's adapter, timed by that method.
+pub(super) fn on_device(
+    session: &Session<'_>,
+    figure: &str,
+    series: &str,
+    config: &TreeConfig,
+    n: usize,
+    method: &str,
+) -> Record {
+    let mut record = blank(session, figure, config, n);
+    (record.series, record.method) = (series.to_owned(), method.to_owned());
+    (record.x, record.work) = (n as f64, n as f64);
+    record
+}
+
 /// A Plummer sphere of length and mass 1, at rest.
 pub(super) fn sphere(n: usize) -> Bodies {
     let mut bodies = Bodies::with_capacity(n);
