@@ -1,7 +1,8 @@
 //! When a cell may act as a whole: the opening rules, one function each.
 //!
 //! Whatever the rule, the test is one comparison of numbers made before: a cell is accepted where
-//! d^2 * [`Opening::reach`] > [`Opening::critical`], and d^2 > r^2, so that no body of it is among the sinks. d is
+//! d^2 * [`Opening::reach`] > [`Opening::critical`], and d^2 > r^2 times [`Opening::least_distance_squared`], which is 1
+//! or more, so that no body of it is among the sinks. d is
 //! the distance from the cell's centre of mass to the box around the sinks, but with `octgrav` in the first
 //! comparison from box to box.
 
@@ -26,7 +27,7 @@ pub enum MultipoleOrder {
 #[non_exhaustive]
 pub enum Opening {
     /// By what the cell may spoil of the sinks' accelerations: m r^3 < alpha a d^5, a the least of their last
-    /// accelerations; with monopoles m r^2 < alpha a d^4 (Miki and Umemura 2017).
+    /// accelerations; with monopoles m r^2 < alpha a d^4 (Miki and Umemura 2017). And r < 0.9 d.
     Acceleration {
         /// The part of the acceleration.
         alpha: f64,
@@ -49,7 +50,7 @@ pub enum Opening {
     },
 }
 
-/// By `acceleration` r is at most this part of d.
+/// By `acceleration` r is at most this part of d; `shaders/tree/opening/acceleration.wgsl` has its square.
 const NEAR: f64 = 0.9;
 
 /// The least acceleration that `acceleration` knows, so that powers of it stay within f32.

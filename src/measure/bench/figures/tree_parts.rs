@@ -1,4 +1,4 @@
-//! Octgrav, figures 6 and 8: where the time of a force evaluation goes.
+//! Octgrav, figure 7 (left and middle): where the time of a force evaluation goes.
 
 use super::tree::{curves, exactly, on_device, rows};
 use super::{Figure, marks};
@@ -10,7 +10,7 @@ use crate::measure::{Cloud, Record, Session, TreeTimer};
 
 pub(super) const FIGURE: Figure = Figure {
     name: "tree-parts",
-    title: "What a force evaluation by the tree is made of (Octgrav, figures 6 and 8)",
+    title: "What a force evaluation by the tree is made of (Octgrav, figure 7)",
     about: "Time of keys and the cube, their sort, cells, moments, groups of sinks, and the walk with its forces, on Plummer \
             spheres with the usual opening rule, each part in a pass of its own; \"whole\" is all of them in one. On a graphics \
             adapter alone.",
