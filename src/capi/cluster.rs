@@ -135,8 +135,11 @@ impl Cluster {
         }
         self.state = CallState::Nothing;
         let ids = |index: &[i32]| index.iter().map(|&index| index as u64).collect::<Vec<_>>();
-        let finished = self.engine.finish(&mut self.answers);
-        finished.map_err(|error| error.with_ids(&ids(&self.call.index)))?;
+        if let Err(error) = self.engine.finish(&mut self.answers) {
+            // The particle that is to blame rather than the sums that it spoiled.
+            self.memory.check_predictions()?;
+            return Err(error.with_ids(&ids(&self.call.index)));
+        }
         self.leave_out_twins()?;
         self.state = CallState::Finished;
         Ok(&self.answers)

@@ -7,7 +7,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::forces::{ForceEngine, Order, Sources};
+use crate::forces::{ForceEngine, Moving, MovingSources, Order, Sources};
 
 /// Addresses are below this: 1.6 GB of particles. A wild address is an error, not a full machine.
 pub const LARGEST_MEMORY: usize = 1 << 23;
@@ -50,18 +50,14 @@ impl Particle {
         Ok(())
     }
 
-    /// Position, velocity and acceleration at `time`, by all derivatives; `None` does not predict.
-    ///
-    /// In GRAPE-6's coefficients x + v t + a2 t^2 + j6 t^3 + (3/4) k18 t^4, and the same derived by t.
+    /// As engines take it.
+    pub fn moving(&self) -> Moving {
+        Moving { time: self.time, mass: self.mass, motion: self.motion }
+    }
+
+    /// [`Moving::at`].
     pub fn at(&self, time: Option<f64>) -> [DVec3; 3] {
-        let [x, v, a, j, s, c] = self.motion;
-        let t = time.map_or(0.0, |time| time - self.time);
-        // Horner: the k-th of a row is divided by k.
-        let series = |terms: &[DVec3]| {
-            let indexed = terms.iter().enumerate().rev();
-            indexed.fold(DVec3::ZERO, |sum, (k, term)| *term + sum * (t / (k + 1) as f64))
-        };
-        [series(&[x, v, a, j, s, c]), series(&[v, a, j, s, c]), series(&[a, j, s, c])]
+        self.moving().at(time)
     }
 }
 
@@ -93,6 +89,10 @@ pub struct Memory {
     velocity: Vec<DVec3>,
     acceleration: Vec<DVec3>,
     mass: Vec<f64>,
+    /// What goes to an engine that predicts by itself: sources and where they belong, and the time.
+    moving: Vec<Moving>,
+    source_index: Vec<u32>,
+    time: Option<f64>,
 }
 
 impl Memory {
@@ -113,6 +113,9 @@ impl Memory {
             velocity: Vec::new(),
             acceleration: Vec::new(),
             mass: Vec::new(),
+            moving: Vec::new(),
+            source_index: Vec::new(),
+            time: None,
         }
     }
 
@@ -165,6 +168,10 @@ impl Memory {
         addresses: usize,
         time: Option<f64>,
     ) -> Result<()> {
+        if let Some(moving) = engine.moving() {
+            return self.send_moving(moving, addresses, time);
+        }
+        self.time = time;
         let goal = Some(Sent { addresses, time });
         // Beyond a quarter one large transfer is cheaper than many small writes.
         let few = self.changed.len() <= self.address.len() / 4;
@@ -179,10 +186,51 @@ impl Memory {
             self.send_all(engine, time)?;
             self.sent = goal;
         }
+        self.forget_changes();
+        Ok(())
+    }
+
+    /// [`Memory::send`] to an engine that predicts by itself: what changed goes there, whatever the time.
+    fn send_moving(
+        &mut self,
+        engine: &mut dyn MovingSources,
+        addresses: usize,
+        time: Option<f64>,
+    ) -> Result<()> {
+        self.time = time;
+        engine.predict_to(time);
+        if self.rearranged || self.sent.is_none_or(|sent| sent.addresses != addresses) {
+            self.sent = None;
+            self.arrange(addresses);
+            let particles =
+                self.address.iter().filter_map(|&k| self.particles[k as usize].as_ref());
+            self.moving.clear();
+            self.moving.extend(particles.map(Particle::moving));
+            engine.set_moving(&self.moving)?;
+            self.sent = Some(Sent { addresses, time: None });
+        } else if !self.changed.is_empty() {
+            self.moving.clear();
+            self.source_index.clear();
+            for place in &self.changed {
+                // Beyond the addresses in use there are particles that no engine holds.
+                let source = self.address.binary_search(place);
+                if let (Ok(source), Some(particle)) = (source, &self.particles[*place as usize]) {
+                    self.source_index.push(source as u32);
+                    self.moving.push(particle.moving());
+                }
+            }
+            // What an engine refuses may be half done.
+            let updated = engine.update_moving(&self.source_index, &self.moving);
+            updated.inspect_err(|_| self.sent = None)?;
+        }
+        self.forget_changes();
+        Ok(())
+    }
+
+    fn forget_changes(&mut self) {
         for place in self.changed.drain(..) {
             self.is_changed[place as usize] = false;
         }
-        Ok(())
     }
 
     /// Finds out which particles are sources, and which index means which of them.
@@ -231,7 +279,12 @@ impl Memory {
         derivative(2, &mut self.acceleration);
         self.mass.clear();
         self.mass.extend(all.iter().map(|(_, mass)| mass));
-        engine.set_sources(&self.sources())
+        engine.set_sources(&Sources {
+            position: &self.position,
+            velocity: &self.velocity,
+            acceleration: &self.acceleration,
+            mass: &self.mass,
+        })
     }
 
     fn send_changed(&mut self, engine: &mut dyn ForceEngine, time: Option<f64>) -> Result<()> {
@@ -288,14 +341,22 @@ impl Memory {
         ))
     }
 
-    /// What the engine holds, predicted.
-    pub fn sources(&self) -> Sources<'_> {
-        Sources {
-            position: &self.position,
-            velocity: &self.velocity,
-            acceleration: &self.acceleration,
-            mass: &self.mass,
-        }
+    /// Source `k` as the engine has it: predicted, and its mass.
+    pub fn predicted(&self, k: usize) -> ([DVec3; 3], f64) {
+        let particle = self.particles[self.address[k] as usize].as_ref();
+        particle.map_or(([DVec3::ZERO; 3], 0.0), |particle| (particle.at(self.time), particle.mass))
+    }
+
+    /// Refuses the first source whose prediction is not finite: an engine that predicts by itself sees only what
+    /// comes of it.
+    pub fn check_predictions(&self) -> Result<()> {
+        let all = 0..self.address.len();
+        all.into_iter().try_for_each(|k| self.check_predicted(k, &self.predicted(k).0, self.time))
+    }
+
+    /// Number of sources that the engine holds.
+    pub fn source_count(&self) -> usize {
+        self.address.len()
     }
 
     /// The source of index `index`, the one of lowest address.

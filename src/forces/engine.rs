@@ -1,7 +1,7 @@
 //! The one interface of engines: sources that stay, an evaluation that is begun and finished.
 
 use super::direct::GpuTiers;
-use super::{Answers, Making, Order, Precision, Sinks, Sources, Want};
+use super::{Answers, Making, MovingSources, Order, Precision, Sinks, Sources, Want};
 use crate::error::{Error, Result};
 
 /// An engine: forces of sources that stay with it, on any sinks.
@@ -79,6 +79,11 @@ pub trait ForceEngine: Send {
 
     /// The engine on a device, if it is that: bodies on block steps may then live there.
     fn on_device(&self) -> Option<&GpuTiers> {
+        None
+    }
+
+    /// The engine as one that predicts its sources itself, if it does.
+    fn moving(&mut self) -> Option<&mut dyn MovingSources> {
         None
     }
 

@@ -29,6 +29,7 @@ mod held;
 mod kind;
 pub mod last;
 mod methods;
+mod moving;
 mod on_device;
 mod precision;
 mod question;
@@ -42,6 +43,7 @@ pub use device::{DeviceForces, Making, Piece, evaluate, evaluate_blocking, recor
 use engine::check_plain;
 pub use engine::{ForceEngine, check_update};
 pub use kind::{EngineKind, Place, engine_names};
+pub use moving::{Moving, MovingSources};
 pub use on_device::{BindForces, DeviceEntry, DeviceTools, on_device};
 pub use precision::{Noise, Precision};
 pub use question::{Identity, Order, Sinks, Sources, Want, Within, check_softening};

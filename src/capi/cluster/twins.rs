@@ -78,16 +78,13 @@ fn with_twins(memory: &Memory, call: &Call) -> Vec<usize> {
 /// What i-particle `i` gets from the sources that do not have its index, and which those are.
 fn alone(memory: &Memory, call: &Call, i: usize, want: &Want) -> Result<(Answers, Vec<u32>)> {
     let left_out = memory.twins_of(call.index[i]);
-    let all = memory.sources();
-    let count = all.position.len() as u32;
+    let count = memory.source_count() as u32;
     let sources: Vec<u32> =
         (0..count).filter(|source| left_out.binary_search(source).is_err()).collect();
-    let of = |from: &[DVec3]| -> Vec<DVec3> {
-        sources.iter().filter_map(|&source| from.get(source as usize).copied()).collect()
-    };
-    let (position, velocity, acceleration) =
-        (of(all.position), of(all.velocity), of(all.acceleration));
-    let mass: Vec<f64> = sources.iter().map(|&source| all.mass[source as usize]).collect();
+    let (motion, mass): (Vec<[DVec3; 3]>, Vec<f64>) =
+        sources.iter().map(|&source| memory.predicted(source as usize)).unzip();
+    let derivative = |k: usize| -> Vec<DVec3> { motion.iter().map(|motion| motion[k]).collect() };
+    let (position, velocity, acceleration) = (derivative(0), derivative(1), derivative(2));
     let mut engine = Reference::default();
     engine.set_sources(&Sources {
         position: &position,

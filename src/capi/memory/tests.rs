@@ -81,10 +81,10 @@ fn changes_are_gathered_and_sent_once() {
     }
     memory.send(&mut engine, 100, None).unwrap();
     assert_eq!((engine.whole, &engine.updates[..]), (1, &[2][..]));
-    assert_eq!(memory.sources().position[9].x, 0.25);
+    assert_eq!(memory.predicted(9).0[0].x, 0.25);
     // Another moment moves all of them.
     memory.send(&mut engine, 100, Some(2.0)).unwrap();
-    assert_eq!((engine.whole, memory.sources().position[9].y), (2, 2.0));
+    assert_eq!((engine.whole, memory.predicted(9).0[0].y), (2, 2.0));
     // Another index means another source.
     memory.set(9, particle(1000, 0.25)).unwrap();
     memory.send(&mut engine, 100, Some(2.0)).unwrap();
@@ -103,7 +103,6 @@ fn fewer_addresses_holes_and_twins() {
     assert_eq!((memory.source_of(1), memory.source_of(5)), (None, Some(0)));
     assert_eq!(memory.twins_of(5), [0, 1]);
     assert_eq!((memory.index_of(2), memory.index_of(3)), (i32::MIN, -1));
-    assert!(memory.sources().velocity.is_empty(), "nobody wants jerks");
     memory.send(&mut engine, 11, None).unwrap();
     assert_eq!((engine.source_count(), memory.source_of(1)), (4, Some(3)));
     let sinks = Sinks {
