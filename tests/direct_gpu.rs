@@ -1,6 +1,8 @@
 //! Forces with derivatives on the device: every tier and order against f64, and what the self-test sees.
 
 mod common;
+#[path = "direct_gpu/moving.rs"]
+mod moving;
 
 use std::sync::Arc;
 

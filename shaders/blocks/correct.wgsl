@@ -11,7 +11,7 @@
 @group(0) @binding(4) var<storage, read> sums: array<Real4>;
 @group(0) @binding(5) var<uniform> params: DirectParams;
 @group(0) @binding(6) var<uniform> block: BlockParams;
-//% include "blocks/wide.wgsl"
+//% include "direct/wide.wgsl"
 //% include "blocks/track.wgsl"
 //% include "blocks/criterion.wgsl"
 //% include scheme

@@ -1,20 +1,7 @@
 // Hermite of order 6; the equations are at src/integrate/hermite6.rs.
 
-// Taylor series, from the highest term on.
 fn predict(track: Track, h: Span) -> Predicted {
-    let t = short(h);
-    let bend_x = plus(track.snap, track.crackle * (t / Real(5.0)));
-    let bend_v = plus(track.snap, track.crackle * (t * Real(0.25)));
-    let bend_a = plus(track.snap, track.crackle * (t / Real(3.0)));
-    let turn_x = times(times(sum(track.jerk, scaled(times(bend_x, h), Real(0.25))), h), THIRD);
-    let turn_v = times(sum(track.jerk, times(times(bend_v, h), THIRD)), h);
-    let turn_a = times(sum(track.jerk, scaled(times(bend_a, h), Real(0.5))), h);
-    let mean_velocity = sum(track.velocity, scaled(times(sum(track.acceleration, turn_x), h), Real(0.5)));
-    return Predicted(
-        sum(track.position, times(mean_velocity, h)),
-        sum(track.velocity, times(sum(track.acceleration, scaled(turn_v, Real(0.5))), h)),
-        sum(track.acceleration, turn_a),
-    );
+    return taylor(track.position, track.velocity, track.acceleration, track.jerk, track.snap, track.crackle, h);
 }
 
 // a - 6 b.

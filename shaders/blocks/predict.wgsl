@@ -13,7 +13,7 @@
 @group(0) @binding(5) var<storage, read_write> itself: array<u32>;
 @group(0) @binding(6) var<uniform> params: DirectParams;
 @group(0) @binding(7) var<uniform> block: BlockParams;
-//% include "blocks/wide.wgsl"
+//% include "direct/wide.wgsl"
 //% include "blocks/track.wgsl"
 //% include "blocks/criterion.wgsl"
 //% include scheme

@@ -5,6 +5,7 @@
 //% else
 //   0 position (w: mass)    1 velocity    2 acceleration    3 jerk    4 snap    5 crackle
 //% endif
+//% include "direct/taylor.wgsl"
 const WORDS: u32 = {{ 11 if pairs else 6 }}u;
 
 struct Track {
@@ -20,12 +21,17 @@ struct Track {
 //% endif
 }
 
-// Where it will be, as far as the forces need it.
-struct Predicted {
-    position: Wide,
-    velocity: Wide,
-    acceleration: Wide,
+// A time of up to 44 bits as a number, exactly.
+//% if pairs
+fn span(t: vec2<u32>) -> Span {
+    let high = f32((t.y << 12u) | (t.x >> 20u)) * 1048576.0;
+    return Span(high * block.tick, f32(t.x & 0xfffffu) * block.tick);
 }
+//% else
+fn span(t: vec2<u32>) -> Span {
+    return (f64(t.y) * f64(4294967296.0) + f64(t.x)) * f64(block.tick);
+}
+//% endif
 
 fn track_of(i: u32) -> Track {
     let at = i * WORDS;

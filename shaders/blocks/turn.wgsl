@@ -8,7 +8,7 @@
 @group(0) @binding(2) var<uniform> params: DirectParams;
 @group(0) @binding(3) var<uniform> block: BlockParams;
 //% include "blocks/time.wgsl"
-//% include "blocks/wide.wgsl"
+//% include "direct/wide.wgsl"
 //% include "blocks/track.wgsl"
 
 const THREADS: u32 = 256u;

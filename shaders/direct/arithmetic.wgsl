@@ -13,14 +13,6 @@ const FAR: Real = Real(1e36);
 // Smallest normal f32: squared distances below it count as zero, as where denormals are flushed.
 const SMALLEST: Real = Real(1.1754944e-38);
 
-fn softening_squared() -> Real {
-//% if tier == "double"
-    return Real(params.softening_squared) + Real(params.softening_low) + Real(params.softening_lowest);
-//% else
-    return params.softening_squared;
-//% endif
-}
-
 fn inverse_root(x: Real) -> Real {
 //% if tier == "double"
     // Drivers differ in what an f64 root is worth: one turn of Newton's makes all of them good.

@@ -37,3 +37,19 @@ struct ScatterParams {
     unused_0: u32,
     unused_1: u32,
 }
+
+// To when sources are predicted, and in what.
+struct PredictParams {
+    count: u32,
+    // Whether any source has derivatives above the jerk.
+    has_snap: u32,
+    // Whether they are predicted at all.
+    moves: u32,
+    // Always 0, which the compiler does not know.
+    zero: u32,
+    // The time as an f32, and what that lacks of an f64 in two more.
+    time: vec4<f32>,
+    // What all velocities have in common and records leave out, and its low part.
+    drift: vec4<f32>,
+    drift_low: vec4<f32>,
+}

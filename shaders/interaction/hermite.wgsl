@@ -15,6 +15,14 @@ struct Sums {
 //% endif
 }
 
+fn softening_squared() -> Real {
+//% if tier == "double"
+    return Real(params.softening_squared) + Real(params.softening_low) + Real(params.softening_lowest);
+//% else
+    return params.softening_squared;
+//% endif
+}
+
 fn attract(before: Sums, towards: Real3, distance_squared: Real, mass: Real, is_itself: bool
 //% if order >= 1
     , velocity: Real3

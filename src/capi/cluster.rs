@@ -61,6 +61,8 @@ pub struct Cluster {
     capacity: Option<usize>,
     /// Whether `answers` will hold lists.
     with_lists: bool,
+    /// This client asks who is nearest: that is found along with the forces.
+    with_nearest: bool,
 }
 
 impl Cluster {
@@ -78,6 +80,7 @@ impl Cluster {
             lists: None,
             capacity: None,
             with_lists: false,
+            with_nearest: false,
         }
     }
 
@@ -111,7 +114,7 @@ impl Cluster {
         let want = Want {
             order: self.order,
             potential: true,
-            nearest: self.order > Order::Acceleration,
+            nearest: self.with_nearest,
             within: within.map(|(radius, capacity)| Within { radius, capacity }),
         };
         let sinks = sinks(&self.call, &self.identity);
@@ -120,10 +123,11 @@ impl Cluster {
         Ok(())
     }
 
-    /// Waits for what was begun. `n` is the number of i-particles that the client has room for.
+    /// Waits for what was begun. `n` is the number of i-particles that the client has room for; `nearest` is whether it
+    /// wants to know who is nearest, which the first half does not tell: the first time they are found by themselves.
     ///
     /// Errors: nothing was begun; another number than then; a device that failed.
-    pub fn finish(&mut self, n: usize) -> Result<&Answers> {
+    pub fn finish(&mut self, n: usize, nearest: bool) -> Result<&Answers> {
         let there = self.call.position.len();
         if self.state != CallState::Begun {
             let text = "nothing was begun, or it failed: call the first half before the last";
@@ -139,6 +143,14 @@ impl Cluster {
             // The particle that is to blame rather than the sums that it spoiled.
             self.memory.check_predictions()?;
             return Err(error.with_ids(&ids(&self.call.index)));
+        }
+        if nearest && !self.with_nearest {
+            self.with_nearest = true;
+            let want = Want { nearest, ..Want::only(Order::Acceleration) };
+            let (sinks, mut found) = (sinks(&self.call, &self.identity), Answers::default());
+            self.engine.evaluate(&sinks, self.call.softening_squared.sqrt(), &want, &mut found)?;
+            self.answers.nearest = found.nearest;
+            self.answers.nearest_distance = found.nearest_distance;
         }
         self.leave_out_twins()?;
         self.state = CallState::Finished;

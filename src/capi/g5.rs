@@ -178,7 +178,7 @@ fn fetch(n: usize, mut a: Output<[f64; 3]>, mut p: Output<f64>) -> Result<c_int>
     let state = &mut *state();
     let outcome = begin(state).and_then(|()| {
         with_cluster(Key::G5, |cluster| {
-            let answers = cluster.finish(n)?;
+            let answers = cluster.finish(n, false)?;
             write(&answers.acceleration, a.take(n)?);
             let signed = answers.potential.iter().map(|potential| state.sign * potential);
             p.take(n)?.iter_mut().zip(signed).for_each(|(into, from)| *into = from);

@@ -251,7 +251,7 @@ impl Results {
         nearest: Option<&mut Output<c_int>>,
     ) -> Result<c_int> {
         with_cluster(Key::G6(id), |cluster| {
-            let answers = cluster.finish(n)?;
+            let answers = cluster.finish(n, nearest.is_some())?;
             write(&answers.acceleration, self.acc.take(n)?);
             write(&answers.jerk, self.jerk.take(n)?);
             self.pot.take(n)?.copy_from_slice(&answers.potential);

@@ -125,7 +125,7 @@ impl Results {
                     softening_squared: eps2,
                     radius_squared: Vec::new(),
                 })?;
-                let answers = cluster.finish(group.len())?.clone();
+                let answers = cluster.finish(group.len(), true)?.clone();
                 self.scatter(n, group, &answers, eps2)?;
                 for (k, &i) in group.iter().enumerate() {
                     self.nnb.take(n)?[i] = cluster.nearest_index(k);

@@ -124,8 +124,13 @@ pub trait ForceEngine: Send {
 /// Refuses indices of [`ForceEngine::update_sources`] that do not fit.
 pub fn check_update(index: &[u32], sources: &Sources, count: usize) -> Result<()> {
     sources.check()?;
-    if index.len() != sources.position.len() {
-        let allowed = format!("{}, as of source positions", sources.position.len());
+    check_indices(index, sources.position.len(), count)
+}
+
+/// Refuses indices of so many sources where `count` are held.
+pub fn check_indices(index: &[u32], sources: usize, count: usize) -> Result<()> {
+    if index.len() != sources {
+        let allowed = format!("{sources}, as of sources");
         return Err(Error::value("the number of source indices", index.len(), allowed));
     }
     match index.iter().find(|&&j| j as usize >= count) {

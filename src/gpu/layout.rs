@@ -95,6 +95,20 @@ pub struct ScatterParams {
     pub unused: [u32; 2],
 }
 
+/// To when sources are predicted. See `shaders/direct/params.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+#[allow(missing_docs)]
+pub struct PredictParams {
+    pub count: u32,
+    pub has_snap: u32,
+    pub moves: u32,
+    pub zero: u32,
+    pub time: [f32; 4],
+    pub drift: [f32; 4],
+    pub drift_low: [f32; 4],
+}
+
 /// What the blocks of a run have in common. See `shaders/blocks/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]

@@ -77,6 +77,7 @@ fn host_and_shader_agree() {
         zero
     );
     assert_same_layout!(ScatterParams, count, words);
+    assert_same_layout!(PredictParams, count, has_snap, moves, zero, time, drift, drift_low);
     assert_same_layout!(
         BlockParams,
         count,

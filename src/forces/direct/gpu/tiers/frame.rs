@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use crate::forces::{Precision, Sources};
+use crate::forces::{Moving, Precision, Sources};
 use crate::frame::Frame;
 
 /// One `vec4<u32>` of a record.
@@ -65,7 +65,12 @@ fn largest(vectors: &[DVec3], from: DVec3) -> f64 {
 /// A unit in which v^2 / R and accelerations come to about 1 at most, in units of length, for the closest pair.
 fn velocity_unit(sources: &Sources, drift: DVec3, length: f64, heaviest: f64) -> f64 {
     let fastest = largest(sources.velocity, drift);
-    let strongest = largest(sources.acceleration, DVec3::ZERO) * length;
+    velocity_unit_for(fastest, largest(sources.acceleration, DVec3::ZERO), length, heaviest)
+}
+
+/// The same for the fastest body and the strongest acceleration, each by its largest component.
+fn velocity_unit_for(fastest: f64, acceleration: f64, length: f64, heaviest: f64) -> f64 {
+    let strongest = acceleration * length;
     // The closest pair's m / R^2, as its acceleration tells, over that of the extent: (length / R)^2 at most.
     let closeness = (strongest * (length / heaviest)).sqrt();
     let closeness = if closeness.is_finite() { closeness.max(1.0) } else { 1.0 };
@@ -135,6 +140,15 @@ impl TierFrame {
         let present = self.frame.velocity_unit();
         let needed = self.precision != Precision::Double && unit > present * 256.0;
         needed.then_some((length / unit, present / unit))
+    }
+
+    /// Whether the unit of velocity is far too small for a body that comes later.
+    pub(super) fn is_outrun(&self, later: &Moving) -> bool {
+        let Frame { velocity, length, mass, .. } = self.frame;
+        let fastest = (later.motion[1] - DVec3::from(velocity)).abs().max_element();
+        let acceleration = later.motion[2].abs().max_element();
+        let unit = velocity_unit_for(fastest, acceleration, length, mass / ROOM);
+        self.precision != Precision::Double && unit > self.frame.velocity_unit() * 256.0
     }
 
     /// Words of a record.

@@ -4,9 +4,12 @@
 //! [`Shape`] that fills the device for any number of sinks. [`tier`] tells whether a tier holds on an
 //! adapter.
 
+mod changes;
 mod engine;
 mod frame;
+mod held;
 mod kernels;
+mod motions;
 mod self_test;
 mod shape;
 mod store;

@@ -2,13 +2,12 @@
 
 use glam::DVec3;
 
+use super::changes::Changes;
 use super::frame::{Entry, TierFrame, Word};
 use crate::error::{Error, Result};
 use crate::forces::{Precision, Sources};
-use crate::gpu::layout::{ScatterParams, VEC4};
-use crate::gpu::{
-    Binding, BoundKernel, Checks, ComputeKernel, Gpu, Params, compile, storage, template,
-};
+use crate::gpu::Gpu;
+use crate::gpu::layout::VEC4;
 
 /// Sources of an engine.
 #[derive(Debug)]
@@ -20,16 +19,7 @@ pub(super) struct Store {
     pub has_velocity: bool,
     pub has_acceleration: bool,
     records: Vec<Word>,
-    /// Sources that changed since the last [`Store::send`], each once.
-    changed: Vec<u32>,
-    is_changed: Vec<bool>,
-    all_changed: bool,
-    buffer: Option<wgpu::Buffer>,
-    changes: Option<wgpu::Buffer>,
-    scatter: Option<(ComputeKernel, Params<ScatterParams>)>,
-    /// The kernel bound to the buffers as they are now.
-    bound_scatter: Option<BoundKernel>,
-    staging: Vec<Word>,
+    changes: Changes,
 }
 
 impl Store {
@@ -41,14 +31,7 @@ impl Store {
             has_velocity: false,
             has_acceleration: false,
             records: Vec::new(),
-            changed: Vec::new(),
-            is_changed: Vec::new(),
-            all_changed: false,
-            buffer: None,
-            changes: None,
-            scatter: None,
-            bound_scatter: None,
-            staging: Vec::new(),
+            changes: Changes::default(),
         }
     }
 
@@ -67,8 +50,7 @@ impl Store {
         let bytes = self.words() as u64 * VEC4;
         self.position.clear();
         self.records.clear();
-        self.changed.clear();
-        self.is_changed.clear();
+        self.changes.restart(0, self.words());
         if n as u64 > gpu.limits.storage_buffer / bytes {
             return Err(gpu.refuse(format!(
                 "{n} sources of {bytes} bytes are more than one of its storage buffers holds (at most {})",
@@ -89,8 +71,7 @@ impl Store {
             }
         }
         self.position.extend_from_slice(sources.position);
-        self.is_changed.resize(n, false);
-        self.all_changed = true;
+        self.changes.restart(n, self.words());
         Ok(())
     }
 
@@ -110,9 +91,7 @@ impl Store {
                 self.records[at + word] = *new;
             }
             self.position[j as usize] = sources.position[k];
-            if !std::mem::replace(&mut self.is_changed[j as usize], true) {
-                self.changed.push(j);
-            }
+            self.changes.put(j, &self.records[at..at + words]);
         }
         Ok(())
     }
@@ -121,7 +100,7 @@ impl Store {
     fn make_room(&mut self, later: &Sources) {
         let Some((time, by)) = self.frame.wider(later) else { return };
         self.frame.frame.time = time;
-        self.all_changed = true;
+        self.changes.all = true;
         let (words, kept) = (self.words(), self.kept(false, false));
         for record in self.records.chunks_mut(words) {
             for &word in &kept {
@@ -149,6 +128,16 @@ impl Store {
         kept
     }
 
+    /// Bytes that the next [`Store::send`] sends.
+    pub fn bytes_to_send(&self) -> u64 {
+        self.changes.bytes()
+    }
+
+    /// What was sent last did not arrive.
+    pub fn send_again(&mut self) {
+        self.changes.all = true;
+    }
+
     /// The device's buffer, brought up to date: everything, or the changes in one piece that a kernel
     /// recorded into `encoder` puts where they belong. There must be sources.
     ///
@@ -158,77 +147,14 @@ impl Store {
         gpu: &Gpu,
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<wgpu::Buffer> {
-        let need = self.records.len();
-        let fits = self.buffer.as_ref().is_some_and(|b| b.size() >= need as u64 * VEC4);
-        if !fits {
-            // A client that adds one body at a time does not get a new buffer for each.
-            let most = (gpu.limits.storage_buffer / VEC4) as usize;
-            let room = if self.buffer.is_some() { need + need / 2 } else { need };
-            self.buffer = Some(storage(gpu, "sources", room.min(most)));
-            self.bound_scatter = None;
-            self.all_changed = true;
-        }
-        let buffer = self.buffer.clone().expect("made above if it was not there");
-        if self.all_changed || self.changed.len() > self.count() / 2 {
+        let buffer = self.changes.fit(gpu, "sources");
+        if self.changes.is_whole() {
             gpu.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&self.records));
-        } else if !self.changed.is_empty() {
-            self.scatter(gpu, encoder, &buffer).await?;
+        } else {
+            self.changes.scatter(gpu, encoder, &buffer).await?;
         }
-        for j in self.changed.drain(..) {
-            self.is_changed[j as usize] = false;
-        }
-        self.all_changed = false;
+        self.changes.sent();
         Ok(buffer)
-    }
-
-    async fn scatter(
-        &mut self,
-        gpu: &Gpu,
-        encoder: &mut wgpu::CommandEncoder,
-        buffer: &wgpu::Buffer,
-    ) -> Result<()> {
-        let words = self.words();
-        self.staging.clear();
-        for &j in &self.changed {
-            let at = j as usize * words;
-            self.staging.push([j, 0, 0, 0]);
-            self.staging.extend_from_slice(&self.records[at..at + words]);
-        }
-        let need = self.staging.len();
-        let fits = self.changes.as_ref().is_some_and(|b| b.size() >= need as u64 * VEC4);
-        if !fits {
-            self.changes = Some(storage(gpu, "changes", need.next_power_of_two()));
-            self.bound_scatter = None;
-        }
-        let changes = self.changes.as_ref().expect("made above");
-        if self.scatter.is_none() {
-            let name = "direct/scatter.wgsl";
-            let text = template::assemble(name, minijinja::context! {})?;
-            let params = Binding::Params(size_of::<ScatterParams>() as u64);
-            let bindings = [Binding::Read, Binding::Write, params];
-            let kernel = compile(gpu, name, &text, &bindings, Checks::default()).await?;
-            self.scatter = Some((kernel, Params::new(gpu, "scatter params", 1)));
-        }
-        let (kernel, params) = self.scatter.as_mut().expect("made above");
-        gpu.queue.write_buffer(changes, 0, bytemuck::cast_slice(&self.staging));
-        params.clear();
-        let offset = params.offset_of(ScatterParams {
-            count: self.changed.len() as u32,
-            words: words as u32,
-            ..Default::default()
-        });
-        params.upload(gpu);
-        let bound = self.bound_scatter.get_or_insert_with(|| {
-            let resources =
-                [changes.as_entire_binding(), buffer.as_entire_binding(), params.binding()];
-            kernel.bind(gpu, "scatter", &resources)
-        });
-        let mut pass = encoder.begin_compute_pass(&Default::default());
-        bound.set(&mut pass, &[offset]);
-        // Threads take several words where there are more than a dispatch may have.
-        let groups = (self.changed.len() * words).div_ceil(64).min(4096) as u32;
-        pass.dispatch_workgroups(groups, 1, 1);
-        Ok(())
     }
 }
 

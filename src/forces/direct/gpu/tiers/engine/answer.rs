@@ -29,14 +29,14 @@ impl GpuTiers {
             self.readback = Readback::default();
         }
         sinks.check(softening, want)?;
-        let (has_velocity, has_acceleration) =
-            (self.store.has_velocity, self.store.has_acceleration);
-        let (n, count) = (sinks.position.len(), self.store.count());
+        let (has_velocity, has_acceleration) = self.held.derivatives();
+        let (n, count) = (sinks.position.len(), self.held.count());
         want.order.check_sources(count, has_velocity, has_acceleration)?;
         let (variant, mut whole) = self.plan(n, want)?;
         let mut evaluation = Evaluation {
             sinks: sinks.position.to_vec(),
-            units: self.store.frame.units(),
+            time: self.held.time(),
+            units: self.held.frame().units(),
             replaced: Replaced::default(),
             variant,
             potential: want.potential,
@@ -47,30 +47,21 @@ impl GpuTiers {
             next: Next::Copied,
             interactions: 0,
             dispatches: 0,
+            sent: 0,
             submitted: None,
         };
         if n == 0 || count == 0 {
             self.begun = Some(evaluation);
             return Ok(());
         }
+        self.held.settle();
+        evaluation.units = self.held.frame().units();
         [whole.softening_squared, whole.softening_low, whole.softening_lowest] =
-            self.store.frame.softening_squared(softening);
+            self.held.frame().softening_squared(softening);
         evaluation.whole = whole;
         evaluation.next = Next::Forces(Some(Progress::default()));
-
         self.narrow(sinks, want)?;
-        let gpu = Arc::clone(&self.gpu);
-        let key = variant.unsliced();
-        let lists = want.within.is_some();
-        if self.kernels.get(&key).is_none_or(|kernels| lists && kernels.lists.is_none()) {
-            let kernels = Kernels::new(&gpu, &key, lists, self.checks).await?;
-            self.kernels.insert(key, kernels);
-        }
-        let mut encoder = gpu.device.create_command_encoder(&Default::default());
-        let sources = self.store.send(&gpu, &mut encoder).await?;
-        self.buffers.fit(&gpu, sources, &variant, n, whole.capacity as usize);
-        self.buffers.write_sinks(&gpu, &self.sink_records, &self.itself);
-        self.advance(&mut evaluation, encoder)?;
+        self.submit(&mut evaluation).await.inspect_err(|_| self.held.send_again())?;
         if self.gpu.adapter.class == DeviceClass::Software {
             // It computes on the host's cores, which leaves no time to win. And a client may end before it asks for
             // answers: lavapipe (Mesa 22.3) crashes where a process ends while it compiles.
@@ -79,6 +70,24 @@ impl GpuTiers {
         self.last = Some((variant, n, whole.capacity as usize));
         self.begun = Some(evaluation);
         Ok(())
+    }
+
+    /// Sends what the device lacks, and submits what fits one submission.
+    async fn submit(&mut self, evaluation: &mut Evaluation) -> Result<()> {
+        let gpu = Arc::clone(&self.gpu);
+        let (variant, lists) = (evaluation.variant, evaluation.capacity.is_some());
+        let key = variant.unsliced();
+        if self.kernels.get(&key).is_none_or(|kernels| lists && kernels.lists.is_none()) {
+            let kernels = Kernels::new(&gpu, &key, lists, self.checks).await?;
+            self.kernels.insert(key, kernels);
+        }
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        evaluation.sent = self.held.bytes_to_send();
+        let sources = self.held.send(&gpu, variant.order, &mut encoder).await?;
+        let capacity = evaluation.whole.capacity as usize;
+        self.buffers.fit(&gpu, sources, &variant, evaluation.sinks.len(), capacity);
+        self.buffers.write_sinks(&gpu, &self.sink_records, &self.itself);
+        self.advance(evaluation, encoder)
     }
 
     /// [`crate::forces::ForceEngine::collect`], awaiting the device.
@@ -107,12 +116,15 @@ impl GpuTiers {
         let copied = self.complete(&mut evaluation).await?;
         widen::answers(&copied, &evaluation.variant, &evaluation.units, out);
         let Replaced { some, all } = &evaluation.replaced;
-        let all = all.as_ref().unwrap_or(&self.store.position);
-        let position = |j: u32| some.get(&j).or_else(|| all.get(j as usize));
+        let position = |j: u32| match (some.get(&j), all) {
+            (Some(position), _) => Some(*position),
+            (None, Some(all)) => all.get(j as usize).copied(),
+            (None, None) => self.held.position(j as usize, evaluation.time),
+        };
         if want.nearest {
             for (i, nearest) in out.nearest.iter().enumerate() {
                 if let Some(position) = position(*nearest) {
-                    out.nearest_distance[i] = (*position - evaluation.sinks[i]).length();
+                    out.nearest_distance[i] = (position - evaluation.sinks[i]).length();
                 }
             }
         }
@@ -120,7 +132,7 @@ impl GpuTiers {
             let each = evaluation.whole.capacity as usize;
             let is_within = |i: usize, j: u32| {
                 let radius = evaluation.radius[i];
-                let squared = |p: &glam::DVec3| (*p - evaluation.sinks[i]).length_squared();
+                let squared = |p: glam::DVec3| (p - evaluation.sinks[i]).length_squared();
                 position(j).is_some_and(|position| squared(position) <= radius * radius)
             };
             let (variant, room) = (&evaluation.variant, (each, asked));
@@ -141,7 +153,7 @@ impl GpuTiers {
                 acceleration: or_zero(sinks.acceleration, i),
                 last: want.within.map_or(-1.0, |within| within.radius[i]),
             };
-            let frame: &TierFrame = &self.store.frame;
+            let frame: &TierFrame = self.held.frame();
             if !frame.sink(&entry, &mut self.sink_records) {
                 return Err(Error::Body {
                     index: i,

@@ -17,9 +17,14 @@ use crate::gpu::layout::DirectParams;
 /// Elapsed times below this tell of latency and not of a rate.
 const SHORTEST_SAMPLE: f64 = 2e-3;
 
+/// Bytes that go to a device per second, at the least.
+const SLOWEST_SENDING: f64 = 1e9;
+
 /// What is under way.
 pub struct Evaluation {
     pub sinks: Vec<DVec3>,
+    /// To when sources were predicted.
+    pub time: Option<f64>,
     pub units: Units,
     /// Positions of sources that were replaced since it was begun: distances of neighbours are those of its
     /// moment.
@@ -34,6 +39,8 @@ pub struct Evaluation {
     pub next: Next,
     pub interactions: u64,
     pub dispatches: u64,
+    /// Bytes of sources that went along with the last submission.
+    pub sent: u64,
     pub submitted: Option<(wgpu::SubmissionIndex, web_time::Instant)>,
 }
 
@@ -157,9 +164,11 @@ impl GpuTiers {
         // is better than the known one is news.
         let (waited, secs) = (asked.elapsed().as_secs_f64(), begun.elapsed().as_secs_f64());
         let (interactions, dispatches) = (evaluation.interactions, evaluation.dispatches);
+        // What mostly went into sending sources tells nothing of forces, either.
+        let sending = std::mem::take(&mut evaluation.sent) as f64 / SLOWEST_SENDING;
         let throughput = self.throughput(evaluation.variant.order);
         let is_better = interactions as f64 > throughput.rate() * secs;
-        if secs > SHORTEST_SAMPLE && (waited > 0.5 * secs || is_better) {
+        if secs > SHORTEST_SAMPLE && (waited > 0.5 * secs && secs > 4.0 * sending || is_better) {
             throughput.learn(interactions, dispatches, secs);
         }
         Ok(())

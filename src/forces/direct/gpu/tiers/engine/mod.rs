@@ -4,19 +4,22 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::frame::Word;
+use super::held::Held;
 use super::kernels::{Buffers, Kernels};
 use super::store::Store;
 use super::{DirectVariant, Pairs, Shape, self_test};
 use crate::error::Result;
 use crate::forces::Throughput;
 use crate::forces::{
-    Answers, ForceEngine, Making, Order, Precision, Sinks, Sources, Want, check_update,
+    Answers, ForceEngine, Making, MovingSources, Order, Precision, Sinks, Sources, Want,
+    check_update,
 };
 use crate::gpu::layout::{DirectParams, FOREIGN};
 use crate::gpu::{Checks, Gpu, Params, Readback, blocking};
 
 mod answer;
 mod evaluation;
+mod moving;
 
 use evaluation::Evaluation;
 
@@ -38,7 +41,9 @@ pub struct GpuTiers {
     pairs: Pairs,
     checks: Checks,
     shape: Option<Shape>,
-    store: Store,
+    held: Held,
+    /// To when sources that move are predicted.
+    time: Option<f64>,
     kernels: HashMap<DirectVariant, Kernels>,
     buffers: Buffers,
     params: Params<DirectParams>,
@@ -72,7 +77,8 @@ impl GpuTiers {
             params: Params::new(&gpu, "direct params", PARAMS_ROWS),
             throughput: [Throughput::guess(gpu.adapter.class); 3],
             buffers: Buffers::default(),
-            store: Store::new(precision),
+            held: Held::Still(Store::new(precision)),
+            time: None,
             kernels: HashMap::new(),
             readback: Readback::default(),
             sink_records: Vec::new(),
@@ -133,7 +139,7 @@ impl GpuTiers {
 
     fn plan(&self, sinks: usize, want: &Want) -> Result<(DirectVariant, DirectParams)> {
         let gpu = &self.gpu;
-        let count = self.store.count() as u32;
+        let count = self.held.count() as u32;
         if sinks >= FOREIGN as usize {
             return Err(gpu.refuse(format!("{sinks} sinks are more than 32 bits count")));
         }
@@ -161,7 +167,7 @@ impl GpuTiers {
         }
         let room = (largest / 4) as usize / sinks.max(1);
         let capacity = want.within.map_or(0, |within| {
-            let asked = within.capacity.min(self.store.count()).max(1);
+            let asked = within.capacity.min(self.held.count()).max(1);
             (asked + DOUBTFUL).min(room.max(asked))
         });
         let list_bytes = capacity as u64 * 4 * sinks as u64;
@@ -198,7 +204,7 @@ impl ForceEngine for GpuTiers {
         };
         let tier = match self.precision {
             Precision::DoubleSingle => {
-                let is_refined = self.precision.refines(self.store.count());
+                let is_refined = self.precision.refines(self.held.count());
                 let products = format!(", refined ({})", self.pairs.name());
                 format!("double-single{}", if is_refined { &products } else { "" })
             }
@@ -216,7 +222,7 @@ impl ForceEngine for GpuTiers {
     }
 
     fn source_count(&self) -> usize {
-        self.store.count()
+        self.held.count()
     }
 
     fn on_device(&self) -> Option<&GpuTiers> {
@@ -225,23 +231,29 @@ impl ForceEngine for GpuTiers {
 
     fn set_sources(&mut self, sources: &Sources) -> Result<()> {
         sources.check()?;
-        if let Some(evaluation) = &mut self.begun {
-            evaluation.replaced.all.get_or_insert_with(|| std::mem::take(&mut self.store.position));
+        self.keep_positions();
+        if let Held::Moving(_) = self.held {
+            self.held = Held::Still(Store::new(self.precision));
         }
-        self.store.set(&self.gpu, sources)
+        match &mut self.held {
+            Held::Still(store) => store.set(&self.gpu, sources),
+            Held::Moving(_) => Ok(()),
+        }
     }
 
     fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
         check_update(index, sources, self.source_count())?;
-        if let Some(Evaluation { replaced, nearest, capacity, .. }) = &mut self.begun
-            && (*nearest || capacity.is_some())
-            && replaced.all.is_none()
-        {
-            for &j in index {
-                replaced.some.entry(j).or_insert(self.store.position[j as usize]);
-            }
+        self.keep_some_positions(index);
+        match &mut self.held {
+            Held::Still(store) => store.update(index, sources),
+            Held::Moving(_) => Err(self
+                .gpu
+                .refuse("it holds sources that it predicts: update_moving replaces them")),
         }
-        self.store.update(index, sources)
+    }
+
+    fn moving(&mut self) -> Option<&mut dyn MovingSources> {
+        Some(self)
     }
 
     fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {

@@ -2,7 +2,7 @@
 //% if pairs
 //% include "direct/pairs.wgsl"
 
-// Exact for times of 44 bits.
+// A time: a pair of f32.
 struct Span {
     high: f32,
     low: f32,
@@ -50,11 +50,6 @@ fn times(a: Wide, by: Span) -> Wide {
     return Wide(high, lost_3(found.high, found.low, high));
 }
 
-fn span(t: vec2<u32>) -> Span {
-    let high = f32((t.y << 12u) | (t.x >> 20u)) * 1048576.0;
-    return Span(high * block.tick, f32(t.x & 0xfffffu) * block.tick);
-}
-
 fn short(t: Span) -> f32 {
     return t.high + t.low;
 }
@@ -99,10 +94,6 @@ fn change(a: Wide, b: Wide) -> Wide {
 
 fn times(a: Wide, by: Span) -> Wide {
     return a * by;
-}
-
-fn span(t: vec2<u32>) -> Span {
-    return (f64(t.y) * f64(4294967296.0) + f64(t.x)) * f64(block.tick);
 }
 
 fn short(t: Span) -> f64 {

@@ -1,0 +1,111 @@
+// All sources to the time of a call: from records of their motion to those that the forces read.
+//% include "direct/params.wgsl"
+//% include "direct/arithmetic.wgsl"
+// Records of WORDS vec4:
+//% if pairs
+//   0, 1 position (w: mass)    2, 3 velocity (w: the time of it all, in two parts)    4, 5 acceleration (w of 4: the
+//   time's third part)    6, 7 jerk    8, 9 snap, each with its low part    10 crackle
+//% else
+//   0 position (w: mass)    1 velocity (w: the time of it all)    2 acceleration    3 jerk    4 snap    5 crackle
+//% endif
+@group(0) @binding(0) var<storage, read> motions: array<Real4>;
+// As in direct/bindings.wgsl.
+@group(0) @binding(1) var<storage, read_write> sources: array<Real4>;
+@group(0) @binding(2) var<uniform> params: PredictParams;
+//% include "direct/wide.wgsl"
+//% include "direct/taylor.wgsl"
+
+const WORDS: u32 = {{ 11 if pairs else 6 }}u;
+const PARTS: u32 = {{ words }}u;
+
+//% if pairs
+fn wide_at(at: u32) -> Wide {
+    return Wide(motions[at].xyz, motions[at + 1u].xyz);
+}
+
+// The time from a record's, in three parts, to the call's: what cancels is exact.
+fn span_from(time: vec3<f32>) -> Span {
+    let now = params.time.xyz;
+    let high = rounded_sum_3(now, -time);
+    let lost = lost_3(now, -time, high);
+    let a = vec3(high.x);
+    let b = vec3(high.y);
+    let both = rounded_sum_3(a, b);
+    let rest = lost_3(a, b, both).x + (lost.x + lost.y) + high.z;
+    let tidy = tidied(both, vec3(rest));
+    return Span(tidy.high.x, tidy.low.x);
+}
+//% else
+fn wide_at(at: u32) -> Wide {
+    return motions[at].xyz;
+}
+//% endif
+
+@compute @workgroup_size(64, 1, 1)
+fn main(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+) {
+    for (var i = workgroup.x * 64u + thread; i < params.count; i += workgroups.x * 64u) {
+        let at = i * WORDS;
+        let to = i * PARTS;
+//% if pairs
+        let first = motions[at];
+        let second = motions[at + 1u];
+        let third = motions[at + 2u];
+        let fourth = motions[at + 3u];
+        let fifth = motions[at + 4u];
+        let position = Wide(first.xyz, second.xyz);
+        let velocity = Wide(third.xyz, fourth.xyz);
+        let acceleration = Wide(fifth.xyz, motions[at + 5u].xyz);
+        let jerk = wide_at(at + 6u);
+        let drift = Wide(params.drift.xyz, params.drift_low.xyz);
+        var h = span_from(vec3(third.w, fourth.w, fifth.w));
+        if params.moves == 0u {
+            h = Span(0.0, 0.0);
+        }
+//% else
+        let first = motions[at];
+        let second = motions[at + 1u];
+        let position = first.xyz;
+        let velocity = second.xyz;
+        let acceleration = motions[at + 2u].xyz;
+        let jerk = wide_at(at + 3u);
+        let drift = Wide();
+        var h = Span();
+        if params.moves != 0u {
+            h = (Real(params.time.x) + Real(params.time.y) + Real(params.time.z)) - second.w;
+        }
+//% endif
+        var snap = Wide();
+        var crackle = Real3();
+        if params.has_snap != 0u {
+            snap = wide_at(at + {{ 8 if pairs else 4 }}u);
+            crackle = motions[at + {{ 10 if pairs else 5 }}u].xyz;
+        }
+        let there = taylor(position, velocity, acceleration, jerk, snap, crackle, h);
+//% if pairs
+        // Velocities are counted beside what all have in common, positions are not.
+        let moved = sum(there.position, times(drift, h));
+        sources[to] = vec4(moved.high, first.w);
+//% if tier == "single"
+        sources[to + 1u] = vec4(there.velocity.high, 0.0);
+        sources[to + 2u] = vec4(there.acceleration.high, 0.0);
+        sources[to + 3u] = vec4(moved.low, 0.0);
+//% else
+        sources[to + 1u] = vec4(moved.low, second.w);
+        sources[to + 2u] = vec4(there.velocity.high, 0.0);
+        sources[to + 3u] = vec4(there.velocity.low, 0.0);
+//% if snaps
+        sources[to + 4u] = vec4(there.acceleration.high, 0.0);
+        sources[to + 5u] = vec4(there.acceleration.low, 0.0);
+//% endif
+//% endif
+//% else
+        sources[to] = Real4(there.position, first.w);
+        sources[to + 1u] = Real4(there.velocity, Real(0.0));
+        sources[to + 2u] = Real4(there.acceleration, Real(0.0));
+//% endif
+    }
+}

@@ -1,0 +1,67 @@
+//! Sources that the engine predicts, and where sources were when an evaluation began.
+
+use super::GpuTiers;
+use super::evaluation::Evaluation;
+use crate::error::Result;
+use crate::forces::direct::gpu::tiers::held::Held;
+use crate::forces::direct::gpu::tiers::motions::Motions;
+use crate::forces::engine::check_indices;
+use crate::forces::{Moving, MovingSources};
+
+impl MovingSources for GpuTiers {
+    fn set_moving(&mut self, sources: &[Moving]) -> Result<()> {
+        self.keep_positions();
+        if let Held::Still(_) = self.held {
+            self.held = Held::Moving(Box::new(Motions::new(self.precision, self.pairs)));
+        }
+        let Held::Moving(motions) = &mut self.held else { return Ok(()) };
+        motions.time = self.time;
+        motions.set(&self.gpu, sources)
+    }
+
+    fn update_moving(&mut self, index: &[u32], sources: &[Moving]) -> Result<()> {
+        check_indices(index, sources.len(), self.held.count())?;
+        self.keep_some_positions(index);
+        match &mut self.held {
+            Held::Moving(motions) => motions.update(index, sources),
+            Held::Still(_) => Err(self
+                .gpu
+                .refuse("it holds sources that it does not predict: update_sources replaces them")),
+        }
+    }
+
+    fn predict_to(&mut self, time: Option<f64>) {
+        self.time = time;
+        if let Held::Moving(motions) = &mut self.held {
+            motions.time = time;
+        }
+    }
+}
+
+impl GpuTiers {
+    /// Before all sources are replaced: the evaluation under way tells distances of neighbours by where they were.
+    pub(super) fn keep_positions(&mut self) {
+        let Self { begun, held, .. } = self;
+        if let Some(Evaluation { replaced, nearest, capacity, time, .. }) = begun
+            && (*nearest || capacity.is_some())
+        {
+            let all = || (0..held.count()).filter_map(|j| held.position(j, *time)).collect();
+            replaced.all.get_or_insert_with(all);
+        }
+    }
+
+    /// The same before some of them are.
+    pub(super) fn keep_some_positions(&mut self, index: &[u32]) {
+        let Self { begun, held, .. } = self;
+        if let Some(Evaluation { replaced, nearest, capacity, time, .. }) = begun
+            && (*nearest || capacity.is_some())
+            && replaced.all.is_none()
+        {
+            for &j in index {
+                if let Some(position) = held.position(j as usize, *time) {
+                    replaced.some.entry(j).or_insert(position);
+                }
+            }
+        }
+    }
+}

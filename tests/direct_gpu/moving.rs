@@ -1,0 +1,253 @@
+//! Sources that the engine predicts on the device, against f64 predictions on the host.
+
+use glam::DVec3;
+use gravitile::forces::direct::Reference;
+use gravitile::forces::{
+    Answers, ForceEngine, Identity, Moving, Order, Precision, Sinks, Sources, TestBodies, Want,
+    Within,
+};
+
+use super::{ask, engine, tiers};
+
+/// Bodies of which each has a time of its own, and derivatives that matter over a step of 1/64.
+fn moving(n: usize, snaps: bool) -> Vec<Moving> {
+    let (first, second) = (TestBodies::new(n, 5), TestBodies::new(n, 6));
+    let one = |i: usize| Moving {
+        time: 3.0 + (i % 37) as f64 / 2048.0,
+        mass: first.mass[i],
+        motion: [
+            first.position[i],
+            first.velocity[i],
+            8.0 * second.position[i],
+            64.0 * second.velocity[i],
+            if snaps { 512.0 * first.velocity[i] } else { DVec3::ZERO },
+            if snaps { 4096.0 * second.position[i] } else { DVec3::ZERO },
+        ],
+    };
+    (0..n).map(one).collect()
+}
+
+/// What the reference says of bodies that the host predicts.
+fn right(sources: &[Moving], time: Option<f64>, sinks: &Sinks, want: &Want) -> Answers {
+    let row = |k: usize| -> Vec<DVec3> { sources.iter().map(|m| m.at(time)[k]).collect() };
+    let (position, velocity, acceleration) = (row(0), row(1), row(2));
+    let mass: Vec<f64> = sources.iter().map(|moving| moving.mass).collect();
+    let mut reference = Reference::default();
+    let predicted = Sources {
+        position: &position,
+        velocity: &velocity,
+        acceleration: &acceleration,
+        mass: &mass,
+    };
+    reference.set_sources(&predicted).unwrap();
+    ask(&mut reference, sinks, want)
+}
+
+fn worst(found: &[DVec3], right: &[DVec3]) -> f64 {
+    let errors = found.iter().zip(right).map(|(a, b)| (*a - *b).length() / b.length());
+    errors.fold(0.0, f64::max)
+}
+
+/// Sinks that are the first `n` of the sources, where they are at `time`.
+struct Block {
+    position: Vec<DVec3>,
+    velocity: Vec<DVec3>,
+    acceleration: Vec<DVec3>,
+}
+
+impl Block {
+    fn of(sources: &[Moving], n: usize, time: Option<f64>) -> Self {
+        let row = |k: usize| -> Vec<DVec3> { sources[..n].iter().map(|m| m.at(time)[k]).collect() };
+        Self { position: row(0), velocity: row(1), acceleration: row(2) }
+    }
+
+    fn sinks(&self) -> Sinks<'_> {
+        Sinks {
+            position: &self.position,
+            velocity: &self.velocity,
+            acceleration: &self.acceleration,
+            identity: Identity::Offset(0),
+        }
+    }
+}
+
+fn wanted(order: Order) -> Want<'static> {
+    Want { potential: true, nearest: true, ..Want::only(order) }
+}
+
+/// Bounds of accelerations, jerks and snaps, of which cancelling terms leave less.
+fn bounds(precision: Precision, n: usize) -> [f64; 3] {
+    match precision {
+        Precision::Double => [1e-12, 1e-11, 1e-10],
+        Precision::DoubleSingle if precision.refines(n) => [1e-10, 1e-9, 1e-8],
+        Precision::DoubleSingle => [2e-6, 2e-5, 2e-4],
+        _ => [2e-4, 4e-3, 4e-2],
+    }
+}
+
+#[track_caller]
+fn compare(engine: &mut dyn ForceEngine, sources: &[Moving], time: Option<f64>, order: Order) {
+    let block = Block::of(sources, 130.min(sources.len()), time);
+    let want = wanted(order);
+    let right = right(sources, time, &block.sinks(), &want);
+    engine.moving().unwrap().predict_to(time);
+    let found = ask(engine, &block.sinks(), &want);
+    let bounds = bounds(engine.precision(), sources.len());
+    let rows = [
+        (&found.acceleration, &right.acceleration),
+        (&found.jerk, &right.jerk),
+        (&found.snap, &right.snap),
+    ];
+    for (k, (found, right)) in rows.into_iter().enumerate().take(order as usize + 1) {
+        let worst = worst(found, right);
+        let name = engine.precision().name();
+        println!("{name}, {} sources, {time:?}, row {k}: {worst:.1e}", sources.len());
+        assert!(worst < bounds[k], "{name} {time:?} row {k}: {worst:.1e} over {:.0e}", bounds[k]);
+    }
+    // Nearest bodies may be told apart differently only where they are equally far.
+    for (i, (found, right)) in
+        found.nearest_distance.iter().zip(&right.nearest_distance).enumerate()
+    {
+        assert!((found - right).abs() <= 1e-6 * right, "sink {i}: {found} and not {right}");
+    }
+}
+
+#[test]
+fn sources_are_predicted_on_the_device_as_on_the_host() {
+    for precision in tiers() {
+        for (n, snaps) in [(700, false), (700, true), (4200, true), (1, true)] {
+            let sources = moving(n, snaps);
+            let mut engine = engine(precision);
+            engine.moving().unwrap().set_moving(&sources).unwrap();
+            for time in [None, Some(3.0), Some(3.0 + 1.0 / 64.0), Some(2.99)] {
+                let order = if snaps { Order::Snap } else { Order::Jerk };
+                if n > 1 {
+                    compare(&mut engine, &sources, time, order);
+                }
+            }
+            // The same bits whenever it is asked.
+            let block = Block::of(&sources, n.min(100), Some(3.01));
+            let mut again = || {
+                engine.moving().unwrap().predict_to(Some(3.01));
+                let first = ask(&mut engine, &block.sinks(), &wanted(Order::Jerk));
+                engine.moving().unwrap().predict_to(None);
+                ask(&mut engine, &block.sinks(), &wanted(Order::Snap));
+                first
+            };
+            assert_eq!(again().acceleration, again().acceleration);
+        }
+    }
+}
+
+/// Times that hardly differ, or are large: what an f32 has of them would be no step at all.
+#[test]
+fn steps_are_exact_whatever_the_time() {
+    for (begin, step) in
+        [(1e6, 2f64.powi(-20)), (1.0 - 2f64.powi(-26), 2f64.powi(-24)), (-3e4, 1e-3)]
+    {
+        let mut sources = moving(300, true);
+        for source in &mut sources {
+            source.time = begin;
+            // A step takes bodies as far as they are apart, and nothing less is right. Of crackles an f32 is kept.
+            let mut factorial = 1.0;
+            for (k, row) in source.motion.iter_mut().enumerate().skip(1) {
+                factorial *= k as f64;
+                let part = if k < 5 { 0.3 } else { 1e-5 } * factorial * step.powi(-(k as i32));
+                *row = part * row.normalize_or_zero();
+            }
+        }
+        for precision in tiers() {
+            let mut engine = engine(precision);
+            engine.moving().unwrap().set_moving(&sources).unwrap();
+            compare(&mut engine, &sources, Some(begin + step), Order::Acceleration);
+        }
+    }
+}
+
+#[test]
+fn some_are_replaced_and_units_follow() {
+    for precision in tiers() {
+        let mut sources = moving(400, false);
+        let mut engine = engine(precision);
+        engine.moving().unwrap().set_moving(&sources).unwrap();
+        compare(&mut engine, &sources, Some(3.01), Order::Jerk);
+        let mut replace =
+            |engine: &mut dyn ForceEngine, index: &[u32], by: &dyn Fn(&mut Moving)| {
+                let changed: Vec<Moving> = index
+                    .iter()
+                    .map(|&j| {
+                        by(&mut sources[j as usize]);
+                        sources[j as usize]
+                    })
+                    .collect();
+                engine.moving().unwrap().update_moving(index, &changed).unwrap();
+                compare(engine, &sources, Some(3.015), Order::Jerk);
+            };
+        replace(&mut engine, &[7], &|m| m.motion[0] += 0.1);
+        // More than half: all are sent. One of them twice.
+        let most: Vec<u32> = (0..350).chain([7]).collect();
+        replace(&mut engine, &most, &|m| m.time += 1.0 / 1024.0);
+        // A snap where none had one.
+        replace(&mut engine, &[3, 399], &|m| m.motion[4] = DVec3::splat(100.0));
+        // Far out, heavy, fast: another frame.
+        replace(&mut engine, &[11], &|m| m.motion[0] = DVec3::new(300.0, -1e3, 40.0));
+        replace(&mut engine, &[12], &|m| m.mass *= 1e4);
+        replace(&mut engine, &[13], &|m| m.motion[1] *= 1e5);
+        // All of them elsewhere, and moving on together.
+        let all: Vec<u32> = (0..400).collect();
+        replace(&mut engine, &all, &|m| {
+            m.motion[0] += DVec3::new(5e4, 1e4, 0.0);
+            m.motion[1] += DVec3::new(0.0, 200.0, -100.0);
+        });
+    }
+}
+
+#[test]
+fn what_comes_between_two_halves_does_not_change_distances() {
+    let mut engine = engine(Precision::DoubleSingle);
+    let sources = moving(500, true);
+    let time = Some(3.01);
+    engine.moving().unwrap().set_moving(&sources).unwrap();
+    engine.moving().unwrap().predict_to(time);
+    let block = Block::of(&sources, 40, time);
+    let radius = vec![0.4; 40];
+    let within = Some(Within { radius: &radius, capacity: 64 });
+    let want = Want { within, ..wanted(Order::Jerk) };
+    let right = right(&sources, time, &block.sinks(), &want);
+    engine.begin(&block.sinks(), 0.0, &want).unwrap();
+    let moved: Vec<Moving> = (0..500).map(|_| Moving { mass: 1.0, ..Moving::default() }).collect();
+    let index: Vec<u32> = (0..500).collect();
+    engine.moving().unwrap().update_moving(&index, &moved).unwrap();
+    engine.moving().unwrap().predict_to(None);
+    let mut found = Answers::default();
+    engine.finish(&mut found).unwrap();
+    for i in 0..40 {
+        assert!((found.nearest_distance[i] / right.nearest_distance[i] - 1.0).abs() < 1e-6);
+        assert_eq!(found.neighbours.of(i), right.neighbours.of(i), "of sink {i}");
+    }
+}
+
+#[test]
+fn sources_that_stay_and_sources_that_move_are_not_mixed_up() {
+    let mut engine = engine(Precision::DoubleSingle);
+    let sources = moving(50, true);
+    engine.moving().unwrap().set_moving(&sources).unwrap();
+    let bodies = TestBodies::new(80, 3);
+    let text = engine.update_sources(&[0], &bodies.sources(1)).unwrap_err().to_string();
+    assert!(text.contains("update_moving"), "{text}");
+    engine.set_sources(&bodies.sources(80)).unwrap();
+    assert_eq!(engine.source_count(), 80);
+    let text = engine.moving().unwrap().update_moving(&[0], &sources[..1]).unwrap_err();
+    assert!(text.to_string().contains("update_sources"), "{text}");
+    engine.moving().unwrap().set_moving(&sources).unwrap();
+    compare(&mut engine, &sources, Some(3.0), Order::Jerk);
+    let text = engine.moving().unwrap().update_moving(&[50], &sources[..1]).unwrap_err();
+    assert!(text.to_string().contains("below 50"), "{text}");
+    // Out of range: the source is named, and what comes after is right again.
+    let mut wild = sources[3];
+    wild.motion[5] = DVec3::splat(1e300);
+    let text = engine.moving().unwrap().update_moving(&[3], &[wild]).unwrap_err().to_string();
+    assert!(text.contains("body 3") && text.contains("double-single"), "{text}");
+    engine.moving().unwrap().update_moving(&[3], &sources[3..4]).unwrap();
+    compare(&mut engine, &sources, Some(3.0), Order::Jerk);
+}
