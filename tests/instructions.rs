@@ -109,12 +109,14 @@ fn figure(navi21: Inspector) {
 fn derivatives(navi21: &Inspector, single: f64) {
     use gravitile::forces::Order::{self, Acceleration, Jerk, Snap};
     use gravitile::forces::Precision::{self, DoubleSingle, Single};
-    use gravitile::forces::direct::gpu::tiers::{DirectVariant, Pairs, Shape};
+    use gravitile::forces::direct::gpu::tiers::{DirectVariant, Near, Pairs, Shape};
 
     let ask = |precision: Precision, order: Order, neighbours, fence: bool, r| {
         let shape = Shape { p: 64, q: 1, r, u: 16, l: 1, slices: 1 };
         let pairs = Pairs { fence, fused: false };
-        let variant = DirectVariant { shape, precision, order, neighbours, pairs, refined: false };
+        let near = if neighbours { Near::Listed } else { Near::Nothing };
+        let variant =
+            DirectVariant { shape, precision, order, near, softened: false, pairs, refined: false };
         let report = navi21.report_direct(&variant).unwrap();
         let assembly = report.assembly.as_deref().unwrap();
         let found = report.inner_loop.as_ref().unwrap();
@@ -138,8 +140,15 @@ fn derivatives(navi21: &Inspector, single: f64) {
     let refined = |order: Order, fused: bool| {
         let shape = Shape { p: 64, q: 1, r: 1, u: 4, l: 1, slices: 1 };
         let (precision, pairs) = (DoubleSingle, Pairs { fence: true, fused });
-        let variant =
-            DirectVariant { shape, precision, order, neighbours: false, pairs, refined: true };
+        let variant = DirectVariant {
+            shape,
+            precision,
+            order,
+            near: Near::Nothing,
+            softened: false,
+            pairs,
+            refined: true,
+        };
         let report = navi21.report_direct(&variant).unwrap();
         assert_eq!(report.spilled(), Some(0));
         let found = report.inner_loop.as_ref().unwrap();

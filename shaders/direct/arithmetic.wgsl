@@ -21,10 +21,14 @@ fn inverse_root(x: Real) -> Real {
 //% elif pairs
     // Roots of drivers are off by up to some units in the last place, and more often to one side: over all
     // pairs that is another constant of gravity. One turn of Newton's takes the bias away (5e-8 becomes 1e-10,
-    // 1e-9 where a driver has no fused fma); around 3/4 and not 1, on both sides of which f32 is as fine.
+    // 1e-9 where a driver has no fused fma: there around 3/4 and not 1, on both sides of which f32 is as fine).
     let y = inverseSqrt(x);
+//% if fused
+    return fma(y, fma(-(x * y), 0.5 * y, 0.5), y);
+//% else
     let near = 0.75 * (x * y);
     return fma(y * (2.0 / 3.0), fma(-near, y, 0.75), y);
+//% endif
 //% else
     return inverseSqrt(x);
 //% endif

@@ -137,7 +137,7 @@ fn main(
         workgroupBarrier();
 
         for (var column = 0u; column < COLUMNS; column += {{ u }}u) {
-            let first = column * Q + local.y;
+            let first = {{ "column" if q == 1 else "column * Q + local.y" }};
 //% if not fill
 //% for k in range(r)
             var sums_{{ k }} = Sums();
@@ -169,17 +169,16 @@ fn main(
                 // Who is near is told by more than f32 positions: their rounding would swap near ones.
                 let apart = difference(sink_position_{{ k }}.xyz, sink_position_low_{{ k }}.xyz,
                     position_{{ copy }}.xyz, position_low_{{ copy }}.xyz);
-                let near_squared = fma(apart.z, apart.z, fma(apart.y, apart.y, apart.x * apart.x));
+                let near_squared = select(fma(apart.z, apart.z, fma(apart.y, apart.y, apart.x * apart.x)), FAR, is_itself);
 //% elif neighbours or fill
-                let near_squared = distance_squared;
+                let near_squared = select(distance_squared, FAR, is_itself);
 //% endif
 //% if not fill
 //% if not refined
-                sums_{{ k }} = attract(sums_{{ k }}, towards, distance_squared, position_{{ copy }}.w, is_itself
-//% if order >= 1 and pairs
-                    , difference(sink_velocity_{{ k }}.xyz, sink_velocity_low_{{ k }}.xyz,
-                        velocity_{{ copy }}.xyz, velocity_low_{{ copy }}.xyz)
-//% elif order >= 1
+                sums_{{ k }} = attract(sums_{{ k }}, towards, distance_squared,
+                    // A body does not attract itself, known by its number.
+                    select(position_{{ copy }}.w, Real(0.0), is_itself)
+//% if order >= 1
                     , velocity_{{ copy }}.xyz - sink_velocity_{{ k }}.xyz
 //% endif
 //% if order >= 2
@@ -217,15 +216,16 @@ fn main(
 //% endif
 //% endif
 //% if neighbours
-                let separation = select(near_squared, FAR, is_itself);
                 // Later ones have higher numbers: of equals the lowest stays.
-                let is_nearer = separation < nearest_distance_{{ k }};
-                nearest_distance_{{ k }} = select(nearest_distance_{{ k }}, separation, is_nearer);
+                let is_nearer = near_squared < nearest_distance_{{ k }};
+                nearest_distance_{{ k }} = select(nearest_distance_{{ k }}, near_squared, is_nearer);
                 nearest_{{ k }} = select(nearest_{{ k }}, number_{{ copy }}, is_nearer);
-                within_{{ k }} += select(0u, 1u, separation <= sink_position_{{ k }}.w);
+//% if listed
+                within_{{ k }} += select(0u, 1u, near_squared <= sink_position_{{ k }}.w);
+//% endif
 //% endif
 //% if fill
-                if !is_itself && near_squared <= sink_position_{{ k }}.w && sink_index_{{ k }} < params.sink_end {
+                if near_squared <= sink_position_{{ k }}.w && sink_index_{{ k }} < params.sink_end {
                     if next_{{ k }} < params.capacity {
                         lists[sink_{{ k }} * params.capacity + next_{{ k }}] = number_{{ copy }};
                     }

@@ -23,7 +23,7 @@ fn softening_squared() -> Real {
 //% endif
 }
 
-fn attract(before: Sums, towards: Real3, distance_squared: Real, mass: Real, is_itself: bool
+fn attract(before: Sums, towards: Real3, distance_squared: Real, mass: Real
 //% if order >= 1
     , velocity: Real3
 //% endif
@@ -33,8 +33,12 @@ fn attract(before: Sums, towards: Real3, distance_squared: Real, mass: Real, is_
 ) -> Sums {
     var sums = before;
     let softened = distance_squared + softening_squared();
-    // A body does not attract itself, known by its number; eps = 0 and two bodies in one place: nothing.
-    let inverse = select(inverse_root(softened), Real(0.0), is_itself || softened < SMALLEST);
+//% if softened
+    let inverse = inverse_root(softened);
+//% else
+    // eps = 0 and two bodies in one place: nothing.
+    let inverse = select(inverse_root(softened), Real(0.0), softened < SMALLEST);
+//% endif
     let inverse_squared = inverse * inverse;
     let weight = mass * inverse;
     let pull = weight * inverse_squared;

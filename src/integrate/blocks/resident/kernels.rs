@@ -4,7 +4,7 @@ use minijinja::context;
 
 use super::records::track_bytes;
 use crate::error::Result;
-use crate::forces::direct::gpu::tiers::{DirectVariant, Pairs, Shape, TierFrame};
+use crate::forces::direct::gpu::tiers::{DirectVariant, Near, Pairs, Shape, TierFrame};
 use crate::forces::{Order, Precision};
 use crate::gpu::layout::{BlockParams, BlockState, DirectParams, VEC4};
 use crate::gpu::{Binding, BoundKernel, Checks, Gpu, Params, compile, template};
@@ -42,6 +42,8 @@ pub(super) struct KernelTier<'a> {
     pub pairs: Pairs,
     /// [`DirectVariant::refined`].
     pub refined: bool,
+    /// [`DirectVariant::softened`].
+    pub softened: bool,
     pub order: Order,
     /// The scheme's file below `shaders/`.
     pub scheme: &'a str,
@@ -50,8 +52,8 @@ pub(super) struct KernelTier<'a> {
 impl KernelTier<'_> {
     /// The kernels of the forces in a shape.
     pub fn variant(&self, shape: Shape) -> DirectVariant {
-        let Self { precision, pairs, refined, order, .. } = *self;
-        DirectVariant { shape, precision, order, neighbours: false, pairs, refined }
+        let Self { precision, pairs, refined, order, softened, .. } = *self;
+        DirectVariant { shape, precision, order, near: Near::Nothing, softened, pairs, refined }
     }
 
     /// The text of `blocks/NAME.wgsl`.
@@ -218,7 +220,8 @@ mod tests {
                 for (fused, refined) in [(false, false), (true, false), (false, true)] {
                     let pairs = Pairs { fence: true, fused };
                     let refined = refined && precision == Precision::DoubleSingle;
-                    let tier = KernelTier { precision, pairs, refined, order, scheme };
+                    let tier =
+                        KernelTier { precision, pairs, refined, softened: false, order, scheme };
                     for name in ["plan", "predict", "correct", "turn"] {
                         let text = tier.text(name).unwrap();
                         for &language in languages {

@@ -108,8 +108,9 @@ impl Resident {
         };
         let tier = TierFrame::around(glam::DVec3::ZERO, &sources, precision);
         let refined = precision.refines(count);
+        let softened = !refined && tier.is_softened(field.softening);
         let kernel_tier =
-            KernelTier { precision, pairs, refined, order: scheme.order(), scheme: file };
+            KernelTier { precision, pairs, refined, softened, order: scheme.order(), scheme: file };
         let class = gpu.adapter.class;
         // For blocks of a few bodies, and for larger ones.
         let [few, many] = [8, threads(class)].map(|p| Shape::side_by_side(class, refined, p));

@@ -222,6 +222,11 @@ impl TierFrame {
         three_parts(eps * eps)
     }
 
+    /// Whether no pair comes out at the distance 0 with this softening.
+    pub fn is_softened(&self, softening: f64) -> bool {
+        self.softening_squared(softening)[0] >= f32::MIN_POSITIVE
+    }
+
     /// What answers are worth.
     pub(super) fn units(&self) -> Units {
         let (acceleration, per_time) = (self.frame.acceleration_unit(), 1.0 / self.frame.time);

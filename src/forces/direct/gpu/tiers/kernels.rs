@@ -1,7 +1,7 @@
 //! Compiled kernels, and the buffers that they work on.
 
-use super::DirectVariant;
 use super::frame::{TierFrame, Word};
+use super::{DirectVariant, Near};
 use crate::error::Result;
 use crate::gpu::layout::{DirectParams, VEC4};
 use crate::gpu::{
@@ -71,7 +71,7 @@ fn written(variant: &DirectVariant, sinks: usize, capacity: usize) -> [u64; 5] {
     let n = sinks as u64;
     let segments = u64::from(variant.shape.segments());
     let sums = variant.sums() as u64 * variant.vector_bytes();
-    let near = if variant.neighbours { variant.vector_bytes() } else { 0 };
+    let near = if variant.near > Near::Nothing { variant.vector_bytes() } else { 0 };
     [n * segments * sums, n * segments * near, n * sums, n * near, n * capacity as u64 * 4]
 }
 

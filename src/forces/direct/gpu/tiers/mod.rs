@@ -21,4 +21,4 @@ pub(crate) use frame::{TierFrame, three_parts};
 pub use self_test::{double_single, tier, tier_soon, verdict, verdict_soon};
 pub use shape::Shape;
 pub(crate) use shape::threads;
-pub use variant::{DirectVariant, Pairs};
+pub use variant::{DirectVariant, Near, Pairs};

@@ -123,7 +123,7 @@ enum Fma {
 async fn arithmetic(gpu: &Gpu, fence: bool) -> Result<std::result::Result<Fma, String>> {
     let name = "direct/self_test.wgsl";
     let values = minijinja::context! {
-        tier => Precision::DoubleSingle.name(), pairs => true, fence,
+        tier => Precision::DoubleSingle.name(), pairs => true, fused => false, fence,
     };
     let text = template::assemble(name, values)?;
     let params_size = size_of::<DirectParams>() as u64;

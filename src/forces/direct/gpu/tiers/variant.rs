@@ -30,6 +30,17 @@ impl Pairs {
     }
 }
 
+/// What kernels find of the sources around a sink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Near {
+    /// Nothing.
+    Nothing,
+    /// The nearest.
+    Nearest,
+    /// That, and how many are within the sink's radius: lists are made of them.
+    Listed,
+}
+
 /// One set of kernels: forces, lists and their sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DirectVariant {
@@ -39,8 +50,11 @@ pub struct DirectVariant {
     pub precision: Precision,
     /// Up to which derivative.
     pub order: Order,
-    /// With the nearest source and the number of sources within each sink's radius.
-    pub neighbours: bool,
+    /// What else is found of the sources around each sink.
+    pub near: Near,
+    /// Whether eps is so large that no pair is at the distance 0, with which sums would end. Meaningless where
+    /// `refined`.
+    pub softened: bool,
     /// For double-single.
     pub pairs: Pairs,
     /// For double-single: accelerations and jerks in pairs of f32 throughout, see [`Precision::refines`].
@@ -99,7 +113,7 @@ impl DirectVariant {
         let pairs = self.precision == Precision::DoubleSingle;
         let order = self.order as u32;
         // Whether who is near is told by more than the forces have of positions.
-        let close = self.precision == Precision::Single && (self.neighbours || fill);
+        let close = self.precision == Precision::Single && (self.near > Near::Nothing || fill);
         context! {
             p, q, r, u, l, order, pairs, fill, close,
             parts => self.parts(fill),
@@ -108,20 +122,22 @@ impl DirectVariant {
             fence => self.pairs.fence,
             fused => self.pairs.fused,
             refined => self.refined,
-            neighbours => self.neighbours && !fill,
+            neighbours => self.near > Near::Nothing && !fill,
+            listed => self.near == Near::Listed,
+            softened => self.softened,
         }
     }
 
     /// The parts of a record that the kernel needs, and the words that they are.
     fn parts(&self, fill: bool) -> Vec<(&'static str, u32)> {
         let order = if fill { Order::Acceleration } else { self.order };
-        let near = self.neighbours || fill;
+        let near = self.near > Near::Nothing || fill;
         let parts: &[(&str, u32, bool)] = match self.precision {
             Precision::DoubleSingle => &[
                 ("position", 0, true),
                 ("position_low", 1, true),
                 ("velocity", 2, order >= Order::Jerk),
-                ("velocity_low", 3, order >= Order::Jerk),
+                ("velocity_low", 3, order >= Order::Jerk && self.refined),
                 ("acceleration", 4, order >= Order::Snap),
                 ("acceleration_low", 5, order >= Order::Snap && self.refined),
             ],
@@ -163,7 +179,7 @@ mod tests {
         let mut checked = 0;
         for (precision, _) in Precision::ALL {
             for order in [Order::Acceleration, Order::Jerk, Order::Snap] {
-                for neighbours in [false, true] {
+                for near in [Near::Nothing, Near::Nearest, Near::Listed] {
                     for fence in [false, true] {
                         if precision != Precision::DoubleSingle && fence {
                             continue;
@@ -185,12 +201,13 @@ mod tests {
                                 shape,
                                 precision,
                                 order,
-                                neighbours,
+                                near,
+                                softened: near == Near::Nearest,
                                 pairs: Pairs { fence, fused },
                                 refined,
                             };
                             let mut texts = vec![variant.forces().unwrap(), variant.sum().unwrap()];
-                            if neighbours && order == Order::Acceleration {
+                            if near == Near::Listed && order == Order::Acceleration {
                                 texts.push(variant.lists().unwrap());
                             }
                             let languages: &[_] = match precision {
@@ -227,7 +244,7 @@ mod tests {
     fn the_small_kernels_translate() {
         let mut texts = vec![template::assemble("direct/scatter.wgsl", context! {}).unwrap()];
         for fence in [false, true] {
-            let values = context! { tier => "double-single", pairs => true, fence };
+            let values = context! { tier => "double-single", pairs => true, fused => false, fence };
             texts.push(template::assemble("direct/self_test.wgsl", values).unwrap());
         }
         for text in &texts {
@@ -246,7 +263,8 @@ mod tests {
             shape,
             precision: Precision::Double,
             order: Order::Jerk,
-            neighbours: false,
+            near: Near::Nothing,
+            softened: true,
             pairs: Pairs::NONE,
             refined: false,
         };

@@ -32,7 +32,7 @@ impl GpuTiers {
         let (has_velocity, has_acceleration) = self.held.derivatives();
         let (n, count) = (sinks.position.len(), self.held.count());
         want.order.check_sources(count, has_velocity, has_acceleration)?;
-        let (variant, mut whole) = self.plan(n, want)?;
+        let (mut variant, mut whole) = self.plan(n, want)?;
         let mut evaluation = Evaluation {
             sinks: sinks.position.to_vec(),
             time: self.held.time(),
@@ -56,6 +56,8 @@ impl GpuTiers {
         }
         self.held.settle();
         evaluation.units = self.held.frame().units();
+        variant.softened = !variant.refined && self.held.frame().is_softened(softening);
+        evaluation.variant = variant;
         [whole.softening_squared, whole.softening_low, whole.softening_lowest] =
             self.held.frame().softening_squared(softening);
         evaluation.whole = whole;

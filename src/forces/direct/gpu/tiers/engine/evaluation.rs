@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::super::DirectVariant;
 use super::super::frame::Units;
+use super::super::{DirectVariant, Near};
 use super::GpuTiers;
 use crate::error::Result;
 use crate::forces::Order;
@@ -137,7 +137,8 @@ impl GpuTiers {
         if *next == Next::Copied {
             let sinks = evaluation.sinks.len() as u64;
             let sums = sinks * variant.sums() as u64 * variant.vector_bytes();
-            let near = if variant.neighbours { sinks * variant.vector_bytes() } else { 0 };
+            let near =
+                if variant.near > Near::Nothing { sinks * variant.vector_bytes() } else { 0 };
             let listed = if evaluation.capacity.is_some() {
                 sinks * u64::from(whole.capacity) * 4
             } else {

@@ -7,7 +7,7 @@ use super::frame::Word;
 use super::held::Held;
 use super::kernels::{Buffers, Kernels};
 use super::store::Store;
-use super::{DirectVariant, Pairs, Shape, self_test};
+use super::{DirectVariant, Near, Pairs, Shape, self_test};
 use crate::error::Result;
 use crate::forces::Throughput;
 use crate::forces::{
@@ -147,7 +147,12 @@ impl GpuTiers {
             shape: Shape { p: 8, q: 8, r: 1, u: 1, l: 1, slices: 1 },
             precision: self.precision,
             order: want.order,
-            neighbours: want.nearest || want.within.is_some(),
+            near: match (want.within, want.nearest) {
+                (Some(_), _) => Near::Listed,
+                (None, true) => Near::Nearest,
+                (None, false) => Near::Nothing,
+            },
+            softened: false,
             pairs: self.pairs,
             refined: self.precision.refines(count as usize),
         };
