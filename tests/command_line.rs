@@ -110,6 +110,8 @@ fn bad_input_is_refused_in_one_line() {
         (&["--alpha", "0"], &["alpha is 0", "greater than 0 and at most 1"]),
         (&["--theta", "nan"], &["theta is NaN"]),
         (&["--moments", "3"], &["moments of the tree is 3", "2 (quadrupoles)"]),
+        (&["--rebuild", "0"], &["rebuild is 0", "1 (at each step)"]),
+        (&["--rebuild", "often"], &["--rebuild", "often"]),
         (&["--one-workgroup"], &["--one-workgroup is given", "left out with the method tree"]),
         (&["--p", "64"], &["--p is 64", "left out with the method tree"]),
         (&["--precision", "double"], &["the precision is double", "single with leapfrog"]),
@@ -122,6 +124,7 @@ fn bad_input_is_refused_in_one_line() {
     for (more, words) in [
         (["--precision", "double"], &["the precision is double", "single by the method tree"][..]),
         (["--neighbours", "0.1"], &["the method is tree", "direct or reference"]),
+        (["--rebuild", "4"], &["--rebuild is 4", "left out"]),
     ] {
         refused(&[&forces[..], &more].concat(), words);
     }

@@ -1,4 +1,7 @@
 // The tree's own copy of positions and masses, in the order of the curve.
+//% if again
+// The order is that of an earlier step.
+//% endif
 //% include "tree/common.wgsl"
 
 @group(0) @binding(0) var<storage, read> bodies: array<vec4<f32>>;
@@ -6,7 +9,13 @@
 @group(0) @binding(2) var<storage, read> state: TreeState;
 @group(0) @binding(3) var<storage, read_write> sources: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read_write> partial_sums: array<vec4<f32>>;
+//% if keeps
+// Where bodies are when the tree is built, for a run that goes on between two such steps.
+@group(0) @binding(5) var<storage, read_write> built_at: array<vec4<f32>>;
+@group(0) @binding(6) var<uniform> params: TreeParams;
+//% else
 @group(0) @binding(5) var<uniform> params: TreeParams;
+//% endif
 
 @compute @workgroup_size(256)
 fn main(
@@ -19,7 +28,16 @@ fn main(
         return;
     }
     let body = order[i];
-    if i < state.inside + state.outside {
+    //% if keeps
+    built_at[body] = bodies[body];
+    //% endif
+    //% if again
+    // One that has left the range since must not take its cell along.
+    let is_known = i < state.inside + state.outside && is_somewhere(bodies[body].xyz);
+    //% else
+    let is_known = i < state.inside + state.outside;
+    //% endif
+    if is_known {
         sources[i] = bodies[body];
     } else {
         // Nowhere in f32: it attracts nothing, and whoever reads its acceleration shall see it.

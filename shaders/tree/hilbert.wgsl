@@ -45,12 +45,14 @@ fn woven(x: vec3<u32>) -> u32 {
     return (v.x << 2u) | (v.y << 1u) | v.z;
 }
 
-// In which of the 2^21 intervals of each axis a place in the cube is.
+// In which of the 2^21 intervals of each axis a place in the cube is; the nearest one of a place that has left it.
 fn intervals_of(position: vec3<f32>) -> vec3<u32> {
     let centre = vec3(state.centre[0], state.centre[1], state.centre[2]);
     // A power of two: nothing is rounded but the distance from the corner.
     let scale = f32(1u << (LEVELS - 1u)) / state.half;
-    return min(vec3<u32>(((position - centre) + vec3(state.half)) * scale), vec3((1u << LEVELS) - 1u));
+    let interval = max(((position - centre) + vec3(state.half)) * scale, vec3(0.0));
+    // Numbers beyond u32 have no fixed conversion.
+    return min(vec3<u32>(min(interval, vec3(4194304.0))), vec3((1u << LEVELS) - 1u));
 }
 
 fn key_of(intervals: vec3<u32>) -> vec2<u32> {

@@ -73,6 +73,24 @@ pub trait DeviceForces: Send {
     /// The bodies have such accelerations already, from before a restart.
     fn go_on_from_last(&mut self) {}
 
+    /// The next evaluation is that of the bodies after `step` steps: methods that do not build at each step have to know.
+    fn begin_step(&mut self, step: u64) {
+        let _ = step;
+    }
+
+    /// Where the bodies were when what serves now was built, `array<vec4<f32>>`; `None` where they are there still, or
+    /// nothing is kept.
+    fn built_at(&self) -> Option<&wgpu::Buffer> {
+        None
+    }
+
+    /// Goes on after `step` with what is built over the bodies where they were, `built_at`; `None`:
+    /// over `bodies` as they are, if that step is one to build at, and otherwise with nothing. Submits work and waits for
+    /// none.
+    fn go_on(&mut self, gpu: &Gpu, bodies: &BodyBuffers, step: u64, built_at: Option<&[[f32; 4]]>) {
+        let _ = (gpu, bodies, step, built_at);
+    }
+
     /// The all-pairs kernel, if it is that: its text can be shown, and steps fused into it.
     fn all_pairs(&self) -> Option<&AllPairs> {
         None

@@ -1,7 +1,9 @@
 //! The one interface of engines: sources that stay, an evaluation that is begun and finished.
 
+use glam::DVec3;
+
 use super::direct::GpuTiers;
-use super::{Answers, Making, MovingSources, Order, Precision, Sinks, Sources, Want};
+use super::{Answers, Making, MovingSources, Order, Precision, Rebuilds, Sinks, Sources, Want};
 use crate::error::{Error, Result};
 
 /// An engine: forces of sources that stay with it, on any sinks.
@@ -75,6 +77,16 @@ pub trait ForceEngine: Send {
     /// holds them, and a run goes on from them.
     fn needs_last_accelerations(&self) -> bool {
         false
+    }
+
+    /// What it builds over the bodies and keeps for several steps, if it does: whoever takes steps tells it which.
+    fn rebuilds(&mut self) -> Option<&mut dyn Rebuilds> {
+        None
+    }
+
+    /// Where the bodies were when what serves now was built; `None` where they are there still, or nothing is kept.
+    fn built_at(&self) -> Option<&[DVec3]> {
+        None
     }
 
     /// The engine on a device, if it is that: bodies on block steps may then live there.

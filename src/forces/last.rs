@@ -12,14 +12,28 @@ const NAMES: [&str; 3] = ["last.ax", "last.ay", "last.az"];
 
 /// The columns of a snapshot with these accelerations.
 pub fn columns(acceleration: &[DVec3]) -> BTreeMap<String, Vec<f64>> {
-    let column = |axis: usize| acceleration.iter().map(|a| a[axis]).collect();
-    NAMES.into_iter().enumerate().map(|(axis, name)| (name.to_owned(), column(axis))).collect()
+    named(NAMES, acceleration)
 }
 
 /// The accelerations that `columns` of a snapshot of `n` bodies hold, if all are there and numbers.
 pub fn find(columns: &BTreeMap<String, Vec<f64>>, n: usize) -> Option<Vec<DVec3>> {
+    find_named(NAMES, columns, n)
+}
+
+/// A column for each axis.
+pub(super) fn named(names: [&str; 3], vectors: &[DVec3]) -> BTreeMap<String, Vec<f64>> {
+    let column = |axis: usize| vectors.iter().map(|vector| vector[axis]).collect();
+    names.into_iter().enumerate().map(|(axis, name)| (name.to_owned(), column(axis))).collect()
+}
+
+/// The vectors of `n` bodies in the columns of these names, if all are there and numbers.
+pub(super) fn find_named(
+    names: [&str; 3],
+    columns: &BTreeMap<String, Vec<f64>>,
+    n: usize,
+) -> Option<Vec<DVec3>> {
     let column = |name: &str| columns.get(name).filter(|column| column.len() == n);
-    let [x, y, z] = NAMES.map(column);
+    let [x, y, z] = names.map(column);
     let (x, y, z) = (x?, y?, z?);
     let found: Vec<_> = (0..n).map(|i| DVec3::new(x[i], y[i], z[i])).collect();
     found.iter().all(|a| a.is_finite()).then_some(found)

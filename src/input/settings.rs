@@ -33,7 +33,7 @@ impl EngineRequest {
         let (adapter, kernel) = (self.adapter.clone(), self.kernel);
         let tree = TreeConfig::of(&self.tree)?;
         if method != Some(Method::Tree) && self.tree != TreeRequest::default() {
-            let allowed = "tree, where the opening rule of one is given";
+            let allowed = "tree, where an opening rule or another setting of one is given";
             return Err(Error::value("the method", Method::name_of(method), allowed));
         }
         if method == Some(Method::Tree)

@@ -3,7 +3,7 @@
 use super::{EnergyLog, Jump, RunFolder};
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
-use crate::forces::last;
+use crate::forces::{last, rebuilds};
 use crate::frame;
 use crate::integrate::blocks::{PREFIX, Passage, Restart};
 use crate::sim::{Moment, Simulation};
@@ -108,7 +108,7 @@ fn unless_stopped<T>(result: Result<T>) -> Result<Option<T>> {
 }
 
 /// What the names of columns of a restart begin with.
-const COLUMNS: [&str; 3] = [PREFIX, frame::PREFIX, last::PREFIX];
+const COLUMNS: [&str; 4] = [PREFIX, frame::PREFIX, last::PREFIX, rebuilds::PREFIX];
 
 /// Puts into `snapshot` what it needs besides the bodies to be resumed, and takes out what was there of
 /// an earlier state's.

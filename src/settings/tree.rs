@@ -25,4 +25,8 @@ pub struct TreeRequest {
     /// Multipoles of cells: 1 (monopoles) or 2 (quadrupoles) [default: 2]
     #[cfg_attr(feature = "cli", arg(long, value_name = "N"))]
     pub moments: Option<u32>,
+    /// Builds the tree anew at every K-th step only: in between bodies keep their cells, whose boxes and moments follow
+    /// them [default: 1]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "K"))]
+    pub rebuild: Option<u64>,
 }

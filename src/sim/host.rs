@@ -2,17 +2,18 @@
 //! come back at the end of each step.)
 
 use std::future::ready;
-use std::sync::Arc;
 
 use glam::DVec3;
+
+mod asked;
+
+use asked::{all_on_all, begin_step, evaluate, in_f64};
 
 use super::{Clock, Residence, ResidenceEntry, Settings, Soon, Watch, host_engine};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::forces::direct::CpuDouble;
-use crate::forces::direct::GpuTiers;
-use crate::forces::last;
-use crate::forces::{Answers, ForceEngine, Identity, Precision, Sinks, Sources, Want};
+use crate::forces::{Answers, ForceEngine, Precision, Want};
+use crate::forces::{last, rebuilds};
 use crate::frame::Frame;
 use crate::integrate::blocks::{Attractors, BlockSteps, Passage, Restart};
 use crate::integrate::{HostIntegrator, HostSide};
@@ -48,6 +49,8 @@ enum How {
         forces: Box<Answers>,
         /// Positions, velocities and accelerations before the present step, to go back to if it fails.
         before: [Vec<DVec3>; 3],
+        /// Steps done since the beginning of the run.
+        steps: u64,
     },
     Blocks {
         /// What computes potentials, once they are asked for, if the engine is too coarse for them: the
@@ -57,49 +60,6 @@ enum How {
         /// Counts the steps of the simulation, at whose ends the bodies are synchronised.
         clock: Clock,
     },
-}
-
-/// Accelerations, and potentials if wanted, of all `bodies` on each other; those of the last step, if there are any,
-/// tell engines how large they are.
-async fn evaluate(
-    engine: &mut dyn ForceEngine,
-    bodies: &Bodies,
-    (gravitating_mass, acceleration): (&[f64], &[DVec3]),
-    softening: f64,
-    want: &Want<'_>,
-    out: &mut Answers,
-) -> Result<()> {
-    let (sources, sinks) = all_on_all(bodies, gravitating_mass, acceleration);
-    let mut evaluated = engine.set_sources(&sources);
-    if evaluated.is_ok() {
-        evaluated = engine.answer(&sinks, softening, want, out).await;
-    }
-    let checked = evaluated.and_then(|()| out.check(engine.precision()));
-    checked.map_err(|error| error.with_ids(&bodies.id))
-}
-
-/// `bodies` as sources and as sinks, with the accelerations of the last step.
-fn all_on_all<'a>(
-    bodies: &'a Bodies,
-    gravitating_mass: &'a [f64],
-    acceleration: &'a [DVec3],
-) -> (Sources<'a>, Sinks<'a>) {
-    let position = &bodies.position;
-    let sources = Sources::new(position, gravitating_mass);
-    let whole = acceleration.len() == position.len();
-    let acceleration = if whole { acceleration } else { &[] };
-    (sources, Sinks { acceleration, ..Sinks::new(position, Identity::Offset(0)) })
-}
-
-/// An engine in f64 where `engine` computes, or else on the CPU.
-async fn in_f64(engine: &dyn ForceEngine) -> Box<dyn ForceEngine> {
-    if let Some(there) = engine.on_device()
-        && there.gpu().adapter.class != crate::gpu::DeviceClass::Software
-        && let Ok(made) = GpuTiers::open(Arc::clone(there.gpu()), Precision::Double).await
-    {
-        return Box::new(made);
-    }
-    Box::new(CpuDouble::new())
 }
 
 impl HostState {
@@ -129,12 +89,19 @@ impl HostState {
             HostSide::Shared(make) => {
                 let mut forces = Box::<Answers>::default();
                 let remembered = restart.filter(|_| engine.needs_last_accelerations());
+                let now = settings.steps_before;
                 let interactions = match remembered.and_then(|r| last::find(&r.columns, n)) {
                     Some(found) => {
                         acceleration = found;
+                        if let (Some(kept), Some(restart)) = (engine.rebuilds(), restart) {
+                            let built_at = rebuilds::find_on_host(&restart.columns, n);
+                            let (sources, _) = all_on_all(&bodies, &gravitating_mass, &[]);
+                            kept.go_on(now, built_at.as_deref(), &sources, softening);
+                        }
                         0
                     }
                     None => {
+                        begin_step(engine.as_mut(), now, true);
                         let (engine, known) = (engine.as_mut(), (&gravitating_mass[..], &[][..]));
                         let want = &Want::ACCELERATION;
                         evaluate(engine, &bodies, known, softening, want, &mut forces).await?;
@@ -143,7 +110,7 @@ impl HostState {
                     }
                 };
                 let before = Default::default();
-                (How::Shared { integrator: make(), forces, before }, interactions)
+                (How::Shared { integrator: make(), forces, before, steps: now }, interactions)
             }
             HostSide::Blocks(scheme) => {
                 // The integrator's time is 0 at step 0, whatever the clock on the outside shows.
@@ -175,10 +142,12 @@ impl HostState {
         let masses: Vec<f64> = bodies.mass.iter().map(|mass| mass * g).collect();
         let (mut bodies, engine) = (bodies.clone(), self.engine.as_mut());
         match &mut self.how {
-            How::Shared { .. } => {
+            How::Shared { steps, .. } => {
                 let mut found = Answers::default();
                 let want = &Want::ACCELERATION;
+                begin_step(engine, settings.steps_before, true);
                 evaluate(engine, &bodies, (&masses, &[]), softening, want, &mut found).await?;
+                *steps = settings.steps_before;
                 self.acceleration = found.acceleration;
                 self.interactions += engine.interactions(bodies.len());
             }
@@ -205,11 +174,13 @@ impl HostState {
         let Self { bodies, gravitating_mass, acceleration, softening, engine, how, interactions } =
             self;
         match how {
-            How::Shared { integrator, forces, before } => {
+            How::Shared { integrator, forces, before, steps } => {
+                let next = *steps + 1;
                 let mut accelerate = |bodies: &Bodies, out: &mut Vec<DVec3>| {
                     // One body that is nowhere would take all others with it.
                     bodies.check_range()?;
                     let (sources, sinks) = all_on_all(bodies, gravitating_mass, out);
+                    begin_step(engine.as_mut(), next, false);
                     engine.set_sources(&sources)?;
                     engine.begin(&sinks, *softening, &Want::ACCELERATION)?;
                     engine.collect(forces)?;
@@ -230,6 +201,7 @@ impl HostState {
                     std::mem::swap(acceleration, known);
                 }
                 stepped?;
+                *steps = next;
                 *interactions += engine.interactions(bodies.len());
             }
             How::Blocks { steps, clock, .. } => {
@@ -330,7 +302,10 @@ impl Residence for HostState {
         match &self.how {
             How::Blocks { steps, .. } => steps.restart(),
             How::Shared { .. } if self.engine.needs_last_accelerations() => {
-                Restart::of_last(&self.acceleration)
+                let mut restart = Restart::of_last(&self.acceleration);
+                let built_at = self.engine.built_at().map(rebuilds::on_host);
+                restart.columns.extend(built_at.unwrap_or_default());
+                restart
             }
             How::Shared { .. } => Restart::default(),
         }

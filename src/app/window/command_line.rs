@@ -256,6 +256,7 @@ mod tests {
             "alpha" => &["--alpha", "0.01", "--method", "tree"],
             "theta" => &["--theta", "0.5", "--method", "tree"],
             "moments" => &["--moments", "1", "--method", "tree"],
+            "rebuild" => &["--rebuild", "4", "--method", "tree"],
             "adapter" => &["--adapter", "RTX 4090, 1"],
             "baseline" => &["--baseline"],
             "p" => &["--p", "64"],

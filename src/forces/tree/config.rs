@@ -8,7 +8,7 @@ use super::{MultipoleOrder, Opening};
 use crate::error::{Error, Result};
 use crate::settings::TreeRequest;
 
-/// Opening rule and multipoles.
+/// Opening rule, multipoles, and how often the tree is built.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TreeConfig {
@@ -16,6 +16,20 @@ pub struct TreeConfig {
     pub opening: Opening,
     /// Up to which multipole.
     pub moments: MultipoleOrder,
+    /// At steps divisible by this the tree is built anew, at least 1. At the others bodies keep their cells and groups;
+    /// boxes, radii and moments are those of the bodies as they are now. Where forces are asked for without steps it is
+    /// built each time.
+    #[serde(default = "each_step", skip_serializing_if = "is_each_step")]
+    pub rebuild: u64,
+}
+
+/// Runs from before it could be chosen.
+fn each_step() -> u64 {
+    1
+}
+
+fn is_each_step(rebuild: &u64) -> bool {
+    *rebuild == each_step()
 }
 
 /// Of the rule `acceleration`: rms errors of 4e-4, one body in a hundred above 1e-3.
@@ -26,7 +40,8 @@ const ALLOWED: &str = "greater than 0 and at most 1";
 
 impl Default for TreeConfig {
     fn default() -> Self {
-        Self { opening: Opening::Acceleration { alpha: ALPHA }, moments: MultipoleOrder::default() }
+        let opening = Opening::Acceleration { alpha: ALPHA };
+        Self { opening, moments: MultipoleOrder::default(), rebuild: each_step() }
     }
 }
 
@@ -72,11 +87,16 @@ impl TreeConfig {
             let allowed = "left out with the opening rule acceleration, which has alpha";
             return Err(Error::value("theta", theta, allowed));
         }
-        Self { opening, moments }.check()
+        let rebuild = request.rebuild.unwrap_or(each_step());
+        Self { opening, moments, rebuild }.check()
     }
 
     /// Refuses numbers out of range.
     pub fn check(self) -> Result<Self> {
+        if self.rebuild == 0 {
+            let allowed = "1 (at each step) or a larger number of steps";
+            return Err(Error::value("rebuild", self.rebuild, allowed));
+        }
         let (name, value) = match self.opening {
             Opening::Acceleration { alpha } => ("alpha", alpha),
             Opening::Radius { theta } | Opening::Bonsai { theta } | Opening::Octgrav { theta } => {
@@ -100,12 +120,24 @@ impl TreeConfig {
             Opening::Octgrav { theta } => (Some("octgrav"), None, Some(theta)),
         };
         let moments = (self.moments != usual.moments).then_some(self.moments as u32 + 1);
-        TreeRequest { opening: opening.map(str::to_owned), alpha, theta, moments }
+        let rebuild = (self.rebuild != usual.rebuild).then_some(self.rebuild);
+        TreeRequest { opening: opening.map(str::to_owned), alpha, theta, moments, rebuild }
+    }
+
+    /// Whether the tree is built for the forces of that step, if the one of an earlier step is still there.
+    pub fn builds_at(&self, step: u64) -> bool {
+        step.is_multiple_of(self.rebuild.max(1))
+    }
+
+    /// Whether an evaluation depends on the accelerations of the last step: by the rule; and where the tree of an earlier
+    /// step serves, so that none has to be computed again by the wrong one when a run goes on.
+    pub(super) fn needs_accelerations(&self) -> bool {
+        self.opening.needs_accelerations() || self.rebuild > 1
     }
 }
 
 impl fmt::Display for TreeConfig {
-    /// For one line: `quadrupoles, acceleration 0.003`.
+    /// For one line: `quadrupoles, acceleration 0.003`, and `, built every 4 steps` where it is not at each.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let moments = match self.moments {
             MultipoleOrder::Monopole => "monopoles",
@@ -117,7 +149,11 @@ impl fmt::Display for TreeConfig {
             Opening::Bonsai { theta } => ("bonsai", theta),
             Opening::Octgrav { theta } => ("octgrav", theta),
         };
-        write!(f, "{moments}, {name} {value}")
+        write!(f, "{moments}, {name} {value}")?;
+        match self.rebuild {
+            1 => Ok(()),
+            steps => write!(f, ", built every {steps} steps"),
+        }
     }
 }
 
@@ -126,7 +162,8 @@ mod tests {
     use super::*;
 
     fn request(opening: Option<&str>, alpha: Option<f64>, theta: Option<f64>) -> TreeRequest {
-        TreeRequest { opening: opening.map(str::to_owned), alpha, theta, moments: None }
+        let opening = opening.map(str::to_owned);
+        TreeRequest { opening, alpha, theta, ..TreeRequest::default() }
     }
 
     #[test]
@@ -144,6 +181,24 @@ mod tests {
         }
         let by_angle = TreeConfig::of(&request(None, None, Some(0.5))).unwrap();
         assert_eq!(by_angle.opening, Opening::Radius { theta: 0.5 });
+        let seldom = TreeRequest { rebuild: Some(4), ..TreeRequest::default() };
+        let config = TreeConfig::of(&seldom).unwrap();
+        assert_eq!(config.request(), seldom);
+        assert!(config.to_string().ends_with("0.003, built every 4 steps"));
+        assert!([0, 4, 400].into_iter().all(|step| config.builds_at(step)));
+        assert!([1, 2, 3, 401].into_iter().all(|step| !config.builds_at(step)));
+    }
+
+    #[test]
+    fn runs_from_before_rebuilding_could_be_chosen_are_read_and_written_as_then() {
+        let old = "moments = \"monopole\"\n\n[opening.radius]\ntheta = 0.5\n";
+        let config: TreeConfig = toml::from_str(old).unwrap();
+        assert_eq!(config.rebuild, 1);
+        assert_eq!(
+            toml::from_str::<TreeConfig>(&toml::to_string(&config).unwrap()).unwrap(),
+            config
+        );
+        assert!(!toml::to_string(&config).unwrap().contains("rebuild"));
     }
 
     #[test]
@@ -157,6 +212,10 @@ mod tests {
             (request(Some("bonsai"), Some(0.1), None), "alpha is 0.1, but must be left out"),
             (request(None, Some(0.1), Some(0.5)), "theta is 0.5, but must be left out"),
             (TreeRequest { moments: Some(3), ..TreeRequest::default() }, "1 (monopoles)"),
+            (
+                TreeRequest { rebuild: Some(0), ..TreeRequest::default() },
+                "rebuild is 0, but must be 1",
+            ),
         ] {
             let text = TreeConfig::of(&wrong).unwrap_err().to_string();
             assert!(text.contains(says), "{text}");

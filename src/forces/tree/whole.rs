@@ -29,15 +29,25 @@ impl Tree {
         let order = order(&keys);
         let inside = order.partition_point(|&i| keys[i as usize] != Key::OUTSIDE);
         let along: Vec<Key> = order[..inside].iter().map(|&i| keys[i as usize]).collect();
-        let [x, y, z] = centre;
-        let place = |&i: &u32| {
-            let place = places[i as usize];
-            let is_somewhere = place[..3].iter().all(|x| x.abs() <= FARTHEST);
-            if is_somewhere { place } else { [x, y, z, 0.0] }
-        };
-        let sorted: Vec<Place> = order.iter().map(place).collect();
+        let sorted = sorted(&order, centre, places);
         let cells = Cells::new(&along, LEAF);
         let moments = moments(&cells, &sorted);
         Self { cube, order, inside, keys: along, sorted, cells, moments }
     }
+
+    /// The same cells over the same bodies, which have moved: cube and keys stay what they were.
+    pub fn refit(&mut self, places: &[Place]) {
+        self.sorted = sorted(&self.order, self.cube.centre, places);
+        self.moments = moments(&self.cells, &self.sorted);
+    }
+}
+
+/// The bodies in that order.
+fn sorted(order: &[u32], [x, y, z]: [f32; 3], places: &[Place]) -> Vec<Place> {
+    let place = |&i: &u32| {
+        let place = places[i as usize];
+        let is_somewhere = place[..3].iter().all(|x| x.abs() <= FARTHEST);
+        if is_somewhere { place } else { [x, y, z, 0.0] }
+    };
+    order.iter().map(place).collect()
 }

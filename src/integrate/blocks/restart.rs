@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::schedule::{PERIOD, Schedule};
 use super::{LEVELS, Track};
 use crate::error::{Error, Result};
-use crate::forces::last;
+use crate::forces::{last, rebuilds};
 use crate::frame::{self, Rests};
 
 /// The beginning of all names that belong to a restart.
@@ -57,7 +57,8 @@ impl Restart {
         facts: &BTreeMap<String, String>,
     ) -> Option<Self> {
         let is_without_steps = |name: &str| {
-            [frame::PREFIX, last::PREFIX].iter().any(|prefix| name.starts_with(prefix))
+            let prefixes = [frame::PREFIX, last::PREFIX, rebuilds::PREFIX];
+            prefixes.iter().any(|prefix| name.starts_with(prefix))
         };
         let is_ours = |name: &str| name.starts_with(PREFIX) || is_without_steps(name);
         if !facts.contains_key(PERIODS) && !columns.keys().any(|name| is_without_steps(name)) {

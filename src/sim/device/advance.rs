@@ -153,6 +153,12 @@ impl DeviceState {
         if self.stepper.forces().needs_last_accelerations() {
             self.last.clone_from(&acceleration);
         }
+        self.built_at.clear();
+        if let Some(built_at) = self.stepper.forces().built_at() {
+            let found =
+                crate::gpu::read::<[f32; 4]>(&self.gpu, &[built_at], *count as usize).await?;
+            self.built_at.extend(found[0].iter().map(|at| DVec3::from(three(at).map(f64::from))));
+        }
         Ok(acceleration)
     }
 

@@ -76,6 +76,10 @@ pub struct DeviceState {
     tree: TreeConfig,
     /// The accelerations that were read last, where the next forces depend on them.
     last: Vec<DVec3>,
+    /// Where the bodies were in the frame when what serves the forces of several steps was built, as of the last reading.
+    built_at: Vec<DVec3>,
+    /// Steps of the run that are complete after everything submitted so far.
+    steps: u64,
     /// What tuning has found.
     known: Known,
 }
@@ -127,7 +131,9 @@ impl DeviceState {
         let softening = settings.softening / frame.length;
         let kernel = KernelVariant::new(config, softening, largest_mass, false);
         let tools = DeviceTools { kernel, softening, tree: settings.tree };
-        let stepper = stepper::bind(&gpu, &buffers, method, &tools, settings.integrator).await?;
+        let mut stepper =
+            stepper::bind(&gpu, &buffers, method, &tools, settings.integrator).await?;
+        stepper.forces_mut().begin_step(settings.steps_before);
         let throughput = Throughput::guess(gpu.adapter.class);
         Ok(Self {
             gpu,
@@ -145,6 +151,8 @@ impl DeviceState {
             method,
             tree: settings.tree,
             last: Vec::new(),
+            built_at: Vec::new(),
+            steps: settings.steps_before,
             known: settings.known.clone(),
         })
     }
@@ -169,8 +177,9 @@ impl DeviceState {
     }
 
     /// Takes over the bodies' accelerations from before a restart, in the caller's units, where the next forces depend
-    /// on them: none are computed first. For a state that has just begun.
-    pub fn go_on_from_last(&mut self, acceleration: &[DVec3]) {
+    /// on them: none are computed first. And where the bodies were, in the frame, when what serves several steps was
+    /// built, if that is kept and they have moved since. For a state that has just begun.
+    pub fn go_on_from_last(&mut self, acceleration: &[DVec3], built_at: Option<&[DVec3]>) {
         let forces = self.stepper.forces_mut();
         if !forces.needs_last_accelerations() || acceleration.len() != self.buffers.count as usize {
             return;
@@ -185,6 +194,19 @@ impl DeviceState {
         let buffer = &self.buffers.acceleration;
         self.gpu.queue.write_buffer(buffer, 0, bytemuck::cast_slice(&narrow));
         self.phase = Phase::Between;
+        let place = |at: &DVec3| {
+            let [x, y, z] = crate::frame::narrow(*at);
+            [x, y, z, 0.0]
+        };
+        let built_at: Option<Vec<_>> = built_at.map(|all| all.iter().map(place).collect());
+        let forces = self.stepper.forces_mut();
+        forces.go_on(&self.gpu, &self.buffers, self.steps, built_at.as_deref());
+    }
+
+    /// Where the bodies were in the frame when what serves the forces of several steps was built, if they had moved since
+    /// by the last reading; empty otherwise.
+    pub fn built_at(&self) -> &[DVec3] {
+        &self.built_at
     }
 
     /// The accelerations that were read last, where the next forces depend on them; empty otherwise.
@@ -285,6 +307,7 @@ impl DeviceState {
         };
         self.stepper.end_submission(&self.gpu);
         self.interactions += work.interactions;
+        self.steps += work.steps;
         work
     }
 

@@ -7,7 +7,7 @@ use glam::DVec3;
 use super::DeviceState;
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::forces::last;
+use crate::forces::{last, rebuilds};
 use crate::frame::{Frame, Rests};
 use crate::integrate::blocks::Restart;
 use crate::sim::{EngineKind, OnDevice, Residence, ResidenceEntry, Settings, Soon, Watch};
@@ -26,7 +26,9 @@ pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
             if let Some(last) =
                 restart.and_then(|restart| last::find(&restart.columns, bodies.len()))
             {
-                state.go_on_from_last(&last);
+                let columns = restart.map(|restart| &restart.columns);
+                let built_at = columns.and_then(|c| rebuilds::find_in_frame(c, bodies.len()));
+                state.go_on_from_last(&last, built_at.as_deref());
             }
             state.settle().await?;
             Ok(Box::new(state) as Box<dyn Residence>)
@@ -95,6 +97,9 @@ impl Residence for DeviceState {
         let mut restart = Restart::of_rests(self.rests());
         if !self.last().is_empty() {
             restart.columns.extend(last::columns(self.last()));
+        }
+        if !self.built_at().is_empty() {
+            restart.columns.extend(rebuilds::in_frame(self.built_at()));
         }
         restart
     }

@@ -171,6 +171,10 @@ fn engine_with_derivatives(
 
 /// The engine for accelerations and potentials of `n` bodies.
 fn plain_engine(settings: &mut Settings, n: usize) -> Result<Box<dyn ForceEngine>, Error> {
+    if settings.tree.rebuild > 1 {
+        let allowed = "left out: forces of one moment have a tree of their own";
+        return Err(Error::value("--rebuild", settings.tree.rebuild, allowed));
+    }
     let choice = lookup::choose(n, settings)?;
     let tools = Tools { gpu: choice.gpu.as_ref(), kernel: settings.kernel, tree: settings.tree };
     forces::make(choice.kind.place(), choice.method, None, Order::Acceleration, &tools)

@@ -35,6 +35,9 @@ pub(super) struct Call {
     lost: Vec<u32>,
 }
 
+/// A tree over bodies with the groups of the same bodies, to be used again.
+pub(super) type Kept = (Tree, Groups);
+
 /// What is the same for all groups of an evaluation.
 struct Rule {
     opened: Opened,
@@ -45,8 +48,15 @@ struct Rule {
 }
 
 impl Call {
-    pub fn new(kernel: Kernel, sinks: &Sinks, sources: &Sources, softening: f64) -> Self {
-        let same = sinks.identity == Identity::Offset(0) && same_places(sinks, sources);
+    /// Builds a tree, or takes the one that was `kept`, made over the same bodies elsewhere, where they are the sinks, too.
+    pub fn new(
+        kernel: Kernel,
+        sinks: &Sinks,
+        sources: &Sources,
+        softening: f64,
+        kept: Option<Kept>,
+    ) -> Self {
+        let same = are_the_same(sinks, sources);
         // What has left the range of numbers must not take the frame with it.
         let (at, from) = (finite(sinks.position), finite(sources.position));
         let frame = Frame::of_call(&at, &from, sources.mass, softening);
@@ -55,13 +65,22 @@ impl Call {
             [x, y, z, (mass / frame.mass) as f32]
         };
         let places: Vec<Place> = sources.position.par_iter().zip(sources.mass).map(place).collect();
-        let tree = Tree::new([0.0; 3], &places);
-        let groups = match same {
-            true => Groups::of_tree(&tree),
-            false => {
-                let places: Vec<Place> =
-                    sinks.position.par_iter().map(|position| place((position, &0.0))).collect();
-                Groups::new(&tree, &places)
+        let (tree, groups) = match kept.filter(|_| same) {
+            Some((mut tree, mut groups)) => {
+                tree.refit(&places);
+                groups.refit(&tree);
+                (tree, groups)
+            }
+            None => {
+                let tree = Tree::new([0.0; 3], &places);
+                let groups = match same {
+                    true => Groups::of_tree(&tree),
+                    false => {
+                        let places = sinks.position.par_iter().map(|x| place((x, &0.0)));
+                        Groups::new(&tree, &places.collect::<Vec<_>>())
+                    }
+                };
+                (tree, groups)
             }
         };
         let own = match same {
@@ -85,6 +104,11 @@ impl Call {
             at_own_source: same || at_own_source(sinks, sources),
             lost,
         }
+    }
+
+    /// The tree and its groups, for another call.
+    pub fn into_kept(self) -> Kept {
+        (self.tree, self.groups)
     }
 
     /// Fills `out` by that rule; `acceleration` are the sinks' own as far as they are known, if the rule asks for
@@ -209,6 +233,11 @@ impl Call {
         }
         sums.potential[k] += f64::from(source[3]) * inverse;
     }
+}
+
+/// Whether the sinks are the sources, one by one.
+pub(super) fn are_the_same(sinks: &Sinks, sources: &Sources) -> bool {
+    sinks.identity == Identity::Offset(0) && same_places(sinks, sources)
 }
 
 /// Those positions that are somewhere: as a rule all, and no copy is made.

@@ -33,6 +33,11 @@ impl Groups {
         Self::along(tree, tree.order.clone(), tree.sorted.clone(), tree.inside)
     }
 
+    /// The same groups of the tree's bodies, which have moved.
+    pub fn refit(&mut self, tree: &Tree) {
+        self.sorted.clone_from(&tree.sorted);
+    }
+
     /// Any sinks.
     pub fn new(tree: &Tree, places: &[Place]) -> Self {
         let keys = keys(&tree.cube, places);

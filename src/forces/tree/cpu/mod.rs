@@ -1,18 +1,19 @@
 //! The tree on the processor: built in parallel, one walk per group of sinks, SIMD over their lists, all cores.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use glam::DVec3;
 
 use super::TreeConfig;
 use crate::error::Result;
 use crate::forces::direct::cpu::Kernel;
 use crate::forces::held::HeldSources;
-use crate::forces::{Answers, ForceEngine, Order, Precision, Sinks, Sources, Want, check_plain};
+use crate::forces::{
+    Answers, ForceEngine, Order, Precision, Rebuilds, Sinks, Sources, Want, check_plain,
+};
 use crate::stop;
 
 mod call;
 mod groups;
+mod kept;
 mod kernel;
 mod loops;
 #[cfg(test)]
@@ -24,7 +25,7 @@ pub use view::{GroupWalk, LevelWalk, TreeView};
 pub use walk::Lists;
 
 /// The engine. Keeps the sources from call to call, 32 bytes each; a call takes about 150 bytes per source and 60 per
-/// sink for its time.
+/// sink for its time. With a tree that serves several steps it keeps that, too: about 120 bytes per source.
 #[derive(Debug)]
 pub struct CpuTree {
     kernel: Kernel,
@@ -32,7 +33,8 @@ pub struct CpuTree {
     sources: HeldSources,
     begun: Answers,
     /// Of the evaluation that was begun last.
-    interactions: AtomicU64,
+    interactions: u64,
+    kept: kept::KeptTree,
 }
 
 impl CpuTree {
@@ -47,37 +49,48 @@ impl CpuTree {
     }
 
     fn of_kernel(kernel: Kernel, config: TreeConfig) -> Self {
-        let (sources, begun, interactions) = Default::default();
-        Self { kernel, config, sources, begun, interactions }
+        let (sources, begun, kept) = Default::default();
+        Self { kernel, config, sources, begun, interactions: 0, kept }
     }
 
     fn compute(
-        &self,
+        &mut self,
         sinks: &Sinks,
-        sources: &Sources,
         softening: f64,
         potential: bool,
         out: &mut Answers,
     ) -> Result<()> {
-        self.interactions.store(0, Ordering::Relaxed);
+        let Self { kernel, config, sources, interactions, kept, .. } = self;
+        let sources = sources.all();
+        *interactions = 0;
         if sinks.position.is_empty() {
             return Ok(());
         }
-        let call = call::Call::new(self.kernel, sinks, sources, softening);
-        let count = |interactions| {
-            self.interactions.fetch_add(interactions, Ordering::Relaxed);
-        };
-        let opening = self.config.opening;
-        let order = self.config.moments;
-        if !opening.needs_accelerations() || sinks.acceleration.len() == sinks.position.len() {
-            count(call.evaluate(opening, order, sinks.acceleration, potential, out)?);
-        } else {
-            // Nothing is known of the accelerations: a first force finds them.
-            let mut first = Answers::default();
-            first.resize(sinks.position.len(), &Want::ACCELERATION);
-            count(call.evaluate(TreeConfig::FIRST, order, &[], false, &mut first)?);
-            count(call.evaluate(opening, order, &first.acceleration, potential, out)?);
+        // A tree serves its own bodies again, as sinks.
+        let is_whole = call::are_the_same(sinks, &sources);
+        let n = sources.position.len();
+        let begun = is_whole.then(|| kept.begin(config, n));
+        let (tree, is_step) = begun.map_or((None, false), |begun| (begun.tree, begun.is_step));
+        let is_refit = tree.is_some();
+        let call = call::Call::new(*kernel, sinks, &sources, softening, tree);
+        let TreeConfig { opening, moments, .. } = *config;
+        let evaluated =
+            if !opening.needs_accelerations() || sinks.acceleration.len() == sinks.position.len() {
+                call.evaluate(opening, moments, sinks.acceleration, potential, out)
+            } else {
+                // Nothing is known of the accelerations: a first force finds them.
+                let mut first = Answers::default();
+                first.resize(sinks.position.len(), &Want::ACCELERATION);
+                call.evaluate(TreeConfig::FIRST, moments, &[], false, &mut first).and_then(|some| {
+                    let known = &first.acceleration;
+                    Ok(some + call.evaluate(opening, moments, known, potential, out)?)
+                })
+            };
+        // One that was built but has not served, or for no step, is of no further use.
+        if is_refit || (is_step && evaluated.is_ok()) {
+            kept.end(call.into_kept(), is_step, (!is_refit).then_some(sources.position));
         }
+        *interactions = evaluated?;
         Ok(())
     }
 }
@@ -117,7 +130,7 @@ impl ForceEngine for CpuTree {
         check_plain(self, want)?;
         let mut begun = std::mem::take(&mut self.begun);
         begun.resize(sinks.position.len(), want);
-        self.compute(sinks, &self.sources.all(), softening, want.potential, &mut begun)?;
+        self.compute(sinks, softening, want.potential, &mut begun)?;
         self.begun = begun;
         stop::check()
     }
@@ -130,11 +143,19 @@ impl ForceEngine for CpuTree {
     }
 
     fn needs_last_accelerations(&self) -> bool {
-        self.config.opening.needs_accelerations()
+        self.config.needs_accelerations()
+    }
+
+    fn rebuilds(&mut self) -> Option<&mut dyn Rebuilds> {
+        if self.config.rebuild > 1 { Some(self) } else { None }
+    }
+
+    fn built_at(&self) -> Option<&[DVec3]> {
+        self.kept.built_at()
     }
 
     fn interactions(&self, _: usize) -> u64 {
-        self.interactions.load(Ordering::Relaxed)
+        self.interactions
     }
 }
 

@@ -11,7 +11,7 @@ use crate::forces::{Identity, TestBodies};
 const QUADRUPOLE: MultipoleOrder = MultipoleOrder::Quadrupole;
 
 fn config(opening: Opening) -> TreeConfig {
-    TreeConfig { opening, moments: QUADRUPOLE }
+    TreeConfig { opening, moments: QUADRUPOLE, ..TreeConfig::default() }
 }
 
 /// A Plummer sphere of `n` bodies without the outermost.
@@ -114,8 +114,9 @@ fn errors_fall_with_the_order_of_the_multipoles() {
             let mut engine = CpuDouble::new();
             engine.evaluate_from(&sources, &sinks, eps, &Want::POTENTIAL, &mut exact).unwrap();
             let errors = [MultipoleOrder::Monopole, MultipoleOrder::Quadrupole].map(|moments| {
-                let mut engine =
-                    CpuTree::new(TreeConfig { opening: Opening::Radius { theta: 1.0 }, moments });
+                let opening = Opening::Radius { theta: 1.0 };
+                let config = TreeConfig { moments, ..config(opening) };
+                let mut engine = CpuTree::new(config);
                 let mut found = Answers::default();
                 engine.evaluate_from(&sources, &sinks, eps, &Want::POTENTIAL, &mut found).unwrap();
                 assert_eq!(engine.interactions(1), 1, "the root as a whole");

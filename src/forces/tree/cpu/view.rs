@@ -207,7 +207,11 @@ mod tests {
         for config in [
             TreeConfig::default(),
             TreeConfig { opening: Opening::Octgrav { theta: 0.7 }, ..TreeConfig::default() },
-            TreeConfig { opening: TreeConfig::FIRST, moments: MultipoleOrder::Monopole },
+            TreeConfig {
+                opening: TreeConfig::FIRST,
+                moments: MultipoleOrder::Monopole,
+                ..TreeConfig::default()
+            },
         ] {
             for body in [0, 5000, 17, 11_999] {
                 let walk = view.walk(body, &config, &found.acceleration).unwrap();

@@ -1,5 +1,7 @@
 //! What a tree keeps on the device.
 
+use std::sync::atomic::AtomicBool;
+
 use super::TreeShape;
 use crate::error::Result;
 use crate::forces::tree::{Cube, GROUP, room_for};
@@ -47,6 +49,10 @@ pub struct TreeBuffers {
     pub order: wgpu::Buffer,
     /// `array<vec4<f32>>`: positions and masses along the curve.
     pub sources: wgpu::Buffer,
+    /// `array<vec4<f32>>`: the bodies in their own order as they were when the tree was built, if it serves several steps.
+    pub built_at: wgpu::Buffer,
+    /// Whether such a tree is there.
+    pub(super) is_kept: AtomicBool,
     /// Sinks that walk together: see `shaders/tree/sinks.wgsl`.
     pub groups: wgpu::Buffer,
     /// `array<u32>`: how many cells begin before each body.
@@ -95,11 +101,12 @@ impl TreeBuffers {
     ///
     /// Errors: more bodies than one of the adapter's storage buffers holds, told before anything is made.
     pub fn new(gpu: &Gpu, count: u32) -> Result<Self> {
-        Self::with_reserve(gpu, count, Self::reserve_for(count))
+        Self::of_steps(gpu, count, false)
     }
 
-    /// [`TreeBuffers::new`] with room for another number of cells.
-    pub fn with_reserve(gpu: &Gpu, count: u32, reserve: u32) -> Result<Self> {
+    /// [`TreeBuffers::new`], for a tree that `is_kept` from step to step or is not.
+    pub fn of_steps(gpu: &Gpu, count: u32, is_kept: bool) -> Result<Self> {
+        let reserve = Self::reserve_for(count);
         // Ranks of cells have 28 bits beside the number of children.
         let most = (gpu.limits.storage_buffer / VEC4).min(800_000_000);
         if u64::from(count) > most || u64::from(reserve) * 3 * VEC4 > gpu.limits.storage_buffer {
@@ -112,6 +119,7 @@ impl TreeBuffers {
         let bodies = |label: &str, words: u64| gpu.words(label, words * u64::from(count));
         let cells = |label: &str| gpu.words(label, u64::from(reserve));
         let entries = |label: &str, each: usize| storage(gpu, label, each * reserve as usize);
+        let built_at = if is_kept { count } else { 1 };
         Ok(Self {
             count,
             reserve,
@@ -120,6 +128,8 @@ impl TreeBuffers {
             keys: bodies("keys", 2),
             order: bodies("order along the curve", 1),
             sources: storage(gpu, "bodies along the curve", count as usize),
+            built_at: storage(gpu, "bodies when the tree was built", built_at as usize),
+            is_kept: AtomicBool::new(false),
             groups: storage(gpu, "groups of sinks", 2 * Self::most_walks_of(count) as usize),
             offsets: bodies("cells before each body", 1),
             levels: cells("levels of cells"),

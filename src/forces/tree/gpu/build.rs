@@ -82,6 +82,8 @@ struct Kernels {
     edge: BoundKernel,
     keys: BoundKernel,
     gather: BoundKernel,
+    /// The same for bodies that have moved since the tree was built, where it serves several steps.
+    gather_again: Option<BoundKernel>,
     count: BoundKernel,
     choose: BoundKernel,
     write: BoundKernel,
@@ -95,12 +97,15 @@ struct Kernels {
     scattered: BoundKernel,
 }
 
-/// The text of a kernel of the building.
-fn text(name: &str, shape: &TreeShape) -> Result<String> {
+/// The text of a kernel of the building; `again` for bodies that have moved since the tree was built.
+fn text(name: &str, shape: &TreeShape, again: bool) -> Result<String> {
     let rule = Rule::of(&shape.opening).name();
     let quadrupole = shape.order == crate::forces::tree::MultipoleOrder::Quadrupole;
     let (leaf, sizes) = (shape.leaf, shape.leaf_sizes());
-    let values = context! { rows => ROWS, leaf, sizes, rule, quadrupole, crowd => CROWD };
+    let keeps = shape.rebuild > 1 && !again;
+    let values = context! {
+        rows => ROWS, leaf, sizes, rule, quadrupole, crowd => CROWD, keeps, again,
+    };
     template::assemble(&file(name), values)
 }
 
@@ -124,7 +129,10 @@ impl Build {
         let TreeBuffers { state, tally, keys, order, sources, groups, offsets, .. } = buffers;
         let TreeBuffers { levels, numbers, starts, ranks, cell_open, cell_force, cell_box, .. } =
             buffers;
-        let bind = async |name: &str, bound: &[(Binding, &wgpu::Buffer)], has_params: bool| {
+        let bind_as = async |name: &str,
+                             bound: &[(Binding, &wgpu::Buffer)],
+                             has_params: bool,
+                             again: bool| {
             let mut bindings: Vec<_> = bound.iter().map(|(binding, _)| *binding).collect();
             let mut resources: Vec<_> =
                 bound.iter().map(|(_, buffer)| buffer.as_entire_binding()).collect();
@@ -134,9 +142,12 @@ impl Build {
                 bindings.insert(at, row);
                 resources.insert(at, params.binding());
             }
-            let text = text(name, shape)?;
+            let text = text(name, shape, again)?;
             let compiled = compile(gpu, &file(name), &text, &bindings, shape.checks).await?;
             Ok::<_, crate::error::Error>(compiled.bind(gpu, name, &resources))
+        };
+        let bind = async |name: &str, bound: &[(Binding, &wgpu::Buffer)], has_params: bool| {
+            bind_as(name, bound, has_params, false).await
         };
         let (read, write) = (|buffer| (Read, buffer), |buffer| (Write, buffer));
         let records = [write(cell_open), write(cell_force), write(cell_box), read(state)];
@@ -148,6 +159,16 @@ impl Build {
             let from = [read(sources), read(order), read(keys), (Read, accelerations), read(state)];
             bind("groups", &[&from[..], &[write(tally), write(groups)]].concat(), true).await
         };
+        let from = [read(bodies), read(order), read(state)];
+        let mut gathered = [&from[..], &[write(sources), write(partial_sums)]].concat();
+        let keeps = shape.rebuild > 1;
+        let gather_again = match keeps {
+            true => Some(bind_as("gather", &gathered, true, true).await?),
+            false => None,
+        };
+        if keeps {
+            gathered.push(write(&buffers.built_at));
+        }
         let kernels = Kernels {
             clear: bind("clear", &[write(tally)], false).await?,
             medians: bind("medians", &[read(bodies), write(tally)], true).await?,
@@ -156,11 +177,8 @@ impl Build {
             edge: bind("edge", &[read(tally), write(state)], true).await?,
             keys: bind("keys", &[read(bodies), read(state), write(keys), write(order)], true)
                 .await?,
-            gather: {
-                let from = [read(bodies), read(order), read(state)];
-                bind("gather", &[&from[..], &[write(sources), write(partial_sums)]].concat(), true)
-                    .await?
-            },
+            gather: bind("gather", &gathered, true).await?,
+            gather_again,
             count: bind("count", &[read(keys), write(offsets), write(tally), read(state)], true)
                 .await?,
             choose: bind("choose", &[read(tally), write(state)], true).await?,
@@ -237,6 +255,24 @@ impl Build {
         self.sort.end_submission(gpu);
         self.scan.end_submission(gpu);
         self.level_sort.end_submission(gpu);
+    }
+
+    /// Records what comes before [`Stage::Moments`] where the cells are those of an earlier step: the bodies as they are
+    /// now. Of a shape that builds at each step nothing.
+    pub(super) fn record_again(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+    ) {
+        let Some(gather) = &self.kernels.gather_again else { return };
+        let offset = params.offset_of(self.base);
+        for (kernel, offset, work) in
+            [(&self.kernels.clear, None, TALLY), (gather, Some(offset), self.base.count)]
+        {
+            kernel.set(pass, offset.as_slice());
+            let [x, y] = rows_of_workgroups(work.div_ceil(THREADS), self.most_workgroups);
+            pass.dispatch_workgroups(x, y, 1);
+        }
     }
 
     /// Records a stage.
@@ -358,8 +394,11 @@ mod tests {
                 let shape = TreeShape::new(opening, order);
                 // The rule is in moments and groups alone.
                 let names = if k == 0 { &NAMES[..] } else { &NAMES[12..15] };
-                for name in names {
-                    let text = text(name, &shape).unwrap();
+                let rebuilt = TreeShape { rebuild: 4, ..shape };
+                let usual = names.iter().map(|name| (name, text(name, &shape, false).unwrap()));
+                let kept = [false, true].map(|again| text("gather", &rebuilt, again).unwrap());
+                let kept = kept.into_iter().map(|text| (&"gather", text));
+                for (name, text) in usual.chain(kept) {
                     for language in [Language::SpirV, Language::Msl, Language::Hlsl] {
                         for checks in [Checks::On, Checks::Off] {
                             let out = translate(name, &text, language, checks);

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use super::buffers::BYTES_PER_BODY;
 use super::build::PARAMS_ROWS;
+use super::kept::{KEPT_BYTES_PER_BODY, Steps};
 use super::{Bound, Build, Rule, Stage, Strengths, TreeBuffers, TreeShape, Walk, WalkVariant};
 use crate::error::{Error, Result};
 use crate::forces::tree::{GROUP, Opening, TreeConfig};
@@ -42,19 +44,23 @@ pub enum Part {
 
 const BEGIN: Next = Next::Build(0);
 
+/// Among the stages, the first that bodies which have moved need again.
+const MOMENTS: usize = 3;
+
 /// Forces by the tree, bound to bodies.
 pub struct TreeForces {
     shape: TreeShape,
     softening: f32,
     guarded: bool,
-    buffers: Arc<TreeBuffers>,
-    build: Build,
+    pub(super) buffers: Arc<TreeBuffers>,
+    pub(super) build: Build,
     walk: Walk,
     /// Where the rule needs accelerations and there are none yet.
     first: Option<Walk>,
     partial_sums: wgpu::Buffer,
-    params: Params<TreeParams>,
+    pub(super) params: Params<TreeParams>,
     next: Next,
+    pub(super) steps: Steps,
 }
 
 /// What a tree is bound with beyond its shape.
@@ -84,7 +90,12 @@ impl TreeForces {
             let allowed = "direct where a device moves a part of the bodies";
             return Err(Error::value("the method", "tree", allowed));
         }
-        let buffers = Arc::new(TreeBuffers::new(gpu, bodies.count)?);
+        let is_kept = shape.rebuild > 1;
+        if is_kept {
+            let bytes = BYTES_PER_BODY + KEPT_BYTES_PER_BODY;
+            gpu.check_bodies(u64::from(bodies.count), bytes, "tree")?;
+        }
+        let buffers = Arc::new(TreeBuffers::of_steps(gpu, bodies.count, is_kept)?);
         let partial_sums = storage(gpu, "partial sums", bodies.count as usize);
         Self::on(gpu, shape, bodies, field, buffers, partial_sums).await
     }
@@ -119,6 +130,8 @@ impl TreeForces {
         let first = if needs_first { Some(walk(&TreeConfig::FIRST).await?) } else { None };
         let walk = walk(&shape.opening).await?;
         let next = BEGIN;
+        let rebuild = shape.rebuild.max(1);
+        let steps = Steps { rebuild, next: 0, is_refitted: false, are_counted: !potential };
         Ok(Self {
             shape,
             softening,
@@ -130,6 +143,7 @@ impl TreeForces {
             partial_sums,
             params,
             next,
+            steps,
         })
     }
 
@@ -207,8 +221,20 @@ impl DeviceForces for TreeForces {
                 self.next = if is_first { Next::First(0) } else { Next::Walk(0) };
                 stage(Stage::Groups)
             }
+            BEGIN if self.takes_kept() => {
+                self.build.record_again(pass, &mut self.params);
+                self.steps.is_refitted |= self.steps.are_counted;
+                self.next = Next::Build(MOMENTS);
+                stage(Stage::Keys)
+            }
             Next::Build(k) => {
+                if self.next == BEGIN {
+                    self.note_kept(false);
+                }
                 self.build.record(pass, &mut self.params, Stage::ALL[k], Strengths::Last);
+                if k + 1 == MOMENTS {
+                    self.note_kept(true);
+                }
                 self.next = Next::Build(k + 1);
                 stage(Stage::ALL[k])
             }
@@ -231,6 +257,7 @@ impl DeviceForces for TreeForces {
                 };
                 if is_last {
                     self.first = None;
+                    self.note_step();
                 }
                 Piece { interactions: Self::of_groups(begin, end), is_last }
             }
@@ -246,11 +273,23 @@ impl DeviceForces for TreeForces {
     }
 
     fn needs_last_accelerations(&self) -> bool {
-        self.shape.opening.needs_accelerations()
+        self.shape.config().needs_accelerations()
     }
 
     fn go_on_from_last(&mut self) {
         self.first = None;
+    }
+
+    fn begin_step(&mut self, step: u64) {
+        self.steps.next = step;
+    }
+
+    fn built_at(&self) -> Option<&wgpu::Buffer> {
+        self.steps.is_refitted.then_some(&self.buffers.built_at)
+    }
+
+    fn go_on(&mut self, gpu: &Gpu, bodies: &BodyBuffers, step: u64, built_at: Option<&[[f32; 4]]>) {
+        self.go_on_with_kept(gpu, bodies, step, built_at);
     }
 
     fn with_potential<'a>(

@@ -10,6 +10,7 @@ mod buffers;
 mod build;
 mod engine;
 mod forces;
+mod kept;
 mod shape;
 mod walk;
 
@@ -17,5 +18,6 @@ pub use buffers::{BYTES_PER_BODY, Bound, TreeBuffers};
 pub use build::{Build, Stage, Strengths};
 pub use engine::GpuTree;
 pub use forces::{Field, Part, TreeForces};
+pub use kept::KEPT_BYTES_PER_BODY;
 pub use shape::{LARGEST_LEAF, TreeShape};
 pub use walk::{Rule, Walk, WalkVariant};

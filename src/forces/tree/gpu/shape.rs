@@ -22,17 +22,25 @@ pub struct TreeShape {
     pub subgroups: bool,
     /// Run-time checks.
     pub checks: Checks,
+    /// At steps divisible by this the tree is built anew: [`TreeConfig::rebuild`].
+    pub rebuild: u64,
 }
 
 impl TreeShape {
     /// What a configuration comes to.
     pub fn of(config: &TreeConfig, checks: Checks) -> Self {
-        Self { checks, ..Self::new(config.opening, config.moments) }
+        Self { checks, rebuild: config.rebuild, ..Self::new(config.opening, config.moments) }
+    }
+
+    /// The configuration that it is made for.
+    pub fn config(&self) -> TreeConfig {
+        TreeConfig { opening: self.opening, moments: self.order, rebuild: self.rebuild }
     }
 
     /// The usual one for an opening rule.
     pub fn new(opening: Opening, order: MultipoleOrder) -> Self {
-        Self { opening, order, leaf: LEAF as u32, lanes: 32, subgroups: false, checks: Checks::Off }
+        let (leaf, lanes, subgroups) = (LEAF as u32, 32, false);
+        Self { opening, order, leaf, lanes, subgroups, checks: Checks::Off, rebuild: 1 }
     }
 
     /// Sizes of leaves that there may be, each twice the one before.
@@ -43,7 +51,7 @@ impl TreeShape {
 
 impl std::fmt::Display for TreeShape {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "tree, {}", TreeConfig { opening: self.opening, moments: self.order })
+        write!(f, "tree, {}", self.config())
     }
 }
 

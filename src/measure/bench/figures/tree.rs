@@ -7,7 +7,7 @@ use super::GREY;
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::forces::direct::CpuDouble;
-use crate::forces::tree::{MultipoleOrder, Opening, TreeConfig};
+use crate::forces::tree::{Opening, TreeConfig};
 use crate::forces::{
     self, Answers, ForceEngine, Identity, Method, Order, Place as Where, Sinks, Sources, Tools,
     Want,
@@ -25,7 +25,7 @@ const SINKS: usize = 4096;
 
 /// Octgrav's opening rule.
 pub(super) fn octgrav(theta: f64) -> TreeConfig {
-    TreeConfig { opening: Opening::Octgrav { theta }, moments: MultipoleOrder::Quadrupole }
+    TreeConfig { opening: Opening::Octgrav { theta }, ..TreeConfig::default() }
 }
 
 /// Where the session measures.

@@ -217,7 +217,7 @@ fn residual(acceleration: &[DVec3], mass: &[f64]) -> f64 {
 
 fn on_processor(case: &TreeCase, places: &[Place]) -> Result<Found> {
     let (position, mass) = wide(places);
-    let config = TreeConfig { opening: case.shape.opening, moments: case.shape.order };
+    let config = case.shape.config();
     let want = Want { potential: case.potential, ..Want::ACCELERATION };
     let mut out = Answers::default();
     CpuTree::new(config).evaluate_from(

@@ -95,7 +95,14 @@ impl BuiltTree {
     ///
     /// Errors: the first difference, in words.
     pub fn compare(&self, places: &[Place], shape: &TreeShape) -> Compared {
-        let inside = self.compare_order(places)?;
+        self.compare_moved(places, places, shape)
+    }
+
+    /// [`BuiltTree::compare`] for bodies that are at `now` and were at `built_at` when keys and cells were found.
+    ///
+    /// Errors: the first difference, in words.
+    pub fn compare_moved(&self, built_at: &[Place], now: &[Place], shape: &TreeShape) -> Compared {
+        let inside = self.compare_order(built_at, now)?;
         let cells = Cells::new(&self.keys[..inside], self.state.leaf as usize);
         self.compare_cells(&cells)?;
         let moments = moments(&cells, &self.sources);
@@ -107,7 +114,7 @@ impl BuiltTree {
     }
 
     /// The cube, the keys and the order. Returns how many bodies are inside.
-    fn compare_order(&self, places: &[Place]) -> std::result::Result<usize, String> {
+    fn compare_order(&self, places: &[Place], now: &[Place]) -> std::result::Result<usize, String> {
         let state = &self.state;
         let cube = Cube { centre: state.centre, half: state.half };
         let around = Cube::around(state.centre, places);
@@ -123,10 +130,8 @@ impl BuiltTree {
         ensure!(is_whole, "the order along the curve is no permutation");
         for (k, &body) in self.order[..inside].iter().enumerate() {
             ensure!(self.keys[k] == unsorted[body as usize], "key {k} is another");
-            ensure!(
-                self.sources[k] == places[body as usize],
-                "body {k} along the curve is another"
-            );
+            let is_same = self.sources[k] == now[body as usize];
+            ensure!(is_same, "body {k} along the curve is another");
         }
         let scattered = split(&cube, &self.keys[..inside], &self.sources[..inside]);
         let scattered = scattered.into_iter().filter(|is| *is).count();

@@ -1,0 +1,74 @@
+//! The tree of one step that serves the next ones, too.
+
+use glam::DVec3;
+
+use super::call::{Call, Kept};
+use super::{CpuTree, TreeConfig};
+use crate::forces::{Identity, Rebuilds, Sinks, Sources};
+
+/// A tree from step to step, where it is not built at each.
+#[derive(Debug, Default)]
+pub(super) struct KeptTree {
+    /// The step whose forces are asked for next, and whether the bodies are others than before.
+    next: Option<(u64, bool)>,
+    tree: Option<Kept>,
+    /// Where the bodies were when it was built.
+    built_at: Vec<DVec3>,
+    /// Whether the last step's forces came of bodies that had moved since.
+    is_refitted: bool,
+}
+
+/// What an evaluation begins with.
+pub(super) struct Begun {
+    /// The tree of an earlier step.
+    pub tree: Option<Kept>,
+    /// Whether it is that of a step, so that its tree serves the next ones.
+    pub is_step: bool,
+}
+
+impl KeptTree {
+    /// What serves an evaluation of `n` bodies on themselves.
+    pub fn begin(&mut self, config: &TreeConfig, n: usize) -> Begun {
+        let next = self.next.take();
+        let is_anew = next.is_some_and(|(step, anew)| anew || config.builds_at(step));
+        let serves = config.rebuild > 1 && !is_anew && self.built_at.len() == n;
+        let tree = if serves { self.tree.take() } else { None };
+        Begun { tree, is_step: config.rebuild > 1 && next.is_some() }
+    }
+
+    /// Where the bodies were when the tree was built, if they have moved since.
+    pub fn built_at(&self) -> Option<&[DVec3]> {
+        (self.is_refitted && self.tree.is_some()).then_some(&self.built_at[..])
+    }
+
+    /// Keeps the tree that an evaluation has used, or has built over bodies at `built_at`.
+    pub fn end(&mut self, tree: Kept, is_step: bool, built_at: Option<&[DVec3]>) {
+        self.tree = Some(tree);
+        match built_at {
+            Some(position) => {
+                self.built_at = position.to_vec();
+                self.is_refitted = false;
+            }
+            None => self.is_refitted |= is_step,
+        }
+    }
+}
+
+impl Rebuilds for CpuTree {
+    fn begin_step(&mut self, step: u64, anew: bool) {
+        self.kept.next = Some((step, anew));
+    }
+
+    fn go_on(&mut self, step: u64, built_at: Option<&[DVec3]>, bodies: &Sources, softening: f64) {
+        let position = match built_at {
+            Some(position) => position,
+            None if self.config.builds_at(step) => bodies.position,
+            None => return,
+        };
+        let sinks = Sinks::new(position, Identity::Offset(0));
+        let then = Sources::new(position, bodies.mass);
+        let tree = Call::new(self.kernel, &sinks, &then, softening, None).into_kept();
+        self.kept.end(tree, true, Some(position));
+        self.kept.is_refitted = built_at.is_some();
+    }
+}

@@ -1,0 +1,101 @@
+//! A tree that serves several steps: when it is built anew, and how a run goes on with one.
+
+use std::sync::atomic::Ordering;
+
+use super::{Stage, Strengths, TreeForces};
+use crate::gpu::{BodyBuffers, Gpu, storage};
+
+/// More bytes on the device for each body, where a tree serves several steps: where it was when that was built.
+pub const KEPT_BYTES_PER_BODY: u64 = 16;
+
+/// From evaluation to evaluation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Steps {
+    /// At steps divisible by this the tree is built anew.
+    pub rebuild: u64,
+    /// Whose forces come next.
+    pub next: u64,
+    /// Whether the last ones came of bodies that had moved since the tree was built.
+    pub is_refitted: bool,
+    /// Whether these forces are those of steps: others, of potentials between them, leave the tree as it is.
+    pub are_counted: bool,
+}
+
+impl Steps {
+    /// Whether any step does without building.
+    pub fn keep(&self) -> bool {
+        self.rebuild > 1
+    }
+
+    fn builds_at(&self, step: u64) -> bool {
+        step.is_multiple_of(self.rebuild)
+    }
+}
+
+impl TreeForces {
+    /// Whether the evaluation that comes next takes the tree that is there.
+    pub(super) fn takes_kept(&self) -> bool {
+        let Steps { next, are_counted, .. } = self.steps;
+        let is_due = are_counted && self.steps.builds_at(next);
+        self.steps.keep() && !is_due && self.buffers.is_kept.load(Ordering::Relaxed)
+    }
+
+    /// Before the building begins, and when cells are complete.
+    pub(super) fn note_kept(&mut self, is_kept: bool) {
+        if self.steps.keep() && self.steps.are_counted {
+            self.buffers.is_kept.store(is_kept, Ordering::Relaxed);
+            self.steps.is_refitted = false;
+        }
+    }
+
+    /// An evaluation is complete.
+    pub(super) fn note_step(&mut self) {
+        if self.steps.are_counted {
+            self.steps.next += 1;
+        }
+    }
+
+    /// See [`crate::forces::DeviceForces::go_on`].
+    pub(super) fn go_on_with_kept(
+        &mut self,
+        gpu: &Gpu,
+        bodies: &BodyBuffers,
+        step: u64,
+        built_at: Option<&[[f32; 4]]>,
+    ) {
+        self.steps.next = step + 1;
+        let have_moved = built_at.is_some();
+        if !self.steps.keep() || !(have_moved || self.steps.builds_at(step)) {
+            return;
+        }
+        let places = &bodies.position_mass;
+        let now = storage(gpu, "bodies now", bodies.count as usize);
+        let copy = |from: &wgpu::Buffer, to: &wgpu::Buffer| {
+            let mut encoder = gpu.device.create_command_encoder(&Default::default());
+            encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
+            gpu.queue.submit([encoder.finish()]);
+        };
+        // Kernels are bound to one buffer of bodies: they stand in it for a moment where they were.
+        if let Some(then) = built_at {
+            copy(places, &now);
+            gpu.queue.write_buffer(places, 0, bytemuck::cast_slice(then));
+        }
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        self.build.begin_submission();
+        self.params.clear();
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            for stage in [Stage::Keys, Stage::Sort, Stage::Cells] {
+                self.build.record(&mut pass, &mut self.params, stage, Strengths::Unknown);
+            }
+        }
+        self.params.upload(gpu);
+        self.build.end_submission(gpu);
+        gpu.queue.submit([encoder.finish()]);
+        if have_moved {
+            copy(&now, places);
+        }
+        self.note_kept(true);
+        self.steps.is_refitted = have_moved;
+    }
+}
