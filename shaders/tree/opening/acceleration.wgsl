@@ -15,6 +15,6 @@ fn reach_of(least_acceleration: f32, opening: f32) -> f32 {
 }
 
 fn is_far(distance_squared: f32, reach: f32, critical: f32, radius_squared: f32) -> bool {
-    // Never from nearer than 1.1 radii: what the cell may spoil says nothing of bodies at its border.
-    return distance_squared * reach > critical && distance_squared * 0.81 > radius_squared;
+    // Never from next to it: what the cell may spoil says nothing of bodies at its border.
+    return distance_squared * reach > critical && distance_squared * {{ near_squared }} > radius_squared;
 }

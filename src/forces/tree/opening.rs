@@ -50,8 +50,11 @@ pub enum Opening {
     },
 }
 
-/// By `acceleration` r is at most this part of d; `shaders/tree/opening/acceleration.wgsl` has its square.
+/// By `acceleration` r is at most this part of d.
 const NEAR: f64 = 0.9;
+
+/// Its square, as kernels have it.
+pub(super) const NEAR_SQUARED: f32 = (NEAR * NEAR) as f32;
 
 /// The least acceleration that `acceleration` knows, so that powers of it stay within f32.
 const LEAST_ACCELERATION: f64 = f64::from_bits((1023 - 100) << 52);

@@ -5,6 +5,7 @@ use minijinja::context;
 use super::buffers::TALLY;
 use super::{Bound, Rule, TreeBuffers, TreeShape};
 use crate::error::Result;
+use crate::forces::tree::opening::NEAR_SQUARED;
 use crate::forces::tree::{CROWD, Cube, LEVELS};
 use crate::gpu::layout::TreeParams;
 use crate::gpu::{
@@ -105,6 +106,7 @@ fn text(name: &str, shape: &TreeShape, again: bool) -> Result<String> {
     let keeps = shape.rebuild > 1 && !again;
     let values = context! {
         rows => ROWS, leaf, sizes, rule, quadrupole, crowd => CROWD, keeps, again,
+        near_squared => NEAR_SQUARED.to_string(),
     };
     template::assemble(&file(name), values)
 }

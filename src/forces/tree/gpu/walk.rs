@@ -4,6 +4,7 @@ use minijinja::context;
 
 use super::Bound;
 use crate::error::Result;
+use crate::forces::tree::opening::NEAR_SQUARED;
 use crate::forces::tree::{GROUP, MultipoleOrder, Opening};
 use crate::gpu::layout::TreeParams;
 use crate::gpu::{Binding, BoundKernel, Params, compile, rows_of_workgroups, template};
@@ -82,8 +83,10 @@ impl WalkVariant {
         let enabled = subgroups && cfg!(target_arch = "wasm32");
         let quadrupole = self.order == MultipoleOrder::Quadrupole;
         let (rule, r, u) = (self.rule.name(), GROUP as u32 / lanes, UNROLL);
-        let values =
-            context! { rule, quadrupole, guarded, potential, lanes, lanes_tell, enabled, r, u };
+        let near_squared = NEAR_SQUARED.to_string();
+        let values = context! {
+            rule, quadrupole, guarded, potential, lanes, lanes_tell, enabled, r, u, near_squared
+        };
         template::assemble("tree/walk.wgsl", values)
     }
 }
