@@ -107,6 +107,31 @@ fn the_bits_do_not_depend_on_how_steps_are_cut_up() {
     }
 }
 
+/// One that leaves the numbers of f32: fused, as kernels of their own, and in one workgroup.
+#[test]
+fn a_body_that_is_lost_on_the_way_is_named_and_takes_nobody_along() {
+    let mut bodies = plummer(300);
+    bodies.mass[77] = 1e-9;
+    bodies.velocity[77].y = -1e38;
+    bodies.id[77] = 4711;
+    let ways = [
+        SHAPES[0],
+        KernelRequest { dispatch: Dispatch::Ordinary, ..SHAPES[0] },
+        SHAPES[1],
+        SHAPES[2],
+        ONE_WORKGROUP,
+    ];
+    for kernel in ways {
+        let mut simulation = Simulation::new(bodies.clone(), settings(kernel)).unwrap();
+        simulation.set_dt(0.5).unwrap();
+        simulation.step(3).unwrap();
+        assert!(simulation.bodies().unwrap().position[77].is_finite());
+        simulation.step(20).unwrap();
+        let text = simulation.bodies().unwrap_err().to_string();
+        assert!(text.starts_with("body 77 (id 4711): ") && text.contains("it has left"), "{text}");
+    }
+}
+
 /// Many steps in one dispatch, for 300 bodies.
 const ONE_WORKGROUP: KernelRequest = KernelRequest {
     p: Some(128),

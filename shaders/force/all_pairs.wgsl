@@ -10,6 +10,9 @@
 //% include "body.wgsl"
 //% include "force/bindings.wgsl"
 //% include "interaction/gravity.wgsl"
+//% if then_step
+//% include "integrate/drift.wgsl"
+//% endif
 
 const TILE: u32 = P * Q;
 // Tiles that are asked for together: the first is worked on while the others are on their way.

@@ -10,9 +10,9 @@
         velocity_{{ k }} =
             bitcast<vec3<f32>>(bitcast<vec3<u32>>(velocity_{{ k }}) ^ vec3(params.zero));
         velocity_{{ k }} = fma(total_{{ k }}, vec3(params.open_kick), velocity_{{ k }});
-        velocities[sink_index_{{ k }}] = vec4(velocity_{{ k }}, old_{{ k }}.w);
-        new_positions[sink_index_{{ k }}] =
-            vec4(fma(velocity_{{ k }}, vec3(params.drift), sink_{{ k }}.xyz), sink_{{ k }}.w);
+        let next_{{ k }} = drifted(sink_{{ k }}, velocity_{{ k }}, params.drift, params.zero);
+        velocities[sink_index_{{ k }}] = vec4(next_{{ k }}.velocity, old_{{ k }}.w);
+        new_positions[sink_index_{{ k }}] = next_{{ k }}.position;
 //% else
         partial_sums[partial_base + sink_index_{{ k }}] =
             vec4(total_{{ k }}, {% if potential %}potential_total_{{ k }}{% else %}0.0{% endif %});

@@ -5,6 +5,9 @@
 //% include "body.wgsl"
 //% include "force/bindings.wgsl"
 //% include "interaction/gravity.wgsl"
+//% if then_step
+//% include "integrate/drift.wgsl"
+//% endif
 
 @compute @workgroup_size(P, 1, 1)
 fn main(

@@ -4,6 +4,7 @@
 // WGSL lets a compiler join them, and Mesa does: an exclusive-or with an unknown zero in between
 // is opaque to it.
 //% include "body.wgsl"
+//% include "integrate/drift.wgsl"
 
 @group(0) @binding(0) var<storage, read_write> positions: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read_write> velocities: array<vec4<f32>>;
@@ -36,7 +37,7 @@ fn main(
     velocity = fma(acceleration.xyz, vec3(params.close_kick), velocity);
     velocity = bitcast<vec3<f32>>(bitcast<vec3<u32>>(velocity) ^ vec3(params.zero));
     velocity = fma(acceleration.xyz, vec3(params.open_kick), velocity);
-    velocities[i] = vec4(velocity, old.w);
-    let position = positions[i];
-    positions[i] = vec4(fma(velocity, vec3(params.drift), position.xyz), position.w);
+    let next = drifted(positions[i], velocity, params.drift, params.zero);
+    velocities[i] = vec4(next.velocity, old.w);
+    positions[i] = next.position;
 }

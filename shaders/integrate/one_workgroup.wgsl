@@ -9,6 +9,7 @@
 // and rows of threads, in an order that depends on p, q, u and the number of bodies alone.
 //% include "body.wgsl"
 //% include "interaction/gravity.wgsl"
+//% include "integrate/drift.wgsl"
 
 @group(0) @binding(0) var<storage, read_write> positions: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read_write> velocities: array<vec4<f32>>;
@@ -58,9 +59,9 @@ fn main(@builtin(local_invocation_id) local: vec3<u32>) {
 //% for k in range(r)
             if index_{{ k }} < params.count {
                 let velocity = fma(acceleration_{{ k }}, vec3(params.kick), velocity_{{ k }}.xyz);
-                velocity_{{ k }} = vec4(velocity, velocity_{{ k }}.w);
-                let position = bodies[index_{{ k }}];
-                bodies[index_{{ k }}] = vec4(fma(velocity, vec3(params.drift), position.xyz), position.w);
+                let next = drifted(bodies[index_{{ k }}], velocity, params.drift, params.zero);
+                velocity_{{ k }} = vec4(next.velocity, velocity_{{ k }}.w);
+                bodies[index_{{ k }}] = next.position;
             }
 //% endfor
         }

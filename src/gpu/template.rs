@@ -48,6 +48,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("force/bindings.wgsl", include_str!("../../shaders/force/bindings.wgsl")),
     ("force/end.wgsl", include_str!("../../shaders/force/end.wgsl")),
     ("force/untiled.wgsl", include_str!("../../shaders/force/untiled.wgsl")),
+    ("integrate/drift.wgsl", include_str!("../../shaders/integrate/drift.wgsl")),
     ("integrate/one_workgroup.wgsl", include_str!("../../shaders/integrate/one_workgroup.wgsl")),
     ("integrate/leapfrog.wgsl", include_str!("../../shaders/integrate/leapfrog.wgsl")),
     ("interaction/gravity.wgsl", include_str!("../../shaders/interaction/gravity.wgsl")),
@@ -188,7 +189,7 @@ mod tests {
     fn an_unknown_name_is_an_error_with_file_and_line() {
         let error = assemble("integrate/leapfrog.wgsl", context! { p => 64 }).unwrap_err();
         let text = error.to_string();
-        assert!(text.contains("integrate/leapfrog.wgsl") && text.contains("line 14"), "{text}");
+        assert!(text.contains("integrate/leapfrog.wgsl") && text.contains("line 15"), "{text}");
         assert!(assemble("no/such.wgsl", context! {}).is_err());
     }
 
