@@ -129,6 +129,28 @@ fn a_slow_run_ends_and_can_be_gone_on_with() {
     }
 }
 
+/// Steps of 40,000 bodies by the tree on a device: pieces of a step are none to wait for.
+#[test]
+fn a_run_by_the_tree_on_a_device_ends_and_can_be_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let args = ["run", "plummer", "-n", "40k", "--engine", "gpu", "--method", "tree"];
+    let more = ["--until", "1000", "--every", "900", "--out", out.to_str().unwrap()];
+    let mut child = gravitile(&[&args[..], &more].concat());
+    wait_until(&mut child, "run", || {
+        std::fs::read_to_string(out.join("energy.csv")).is_ok_and(|log| log.lines().count() > 1)
+    });
+    std::thread::sleep(Duration::from_secs(1));
+    signal(&child, "-INT");
+    assert_eq!(ended(&mut child, "run").code(), Some(130));
+    let mut child = gravitile(&["resume", out.to_str().unwrap()]);
+    wait_until_at_work(&mut child, "resume");
+    signal(&child, "-TERM");
+    assert_eq!(ended(&mut child, "resume").code(), Some(130));
+    let left = names(&out);
+    assert!(!left.iter().any(|name| name.ends_with(".part")), "{left:?}");
+}
+
 #[test]
 fn a_film_that_is_stopped_holds_what_was_filmed() {
     let folder = tempfile::tempdir().unwrap();

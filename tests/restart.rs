@@ -205,6 +205,20 @@ fn killed_on_the_gpu() {
     killed(&|out| run("gpu", out), "gpu", 2);
 }
 
+/// By a tree that serves three steps: snapshots are in between.
+fn run_tree(engine: &str, out: &Path) -> Command {
+    let mut command = run(engine, out);
+    command.args(["--method", "tree", "--rebuild", "3"]);
+    command
+}
+
+#[test]
+fn killed_with_a_tree() {
+    for engine in ["cpu", "gpu"] {
+        killed(&|out| run_tree(engine, out), &format!("tree, {engine}"), 1);
+    }
+}
+
 #[test]
 fn killed_with_individual_steps() {
     for integrator in ["hermite4", "hermite6"] {
@@ -229,7 +243,8 @@ fn a_torn_row_is_written_again() {
 
 #[test]
 fn ctrl_c_writes_a_last_snapshot() {
-    for engine in ["cpu", "gpu"] {
+    type Run = fn(&str, &Path) -> Command;
+    for (engine, run) in [("cpu", run as Run), ("gpu", run), ("gpu", run_tree)] {
         let folder = tempfile::tempdir().unwrap();
         let whole = folder.path().join("whole");
         assert!(run(engine, &whole).status().unwrap().success());
