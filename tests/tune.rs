@@ -107,7 +107,7 @@ fn bad_requests_to_the_tuner_are_refused() {
         (&["tune", "-n", "0"], "-n is 0, but must be at least 1"),
         (
             &["tune", "--method", "reference"],
-            "the method is reference, but must be auto or direct: what is tuned is the shape of the direct kernel",
+            "the method is reference, but must be auto, direct or tree: what is tuned are the direct kernel",
         ),
         (&["tune", "--engine", "cpu"], "the engine is cpu, but must be auto or gpu: what is tuned"),
     ] {
@@ -188,4 +188,43 @@ fn inspect_tells_what_the_driver_says_or_that_it_says_nothing() {
     assert!(error.contains("'voodoo2'") && error.contains("polaris10"), "{error}");
     let error = refused(folder.path(), &["inspect", "--gpu", "navi21", "--r", "99"]);
     assert!(error.contains("r is 99"), "{error}");
+}
+
+#[test]
+fn the_walk_of_a_tree_is_tuned_remembered_and_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache");
+    let args = ["tune", "--method", "tree", "-n", "1500", "--secs", "1", "--json"];
+    let tuned = json(&cache, &args);
+    let size = &tuned["sizes"][0];
+    assert_eq!((&size["n"], &size["up_to"]), (&1500.into(), &2048.into()));
+    let best = size["best"].as_str().unwrap();
+    assert!(best.starts_with("lanes "), "{size}");
+    assert_eq!(size["ranking"][0]["kernel"], best);
+    let listed = json(&cache, &["tune", "--list", "--json"]);
+    let choice = &listed["choices"][0];
+    assert_eq!((&choice["forces"], &choice["kernel"]), (&"tree".into(), &best.into()));
+    assert_eq!(choice["outdated"], false);
+
+    // Whatever was the fastest: another one is taken where the file says so, and changes no bit.
+    let file = cache.join("tuned.toml");
+    let found = std::fs::read_to_string(&file).unwrap();
+    let run = |lanes: u32, unroll: u32| {
+        let walk = format!("lanes = {lanes}\nunroll = {unroll}\nsubgroups = false\n");
+        let begin = found.find("lanes = ").unwrap();
+        std::fs::write(&file, format!("{}{walk}", &found[..begin])).unwrap();
+        let out = folder.path().join(format!("run {lanes} {unroll}"));
+        let args = ["run", "plummer", "-n", "1500", "--dt", "0.01", "--until", "0.03"];
+        let more =
+            ["--engine", "gpu", "--method", "tree", "--json", "--out", out.to_str().unwrap()];
+        let answer = json(&cache, &[&args[..], &more].concat());
+        let last = std::fs::read(out.join("step_0000000003.gvt")).unwrap();
+        (answer["configuration"].as_str().unwrap().to_owned(), last)
+    };
+    let (usual, expected) = run(32, 8);
+    let (other, last) = run(64, 4);
+    assert!(other.contains("lanes 64, u 4") && !usual.contains("lanes"), "{usual}; {other}");
+    assert!(last == expected);
+    // One that there is not is no walk.
+    assert_eq!(run(7, 8).0, usual);
 }

@@ -35,7 +35,7 @@ pub fn known() -> Known {
         static SAID: std::sync::Once = std::sync::Once::new();
         SAID.call_once(|| log::error!("{problem}: ignored; 'gravitile tune' writes it anew"));
     }
-    Known::new(loaded.choices, loaded.crossovers)
+    Known::new(loaded.choices, loaded.crossovers).with_walks(loaded.walks)
 }
 
 /// From how many bodies on the tree is faster, on each device where that was measured with these kernels or others.

@@ -2,6 +2,7 @@
 
 use super::direct::gpu::KernelVariant;
 use super::tree::TreeConfig;
+use super::tree::gpu::WalkShape;
 use super::{DeviceForces, Making, Method, ON_DEVICE};
 use crate::error::{Error, Result};
 use crate::gpu::{BodyBuffers, Gpu};
@@ -15,6 +16,8 @@ pub struct DeviceTools {
     pub softening: f64,
     /// How a tree is walked.
     pub tree: TreeConfig,
+    /// How that walk is written.
+    pub walk: WalkShape,
 }
 
 /// Compiles a method's kernels and binds them to bodies.

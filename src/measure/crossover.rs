@@ -9,7 +9,7 @@ use crate::forces::{self, Method, on_device};
 use crate::gpu::DeviceClass;
 use crate::scene::{Spread, test_bodies};
 use crate::sim::{Choice, EngineKind, Settings, Simulation};
-use crate::tuned::{Crossover, Device, Trial};
+use crate::tuned::{Crossover, Device, Kernels, Trial};
 
 /// Fewer bodies are computed directly everywhere, and nothing is measured for them: a step takes less than a tree
 /// takes to build on a GPU, and a millisecond on two cores.
@@ -80,7 +80,8 @@ static MEASURED: Mutex<Vec<Crossover>> = Mutex::new(Vec::new());
 
 /// What is known of the choice's device, measured if need be.
 async fn crossover(choice: &Choice, settings: &Settings) -> Result<Crossover> {
-    let on = choice.gpu.as_deref().map_or_else(Device::processor, Device::from);
+    let by_tree = |gpu| Device::of(gpu, Kernels::Tree);
+    let on = choice.gpu.as_deref().map_or_else(Device::processor, by_tree);
     if let Some(known) = settings.known.crossover(&on) {
         return Ok(known.clone());
     }

@@ -14,14 +14,14 @@ pub struct Watch<'a> {
 
 /// A candidate with its samples.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ranked {
+pub struct Ranked<Shape = KernelConfig> {
     /// The shape.
-    pub config: KernelConfig,
+    pub config: Shape,
     /// Seconds per step, in the order they were taken.
     pub samples: Vec<f64>,
 }
 
-impl Ranked {
+impl<Shape> Ranked<Shape> {
     /// Median of the samples.
     pub fn secs(&self) -> f64 {
         let mut sorted = self.samples.clone();
@@ -41,14 +41,14 @@ impl Ranked {
 }
 
 /// How a race ended.
-#[derive(Clone, Debug, Default)]
-pub struct Outcome {
+#[derive(Clone, Debug)]
+pub struct Outcome<Shape = KernelConfig> {
     /// Every candidate that was timed: those that came to the end by their medians, then the dropped.
-    pub ranking: Vec<Ranked>,
+    pub ranking: Vec<Ranked<Shape>>,
     /// How many of them came to the end.
     pub finished: usize,
     /// Candidates that were struck out, and why: wrong, or too large for the device.
-    pub refused: Vec<(KernelConfig, String)>,
+    pub refused: Vec<(Shape, String)>,
     /// Candidates that there was no time for.
     pub untried: usize,
     /// Shapes that were left out because the device cannot hold them.
@@ -58,14 +58,21 @@ pub struct Outcome {
     pub slow_by_model: Option<usize>,
 }
 
-impl Outcome {
+impl<Shape> Default for Outcome<Shape> {
+    fn default() -> Self {
+        let (ranking, refused) = Default::default();
+        Self { ranking, finished: 0, refused, untried: 0, beyond_limits: 0, slow_by_model: None }
+    }
+}
+
+impl<Shape: PartialEq> Outcome<Shape> {
     /// The fastest.
-    pub fn best(&self) -> Option<&Ranked> {
+    pub fn best(&self) -> Option<&Ranked<Shape>> {
         self.ranking.first()
     }
 
     /// What is known of one shape.
-    pub fn of(&self, config: &KernelConfig) -> Option<&Ranked> {
+    pub fn of(&self, config: &Shape) -> Option<&Ranked<Shape>> {
         self.ranking.iter().find(|ranked| ranked.config == *config)
     }
 
@@ -100,17 +107,17 @@ const ENTRY: f64 = 0.7;
 /// enter, and rounds go on, only while there is time.
 ///
 /// Errors: [`Error::Device`] of the timer, and the first refusal if no candidate at all can be timed.
-pub fn race(
-    timer: &mut dyn Timer,
-    candidates: &[KernelConfig],
+pub fn race<Shape: Copy>(
+    timer: &mut dyn Timer<Shape>,
+    candidates: &[Shape],
     budget_secs: f64,
     watch: &mut Watch<'_>,
-) -> Result<Outcome> {
+) -> Result<Outcome<Shape>> {
     let begun = (watch.clock)();
     let spent = |watch: &Watch<'_>| (watch.clock)() - begun;
     let mut outcome = Outcome::default();
-    let mut running: Vec<Ranked> = Vec::new();
-    let mut dropped: Vec<Ranked> = Vec::new();
+    let mut running: Vec<Ranked<Shape>> = Vec::new();
+    let mut dropped: Vec<Ranked<Shape>> = Vec::new();
     let mut refusal: Option<Error> = None;
     // What entering takes, as the last few did.
     let mut entry_secs: f64 = 0.0;
@@ -157,7 +164,7 @@ pub fn race(
     for ranked in &running {
         timer.forget(&ranked.config);
     }
-    let by_secs = |a: &Ranked, b: &Ranked| a.secs().total_cmp(&b.secs());
+    let by_secs = |a: &Ranked<Shape>, b: &Ranked<Shape>| a.secs().total_cmp(&b.secs());
     running.sort_by(by_secs);
     dropped.sort_by(by_secs);
     outcome.finished = running.len();
@@ -170,14 +177,14 @@ pub fn race(
 }
 
 /// Moves those that are slower than the best by more than `margin` out of the race.
-fn drop_slow(
-    timer: &mut dyn Timer,
-    running: &mut Vec<Ranked>,
-    dropped: &mut Vec<Ranked>,
+fn drop_slow<Shape>(
+    timer: &mut dyn Timer<Shape>,
+    running: &mut Vec<Ranked<Shape>>,
+    dropped: &mut Vec<Ranked<Shape>>,
     margin: f64,
 ) {
     let best = running.iter().map(Ranked::least).fold(f64::INFINITY, f64::min);
-    let slow: Vec<Ranked> =
+    let slow: Vec<Ranked<Shape>> =
         running.extract_if(.., |ranked| ranked.least() > margin * best).collect();
     for ranked in slow {
         timer.forget(&ranked.config);

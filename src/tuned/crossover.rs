@@ -2,54 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checksum_of;
-use crate::forces::ForceEngine;
-use crate::forces::direct::CpuSingle;
-use crate::gpu::Gpu;
-
-/// On what something was measured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Device {
-    /// The adapter's name; of the processor its kernel and its threads.
-    pub device: String,
-    /// The driver and its version; of the processor nothing.
-    pub driver: String,
-    /// `vulkan`, `metal`, `dx12`, `cpu`.
-    pub backend: String,
-    /// Threads and bytes of memory per workgroup that an adapter was opened with.
-    pub limits: [u32; 2],
-    /// Checksum of the kernels' text; of the processor the program's version.
-    pub kernels: String,
-}
-
-/// The folders of the texts that steps by either method are made of.
-const METHODS: &[&str] = &["force/", "interaction/", "integrate/", "scan/", "sort/", "tree/"];
-
-impl Device {
-    /// The processor of this machine.
-    pub fn processor() -> Self {
-        Self {
-            device: CpuSingle::new().describe(),
-            driver: String::new(),
-            backend: "cpu".to_owned(),
-            limits: [0; 2],
-            kernels: env!("CARGO_PKG_VERSION").to_owned(),
-        }
-    }
-}
-
-impl From<&Gpu> for Device {
-    fn from(gpu: &Gpu) -> Self {
-        let adapter = &gpu.adapter;
-        Self {
-            device: adapter.name.clone(),
-            driver: adapter.driver.clone(),
-            backend: adapter.backend.clone(),
-            limits: [gpu.limits.threads_per_workgroup, gpu.limits.workgroup_memory],
-            kernels: checksum_of(METHODS),
-        }
-    }
-}
+use super::Device;
 
 /// Steps of a number of bodies, by either method.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -8,51 +8,39 @@
 //! behind that way is told ([`OUTDATED`]).
 
 mod crossover;
+mod device;
 mod store;
 
-pub use crossover::{Crossover, Device, Trial};
+pub use crossover::{Crossover, Trial};
+pub use device::{Device, Kernels};
 pub use store::{Choice, Loaded, Store};
 
 use std::sync::Arc;
 
 use crate::error::Result;
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
-use crate::gpu::{Gpu, template};
+use crate::forces::tree::gpu::WalkShape;
+use crate::gpu::Gpu;
 
 /// What a choice holds for.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Key {
-    /// The adapter's name.
-    pub adapter: String,
-    /// The driver and its version.
-    pub driver: String,
-    /// `vulkan`, `metal`, `dx12`.
-    pub backend: String,
-    /// Threads and bytes of memory per workgroup that it was opened with.
-    pub limits: [u32; 2],
-    /// Checksum of the text of all kernels.
-    pub kernels: String,
+    /// On what it was measured, and with which kernels.
+    #[serde(flatten)]
+    pub on: Device,
     /// The size class: up to this number of bodies, and more than half of it; a power of two.
     pub up_to: u64,
 }
 
 impl Key {
-    /// The key for `n` bodies on `gpu`.
-    pub fn of(gpu: &Gpu, n: usize) -> Self {
-        let adapter = &gpu.adapter;
-        Self {
-            adapter: adapter.name.clone(),
-            driver: adapter.driver.clone(),
-            backend: adapter.backend.clone(),
-            limits: [gpu.limits.threads_per_workgroup, gpu.limits.workgroup_memory],
-            kernels: kernels_checksum(),
-            up_to: size_class(n),
-        }
+    /// The key for `n` bodies on `gpu` by these kernels.
+    pub fn of(gpu: &Gpu, kernels: Kernels, n: usize) -> Self {
+        Self { on: Device::of(gpu, kernels), up_to: size_class(n) }
     }
 
     /// Whether both are for the same device and size.
     fn is_but_for_kernels(&self, other: &Self) -> bool {
-        *self == Self { kernels: self.kernels.clone(), ..other.clone() }
+        self.up_to == other.up_to && self.on.is_but_for_kernels(&other.on)
     }
 }
 
@@ -65,37 +53,44 @@ pub fn size_class(n: usize) -> u64 {
     (n.max(1) as u64).next_power_of_two()
 }
 
-/// The folders of the texts that a step is made of.
-const STEPPING: &[&str] = &["force/", "interaction/", "integrate/"];
-
-/// Checksum of the shader texts that a simulation's steps are made of: not of pictures and diagnostics.
-fn kernels_checksum() -> String {
-    checksum_of(STEPPING)
-}
-
-/// Checksum of the shader texts in these folders, and in none.
-fn checksum_of(folders: &[&str]) -> String {
-    let mut sum = crc32fast::Hasher::new();
-    let is_in =
-        |name: &str| !name.contains('/') || folders.iter().any(|folder| name.starts_with(folder));
-    for (name, text) in template::FILES.iter().filter(|(name, _)| is_in(name)) {
-        sum.update(name.as_bytes());
-        sum.update(text.as_bytes());
-    }
-    format!("{:08x}", sum.finalize())
-}
-
 /// What tuning has found, as whoever looked it up hands it in: the library asks no folder of the user's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Known {
     choices: Arc<[Choice]>,
+    walks: Arc<[Choice<WalkShape>]>,
     crossovers: Arc<[Crossover]>,
 }
 
 impl Known {
     /// These kernels, and from how many bodies on the tree is faster.
     pub fn new(choices: Vec<Choice>, crossovers: Vec<Crossover>) -> Self {
-        Self { choices: choices.into(), crossovers: crossovers.into() }
+        let walks = Arc::default();
+        Self { choices: choices.into(), walks, crossovers: crossovers.into() }
+    }
+
+    /// And these walks of the tree.
+    #[must_use]
+    pub fn with_walks(self, walks: Vec<Choice<WalkShape>>) -> Self {
+        Self { walks: walks.into(), ..self }
+    }
+
+    /// That walk of the tree for `n` bodies on `gpu`, as if it had been found.
+    pub(crate) fn of_walk(gpu: &Gpu, n: usize, kernel: WalkShape) -> Self {
+        let key = Key::of(gpu, Kernels::Tree, n);
+        let (secs_per_step, default_secs_per_step, method) = (0.0, 0.0, String::new());
+        let found = Choice { key, n, secs_per_step, default_secs_per_step, method, kernel };
+        Self::default().with_walks(vec![found])
+    }
+
+    /// How the tree's walk is written for `n` bodies on `gpu`: as was found, if the adapter can hold that, else as usual. It
+    /// changes no bit.
+    pub fn walk(&self, gpu: &Gpu, n: usize) -> WalkShape {
+        if self.walks.is_empty() {
+            return WalkShape::USUAL;
+        }
+        let key = Key::of(gpu, Kernels::Tree, n);
+        let found = self.walks.iter().find(|choice| choice.key == key);
+        found.map(|choice| choice.kernel).filter(|walk| walk.suits(gpu)).unwrap_or(WalkShape::USUAL)
     }
 
     /// From how many bodies on the tree is faster on that device, if it was measured there with these kernels.
@@ -108,7 +103,7 @@ impl Known {
         if self.choices.is_empty() {
             return None;
         }
-        let key = Key::of(gpu, n);
+        let key = Key::of(gpu, Kernels::Direct, n);
         let config = self.choices.iter().find(|choice| choice.key == key)?.kernel;
         let usable = config.validate(Some(gpu)).and_then(|()| config.holds(n));
         usable.is_ok().then_some(config)
@@ -116,13 +111,13 @@ impl Known {
 
     /// True where all that was found for `n` bodies on `gpu` is [`OUTDATED`].
     pub fn is_outdated(&self, gpu: &Gpu, n: usize) -> bool {
-        !self.choices.is_empty() && self.has_only_outdated(&Key::of(gpu, n))
+        !self.choices.is_empty() && self.has_only_outdated(&Key::of(gpu, Kernels::Direct, n))
     }
 
     fn has_only_outdated(&self, wanted: &Key) -> bool {
         let of_the_rest = |choice: &&Choice| choice.key.is_but_for_kernels(wanted);
         let mut found = self.choices.iter().filter(of_the_rest).peekable();
-        found.peek().is_some() && found.all(|choice| choice.is_outdated())
+        found.peek().is_some() && found.all(|choice| choice.is_outdated(Kernels::Direct))
     }
 
     /// The shape for `n` bodies on `gpu`: what is asked for; where that fixes nothing, what was found; else the
@@ -143,26 +138,16 @@ impl Known {
 mod tests {
     use super::*;
 
-    /// A new tone map is no reason to tune again; a new way to step is.
-    #[test]
-    fn the_checksum_is_of_what_steps_are_made_of() {
-        let covers = |folder: &str| {
-            !folder.contains('/') || STEPPING.iter().any(|known| folder.starts_with(known))
-        };
-        let names = || template::FILES.iter().map(|(name, _)| *name);
-        assert!(names().any(|name| name == "force/all_pairs.wgsl" && covers(name)));
-        assert!(names().any(|name| name.starts_with("integrate/") && covers(name)));
-        assert!(names().any(|name| name.starts_with("render/") && !covers(name)));
-    }
-
     #[test]
     fn what_was_found_with_earlier_kernels_is_told_apart() {
         let key = |driver: &str, kernels: &str| Key {
-            adapter: "adapter".to_owned(),
-            driver: driver.to_owned(),
-            backend: "vulkan".to_owned(),
-            limits: [256, 16384],
-            kernels: kernels.to_owned(),
+            on: Device {
+                device: "adapter".to_owned(),
+                driver: driver.to_owned(),
+                backend: "vulkan".to_owned(),
+                limits: [256, 16384],
+                kernels: kernels.to_owned(),
+            },
             up_to: 1024,
         };
         let known = |keys: &[Key]| {
@@ -176,7 +161,7 @@ mod tests {
             };
             Known::new(keys.iter().map(choice).collect(), Vec::new())
         };
-        let now = key("1", &kernels_checksum());
+        let now = key("1", &Kernels::Direct.checksum());
         let older = key("1", "a10bc7df");
         assert!(known(std::slice::from_ref(&older)).has_only_outdated(&now));
         assert!(!known(&[older.clone(), now.clone()]).has_only_outdated(&now));

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Crossover, Key};
+use super::{Crossover, Kernels, Key};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::KernelConfig;
+use crate::forces::tree::gpu::WalkShape;
 
-/// A kernel shape and what it was found best for.
+/// A kernel's shape, of all pairs unless it is said to be of a tree's walk, and what it was found best for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Choice {
+pub struct Choice<Shape = KernelConfig> {
     /// What it holds for.
     #[serde(flatten)]
     pub key: Key,
@@ -24,13 +25,13 @@ pub struct Choice {
     #[serde(default = "wall_clock")]
     pub method: String,
     /// The shape.
-    pub kernel: KernelConfig,
+    pub kernel: Shape,
 }
 
-impl Choice {
-    /// True when it was made with the kernels of another version of the program.
-    pub fn is_outdated(&self) -> bool {
-        self.key.kernels != super::kernels_checksum()
+impl<Shape> Choice<Shape> {
+    /// True when it was made with the kernels, here those, of another version of the program.
+    pub fn is_outdated(&self, kernels: Kernels) -> bool {
+        self.key.on.kernels != kernels.checksum()
     }
 }
 
@@ -44,6 +45,8 @@ fn wall_clock() -> String {
 pub struct Loaded {
     /// Every choice; none if the file is damaged or not there.
     pub choices: Vec<Choice>,
+    /// The same of walks of the tree.
+    pub walks: Vec<Choice<WalkShape>>,
     /// From how many bodies on the tree is faster, per device; as far as the file goes.
     pub crossovers: Vec<Crossover>,
     /// File and fault, if it is damaged.
@@ -56,6 +59,8 @@ struct Content {
     version: u32,
     #[serde(default)]
     choice: Vec<Choice>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    walk: Vec<Choice<WalkShape>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     crossover: Vec<Crossover>,
 }
@@ -102,7 +107,8 @@ impl Store {
         };
         match toml::from_str::<Content>(&text) {
             Ok(content) if content.version == VERSION => {
-                Loaded { choices: content.choice, crossovers: content.crossover, damage: None }
+                let Content { choice: choices, walk: walks, crossover: crossovers, .. } = content;
+                Loaded { choices, walks, crossovers, damage: None }
             }
             Ok(content) => {
                 damaged(format!("is of version {}, but {VERSION} is known", content.version))
@@ -124,28 +130,34 @@ impl Store {
         self.write(all)
     }
 
+    /// [`Store::keep`] of a walk of the tree.
+    ///
+    /// Errors: those of [`Store::keep`].
+    pub fn keep_walk(&self, choice: Choice<WalkShape>) -> Result<()> {
+        let mut all = self.load();
+        all.walks.retain(|known| known.key != choice.key);
+        all.walks.push(choice);
+        self.write(all)
+    }
+
     /// Keeps a measurement in the place of an older one on the same device.
     ///
     /// Errors: those of [`Store::keep`].
     pub fn keep_crossover(&self, crossover: Crossover) -> Result<()> {
         let mut all = self.load();
-        let same = |known: &Crossover| {
-            let (a, b) = (&known.on, &crossover.on);
-            (&a.device, &a.driver, &a.backend, a.limits)
-                == (&b.device, &b.driver, &b.backend, b.limits)
-        };
-        all.crossovers.retain(|known| !same(known));
+        all.crossovers.retain(|known| !known.on.is_but_for_kernels(&crossover.on));
         all.crossovers.push(crossover);
         self.write(all)
     }
 
-    fn write(&self, Loaded { mut choices, mut crossovers, .. }: Loaded) -> Result<()> {
-        choices.sort_by(|a, b| {
-            let order = |c: &Choice| (c.key.adapter.clone(), c.key.driver.clone(), c.key.up_to);
-            order(a).cmp(&order(b))
-        });
+    fn write(&self, all: Loaded) -> Result<()> {
+        let Loaded { mut choices, mut walks, mut crossovers, .. } = all;
+        let order = |key: &Key| (key.on.device.clone(), key.on.driver.clone(), key.up_to);
+        choices.sort_by_key(|choice| order(&choice.key));
+        walks.sort_by_key(|choice| order(&choice.key));
         crossovers.sort_by(|a, b| a.on.device.cmp(&b.on.device));
-        let content = Content { version: VERSION, choice: choices, crossover: crossovers };
+        let content =
+            Content { version: VERSION, choice: choices, walk: walks, crossover: crossovers };
         let text = toml::to_string(&content).map_err(|error| {
             Error::file(&self.path, format!("cannot be expressed in TOML: {error}"))
         })?;
@@ -178,15 +190,18 @@ fn replace(path: &Path, _: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tuned::Device;
 
     fn choice(adapter: &str, up_to: u64, p: u32) -> Choice {
         Choice {
             key: Key {
-                adapter: adapter.to_owned(),
-                driver: "driver \"1\"".to_owned(),
-                backend: "vulkan".to_owned(),
-                limits: [256, 16384],
-                kernels: "00c0ffee".to_owned(),
+                on: Device {
+                    device: adapter.to_owned(),
+                    driver: "driver \"1\"".to_owned(),
+                    backend: "vulkan".to_owned(),
+                    limits: [256, 16384],
+                    kernels: "00c0ffee".to_owned(),
+                },
                 up_to,
             },
             n: up_to as usize,
@@ -213,10 +228,21 @@ mod tests {
         // A file from before the method was kept.
         let text = std::fs::read_to_string(&store.path).unwrap();
         let older = text.replace("method = \"GPU timestamps\"\n", "");
-        assert!(older.len() < text.len());
+        let older = older.replace("\ndevice =", "\nadapter =");
+        assert!(older.len() < text.len() && older.contains("\nadapter = \"a\""));
         std::fs::write(&store.path, older).unwrap();
         let choices = store.load().choices;
         assert!(choices.len() == 3 && choices.iter().all(|c| c.method == "wall clock"));
+        // Walks of the tree are beside the kernels, and each replaces its own.
+        for lanes in [32, 64] {
+            let kernel = WalkShape { lanes, ..WalkShape::USUAL };
+            let Choice { key, n, secs_per_step, default_secs_per_step, method, .. } =
+                choice("a", 1024, 64);
+            let walk = Choice { key, n, secs_per_step, default_secs_per_step, method, kernel };
+            store.keep_walk(walk.clone()).unwrap();
+            assert_eq!(store.load().walks, [walk]);
+        }
+        assert_eq!(store.load().choices.len(), 3);
         assert!(store.forget().unwrap() && store.load().choices.is_empty());
     }
 

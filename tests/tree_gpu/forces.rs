@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 use gravitile::forces::direct::Reference;
-use gravitile::forces::tree::gpu::{Field, GpuTree, TreeForces, TreeShape};
+use gravitile::forces::tree::gpu::{Field, GpuTree, TreeForces, TreeShape, WalkShape};
 use gravitile::forces::tree::{MultipoleOrder, Opening, Place};
 use gravitile::forces::{
     Answers, DeviceForces, ForceEngine, Identity, Sinks, Sources, Throughput, Want,
@@ -178,13 +178,21 @@ fn bits_do_not_depend_on_the_run_the_pieces_or_the_lanes() {
             let found = forces(gpu, &places, shape, field(0.01), rate);
             found.into_iter().flatten().map(f32::to_bits).collect::<Vec<_>>()
         };
+        let walked = |walk: WalkShape| TreeShape { walk, ..shape(opening) };
         let once = bits(&gpu, shape(opening), None);
         assert!(once == bits(&gpu, shape(opening), None), "another run");
         assert!(once == bits(&gpu, shape(opening), Some(1e6)), "the smallest pieces");
         assert!(once == bits(&gpu, shape(opening), Some(1e15)), "one piece");
-        assert!(once == bits(&gpu, TreeShape { lanes: 64, ..shape(opening) }, None), "64 lanes");
+        assert!(
+            once == bits(&gpu, walked(WalkShape { lanes: 64, ..WalkShape::USUAL }), None),
+            "64 lanes"
+        );
         // Where all subgroups are of 32 threads; elsewhere they are not used.
-        let together = TreeShape { subgroups: true, ..shape(opening) };
+        for unroll in [4, 16, 32] {
+            let other = walked(WalkShape { unroll, ..WalkShape::USUAL });
+            assert!(once == bits(&gpu, other, None), "{unroll} interactions in a turn");
+        }
+        let together = walked(WalkShape { subgroups: true, ..WalkShape::USUAL });
         assert!(once == bits(&gpu, together, None), "subgroups of {:?}", gpu.tier.subgroup_size);
         let narrow = common::narrow();
         assert!(once == bits(&narrow, shape(opening), None), "rows of three workgroups");

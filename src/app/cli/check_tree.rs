@@ -76,7 +76,7 @@ fn in_words(row: &TreeRow) -> String {
         case.softening,
         case.shape,
         case.shape.leaf,
-        case.shape.lanes
+        case.shape.walk.lanes
     );
     for (name, found, allowed) in [
         ("rms", errors.rms(), most.rms),
@@ -109,7 +109,7 @@ fn row_json(row: &TreeRow) -> serde_json::Value {
         "with_potential": case.potential,
         "rule": case.shape.to_string(),
         "leaf": case.shape.leaf,
-        "lanes": case.shape.lanes,
+        "lanes": case.shape.walk.lanes,
         "acceleration_rms": errors.rms(),
         "acceleration_median": errors.median(),
         "acceleration_99": errors.quantile(0.99),

@@ -64,8 +64,8 @@ pub const ON_DEVICE: DeviceEntry = DeviceEntry {
     method: Method::Tree,
     bytes_per_body: gpu::BYTES_PER_BODY,
     bind: |gpu, bodies, tools| {
-        let DeviceTools { kernel, softening, tree } = *tools;
-        let shape = TreeShape::of(&tree, kernel.config.checks);
+        let DeviceTools { kernel, softening, tree, walk } = *tools;
+        let shape = TreeShape { walk, ..TreeShape::of(&tree, kernel.config.checks) };
         let field = Field {
             softening: softening as f32,
             guarded: kernel.guarded,

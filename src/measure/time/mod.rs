@@ -8,6 +8,7 @@ pub(super) mod problem;
 mod step_timer;
 mod stopwatch;
 mod timer;
+mod tree_step_timer;
 mod tree_timer;
 
 pub use ceilings::{Ceiling, CeilingSamples, Ceilings, Effort};
@@ -16,4 +17,5 @@ pub use model::{FP32, LOOP, Limit, Prediction, overlap, predict};
 pub use step_timer::StepTimer;
 pub use stopwatch::{Method, Stopwatch};
 pub use timer::{Timer, in_turns, interleave};
+pub use tree_step_timer::TreeStepTimer;
 pub use tree_timer::{TreeTimer, TreeTimes};

@@ -17,7 +17,7 @@ use crate::scene::{Spread, test_bodies};
 use crate::sim::{DeviceState, EngineKind, Settings};
 
 const SOFTENING: f64 = 0.05;
-const DT: f64 = 1e-6;
+pub(super) const DT: f64 = 1e-6;
 /// Sinks that are compared with f64.
 const PROBED: usize = 48;
 /// Largest errors of a right kernel. Rounding grows with the root of the number of tiles, of which
@@ -122,10 +122,23 @@ impl StepTimer {
 }
 
 /// Seconds that `steps` steps take.
-fn time(watch: &mut Stopwatch, state: &mut DeviceState, steps: u64) -> Result<f64> {
+pub(super) fn time(watch: &mut Stopwatch, state: &mut DeviceState, steps: u64) -> Result<f64> {
     watch.span(|stamps| {
         pollster::block_on(state.advance(DT, steps, stamps, &mut |_| true)).map(|_| ())
     })
+}
+
+/// Warms up, longer and longer, until the number of steps that fill a sample is known.
+pub(super) fn steps_of_a_sample(watch: &mut Stopwatch, state: &mut DeviceState) -> Result<u64> {
+    let mut steps = 1;
+    loop {
+        let secs = time(watch, state, steps)?;
+        let fill = SAMPLE_SECS * steps as f64 / secs.max(1e-7);
+        if secs > 0.3 * SAMPLE_SECS || steps as f64 >= MOST_STEPS {
+            return Ok(fill.clamp(1.0, MOST_STEPS) as u64);
+        }
+        steps = (0.7 * fill).clamp((steps + 1) as f64, 16.0 * steps as f64) as u64;
+    }
 }
 
 impl Timer for StepTimer {
@@ -145,17 +158,7 @@ impl Timer for StepTimer {
         // A step more than the first force: what steps alone do is checked too.
         state.run(DT, 1, &mut |_| true)?;
         let error = self.check(&mut state, candidate)?;
-        // Warm-up, longer and longer, until the number of steps that fill a sample is known.
-        let mut steps = 1;
-        loop {
-            let secs = time(&mut self.watch, &mut state, steps)?;
-            let fill = SAMPLE_SECS * steps as f64 / secs.max(1e-7);
-            if secs > 0.3 * SAMPLE_SECS || steps as f64 >= MOST_STEPS {
-                steps = fill.clamp(1.0, MOST_STEPS) as u64;
-                break;
-            }
-            steps = (0.7 * fill).clamp((steps + 1) as f64, 16.0 * steps as f64) as u64;
-        }
+        let steps = steps_of_a_sample(&mut self.watch, &mut state)?;
         self.prepared.insert(*candidate, Prepared { state, steps, error });
         Ok(())
     }

@@ -5,21 +5,21 @@ use crate::forces::direct::gpu::KernelConfig;
 
 /// Times candidates. On a device [`super::KernelTimer`] times forces alone and [`super::StepTimer`] whole
 /// steps; a test gives its own.
-pub trait Timer {
+pub trait Timer<Candidate = KernelConfig> {
     /// Makes a candidate ready: compiled, found right, warmed up. Again for a known one costs nothing.
     ///
     /// Errors: what the device cannot hold, and what computes wrong forces. Both are no reason to stop
     /// a sweep; [`crate::error::Error::Device`] is.
-    fn prepare(&mut self, candidate: &KernelConfig) -> Result<()>;
+    fn prepare(&mut self, candidate: &Candidate) -> Result<()>;
 
     /// One sample: seconds per force evaluation or step. Prepares first where that was not done.
-    fn sample(&mut self, candidate: &KernelConfig) -> Result<f64>;
+    fn sample(&mut self, candidate: &Candidate) -> Result<f64>;
 
     /// Lets go of what a candidate holds on the device.
-    fn forget(&mut self, _candidate: &KernelConfig) {}
+    fn forget(&mut self, _candidate: &Candidate) {}
 
     /// `samples` samples in a row, after one that is dropped. For comparisons use [`interleave`].
-    fn time(&mut self, candidate: &KernelConfig, samples: usize) -> Result<Vec<f64>> {
+    fn time(&mut self, candidate: &Candidate, samples: usize) -> Result<Vec<f64>> {
         self.prepare(candidate)?;
         self.sample(candidate)?;
         (0..samples).map(|_| self.sample(candidate)).collect()

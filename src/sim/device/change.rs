@@ -72,7 +72,8 @@ impl DeviceState {
         let config = self.known.resolve(request, &self.gpu, n)?;
         let kernel = KernelVariant::new(config, softening, self.largest_mass, false);
         let (gpu, buffers) = (Arc::clone(&self.gpu), self.buffers.clone());
-        let tools = DeviceTools { kernel, softening, tree: self.tree };
+        let walk = self.known.walk(&self.gpu, n);
+        let tools = DeviceTools { kernel, softening, tree: self.tree, walk };
         Ok(NextKernel { gpu, buffers, method: self.method, tools, integrator })
     }
 

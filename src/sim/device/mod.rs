@@ -130,7 +130,8 @@ impl DeviceState {
         let largest_mass = heaviest * g / frame.mass;
         let softening = settings.softening / frame.length;
         let kernel = KernelVariant::new(config, softening, largest_mass, false);
-        let tools = DeviceTools { kernel, softening, tree: settings.tree };
+        let walk = settings.known.walk(&gpu, bodies.len());
+        let tools = DeviceTools { kernel, softening, tree: settings.tree, walk };
         let mut stepper =
             stepper::bind(&gpu, &buffers, method, &tools, settings.integrator).await?;
         stepper.forces_mut().begin_step(settings.steps_before);

@@ -1,6 +1,7 @@
 //! `gravitile tune`: the fastest kernel for this adapter, measured and remembered.
 
 mod list;
+mod tree;
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use crate::gpu::{AdapterRequest, Gpu};
 use crate::measure::{Method, StepTimer};
 use crate::settings::MethodRequest;
 use crate::tune::{FACTOR, KnownCeilings, Outcome, Task, Watch, tune};
-use crate::tuned::{Choice, Key, Store, size_class};
+use crate::tuned::{Choice, Kernels, Key, Store, size_class};
 
 /// Find the fastest kernel for this adapter by measurement, and remember it for later runs
 #[derive(Debug, clap::Args)]
@@ -27,6 +28,7 @@ use crate::tuned::{Choice, Key, Store, size_class};
 Examples:
   gravitile tune                         for 256 to 262144 bodies, 10 s each
   gravitile tune -n 20k --secs 30        for 16385 to 32768 bodies, more thoroughly
+  gravitile tune --method tree           how the tree is walked, for up to 1048576 bodies
   gravitile tune --list                  what is remembered, for every adapter
   gravitile tune --forget
 
@@ -59,11 +61,11 @@ pub struct Args {
     adapter: AdapterRequest,
 }
 
-/// There is one kernel with a shape to be found.
+/// There are kernels with a shape to be found.
 const MEASURED: Measured = Measured {
     engines: &[EngineKind::Auto, EngineKind::Gpu],
-    methods: &[forces::Method::Direct],
-    what: "what is tuned is the shape of the direct kernel on an adapter",
+    methods: &[forces::Method::Direct, forces::Method::Tree],
+    what: "what is tuned are the direct kernel and the walk of a tree on an adapter",
 };
 
 const SIZES: [usize; 6] = [256, 1024, 4096, 16_384, 65_536, 262_144];
@@ -92,13 +94,18 @@ pub fn main(args: &Args) -> Result<Ended> {
     if !(args.secs.is_finite() && args.secs > 0.0) {
         return Err(Error::value("--secs", args.secs, "greater than 0").into());
     }
-    let mut sizes = if args.n.is_empty() { SIZES.to_vec() } else { args.n.clone() };
+    let is_tree = forces::Method::from_name(&args.by.method)? == Some(forces::Method::Tree);
+    let usual = if is_tree { &tree::SIZES[..] } else { &SIZES };
+    let mut sizes = if args.n.is_empty() { usual.to_vec() } else { args.n.clone() };
     if sizes.contains(&0) {
         return Err(Error::value("-n", 0, "at least 1").into());
     }
     sizes.sort_unstable();
     sizes.dedup();
-    measure(args, &store, &sizes)
+    match is_tree {
+        true => tree::measure(args, &store, &sizes),
+        false => measure(args, &store, &sizes),
+    }
 }
 
 /// One number of bodies.
@@ -217,7 +224,7 @@ fn keep(store: &Store, gpu: &Gpu, tuned: &Tuned) -> Result<(), Error> {
     let Some(best) = outcome.best() else { return Ok(()) };
     let default_secs = outcome.of(default).map_or(best.secs(), |ranked| ranked.secs());
     store.keep(Choice {
-        key: Key::of(gpu, *n),
+        key: Key::of(gpu, Kernels::Direct, *n),
         n: timed(*n),
         secs_per_step: best.secs(),
         default_secs_per_step: default_secs,

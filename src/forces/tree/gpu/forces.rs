@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::buffers::BYTES_PER_BODY;
 use super::build::PARAMS_ROWS;
 use super::kept::{KEPT_BYTES_PER_BODY, Steps};
-use super::{Bound, Build, Rule, Stage, Strengths, TreeBuffers, TreeShape, Walk, WalkVariant};
+use super::{
+    Bound, Build, Rule, Stage, Strengths, TreeBuffers, TreeShape, Walk, WalkShape, WalkVariant,
+};
 use crate::error::{Error, Result};
 use crate::forces::tree::{GROUP, Opening, TreeConfig};
 use crate::forces::{DeviceForces, Making, Piece};
@@ -49,7 +51,7 @@ const MOMENTS: usize = 3;
 
 /// Forces by the tree, bound to bodies.
 pub struct TreeForces {
-    shape: TreeShape,
+    pub(super) shape: TreeShape,
     softening: f32,
     guarded: bool,
     pub(super) buffers: Arc<TreeBuffers>,
@@ -121,9 +123,10 @@ impl TreeForces {
         let build = Build::new(&bound, places, last).await?;
         let walk = async |opening: &Opening| {
             let rule = Rule::of(opening);
-            let (order, lanes) = (shape.order, shape.lanes);
-            let subgroups = shape.subgroups && gpu.tier.subgroup_size == Some(lanes) && lanes == 32;
-            let variant = WalkVariant { rule, order, lanes, subgroups, guarded, potential };
+            let subgroups = shape.walk.subgroups && shape.walk.suits(gpu);
+            let walk = WalkShape { subgroups, ..shape.walk };
+            let order = shape.order;
+            let variant = WalkVariant { rule, order, shape: walk, guarded, potential, lists: None };
             Walk::new(&bound, variant, opening, softening).await
         };
         let needs_first = shape.opening.needs_accelerations() && !has_accelerations;
@@ -164,7 +167,7 @@ impl TreeForces {
 
     /// The groups after `begin` that about so many interactions take, and no fewer than keep the device busy.
     fn groups(&self, gpu: &Gpu, begin: u32, interactions: u64) -> u32 {
-        let busy = u64::from(gpu.adapter.class.threads_to_fill() / self.shape.lanes);
+        let busy = u64::from(gpu.adapter.class.threads_to_fill() / self.shape.walk.lanes);
         let wanted = (interactions / (PER_SINK * GROUP as u64)).max(busy);
         let most = u64::from(self.buffers.most_walks());
         (u64::from(begin) + wanted).min(most) as u32

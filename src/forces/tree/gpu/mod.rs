@@ -19,5 +19,5 @@ pub use build::{Build, Stage, Strengths};
 pub use engine::GpuTree;
 pub use forces::{Field, Part, TreeForces};
 pub use kept::KEPT_BYTES_PER_BODY;
-pub use shape::{LARGEST_LEAF, TreeShape};
+pub use shape::{LARGEST_LEAF, TreeShape, WalkShape};
 pub use walk::{Rule, Walk, WalkVariant};

@@ -1,10 +1,63 @@
 //! What is chosen of a tree on the device.
 
+use serde::{Deserialize, Serialize};
+
 use crate::forces::tree::{LEAF, MultipoleOrder, Opening, TreeConfig};
-use crate::gpu::Checks;
+use crate::gpu::{Checks, Gpu};
 
 /// Bodies in the largest of the leaves that are tried: their cells always have room.
 pub const LARGEST_LEAF: u32 = 512;
+
+/// How the walk is written: none of it changes a bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WalkShape {
+    /// Threads of a workgroup of the walk, which share 64 sinks: 32 or 64.
+    pub lanes: u32,
+    /// Interactions written out per turn of the inner loops: a power of two up to 32.
+    pub unroll: u32,
+    /// Whether 32 threads that are one subgroup use its operations; elsewhere they do as without. On an H200 (580.159)
+    /// both ways take the same time.
+    pub subgroups: bool,
+}
+
+impl WalkShape {
+    /// What serves without tuning.
+    pub const USUAL: Self = Self { lanes: 32, unroll: 8, subgroups: false };
+
+    /// Every one that `gpu` can hold, the usual one first.
+    pub fn all(gpu: &Gpu) -> Vec<Self> {
+        let mut all = vec![Self::USUAL];
+        for lanes in [32, 64] {
+            for unroll in [4, 8, 16, 32] {
+                for subgroups in [false, true] {
+                    let shape = Self { lanes, unroll, subgroups };
+                    if shape != Self::USUAL && shape.suits(gpu) {
+                        all.push(shape);
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    /// Whether it is one that there is, and `gpu` has what it asks for.
+    pub fn suits(&self, gpu: &Gpu) -> bool {
+        let is_one = [32, 64].contains(&self.lanes)
+            && self.unroll.is_power_of_two()
+            && self.unroll <= 32
+            && self.lanes <= gpu.limits.threads_per_workgroup;
+        is_one && (!self.subgroups || (self.lanes == 32 && gpu.tier.subgroup_size == Some(32)))
+    }
+}
+
+impl std::fmt::Display for WalkShape {
+    /// `lanes 32, u 8`, and `, subgroups`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "lanes {}, u {}", self.lanes, self.unroll)?;
+        f.write_str(if self.subgroups { ", subgroups" } else { "" })
+    }
+}
 
 /// What decides the bits of a tree's forces, and the run-time checks of its kernels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,11 +68,8 @@ pub struct TreeShape {
     pub order: MultipoleOrder,
     /// Bodies in a leaf at most, while there is room for the cells that come of it.
     pub leaf: u32,
-    /// Threads of a workgroup of the walk, which share 64 sinks: 32 or 64. They change no bit.
-    pub lanes: u32,
-    /// Whether 32 threads that are one subgroup use its operations. They change no bit; on an H200 (580.159) both ways take
-    /// the same time, so they are not asked for unless somebody does.
-    pub subgroups: bool,
+    /// How the walk is written.
+    pub walk: WalkShape,
     /// Run-time checks.
     pub checks: Checks,
     /// At steps divisible by this the tree is built anew: [`TreeConfig::rebuild`].
@@ -39,8 +89,8 @@ impl TreeShape {
 
     /// The usual one for an opening rule.
     pub fn new(opening: Opening, order: MultipoleOrder) -> Self {
-        let (leaf, lanes, subgroups) = (LEAF as u32, 32, false);
-        Self { opening, order, leaf, lanes, subgroups, checks: Checks::Off, rebuild: 1 }
+        let (leaf, walk) = (LEAF as u32, WalkShape::USUAL);
+        Self { opening, order, leaf, walk, checks: Checks::Off, rebuild: 1 }
     }
 
     /// Sizes of leaves that there may be, each twice the one before.
@@ -51,7 +101,11 @@ impl TreeShape {
 
 impl std::fmt::Display for TreeShape {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "tree, {}", self.config())
+        write!(f, "tree, {}", self.config())?;
+        match self.walk == WalkShape::USUAL {
+            true => Ok(()),
+            false => write!(f, ", {}", self.walk),
+        }
     }
 }
 
@@ -65,5 +119,8 @@ mod tests {
         assert_eq!(shape.leaf_sizes(), 5);
         assert_eq!(TreeShape { leaf: 512, ..shape }.leaf_sizes(), 1);
         assert_eq!(shape.to_string(), "tree, quadrupoles, radius 0.6");
+        let walk = WalkShape { lanes: 64, unroll: 4, subgroups: false };
+        let told = TreeShape { walk, ..shape }.to_string();
+        assert_eq!(told, "tree, quadrupoles, radius 0.6, lanes 64, u 4");
     }
 }

@@ -2,15 +2,12 @@
 
 use minijinja::context;
 
-use super::Bound;
+use super::{Bound, WalkShape};
 use crate::error::Result;
 use crate::forces::tree::opening::NEAR_SQUARED;
 use crate::forces::tree::{GROUP, MultipoleOrder, Opening};
 use crate::gpu::layout::TreeParams;
 use crate::gpu::{Binding, BoundKernel, Params, compile, rows_of_workgroups, template};
-
-/// Interactions written out per turn of the inner loops.
-const UNROLL: u32 = 8;
 
 /// An opening rule without its number: a file in `shaders/tree/opening/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,28 +61,32 @@ pub struct WalkVariant {
     pub rule: Rule,
     /// Up to which multipole.
     pub order: MultipoleOrder,
-    /// Threads of a workgroup.
-    pub lanes: u32,
-    /// Whether they are one subgroup, and tell each other what they find by its operations.
-    pub subgroups: bool,
+    /// How it is written.
+    pub shape: WalkShape,
     /// With the guard that softening 0 needs.
     pub guarded: bool,
     /// With the potential.
     pub potential: bool,
+    /// It leaves what acts on each group in the place of forces: at most so many cells and bodies.
+    pub lists: Option<[u32; 2]>,
 }
 
 impl WalkVariant {
     /// The WGSL that runs.
     pub fn wgsl(&self) -> Result<String> {
-        let Self { guarded, potential, lanes, subgroups, .. } = *self;
+        let Self { guarded, potential, .. } = *self;
+        let (lists, [most_cells, most_bodies]) =
+            (self.lists.is_some(), self.lists.unwrap_or_default());
+        let WalkShape { lanes, unroll, subgroups } = self.shape;
         let lanes_tell = if subgroups { "subgroups" } else { "memory" };
         // Browsers want to be told; naga does not know the line.
         let enabled = subgroups && cfg!(target_arch = "wasm32");
         let quadrupole = self.order == MultipoleOrder::Quadrupole;
-        let (rule, r, u) = (self.rule.name(), GROUP as u32 / lanes, UNROLL);
+        let (rule, r, u) = (self.rule.name(), GROUP as u32 / lanes, unroll);
         let near_squared = NEAR_SQUARED.to_string();
         let values = context! {
-            rule, quadrupole, guarded, potential, lanes, lanes_tell, enabled, r, u, near_squared
+            rule, quadrupole, guarded, potential, lanes, lanes_tell, enabled, r, u, near_squared,
+            lists, most_cells, most_bodies,
         };
         template::assemble("tree/walk.wgsl", values)
     }
@@ -169,10 +170,16 @@ mod tests {
                 for (guarded, potential) in
                     [(false, false), (false, true), (true, false), (true, true)]
                 {
-                    for (lanes, subgroups) in [(32, false), (64, false), (32, true)] {
+                    for (lanes, unroll, subgroups) in
+                        [(32, 8, false), (64, 4, false), (64, 32, false), (32, 16, true)]
+                    {
+                        let shape = WalkShape { lanes, unroll, subgroups };
                         let variant =
-                            WalkVariant { rule, order, lanes, subgroups, guarded, potential };
+                            WalkVariant { rule, order, shape, guarded, potential, lists: None };
                         let text = variant.wgsl().unwrap();
+                        let lists = WalkVariant { lists: Some([100, 1000]), ..variant };
+                        translate("lists", &lists.wgsl().unwrap(), Language::SpirV, Checks::On)
+                            .unwrap();
                         for language in [Language::SpirV, Language::Msl, Language::Hlsl] {
                             let out = translate("tree/walk.wgsl", &text, language, Checks::Off);
                             assert!(out.unwrap_or_else(|e| panic!("{e}\n{text}")).len() > 500);

@@ -63,11 +63,7 @@ pub(super) fn on_device(
 
 /// A Plummer sphere of length and mass 1, at rest.
 pub(super) fn sphere(n: usize) -> Bodies {
-    let mut bodies = Bodies::with_capacity(n);
-    for [x, y, z, mass] in Cloud::Plummer.places(n) {
-        bodies.push(mass.into(), DVec3::new(x.into(), y.into(), z.into()), DVec3::ZERO, 0);
-    }
-    bodies
+    Cloud::Plummer.bodies(n)
 }
 
 /// Bodies with the accelerations of some of them in f64.

@@ -1,19 +1,19 @@
 //! Octgrav, figure 7 (left and middle): where the time of a force evaluation goes.
 
-use super::tree::{curves, exactly, on_device, rows};
+use super::tree::{curves, exactly, on_device, rows, sphere};
 use super::{Figure, marks};
 use crate::error::{Error, Result};
 use crate::forces::tree::TreeConfig;
-use crate::forces::tree::gpu::{Part, Stage};
+use crate::forces::tree::gpu::{Part, Stage, WalkShape};
 use crate::measure::plot::{Axis, Lines, Plot};
-use crate::measure::{Cloud, Record, Session, TreeTimer};
+use crate::measure::{Cloud, Record, Session, Timer, TreeStepTimer, TreeTimer};
 
 pub(super) const FIGURE: Figure = Figure {
     name: "tree-parts",
     title: "What a force evaluation by the tree is made of (Octgrav, figure 7)",
     about: "Time of keys and the cube, their sort, cells, moments, groups of sinks, and the walk with its forces, on Plummer \
-            spheres with the usual opening rule, each part in a pass of its own; \"whole\" is all of them in one. On a graphics \
-            adapter alone.",
+            spheres with the usual opening rule, each part in a pass of its own; \"whole\" is all of them in one, and \"step\" a whole step of a run, with leapfrog. \
+            On a graphics adapter alone.",
     measure,
     plots,
 };
@@ -27,6 +27,9 @@ const PARTS: [(&str, Part); 6] = [
     ("groups", Part::Build(Stage::Groups)),
     ("walk and forces", Part::Walk),
 ];
+
+/// A step of a run, among the parts.
+const STEP: &str = "step";
 
 /// Evaluations before the first that counts: an idle device is slow at first.
 const WARMING: usize = 3;
@@ -56,9 +59,13 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
         }
         let of = |part: Part| parts.iter().map(|times| times.of(part)).collect::<Vec<f64>>();
         let all = PARTS.iter().map(|(name, part)| (*name, of(*part)));
-        let all: Vec<_> = all.chain([("whole", whole)]).collect();
+        let mut all: Vec<_> = all.chain([("whole", whole)]).collect();
+        let method = timer.stopwatch().method().name();
+        drop(timer);
+        let mut steps = TreeStepTimer::new(&gpu, sphere(n), 0.01, config);
+        all.push((STEP, steps.time(&WalkShape::USUAL, session.sizes.rounds.0)?));
         for (name, samples) in all {
-            let method = timer.stopwatch().method().name();
+            let method = if name == STEP { steps.method().name() } else { method };
             let mut record = on_device(session, FIGURE.name, name, &config, n, method);
             record.set_samples(&samples);
             session.records.push(record);
@@ -70,7 +77,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
 fn plots(records: &[Record]) -> Vec<Plot> {
     // Curves are by the part, which is the record's series.
     let mut lines = Vec::new();
-    for name in PARTS.iter().map(|(name, _)| *name).chain(["whole"]) {
+    for name in PARTS.iter().map(|(name, _)| *name).chain(["whole", STEP]) {
         let own = rows(records, FIGURE.name).filter(|(record, _)| record.series == name);
         let millis = |record: &Record, n: f64| Some(exactly(n, record.summary()?.median * 1e3));
         let curve =

@@ -2,6 +2,9 @@
 
 use std::f64::consts::TAU;
 
+use glam::DVec3;
+
+use crate::bodies::Bodies;
 use crate::forces::tree::Place;
 
 /// How bodies lie. All masses add up to 1; numbers are those of f32, the same on every machine.
@@ -42,6 +45,15 @@ impl Cloud {
             [x, y, z, (heavy / n as f64) as f32]
         };
         (0..n).map(of).collect()
+    }
+
+    /// The same at rest.
+    pub fn bodies(self, n: usize) -> Bodies {
+        let mut bodies = Bodies::with_capacity(n);
+        for [x, y, z, mass] in self.places(n) {
+            bodies.push(mass.into(), DVec3::new(x.into(), y.into(), z.into()), DVec3::ZERO, 0);
+        }
+        bodies
     }
 
     fn position(self, i: usize, n: usize) -> [f64; 3] {

@@ -11,7 +11,7 @@ use glam::DVec3;
 use crate::error::Result;
 use crate::forces::direct::Reference;
 use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
-use crate::forces::tree::gpu::{Field, TreeForces, TreeShape};
+use crate::forces::tree::gpu::{Field, TreeForces, TreeShape, WalkShape};
 use crate::forces::tree::{CpuTree, MultipoleOrder, Opening, Place, TreeConfig};
 use crate::forces::{
     Answers, DeviceForces, ForceEngine, Identity, Sinks, Sources, Throughput, Want,
@@ -149,7 +149,7 @@ pub fn tree_cases(gpu: Option<&Gpu>) -> Vec<TreeCase> {
     }
     if gpu.is_some() {
         for shape in [
-            TreeShape { lanes: 64, ..shape },
+            TreeShape { walk: WalkShape { lanes: 64, ..WalkShape::USUAL }, ..shape },
             TreeShape { leaf: 16, ..shape },
             TreeShape { leaf: 64, ..shape },
             TreeShape { checks: Checks::On, ..shape },

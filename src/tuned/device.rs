@@ -1,0 +1,114 @@
+//! What results of measurements hold for.
+
+use serde::{Deserialize, Serialize};
+
+use crate::forces::ForceEngine;
+use crate::forces::direct::CpuSingle;
+use crate::gpu::{Gpu, template};
+
+/// On what something was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// The adapter's name (in older files `adapter`); of the processor its kernel and its threads.
+    #[serde(alias = "adapter")]
+    pub device: String,
+    /// The driver and its version; of the processor nothing.
+    pub driver: String,
+    /// `vulkan`, `metal`, `dx12`, `cpu`.
+    pub backend: String,
+    /// Threads and bytes of memory per workgroup that an adapter was opened with.
+    pub limits: [u32; 2],
+    /// Checksum of the kernels' text; of the processor the program's version.
+    pub kernels: String,
+}
+
+/// The kernels that a result depends on, by the folders of their texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernels {
+    /// Steps by all pairs.
+    Direct,
+    /// Steps by the tree.
+    Tree,
+}
+
+impl Kernels {
+    fn folders(self) -> &'static [&'static str] {
+        match self {
+            Self::Direct => &["force/", "interaction/", "integrate/"],
+            // And what it is compared with.
+            Self::Tree => &["force/", "interaction/", "integrate/", "scan/", "sort/", "tree/"],
+        }
+    }
+
+    fn are_made_of(self, name: &str) -> bool {
+        !name.contains('/') || self.folders().iter().any(|folder| name.starts_with(folder))
+    }
+
+    /// Checksum of these texts: not of pictures and diagnostics.
+    pub fn checksum(self) -> String {
+        let mut sum = crc32fast::Hasher::new();
+        for (name, text) in template::FILES.iter().filter(|(name, _)| self.are_made_of(name)) {
+            sum.update(name.as_bytes());
+            sum.update(text.as_bytes());
+        }
+        format!("{:08x}", sum.finalize())
+    }
+}
+
+impl Device {
+    /// An adapter with the kernels that a result depends on.
+    pub fn of(gpu: &Gpu, kernels: Kernels) -> Self {
+        let adapter = &gpu.adapter;
+        Self {
+            device: adapter.name.clone(),
+            driver: adapter.driver.clone(),
+            backend: adapter.backend.clone(),
+            limits: [gpu.limits.threads_per_workgroup, gpu.limits.workgroup_memory],
+            kernels: kernels.checksum(),
+        }
+    }
+
+    /// The processor of this machine.
+    pub fn processor() -> Self {
+        Self {
+            device: CpuSingle::new().describe(),
+            driver: String::new(),
+            backend: "cpu".to_owned(),
+            limits: [0; 2],
+            kernels: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+
+    /// Whether both are the same one, whatever the kernels.
+    pub fn is_but_for_kernels(&self, other: &Self) -> bool {
+        *self == Self { kernels: self.kernels.clone(), ..other.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A new tone map is no reason to tune again; a new way to step is.
+    #[test]
+    fn the_checksum_is_of_what_steps_are_made_of() {
+        let covered = |kernels: Kernels, folder: &str| {
+            let names = template::FILES.iter().map(|(name, _)| *name);
+            let of_folder = names.filter(|name| name.starts_with(folder));
+            of_folder.map(|name| kernels.are_made_of(name)).collect::<Vec<_>>()
+        };
+        for (folder, by_pairs, by_tree) in [
+            ("force/", true, true),
+            ("integrate/", true, true),
+            ("tree/", false, true),
+            ("sort/", false, true),
+            ("render/", false, false),
+        ] {
+            let [pairs, tree] = [Kernels::Direct, Kernels::Tree].map(|of| covered(of, folder));
+            assert!(!pairs.is_empty(), "{folder}");
+            assert!(pairs.iter().all(|is| *is == by_pairs), "{folder}");
+            assert!(tree.iter().all(|is| *is == by_tree), "{folder}");
+        }
+        assert_ne!(Kernels::Direct.checksum(), Kernels::Tree.checksum());
+    }
+}
