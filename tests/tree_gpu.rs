@@ -6,6 +6,8 @@ mod common;
 mod bodies;
 #[path = "tree_gpu/forces.rs"]
 mod forces;
+#[path = "tree_gpu/lists.rs"]
+mod lists;
 #[path = "tree_gpu/rebuilds.rs"]
 mod rebuilds;
 #[path = "tree_gpu/stages.rs"]

@@ -24,7 +24,14 @@ enable subgroups;
 @group(0) @binding(2) var<storage, read> cell_open: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> cell_force: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> state: TreeState;
+//% if lists
+// For each group the numbers of cells and of bodies that act on it, its cells, and from MOST_CELLS on its bodies.
+@group(0) @binding(5) var<storage, read_write> lists: array<u32>;
+const MOST_CELLS = {{ most_cells }}u;
+const LENGTH = 2u + MOST_CELLS + {{ most_bodies }}u;
+//% else
 @group(0) @binding(5) var<storage, read_write> partial_sums: array<vec4<f32>>;
+//% endif
 @group(0) @binding(6) var<storage, read> groups: array<vec4<f32>>;
 //% if rule == "octgrav"
 @group(0) @binding(7) var<storage, read> cell_box: array<vec4<f32>>;
@@ -122,6 +129,11 @@ fn main(
     var waiting = 0u;
     var waiting_cells = 0u;
     var is_first = true;
+    //% if lists
+    let list = LENGTH * group;
+    var told_cells = 0u;
+    var told_bodies = 0u;
+    //% endif
     loop {
         // How many cells are accepted, how many are pushed, how many leaves are opened.
         var found = vec4(0u);
@@ -214,6 +226,9 @@ fn main(
                     if done + lane < bodies {
                         body = listed(done + lane, waiting);
                         source = sources[body];
+                        //% if lists
+                        lists[list + 2u + MOST_CELLS + told_bodies + lane] = body;
+                        //% endif
                     }
                     tile[lane] = source;
                     //% if potential
@@ -246,6 +261,9 @@ fn main(
                 //% endif
                 //% endfor
                 workgroupBarrier();
+                //% if lists
+                told_bodies += min(UNIT, bodies - done);
+                //% endif
                 done += UNIT;
             }
             // What does not fill a tile waits.
@@ -272,6 +290,11 @@ fn main(
                 // Past the last one a cell of no mass, where there is none of the sinks.
                 let cell = accepted[waiting_cells + min(lane, many - 1u)];
                 let is_one = lane < many;
+                //% if lists
+                if is_one {
+                    lists[list + 2u + told_cells + lane] = cell;
+                }
+                //% endif
                 let mass = cell_force[3u * cell];
                 tile[lane] = vec4(mass.xyz, select(0.0, mass.w, is_one));
                 //% if quadrupole
@@ -311,16 +334,26 @@ fn main(
             //% endif
             //% endfor
             workgroupBarrier();
+            //% if lists
+            told_cells += many;
+            //% endif
         }
         if is_last {
             break;
         }
     }
 
+    //% if lists
+    if lane == 0u {
+        lists[list] = told_cells;
+        lists[list + 1u] = told_bodies;
+    }
+    //% else
     //% for k in range(r)
     if sink_index_{{ k }} < end {
         partial_sums[order[sink_index_{{ k }}]] =
             vec4(total_{{ k }}, {% if potential %}potential_total_{{ k }}{% else %}0.0{% endif %});
     }
     //% endfor
+    //% endif
 }

@@ -11,6 +11,7 @@ mod build;
 mod engine;
 mod forces;
 mod kept;
+mod lists;
 mod shape;
 mod walk;
 
@@ -19,5 +20,6 @@ pub use build::{Build, Stage, Strengths};
 pub use engine::GpuTree;
 pub use forces::{Field, Part, TreeForces};
 pub use kept::KEPT_BYTES_PER_BODY;
+pub use lists::GroupLists;
 pub use shape::{LARGEST_LEAF, TreeShape, WalkShape};
 pub use walk::{Rule, Walk, WalkVariant};

@@ -171,7 +171,7 @@ impl BuiltTree {
         ensure!(boxes == (twin.bounds.lower, twin.bounds.upper), "another box");
         // Sums of up to eight children or 32 bodies, level by level: a few units of f32's last place.
         let near = |a: f32, b: f32, scale: f32, what: &str| {
-            ensure!((a - b).abs() <= 3e-6 * scale, "{what} {a} instead of {b}");
+            ensure!((a - b).abs() <= 1e-6 * scale, "{what} {a} instead of {b}");
             Ok(())
         };
         near(force.mass, twin.force.mass, twin.force.mass, "mass")?;

@@ -1,0 +1,72 @@
+//! What acts on each group of a tree, as the walk on the device finds it: for tests, and for who wants to know.
+
+use super::{Bound, Rule, TreeForces, Walk, WalkVariant};
+use crate::error::Result;
+use crate::gpu::{Gpu, read};
+
+/// What acts on the sinks of a group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupLists {
+    /// The lower corner of the box around the sinks.
+    pub lower: [u32; 3],
+    /// Its upper corner. Both as the bits of f32.
+    pub upper: [u32; 3],
+    /// Of the least of their last accelerations the bits, in the frame's units.
+    pub least_acceleration: u32,
+    /// Numbers of the cells that act as a whole.
+    pub cells: Vec<u32>,
+    /// Places along the curve of the bodies that act one by one.
+    pub bodies: Vec<u32>,
+}
+
+impl TreeForces {
+    /// Walks once more through the tree of the last evaluation and tells the lists of every group that walks. Takes 4 bytes
+    /// for each cell and body, for each group and single sink: for a few thousand bodies.
+    ///
+    /// Errors: lists that are larger than a storage buffer; the device failed.
+    pub async fn lists(&self, gpu: &Gpu) -> Result<Vec<GroupLists>> {
+        let (buffers, shape) = (&self.buffers, &self.shape);
+        let most = [buffers.reserve, buffers.count];
+        let length = 2 + u64::from(most[0]) + u64::from(most[1]);
+        let walks = u64::from(buffers.most_walks());
+        let bytes = 4 * length * walks;
+        if bytes > gpu.limits.storage_buffer {
+            let most = gpu.limits.storage_buffer;
+            return Err(gpu.refuse(format!("lists of {bytes} bytes, but it allows {most}")));
+        }
+        let lists = gpu.words("lists of groups", length * walks);
+        let mut params = crate::gpu::Params::new(gpu, "tree params", 1);
+        let bound = Bound { gpu, shape, buffers, partial_sums: &lists, params: &params };
+        let variant = WalkVariant {
+            rule: Rule::of(&shape.opening),
+            order: shape.order,
+            shape: shape.walk,
+            guarded: true,
+            potential: false,
+            lists: Some(most),
+        };
+        let walk = Walk::new(&bound, variant, &shape.opening, 0.0).await?;
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            walk.record(&mut pass, &mut params, 0, walks as u32);
+        }
+        params.upload(gpu);
+        gpu.queue.submit([encoder.finish()]);
+        let all = read::<u32>(gpu, &[&lists], (length * walks) as usize).await?.remove(0);
+        let groups = read::<[u32; 4]>(gpu, &[&buffers.groups], 2 * walks as usize).await?.remove(0);
+        let told = all.chunks(length as usize).zip(groups.chunks(2)).map(|(list, group)| {
+            let (cells, bodies) = (list[0] as usize, list[1] as usize);
+            let from = 2 + most[0] as usize;
+            let three = |v: [u32; 4]| [v[0], v[1], v[2]];
+            GroupLists {
+                lower: three(group[0]),
+                upper: three(group[1]),
+                least_acceleration: group[0][3],
+                cells: list[2..2 + cells].to_vec(),
+                bodies: list[from..from + bodies].to_vec(),
+            }
+        });
+        Ok(told.filter(|lists| !lists.cells.is_empty() || !lists.bodies.is_empty()).collect())
+    }
+}
