@@ -5,10 +5,7 @@ use std::future::ready;
 
 use glam::DVec3;
 
-mod asked;
-
-use asked::{all_on_all, begin_step, evaluate, in_f64};
-
+use self::asked::{all_on_all, begin_step, evaluate, in_f64};
 use super::{Clock, Residence, ResidenceEntry, Settings, Soon, Watch, host_engine};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
@@ -17,6 +14,8 @@ use crate::forces::{last, rebuilds};
 use crate::frame::Frame;
 use crate::integrate::blocks::{Attractors, BlockSteps, Passage, Restart};
 use crate::integrate::{HostIntegrator, HostSide};
+
+mod asked;
 
 /// The host: for all that no other place takes.
 pub const RESIDENCE: ResidenceEntry = ResidenceEntry {

@@ -136,10 +136,10 @@ fn every_group_takes_the_cells_and_bodies_of_the_host() {
             change(&mut other[7]);
             assert!(compare(&tree, shape, &other).is_err());
         };
-        seen(&|group| drop(group.bodies.pop()));
+        seen(&|group| group.bodies.truncate(group.bodies.len() - 1));
         seen(&|group| group.bodies.push(group.bodies[0]));
         seen(&|group| group.cells[0] += 1);
-        seen(&|group| drop(group.cells.swap_remove(0)));
+        seen(&|group| group.cells.truncate(group.cells.len() - 1));
     }
 }
 

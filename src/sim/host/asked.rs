@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use glam::DVec3;
+
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::direct::{CpuDouble, GpuTiers};
 use crate::forces::{Answers, ForceEngine, Identity, Precision, Sinks, Sources, Want};
-use glam::DVec3;
 
 /// Accelerations, and potentials if wanted, of all `bodies` on each other; those of the last step, if there are any,
 /// tell engines how large they are.
