@@ -16,6 +16,9 @@ pub struct Moving {
 }
 
 impl Moving {
+    /// 1 / k from k = 1 on: where engines predict by the same numbers in the same order, they have the same bits.
+    pub(crate) const PARTS: [f64; 5] = [1.0, 0.5, 1.0 / 3.0, 0.25, 0.2];
+
     /// Position, velocity and acceleration at `time`, by all derivatives; `None` does not predict.
     ///
     /// In GRAPE-6's coefficients x + v t + a2 t^2 + j6 t^3 + (3/4) k18 t^4, and the same derived by t.
@@ -24,10 +27,10 @@ impl Moving {
         let t = time.map_or(0.0, |time| time - self.time);
         // Horner: the k-th of a row is divided by k.
         let series = |terms: &[DVec3]| {
-            let indexed = terms.iter().enumerate().rev();
-            indexed.fold(DVec3::ZERO, |sum, (k, term)| *term + sum * (t / (k + 1) as f64))
+            let earlier = terms.iter().zip(Self::PARTS).rev();
+            earlier.fold(c, |sum, (term, part)| *term + sum * (t * part))
         };
-        [series(&[x, v, a, j, s, c]), series(&[v, a, j, s, c]), series(&[a, j, s, c])]
+        [series(&[x, v, a, j, s]), series(&[v, a, j, s]), series(&[a, j, s])]
     }
 }
 

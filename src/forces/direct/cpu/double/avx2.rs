@@ -24,6 +24,11 @@ impl Lanes for Vector {
     }
 
     #[inline(always)]
+    unsafe fn least(self, other: Self) -> Self {
+        unsafe { _mm256_min_pd(self, other) }
+    }
+
+    #[inline(always)]
     unsafe fn less(self, other: Self) -> __m256d {
         unsafe { _mm256_cmp_pd::<_CMP_LT_OQ>(self, other) }
     }

@@ -17,6 +17,11 @@ impl Lanes for Vector {
     }
 
     #[inline(always)]
+    unsafe fn least(self, other: Self) -> Self {
+        unsafe { _mm512_min_pd(self, other) }
+    }
+
+    #[inline(always)]
     unsafe fn less(self, other: Self) -> __mmask8 {
         unsafe { _mm512_cmp_pd_mask::<_CMP_LT_OQ>(self, other) }
     }

@@ -13,6 +13,8 @@ pub(super) trait Lanes: Arithmetic<Number = f64> {
 
     /// 1 / sqrt(self), about one unit in the last place off at most; anything for 0.
     unsafe fn inverse_root(self) -> Self;
+    /// The smaller of the two, lane by lane.
+    unsafe fn least(self, other: Self) -> Self;
     /// Where `self < other`.
     unsafe fn less(self, other: Self) -> Self::Mask;
     /// Where `self != other`.
@@ -23,22 +25,6 @@ pub(super) trait Lanes: Arithmetic<Number = f64> {
     unsafe fn choose(self, mask: Self::Mask, other: Self) -> Self;
     /// Bit k: lane k of the mask.
     unsafe fn bits(mask: Self::Mask) -> u32;
-
-    /// The sum of all lanes, in the same order on every processor with this width.
-    #[inline(always)]
-    unsafe fn total(self) -> f64 {
-        let mut lanes = [0.0; super::pack::PACK];
-        // SAFETY: no vector is longer than a pack.
-        unsafe { self.store(lanes.as_mut_ptr()) };
-        let mut width = Self::WIDTH;
-        while width > 1 {
-            width /= 2;
-            for k in 0..width {
-                lanes[k] += lanes[k + width];
-            }
-        }
-        lanes[0]
-    }
 }
 
 /// y with y^2 r2 near 1, e = 1 - r2 y^2: r2^(-1/2) = y (1 - e)^(-1/2), which is

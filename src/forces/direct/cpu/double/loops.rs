@@ -1,24 +1,26 @@
 //! The loop compiled for each instruction set.
 
-use super::pack::{Around, Pack, Sink, Sum};
+use super::pack::{Around, Sink, Sum};
+use super::sources::Sources;
 use crate::forces::direct::cpu::Kernel;
 
-/// What the loop has to look out for.
+/// What is gathered besides accelerations and their derivatives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Care {
-    /// Nothing: eps > 0, and each sink that is a source is where its source is and moves like it, so
-    /// that its own term is 0.
-    None = 0,
-    /// Own terms are left out by index and pairs in one place by their distance; potentials too.
-    Pairs = 1,
-    /// Own terms and pairs in one place are left out as before, and neighbours are looked for.
-    Neighbours = 2,
+pub(super) enum Besides {
+    /// Nothing.
+    Nothing = 0,
+    /// Potentials.
+    Potential = 1,
+    /// Potentials and the nearest source.
+    Nearest = 2,
+    /// Potentials, the nearest source and the list of those around.
+    Lists = 3,
 }
 
 /// A slice of the sources and what all sinks share.
 #[derive(Clone, Copy)]
 pub(super) struct SourceSlice<'a> {
-    pub packs: &'a [Pack],
+    pub sources: Sources<'a>,
     /// Number of the first source.
     pub first: usize,
     /// Number of sources in all; the last pack's tail is beyond it.
@@ -31,8 +33,8 @@ pub(super) struct SourceSlice<'a> {
 /// See [`super::pairs::attract`]. Calling one is safe where its kernel is available.
 pub(super) type Attract = unsafe fn(&SourceSlice, &[Sink], &mut [Sum], &mut [Around]);
 
-/// By order, then by [`Care`].
-pub(super) type Table = [[Attract; 3]; 3];
+/// By order, then by [`Besides`].
+pub(super) type Table = [[Attract; 4]; 3];
 
 /// The loops of a kernel. Of one that this target does not know: the scalar ones.
 pub(super) fn table(kernel: Kernel) -> &'static Table {
@@ -51,21 +53,21 @@ pub(super) fn table(kernel: Kernel) -> &'static Table {
 macro_rules! entry {
     ($vector:ty $(, $features:literal)?) => {
         $(#[target_feature(enable = $features)])?
-        unsafe fn run<const ORDER: usize, const CARE: usize>(
+        unsafe fn run<const ORDER: usize, const BESIDES: usize>(
             slice: &super::loops::SourceSlice,
             sinks: &[super::pack::Sink],
             sums: &mut [super::pack::Sum],
             around: &mut [super::pack::Around],
         ) {
             // SAFETY: the caller knows that the processor has the instructions.
-            unsafe { super::pairs::attract::<$vector, ORDER, CARE>(slice, sinks, sums, around) }
+            unsafe { super::pairs::attract::<$vector, ORDER, BESIDES>(slice, sinks, sums, around) }
         }
 
         /// Compiled for this file's vector.
         pub(super) static TABLE: super::loops::Table = [
-            [run::<0, 0>, run::<0, 1>, run::<0, 2>],
-            [run::<1, 0>, run::<1, 1>, run::<1, 2>],
-            [run::<2, 0>, run::<2, 1>, run::<2, 2>],
+            [run::<0, 0>, run::<0, 1>, run::<0, 2>, run::<0, 3>],
+            [run::<1, 0>, run::<1, 1>, run::<1, 2>, run::<1, 3>],
+            [run::<2, 0>, run::<2, 1>, run::<2, 2>, run::<2, 3>],
         ];
     };
 }

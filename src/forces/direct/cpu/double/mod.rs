@@ -2,14 +2,17 @@
 //!
 //! Each ordered pair by itself, vectors of sources on a few sinks. The sums' order depends on the number
 //! of sinks, the number of sources and the vector's width, never on the number of threads: a task is a
-//! fixed piece of the sinks and of the sources.
+//! fixed piece of the sinks and of the sources. Sources that move are predicted where they are read, in the
+//! loop for one sink, and block by block for several.
 
 use rayon::prelude::*;
 
 use super::Kernel;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::forces::engine::check_indices;
 use crate::forces::{
-    Answers, ForceEngine, NO_SOURCE, Order, Precision, Sinks, Sources, Want, check_update,
+    Answers, ForceEngine, Moving, MovingSources, NO_SOURCE, Order, Precision, Sinks, Sources, Want,
+    check_update,
 };
 use crate::stop;
 
@@ -24,15 +27,15 @@ mod neon;
 mod pack;
 mod pairs;
 mod scalar;
+mod sources;
 #[cfg(test)]
 mod tests;
 
 use glam::DVec3;
-use loops::{Attract, Care, SourceSlice};
+use loops::{Attract, Besides, SourceSlice};
 use pack::{Around, PACK, Pack, Sink, Sum};
-
-/// Sinks of a task at most.
-const SINKS: usize = 32;
+use pairs::SINKS;
+use sources::Movers;
 
 /// Interactions of a task at least, where the sources can still be cut: about 30 microseconds.
 const INTERACTIONS: usize = 1 << 15;
@@ -40,11 +43,18 @@ const INTERACTIONS: usize = 1 << 15;
 /// Tasks beyond which the sources are not cut further.
 const TASKS: usize = 64;
 
-/// The engine. Holds 80 bytes per source, and about 100 per sink and slice of the sources.
+/// What an interaction costs of the prediction of a source.
+const PREDICTION: usize = 3;
+
+/// The engine. Holds 80 bytes per source, 112 (with snaps 160) where they move, and about 100 per sink and slice of the sources.
 #[derive(Debug)]
 pub struct CpuDouble {
     kernel: Kernel,
     packs: Vec<Pack>,
+    /// Sources that are predicted: then there are no `packs`.
+    movers: Movers,
+    moves: bool,
+    time: Option<f64>,
     count: usize,
     velocities: bool,
     accelerations: bool,
@@ -79,6 +89,9 @@ impl CpuDouble {
         Self {
             kernel,
             packs: Vec::new(),
+            movers: Movers::default(),
+            moves: false,
+            time: None,
             count: 0,
             velocities: false,
             accelerations: false,
@@ -90,16 +103,14 @@ impl CpuDouble {
         }
     }
 
-    /// Whether every sink that is a source is where that source is, and moves like it up to `order`.
-    fn at_own_sources(&self, sinks: &Sinks, order: Order) -> bool {
-        (0..sinks.position.len()).all(|i| {
-            let Some(j) = sinks.identity.of(i).filter(|&j| j < self.count) else { return true };
-            let (pack, lane) = (&self.packs[j / PACK], j % PACK);
-            pack::entry(&pack.position, lane) == sinks.position[i]
-                && (order < Order::Jerk || pack::entry(&pack.velocity, lane) == sinks.velocity[i])
-                && (order < Order::Snap
-                    || pack::entry(&pack.acceleration, lane) == sinks.acceleration[i])
-        })
+    /// Refuses to replace some sources by ones of the other kind.
+    fn check_moves(&self, moves: bool) -> Result<()> {
+        if self.moves == moves || self.count == 0 {
+            return Ok(());
+        }
+        let names = ["set_sources and update_sources", "set_moving and update_moving"];
+        let (held, given) = (names[usize::from(self.moves)], names[usize::from(moves)]);
+        Err(Error::value("the way to replace some sources", given, format!("{held}, as for all")))
     }
 
     /// Fills `self.sinks`.
@@ -119,28 +130,33 @@ impl CpuDouble {
     fn attract(&mut self, attract: Attract, softening: f64, want: &Want) {
         let n = self.sinks.len();
         // Whole blocks per slice. Numbers of tasks and slices depend on the sizes alone.
-        let blocks = self.packs.len().div_ceil(pairs::BLOCK).max(1);
+        let packs = self.count.div_ceil(PACK);
+        let blocks = packs.div_ceil(pairs::BLOCK).max(1);
         let groups = n.div_ceil(SINKS);
-        let by_work = (n * self.count / INTERACTIONS).max(1) / groups;
+        let by_work = ((n + PREDICTION) * self.count / INTERACTIONS).max(1) / groups;
         let slices = by_work.clamp(1, TASKS.div_ceil(groups)).min(blocks);
         let length = blocks.div_ceil(slices) * pairs::BLOCK;
-        let slices = self.packs.len().div_ceil(length).max(1);
+        let slices = packs.div_ceil(length).max(1);
         self.sums.resize(slices * n, Sum::ZERO);
         let lists = if want.within.is_some() { slices * n } else { 0 };
         self.around.resize_with(lists, Around::default);
 
-        let (packs, sinks, count) = (&self.packs, &self.sinks, self.count);
+        let (sinks, count) = (&self.sinks, self.count);
+        let sources = match self.moves {
+            true => sources::Sources::Moving(self.movers.at(self.time)),
+            false => sources::Sources::Still(&self.packs),
+        };
         let capacity = want.within.map_or(0, |within| within.capacity);
         let run = |slice: usize, group: usize, sums: &mut [Sum], around: &mut [Around]| {
             if stop::is_wanted() {
                 return;
             }
-            let begin = (slice * length).min(packs.len());
-            let packs = &packs[begin..packs.len().min(begin + length)];
+            let begin = (slice * length).min(packs);
+            let sources = sources.part(begin, packs.min(begin + length));
             let sinks = &sinks[group * SINKS..][..sums.len()];
             let softening_squared = softening * softening;
             let slice =
-                SourceSlice { packs, first: begin * PACK, count, softening_squared, capacity };
+                SourceSlice { sources, first: begin * PACK, count, softening_squared, capacity };
             // SAFETY: a kernel that is not available cannot be had, see `with_kernel`.
             unsafe { attract(&slice, sinks, sums, around) }
         };
@@ -205,6 +221,8 @@ impl ForceEngine for CpuDouble {
     fn set_sources(&mut self, sources: &Sources) -> Result<()> {
         sources.check()?;
         pack::pack(sources, &mut self.packs);
+        self.movers.clear();
+        self.moves = false;
         self.count = sources.position.len();
         self.velocities = !sources.velocity.is_empty();
         self.accelerations = !sources.acceleration.is_empty();
@@ -212,6 +230,7 @@ impl ForceEngine for CpuDouble {
     }
 
     fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
+        self.check_moves(false)?;
         check_update(index, sources, self.count)?;
         pack::repack(index, sources, &mut self.packs);
         Ok(())
@@ -226,16 +245,18 @@ impl ForceEngine for CpuDouble {
         if n == 0 {
             return Ok(());
         }
-        let care = if want.nearest || want.within.is_some() {
-            Care::Neighbours
-        } else if want.potential || softening == 0.0 || !self.at_own_sources(sinks, want.order) {
-            Care::Pairs
+        let besides = if want.within.is_some() {
+            Besides::Lists
+        } else if want.nearest {
+            Besides::Nearest
+        } else if want.potential {
+            Besides::Potential
         } else {
-            Care::None
+            Besides::Nothing
         };
         self.take_sinks(sinks, want);
         let table = loops::table(self.kernel);
-        self.attract(table[want.order as usize][care as usize], softening, want);
+        self.attract(table[want.order as usize][besides as usize], softening, want);
         if let Err(stopped) = stop::check() {
             self.ready = false;
             return Err(stopped);
@@ -243,12 +264,12 @@ impl ForceEngine for CpuDouble {
 
         let out = &mut self.begun;
         for (i, sum) in self.sums[..n].iter().enumerate() {
-            out.acceleration[i] = DVec3::from_array(sum.acceleration);
+            out.acceleration[i] = sum.acceleration;
             if want.order >= Order::Jerk {
-                out.jerk[i] = DVec3::from_array(sum.jerk);
+                out.jerk[i] = sum.jerk;
             }
             if want.order >= Order::Snap {
-                out.snap[i] = DVec3::from_array(sum.snap);
+                out.snap[i] = sum.snap;
             }
             if want.potential {
                 out.potential[i] = sum.potential;
@@ -274,5 +295,30 @@ impl ForceEngine for CpuDouble {
             *out = Answers::default();
         }
         Ok(())
+    }
+
+    fn moving(&mut self) -> Option<&mut dyn MovingSources> {
+        Some(self)
+    }
+}
+
+impl MovingSources for CpuDouble {
+    fn set_moving(&mut self, sources: &[Moving]) -> Result<()> {
+        self.packs.clear();
+        self.movers.set(sources);
+        self.count = sources.len();
+        (self.moves, self.velocities, self.accelerations) = (true, true, true);
+        Ok(())
+    }
+
+    fn update_moving(&mut self, index: &[u32], sources: &[Moving]) -> Result<()> {
+        self.check_moves(true)?;
+        check_indices(index, sources.len(), self.count)?;
+        index.iter().zip(sources).for_each(|(&k, source)| self.movers.put(k as usize, source));
+        Ok(())
+    }
+
+    fn predict_to(&mut self, time: Option<f64>) {
+        self.time = time;
     }
 }

@@ -21,6 +21,11 @@ impl Lanes for Vector {
     }
 
     #[inline(always)]
+    unsafe fn least(self, other: Self) -> Self {
+        unsafe { vminq_f64(self, other) }
+    }
+
+    #[inline(always)]
     unsafe fn less(self, other: Self) -> uint64x2_t {
         unsafe { vcltq_f64(self, other) }
     }

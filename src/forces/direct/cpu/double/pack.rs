@@ -20,7 +20,7 @@ pub(super) struct Pack {
 impl Pack {
     /// What fills up the last pack: bodies of no mass, farther away than any body can be, yet not so far
     /// that a square overflows.
-    const EMPTY: Pack = Pack {
+    pub const EMPTY: Pack = Pack {
         position: [[1e100; PACK]; 3],
         velocity: [[0.0; PACK]; 3],
         acceleration: [[0.0; PACK]; 3],
@@ -59,11 +59,6 @@ pub(super) fn repack(index: &[u32], sources: &Sources, packs: &mut [Pack]) {
     }
 }
 
-/// A row's entry as a vector.
-pub(super) fn entry(rows: &[[f64; PACK]; 3], lane: usize) -> DVec3 {
-    DVec3::new(rows[0][lane], rows[1][lane], rows[2][lane])
-}
-
 /// One sink.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sink {
@@ -76,12 +71,52 @@ pub(super) struct Sink {
     pub radius_squared: f64,
 }
 
+/// What one sink gathers from one slice of the sources, lane by lane.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(super) struct Gathered {
+    pub acceleration: [[f64; PACK]; 3],
+    pub jerk: [[f64; PACK]; 3],
+    pub snap: [[f64; PACK]; 3],
+    pub potential: [f64; PACK],
+    pub nearest_squared: f64,
+    /// Which source that is, as f64.
+    pub nearest: f64,
+}
+
+impl Gathered {
+    pub const ZERO: Gathered = Gathered {
+        acceleration: [[0.0; PACK]; 3],
+        jerk: [[0.0; PACK]; 3],
+        snap: [[0.0; PACK]; 3],
+        potential: [0.0; PACK],
+        nearest_squared: f64::INFINITY,
+        nearest: f64::INFINITY,
+    };
+
+    /// Its sums over the lanes.
+    pub fn sum(&self) -> Sum {
+        // In one order whatever the vector's width.
+        let total =
+            |[a, b, c, d, e, f, g, h]: &[f64; PACK]| ((a + e) + (c + g)) + ((b + f) + (d + h));
+        let totals = |[x, y, z]: &[[f64; PACK]; 3]| DVec3::new(total(x), total(y), total(z));
+        Sum {
+            acceleration: totals(&self.acceleration),
+            jerk: totals(&self.jerk),
+            snap: totals(&self.snap),
+            potential: total(&self.potential),
+            nearest_squared: self.nearest_squared,
+            nearest: self.nearest,
+        }
+    }
+}
+
 /// What one sink has gathered from one slice of the sources.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sum {
-    pub acceleration: [f64; 3],
-    pub jerk: [f64; 3],
-    pub snap: [f64; 3],
+    pub acceleration: DVec3,
+    pub jerk: DVec3,
+    pub snap: DVec3,
     pub potential: f64,
     pub nearest_squared: f64,
     /// Which source that is, as f64.
@@ -90,34 +125,22 @@ pub(super) struct Sum {
 
 impl Sum {
     pub const ZERO: Sum = Sum {
-        acceleration: [0.0; 3],
-        jerk: [0.0; 3],
-        snap: [0.0; 3],
+        acceleration: DVec3::ZERO,
+        jerk: DVec3::ZERO,
+        snap: DVec3::ZERO,
         potential: 0.0,
         nearest_squared: f64::INFINITY,
         nearest: f64::INFINITY,
     };
 
-    /// Adds `other`, of later sources.
+    /// Adds `other`, of later sources: of two that are equally near the first stays.
     pub fn add(&mut self, other: &Sum) {
-        let rows = [
-            (&mut self.acceleration, &other.acceleration),
-            (&mut self.jerk, &other.jerk),
-            (&mut self.snap, &other.snap),
-        ];
-        for (row, more) in rows {
-            row.iter_mut().zip(more).for_each(|(total, part)| *total += part);
-        }
+        self.acceleration += other.acceleration;
+        self.jerk += other.jerk;
+        self.snap += other.snap;
         self.potential += other.potential;
-        self.approach(other.nearest_squared, other.nearest);
-    }
-
-    /// Takes note of a source at that squared distance.
-    #[inline(always)]
-    pub fn approach(&mut self, squared: f64, index: f64) {
-        let (best, best_index) = (self.nearest_squared, self.nearest);
-        if squared < best || (squared == best && index < best_index) {
-            (self.nearest_squared, self.nearest) = (squared, index);
+        if other.nearest_squared < self.nearest_squared {
+            (self.nearest_squared, self.nearest) = (other.nearest_squared, other.nearest);
         }
     }
 }

@@ -1,146 +1,257 @@
 //! The loop: vectors of sources on a few sinks in registers. The equations are at
 //! [`crate::forces::Answers`].
 
+use std::mem::MaybeUninit;
+
 use super::lanes::Lanes;
 use super::loops::SourceSlice;
-use super::pack::{Around, PACK, Sink, Sum};
+use super::pack::{Around, Gathered, PACK, Pack, Sink, Sum};
+use super::sources::{Predicted, Row, Rows, Sources};
 
-/// Packs per block: at most 40 KiB of sources stay in the second level cache while every sink of a task
-/// passes over them, and a lane adds up 64 terms before its total goes to the sink's.
-pub(super) const BLOCK: usize = 64;
+/// Sinks of a task at most: what is gathered for them, 45 KiB, stays in the second level cache.
+pub(super) const SINKS: usize = 64;
 
-/// Sets `sums` to what the slice does to `sinks`. `ORDER` and `CARE` are those of the table. Where lists
+/// Packs per block: at most 20 KiB of sources stay in the first level cache while every sink of a task
+/// passes over them, and a lane adds up 32 terms before its sum goes to the sink's.
+pub(super) const BLOCK: usize = 32;
+
+/// Sinks for which sources are predicted once more for each of them rather than once for a block: what is kept of a
+/// block must be written and read again.
+const FEW: usize = 1;
+
+/// Looks out for nothing.
+const FREE: usize = 0;
+/// Leaves out pairs in one place.
+const APART: usize = 1;
+/// Leaves out the sink itself, too.
+const SELF: usize = 2;
+
+/// Sets `sums` to what the slice does to `sinks`. `ORDER` and `BESIDES` are those of the table. Where lists
 /// are wanted `around` has one per sink, else none. Safety: the processor has the instructions of `V`.
 #[inline(always)]
-pub(super) unsafe fn attract<V: Lanes, const ORDER: usize, const CARE: usize>(
+pub(super) unsafe fn attract<V: Lanes, const ORDER: usize, const BESIDES: usize>(
     slice: &SourceSlice,
     sinks: &[Sink],
     sums: &mut [Sum],
     around: &mut [Around],
 ) {
-    assert!(sinks.len() == sums.len() && (around.is_empty() || around.len() == sinks.len()));
-    sums.fill(Sum::ZERO);
+    let n = sinks.len();
+    assert!(n <= SINKS && n == sums.len() && (around.is_empty() || around.len() == n));
     around.iter_mut().for_each(Around::clear);
-    for (block, packs) in slice.packs.chunks(BLOCK).enumerate() {
-        let slice = SourceSlice { packs, first: slice.first + block * BLOCK * PACK, ..*slice };
-        let mut k = 0;
-        // SAFETY: the instructions are there.
-        unsafe {
-            while ORDER < 1 && CARE < 2 && k + 2 <= sinks.len() {
-                group::<V, 2, ORDER, CARE>(&slice, &sinks[k..], &mut sums[k..], around, k);
-                k += 2;
-            }
-            while k < sinks.len() {
-                group::<V, 1, ORDER, CARE>(&slice, &sinks[k..], &mut sums[k..], around, k);
-                k += 1;
+    let mut room = [const { MaybeUninit::uninit() }; SINKS];
+    for gathered in &mut room[..n] {
+        gathered.write(Gathered::ZERO);
+    }
+    // SAFETY: the first `n` were written just now.
+    let gathered = unsafe { &mut *(&raw mut room[..n] as *mut [Gathered]) };
+    let task = Task { slice, sinks, gathered: &mut *gathered, around };
+    // SAFETY: the instructions are there.
+    unsafe {
+        match slice.sources {
+            Sources::Still(packs) => task.over::<V, _, ORDER, BESIDES>(packs),
+            Sources::Moving(packs) if n <= FEW => task.over::<V, _, ORDER, BESIDES>(packs),
+            Sources::Moving(packs) => task.over_predicted::<V, ORDER, BESIDES>(packs),
+        }
+    }
+    sums.iter_mut().zip(gathered).for_each(|(sum, gathered)| *sum = gathered.sum());
+}
+
+/// Sinks and what is gathered for them.
+struct Task<'a> {
+    slice: &'a SourceSlice<'a>,
+    sinks: &'a [Sink],
+    gathered: &'a mut [Gathered],
+    around: &'a mut [Around],
+}
+
+/// Some packs, from number `begin` on, of which the first has source `first`.
+#[derive(Clone, Copy)]
+struct Block<S> {
+    packs: S,
+    begin: usize,
+    end: usize,
+    first: usize,
+}
+
+impl Task<'_> {
+    /// Block after block of `packs`. Safety: [`Lanes`].
+    #[inline(always)]
+    unsafe fn over<V: Lanes, S: Rows, const ORDER: usize, const BESIDES: usize>(
+        mut self,
+        packs: S,
+    ) {
+        for begin in (0..packs.len()).step_by(BLOCK) {
+            let end = packs.len().min(begin + BLOCK);
+            let first = self.slice.first + begin * PACK;
+            // SAFETY: as above.
+            unsafe { self.block::<V, S, ORDER, BESIDES>(Block { packs, begin, end, first }) };
+        }
+    }
+
+    /// The same where each block is predicted once for all sinks. Safety: [`Lanes`].
+    #[inline(always)]
+    unsafe fn over_predicted<V: Lanes, const ORDER: usize, const BESIDES: usize>(
+        mut self,
+        packs: Predicted,
+    ) {
+        let mut room = [Pack::EMPTY; BLOCK];
+        for begin in (0..packs.len()).step_by(BLOCK) {
+            let room = &mut room[..BLOCK.min(packs.len() - begin)];
+            let first = self.slice.first + begin * PACK;
+            // SAFETY: as above.
+            unsafe {
+                packs.write::<V, ORDER>(begin, room);
+                let (packs, end) = (&*room, room.len());
+                self.block::<V, _, ORDER, BESIDES>(Block { packs, begin: 0, end, first });
             }
         }
     }
-}
 
-/// Adds one block to the first `R` of `sums`; `k` is the first sink's list.
-#[inline(always)]
-unsafe fn group<V: Lanes, const R: usize, const ORDER: usize, const CARE: usize>(
-    slice: &SourceSlice,
-    sinks: &[Sink],
-    sums: &mut [Sum],
-    around: &mut [Around],
-    k: usize,
-) {
-    // SAFETY: the instructions are there; loads stay within a pack, as WIDTH divides PACK.
-    unsafe {
-        let splat = |of: [f64; 3]| [V::splat(of[0]), V::splat(of[1]), V::splat(of[2])];
-        let zero = [V::splat(0.0); 3];
-        let eps2 = V::splat(slice.softening_squared);
-        let (mut position, mut velocity, mut pull) = ([zero; R], [zero; R], [zero; R]);
-        let (mut a, mut j, mut s) = ([zero; R], [zero; R], [zero; R]);
-        let (mut phi, mut itself) = ([zero[0]; R], [zero[0]; R]);
-        let far = V::splat(f64::INFINITY);
-        let (mut nearest, mut which) = ([far; R], [far; R]);
-        for i in 0..R {
-            position[i] = splat(sinks[i].position);
-            velocity[i] = splat(sinks[i].velocity);
-            pull[i] = splat(sinks[i].acceleration);
-            itself[i] = V::splat(sinks[i].itself);
+    /// One block on all sinks. Safety: [`Lanes`].
+    #[inline(always)]
+    unsafe fn block<V: Lanes, S: Rows, const ORDER: usize, const BESIDES: usize>(
+        &mut self,
+        block: Block<S>,
+    ) {
+        let last = block.first + (block.end - block.begin) * PACK;
+        let holds = |sink: &Sink| sink.itself >= block.first as f64 && sink.itself < last as f64;
+        let free = self.slice.softening_squared > 0.0 && BESIDES < 3;
+        let mut k = 0;
+        while k < self.sinks.len() {
+            let two = ORDER < 1 && BESIDES < 2 && k + 2 <= self.sinks.len();
+            let own = self.sinks[k..][..if two { 2 } else { 1 }].iter().any(holds);
+            // SAFETY: as above.
+            unsafe {
+                let nearest = match (two, own || BESIDES == 3, free) {
+                    (true, true, _) => self.group::<V, S, 2, ORDER, BESIDES, SELF>(block, k),
+                    (true, _, false) => self.group::<V, S, 2, ORDER, BESIDES, APART>(block, k),
+                    (true, _, true) => self.group::<V, S, 2, ORDER, BESIDES, FREE>(block, k),
+                    (_, true, _) => self.group::<V, S, 1, ORDER, BESIDES, SELF>(block, k),
+                    (_, _, false) => self.group::<V, S, 1, ORDER, BESIDES, APART>(block, k),
+                    (_, _, true) => self.group::<V, S, 1, ORDER, BESIDES, FREE>(block, k),
+                };
+                let (sink, sum) = (&self.sinks[k], &mut self.gathered[k]);
+                if BESIDES > 1 && V::bits(nearest.less(V::splat(sum.nearest_squared))) != 0 {
+                    approach(block, sink, nearest, sum);
+                }
+            }
+            k += if two { 2 } else { 1 };
         }
-        let mut index = V::load(COUNT.as_ptr()).plus(V::splat(slice.first as f64));
-        for (number, pack) in slice.packs.iter().enumerate() {
-            for lane in (0..PACK).step_by(V::WIDTH) {
-                let mass = V::load(pack.mass.as_ptr().add(lane));
-                for i in 0..R {
-                    let r = difference(&pack.position, lane, position[i]);
-                    let (r2, plain) = if CARE == 2 {
-                        let plain = dot(r, r);
-                        (plain.plus(eps2), plain)
-                    } else {
-                        let r2 = r[0].times_plus(r[0], eps2);
-                        let r2 = r[2].times_plus(r[2], r[1].times_plus(r[1], r2));
-                        (r2, r2)
-                    };
-                    let mut w = r2.inverse_root();
-                    if CARE > 0 {
-                        let other = index.differs(itself[i]);
+    }
+
+    /// One block on `R` sinks from number `k` on. Answers the least squared distances to the first of them, if
+    /// nearest sources are wanted. Safety: [`Lanes`].
+    #[inline(always)]
+    unsafe fn group<
+        V: Lanes,
+        S: Rows,
+        const R: usize,
+        const ORDER: usize,
+        const BESIDES: usize,
+        const CARE: usize,
+    >(
+        &mut self,
+        block: Block<S>,
+        k: usize,
+    ) -> V {
+        // SAFETY: the instructions are there; loads stay within a pack, as WIDTH divides PACK.
+        unsafe {
+            let splat = |of: [f64; 3]| [V::splat(of[0]), V::splat(of[1]), V::splat(of[2])];
+            let zero = [V::splat(0.0); 3];
+            let far = V::splat(f64::INFINITY);
+            let eps2 = V::splat(self.slice.softening_squared);
+            let (mut position, mut velocity, mut pull) = ([zero; R], [zero; R], [zero; R]);
+            let (mut a, mut j, mut s) = ([zero; R], [zero; R], [zero; R]);
+            let (mut phi, mut itself, mut nearest) = ([zero[0]; R], [zero[0]; R], [far; R]);
+            for i in 0..R {
+                let sink = &self.sinks[k + i];
+                position[i] = splat(sink.position);
+                velocity[i] = splat(sink.velocity);
+                pull[i] = splat(sink.acceleration);
+                itself[i] = V::splat(sink.itself);
+            }
+            let mut index = V::load(COUNT.as_ptr()).plus(V::splat(block.first as f64));
+            for number in block.begin..block.end {
+                for lane in (0..PACK).step_by(V::WIDTH) {
+                    let source: Row<V> = block.packs.row::<V, ORDER>(number, lane);
+                    for i in 0..R {
+                        let r = difference(source.position, position[i]);
+                        let (r2, plain) = if BESIDES > 1 {
+                            let plain = dot(r, r);
+                            (plain.plus(eps2), plain)
+                        } else {
+                            let r2 = r[0].times_plus(r[0], eps2);
+                            let r2 = r[2].times_plus(r[2], r[1].times_plus(r[1], r2));
+                            (r2, r2)
+                        };
+                        let mut w = r2.inverse_root();
+                        let mut near = plain;
                         // Without its inverse distance a pair adds 0 to everything.
-                        w = w.choose(V::both(other, r2.differs(zero[0])), zero[0]);
-                        if CARE == 2 {
-                            let nearer = V::both(other, plain.less(nearest[i]));
-                            nearest[i] = plain.choose(nearer, nearest[i]);
-                            which[i] = index.choose(nearer, which[i]);
-                            if let Some(list) = around.get_mut(k + i) {
-                                let beyond = V::splat(sinks[i].radius_squared).less(plain);
+                        if CARE == APART {
+                            w = w.choose(r2.differs(zero[0]), zero[0]);
+                        } else if CARE == SELF {
+                            let other = index.differs(itself[i]);
+                            w = w.choose(V::both(other, r2.differs(zero[0])), zero[0]);
+                            near = near.choose(other, far);
+                            if BESIDES > 2 {
+                                let sink = &self.sinks[k + i];
+                                let beyond = V::splat(sink.radius_squared).less(plain);
                                 let found = V::bits(other) & !V::bits(beyond);
                                 if found != 0 {
-                                    let at = slice.first + number * PACK + lane;
-                                    note(found, at, slice, list);
+                                    let at = block.first + (number - block.begin) * PACK + lane;
+                                    note(found, at, self.slice, &mut self.around[k + i]);
                                 }
                             }
                         }
+                        if BESIDES > 1 {
+                            nearest[i] = nearest[i].least(near);
+                        }
+                        let w2 = w.times(w);
+                        let mw = source.mass.times(w);
+                        if BESIDES > 0 {
+                            phi[i] = phi[i].minus(mw);
+                        }
+                        let p = mw.times(w2);
+                        a[i] = add(p, r, a[i]);
+                        if ORDER == 0 {
+                            continue;
+                        }
+                        let v = difference(source.velocity, velocity[i]);
+                        let alpha = dot(r, v).times(w2);
+                        let alpha3 = alpha.times(V::splat(3.0));
+                        let jerk = subtract(alpha3, r, v);
+                        j[i] = add(p, jerk, j[i]);
+                        if ORDER == 1 {
+                            continue;
+                        }
+                        let acceleration = difference(source.acceleration, pull[i]);
+                        let squares = dot(v, v).plus(dot(r, acceleration));
+                        let beta = squares.times_plus(w2, alpha.times(alpha));
+                        let snap = subtract(alpha3.plus(alpha3), jerk, acceleration);
+                        let snap = subtract(beta.times(V::splat(3.0)), r, snap);
+                        s[i] = add(p, snap, s[i]);
                     }
-                    let w2 = w.times(w);
-                    let mw = mass.times(w);
-                    if CARE > 0 {
-                        phi[i] = phi[i].minus(mw);
+                    if CARE == SELF {
+                        index = index.plus(V::splat(V::WIDTH as f64));
                     }
-                    let p = mw.times(w2);
-                    a[i] = add(p, r, a[i]);
-                    if ORDER == 0 {
-                        continue;
-                    }
-                    let v = difference(&pack.velocity, lane, velocity[i]);
-                    let alpha = dot(r, v).times(w2);
-                    let alpha3 = alpha.times(V::splat(3.0));
-                    let jerk = subtract(alpha3, r, v);
-                    j[i] = add(p, jerk, j[i]);
-                    if ORDER == 1 {
-                        continue;
-                    }
-                    let acceleration = difference(&pack.acceleration, lane, pull[i]);
-                    let squares = dot(v, v).plus(dot(r, acceleration));
-                    let beta = squares.times_plus(w2, alpha.times(alpha));
-                    let snap = subtract(alpha3.plus(alpha3), jerk, acceleration);
-                    let snap = subtract(beta.times(V::splat(3.0)), r, snap);
-                    s[i] = add(p, snap, s[i]);
-                }
-                if CARE > 0 {
-                    index = index.plus(V::splat(V::WIDTH as f64));
-                }
-            }
-        }
-        for (i, sum) in sums.iter_mut().take(R).enumerate() {
-            let rows =
-                [(&mut sum.acceleration, a[i]), (&mut sum.jerk, j[i]), (&mut sum.snap, s[i])];
-            for (row, lanes) in rows.into_iter().take(ORDER + 1) {
-                row.iter_mut().zip(lanes).for_each(|(total, part)| *total += part.total());
-            }
-            sum.potential += phi[i].total();
-            if CARE == 2 {
-                let (mut squares, mut indices) = ([0.0; PACK], [0.0; PACK]);
-                nearest[i].store(squares.as_mut_ptr());
-                which[i].store(indices.as_mut_ptr());
-                for lane in 0..V::WIDTH {
-                    sum.approach(squares[lane], indices[lane]);
                 }
             }
+            for i in 0..R {
+                let sum = &mut self.gathered[k + i];
+                for axis in 0..3 {
+                    gather(&mut sum.acceleration[axis], a[i][axis]);
+                    if ORDER > 0 {
+                        gather(&mut sum.jerk[axis], j[i][axis]);
+                    }
+                    if ORDER > 1 {
+                        gather(&mut sum.snap[axis], s[i][axis]);
+                    }
+                }
+                if BESIDES > 0 {
+                    gather(&mut sum.potential, phi[i]);
+                }
+            }
+            nearest[0]
         }
     }
 }
@@ -148,17 +259,53 @@ unsafe fn group<V: Lanes, const R: usize, const ORDER: usize, const CARE: usize>
 /// Lane numbers.
 const COUNT: [f64; PACK] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
 
-/// Source minus sink. Safety: [`Lanes`]; there is such a lane.
+/// Adds a block's lanes to those of its sink. Safety: [`Lanes`].
 #[inline(always)]
-unsafe fn difference<V: Lanes>(rows: &[[f64; PACK]; 3], lane: usize, sink: [V; 3]) -> [V; 3] {
-    // SAFETY: as above.
+unsafe fn gather<V: Lanes>(row: &mut [f64; PACK], part: V) {
+    // SAFETY: no vector is longer than a pack.
+    unsafe { V::load(row.as_ptr()).plus(part).store(row.as_mut_ptr()) };
+}
+
+/// Looks for the source of a block that is at the least of the distances `nearest`, by the same arithmetic: that
+/// happens for few blocks, so that the loop need not keep numbers. Safety: [`Lanes`].
+#[inline(always)]
+unsafe fn approach<V: Lanes, S: Rows>(
+    block: Block<S>,
+    sink: &Sink,
+    nearest: V,
+    sum: &mut Gathered,
+) {
+    let mut squares = [f64::INFINITY; PACK];
+    // SAFETY: no vector is longer than a pack; as the caller promises.
     unsafe {
-        [
-            V::load(rows[0].as_ptr().add(lane)).minus(sink[0]),
-            V::load(rows[1].as_ptr().add(lane)).minus(sink[1]),
-            V::load(rows[2].as_ptr().add(lane)).minus(sink[2]),
-        ]
+        nearest.store(squares.as_mut_ptr());
+        let least = squares.iter().copied().fold(f64::INFINITY, f64::min);
+        let [x, y, z] = sink.position;
+        let at = [V::splat(x), V::splat(y), V::splat(z)];
+        for number in block.begin..block.end {
+            for lane in (0..PACK).step_by(V::WIDTH) {
+                let r = difference(block.packs.row::<V, 0>(number, lane).position, at);
+                let mut there =
+                    !V::bits(dot(r, r).differs(V::splat(least))) & ((1 << V::WIDTH) - 1);
+                while there != 0 {
+                    let k = (number - block.begin) * PACK + lane + there.trailing_zeros() as usize;
+                    let index = (block.first + k) as f64;
+                    if index != sink.itself {
+                        (sum.nearest_squared, sum.nearest) = (least, index);
+                        return;
+                    }
+                    there &= there - 1;
+                }
+            }
+        }
     }
+}
+
+/// Safety: [`Lanes`].
+#[inline(always)]
+unsafe fn difference<V: Lanes>(source: [V; 3], sink: [V; 3]) -> [V; 3] {
+    // SAFETY: as above.
+    unsafe { [source[0].minus(sink[0]), source[1].minus(sink[1]), source[2].minus(sink[2])] }
 }
 
 /// Safety: [`Lanes`].

@@ -14,6 +14,11 @@ impl Lanes for Vector {
     }
 
     #[inline(always)]
+    unsafe fn least(self, other: Self) -> Self {
+        Self([self.0[0].min(other.0[0]), self.0[1].min(other.0[1])])
+    }
+
+    #[inline(always)]
     unsafe fn less(self, other: Self) -> [bool; 2] {
         [self.0[0] < other.0[0], self.0[1] < other.0[1]]
     }

@@ -1,3 +1,5 @@
+mod moving;
+
 use glam::DVec3;
 
 use super::{CpuDouble, Kernel};

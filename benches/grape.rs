@@ -1,0 +1,236 @@
+//! The calls of a GRAPE-6 code on the CPU in f64: `cargo bench --features capi --bench grape`.
+//!
+//! A Plummer sphere's sources move; each call predicts all of them to a new time and computes accelerations, jerks
+//! and potentials on some. Beside it, by turns in the same run, the same call as it is without prediction in the engine:
+//! predicted on the host into fresh arrays, set as sources, evaluated. The least of many turns, and their ratio: what else the machine does only adds.
+
+use std::ffi::c_int;
+use std::time::Instant;
+
+use glam::DVec3;
+use gravitile::forces::direct::CpuDouble;
+use gravitile::forces::{
+    Answers, ForceEngine, Identity, Moving, MovingSources, Order, Sinks, Sources, TestBodies, Want,
+};
+
+const SOFTENING: f64 = 1.0 / 256.0;
+
+unsafe extern "C" {
+    safe fn g6_open(id: c_int) -> c_int;
+    safe fn g6_close(id: c_int) -> c_int;
+    safe fn g6_set_ti(id: c_int, ti: f64) -> c_int;
+    fn g6_set_j_particle(
+        id: c_int,
+        address: c_int,
+        index: c_int,
+        tj: f64,
+        dtj: f64,
+        mass: f64,
+        k18: *const [f64; 3],
+        j6: *const [f64; 3],
+        a2: *const [f64; 3],
+        v: *const [f64; 3],
+        x: *const [f64; 3],
+    ) -> c_int;
+    fn g6calc_firsthalf(
+        id: c_int,
+        nj: c_int,
+        ni: c_int,
+        index: *const c_int,
+        xi: *const [f64; 3],
+        vi: *const [f64; 3],
+        aold: *const [f64; 3],
+        j6old: *const [f64; 3],
+        phiold: *const f64,
+        eps2: f64,
+        h2: *const f64,
+    ) -> c_int;
+    fn g6calc_lasthalf(
+        id: c_int,
+        nj: c_int,
+        ni: c_int,
+        index: *const c_int,
+        xi: *const [f64; 3],
+        vi: *const [f64; 3],
+        eps2: f64,
+        h2: *const f64,
+        acc: *mut [f64; 3],
+        jerk: *mut [f64; 3],
+        pot: *mut f64,
+    ) -> c_int;
+}
+
+/// What a client has.
+struct Client {
+    x: Vec<[f64; 3]>,
+    v: Vec<[f64; 3]>,
+    a2: Vec<[f64; 3]>,
+    j6: Vec<[f64; 3]>,
+    m: Vec<f64>,
+    index: Vec<c_int>,
+    moving: Vec<Moving>,
+    bodies: TestBodies,
+}
+
+impl Client {
+    fn new(n: usize) -> Self {
+        let bodies = TestBodies::new(n, 1);
+        let of = |from: &[DVec3], factor: f64| -> Vec<[f64; 3]> {
+            from.iter().map(|v| (*v * factor).to_array()).collect()
+        };
+        let moving = (0..n)
+            .map(|k| {
+                let (x, v, a) = (bodies.position[k], bodies.velocity[k], bodies.acceleration[k]);
+                let motion = [x, v, a, v, DVec3::ZERO, DVec3::ZERO];
+                Moving { time: 0.0, mass: bodies.mass[k], motion }
+            })
+            .collect();
+        Self {
+            x: of(&bodies.position, 1.0),
+            v: of(&bodies.velocity, 1.0),
+            a2: of(&bodies.acceleration, 0.5),
+            j6: of(&bodies.velocity, 1.0 / 6.0),
+            m: bodies.mass.clone(),
+            index: (0..n as c_int).collect(),
+            moving,
+            bodies,
+        }
+    }
+
+    fn set(&self, k: usize, time: f64) -> c_int {
+        let zero = [0.0; 3];
+        let (x, v, a2, j6) = (&self.x[k], &self.v[k], &self.a2[k], &self.j6[k]);
+        let k = k as c_int;
+        // SAFETY: three numbers each.
+        unsafe { g6_set_j_particle(0, k, k, time, 0.0, self.m[k as usize], &zero, j6, a2, v, x) }
+    }
+
+    /// Both halves at a time, on the first `ni`.
+    fn call(&self, ni: usize, time: f64, out: &mut Out) {
+        let (nj, n) = (self.x.len() as c_int, ni as c_int);
+        let (index, x, v) = (self.index.as_ptr(), self.x.as_ptr(), self.v.as_ptr());
+        let (null, eps2) = (std::ptr::null(), SOFTENING * SOFTENING);
+        let (acc, jerk, pot) = (out.acc.as_mut_ptr(), out.jerk.as_mut_ptr(), out.pot.as_mut_ptr());
+        // SAFETY: arrays of at least `ni`.
+        let codes = unsafe {
+            [
+                g6_set_ti(0, time),
+                g6calc_firsthalf(
+                    0,
+                    nj,
+                    n,
+                    index,
+                    x,
+                    v,
+                    null,
+                    null,
+                    null as *const f64,
+                    eps2,
+                    null as *const f64,
+                ),
+                g6calc_lasthalf(0, nj, n, index, x, v, eps2, null as *const f64, acc, jerk, pot),
+            ]
+        };
+        assert_eq!(codes, [0; 3]);
+    }
+
+    /// The same by the engine alone, its sources predicted by the host.
+    fn call_of_host(&self, engine: &mut CpuDouble, ni: usize, time: f64, out: &mut Answers) {
+        let predicted: Vec<([DVec3; 3], f64)> =
+            self.moving.iter().map(|source| (source.at(Some(time)), source.mass)).collect();
+        assert!(predicted.iter().all(|(motion, _)| motion.iter().all(|v| v.is_finite())));
+        let position: Vec<DVec3> = predicted.iter().map(|(motion, _)| motion[0]).collect();
+        let velocity: Vec<DVec3> = predicted.iter().map(|(motion, _)| motion[1]).collect();
+        let mass: Vec<f64> = predicted.iter().map(|(_, mass)| *mass).collect();
+        let sources =
+            Sources { position: &position, velocity: &velocity, acceleration: &[], mass: &mass };
+        engine.set_sources(&sources).expect("the sources are sound");
+        self.evaluate(engine, ni, false, out);
+    }
+
+    fn evaluate(&self, engine: &mut CpuDouble, ni: usize, nearest: bool, out: &mut Answers) {
+        let own: Vec<u32> = (0..ni as u32).collect();
+        let sinks = Sinks {
+            position: &self.bodies.position[..ni],
+            velocity: &self.bodies.velocity[..ni],
+            acceleration: &[],
+            identity: Identity::Each(&own),
+        };
+        let want = Want { potential: true, nearest, ..Want::only(Order::Jerk) };
+        engine.evaluate(&sinks, SOFTENING, &want, out).expect("the bodies are sound");
+    }
+}
+
+struct Out {
+    acc: Vec<[f64; 3]>,
+    jerk: Vec<[f64; 3]>,
+    pot: Vec<f64>,
+}
+
+/// The least times, in microseconds, of each of `ways`, by turns.
+fn by_turns<const N: usize>(mut ways: [&mut dyn FnMut(f64); N]) -> [f64; N] {
+    let mut least = [f64::INFINITY; N];
+    let begin = Instant::now();
+    let mut turn = 0;
+    while turn < 7 || (begin.elapsed().as_secs_f64() < 1.0 && turn < 2000) {
+        for (way, least) in ways.iter_mut().zip(&mut least) {
+            let begin = Instant::now();
+            way(1e-9 * f64::from(turn));
+            *least = least.min(begin.elapsed().as_secs_f64() * 1e6);
+        }
+        turn += 1;
+    }
+    least
+}
+
+fn figures(threads: &str) {
+    println!("{threads}: microseconds per call");
+    println!(
+        "    nj    ni   predicted on the host   in the engine   ratio   engine alone   + nearest"
+    );
+    for nj in [1024, 16384, 131_072] {
+        let client = Client::new(nj);
+        assert_eq!(g6_open(0), 0);
+        assert!((0..nj).all(|k| client.set(k, 0.0) == 0));
+        let (mut host, mut engine) = (CpuDouble::new(), CpuDouble::new());
+        let mut near = CpuDouble::new();
+        engine.set_moving(&client.moving).expect("the sources are sound");
+        near.set_moving(&client.moving).expect("the sources are sound");
+        for ni in [1, 256] {
+            let mut out =
+                Out { acc: vec![[0.0; 3]; ni], jerk: vec![[0.0; 3]; ni], pot: vec![0.0; ni] };
+            let (mut answers, mut moving, mut nearest) = <(Answers, Answers, Answers)>::default();
+            let [before, after, alone, nearest] = by_turns([
+                &mut |time| client.call_of_host(&mut host, ni, time, &mut answers),
+                &mut |time| client.call(ni, time, &mut out),
+                &mut |time| {
+                    engine.predict_to(Some(time));
+                    client.evaluate(&mut engine, ni, false, &mut moving);
+                },
+                &mut |time| {
+                    near.predict_to(Some(time));
+                    client.evaluate(&mut near, ni, true, &mut nearest);
+                },
+            ]);
+            println!(
+                "{nj:6} {ni:5} {before:23.1} {after:15.1} {:7.2} {alone:14.1} {nearest:11.1}",
+                before / after
+            );
+        }
+        if nj == 16384 {
+            let [set] = by_turns([&mut |time| {
+                assert!((0..nj).all(|k| client.set(k, time) == 0));
+            }]);
+            println!("g6_set_j_particle: {:.1} ns", set * 1e3 / nj as f64);
+        }
+        g6_close(0);
+    }
+}
+
+fn main() {
+    // SAFETY: nothing else runs yet.
+    unsafe { std::env::set_var("GRAVITILE_ENGINE", "cpu") };
+    let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool of one thread");
+    one.install(|| figures("1 thread"));
+    figures(&format!("{} threads", rayon::current_num_threads()));
+}

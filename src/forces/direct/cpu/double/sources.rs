@@ -1,0 +1,252 @@
+//! Sources as the loop reads them: packs that lie there, or packs that are predicted as they are read.
+
+use glam::DVec3;
+
+use super::lanes::Lanes;
+use super::pack::{PACK, Pack};
+use crate::forces::Moving;
+
+/// Position, velocity, acceleration and mass of as many sources as a vector has lanes. Derivatives that an order
+/// does not need are 0.
+#[derive(Clone, Copy)]
+pub(super) struct Row<V> {
+    pub position: [V; 3],
+    pub velocity: [V; 3],
+    pub acceleration: [V; 3],
+    pub mass: V,
+}
+
+/// What the loop passes over.
+pub(super) trait Rows: Copy {
+    /// Number of packs.
+    fn len(self) -> usize;
+
+    /// Sources `lane` and following of pack `k`. Safety: [`Lanes`]; there is such a pack, and such lanes.
+    unsafe fn row<V: Lanes, const ORDER: usize>(self, k: usize, lane: usize) -> Row<V>;
+}
+
+impl Rows for &[Pack] {
+    fn len(self) -> usize {
+        self.len()
+    }
+
+    #[inline(always)]
+    unsafe fn row<V: Lanes, const ORDER: usize>(self, k: usize, lane: usize) -> Row<V> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let pack = self.get_unchecked(k);
+            let zero = [V::splat(0.0); 3];
+            Row {
+                position: load(&pack.position, lane),
+                velocity: if ORDER > 0 { load(&pack.velocity, lane) } else { zero },
+                acceleration: if ORDER > 1 { load(&pack.acceleration, lane) } else { zero },
+                mass: V::load(pack.mass.as_ptr().add(lane)),
+            }
+        }
+    }
+}
+
+/// 8 sources that move: position, velocity, acceleration and jerk at their own times.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(super) struct MovingPack {
+    motion: [[[f64; PACK]; 3]; 4],
+    time: [f64; PACK],
+    mass: [f64; PACK],
+}
+
+/// Snap and crackle of 8 sources. Hermite's fourth order has none, and then there are none of these.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(super) struct HighPack([[[f64; PACK]; 3]; 2]);
+
+/// All sources that move, as an engine holds them.
+#[derive(Debug, Default)]
+pub(super) struct Movers {
+    packs: Vec<MovingPack>,
+    /// As many, or none as long as all snaps and crackles are 0.
+    high: Vec<HighPack>,
+}
+
+impl Movers {
+    /// Takes `sources` in the place of all.
+    pub fn set(&mut self, sources: &[Moving]) {
+        self.clear();
+        // What fills up the last pack: see `Pack::EMPTY`.
+        let mut empty =
+            MovingPack { motion: [[[0.0; PACK]; 3]; 4], time: [0.0; PACK], mass: [0.0; PACK] };
+        empty.motion[0] = Pack::EMPTY.position;
+        self.packs.resize(sources.len().div_ceil(PACK), empty);
+        sources.iter().enumerate().for_each(|(k, source)| self.put(k, source));
+    }
+
+    /// Puts one in its place, which is there.
+    pub fn put(&mut self, k: usize, source: &Moving) {
+        let (k, lane) = (k / PACK, k % PACK);
+        let pack = &mut self.packs[k];
+        let (low, high) = source.motion.split_at(pack.motion.len());
+        write(&mut pack.motion, lane, low);
+        pack.time[lane] = source.time;
+        pack.mass[lane] = source.mass;
+        if self.high.is_empty() && high.iter().any(|term| *term != DVec3::ZERO) {
+            self.high.resize(self.packs.len(), HighPack([[[0.0; PACK]; 3]; 2]));
+        }
+        if let Some(pack) = self.high.get_mut(k) {
+            write(&mut pack.0, lane, high);
+        }
+    }
+
+    /// Forgets all, keeps the memory.
+    pub fn clear(&mut self) {
+        self.packs.clear();
+        self.high.clear();
+    }
+
+    /// For a loop, predicted to `time`.
+    pub fn at(&self, time: Option<f64>) -> Predicted<'_> {
+        Predicted { packs: &self.packs, high: &self.high, time }
+    }
+}
+
+/// Packs that are predicted as they are read.
+#[derive(Clone, Copy)]
+pub(super) struct Predicted<'a> {
+    packs: &'a [MovingPack],
+    high: &'a [HighPack],
+    time: Option<f64>,
+}
+
+impl Rows for Predicted<'_> {
+    fn len(self) -> usize {
+        self.packs.len()
+    }
+
+    /// To the bits of [`Moving::at`]: its operations in its order, none of them fused. Terms that are 0 for all
+    /// sources are left out, which shows in nothing but the sign of a zero.
+    #[inline(always)]
+    unsafe fn row<V: Lanes, const ORDER: usize>(self, k: usize, lane: usize) -> Row<V> {
+        // SAFETY: as the caller promises; where there are high packs there are as many.
+        unsafe {
+            let pack = self.packs.get_unchecked(k);
+            let time = V::load(pack.time.as_ptr().add(lane));
+            let zero = [V::splat(0.0); 3];
+            let t = match self.time {
+                Some(now) => V::splat(now).minus(time),
+                None => zero[0],
+            };
+            let mut part = [t; Moving::PARTS.len()];
+            for (part, constant) in part.iter_mut().zip(Moving::PARTS) {
+                *part = t.times(V::splat(constant));
+            }
+            let (x, v) = (load(&pack.motion[0], lane), load(&pack.motion[1], lane));
+            let (a, j) = (load(&pack.motion[2], lane), load(&pack.motion[3], lane));
+            let mass = V::load(pack.mass.as_ptr().add(lane));
+            let (velocity, acceleration) = (ORDER > 0, ORDER > 1);
+            if self.high.is_empty() {
+                Row {
+                    position: series([x, v, a, j], &part),
+                    velocity: if velocity { series([v, a, j], &part) } else { zero },
+                    acceleration: if acceleration { series([a, j], &part) } else { zero },
+                    mass,
+                }
+            } else {
+                let high = self.high.get_unchecked(k);
+                let (s, c) = (load(&high.0[0], lane), load(&high.0[1], lane));
+                Row {
+                    position: series([x, v, a, j, s, c], &part),
+                    velocity: if velocity { series([v, a, j, s, c], &part) } else { zero },
+                    acceleration: if acceleration { series([a, j, s, c], &part) } else { zero },
+                    mass,
+                }
+            }
+        }
+    }
+}
+
+impl Predicted<'_> {
+    /// Writes packs `from` and following into all of `into`. Safety: [`Lanes`]; there are as many.
+    #[inline(always)]
+    pub unsafe fn write<V: Lanes, const ORDER: usize>(self, from: usize, into: &mut [Pack]) {
+        for (k, pack) in into.iter_mut().enumerate() {
+            for lane in (0..PACK).step_by(V::WIDTH) {
+                // SAFETY: as the caller promises; no vector is longer than a pack.
+                unsafe {
+                    let row = self.row::<V, ORDER>(from + k, lane);
+                    store(row.position, &mut pack.position, lane);
+                    if ORDER > 0 {
+                        store(row.velocity, &mut pack.velocity, lane);
+                    }
+                    if ORDER > 1 {
+                        store(row.acceleration, &mut pack.acceleration, lane);
+                    }
+                    row.mass.store(pack.mass.as_mut_ptr().add(lane));
+                }
+            }
+        }
+    }
+}
+
+/// The sources of a slice, either way.
+#[derive(Clone, Copy)]
+pub(super) enum Sources<'a> {
+    /// They are where they were set.
+    Still(&'a [Pack]),
+    /// They are predicted.
+    Moving(Predicted<'a>),
+}
+
+impl Sources<'_> {
+    /// The packs `begin` to `end`.
+    pub fn part(self, begin: usize, end: usize) -> Self {
+        match self {
+            Self::Still(packs) => Self::Still(&packs[begin..end]),
+            Self::Moving(all) => Self::Moving(Predicted {
+                packs: &all.packs[begin..end],
+                high: if all.high.is_empty() { &[] } else { &all.high[begin..end] },
+                ..all
+            }),
+        }
+    }
+}
+
+/// Horner's sum of `terms[k] t^k / k!`, given `part[k]` = t / (k + 1). Safety: [`Lanes`].
+#[inline(always)]
+unsafe fn series<V: Lanes, const N: usize>(terms: [[V; 3]; N], part: &[V]) -> [V; 3] {
+    let mut sum = terms[N - 1];
+    for k in (0..N - 1).rev() {
+        for axis in 0..3 {
+            // SAFETY: as above.
+            sum[axis] = unsafe { terms[k][axis].plus(sum[axis].times(part[k])) };
+        }
+    }
+    sum
+}
+
+/// Safety: [`Lanes`]; there is such a lane.
+#[inline(always)]
+unsafe fn load<V: Lanes>(rows: &[[f64; PACK]; 3], lane: usize) -> [V; 3] {
+    // SAFETY: as above.
+    unsafe {
+        [
+            V::load(rows[0].as_ptr().add(lane)),
+            V::load(rows[1].as_ptr().add(lane)),
+            V::load(rows[2].as_ptr().add(lane)),
+        ]
+    }
+}
+
+/// Safety: [`Lanes`]; there is such a lane.
+#[inline(always)]
+unsafe fn store<V: Lanes>(vectors: [V; 3], rows: &mut [[f64; PACK]; 3], lane: usize) {
+    for axis in 0..3 {
+        // SAFETY: as above.
+        unsafe { vectors[axis].store(rows[axis].as_mut_ptr().add(lane)) };
+    }
+}
+
+/// One lane of some rows.
+fn write(rows: &mut [[[f64; PACK]; 3]], lane: usize, values: &[DVec3]) {
+    for (row, value) in rows.iter_mut().zip(values) {
+        (row[0][lane], row[1][lane], row[2][lane]) = (value.x, value.y, value.z);
+    }
+}
