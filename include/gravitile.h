@@ -18,6 +18,7 @@ extern "C" {
 /* Opens and closes a cluster: a memory of j-particles with an engine. Several may be open at once. */
 int g6_open(int id);
 int g6_open_special(int ndev, int *list);
+int g6_open_special2(int ndev, int *list, int nmax); /* nmax is not looked at */
 int g6_close(int id);
 
 /* i-particles to be given per call; more are taken. */
@@ -55,8 +56,17 @@ int g6calc_lasthalfn(int id, int nj, int ni, int index[], double xi[][3], double
 int g6calc_lasthalf2n(int id, int nj, int ni, int index[], double xi[][3], double vi[][3], double eps2,
                       double h2[], double acc[][3], double jerk[][3], double pot[], int nnbindex[]);
 
+/* With the square of the nearest's distance, without eps. */
+int g6calc_lasthalf2p(int id, int nj, int ni, int index[], double xi[][3], double vi[][3], double eps2,
+                      double h2[], double acc[][3], double jerk[][3], double pot[], int nnbindex[],
+                      float rnnb[]);
+int g6calc_lasthalf2np(int id, int nj, int ni, int index[], double xi[][3], double vi[][3], double eps2,
+                       double h2[], double acc[][3], double jerk[][3], double pot[], int nnbindex[],
+                       float rnnb[]);
+
 /* Neighbours within h of the i-particles of the last call; ipipe counts from 0. */
 int g6_read_neighbour_list(int id);
+int g6_read_neighbour_list_old(int id);
 int g6_get_neighbour_list(int id, int ipipe, int maxlength, int *nblen, int nbl[]);
 int g6_set_neighbour_list_sort_mode(int mode);
 int g6_get_neighbour_list_sort_mode(void);
@@ -67,10 +77,25 @@ int g6_reset_fofpga(int id);
 int g6_reinitialize(int id);
 int g6_print_chip_status(int id);
 
+/* The j-particle at an address of cluster 0: as it was set (with a and da/dt), and predicted. */
+#ifdef __cplusplus
+int get_j_part_data(int address, int nj, double *pos, double *vel, double *acc, double *jrk,
+                    double *predicted_pos, double *predicted_vel, double &mass, double &eps2, int &index);
+#else
+int get_j_part_data(int address, int nj, double *pos, double *vel, double *acc, double *jrk,
+                    double *predicted_pos, double *predicted_vel, double *mass, double *eps2, int *index);
+#endif
+
+/* Phantom-GRAPE's: a table in dump.dat.TTTTT (the time's whole part); lines of one number in dump.dat. */
+int g6_dump(double time, int n, double m[], double x[][3], double v[][3]);
+int g6_debugfunc(int number);
+int g6_debugfunc_double(double number);
+
 /* ---- GRAPE-6, for Fortran ----------------------------------------------------------------------- */
 
 int g6_open_(int *id);
 int g6_open_special_(int *ndev, int *list);
+int g6_open_special2_(int *ndev, int *list, int *nmax);
 int g6_close_(int *id);
 int g6_npipes_(void);
 int g6_get_number_of_pipelines_(void);
@@ -99,7 +124,14 @@ int g6calc_lasthalfn_(int *id, int *nj, int *ni, int index[], double xi[][3], do
 int g6calc_lasthalf2n_(int *id, int *nj, int *ni, int index[], double xi[][3], double vi[][3],
                        double *eps2, double h2[], double acc[][3], double jerk[][3], double pot[],
                        int nnbindex[]);
+int g6calc_lasthalf2p_(int *id, int *nj, int *ni, int index[], double xi[][3], double vi[][3],
+                       double *eps2, double h2[], double acc[][3], double jerk[][3], double pot[],
+                       int nnbindex[], float rnnb[]);
+int g6calc_lasthalf2np_(int *id, int *nj, int *ni, int index[], double xi[][3], double vi[][3],
+                        double *eps2, double h2[], double acc[][3], double jerk[][3], double pot[],
+                        int nnbindex[], float rnnb[]);
 int g6_read_neighbour_list_(int *id);
+int g6_read_neighbour_list_old_(int *id);
 int g6_get_neighbour_list_(int *id, int *ipipe, int *maxlength, int *nblen, int nbl[]);
 int g6_set_neighbour_list_sort_mode_(int *mode);
 int g6_get_neighbour_list_sort_mode_(void);
@@ -108,6 +140,11 @@ int g6_reset_(int *id);
 int g6_reset_fofpga_(int *id);
 int g6_reinitialize_(int *id);
 int g6_print_chip_status_(int *id);
+int get_j_part_data_(int *address, int *nj, double *pos, double *vel, double *acc, double *jrk,
+                     double *predicted_pos, double *predicted_vel, double *mass, double *eps2, int *index);
+int g6_dump_(double *time, int *n, double m[], double x[][3], double v[][3]);
+int g6_debugfunc_(int *number);
+int g6_debugfunc_double_(double *number);
 
 /* Kirin's names GPU_g6_... and GPU2_g6calc_... are in the library too, with the same arguments. */
 
@@ -133,6 +170,22 @@ int g5_run(void);
 int g5_get_force(int ni, double a[][3], double p[]);
 int g5_calculate_force_on_x(double xi[][3], double a[][3], double p[], int ni);
 
+/* With eps (not squared) of each sink until forces were fetched, or eps^2 of each. */
+int g5_set_eps(int ni, double eps[]);
+int g5_set_xei(int ni, double xi[][3], double eps2[]);
+int g5_calculate_force_on_xe(double xi[][3], double eps2[], double a[][3], double p[], int ni);
+
+/* The same for a board, from 0 to 1023, with sources and sinks of its own: one for each thread, say. */
+int g5_set_nMC(int board, int nj);
+int g5_set_epsMC(int board, int ni, double eps[]);
+int g5_set_xmjMC(int board, int address, int nj, double xj[][3], double mj[]);
+int g5_set_xiMC(int board, int ni, double xi[][3]);
+int g5_set_xeiMC(int board, int ni, double xi[][3], double eps2[]);
+int g5_runMC(int board);
+int g5_get_forceMC(int board, int ni, double a[][3], double p[]);
+int g5_calculate_force_on_xMC(int board, double xi[][3], double a[][3], double p[], int ni);
+int g5_calculate_force_on_xeMC(int board, double xi[][3], double eps2[], double a[][3], double p[], int ni);
+
 int g5_open_(void);
 int g5_open_special_(int *ndev, int *list);
 int g5_close_(void);
@@ -150,6 +203,18 @@ int g5_set_xi_(int *ni, double xi[][3]);
 int g5_run_(void);
 int g5_get_force_(int *ni, double a[][3], double p[]);
 int g5_calculate_force_on_x_(double xi[][3], double a[][3], double p[], int *ni);
+int g5_set_eps_(int *ni, double eps[]);
+int g5_set_xei_(int *ni, double xi[][3], double eps2[]);
+int g5_calculate_force_on_xe_(double xi[][3], double eps2[], double a[][3], double p[], int *ni);
+int g5_set_nMC_(int *board, int *nj);
+int g5_set_epsMC_(int *board, int *ni, double eps[]);
+int g5_set_xmjMC_(int *board, int *address, int *nj, double xj[][3], double mj[]);
+int g5_set_xiMC_(int *board, int *ni, double xi[][3]);
+int g5_set_xeiMC_(int *board, int *ni, double xi[][3], double eps2[]);
+int g5_runMC_(int *board);
+int g5_get_forceMC_(int *board, int *ni, double a[][3], double p[]);
+int g5_calculate_force_on_xMC_(int *board, double xi[][3], double a[][3], double p[], int *ni);
+int g5_calculate_force_on_xeMC_(int *board, double xi[][3], double eps2[], double a[][3], double p[], int *ni);
 
 #ifdef __cplusplus
 }

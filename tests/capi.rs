@@ -5,6 +5,8 @@
 #![cfg(unix)]
 
 mod common;
+#[path = "capi/drop_in.rs"]
+mod drop_in;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -58,22 +60,35 @@ fn prefix() -> &'static Path {
     })
 }
 
-/// Compiles `tests/capi/NAME.c` and links it with `libraries`; once, for a program that runs cannot be written.
+/// Compiles `tests/capi/NAME.c`, or .cpp, and links it with `libraries`; once, for a program that runs cannot be written.
 fn compile(name: &str, standard: &str, libraries: &[&str]) -> PathBuf {
+    compile_with(name, standard, libraries, &[])
+}
+
+/// The same with other arguments of the compiler, which count where programs are told apart.
+fn compile_with(name: &str, standard: &str, libraries: &[&str], more: &[&str]) -> PathBuf {
     static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
     let prefix = prefix();
-    let suffix: String = libraries.concat().chars().filter(|c| c.is_alphanumeric()).collect();
+    let told_apart = [libraries, more].concat().concat();
+    let suffix: String = told_apart.chars().filter(|c| c.is_alphanumeric()).collect();
     let program = prefix.join(format!("{name}-{suffix}"));
     let mut made = MADE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if made.contains(&program) {
         return program;
     }
-    run(Command::new("cc")
-        .args([standard, "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic"])
-        // Each takes of bodies.h what it needs.
+    let plus = root().join(format!("tests/capi/{name}.cpp"));
+    let (compiler, source) = if plus.is_file() {
+        ("c++", plus)
+    } else {
+        ("cc", root().join(format!("tests/capi/{name}.c")))
+    };
+    run(Command::new(compiler)
+        .args([standard, "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pedantic"])
+        // Each takes of cloud.h what it needs.
         .args(["-Wno-unused-function", "-o"])
         .arg(&program)
-        .arg(root().join(format!("tests/capi/{name}.c")))
+        .arg(source)
+        .args(more)
         .arg(format!("-I{}", prefix.join("include/gravitile").display()))
         .arg(format!("-L{}", prefix.join("lib").display()))
         .arg(format!("-Wl,-rpath,{}", prefix.join("lib").display()))

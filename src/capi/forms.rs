@@ -14,6 +14,7 @@ macro_rules! value_type {
     (ints_out) => { *mut ::std::ffi::c_int };
     (doubles_out) => { *mut f64 };
     (vectors_out) => { *mut [f64; 3] };
+    (floats_out) => { *mut f32 };
     (ignored) => { *const ::std::ffi::c_void };
 }
 
@@ -45,6 +46,9 @@ macro_rules! array {
     (vectors_out, $name:ident) => {
         unsafe { $crate::capi::slices::Output::new(stringify!($name), $name) }
     };
+    (floats_out, $name:ident) => {
+        unsafe { $crate::capi::slices::Output::new(stringify!($name), $name) }
+    };
     ($other:ident, $name:ident) => {
         $name
     };
@@ -70,9 +74,16 @@ macro_rules! fetched {
 /// functions of these names, all with this body, which answers `Result<c_int>`.
 macro_rules! both_forms {
     ($doc:literal; $($value:ident $pointer:ident),+; $arguments:tt $body:block) => {
-        $(both_forms! { @one $doc $value $pointer $arguments $body })+
+        $(
+            value_form! { $doc; $value; $arguments $body }
+            pointer_form! { $value; $pointer; $arguments $body }
+        )+
     };
-    (@one $doc:literal $value:ident $pointer:ident ($($name:ident: $kind:ident),*) $body:block) => {
+}
+
+/// `value_form! { "What it does."; name; (argument: kind, ...) { body } }`: C's form alone, for what only C++ calls.
+macro_rules! value_form {
+    ($doc:literal; $value:ident; ($($name:ident: $kind:ident),*) $body:block) => {
         #[doc = $doc]
         ///
         /// # Safety
@@ -84,7 +95,12 @@ macro_rules! both_forms {
                 $body
             })
         }
+    };
+}
 
+/// Fortran's form of the call `value`.
+macro_rules! pointer_form {
+    ($value:ident; $pointer:ident; ($($name:ident: $kind:ident),*) $body:block) => {
         #[doc = concat!("[`", stringify!($value), "`] with scalars by pointer, as Fortran calls.")]
         ///
         /// # Safety

@@ -21,6 +21,9 @@ g6_open g6_open_, GPU_g6_open GPU_g6_open_; (id: cluster) { world::open(Key::G6(
 both_forms! { "Sapporo2's way to name devices; opens cluster 0. Which adapter is taken is GRAVITILE_ADAPTER's to say.";
 g6_open_special g6_open_special_; (_devices: int, _list: ignored) { world::open(Key::G6(0)) } }
 
+both_forms! { "The same, as Starlab calls it: with room for `nmax` particles, which is found when they come.";
+g6_open_special2 g6_open_special2_; (_devices: int, _list: ignored, _nmax: int) { world::open(Key::G6(0)) } }
+
 both_forms! { "Closes cluster `id` and frees its memory.";
 g6_close g6_close_, GPU_g6_close GPU_g6_close_; (id: cluster) { world::close(Key::G6(id)) } }
 
@@ -115,7 +118,7 @@ g6calc_lasthalf g6calc_lasthalf_, GPU_g6calc_lasthalf GPU_g6calc_lasthalf_,
 GPU2_g6calc_lasthalf GPU2_g6calc_lasthalf_, g6calc_lasthalfn g6calc_lasthalfn_;
 (id: cluster, _nj: int, ni: int, _index: ignored, _xi: ignored, _vi: ignored, _eps2: double,
  _h2: ignored, acc: vectors_out, jerk: vectors_out, pot: doubles_out) {
-    Results { acc, jerk, pot }.fetch(id, ni, None)
+    Results { acc, jerk, pot, nearest: None, square: None }.fetch(id, ni)
 } }
 
 both_forms! { "The same with the index of the nearest j-particle of each, -1 where there is none.";
@@ -123,11 +126,18 @@ g6calc_lasthalf2 g6calc_lasthalf2_, GPU_g6calc_lasthalf2 GPU_g6calc_lasthalf2_,
 GPU2_g6calc_lasthalf2 GPU2_g6calc_lasthalf2_, g6calc_lasthalf2n g6calc_lasthalf2n_;
 (id: cluster, _nj: int, ni: int, _index: ignored, _xi: ignored, _vi: ignored, _eps2: double,
  _h2: ignored, acc: vectors_out, jerk: vectors_out, pot: doubles_out, nnbindex: ints_out) {
-    Results { acc, jerk, pot }.fetch(id, ni, Some(nnbindex))
+    Results { acc, jerk, pot, nearest: Some(nnbindex), square: None }.fetch(id, ni)
+} }
+
+both_forms! { "Phantom-GRAPE's: the same with the square of its distance, without eps, infinite where there is none.";
+g6calc_lasthalf2p g6calc_lasthalf2p_, g6calc_lasthalf2np g6calc_lasthalf2np_;
+(id: cluster, _nj: int, ni: int, _index: ignored, _xi: ignored, _vi: ignored, _eps2: double,
+ _h2: ignored, acc: vectors_out, jerk: vectors_out, pot: doubles_out, nnbindex: ints_out, rnnb: floats_out) {
+    Results { acc, jerk, pot, nearest: Some(nnbindex), square: Some(rnnb) }.fetch(id, ni)
 } }
 
 both_forms! { "Makes the neighbour lists of the last call ready: those within h of each i-particle. 1: some are cut short.";
-g6_read_neighbour_list g6_read_neighbour_list_,
+g6_read_neighbour_list g6_read_neighbour_list_, g6_read_neighbour_list_old g6_read_neighbour_list_old_,
 GPU_g6_read_neighbour_list GPU_g6_read_neighbour_list_; (id: cluster) {
     with_cluster(Key::G6(id), |cluster| {
         Ok(if cluster.read_lists()? { OVERFLOW } else { DONE })
@@ -225,37 +235,37 @@ struct Results {
     acc: Output<[f64; 3]>,
     jerk: Output<[f64; 3]>,
     pot: Output<f64>,
+    nearest: Option<Output<c_int>>,
+    /// r^2 of the nearest.
+    square: Option<Output<f32>>,
 }
 
 impl Results {
-    fn fetch(mut self, id: c_int, ni: c_int, nearest: Option<Output<c_int>>) -> Result<c_int> {
+    fn fetch(mut self, id: c_int, ni: c_int) -> Result<c_int> {
         let n = count("the number ni of i-particles", ni)?;
-        let mut nearest = nearest;
-        let outcome = self.try_fetch(id, n, nearest.as_mut());
+        let outcome = self.try_fetch(id, n);
         if outcome.is_err() {
             // Whoever does not look at codes shall not go on with old forces.
             self.acc.fill(n, [f64::NAN; 3]);
             self.jerk.fill(n, [f64::NAN; 3]);
             self.pot.fill(n, f64::NAN);
-            if let Some(nearest) = &mut nearest {
-                nearest.fill(n, -1);
-            }
+            self.nearest.iter_mut().for_each(|nearest| nearest.fill(n, -1));
+            self.square.iter_mut().for_each(|square| square.fill(n, f32::NAN));
         }
         outcome
     }
 
-    fn try_fetch(
-        &mut self,
-        id: c_int,
-        n: usize,
-        nearest: Option<&mut Output<c_int>>,
-    ) -> Result<c_int> {
+    fn try_fetch(&mut self, id: c_int, n: usize) -> Result<c_int> {
         with_cluster(Key::G6(id), |cluster| {
-            let answers = cluster.finish(n, nearest.is_some())?;
+            let answers = cluster.finish(n, self.nearest.is_some())?;
             write(&answers.acceleration, self.acc.take(n)?);
             write(&answers.jerk, self.jerk.take(n)?);
             self.pot.take(n)?.copy_from_slice(&answers.potential);
-            if let Some(nearest) = nearest {
+            if let Some(square) = &mut self.square {
+                let squares = answers.nearest_distance.iter().map(|r| (r * r) as f32);
+                square.take(n)?.iter_mut().zip(squares).for_each(|(into, from)| *into = from);
+            }
+            if let Some(nearest) = &mut self.nearest {
                 for (i, index) in nearest.take(n)?.iter_mut().enumerate() {
                     *index = cluster.nearest_index(i);
                 }

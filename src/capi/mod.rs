@@ -8,6 +8,9 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `g6`, `g5`, `sixth` | the calls, in C's form and in Fortran's by `forms` |
+//! | `object` | what `include/sapporo.h` makes Sapporo2's class of |
+//! | `looking` | calls that show particles, and write them to files |
+//! | `each` | forces on sinks with a softening each |
 //! | `slices` | the client's pointers: all `unsafe` but for the wrapping in `forms` |
 //! | `guard` | no panic leaves; error codes, and one line on stderr |
 //! | `world` | open clusters, the shared device, one lock for the process |
@@ -15,12 +18,15 @@
 //! | `options` | engine, precision, adapter: the user's choice |
 
 mod cluster;
+mod each;
 #[macro_use]
 mod forms;
 mod g5;
 mod g6;
 mod guard;
+mod looking;
 mod memory;
+mod object;
 mod options;
 mod sixth;
 mod slices;

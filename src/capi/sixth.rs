@@ -8,13 +8,13 @@ use std::ffi::c_int;
 use glam::DVec3;
 
 use super::cluster::Call;
+use super::each::{self, Forces};
 use super::g6::{vectors, write};
 use super::guard::DONE;
 use super::memory::Particle;
 use super::slices::{Input, Output, count};
 use super::world::{self, Key, with_cluster};
 use crate::error::{Error, Result};
-use crate::forces::Answers;
 
 both_forms! { "Opens the sixth order. Later calls do nothing.";
 initialize initialize_; () { world::open(Key::Sixth) } }
@@ -78,7 +78,9 @@ calc_force_on_predictors calc_force_on_predictors_;
             index: ids.take(n)?.to_vec(),
             ..Call::default()
         };
-        out.compute(&call, &softening_squared)
+        let forces =
+            with_cluster(Key::Sixth, |cluster| each::evaluate(cluster, call, &softening_squared, true))?;
+        out.write(&forces, &softening_squared)
     });
     if outcome.is_err() {
         out.spoil(n);
@@ -106,53 +108,18 @@ struct Results {
 }
 
 impl Results {
-    /// An engine takes one softening per call: sinks of the same eps^2 go together.
-    fn compute(&mut self, all: &Call, softening_squared: &[f64]) -> Result<c_int> {
+    fn write(&mut self, forces: &Forces, softening_squared: &[f64]) -> Result<c_int> {
         let n = softening_squared.len();
-        let mut order: Vec<usize> = (0..n).collect();
-        order.sort_by(|a, b| softening_squared[*a].total_cmp(&softening_squared[*b]));
-        // With no sinks there is still a cluster to be open.
-        with_cluster(Key::Sixth, |cluster| {
-            for group in order.chunk_by(|a, b| softening_squared[*a] == softening_squared[*b]) {
-                let of = |from: &[DVec3]| group.iter().map(|&i| from[i]).collect();
-                let eps2 = softening_squared[group[0]];
-                cluster.begin(Call {
-                    addresses: all.addresses,
-                    position: of(&all.position),
-                    velocity: of(&all.velocity),
-                    acceleration: of(&all.acceleration),
-                    index: group.iter().map(|&i| all.index[i]).collect(),
-                    softening_squared: eps2,
-                    radius_squared: Vec::new(),
-                })?;
-                let answers = cluster.finish(group.len(), true)?.clone();
-                self.scatter(n, group, &answers, eps2)?;
-                for (k, &i) in group.iter().enumerate() {
-                    self.nnb.take(n)?[i] = cluster.nearest_index(k);
-                }
-            }
-            self.crk_new.fill(n, [0.0; 3]);
-            Ok(DONE)
-        })
-    }
-
-    fn scatter(&mut self, n: usize, group: &[usize], answers: &Answers, eps2: f64) -> Result<()> {
-        let part = |from: &[DVec3], into: &mut Output<[f64; 3]>| -> Result<()> {
-            let into = into.take(n)?;
-            for (from, &i) in from.iter().zip(group) {
-                write(std::slice::from_ref(from), &mut into[i..=i]);
-            }
-            Ok(())
-        };
-        part(&answers.acceleration, &mut self.acc_new)?;
-        part(&answers.jerk, &mut self.jrk_new)?;
-        part(&answers.snap, &mut self.snp_new)?;
-        let (phi, nnb_r2) = (self.phi.take(n)?, self.nnb_r2.take(n)?);
-        for (k, &i) in group.iter().enumerate() {
-            phi[i] = answers.potential[k];
-            nnb_r2[i] = answers.nearest_distance[k].powi(2) + eps2;
-        }
-        Ok(())
+        write(&forces.acceleration, self.acc_new.take(n)?);
+        write(&forces.jerk, self.jrk_new.take(n)?);
+        write(&forces.snap, self.snp_new.take(n)?);
+        self.phi.take(n)?.copy_from_slice(&forces.potential);
+        self.nnb.take(n)?.copy_from_slice(&forces.nearest);
+        let squares = forces.nearest_squared.iter().zip(softening_squared);
+        let nnb_r2 = self.nnb_r2.take(n)?.iter_mut();
+        nnb_r2.zip(squares).for_each(|(into, (square, eps2))| *into = square + eps2);
+        self.crk_new.fill(n, [0.0; 3]);
+        Ok(DONE)
     }
 
     fn spoil(&mut self, n: usize) {

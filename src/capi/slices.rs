@@ -24,6 +24,7 @@ pub struct Output<T> {
 pub trait Plain: Copy {}
 impl Plain for c_int {}
 impl Plain for f64 {}
+impl Plain for f32 {}
 impl Plain for [f64; 3] {}
 
 impl<T: Plain> Input<T> {
@@ -79,6 +80,16 @@ impl<T: Plain> Output<T> {
             // SAFETY: not NULL, as long as promised to `new`, and borrowed from `self`.
             (_, false) => Ok(unsafe { std::slice::from_raw_parts_mut(self.pointer, n) }),
         }
+    }
+
+    /// Whether the client has no use for it.
+    pub fn is_null(&self) -> bool {
+        self.pointer.is_null()
+    }
+
+    /// Its first `n` entries, or nothing where the pointer is NULL.
+    pub fn take_if_any(&mut self, n: usize) -> &mut [T] {
+        self.take(n).unwrap_or(&mut [])
     }
 
     /// Writes `value` into its first `n` entries, unless it is NULL.

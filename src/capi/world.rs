@@ -9,7 +9,7 @@ use super::cluster::Cluster;
 use super::guard::{DONE, say};
 use super::options::Options;
 use crate::error::{Error, Result};
-use crate::forces::Order;
+use crate::forces::{Order, Precision};
 use crate::gpu::{AdapterRequest, Gpu};
 
 /// A cluster's name.
@@ -17,18 +17,21 @@ use crate::gpu::{AdapterRequest, Gpu};
 pub enum Key {
     /// GRAPE-6, with the number that the client gives.
     G6(c_int),
-    /// GRAPE-5.
-    G5,
+    /// GRAPE-5, with the number of a board; 0 where a call names none.
+    G5(c_int),
     /// The sixth order.
     Sixth,
+    /// An object of the class `sapporo`, with its number and its order.
+    Object(c_int, Order),
 }
 
 impl Key {
     fn order(self) -> Order {
         match self {
             Self::G6(_) => Order::Jerk,
-            Self::G5 => Order::Acceleration,
+            Self::G5(_) => Order::Acceleration,
             Self::Sixth => Order::Snap,
+            Self::Object(_, order) => order,
         }
     }
 
@@ -36,8 +39,9 @@ impl Key {
     fn closed(self) -> Error {
         Error::Outside(match self {
             Self::G6(id) => format!("cluster {id} is not open: call g6_open({id}) before"),
-            Self::G5 => "GRAPE-5 is not open: call g5_open() before".to_owned(),
+            Self::G5(_) => "GRAPE-5 is not open: call g5_open() before".to_owned(),
             Self::Sixth => "the sixth order is not open: call initialize() before".to_owned(),
+            Self::Object(..) => "this object is not open: call its open() before".to_owned(),
         })
     }
 }
@@ -112,12 +116,18 @@ pub fn with_cluster<T>(key: Key, work: impl FnOnce(&mut Cluster) -> Result<T>) -
 
 /// Opens a cluster with the user's options; one that is open stays as it is.
 pub fn open(key: Key) -> Result<c_int> {
+    open_in(key, None)
+}
+
+/// [`open`] in a precision that the program asks for, where the user asks for none.
+pub fn open_in(key: Key, precision: Option<Precision>) -> Result<c_int> {
     with(|world| {
         if world.clusters.contains_key(&key) {
             return Ok(DONE);
         }
         OWNER.store(std::process::id(), Ordering::Relaxed);
-        let options = Options::of_user()?;
+        let mut options = Options::of_user()?;
+        options.precision = options.precision.or(precision);
         let shared = &mut world.gpu;
         let engine = options.engine(key.order(), &mut |request| {
             if let Some((known, gpu)) = shared.as_ref()

@@ -1,0 +1,147 @@
+//! Forces on sinks with a softening each. An engine takes one per call: sinks of the same go together.
+
+use std::ffi::c_int;
+
+use glam::DVec3;
+
+use super::cluster::{Call, Cluster};
+use crate::error::{Error, Result};
+
+/// What a call answers, in the order of its sinks. Derivatives beyond the cluster's order are empty.
+#[derive(Clone, Debug, Default)]
+pub struct Forces {
+    pub acceleration: Vec<DVec3>,
+    pub jerk: Vec<DVec3>,
+    pub snap: Vec<DVec3>,
+    /// Below 0.
+    pub potential: Vec<f64>,
+    /// The client's indices of the nearest j-particles, -1 where there is none; empty where nobody wants them.
+    pub nearest: Vec<c_int>,
+    /// Their distances squared, without eps.
+    pub nearest_squared: Vec<f64>,
+}
+
+impl Forces {
+    /// Waits for the call that was begun with `n` sinks; `nearest` is whether those are wanted.
+    ///
+    /// Errors: those of [`Cluster::finish`].
+    pub fn finish(cluster: &mut Cluster, n: usize, nearest: bool) -> Result<Self> {
+        let answers = cluster.finish(n, nearest)?;
+        let distances = if nearest { answers.nearest_distance.as_slice() } else { &[] };
+        let mut forces = Self {
+            acceleration: answers.acceleration.clone(),
+            jerk: answers.jerk.clone(),
+            snap: answers.snap.clone(),
+            potential: answers.potential.clone(),
+            nearest: Vec::new(),
+            nearest_squared: distances.iter().map(|r| r * r).collect(),
+        };
+        let sinks = 0..forces.nearest_squared.len();
+        forces.nearest.extend(sinks.map(|i| cluster.nearest_index(i)));
+        Ok(forces)
+    }
+
+    /// Puts the answers for some sinks where these are among all `n`.
+    fn scatter(self, n: usize, group: &[usize], all: &mut Self) {
+        fn part<T: Copy + Default>(from: &[T], n: usize, group: &[usize], into: &mut Vec<T>) {
+            if !from.is_empty() {
+                into.resize(n, T::default());
+                from.iter().zip(group).for_each(|(from, &i)| into[i] = *from);
+            }
+        }
+        part(&self.acceleration, n, group, &mut all.acceleration);
+        part(&self.jerk, n, group, &mut all.jerk);
+        part(&self.snap, n, group, &mut all.snap);
+        part(&self.potential, n, group, &mut all.potential);
+        part(&self.nearest, n, group, &mut all.nearest);
+        part(&self.nearest_squared, n, group, &mut all.nearest_squared);
+    }
+}
+
+/// Forces of `call`, with `softening_squared` of each sink in the place of the call's own; `nearest` is whether the
+/// nearest j-particles are wanted.
+///
+/// Errors: another number of softenings than of sinks; those of [`Cluster::begin`] and [`Cluster::finish`].
+pub fn evaluate(
+    cluster: &mut Cluster,
+    mut call: Call,
+    softening_squared: &[f64],
+    nearest: bool,
+) -> Result<Forces> {
+    let n = call.position.len();
+    if softening_squared.len() != n {
+        let allowed = format!("{n}, one for each sink");
+        return Err(Error::value("the number of softenings", softening_squared.len(), allowed));
+    }
+    let first = softening_squared.first().copied().unwrap_or(0.0);
+    if softening_squared.iter().all(|other| *other == first) {
+        call.softening_squared = first;
+        cluster.begin(call)?;
+        return Forces::finish(cluster, n, nearest);
+    }
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|a, b| softening_squared[*a].total_cmp(&softening_squared[*b]));
+    let mut all = Forces::default();
+    for group in order.chunk_by(|a, b| softening_squared[*a] == softening_squared[*b]) {
+        let of = |from: &[DVec3]| -> Vec<DVec3> {
+            if from.is_empty() { Vec::new() } else { group.iter().map(|&i| from[i]).collect() }
+        };
+        let index = &call.index;
+        cluster.begin(Call {
+            addresses: call.addresses,
+            position: of(&call.position),
+            velocity: of(&call.velocity),
+            acceleration: of(&call.acceleration),
+            index: group.iter().filter_map(|&i| index.get(i).copied()).collect(),
+            softening_squared: softening_squared[group[0]],
+            radius_squared: Vec::new(),
+        })?;
+        Forces::finish(cluster, group.len(), nearest)?.scatter(n, group, &mut all);
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::memory::Particle;
+    use super::*;
+    use crate::forces::direct::Reference;
+    use crate::forces::{Order, TestBodies};
+
+    #[test]
+    fn each_sink_has_the_forces_of_its_own_softening() {
+        let bodies = TestBodies::new(20, 5);
+        let mut cluster = Cluster::new(Box::new(Reference::default()), Order::Snap);
+        for k in 0..20 {
+            let mut motion = [DVec3::ZERO; 6];
+            motion[0] = bodies.position[k];
+            motion[1] = bodies.velocity[k];
+            let index = k as i32;
+            let particle = Particle { index, mass: bodies.mass[k], motion, ..Particle::default() };
+            cluster.memory.set(index, particle).unwrap();
+        }
+        let call = |from: usize, to: usize| Call {
+            addresses: 20,
+            position: bodies.position[from..to].to_vec(),
+            velocity: bodies.velocity[from..to].to_vec(),
+            acceleration: bodies.acceleration[from..to].to_vec(),
+            index: (from as i32..to as i32).collect(),
+            ..Call::default()
+        };
+        let eps2 = |i: usize| [1e-4, 0.0, 0.25][i % 3];
+        let each: Vec<f64> = (0..20).map(eps2).collect();
+        let all = evaluate(&mut cluster, call(0, 20), &each, true).unwrap();
+        for i in 0..20 {
+            let one = evaluate(&mut cluster, call(i, i + 1), &[eps2(i)], true).unwrap();
+            assert_eq!(all.acceleration[i], one.acceleration[0]);
+            assert_eq!((all.jerk[i], all.snap[i]), (one.jerk[0], one.snap[0]));
+            assert_eq!((all.potential[i], all.nearest[i]), (one.potential[0], one.nearest[0]));
+            assert_eq!(all.nearest_squared[i], one.nearest_squared[0]);
+        }
+        let text = evaluate(&mut cluster, call(0, 3), &each, true).unwrap_err().to_string();
+        assert!(text.contains("number of softenings is 20, but must be 3"), "{text}");
+        let text =
+            evaluate(&mut cluster, call(0, 3), &[0.0, -1.0, 0.0], true).unwrap_err().to_string();
+        assert!(text.contains("eps2 is -1"), "{text}");
+    }
+}

@@ -1,0 +1,111 @@
+//! Names and habits of the libraries in whose place this one is put: Sapporo2's class, Yebisu, Phantom-GRAPE, Starlab.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+/// Whether `tool` is there; where it is not, what it is for is left out aloud.
+fn there_is(tool: &str, what: &str) -> bool {
+    let there = Command::new(tool).arg("--version").output();
+    let there = there.is_ok_and(|output| output.status.success());
+    if !there {
+        common::skip::skipped(what, &format!("there is no {tool}"));
+    }
+    there
+}
+
+/// Names that `nm` lists with `arguments`.
+fn names(arguments: &[&str], file: &Path) -> BTreeSet<String> {
+    let listed = text(&run(Command::new("nm").args(arguments).arg(file)).stdout);
+    let last = listed.lines().filter_map(|line| line.split_whitespace().last());
+    // Versions of the system's libraries stand after an @.
+    last.filter_map(|name| name.split('@').next().map(str::to_owned)).collect()
+}
+
+/// Names that the library gives to programs.
+fn exported() -> BTreeSet<String> {
+    names(&["-D", "--defined-only"], &prefix().join("lib/libgravitile.so"))
+}
+
+#[test]
+fn sapporo2_s_programs_compile_against_the_class_and_get_right_forces() {
+    if !there_is("c++", "class sapporo") {
+        return;
+    }
+    for standard in ["-std=c++98", "-std=c++17"] {
+        let program = compile_with("sapporo", standard, SHARED, &[standard]);
+        for order in ["0", "1", "2"] {
+            judge(&program, &[order, "1e-12"], CPU);
+        }
+    }
+}
+
+#[test]
+fn yebisu_s_structures_are_filled() {
+    if there_is("c++", "Yebisu's structures") {
+        judge(&compile("yebisu", "-std=c++98", SHARED), &["1e-12"], CPU);
+    }
+}
+
+#[test]
+fn grape_5_has_boards_for_threads_and_softenings_for_sinks() {
+    judge(&compile("boards", "-std=c99", SHARED), &["1e-12"], CPU);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn every_exported_name_is_called_and_answers_right() {
+    let program = compile("names", "-std=c99", SHARED);
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(command(&program, &[], CPU).current_dir(folder.path()));
+    let err = text(&output.stderr);
+    check_complaints(&err).unwrap_or_else(|problem| panic!("{problem}\n{err}"));
+    // What Phantom-GRAPE's calls write.
+    let table = std::fs::read_to_string(folder.path().join("dump.dat.00017")).unwrap();
+    let numbers = table.split_whitespace().map(|word| word.parse::<f64>().unwrap());
+    assert_eq!((table.lines().count(), numbers.count()), (32, 7 * 32));
+    let lines = std::fs::read_to_string(folder.path().join("dump.dat")).unwrap();
+    assert_eq!(lines, "42\n-5e-1\n42\n-5e-1\n");
+
+    let (exported, called) = (exported(), names(&["-D", "--undefined-only"], &program));
+    let missing: Vec<&String> = exported.difference(&called).collect();
+    assert!(exported.len() > 190, "only {} names", exported.len());
+    assert!(missing.is_empty(), "tests/capi/names.c does not call {missing:?}");
+}
+
+/// Zeros and NULL for all that a call may take; x86-64 and AArch64 pass them so that each call finds its own.
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[test]
+fn no_name_dies_of_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = exported();
+    let declared: String = names.iter().map(|name| format!("int {name}(CALL);\n")).collect();
+    let called: String = names
+        .iter()
+        .map(|name| format!("    code = {name}(NOTHING);\n    printf(\"{name} %d\\n\", code);\n"))
+        .collect();
+    let [whole, zeros] = [("void *, ", "double, "), ("0, ", "0., ")].map(|(pointer, number)| {
+        let all = pointer.repeat(16) + &number.repeat(8);
+        all.trim_end_matches(", ").to_owned()
+    });
+    let source = folder.path().join("nothing.c");
+    let program = format!(
+        "#define CALL {whole}\n#define NOTHING {zeros}\nint printf(const char *, ...);\n{declared}\
+         int main(void) {{\n    int code;\n{called}    return 0;\n}}\n"
+    );
+    std::fs::write(&source, program).unwrap();
+    let lib = prefix().join("lib");
+    run(Command::new("cc")
+        .args(["-w", "-fno-builtin", "-O0", "-o"])
+        .args([folder.path().join("nothing"), source])
+        .arg(format!("-L{}", lib.display()))
+        .arg(format!("-Wl,-rpath,{}", lib.display()))
+        .args(SHARED));
+    let nothing = folder.path().join("nothing");
+    let output = run(command(&nothing, &[], CPU).current_dir(folder.path()));
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(out.lines().count(), names.len(), "{out}\n{err}");
+    for line in err.lines() {
+        assert!(line.starts_with("gravitile: ") && !line.contains("internal error"), "{line}");
+    }
+}
