@@ -297,6 +297,13 @@ fn without_a_choice_it_runs_anywhere_but_not_in_software() {
     // Total mass 1, distance 1: a = m of the other, potentials and jerks alike.
     let wanted = "1: ax 0.25 jy 0.25 pot -0.25 near 2\n2: ax -0.75 jy -0.75 pot -0.75 near 1\n";
     assert_eq!(text(&output.stdout), wanted);
+    // Libraries on the way to the drivers have nothing to say either, whatever a batch job's environment lacks.
+    for folder in [None, Some(""), Some("run/user"), Some("/no/such/folder")] {
+        let mut example = command(&compile("example", "-std=c99", SHARED), &[], &[]);
+        example.env_remove("WAYLAND_DISPLAY").env_remove("DISPLAY");
+        folder.map(|folder| example.env("XDG_RUNTIME_DIR", folder));
+        assert_eq!(text(&run(&mut example).stderr), "", "XDG_RUNTIME_DIR {folder:?}");
+    }
 
     let program = compile("status", "-std=c89", SHARED);
     let status = |variables: &[(&str, &str)]| {

@@ -52,6 +52,17 @@ int main(void) {
     if (child == 0) _exit(g6_set_ti(0, 0.0) == -1 ? 0 : 1);
     CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
     CHECK(forces(32767, again, jerk, pot) == 0 && memcmp(acc, again, sizeof acc) == 0);
+    /* Nor of GRAPE-5's, nor to open one. */
+    CHECK(g5_open() == 0 && g5_set_n(N) == 0);
+    EXPECT("this process was forked from process");
+    child = fork();
+    if (child == 0) _exit(g5_set_n(N) == -1 ? 0 : 1);
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    EXPECT("this process was forked from process");
+    child = fork();
+    if (child == 0) _exit(g6_open(7) == -1 ? 0 : 1);
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK(g5_close() == 0);
 
     /* Where two are open nobody can know. */
     CHECK(g6_open(1) == 0);
@@ -60,5 +71,5 @@ int main(void) {
     CHECK(g6_close(1) == 0 && g6_close(0) == 0);
     EXPECT("cluster 0 is not open");
     CHECK(g6_close(0) == -1);
-    return 0;
+    return done("habits");
 }
