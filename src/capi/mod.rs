@@ -25,6 +25,8 @@ mod g5;
 mod g6;
 mod guard;
 mod looking;
+#[cfg(test)]
+mod lost;
 mod memory;
 mod object;
 mod options;

@@ -147,6 +147,13 @@ pub fn open_in(key: Key, precision: Option<Precision>) -> Result<c_int> {
     })
 }
 
+/// A cluster that a test made.
+#[cfg(test)]
+pub fn insert(key: Key, cluster: Cluster) {
+    let inserted = with(|world| Ok(world.clusters.insert(key, cluster).is_none()));
+    assert!(inserted.unwrap(), "{key:?} is open already");
+}
+
 /// Closes a cluster; with the last one the device.
 pub fn close(key: Key) -> Result<c_int> {
     with(|world| {
