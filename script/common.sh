@@ -60,6 +60,26 @@ ensure_window_tools() {
   fi
 }
 
+# What clients of the C library are compiled and looked at with.
+ensure_capi_tools() {
+  local missing=()
+  command -v c++ >/dev/null || missing+=(g++)
+  command -v gfortran >/dev/null || missing+=(gfortran)
+  command -v pkg-config >/dev/null || missing+=(pkg-config)
+  command -v valgrind >/dev/null || missing+=(valgrind)
+  if [ ${#missing[@]} -gt 0 ]; then
+    say "installing what the C library is tested with: ${missing[*]}"
+    apt_install "${missing[@]}" || true
+  fi
+}
+
+# True where a tool is there; else says aloud, and in the file of what was left out, what is not tested.
+have_tool() { # TOOL WHAT
+  command -v "$1" >/dev/null && return 0
+  echo "SKIPPED $2: there is no $1" | tee -a "${GRAVITILE_SKIPPED:-/dev/null}"
+  return 1
+}
+
 need_cargo() {
   command -v cargo >/dev/null && return 0
   echo "cargo is not on the PATH: install Rust 1.95 or newer from https://rustup.rs" >&2

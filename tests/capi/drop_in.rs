@@ -109,3 +109,61 @@ fn no_name_dies_of_nothing() {
         assert!(line.starts_with("gravitile: ") && !line.contains("internal error"), "{line}");
     }
 }
+
+/// Clients with their standards and arguments: all that C and C++ do with the library.
+const CLIENTS: &[(&str, &str, &[&str])] = &[
+    ("forces", "-std=c99", &["1e-12"]),
+    ("calls", "-std=c99", &[]),
+    ("sixth", "-std=c99", &["1e-12"]),
+    ("grape5", "-std=c99", &["1e-12", "-1"]),
+    ("boards", "-std=c99", &["1e-12"]),
+    ("habits", "-std=gnu99", &[]),
+    ("threads", "-std=c99", &[]),
+    ("hermite", "-std=c99", &["1e-7"]),
+    ("names", "-std=c99", &[]),
+    ("sapporo", "-std=c++98", &["0", "1e-12"]),
+    ("sapporo", "-std=c++98", &["1", "1e-12"]),
+    ("sapporo", "-std=c++98", &["2", "1e-12"]),
+    ("yebisu", "-std=c++98", &["1e-12"]),
+];
+
+/// Nothing is read that nobody wrote, nothing written outside of what the client gave, nothing lost.
+#[test]
+#[ignore = "minutes: script/test --long"]
+fn no_client_and_no_call_touches_memory_that_is_not_its_own() {
+    if !there_is("valgrind", "clients of the C library under valgrind") {
+        return;
+    }
+    for (name, standard, arguments) in CLIENTS {
+        let program = compile(name, standard, SHARED);
+        // A forked child has lost what belonged to its parent's threads.
+        let leaks = if *name == "habits" { "--leak-check=no" } else { "--leak-check=full" };
+        let kinds = ["--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"];
+        let mut checked = vec!["-q", "--error-exitcode=99", leaks, kinds[0], kinds[1]];
+        checked.push(program.to_str().unwrap());
+        checked.extend(*arguments);
+        judge(Path::new("valgrind"), &checked, CPU);
+    }
+}
+
+/// The clients themselves do nothing that C leaves undefined, and what the library writes stays in their arrays.
+#[test]
+#[ignore = "minutes: script/test --long"]
+fn clients_are_clean_with_sanitizers() {
+    let sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+    let folder = tempfile::tempdir().unwrap();
+    let (source, probe) = (folder.path().join("probe.c"), folder.path().join("probe"));
+    std::fs::write(&source, "int main(void) { return 0; }\n").unwrap();
+    let made = Command::new("cc").args(sanitizers).arg(source).arg("-o").arg(&probe).output();
+    if !made.is_ok_and(|output| output.status.success())
+        || !Command::new(&probe).output().is_ok_and(|output| output.status.success())
+    {
+        common::skip::skipped("clients of the C library with sanitizers", "cc has none here");
+        return;
+    }
+    // What is lost is valgrind's to say.
+    let variables = [CPU[0], ("ASAN_OPTIONS", "detect_leaks=0")];
+    for (name, standard, arguments) in CLIENTS {
+        judge(&compile_with(name, standard, SHARED, &sanitizers), arguments, &variables);
+    }
+}
