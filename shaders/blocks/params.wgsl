@@ -7,11 +7,11 @@ struct BlockParams {
     // Blocks of at most `few` bodies are computed in the first of two shapes. Of each: sinks side by
     // side, rows of threads, sources per tile.
     few: u32,
-    few_p: u32,
-    few_q: u32,
+    few_sinks: u32,
+    few_threads: u32,
     few_tile: u32,
-    many_p: u32,
-    many_q: u32,
+    many_sinks: u32,
+    many_threads: u32,
     many_tile: u32,
     // Threads that fill the device.
     fill: u32,

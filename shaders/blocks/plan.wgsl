@@ -21,12 +21,11 @@ fn in_groups(count: u32, size: u32) -> u32 {
     return (count + size - 1u) / size;
 }
 
-// As many slices of the sources as fill the device, of 64 sources per row of threads at least, and with room
-// for their sums.
-fn slices(width: u32, p: u32, q: u32) -> u32 {
-    let busy = in_groups(width, p) * p * q;
-    let wanted = min(block.fill / busy, block.room / (width * q));
-    return clamp(wanted, 1u, clamp(block.count / (64u * q), 1u, 4096u));
+// As many slices of the sources as fill the device, of two tiles at least, and with room for their sums.
+fn slices(width: u32, sinks: u32, threads: u32, tile: u32) -> u32 {
+    let busy = in_groups(width, sinks) * threads;
+    let wanted = min(block.fill / busy, block.room / width);
+    return clamp(wanted, 1u, clamp(block.count / (2u * tile), 1u, 4096u));
 }
 
 @compute @workgroup_size(1)
@@ -58,16 +57,16 @@ fn main() {
     dispatch(0u, select(0u, in_groups(block.count, 64u), members > 0u), 1u);
     dispatch(1u, in_groups(members, 64u), 1u);
     let is_few = members <= block.few;
-    let p = select(block.many_p, block.few_p, is_few);
-    let q = select(block.many_q, block.few_q, is_few);
+    let sinks = select(block.many_sinks, block.few_sinks, is_few);
+    let threads = select(block.many_threads, block.few_threads, is_few);
     let tile = select(block.many_tile, block.few_tile, is_few);
-    let cut = slices(max(min(members, block.piece), 1u), p, q);
+    let cut = slices(max(min(members, block.piece), 1u), sinks, threads, tile);
     let slice_length = in_groups(in_groups(block.count, cut), tile) * tile;
     for (var piece = 0u; piece < block.pieces; piece += 1u) {
         let begin = min(piece * block.piece, members);
         let end = min(begin + block.piece, members);
         let width = end - begin;
-        let groups = in_groups(width, p);
+        let groups = in_groups(width, sinks);
         dispatch(2u + 3u * piece, select(0u, groups, is_few), cut);
         dispatch(3u + 3u * piece, select(groups, 0u, is_few), cut);
         dispatch(4u + 3u * piece, width, 1u);
@@ -82,7 +81,7 @@ fn main() {
         row.softening_squared = block.softening_squared;
         row.softening_low = block.softening_low;
         row.softening_lowest = block.softening_lowest;
-        row.segments = cut * q;
+        row.segments = cut;
         pieces[piece * block.stride] = row;
     }
 }

@@ -89,3 +89,9 @@ fn distance_in(n: Neighbours) -> f32 {
     return bitcast<f32>(n.x);
 }
 //% endif
+
+// The nearer of two; the count of both.
+fn nearer(a: Neighbours, b: Neighbours) -> Neighbours {
+    let takes_b = distance_in(b) < distance_in(a) || (distance_in(b) == distance_in(a) && b.y < a.y);
+    return Neighbours(select(a.xy, b.xy, takes_b), a.z + b.z, a.w);
+}

@@ -4,7 +4,8 @@
 //      totals once per turn: in double-single only the totals are pairs,
 //   l  sources that each thread brings to a tile; the rows take its sources in turns.
 // Refined, accelerations and derivatives are pairs from the differences of bodies on, and added one by one.
-// Each row of each slice of the sources is a segment with sums of its own; sum.wgsl adds them.
+// Each slice of the sources is a segment with sums of its own, which its rows come to together at its end; sum.wgsl adds
+// them. Where lists are made each row of each slice is a segment: each has a part of the list to itself.
 //% if fill
 // This variant computes no force: it writes the lists of sources within each sink's radius.
 //% endif
@@ -24,7 +25,14 @@ const Q: u32 = {{ q }}u;
 const SINKS_PER_WORKGROUP: u32 = {{ p * r }}u;
 const TILE: u32 = {{ p * q * l }}u;
 const COLUMNS: u32 = {{ p * l }}u;
+//% if meets
+// The power of two from which rows meet in pairs.
+const HALF: u32 = {{ half }}u;
+//% endif
 
+//% if neighbours and meets
+var<workgroup> near: array<Neighbours, P * Q>;
+//% endif
 // Of a record the parts that this variant needs.
 //% for part, _ in parts
 var<workgroup> tile_{{ part }}: array<Real4, TILE>;
@@ -36,7 +44,13 @@ fn main(
     @builtin(local_invocation_id) local: vec3<u32>,
 ) {
     let lane = local.y * P + local.x;
+//% if meets
+    // Where a row leaves its sums for the next chunk of its slice: behind the segments.
+    let segment = (params.segments + workgroup.y * Q + local.y) * params.sink_count;
+    let slice_segment = workgroup.y * params.sink_count;
+//% else
     let segment = (workgroup.y * Q + local.y) * params.sink_count;
+//% endif
     let first_sink = params.sink_begin + workgroup.x * SINKS_PER_WORKGROUP + local.x;
 //% for k in range(r)
 
@@ -260,15 +274,82 @@ fn main(
         }
         workgroupBarrier();
     }
+//% if meets
+
+    // At the end of its slice the rows add up what they found, in pairs; the tile's memory serves once more.
+    let is_last = params.chunk_end >= params.slice_length;
+    if is_last {
+//% for k in range(r)
+//% for name in ["force", "jerk", "snap"][:order + 1]
+        {
+//% set whole = name ~ "_" ~ k if name == "force" else "Real4(" ~ name ~ "_" ~ k ~ ", " ~ ("pull_" ~ k if refined and name == "jerk" else "Real(0.0)") ~ ")"
+            var mine = {{ whole }};
+//% if pairs
+            var mine_low = {{ "force_low_" ~ k if name == "force" else "vec4(" ~ name ~ "_low_" ~ k ~ ", 0.0)" }};
+//% endif
+            for (var apart = HALF; apart > 0u; apart /= 2u) {
+                tile_position[lane] = mine;
+//% if pairs
+                tile_position_low[lane] = mine_low;
+//% endif
+                workgroupBarrier();
+                if local.y < apart && local.y + apart < Q {
+                    let other = tile_position[lane + apart * P];
+//% if pairs
+                    let rounded = rounded_sum_4(mine, other);
+                    mine_low += lost_4(mine, other, rounded) + tile_position_low[lane + apart * P];
+                    mine = rounded;
+//% else
+                    mine += other;
+//% endif
+                }
+                workgroupBarrier();
+            }
+//% if name == "force"
+            force_{{ k }} = mine;
+//% else
+            {{ name }}_{{ k }} = mine.xyz;
+//% endif
+//% if refined and name == "jerk"
+            pull_{{ k }} = mine.w;
+//% endif
+//% if pairs
+            {{ name }}_low_{{ k }} = mine_low{{ "" if name == "force" else ".xyz" }};
+//% endif
+        }
+//% endfor
+//% if neighbours
+        {
+            var mine = neighbours_of(nearest_distance_{{ k }}, nearest_{{ k }}, 0u, 0u);
+            for (var apart = HALF; apart > 0u; apart /= 2u) {
+                near[lane] = mine;
+                workgroupBarrier();
+                if local.y < apart && local.y + apart < Q {
+                    mine = nearer(mine, near[lane + apart * P]);
+                }
+                workgroupBarrier();
+            }
+            nearest_distance_{{ k }} = distance_in(mine);
+            nearest_{{ k }} = u32(mine.y);
+        }
+//% endif
+//% endfor
+    }
+    let home = select(segment, slice_segment, is_last);
+    let is_kept = !is_last || local.y == 0u;
+//% else
+    let home = segment;
+    let is_kept = true;
+//% endif
 //% for k in range(r)
 
-    if sink_index_{{ k }} < params.sink_end {
+    if is_kept && sink_index_{{ k }} < params.sink_end {
 //% if fill
         let before = neighbours[segment + sink_{{ k }}];
         neighbours[segment + sink_{{ k }}] =
             neighbours_of(distance_in(before), u32(before.y), u32(before.z), next_{{ k }});
 //% else
-        let at = (segment + sink_{{ k }}) * SUMS;
+        let at = (home + sink_{{ k }}) * SUMS;
 //% set step = 2 if pairs else 1
         partial_sums[at] = force_{{ k }};
 //% if order >= 1
@@ -287,7 +368,7 @@ fn main(
 //% endif
 //% endif
 //% if neighbours
-        neighbours[segment + sink_{{ k }}] =
+        neighbours[home + sink_{{ k }}] =
             neighbours_of(nearest_distance_{{ k }}, nearest_{{ k }}, within_{{ k }}, 0u);
 //% endif
 //% endif

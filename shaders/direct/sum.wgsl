@@ -5,22 +5,18 @@
 //% include "direct/arithmetic.wgsl"
 @group(0) @binding(0) var<storage, read> partial_sums: array<Real4>;
 @group(0) @binding(1) var<storage, read_write> neighbours: array<Neighbours>;
-// Per sink what forces.wgsl keeps per segment and sink.
-@group(0) @binding(2) var<storage, read_write> sums: array<Real4>;
-@group(0) @binding(3) var<storage, read_write> nearest: array<Neighbours>;
-@group(0) @binding(4) var<uniform> params: DirectParams;
+// Per sink what forces.wgsl keeps per segment and sink{{ ", and the nearest of its neighbours" if neighbours }}. Bits: no f32 that is none is read as one.
+//% set bits = neighbours and tier != "double"
+@group(0) @binding(2) var<storage, read_write> sums: array<{{ "vec4<u32>" if bits else "Real4" }}>;
+@group(0) @binding(3) var<uniform> params: DirectParams;
 
 const SUMS: u32 = {{ (order + 1) * (2 if pairs else 1) }}u;
+// Entries of a sink in what comes of it.
+const STRIDE: u32 = {{ (order + 1) * (2 if pairs else 1) + (1 if neighbours else 0) }}u;
 const THREADS: u32 = 64u;
 var<workgroup> shares: array<Real4, THREADS * SUMS>;
 //% if neighbours
 var<workgroup> near: array<Neighbours, THREADS>;
-
-// The nearer of two; the count of both.
-fn nearer(a: Neighbours, b: Neighbours) -> Neighbours {
-    let takes_b = distance_in(b) < distance_in(a) || (distance_in(b) == distance_in(a) && b.y < a.y);
-    return Neighbours(select(a.xy, b.xy, takes_b), a.z + b.z, a.w);
-}
 //% endif
 
 @compute @workgroup_size(THREADS, 1, 1)
@@ -71,7 +67,7 @@ fn main(
     near[thread] = closest;
 //% endif
     workgroupBarrier();
-//% if neighbours
+//% if neighbours and listed
 
     var begin = 0u;
     for (var before = 0u; before < thread; before += 1u) {
@@ -110,11 +106,11 @@ fn main(
         workgroupBarrier();
     }
     if thread < SUMS {
-        sums[sink * SUMS + thread] = shares[thread];
+        sums[sink * STRIDE + thread] = {{ "bitcast<vec4<u32>>(shares[thread])" if bits else "shares[thread]" }};
     }
 //% if neighbours
     if thread == 0u {
-        nearest[sink] = near[0];
+        sums[sink * STRIDE + SUMS] = near[0];
     }
 //% endif
 }

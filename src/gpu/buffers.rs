@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::Gpu;
 use super::layout::VEC4;
+use super::{Batch, Gpu};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::frame::{Frame, Rests};
@@ -181,13 +181,23 @@ impl<T: bytemuck::Pod + PartialEq> Params<T> {
 
     /// Sends the rows to the device; they hold for the next submission.
     pub fn upload(&mut self, gpu: &Gpu) {
+        self.stage();
+        if !self.staging.is_empty() {
+            gpu.queue.write_buffer(&self.buffer, 0, &self.staging);
+        }
+    }
+
+    /// The same as part of `batch`.
+    pub fn write(&mut self, batch: &mut Batch) {
+        self.stage();
+        batch.write(&self.buffer, &self.staging);
+    }
+
+    fn stage(&mut self) {
         self.staging.clear();
         for row in &self.rows {
             self.staging.extend_from_slice(bytemuck::bytes_of(row));
             self.staging.resize(self.staging.len().next_multiple_of(self.stride as usize), 0);
-        }
-        if !self.staging.is_empty() {
-            gpu.queue.write_buffer(&self.buffer, 0, &self.staging);
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use super::DeviceClass;
 use super::adapter::{self, AdapterInfo};
 use super::layout::VEC4;
 use super::pipeline::{Checks, ComputeKernel};
@@ -235,6 +236,29 @@ impl Gpu {
         let poll = wgpu::PollType::Wait { submission_index: Some(submission), timeout: None };
         self.device.poll(poll).map_err(|error| Error::Device(error.to_string()))?;
         self.check()
+    }
+
+    /// [`Gpu::finish`] of what should take no longer than `patience`: for so long the host looks again and again, which
+    /// tells it some microseconds earlier than being woken.
+    ///
+    /// Errors: the device was lost.
+    pub async fn finish_soon(
+        &self,
+        submission: wgpu::SubmissionIndex,
+        patience: std::time::Duration,
+    ) -> Result<()> {
+        // A software adapter needs the cores itself.
+        if cfg!(not(target_arch = "wasm32")) && self.adapter.class != DeviceClass::Software {
+            let begun = web_time::Instant::now();
+            while begun.elapsed() < patience {
+                let polled = self.device.poll(wgpu::PollType::Poll);
+                if polled.is_ok_and(|status| status.is_queue_empty()) {
+                    return self.check();
+                }
+                std::hint::spin_loop();
+            }
+        }
+        self.finish(submission).await
     }
 
     /// Ends when the submission has: natively by waiting for it, in a browser without holding anything up.

@@ -2,6 +2,7 @@
 //! pipelines, buffers, reading back.
 
 mod adapter;
+mod batch;
 mod bindings;
 mod buffers;
 mod device;
@@ -23,6 +24,7 @@ mod translate;
 
 pub use crate::settings::{AdapterIdentity, AdapterName, AdapterRequest};
 pub use adapter::{AdapterInfo, DeviceClass, adapters, instance};
+pub use batch::Batch;
 pub use bindings::{Binding, bind, group_layout};
 pub(crate) use buffers::storage;
 pub use buffers::{BodyBuffers, Params};

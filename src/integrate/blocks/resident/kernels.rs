@@ -123,7 +123,7 @@ pub(super) async fn make(
     let partial_sums = buffer("partial sums", partial * sums, STORAGE);
     let all_sums = buffer("sums", count * sums, STORAGE);
     // Bound, never used: the variants have no neighbours.
-    let unused: [wgpu::Buffer; 3] = std::array::from_fn(|_| buffer("unused", 2 * vector, STORAGE));
+    let unused: [wgpu::Buffer; 2] = std::array::from_fn(|_| buffer("unused", 2 * vector, STORAGE));
     let uniform = STORAGE | wgpu::BufferUsages::UNIFORM;
     let piece_rows = buffer("pieces", pieces * u64::from(stride), uniform);
     let indirect = STORAGE | wgpu::BufferUsages::INDIRECT;
@@ -139,7 +139,7 @@ pub(super) async fn make(
     let forces = async |variant: &DirectVariant| -> Result<BoundKernel> {
         let text = variant.forces()?;
         let kernel = compiled(DirectVariant::FORCES, &text, &DirectVariant::BINDINGS).await?;
-        let [neighbours, lists, _] = &unused;
+        let [neighbours, lists] = &unused;
         let resources = [
             all(&sources),
             all(&sinks),
@@ -178,7 +178,7 @@ pub(super) async fn make(
         sum: sum.bind(
             gpu,
             "blocks",
-            &[all(&partial_sums), all(&unused[0]), all(&all_sums), all(&unused[1]), piece.clone()],
+            &[all(&partial_sums), all(&unused[0]), all(&all_sums), piece.clone()],
         ),
         correct: own("correct").await?.bind(
             gpu,

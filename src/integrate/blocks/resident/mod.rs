@@ -18,7 +18,7 @@ use web_time::Instant;
 use super::schedule::{PERIOD, Schedule};
 use super::{Accuracy, Attractors, LEVELS, Scheme, Track};
 use crate::error::{Error, Result};
-use crate::forces::direct::gpu::tiers::{Pairs, Shape, TierFrame, threads, three_parts};
+use crate::forces::direct::gpu::tiers::{Pairs, Shape, TierFrame, three_parts};
 use crate::forces::{Precision, Sources};
 use crate::gpu::layout::{BlockParams, BlockState};
 use crate::gpu::{DeviceClass, Gpu, Params, read, read_each};
@@ -113,7 +113,7 @@ impl Resident {
             KernelTier { precision, pairs, refined, softened, order: scheme.order(), scheme: file };
         let class = gpu.adapter.class;
         // For blocks of a few bodies, and for larger ones.
-        let [few, many] = [8, threads(class)].map(|p| Shape::side_by_side(class, refined, p));
+        let [few, many] = [8, 1024].map(|sinks| Shape::of_block(class, refined, sinks));
         let n = count as u64;
         let piece = (most_interactions(class) / n.max(1))
             .max(n.div_ceil(MOST_PIECES))
@@ -136,15 +136,14 @@ impl Resident {
         let common = BlockParams {
             count: count as u32,
             few: 2 * few.p,
-            few_p: few.p,
-            few_q: few.q,
+            few_sinks: few.sinks_per_workgroup(),
+            few_threads: few.threads(),
             few_tile: few.tile(),
-            many_p: many.p,
-            many_q: many.q,
+            many_sinks: many.sinks_per_workgroup(),
+            many_threads: many.threads(),
             many_tile: many.tile(),
             fill: class.threads_to_fill(),
-            // At least one segment per row of either shape.
-            room: class.threads_to_fill().max(piece as u32).max(2 * few.p * few.q),
+            room: class.threads_to_fill().max(piece as u32),
             piece: piece as u32,
             pieces: pieces as u32,
             softening_squared: softening[0],

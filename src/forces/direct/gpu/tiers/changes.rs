@@ -4,7 +4,7 @@ use super::frame::Word;
 use crate::error::Result;
 use crate::gpu::layout::{ScatterParams, VEC4};
 use crate::gpu::{
-    Binding, BoundKernel, Checks, ComputeKernel, Gpu, Params, compile, storage, template,
+    Batch, Binding, BoundKernel, Checks, ComputeKernel, Gpu, Params, compile, storage, template,
 };
 
 /// No record of it has changed.
@@ -80,13 +80,13 @@ impl Changes {
         buffer
     }
 
-    /// Sends what changed into the buffer of [`Changes::fit`], by a kernel that is recorded into `encoder`.
+    /// Sends what changed into the buffer of [`Changes::fit`], by a kernel in `batch`.
     ///
     /// Errors: a kernel that does not compile.
     pub async fn scatter(
         &mut self,
         gpu: &Gpu,
-        encoder: &mut wgpu::CommandEncoder,
+        batch: &mut Batch,
         records: &wgpu::Buffer,
     ) -> Result<()> {
         let count = self.staging.len() / (self.words + 1);
@@ -109,24 +109,22 @@ impl Changes {
             self.kernel = Some((kernel, Params::new(gpu, "scatter params", 1)));
         }
         let (kernel, params) = self.kernel.as_mut().expect("made above");
-        gpu.queue.write_buffer(changes, 0, bytemuck::cast_slice(&self.staging));
+        batch.write(changes, bytemuck::cast_slice(&self.staging));
         params.clear();
         let offset = params.offset_of(ScatterParams {
             count: count as u32,
             words: self.words as u32,
             ..Default::default()
         });
-        params.upload(gpu);
+        params.write(batch);
         let bound = self.bound.get_or_insert_with(|| {
             let resources =
                 [changes.as_entire_binding(), records.as_entire_binding(), params.binding()];
             kernel.bind(gpu, "scatter", &resources)
         });
-        let mut pass = encoder.begin_compute_pass(&Default::default());
-        bound.set(&mut pass, &[offset]);
         // Threads take several words where there are more than a dispatch may have.
         let groups = (count * self.words).div_ceil(64).min(4096) as u32;
-        pass.dispatch_workgroups(groups, 1, 1);
+        batch.dispatch(bound, offset, [groups, 1]);
         Ok(())
     }
 

@@ -94,6 +94,13 @@ pub(crate) fn three_parts(value: f64) -> [f32; 3] {
     })
 }
 
+/// A `vec4<f64>`.
+pub(super) fn wide_words(v: DVec3, w: f64) -> [Word; 2] {
+    let bits = [v.x, v.y, v.z, w].map(f64::to_bits);
+    let word = |a: u64, b: u64| [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32];
+    [word(bits[0], bits[1]), word(bits[2], bits[3])]
+}
+
 impl TierFrame {
     /// The frame for `sources`.
     pub fn of(sources: &Sources, precision: Precision) -> Self {
@@ -159,14 +166,14 @@ impl TierFrame {
         }
     }
 
-    /// The record of a source.
-    pub(super) fn source(&self, entry: &Entry, out: &mut Vec<Word>) -> bool {
+    /// The record of a source. False if a number of it leaves the range of the tier.
+    pub(super) fn source(&self, entry: &Entry, out: &mut [Word]) -> bool {
         self.record(entry, entry.last / self.frame.mass, out)
     }
 
     /// The record of a sink. A radius is a little longer than asked for, by more than the tier rounds distances:
     /// the host takes a second look at who is within.
-    pub(super) fn sink(&self, entry: &Entry, out: &mut Vec<Word>) -> bool {
+    pub(super) fn sink(&self, entry: &Entry, out: &mut [Word]) -> bool {
         let (share, least) = match self.precision {
             Precision::Double => (1e-12, 0.0),
             _ => (1e-6, 2f64.powi(-44)),
@@ -176,44 +183,39 @@ impl TierFrame {
         self.record(entry, if radius < 0.0 { -1.0 } else { longer * longer }, out)
     }
 
-    /// Appends a record. False if a number of it leaves the range of the tier.
-    fn record(&self, entry: &Entry, last: f64, out: &mut Vec<Word>) -> bool {
+    fn record(&self, entry: &Entry, last: f64, out: &mut [Word]) -> bool {
         let position = self.frame.scaled_position(entry.position);
         let velocity = self.frame.scaled_velocity(entry.velocity);
         let unit = self.frame.velocity_unit();
         let acceleration = entry.acceleration * (self.frame.length / (unit * unit));
-        let narrow = |v: DVec3| v.as_vec3();
-        let low = |v: DVec3| (v - v.as_vec3().as_dvec3()).as_vec3();
-        let begin = out.len();
-        let mut push = |v: glam::Vec3, w: f32| out.push([v.x, v.y, v.z, w].map(f32::to_bits));
+        let word = |v: glam::Vec3, w: f32| [v.x, v.y, v.z, w].map(f32::to_bits);
+        let high = |v: DVec3, w: f32| word(v.as_vec3(), w);
+        let low = |v: DVec3, w: f32| word((v - v.as_vec3().as_dvec3()).as_vec3(), w);
         match self.precision {
-            Precision::Single => {
-                push(narrow(position), last as f32);
-                push(narrow(velocity), 0.0);
-                push(narrow(acceleration), 0.0);
-                push(low(position), 0.0);
-            }
-            Precision::DoubleSingle => {
-                push(narrow(position), last as f32);
-                push(low(position), (last - f64::from(last as f32)) as f32);
-                push(narrow(velocity), 0.0);
-                push(low(velocity), 0.0);
-                push(narrow(acceleration), 0.0);
-                push(low(acceleration), 0.0);
-            }
+            Precision::Single => out.copy_from_slice(&[
+                high(position, last as f32),
+                high(velocity, 0.0),
+                high(acceleration, 0.0),
+                low(position, 0.0),
+            ]),
+            Precision::DoubleSingle => out.copy_from_slice(&[
+                high(position, last as f32),
+                low(position, (last - f64::from(last as f32)) as f32),
+                high(velocity, 0.0),
+                low(velocity, 0.0),
+                high(acceleration, 0.0),
+                low(acceleration, 0.0),
+            ]),
             Precision::Double => {
-                for (v, w) in [(position, last), (velocity, 0.0), (acceleration, 0.0)] {
-                    let bits = [v.x, v.y, v.z, w].map(f64::to_bits);
-                    let word =
-                        |a: u64, b: u64| [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32];
-                    out.push(word(bits[0], bits[1]));
-                    out.push(word(bits[2], bits[3]));
+                let rows = [(position, last), (velocity, 0.0), (acceleration, 0.0)];
+                for ((v, w), out) in rows.into_iter().zip(out.chunks_exact_mut(2)) {
+                    out.copy_from_slice(&wide_words(v, w));
                 }
                 let numbers = [position, velocity, acceleration];
                 return numbers.iter().all(|v| v.is_finite()) && last.is_finite();
             }
         }
-        out[begin..].iter().flatten().all(|bits| f32::from_bits(*bits).is_finite())
+        out.iter().flatten().all(|bits| f32::from_bits(*bits).is_finite())
     }
 
     /// eps^2 as `DirectParams` has it: an f32, and twice what it lacks of the f64.
@@ -251,7 +253,7 @@ mod tests {
     fn pairs_hold_what_single_loses() {
         let position = [DVec3::new(1000.1, 0.3, -7.0), DVec3::new(1000.3, 0.1, -7.5)];
         let frame = frame(&position, &[0.25, 0.25], Precision::DoubleSingle);
-        let mut out = Vec::new();
+        let mut out = vec![[0; 4]; TierFrame::words(Precision::DoubleSingle)];
         let entry = Entry {
             position: position[0],
             velocity: DVec3::new(0.1, 0.2, 0.3),
@@ -259,7 +261,6 @@ mod tests {
             last: 0.25,
         };
         assert!(frame.source(&entry, &mut out));
-        assert_eq!(out.len(), TierFrame::words(Precision::DoubleSingle));
         let value = |word: usize, axis: usize| f64::from(f32::from_bits(out[word][axis]));
         let x = (value(0, 0) + value(1, 0)) * frame.frame.length + frame.frame.origin[0];
         assert!((x - 1000.1).abs() < 1e-13, "{x}");
@@ -330,9 +331,8 @@ mod tests {
                 acceleration: DVec3::ZERO,
                 last: -1.0,
             };
-            let mut out = Vec::new();
+            let mut out = vec![[0; 4]; TierFrame::words(precision)];
             assert_eq!(frame.sink(&far, &mut out), precision == Precision::Double);
-            assert_eq!(out.len(), TierFrame::words(precision));
         }
         assert_eq!([0.0, 1.0, 1.5, 3.0, f64::NAN].map(power_above), [1.0, 2.0, 2.0, 4.0, 1.0]);
     }

@@ -7,7 +7,7 @@ use super::motions::Motions;
 use super::store::Store;
 use crate::error::Result;
 use crate::forces::Order;
-use crate::gpu::Gpu;
+use crate::gpu::{Batch, Gpu};
 
 /// The sources of an engine.
 #[derive(Debug)]
@@ -80,18 +80,18 @@ impl Held {
         }
     }
 
-    /// The device's buffer, brought up to date by what is recorded into `encoder`. There must be sources.
+    /// The device's buffer, brought up to date by what is done in `batch`. There must be sources.
     ///
     /// Errors: a body or time out of the tier's range; a kernel that does not compile.
     pub async fn send(
         &mut self,
         gpu: &Gpu,
         order: Order,
-        encoder: &mut wgpu::CommandEncoder,
+        batch: &mut Batch,
     ) -> Result<wgpu::Buffer> {
         match self {
-            Self::Still(store) => store.send(gpu, encoder).await,
-            Self::Moving(motions) => motions.send(gpu, order, encoder).await,
+            Self::Still(store) => store.send(gpu, batch).await,
+            Self::Moving(motions) => motions.send(gpu, order, batch).await,
         }
     }
 }

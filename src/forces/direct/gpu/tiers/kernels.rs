@@ -5,7 +5,7 @@ use super::{DirectVariant, Near};
 use crate::error::Result;
 use crate::gpu::layout::{DirectParams, VEC4};
 use crate::gpu::{
-    BoundKernel, Checks, ComputeKernel, Gpu, Params, blocking, compile, read, storage,
+    Batch, BoundKernel, Checks, ComputeKernel, Gpu, Params, blocking, compile, read, storage,
 };
 
 /// The kernels of a variant.
@@ -58,7 +58,6 @@ pub(super) struct Buffers {
     partial_sums: Option<wgpu::Buffer>,
     neighbours: Option<wgpu::Buffer>,
     sums: Option<wgpu::Buffer>,
-    nearest: Option<wgpu::Buffer>,
     lists: Option<wgpu::Buffer>,
     /// Kernels bound to the buffers as they are now.
     bound: Vec<(DirectVariant, BoundKernels)>,
@@ -66,13 +65,14 @@ pub(super) struct Buffers {
     pub guard: u64,
 }
 
-/// Bytes that kernels write for so many sinks: partial sums, neighbours of segments, sums, nearest, lists.
-fn written(variant: &DirectVariant, sinks: usize, capacity: usize) -> [u64; 5] {
+/// Bytes that kernels may write for so many sinks: partial sums, neighbours of segments, sums, lists.
+fn written(variant: &DirectVariant, sinks: usize, capacity: usize) -> [u64; 4] {
     let n = sinks as u64;
-    let segments = u64::from(variant.shape.segments());
+    let segments = u64::from(variant.segments_with_rows());
     let sums = variant.sums() as u64 * variant.vector_bytes();
     let near = if variant.near > Near::Nothing { variant.vector_bytes() } else { 0 };
-    [n * segments * sums, n * segments * near, n * sums, n * near, n * capacity as u64 * 4]
+    let results = variant.results() as u64 * variant.vector_bytes();
+    [n * segments * sums, n * segments * near, n * results, n * capacity as u64 * 4]
 }
 
 impl Buffers {
@@ -100,22 +100,21 @@ impl Buffers {
         let words = TierFrame::words(variant.precision) as u64;
         grow(&mut self.sinks, "sinks", n * words * VEC4);
         grow(&mut self.itself, "identities of sinks", n * 4);
-        let [partial_sums, neighbours, sums, nearest, lists] = written(variant, sinks, capacity);
+        let [partial_sums, neighbours, sums, lists] = written(variant, sinks, capacity);
         grow(&mut self.partial_sums, "partial sums", partial_sums);
         grow(&mut self.neighbours, "neighbours of segments", neighbours);
         grow(&mut self.sums, "sums", sums);
-        grow(&mut self.nearest, "nearest", nearest);
         grow(&mut self.lists, "lists", lists);
         if is_other {
             self.bound.clear();
         }
     }
 
-    /// Sends the sinks.
-    pub fn write_sinks(&self, gpu: &Gpu, records: &[Word], itself: &[u32]) {
-        let write = |buffer: &Option<wgpu::Buffer>, bytes: &[u8]| {
+    /// The sinks go along with `batch`.
+    pub fn write_sinks(&self, batch: &mut Batch, records: &[Word], itself: &[u32]) {
+        let mut write = |buffer: &Option<wgpu::Buffer>, bytes: &[u8]| {
             if let Some(buffer) = buffer {
-                gpu.queue.write_buffer(buffer, 0, bytes);
+                batch.write(buffer, bytes);
             }
         };
         write(&self.sinks, bytemuck::cast_slice(records));
@@ -164,7 +163,7 @@ impl Buffers {
             &self.neighbours,
             &self.lists,
         ];
-        let sum = [&self.partial_sums, &self.neighbours, &self.sums, &self.nearest];
+        let sum = [&self.partial_sums, &self.neighbours, &self.sums];
         Ok(BoundKernels {
             forces: bind(&kernels.forces, &forces)?,
             sum: bind(&kernels.sum, &sum)?,
@@ -172,24 +171,24 @@ impl Buffers {
         })
     }
 
-    /// Copies of so many bytes of sums, nearest sources and lists; none of what has no bytes.
-    pub fn copies(&self, bytes: [u64; 3]) -> Vec<(&wgpu::Buffer, std::ops::Range<u64>)> {
+    /// Copies of so many bytes of sums and lists; none of what has no bytes.
+    pub fn copies(&self, bytes: [u64; 2]) -> Vec<(&wgpu::Buffer, std::ops::Range<u64>)> {
         let buffers = self.outputs();
         let wanted = buffers.into_iter().zip(bytes).filter(|(_, bytes)| *bytes > 0);
         wanted.filter_map(|(buffer, bytes)| buffer.map(|buffer| (buffer, 0..bytes))).collect()
     }
 
-    /// What kernels write and the host reads: sums, nearest, lists.
-    fn outputs(&self) -> [Option<&wgpu::Buffer>; 3] {
-        [self.sums.as_ref(), self.nearest.as_ref(), self.lists.as_ref()]
+    /// What kernels write and the host reads: sums with who is nearest, lists.
+    fn outputs(&self) -> [Option<&wgpu::Buffer>; 2] {
+        [self.sums.as_ref(), self.lists.as_ref()]
     }
 }
 
 /// For checks of what kernels leave alone.
 impl Buffers {
-    fn all_written(&self) -> [Option<&wgpu::Buffer>; 5] {
-        let [sums, nearest, lists] = self.outputs();
-        [self.partial_sums.as_ref(), self.neighbours.as_ref(), sums, nearest, lists]
+    fn all_written(&self) -> [Option<&wgpu::Buffer>; 4] {
+        let [sums, lists] = self.outputs();
+        [self.partial_sums.as_ref(), self.neighbours.as_ref(), sums, lists]
     }
 
     /// Fills everything that kernels write with ones: no number, and no index.

@@ -4,13 +4,14 @@ use glam::DVec3;
 use minijinja::context;
 
 use super::changes::Changes;
-use super::frame::{TierFrame, Word, three_parts};
+use super::frame::{TierFrame, Word, three_parts, wide_words};
+use super::records::first_refused;
 use super::variant::Pairs;
 use crate::error::{Error, Result};
 use crate::forces::{Moving, Order, Precision, Sources};
 use crate::gpu::layout::{PredictParams, VEC4};
 use crate::gpu::{
-    Binding, BoundKernel, Checks, ComputeKernel, Gpu, Params, compile, storage, template,
+    Batch, Binding, BoundKernel, Checks, ComputeKernel, Gpu, Params, compile, storage, template,
 };
 
 /// Vectors of a body's motion, from position to crackle.
@@ -43,7 +44,8 @@ pub(super) struct Motions {
     bound: Option<(bool, [wgpu::Buffer; 2], BoundKernel)>,
     /// A body has left the frame: before they are sent the next time, all get another.
     outgrown: bool,
-    record: Vec<Word>,
+    /// Memory for those that change.
+    records: Vec<Word>,
 }
 
 impl Motions {
@@ -63,7 +65,7 @@ impl Motions {
             params: None,
             bound: None,
             outgrown: false,
-            record: Vec::new(),
+            records: Vec::new(),
         }
     }
 
@@ -106,22 +108,24 @@ impl Motions {
     /// Replaces some. The records of those before one that is refused are replaced.
     pub fn update(&mut self, index: &[u32], sources: &[Moving]) -> Result<()> {
         self.predicted = None;
-        let mut record = std::mem::take(&mut self.record);
         for (&j, moving) in index.iter().zip(sources) {
             self.moving[j as usize] = *moving;
             self.has_snap |= has_snap(moving);
             self.outgrown |= self.outgrown_by(moving);
-            // In another frame these records are of no use.
-            if !(self.outgrown || self.changes.all) {
-                record.clear();
-                if !self.push(moving, &mut record) {
-                    return Err(self.out_of_range(j as usize));
-                }
-                self.changes.put(j, &record);
-            }
         }
-        self.record = record;
-        Ok(())
+        // In another frame these records are of no use, and all are made anew.
+        if self.outgrown || self.changes.all {
+            return Ok(());
+        }
+        let (words, mut records) = (self.words(), std::mem::take(&mut self.records));
+        records.resize(index.len() * words, [0; 4]);
+        let refused = first_refused(&mut records, words, |(k, out)| self.record(&sources[k], out));
+        let good = refused.unwrap_or(index.len());
+        for (&j, record) in index[..good].iter().zip(records.chunks_exact(words)) {
+            self.changes.put(j, record);
+        }
+        self.records = records;
+        refused.map_or(Ok(()), |k| Err(self.out_of_range(index[k] as usize)))
     }
 
     /// Chooses another frame where a body has left the one there is.
@@ -168,8 +172,8 @@ impl Motions {
         heavy || position.abs().max_element() > FAR || self.frame.is_outrun(moving)
     }
 
-    /// Appends a record. False if a number of it leaves the range of the tier.
-    fn push(&self, moving: &Moving, out: &mut Vec<Word>) -> bool {
+    /// Makes a record. False if a number of it leaves the range of the tier.
+    fn record(&self, moving: &Moving, out: &mut [Word]) -> bool {
         let frame = &self.frame.frame;
         let (l, v) = (frame.length, frame.velocity_unit());
         // The unit of time is l / v; all of them are powers of two.
@@ -185,27 +189,20 @@ impl Motions {
         let mass = moving.mass / frame.mass;
         let time = moving.time * (v / l);
         if self.precision == Precision::Double {
-            for (k, row) in rows.iter().enumerate() {
-                let bits = [row.x, row.y, row.z, [mass, time][k.min(1)]].map(f64::to_bits);
-                let word =
-                    |a: u64, b: u64| [a as u32, (a >> 32) as u32, b as u32, (b >> 32) as u32];
-                out.extend([word(bits[0], bits[1]), word(bits[2], bits[3])]);
+            for (k, (row, out)) in rows.iter().zip(out.chunks_exact_mut(2)).enumerate() {
+                out.copy_from_slice(&wide_words(*row, [mass, time][k.min(1)]));
             }
             return rows.iter().all(|row| row.is_finite()) && mass.is_finite() && time.is_finite();
         }
         let [first, second, third] = three_parts(time);
-        let last =
-            [[mass as f32, (mass - f64::from(mass as f32)) as f32], [first, second], [third, 0.0]];
-        let mut good = first.is_finite() && last[0][0].is_finite();
-        for (k, row) in rows.iter().enumerate() {
-            let high = row.as_vec3();
-            good &= high.is_finite();
-            let [w, w_low] = last.get(k).copied().unwrap_or_default();
-            out.push([high.x, high.y, high.z, w].map(f32::to_bits));
-            if k + 1 < ROWS {
-                let low = (*row - high.as_dvec3()).as_vec3();
-                out.push([low.x, low.y, low.z, w_low].map(f32::to_bits));
-            }
+        let last = [mass as f32, (mass - f64::from(mass as f32)) as f32, first, second, third];
+        let mut good = true;
+        for (word, out) in out.iter_mut().enumerate() {
+            let (row, high) = (rows[word / 2], rows[word / 2].as_vec3());
+            let part = if word % 2 == 0 { high } else { (row - high.as_dvec3()).as_vec3() };
+            let w = last.get(word).copied().unwrap_or(0.0);
+            good &= part.is_finite() && w.is_finite();
+            *out = [part.x, part.y, part.z, w].map(f32::to_bits);
         }
         good
     }
@@ -225,7 +222,7 @@ impl Motions {
         }
     }
 
-    /// The device's buffer of sources, predicted by what is recorded into `encoder` for forces of this order. There
+    /// The device's buffer of sources, predicted by what is done in `batch` for forces of this order. There
     /// must be sources, and [`Motions::settle`] comes before.
     ///
     /// Errors: a body out of the tier's range, a time that is; a kernel that does not compile.
@@ -233,20 +230,20 @@ impl Motions {
         &mut self,
         gpu: &Gpu,
         order: Order,
-        encoder: &mut wgpu::CommandEncoder,
+        batch: &mut Batch,
     ) -> Result<wgpu::Buffer> {
         let n = self.moving.len();
         let motions = self.changes.fit(gpu, "motions");
         if self.changes.is_whole() {
-            let mut records = Vec::with_capacity(n * self.words());
-            for (j, moving) in self.moving.iter().enumerate() {
-                if !self.push(moving, &mut records) {
-                    return Err(self.out_of_range(j));
-                }
+            let words = self.words();
+            let mut records = vec![[0; 4]; n * words];
+            let make = |(j, out): (usize, &mut [Word])| self.record(&self.moving[j], out);
+            if let Some(j) = first_refused(&mut records, words, make) {
+                return Err(self.out_of_range(j));
             }
             gpu.queue.write_buffer(&motions, 0, bytemuck::cast_slice(&records));
         } else {
-            self.changes.scatter(gpu, encoder, &motions).await?;
+            self.changes.scatter(gpu, batch, &motions).await?;
         }
         self.changes.sent();
         let room = (n * TierFrame::words(self.precision)) as u64 * VEC4;
@@ -258,7 +255,7 @@ impl Motions {
                 self.sources.insert(made).clone()
             }
         };
-        self.predict(gpu, order >= Order::Snap, (&motions, &sources), encoder).await?;
+        self.predict(gpu, order >= Order::Snap, (&motions, &sources), batch).await?;
         Ok(sources)
     }
 
@@ -267,7 +264,7 @@ impl Motions {
         gpu: &Gpu,
         snaps: bool,
         (motions, sources): (&wgpu::Buffer, &wgpu::Buffer),
-        encoder: &mut wgpu::CommandEncoder,
+        batch: &mut Batch,
     ) -> Result<()> {
         let goal = Some((self.time.map(f64::to_bits), snaps));
         if self.predicted == goal {
@@ -311,7 +308,7 @@ impl Motions {
             drift: narrow(drift),
             drift_low: narrow(drift - drift.as_vec3().as_dvec3()),
         });
-        params.upload(gpu);
+        params.write(batch);
         let is_bound = |(known, [from, to], _): &(bool, [wgpu::Buffer; 2], BoundKernel)| {
             *known == snaps && from == motions && to == sources
         };
@@ -324,10 +321,9 @@ impl Motions {
             self.bound = Some((snaps, [motions.clone(), sources.clone()], bound));
         }
         let (.., bound) = self.bound.as_ref().expect("made above");
-        let mut pass = encoder.begin_compute_pass(&Default::default());
-        bound.set(&mut pass, &[offset]);
         // Threads take several sources where there are more than a dispatch may have.
-        pass.dispatch_workgroups(self.moving.len().div_ceil(64).min(65_535) as u32, 1, 1);
+        let groups = self.moving.len().div_ceil(64).min(65_535) as u32;
+        batch.dispatch(bound, offset, [groups, 1]);
         self.predicted = goal;
         Ok(())
     }

@@ -20,16 +20,11 @@ pub struct Shape {
     pub slices: u32,
 }
 
-/// Fewest sources of a segment: fewer would cost more to add up than to compute.
-const SHORTEST: u32 = 64;
+/// Fewest tiles of a slice: fewer would cost more to add up than to compute.
+const FEWEST_TILES: u32 = 2;
 
 /// Most bytes of partial sums, if the device allows them.
 const PARTIAL_BYTES: u64 = 256 << 20;
-
-/// Threads of a workgroup: a CPU has no use for many that wait.
-pub(crate) fn threads(class: DeviceClass) -> u32 {
-    if class == DeviceClass::Software { 32 } else { 64 }
-}
 
 impl Shape {
     /// The shape for so many sinks and sources on a class of device; `sum_bytes` is what a segment
@@ -42,30 +37,46 @@ impl Shape {
         sum_bytes: u64,
         largest: u64,
     ) -> Self {
-        let p = sinks.clamp(1, threads(class)).next_power_of_two().max(8);
-        let Self { q, u, l, .. } = Self::side_by_side(class, refined, p);
-        let fill = class.threads_to_fill();
-        let r = if class != DeviceClass::Software && sinks >= 2 * fill { 2 } else { 1 };
-        let busy = sinks.div_ceil(p * r).saturating_mul(p * q);
-        let wanted = (fill / busy.max(1)).max(1);
-        let worth = (sources / (SHORTEST * q)).max(1);
-        let per_slice = sum_bytes * u64::from(q) * u64::from(sinks.max(1));
+        let shape = Self::of_block(class, refined, sinks);
+        let (busy, tile) = (shape.busy(sinks), shape.tile());
+        let wanted = (class.threads_to_fill() / busy.max(1)).max(1);
+        let worth = (sources / (FEWEST_TILES * tile)).max(1);
+        let per_slice = sum_bytes * u64::from(shape.q + 1) * u64::from(sinks.max(1));
         let room = (PARTIAL_BYTES.min(largest) / per_slice.max(1)).max(1);
         let slices = wanted.min(worth).min(4096).min(u32::try_from(room).unwrap_or(u32::MAX));
-        Self { p, q, r, u, l, slices }
+        Self { slices, ..shape }
     }
 
-    /// The shape with `p` sinks side by side (at most as many as a workgroup should have threads), one per
-    /// thread, the sources in one slice.
-    pub(crate) fn side_by_side(class: DeviceClass, refined: bool, p: u32) -> Self {
-        // A CPU compiles long texts slowly; refined, an interaction is a long text.
-        let u = match (class, refined) {
+    /// The shape for blocks of so many sinks, the sources in one slice. Few sinks have many rows, so that no thread is
+    /// without one; many have two for each thread, which read the tile once for both.
+    pub(crate) fn of_block(class: DeviceClass, refined: bool, sinks: u32) -> Self {
+        // A CPU compiles long texts slowly, and has no use for many threads that wait; refined, an interaction is a
+        // long text. On an H200 one row is faster than several, as long as sinks fill it.
+        let (p, q, r) = match (class, sinks) {
+            (DeviceClass::Software, _) => {
+                let p = sinks.clamp(8, 32).next_power_of_two();
+                (p, 32 / p, 1)
+            }
+            (_, ..=64) => {
+                let p = sinks.clamp(1, 16).next_power_of_two();
+                (p, 128 / p, 1)
+            }
+            (_, ..=128) => (32, 4, 1),
+            (_, ..2048) => (64, 1, 2),
+            _ => (128, 1, 2),
+        };
+        let longest = match (class, refined) {
             (DeviceClass::Software, false) => 8,
             (DeviceClass::Software, true) => 2,
             (_, false) => 16,
             (_, true) => 4,
         };
-        Self { p, q: (threads(class) / p).max(1), r: 1, u, l: u.div_ceil(p), slices: 1 }
+        Self { p, q, r: if refined { 1 } else { r }, u: p.min(longest), l: 1, slices: 1 }
+    }
+
+    /// Threads that work on so many sinks, with one slice.
+    fn busy(&self, sinks: u32) -> u32 {
+        sinks.div_ceil(self.sinks_per_workgroup()).saturating_mul(self.threads())
     }
 
     /// Threads per workgroup.
@@ -81,11 +92,6 @@ impl Shape {
     /// Sources per tile.
     pub fn tile(&self) -> u32 {
         self.p * self.q * self.l
-    }
-
-    /// Parts of the sources that are summed apart.
-    pub fn segments(&self) -> u32 {
-        self.slices * self.q
     }
 
     /// Length of one slice of `sources` sources: whole tiles.
@@ -111,7 +117,7 @@ impl Shape {
     pub fn validate(&self) -> Result<()> {
         for (name, value, most) in [
             ("p", self.p, 256),
-            ("q", self.q, 64),
+            ("q", self.q, 256),
             ("r", self.r, 4),
             ("u", self.u, 64),
             ("l", self.l, 16),
@@ -150,7 +156,7 @@ mod tests {
                     shape.validate().unwrap();
                     let covered = u64::from(shape.slice_length(sources)) * u64::from(shape.slices);
                     assert!(covered >= u64::from(sources));
-                    let bytes = u64::from(shape.segments()) * u64::from(sinks) * 80;
+                    let bytes = u64::from(shape.slices * (shape.q + 1)) * u64::from(sinks) * 80;
                     assert!(shape.slices == 1 || bytes <= 128 << 20, "{shape}: {bytes}");
                 }
             }

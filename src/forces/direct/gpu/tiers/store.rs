@@ -4,10 +4,11 @@ use glam::DVec3;
 
 use super::changes::Changes;
 use super::frame::{Entry, TierFrame, Word};
+use super::records::first_refused;
 use crate::error::{Error, Result};
 use crate::forces::{Precision, Sources};
-use crate::gpu::Gpu;
 use crate::gpu::layout::VEC4;
+use crate::gpu::{Batch, Gpu};
 
 /// Sources of an engine.
 #[derive(Debug)]
@@ -60,15 +61,13 @@ impl Store {
         self.frame = TierFrame::of(sources, self.precision);
         self.has_velocity = !sources.velocity.is_empty();
         self.has_acceleration = !sources.acceleration.is_empty();
-        self.records.reserve(n * self.words());
-        for k in 0..n {
-            let mut records = std::mem::take(&mut self.records);
-            let fits = self.frame.source(&entry(sources, k), &mut records);
-            self.records = records;
-            if !fits {
-                self.records.clear();
-                return Err(out_of_range(sources, k, k, self.precision));
-            }
+        let (frame, words) = (self.frame, self.words());
+        self.records.resize(n * words, [0; 4]);
+        let fits = |(k, record): (usize, &mut [Word])| frame.source(&entry(sources, k), record);
+        let refused = first_refused(&mut self.records, words, fits);
+        if let Some(k) = refused {
+            self.records.clear();
+            return Err(out_of_range(sources, k, k, self.precision));
         }
         self.position.extend_from_slice(sources.position);
         self.changes.restart(n, self.words());
@@ -79,9 +78,8 @@ impl Store {
     pub fn update(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
         self.make_room(sources);
         let words = self.words();
-        let mut record = Vec::with_capacity(words);
+        let mut record = vec![[0; 4]; words];
         for (k, &j) in index.iter().enumerate() {
-            record.clear();
             if !self.frame.source(&entry(sources, k), &mut record) {
                 return Err(out_of_range(sources, k, j as usize, self.precision));
             }
@@ -139,19 +137,15 @@ impl Store {
     }
 
     /// The device's buffer, brought up to date: everything, or the changes in one piece that a kernel
-    /// recorded into `encoder` puts where they belong. There must be sources.
+    /// done in `batch` puts where they belong. There must be sources.
     ///
     /// Errors: a kernel that does not compile.
-    pub async fn send(
-        &mut self,
-        gpu: &Gpu,
-        encoder: &mut wgpu::CommandEncoder,
-    ) -> Result<wgpu::Buffer> {
+    pub async fn send(&mut self, gpu: &Gpu, batch: &mut Batch) -> Result<wgpu::Buffer> {
         let buffer = self.changes.fit(gpu, "sources");
         if self.changes.is_whole() {
             gpu.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&self.records));
         } else {
-            self.changes.scatter(gpu, encoder, &buffer).await?;
+            self.changes.scatter(gpu, batch, &buffer).await?;
         }
         self.changes.sent();
         Ok(buffer)

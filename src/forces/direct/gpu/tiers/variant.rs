@@ -79,9 +79,8 @@ impl DirectVariant {
     ];
 
     /// What the kernel of `direct/sum.wgsl` binds.
-    pub const SUM_BINDINGS: [Binding; 5] = [
+    pub const SUM_BINDINGS: [Binding; 4] = [
         Binding::Read,
-        Binding::Write,
         Binding::Write,
         Binding::Write,
         Binding::Params(size_of::<DirectParams>() as u64),
@@ -124,6 +123,9 @@ impl DirectVariant {
             refined => self.refined,
             neighbours => self.near > Near::Nothing && !fill,
             listed => self.near == Near::Listed,
+            meets => self.meets() && !fill,
+            // Rows meet in pairs from here on.
+            half => q.next_power_of_two() / 2,
             softened => self.softened,
         }
     }
@@ -151,6 +153,26 @@ impl DirectVariant {
         parts.iter().filter(|part| part.2).map(|part| (part.0, part.1)).collect()
     }
 
+    /// Whether the rows of a slice add up their sums before they write them. Lists are made row by row.
+    pub fn meets(&self) -> bool {
+        self.shape.q > 1 && self.near < Near::Listed
+    }
+
+    /// Parts of the sources whose sums are written.
+    pub fn segments(&self) -> u32 {
+        self.shape.slices * if self.meets() { 1 } else { self.shape.q }
+    }
+
+    /// Parts of the sources for whose sums there is room: where rows meet, they may have to stop before.
+    pub fn segments_with_rows(&self) -> u32 {
+        self.segments() + if self.meets() { self.shape.slices * self.shape.q } else { 0 }
+    }
+
+    /// `vec4` of a sink in what comes of it: its sums, and its nearest source.
+    pub fn results(&self) -> usize {
+        self.sums() + usize::from(self.near > Near::Nothing)
+    }
+
     /// `vec4` sums per segment and sink.
     pub fn sums(&self) -> usize {
         (self.order as usize + 1) * if self.precision == Precision::DoubleSingle { 2 } else { 1 }
@@ -164,7 +186,9 @@ impl DirectVariant {
     /// Bytes of workgroup memory of the forces' kernel.
     pub fn workgroup_memory(&self) -> u64 {
         let parts = self.parts(false).len() as u64;
-        u64::from(self.shape.tile()) * parts * self.vector_bytes()
+        let near = self.meets() && self.near > Near::Nothing;
+        let meeting = if near { u64::from(self.shape.threads()) } else { 0 };
+        (u64::from(self.shape.tile()) * parts + meeting) * self.vector_bytes()
     }
 }
 

@@ -1,13 +1,15 @@
 //! What came back from the device, in the caller's units.
 
 use glam::DVec3;
+use rayon::prelude::*;
 
-use super::DirectVariant;
 use super::frame::Units;
+use super::records::MANY;
+use super::{DirectVariant, Near};
 use crate::forces::{Answers, Lists, NO_SOURCE, Precision};
 
 /// Sums and nearest sources into `out`, which has room for what is wanted.
-/// `copied`: words of sums, of nearest sources, of lists.
+/// `copied`: words of sums with who is nearest, of lists.
 pub(super) fn answers(
     copied: &[Vec<u32>],
     variant: &DirectVariant,
@@ -18,39 +20,40 @@ pub(super) fn answers(
     let single = |at: usize| f64::from(f32::from_bits(words[at]));
     let value = |i: usize, sum: usize, axis: usize| -> f64 {
         match variant.precision {
-            Precision::Single => single((i * variant.sums() + sum) * 4 + axis),
+            Precision::Single => single((i * variant.results() + sum) * 4 + axis),
             Precision::DoubleSingle => {
-                let at = (i * variant.sums() + 2 * sum) * 4 + axis;
+                let at = (i * variant.results() + 2 * sum) * 4 + axis;
                 single(at) + single(at + 4)
             }
-            Precision::Double => double(words, ((i * variant.sums() + sum) * 4 + axis) * 2),
+            Precision::Double => double(words, ((i * variant.results() + sum) * 4 + axis) * 2),
         }
     };
     let vector = |i, sum| DVec3::new(value(i, sum, 0), value(i, sum, 1), value(i, sum, 2));
-    for (i, a) in out.acceleration.iter_mut().enumerate() {
-        *a = vector(i, 0) * units.acceleration;
-    }
-    for (i, phi) in out.potential.iter_mut().enumerate() {
-        *phi = value(i, 0, 3) * units.potential;
-    }
-    for (i, jerk) in out.jerk.iter_mut().enumerate() {
-        *jerk = vector(i, 1) * units.jerk;
-    }
-    for (i, snap) in out.snap.iter_mut().enumerate() {
-        *snap = vector(i, 2) * units.snap;
-    }
-    for (i, nearest) in out.nearest.iter_mut().enumerate() {
-        *nearest = neighbour(copied, variant, i, 1);
+    fill(&mut out.acceleration, |i| vector(i, 0) * units.acceleration);
+    fill(&mut out.potential, |i| value(i, 0, 3) * units.potential);
+    fill(&mut out.jerk, |i| vector(i, 1) * units.jerk);
+    fill(&mut out.snap, |i| vector(i, 2) * units.snap);
+    fill(&mut out.nearest, |i| neighbour(copied, variant, i, 1));
+}
+
+fn fill<T: Send>(out: &mut [T], value: impl Fn(usize) -> T + Sync) {
+    let one = |(i, out): (usize, &mut T)| *out = value(i);
+    if out.len() < MANY {
+        out.iter_mut().enumerate().for_each(one);
+    } else {
+        out.par_iter_mut().enumerate().with_min_len(MANY / 8).for_each(one);
     }
 }
 
 /// The nearest source (1) or the number of sources within the radius (2) of sink `i`.
 fn neighbour(copied: &[Vec<u32>], variant: &DirectVariant, i: usize, which: usize) -> u32 {
-    let Some(words) = copied.get(1) else { return NO_SOURCE };
-    if variant.precision == Precision::Double {
-        double(words, (4 * i + which) * 2) as u32
-    } else {
-        words[4 * i + which]
+    if variant.near == Near::Nothing {
+        return NO_SOURCE;
+    }
+    let at = 4 * (i * variant.results() + variant.sums()) + which;
+    match variant.precision {
+        Precision::Double => double(&copied[0], 2 * at) as u32,
+        _ => copied[0][at],
     }
 }
 
@@ -73,7 +76,7 @@ pub(super) fn lists(
         let listed = neighbour(copied, variant, i, 2);
         let length = (listed as usize).min(each);
         kept.clear();
-        kept.extend_from_slice(&copied[2][i * each..i * each + length]);
+        kept.extend_from_slice(&copied[1][i * each..i * each + length]);
         kept.retain(|&j| is_within(i, j));
         let found = listed - (length - kept.len()) as u32;
         // Segment by segment so far.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::super::frame::{Entry, TierFrame};
+use super::super::frame::{Entry, TierFrame, Word};
 use super::super::kernels::Kernels;
+use super::super::records::first_refused;
 use super::super::widen;
 use super::GpuTiers;
 use super::evaluation::{Evaluation, Next, Replaced};
@@ -83,13 +84,13 @@ impl GpuTiers {
             let kernels = Kernels::new(&gpu, &key, lists, self.checks).await?;
             self.kernels.insert(key, kernels);
         }
-        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        self.batch.clear();
         evaluation.sent = self.held.bytes_to_send();
-        let sources = self.held.send(&gpu, variant.order, &mut encoder).await?;
+        let sources = self.held.send(&gpu, variant.order, &mut self.batch).await?;
         let capacity = evaluation.whole.capacity as usize;
         self.buffers.fit(&gpu, sources, &variant, evaluation.sinks.len(), capacity);
-        self.buffers.write_sinks(&gpu, &self.sink_records, &self.itself);
-        self.advance(evaluation, encoder)
+        self.buffers.write_sinks(&mut self.batch, &self.sink_records, &self.itself);
+        self.advance(evaluation)
     }
 
     /// [`crate::forces::ForceEngine::collect`], awaiting the device.
@@ -145,29 +146,33 @@ impl GpuTiers {
 
     /// The sinks as the device has them.
     fn narrow(&mut self, sinks: &Sinks, want: &Want) -> Result<()> {
-        self.sink_records.clear();
-        self.itself.clear();
+        let (n, words) = (sinks.position.len(), TierFrame::words(self.precision));
         let or_zero = |of: &[glam::DVec3], i: usize| of.get(i).copied().unwrap_or_default();
-        for (i, &position) in sinks.position.iter().enumerate() {
+        self.sink_records.resize(n * words, [0; 4]);
+        let frame = *self.held.frame();
+        let make = |(i, out): (usize, &mut [Word])| {
             let entry = Entry {
-                position,
+                position: sinks.position[i],
                 velocity: or_zero(sinks.velocity, i),
                 acceleration: or_zero(sinks.acceleration, i),
                 last: want.within.map_or(-1.0, |within| within.radius[i]),
             };
-            let frame: &TierFrame = self.held.frame();
-            if !frame.sink(&entry, &mut self.sink_records) {
-                return Err(Error::Body {
-                    index: i,
-                    id: i as u64,
-                    problem: format!(
-                        "as a sink, its position {position}, velocity, acceleration or neighbour radius leaves the range of the tier '{}'",
-                        self.precision.name()
-                    ),
-                });
-            }
-            self.itself.push(sinks.identity.of(i).map_or(FOREIGN, |j| j as u32));
+            frame.sink(&entry, out)
+        };
+        if let Some(i) = first_refused(&mut self.sink_records, words, make) {
+            return Err(Error::Body {
+                index: i,
+                id: i as u64,
+                problem: format!(
+                    "as a sink, its position {}, velocity, acceleration or neighbour radius leaves the range of the tier '{}'",
+                    sinks.position[i],
+                    self.precision.name()
+                ),
+            });
         }
+        self.itself.clear();
+        let identity = |i: usize| sinks.identity.of(i).map_or(FOREIGN, |j| j as u32);
+        self.itself.extend((0..n).map(identity));
         Ok(())
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
+use super::super::DirectVariant;
 use super::super::frame::Units;
-use super::super::{DirectVariant, Near};
 use super::GpuTiers;
 use crate::error::Result;
 use crate::forces::Order;
@@ -16,6 +16,9 @@ use crate::gpu::layout::DirectParams;
 
 /// Elapsed times below this tell of latency and not of a rate.
 const SHORTEST_SAMPLE: f64 = 2e-3;
+
+/// Small blocks are done by then.
+const PATIENCE: std::time::Duration = std::time::Duration::from_micros(500);
 
 /// Bytes that go to a device per second, at the least.
 const SLOWEST_SENDING: f64 = 1e9;
@@ -65,12 +68,8 @@ impl GpuTiers {
         &mut self.throughput[order as usize]
     }
 
-    /// Records and submits what fits one submission. With `encoder`, what was recorded before goes first.
-    pub(super) fn advance(
-        &mut self,
-        evaluation: &mut Evaluation,
-        encoder: wgpu::CommandEncoder,
-    ) -> Result<()> {
+    /// Submits what fits one submission, after what is in the batch already.
+    pub(super) fn advance(&mut self, evaluation: &mut Evaluation) -> Result<()> {
         let budget = Budget::HEADLESS;
         let gpu = Arc::clone(&self.gpu);
         let throughput = *self.throughput(evaluation.variant.order);
@@ -78,11 +77,9 @@ impl GpuTiers {
         let kernels = self.buffers.bind(&gpu, key, &self.kernels[&key], &self.params)?;
         let Evaluation { variant, whole, next, .. } = evaluation;
         let (shape, fill) = (variant.shape, gpu.adapter.class.threads_to_fill());
-        let mut encoder = encoder;
         let (mut interactions, mut dispatches) = (0, 0);
         self.params.clear();
         {
-            let mut pass = encoder.begin_compute_pass(&Default::default());
             while *next != Next::Copied
                 && !self.params.is_full()
                 && throughput.secs(interactions, dispatches) < budget.submission_secs
@@ -105,8 +102,8 @@ impl GpuTiers {
                         let lists = matches!(next, Next::Lists(_));
                         let kernel = if lists { kernels.lists.as_ref() } else { None };
                         let kernel = kernel.unwrap_or(&kernels.forces);
-                        kernel.set(&mut pass, &[self.params.offset_of(params)]);
-                        pass.dispatch_workgroups(piece.workgroups, shape.slices, 1);
+                        let offset = self.params.offset_of(params);
+                        self.batch.dispatch(kernel, offset, [piece.workgroups, shape.slices]);
                         interactions += piece.interactions;
                         *next = match (piece.next, lists) {
                             (Some(_), false) => Next::Forces(piece.next),
@@ -118,8 +115,8 @@ impl GpuTiers {
                     Next::Sum(begin) => {
                         let width = (whole.sink_count - *begin).min(gpu.limits.workgroups);
                         let params = DirectParams { sink_begin: *begin, ..*whole };
-                        kernels.sum.set(&mut pass, &[self.params.offset_of(params)]);
-                        pass.dispatch_workgroups(width, 1, 1);
+                        let offset = self.params.offset_of(params);
+                        self.batch.dispatch(&kernels.sum, offset, [width, 1]);
                         let end = *begin + width;
                         *next = if end < whole.sink_count {
                             Next::Sum(end)
@@ -134,20 +131,20 @@ impl GpuTiers {
                 dispatches += 1;
             }
         }
+        self.params.write(&mut self.batch);
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        self.batch.record(&gpu, &mut encoder);
         if *next == Next::Copied {
             let sinks = evaluation.sinks.len() as u64;
-            let sums = sinks * variant.sums() as u64 * variant.vector_bytes();
-            let near =
-                if variant.near > Near::Nothing { sinks * variant.vector_bytes() } else { 0 };
+            let sums = sinks * variant.results() as u64 * variant.vector_bytes();
             let listed = if evaluation.capacity.is_some() {
                 sinks * u64::from(whole.capacity) * 4
             } else {
                 0
             };
-            let wanted = self.buffers.copies([sums, near, listed]);
+            let wanted = self.buffers.copies([sums, listed]);
             self.readback.record(&gpu.device, &mut encoder, &wanted);
         }
-        self.params.upload(&gpu);
         let submission = gpu.queue.submit([encoder.finish()]);
         self.readback.submitted();
         (evaluation.interactions, evaluation.dispatches) = (interactions, dispatches);
@@ -160,7 +157,7 @@ impl GpuTiers {
         let Some((submission, begun)) = evaluation.submitted.take() else { return Ok(()) };
         self.gpu.poll()?;
         let asked = web_time::Instant::now();
-        self.gpu.finish(submission).await?;
+        self.gpu.finish_soon(submission, PATIENCE).await?;
         // Where the host came late, the device may have been done long since: then only a rate that
         // is better than the known one is news.
         let (waited, secs) = (asked.elapsed().as_secs_f64(), begun.elapsed().as_secs_f64());
@@ -182,8 +179,7 @@ impl GpuTiers {
                 break;
             }
             crate::stop::check()?;
-            let encoder = self.gpu.device.create_command_encoder(&Default::default());
-            self.advance(evaluation, encoder)?;
+            self.advance(evaluation)?;
         }
         self.readback.arrive().await
     }

@@ -15,7 +15,7 @@ use crate::forces::{
     check_update,
 };
 use crate::gpu::layout::{DirectParams, FOREIGN};
-use crate::gpu::{Checks, Gpu, Params, Readback, blocking};
+use crate::gpu::{Batch, Checks, Gpu, Params, Readback, blocking};
 
 mod answer;
 mod evaluation;
@@ -48,6 +48,7 @@ pub struct GpuTiers {
     buffers: Buffers,
     params: Params<DirectParams>,
     throughput: [Throughput; 3],
+    batch: Batch,
     readback: Readback,
     sink_records: Vec<Word>,
     itself: Vec<u32>,
@@ -80,6 +81,7 @@ impl GpuTiers {
             held: Held::Still(Store::new(precision)),
             time: None,
             kernels: HashMap::new(),
+            batch: Batch::default(),
             readback: Readback::default(),
             sink_records: Vec::new(),
             itself: Vec::new(),
@@ -162,9 +164,9 @@ impl GpuTiers {
             let (class, refined) = (gpu.adapter.class, variant.refined);
             Shape::for_sinks(class, refined, sinks as u32, count, sum_bytes, largest)
         });
-        let bytes = sum_bytes * u64::from(variant.shape.segments()) * sinks as u64;
+        let bytes = sum_bytes * u64::from(variant.segments_with_rows()) * sinks as u64;
         if bytes > largest {
-            let each = sum_bytes * u64::from(variant.shape.segments());
+            let each = sum_bytes * u64::from(variant.segments_with_rows());
             return Err(gpu.refuse(format!(
                 "{sinks} sinks at once need {bytes} bytes of partial sums in one buffer, but it allows {largest} (at most {} sinks)",
                 largest / each
@@ -189,7 +191,7 @@ impl GpuTiers {
             slice_length,
             chunk_end: slice_length,
             capacity: capacity as u32,
-            segments: variant.shape.segments(),
+            segments: variant.segments(),
             ..Default::default()
         };
         Ok((variant, whole))
