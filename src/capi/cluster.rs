@@ -1,12 +1,14 @@
-//! One GRAPE: its memory, its engine, and the call that is under way.
+//! One GRAPE: its memory, its engine, and the calls that are under way.
 
+mod calls;
 mod twins;
 
+use calls::{CallState, Calls, Pending};
 use glam::DVec3;
 
 use super::memory::Memory;
 use crate::error::{Error, Result};
-use crate::forces::{Answers, ForceEngine, Identity, Lists, NO_SOURCE, Order, Sinks, Want, Within};
+use crate::forces::{Answers, ForceEngine, Identity, NO_SOURCE, Order, Sinks, Want, Within};
 
 /// Entries of all lists of one call at most: 256 MB.
 const LIST_ENTRIES: usize = 1 << 26;
@@ -36,31 +38,16 @@ pub struct Call {
     pub radius_squared: Vec<f64>,
 }
 
-/// How far the last call has come.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum CallState {
-    Nothing,
-    Begun,
-    Finished,
-}
-
-/// One GRAPE: its memory of j-particles, its engine, and the call that is under way.
+/// One GRAPE: its memory of j-particles, its engine, and the calls that are under way.
 pub struct Cluster {
     engine: Box<dyn ForceEngine>,
     order: Order,
     pub memory: Memory,
     /// What particles are predicted to; `None` takes them as they are.
     pub time: Option<f64>,
-    state: CallState,
-    call: Call,
-    identity: Vec<u32>,
-    answers: Answers,
-    /// The lists that were read.
-    lists: Option<Lists>,
+    calls: Calls,
     /// This client reads lists: they are made along with the forces, with this room for each.
     capacity: Option<usize>,
-    /// Whether `answers` will hold lists.
-    with_lists: bool,
     /// This client asks who is nearest: that is found along with the forces.
     with_nearest: bool,
 }
@@ -73,13 +60,8 @@ impl Cluster {
             order,
             memory: Memory::new(order),
             time: None,
-            state: CallState::Nothing,
-            call: Call::default(),
-            identity: Vec::new(),
-            answers: Answers::default(),
-            lists: None,
+            calls: Calls::default(),
             capacity: None,
-            with_lists: false,
             with_nearest: false,
         }
     }
@@ -89,27 +71,27 @@ impl Cluster {
         format!("{}, {} j-particles", self.engine.describe(), self.memory.len())
     }
 
-    /// Forgets a call that is under way. The memory stays.
+    /// Forgets a call of this thread that is under way. The memory stays.
     pub fn reset(&mut self) {
-        self.state = CallState::Nothing;
-        self.lists = None;
+        self.calls.renew();
     }
 
-    /// Starts the computation of `call`. What a call before it began is lost.
+    /// Starts the computation of `call`. What a call of this thread before it began is lost; another thread's is
+    /// computed first.
     ///
     /// Errors: numbers that are none, with the particle's name; what the engine refuses.
     pub fn begin(&mut self, call: Call) -> Result<()> {
-        self.reset();
+        let place = self.calls.renew();
         check(&call)?;
+        self.settle();
         self.memory.send(self.engine.as_mut(), call.addresses, self.time)?;
-        self.identity.clear();
-        let source_of = |index: &i32| self.memory.source_of(*index).unwrap_or(NO_SOURCE);
-        self.identity.extend(call.index.iter().map(source_of));
-        self.call = call;
-        let radius = self.radii().ok();
-        let fits = |room: &usize| room.saturating_mul(self.call.position.len()) <= ENTRIES_ALONG;
+        let pending = &mut self.calls.all[place];
+        pending.call = call;
+        pending.identify(&self.memory);
+        let radius = pending.radii().ok();
+        let fits = |room: &usize| room.saturating_mul(pending.call.position.len()) <= ENTRIES_ALONG;
         let capacity = self.capacity.filter(|room| radius.is_some() && fits(room));
-        self.with_lists = capacity.is_some();
+        pending.with_lists = capacity.is_some();
         let within = radius.as_deref().zip(capacity);
         let want = Want {
             order: self.order,
@@ -117,9 +99,45 @@ impl Cluster {
             nearest: self.with_nearest,
             within: within.map(|(radius, capacity)| Within { radius, capacity }),
         };
-        let sinks = sinks(&self.call, &self.identity);
-        self.engine.begin(&sinks, self.call.softening_squared.sqrt(), &want)?;
-        self.state = CallState::Begun;
+        let sinks = sinks(&pending.call, &pending.identity);
+        self.engine.begin(&sinks, pending.call.softening_squared.sqrt(), &want)?;
+        pending.state = CallState::Begun;
+        Ok(())
+    }
+
+    /// Makes the engine free: a call that it is at is computed to its end, and kept for its thread.
+    fn settle(&mut self) {
+        let Some(place) = self.calls.at_work() else { return };
+        self.calls.overlapped = true;
+        // Who is nearest cannot be asked of this moment's sources later.
+        let outcome = self.collect(place, self.order > Order::Acceleration);
+        self.calls.all[place].state = CallState::Computed(outcome);
+    }
+
+    /// Waits for the call at `place`, which the engine is at.
+    fn collect(&mut self, place: usize, nearest: bool) -> Result<()> {
+        let pending = &mut self.calls.all[place];
+        pending.state = CallState::Nothing;
+        let ids = |index: &[i32]| index.iter().map(|&index| index as u64).collect::<Vec<_>>();
+        if let Err(error) = self.engine.finish(&mut pending.answers) {
+            // The particle that is to blame rather than the sums that it spoiled.
+            self.memory.check_predictions()?;
+            return Err(error.with_ids(&ids(&pending.call.index)));
+        }
+        if nearest && !self.with_nearest {
+            self.with_nearest = true;
+            let want = Want { nearest, ..Want::only(Order::Acceleration) };
+            let sinks = sinks(&pending.call, &pending.identity);
+            let (mut found, softening) =
+                (Answers::default(), pending.call.softening_squared.sqrt());
+            self.engine.evaluate(&sinks, softening, &want, &mut found)?;
+            pending.answers.nearest = found.nearest;
+            pending.answers.nearest_distance = found.nearest_distance;
+        }
+        pending.leave_out_twins(self.order, &self.memory)?;
+        let index_of = |source: &u32| self.memory.index_of(*source);
+        pending.nearest.clear();
+        pending.nearest.extend(pending.answers.nearest.iter().map(index_of));
         Ok(())
     }
 
@@ -128,71 +146,64 @@ impl Cluster {
     ///
     /// Errors: nothing was begun; another number than then; a device that failed.
     pub fn finish(&mut self, n: usize, nearest: bool) -> Result<&Answers> {
-        let there = self.call.position.len();
-        if self.state != CallState::Begun {
-            let text = "nothing was begun, or it failed: call the first half before the last";
-            return Err(Error::Outside(text.to_owned()));
-        }
+        let place = self.calls.waiting()?;
+        let there = self.calls.all[place].call.position.len();
         if n != there {
             let allowed = format!("{there}, as in the first half");
             return Err(Error::value("the number ni of i-particles", n, allowed));
         }
-        self.state = CallState::Nothing;
-        let ids = |index: &[i32]| index.iter().map(|&index| index as u64).collect::<Vec<_>>();
-        if let Err(error) = self.engine.finish(&mut self.answers) {
-            // The particle that is to blame rather than the sums that it spoiled.
-            self.memory.check_predictions()?;
-            return Err(error.with_ids(&ids(&self.call.index)));
+        match std::mem::take(&mut self.calls.all[place].state) {
+            CallState::Computed(outcome) => outcome?,
+            _ => self.collect(place, nearest)?,
         }
-        if nearest && !self.with_nearest {
-            self.with_nearest = true;
-            let want = Want { nearest, ..Want::only(Order::Acceleration) };
-            let (sinks, mut found) = (sinks(&self.call, &self.identity), Answers::default());
-            self.engine.evaluate(&sinks, self.call.softening_squared.sqrt(), &want, &mut found)?;
-            self.answers.nearest = found.nearest;
-            self.answers.nearest_distance = found.nearest_distance;
-        }
-        self.leave_out_twins()?;
-        self.state = CallState::Finished;
-        Ok(&self.answers)
+        Ok(&self.calls.hand_over(place).answers)
     }
 
-    /// The client's index of the nearest j-particle of i-particle `i`, -1 where there is none.
+    /// The client's index of the nearest j-particle of i-particle `i` of the call that was finished last, -1 where there
+    /// is none.
     pub fn nearest_index(&self, i: usize) -> i32 {
-        let nearest = self.answers.nearest.get(i).copied().unwrap_or(NO_SOURCE);
-        self.memory.index_of(nearest)
+        let last = self.calls.last().map(|place| &self.calls.all[place].nearest);
+        last.and_then(|nearest| nearest.get(i)).copied().unwrap_or(-1)
     }
 
-    /// Makes the lists of the last call ready. True: some are longer than memory allows, and cut.
+    /// Makes the lists of the last call ready: of this thread's, where several call at the same time. True: some are longer
+    /// than memory allows, and cut.
     ///
     /// Errors: there is no finished call; it had no radii, or one that is none.
     pub fn read_lists(&mut self) -> Result<bool> {
-        if self.state != CallState::Finished {
+        let finished = |place: &usize| matches!(self.calls.all[*place].state, CallState::Finished);
+        let Some(place) = self.calls.last().filter(finished) else {
             let text = "there are no forces to list neighbours of: call both halves before";
             return Err(Error::Outside(text.to_owned()));
-        }
-        let n = self.call.position.len();
+        };
+        self.settle();
+        let pending = &mut self.calls.all[place];
+        let n = pending.call.position.len();
         let largest = (LIST_ENTRIES / n.max(1)).max(1);
-        let radius = self.radii()?;
+        let radius = pending.radii()?;
         let mut capacity = self.capacity.unwrap_or(FIRST_CAPACITY).min(largest);
-        let mut lists = std::mem::take(&mut self.answers.neighbours);
-        let mut there = std::mem::take(&mut self.with_lists);
+        let mut lists = std::mem::take(&mut pending.answers.neighbours);
+        let mut there = std::mem::take(&mut pending.with_lists);
+        if pending.arrangement != self.memory.arrangement() {
+            pending.identify(&self.memory);
+            there = false;
+        }
         loop {
             if !there {
                 let within = Some(Within { radius: &radius, capacity });
                 let want = Want { within, ..Want::only(Order::Acceleration) };
-                let softening = self.call.softening_squared.sqrt();
-                let sinks = sinks(&self.call, &self.identity);
+                let softening = pending.call.softening_squared.sqrt();
+                let sinks = sinks(&pending.call, &pending.identity);
                 let mut answers = Answers::default();
                 self.engine.evaluate(&sinks, softening, &want, &mut answers)?;
                 lists = answers.neighbours;
-                self.list_without_twins(&mut lists, &radius, capacity)?;
+                pending.list_without_twins(&self.memory, &mut lists, &radius, capacity)?;
             }
             let longest = (0..lists.len()).map(|i| lists.found(i)).max().unwrap_or(0);
             if longest <= capacity || capacity == largest {
                 // The next call of this kind has room for a few more.
                 self.capacity = Some((longest + longest / 4).max(FIRST_CAPACITY).min(largest));
-                self.lists = Some(lists);
+                pending.lists = Some(lists);
                 return Ok(longest > capacity);
             }
             capacity = longest.min(largest);
@@ -204,16 +215,33 @@ impl Cluster {
     ///
     /// Errors: lists that were not read; no such i-particle.
     pub fn list(&self, i: i32) -> Result<(Vec<i32>, usize)> {
-        let Some(lists) = &self.lists else {
+        let pending = self.calls.last().map(|place| &self.calls.all[place]);
+        let Some((pending, lists)) = pending.and_then(|all| Some((all, all.lists.as_ref()?)))
+        else {
             let text = "no lists were read: call g6_read_neighbour_list before";
             return Err(Error::Outside(text.to_owned()));
         };
-        let n = self.call.position.len();
+        if pending.arrangement != self.memory.arrangement() {
+            let text =
+                "j-particles have come since lists were read: call g6_read_neighbour_list again";
+            return Err(Error::Outside(text.to_owned()));
+        }
+        let n = pending.call.position.len();
         let place = usize::try_from(i).ok().filter(|place| *place < n).ok_or_else(|| {
             Error::value("the pipeline", i, format!("below {n}, as i-particles, from 0"))
         })?;
         let list = lists.of(place).iter().map(|&source| self.memory.index_of(source)).collect();
         Ok((list, lists.found(place)))
+    }
+}
+
+impl Pending {
+    /// Finds out which source each i-particle is.
+    fn identify(&mut self, memory: &Memory) {
+        self.arrangement = memory.arrangement();
+        let source_of = |index: &i32| memory.source_of(*index).unwrap_or(NO_SOURCE);
+        self.identity.clear();
+        self.identity.extend(self.call.index.iter().map(source_of));
     }
 
     /// Radii of neighbours, from h^2.

@@ -20,7 +20,7 @@ get_j_part_data get_j_part_data_;
  ppos: vectors_out, pvel: vectors_out, mass: doubles_out, eps2: doubles_out, index: ints_out) {
     let (mut mass, mut eps2, mut index) = (mass, eps2, index);
     let particle = with_cluster(Key::G6(0), |cluster| {
-        let particle = *cluster.memory.get(address)?;
+        let particle = cluster.memory.get(address)?;
         Ok((particle, particle.at(cluster.time)))
     })?;
     let (particle, [x, v, _]) = particle;

@@ -1,5 +1,8 @@
-//! The j-particles of one cluster: kept on the host in f64, predicted there, and sent to the engine in
-//! one piece, only when something has changed (Belleman et al. 2008, section 3.5).
+//! The j-particles of one cluster: kept on the host in f64, and sent to the engine in one piece, only when something
+//! has changed (Belleman et al. 2008, section 3.5). An engine that does not predict them gets them predicted.
+
+mod particle;
+mod records;
 
 use std::collections::HashMap;
 
@@ -8,58 +11,14 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::forces::{ForceEngine, Moving, MovingSources, Order, Sources};
+pub use particle::Particle;
+use records::Records;
 
-/// Addresses are below this: 1.6 GB of particles. A wild address is an error, not a full machine.
+/// Addresses are below this: 1.1 GB of particles, 1.5 with snaps. A wild address is an error, not a full machine.
 pub const LARGEST_MEMORY: usize = 1 << 23;
 
 /// Particles from which on threads are woken to predict them.
 const MANY: usize = 8192;
-
-/// A j-particle as a client sets it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Particle {
-    /// The client's name for it, any number.
-    pub index: i32,
-    /// When `motion` holds.
-    pub time: f64,
-    /// Gravitating mass G m, at least 0.
-    pub mass: f64,
-    /// Kept for the client, who may ask for it.
-    pub softening_squared: f64,
-    /// Position and its five derivatives, from velocity to crackle.
-    pub motion: [DVec3; 6],
-}
-
-impl Particle {
-    /// Refuses what is not a number; the texts name the particle.
-    pub fn check(&self, address: usize) -> Result<()> {
-        let names = ["position", "velocity", "acceleration", "jerk", "snap", "crackle"];
-        let who = || format!("of the particle at address {address} (index {})", self.index);
-        for (name, vector) in names.iter().zip(&self.motion) {
-            if !vector.is_finite() {
-                return Err(Error::value(format!("the {name} {}", who()), vector, "finite"));
-            }
-        }
-        if !(self.mass.is_finite() && self.mass >= 0.0) {
-            let allowed = "finite and at least 0";
-            return Err(Error::value(format!("the mass {}", who()), self.mass, allowed));
-        }
-        if !self.time.is_finite() {
-            return Err(Error::value(format!("the time tj {}", who()), self.time, "finite"));
-        }
-        Ok(())
-    }
-
-    /// As engines take it.
-    pub fn moving(&self) -> Moving {
-        Moving { time: self.time, mass: self.mass, motion: self.motion }
-    }
-
-    /// [`Moving::at`].
-    pub fn at(&self, time: Option<f64>) -> [DVec3; 3] {
-        self.moving().at(time)
-    }
-}
 
 /// What the engine was sent last.
 #[derive(Clone, Copy, PartialEq)]
@@ -71,13 +30,14 @@ struct Sent {
 /// The memory, and what of it the engine holds.
 pub struct Memory {
     order: Order,
-    /// By address; addresses that nobody has set are no particles.
-    particles: Vec<Option<Particle>>,
+    /// By address.
+    particles: Records,
     /// Addresses that were set since the engine was sent anything.
     changed: Vec<u32>,
-    is_changed: Vec<bool>,
     /// Whether particles have come, or have got other indices.
     rearranged: bool,
+    /// How often sources were arranged: numbers of sources are of one arrangement.
+    arrangement: u64,
     sent: Option<Sent>,
     /// The engine's sources: where each is in memory, ascending.
     address: Vec<u32>,
@@ -100,10 +60,10 @@ impl Memory {
     pub fn new(order: Order) -> Self {
         Self {
             order,
-            particles: Vec::new(),
+            particles: Records::default(),
             changed: Vec::new(),
-            is_changed: Vec::new(),
             rearranged: true,
+            arrangement: 0,
             sent: None,
             address: Vec::new(),
             index: Vec::new(),
@@ -121,40 +81,33 @@ impl Memory {
 
     /// Number of particles that were ever set.
     pub fn len(&self) -> usize {
-        self.particles.iter().flatten().count()
+        self.particles.all().count()
     }
 
     /// Puts a particle at `address`, in the place of what was there.
     ///
     /// Errors: an address out of range, no memory, numbers that are none. The old particle then stays.
+    #[inline]
     pub fn set(&mut self, address: i32, particle: Particle) -> Result<()> {
-        let allowed = || format!("from 0 to {}", LARGEST_MEMORY - 1);
-        let refused = || Error::value("the address of a j-particle", address, allowed());
-        let place = usize::try_from(address).map_err(|_| refused())?;
-        if place >= LARGEST_MEMORY {
-            return Err(refused());
+        let place = match usize::try_from(address) {
+            Ok(place) if place < LARGEST_MEMORY => place,
+            _ => return Err(refused(address)),
+        };
+        if !particle.is_sound() {
+            particle.check(place)?;
         }
-        particle.check(place)?;
-        if place >= self.particles.len() {
-            let more = place + 1 - self.particles.len();
-            let full = |_| Error::Outside(format!("no memory for {} j-particles", place + 1));
-            self.particles.try_reserve(more).map_err(full)?;
-            self.is_changed.try_reserve(more).map_err(full)?;
-            self.particles.resize(place + 1, None);
-            self.is_changed.resize(place + 1, false);
-        }
-        let before = self.particles[place].replace(particle);
-        self.rearranged |= before.is_none_or(|before| before.index != particle.index);
-        if !std::mem::replace(&mut self.is_changed[place], true) {
+        let before = self.particles.put(place, &particle)?;
+        self.rearranged |= before.index != Some(particle.index);
+        if !before.was_changed {
             self.changed.push(place as u32);
         }
         Ok(())
     }
 
     /// The particle at `address`.
-    pub fn get(&self, address: i32) -> Result<&Particle> {
+    pub fn get(&self, address: i32) -> Result<Particle> {
         let there = usize::try_from(address).ok().and_then(|place| self.particles.get(place));
-        there.and_then(Option::as_ref).ok_or_else(|| {
+        there.ok_or_else(|| {
             Error::value("the address of a j-particle", address, "one that was set before")
         })
     }
@@ -202,19 +155,17 @@ impl Memory {
         if self.rearranged || self.sent.is_none_or(|sent| sent.addresses != addresses) {
             self.sent = None;
             self.arrange(addresses);
-            let particles =
-                self.address.iter().filter_map(|&k| self.particles[k as usize].as_ref());
-            self.moving.clear();
-            self.moving.extend(particles.map(Particle::moving));
-            engine.set_moving(&self.moving)?;
+            let particles = self.address.iter().filter_map(|&k| self.particles.get(k as usize));
+            let all: Vec<Moving> = particles.map(|particle| particle.moving()).collect();
+            engine.set_moving(&all)?;
             self.sent = Some(Sent { addresses, time: None });
         } else if !self.changed.is_empty() {
             self.moving.clear();
             self.source_index.clear();
             for place in &self.changed {
                 // Beyond the addresses in use there are particles that no engine holds.
-                let source = self.address.binary_search(place);
-                if let (Ok(source), Some(particle)) = (source, &self.particles[*place as usize]) {
+                let particle = self.particles.get(*place as usize);
+                if let (Some(source), Some(particle)) = (self.source_at(*place), particle) {
                     self.source_index.push(source as u32);
                     self.moving.push(particle.moving());
                 }
@@ -228,8 +179,14 @@ impl Memory {
     }
 
     fn forget_changes(&mut self) {
-        for place in self.changed.drain(..) {
-            self.is_changed[place as usize] = false;
+        self.changed.drain(..).for_each(|place| self.particles.forget_change(place as usize));
+    }
+
+    /// The source at an address, if there is one. Where no address is free, that is the address itself.
+    fn source_at(&self, place: u32) -> Option<usize> {
+        match self.address.get(place as usize) {
+            Some(there) if *there == place => Some(place as usize),
+            _ => self.address.binary_search(&place).ok(),
         }
     }
 
@@ -239,24 +196,24 @@ impl Memory {
         self.index.clear();
         self.source.clear();
         self.twins.clear();
-        for (place, particle) in self.particles.iter().enumerate().take(addresses) {
-            let Some(particle) = particle else { continue };
+        for (place, index) in self.particles.all().take_while(|(place, _)| *place < addresses) {
             let source = self.address.len() as u32;
             self.address.push(place as u32);
-            self.index.push(particle.index);
-            let first = *self.source.entry(particle.index).or_insert(source);
+            self.index.push(index);
+            let first = *self.source.entry(index).or_insert(source);
             if first != source {
-                self.twins.entry(particle.index).or_insert_with(|| vec![first]).push(source);
+                self.twins.entry(index).or_insert_with(|| vec![first]).push(source);
             }
         }
         self.rearranged = false;
+        self.arrangement += 1;
     }
 
     fn send_all(&mut self, engine: &mut dyn ForceEngine, time: Option<f64>) -> Result<()> {
         let n = self.address.len();
         let (particles, addresses) = (&self.particles, &self.address);
         let predicted = |k: usize| {
-            let particle = particles[addresses[k] as usize].as_ref();
+            let particle = particles.get(addresses[k] as usize);
             particle.map_or(([DVec3::ZERO; 3], 0.0), |particle| (particle.at(time), particle.mass))
         };
         let all: Vec<([DVec3; 3], f64)> = if n < MANY {
@@ -291,10 +248,10 @@ impl Memory {
         let mut sources = Vec::with_capacity(self.changed.len());
         // Beyond the addresses in use there are particles that no engine holds.
         for place in &self.changed {
-            sources.extend(self.address.binary_search(place).ok());
+            sources.extend(self.source_at(*place));
         }
         for &k in &sources {
-            let Some(particle) = &self.particles[self.address[k] as usize] else { continue };
+            let Some(particle) = self.particles.get(self.address[k] as usize) else { continue };
             let motion = particle.at(time);
             if let Err(error) = self.check_predicted(k, &motion, time) {
                 // Some of the copies here are new already: the next time all are sent.
@@ -343,7 +300,7 @@ impl Memory {
 
     /// Source `k` as the engine has it: predicted, and its mass.
     pub fn predicted(&self, k: usize) -> ([DVec3; 3], f64) {
-        let particle = self.particles[self.address[k] as usize].as_ref();
+        let particle = self.particles.get(self.address[k] as usize);
         particle.map_or(([DVec3::ZERO; 3], 0.0), |particle| (particle.at(self.time), particle.mass))
     }
 
@@ -359,9 +316,19 @@ impl Memory {
         self.address.len()
     }
 
+    /// Changes when the numbers of sources do.
+    pub fn arrangement(&self) -> u64 {
+        self.arrangement
+    }
+
     /// The source of index `index`, the one of lowest address.
     pub fn source_of(&self, index: i32) -> Option<u32> {
-        self.source.get(&index).copied()
+        // Most clients count their particles as the sources are counted.
+        let usual = usize::try_from(index).ok().filter(|_| self.twins.is_empty());
+        match usual.filter(|&source| self.index.get(source) == Some(&index)) {
+            Some(source) => Some(source as u32),
+            None => self.source.get(&index).copied(),
+        }
     }
 
     /// All sources of index `index`, where there are several; else none.
@@ -373,6 +340,12 @@ impl Memory {
     pub fn index_of(&self, source: u32) -> i32 {
         self.index.get(source as usize).copied().unwrap_or(-1)
     }
+}
+
+#[cold]
+fn refused(address: i32) -> Error {
+    let allowed = format!("from 0 to {}", LARGEST_MEMORY - 1);
+    Error::value("the address of a j-particle", address, allowed)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //!
 //! A client puts j-particles (sources) at addresses, asks for forces on i-particles (sinks) in two
 //! halves with time for work of its own between them, and reads lists of neighbours. Particles stay on
-//! the host in f64 and are predicted there; a [`crate::forces::ForceEngine`] computes.
+//! the host in f64; a [`crate::forces::ForceEngine`] computes, and predicts them if it can.
 //!
 //! | file | what is in it |
 //! |---|---|
@@ -11,14 +11,15 @@
 //! | `object` | what `include/sapporo.h` makes Sapporo2's class of |
 //! | `looking` | calls that show particles, and write them to files |
 //! | `each` | forces on sinks with a softening each |
-//! | `slices` | the client's pointers: all `unsafe` but for the wrapping in `forms` |
+//! | `slices` | the client's pointers: all `unsafe` but for the wrapping in `forms` and the one call of `fork` |
 //! | `guard` | no panic leaves; error codes, and one line on stderr |
-//! | `world` | open clusters, the shared device, one lock for the process |
-//! | `cluster`, `memory` | one GRAPE: j-particles, prediction, the call under way, lists |
+//! | `world`, `fork` | open clusters, a lock for each, the shared device; what must not be used after a fork |
+//! | `cluster`, `memory` | one GRAPE: j-particles, each thread's call under way, lists |
 //! | `options` | engine, precision, adapter: the user's choice |
 
 mod cluster;
 mod each;
+mod fork;
 #[macro_use]
 mod forms;
 mod g5;

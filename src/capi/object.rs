@@ -135,7 +135,7 @@ sapporo_state; (object: int, address: int, mass: doubles_out, index: ints_out, e
  predicted_pos: vectors_out, predicted_vel: vectors_out, predicted_acc: vectors_out) {
     let (mut mass, mut index, mut eps2) = (mass, index, eps2);
     let (particle, [x, v, a]) = with_object(object, |cluster| {
-        let particle = *cluster.memory.get(address)?;
+        let particle = cluster.memory.get(address)?;
         Ok((particle, particle.at(cluster.time)))
     })?;
     let [set_x, set_v, set_a, set_j, ..] = particle.motion;

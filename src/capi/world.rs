@@ -1,11 +1,13 @@
 //! All that is open in this process: clusters by their numbers, and the device that they share.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::cluster::Cluster;
+use super::fork;
 use super::guard::{DONE, say};
 use super::options::Options;
 use crate::error::{Error, Result};
@@ -48,7 +50,9 @@ impl Key {
 
 /// All that is open in this process: clusters by their numbers, and the device that they share.
 pub struct World {
-    clusters: BTreeMap<Key, Cluster>,
+    clusters: BTreeMap<Key, &'static Slot>,
+    /// Of clusters that were closed.
+    free: Vec<&'static Slot>,
     gpu: Option<(AdapterRequest, Arc<Gpu>)>,
     /// Whether lists of neighbours are sorted by index, for all clusters.
     pub sorts_lists: bool,
@@ -77,40 +81,82 @@ impl World {
         }
         Key::G6(only)
     }
+
+    /// Opens a cluster that is not.
+    fn insert(&mut self, key: Key, cluster: Cluster) {
+        let slot = self.free.pop().unwrap_or_else(|| Box::leak(Box::default()));
+        *lock(slot) = Some(cluster);
+        self.clusters.insert(key, slot);
+        GENERATION.fetch_add(1, Ordering::AcqRel);
+    }
 }
+
+/// Where a cluster is, or was. Slots stay, so that a thread may look into one that another thread empties.
+type Slot = Mutex<Option<Cluster>>;
+
+/// The slot that a thread's last call meant.
+#[derive(Clone, Copy)]
+struct Known {
+    asked: Key,
+    slot: &'static Slot,
+    generation: u64,
+}
+
+thread_local! {
+    static KNOWN: Cell<Option<Known>> = const { Cell::new(None) };
+}
+
+/// Grows with every cluster that is opened or closed: what was known before may be another's.
+static GENERATION: AtomicU64 = AtomicU64::new(0);
 
 static WORLD: Mutex<World> = Mutex::new(World {
     clusters: BTreeMap::new(),
+    free: Vec::new(),
     gpu: None,
     sorts_lists: true,
     told_of_numbers: false,
 });
 
-/// The process that opened what is open; 0 as long as there is none.
-static OWNER: AtomicU32 = AtomicU32::new(0);
-
-/// Does `work` with the world. Calls from several threads take turns.
+/// Does `work` with the world. Calls from several threads take turns; whoever holds a cluster does not ask for it.
 ///
-/// Errors: in a process that was forked from one with clusters. Their threads and devices are not in it, and a lock that
-/// one of those threads held would never be free.
+/// Errors: in a process that was forked from one with clusters.
 pub fn with<T>(work: impl FnOnce(&mut World) -> Result<T>) -> Result<T> {
-    let owner = OWNER.load(Ordering::Relaxed);
-    if owner != 0 && owner != std::process::id() {
-        return Err(Error::Outside(format!(
-            "this process was forked from process {owner}, which had opened the library: open it after the fork, \
-             in each process by itself"
-        )));
-    }
-    // A panic is no reason never to answer again: each call begins with checks of its own.
-    let mut world = WORLD.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    work(&mut world)
+    fork::check()?;
+    work(&mut lock(&WORLD))
 }
 
-/// Does `work` with one open cluster.
+/// A panic is no reason never to answer again: each call begins with checks of its own.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Does `work` with one open cluster. Calls on one cluster from several threads take turns; others do not wait for them.
 pub fn with_cluster<T>(key: Key, work: impl FnOnce(&mut Cluster) -> Result<T>) -> Result<T> {
+    fork::check_noted()?;
+    loop {
+        // Particles come one by one, by the hundred thousand: what the last call found out saves the way by the world.
+        let known = match KNOWN.get().filter(|known| known.asked == key) {
+            Some(known) if known.generation == GENERATION.load(Ordering::Acquire) => known,
+            _ => find(key)?,
+        };
+        let mut slot = lock(known.slot);
+        // Unless another thread has just closed it.
+        if known.generation == GENERATION.load(Ordering::Acquire)
+            && let Some(cluster) = &mut *slot
+        {
+            return work(cluster);
+        }
+    }
+}
+
+#[cold]
+fn find(key: Key) -> Result<Known> {
     with(|world| {
-        let key = world.meant(key);
-        world.clusters.get_mut(&key).ok_or_else(|| key.closed()).and_then(work)
+        let meant = world.meant(key);
+        let slot = *world.clusters.get(&meant).ok_or_else(|| key.closed())?;
+        let known = Known { asked: key, slot, generation: GENERATION.load(Ordering::Acquire) };
+        KNOWN.set(Some(known));
+        Ok(known)
     })
 }
 
@@ -125,7 +171,7 @@ pub fn open_in(key: Key, precision: Option<Precision>) -> Result<c_int> {
         if world.clusters.contains_key(&key) {
             return Ok(DONE);
         }
-        OWNER.store(std::process::id(), Ordering::Relaxed);
+        fork::own();
         let mut options = Options::of_user()?;
         options.precision = options.precision.or(precision);
         let shared = &mut world.gpu;
@@ -142,7 +188,7 @@ pub fn open_in(key: Key, precision: Option<Precision>) -> Result<c_int> {
         // A device that was looked at and not taken.
         shared.take_if(|(_, gpu)| Arc::strong_count(gpu) == 1);
         let engine = engine?;
-        world.clusters.insert(key, Cluster::new(engine, key.order()));
+        world.insert(key, Cluster::new(engine, key.order()));
         Ok(DONE)
     })
 }
@@ -150,18 +196,25 @@ pub fn open_in(key: Key, precision: Option<Precision>) -> Result<c_int> {
 /// A cluster that a test made.
 #[cfg(test)]
 pub fn insert(key: Key, cluster: Cluster) {
-    let inserted = with(|world| Ok(world.clusters.insert(key, cluster).is_none()));
-    assert!(inserted.unwrap(), "{key:?} is open already");
+    let outcome = with(|world| {
+        assert!(!world.clusters.contains_key(&key), "{key:?} is open already");
+        world.insert(key, cluster);
+        Ok(())
+    });
+    outcome.unwrap();
 }
 
 /// Closes a cluster; with the last one the device.
 pub fn close(key: Key) -> Result<c_int> {
     with(|world| {
         let key = world.meant(key);
-        world.clusters.remove(&key).ok_or_else(|| key.closed())?;
+        let slot = world.clusters.remove(&key).ok_or_else(|| key.closed())?;
+        GENERATION.fetch_add(1, Ordering::AcqRel);
+        *lock(slot) = None;
+        world.free.push(slot);
         if world.clusters.is_empty() {
             world.gpu = None;
-            OWNER.store(0, Ordering::Relaxed);
+            fork::disown();
         }
         Ok(DONE)
     })

@@ -1,4 +1,5 @@
-/* Four threads with a cluster each, whose calls mix. */
+/* Four threads with a cluster each, whose calls mix; then four on one cluster, each with sinks of its own, and threads
+   that begin what they never fetch. */
 #include <pthread.h>
 
 #include "cloud.h"
@@ -30,6 +31,98 @@ static void *work(void *argument) {
     return NULL;
 }
 
+static double right[N];
+static const int first[5] = {0, 7, 20, 21, N};
+
+/* Sinks first[part] to first[part + 1] in both halves; 0, or how many numbers were wrong. */
+static int begin(int part) {
+    int from = first[part], n = first[part + 1] - from, ids[N], i;
+    for (i = 0; i < n; i++) ids[i] = from + i;
+    return g6calc_firsthalf(9, N, n, ids, c.x + from, c.v + from, NULL, NULL, NULL, 1e-4, NULL) != 0;
+}
+
+static int fetch(int part) {
+    int from = first[part], n = first[part + 1] - from, nearest[N], i, wrong = 0;
+    double acc[N][3], jerk[N][3], pot[N];
+    wrong += g6calc_lasthalf2(9, N, n, NULL, NULL, NULL, 1e-4, NULL, acc, jerk, pot, nearest) != 0;
+    for (i = 0; i < n; i++) {
+        wrong += !below(fabs(pot[i] / right[from + i] - 1), 1e-12);
+        wrong += nearest[i] < 0 || nearest[i] >= N || nearest[i] == from + i;
+    }
+    return wrong;
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int step;
+
+/* Waits until `mine` steps were done. */
+static void await(int mine) {
+    pthread_mutex_lock(&lock);
+    while (step < mine) pthread_cond_wait(&changed, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+static void done_with_step(void) {
+    pthread_mutex_lock(&lock);
+    step++;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+/* First all four begin, then all four fetch; later as it comes. */
+static void *share(void *argument) {
+    int part = *(int *)argument, round;
+    for (round = 0; round < 20; round++) {
+        await(8 * round + part);
+        bad[part] += begin(part);
+        done_with_step();
+        await(8 * round + 4 + part);
+        bad[part] += fetch(part);
+        done_with_step();
+    }
+    for (round = 0; round < 200; round++) {
+        int i = first[part] + round % (first[part + 1] - first[part]);
+        double zero[3] = {0, 0, 0};
+        bad[part] += g6_set_j_particle(9, i, i, 0.0, 0.0, c.m[i], zero, zero, zero, c.v[i], c.x[i]) != 0;
+        bad[part] += begin(part);
+        bad[part] += fetch(part);
+    }
+    return NULL;
+}
+
+static void *begin_alone(void *argument) {
+    bad[*(int *)argument] += begin(*(int *)argument);
+    return NULL;
+}
+
+static void on_one_cluster(void) {
+    pthread_t threads[4];
+    int part[4] = {0, 1, 2, 3}, i;
+    double zero[3] = {0, 0, 0};
+    CHECK(g6_open(9) == 0);
+    for (i = 0; i < N; i++) {
+        double a[3], j[3], s[3], r2;
+        int near;
+        attract(&c, i, c.x[i], c.v[i], c.a[i], 1e-4, a, j, s, &right[i], &near, &r2);
+        CHECK(g6_set_j_particle(9, i, i, 0.0, 0.0, c.m[i], zero, zero, zero, c.v[i], c.x[i]) == 0);
+    }
+    for (i = 0; i < 4; i++) CHECK(pthread_create(&threads[i], NULL, share, &part[i]) == 0);
+    for (i = 0; i < 4; i++) {
+        CHECK(pthread_join(threads[i], NULL) == 0);
+        CHECK(bad[i] == 0);
+    }
+    /* A thread that ends between the halves keeps nobody waiting, and what it began can be fetched. */
+    for (i = 0; i < 4; i++) {
+        CHECK(pthread_create(&threads[i], NULL, begin_alone, &part[i]) == 0);
+        CHECK(pthread_join(threads[i], NULL) == 0);
+    }
+    CHECK(fetch(3) == 0);
+    CHECK(begin(1) == 0 && fetch(1) == 0);
+    CHECK(bad[0] + bad[1] + bad[2] + bad[3] == 0);
+    CHECK(g6_close(9) == 0);
+}
+
 int main(void) {
     pthread_t threads[4];
     int id[4] = {0, 1, 2, 3}, i;
@@ -39,5 +132,6 @@ int main(void) {
         CHECK(pthread_join(threads[i], NULL) == 0);
         CHECK(bad[i] == 0);
     }
+    on_one_cluster();
     return done("threads");
 }

@@ -1,3 +1,5 @@
+mod threads;
+
 use super::super::memory::Particle;
 use super::*;
 use crate::forces::TestBodies;
@@ -56,7 +58,7 @@ fn a_client_gets_its_own_indices_back() {
     // The second time lists come along with the forces.
     for round in 0..2 {
         cluster.begin(call(&bodies, index_of)).unwrap();
-        assert_eq!(cluster.with_lists, round == 1);
+        assert_eq!(cluster.calls.all[0].with_lists, round == 1);
         let got = cluster.finish(60, true).unwrap();
         assert_eq!((&got.jerk, &got.snap), (&wanted.jerk, &wanted.snap));
         assert!(!cluster.read_lists().unwrap());

@@ -4,16 +4,16 @@
 use glam::DVec3;
 
 use super::super::memory::Memory;
-use super::{Call, Cluster, sinks};
+use super::{Call, Pending, sinks};
 use crate::error::Result;
 use crate::forces::direct::Reference;
 use crate::forces::{Answers, ForceEngine, Lists, NO_SOURCE, Order, Sources, Want, Within};
 
-impl Cluster {
+impl Pending {
     /// Puts right the answers of i-particles whose index several j-particles have.
-    pub(super) fn leave_out_twins(&mut self) -> Result<()> {
-        let Self { order, memory, call, answers, .. } = self;
-        let (order, which) = (*order, with_twins(memory, call));
+    pub(super) fn leave_out_twins(&mut self, order: Order, memory: &Memory) -> Result<()> {
+        let Self { call, answers, .. } = self;
+        let which = with_twins(memory, call);
         if which.is_empty() {
             return Ok(());
         }
@@ -43,11 +43,12 @@ impl Cluster {
     /// Puts right the lists of i-particles whose index several j-particles have.
     pub(super) fn list_without_twins(
         &self,
+        memory: &Memory,
         lists: &mut Lists,
         radius: &[f64],
         capacity: usize,
     ) -> Result<()> {
-        let (memory, call) = (&self.memory, &self.call);
+        let call = &self.call;
         let which = with_twins(memory, call);
         if which.is_empty() {
             return Ok(());

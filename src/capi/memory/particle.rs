@@ -1,0 +1,62 @@
+//! A j-particle as clients set it.
+
+use glam::DVec3;
+
+use crate::error::{Error, Result};
+use crate::forces::Moving;
+
+/// A j-particle as a client sets it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Particle {
+    /// The client's name for it, any number.
+    pub index: i32,
+    /// When `motion` holds.
+    pub time: f64,
+    /// Gravitating mass G m, at least 0.
+    pub mass: f64,
+    /// Kept for the client, who may ask for it.
+    pub softening_squared: f64,
+    /// Position and its five derivatives, from velocity to crackle.
+    pub motion: [DVec3; 6],
+}
+
+impl Particle {
+    /// Whether all is a number: without branches, so that it is done in vectors.
+    #[inline]
+    pub(super) fn is_sound(&self) -> bool {
+        // x times 0 is 0, unless x is infinite or none.
+        let scalars = self.mass * 0.0 + self.time * 0.0;
+        let sum = self.motion.iter().fold(DVec3::ZERO, |sum, vector| sum + *vector * 0.0);
+        (sum.x + sum.y + sum.z + scalars == 0.0) & (self.mass >= 0.0)
+    }
+
+    /// Refuses what is not a number; the texts name the particle.
+    #[cold]
+    pub(super) fn check(&self, address: usize) -> Result<()> {
+        let names = ["position", "velocity", "acceleration", "jerk", "snap", "crackle"];
+        let who = || format!("of the particle at address {address} (index {})", self.index);
+        for (name, vector) in names.iter().zip(&self.motion) {
+            if !vector.is_finite() {
+                return Err(Error::value(format!("the {name} {}", who()), vector, "finite"));
+            }
+        }
+        if !(self.mass.is_finite() && self.mass >= 0.0) {
+            let allowed = "finite and at least 0";
+            return Err(Error::value(format!("the mass {}", who()), self.mass, allowed));
+        }
+        if !self.time.is_finite() {
+            return Err(Error::value(format!("the time tj {}", who()), self.time, "finite"));
+        }
+        Ok(())
+    }
+
+    /// As engines take it.
+    pub fn moving(&self) -> Moving {
+        Moving { time: self.time, mass: self.mass, motion: self.motion }
+    }
+
+    /// [`Moving::at`].
+    pub fn at(&self, time: Option<f64>) -> [DVec3; 3] {
+        self.moving().at(time)
+    }
+}
