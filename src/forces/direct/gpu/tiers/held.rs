@@ -13,7 +13,7 @@ use crate::gpu::{Batch, Gpu};
 #[derive(Debug)]
 pub(super) enum Held {
     /// Set by [`crate::forces::ForceEngine::set_sources`].
-    Still(Store),
+    Still(Box<Store>),
     /// Set by [`crate::forces::MovingSources::set_moving`].
     Moving(Box<Motions>),
 }

@@ -36,7 +36,8 @@ pub(super) fn answers(
     fill(&mut out.nearest, |i| neighbour(copied, variant, i, 1));
 }
 
-fn fill<T: Send>(out: &mut [T], value: impl Fn(usize) -> T + Sync) {
+/// All of `out`, by all cores where there are many.
+pub(super) fn fill<T: Send>(out: &mut [T], value: impl Fn(usize) -> T + Sync) {
     let one = |(i, out): (usize, &mut T)| *out = value(i);
     if out.len() < MANY {
         out.iter_mut().enumerate().for_each(one);

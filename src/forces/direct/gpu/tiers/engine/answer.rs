@@ -125,11 +125,10 @@ impl GpuTiers {
             (None, None) => self.held.position(j as usize, evaluation.time),
         };
         if want.nearest {
-            for (i, nearest) in out.nearest.iter().enumerate() {
-                if let Some(position) = position(*nearest) {
-                    out.nearest_distance[i] = (position - evaluation.sinks[i]).length();
-                }
-            }
+            let (nearest, sinks) = (&out.nearest, &evaluation.sinks);
+            widen::fill(&mut out.nearest_distance, |i| {
+                position(nearest[i]).map_or(f64::INFINITY, |there| (there - sinks[i]).length())
+            });
         }
         if let Some(asked) = evaluation.capacity {
             let each = evaluation.whole.capacity as usize;

@@ -78,7 +78,7 @@ impl GpuTiers {
             params: Params::new(&gpu, "direct params", PARAMS_ROWS),
             throughput: [Throughput::guess(gpu.adapter.class); 3],
             buffers: Buffers::default(),
-            held: Held::Still(Store::new(precision)),
+            held: Held::Still(Box::new(Store::new(precision))),
             time: None,
             kernels: HashMap::new(),
             batch: Batch::default(),
@@ -240,7 +240,7 @@ impl ForceEngine for GpuTiers {
         sources.check()?;
         self.keep_positions();
         if let Held::Moving(_) = self.held {
-            self.held = Held::Still(Store::new(self.precision));
+            self.held = Held::Still(Box::new(Store::new(self.precision)));
         }
         match &mut self.held {
             Held::Still(store) => store.set(&self.gpu, sources),

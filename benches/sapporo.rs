@@ -1,0 +1,225 @@
+//! The calls of a GRAPE-6 code on a GPU: `GRAVITILE_ENGINE=gpu cargo bench --features capi --bench sapporo`.
+//!
+//! The problem that Sapporo2 was measured with (docs/direct.md): a Plummer sphere with velocities, accelerations and
+//! jerks, eps = 1/256. For each number of sources and sinks, in microseconds from host to host, the median of up to 400
+//! calls of `g6_set_ti`, first half and last half with the nearest neighbour
+//!
+//! - `block`: at a new time, after the sinks' particles were set again, which a code on block steps does;
+//! - `plain`: at a new time;
+//! - `same`: at the same time;
+//! - `forces`: at a new time without the nearest neighbour,
+//!
+//! how long of `block` the particles and the first half take, and the pairs per second of `same`.
+
+use std::ffi::c_int;
+use std::time::{Duration, Instant};
+
+use gravitile::forces::TestBodies;
+
+type Vectors = *const [f64; 3];
+type VectorsOut = *mut [f64; 3];
+
+unsafe extern "C" {
+    safe fn g6_open(id: c_int) -> c_int;
+    safe fn g6_close(id: c_int) -> c_int;
+    safe fn g6_print_chip_status(id: c_int) -> c_int;
+    safe fn g6_set_ti(id: c_int, ti: f64) -> c_int;
+    #[rustfmt::skip]
+    fn g6_set_j_particle(
+        id: c_int,
+        address: c_int,
+        index: c_int,
+        tj: f64,
+        dtj: f64,
+        mass: f64,
+        k18: Vectors,
+        j6: Vectors,
+        a2: Vectors,
+        v: Vectors,
+        x: Vectors,
+    ) -> c_int;
+    #[rustfmt::skip]
+    fn g6calc_firsthalf(
+        id: c_int,
+        nj: c_int,
+        ni: c_int,
+        index: *const c_int,
+        xi: Vectors,
+        vi: Vectors,
+        aold: Vectors,
+        j6old: Vectors,
+        phiold: *const f64,
+        eps2: f64,
+        h2: *const f64,
+    ) -> c_int;
+    #[rustfmt::skip]
+    fn g6calc_lasthalf(
+        id: c_int,
+        nj: c_int,
+        ni: c_int,
+        index: *const c_int,
+        xi: Vectors,
+        vi: Vectors,
+        eps2: f64,
+        h2: *const f64,
+        acc: VectorsOut,
+        jerk: VectorsOut,
+        pot: *mut f64,
+    ) -> c_int;
+    #[rustfmt::skip]
+    fn g6calc_lasthalf2(
+        id: c_int,
+        nj: c_int,
+        ni: c_int,
+        index: *const c_int,
+        xi: Vectors,
+        vi: Vectors,
+        eps2: f64,
+        h2: *const f64,
+        acc: VectorsOut,
+        jerk: VectorsOut,
+        pot: *mut f64,
+        nearest: *mut c_int,
+    ) -> c_int;
+}
+
+const EPS2: f64 = 1.0 / 65536.0;
+
+/// A step of the time between calls.
+const STEP: f64 = 1.0 / 1_048_576.0;
+
+const SINKS: [usize; 6] = [1, 16, 64, 256, 1024, 4096];
+
+/// What is measured of one number of sinks.
+#[derive(Clone, Copy, PartialEq)]
+enum Mode {
+    Block,
+    Plain,
+    Same,
+    Forces,
+}
+
+struct Client {
+    x: Vec<[f64; 3]>,
+    v: Vec<[f64; 3]>,
+    a2: Vec<[f64; 3]>,
+    j6: Vec<[f64; 3]>,
+    mass: Vec<f64>,
+    time: f64,
+}
+
+impl Client {
+    fn new(n: usize) -> Self {
+        let bodies = TestBodies::new(n, 1);
+        let of = |from: &[glam::DVec3], factor: f64| -> Vec<[f64; 3]> {
+            from.iter().map(|v| (*v * factor).to_array()).collect()
+        };
+        Self {
+            x: of(&bodies.position, 1.0),
+            v: of(&bodies.velocity, 1.0),
+            a2: of(&bodies.acceleration, 0.5),
+            j6: of(&bodies.velocity, 1.0 / 6.0),
+            mass: bodies.mass,
+            time: 0.0,
+        }
+    }
+
+    fn set(&self, k: usize) {
+        let (zero, address) = ([0.0; 3], k as c_int);
+        let (x, v, a2, j6) = (&self.x[k], &self.v[k], &self.a2[k], &self.j6[k]);
+        // SAFETY: three numbers each.
+        let code = unsafe {
+            g6_set_j_particle(
+                0,
+                address,
+                address,
+                self.time,
+                0.0,
+                self.mass[k],
+                &zero,
+                j6,
+                a2,
+                v,
+                x,
+            )
+        };
+        assert_eq!(code, 0);
+    }
+
+    /// Medians of a call, of setting its particles and of its first half.
+    fn measure(&mut self, sinks: usize, mode: Mode) -> [f64; 3] {
+        let nj = self.x.len();
+        let index: Vec<c_int> = (0..sinks).map(|k| (k * (nj / sinks)) as c_int).collect();
+        let row = |from: &[[f64; 3]]| -> Vec<[f64; 3]> {
+            index.iter().map(|&k| from[k as usize]).collect()
+        };
+        let (xi, vi, h2) = (row(&self.x), row(&self.v), vec![0.0; sinks]);
+        let (mut acc, mut jerk) = (vec![[0.0; 3]; sinks], vec![[0.0; 3]; sinks]);
+        let (mut pot, mut nearest) = (vec![0.0; sinks], vec![0; sinks]);
+        let (n, m) = (sinks as c_int, nj as c_int);
+        let (ids, x, v, h) = (index.as_ptr(), xi.as_ptr(), vi.as_ptr(), h2.as_ptr());
+        let mut times: [Vec<f64>; 3] = Default::default();
+        let begun = Instant::now();
+        for turn in 0..400 {
+            let start = Instant::now();
+            if mode == Mode::Block {
+                index.iter().for_each(|&k| self.set(k as usize));
+            }
+            let set = start.elapsed();
+            if mode != Mode::Same {
+                self.time += STEP;
+            }
+            assert_eq!(g6_set_ti(0, self.time), 0);
+            let old = std::ptr::null();
+            // SAFETY: arrays of `sinks` entries.
+            let first =
+                unsafe { g6calc_firsthalf(0, m, n, ids, x, v, old, old, old.cast(), EPS2, h) };
+            let half = start.elapsed() - set;
+            let (a, j, p) = (acc.as_mut_ptr(), jerk.as_mut_ptr(), pot.as_mut_ptr());
+            // SAFETY: as above.
+            let last = unsafe {
+                if mode == Mode::Forces {
+                    g6calc_lasthalf(0, m, n, ids, x, v, EPS2, h, a, j, p)
+                } else {
+                    g6calc_lasthalf2(0, m, n, ids, x, v, EPS2, h, a, j, p, nearest.as_mut_ptr())
+                }
+            };
+            assert_eq!((first, last), (0, 0));
+            // The first calls compile, and learn who is asked for.
+            if turn >= 5 {
+                for (all, time) in times.iter_mut().zip([start.elapsed(), set, half]) {
+                    all.push(time.as_secs_f64() * 1e6);
+                }
+            }
+            if turn >= 15 && begun.elapsed() > Duration::from_millis(400) {
+                break;
+            }
+        }
+        times.map(|mut all| {
+            all.sort_by(f64::total_cmp);
+            all[all.len() / 2]
+        })
+    }
+}
+
+fn main() {
+    for sources in [16_384, 131_072, 524_288] {
+        assert_eq!(g6_open(0), 0, "see the line above");
+        let mut client = Client::new(sources);
+        (0..sources).for_each(|k| client.set(k));
+        // A client that asked for nearest neighbours once gets them along from then on.
+        let alone = SINKS.map(|sinks| client.measure(sinks, Mode::Forces)[0]);
+        for (sinks, forces) in SINKS.into_iter().zip(alone) {
+            let [block, set, first] = client.measure(sinks, Mode::Block);
+            let [plain, ..] = client.measure(sinks, Mode::Plain);
+            let [same, ..] = client.measure(sinks, Mode::Same);
+            let rate = (sources * sinks) as f64 / same * 1e-3;
+            println!(
+                "nj {sources:6} ni {sinks:4}: block {block:6.0} us (particles {set:4.0}, first half {first:4.0}), \
+                 plain {plain:6.0}, same {same:6.0} ({rate:5.1} x 10^9 pairs/s), forces {forces:6.0}"
+            );
+        }
+        assert_eq!(g6_print_chip_status(0), 0);
+        assert_eq!(g6_close(0), 0);
+    }
+}
