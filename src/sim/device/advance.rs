@@ -68,6 +68,8 @@ impl DeviceState {
                     }
                     return Ok(done);
                 }
+                // The step that was begun is finished, nothing more is: slices rarely end where a step does.
+                wanted = wanted.min(submitted + u64::from(!self.is_between_steps()));
             }
             let more = submitted < wanted || !self.is_between_steps();
             if more {
