@@ -4,9 +4,12 @@
 //! and potentials on some. Beside it, by turns in the same run, the same call as it is without prediction in the engine:
 //! predicted on the host into fresh arrays, set as sources, evaluated. The least of many turns, and their ratio: what else the machine does only adds.
 
+mod calls;
+
 use std::ffi::c_int;
 use std::time::Instant;
 
+use calls::*;
 use glam::DVec3;
 use gravitile::forces::direct::CpuDouble;
 use gravitile::forces::{
@@ -14,51 +17,6 @@ use gravitile::forces::{
 };
 
 const SOFTENING: f64 = 1.0 / 256.0;
-
-unsafe extern "C" {
-    safe fn g6_open(id: c_int) -> c_int;
-    safe fn g6_close(id: c_int) -> c_int;
-    safe fn g6_set_ti(id: c_int, ti: f64) -> c_int;
-    fn g6_set_j_particle(
-        id: c_int,
-        address: c_int,
-        index: c_int,
-        tj: f64,
-        dtj: f64,
-        mass: f64,
-        k18: *const [f64; 3],
-        j6: *const [f64; 3],
-        a2: *const [f64; 3],
-        v: *const [f64; 3],
-        x: *const [f64; 3],
-    ) -> c_int;
-    fn g6calc_firsthalf(
-        id: c_int,
-        nj: c_int,
-        ni: c_int,
-        index: *const c_int,
-        xi: *const [f64; 3],
-        vi: *const [f64; 3],
-        aold: *const [f64; 3],
-        j6old: *const [f64; 3],
-        phiold: *const f64,
-        eps2: f64,
-        h2: *const f64,
-    ) -> c_int;
-    fn g6calc_lasthalf(
-        id: c_int,
-        nj: c_int,
-        ni: c_int,
-        index: *const c_int,
-        xi: *const [f64; 3],
-        vi: *const [f64; 3],
-        eps2: f64,
-        h2: *const f64,
-        acc: *mut [f64; 3],
-        jerk: *mut [f64; 3],
-        pot: *mut f64,
-    ) -> c_int;
-}
 
 /// What a client has.
 struct Client {

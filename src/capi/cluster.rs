@@ -124,7 +124,7 @@ impl Cluster {
             self.memory.check_predictions()?;
             return Err(error.with_ids(&ids(&pending.call.index)));
         }
-        if nearest && !self.with_nearest {
+        if nearest && pending.answers.nearest.len() < pending.call.position.len() {
             self.with_nearest = true;
             let want = Want { nearest, ..Want::only(Order::Acceleration) };
             let sinks = sinks(&pending.call, &pending.identity);

@@ -248,6 +248,10 @@ fn sources_that_stay_and_sources_that_move_are_not_mixed_up() {
     wild.motion[5] = DVec3::splat(1e300);
     let text = engine.moving().unwrap().update_moving(&[3], &[wild]).unwrap_err().to_string();
     assert!(text.contains("body 3") && text.contains("double-single"), "{text}");
+    // As long as it stays there are no forces, of the others either.
+    let block = Block::of(&sources, 5, Some(3.0));
+    let text = engine.begin(&block.sinks(), 0.0, &wanted(Order::Jerk)).unwrap_err().to_string();
+    assert!(text.contains("body 3"), "{text}");
     engine.moving().unwrap().update_moving(&[3], &sources[3..4]).unwrap();
     compare(&mut engine, &sources, Some(3.0), Order::Jerk);
 }

@@ -105,7 +105,7 @@ impl Motions {
         Ok(())
     }
 
-    /// Replaces some. The records of those before one that is refused are replaced.
+    /// Replaces some. As long as one that was refused stays, there are no forces.
     pub fn update(&mut self, index: &[u32], sources: &[Moving]) -> Result<()> {
         self.predicted = None;
         for (&j, moving) in index.iter().zip(sources) {
@@ -120,12 +120,16 @@ impl Motions {
         let (words, mut records) = (self.words(), std::mem::take(&mut self.records));
         records.resize(index.len() * words, [0; 4]);
         let refused = first_refused(&mut records, words, |(k, out)| self.record(&sources[k], out));
-        let good = refused.unwrap_or(index.len());
-        for (&j, record) in index[..good].iter().zip(records.chunks_exact(words)) {
+        if let Some(k) = refused {
+            // No force comes of records that the device lacks: all are made anew, and refused as long as one is.
+            self.changes.all = true;
+            return Err(self.out_of_range(index[k] as usize));
+        }
+        for (&j, record) in index.iter().zip(records.chunks_exact(words)) {
             self.changes.put(j, record);
         }
         self.records = records;
-        refused.map_or(Ok(()), |k| Err(self.out_of_range(index[k] as usize)))
+        Ok(())
     }
 
     /// Chooses another frame where a body has left the one there is.

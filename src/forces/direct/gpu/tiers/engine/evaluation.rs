@@ -79,57 +79,55 @@ impl GpuTiers {
         let (shape, fill) = (variant.shape, gpu.adapter.class.threads_to_fill());
         let (mut interactions, mut dispatches) = (0, 0);
         self.params.clear();
+        while *next != Next::Copied
+            && !self.params.is_full()
+            && throughput.secs(interactions, dispatches) < budget.submission_secs
         {
-            while *next != Next::Copied
-                && !self.params.is_full()
-                && throughput.secs(interactions, dispatches) < budget.submission_secs
-            {
-                match next {
-                    Next::Forces(progress) | Next::Lists(progress) => {
-                        let piece = shape.rectangle(whole.sink_count, whole.source_count).piece(
-                            progress.unwrap_or_default(),
-                            throughput.interactions_in(budget.dispatch_secs),
-                            fill,
-                            gpu.limits.workgroups,
-                        );
-                        let params = DirectParams {
-                            sink_begin: piece.sinks.start,
-                            sink_end: piece.sinks.end,
-                            chunk_begin: piece.chunk.start,
-                            chunk_end: piece.chunk.end,
-                            ..*whole
-                        };
-                        let lists = matches!(next, Next::Lists(_));
-                        let kernel = if lists { kernels.lists.as_ref() } else { None };
-                        let kernel = kernel.unwrap_or(&kernels.forces);
-                        let offset = self.params.offset_of(params);
-                        self.batch.dispatch(kernel, offset, [piece.workgroups, shape.slices]);
-                        interactions += piece.interactions;
-                        *next = match (piece.next, lists) {
-                            (Some(_), false) => Next::Forces(piece.next),
-                            (Some(_), true) => Next::Lists(piece.next),
-                            (None, false) => Next::Sum(0),
-                            (None, true) => Next::Copied,
-                        };
-                    }
-                    Next::Sum(begin) => {
-                        let width = (whole.sink_count - *begin).min(gpu.limits.workgroups);
-                        let params = DirectParams { sink_begin: *begin, ..*whole };
-                        let offset = self.params.offset_of(params);
-                        self.batch.dispatch(&kernels.sum, offset, [width, 1]);
-                        let end = *begin + width;
-                        *next = if end < whole.sink_count {
-                            Next::Sum(end)
-                        } else if evaluation.capacity.is_some() {
-                            Next::Lists(Some(Progress::default()))
-                        } else {
-                            Next::Copied
-                        };
-                    }
-                    Next::Copied => {}
+            match next {
+                Next::Forces(progress) | Next::Lists(progress) => {
+                    let piece = shape.rectangle(whole.sink_count, whole.source_count).piece(
+                        progress.unwrap_or_default(),
+                        throughput.interactions_in(budget.dispatch_secs),
+                        fill,
+                        gpu.limits.workgroups,
+                    );
+                    let params = DirectParams {
+                        sink_begin: piece.sinks.start,
+                        sink_end: piece.sinks.end,
+                        chunk_begin: piece.chunk.start,
+                        chunk_end: piece.chunk.end,
+                        ..*whole
+                    };
+                    let lists = matches!(next, Next::Lists(_));
+                    let kernel = if lists { kernels.lists.as_ref() } else { None };
+                    let kernel = kernel.unwrap_or(&kernels.forces);
+                    let offset = self.params.offset_of(params);
+                    self.batch.dispatch(kernel, offset, [piece.workgroups, shape.slices]);
+                    interactions += piece.interactions;
+                    *next = match (piece.next, lists) {
+                        (Some(_), false) => Next::Forces(piece.next),
+                        (Some(_), true) => Next::Lists(piece.next),
+                        (None, false) => Next::Sum(0),
+                        (None, true) => Next::Copied,
+                    };
                 }
-                dispatches += 1;
+                Next::Sum(begin) => {
+                    let width = (whole.sink_count - *begin).min(gpu.limits.workgroups);
+                    let params = DirectParams { sink_begin: *begin, ..*whole };
+                    let offset = self.params.offset_of(params);
+                    self.batch.dispatch(&kernels.sum, offset, [width, 1]);
+                    let end = *begin + width;
+                    *next = if end < whole.sink_count {
+                        Next::Sum(end)
+                    } else if evaluation.capacity.is_some() {
+                        Next::Lists(Some(Progress::default()))
+                    } else {
+                        Next::Copied
+                    };
+                }
+                Next::Copied => {}
             }
+            dispatches += 1;
         }
         self.params.write(&mut self.batch);
         let mut encoder = gpu.device.create_command_encoder(&Default::default());

@@ -1,0 +1,71 @@
+//! The calls of GRAPE-6 as a C client has them, for benches of the library.
+#![allow(dead_code)]
+
+use std::ffi::c_int;
+
+pub type Vectors = *const [f64; 3];
+pub type VectorsOut = *mut [f64; 3];
+
+unsafe extern "C" {
+    pub safe fn g6_open(id: c_int) -> c_int;
+    pub safe fn g6_close(id: c_int) -> c_int;
+    pub safe fn g6_print_chip_status(id: c_int) -> c_int;
+    pub safe fn g6_set_ti(id: c_int, ti: f64) -> c_int;
+    #[rustfmt::skip]
+    pub fn g6_set_j_particle(
+        id: c_int,
+        address: c_int,
+        index: c_int,
+        tj: f64,
+        dtj: f64,
+        mass: f64,
+        k18: Vectors,
+        j6: Vectors,
+        a2: Vectors,
+        v: Vectors,
+        x: Vectors,
+    ) -> c_int;
+    #[rustfmt::skip]
+    pub fn g6calc_firsthalf(
+        id: c_int,
+        nj: c_int,
+        ni: c_int,
+        index: *const c_int,
+        xi: Vectors,
+        vi: Vectors,
+        aold: Vectors,
+        j6old: Vectors,
+        phiold: *const f64,
+        eps2: f64,
+        h2: *const f64,
+    ) -> c_int;
+    #[rustfmt::skip]
+    pub fn g6calc_lasthalf(
+        id: c_int,
+        nj: c_int,
+        ni: c_int,
+        index: *const c_int,
+        xi: Vectors,
+        vi: Vectors,
+        eps2: f64,
+        h2: *const f64,
+        acc: VectorsOut,
+        jerk: VectorsOut,
+        pot: *mut f64,
+    ) -> c_int;
+    #[rustfmt::skip]
+    pub fn g6calc_lasthalf2(
+        id: c_int,
+        nj: c_int,
+        ni: c_int,
+        index: *const c_int,
+        xi: Vectors,
+        vi: Vectors,
+        eps2: f64,
+        h2: *const f64,
+        acc: VectorsOut,
+        jerk: VectorsOut,
+        pot: *mut f64,
+        nearest: *mut c_int,
+    ) -> c_int;
+}
