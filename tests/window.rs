@@ -15,6 +15,8 @@ mod log;
 mod person;
 #[path = "common/skip.rs"]
 mod skip;
+#[path = "window/slips.rs"]
+mod slips;
 #[path = "window/stories.rs"]
 mod stories;
 #[path = "panel/world.rs"]

@@ -55,6 +55,11 @@ impl Cadence {
         self.asked.is_some()
     }
 
+    /// Whether the newest that there is tells of `step`.
+    pub fn is_of(&self, step: u64) -> bool {
+        self.last.is_some_and(|(_, last)| last == Some(step))
+    }
+
     /// It has come, of this step.
     pub fn come(&mut self, step: u64) {
         if let Some(asked) = self.asked.take() {

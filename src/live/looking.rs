@@ -152,6 +152,20 @@ impl Looking {
         self.last.is_none_or(|(at, took)| at.elapsed() > pause.max(took * REST))
     }
 
+    /// Whether all that is wished for has been found of the state at `steps`.
+    pub fn is_at_rest(&self, steps: u64, settings: &Settings) -> bool {
+        if self.wish.is_nothing() || self.making.is_some() {
+            return self.making.is_none();
+        }
+        let Some(of) = &self.moment else { return false };
+        let is = |known: &Arc<Moment>| Arc::ptr_eq(known, of);
+        let Wish { error, body, .. } = self.wish;
+        (of.steps, of.softening) == (steps, settings.softening)
+            && (!error || self.error_of.as_ref().is_some_and(|(known, _)| is(known)))
+            && (!self.wish.wants_tree() || self.tree_of.as_ref().is_some_and(is))
+            && body.is_none_or(|body| self.walked == Some((body, settings.tree)))
+    }
+
     /// Takes in what was found, and looks further.
     ///
     /// Errors: what could not be looked at; it is looked at again with the next state.

@@ -17,6 +17,7 @@ mod command;
 mod force_error;
 mod frame_pace;
 mod looking;
+mod mailbox;
 mod mover;
 mod on_device;
 mod on_host;

@@ -91,6 +91,14 @@ pub(super) trait Mover: Send {
         let _ = dt;
     }
 
+    /// Whether it has something to do or to tell that frames must take in, although no step is due.
+    fn is_busy(&self) -> bool;
+
+    /// Whether it has broken off and will never do anything again.
+    fn has_ended(&self) -> bool {
+        false
+    }
+
     /// Call after the frame's submission.
     fn submitted(&mut self) {}
 

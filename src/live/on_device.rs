@@ -276,6 +276,12 @@ impl Mover for OnDevice {
         Reached { time: self.clock.time(), steps: self.clock.steps(), ready: self.ready }
     }
 
+    fn is_busy(&self) -> bool {
+        let is_asked = self.want_report || self.want.is_some() || !self.widening.is_empty();
+        let is_reporting = self.reporting != Reporting::Nothing;
+        is_asked || is_reporting || !self.state.is_between_steps() || !self.bodies.is_idle()
+    }
+
     fn drawn(&self) -> Drawn<'_> {
         let BodyBuffers { position_mass, velocity, acceleration, .. } = self.state.buffers();
         let frame = self.state.frame_at(self.clock.time());

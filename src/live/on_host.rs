@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::cadence::Purpose;
+use super::mailbox::Progress;
 use super::mover::{Drawn, FramePart, Mover, Reached};
-use super::worker::{Progress, WorkerLink};
+use super::worker::WorkerLink;
 use super::{BlockFacts, Event, Rates};
 use crate::bodies::Bodies;
 use crate::error::Result;
@@ -75,6 +76,14 @@ impl Mover for OnHost {
     fn reached(&self) -> Reached {
         let Progress { time, steps, ready, .. } = self.reached;
         Reached { time, steps, ready }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.worker.is_busy()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.worker.has_ended()
     }
 
     fn drawn(&self) -> Drawn<'_> {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::worker;
+use super::mailbox;
 
 /// Frames, steps and interactions of the recent past.
 #[derive(Clone, Debug, Default)]
@@ -10,7 +10,7 @@ pub struct Rates {
     frames: VecDeque<Passed>,
     /// Interactions per second of the time that the engine spent in them.
     kernel: Option<f64>,
-    host: worker::Progress,
+    host: mailbox::Progress,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ impl Rates {
     }
 
     /// Takes in what the worker has done since it was last asked.
-    pub(super) fn host(&mut self, steps: u64, now: worker::Progress) {
+    pub(super) fn host(&mut self, steps: u64, now: mailbox::Progress) {
         let interactions = now.interactions.saturating_sub(self.host.interactions);
         let busy = now.busy_secs - self.host.busy_secs;
         if let Some(frame) = self.frames.back_mut() {

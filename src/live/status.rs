@@ -70,9 +70,27 @@ impl Live {
         &self.keeper
     }
 
+    /// Whether time passes, or is about to: the next frame shows something else than the last one.
+    pub fn is_moving(&self) -> bool {
+        let is_due = !self.status.ready || !self.keeper.is_still() || self.mover.is_changing();
+        !self.resting && is_due && !self.mover.has_ended()
+    }
+
+    /// Whether something is on its way that frames take in: diagnostics, bodies, a look at the forces.
+    pub fn is_waiting(&self) -> bool {
+        if self.mover.has_ended() {
+            return false;
+        }
+        let (steps, settings) = (self.status.steps, &self.settings);
+        let has_told = self.reports.is_of(steps) && self.kept.is_of(steps);
+        let is_complete = has_told && self.looking.is_at_rest(steps, settings);
+        self.mover.is_busy() || !(self.resting || is_complete)
+    }
+
     /// Stops: another simulation is being made from this one's state.
     pub fn rest(&mut self) {
         self.resting = true;
+        self.mover.pause(self.dt);
     }
 
     /// Goes on after a rest: the other simulation could not be made.

@@ -79,6 +79,11 @@ impl TimeKeeper {
         self.owed = (self.owed - (steps - singles) as f64 * dt.abs()).max(0.0);
     }
 
+    /// Whether no step will be due until somebody asks for one.
+    pub fn is_still(&self) -> bool {
+        self.paused && self.singles == 0
+    }
+
     /// Whether more is due than the engine can do.
     pub fn is_behind(&self) -> bool {
         self.behind && !self.paused && self.tempo == Tempo::RealTime

@@ -2,8 +2,7 @@
 //! turns between frames. The watcher never waits: it tells how many steps are due and takes whatever state is
 //! finished.
 
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::{Poll, Waker};
+use std::sync::{Arc, Mutex};
 
 use glam::DVec3;
 use web_time::Instant;
@@ -11,6 +10,7 @@ use web_time::Instant;
 use super::beside::run_beside;
 use super::blocks::BlockWatch;
 use super::cadence::Purpose;
+use super::mailbox::{Inbox, Progress, Shared, lock};
 use super::points::{Narrowing, Points};
 use super::{BlockFacts, Event, Report};
 use crate::bodies::Bodies;
@@ -19,95 +19,6 @@ use crate::error::Result;
 use crate::forces::ForceEngine;
 use crate::gpu::Gpu;
 use crate::sim::{Clock, EngineKind, HostState, Moment, Residence, Settings, host_engine};
-
-/// Where the worker stands.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Progress {
-    pub time: f64,
-    pub steps: u64,
-    pub interactions: u64,
-    /// Seconds that the worker has spent in steps.
-    pub busy_secs: f64,
-    /// Whether the first forces are there.
-    pub ready: bool,
-}
-
-struct Inbox {
-    /// The number of steps since the start that may be done.
-    until: u64,
-    dt: f64,
-    softening: Option<f64>,
-    report: bool,
-    bodies: Option<Purpose>,
-    blocks: bool,
-    /// Whether the watcher has taken the last state and would like another.
-    wanted: bool,
-    quit: bool,
-    /// Frames that the watcher has had since the start.
-    frames: u64,
-    /// The worker, if it waits for news.
-    waiting: Option<Waker>,
-}
-
-#[derive(Default)]
-struct Outbox {
-    progress: Progress,
-    /// Filled when wanted, and never twice for one state.
-    points: Option<Points>,
-    events: Vec<Event>,
-    blocks: Option<BlockFacts>,
-    /// Steps done since the start.
-    done: u64,
-    /// What the worker computes with and where, once it knows.
-    description: Option<String>,
-    /// A set of points to fill again, so that none is allocated per step.
-    spare: Option<Points>,
-}
-
-impl Inbox {
-    /// Whether something has been asked for that comes before the next step.
-    fn news(&self) -> bool {
-        self.softening.is_some() || self.report || self.bodies.is_some() || self.blocks
-    }
-}
-
-struct Shared {
-    inbox: Mutex<Inbox>,
-    outbox: Mutex<Outbox>,
-}
-
-impl Shared {
-    /// Puts something into the inbox and wakes the worker.
-    fn tell(&self, change: impl FnOnce(&mut Inbox)) {
-        let waiting = {
-            let mut inbox = lock(&self.inbox);
-            change(&mut inbox);
-            inbox.waiting.take()
-        };
-        if let Some(worker) = waiting {
-            worker.wake();
-        }
-    }
-
-    /// Waits until the inbox has what `find` looks for.
-    async fn news<T>(&self, mut find: impl FnMut(&mut Inbox) -> Option<T>) -> T {
-        std::future::poll_fn(|context| {
-            let mut inbox = lock(&self.inbox);
-            match find(&mut inbox) {
-                Some(found) => Poll::Ready(found),
-                None => {
-                    inbox.waiting = Some(context.waker().clone());
-                    Poll::Pending
-                }
-            }
-        })
-        .await
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
 
 /// The watcher's end.
 pub(super) struct WorkerLink {
@@ -146,9 +57,10 @@ impl WorkerLink {
                 let mut worker = Worker::new(bodies, engine, &settings, &for_worker).await?;
                 worker.run(&for_worker).await
             };
-            if let Err(error) = worked.await {
-                lock(&for_worker.outbox).events.push(Event::Failed(error));
-            }
+            let ended = worked.await;
+            let mut outbox = lock(&for_worker.outbox);
+            outbox.events.extend(ended.err().map(Event::Failed));
+            outbox.ended = true;
         })?;
         Ok(Self { shared, known: 0, description })
     }
@@ -196,6 +108,20 @@ impl WorkerLink {
             self.description = description;
         }
         (steps, outbox.progress, std::mem::take(&mut outbox.events))
+    }
+
+    /// Whether it works, or has done something that has not been taken.
+    pub fn is_busy(&self) -> bool {
+        let works = lock(&self.shared.inbox).waiting.is_none();
+        let outbox = lock(&self.shared.outbox);
+        let has_news = outbox.points.is_some() || !outbox.events.is_empty();
+        has_news || outbox.done != self.known || works && !outbox.ended
+    }
+
+    /// Whether it has broken off, and that has been told.
+    pub fn has_ended(&self) -> bool {
+        let outbox = lock(&self.shared.outbox);
+        outbox.ended && outbox.events.is_empty()
     }
 
     /// The newest finished state that has not been taken yet, given to `show`; the next is then wanted.

@@ -50,6 +50,11 @@ pub fn is_frame(line: &str) -> bool {
     line.starts_with("frame ")
 }
 
+/// Whether a line tells that no frame follows until something happens.
+pub fn is_rest(line: &str) -> bool {
+    line == "rests"
+}
+
 /// How many frames the lines tell of.
 pub fn frames(lines: &[String]) -> usize {
     lines.iter().filter(|line| is_frame(line)).count()

@@ -12,7 +12,7 @@ use gravitile::app::panel::Tab;
 use gravitile::snapshot::Snapshot;
 
 use super::display::{Display, Part, Picture};
-use super::log::{FILTER, Log, frames, is_frame};
+use super::log::{FILTER, Log, frames, is_frame, is_rest};
 use super::world::{FREE, PANEL, World};
 
 /// The window's size in these tests: its panel is then where [`World::shown`] has it.
@@ -125,11 +125,14 @@ impl Person {
         log.lines().iter().rev().find(|line| is_frame(line)).cloned().unwrap_or_default()
     }
 
-    /// Waits for so many frames from now on.
-    fn waits_for_frames(&self, count: usize) {
-        let mark = self.told();
-        let drawn = || frames(&self.log.borrow_mut().lines()[mark..]) >= count;
-        self.eventually("frames", || drawn().then_some(()));
+    /// Whether the program says that nothing moves, and nothing has happened since.
+    pub fn rests(&self) -> bool {
+        self.log.borrow_mut().lines().last().is_some_and(|line| is_rest(line))
+    }
+
+    /// How many frames the program has drawn so far.
+    pub fn frames(&self) -> usize {
+        frames(self.log.borrow_mut().lines())
     }
 
     /// Does something, and again if it was lost, until the program says a line that `fits`; and waits for
@@ -144,10 +147,14 @@ impl Person {
                 let mut log = self.log.borrow_mut();
                 let lines = &log.lines()[mark..];
                 match lines.iter().position(|line| fits(line)) {
-                    Some(at) => (frames(&lines[at..]) >= SETTLED || ended).then_some(true),
+                    Some(at) => {
+                        let rests = lines[at..].last().is_some_and(|line| is_rest(line));
+                        (frames(&lines[at..]) >= SETTLED || rests || ended).then_some(true)
+                    }
                     None => {
-                        let lost = frames(lines) > LOST_AFTER.0 && begun.elapsed() > LOST_AFTER.1;
-                        lost.then_some(false)
+                        let is_idle = lines.last().is_none_or(|line| is_rest(line));
+                        let much = frames(lines) > LOST_AFTER.0 || is_idle;
+                        (much && begun.elapsed() > LOST_AFTER.1).then_some(false)
                     }
                 }
             });
@@ -161,7 +168,8 @@ impl Person {
     /// What the program wrote to its standard error, without the lines of frames, and at most the last ones.
     pub fn said(&self) -> String {
         let mut log = self.log.borrow_mut();
-        let lines: Vec<&String> = log.lines().iter().filter(|line| !is_frame(line)).collect();
+        let tells = |line: &&String| !is_frame(line) && !is_rest(line);
+        let lines: Vec<&String> = log.lines().iter().filter(tells).collect();
         let last: Vec<&str> = lines.iter().rev().take(40).rev().map(|line| line.as_str()).collect();
         last.join("\n")
     }
@@ -242,22 +250,45 @@ impl Person {
         self.until_said(&line, move_there, &|said| said == line);
     }
 
+    /// Turns the wheel towards itself by so many notches.
+    pub fn turns_wheel(&self, at: egui::Pos2, notches: usize) {
+        self.moves(at);
+        let line = "wheel";
+        for _ in 0..notches {
+            let turn = |_| drop(self.does(&["click", "5"]));
+            self.until_said(line, turn, &|said| said.starts_with(line));
+        }
+    }
+
+    /// Puts the window elsewhere on the display, or beside it.
+    pub fn moves_window(&self, x: i32, y: i32) {
+        self.does(&["windowmove", &self.window, &x.to_string(), &y.to_string()]);
+    }
+
+    /// Whether the latest frame drew nothing, since nobody could see it.
+    pub fn is_hidden(&self) -> bool {
+        self.frame().contains(" hidden")
+    }
+
+    /// The step that the latest frame told of.
+    pub fn step(&self) -> u64 {
+        let frame = self.frame();
+        let step = frame.split("step ").nth(1).and_then(|rest| rest.split(' ').next());
+        step.and_then(|step| step.parse().ok()).unwrap_or(0)
+    }
+
     pub fn resizes(&self, width: usize, height: usize) {
         self.does(&["windowsize", &self.window, &width.to_string(), &height.to_string()]);
     }
 
-    /// Waits until the sky of two pictures differs, or does not although frames were drawn between them and
-    /// the program says that it rests.
+    /// Waits until the sky of two pictures differs, or until the program says that it rests, paused.
     pub fn waits_until_sky(&self, moves: bool) {
-        let mut last = (self.sees(), self.frame());
-        self.eventually(if moves { "motion" } else { "rest" }, || {
-            self.waits_for_frames(6);
-            let now = (self.sees(), self.frame());
-            let changed = now.0.changes(&last.0, SKY);
-            let rests = now.1 == last.1 && now.1.contains("paused");
-            last = now;
-            (if moves { changed > 10 } else { changed == 0 && rests }).then_some(())
-        });
+        if !moves {
+            let is_still = || self.rests() && self.frame().contains("paused");
+            return self.eventually("rest", || is_still().then_some(()));
+        }
+        let first = self.sees();
+        self.eventually("motion", || (self.sees().changes(&first, SKY) > 10).then_some(()));
     }
 
     /// Goes to a tab by clicking on its name.

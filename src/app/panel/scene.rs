@@ -181,7 +181,8 @@ impl SceneForm {
         if scene.seed != plain.seed {
             wanted.seed = Some(scene.seed);
         }
-        if scene.n() != plain.n() {
+        // A number that was asked for stays one: without any the window takes what suits the machine.
+        if scene.n() != plain.n() || input.n.is_some() {
             wanted.n = scene.n();
         }
         let usual = plain.parameters();

@@ -7,7 +7,7 @@ use super::command_line::Shown;
 use super::frame::Frames;
 use super::load::{Loading, Wanted};
 use super::pictures::{Recording, free_name, picture};
-use super::simulated::Waiting;
+use super::simulated::{Waiting, suited};
 use super::steer::PointerRequest;
 use crate::app::panel::{Action, Integration, Place};
 use crate::error::{Error, Result};
@@ -186,6 +186,7 @@ impl Frames {
     fn load(&mut self, input: InputRequest) -> Result<()> {
         // A name that is nothing is said at once.
         input.scene()?;
+        let input = suited(input, self.output.screen.gpu.adapter.class);
         // Lengths and times that suited the last bodies are left behind.
         let mut wanted = self.simulated.wanted.clone();
         (wanted.steps.eps, wanted.steps.dt, wanted.steps.blocks.dt_max) = (None, None, None);

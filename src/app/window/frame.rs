@@ -1,8 +1,8 @@
 //! One frame: what has come back, what the user wants, a slice of simulation, the picture, the panel.
 
 use std::sync::Arc;
-use std::time::Instant;
 
+use web_time::{Duration, Instant};
 use winit::event::WindowEvent;
 use winit::window::Window;
 
@@ -10,6 +10,7 @@ use super::command_line::Start;
 use super::input::Input;
 use super::memory::Memory;
 use super::output::Output;
+use super::pace::{Pace, Stillness};
 use super::screen::Screen;
 use super::seen;
 use super::simulated::Simulated;
@@ -26,6 +27,8 @@ use crate::settings::ViewRequest;
 const FASTEST: Budget = Budget { dispatch_secs: 0.008, submission_secs: 0.030 };
 /// A frame that took longer counts as so long: the computer slept, or the window was hidden.
 const LONGEST_FRAME_SECS: f64 = 0.25;
+/// What a frame after a rest counts as: time stood still.
+const USUAL_FRAME_SECS: f64 = 1.0 / 60.0;
 
 /// Everything that a frame needs: who looks, what is simulated, what comes in and what goes out.
 pub struct Frames {
@@ -37,6 +40,9 @@ pub struct Frames {
     pub(super) start: Start,
     pub(super) memory: Memory,
     pub(super) quit: bool,
+    pub(super) still: Stillness,
+    /// Nothing was drawn since the last frame because nothing moved.
+    rested: bool,
     last: Instant,
     begun: Instant,
 }
@@ -59,6 +65,8 @@ impl Frames {
             output,
             memory,
             quit: false,
+            still: Stillness::default(),
+            rested: false,
             last: Instant::now(),
             begun: Instant::now(),
         })
@@ -68,30 +76,36 @@ impl Frames {
         &self.output.window
     }
 
-    /// Hands an event on; files that were dropped are kept for the next frame.
-    pub fn on_event(&mut self, event: &WindowEvent) {
+    /// Hands an event on; files that were dropped are kept for the next frame. True if a frame is to follow.
+    pub fn on_event(&mut self, event: &WindowEvent) -> bool {
         seen::event(event);
-        if self.input.on_event(&self.output.window, event) {
+        let taken = self.input.on_event(&self.output.window, event);
+        if taken.folds_panel {
             self.act(Action::FoldPanel);
         }
+        taken.repaint
     }
 
     pub fn resized(&mut self, width: u32, height: u32) {
         self.output.resized(width, height);
     }
 
-    /// One frame; false when the window is to be closed.
+    /// One frame, and when the next is due. Of one that is `hidden` nothing is drawn.
     ///
     /// Errors: what nothing can be done about.
-    pub fn frame(&mut self) -> Result<bool> {
+    pub fn frame(&mut self, hidden: bool) -> Result<Pace> {
         let now = Instant::now();
-        let secs = (now - self.last).as_secs_f64().min(LONGEST_FRAME_SECS);
+        let longest = if self.rested { USUAL_FRAME_SECS } else { LONGEST_FRAME_SECS };
+        let secs = (now - self.last).as_secs_f64().min(longest);
         self.last = now;
+        let mut repaint = Duration::MAX;
         // The device may have been lost since the last frame.
         let healthy = self.output.screen.gpu.poll();
         let drawn = healthy.and_then(|()| {
             self.take_news(secs);
-            let output = self.show_panel();
+            let output = (!hidden).then(|| self.show_panel());
+            let wish = output.as_ref().and_then(|o| o.viewport_output.get(&egui::ViewportId::ROOT));
+            repaint = wish.map_or(repaint, |viewport| viewport.repaint_delay);
             self.viewer.steering.pass(secs, self.viewer.choice.orbit_degrees_per_sec);
             self.draw(output, secs)
         });
@@ -101,8 +115,20 @@ impl Frames {
             Err(error) => self.output.say_error(&error),
             Ok(()) => {}
         }
-        seen::frame(self);
-        Ok(!self.quit)
+        let moves = self.simulated.session.as_ref().is_some_and(|s| s.live.is_moving());
+        self.still.pass(secs, self.viewer.steering.camera(), moves);
+        seen::frame(self, hidden);
+        let pace = self.pace(repaint);
+        self.rested = pace == Pace::Resting;
+        if self.rested {
+            seen::rest();
+        }
+        Ok(pace)
+    }
+
+    /// Whether the window is to be closed.
+    pub fn is_over(&self) -> bool {
+        self.quit
     }
 
     /// The part of the picture that the panel leaves free.
@@ -117,14 +143,15 @@ impl Frames {
         if !self.panel.open {
             return 0.0;
         }
-        let covered = f64::from(self.panel.width * self.input.context.pixels_per_point());
-        covered.min(0.8 * f64::from(self.output.screen.size()[0]))
+        f64::from(self.panel.width * self.input.context.pixels_per_point())
+            .min(f64::from(self.output.screen.size()[0]))
     }
 
-    fn draw(&mut self, output: egui::FullOutput, secs: f64) -> Result<()> {
+    fn draw(&mut self, output: Option<egui::FullOutput>, secs: f64) -> Result<()> {
+        let is_shown = output.is_some();
         let egui::FullOutput {
             platform_output, mut textures_delta, shapes, pixels_per_point, ..
-        } = output;
+        } = output.unwrap_or_default();
         // First of all, before anything can fail: egui insists that no texture is forgotten.
         let freed = std::mem::take(&mut textures_delta.free);
         for (id, deltas) in std::mem::take(&mut textures_delta.set) {
@@ -133,15 +160,19 @@ impl Frames {
                 egui.update_texture(&gpu.device, &gpu.queue, id, delta);
             }
         }
-        self.input.egui_state.handle_platform_output(&self.output.window, platform_output);
+        if is_shown {
+            self.input.egui_state.handle_platform_output(&self.output.window, platform_output);
+        }
         let clipped = self.input.context.tessellate(shapes, pixels_per_point);
-        self.viewer.refresh(self.simulated.session.as_ref())?;
+        if self.viewer.refresh(self.simulated.session.as_ref())? {
+            self.still.disturb();
+        }
         let covered = self.covered_px();
         let Self { viewer, simulated, output, .. } = self;
         let Viewer { look, steering, diagram, .. } = viewer;
         let Output { screen, recording, .. } = output;
         let session = &mut simulated.session;
-        let target = screen.acquire()?;
+        let target = if is_shown { screen.acquire()? } else { None };
         let Screen { gpu, canvas, egui, timeline, .. } = screen;
         let (device, queue) = (&gpu.device, &gpu.queue);
         let mut encoder = device.create_command_encoder(&Default::default());
@@ -203,11 +234,9 @@ impl Frames {
             recording.draw_over(diagram.diagram());
             filmed = recording.pass(secs, session.live.points(), &steering.camera(), look);
         }
+        self.output.missed = is_shown && target.is_none();
         if let Some(target) = target {
-            screen.present(target);
-        } else {
-            // Nothing to wait for: do not spin.
-            std::thread::sleep(std::time::Duration::from_millis(5));
+            self.output.screen.present(target);
         }
         if let Err(error) = filmed {
             self.output.recording = None;

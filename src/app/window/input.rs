@@ -18,6 +18,14 @@ pub struct Input {
     pub shaders: Option<ShaderWatch>,
 }
 
+/// What an event comes to.
+pub struct Taken {
+    /// A frame is to follow.
+    pub repaint: bool,
+    /// It was the key that folds the panel.
+    pub folds_panel: bool,
+}
+
 impl Input {
     /// Watches the folder `shaders` for changes, if there is one.
     pub fn new(screen: &Screen, shaders: Option<PathBuf>) -> Self {
@@ -35,20 +43,21 @@ impl Input {
         self.egui_state = screen.egui_state(&self.context);
     }
 
-    /// Hands an event to egui; true for the key that folds the panel.
-    pub fn on_event(&mut self, window: &Window, event: &WindowEvent) -> bool {
+    /// Hands an event to egui.
+    pub fn on_event(&mut self, window: &Window, event: &WindowEvent) -> Taken {
         // egui moves its focus with Tab, and what has the focus takes all other keys.
         if let WindowEvent::KeyboardInput { event: key, .. } = event
             && key.logical_key == Key::Named(NamedKey::Tab)
             && !self.context.text_edit_focused()
         {
-            return key.state.is_pressed() && !key.repeat;
+            let folds_panel = key.state.is_pressed() && !key.repeat;
+            return Taken { repaint: true, folds_panel };
         }
-        let _ = self.egui_state.on_window_event(window, event);
+        let response = self.egui_state.on_window_event(window, event);
         if let WindowEvent::DroppedFile(path) = event {
             self.dropped.push(path.clone());
         }
-        false
+        Taken { repaint: response.repaint, folds_panel: false }
     }
 
     /// The file that was picked, once; the dialog goes when it is closed.

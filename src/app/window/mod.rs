@@ -14,6 +14,7 @@ mod load;
 mod memory;
 mod news;
 mod output;
+mod pace;
 mod pictures;
 mod recover;
 mod reload;

@@ -1,8 +1,8 @@
 //! What goes out: the window with what is drawn on, films, and messages to the user.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
+use web_time::{Duration, Instant};
 use winit::event_loop::OwnedDisplayHandle;
 use winit::window::{Fullscreen, Window};
 
@@ -15,6 +15,8 @@ use crate::settings::AdapterRequest;
 
 /// How long good news stays.
 const MESSAGE: Duration = Duration::from_secs(6);
+/// So long after its time something is over for certain.
+const MOMENT: Duration = Duration::from_millis(5);
 /// A device that breaks again so soon is not replaced once more.
 const TOO_SOON: Duration = Duration::from_secs(3);
 
@@ -29,6 +31,8 @@ pub struct Output {
     /// A sentence, and whether it is bad news.
     pub message: Option<(String, bool)>,
     said: Instant,
+    /// The last picture could not be shown.
+    pub missed: bool,
     display: OwnedDisplayHandle,
     /// When the last new device was made.
     recovered: Option<Instant>,
@@ -49,6 +53,7 @@ impl Output {
             panel_secs: 0.0,
             message: None,
             said: Instant::now(),
+            missed: false,
             display,
             recovered: None,
         })
@@ -99,6 +104,12 @@ impl Output {
 
     pub fn dismiss_message(&mut self) {
         self.message = None;
+    }
+
+    /// After which time the message goes by itself, if it does.
+    pub fn message_ends(&self) -> Option<Duration> {
+        let (_, is_error) = self.message.as_ref()?;
+        (!is_error).then(|| MESSAGE.saturating_sub(self.said.elapsed()) + MOMENT)
     }
 
     /// Takes good news away that everybody has read.

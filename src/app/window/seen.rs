@@ -22,6 +22,7 @@ pub fn event(event: &WindowEvent) {
         WindowEvent::MouseInput { button, state, .. } => {
             trace!(target: SEEN, "button {button:?} {state:?}");
         }
+        WindowEvent::MouseWheel { delta, .. } => trace!(target: SEEN, "wheel {delta:?}"),
         WindowEvent::CursorMoved { position, .. } => {
             trace!(target: SEEN, "pointer {:.0} {:.0}", position.x, position.y);
         }
@@ -40,8 +41,14 @@ pub fn message(text: &str) {
     trace!(target: SEEN, "says {text}");
 }
 
-/// A line for a frame that is complete: what came before it has been looked at.
-pub fn frame(frames: &Frames) {
+/// A line where no frame follows until something happens.
+pub fn rest() {
+    trace!(target: SEEN, "rests");
+}
+
+/// A line for a frame that is complete: what came before it has been looked at. Of one that is `hidden` nothing was
+/// drawn.
+pub fn frame(frames: &Frames, hidden: bool) {
     if !log_enabled!(target: SEEN, log::Level::Trace) {
         return;
     }
@@ -58,5 +65,6 @@ pub fn frame(frames: &Frames) {
     let boxes = if tree.boxes { " boxes" } else { "" };
     let lists = if tree.lists { " lists" } else { "" };
     let tab = frames.panel.tab;
-    trace!(target: SEEN, "frame on {tab:?}, {state}{making}{writing}{boxes}{lists}");
+    let hidden = if hidden { " hidden" } else { "" };
+    trace!(target: SEEN, "frame on {tab:?}, {state}{making}{writing}{boxes}{lists}{hidden}");
 }

@@ -1,8 +1,8 @@
 //! The event loop: it makes the window, hands events on and asks for frames.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
+use web_time::{Duration, Instant};
 use winit::application::ApplicationHandler;
 use winit::dpi::{LogicalSize, PhysicalSize};
 use winit::event::WindowEvent;
@@ -12,15 +12,19 @@ use winit::window::{Window, WindowId};
 use super::frame::Frames;
 use super::memory::Memory;
 use super::no_display;
+use super::pace::{display_pause, due};
 use crate::error::Result;
 use crate::settings::ViewRequest;
 
-/// While nothing can be seen, the simulation goes on at this pace.
+/// While nothing can be seen, nothing is drawn, and the simulation goes on in slices that come so often.
 const HIDDEN_FRAME: Duration = Duration::from_millis(50);
+
+/// How often a window that moves is asked whether it is minimised.
+const LOOK: Duration = Duration::from_millis(500);
 
 pub fn run(request: ViewRequest) -> Result<()> {
     let event_loop = event_loop()?;
-    let mut shell = Shell { request: Some(request), frames: None, hidden: false, failed: None };
+    let mut shell = Shell { request: Some(request), ..Shell::default() };
     let ran = event_loop.run_app(&mut shell);
     if let Some(frames) = &mut shell.frames {
         frames.close();
@@ -54,11 +58,25 @@ fn event_loop() -> Result<EventLoop<()>> {
     }
 }
 
+#[derive(Default)]
 struct Shell {
     request: Option<ViewRequest>,
     frames: Option<Box<Frames>>,
-    /// Minimised or covered.
-    hidden: bool,
+    /// Behind other windows, beside the screen.
+    covered: bool,
+    minimised: bool,
+    /// When it was looked whether it is.
+    looked: Option<Instant>,
+    /// Without width or height.
+    empty: bool,
+    /// When the last frame was begun.
+    begun: Option<Instant>,
+    /// When the next one is due; none while nothing moves.
+    due: Option<Instant>,
+    /// The window system has been asked for it.
+    asked: bool,
+    /// From picture to picture of the display.
+    pause: Duration,
     failed: Option<crate::error::Error>,
 }
 
@@ -75,6 +93,44 @@ impl Shell {
         let display = event_loop.owned_display_handle();
         Ok(Box::new(Frames::new(Arc::new(window), display, request, memory)?))
     }
+
+    /// Something has happened: a frame follows as soon as the display can show it.
+    fn wake(&mut self) {
+        let next = self.begun.map_or_else(Instant::now, |begun| begun + self.pause);
+        self.due = Some(self.due.map_or(next, |due| due.min(next)));
+    }
+
+    /// Whether anybody can see the window. Not every window system tells when it is minimised: it is asked.
+    fn look_whether_minimised(&mut self) {
+        let Some(frames) = &self.frames else { return };
+        self.minimised = frames.window().is_minimized() == Some(true);
+        self.looked = Some(Instant::now());
+    }
+
+    fn is_hidden(&self) -> bool {
+        self.covered || self.minimised || self.empty
+    }
+
+    fn frame(&mut self, event_loop: &ActiveEventLoop) {
+        if self.looked.is_none_or(|looked| looked.elapsed() > LOOK) {
+            self.look_whether_minimised();
+        }
+        let hidden = self.is_hidden();
+        let Some(frames) = &mut self.frames else { return };
+        let begun = Instant::now();
+        (self.begun, self.asked) = (Some(begun), false);
+        match frames.frame(hidden) {
+            Ok(_) if frames.is_over() => event_loop.exit(),
+            Ok(pace) => {
+                let pause = if hidden { HIDDEN_FRAME } else { self.pause };
+                self.due = due(pace, begun, pause);
+            }
+            Err(error) => {
+                self.failed = Some(error);
+                event_loop.exit();
+            }
+        }
+    }
 }
 
 impl ApplicationHandler for Shell {
@@ -82,8 +138,9 @@ impl ApplicationHandler for Shell {
         if let Some(request) = self.request.take() {
             match self.start(event_loop, request) {
                 Ok(frames) => {
-                    frames.window().request_redraw();
+                    self.pause = display_pause(frames.window());
                     self.frames = Some(frames);
+                    self.wake();
                 }
                 Err(error) => {
                     self.failed = Some(error);
@@ -95,37 +152,54 @@ impl ApplicationHandler for Shell {
 
     fn window_event(&mut self, event_loop: &ActiveEventLoop, _: WindowId, event: WindowEvent) {
         let Some(frames) = &mut self.frames else { return };
-        frames.on_event(&event);
+        if let WindowEvent::RedrawRequested = event {
+            if self.is_hidden() {
+                self.looked = None;
+            }
+            self.frame(event_loop);
+            return;
+        }
+        let mut wakes = frames.on_event(&event);
         match event {
             WindowEvent::CloseRequested => event_loop.exit(),
-            WindowEvent::Occluded(occluded) => self.hidden = occluded,
+            WindowEvent::Occluded(occluded) => (self.covered, wakes) = (occluded, true),
             WindowEvent::Resized(PhysicalSize { width, height }) => {
-                self.hidden = width == 0 || height == 0;
+                self.empty = width == 0 || height == 0;
                 frames.resized(width, height);
+                wakes = true;
             }
             WindowEvent::ScaleFactorChanged { .. } => {
                 let size = frames.window().inner_size();
                 frames.resized(size.width, size.height);
+                wakes = true;
             }
-            WindowEvent::RedrawRequested => match frames.frame() {
-                Ok(true) => {}
-                Ok(false) => event_loop.exit(),
-                Err(error) => {
-                    self.failed = Some(error);
-                    event_loop.exit();
-                }
-            },
+            WindowEvent::Moved(_) => self.pause = display_pause(frames.window()),
             _ => {}
+        }
+        if wakes {
+            self.looked = None;
+            self.wake();
         }
     }
 
     fn about_to_wait(&mut self, event_loop: &ActiveEventLoop) {
         let Some(frames) = &self.frames else { return };
-        frames.window().request_redraw();
-        let flow = if self.hidden {
-            ControlFlow::WaitUntil(Instant::now() + HIDDEN_FRAME)
-        } else {
-            ControlFlow::Poll
+        let now = Instant::now();
+        let flow = match self.due {
+            None => ControlFlow::Wait,
+            Some(due) if due > now => ControlFlow::WaitUntil(due),
+            // Some window systems ask for no picture of a window that nobody sees.
+            Some(_) if self.is_hidden() => {
+                self.frame(event_loop);
+                self.due.map_or(ControlFlow::Wait, ControlFlow::WaitUntil)
+            }
+            Some(_) => {
+                if !self.asked {
+                    frames.window().request_redraw();
+                    self.asked = true;
+                }
+                ControlFlow::Wait
+            }
         };
         event_loop.set_control_flow(flow);
     }

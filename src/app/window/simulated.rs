@@ -10,6 +10,7 @@ use crate::app::panel::History;
 use crate::error::Result;
 use crate::gpu::{DeviceClass, Gpu};
 use crate::live::Command;
+use crate::scene::Scene;
 use crate::settings::{InputRequest, ViewRequest};
 use crate::sim::Settings;
 
@@ -37,10 +38,7 @@ pub enum Waiting {
 impl Simulated {
     /// Begins to make what is asked for.
     pub fn new(gpu: &Arc<Gpu>, request: ViewRequest) -> Result<Self> {
-        let mut input = request.input.clone();
-        if input == InputRequest::named(FIRST_SCENE) {
-            input.n = Some(first_count(gpu.adapter.class));
-        }
+        let input = suited(request.input.clone(), gpu.adapter.class);
         let (steps, settings) = (request.steps.clone(), request.engine.settings()?);
         let wanted = Wanted { steps, settings };
         let loading = Loading::input(gpu, input, wanted.clone(), false)?;
@@ -62,11 +60,41 @@ impl Simulated {
     }
 }
 
-/// Bodies of the first scene that run smoothly on a class of device.
-fn first_count(class: DeviceClass) -> usize {
-    match class {
-        DeviceClass::Discrete => 48_000,
-        DeviceClass::Integrated | DeviceClass::Virtual | DeviceClass::Unknown => 16_000,
-        DeviceClass::Software => 6_000,
+/// The same with a number of bodies that runs smoothly on a class of device, where none was asked for. A scene file's
+/// number is its author's, and stays.
+pub fn suited(input: InputRequest, class: DeviceClass) -> InputRequest {
+    if input.n.is_some() || !Scene::names().any(|name| name == input.input) {
+        return input;
+    }
+    let Ok(Some(scene)) = input.scene() else { return input };
+    let Some(n) = scene.n() else { return input };
+    let wanted = match class {
+        DeviceClass::Discrete if input.input == FIRST_SCENE => 48_000,
+        DeviceClass::Discrete => n,
+        DeviceClass::Integrated | DeviceClass::Virtual | DeviceClass::Unknown => n.min(16_000),
+        DeviceClass::Software => n.min(6_000),
+    };
+    InputRequest { n: (wanted != n).then_some(wanted), ..input }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn however_a_scene_is_opened_its_number_suits_the_device() {
+        let of = |name: &str, class| suited(InputRequest::named(name), class).n;
+        assert_eq!(of("galaxy-collision", DeviceClass::Software), Some(6_000));
+        assert_eq!(of("galaxy-collision", DeviceClass::Integrated), Some(16_000));
+        assert_eq!(of("galaxy-collision", DeviceClass::Discrete), Some(48_000));
+        assert_eq!(of("figure-eight", DeviceClass::Software), None, "three bodies are three");
+        assert_eq!(of("a/snapshot.gvt", DeviceClass::Software), None);
+        let asked = InputRequest { n: Some(100_000), ..InputRequest::named("galaxy-collision") };
+        assert_eq!(suited(asked.clone(), DeviceClass::Software), asked);
+        for name in Scene::names() {
+            let input = suited(InputRequest::named(name), DeviceClass::Software);
+            let scene = input.scene().unwrap().unwrap();
+            assert!(scene.n().is_none_or(|n| n <= 6_000), "{name}");
+        }
     }
 }

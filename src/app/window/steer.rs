@@ -82,13 +82,16 @@ impl Steering {
     ) -> Option<PointerRequest> {
         let rect = ui.ctx().content_rect();
         let scale = f64::from(ui.ctx().pixels_per_point());
-        let response = ui.interact(rect, ui.scope_id().with("picture"), Sense::click_and_drag());
+        // What is done over the panel is the panel's, also where it has nothing that takes it.
+        let free = rect.with_max_x(rect.max.x - (covered_px / scale) as f32);
+        let response = ui.interact(free, ui.scope_id().with("picture"), Sense::click_and_drag());
         let to_px = |v: egui::Vec2| DVec2::new(f64::from(v.x), f64::from(v.y)) * scale;
         // The middle of the free part is the middle of the steered picture.
         let place = |at: egui::Pos2| to_px(at - rect.min) + DVec2::new(0.5 * covered_px, 0.0);
         let mut asked = None;
         let before = self.camera;
-        if let Some(touch) = ui.input(|input| input.multi_touch()) {
+        let touch = ui.input(|input| input.multi_touch());
+        if let Some(touch) = touch.filter(|touch| free.contains(touch.center_pos)) {
             let middle = place(touch.center_pos);
             self.camera = self.camera.zoomed_to(f64::from(touch.zoom_delta), middle, size);
             self.camera = self.camera.panned(to_px(touch.translation_delta), size);

@@ -33,11 +33,11 @@ impl Viewer {
         Ok(Self { choice, steering, look: None, look_of: None, diagram: Over::default() })
     }
 
-    /// Makes the looks anew where the choice or the bodies have changed.
-    pub fn refresh(&mut self, session: Option<&Session>) -> Result<()> {
-        let Some(session) = session else { return Ok(()) };
+    /// Makes the looks anew where the choice or the bodies have changed, and says whether they had.
+    pub fn refresh(&mut self, session: Option<&Session>) -> Result<bool> {
+        let Some(session) = session else { return Ok(false) };
         if self.look.is_some() && self.look_of.as_ref() == Some(&self.choice) {
-            return Ok(());
+            return Ok(false);
         }
         let zero;
         let acceleration = match &session.last {
@@ -50,6 +50,6 @@ impl Viewer {
         let look = Look::new(&self.choice.style, &session.bodies, Some(acceleration))?;
         self.look = Some(look.with_ages(Arc::clone(&session.ages)));
         self.look_of = Some(self.choice.clone());
-        Ok(())
+        Ok(true)
     }
 }

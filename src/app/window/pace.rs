@@ -1,0 +1,139 @@
+//! When the window is to draw next: at the display's rate while something moves, now and then while something is
+//! awaited, and not at all while nothing changes.
+
+use web_time::{Duration, Instant};
+use winit::window::Window;
+
+use super::frame::Frames;
+use crate::render::{Camera, Exposure, Style};
+
+/// When the next frame is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// As soon as the display shows another picture.
+    Moving,
+    /// After this time, unless something happens before.
+    Waiting(Duration),
+    /// When something happens.
+    Resting,
+}
+
+/// How often somebody looks for what is on its way.
+const LOOK: Duration = Duration::from_millis(50);
+/// How often files that may change are looked at.
+const FILES: Duration = Duration::from_millis(500);
+/// Light is followed, and trails fade, for so many times their own time: then no grey level changes any more.
+const FADED: f64 = 6.0;
+/// What egui, the window system and a worker still have to show after the last change.
+const AFTERMATH_SECS: f64 = 0.5;
+/// Where the display does not tell.
+const USUAL_RATE_HZ: f64 = 60.0;
+
+/// How long nothing has moved.
+#[derive(Debug, Default)]
+pub struct Stillness {
+    secs: f64,
+    camera: Option<Camera>,
+}
+
+impl Stillness {
+    /// Something has changed that the picture follows for a while.
+    pub fn disturb(&mut self) {
+        self.secs = 0.0;
+    }
+
+    /// A frame of `secs` has been drawn as `camera` sees it; whether something `moves`.
+    pub fn pass(&mut self, secs: f64, camera: Camera, moves: bool) {
+        if moves || self.camera.replace(camera) != Some(camera) {
+            self.secs = 0.0;
+        } else {
+            self.secs += secs;
+        }
+    }
+
+    /// Whether the picture of that style has come to rest.
+    pub fn is_complete(&self, style: &Style) -> bool {
+        let followed = match style.exposure {
+            Exposure::Auto { adapt_secs } if adapt_secs.is_finite() => adapt_secs,
+            _ => 0.0,
+        };
+        self.secs > AFTERMATH_SECS.max(FADED * followed.max(style.trail_secs))
+    }
+}
+
+impl Frames {
+    /// When the next frame is due; egui asks for one after `repaint`.
+    pub(super) fn pace(&self, repaint: Duration) -> Pace {
+        let session = self.simulated.session.as_ref();
+        let live = session.map(|session| &session.live);
+        let is_complete = self.still.is_complete(&self.viewer.choice.style);
+        if live.is_some_and(|live| live.is_moving()) || session.is_some() && !is_complete {
+            return Pace::Moving;
+        }
+        let mut next = [
+            Some(repaint),
+            (self.simulated.loading.is_some() || self.output.missed).then_some(LOOK),
+            live.filter(|live| live.is_waiting()).map(|_| LOOK),
+            self.input.shaders.as_ref().map(|_| FILES),
+            self.output.message_ends(),
+        ];
+        next.sort();
+        match next.into_iter().flatten().next() {
+            Some(Duration::ZERO) => Pace::Moving,
+            // egui's way to say never.
+            Some(Duration::MAX) | None => Pace::Resting,
+            Some(after) => Pace::Waiting(after),
+        }
+    }
+}
+
+/// The time from picture to picture of the display that the window is on.
+pub fn display_pause(window: &Window) -> Duration {
+    let monitor = window.current_monitor();
+    let millihertz = monitor.and_then(|monitor| monitor.refresh_rate_millihertz());
+    let hertz = millihertz.map_or(USUAL_RATE_HZ, |rate| f64::from(rate) / 1000.0);
+    // A display that is waited for decides by itself: never be later than it.
+    Duration::from_secs_f64(0.95 / hertz.clamp(20.0, 1000.0))
+}
+
+/// When a frame that was begun at `begun` is followed by the next.
+pub fn due(pace: Pace, begun: Instant, pause: Duration) -> Option<Instant> {
+    match pace {
+        Pace::Moving => Some(begun + pause),
+        Pace::Waiting(after) => Some(begun + after.max(pause)),
+        Pace::Resting => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_is_complete_when_light_and_trails_have_settled() {
+        let (style, camera) = (Style::default(), Camera::default());
+        let mut still = Stillness::default();
+        let seconds = |still: &mut Stillness, secs: u32| {
+            (0..secs * 60).for_each(|_| still.pass(1.0 / 60.0, camera, false));
+        };
+        seconds(&mut still, 1);
+        assert!(!still.is_complete(&style), "the exposure still follows");
+        seconds(&mut still, 4);
+        assert!(still.is_complete(&style));
+        let trails = Style { trail_secs: 2.0, ..style.clone() };
+        assert!(!still.is_complete(&trails), "trails still fade");
+        still.pass(0.1, Camera { distance: 3.0, ..camera }, false);
+        assert!(!still.is_complete(&style), "the camera has moved");
+        let frozen = Style { exposure: Exposure::Auto { adapt_secs: f64::INFINITY }, ..style };
+        seconds(&mut still, 2);
+        assert!(still.is_complete(&frozen));
+    }
+
+    #[test]
+    fn what_rests_is_not_due() {
+        let (now, pause) = (Instant::now(), Duration::from_millis(16));
+        assert_eq!(due(Pace::Resting, now, pause), None);
+        assert_eq!(due(Pace::Moving, now, pause), Some(now + pause));
+        assert_eq!(due(Pace::Waiting(Duration::ZERO), now, pause), Some(now + pause));
+    }
+}

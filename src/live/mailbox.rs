@@ -1,0 +1,99 @@
+//! What a worker and its watcher tell each other, each whenever it likes.
+
+use std::sync::{Mutex, MutexGuard};
+use std::task::{Poll, Waker};
+
+use super::cadence::Purpose;
+use super::points::Points;
+use super::{BlockFacts, Event};
+
+/// Where the worker stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Progress {
+    pub time: f64,
+    pub steps: u64,
+    pub interactions: u64,
+    /// Seconds that the worker has spent in steps.
+    pub busy_secs: f64,
+    /// Whether the first forces are there.
+    pub ready: bool,
+}
+
+pub(super) struct Inbox {
+    /// The number of steps since the start that may be done.
+    pub until: u64,
+    pub dt: f64,
+    pub softening: Option<f64>,
+    pub report: bool,
+    pub bodies: Option<Purpose>,
+    pub blocks: bool,
+    /// Whether the watcher has taken the last state and would like another.
+    pub wanted: bool,
+    pub quit: bool,
+    /// Frames that the watcher has had since the start.
+    pub frames: u64,
+    /// The worker, if it waits for news.
+    pub waiting: Option<Waker>,
+}
+
+#[derive(Default)]
+pub(super) struct Outbox {
+    pub progress: Progress,
+    /// Filled when wanted, and never twice for one state.
+    pub points: Option<Points>,
+    pub events: Vec<Event>,
+    pub blocks: Option<BlockFacts>,
+    /// Steps done since the start.
+    pub done: u64,
+    /// What the worker computes with and where, once it knows.
+    pub description: Option<String>,
+    /// A set of points to fill again, so that none is allocated per step.
+    pub spare: Option<Points>,
+    /// The worker has ended: with an error, or because nobody watches.
+    pub ended: bool,
+}
+
+impl Inbox {
+    /// Whether something has been asked for that comes before the next step.
+    pub fn news(&self) -> bool {
+        self.softening.is_some() || self.report || self.bodies.is_some() || self.blocks
+    }
+}
+
+pub(super) struct Shared {
+    pub inbox: Mutex<Inbox>,
+    pub outbox: Mutex<Outbox>,
+}
+
+impl Shared {
+    /// Puts something into the inbox and wakes the worker.
+    pub fn tell(&self, change: impl FnOnce(&mut Inbox)) {
+        let waiting = {
+            let mut inbox = lock(&self.inbox);
+            change(&mut inbox);
+            inbox.waiting.take()
+        };
+        if let Some(worker) = waiting {
+            worker.wake();
+        }
+    }
+
+    /// Waits until the inbox has what `find` looks for.
+    pub async fn news<T>(&self, mut find: impl FnMut(&mut Inbox) -> Option<T>) -> T {
+        std::future::poll_fn(|context| {
+            let mut inbox = lock(&self.inbox);
+            match find(&mut inbox) {
+                Some(found) => Poll::Ready(found),
+                None => {
+                    inbox.waiting = Some(context.waker().clone());
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
