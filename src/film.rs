@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
+use crate::forces::direct::gpu::Masses;
 use crate::frame::Frame;
 use crate::gpu::{AdapterRequest, DeviceClass, Gpu};
 use crate::render::{
@@ -216,7 +217,7 @@ fn device_of(n: usize, settings: &Settings) -> Result<Option<Arc<Gpu>>> {
             let gpu = pollster::block_on(Choice::told(settings))?.gpu;
             let gpu = gpu.filter(|_| !settings.steps_on_host());
             if let Some(gpu) = &gpu {
-                settings.known.resolve(&settings.kernel, gpu, n)?;
+                settings.known.resolve(&settings.kernel, gpu, n, Masses::InBlocks)?;
             }
             Ok(gpu)
         }

@@ -57,16 +57,19 @@ fn main(
                 let slot_{{ copy }} = {{ load }}u * TILE + (column + {{ copy }}u) * Q + local.y;
                 let source_{{ copy }} = tile[slot_{{ copy }}];
 //% for k in range(r)
-                sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }});
+                sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }}, softening_squared);
 //% if potential
                 potential_{{ k }} = potential_of(potential_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }},
-                    tiles_begin + slot_{{ copy }} == itself_{{ k }});
+                    softening_squared, tiles_begin + slot_{{ copy }} == itself_{{ k }});
 //% endif
 //% endfor
 //% endfor
             }
+//% if one_mass
+            let mass = block_masses[tiles_begin / TILE + {{ load }}u];
+//% endif
 //% for k in range(r)
-            total_{{ k }} += sum_{{ k }};
+            total_{{ k }} {{ "= fma(vec3(mass), sum_" ~ k ~ ", total_" ~ k ~ ")" if one_mass else "+= sum_" ~ k }};
 //% if potential
             potential_total_{{ k }} += potential_{{ k }};
 //% endif

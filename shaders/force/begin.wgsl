@@ -1,4 +1,5 @@
 // The beginning of both force kernels: this thread's sinks, and their totals so far.
+    let softening_squared = params.softening_squared;
 //% if then_step
     let first_sink = workgroup.x * SINKS_PER_WORKGROUP + local.x;
     let sink_end = BODIES;
@@ -40,6 +41,12 @@
 //% if then_step
     let begin = 0u;
     let end = BODIES;
+//% elif uniform
+    // This dispatch reads one window of the sources, of which each slice takes a part.
+    let part = params.chunk_end - params.chunk_begin;
+    let window_begin = params.chunk_begin * {{ slices }}u;
+    let begin = workgroup.y * part;
+    let end = min(begin + part, params.source_count - window_begin);
 //% else
     let slice_begin = workgroup.y * params.slice_length;
     let slice_end = min(slice_begin + params.slice_length, params.source_count);

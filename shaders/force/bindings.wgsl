@@ -1,6 +1,11 @@
 // What every force kernel reads and writes, and the sums that each thread keeps in registers.
 // Sinks and sources are apart: they may be one buffer or two.
+//% if uniform
+// A window of the sources: some adapters have a path of its own for what all threads read at once.
+@group(0) @binding(0) var<uniform> sources: array<vec4<f32>, {{ window }}>;
+//% else
 @group(0) @binding(0) var<storage, read> sources: array<vec4<f32>>;
+//% endif
 @group(0) @binding(1) var<storage, read> sinks: array<vec4<f32>>;
 @group(0) @binding(3) var<uniform> params: ForceParams;
 //% if then_step
@@ -11,6 +16,10 @@ const BODIES: u32 = {{ bodies }}u;
 @group(0) @binding(4) var<storage, read_write> velocities: array<vec4<f32>>;
 //% else
 @group(0) @binding(2) var<storage, read_write> partial_sums: array<vec4<f32>>;
+//% if one_mass
+// The mass of the sources of each tile or block.
+@group(0) @binding(4) var<storage, read> block_masses: array<f32>;
+//% endif
 //% endif
 
 // P sinks side by side, Q threads for each, R sinks per thread.

@@ -1,6 +1,7 @@
 // The same loop without workgroup memory: each thread reads every source from the storage buffer.
 // The baseline that tiling is measured against. All threads of a workgroup read the same source at
 // the same time, so a cache can serve them; on such devices, and on a CPU, this may be the faster one.
+// The sources may also be one uniform buffer after the other, filled up to whole blocks of p.
 // r, u and s as in all_pairs.wgsl; the sums are cut into blocks of p sources, with the same order.
 //% include "body.wgsl"
 //% include "force/bindings.wgsl"
@@ -22,34 +23,43 @@ fn main(
         var potential_{{ k }} = 0.0;
 //% endif
 //% endfor
+//% if uniform
+        // Blocks are filled up: there is no rest.
+        for (var j = block_begin; j < block_begin + P; j += {{ u }}u) {
+//% else
         var j = block_begin;
         let block_end = min(block_begin + P, end);
         // Whole turns of u first, then the rest of the last block one by one.
         for (; j + {{ u - 1 }}u < block_end; j += {{ u }}u) {
+//% endif
 //% for copy in range(u)
             let source_{{ copy }} = sources[j + {{ copy }}u];
 //% for k in range(r)
-            sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }});
+            sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }}, softening_squared);
 //% if potential
             potential_{{ k }} = potential_of(potential_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }},
-                j + {{ copy }}u == itself_{{ k }});
+                softening_squared, {{ "window_begin + " if uniform }}j + {{ copy }}u == itself_{{ k }});
 //% endif
 //% endfor
 //% endfor
         }
-//% if u > 1
+//% if u > 1 and not uniform
         for (; j < block_end; j += 1u) {
             let source = sources[j];
 //% for k in range(r)
-            sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}.xyz, source);
+            sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}.xyz, source, softening_squared);
 //% if potential
-            potential_{{ k }} = potential_of(potential_{{ k }}, sink_{{ k }}.xyz, source, j == itself_{{ k }});
+            potential_{{ k }} = potential_of(potential_{{ k }}, sink_{{ k }}.xyz, source,
+                softening_squared, j == itself_{{ k }});
 //% endif
 //% endfor
         }
 //% endif
+//% if one_mass
+        let mass = block_masses[{{ "(window_begin + block_begin)" if uniform else "block_begin" }} / P];
+//% endif
 //% for k in range(r)
-        total_{{ k }} += sum_{{ k }};
+        total_{{ k }} {{ "= fma(vec3(mass), sum_" ~ k ~ ", total_" ~ k ~ ")" if one_mass else "+= sum_" ~ k }};
 //% if potential
         potential_total_{{ k }} += potential_{{ k }};
 //% endif

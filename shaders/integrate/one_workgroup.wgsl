@@ -80,7 +80,7 @@ fn main(@builtin(local_invocation_id) local: vec3<u32>) {
 //% for copy in range(u)
                 let source_{{ copy }} = bodies[j + {{ copy }}u];
 //% for k in range(r)
-                sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}, source_{{ copy }});
+                sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}, source_{{ copy }}, params.softening_squared);
 //% endfor
 //% endfor
             }

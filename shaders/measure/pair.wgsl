@@ -13,7 +13,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     for (var turn = 0u; turn < params.turns; turn += 1u) {
 //% for copy in range(u)
 //% for k in range(chains)
-        sink_{{ k }} = attract(sink_{{ k }}, sink_{{ k }}, source);
+        sink_{{ k }} = attract(sink_{{ k }}, sink_{{ k }}, source, params.softening_squared);
 //% endfor
 //% endfor
     }

@@ -44,7 +44,7 @@ fn cell_potential(sum: f32, sink: vec3<f32>, mass: vec4<f32>, diagonal: vec4<f32
 }
 //% else
 fn pull_of(sum: vec3<f32>, sink: vec3<f32>, mass: vec4<f32>) -> vec3<f32> {
-    return attract(sum, sink, mass);
+    return attract(sum, sink, mass, params.softening_squared);
 }
 
 fn cell_potential(sum: f32, sink: vec3<f32>, mass: vec4<f32>) -> f32 {

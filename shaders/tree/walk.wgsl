@@ -246,10 +246,10 @@ fn main(
                     //% for copy in range(u)
                     let source_{{ copy }} = tile[column + {{ copy }}u];
                     //% for k in range(r)
-                    sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}, source_{{ copy }});
+                    sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}, source_{{ copy }}, params.softening_squared);
                     //% if potential
                     potential_{{ k }} = potential_of(potential_{{ k }}, sink_{{ k }}, source_{{ copy }},
-                        tile_bodies[column + {{ copy }}u] == sink_index_{{ k }});
+                        params.softening_squared, tile_bodies[column + {{ copy }}u] == sink_index_{{ k }});
                     //% endif
                     //% endfor
                     //% endfor

@@ -1,6 +1,7 @@
 //! Bodies on the device, in the numbers of a frame.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::layout::VEC4;
 use super::{Batch, Gpu};
@@ -21,6 +22,8 @@ pub struct BodyBuffers {
     pub sinks: Range<u32>,
     /// Position x, y, z; gravitating mass G m. All in the frame's units.
     pub position_mass: wgpu::Buffer,
+    /// The masses of `position_mass`, which do not change.
+    pub mass: Arc<[f32]>,
     /// Velocity x, y, z; [`Bodies::tag`] as a float.
     pub velocity: wgpu::Buffer,
     /// Acceleration x, y, z; potential where the last force evaluation made it.
@@ -82,6 +85,7 @@ impl BodyBuffers {
         let buffers = Self {
             count: n as u32,
             sinks: 0..n as u32,
+            mass: position_mass.iter().map(|entry| entry[3]).collect(),
             position_mass: storage(gpu, "position and mass", n),
             velocity: storage(gpu, "velocity", n),
             acceleration: storage(gpu, "acceleration", n),

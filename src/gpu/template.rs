@@ -47,6 +47,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("force/begin.wgsl", include_str!("../../shaders/force/begin.wgsl")),
     ("force/bindings.wgsl", include_str!("../../shaders/force/bindings.wgsl")),
     ("force/end.wgsl", include_str!("../../shaders/force/end.wgsl")),
+    ("force/pack.wgsl", include_str!("../../shaders/force/pack.wgsl")),
     ("force/untiled.wgsl", include_str!("../../shaders/force/untiled.wgsl")),
     ("integrate/drift.wgsl", include_str!("../../shaders/integrate/drift.wgsl")),
     ("integrate/one_workgroup.wgsl", include_str!("../../shaders/integrate/one_workgroup.wgsl")),
@@ -196,7 +197,8 @@ mod tests {
     #[test]
     fn unrolling_writes_copies() {
         let values = context! {
-            p => 64, q => 1, r => 2, u => 4, guarded => false, loaded => 1, potential => false, then_step => false
+            p => 64, q => 1, r => 2, u => 4, guarded => false, loaded => 1, potential => false,
+            one_mass => false, uniform => false, then_step => false
         };
         let text = assemble("force/all_pairs.wgsl", values).unwrap();
         assert_eq!(text.matches("= attract(").count(), 8);

@@ -118,7 +118,7 @@ mod tests {
         let report = |statistics: &[(&str, f64)]| Report {
             device: String::new(),
             driver: String::new(),
-            variant: KernelVariant { config, guarded: false, potential: false },
+            variant: KernelVariant { config, guarded: false, potential: false, one_mass: false },
             subgroup_size: 32,
             statistics: statistics.iter().copied().map(statistic).collect(),
             assembly: None,

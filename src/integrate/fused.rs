@@ -29,7 +29,8 @@ pub fn wgsl(variant: &KernelVariant, bodies: u32) -> Result<String> {
     let KernelConfig { p, q, r, u, .. } = variant.config;
     let (guarded, loaded) = (variant.guarded, variant.config.tiles_at_once());
     let values = context! {
-        p, q, r, u, loaded, bodies, guarded, potential => false, then_step => true,
+        p, q, r, u, loaded, bodies, guarded, potential => false, one_mass => false, uniform => false,
+        then_step => true,
     };
     template::assemble(variant.file(), values)
 }
@@ -39,7 +40,7 @@ impl Fused {
     pub const MOST_BODIES: u32 = 1 << 16;
 
     /// The fused kernel beside `force`, whose sinks and sources are `bodies`; `None` where steps cannot be
-    /// fused: another integrator than leapfrog, slices, more bodies than one dispatch takes, or bodies that
+    /// fused: another integrator than leapfrog, slices, sources that are copied, more bodies than one dispatch takes, or bodies that
     /// something else moves between two steps.
     pub async fn new(
         gpu: &Gpu,
@@ -53,6 +54,7 @@ impl Fused {
         let workgroups = bodies.count.div_ceil(config.sinks_per_workgroup());
         let fits = integrator.name == super::leapfrog::LEAPFROG.name
             && config.s == 1
+            && !variant.packs()
             && bodies.moves_all()
             && bodies.count <= Self::MOST_BODIES
             && force.is_one_chunk()

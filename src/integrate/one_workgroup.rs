@@ -34,7 +34,9 @@ pub fn wgsl(variant: &KernelVariant) -> Result<String> {
     let KernelConfig { p, q, r, u, .. } = config;
     let (capacity, block) = (config.one_workgroup_capacity(), (BLOCK / u).max(1) * u);
     let guarded = variant.guarded;
-    let values = context! { p, q, r, u, capacity, block, guarded, potential => false };
+    let values = context! {
+        p, q, r, u, capacity, block, guarded, potential => false, one_mass => false,
+    };
     template::assemble(FILE, values)
 }
 
@@ -133,7 +135,7 @@ mod tests {
             let dispatch = Dispatch::OneWorkgroup;
             let config = KernelConfig { q, r, u, dispatch, ..KernelConfig::tiled(p) };
             for guarded in [false, true] {
-                let variant = KernelVariant { config, guarded, potential: false };
+                let variant = KernelVariant { config, guarded, potential: false, one_mass: false };
                 let text = wgsl(&variant).unwrap();
                 for language in [Language::SpirV, Language::Msl, Language::Hlsl] {
                     for checks in [Checks::On, Checks::Off] {

@@ -254,6 +254,7 @@ mod tests {
             let kernel = &mut all["kernel"];
             match path {
                 "/kernel/untiled" => kernel["tiled"] = Value::from(kernel["untiled"] != true),
+                "/kernel/uniform" => kernel["tiled"] = Value::from(kernel["uniform"] != true),
                 "/kernel/tiled" => kernel["untiled"] = Value::from(kernel["tiled"] != true),
                 _ => {}
             }

@@ -33,6 +33,9 @@ pub struct KernelRequest {
     /// No workgroup memory: the baseline that tiling is measured against
     #[cfg_attr(feature = "cli", arg(long, conflicts_with = "tiled"))]
     pub untiled: bool,
+    /// Sources in a uniform buffer, 4,096 at a time, instead of workgroup memory
+    #[cfg_attr(feature = "cli", arg(long, conflicts_with_all = ["tiled", "one_workgroup"]))]
+    pub uniform: bool,
     /// Tiles in workgroup memory, even where the default does without
     #[cfg_attr(feature = "cli", arg(long))]
     pub tiled: bool,
@@ -63,6 +66,7 @@ impl KernelRequest {
         u: None,
         s: None,
         untiled: false,
+        uniform: false,
         tiled: false,
         dispatch: Dispatch::Auto,
         checked: false,
@@ -85,6 +89,7 @@ impl KernelRequest {
         let number = numbers.into_iter().find_map(|(name, value)| Some((name, value?.to_string())));
         let words = [
             ("--untiled", self.untiled),
+            ("--uniform", self.uniform),
             ("--tiled", self.tiled),
             ("--one-workgroup", !self.dispatch.is_auto()),
         ];

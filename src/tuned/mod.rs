@@ -18,7 +18,7 @@ pub use store::{Choice, Loaded, Store};
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
+use crate::forces::direct::gpu::{KernelConfig, KernelRequest, Masses};
 use crate::forces::tree::gpu::WalkShape;
 use crate::gpu::Gpu;
 
@@ -78,7 +78,15 @@ impl Known {
     pub(crate) fn of_walk(gpu: &Gpu, n: usize, kernel: WalkShape) -> Self {
         let key = Key::of(gpu, Kernels::Tree, n);
         let (secs_per_step, default_secs_per_step, method) = (0.0, 0.0, String::new());
-        let found = Choice { key, n, secs_per_step, default_secs_per_step, method, kernel };
+        let found = Choice {
+            key,
+            n,
+            secs_per_step,
+            default_secs_per_step,
+            method,
+            kernel,
+            for_various_masses: None,
+        };
         Self::default().with_walks(vec![found])
     }
 
@@ -98,13 +106,13 @@ impl Known {
         self.crossovers.iter().find(|crossover| crossover.on == *on)
     }
 
-    /// What was found for `n` bodies on `gpu`, if anything that the adapter can hold.
-    pub fn find(&self, gpu: &Gpu, n: usize) -> Option<KernelConfig> {
+    /// What was found for `n` bodies of such masses on `gpu`, if anything that the adapter can hold.
+    pub fn find(&self, gpu: &Gpu, n: usize, masses: Masses) -> Option<KernelConfig> {
         if self.choices.is_empty() {
             return None;
         }
         let key = Key::of(gpu, Kernels::Direct, n);
-        let config = self.choices.iter().find(|choice| choice.key == key)?.kernel;
+        let config = self.choices.iter().find(|choice| choice.key == key)?.kernel_for(masses)?;
         let usable = config.validate(Some(gpu)).and_then(|()| config.holds(n));
         usable.is_ok().then_some(config)
     }
@@ -120,13 +128,19 @@ impl Known {
         found.peek().is_some() && found.all(|choice| choice.is_outdated(Kernels::Direct))
     }
 
-    /// The shape for `n` bodies on `gpu`: what is asked for; where that fixes nothing, what was found; else the
+    /// The shape for `n` bodies of such masses on `gpu`: what is asked for; where that fixes nothing, what was found; else the
     /// device's default.
     ///
     /// Errors: those of [`KernelRequest::resolve`].
-    pub fn resolve(&self, request: &KernelRequest, gpu: &Gpu, n: usize) -> Result<KernelConfig> {
+    pub fn resolve(
+        &self,
+        request: &KernelRequest,
+        gpu: &Gpu,
+        n: usize,
+        masses: Masses,
+    ) -> Result<KernelConfig> {
         if request.fixes_nothing()
-            && let Some(found) = self.find(gpu, n)
+            && let Some(found) = self.find(gpu, n, masses)
         {
             return Ok(request.fill(found));
         }
@@ -158,6 +172,7 @@ mod tests {
                 default_secs_per_step: 1e-3,
                 method: "wall clock".to_owned(),
                 kernel: KernelConfig::tiled(64),
+                for_various_masses: None,
             };
             Known::new(keys.iter().map(choice).collect(), Vec::new())
         };

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Crossover, Kernels, Key};
 use crate::error::{Error, Result};
-use crate::forces::direct::gpu::KernelConfig;
+use crate::forces::direct::gpu::{KernelConfig, Masses};
 use crate::forces::tree::gpu::WalkShape;
 
 /// A kernel's shape, of all pairs unless it is said to be of a tree's walk, and what it was found best for.
@@ -26,6 +26,21 @@ pub struct Choice<Shape = KernelConfig> {
     pub method: String,
     /// The shape.
     pub kernel: Shape,
+    /// The shape where sources do not stand in blocks of one mass, if that was timed and is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub for_various_masses: Option<Shape>,
+}
+
+impl Choice {
+    /// The shape for bodies of such masses. `None` where it was not timed for those, and may be slow.
+    pub(super) fn kernel_for(&self, masses: Masses) -> Option<KernelConfig> {
+        match masses {
+            Masses::InBlocks => Some(self.kernel),
+            Masses::Various => {
+                self.for_various_masses.or(Some(self.kernel).filter(|shape| !shape.uniform))
+            }
+        }
+    }
 }
 
 impl<Shape> Choice<Shape> {
@@ -209,6 +224,7 @@ mod tests {
             default_secs_per_step: 2e-5,
             method: "GPU timestamps".to_owned(),
             kernel: KernelConfig { r: 2, u: 4, s: 8, ..KernelConfig::tiled(p) },
+            for_various_masses: None,
         }
     }
 
@@ -238,7 +254,16 @@ mod tests {
             let kernel = WalkShape { lanes, ..WalkShape::USUAL };
             let Choice { key, n, secs_per_step, default_secs_per_step, method, .. } =
                 choice("a", 1024, 64);
-            let walk = Choice { key, n, secs_per_step, default_secs_per_step, method, kernel };
+            let for_various_masses = None;
+            let walk = Choice {
+                key,
+                n,
+                secs_per_step,
+                default_secs_per_step,
+                method,
+                kernel,
+                for_various_masses,
+            };
             store.keep_walk(walk.clone()).unwrap();
             assert_eq!(store.load().walks, [walk]);
         }

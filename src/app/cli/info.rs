@@ -10,8 +10,8 @@ use crate::app::lookup;
 use crate::forces::ForceEngine;
 use crate::forces::Precision;
 use crate::forces::direct::CpuSingle;
-use crate::forces::direct::gpu::KernelConfig;
 use crate::forces::direct::gpu::tiers::verdict;
+use crate::forces::direct::gpu::{KernelConfig, Masses};
 use crate::gpu::{AdapterInfo, AdapterRequest, Gpu};
 use crate::sim::{Choice, Settings};
 use crate::tuned::{Crossover, OUTDATED, Trial};
@@ -148,7 +148,7 @@ fn capabilities(gpu: &Gpu, n: usize) -> String {
     let (limits, tier) = (&gpu.limits, &gpu.tier);
     let known = lookup::known();
     let default = KernelConfig::for_device(gpu.adapter.class, n, n);
-    let (config, found) = match known.find(gpu, n) {
+    let (config, found) = match known.find(gpu, n, Masses::InBlocks) {
         Some(config) => (config, "found by tuning"),
         None if known.is_outdated(gpu, n) => (default, OUTDATED),
         None => (default, "not tuned: see 'gravitile tune'"),
@@ -193,7 +193,7 @@ fn adapter_json(info: &AdapterInfo, gpu: Option<&Arc<Gpu>>, n: usize) -> Result<
             "subgroups": gpu.tier.subgroups,
             "float32_blending": gpu.tier.float32_blending,
         })),
-        "tuned_kernel": gpu.and_then(|gpu| lookup::known().find(gpu, n)).map(|c| c.to_string()),
+        "tuned_kernel": gpu.and_then(|gpu| lookup::known().find(gpu, n, Masses::InBlocks)).map(|c| c.to_string()),
         "tuned_with_earlier_shaders": gpu.map(|gpu| lookup::known().is_outdated(gpu, n)),
         "default_kernel": KernelConfig::for_device(info.class, n, n).to_string(),
         "tiers": gpu.map(tiers_json).transpose()?,

@@ -56,7 +56,12 @@ pub fn main(args: &Args) -> Result<Ended> {
             (Inspector::present(&gpu.adapter)?, config)
         }
     };
-    let variant = KernelVariant { config, guarded: args.unsoftened, potential: args.potential };
+    let variant = KernelVariant {
+        config,
+        guarded: args.unsoftened,
+        potential: args.potential,
+        one_mass: false,
+    };
     let report = inspector.report(&variant)?;
     if args.json {
         print::json(&as_json(&report))?;

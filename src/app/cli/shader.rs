@@ -69,7 +69,13 @@ fn wgsl(args: &Args, checks: Checks) -> Result<String, Error> {
             ..KernelConfig::tiled(shape.p.unwrap_or(256))
         };
         config.validate(None)?;
-        KernelVariant { config, guarded: args.unsoftened, potential: args.potential }.wgsl()
+        KernelVariant {
+            config,
+            guarded: args.unsoftened,
+            potential: args.potential,
+            one_mass: false,
+        }
+        .wgsl()
     };
     match args.kernel.as_str() {
         "all-pairs" | "all_pairs" => force(shape.untiled),
@@ -83,7 +89,12 @@ fn wgsl(args: &Args, checks: Checks) -> Result<String, Error> {
                 checks,
                 ..KernelConfig::tiled(shape.p.unwrap_or(256))
             };
-            let variant = KernelVariant { config, guarded: args.unsoftened, potential: false };
+            let variant = KernelVariant {
+                config,
+                guarded: args.unsoftened,
+                potential: false,
+                one_mass: false,
+            };
             integrate::one_workgroup_wgsl(&variant)
         }
         "leapfrog" => integrate::leapfrog_wgsl(),

@@ -265,6 +265,7 @@ mod tests {
             "u" => &["--unroll", "8"],
             "s" => &["--slices", "3"],
             "untiled" => &["--untiled"],
+            "uniform" => &["--uniform"],
             "tiled" => &["--tiled"],
             "one_workgroup" => &["--one-workgroup"],
             "checked" => &["--checked"],

@@ -69,7 +69,8 @@ pub const ON_DEVICE: DeviceEntry = DeviceEntry {
     bind: |gpu, bodies, tools| {
         Box::pin(async {
             let pairs = PairBuffers::of_bodies(bodies, tools.softening as f32);
-            let forces = AllPairs::new(gpu, tools.kernel, pairs).await?;
+            let kernel = tools.kernel.for_masses(pairs.source_mass);
+            let forces = AllPairs::new(gpu, kernel, pairs).await?;
             Ok(Box::new(forces) as Box<dyn super::DeviceForces>)
         })
     },

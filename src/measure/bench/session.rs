@@ -14,6 +14,7 @@ use super::record::{Device, FORMAT, Kind, Record, rounded, today};
 use super::sizes::Sizes;
 use crate::error::{Error, Result};
 use crate::forces::ForceEngine;
+use crate::forces::direct::gpu::Masses;
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
 use crate::forces::direct::{CpuSingle, GpuSingle};
 use crate::gpu::{DeviceClass, Gpu};
@@ -276,7 +277,7 @@ impl<'a> Session<'a> {
         let (sinks, sources) = (points[0].sinks, points[0].sources);
         let work = sinks as f64 * sources as f64;
         let begun = Instant::now();
-        let problem = Problem::new(sinks, sources)?;
+        let problem = Problem::new(sinks, sources, Masses::InBlocks)?;
         let mut kernels = None;
         let mut ready: Vec<(&Point, Ready)> = Vec::new();
         for point in points {

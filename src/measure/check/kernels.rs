@@ -28,6 +28,8 @@ pub struct Case {
     pub config: KernelConfig,
     /// With potential.
     pub potential: bool,
+    /// Sources of three masses, one after the other, by the kernel that takes blocks of one mass.
+    pub one_mass: bool,
     /// Softening length; 0 takes the guarded kernel.
     pub softening: f64,
     /// Number of sinks.
@@ -85,7 +87,11 @@ pub fn cases(gpu: &Gpu) -> (Vec<Case>, Vec<Skipped>) {
         sizes.retain(|(sinks, _)| *sinks > 0);
         for (sinks, sources) in sizes {
             for (potential, softening) in [(false, 0.05), (false, 0.0), (true, 0.05), (true, 0.0)] {
-                cases.push(Case { config, potential, softening, sinks, sources });
+                let case = Case { config, potential, one_mass: false, softening, sinks, sources };
+                cases.push(case);
+                if KernelVariant::new(config, softening, 1.0, potential).can_sort() {
+                    cases.push(Case { one_mass: true, ..case });
+                }
             }
         }
     }
@@ -116,6 +122,9 @@ fn configurations() -> Vec<KernelConfig> {
         KernelConfig { untiled: true, u: 4, ..base },
         KernelConfig { untiled: true, u: 3, r: 4, s: 5, ..base },
         KernelConfig { untiled: true, u: 4, r: 2, ..checked },
+        KernelConfig { untiled: true, uniform: true, u: 4, r: 2, ..base },
+        KernelConfig { p: 128, untiled: true, uniform: true, u: 16, r: 8, s: 4, ..base },
+        KernelConfig { untiled: true, uniform: true, s: 2, ..checked },
     ]
 }
 
@@ -124,7 +133,12 @@ const GUARD: usize = 96;
 
 /// Runs one case on `gpu` and compares it with [`Reference`].
 pub fn check(gpu: &Gpu, case: Case) -> Result<Row> {
-    let Bodies { position, mass, .. } = test_bodies(case.sources.max(case.sinks), Spread::Uneven);
+    let bodies = test_bodies(case.sources.max(case.sinks), Spread::Uneven);
+    let Bodies { position, mut mass, .. } = bodies;
+    if case.one_mass {
+        let third = |i: usize| [0.5, 1.0, 1.5][i % 3] / case.sources as f64;
+        mass.iter_mut().enumerate().for_each(|(i, mass)| *mass = f64::from(third(i) as f32));
+    }
     let (sources, masses) = (&position[..case.sources], &mass[..case.sources]);
     // Sinks that are the last of the sources, or that go beyond them and are none.
     let own = case.sinks <= case.sources;
@@ -156,9 +170,10 @@ pub fn check(gpu: &Gpu, case: Case) -> Result<Row> {
         buffer
     };
     let (source_buffer, sink_buffer) = (upload(sources, Some(masses)), upload(sinks, None));
+    let source_mass: Vec<f32> = masses.iter().map(|mass| *mass as f32).collect();
     let field = PairBuffers {
         sources: &source_buffer,
-        source_count: case.sources as u32,
+        source_mass: &source_mass,
         sinks: &sink_buffer,
         sink_count: case.sinks as u32,
         first_sink: 0,
@@ -169,6 +184,7 @@ pub fn check(gpu: &Gpu, case: Case) -> Result<Row> {
         softening: case.softening as f32,
     };
     let variant = KernelVariant::new(case.config, case.softening, 1.0, case.potential);
+    let variant = KernelVariant { one_mass: case.one_mass, ..variant };
     let entries = case.config.s as usize * case.sinks;
     let evaluate = |throughput: &mut Throughput| -> Result<Vec<[f32; 4]>> {
         // Not a number everywhere: what the kernel does not write is seen.

@@ -154,6 +154,7 @@ fn run(
     let buffers = BodyBuffers {
         count: n as u32,
         sinks: 0..n as u32,
+        mass: narrow.mass.clone(),
         position_mass: guarded("positions", Some(&narrow.position_mass))?,
         velocity: guarded("velocities", Some(&narrow.velocity))?,
         acceleration: guarded("accelerations", None)?,

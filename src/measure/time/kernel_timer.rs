@@ -9,7 +9,7 @@ use web_time::Instant;
 use super::problem::{Problem, SOFTENING};
 use super::{Method, Stopwatch, Timer};
 use crate::error::{Error, Result};
-use crate::forces::direct::gpu::{AllPairs, KernelConfig, KernelVariant, PairBuffers};
+use crate::forces::direct::gpu::{AllPairs, KernelConfig, KernelVariant, Masses, PairBuffers};
 use crate::forces::{Budget, DeviceForces, Throughput, evaluate_blocking};
 use crate::frame::narrow;
 use crate::gpu::layout::VEC4;
@@ -24,6 +24,8 @@ pub struct KernelTimer {
     sources: wgpu::Buffer,
     sinks: wgpu::Buffer,
     problem: Problem,
+    /// Masses of the sources.
+    source_mass: Vec<f32>,
     prepared: HashMap<KernelConfig, Prepared>,
     warm: bool,
     /// Shortest time of a sample; evaluations are repeated in one pass until it is reached.
@@ -54,6 +56,11 @@ impl KernelTimer {
     ///
     /// Errors: bodies that do not fit the device; 0 of either.
     pub fn new(gpu: &Arc<Gpu>, sinks: usize, sources: usize) -> Result<Self> {
+        Self::of_masses(gpu, sinks, sources, Masses::InBlocks)
+    }
+
+    /// [`KernelTimer::new`] for sources of these masses.
+    pub fn of_masses(gpu: &Arc<Gpu>, sinks: usize, sources: usize, masses: Masses) -> Result<Self> {
         let most = (gpu.limits.storage_buffer / VEC4) as usize;
         let both = [("the number of sinks", sinks), ("the number of sources", sources)];
         for (what, n) in both {
@@ -61,7 +68,7 @@ impl KernelTimer {
                 return Err(Error::value(what, n, format!("between 1 and {most} on this adapter")));
             }
         }
-        let problem = Problem::new(sinks, sources)?;
+        let problem = Problem::new(sinks, sources, masses)?;
         let entry = |i: usize| {
             let [x, y, z] = narrow(problem.position[i]);
             [x, y, z, problem.mass[i] as f32]
@@ -87,6 +94,7 @@ impl KernelTimer {
             watch,
             sources: source_buffer,
             sinks: sink_buffer,
+            source_mass: problem.mass[..sources].iter().map(|mass| *mass as f32).collect(),
             problem,
             prepared: HashMap::new(),
             warm: false,
@@ -124,14 +132,15 @@ impl KernelTimer {
         let gpu = &self.gpu;
         let field = PairBuffers {
             sources: &self.sources,
-            source_count: self.problem.sources as u32,
+            source_mass: &self.source_mass,
             sinks: &self.sinks,
             sink_count: self.problem.sinks as u32,
             first_sink: 0,
             self_offset: 0,
             softening: SOFTENING as f32,
         };
-        let variant = KernelVariant::new(config, SOFTENING, 1.0, false);
+        let variant =
+            KernelVariant::new(config, SOFTENING, 1.0, false).for_masses(&self.source_mass);
         let mut kernel = pollster::block_on(AllPairs::new(gpu, variant, field))?;
         let mut throughput = Throughput::guess(gpu.adapter.class);
         evaluate_blocking(&mut kernel, gpu, &mut throughput)?;

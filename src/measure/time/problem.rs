@@ -7,6 +7,7 @@ use glam::DVec3;
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::direct::Reference;
+use crate::forces::direct::gpu::Masses;
 use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
 use crate::measure::{ErrorStats, acceleration_errors};
 use crate::scene::{Spread, test_bodies};
@@ -31,8 +32,15 @@ pub(in crate::measure) struct Problem {
 
 impl Problem {
     /// Both numbers at least 1.
-    pub fn new(sinks: usize, sources: usize) -> Result<Self> {
-        let Bodies { position, mass, .. } = test_bodies(sources.max(sinks), Spread::Uneven);
+    pub fn new(sinks: usize, sources: usize, masses: Masses) -> Result<Self> {
+        let n = sources.max(sinks);
+        let Bodies { position, mut mass, .. } = test_bodies(n, Spread::Uneven);
+        if masses == Masses::InBlocks {
+            // Two masses, as the components of a galaxy have: one that is left out is seen.
+            let narrow = |mass: f64| f64::from((mass / n as f64) as f32);
+            mass[..n / 2].fill(narrow(0.75));
+            mass[n / 2..].fill(narrow(1.25));
+        }
         let probes = probes(sinks);
         let probed: Vec<DVec3> =
             probes.iter().flat_map(|r| &position[r.clone()]).copied().collect();
@@ -79,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_wrong_answer_is_seen() {
-        let problem = Problem::new(10, 100).unwrap();
+        let problem = Problem::new(10, 100, Masses::Various).unwrap();
         let right = problem.reference.clone();
         assert_eq!(problem.errors(&right).worst, 0.0);
         let mut wrong = right.clone();

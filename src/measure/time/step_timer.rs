@@ -9,7 +9,7 @@ use super::{Method, Stopwatch, Timer};
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::direct::Reference;
-use crate::forces::direct::gpu::KernelConfig;
+use crate::forces::direct::gpu::{KernelConfig, Masses};
 use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
 use crate::gpu::Gpu;
 use crate::measure::{ErrorStats, acceleration_errors};
@@ -69,6 +69,15 @@ impl StepTimer {
             sampled_by: None,
             mixed: false,
         }
+    }
+
+    /// The same for bodies of such masses; equal ones are what it begins with.
+    #[must_use]
+    pub fn of_masses(mut self, masses: Masses) -> Self {
+        let n = self.bodies.len();
+        let spread = if masses == Masses::Various { Spread::Uneven } else { Spread::Even };
+        self.bodies.mass = test_bodies(n, spread).mass;
+        self
     }
 
     /// How the next sample will be taken.

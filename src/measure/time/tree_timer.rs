@@ -53,6 +53,7 @@ impl TreeTimer {
         let bodies = BodyBuffers {
             count: n as u32,
             sinks: 0..n as u32,
+            mass: places.iter().map(|place| place[3]).collect(),
             position_mass: storage(gpu, "position and mass", n),
             velocity: storage(gpu, "no velocity", 1),
             acceleration: storage(gpu, "acceleration", n),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::stepper::{self, Stepper};
 use super::{DeviceState, Phase};
 use crate::error::Result;
-use crate::forces::direct::gpu::{KernelRequest, KernelVariant};
+use crate::forces::direct::gpu::{KernelRequest, KernelVariant, Masses, USUAL_BLOCK};
 use crate::forces::{DeviceForces, DeviceTools, Method, Throughput, check_softening};
 use crate::gpu::{BodyBuffers, Gpu};
 use crate::integrate::Integrator;
@@ -69,7 +69,8 @@ impl DeviceState {
         check_softening(softening)?;
         let softening = softening / self.frame.length;
         let n = self.buffers.count as usize;
-        let config = self.known.resolve(request, &self.gpu, n)?;
+        let masses = Masses::of(&self.buffers.mass, USUAL_BLOCK);
+        let config = self.known.resolve(request, &self.gpu, n, masses)?;
         let kernel = KernelVariant::new(config, softening, self.largest_mass, false);
         let (gpu, buffers) = (Arc::clone(&self.gpu), self.buffers.clone());
         let walk = self.known.walk(&self.gpu, n);

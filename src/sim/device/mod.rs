@@ -20,7 +20,7 @@ use self::stepper::{Stepper, Wanted};
 use super::Settings;
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
+use crate::forces::direct::gpu::{KernelConfig, KernelVariant, Masses, USUAL_BLOCK};
 use crate::forces::tree::TreeConfig;
 use crate::forces::{Budget, DeviceForces, DeviceTools, Method, Throughput, on_device};
 use crate::frame::{Frame, Rests};
@@ -125,7 +125,8 @@ impl DeviceState {
         on_device(method)?.check_room(&gpu, bodies.len())?;
         let buffers = BodyBuffers::upload(&gpu, bodies, g, &frame.at(now), rests)?;
         let buffers = buffers.with_sinks(sinks)?;
-        let config = settings.known.resolve(&settings.kernel, &gpu, bodies.len())?;
+        let masses = Masses::of(&buffers.mass, USUAL_BLOCK);
+        let config = settings.known.resolve(&settings.kernel, &gpu, bodies.len(), masses)?;
         let heaviest = bodies.mass.iter().copied().fold(0.0, f64::max);
         let largest_mass = heaviest * g / frame.mass;
         let softening = settings.softening / frame.length;

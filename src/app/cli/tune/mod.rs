@@ -14,12 +14,12 @@ use super::{Ended, interrupt, print, progress};
 use crate::app::lookup;
 use crate::error::Error;
 use crate::forces::direct::gpu::candidates::Bounds;
-use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
+use crate::forces::direct::gpu::{KernelConfig, KernelRequest, Masses};
 use crate::forces::{self, EngineKind};
 use crate::gpu::{AdapterRequest, Gpu};
 use crate::measure::{Method, StepTimer};
 use crate::settings::MethodRequest;
-use crate::tune::{FACTOR, KnownCeilings, Outcome, Task, Watch, tune};
+use crate::tune::{FACTOR, KnownCeilings, Outcome, Task, Watch, race, tune};
 use crate::tuned::{Choice, Kernels, Key, Store, size_class};
 
 /// Find the fastest kernel for this adapter by measurement, and remember it for later runs
@@ -128,6 +128,7 @@ struct Tuned {
     n: usize,
     default: KernelConfig,
     outcome: Outcome,
+    for_various_masses: Option<KernelConfig>,
     method: Method,
     /// Why the device's clock was not believed.
     doubt: Option<String>,
@@ -215,12 +216,44 @@ fn tune_one(
         timer = StepTimer::by_wall_clock(gpu, timed);
         outcome = run(&mut timer)?;
     }
-    Ok(Tuned { n, default, outcome, method: timer.method(), doubt })
+    let for_various_masses = if interrupt::wanted() {
+        None
+    } else {
+        various(gpu, timed, &outcome, budget_secs * FOR_VARIOUS)?
+    };
+    Ok(Tuned { n, default, outcome, for_various_masses, method: timer.method(), doubt })
+}
+
+/// Share of the budget, on top of it, for bodies that each have a mass of their own.
+const FOR_VARIOUS: f64 = 0.2;
+
+/// How many of the best are raced once more for those.
+const BEST_FOR_VARIOUS: usize = 6;
+
+/// The fastest of the best for bodies of various masses: one that reads its sources in tiles, since what a uniform
+/// buffer wins, it wins with blocks of one mass. `None` where the fastest of all is that.
+fn various(
+    gpu: &Arc<Gpu>,
+    n: usize,
+    outcome: &Outcome,
+    budget_secs: f64,
+) -> Result<Option<KernelConfig>, Error> {
+    if !outcome.best().is_some_and(|best| best.config.uniform) {
+        return Ok(None);
+    }
+    let others = outcome.ranking.iter().map(|ranked| ranked.config).filter(|shape| !shape.uniform);
+    let others: Vec<KernelConfig> = others.take(BEST_FOR_VARIOUS).collect();
+    let mut timer = StepTimer::new(gpu, n).of_masses(Masses::Various);
+    let begun = Instant::now();
+    let clock = move || begun.elapsed().as_secs_f64();
+    let mut watch = Watch { clock: &clock, go_on: &mut || !interrupt::wanted() };
+    let found = race(&mut timer, &others, budget_secs, &mut watch)?;
+    Ok(found.best().map(|best| best.config))
 }
 
 /// Remembers the winner.
 fn keep(store: &Store, gpu: &Gpu, tuned: &Tuned) -> Result<(), Error> {
-    let Tuned { n, default, outcome, method, .. } = tuned;
+    let Tuned { n, default, outcome, for_various_masses, method, .. } = tuned;
     let Some(best) = outcome.best() else { return Ok(()) };
     let default_secs = outcome.of(default).map_or(best.secs(), |ranked| ranked.secs());
     store.keep(Choice {
@@ -230,6 +263,7 @@ fn keep(store: &Store, gpu: &Gpu, tuned: &Tuned) -> Result<(), Error> {
         default_secs_per_step: default_secs,
         method: method.name().to_owned(),
         kernel: best.config,
+        for_various_masses: *for_various_masses,
     })
 }
 
@@ -241,7 +275,7 @@ fn in_words(gpu: &Gpu, store: &Store, rows: &[Row], no_model: Option<&str>) -> S
     let mut notes = String::new();
     let mut methods: Vec<&str> = Vec::new();
     for row in rows {
-        let Tuned { n, default, outcome, method, doubt } = match row {
+        let Tuned { n, default, outcome, for_various_masses, method, doubt } = match row {
             Row::Skipped { n, reason } => {
                 notes += &format!("{n} bodies: {reason}\n");
                 continue;
@@ -265,6 +299,9 @@ fn in_words(gpu: &Gpu, store: &Store, rows: &[Row], no_model: Option<&str>) -> S
             outcome.ranking.len().to_string(),
         ]);
         notes += &format!("{n} bodies: {}\n", left_out(outcome));
+        if let Some(shape) = for_various_masses {
+            notes += &format!("{n} bodies that each have another mass: {shape}\n");
+        }
         if let Some(doubt) = doubt {
             notes += &format!("{n} bodies: {doubt}\n");
         }
@@ -310,7 +347,8 @@ impl std::fmt::Display for Rounded {
 fn row_json(row: &Row) -> serde_json::Value {
     match row {
         Row::Skipped { n, reason } => json!({ "n": n, "skipped": reason }),
-        Row::Tuned(Tuned { n, default, outcome, method, doubt }) => json!({
+        Row::Tuned(Tuned { n, default, outcome, for_various_masses, method, doubt }) => json!({
+            "for_various_masses": for_various_masses.map(|shape| shape.to_string()),
             "n": n,
             "timed": timed(*n),
             "up_to": size_class(*n),

@@ -99,7 +99,16 @@ fn keep(store: &Store, gpu: &Gpu, tuned: &Tuned) -> Result<(), Error> {
     }
     let key = Key::of(gpu, Kernels::Tree, tuned.n);
     let (n, method) = (tuned.n, tuned.method.name().to_owned());
-    store.keep_walk(Choice { key, n, secs_per_step, default_secs_per_step, method, kernel })
+    let for_various_masses = None;
+    store.keep_walk(Choice {
+        key,
+        n,
+        secs_per_step,
+        default_secs_per_step,
+        method,
+        kernel,
+        for_various_masses,
+    })
 }
 
 type Row = (usize, Result<Tuned, String>);

@@ -67,7 +67,12 @@ impl Rung {
 
     /// The entry point of its WGSL: what differs from rung to rung.
     pub fn text(&self) -> String {
-        let variant = KernelVariant { config: self.config(), guarded: false, potential: false };
+        let variant = KernelVariant {
+            config: self.config(),
+            guarded: false,
+            potential: false,
+            one_mass: false,
+        };
         match variant.wgsl() {
             Ok(text) => main_of(&text).to_owned(),
             Err(error) => error.to_string(),

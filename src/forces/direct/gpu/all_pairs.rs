@@ -1,6 +1,7 @@
 //! The all-pairs kernel on the device: compiled, bound, and recorded in pieces.
 
 use super::KernelVariant;
+use super::packing::{Packed, WINDOW};
 use crate::error::Result;
 use crate::forces::{DeviceForces, Making, Piece};
 use crate::gpu::layout::{ForceParams, VEC4};
@@ -8,6 +9,9 @@ use crate::gpu::{Binding, BodyBuffers, BoundKernel, Gpu, Params, Progress, Recta
 
 /// How many different dispatches one submission may hold.
 const PARAMS_ROWS: usize = 256;
+
+/// Bytes of a window of the sources.
+const WINDOW_BYTES: u64 = WINDOW as u64 * VEC4;
 
 /// With q > 1 the rows of threads are summed at the end of a dispatch, so the cut of the sources is
 /// part of the order of the sums: it is always made here, whatever the device's speed.
@@ -18,8 +22,8 @@ const FIXED_CUT_WITH_Q: u32 = 1 << 16;
 pub struct PairBuffers<'a> {
     /// What attracts.
     pub sources: &'a wgpu::Buffer,
-    /// Number of sources.
-    pub source_count: u32,
+    /// The sources' masses, as the buffer has them.
+    pub source_mass: &'a [f32],
     /// What is attracted; may be the same buffer.
     pub sinks: &'a wgpu::Buffer,
     /// Number of sinks.
@@ -37,7 +41,7 @@ impl<'a> PairBuffers<'a> {
     pub fn of_bodies(bodies: &'a BodyBuffers, softening: f32) -> Self {
         Self {
             sources: &bodies.position_mass,
-            source_count: bodies.count,
+            source_mass: &bodies.mass,
             sinks: &bodies.position_mass,
             sink_count: bodies.sink_count(),
             first_sink: bodies.sinks.start,
@@ -55,6 +59,7 @@ pub struct AllPairs {
     /// Partial sums: `array<vec4<f32>>`, s slices of `sink_count` entries, acceleration and potential.
     pub partial_sums: wgpu::Buffer,
     kernel: BoundKernel,
+    packed: Option<Packed>,
     params: Params<ForceParams>,
     whole: ForceParams,
     softening: f32,
@@ -89,26 +94,51 @@ impl AllPairs {
                 gpu.limits.storage_buffer
             )));
         }
+        let packed = match variant.packing(field.source_mass) {
+            Some(packing) => Some(Packed::new(gpu, &config, &packing, field.sources).await?),
+            None => None,
+        };
+        let (sources, source_count) = match &packed {
+            Some(packed) => (&packed.sources, packed.len),
+            None => (field.sources, field.source_mass.len() as u32),
+        };
         let params_size = size_of::<ForceParams>() as u64;
-        let bindings = [Binding::Read, Binding::Read, Binding::Write, Binding::Params(params_size)];
+        let read_sources =
+            if config.uniform { Binding::Params(WINDOW_BYTES) } else { Binding::Read };
+        let mut bindings =
+            vec![read_sources, Binding::Read, Binding::Write, Binding::Params(params_size)];
+        bindings.extend(variant.one_mass.then_some(Binding::Read));
         let text = variant.wgsl()?;
         let kernel = compile(gpu, variant.file(), &text, &bindings, config.checks).await?;
         let partial_sums = partial_sums
             .unwrap_or_else(|| crate::gpu::storage(gpu, "partial sums", entries as usize));
         let params = Params::new(gpu, "force params", PARAMS_ROWS);
-        let resources = [
-            field.sources.as_entire_binding(),
+        let window = wgpu::BufferBinding {
+            buffer: sources,
+            offset: 0,
+            size: config.uniform.then_some(WINDOW_BYTES).and_then(wgpu::BufferSize::new),
+        };
+        let mut resources = vec![
+            wgpu::BindingResource::Buffer(window),
             field.sinks.as_entire_binding(),
             partial_sums.as_entire_binding(),
             params.binding(),
         ];
+        if let Some(packed) = packed.as_ref().filter(|_| variant.one_mass) {
+            resources.push(packed.block_masses.as_entire_binding());
+        }
         let kernel = kernel.bind(gpu, "force", &resources);
-        let slice_length = config.slice_length(field.source_count);
+        let slice_length = if config.uniform {
+            // Each slice takes its part of every window.
+            source_count.div_ceil(WINDOW).max(1) * (WINDOW / config.s)
+        } else {
+            config.slice_length(source_count)
+        };
         let whole = ForceParams {
             sink_begin: field.first_sink,
             sink_end: field.first_sink + field.sink_count,
             sink_count: field.sink_count,
-            source_count: field.source_count,
+            source_count,
             slice_length,
             chunk_begin: 0,
             chunk_end: slice_length,
@@ -118,7 +148,7 @@ impl AllPairs {
             ..Default::default()
         };
         let (softening, progress) = (field.softening, Progress::default());
-        Ok(Self { variant, partial_sums, kernel, params, whole, softening, progress })
+        Ok(Self { variant, partial_sums, kernel, packed, params, whole, softening, progress })
     }
 
     /// The parameters of one dispatch that computes everything.
@@ -136,7 +166,11 @@ impl AllPairs {
     /// What pieces are cut from.
     fn rectangle(&self) -> Rectangle {
         let (config, whole) = (self.variant.config, self.whole);
-        let fixed_chunk = FIXED_CUT_WITH_Q.next_multiple_of(config.tile());
+        let fixed_chunk = if config.uniform {
+            Some(WINDOW / config.s)
+        } else {
+            (config.q > 1).then_some(FIXED_CUT_WITH_Q.next_multiple_of(config.tile()))
+        };
         Rectangle {
             sinks: whole.sink_count,
             sources: whole.source_count,
@@ -145,7 +179,7 @@ impl AllPairs {
             rows: config.sinks_per_workgroup(),
             tile: config.tile(),
             threads: config.threads(),
-            fixed_chunk: (config.q > 1).then_some(fixed_chunk),
+            fixed_chunk,
         }
     }
 }
@@ -182,6 +216,9 @@ impl DeviceForces for AllPairs {
     /// One dispatch, of at least one tile for as many workgroups as fill the device. The cut does not change
     /// the sums: a later chunk goes on from the totals of the earlier ones.
     fn record(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, interactions: u64) -> Piece {
+        if let Some(packed) = self.packed.as_ref().filter(|_| !self.is_begun()) {
+            packed.record(gpu, pass);
+        }
         let fill = gpu.adapter.class.threads_to_fill();
         let rectangle = self.rectangle();
         let piece = rectangle.piece(self.progress, interactions, fill, gpu.limits.workgroups);
@@ -193,7 +230,13 @@ impl DeviceForces for AllPairs {
             ..self.whole
         };
         let offset = self.params.offset_of(params);
-        self.kernel.set(pass, &[offset]);
+        let config = self.variant.config;
+        if config.uniform {
+            let window = params.chunk_begin * config.s / WINDOW;
+            self.kernel.set(pass, &[window * WINDOW_BYTES as u32, offset]);
+        } else {
+            self.kernel.set(pass, &[offset]);
+        }
         pass.dispatch_workgroups(piece.workgroups, self.variant.config.s, 1);
         self.progress = piece.next.unwrap_or_default();
         Piece { interactions: piece.interactions, is_last: piece.next.is_none() }
@@ -212,7 +255,7 @@ impl DeviceForces for AllPairs {
         gpu: &'a Gpu,
         bodies: &'a BodyBuffers,
     ) -> Making<'a, Box<dyn DeviceForces>> {
-        let variant = KernelVariant { potential: true, ..self.variant };
+        let variant = self.variant.with_potential();
         // The last step's partial sums have been added up: their room can be used again.
         let sums = Some(self.partial_sums.clone());
         Box::pin(async move {

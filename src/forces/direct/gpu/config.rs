@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::packing::WINDOW;
 use crate::error::{Error, Result};
 use crate::gpu::{Checks, DeviceClass, Gpu, Limits};
 use crate::settings::Dispatch;
@@ -24,6 +25,9 @@ pub struct KernelConfig {
     pub s: u32,
     /// Without workgroup memory: the baseline.
     pub untiled: bool,
+    /// Untiled, with the sources in a uniform buffer, one window after the other. p times s divides a window.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub uniform: bool,
     /// How steps with it are dispatched.
     #[serde(rename = "one_workgroup", default, skip_serializing_if = "Dispatch::is_auto")]
     pub dispatch: Dispatch,
@@ -40,7 +44,7 @@ impl KernelConfig {
     /// All other shapes are told as what they change of it.
     pub const fn tiled(p: u32) -> Self {
         let (untiled, dispatch, checks) = (false, Dispatch::Auto, Checks::Off);
-        Self { p, q: 1, r: 1, u: 1, s: 1, untiled, dispatch, checks }
+        Self { p, q: 1, r: 1, u: 1, s: 1, untiled, uniform: false, dispatch, checks }
     }
 
     /// A sensible shape for a class of device and a number of sinks and sources, until a tuner has
@@ -206,9 +210,18 @@ impl KernelConfig {
         if self.untiled && self.q != 1 {
             return Err(Error::value("q", self.q, "1 without tiles (--untiled)"));
         }
-        if !self.untiled && !self.p.is_multiple_of(self.u) {
-            let allowed = format!("a divisor of p = {} when tiled", self.p);
+        if (!self.untiled || self.uniform) && !self.p.is_multiple_of(self.u) {
+            let how = if self.uniform { "with --uniform" } else { "when tiled" };
+            let allowed = format!("a divisor of p = {} {how}", self.p);
             return Err(Error::value("u (unroll)", self.u, allowed));
+        }
+        if self.uniform && !self.untiled {
+            return Err(Error::value("--uniform", "given", "without tiles (untiled)"));
+        }
+        let parts = self.p * self.s;
+        if self.uniform && (parts > WINDOW || !WINDOW.is_multiple_of(parts)) {
+            let allowed = format!("a divisor of the window's {WINDOW} sources with --uniform");
+            return Err(Error::value("p x s", parts, allowed));
         }
         match self.dispatch {
             Dispatch::OneWorkgroup if self.untiled => {
@@ -259,7 +272,9 @@ impl std::fmt::Display for KernelConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { p, q, r, u, s, .. } = self;
         write!(f, "p={p} q={q} r={r} u={u} s={s}")?;
-        if self.untiled {
+        if self.uniform {
+            write!(f, " uniform")?;
+        } else if self.untiled {
             write!(f, " untiled")?;
         }
         if let Some(name) = self.dispatch.name() {

@@ -7,7 +7,7 @@
 mod all_pairs;
 pub mod candidates;
 mod config;
-
+mod packing;
 mod request;
 mod single;
 pub mod tiers;
@@ -15,6 +15,8 @@ mod variant;
 
 pub use all_pairs::{AllPairs, PairBuffers};
 pub use config::KernelConfig;
+
+pub use packing::{Masses, Packing, USUAL_BLOCK, WINDOW};
 
 pub use crate::gpu::Progress;
 pub use crate::settings::{Dispatch, KernelRequest};

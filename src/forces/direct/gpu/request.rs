@@ -34,7 +34,8 @@ impl KernelRequest {
         let p = self.p.unwrap_or(default.p);
         // A number given for what only tiles have asks for tiles.
         let may_be_untiled = !self.tiled && self.q.is_none_or(|q| q == 1);
-        let untiled = self.untiled || (default.untiled && may_be_untiled);
+        let uniform = self.uniform || (default.uniform && may_be_untiled && !self.untiled);
+        let untiled = self.untiled || uniform || (default.untiled && may_be_untiled);
         let largest_unroll = (1..=default.u).rev().find(|u| p.is_multiple_of(*u)).unwrap_or(1);
         KernelConfig {
             p,
@@ -44,6 +45,7 @@ impl KernelRequest {
             u: self.u.unwrap_or(largest_unroll),
             s: self.s.unwrap_or(default.s),
             untiled,
+            uniform,
             dispatch: if self.fixes_nothing() { default.dispatch } else { self.dispatch },
             checks: self.checked.into(),
         }
@@ -58,7 +60,8 @@ impl From<KernelConfig> for KernelRequest {
             r: Some(config.r),
             u: Some(config.u),
             s: Some(config.s),
-            untiled: config.untiled,
+            untiled: config.untiled && !config.uniform,
+            uniform: config.uniform,
             tiled: !config.untiled,
             dispatch: config.dispatch,
             checked: config.checks.into(),

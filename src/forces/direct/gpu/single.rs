@@ -54,9 +54,11 @@ impl GpuSingle {
         &self.gpu
     }
 
-    async fn kernel_for(&mut self, key: Key) -> Result<()> {
+    async fn kernel_for(&mut self, key: Key, source_mass: &[f32]) -> Result<()> {
         let gpu = &self.gpu;
-        if self.kernel.as_ref().is_some_and(|(known, _)| *known == key) {
+        // Sources that are sorted by mass may have other masses now.
+        let is_known = |known: &Key| *known == key && !key.variant.one_mass;
+        if self.kernel.as_ref().is_some_and(|(known, _)| is_known(known)) {
             return Ok(());
         }
         let same_size = |known: &Key| {
@@ -76,7 +78,7 @@ impl GpuSingle {
         let (sinks, sources) = self.buffers.as_ref().expect("made above or with the last kernel");
         let field = PairBuffers {
             sources,
-            source_count: key.source_count as u32,
+            source_mass,
             sinks,
             sink_count: key.sink_count as u32,
             first_sink: 0,
@@ -184,8 +186,11 @@ impl GpuSingle {
         let frame = Frame::of_call(sinks.position, sources.position, sources.mass, softening);
         let largest_mass = sources.mass.iter().copied().fold(0.0, f64::max) / frame.mass;
         let eps = softening / frame.length;
+        let source_mass: Vec<f32> =
+            sources.mass.iter().map(|mass| (mass / frame.mass) as f32).collect();
+        let variant = KernelVariant::new(config, eps, largest_mass, potential);
         let key = Key {
-            variant: KernelVariant::new(config, eps, largest_mass, potential),
+            variant: variant.for_masses(&source_mass),
             sink_count: n,
             source_count: m,
             self_offset: match sinks.identity {
@@ -195,15 +200,14 @@ impl GpuSingle {
             },
             softening: eps as f32,
         };
-        self.kernel_for(key).await?;
+        self.kernel_for(key, &source_mass).await?;
 
         let narrow = |position: &DVec3, w: f32| {
             let [x, y, z] = frame.position(*position);
             [x, y, z, w]
         };
-        let masses = sources.position.iter().zip(sources.mass);
-        let source_data: Vec<[f32; 4]> =
-            masses.map(|(p, &m)| narrow(p, (m / frame.mass) as f32)).collect();
+        let masses = sources.position.iter().zip(&source_mass);
+        let source_data: Vec<[f32; 4]> = masses.map(|(p, &m)| narrow(p, m)).collect();
         let number = |i: usize| match sinks.identity {
             Identity::Each(index) => f32::from_bits(index[i]),
             _ => 0.0,

@@ -3,6 +3,7 @@
 use minijinja::context;
 
 use super::KernelConfig;
+use super::packing::{Masses, Packing, WINDOW};
 use crate::error::Result;
 use crate::gpu::template;
 
@@ -15,7 +16,12 @@ pub struct KernelVariant {
     pub guarded: bool,
     /// With the potential.
     pub potential: bool,
+    /// For blocks of sources of one mass, which their sum is multiplied by: 12 instructions a pair instead of 13.
+    pub one_mass: bool,
 }
+
+/// From so many sources on they are sorted by mass: below, the copy costs as much as is won.
+const MANY_SOURCES: usize = 1 << 15;
 
 impl KernelVariant {
     /// The variant for a softening length and the largest gravitating mass.
@@ -24,7 +30,49 @@ impl KernelVariant {
     /// range of f32: eps = 0, or m / eps^3 or 1 / eps^3 above 1e36.
     pub fn new(config: KernelConfig, softening: f64, largest_mass: f64, potential: bool) -> Self {
         let largest = largest_mass.max(1.0) / (softening * softening * softening);
-        Self { config, guarded: !(largest < 1e36), potential }
+        Self { config, guarded: !(largest < 1e36), potential, one_mass: false }
+    }
+
+    /// The variant that makes use of blocks of one mass, where sources of these masses have such and it pays.
+    pub fn for_masses(self, mass: &[f32]) -> Self {
+        let one_mass = self.can_sort()
+            && (self.config.uniform || mass.len() >= MANY_SOURCES)
+            && Masses::of(mass, self.config.tile()) == Masses::InBlocks;
+        Self { one_mass, ..self }
+    }
+
+    /// The kernel with potential beside this one: asked now and then, it is to compile fast. The order of the sums is
+    /// the same.
+    pub fn with_potential(self) -> Self {
+        let KernelConfig { r, u, untiled, uniform, .. } = self.config;
+        let config = KernelConfig {
+            r: r.min(4),
+            u: if u.is_multiple_of(4) { 4 } else { u.min(4) },
+            untiled: untiled && !uniform,
+            uniform: false,
+            ..self.config
+        };
+        Self { config, potential: true, one_mass: false, ..self }
+    }
+
+    /// Whether the kernel finds its way among sources in another order: a potential asks for their numbers.
+    pub fn can_sort(&self) -> bool {
+        !self.guarded && !self.potential && self.config.q == 1
+    }
+
+    /// Whether it reads a copy of the sources.
+    pub fn packs(&self) -> bool {
+        self.one_mass || self.config.uniform
+    }
+
+    /// How sources of these masses are to stand in the copy that the kernel reads, if it reads one.
+    pub fn packing(&self, mass: &[f32]) -> Option<Packing> {
+        let block = self.config.tile();
+        if self.one_mass {
+            Some(Packing::by_mass(mass, block))
+        } else {
+            self.config.uniform.then(|| Packing::in_order(mass.len() as u32, block))
+        }
     }
 
     /// The kernel's file below `shaders/`.
@@ -34,12 +82,16 @@ impl KernelVariant {
 
     /// The WGSL that runs.
     pub fn wgsl(&self) -> Result<String> {
-        let KernelConfig { p, q, r, u, .. } = self.config;
-        let (guarded, potential) = (self.guarded, self.potential);
+        let KernelConfig { p, q, r, u, s: slices, uniform, .. } = self.config;
+        let Self { guarded, potential, one_mass, .. } = *self;
+        let window = WINDOW;
         let loaded = self.config.tiles_at_once();
         template::assemble(
             self.file(),
-            context! { p, q, r, u, loaded, guarded, potential, then_step => false },
+            context! {
+                p, q, r, u, slices, loaded, guarded, potential, one_mass, uniform, window,
+                then_step => false,
+            },
         )
     }
 }
@@ -64,15 +116,23 @@ mod tests {
         for (p, q) in [(1, 1), (8, 1), (64, 1), (256, 1), (64, 4), (16, 16), (1024, 1)] {
             for r in [1, 2, 4, 8] {
                 for u in [1, 2, 4, 8, 32] {
-                    for untiled in [false, true] {
-                        let config = KernelConfig { q, r, u, untiled, ..KernelConfig::tiled(p) };
+                    for (untiled, uniform) in [(false, false), (true, false), (true, true)] {
+                        let config =
+                            KernelConfig { q, r, u, untiled, uniform, ..KernelConfig::tiled(p) };
                         if config.validate(None).is_err() {
                             continue;
                         }
-                        for (guarded, potential) in
-                            [(false, false), (false, true), (true, false), (true, true)]
-                        {
-                            let variant = KernelVariant { config, guarded, potential };
+                        for (guarded, potential, one_mass) in [
+                            (false, false, false),
+                            (false, true, false),
+                            (true, false, false),
+                            (true, true, false),
+                            (false, false, true),
+                        ] {
+                            let variant = KernelVariant { config, guarded, potential, one_mass };
+                            if one_mass && !variant.can_sort() {
+                                continue;
+                            }
                             let text = variant.wgsl().unwrap();
                             // The back ends see the same structure for every p: once is enough.
                             let languages: &[_] = if p == 64 && u <= 4 {
@@ -86,8 +146,11 @@ mod tests {
                                 let out = translate(name, &text, language, Checks::Off).unwrap();
                                 assert!(out.len() > 500);
                             }
-                            let fused = crate::integrate::fused_wgsl(&variant, 1000).unwrap();
-                            translate(variant.file(), &fused, Language::SpirV, Checks::On).unwrap();
+                            if !variant.packs() {
+                                let fused = crate::integrate::fused_wgsl(&variant, 1000).unwrap();
+                                let name = variant.file();
+                                translate(name, &fused, Language::SpirV, Checks::On).unwrap();
+                            }
                             checked += 1;
                         }
                     }

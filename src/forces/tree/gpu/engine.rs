@@ -103,6 +103,7 @@ impl GpuTree {
         let bodies = BodyBuffers {
             count: n as u32,
             sinks: 0..n as u32,
+            mass: call.places.iter().map(|place| place[3]).collect(),
             position_mass: storage(&self.gpu, "position and mass", n),
             velocity: storage(&self.gpu, "no velocity", 1),
             acceleration: storage(&self.gpu, "no acceleration", 1),

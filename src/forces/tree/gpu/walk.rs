@@ -86,7 +86,7 @@ impl WalkVariant {
         let near_squared = NEAR_SQUARED.to_string();
         let values = context! {
             rule, quadrupole, guarded, potential, lanes, lanes_tell, enabled, r, u, near_squared,
-            lists, most_cells, most_bodies,
+            lists, most_cells, most_bodies, one_mass => false,
         };
         template::assemble("tree/walk.wgsl", values)
     }

@@ -6,7 +6,7 @@ use super::table::DEFAULT;
 use super::{Figure, RATE, curves, rate, values};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::candidates::{Bounds, neighbours, shapes};
-use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
+use crate::forces::direct::gpu::{KernelConfig, KernelRequest, Masses};
 use crate::gpu::Gpu;
 use crate::measure::bench::record::rounded;
 use crate::measure::plot::{Axis, Curve, Lines, Look, Place, Plot};
@@ -44,7 +44,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
         let part = |within: f64| (done as f64 + within) / sizes.len() as f64;
         let request = KernelRequest::default();
         let given = Given {
-            auto: session.known.resolve(&request, &gpu, n)?,
+            auto: session.known.resolve(&request, &gpu, n, Masses::InBlocks)?,
             default: request.resolve(&gpu, n, n)?,
         };
         let mut sweep = Sweep::new(StepTimer::new(&gpu, n), given);
@@ -174,7 +174,7 @@ fn record(
     let fastest = sets.iter().min_by(|a, b| median(&a.1).total_cmp(&median(&b.1)));
     let Some((best, best_samples)) = fastest.cloned() else { return };
     let Given { auto, default } = sweep.given;
-    let source = if session.known.find(gpu, n).is_some() {
+    let source = if session.known.find(gpu, n, Masses::InBlocks).is_some() {
         "auto took what 'gravitile tune' had found"
     } else {
         "auto took the default, as nothing was tuned"

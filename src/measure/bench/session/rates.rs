@@ -3,6 +3,7 @@
 use super::Session;
 use crate::error::Result;
 use crate::forces::direct::CpuSingle;
+use crate::forces::direct::gpu::Masses;
 use crate::gpu::DeviceClass;
 use crate::measure::bench::candidate::Candidate;
 use crate::measure::bench::host_timer::HostTimer;
@@ -32,7 +33,7 @@ impl Session<'_> {
                 (n * n) as f64 / secs[0]
             }
             _ => {
-                let problem = Problem::new(2048, 2048)?;
+                let problem = Problem::new(2048, 2048, Masses::InBlocks)?;
                 let mut timer = HostTimer::prepare(Box::new(CpuSingle::new()), &problem)?;
                 problem.interactions() / timer.sample()?
             }

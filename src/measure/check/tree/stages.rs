@@ -27,6 +27,7 @@ pub fn upload_places(gpu: &Gpu, places: &[Place]) -> BodyBuffers {
     let buffers = BodyBuffers {
         count: places.len() as u32,
         sinks: 0..places.len() as u32,
+        mass: places.iter().map(|place| place[3]).collect(),
         position_mass: storage(gpu, "position and mass", places.len()),
         velocity: storage(gpu, "velocity", places.len()),
         acceleration: storage(gpu, "acceleration", places.len()),

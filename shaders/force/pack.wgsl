@@ -1,0 +1,27 @@
+// A copy of the sources in another order, filled up with bodies of no mass, for kernels that take whole blocks.
+@group(0) @binding(0) var<storage, read> bodies: array<vec4<f32>>;
+// Which body stands at each place; NOBODY fills up.
+@group(0) @binding(1) var<storage, read> order: array<u32>;
+@group(0) @binding(2) var<storage, read_write> packed: array<vec4<f32>>;
+
+const NOBODY: u32 = 0xffffffffu;
+// So far out that a pull from there is 0 in f32, while its square is still a number.
+const NOWHERE: f32 = 1e18;
+
+@compute @workgroup_size({{ threads }})
+fn main(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+) {
+    let place = (workgroup.y * workgroups.x + workgroup.x) * {{ threads }}u + thread;
+    if place >= arrayLength(&order) {
+        return;
+    }
+    let body = order[place];
+    if body == NOBODY {
+        packed[place] = vec4(NOWHERE, NOWHERE, NOWHERE, 0.0);
+    } else {
+        packed[place] = bodies[body];
+    }
+}
