@@ -27,6 +27,13 @@ pub fn store() -> Option<Store> {
     }
 }
 
+/// From now on compiled kernels are kept beside the tuned ones.
+pub fn keep_kernels() {
+    if let Some(folder) = store().as_ref().and_then(|store| store.path.parent()) {
+        crate::gpu::keep_kernels_in(folder);
+    }
+}
+
 /// What tuning has found on this machine. A damaged file is said once, and ignored.
 pub fn known() -> Known {
     let Some(store) = store() else { return Known::default() };

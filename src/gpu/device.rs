@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::DeviceClass;
 use super::adapter::{self, AdapterInfo};
+use super::kernel_cache::KernelCache;
 use super::layout::VEC4;
 use super::pipeline::{Checks, ComputeKernel};
 use crate::error::{Error, Result};
@@ -76,6 +77,16 @@ pub struct Gpu {
     failure: Arc<Mutex<Option<String>>>,
     /// Kernels compiled so far, by their text.
     pub(super) kernels: Mutex<HashMap<(String, Checks), ComputeKernel>>,
+    /// And by earlier starts.
+    pub(super) kernel_cache: Option<KernelCache>,
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        if let Some(cache) = &self.kernel_cache {
+            cache.keep();
+        }
+    }
 }
 
 impl Gpu {
@@ -140,7 +151,8 @@ impl Gpu {
         let has = adapter.limits();
         let baseline = wgpu::Limits::default();
         let wanted = if baseline_only { baseline.clone() } else { raised(&baseline, &has) };
-        let optional = wgpu::Features::TIMESTAMP_QUERY
+        let optional = KernelCache::feature()
+            | wgpu::Features::TIMESTAMP_QUERY
             | wgpu::Features::SHADER_F64
             | wgpu::Features::SUBGROUP
             | wgpu::Features::FLOAT32_BLENDABLE;
@@ -172,6 +184,8 @@ impl Gpu {
             note_loss(format!("the device was lost: {text}"));
         });
 
+        log::info!("{} is open", info.name);
+        let kernel_cache = KernelCache::open(&device, &info);
         let (got, told) = (device.limits(), adapter.get_info());
         Ok(Arc::new(Self {
             adapter: info,
@@ -200,6 +214,7 @@ impl Gpu {
             queue,
             failure,
             kernels: Mutex::default(),
+            kernel_cache,
         }))
     }
 

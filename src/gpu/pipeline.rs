@@ -2,6 +2,7 @@
 
 use super::Gpu;
 use super::bindings::{self, Binding, pipeline_layout};
+use super::kernel_cache::KernelCache;
 use crate::error::{Error, Result};
 
 /// Whether the driver's run-time checks stay in a kernel.
@@ -73,7 +74,10 @@ pub async fn compile(
     let bindings: Vec<_> =
         bindings.iter().map(|binding| (*binding, wgpu::ShaderStages::COMPUTE)).collect();
     let layout = bindings::group_layout(&gpu.device, name, &bindings);
-    let pipeline = pipeline(&gpu.device, name, &module, "main", &[&layout], checks);
+    let cache = gpu.kernel_cache.as_ref().map(KernelCache::for_next);
+    let begun = web_time::Instant::now();
+    let pipeline = pipeline(&gpu.device, name, &module, "main", &[&layout], checks, cache);
+    log::debug!("{name}: compiled in {:.1} ms", 1e3 * begun.elapsed().as_secs_f64());
     match scope.pop().await {
         None => {
             let kernel = ComputeKernel { pipeline, layout };
@@ -92,7 +96,7 @@ pub fn compute_pipeline(
     entry_point: &str,
     layouts: &[&wgpu::BindGroupLayout],
 ) -> wgpu::ComputePipeline {
-    pipeline(device, entry_point, module, entry_point, layouts, Checks::On)
+    pipeline(device, entry_point, module, entry_point, layouts, Checks::On, None)
 }
 
 fn pipeline(
@@ -102,6 +106,7 @@ fn pipeline(
     entry_point: &str,
     layouts: &[&wgpu::BindGroupLayout],
     checks: Checks,
+    cache: Option<&wgpu::PipelineCache>,
 ) -> wgpu::ComputePipeline {
     device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
         label: Some(label),
@@ -112,7 +117,7 @@ fn pipeline(
             zero_initialize_workgroup_memory: checks == Checks::On,
             ..Default::default()
         },
-        cache: None,
+        cache,
     })
 }
 

@@ -134,6 +134,7 @@ pub fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
+    super::lookup::keep_kernels();
     interrupt::listen();
     let ended = match command {
         Command::Info(args) => info::main(&args),

@@ -32,6 +32,12 @@ pub fn note(text: &str) {
 /// Writes a line of the log; `whole`: however long it is.
 pub fn log(out: &mut dyn Write, record: &log::Record, whole: bool) -> std::io::Result<()> {
     let text = match record.target().split("::").next() {
+        // Who asks for much wants to know when, too: seconds since the first line.
+        None | Some("gravitile") if whole => {
+            static FIRST: std::sync::OnceLock<web_time::Instant> = std::sync::OnceLock::new();
+            let secs = FIRST.get_or_init(web_time::Instant::now).elapsed().as_secs_f64();
+            format!("gravitile: {secs:.3} s: {}", record.args())
+        }
         None | Some("gravitile") => format!("gravitile: {}", record.args()),
         Some(other) => format!("{other}: {}: {}", record.level(), record.args()),
     };

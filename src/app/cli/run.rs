@@ -134,7 +134,11 @@ pub fn record(
     let begun = Instant::now();
     let bar = progress::bar(folder.plan.steps, "steps");
     bar.set_position(sim.steps());
+    let mut at_first = true;
     let mut watch = |steps| {
+        if std::mem::take(&mut at_first) {
+            log::info!("step {steps} is done");
+        }
         bar.set_position(steps);
         !interrupt::wanted()
     };

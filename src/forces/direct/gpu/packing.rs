@@ -87,7 +87,7 @@ impl Packing {
     }
 
     /// Places, filled ones included.
-    pub fn len(&self) -> u32 {
+    pub fn places(&self) -> u32 {
         self.order.len() as u32
     }
 }
@@ -114,7 +114,7 @@ impl Packed {
         packing: &Packing,
         bodies: &wgpu::Buffer,
     ) -> Result<Self> {
-        let len = packing.len();
+        let len = packing.places();
         let room = if config.uniform { len.next_multiple_of(WINDOW) } else { len }.max(1);
         if u64::from(room) * VEC4 > gpu.limits.storage_buffer {
             return Err(gpu.refuse(format!(
@@ -181,7 +181,7 @@ mod tests {
             }
         }
         assert!(seen.iter().all(|times| *times == 1));
-        assert_eq!(packing.len() as usize, 64 * packing.block_mass.len());
+        assert_eq!(packing.places() as usize, 64 * packing.block_mass.len());
     }
 
     #[test]
@@ -189,7 +189,7 @@ mod tests {
         let one = Packing::by_mass(&[0.25; 130], 64);
         assert_eq!(one.order, Packing::in_order(130, 64).order);
         assert_eq!(one.block_mass, [0.25; 3]);
-        assert_eq!(Packing::by_mass(&[], 64).len(), 0);
+        assert_eq!(Packing::by_mass(&[], 64).places(), 0);
     }
 
     #[test]
