@@ -61,7 +61,7 @@ fn options() -> Options {
                 let way = ways.into_iter().find(|way| way.name() == name);
                 found.adding = Some(way.expect("--adding raster or --adding compute"));
             }
-            "--no-glow" => found.style.bloom = 0.0,
+            "--no-glow" => (found.style.bloom, found.style.local_exposure) = (0.0, 0.0),
             "--pictures" => found.pictures = words.next().map(PathBuf::from),
             // What cargo passes.
             "--bench" => {}

@@ -5,6 +5,7 @@
 
 use gravitile::error::Result;
 use gravitile::film::{Renderer, Shot, shoot};
+use gravitile::render::captions::Said;
 use gravitile::render::{Camera, CameraMotion, Film, FilmOptions, Follow, PictureSize, Style};
 use gravitile::scene::Scene;
 use gravitile::sim::{Settings, Simulation};
@@ -24,8 +25,14 @@ fn main() -> Result<()> {
         frames_per_sec: 12,
         steps_per_frame: 25,
         size,
-        motion: CameraMotion { start, orbit_rad_per_sec: 0.2, follow: Follow::Nothing },
+        motion: CameraMotion {
+            start,
+            orbit_rad_per_sec: 0.2,
+            follow: Follow::Nothing,
+            ..CameraMotion::default()
+        },
         style,
+        said: Said::default(),
         renderer: Renderer::Auto,
     };
     let target = std::env::temp_dir().join("gravitile-example.apng");

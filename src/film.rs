@@ -6,16 +6,19 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::bodies::Bodies;
+use glam::DVec3;
+
+use crate::bodies::{Bodies, Component};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::Masses;
 use crate::frame::Frame;
 use crate::gpu::{AdapterRequest, DeviceClass, Gpu};
+use crate::render::captions::Said;
 use crate::render::{
-    CameraMotion, ColourBy, DevicePoints, Film, Follow, Image, Look, Painter, PictureSize, Points,
-    Scale, Style,
+    Camera, CameraMotion, ColourBy, DevicePoints, Director, Film, Follow, Image, Look, Painter,
+    PictureSize, Points, Scale, Style,
 };
-use crate::sim::{Choice, EngineKind, Settings, Simulation, host_engine};
+use crate::sim::{Choice, EngineKind, Moment, Settings, Simulation, host_engine};
 
 /// Who paints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,6 +67,8 @@ pub struct Shot {
     pub style: Style,
     /// Who paints.
     pub renderer: Renderer,
+    /// What is written on the pictures.
+    pub said: Said,
 }
 
 impl Shot {
@@ -77,6 +82,10 @@ impl Shot {
 pub struct Cinema {
     painter: Painter,
     look: Look,
+    director: Director,
+    said: Said,
+    components: Vec<Component>,
+    last_secs: Option<f64>,
     /// Whether it paints on the device that the bodies are on.
     shares_device: bool,
     described: String,
@@ -100,7 +109,16 @@ impl Cinema {
         let look = Look::new(style, &moment.bodies, Some(&moment.acceleration))?;
         let device = sim.device().map(|(gpu, _)| gpu);
         let (painter, described) = painter(device, &sim.settings().adapter, size, renderer)?;
-        Ok(Self { painter, look, shares_device, described })
+        Ok(Self {
+            painter,
+            look,
+            director: Director::default(),
+            said: Said::default(),
+            components: moment.bodies.components,
+            last_secs: None,
+            shares_device,
+            described,
+        })
     }
 
     /// On what it paints.
@@ -115,13 +133,19 @@ impl Cinema {
         motion: &CameraMotion,
         time_secs: f64,
     ) -> Result<Image> {
-        if self.shares_device {
-            // Only a camera that follows needs to know where bodies on the device are.
-            let target = match motion.follow {
-                Follow::Nothing => None,
-                follow => follow.target(&sim.bodies()?)?,
+        let times = (time_secs, sim.time());
+        let follows = self.look.follows_values();
+        let (mut image, camera) = if self.shares_device {
+            // Only a camera that follows or directs, and colours that do, need to know what is on the device.
+            let stays = motion.follow == Follow::Nothing && !motion.directs;
+            let camera = if follows {
+                let Moment { bodies, acceleration, .. } = sim.moment()?;
+                self.follow_values(&bodies, &acceleration, time_secs);
+                self.camera(motion, times, &bodies)?
+            } else {
+                let bodies = if stays { Bodies::default() } else { sim.bodies()? };
+                self.camera(motion, times, &bodies)?
             };
-            let camera = motion.at_target(time_secs, target);
             let frame = sim.frame().expect("made with the bodies on a device");
             let (_, buffers) = sim.device().expect("made with the bodies on it");
             let points = DevicePoints {
@@ -131,18 +155,48 @@ impl Cinema {
                 count: buffers.count,
                 scale: (&frame).into(),
             };
-            return self.painter.paint(Points::Device(points), &camera, &self.look, time_secs);
-        }
-        if let Some((bodies, acceleration)) = sim.host() {
-            let camera = motion.at(time_secs, bodies)?;
-            let points = Points::Host { bodies, acceleration: Some(acceleration) };
-            return self.painter.paint(points, &camera, &self.look, time_secs);
-        }
-        let moment = sim.moment()?;
-        let camera = motion.at(time_secs, &moment.bodies)?;
-        let points =
-            Points::Host { bodies: &moment.bodies, acceleration: Some(&moment.acceleration) };
-        self.painter.paint(points, &camera, &self.look, time_secs)
+            let points = Points::Device(points);
+            (self.painter.paint(points, &camera, &self.look, time_secs)?, camera)
+        } else if let Some((bodies, acceleration)) = sim.host() {
+            self.paint_host(bodies, acceleration, motion, times)?
+        } else {
+            let moment = sim.moment()?;
+            self.paint_host(&moment.bodies, &moment.acceleration, motion, times)?
+        };
+        self.said.draw(&mut image, (&camera, &self.look, &self.components), sim.time());
+        Ok(image)
+    }
+
+    /// Writes these captions on pictures from now on.
+    pub fn say(&mut self, said: Said) {
+        self.said = said;
+    }
+
+    fn paint_host(
+        &mut self,
+        bodies: &Bodies,
+        acceleration: &[DVec3],
+        motion: &CameraMotion,
+        times: (f64, f64),
+    ) -> Result<(Image, Camera)> {
+        self.follow_values(bodies, acceleration, times.0);
+        let camera = self.camera(motion, times, bodies)?;
+        let points = Points::Host { bodies, acceleration: Some(acceleration) };
+        Ok((self.painter.paint(points, &camera, &self.look, times.0)?, camera))
+    }
+
+    fn follow_values(&mut self, bodies: &Bodies, acceleration: &[DVec3], secs: f64) {
+        let elapsed = secs - self.last_secs.replace(secs).unwrap_or(secs);
+        self.look.follow_values(bodies, Some(acceleration), elapsed);
+    }
+
+    fn camera(
+        &mut self,
+        motion: &CameraMotion,
+        times: (f64, f64),
+        bodies: &Bodies,
+    ) -> Result<Camera> {
+        self.director.camera(motion, times, bodies, &self.look.style, self.painter.size())
     }
 }
 
@@ -186,7 +240,8 @@ pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) 
         Some(frame) => Cow::Owned(as_on_device(bodies, frame)),
         None => Cow::Borrowed(bodies),
     };
-    let camera = shot.motion.at(0.0, &seen)?;
+    let times = (0.0, settings.begins_at());
+    let camera = Director::default().camera(&shot.motion, times, &seen, &shot.style, shot.size)?;
     let device = device.filter(|_| shot.renderer != Renderer::Cpu);
     let mut seen = seen;
     if device.is_some() {
@@ -197,7 +252,9 @@ pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) 
         painter(device.as_ref(), &settings.adapter, shot.size, shot.renderer)?;
     let look = Look::new(&shot.style, &seen, None)?;
     painter.scale_by(frame.as_ref().filter(|_| device.is_some()).map(Scale::from));
-    film.write(painter.paint(&*seen, &camera, &look, 0.0)?)?;
+    let mut image = painter.paint(&*seen, &camera, &look, 0.0)?;
+    shot.said.draw(&mut image, (&camera, &look, &seen.components), times.1);
+    film.write(image)?;
     film.finish()?;
     Ok(described)
 }
@@ -251,6 +308,7 @@ pub fn shoot(
         return Err(Error::value("the number of pictures", 0, "at least 1"));
     }
     let mut cinema = Cinema::new(sim, &shot.style, shot.size, shot.renderer)?;
+    cinema.say(shot.said.clone());
     let mut filmed = 0;
     while filmed < shot.frames {
         let time_secs = filmed as f64 / f64::from(shot.frames_per_sec);

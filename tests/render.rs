@@ -2,6 +2,8 @@
 
 #[path = "render/adding.rs"]
 mod adding;
+#[path = "render/cameras.rs"]
+mod cameras;
 #[path = "render/diagram.rs"]
 mod diagram;
 #[path = "render/films.rs"]
@@ -10,6 +12,8 @@ mod films;
 mod gpu;
 #[path = "render/pictures.rs"]
 mod pictures;
+#[path = "render/resolution.rs"]
+mod resolution;
 #[path = "render/shaders.rs"]
 mod shaders;
 #[path = "common/skip.rs"]

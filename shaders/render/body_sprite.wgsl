@@ -21,16 +21,23 @@ struct ComponentLook {
     radius_in_world: f32,
     white_peak: f32,
     inverse_mean_mass: f32,
-    pad: vec2f,
+    by_birth: f32,
+    pad: f32,
 }
 
 const SCALE_STEPS = 32u;
+// The colour of a disk's middle.
+const OLD = vec3f(1.18, 0.88, 0.54);
 
 struct LookUniform {
     colour_by: u32,
     variety: f32,
     scale_from: f32,
     scale_factor: f32,
+    depth_cue: f32,
+    pad_0: f32,
+    pad_1: f32,
+    pad_2: f32,
     scale: array<vec4f, SCALE_STEPS>,
     components: array<ComponentLook, 256>,
 }
@@ -38,7 +45,7 @@ struct LookUniform {
 @group(0) @binding(0) var<uniform> sprite: SpriteUniform;
 @group(0) @binding(1) var<uniform> look: LookUniform;
 @group(0) @binding(2) var<storage, read> pos_mass: array<vec4f>;
-// Velocity or acceleration, whichever the colour shows; or the age in x.
+// Velocity or acceleration, whichever the colour shows; or the age in x, where it does.
 @group(0) @binding(3) var<storage, read> vectors: array<vec4f>;
 // A whole number in w: component in the low 8 bits, 16 bits of chance above them (Bodies::tag).
 @group(0) @binding(4) var<storage, read> tags: array<vec4f>;
@@ -87,8 +94,15 @@ fn sprite_of(body: u32) -> BodySprite {
     let tint = (f32(tag >> 16u) * (2.0 / 255.0) - 1.0) * look.variety;
     // 4 chance^3 has mean 1: many faint stars, few bright ones, the same light in all.
     let luck = 1.0 + look.variety * (4.0 * chance * chance * chance - 1.0);
-    let light = coverage * coverage * fade * heaviness * luck;
-    var colour = component.peak * vec3f(1.0 + 0.35 * tint, 1.0, 1.0 - 0.35 * tint);
+    // The target is 50 times as far as the near plane.
+    let nearness = clamp(1.0 - depth / (50.0 * view.near), -1.0, 0.5);
+    let cue = exp2(4.0 * look.depth_cue * nearness);
+    let light = coverage * coverage * fade * heaviness * luck * cue;
+    var own = component.peak;
+    if component.by_birth > 0.0 {
+        own = mix(component.white_peak * OLD, own, clamp(vectors[body].x, 0.0, 1.0));
+    }
+    var colour = own * vec3f(1.0 + 0.35 * tint, 1.0, 1.0 - 0.35 * tint);
     if look.colour_by != 0u {
         let vector = vectors[body].xyz;
         let value = 0.5 * log2(max(dot(vector, vector), 1e-30));

@@ -1,9 +1,11 @@
 // Automatic exposure on the device: nothing is read back. `meter` counts intensities, `adapt`
 // makes levels and a tone curve of the counts. CPU twins: src/render/{exposure,tone}.rs.
 
+//% include "render/smoothing.wgsl"
+
 struct ToneUniform {
     background: vec3f,
-    bloom: f32,
+    vignette: f32,
     fixed_white_log2: f32,
     fixed_mid_log2: f32,
     // Brightening in powers of two.
@@ -19,6 +21,7 @@ struct ToneUniform {
     pad_0: u32,
     pad_1: u32,
     pad_2: u32,
+    smoothing: Smoothing,
 }
 
 struct ExposureState {
@@ -38,47 +41,38 @@ const BINS = 256u;
 const BINS_PER_OCTAVE: f32 = 8.0;
 const LEAST_LOG2: f32 = -18.0;
 const LIGHT_ABOVE_WHITE: f32 = 0.015;
-const LIGHT_ABOVE_MID: f32 = 0.62;
-const MID_TONE: f32 = 0.36;
+const LIGHT_ABOVE_MID: f32 = 0.72;
+const MID_TONE: f32 = 0.38;
 const UNSEEN_LOG2: f32 = 0.05;
 const FAR_LOG2: f32 = 2.0;
-// Part of the light taken from the glow where bodies are sparse, and where they are dense.
-const SPARSE: f32 = 0.97;
-const DENSE: f32 = 0.2;
 
 @group(0) @binding(0) var<uniform> tone: ToneUniform;
 @group(0) @binding(1) var<storage, read_write> state: ExposureState;
 @group(0) @binding(2) var<storage, read_write> counts: array<atomic<u32>, BINS>;
-@group(0) @binding(3) var quarter: texture_2d<f32>;
+// The shrunk picture and the smooth one.
+@group(0) @binding(3) var base: texture_2d<f32>;
 @group(0) @binding(4) var glow: texture_2d<f32>;
-// The most light of any pixel in a tile of 32 x 32, as the bits of an f32.
+@group(0) @binding(6) var hdr: texture_2d<f32>;
+// The most light of any pixel in a tile of 8 x 8 pixels of the shrunk picture, as the bits of an f32.
 @group(0) @binding(5) var<storage, read_write> tiles: array<u32>;
 
 var<workgroup> tile_counts: array<atomic<u32>, BINS>;
-// Of the four tiles in the 64 x 64 pixels that a workgroup looks at.
+// Of the four tiles that a workgroup looks at.
 var<workgroup> tile_light: array<atomic<u32>, 4>;
 
-fn intensity(pixel: vec4f) -> f32 {
-    return (pixel.r + pixel.g + pixel.b) * (1.0 / 3.0);
-}
-
-fn bloom_weight(glow: vec4f, bloom: f32) -> f32 {
-    let evenness = intensity(glow) / max(glow.a, 1e-20);
-    return bloom * mix(SPARSE, DENSE, clamp((evenness - 0.35) * 1.8, 0.0, 1.0));
-}
-
-// The most light that the tone map may interpolate from the glow around a pixel of the quarter picture:
-// the corners are enough, as a tile's other neighbours are corners of pixels in it.
-fn brightest_glow(pixel: vec2u, here: vec4f) -> f32 {
+// The most light and the largest gain that the tone map may interpolate from the smooth picture around a pixel of
+// the shrunk one: the corners are enough, as a tile's other neighbours are corners of pixels in it.
+fn brightest_glow(pixel: vec2u, here: vec4f) -> vec2f {
     let last = textureDimensions(glow) - 1u;
     let before = max(pixel, vec2u(1u)) - 1u;
     let after = min(pixel + 1u, last);
     let a = max(here, textureLoad(glow, before, 0));
     let b = max(textureLoad(glow, after, 0), textureLoad(glow, vec2u(before.x, after.y), 0));
-    return intensity(max(max(a, b), textureLoad(glow, vec2u(after.x, before.y), 0)));
+    let most = max(max(a, b), textureLoad(glow, vec2u(after.x, before.y), 0));
+    return vec2f(intensity(most), most.a);
 }
 
-// One thread a pixel of the quarter picture; counts within the workgroup first.
+// One thread a pixel of the shrunk picture; counts within the workgroup first.
 @compute @workgroup_size(16, 16)
 fn meter(
     @builtin(global_invocation_id) pixel: vec3u,
@@ -91,15 +85,21 @@ fn meter(
         atomicStore(&tile_light[bin], 0u);
     }
     workgroupBarrier();
-    if all(pixel.xy < textureDimensions(quarter)) {
-        let sharp = textureLoad(quarter, pixel.xy, 0).a;
+    if all(pixel.xy < textureDimensions(base)) {
+        let sharp = textureLoad(base, pixel.xy, 0).a;
         let glowing = textureLoad(glow, pixel.xy, 0);
-        let level = mix(sharp, intensity(glowing), bloom_weight(glowing, tone.bloom));
+        var level = sharp;
+        var brightest = vec2f(0.0, 1.0);
+        if tone.smoothing.is_on != 0u {
+            level = mix(sharp, intensity(glowing), bloom_weight(glowing, tone.smoothing)) * glowing.a;
+            brightest = brightest_glow(pixel.xy, glowing);
+        }
         let counted = (log2(max(level, 1e-30)) - LEAST_LOG2) * BINS_PER_OCTAVE;
         atomicAdd(&tile_counts[u32(clamp(counted, 0.0, f32(BINS - 1u)))], 1u);
-        // `sharp` is the mean of four pixels, one of which may hold it all. Bits of floats that are
+        // `sharp` is the mean of a block of pixels, one of which may hold it all. Bits of floats that are
         // not negative are ordered as they are.
-        let most = max(4.0 * sharp, select(0.0, brightest_glow(pixel.xy, glowing), tone.bloom > 0.0));
+        let side_px = 1.0 + ceil(0.5 * shrink_factor(vec2f(textureDimensions(hdr))));
+        let most = max(side_px * side_px * sharp, brightest.x) * brightest.y;
         atomicMax(&tile_light[place.x / 8u + place.y / 8u * 2u], bitcast<u32>(max(most, 0.0)));
     }
     workgroupBarrier();

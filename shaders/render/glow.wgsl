@@ -1,8 +1,17 @@
-// The glow: shrink the picture by 4, halve it again and again, add every level to the next finer
-// one on the way back. The CPU twin is src/render/glow.rs. Taps are bilinear where the format can be filtered.
+// Smoothing and glow: shrink the picture, halve it again and again, mix every level over what the coarser ones made
+// on the way back. The CPU twin is src/render/glow.rs. Taps are bilinear where the format can be filtered.
+
+//% include "render/smoothing.wgsl"
+
+// The part of a finer level that is mixed in where there are enough bodies.
+const MOST_PART: f32 = 0.97;
 
 @group(0) @binding(0) var source: texture_2d<f32>;
 @group(0) @binding(1) var smoothly: sampler;
+// The finer level, for fs_refine, and the shrunk picture, by which its size counts.
+@group(1) @binding(0) var own: texture_2d<f32>;
+@group(1) @binding(1) var base: texture_2d<f32>;
+@group(1) @binding(2) var<uniform> smoothing: Smoothing;
 
 // One triangle over the whole target.
 @vertex
@@ -14,24 +23,24 @@ fn tap(place_px: vec2f, size_px: vec2f) -> vec4f {
     return textureSampleLevel(source, smoothly, place_px / size_px, 0.0);
 }
 
-// Mean colour of four sums of `pixels` pixels each; alpha is the largest mean intensity of the four.
-fn mean_and_most(a: vec3f, b: vec3f, c: vec3f, d: vec3f, pixels: f32) -> vec4f {
+// Mean colour of four means; alpha is the largest mean intensity of the four.
+fn mean_and_most(a: vec3f, b: vec3f, c: vec3f, d: vec3f) -> vec4f {
     let sums = vec4f(a.r + a.g + a.b, b.r + b.g + b.b, c.r + c.g + c.b, d.r + d.g + d.b);
-    let brightest = max(max(sums.x, sums.y), max(sums.z, sums.w)) / (3.0 * pixels);
+    let brightest = max(max(sums.x, sums.y), max(sums.z, sums.w)) * (1.0 / 3.0);
     // What half floats hold, with room for the sums of the levels.
-    return min(vec4f((a + b + c + d) / (4.0 * pixels), brightest), vec4f(60000.0));
+    return min(vec4f((a + b + c + d) * 0.25, brightest), vec4f(60000.0));
 }
 
-// Mean colour of 4 x 4 pixels; alpha is the largest mean intensity of their 2 x 2 blocks.
+// Mean colour of 4 x 4 pixels: pictures of 720 lines, the usual ones, by four taps.
 @fragment
-fn fs_shrink(@builtin(position) position: vec4f) -> @location(0) vec4f {
+fn fs_shrink_by_4(@builtin(position) position: vec4f) -> @location(0) vec4f {
     let size_px = vec2f(textureDimensions(source));
     let corner = floor(position.xy) * 4.0;
     let a = tap(corner + vec2f(1.0, 1.0), size_px).rgb;
     let b = tap(corner + vec2f(3.0, 1.0), size_px).rgb;
     let c = tap(corner + vec2f(1.0, 3.0), size_px).rgb;
     let d = tap(corner + vec2f(3.0, 3.0), size_px).rgb;
-    return mean_and_most(a, b, c, d, 1.0);
+    return mean_and_most(a, b, c, d);
 }
 
 // Sum of 2 x 2 pixels, the picture's last ones repeated.
@@ -44,14 +53,44 @@ fn four(corner: vec2u, last: vec2u) -> vec3f {
 
 // The same of 32-bit floats, which are not filtered.
 @fragment
-fn fs_shrink_wide(@builtin(position) position: vec4f) -> @location(0) vec4f {
+fn fs_shrink_wide_by_4(@builtin(position) position: vec4f) -> @location(0) vec4f {
     let last = textureDimensions(source) - 1u;
     let corner = vec2u(position.xy) * 4u;
-    let a = four(corner, last);
-    let b = four(corner + vec2u(2u, 0u), last);
-    let c = four(corner + vec2u(0u, 2u), last);
-    let d = four(corner + vec2u(2u, 2u), last);
-    return mean_and_most(a, b, c, d, 4.0);
+    let a = four(corner, last) * 0.25;
+    let b = four(corner + vec2u(2u, 0u), last) * 0.25;
+    let c = four(corner + vec2u(0u, 2u), last) * 0.25;
+    let d = four(corner + vec2u(2u, 2u), last) * 0.25;
+    return mean_and_most(a, b, c, d);
+}
+
+// Mean of a block's pixels, parts of pixels counted as such, the picture's last ones repeated.
+fn block(which: vec2u, length: f32, last: vec2u) -> vec3f {
+    let low = vec2f(which) * length;
+    let high = vec2f(which + 1u) * length;
+    let per_length = 1.0 / (high - low);
+    let end = vec2u(ceil(high));
+    var sum = vec3f(0.0);
+    for (var y = u32(low.y); y < end.y; y++) {
+        let along = (min(high.y, f32(y + 1u)) - max(low.y, f32(y))) * per_length.y;
+        for (var x = u32(low.x); x < end.x; x++) {
+            let across = (min(high.x, f32(x + 1u)) - max(low.x, f32(x))) * per_length.x;
+            sum += textureLoad(source, min(vec2u(x, y), last), 0).rgb * (along * across);
+        }
+    }
+    return sum;
+}
+
+// A picture of any size, in either format.
+@fragment
+fn fs_shrink(@builtin(position) position: vec4f) -> @location(0) vec4f {
+    let size = textureDimensions(source);
+    let length = 0.5 * shrink_factor(vec2f(size));
+    let first = vec2u(position.xy) * 2u;
+    let a = block(first, length, size - 1u);
+    let b = block(first + vec2u(1u, 0u), length, size - 1u);
+    let c = block(first + vec2u(0u, 1u), length, size - 1u);
+    let d = block(first + vec2u(1u, 1u), length, size - 1u);
+    return mean_and_most(a, b, c, d);
 }
 
 // Half the size by the binomial kernel 1 3 3 1 on each axis: two bilinear taps hold four pixels.
@@ -65,10 +104,9 @@ fn fs_halve(@builtin(position) position: vec4f) -> @location(0) vec4f {
 
 // Twice the size by a quadratic B-spline. An even pixel lies a quarter to the left of its coarse
 // pixel's centre, an odd one to the right; the weights 9/32, 22/32, 1/32 make two taps an axis.
-@fragment
-fn fs_double(@builtin(position) position: vec4f) -> @location(0) vec4f {
+fn doubled(position: vec2f) -> vec4f {
     let size_px = vec2f(textureDimensions(source));
-    let here = floor(position.xy);
+    let here = floor(position);
     let coarse = floor(here * 0.5);
     let side = (here - coarse * 2.0) * 2.0 - 1.0;
     let centre = coarse + 0.5;
@@ -78,4 +116,20 @@ fn fs_double(@builtin(position) position: vec4f) -> @location(0) vec4f {
     let weak = 1.0 / 32.0;
     return strong * strong * tap(near, size_px) + strong * weak * tap(vec2f(far.x, near.y), size_px)
         + weak * strong * tap(vec2f(near.x, far.y), size_px) + weak * weak * tap(far, size_px);
+}
+
+// The finer level over what the coarser ones made: all of it where its pixels hold enough bodies. Alpha is the
+// second scale of exposure, the gain of the neighbourhood.
+@fragment
+fn fs_refine(@builtin(position) position: vec4f) -> @location(0) vec4f {
+    let coarse = doubled(position.xy);
+    let fine = textureLoad(own, vec2u(position.xy), 0).rgb;
+    let sides = vec2f(textureDimensions(base)) / vec2f(textureDimensions(own));
+    // Levels are rounded up: the power of two that is meant.
+    let cell = exp2(round(log2(max(sides.x, sides.y))));
+    let enough = min(intensity(coarse) * smoothing.crowding * (cell * cell), 1.0);
+    let light = mix(coarse.rgb, fine, mix(smoothing.least_part, MOST_PART, enough));
+    let neighbourhood = (light.r + light.g + light.b) * (1.0 / 3.0) + smoothing.dimmest;
+    let gain = exp2(-smoothing.evenness * log2(neighbourhood));
+    return vec4f(light, select(coarse.a, gain, cell >= smoothing.neighbourhood));
 }

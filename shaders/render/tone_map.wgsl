@@ -1,9 +1,11 @@
 // From linear light to the screen by the asinh curve of Lupton et al. (2004), colours kept.
 // The CPU twin is src/render/tone.rs.
 
+//% include "render/smoothing.wgsl"
+
 struct ToneUniform {
     background: vec3f,
-    bloom: f32,
+    vignette: f32,
     fixed_white_log2: f32,
     fixed_mid_log2: f32,
     stops: f32,
@@ -16,6 +18,7 @@ struct ToneUniform {
     pad_0: u32,
     pad_1: u32,
     pad_2: u32,
+    smoothing: Smoothing,
 }
 
 struct ExposureState {
@@ -29,16 +32,17 @@ struct ExposureState {
     pad_2: u32,
 }
 
-// False where the bloom is off. A constant, because software renderers run both sides of a branch.
+// False where the smooth picture is left out. A constant, because software renderers run both sides of a branch.
 override HAS_GLOW: bool = true;
 
 // Half floats end at 65504.
 const LARGEST: f32 = 60000.0;
 const BLEACH: f32 = 0.5;
-// Part of the light taken from the glow where bodies are sparse, and where they are dense.
-const SPARSE: f32 = 0.97;
-const DENSE: f32 = 0.2;
-const TILE_PX = 32u;
+const MOST_BLEACH: f32 = 0.8;
+// From here on the brightest channel approaches 1 without getting there.
+const KNEE: f32 = 0.7;
+// Side of a tile in pixels of the shrunk picture.
+const TILE = 8u;
 
 @group(0) @binding(0) var<uniform> tone: ToneUniform;
 @group(0) @binding(1) var<storage, read> state: ExposureState;
@@ -55,7 +59,7 @@ fn is_dark(tile: u32) -> bool {
     return 3.0 * shown * shown < 0.25 / (255.0 * 12.92);
 }
 
-// Two triangles for each tile of 32 x 32 pixels. Most of a picture is empty sky, to which the target
+// Two triangles for each tile. Most of a picture is empty sky, to which the target
 // was cleared: tiles of it are put outside of clip space.
 @vertex
 fn vs_tile(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4f {
@@ -63,43 +67,41 @@ fn vs_tile(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4f {
     let corner = vertex - 6u * tile;
     let row = tile / tone.tile_columns;
     let column = tile - row * tone.tile_columns;
-    // The pattern is in the sky, too.
-    if tone.dither == 0u && is_dark(tile) {
+    if is_dark(tile) {
         return vec4f(2.0, 2.0, 2.0, 1.0);
     }
     let right = u32(corner == 1u || corner == 2u || corner == 4u);
     let lower = u32(corner == 2u || corner == 4u || corner == 5u);
-    let size_px = textureDimensions(hdr);
-    let place = vec2f(min(vec2u(column + right, row + lower) * TILE_PX, size_px)) / vec2f(size_px);
+    let size_px = vec2f(textureDimensions(hdr));
+    let corner_px = vec2f(vec2u(column + right, row + lower) * TILE) * shrink_factor(size_px);
+    let place = min(corner_px, size_px) / size_px;
     return vec4f(place.x * 2.0 - 1.0, 1.0 - place.y * 2.0, 0.5, 1.0);
-}
-
-fn intensity(pixel: vec4f) -> f32 {
-    return (pixel.r + pixel.g + pixel.b) * (1.0 / 3.0);
-}
-
-fn bloom_weight(glow: vec4f, bloom: f32) -> f32 {
-    let evenness = intensity(glow) / max(glow.a, 1e-20);
-    return bloom * mix(SPARSE, DENSE, clamp((evenness - 0.35) * 1.8, 0.0, 1.0));
 }
 
 // The finished pixel, linear.
 fn develop(position: vec2f) -> vec3f {
     var pixel = textureLoad(hdr, vec2u(position), 0);
+    let size_px = vec2f(textureDimensions(hdr));
     if HAS_GLOW {
-        let quarter_px = vec2f(textureDimensions(glow));
-        let glowing = textureSampleLevel(glow, smoothly, position * 0.25 / quarter_px, 0.0);
-        pixel = mix(pixel, glowing, bloom_weight(glowing, tone.bloom));
+        let glow_px = vec2f(textureDimensions(glow)) * shrink_factor(size_px);
+        let glowing = textureSampleLevel(glow, smoothly, position / glow_px, 0.0);
+        pixel = mix(pixel, glowing, bloom_weight(glowing, tone.smoothing)) * glowing.a;
     }
     let rgb = min(pixel.rgb, vec3f(LARGEST));
     let light = (rgb.r + rgb.g + rgb.b) * (1.0 / 3.0);
     let x = state.slope * light;
-    let shown = min(log(x + sqrt(x * x + 1.0)) * state.scale, 1.0);
+    let shown = min(log(x + sqrt(x * x + 1.0)) * state.scale, 2.0);
     let level = shown * shown;
-    let bleach = BLEACH * level * shown;
+    let bleach = min(BLEACH * level * shown, MOST_BLEACH);
     let shade = rgb * (level * (1.0 - bleach) / max(light, 1e-30)) + level * bleach;
-    let gamut = 1.0 / max(max(shade.r, shade.g), max(shade.b, 1.0));
-    return mix(shade * gamut, vec3f(1.0), tone.background);
+    let most = max(max(shade.r, shade.g), shade.b);
+    let above = max(most - KNEE, 0.0) / (1.0 - KNEE);
+    let gamut = (min(most, KNEE) + (1.0 - KNEE) * above / (1.0 + above)) / max(most, 1e-30);
+    // 0 in the middle and 1 in the corners.
+    let aside = position * 2.0 - size_px;
+    let corner = dot(aside, aside) / dot(size_px, size_px);
+    let shown_part = gamut * (1.0 - tone.vignette * corner);
+    return mix(shade * shown_part, vec3f(1.0), tone.background);
 }
 
 // The fixed pattern that hides 8-bit steps (interleaved gradient noise, Jimenez 2014), in steps.
@@ -113,11 +115,6 @@ fn srgb_encode(linear: vec3f) -> vec3f {
     return select(curved, 12.92 * linear, linear <= vec3f(0.0031308));
 }
 
-fn srgb_decode(encoded: vec3f) -> vec3f {
-    let curved = pow((max(encoded, vec3f(0.0)) + 0.055) / 1.055, vec3f(2.4));
-    return select(curved, encoded / 12.92, encoded <= vec3f(0.04045));
-}
-
 // Three entry points, for the same reason.
 
 // For targets that encode themselves (...UnormSrgb).
@@ -129,8 +126,10 @@ fn fs_linear(@builtin(position) position: vec4f) -> @location(0) vec4f {
 // The same with the pattern, which belongs to encoded values.
 @fragment
 fn fs_linear_dithered(@builtin(position) position: vec4f) -> @location(0) vec4f {
-    let encoded = srgb_encode(develop(position.xy));
-    return vec4f(srgb_decode(encoded + pattern(position.xy) / 255.0), 1.0);
+    let linear = develop(position.xy);
+    // What a step of encoded values is worth there, to a fifth: roots cost software less than powers.
+    let step = max(1.95 * sqrt(linear), vec3f(1.0 / 12.92)) / 255.0;
+    return vec4f(max(linear + step * pattern(position.xy), vec3f(0.0)), 1.0);
 }
 
 // For targets that hold encoded values (...Unorm), as egui's window does.

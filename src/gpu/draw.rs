@@ -11,8 +11,8 @@ pub struct DrawPipeline<'a> {
     pub entry_points: [&'a str; 2],
     /// Values of the module's overrides.
     pub constants: &'a [(&'a str, f64)],
-    /// Of bind group 0.
-    pub layout: &'a wgpu::BindGroupLayout,
+    /// Of its bind groups.
+    pub layouts: &'a [&'a wgpu::BindGroupLayout],
     /// The picture's.
     pub format: wgpu::TextureFormat,
     /// How colour and alpha meet what is there; `None` replaces it.
@@ -27,7 +27,7 @@ impl DrawPipeline<'_> {
             || wgpu::PipelineCompilationOptions { constants, ..Default::default() };
         device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
             label: Some(fragment),
-            layout: Some(&pipeline_layout(device, fragment, &[self.layout])),
+            layout: Some(&pipeline_layout(device, fragment, self.layouts)),
             vertex: wgpu::VertexState {
                 module,
                 entry_point: Some(vertex),

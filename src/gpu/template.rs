@@ -66,6 +66,8 @@ pub const FILES: &[(&str, &str)] = &[
     ("render/diagram.wgsl", include_str!("../../shaders/render/diagram.wgsl")),
     ("render/exposure.wgsl", include_str!("../../shaders/render/exposure.wgsl")),
     ("render/glow.wgsl", include_str!("../../shaders/render/glow.wgsl")),
+    ("render/sky.wgsl", include_str!("../../shaders/render/sky.wgsl")),
+    ("render/smoothing.wgsl", include_str!("../../shaders/render/smoothing.wgsl")),
     ("render/splat.wgsl", include_str!("../../shaders/render/splat.wgsl")),
     ("render/sprite.wgsl", include_str!("../../shaders/render/sprite.wgsl")),
     ("render/tone_map.wgsl", include_str!("../../shaders/render/tone_map.wgsl")),

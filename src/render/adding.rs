@@ -107,10 +107,10 @@ pub fn light_unit(view: &View, look: &LookUniform, [least_radius_px, _]: RadiusL
                 f64::from(component.radius_in_world) * f64::from(view.focal_px) / distance;
             let coverage = (radius_px / f64::from(least_radius_px)).min(1.0);
             let peak = match look.colour_by {
-                0 => most(&component.peak) * tint,
+                0 => most(&component.peak).max(1.3 * f64::from(component.white_peak)) * tint,
                 _ => f64::from(component.white_peak) * scale,
             };
-            peak * coverage * coverage
+            peak * coverage * coverage * 4f64.powf(f64::from(look.depth_cue))
         })
         .fold(0.0, f64::max);
     let exponent = libm::ceil(libm::log2(brightest * heaviest * luckiest)) - 28.0;

@@ -2,10 +2,11 @@
 
 use super::camera::Camera;
 use super::exposure::{Meter, histogram};
-use super::glow::Glow;
+use super::glow::{Glow, Smoothing};
 use super::image::{Image, PictureSize};
 use super::look::Look;
 use super::scale::Scale;
+use super::sky::{self, Sky};
 use super::splat::{HdrImage, Point, Splatter};
 use super::tone::{Developer, ToneCurve};
 use super::trails::{self, TrailClock};
@@ -21,6 +22,7 @@ pub struct CpuCanvas {
     glow: Glow,
     meter: Meter,
     developer: Developer,
+    sky: Sky,
     last_secs: Option<f64>,
 }
 
@@ -36,6 +38,7 @@ impl CpuCanvas {
             glow: Glow::new(size),
             meter: Meter::default(),
             developer: Developer::default(),
+            sky: Sky::default(),
             last_secs: None,
         }
     }
@@ -82,17 +85,21 @@ impl CpuCanvas {
             self.trail_clock.reset();
         }
         self.glow.shrink(&self.hdr);
-        let bloom = style.bloom as f32;
-        if bloom > 0.0 {
-            self.glow.spread();
+        let smoothing = Smoothing::new(look, camera, self.size);
+        let is_on = smoothing.is_on != 0;
+        if is_on {
+            self.glow.spread(&smoothing);
         }
-        let glow = (bloom > 0.0).then(|| (self.glow.glow(), bloom));
-        let counts = histogram(self.glow.quarter(), glow);
+        let glow = is_on.then(|| (self.glow.glow(), &smoothing));
+        let counts = histogram(self.glow.base(), glow);
         let elapsed = time_secs - self.last_secs.replace(time_secs).unwrap_or(time_secs);
         let levels = self.meter.expose(style.exposure, &counts, elapsed);
         let curve = ToneCurve::new(levels, style.stops as f32);
         let mut image = Image::new(self.size);
-        self.developer.develop(&self.hdr, glow, &curve, style.background, style.dither, &mut image);
+        self.developer.develop(&self.hdr, glow, &curve, style, &mut image);
+        if style.sky > 0.0 {
+            sky::paint(&mut image, &self.sky.sprites(&view, style.sky as f32));
+        }
         Ok(image)
     }
 }

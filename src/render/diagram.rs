@@ -109,7 +109,7 @@ impl DiagramPass {
                 module: &module,
                 entry_points: [vertex, "fs_diagram"],
                 constants: &constants,
-                layout: &layout,
+                layouts: &[&layout],
                 format,
                 blend: Some(over),
             };

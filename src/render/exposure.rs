@@ -1,7 +1,7 @@
 //! Automatic exposure: a histogram of intensities, two levels from it, followed slowly.
 //!
 //! Levels are quantiles *by light*, not by pixels: `white` is the intensity above which 1.5 % of
-//! the picture's light lies, `mid` the one above which 62 % lies. Empty sky has no light, so
+//! the picture's light lies, `mid` the one above which 72 % lies. Empty sky has no light, so
 //! neither the picture's format nor how much of it is empty matters, and no threshold has to say
 //! what counts as lit. Mirrors `exposure.wgsl`.
 //!
@@ -10,7 +10,7 @@
 //! all where it is so small that nobody sees it: the noise of counting must not move the picture.
 
 use super::bloom::bloom_weight;
-use super::glow::intensity;
+use super::glow::{Smoothing, intensity};
 use super::splat::HdrImage;
 use super::style::Exposure;
 
@@ -23,7 +23,7 @@ pub const LEAST_LOG2: f32 = -18.0;
 /// Part of the light that lies above the white level.
 pub const LIGHT_ABOVE_WHITE: f32 = 0.015;
 /// Part of the light that lies above the mid level.
-pub const LIGHT_ABOVE_MID: f32 = 0.62;
+pub const LIGHT_ABOVE_MID: f32 = 0.72;
 
 /// How much faster than towards the dark the eye follows towards the bright.
 pub const FASTER_TO_BRIGHT: f64 = 3.0;
@@ -61,16 +61,17 @@ impl Levels {
 /// Counts of pixels by intensity. The first bin takes the dark ones and has no light.
 pub type Histogram = [u32; BINS];
 
-/// Counts the intensities of a quarter picture's alpha channel, mixed with the glow (of the same
+/// Counts the intensities of a shrunk picture's alpha channel, mixed with the smooth picture (of the same
 /// size) as the tone map will mix them.
-pub fn histogram(quarter: &HdrImage, glow: Option<(&HdrImage, f32)>) -> Histogram {
+pub fn histogram(base: &HdrImage, glow: Option<(&HdrImage, &Smoothing)>) -> Histogram {
     let mut counts = [0; BINS];
     match glow {
-        None => quarter.pixels().iter().for_each(|pixel| counts[bin_of(pixel[3])] += 1),
-        Some((glow, bloom)) => {
-            for (pixel, &glow) in quarter.pixels().iter().zip(glow.pixels()) {
-                let weight = bloom_weight(glow, bloom);
-                counts[bin_of(pixel[3] + (intensity(glow) - pixel[3]) * weight)] += 1;
+        None => base.pixels().iter().for_each(|pixel| counts[bin_of(pixel[3])] += 1),
+        Some((glow, smoothing)) => {
+            for (pixel, &glow) in base.pixels().iter().zip(glow.pixels()) {
+                let weight = bloom_weight(glow, smoothing);
+                let level = pixel[3] + (intensity(glow) - pixel[3]) * weight;
+                counts[bin_of(level * glow[3])] += 1;
             }
         }
     }

@@ -2,6 +2,7 @@
 //! reads them from a small buffer, so no picture waits for a read-back and none lags behind.
 
 use super::exposure::{self, BINS};
+use super::glow::Smoothing;
 use super::light::{HDR_FORMAT, shader};
 use super::look::Look;
 use super::style::Exposure;
@@ -18,8 +19,8 @@ pub const SHADER: &str = "render/exposure.wgsl";
 pub struct ToneUniform {
     /// Linear RGB of the empty sky.
     pub background: [f32; 3],
-    /// Strength of the glow, 0 to 1.
-    pub bloom: f32,
+    /// How much darker the corners are, 0 to 1.
+    pub vignette: f32,
     /// log2 of the fixed white level.
     pub fixed_white_log2: f32,
     /// log2 of the fixed mid level.
@@ -34,12 +35,14 @@ pub struct ToneUniform {
     pub dither: u32,
     /// Part of a change towards bright to follow, 0 to 1.
     pub follow_to_bright: f32,
-    /// Tiles of 32 x 32 pixels in a row of the picture.
+    /// Tiles in a row of the picture, see [`super::targets::TILE`].
     pub tile_columns: u32,
     /// Rows of tiles.
     pub tile_rows: u32,
-    /// Keeps the layout a multiple of 16 bytes.
+    /// Keeps what follows at a multiple of 16 bytes.
     pub pad: [u32; 3],
+    /// How the smooth picture is mixed in.
+    pub smoothing: Smoothing,
 }
 
 /// What the device keeps from picture to picture; the same layout in two shaders.
@@ -62,7 +65,13 @@ pub struct ExposureState {
 
 impl ToneUniform {
     /// For one picture, `elapsed_secs` after the last one, or the first one (`anew`).
-    pub fn new(look: &Look, targets: &Targets, elapsed_secs: f64, anew: bool) -> Self {
+    pub fn new(
+        look: &Look,
+        smoothing: Smoothing,
+        targets: &Targets,
+        elapsed_secs: f64,
+        anew: bool,
+    ) -> Self {
         let style = &look.style;
         let (mode, [to_dark, to_bright], fixed) = match style.exposure {
             Exposure::Fixed { white, mid } => (2, [1.0; 2], exposure::Levels::fixed(white, mid)),
@@ -73,7 +82,7 @@ impl ToneUniform {
         };
         Self {
             background: style.background,
-            bloom: style.bloom as f32,
+            vignette: style.vignette as f32,
             fixed_white_log2: fixed.white_log2,
             fixed_mid_log2: fixed.mid_log2,
             stops: style.stops as f32,
@@ -84,6 +93,7 @@ impl ToneUniform {
             tile_columns: targets.tiles[0],
             tile_rows: targets.tiles[1],
             pad: [0; 3],
+            smoothing,
         }
     }
 }
@@ -114,6 +124,7 @@ impl ExposurePass {
                 (Binding::Texture, all),
                 (Binding::Texture, all),
                 (Binding::Write, all),
+                (Binding::Unfiltered, all),
             ],
         );
         let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
@@ -154,14 +165,15 @@ impl ExposurePass {
                 self.uniform.as_entire_binding(),
                 self.state.as_entire_binding(),
                 self.counts.as_entire_binding(),
-                wgpu::BindingResource::TextureView(&targets.quarter),
+                wgpu::BindingResource::TextureView(&targets.base),
                 wgpu::BindingResource::TextureView(&targets.glow),
                 targets.tile_light.as_entire_binding(),
+                wgpu::BindingResource::TextureView(&targets.hdr),
             ],
         )
     }
 
-    /// Measures the quarter picture and updates the state.
+    /// Measures the shrunk picture and updates the state.
     pub fn expose(
         &self,
         gpu: Handles,

@@ -8,6 +8,7 @@ use super::image::PictureSize;
 use super::style::Style;
 use crate::bodies::{Bodies, Component, Role};
 use crate::error::{Error, Result};
+use crate::scene::Keyframe;
 
 /// What the camera keeps in the middle of the picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,7 +94,7 @@ impl Follow {
 }
 
 /// How the camera moves through a film.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CameraMotion {
     /// Where it starts.
     pub start: Camera,
@@ -101,6 +102,11 @@ pub struct CameraMotion {
     pub orbit_rad_per_sec: f64,
     /// What it keeps in the middle.
     pub follow: Follow,
+    /// Whether it keeps the bodies' light in the picture instead, no larger than needed; see
+    /// [`super::directing`].
+    pub directs: bool,
+    /// Where it is at which times of the simulation, ascending; if there are any, nothing else counts.
+    pub path: Vec<Keyframe>,
 }
 
 impl CameraMotion {
@@ -134,7 +140,7 @@ pub(crate) fn quantile(values: &mut [f64], fraction: f64) -> f64 {
 }
 
 /// Positions of the bodies that `style` draws (all bodies where it would draw none).
-fn seen_points(bodies: &Bodies, style: &Style) -> Vec<DVec3> {
+pub(super) fn seen_points(bodies: &Bodies, style: &Style) -> Vec<DVec3> {
     let seen: Vec<bool> =
         bodies.components.iter().map(|c| style.show_halo || c.role != Role::Halo).collect();
     let points: Vec<DVec3> = (0..bodies.len())
@@ -208,30 +214,39 @@ impl Camera {
         along(right) + along(up)
     }
 
+    /// The least distance from which the part `fraction` of the points is seen, without a margin.
+    pub(super) fn holding(self, points: &[DVec3], fraction: f64, size: PictureSize) -> f64 {
+        quantile(&mut self.needed_distances(points, 1.0, size), fraction)
+    }
+
     fn stepped_back(self, points: &[DVec3], fraction: f64, size: PictureSize) -> Self {
         const MARGIN: f64 = 1.1;
-        let [right, up, backward] = self.axes_in_world();
-        let focal = MARGIN * self.focal_px(size);
-        let per_side = |pixels: u32| focal / (0.5 * f64::from(pixels));
-        let (across, along) = (per_side(size.width()), per_side(size.height()));
-        // A body is inside once depth >= sideways distance x focal / half a side, on both axes.
-        let mut distances: Vec<f64> = points
-            .iter()
-            .map(|&point| {
-                let offset = point - self.target;
-                let sideways = (offset.dot(right).abs() * across).max(offset.dot(up).abs() * along);
-                sideways + offset.dot(backward)
-            })
-            .collect();
+        let mut distances = self.needed_distances(points, MARGIN, size);
         let distance = quantile(&mut distances, fraction);
         let largest = self.target.abs().max_element();
         // One body, or all at one point: any distance shows it; take one unit's view.
         let distance = if distance > 1e-6 * largest && distance.is_finite() {
             distance
         } else {
-            across.max(along)
+            let shorter = 0.5 * f64::from(size.shorter_side());
+            MARGIN * self.focal_px(size) / shorter
         };
         Self { distance, ..self }
+    }
+
+    /// From how far each point is seen, that many times as far from the edge as it need be.
+    fn needed_distances(&self, points: &[DVec3], margin: f64, size: PictureSize) -> Vec<f64> {
+        let [right, up, backward] = self.axes_in_world();
+        let focal = margin * self.focal_px(size);
+        let per_side = |pixels: u32| focal / (0.5 * f64::from(pixels));
+        let (across, along) = (per_side(size.width()), per_side(size.height()));
+        // A body is inside once depth >= sideways distance x focal / half a side, on both axes.
+        let needed = |&point: &DVec3| {
+            let offset = point - self.target;
+            let sideways = (offset.dot(right).abs() * across).max(offset.dot(up).abs() * along);
+            sideways + offset.dot(backward)
+        };
+        points.iter().map(needed).collect()
     }
 }
 

@@ -1,5 +1,6 @@
-//! The glow on the device; see [`super::glow`] for what it does.
+//! Smoothing and glow on the device; see [`super::glow`] for what it does.
 
+use super::glow::Smoothing;
 use super::light::{HDR_FORMAT, shader};
 use super::targets::Targets;
 use crate::error::Result;
@@ -14,133 +15,146 @@ pub const SHADER: &str = "render/glow.wgsl";
 pub struct GlowPass {
     wide_layout: wgpu::BindGroupLayout,
     layout: wgpu::BindGroupLayout,
+    own_layout: wgpu::BindGroupLayout,
     sampler: wgpu::Sampler,
+    /// Pictures of any size and format.
     shrink: wgpu::RenderPipeline,
-    /// For light in 32-bit floats, which are not filtered.
-    shrink_wide: wgpu::RenderPipeline,
+    /// Pictures of 720 lines in half floats, and in 32-bit floats, which are not filtered.
+    shrink_by_4: [wgpu::RenderPipeline; 2],
     halve: wgpu::RenderPipeline,
-    double: wgpu::RenderPipeline,
+    refine: wgpu::RenderPipeline,
+    /// Holds a [`Smoothing`].
+    pub uniform: wgpu::Buffer,
 }
 
 /// Bind groups for one set of textures: each reads one of them.
 pub struct GlowGroups {
     hdr: wgpu::BindGroup,
-    quarter: wgpu::BindGroup,
+    hdr_by_4: wgpu::BindGroup,
+    base: wgpu::BindGroup,
     levels: Vec<wgpu::BindGroup>,
+    smooth: Vec<wgpu::BindGroup>,
+    /// The shrunk picture and the levels, as what is refined.
+    own: Vec<wgpu::BindGroup>,
 }
 
 impl GlowPass {
     /// Builds the pipelines.
     pub fn new(gpu: Handles) -> Result<Self> {
-        let wide_layout = group_layout(
-            gpu.device,
-            "shrink wide",
-            &[(Binding::Unfiltered, wgpu::ShaderStages::FRAGMENT)],
-        );
+        let fragment = wgpu::ShaderStages::FRAGMENT;
+        let wide_layout = group_layout(gpu.device, "shrink", &[(Binding::Unfiltered, fragment)]);
         let layout = group_layout(
             gpu.device,
             "glow",
+            &[(Binding::Texture, fragment), (Binding::Sampler, fragment)],
+        );
+        let own_layout = group_layout(
+            gpu.device,
+            "refine",
             &[
-                (Binding::Texture, wgpu::ShaderStages::FRAGMENT),
-                (Binding::Sampler, wgpu::ShaderStages::FRAGMENT),
+                (Binding::Unfiltered, fragment),
+                (Binding::Unfiltered, fragment),
+                (Binding::Uniform, fragment),
             ],
         );
         let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
-        // The level's weight comes as the blend constant, so one bind group a texture is enough.
-        let add_weighted = wgpu::BlendComponent {
-            src_factor: wgpu::BlendFactor::Constant,
-            dst_factor: wgpu::BlendFactor::One,
-            operation: wgpu::BlendOperation::Add,
-        };
-        let pipeline = |entry: &str, layout, blend| {
+        let pipeline = |entry: &str, layouts: &[&wgpu::BindGroupLayout]| {
             let pipeline = DrawPipeline {
                 module: &module,
                 entry_points: ["vs_screen", entry],
                 constants: &[],
-                layout,
+                layouts,
                 format: HDR_FORMAT,
-                blend,
+                blend: None,
             };
             pipeline.make(gpu.device)
         };
         Ok(Self {
-            shrink: pipeline("fs_shrink", &layout, None),
-            shrink_wide: pipeline("fs_shrink_wide", &wide_layout, None),
-            halve: pipeline("fs_halve", &layout, None),
-            double: pipeline("fs_double", &layout, Some(add_weighted)),
+            shrink: pipeline("fs_shrink", &[&wide_layout]),
+            shrink_by_4: [
+                pipeline("fs_shrink_by_4", &[&layout]),
+                pipeline("fs_shrink_wide_by_4", &[&wide_layout]),
+            ],
+            halve: pipeline("fs_halve", &[&layout]),
+            refine: pipeline("fs_refine", &[&layout, &own_layout]),
             sampler: smooth_sampler(gpu.device),
+            uniform: gpu.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("smoothing"),
+                size: size_of::<Smoothing>() as u64,
+                usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            }),
             wide_layout,
             layout,
+            own_layout,
         })
     }
 
     /// Bind groups for these textures.
     pub fn groups(&self, gpu: Handles, targets: &Targets) -> GlowGroups {
+        use wgpu::BindingResource::{Sampler, TextureView};
         let group = |view: &wgpu::TextureView| {
-            bind(
-                gpu.device,
-                "glow",
-                &self.layout,
-                &[
-                    wgpu::BindingResource::TextureView(view),
-                    wgpu::BindingResource::Sampler(&self.sampler),
-                ],
-            )
+            bind(gpu.device, "glow", &self.layout, &[TextureView(view), Sampler(&self.sampler)])
+        };
+        let plain = || bind(gpu.device, "shrink", &self.wide_layout, &[TextureView(&targets.hdr)]);
+        let own = |view: &wgpu::TextureView| {
+            let resources =
+                [TextureView(view), TextureView(&targets.base), self.uniform.as_entire_binding()];
+            bind(gpu.device, "refine", &self.own_layout, &resources)
         };
         GlowGroups {
-            hdr: match targets.light_format {
+            hdr: plain(),
+            hdr_by_4: match targets.light_format {
                 HDR_FORMAT => group(&targets.hdr),
-                _ => bind(
-                    gpu.device,
-                    "shrink wide",
-                    &self.wide_layout,
-                    &[wgpu::BindingResource::TextureView(&targets.hdr)],
-                ),
+                _ => plain(),
             },
-            quarter: group(&targets.quarter),
-            levels: targets.levels.iter().map(|(view, _)| group(view)).collect(),
+            base: group(&targets.base),
+            levels: targets.levels.iter().map(group).collect(),
+            smooth: targets.smooth.iter().map(group).collect(),
+            own: std::iter::once(&targets.base).chain(&targets.levels).map(own).collect(),
         }
     }
 
-    /// HDR picture to quarter picture, which the meter needs also without a glow.
+    /// HDR picture to shrunk picture, which the meter needs also without a glow.
     pub fn shrink(
         &self,
         encoder: &mut wgpu::CommandEncoder,
         targets: &Targets,
         groups: &GlowGroups,
     ) {
-        let pass = begin_drawing(encoder, "shrink", &targets.quarter, DARK);
-        let pipeline = match targets.light_format {
-            HDR_FORMAT => &self.shrink,
-            _ => &self.shrink_wide,
-        };
-        draw(pass, pipeline, &groups.hdr);
+        let pass = begin_drawing(encoder, "shrink", &targets.base, DARK);
+        if targets.pyramid.factor != 4.0 {
+            draw(pass, &self.shrink, &groups.hdr);
+            return;
+        }
+        let [narrow, wide] = &self.shrink_by_4;
+        let pipeline = if targets.light_format == HDR_FORMAT { narrow } else { wide };
+        draw(pass, pipeline, &groups.hdr_by_4);
     }
 
-    /// Quarter picture to glow.
+    /// Shrunk picture to smooth picture.
     pub fn spread(
         &self,
+        gpu: Handles,
         encoder: &mut wgpu::CommandEncoder,
         targets: &Targets,
         groups: &GlowGroups,
+        smoothing: &Smoothing,
     ) {
-        for (k, (level, _)) in targets.levels.iter().enumerate() {
-            let source = if k == 0 { &groups.quarter } else { &groups.levels[k - 1] };
+        gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(smoothing));
+        for (k, level) in targets.levels.iter().enumerate() {
+            let source = if k == 0 { &groups.base } else { &groups.levels[k - 1] };
             draw(begin_drawing(encoder, "halve", level, DARK), &self.halve, source);
         }
         for k in (0..targets.levels.len()).rev() {
-            // As on the CPU: a level holds its light divided by its own weight.
-            let (target, load, finer_weight) = match k.checked_sub(1) {
-                Some(finer) => {
-                    let (view, weight) = &targets.levels[finer];
-                    (view, wgpu::LoadOp::Load, *weight)
-                }
-                None => (&targets.glow, DARK, 1.0),
+            let source = groups.smooth.get(k).unwrap_or(&groups.levels[k]);
+            let target = match k.checked_sub(1) {
+                Some(finer) => &targets.smooth[finer],
+                None => &targets.glow,
             };
-            let scale = f64::from(targets.levels[k].1 / finer_weight);
-            let mut pass = begin_drawing(encoder, "double", target, load);
-            pass.set_blend_constant(wgpu::Color { r: scale, g: scale, b: scale, a: scale });
-            draw(pass, &self.double, &groups.levels[k]);
+            let mut pass = begin_drawing(encoder, "refine", target, DARK);
+            pass.set_bind_group(1, &groups.own[k], &[]);
+            draw(pass, &self.refine, source);
         }
     }
 }

@@ -7,10 +7,12 @@ use super::adding::Adding;
 use super::camera::Camera;
 use super::diagram::{Diagram, DiagramPass};
 use super::exposure_pass::{ExposurePass, ToneUniform};
+use super::glow::Smoothing;
 use super::glow_pass::{GlowGroups, GlowPass};
 use super::image::PictureSize;
 use super::light::light_format;
 use super::look::Look;
+use super::sky_pass::SkyPass;
 use super::sprites::{DevicePoints, SpritePass};
 use super::targets::Targets;
 use super::tone_map::ToneMapPass;
@@ -34,6 +36,7 @@ pub struct GpuCanvas {
     glow: GlowPass,
     exposure: ExposurePass,
     tone_map: ToneMapPass,
+    sky: SkyPass,
     diagrams: DiagramPass,
     /// What is drawn over the picture.
     diagram: Option<Arc<Diagram>>,
@@ -64,6 +67,7 @@ impl GpuCanvas {
             glow,
             exposure,
             tone_map,
+            sky: SkyPass::new(gpu, format)?,
             diagrams: DiagramPass::new(gpu, format)?,
             diagram: None,
             targets,
@@ -180,17 +184,20 @@ impl GpuCanvas {
         }
         ended(encoder, sprites);
         self.glow.shrink(encoder, targets, groups);
-        if look.style.bloom > 0.0 {
-            self.glow.spread(encoder, targets, groups);
+        let smoothing = Smoothing::new(look, camera, size);
+        if smoothing.is_on != 0 {
+            self.glow.spread(gpu, encoder, targets, groups, &smoothing);
         }
         ended(encoder, glow);
         let elapsed = self.last_secs.map(|last| time_secs - last);
-        let tone = ToneUniform::new(look, targets, elapsed.unwrap_or(0.0), elapsed.is_none());
+        let tone =
+            ToneUniform::new(look, smoothing, targets, elapsed.unwrap_or(0.0), elapsed.is_none());
         self.last_secs = Some(time_secs);
         self.exposure.expose(gpu, encoder, targets, &self.exposure_group, &tone);
         ended(encoder, exposure);
         let shown_px = size.width().saturating_sub(self.covered_px);
         self.tone_map.draw(encoder, target, targets, &self.tone_group, &look.style, shown_px);
+        self.sky.draw(gpu, encoder, target, (&view, shown_px), look.style.sky as f32);
         ended(encoder, tone_map);
         if let Some(diagram) = &self.diagram {
             let size = (size, shown_px);

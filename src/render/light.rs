@@ -7,7 +7,7 @@ use crate::gpu::{DrawPipeline, template};
 pub const HDR_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
 
 /// Bodies from which a software adapter adds light up in 32-bit floats.
-const MANY: u32 = 100_000;
+const MANY: u32 = 20_000;
 
 /// The format in which the light of `count` bodies is added up: 32-bit floats where the device can
 /// blend them, else 16-bit ones. Faint sprites over a bright core fall below the last bit of a half

@@ -21,6 +21,11 @@ use crate::diagnostics::neighbour_distance;
 use crate::error::Result;
 use crate::frame::{Frame, power_below};
 
+/// Bodies of a disk that show what was born where.
+const LEAST_DISK: usize = 200;
+/// Seconds of film in which a colour scale follows 63 % of a change.
+const FOLLOWING_SECS: f64 = 1.0;
+
 /// Components that a [`LookUniform`] has room for, as many as [`Bodies`] may have.
 pub const MAX_COMPONENTS: usize = 256;
 
@@ -36,8 +41,10 @@ pub struct ComponentLook {
     pub white_peak: f32,
     /// 1 / mean mass of the component's bodies; 0 where all masses are 0.
     pub inverse_mean_mass: f32,
+    /// 1 where bodies' own colours go from that of old stars to `peak` by where they were born; else 0.
+    pub by_birth: f32,
     /// Keeps the layout a multiple of 16 bytes.
-    pub pad: [f32; 2],
+    pub pad: f32,
 }
 
 /// All that is the same for every sprite of a film; one layout on the host and in `body_sprite.wgsl`.
@@ -52,6 +59,10 @@ pub struct LookUniform {
     pub scale_from: f32,
     /// 1 / (log2 of the largest value - `scale_from`).
     pub scale_factor: f32,
+    /// How much what is farther away is dimmed, 0 to 1.
+    pub depth_cue: f32,
+    /// Keeps the layout a multiple of 16 bytes.
+    pub pad: [f32; 3],
     /// The colour scale, linear RGB.
     pub scale: [[f32; 4]; SCALE_STEPS],
     /// One entry for each component.
@@ -67,7 +78,11 @@ pub struct Look {
     pub uniform: Box<LookUniform>,
     /// Bodies that are drawn.
     pub seen: usize,
-    /// One for each body where the style colours by age, else `None`.
+    /// Their light, in that of a star.
+    pub light: f64,
+    /// Median distance of what is drawn from its middle, in world units.
+    pub median_radius: f64,
+    /// One for each body where colours depend on it ([`Look::shows_ages`]), else `None`.
     pub ages: Option<Ages>,
     /// How all bodies move together, which their colours by speed leave out.
     pub drift: DVec3,
@@ -75,6 +90,8 @@ pub struct Look {
     pub sizes: Vec<[f64; 2]>,
     /// The colour scale's least value.
     pub least_value: f64,
+    /// And its largest.
+    pub most_value: f64,
 }
 
 /// Light of one body of a role, relative to a star.
@@ -124,6 +141,7 @@ impl Look {
         };
         let mut uniform: Box<LookUniform> = bytemuck::zeroed_box();
         uniform.variety = style.variety as f32;
+        uniform.depth_cue = style.depth_cue as f32;
         uniform.scale = style.palette.table();
         let mut sizes = vec![[0.0; 2]; parts.len()];
         let mut nth_of_role = [0; Role::ALL.len()];
@@ -156,25 +174,92 @@ impl Look {
                 } else {
                     0.0
                 },
-                pad: [0.0; 2],
+                by_birth: f32::from(
+                    style.colour_by == ColourBy::Component
+                        && part.role == Role::Disk
+                        && part.count >= LEAST_DISK,
+                ),
+                pad: 0.0,
             };
         }
         let drift = DVec3::from(Frame::of(bodies, 1.0, 0.0).velocity);
-        let [from, to] = match style.colour_by {
-            ColourBy::Component | ColourBy::Age => [1.0, 2.0],
-            ColourBy::Speed => style.value_range.unwrap_or_else(|| {
-                percentiles((0..bodies.len()).map(|i| (bodies.velocity[i] - drift).length()))
-            }),
-            ColourBy::Acceleration => style.value_range.unwrap_or_else(|| {
-                percentiles(acceleration.unwrap_or_default().iter().map(|a| a.length()))
-            }),
-        };
         uniform.colour_by = style.colour_by as u32;
-        uniform.scale_from = libm::log2(from) as f32;
-        uniform.scale_factor = (1.0 / (libm::log2(to) - libm::log2(from)).max(1e-3)) as f32;
-        let ages = (style.colour_by == ColourBy::Age).then(|| ages(bodies, None));
         let style = style.clone();
-        Ok(Self { style, uniform, seen, ages, drift, sizes, least_value: from })
+        let mut look = Self {
+            style,
+            uniform,
+            seen,
+            light,
+            median_radius: scene_radius,
+            ages: None,
+            drift,
+            sizes,
+            least_value: 1.0,
+            most_value: 2.0,
+        };
+        if look.shows_ages() {
+            look.ages = Some(ages(bodies, None));
+        }
+        if let Some(range) = look.style.value_range.or_else(|| look.values_of(bodies, acceleration))
+        {
+            look.span(range);
+        }
+        Ok(look)
+    }
+
+    /// Whether colours depend on the bodies' ages.
+    pub fn shows_ages(&self) -> bool {
+        self.style.colour_by == ColourBy::Age
+            || self.uniform.components.iter().any(|component| component.by_birth > 0.0)
+    }
+
+    /// Whether the colour scale has numbers, and they are those of the bodies.
+    pub fn follows_values(&self) -> bool {
+        let has_numbers = matches!(self.style.colour_by, ColourBy::Speed | ColourBy::Acceleration);
+        has_numbers && self.style.value_range.is_none()
+    }
+
+    /// Takes the colour scale towards what suits the bodies as they are now, `elapsed_secs` of film later: in a collapse all
+    /// would else soon have the colour of its end. A scale that was set stays.
+    pub fn follow_values(
+        &mut self,
+        bodies: &Bodies,
+        acceleration: Option<&[DVec3]>,
+        elapsed_secs: f64,
+    ) {
+        if !self.follows_values() {
+            return;
+        }
+        let Some([least, most]) = self.values_of(bodies, acceleration) else { return };
+        let part = 1.0 - libm::exp(-elapsed_secs.max(0.0) / FOLLOWING_SECS);
+        let towards = |from: f64, to: f64| from * libm::pow(to / from, part);
+        self.span([towards(self.least_value, least), towards(self.most_value, most)]);
+    }
+
+    /// 2nd and 98th percentile of what the colours of the bodies drawn show; `None` where that is no number.
+    fn values_of(&self, bodies: &Bodies, acceleration: Option<&[DVec3]>) -> Option<[f64; 2]> {
+        let is_drawn = |&i: &usize| {
+            let component = bodies.component.get(i).copied().unwrap_or_default();
+            self.uniform.components[usize::from(component)].white_peak > 0.0
+        };
+        let of = |vectors: &[DVec3], drift: DVec3| {
+            let stride = vectors.len().div_ceil(16_384).max(1);
+            let sampled = (0..vectors.len()).step_by(stride).filter(is_drawn);
+            percentiles(sampled.map(|i| (vectors[i] - drift).length()))
+        };
+        match self.style.colour_by {
+            ColourBy::Component | ColourBy::Age => None,
+            ColourBy::Speed => Some(of(&bodies.velocity, self.drift)),
+            ColourBy::Acceleration => Some(of(acceleration.unwrap_or_default(), DVec3::ZERO)),
+        }
+    }
+
+    /// Spans the colour scale between two values.
+    fn span(&mut self, [least, most]: [f64; 2]) {
+        (self.least_value, self.most_value) = (least, most);
+        self.uniform.scale_from = libm::log2(least) as f32;
+        let octaves = (libm::log2(most) - libm::log2(least)).max(1e-3);
+        self.uniform.scale_factor = (1.0 / octaves) as f32;
     }
 
     /// What the sprite passes read for points of that scale.
@@ -270,10 +355,8 @@ fn median_radius(points: &[DVec3]) -> f64 {
 }
 
 /// 2nd and 98th percentile of the values above 0, never equal.
-fn percentiles(values: impl ExactSizeIterator<Item = f64>) -> [f64; 2] {
-    let stride = values.len().div_ceil(16_384).max(1);
-    let mut values: Vec<f64> =
-        values.step_by(stride).filter(|v| *v > 0.0 && v.is_finite()).collect();
+fn percentiles(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    let mut values: Vec<f64> = values.filter(|v| *v > 0.0 && v.is_finite()).collect();
     if values.is_empty() {
         return [1e-3, 1e3];
     }

@@ -1,9 +1,9 @@
 //! Pictures and films of bodies: soft additive sprites in linear light, glow, exposure, asinh tones.
 //!
 //! ```text
-//! bodies -> sprites (-> trails) -> HDR picture -> quarter picture -> meter -> exposure --+
-//!                                        |              +-> glow levels -> glow --------+|
-//!                                        +----------------------------------------------++-> tones -> 8-bit picture -> film
+//! bodies -> sprites (-> trails) -> HDR picture -> shrunk picture -> meter -> exposure ---+
+//!                                        |              +-> levels -> smooth picture ---+|
+//!                                        +----------------------------------------------++-> tones -> far sky -> 8-bit picture -> film
 //! ```
 //!
 //! Everything exists twice, by the same formulas: in WGSL for the device (`sprites`, `splat_pass`,
@@ -14,8 +14,11 @@ pub mod adding;
 pub mod ages;
 pub mod bloom;
 pub mod camera;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod captions;
 pub mod cpu_canvas;
 pub mod diagram;
+pub mod directing;
 pub mod exposure;
 pub mod exposure_pass;
 #[cfg(not(target_arch = "wasm32"))]
@@ -25,6 +28,8 @@ pub mod glow;
 pub mod glow_pass;
 pub mod gpu_canvas;
 pub mod image;
+#[cfg(not(target_arch = "wasm32"))]
+mod lettering;
 pub mod light;
 mod limits;
 pub mod look;
@@ -34,6 +39,8 @@ pub mod painter;
 pub mod palette;
 mod request;
 pub mod scale;
+pub mod sky;
+pub mod sky_pass;
 pub mod splat;
 pub mod splat_pass;
 pub mod sprites;
@@ -50,6 +57,7 @@ pub use adding::Adding;
 pub use ages::{Ages, ages, times_of_formation};
 pub use camera::Camera;
 pub use diagram::{Diagram, DrawnBox, Mark};
+pub use directing::Director;
 #[cfg(not(target_arch = "wasm32"))]
 pub use film::{FILM_FORMATS, Film, FilmOptions};
 pub use framing::{CameraMotion, Follow};
@@ -74,6 +82,7 @@ pub const SHADERS: &[(&str, &str)] = &[
     ("glow", glow_pass::SHADER),
     ("exposure", exposure_pass::SHADER),
     ("tone_map", tone_map::SHADER),
+    ("sky", sky_pass::SHADER),
     ("diagram", diagram::SHADER),
 ];
 

@@ -146,7 +146,7 @@ impl Painter {
         match (&mut self.canvas, points) {
             (Canvas::Cpu(canvas), Points::Host { bodies, acceleration }) => {
                 let vectors = vectors_of(bodies, acceleration, look);
-                let ages = look.ages.as_deref().filter(|_| colours_show_age(look));
+                let ages = look.ages.as_deref().filter(|_| look.shows_ages());
                 let scale = self.scale.unwrap_or_else(|| look.scale(camera));
                 let point = |i: usize| Point {
                     position: scale.position(bodies.position[i]),
@@ -209,7 +209,7 @@ fn check(bodies: &Bodies, acceleration: Option<&[DVec3]>, look: &Look) -> Result
         let allowed = "component or speed where accelerations are not at hand";
         return Err(Error::value("the colouring", "acceleration", allowed));
     }
-    if colours_show_age(look) {
+    if look.shows_ages() {
         let ages = look.ages.as_ref().ok_or_else(missing_ages)?;
         if ages.len() < n {
             let allowed = format!("at least {n}, one for each body");
@@ -217,10 +217,6 @@ fn check(bodies: &Bodies, acceleration: Option<&[DVec3]>, look: &Look) -> Result
         }
     }
     Ok(())
-}
-
-fn colours_show_age(look: &Look) -> bool {
-    look.style.colour_by == ColourBy::Age
 }
 
 fn vectors_of<'a>(

@@ -11,6 +11,9 @@ use crate::error::{Error, Result};
 /// Number of table entries that a scale is sampled into for the sprite passes.
 pub const SCALE_STEPS: usize = 32;
 
+/// The colour of a disk's middle, where the oldest stars are: gold.
+pub const OLD: [f32; 3] = [1.18, 0.88, 0.54];
+
 /// A colour scale for a number between 0 and 1.
 #[derive(Debug, PartialEq)]
 pub struct Palette {

@@ -3,8 +3,8 @@
 use super::{Camera, CameraMotion, ColourBy, Exposure, Follow, Palette, PictureSize, Style};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::scene::ViewHints;
-use crate::settings::LookRequest;
+use crate::scene::{CameraHint, ViewHints};
+use crate::settings::{LookRequest, ValueRange};
 
 impl LookRequest {
     /// The looks.
@@ -28,6 +28,13 @@ impl LookRequest {
             stops: self.stops,
             exposure,
             bloom: self.bloom,
+            local_exposure: self.local_exposure,
+            variety: self.variety,
+            vignette: self.vignette,
+            sky: self.sky,
+            depth_cue: self.depth_cue,
+            dither: !self.no_dither,
+            value_range: self.colour_range.map(|ValueRange(range)| range),
             trail_secs: self.trails,
             ..default
         };
@@ -69,7 +76,15 @@ impl LookRequest {
         }
         start.validate()?;
         let orbit = self.orbit.unwrap_or(hints.orbit_speed);
-        Ok(CameraMotion { start, orbit_rad_per_sec: orbit.to_radians(), follow })
+        Ok(CameraMotion {
+            start,
+            orbit_rad_per_sec: orbit.to_radians(),
+            follow,
+            directs: hints.camera == CameraHint::Directed
+                && self.extent.is_none()
+                && follow == Follow::Nothing,
+            path: hints.keyframes,
+        })
     }
 }
 

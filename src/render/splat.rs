@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::camera::View;
 use super::image::PictureSize;
 use super::look::LookUniform;
-use super::palette::SCALE_STEPS;
+use super::palette::{OLD, SCALE_STEPS};
 
 /// One body as the sprite passes see it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub struct Point {
     pub position: [f32; 3],
     /// At least 0.
     pub mass: f32,
-    /// Velocity or acceleration, whichever the colour shows; or the age in x.
+    /// Velocity or acceleration, whichever the colour shows; or the age in x, where it does.
     pub vector: [f32; 3],
     /// See [`crate::bodies::Bodies::tag`].
     pub tag: u32,
@@ -85,13 +85,17 @@ pub fn project(
     let tint = ((point.tag >> 16) as f32 * (2.0 / 255.0) - 1.0) * look.variety;
     // 4 chance^3 has mean 1: many faint stars, few bright ones, the same light in all.
     let luck = 1.0 + look.variety * (4.0 * chance * chance * chance - 1.0);
-    let light = coverage * coverage * fade * heaviness * luck;
+    // The target is 50 times as far as the near plane.
+    let nearness = (1.0 - depth / (50.0 * view.near)).max(-1.0).min(0.5);
+    let cue = libm::exp2f(4.0 * look.depth_cue * nearness);
+    let light = coverage * coverage * fade * heaviness * luck * cue;
     let colour = if look.colour_by == 0 {
-        [
-            component.peak[0] * (1.0 + 0.35 * tint),
-            component.peak[1],
-            component.peak[2] * (1.0 - 0.35 * tint),
-        ]
+        let born = if component.by_birth > 0.0 { point.vector[0].max(0.0).min(1.0) } else { 1.0 };
+        let own = |k: usize| {
+            let old = component.white_peak * OLD[k];
+            old + (component.peak[k] - old) * born
+        };
+        [own(0) * (1.0 + 0.35 * tint), own(1), own(2) * (1.0 - 0.35 * tint)]
     } else {
         let part = if look.colour_by == 3 {
             point.vector[0]

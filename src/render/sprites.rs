@@ -64,7 +64,7 @@ pub struct SpritePass {
     look: wgpu::Buffer,
     shown_look: Option<Box<LookUniform>>,
     groups: Vec<([wgpu::Buffer; 3], wgpu::BindGroup)>,
-    /// 16 bytes a body, only while colours show ages.
+    /// 16 bytes a body, only while colours depend on ages.
     ages: Option<(Ages, wgpu::Buffer)>,
 }
 
@@ -93,7 +93,7 @@ impl SpritePass {
             module: &module,
             entry_points: ["vs_sprite", "fs_sprite"],
             constants: &[],
-            layout: &layout,
+            layouts: &[&layout],
             format: HDR_FORMAT,
             blend: Some(add),
         };
@@ -133,8 +133,10 @@ impl SpritePass {
     ) -> Result<()> {
         self.bring_ages(gpu, look)?;
         let vectors = match look.style.colour_by {
-            ColourBy::Age => self.ages.as_ref().map_or(points.velocity, |(_, buffer)| buffer),
-            ColourBy::Component | ColourBy::Speed => points.velocity,
+            ColourBy::Age | ColourBy::Component => {
+                self.ages.as_ref().map_or(points.velocity, |(_, buffer)| buffer)
+            }
+            ColourBy::Speed => points.velocity,
             ColourBy::Acceleration => points.acceleration.ok_or_else(|| {
                 Error::value(
                     "the colouring",
@@ -200,7 +202,7 @@ impl SpritePass {
 
     /// Brings the look's ages to the device where colours show them; else gives their memory back.
     fn bring_ages(&mut self, gpu: Handles, look: &Look) -> Result<()> {
-        if look.style.colour_by != ColourBy::Age {
+        if !look.shows_ages() {
             if self.ages.take().is_some() {
                 self.groups.clear();
             }

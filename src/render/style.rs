@@ -84,14 +84,24 @@ pub struct Style {
     pub stops: f64,
     /// How light becomes grey levels.
     pub exposure: Exposure,
-    /// Strength of the glow, 0 (off) to 1: bright places shine, and where single bodies stand apart
-    /// most of their light becomes a haze with faint stars in it.
+    /// Strength of smoothing and glow, 0 (off) to 1: bright places shine, and where single bodies stand apart
+    /// most of their light becomes a haze with faint stars in it, the wider the fewer they are.
     pub bloom: f64,
+    /// Strength of the second scale of exposure, 0 (off) to 1: dim neighbourhoods are exposed longer than bright
+    /// ones, so that tails are seen beside the core.
+    pub local_exposure: f64,
+    /// How much darker the corners are than the middle, 0 to 1.
+    pub vignette: f64,
     /// Seconds in which light fades behind moving bodies to a third, 0 (no trails) to 30; see
     /// [`super::trails`].
     pub trail_secs: f64,
     /// The empty sky, linear RGB, 0 to 0.5 each.
     pub background: [f32; 3],
+    /// How bright the far stars and galaxies behind everything are, 0 (none) to 1; see [`super::sky`].
+    pub sky: f64,
+    /// How much what is farther away than the camera's target is dimmed beyond what distance does, and what is
+    /// nearer brightened, 0 to 1.
+    pub depth_cue: f64,
     /// Hides the steps of 8-bit grey levels by a fixed fine pattern. Costs size in PNG files.
     pub dither: bool,
 }
@@ -108,9 +118,13 @@ impl Default for Style {
             stops: 0.0,
             exposure: Exposure::Auto { adapt_secs: 0.5 },
             bloom: 1.0,
+            local_exposure: 0.6,
+            vignette: 0.2,
             trail_secs: 0.0,
             background: [0.0011, 0.0014, 0.0024],
-            dither: false,
+            sky: 0.5,
+            depth_cue: 0.0,
+            dither: true,
         }
     }
 }
@@ -128,6 +142,10 @@ impl Style {
         in_range("the variety of stars", self.variety, 0.0, 1.0)?;
         in_range("the exposure in stops", self.stops, -10.0, 10.0)?;
         in_range("the bloom", self.bloom, 0.0, 1.0)?;
+        in_range("the local exposure", self.local_exposure, 0.0, 1.0)?;
+        in_range("the far sky", self.sky, 0.0, 1.0)?;
+        in_range("the depth cue", self.depth_cue, 0.0, 1.0)?;
+        in_range("the vignette", self.vignette, 0.0, 1.0)?;
         in_range("the length of trails in seconds", self.trail_secs, 0.0, LONGEST_TRAIL_SECS)?;
         for channel in self.background {
             in_range("a background colour", f64::from(channel), 0.0, 0.5)?;
@@ -170,6 +188,10 @@ mod tests {
         check(|s| s.sprite_size = 0.0, "sprite size");
         check(|s| s.variety = f64::NAN, "variety");
         check(|s| s.bloom = 1.5, "bloom");
+        check(|s| s.local_exposure = -0.1, "local exposure");
+        check(|s| s.sky = 1.1, "far sky");
+        check(|s| s.depth_cue = -1.0, "depth cue");
+        check(|s| s.vignette = 2.0, "vignette");
         check(|s| s.stops = 99.0, "stops");
         check(|s| s.trail_secs = -1.0, "trails");
         check(|s| s.background[1] = 1.0, "background");

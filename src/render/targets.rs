@@ -1,14 +1,14 @@
-//! The textures of one picture size: the HDR picture, its quarter, the glow's levels.
+//! The textures of one picture size: the HDR picture, the shrunk one, the levels below it.
 
 use super::adding::Adding;
-use super::glow;
+use super::glow::Pyramid;
 use super::image::PictureSize;
 use super::light::HDR_FORMAT;
 use crate::error::{Error, Result};
 use crate::gpu::Handles;
 
-/// Side of a tile in pixels: a quarter of what one workgroup of the meter looks at.
-pub const TILE_PX: u32 = 32;
+/// Side of a tile in pixels of the shrunk picture: a quarter of what one workgroup of the meter looks at.
+pub const TILE: u32 = 8;
 
 /// Textures in linear light, made once for a picture size.
 pub struct Targets {
@@ -20,15 +20,17 @@ pub struct Targets {
     pub light_format: wgpu::TextureFormat,
     /// How light comes into it.
     pub adding: Adding,
-    /// A quarter of its size; see [`glow::Glow::shrink`].
-    pub quarter: wgpu::TextureView,
-    /// The size of `quarter` and `glow`.
-    pub quarter_size: PictureSize,
-    /// From fine to coarse, each with its weight.
-    pub levels: Vec<(wgpu::TextureView, f32)>,
-    /// The finished glow.
+    /// The sizes of all that follow.
+    pub pyramid: Pyramid,
+    /// The shrunk picture; see [`super::glow::Glow::shrink`].
+    pub base: wgpu::TextureView,
+    /// From fine to coarse.
+    pub levels: Vec<wgpu::TextureView>,
+    /// What comes of all levels but the coarsest.
+    pub smooth: Vec<wgpu::TextureView>,
+    /// The finished smooth picture, of the size of `base`.
     pub glow: wgpu::TextureView,
-    /// Columns and rows of tiles of [`TILE_PX`] pixels a side that cover the picture.
+    /// Columns and rows of tiles of [`TILE`] pixels of `base` a side that cover the picture.
     pub tiles: [u32; 2],
     /// The most light of any pixel in each tile: what is dark need not be developed.
     pub tile_light: wgpu::Buffer,
@@ -43,7 +45,7 @@ impl Targets {
         adding: Adding,
     ) -> Result<Self> {
         check_side(gpu, size)?;
-        let (quarter_size, levels) = glow::levels(size);
+        let pyramid = Pyramid::new(size);
         use wgpu::TextureUsages as Usage;
         let drawn = Usage::RENDER_ATTACHMENT | Usage::TEXTURE_BINDING;
         // Some devices keep pictures that can be stored into uncompressed.
@@ -57,7 +59,10 @@ impl Targets {
                 .create_view(&Default::default())
         };
         let texture = |label: &str, size| texture_as(label, size, HDR_FORMAT, drawn);
-        let tiles = [size.width().div_ceil(TILE_PX), size.height().div_ceil(TILE_PX)];
+        let textures = |label: &str, sizes: &[PictureSize]| {
+            sizes.iter().map(|&size| texture(label, size)).collect()
+        };
+        let tiles = [pyramid.base.width(), pyramid.base.height()].map(|side| side.div_ceil(TILE));
         let tile_light = gpu.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("light of tiles"),
             size: 4 * u64::from(tiles[0] * tiles[1]),
@@ -71,10 +76,11 @@ impl Targets {
             hdr: texture_as("hdr", size, light_format, hdr_usage),
             light_format,
             adding,
-            quarter: texture("quarter", quarter_size),
-            quarter_size,
-            levels: levels.iter().map(|&(size, w)| (texture("glow level", size), w)).collect(),
-            glow: texture("glow", quarter_size),
+            base: texture("shrunk", pyramid.base),
+            levels: textures("level", &pyramid.levels),
+            smooth: textures("smooth level", &pyramid.levels[..pyramid.levels.len() - 1]),
+            glow: texture("smooth", pyramid.base),
+            pyramid,
         })
     }
 }

@@ -1,25 +1,31 @@
 //! From linear light to 8-bit sRGB: the asinh curve of Lupton et al. (2004, PASP 116, 133).
 //!
 //! The curve acts on the intensity alone, so colours keep their hue at every brightness; a pixel
-//! that would leave the gamut is dimmed as a whole, not clipped channel by channel. The softening
+//! that would leave the gamut is dimmed as a whole, by a soft shoulder, not clipped channel by channel. The softening
 //! is solved for, so that two levels come out where they should: `white` at 1 and `mid` at
 //! [`MID_TONE`]. Very bright places are bleached a little, as the eye expects. Mirrors
 //! `tone_map.wgsl`.
 
 use rayon::prelude::*;
 
-use super::bloom::{along, blend, glow_row};
+use super::bloom::{along, blend, glow_row, place};
 use super::exposure::Levels;
+use super::glow::{Smoothing, shrink_factor};
 use super::image::Image;
 use super::limits::{at_least, at_most};
 use super::splat::HdrImage;
+use super::style::Style;
 
 /// Where the mid level is shown, as a part of full scale (perceptual, 0 to 1).
-pub const MID_TONE: f32 = 0.36;
+pub const MID_TONE: f32 = 0.38;
 /// The brightest intensity that is told from brighter ones; half floats end at 65504.
 pub const LARGEST: f32 = 60000.0;
 /// How far the brightest places lose their colour.
 pub const BLEACH: f32 = 0.5;
+/// No place loses more of its colour than this.
+pub const MOST_BLEACH: f32 = 0.8;
+/// From here on the brightest channel approaches 1 without getting there.
+pub const KNEE: f32 = 0.7;
 
 /// A tone curve; the same layout on the host and in `tone_map.wgsl`.
 #[repr(C)]
@@ -79,20 +85,22 @@ fn ln(x: f32) -> f32 {
         + 2.0 * s * (1.0 + s2 * (1.0 / 3.0 + s2 * (0.2 + s2 * (1.0 / 7.0))))
 }
 
-/// Linear RGB of one pixel of the finished picture. Arithmetic without branches, so that a loop
+/// Linear RGB of one pixel of the finished picture, of whose light the part `lit` (0 to 1) is let through. Arithmetic without branches, so that a loop
 /// over a row of pixels becomes vector instructions.
 #[inline(always)]
-pub fn develop(rgb: [f32; 3], curve: &ToneCurve, background: [f32; 3]) -> [f32; 3] {
+pub fn develop(rgb: [f32; 3], curve: &ToneCurve, background: [f32; 3], lit: f32) -> [f32; 3] {
     let [r, g, b] = rgb.map(|channel| at_most(channel, LARGEST));
     let light = (r + g + b) * (1.0 / 3.0);
-    let tone = at_most(asinh(curve.slope * light) * curve.scale, 1.0);
+    let tone = at_most(asinh(curve.slope * light) * curve.scale, 2.0);
     let level = tone * tone;
-    let bleach = BLEACH * level * tone;
+    let bleach = at_most(BLEACH * level * tone, MOST_BLEACH);
     let per_light = level * (1.0 - bleach) / at_least(light, 1e-30);
     let shade = [r, g, b].map(|channel| channel * per_light + level * bleach);
-    let brightest = at_least(shade[0], at_least(shade[1], shade[2]));
-    let gamut = 1.0 / at_least(brightest, 1.0);
-    std::array::from_fn(|k| background[k] + (1.0 - background[k]) * shade[k] * gamut)
+    let most = at_least(shade[0], at_least(shade[1], shade[2]));
+    let above = at_least(most - KNEE, 0.0) / (1.0 - KNEE);
+    let gamut =
+        (at_most(most, KNEE) + (1.0 - KNEE) * above / (1.0 + above)) / at_least(most, 1e-30);
+    std::array::from_fn(|k| background[k] + (1.0 - background[k]) * shade[k] * (gamut * lit))
 }
 
 /// Linear 0 to 1 to the sRGB curve, 0 to 1.
@@ -127,38 +135,50 @@ impl Default for Developer {
 }
 
 impl Developer {
-    /// Develops `hdr` into `image` of the same size, mixed with `glow` (a quarter of the size) by
-    /// the factor `bloom` (0 to 1), if there is one.
+    /// Develops `hdr` into `image` of the same size, mixed with the smooth picture, if there is one.
     pub fn develop(
         &self,
         hdr: &HdrImage,
-        glow: Option<(&HdrImage, f32)>,
+        glow: Option<(&HdrImage, &Smoothing)>,
         curve: &ToneCurve,
-        background: [f32; 3],
-        dither: bool,
+        style: &Style,
         image: &mut Image,
     ) {
-        let width = hdr.size().width() as usize;
+        let [width, height] = [hdr.size().width() as usize, hdr.size().height() as usize];
+        let factor = shrink_factor(hdr.size());
+        let places: Vec<_> = match glow {
+            Some((glow, _)) => {
+                (0..width).map(|x| place(x, factor, glow.size().width() as usize)).collect()
+            }
+            None => Vec::new(),
+        };
+        let diagonal = (width * width + height * height) as f32;
+        let vignette = style.vignette as f32;
         let rows = hdr.pixels().par_chunks(width).enumerate();
         image.rgba_mut().par_chunks_mut(4 * width).zip(rows).for_each_init(
             || std::array::from_fn(|_| vec![0.0; width]),
             |planes: &mut [Vec<f32>; 3], (out, (y, row))| {
-                let glowing = glow.map(|(glow, bloom)| (glow_row(glow, y), bloom));
+                let glowing = glow.map(|(glow, smoothing)| (glow_row(glow, y, factor), smoothing));
                 let [red, green, blue] = planes;
                 for (x, &sharp) in row.iter().enumerate() {
                     let pixel = match &glowing {
-                        Some((glow, bloom)) => blend(sharp, along(glow, x), *bloom),
+                        Some((glow, smoothing)) => blend(sharp, along(glow, places[x]), smoothing),
                         None => sharp,
                     };
                     (red[x], green[x], blue[x]) = (pixel[0], pixel[1], pixel[2]);
                 }
-                for ((r, g), b) in red.iter_mut().zip(green.iter_mut()).zip(blue.iter_mut()) {
-                    let shown = develop([*r, *g, *b], curve, background);
+                let lower = (2 * y + 1) as f32 - height as f32;
+                let channels = red.iter_mut().zip(green.iter_mut()).zip(blue.iter_mut());
+                for (x, ((r, g), b)) in channels.enumerate() {
+                    let aside = (2 * x + 1) as f32 - width as f32;
+                    let corner = (aside * aside + lower * lower) / diagonal;
+                    let lit = 1.0 - vignette * corner;
+                    let shown = develop([*r, *g, *b], curve, style.background, lit);
                     let places = shown.map(|linear| linear.sqrt() * (STEPS - 1) as f32 + 0.5);
                     (*r, *g, *b) = (places[0], places[1], places[2]);
                 }
                 for (x, bytes) in out.chunks_exact_mut(4).enumerate() {
-                    let noise = if dither { dither_at(x as u32, y as u32) } else { 0.0 };
+                    let noise = if style.dither { dither_at(x as u32, y as u32) } else { 0.0 };
                     let byte = |place: f32| {
                         (self.encoded[(place as usize).min(STEPS - 1)] + 0.5 + noise) as u8
                     };
@@ -196,10 +216,10 @@ mod tests {
     fn colours_keep_their_hue_and_stay_in_gamut() {
         let curve = ToneCurve::new(Levels { white_log2: 0.0, mid_log2: -4.0 }, 0.0);
         for light in [1e-4, 1e-2, 0.3, 1.0, 50.0, f32::INFINITY] {
-            let [r, g, b] = develop([0.4 * light, 0.7 * light, 1.3 * light], &curve, [0.0; 3]);
+            let [r, g, b] = develop([0.4 * light, 0.7 * light, 1.3 * light], &curve, [0.0; 3], 1.0);
             assert!(r <= g && g <= b && b <= 1.0 && r >= 0.0, "{light}: {r} {g} {b}");
         }
-        assert_eq!(develop([0.0; 3], &curve, [0.1, 0.2, 0.3]), [0.1, 0.2, 0.3]);
+        assert_eq!(develop([0.0; 3], &curve, [0.1, 0.2, 0.3], 0.5), [0.1, 0.2, 0.3]);
     }
 
     #[test]

@@ -58,7 +58,7 @@ impl ToneMapPass {
                     module: &module,
                     entry_points: ["vs_tile", entry],
                     constants: &constants,
-                    layout: &layout,
+                    layouts: &[&layout],
                     format,
                     blend: None,
                 };
@@ -114,7 +114,7 @@ impl ToneMapPass {
         }
         pass.set_scissor_rect(0, 0, shown_px, targets.size.height());
         let by_glow = &self.pipelines[usize::from(style.dither)];
-        pass.set_pipeline(&by_glow[usize::from(style.bloom > 0.0)]);
+        pass.set_pipeline(&by_glow[usize::from(style.bloom > 0.0 || style.local_exposure > 0.0)]);
         pass.set_bind_group(0, group, &[]);
         pass.draw(0..6 * targets.tiles[0] * targets.tiles[1], 0..1);
     }

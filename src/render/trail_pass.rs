@@ -42,7 +42,7 @@ impl TrailPass {
             module: &module,
             entry_points: ["vs_screen", "fs_mix"],
             constants: &[],
-            layout: &layout,
+            layouts: &[&layout],
             format: HDR_FORMAT,
             blend: Some(mixed),
         };

@@ -49,6 +49,10 @@ pub struct ViewHints {
     pub orbit_speed: f64,
     /// What decides a body's colour.
     pub colouring: Colouring,
+    /// How the camera moves in films.
+    pub camera: CameraHint,
+    /// Where it is at which times, ascending; may be none, which leaves it to the rest.
+    pub keyframes: Vec<Keyframe>,
 }
 
 impl Default for ViewHints {
@@ -59,7 +63,48 @@ impl Default for ViewHints {
             azimuth: 0.0,
             orbit_speed: 0.0,
             colouring: Colouring::default(),
+            camera: CameraHint::default(),
+            keyframes: Vec::new(),
         }
+    }
+}
+
+/// How the camera moves in films; in scene files in lower case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CameraHint {
+    /// As it was aimed, but for its orbit.
+    #[default]
+    Still,
+    /// Keeps the bodies' light in the picture, no larger than needed.
+    Directed,
+}
+
+/// Where the camera is at a time of the simulation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Keyframe {
+    /// Simulation time.
+    pub time: f64,
+    /// Half the height of the picture, in length units, > 0.
+    pub extent: f64,
+    /// Angle between the line of sight and the z axis, degrees.
+    pub inclination: f64,
+    /// Angle of the camera about the z axis from the x axis, degrees; from one keyframe to the next it goes through all between.
+    pub azimuth: f64,
+    /// The point in the middle of the picture.
+    pub target: [f64; 3],
+}
+
+impl std::fmt::Display for Keyframe {
+    /// As it stands in the `[view]` of a scene file.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [x, y, z] = self.target;
+        writeln!(f, "[[view.keyframe]]")?;
+        writeln!(f, "time = {:?}", self.time)?;
+        writeln!(f, "extent = {:?}", self.extent)?;
+        writeln!(f, "inclination = {:?}", self.inclination)?;
+        writeln!(f, "azimuth = {:?}", self.azimuth)?;
+        writeln!(f, "target = [{x:?}, {y:?}, {z:?}]")
     }
 }
 

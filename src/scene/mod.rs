@@ -26,12 +26,16 @@ mod scene;
 mod test_bodies;
 mod text;
 mod values;
+mod view_text;
 
-pub use hints::{Colouring, IntegratorHints, RunHints, SceneUnits, ViewHints};
+pub use hints::{
+    CameraHint, Colouring, IntegratorHints, Keyframe, RunHints, SceneUnits, ViewHints,
+};
 pub use orbit::Orbit;
 pub use scene::{Loader, Scene};
 pub use test_bodies::{Spread, test_bodies};
 pub use values::{Kind, Parameter, Values};
+pub use view_text::keyframes;
 
 /// The most bodies that a scene makes; more would need over 10 GB on the host alone.
 pub const MAX_BODIES: usize = 100_000_000;

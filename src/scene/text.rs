@@ -8,10 +8,10 @@ use toml::Spanned;
 
 use super::compose::{Part, Source};
 use super::finer::Finer;
-use super::hints::Colouring;
 use super::origin::{Allowed, Origin};
 use super::scene::{Contents, Scene};
-use super::{IntegratorHints, Orbit, RunHints, SceneUnits, Values, ViewHints, generator};
+use super::view_text::ViewText;
+use super::{IntegratorHints, Orbit, RunHints, SceneUnits, Values, generator};
 use crate::error::{Error, Result};
 
 /// 2^53: each step of a run has a number of its own in f64.
@@ -84,16 +84,6 @@ struct RunText {
     eta6: Option<Spanned<f64>>,
     dt_max: Option<Spanned<f64>>,
     precision: Option<String>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ViewText {
-    extent: Option<Spanned<f64>>,
-    inclination: Option<Spanned<f64>>,
-    azimuth: Option<Spanned<f64>>,
-    orbit_speed: Option<Spanned<f64>>,
-    colouring: Option<Colouring>,
 }
 
 #[derive(Default, Deserialize)]
@@ -255,7 +245,6 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Scene> {
         origin.error(error.span().unwrap_or(0..0), problem)
     })?;
     let run = RunHints::default();
-    let view = ViewHints::default();
     let name = path.file_stem().map_or("scene".into(), |stem| stem.to_string_lossy().into_owned());
     let follows_n = scene.run.follows_n;
     let mut scene = Scene {
@@ -272,23 +261,7 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Scene> {
             ..origin.duration(&scene.run, run)?
         },
         integrator: origin.integrator(&scene.run)?,
-        view: ViewHints {
-            extent: origin.number("extent", &scene.view.extent, view.extent, Allowed::Positive)?,
-            inclination: origin.number(
-                "inclination",
-                &scene.view.inclination,
-                view.inclination,
-                Allowed::Any,
-            )?,
-            azimuth: origin.number("azimuth", &scene.view.azimuth, view.azimuth, Allowed::Any)?,
-            orbit_speed: origin.number(
-                "orbit_speed",
-                &scene.view.orbit_speed,
-                view.orbit_speed,
-                Allowed::Any,
-            )?,
-            colouring: scene.view.colouring.unwrap_or_default(),
-        },
+        view: origin.view(&scene.view)?,
         units: SceneUnits {
             length: origin.measure("length", &scene.units.length)?,
             mass: origin.measure("mass", &scene.units.mass)?,

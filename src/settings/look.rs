@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ValueRange;
+
 /// The camera and the looks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -50,6 +52,30 @@ pub struct LookRequest {
     /// Part of the light that glows around bright places, 0 to 1
     #[cfg_attr(feature = "cli", arg(long, default_value_t = LookRequest::default().bloom, value_name = "PART"))]
     pub bloom: f64,
+    /// How far dim neighbourhoods are exposed longer than bright ones, 0 (one exposure for all) to 1
+    #[cfg_attr(
+        feature = "cli",
+        arg(long, default_value_t = LookRequest::default().local_exposure, value_name = "PART")
+    )]
+    pub local_exposure: f64,
+    /// How much stars of one kind differ in brightness and tint, 0 to 1
+    #[cfg_attr(feature = "cli", arg(long, default_value_t = LookRequest::default().variety, value_name = "PART"))]
+    pub variety: f64,
+    /// How much darker the corners are, 0 to 1
+    #[cfg_attr(feature = "cli", arg(long, default_value_t = LookRequest::default().vignette, value_name = "PART"))]
+    pub vignette: f64,
+    /// How bright the far stars and galaxies behind everything are, 0 (none) to 1
+    #[cfg_attr(feature = "cli", arg(long, default_value_t = LookRequest::default().sky, value_name = "PART"))]
+    pub sky: f64,
+    /// How much what is farther away is dimmed, 0 (as light does) to 1
+    #[cfg_attr(feature = "cli", arg(long, default_value_t = LookRequest::default().depth_cue, value_name = "PART"))]
+    pub depth_cue: f64,
+    /// Leave out the fine pattern that hides steps of grey: smaller files
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub no_dither: bool,
+    /// Least and largest speed or acceleration of the colours, in the bodies' units; follows them if left out
+    #[cfg_attr(feature = "cli", arg(long, value_name = "LEAST,MOST"))]
+    pub colour_range: Option<ValueRange>,
     /// Seconds in which light fades to a third instead of vanishing at once; 0: no trails
     #[cfg_attr(feature = "cli", arg(long, default_value_t = LookRequest::default().trails, value_name = "SECS"))]
     pub trails: f64,
@@ -73,6 +99,13 @@ impl Default for LookRequest {
             fixed_exposure: false,
             sprite_size: 1.0,
             bloom: 1.0,
+            local_exposure: 0.6,
+            variety: 0.8,
+            vignette: 0.2,
+            sky: 0.5,
+            depth_cue: 0.0,
+            no_dither: false,
+            colour_range: None,
             trails: 0.0,
             renderer: "auto".to_owned(),
         }

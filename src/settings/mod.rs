@@ -30,4 +30,4 @@ pub use look::LookRequest;
 pub use output::{FilmRequest, RunRequest, ViewRequest};
 pub use steps::{BlockRequest, StepRequest};
 pub use tree::TreeRequest;
-pub use values::{MAX_PIXELS, MAX_SIDE_PX, PictureSize, Point};
+pub use values::{MAX_PIXELS, MAX_SIDE_PX, PictureSize, Point, ValueRange};

@@ -47,7 +47,7 @@ pub struct FilmRequest {
     #[cfg_attr(feature = "cli", command(flatten))]
     #[serde(flatten)]
     pub steps: StepRequest,
-    /// What to write; the name says the kind: film.mp4 (needs ffmpeg), film.apng, picture.png, frames/
+    /// What to write; the name says the kind: film.webp, film.mp4 (needs ffmpeg), film.apng, picture.png, frames/
     #[cfg_attr(feature = "cli", arg(long, value_name = "FILM", default_value = FILM))]
     pub out: PathBuf,
     /// Replace what is there
@@ -65,6 +65,15 @@ pub struct FilmRequest {
     /// Time at the last picture; what suits the bodies if left out
     #[cfg_attr(feature = "cli", arg(long, value_name = "T"))]
     pub until: Option<f64>,
+    /// What is written on the pictures: none, all, or some of title,time,scale,colours
+    #[cfg_attr(feature = "cli", arg(long, value_name = "WHAT", default_value = NO_CAPTIONS))]
+    pub captions: String,
+    /// How the camera moves: still (but for --orbit and --follow) or directed (keeps the light in the picture)
+    #[cfg_attr(feature = "cli", arg(long, value_name = "HOW"))]
+    pub camera: Option<String>,
+    /// A file of [[keyframe]]s that the camera follows: time, extent, inclination, azimuth, target
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE"))]
+    pub path: Option<PathBuf>,
     /// Camera and looks.
     #[cfg_attr(feature = "cli", command(flatten))]
     #[serde(flatten)]
@@ -75,8 +84,9 @@ pub struct FilmRequest {
     pub engine: EngineRequest,
 }
 
-const FILM: &str = "film.apng";
+const FILM: &str = "film.webp";
 const FPS: u32 = 30;
+const NO_CAPTIONS: &str = "none";
 
 impl Default for FilmRequest {
     fn default() -> Self {
@@ -89,6 +99,9 @@ impl Default for FilmRequest {
             fps: FPS,
             size: PictureSize::HD,
             until: None,
+            captions: NO_CAPTIONS.to_owned(),
+            camera: None,
+            path: None,
             look: LookRequest::default(),
             engine: EngineRequest::default(),
         }

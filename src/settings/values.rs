@@ -63,6 +63,11 @@ impl PictureSize {
     pub(crate) fn shrunk(self, factor: u32) -> Self {
         Self { width: self.width.div_ceil(factor), height: self.height.div_ceil(factor) }
     }
+
+    /// A size with these sides, of 1 to its own each.
+    pub(crate) fn shrunk_to(self, [width, height]: [u32; 2]) -> Self {
+        Self { width: width.clamp(1, self.width), height: height.clamp(1, self.height) }
+    }
 }
 
 impl FromStr for PictureSize {
@@ -111,6 +116,39 @@ impl std::fmt::Display for Point {
     }
 }
 
+/// Two numbers greater than 0, the second the larger. As text LEAST,MOST.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct ValueRange(pub [f64; 2]);
+
+impl FromStr for ValueRange {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let numbers: Vec<f64> =
+            text.split(',').filter_map(|part| part.trim().parse().ok()).collect();
+        match <[f64; 2]>::try_from(numbers) {
+            Ok([least, most])
+                if text.split(',').count() == 2
+                    && least > 0.0
+                    && most > least
+                    && most.is_finite() =>
+            {
+                Ok(Self([least, most]))
+            }
+            _ => Err("two numbers greater than 0 were expected, the second the larger, like 0.1,3"
+                .to_owned()),
+        }
+    }
+}
+
+impl std::fmt::Display for ValueRange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [least, most] = self.0;
+        write!(f, "{least},{most}")
+    }
+}
+
 /// Texts of values for serde.
 macro_rules! as_text {
     ($($value:ty),*) => {$(
@@ -130,4 +168,4 @@ macro_rules! as_text {
     )*};
 }
 
-as_text!(PictureSize, Point);
+as_text!(PictureSize, Point, ValueRange);

@@ -100,7 +100,7 @@ fn one_picture_is_one_picture() {
     let mut film = Film::open(&target, options()).unwrap();
     film.write(frame(1)).unwrap();
     let error = film.write(frame(2)).and_then(|()| film.finish()).unwrap_err().to_string();
-    assert!(error.contains("film.apng"), "{error}");
+    assert!(error.contains("film.webp"), "{error}");
     assert!(decode(&target)[0] == rgb(&frame(0)), "the old picture is still there");
 }
 
@@ -136,7 +136,7 @@ fn a_video_has_its_name_or_a_reason() {
             let place = |what: &[u8]| bytes.windows(4).position(|w| w == what);
             assert!(place(b"moov") < place(b"mdat") && place(b"moov").is_some());
         }
-        Err(error) => assert!(error.to_string().contains("film.apng"), "{error}"),
+        Err(error) => assert!(error.to_string().contains("film.webp"), "{error}"),
     }
 }
 

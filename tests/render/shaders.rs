@@ -5,7 +5,10 @@ use std::mem::offset_of;
 use gravitile::render::camera::View;
 use gravitile::render::diagram::{DiagramUniform, DrawnBox, Mark};
 use gravitile::render::exposure_pass::{ExposureState, ToneUniform};
+use gravitile::render::glow::{self, Smoothing};
 use gravitile::render::look::{ComponentLook, LookUniform};
+use gravitile::render::sky::SkySprite;
+use gravitile::render::sky_pass::SkyUniform;
 use gravitile::render::sprites::SpriteUniform;
 use gravitile::render::{SHADERS, bloom, exposure, palette, splat_pass, targets, tone};
 
@@ -113,12 +116,14 @@ fn host_and_shader_structs_have_one_layout() {
     );
     same_layout!(
         &source("sprite"),
-        ComponentLook { peak, radius_in_world, white_peak, inverse_mean_mass }
+        ComponentLook { peak, radius_in_world, white_peak, inverse_mean_mass, by_birth }
     );
     same_layout!(
         &source("sprite"),
-        LookUniform { colour_by, variety, scale_from, scale_factor, scale, components }
+        LookUniform { colour_by, variety, scale_from, scale_factor, depth_cue, scale, components }
     );
+    same_layout!(&source("sky"), SkySprite { centre_px, axis, per_px, reach_px, colour });
+    same_layout!(&source("sky"), SkyUniform { size_px, encodes });
     let diagram = &source("diagram");
     same_layout!(diagram, DiagramUniform { view, half_width_px, radius_px, target_depth });
     same_layout!(diagram, DrawnBox { lower, colour, upper });
@@ -128,7 +133,7 @@ fn host_and_shader_structs_have_one_layout() {
             source,
             ToneUniform {
                 background,
-                bloom,
+                vignette,
                 fixed_white_log2,
                 fixed_mid_log2,
                 stops,
@@ -138,6 +143,21 @@ fn host_and_shader_structs_have_one_layout() {
                 follow_to_bright,
                 tile_columns,
                 tile_rows,
+                smoothing,
+            }
+        );
+        same_layout!(
+            source,
+            Smoothing {
+                crowding,
+                sharp_crowding,
+                least_sharp,
+                least_part,
+                bloom,
+                evenness,
+                dimmest,
+                neighbourhood,
+                is_on,
             }
         );
         same_layout!(source, ExposureState { white_log2, mid_log2, slope, scale, primed });
@@ -171,10 +191,13 @@ fn host_and_shader_constants_are_equal() {
     assert_eq!(exposed("MID_TONE"), tone::MID_TONE);
     assert_eq!(exposed("UNSEEN_LOG2"), exposure::UNSEEN_LOG2);
     assert_eq!(exposed("FAR_LOG2"), exposure::FAR_LOG2);
-    for source in [&source("exposure"), &source("tone_map")] {
-        assert_eq!(constant(source, "SPARSE"), bloom::SPARSE);
-        assert_eq!(constant(source, "DENSE"), bloom::DENSE);
+    for name in ["exposure", "tone_map", "glow"] {
+        assert_eq!(constant(&source(name), "MOST_SHARP"), bloom::MOST_SHARP);
+        assert_eq!(constant(&source(name), "LINES"), glow::LINES);
     }
+    assert_eq!(constant(&source("glow"), "MOST_PART"), glow::MOST_PART);
+    assert_eq!(constant(&source("tone_map"), "KNEE"), tone::KNEE);
+    assert_eq!(constant(&source("tone_map"), "MOST_BLEACH"), tone::MOST_BLEACH);
     assert_eq!(constant(&source("tone_map"), "BLEACH"), tone::BLEACH);
     assert_eq!(constant(&source("tone_map"), "LARGEST"), tone::LARGEST);
     for (name, value) in [
@@ -184,6 +207,6 @@ fn host_and_shader_constants_are_equal() {
     ] {
         assert_eq!(constant(&source("splat"), name), value as f32, "{name}");
     }
-    assert_eq!(constant(&source("tone_map"), "TILE_PX"), targets::TILE_PX as f32);
+    assert_eq!(constant(&source("tone_map"), "TILE"), targets::TILE as f32);
     assert_eq!(constant(&source("sprite"), "SCALE_STEPS"), palette::SCALE_STEPS as f32);
 }

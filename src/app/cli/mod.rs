@@ -60,7 +60,7 @@ fn examples() -> String {
 
 const EXAMPLES: &str = "  \
   gravitile info                                   what is here, and which engine will be used
-  gravitile render galaxy-collision --out film.apng
+  gravitile render galaxy-collision --out film.webp
   gravitile run plummer -n 10000 --until 10 --every 1 --out run/
   gravitile resume run/
   gravitile convert snapshot.gadget bodies.csv

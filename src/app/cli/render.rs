@@ -11,19 +11,21 @@ use super::{Ended, interrupt, print, progress};
 use crate::app::lookup;
 use crate::error::Error;
 use crate::film::{Renderer, Shot, shoot, still};
+use crate::render::captions::{Captions, Said};
+use crate::render::directing::directs;
 use crate::render::{ColourBy, Film, FilmOptions};
-use crate::scene::Colouring;
+use crate::scene::{Colouring, keyframes};
 use crate::settings::FilmRequest;
 use crate::sim::{Settings, Simulation, run_steps, steps_in};
 use crate::snapshot::Snapshot;
 
-/// Simulate and film: film.mp4, film.apng, picture.png or a folder of pictures
+/// Simulate and film: film.webp, film.mp4, film.apng, picture.png or a folder of pictures
 #[derive(Debug, clap::Args)]
 #[command(
     allow_negative_numbers = true,
     after_help = "\
 Examples:
-  gravitile render galaxy-collision --out film.apng
+  gravitile render galaxy-collision --out film.webp
   gravitile render galaxy-collision -n 60k --frames 600 --size 1920x1080 --out film.mp4
   gravitile render galaxy.bin --frames 1 --out picture.png
   gravitile render minor-merger --colour speed --orbit 5 --follow centre --out frames/"
@@ -48,13 +50,18 @@ pub fn main(args: &Args) -> Result<Ended> {
     let frames = args.frames.unwrap_or(if single { 1 } else { 300 });
     if frames == 0 || (single && frames > 1) {
         let allowed = if single {
-            "1 for a .png file; frames/, film.apng and film.mp4 hold more"
+            "1 for a .png file; frames/, film.webp, film.apng and film.mp4 hold more"
         } else {
             "at least 1"
         };
         return Err(Error::value("--frames", frames, allowed).into());
     }
     fresh(&args.out, args.force)?;
+    let captions = Captions::from_names(&args.captions)?;
+    let title = match args.input.scene()? {
+        Some(scene) => scene.title,
+        None => args.input.input.clone(),
+    };
     let input = args.input.load(args.steps.eps)?;
     if let (None, Some(view)) = (&args.look.colour, &input.view)
         && view.colouring == Colouring::Speed
@@ -87,10 +94,24 @@ pub fn main(args: &Args) -> Result<Ended> {
             (steps.round() as u64).max(1)
         }
     };
-    let motion =
+    let mut motion =
         args.look.motion(&input.snapshot.bodies, input.view.as_ref(), &style, args.size)?;
+    if let Some(camera) = &args.camera {
+        motion.directs = directs(camera)?;
+        motion.path.clear();
+    }
+    if let Some(path) = &args.path {
+        let text = std::fs::read_to_string(path).map_err(|e| Error::io("read", path, e))?;
+        motion.path = keyframes(&text, path)?;
+    }
     let options = FilmOptions { size: args.size, frames_per_sec: args.fps };
     let film = Film::open(&args.out, options)?;
+    let said = Said {
+        captions,
+        title,
+        units: input.snapshot.units.clone(),
+        interval: if frames > 1 { steps_per_frame as f64 * settings.dt } else { 0.0 },
+    };
     let shot = Shot {
         frames,
         frames_per_sec: args.fps,
@@ -99,6 +120,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         motion,
         style,
         renderer,
+        said,
     };
     if shot.is_still() {
         return paint(&input.snapshot, &settings, &shot, film, (&args.out, as_json));

@@ -9,7 +9,7 @@ use crate::render::{Camera, ColourBy, Exposure};
 use crate::scene::RunHints;
 use crate::settings::{
     CommandLine, EngineRequest, InputRequest, KernelRequest, LookRequest, MethodRequest, Point,
-    StepRequest, TreeRequest, ViewRequest,
+    StepRequest, TreeRequest, ValueRange, ViewRequest,
 };
 use crate::sim::Settings;
 
@@ -117,6 +117,13 @@ impl Shown<'_> {
             fixed_exposure: style.exposure == Exposure::Auto { adapt_secs: f64::INFINITY },
             sprite_size: short(style.sprite_size),
             bloom: short(style.bloom),
+            local_exposure: short(style.local_exposure),
+            variety: short(style.variety),
+            vignette: short(style.vignette),
+            sky: short(style.sky),
+            depth_cue: short(style.depth_cue),
+            no_dither: !style.dither,
+            colour_range: style.value_range.map(|range| ValueRange(range.map(short))),
             trails: short(style.trail_secs),
             renderer: self.start.renderer.clone(),
         }
@@ -245,6 +252,13 @@ mod tests {
             "fixed_exposure" => &["--fixed-exposure"],
             "sprite_size" => &["--sprite-size", "2"],
             "bloom" => &["--bloom", "0.5"],
+            "local_exposure" => &["--local-exposure", "0.25"],
+            "variety" => &["--variety", "0.5"],
+            "vignette" => &["--vignette", "0"],
+            "sky" => &["--sky", "0"],
+            "depth_cue" => &["--depth-cue", "0.5"],
+            "no_dither" => &["--no-dither"],
+            "colour_range" => &["--colour-range", "0.1,3"],
             "trails" => &["--trails", "2"],
             "renderer" => &["--renderer", "cpu"],
             "target" => &["--target", "-1.5,0,2"],

@@ -11,6 +11,8 @@ mod mp4;
 mod partial;
 mod png_sequence;
 mod still;
+#[cfg(feature = "webp")]
+mod webp;
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -52,6 +54,14 @@ pub struct FilmFormat {
 
 /// All kinds; one entry each.
 pub const FILM_FORMATS: &[FilmFormat] = &[
+    #[cfg(feature = "webp")]
+    FilmFormat {
+        pattern: "film.webp",
+        about: "animated WebP, small, plays in browsers; needs nothing else",
+        single: false,
+        is_target: |target| has_suffix(target, "webp"),
+        open: webp::open,
+    },
     FilmFormat {
         pattern: "film.mp4",
         about: "H.264 video, small and plays anywhere; needs ffmpeg on the PATH",
@@ -61,7 +71,7 @@ pub const FILM_FORMATS: &[FilmFormat] = &[
     },
     FilmFormat {
         pattern: "film.apng",
-        about: "animated PNG, lossless, plays in browsers; needs nothing else",
+        about: "animated PNG, lossless and so 20 times as large, plays in browsers",
         single: false,
         is_target: |target| has_suffix(target, "apng"),
         open: apng::open,

@@ -54,7 +54,7 @@ fn open_with(program: &str, target: &Path, options: &FilmOptions) -> Result<Box<
             _ => format!("cannot be started: {e}"),
         };
         Error::Outside(format!(
-            "{}: video needs the program {program}, which {reason}; film.apng and a folder (frames/) \
+            "{}: video needs the program {program}, which {reason}; film.webp and a folder (frames/) \
              need no other program",
             target.display()
         ))
@@ -143,7 +143,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("film.mp4");
         let error = open_with("no-such-ffmpeg", &target, &options()).err().unwrap().to_string();
-        assert!(error.contains("not on the PATH") && error.contains("film.apng"), "{error}");
+        assert!(error.contains("not on the PATH") && error.contains("film.webp"), "{error}");
         assert_eq!(files_in(folder.path()), 0);
     }
 

@@ -25,7 +25,7 @@ impl FilmWriter for Still {
         let Some(file) = self.file.take() else {
             return Err(Error::file(
                 target,
-                "a .png file holds one picture; name a folder (frames/), film.apng or film.mp4 for more",
+                "a .png file holds one picture; name a folder (frames/), film.webp or film.mp4 for more",
             ));
         };
         let mut out = BufWriter::new(file);

@@ -1,0 +1,36 @@
+// How smooth and how evenly exposed a picture is to be; the host's Smoothing. CPU twins: src/render/{glow,bloom}.rs.
+
+struct Smoothing {
+    crowding: f32,
+    sharp_crowding: f32,
+    least_sharp: f32,
+    least_part: f32,
+    bloom: f32,
+    evenness: f32,
+    dimmest: f32,
+    neighbourhood: f32,
+    is_on: u32,
+    pad_0: u32,
+    pad_1: u32,
+    pad_2: u32,
+}
+
+// Lines of the shrunk picture, along its shorter side.
+const LINES: f32 = 180.0;
+// The part of the sharp picture that is shown where so many bodies overlap that it is smooth by itself.
+const MOST_SHARP: f32 = 0.85;
+
+fn intensity(pixel: vec4f) -> f32 {
+    return (pixel.r + pixel.g + pixel.b) * (1.0 / 3.0);
+}
+
+// How many times a picture of that size is shrunk.
+fn shrink_factor(size_px: vec2f) -> f32 {
+    return max(min(size_px.x, size_px.y) / LINES, 1.0);
+}
+
+// How much of a pixel's light comes from the smooth picture, `glow` there.
+fn bloom_weight(glow: vec4f, smoothing: Smoothing) -> f32 {
+    let enough = min(intensity(glow) * smoothing.sharp_crowding, 1.0);
+    return smoothing.bloom * (1.0 - mix(smoothing.least_sharp, MOST_SHARP, enough));
+}

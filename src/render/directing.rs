@@ -1,0 +1,220 @@
+//! A camera that directs: it keeps what is worth seeing in the picture, and follows a path of keyframes.
+//!
+//! Directed, it frames the box that holds the bodies' light as it is now, so it comes close where galaxies do and
+//! steps back for their tails. It moves as a person would: at once where light is about to leave the picture, slowly
+//! where there is more room than needed.
+
+use glam::DVec3;
+
+use super::camera::Camera;
+use super::framing::{CameraMotion, seen_points};
+use super::image::PictureSize;
+use super::style::Style;
+use crate::bodies::Bodies;
+use crate::error::{Error, Result};
+use crate::scene::Keyframe;
+
+/// Part of the bodies drawn that the directed camera keeps in the picture.
+const FRAMED: f64 = 0.985;
+/// Part of them that is there at any time.
+const LEAST_FRAMED: f64 = 0.955;
+/// Seconds of film in which 63 % of a step back, of coming nearer, and of a turn aside are done.
+const BACK_SECS: f64 = 0.25;
+const NEAR_SECS: f64 = 1.5;
+const ASIDE_SECS: f64 = 0.4;
+/// Bodies that a box is taken from, of more every second, third and so on.
+const MOST_POINTS: usize = 16_384;
+
+/// Moves a camera through a film, picture by picture.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Director {
+    last: Option<(f64, DVec3, f64)>,
+}
+
+impl Director {
+    /// The camera for the picture at `secs` of the film, when the simulation's time is `time` and the bodies are as
+    /// given. Pictures are asked for in their order. Errors as of [`CameraMotion::at`].
+    pub fn camera(
+        &mut self,
+        motion: &CameraMotion,
+        (secs, time): (f64, f64),
+        bodies: &Bodies,
+        style: &Style,
+        size: PictureSize,
+    ) -> Result<Camera> {
+        if let Some(camera) = path_camera(&motion.path, motion.start, time) {
+            return Ok(camera);
+        }
+        if !motion.directs {
+            return motion.at(secs, bodies);
+        }
+        let points = seen_points(bodies, style);
+        let stride = points.len().div_ceil(MOST_POINTS).max(1);
+        let points: Vec<DVec3> = points.into_iter().step_by(stride).collect();
+        let wanted = motion
+            .start
+            .orbited(motion.orbit_rad_per_sec * secs)
+            .framing_points(&points, FRAMED, size);
+        let (target, log_distance) = (wanted.target, libm::log(wanted.distance));
+        let (target, log_distance) = match self.last {
+            Some((before, last_target, last_log)) => {
+                let elapsed = (secs - before).max(0.0);
+                let part = |tau: f64| 1.0 - libm::exp(-elapsed / tau);
+                let change = log_distance - last_log;
+                let follow = part(if change > 0.0 { BACK_SECS } else { NEAR_SECS });
+                let aside = (target - last_target) * part(ASIDE_SECS);
+                (last_target + aside, last_log + change * follow)
+            }
+            None => (target, log_distance),
+        };
+        let camera = Camera { target, distance: libm::exp(log_distance), ..wanted };
+        // Whatever moves too fast to be followed smoothly stays inside nevertheless.
+        let least = camera.holding(&points, LEAST_FRAMED, size);
+        let camera = Camera { distance: camera.distance.max(least), ..camera };
+        self.last = Some((secs, target, libm::log(camera.distance)));
+        camera.validate()?;
+        Ok(camera)
+    }
+}
+
+/// The camera of a path at a time of the simulation: through every keyframe, smoothly, and at rest before the first
+/// and after the last. `None` without keyframes. Field of view as `camera` has it.
+pub fn path_camera(path: &[Keyframe], camera: Camera, time: f64) -> Option<Camera> {
+    let (first, last) = (path.first()?, path.last()?);
+    let values = |key: &Keyframe| {
+        let [x, y, z] = key.target;
+        [
+            key.azimuth.to_radians(),
+            (90.0 - key.inclination).to_radians(),
+            libm::log(key.extent),
+            x,
+            y,
+            z,
+        ]
+    };
+    let time = time.max(first.time).min(last.time);
+    let after = path.iter().position(|key| key.time > time).unwrap_or(path.len() - 1);
+    let at = |index: isize| {
+        let key = &path[index.clamp(0, path.len() as isize - 1) as usize];
+        (key.time, values(key))
+    };
+    let here = after as isize - 1;
+    let ((from, a), (to, b)) = (at(here), at(here + 1));
+    let part = if to > from { (time - from) / (to - from) } else { 0.0 };
+    // Slopes at both ends from the neighbours (Catmull and Rom 1974), 0 at the ends of the path.
+    let slope = |index: isize, k: usize| {
+        let ((before, low), (behind, high)) = (at(index - 1), at(index + 1));
+        let is_end = index <= 0 || index >= path.len() as isize - 1;
+        if is_end { 0.0 } else { (high[k] - low[k]) / (behind - before) * (to - from) }
+    };
+    let [azimuth_rad, elevation_rad, log_extent, x, y, z] = std::array::from_fn(|k| {
+        let (square, cube) = (part * part, part * part * part);
+        (2.0 * cube - 3.0 * square + 1.0) * a[k]
+            + (cube - 2.0 * square + part) * slope(here, k)
+            + (3.0 * square - 2.0 * cube) * b[k]
+            + (cube - square) * slope(here + 1, k)
+    });
+    let limit = std::f64::consts::FRAC_PI_2;
+    Some(Camera {
+        target: DVec3::new(x, y, z),
+        azimuth_rad: azimuth_rad.rem_euclid(std::f64::consts::TAU),
+        elevation_rad: elevation_rad.clamp(-limit, limit),
+        distance: libm::exp(log_extent) / libm::tan(0.5 * camera.fov_rad),
+        ..camera
+    })
+}
+
+/// What a camera shows as a keyframe at `time`, from which [`path_camera`] makes it again.
+pub fn keyframe(camera: &Camera, time: f64) -> Keyframe {
+    Keyframe {
+        time,
+        extent: camera.distance * libm::tan(0.5 * camera.fov_rad),
+        inclination: 90.0 - camera.elevation_rad.to_degrees(),
+        azimuth: camera.azimuth_rad.to_degrees(),
+        target: camera.target.to_array(),
+    }
+}
+
+/// How the camera of a film may be moved, by its word.
+///
+/// Errors: another word than `still` and `directed`.
+pub fn directs(name: &str) -> Result<bool> {
+    match name {
+        "still" => Ok(false),
+        "directed" => Ok(true),
+        _ => Err(Error::Unknown {
+            kind: "camera",
+            name: name.to_owned(),
+            known: "still, directed".to_owned(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_goes_through_its_keyframes_and_rests_at_its_ends() {
+        let key = |time: f64, azimuth: f64, extent: f64| Keyframe {
+            time,
+            extent,
+            inclination: 40.0 + time,
+            azimuth,
+            target: [time, 0.0, 1.0],
+        };
+        let path = [key(1.0, 350.0, 4.0), key(2.0, 370.0, 1.0), key(5.0, 400.0, 9.0)];
+        let at = |time| path_camera(&path, Camera::default(), time).unwrap();
+        for wanted in &path {
+            let found = keyframe(&at(wanted.time), wanted.time);
+            assert!((found.extent / wanted.extent - 1.0).abs() < 1e-9, "{found:?}");
+            assert!((found.azimuth - wanted.azimuth.rem_euclid(360.0)).abs() < 1e-9);
+            assert!((found.target[0] - wanted.target[0]).abs() < 1e-12);
+        }
+        assert_eq!((at(-3.0), at(9.0)), (at(1.0), at(5.0)));
+        // Without corners: what it moves in a moment changes little from one to the next.
+        let speeds: Vec<f64> = (0..399)
+            .map(|i| 1.0 + 0.01 * f64::from(i))
+            .map(|t| at(t + 0.01).target.x - at(t).target.x)
+            .collect();
+        assert!(speeds.windows(2).all(|w| (w[1] - w[0]).abs() < 2e-3), "{speeds:?}");
+        assert!(path_camera(&[], Camera::default(), 0.0).is_none());
+        assert!(directs("wild").unwrap_err().to_string().contains("directed"));
+    }
+
+    #[test]
+    fn what_flies_apart_stays_in_the_picture_and_what_comes_together_is_approached() {
+        let size = PictureSize::new(1280, 720).unwrap();
+        let bodies = |reach: f64| {
+            let mut bodies = Bodies::default();
+            bodies
+                .components
+                .push(crate::bodies::Component::new("stars", crate::bodies::Role::Star));
+            for i in 0..1000 {
+                let (sin, cos) = libm::sincos(f64::from(i));
+                let place = DVec3::new(cos, sin, 0.1 * cos) * reach * f64::from(i) / 1000.0;
+                bodies.push(1.0, place + DVec3::X * reach, DVec3::ZERO, 0);
+            }
+            bodies
+        };
+        let motion = CameraMotion { directs: true, ..CameraMotion::default() };
+        let mut director = Director::default();
+        let mut distances = Vec::new();
+        for picture in 0..300 {
+            let secs = f64::from(picture) / 30.0;
+            let reach = if secs < 5.0 { 1.0 + 2.0 * secs } else { (16.0 - secs).max(1.0) };
+            let bodies = bodies(reach);
+            let camera =
+                director.camera(&motion, (secs, secs), &bodies, &Style::default(), size).unwrap();
+            let inside = bodies.position.iter().filter(|&&point| {
+                camera.pixel_of(point, size).is_some_and(|(at, _)| {
+                    (0.0..=1280.0).contains(&at.x) && (0.0..=720.0).contains(&at.y)
+                })
+            });
+            assert!(inside.count() >= 950, "at {secs} s");
+            distances.push(camera.distance);
+        }
+        assert!(distances.windows(2).all(|w| (w[1] / w[0]).ln().abs() < 0.08));
+        assert!(distances[149] > 5.0 * distances[0] && distances[299] < 0.8 * distances[149]);
+    }
+}

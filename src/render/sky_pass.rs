@@ -1,0 +1,113 @@
+//! Far stars and galaxies on the device; see [`super::sky`] for what they are.
+
+use super::camera::View;
+use super::light::{HDR_FORMAT, shader};
+use super::sky::{COUNTS, Sky, SkySprite};
+use crate::error::Result;
+use crate::gpu::{Binding, DrawPipeline, Handles, begin_drawing, bind, group_layout};
+
+/// The file of the pass, below `shaders/`.
+pub const SHADER: &str = "render/sky.wgsl";
+
+/// The same layout on the host and in `sky.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct SkyUniform {
+    /// Size of the picture.
+    pub size_px: [f32; 2],
+    /// 1 where the target holds encoded values, not linear ones.
+    pub encodes: u32,
+    /// Keeps the layout a multiple of 16 bytes.
+    pub pad: u32,
+}
+
+/// The pipeline, and the sprites of the last view.
+pub struct SkyPass {
+    pipeline: wgpu::RenderPipeline,
+    uniform: wgpu::Buffer,
+    sprites: wgpu::Buffer,
+    group: wgpu::BindGroup,
+    encodes: bool,
+    sky: Sky,
+    shown: Option<(View, f32)>,
+    count: u32,
+}
+
+impl SkyPass {
+    /// For targets of that format.
+    pub fn new(gpu: Handles, format: wgpu::TextureFormat) -> Result<Self> {
+        let both = wgpu::ShaderStages::VERTEX_FRAGMENT;
+        let layout =
+            group_layout(gpu.device, "sky", &[(Binding::Uniform, both), (Binding::Read, both)]);
+        // Light over what lets through as much as it lacks.
+        let over = wgpu::BlendComponent {
+            src_factor: wgpu::BlendFactor::One,
+            dst_factor: wgpu::BlendFactor::OneMinusSrc,
+            operation: wgpu::BlendOperation::Add,
+        };
+        let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
+        let drawn = DrawPipeline {
+            module: &module,
+            entry_points: ["vs_sky", "fs_sky"],
+            constants: &[],
+            layouts: &[&layout],
+            format,
+            blend: Some(over),
+        };
+        let buffer = |label, size: usize, usage| {
+            gpu.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(label),
+                size: size as u64,
+                usage: usage | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            })
+        };
+        let uniform = buffer("sky", size_of::<SkyUniform>(), wgpu::BufferUsages::UNIFORM);
+        let room = COUNTS[0] + COUNTS[1];
+        let sprites =
+            buffer("far stars", room * size_of::<SkySprite>(), wgpu::BufferUsages::STORAGE);
+        let bound = [&uniform, &sprites].map(wgpu::Buffer::as_entire_binding);
+        Ok(Self {
+            group: bind(gpu.device, "sky", &layout, &bound),
+            pipeline: drawn.make(gpu.device),
+            encodes: !format.is_srgb(),
+            sky: Sky::default(),
+            shown: None,
+            count: 0,
+            uniform,
+            sprites,
+        })
+    }
+
+    /// Draws the sky of that strength (0 to 1) into the columns of `target` before `shown_px`.
+    pub fn draw(
+        &mut self,
+        gpu: Handles,
+        encoder: &mut wgpu::CommandEncoder,
+        target: &wgpu::TextureView,
+        (view, shown_px): (&View, u32),
+        strength: f32,
+    ) {
+        if strength <= 0.0 || shown_px == 0 {
+            return;
+        }
+        // Where the eye is does not matter to what is so far away.
+        let seen = (View { eye_in_world: [0.0; 3], near: 0.0, ..*view }, strength);
+        if self.shown != Some(seen) {
+            let sprites = self.sky.sprites(view, strength);
+            gpu.queue.write_buffer(&self.sprites, 0, bytemuck::cast_slice(&sprites));
+            let uniform = SkyUniform {
+                size_px: [view.width_px, view.height_px],
+                encodes: u32::from(self.encodes),
+                pad: 0,
+            };
+            gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(&uniform));
+            (self.shown, self.count) = (Some(seen), sprites.len() as u32);
+        }
+        let mut pass = begin_drawing(encoder, "sky", target, wgpu::LoadOp::Load);
+        pass.set_scissor_rect(0, 0, shown_px, view.height_px as u32);
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, &self.group, &[]);
+        pass.draw(0..6 * self.count, 0..1);
+    }
+}

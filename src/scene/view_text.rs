@@ -1,0 +1,169 @@
+//! The `[view]` of a scene file, and files of keyframes alone.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::hints::{CameraHint, Colouring, Keyframe, ViewHints};
+use super::origin::{Allowed, Origin};
+use crate::error::{Error, Result};
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ViewText {
+    extent: Option<Spanned<f64>>,
+    inclination: Option<Spanned<f64>>,
+    azimuth: Option<Spanned<f64>>,
+    orbit_speed: Option<Spanned<f64>>,
+    colouring: Option<Colouring>,
+    camera: Option<CameraHint>,
+    #[serde(default)]
+    keyframe: Vec<KeyframeText>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeyframeText {
+    time: Spanned<f64>,
+    extent: Option<Spanned<f64>>,
+    inclination: Option<Spanned<f64>>,
+    azimuth: Option<Spanned<f64>>,
+    target: Option<Spanned<[f64; 3]>>,
+}
+
+/// A file of keyframes, as they stand in the `[view]` of a scene.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PathText {
+    #[serde(default)]
+    keyframe: Vec<KeyframeText>,
+}
+
+/// Of a whole scene file only the keyframes count.
+#[derive(Deserialize)]
+struct PathView {
+    #[serde(default)]
+    keyframe: Vec<KeyframeText>,
+}
+
+impl Origin<'_> {
+    /// The hints of a `[view]`.
+    pub(super) fn view(&self, text: &ViewText) -> Result<ViewHints> {
+        let usual = ViewHints::default();
+        let mut view = ViewHints {
+            extent: self.number("extent", &text.extent, usual.extent, Allowed::Positive)?,
+            inclination: self.number(
+                "inclination",
+                &text.inclination,
+                usual.inclination,
+                Allowed::Any,
+            )?,
+            azimuth: self.number("azimuth", &text.azimuth, usual.azimuth, Allowed::Any)?,
+            orbit_speed: self.number(
+                "orbit_speed",
+                &text.orbit_speed,
+                usual.orbit_speed,
+                Allowed::Any,
+            )?,
+            colouring: text.colouring.unwrap_or_default(),
+            camera: text.camera.unwrap_or_default(),
+            keyframes: Vec::new(),
+        };
+        view.keyframes = self.keyframes(&text.keyframe, &view)?;
+        Ok(view)
+    }
+
+    /// Keyframes; what the first leaves out is as in `view`, what a later one leaves out as in the one before.
+    fn keyframes(&self, texts: &[KeyframeText], view: &ViewHints) -> Result<Vec<Keyframe>> {
+        let mut last = Keyframe {
+            time: f64::NEG_INFINITY,
+            extent: view.extent,
+            inclination: view.inclination,
+            azimuth: view.azimuth,
+            target: [0.0; 3],
+        };
+        let mut keyframes = Vec::with_capacity(texts.len());
+        for text in texts {
+            let time = *text.time.get_ref();
+            if !(time.is_finite() && time > last.time) {
+                let allowed = "a finite number above that of the keyframe before";
+                let problem = Error::value("'time'", time, allowed);
+                return Err(self.error(text.time.span(), problem));
+            }
+            let target = match &text.target {
+                Some(_) => self.vector("target", &text.target)?.to_array(),
+                None => last.target,
+            };
+            last = Keyframe {
+                time,
+                extent: self.number("extent", &text.extent, last.extent, Allowed::Positive)?,
+                inclination: self.number(
+                    "inclination",
+                    &text.inclination,
+                    last.inclination,
+                    Allowed::Any,
+                )?,
+                azimuth: self.number("azimuth", &text.azimuth, last.azimuth, Allowed::Any)?,
+                target,
+            };
+            keyframes.push(last);
+        }
+        Ok(keyframes)
+    }
+}
+
+/// Keyframes from the text of a file that holds `[[keyframe]]`s, or of a scene file with `[[view.keyframe]]`s.
+/// `path` is named in errors: unknown keys, times that do not grow, numbers out of range, no keyframe at all.
+pub fn keyframes(text: &str, path: &Path) -> Result<Vec<Keyframe>> {
+    let origin = Origin { text, path };
+    let fail = |error: toml::de::Error| {
+        let problem = error.message().to_owned();
+        origin.error(error.span().unwrap_or(0..0), problem)
+    };
+    let is_scene = toml::from_str::<toml::Table>(text).map_err(fail)?.contains_key("view");
+    let texts = if is_scene {
+        #[derive(Deserialize)]
+        struct SceneView {
+            view: PathView,
+        }
+        toml::from_str::<SceneView>(text).map_err(fail)?.view.keyframe
+    } else {
+        toml::from_str::<PathText>(text).map_err(fail)?.keyframe
+    };
+    if texts.is_empty() {
+        return Err(Error::file(path, "there is no [[keyframe]] with a time"));
+    }
+    origin.keyframes(&texts, &ViewHints::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keyframes_inherit_and_wrong_ones_are_named_with_their_line() {
+        let read = |text: &str| keyframes(text, Path::new("path.toml"));
+        let found = read(
+            "[[keyframe]]\ntime = 0\nextent = 4\nazimuth = 330\n[[keyframe]]\ntime = 5\ntarget = [1, 0, 2]\n",
+        );
+        let found = found.unwrap();
+        assert_eq!(
+            (found[1].extent, found[1].azimuth, found[1].target),
+            (4.0, 330.0, [1.0, 0.0, 2.0])
+        );
+        let scene =
+            read("title = \"x\"\n[view]\nextent = 2\n[[view.keyframe]]\ntime = 1\n").unwrap();
+        assert_eq!((scene.len(), scene[0].time), (1, 1.0));
+        for (wrong, words) in [
+            ("", "keyframe"),
+            ("[[keyframe]]\ntime = 1\n[[keyframe]]\ntime = 1\n", "line 4"),
+            ("[[keyframe]]\ntime = 1\nextent = 0\n", "line 3"),
+            ("[[keyframe]]\ntime = 1\nazimut = 0\n", "azimut"),
+            ("[[keyframe]]\nextent = 1\n", "time"),
+        ] {
+            let error = read(wrong).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
+    }
+}

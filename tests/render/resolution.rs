@@ -1,0 +1,87 @@
+//! The same state looks alike at any resolution: a picture of 2160 lines, box-filtered to 720, is the one of 720.
+
+use gravitile::bodies::Bodies;
+use gravitile::render::{Adding, Camera, Image, Look, Painter, PictureSize, Style};
+
+use crate::gpu::{Device, devices, painter_on};
+use crate::two_galaxies;
+
+/// Square, so that the sums of the large one have room in the baseline's buffers.
+fn size(lines: u32) -> PictureSize {
+    PictureSize::new(lines, lines).unwrap()
+}
+
+/// Means of blocks of `factor` x `factor` pixels, three channels each.
+fn box_filtered(image: &Image, factor: usize) -> Vec<[f64; 3]> {
+    let width = image.size().width() as usize;
+    let out = width / factor;
+    let mut sums = vec![[0.0; 3]; out * (image.size().height() as usize / factor)];
+    for (at, pixel) in image.rgba().chunks_exact(4).enumerate() {
+        let (x, y) = (at % width, at / width);
+        let sum = &mut sums[y / factor * out + x / factor];
+        for (sum, &channel) in sum.iter_mut().zip(pixel) {
+            *sum += f64::from(channel) / (factor * factor) as f64;
+        }
+    }
+    sums
+}
+
+fn luminance([r, g, b]: [f64; 3]) -> f64 {
+    0.2126 * r + 0.7152 * g + 0.0722 * b
+}
+
+/// What differs between the picture of 720 lines and the larger one, or where it differs too much.
+fn compare(small: &Image, large: &Image) -> Result<(), String> {
+    let [small, large] = [box_filtered(small, 1), box_filtered(large, 3)];
+    let count = small.len() as f64;
+    let mean = |pixels: &[[f64; 3]]| pixels.iter().map(|p| luminance(*p)).sum::<f64>() / count;
+    let lit = |pixels: &[[f64; 3]]| pixels.iter().filter(|p| luminance(**p) >= 16.0).count() as f64;
+    let squares = small.iter().zip(&large).flat_map(|(a, b)| (0..3).map(|k| (a[k] - b[k]).powi(2)));
+    let rms = (squares.sum::<f64>() / (3.0 * count)).sqrt();
+    let (brighter, larger) = (mean(&large) / mean(&small) - 1.0, lit(&large) / lit(&small) - 1.0);
+    let found = format!("mean {brighter:+.4}, lit area {larger:+.4}, rms {rms:.3}");
+    println!("{found}, lit {:.3}, mean {:.1}", lit(&small) / count, mean(&small));
+    match brighter.abs() <= 0.03 && larger.abs() <= 0.05 && rms <= 3.0 {
+        true => Ok(()),
+        false => Err(found),
+    }
+}
+
+fn pictures(
+    bodies: &Bodies,
+    style: &Style,
+    painter: impl Fn(PictureSize) -> Painter,
+) -> [Image; 2] {
+    let camera = Camera::default().framing(bodies, style, 0.95, size(720));
+    let look = Look::new(style, bodies, None).unwrap();
+    [720, 2160].map(|lines| painter(size(lines)).paint(bodies, &camera, &look, 0.0).unwrap())
+}
+
+#[test]
+fn the_look_does_not_depend_on_the_resolution() {
+    // Steps of grey are hidden by a pattern of pixels, which is finer on finer pictures.
+    let style = Style { dither: false, ..Style::default() };
+    let on = |device: &'static Device, adding: Adding| {
+        move |size| {
+            let mut painter = painter_on(device, size);
+            painter.add_by(Some(adding));
+            painter
+        }
+    };
+    for n in [3, 700, 20_000] {
+        let bodies = two_galaxies(n);
+        let check = |who: &str, [small, large]: [Image; 2]| {
+            compare(&small, &large).unwrap_or_else(|e| panic!("{n} bodies by {who}: {e}"));
+        };
+        check("CPU", pictures(&bodies, &style, Painter::cpu));
+        let device = devices().1.as_ref().unwrap_or(&devices().0);
+        check("raster", pictures(&bodies, &style, on(device, Adding::Raster)));
+        check("compute", pictures(&bodies, &style, on(device, Adding::Compute)));
+    }
+    // What is compared is seen to differ: half as large sprites, and a picture that is a little brighter.
+    let bodies = two_galaxies(700);
+    let [small, _] = pictures(&bodies, &style, Painter::cpu);
+    let other = Style { sprite_size: 0.5, stops: 0.5, ..style };
+    let [_, large] = pictures(&bodies, &other, Painter::cpu);
+    assert!(compare(&small, &large).is_err());
+}
