@@ -1,4 +1,4 @@
-//! Tells the program which commit it is built from; result files say so.
+//! Tells the program which commit and which wgpu it is built from; result files say so.
 
 use std::process::Command;
 
@@ -12,6 +12,12 @@ fn main() {
     if let Some(commit) = git(&["rev-parse", "--short=10", "HEAD"]) {
         println!("cargo::rustc-env=GRAVITILE_COMMIT={commit}");
     }
+    let lock = std::fs::read_to_string("Cargo.lock").unwrap_or_default();
+    let mut lines = lock.lines().skip_while(|line| *line != "name = \"wgpu\"");
+    if let Some(version) = lines.nth(1).and_then(|line| line.strip_prefix("version = ")) {
+        println!("cargo::rustc-env=GRAVITILE_WGPU={}", version.trim_matches('"'));
+    }
+    println!("cargo::rerun-if-changed=Cargo.lock");
     println!("cargo::rerun-if-changed=build.rs");
     // Where git writes at each commit.
     if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"])

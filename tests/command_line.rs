@@ -628,3 +628,53 @@ fn bodies_that_f32_does_not_tell_apart_are_counted() {
         }
     }
 }
+
+/// Mesa's compiler crashes for some GPUs that are not there (22.3.6 for rembrandt and gfx1036): whatever it does, the
+/// program answers, or says in a line that it cannot.
+#[test]
+fn a_compiler_that_crashes_does_not_take_the_program_along() {
+    if ::gravitile::inspect::driver_manifest().is_none() {
+        return;
+    }
+    for family in ["navi21", "rembrandt", "gfx1036"] {
+        let output = gravitile(&["inspect", "--gpu", family, "--r", "1", "--unroll", "1"]);
+        let said = text(&output.stderr);
+        match output.status.code() {
+            Some(0) => {
+                let answer = text(&output.stdout);
+                assert!(answer.contains("subgroups per SIMD") && said.is_empty(), "{answer}{said}");
+            }
+            Some(2) => assert!(said.contains(family) && said.lines().count() == 1, "{said}"),
+            other => panic!("{family} ended with {other:?}: {said}"),
+        }
+    }
+}
+
+#[test]
+fn a_kernel_of_ones_own_is_taken_and_what_does_not_go_with_it_refused() {
+    let kernel = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/lesson/plain.wgsl");
+    let own = ["--force-kernel", kernel];
+    let said = works(&[&["check"], &own[..]].concat());
+    assert!(said.contains("own") && said.contains("7 of 7 cases agree"), "{said}");
+    let broken = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/lesson/mend-tail.wgsl");
+    assert_eq!(gravitile(&["check", "--force-kernel", broken]).status.code(), Some(1));
+    let forces = ["forces", "plummer", "-n", "300", "--eps", "0.05", "--compare", "--json"];
+    let answer = json(&[&forces[..], &own].concat());
+    assert!(answer["acceleration_rms_error"].as_f64().unwrap() < 2e-6, "{answer}");
+    refused(&[&forces[..], &own, &["--p", "64"]].concat(), &["--p is 64", "--force-kernel"]);
+    refused(&[&forces[..], &own, &["--engine", "cpu"]].concat(), &["--engine", "--force-kernel"]);
+    refused(&[&["check", "--method", "tree"], &own[..]].concat(), &["--method", "direct"]);
+    refused(&["check", "--force-kernel", "/no/such.wgsl"], &["/no/such.wgsl"]);
+    refused(&["check", "--force-kernel", file!()], &["command_line.rs"]);
+}
+
+/// Without a display it comes as far as opening the window.
+#[cfg(feature = "window")]
+#[test]
+fn view_with_options_needs_no_input() {
+    let mut view = program::program();
+    let view =
+        view.args(["view", "--engine", "gpu"]).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+    let error = text(&view.output().unwrap().stderr);
+    assert!(error.contains("no window can be opened here"), "{error}");
+}

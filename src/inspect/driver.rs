@@ -21,6 +21,8 @@ pub struct Inspector {
     properties: extension::Device,
     name: String,
     driver: String,
+    /// Threads of its smallest subgroup.
+    least_subgroup: u32,
 }
 
 impl Inspector {
@@ -81,9 +83,10 @@ impl Inspector {
             let instance =
                 entry.create_instance(&create, None).map_err(failed("no Vulkan instance"))?;
             match Self::open_device(&instance, is_wanted) {
-                Ok((device, name, driver)) => {
+                Ok((device, name, driver, least_subgroup)) => {
                     let properties = extension::Device::new(&instance, &device);
-                    Ok(Self { _entry: entry, instance, device, properties, name, driver })
+                    let _entry = entry;
+                    Ok(Self { _entry, instance, device, properties, name, driver, least_subgroup })
                 }
                 Err(problem) => {
                     instance.destroy_instance(None);
@@ -98,7 +101,7 @@ impl Inspector {
     unsafe fn open_device(
         instance: &ash::Instance,
         is_wanted: &dyn Fn(&vk::PhysicalDeviceProperties) -> bool,
-    ) -> Result<(ash::Device, String, String), String> {
+    ) -> Result<(ash::Device, String, String, u32), String> {
         // SAFETY: the instance is alive, and the handles come from it.
         unsafe {
             let found = instance
@@ -120,7 +123,10 @@ impl Inspector {
                     .to_owned());
             }
             let mut about = vk::PhysicalDeviceDriverProperties::default();
-            let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut about);
+            let mut sizes = vk::PhysicalDeviceSubgroupSizeControlProperties::default();
+            let mut properties = vk::PhysicalDeviceProperties2::default()
+                .push_next(&mut about)
+                .push_next(&mut sizes);
             instance.get_physical_device_properties2(physical, &mut properties);
             let name = name_of(&properties.properties);
             let words = [about.driver_name_as_c_str(), about.driver_info_as_c_str()];
@@ -143,7 +149,7 @@ impl Inspector {
             let device = instance
                 .create_device(physical, &create, None)
                 .map_err(|code| format!("the device cannot be opened: {code}"))?;
-            Ok((device, name, words.join(" ").trim().to_owned()))
+            Ok((device, name, words.join(" ").trim().to_owned(), sizes.min_subgroup_size))
         }
     }
 
@@ -232,6 +238,7 @@ impl Inspector {
                 device: self.name.clone(),
                 driver: self.driver.clone(),
                 variant,
+                least_subgroup_size: self.least_subgroup,
                 subgroup_size: executables.first().map_or(0, |executable| executable.subgroup_size),
                 statistics: statistics.iter().map(statistic).filter(|s| !is_hash(s)).collect(),
                 inner_loop: assembly.as_deref().and_then(|text| inner_loop(text, roots)),
@@ -355,5 +362,10 @@ fn is_hash(statistic: &Statistic) -> bool {
 }
 
 fn name_of(properties: &vk::PhysicalDeviceProperties) -> String {
-    properties.device_name_as_c_str().unwrap_or_default().to_string_lossy().into_owned()
+    let name = properties.device_name_as_c_str().unwrap_or_default().to_string_lossy().into_owned();
+    // What RADV calls a GPU that is not there: the GPU's name stands within.
+    match name.strip_prefix("Null hardware (").and_then(|rest| rest.strip_suffix(')')) {
+        Some(absent) => absent.to_owned(),
+        None => name,
+    }
 }

@@ -7,10 +7,12 @@
 mod absent;
 mod assembly;
 mod driver;
+mod occupancy;
 
 pub use absent::driver_manifest;
 pub use assembly::{InnerLoop, inner_loop};
 pub use driver::Inspector;
+pub use occupancy::{Limit as RoomLimit, Processor, Room};
 
 use crate::forces::direct::gpu::KernelVariant;
 
@@ -36,6 +38,8 @@ pub struct Report<V = KernelVariant> {
     pub variant: V,
     /// Threads per subgroup (wave, warp) that the kernel was compiled for; 0 if the driver is silent.
     pub subgroup_size: u32,
+    /// Threads of the smallest subgroup that the device offers; 0 if the driver is silent.
+    pub least_subgroup_size: u32,
     /// Every number, in the driver's order.
     pub statistics: Vec<Statistic>,
     /// The machine code as text, where the driver gives it.
@@ -73,9 +77,25 @@ impl<V> Report<V> {
         self.find(&["LDS size", "Shared Memory Size", "Workgroup Memory Size"]).map(as_count)
     }
 
-    /// Subgroups that the registers and the workgroup memory leave room for on one SIMD unit.
+    /// Subgroups that the registers and the workgroup memory leave room for on one SIMD unit. Mesa counts in subgroups
+    /// of 32 on AMD's GPUs that have them (RDNA), also where the kernel runs in subgroups of 64; here it is these.
     pub fn subgroups_per_simd(&self) -> Option<u64> {
-        self.find(&["Subgroups per SIMD"]).map(as_count)
+        let halves = match (self.subgroup_size, self.least_subgroup_size) {
+            (64, 32) => 2.0,
+            _ => 1.0,
+        };
+        self.find(&["Subgroups per SIMD"]).map(|count| as_count(count / halves))
+    }
+
+    /// The same counted by hand, and what leaves no room for more; where the processor is known.
+    pub fn room(&self, threads: u32) -> Option<Room> {
+        let processor = Processor::of_device(&self.device)?;
+        let size = match self.subgroup_size {
+            0 => processor.subgroup_sizes[0],
+            size => size,
+        };
+        let memory = self.workgroup_memory().unwrap_or(0);
+        processor.room(self.registers()? as u32, memory as u32, threads, size)
     }
 
     /// Machine instructions of the whole kernel.
@@ -120,6 +140,7 @@ mod tests {
             driver: String::new(),
             variant: KernelVariant { config, guarded: false, potential: false, one_mass: false },
             subgroup_size: 32,
+            least_subgroup_size: 32,
             statistics: statistics.iter().copied().map(statistic).collect(),
             assembly: None,
             inner_loop: None,
@@ -134,6 +155,12 @@ mod tests {
         assert_eq!((amd.registers(), amd.spilled()), (Some(48), Some(3)));
         assert_eq!((amd.workgroup_memory(), amd.subgroups_per_simd()), (Some(4096), Some(20)));
         assert_eq!(amd.per_interaction(), None);
+        let (rdna, gcn) = (Report { subgroup_size: 64, ..amd.clone() }, amd.clone());
+        assert_eq!(rdna.subgroups_per_simd(), Some(10));
+        let gcn = Report { subgroup_size: 64, least_subgroup_size: 64, ..gcn };
+        assert_eq!(gcn.subgroups_per_simd(), Some(20));
+        let named = Report { device: "AMD RADV NAVI21".to_owned(), ..rdna };
+        assert_eq!(named.room(256).unwrap().in_words(), "10 of 16, limited by registers");
         let other = report(&[("Register Count", 40.0), ("Binary Size", 1e3)]);
         assert_eq!((other.registers(), other.code_size()), (Some(40), Some(1000)));
         assert_eq!((other.spilled(), other.instructions()), (None, None));

@@ -55,6 +55,10 @@ pub struct KernelRequest {
     /// Keep the driver's run-time checks in the kernel
     #[cfg_attr(feature = "cli", arg(long))]
     pub checked: bool,
+    /// The user's own kernel, which the program was told of; what it is belongs to a process, not to files.
+    #[cfg_attr(feature = "cli", arg(skip))]
+    #[serde(skip)]
+    pub own: bool,
 }
 
 impl KernelRequest {
@@ -70,6 +74,7 @@ impl KernelRequest {
         tiled: false,
         dispatch: Dispatch::Auto,
         checked: false,
+        own: false,
     };
 
     /// True when nothing of the shape is fixed: what tuning has found may serve.

@@ -74,7 +74,7 @@ fn bad_input_takes_one_line() {
     refused(&["--compare", "/no/such.jsonl"], &["/no/such.jsonl"]);
     refused(&["--compare", &fixture("truncated.jsonl")], &["truncated.jsonl", "line 2"]);
     refused(&["--compare", &fixture("foreign.jsonl")], &["foreign.jsonl", "line 1"]);
-    refused(&["--compare", &fixture("future.jsonl")], &["future.jsonl", "format 2"]);
+    refused(&["--compare", &fixture("future.jsonl")], &["future.jsonl", "format 9"]);
 }
 
 #[test]
@@ -95,7 +95,60 @@ fn three_adapters_are_compared() {
     }
     let markdown = works(&["--compare", &files[0], &files[1], &files[2], "--markdown"]);
     assert!(markdown.starts_with("| device |"));
-    assert!(markdown.lines().all(|line| line.starts_with('|') && line.ends_with('|')));
+    let is_row = |line: &str| line.starts_with('|') && line.ends_with('|');
+    assert!(
+        markdown.lines().all(|line| is_row(line) || line.is_empty() || line.starts_with("\\* "))
+    );
+}
+
+/// Earlier results stay, plots that nothing is left of go, and what was measured can be drawn again with its report.
+#[test]
+fn runs_are_added_to_a_folder_and_drawn_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    let path = folder.path().join("results.jsonl");
+    let earlier = read_json_lines(&fixtures().join("discrete.jsonl")).unwrap();
+    std::fs::write(&path, to_json_lines(&earlier)).unwrap();
+    for old in ["table.svg", "table-2.svg", "table-3.svg", "mine.svg"] {
+        std::fs::write(folder.path().join(old), "old").unwrap();
+    }
+    let args = ["--quick", "--figure", "table", "--p", "32", "--r", "2", "--out", out];
+    let said = works(&args);
+    assert!(said.contains("as asked"), "{said}");
+    // In quick sizes nothing is left out: four sizes, four rows each and the one that was asked for.
+    let records = read_json_lines(&path).unwrap();
+    assert_eq!(records[..earlier.len()], earlier);
+    let new = &records[earlier.len()..];
+    let table: Vec<&Record> = new.iter().filter(|record| record.figure == "table").collect();
+    assert_eq!(table.len(), 20, "{said}");
+    assert!(table.iter().all(|record| !record.samples.is_empty()), "{said}");
+    let asked = table.iter().find(|record| record.series == "as asked").unwrap();
+    assert_eq!(asked.kernel.map(|kernel| (kernel.p, kernel.r)), Some((32, 2)));
+    let machine = new.iter().find_map(|record| record.machine.as_ref()).unwrap();
+    assert!(machine.system.is_some() && machine.limits.is_some() && machine.after.is_some());
+    assert!(new.iter().all(|record| record.begun == new[0].begun));
+    let is_there = |name: &str| folder.path().join(name).exists();
+    assert!(is_there("table.svg") && is_there("mine.svg") && !is_there("table-2.svg"));
+    assert_ne!(std::fs::read_to_string(folder.path().join("table.svg")).unwrap(), "old");
+
+    let again = folder.path().join("again");
+    works(&["--from", path.to_str().unwrap(), "--out", again.to_str().unwrap()]);
+    let report = std::fs::read_to_string(again.join("report.html")).unwrap();
+    assert!(report.contains("as asked") && again.join("table.svg").exists());
+
+    // What is handed in is shown first, and left out where it is named.
+    let file = folder.path().join("mine.jsonl");
+    let file = file.to_str().unwrap();
+    let args = ["--from", path.to_str().unwrap(), "--submit", file, "--without"];
+    let said = works(&[&args[..], &["system,processor"]].concat());
+    assert!(
+        said.contains("system") && said.contains("left out") && said.contains("limits"),
+        "{said}"
+    );
+    let written = std::fs::read_to_string(file).unwrap();
+    assert!(!written.contains("\"system\"") && written.contains("\"limits\""));
+    refused(&[&args[..], &["user"]].concat(), &["user", "temperature"]);
+    refused(&["--figure", "q", "--p", "64"], &["--p", "table and n"]);
 }
 
 #[test]
@@ -135,7 +188,8 @@ fn an_interrupted_bench_keeps_what_it_has() {
     told.for_each(drop);
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let records = read_json_lines(&folder.path().join("results.jsonl")).unwrap();
-    assert!(!records.is_empty() && records.iter().all(|record| !record.samples.is_empty()));
+    let mut timed = records.iter().filter(|record| record.machine.is_none()).peekable();
+    assert!(timed.peek().is_some() && timed.all(|record| !record.samples.is_empty()));
 }
 
 /// The fixtures are made of one record. `UPDATE_FIXTURES=1 cargo test --test measure fixtures` writes
@@ -178,7 +232,7 @@ fn the_fixtures_are_those_of_one_record() {
             let whole = to_json_lines(&records[..2]);
             let cut = &whole[..whole.len() - 60];
             same("truncated.jsonl", cut);
-            let future = whole.replace("\"format\":1", "\"format\":2");
+            let future = whole.replace("\"format\":1", "\"format\":9");
             same("future.jsonl", &future);
             let foreign = "{\"reason\":\"compiler-artifact\",\"format\":\"json\"}\n";
             same("foreign.jsonl", foreign);

@@ -66,7 +66,9 @@ fn every_figure_is_measured_written_and_drawn() {
             continue;
         }
         let measured = own.iter().filter(|r| r.kind != Kind::Skipped).count();
-        assert!(measured >= 5, "{}: {measured} measured of {}", figure.name, own.len());
+        // The score is of three numbers of bodies.
+        let least = if figure.name == "score" { 3 } else { 5 };
+        assert!(measured >= least, "{}: {measured} measured of {}", figure.name, own.len());
         for record in own.iter().filter(|r| r.kind == Kind::Forces) {
             assert!(record.samples.len() >= 2 && record.rms_error.unwrap() < 1e-5, "{record:?}");
             assert!(!record.method.is_empty() && !record.device.driver.is_empty());

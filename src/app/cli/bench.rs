@@ -1,26 +1,35 @@
 //! `gravitile bench`: what kernels cost on this adapter, and why.
 
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::options::Measured;
-use super::{Ended, interrupt, print, progress};
+use super::own_kernel::OwnKernel;
+use super::{Ended, child, inspect, interrupt, print, progress};
 use crate::app::lookup;
 use crate::error::Error;
 use crate::files;
 use crate::forces::{EngineKind, Method};
-use crate::gpu::{AdapterRequest, Gpu};
+use crate::gpu::{self, AdapterRequest, Gpu};
 use crate::inspect::Inspector;
 use crate::measure::figures::{self, Figure};
-use crate::measure::{Kind, Observer, Record, Session, Sizes, cpu_device, report};
-use crate::measure::{read_json_lines, to_csv, to_json_lines};
-use crate::settings::MethodRequest;
+use crate::measure::{Observer, Record, Score, Session, Sizes, read_json_lines, report};
+use crate::messages;
+use crate::settings::{KernelRequest, MethodRequest};
+
+mod folder;
+mod handing_in;
+mod said;
+
+use folder::Folder;
+use said::{finished, heading, summary};
 
 /// Measure kernels on this adapter: rates, ceilings, and the figures of the papers
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   gravitile bench                                  the standard table, about a minute
@@ -31,31 +40,54 @@ Examples:
   gravitile bench --figure blocks --out runs/      energy errors and times of Hermite runs, many minutes
   gravitile bench --figure rule                    what auto takes against the best of all shapes, minutes
   gravitile bench --from results.jsonl --figure q --out plots/   draw again, measure nothing
+  gravitile bench --p 256 --r 4 --untiled          the table with a kernel of your own choice in it
+  gravitile bench --figure score --all-adapters    the number that people quote, for everything that is here
+  gravitile bench --from results/results.jsonl --submit my-gpu.jsonl --without power,place
   gravitile bench --compare a.jsonl b.jsonl --out comparison/
   gravitile bench --compare benches/results/*.jsonl --markdown")]
 pub struct Args {
     /// Figure: table, n, unroll, p, q (GPU Gems 3), sinks, crossover, precision, order (Sapporo2), blocks
     /// (runs on individual steps), ceilings, roofline, instructions, rule, tree-error, tree-theta, tree-n,
-    /// tree-parts (Octgrav), all (without blocks and rule, which take many minutes)
-    #[arg(long, value_name = "NAME", default_value = "table")]
-    figure: String,
-    /// Folder for results.jsonl, results.csv, report.html and the plots; created if it does not exist
+    /// tree-parts (Octgrav), score, all (without blocks and rule, which take many minutes); table where none is named,
+    /// with --from all that there are
+    #[arg(long, value_name = "NAME")]
+    figure: Option<String>,
+    /// Folder for results.jsonl, results.csv, report.html and the plots; created if it does not exist. What
+    /// results.jsonl holds of earlier runs stays in it; the plots are of the last run of each figure
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Measure on every adapter that is here, one after the other; --out gets a folder for each
+    #[arg(long, conflicts_with_all = ["adapter", "no_gpu"])]
+    all_adapters: bool,
+    /// Say something of the machine in its record: overclocked, lid closed, others at work
+    #[arg(long, value_name = "TEXT")]
+    remark: Option<String>,
     /// Small sizes and few samples: everything within seconds, for a first look
     #[arg(long)]
     quick: bool,
     /// The AMD GPU for which the figure instructions compiles by Mesa's RADV; it need not be present
     #[arg(long, value_name = "NAME", default_value = "navi21")]
     gpu: String,
+    /// Compile in this process: drivers crash on some of the GPUs that are not there
+    #[arg(long, hide = true)]
+    alone: bool,
     /// Measure the CPU engine alone: as --engine cpu
     #[arg(long, conflicts_with_all = ["adapter", "baseline"])]
     no_gpu: bool,
     /// Measure nothing: put result files side by side
     #[arg(long, value_name = "FILE.jsonl", num_args = 1.., conflicts_with_all = ["figure", "quick", "no_gpu", "adapter", "baseline"])]
     compare: Vec<PathBuf>,
+    /// Measure nothing: the scores of result files as a table in Markdown, the best first
+    #[arg(long, value_name = "FILE.jsonl", num_args = 1.., conflicts_with_all = ["figure", "quick", "no_gpu", "adapter", "baseline", "compare", "from"])]
+    scores: Vec<PathBuf>,
+    /// With --from: show what the records say of the machine, and write them to a file to hand in. Nothing is sent
+    #[arg(long, value_name = "FILE.jsonl", requires = "from")]
+    submit: Option<PathBuf>,
+    /// With --submit: leave out these facts of the machine
+    #[arg(long, value_name = "NAME,...", requires = "submit", value_delimiter = ',')]
+    without: Vec<String>,
     /// Measure nothing: draw the figures of a result file into the folder of --out
-    #[arg(long, value_name = "FILE.jsonl", requires = "out", conflicts_with_all = ["compare", "quick", "no_gpu", "adapter", "baseline"])]
+    #[arg(long, value_name = "FILE.jsonl", conflicts_with_all = ["compare", "quick", "no_gpu", "adapter", "baseline"])]
     from: Option<PathBuf>,
     /// With --compare: print the table in Markdown
     #[arg(long, requires = "compare")]
@@ -64,6 +96,11 @@ pub struct Args {
     by: MethodRequest,
     #[command(flatten)]
     adapter: AdapterRequest,
+    /// Measured beside the default, in the figures table and n.
+    #[command(flatten)]
+    kernel: KernelRequest,
+    #[command(flatten)]
+    own: OwnKernel,
 }
 
 /// Rates are those of pairs.
@@ -78,19 +115,52 @@ pub fn main(args: &Args) -> Result<Ended> {
         _ if args.no_gpu => EngineKind::Cpu,
         engine => engine,
     };
-    let folder = args.out.as_deref().map(Folder::make).transpose()?;
+    if let (Some(path), Some(to)) = (&args.from, &args.submit) {
+        return handing_in::write(&read_json_lines(path)?, to, &args.without);
+    }
+    if !args.scores.is_empty() {
+        return scores(&args.scores);
+    }
+    if args.from.is_some() && args.out.is_none() {
+        return Err(Error::value("--out", "not given", "a folder with --from, or --submit").into());
+    }
+    if args.all_adapters {
+        return on_each_adapter(args);
+    }
     if !args.compare.is_empty() {
-        return compare(args, folder.as_ref());
+        return compare(args, args.out.as_deref().map(Folder::make).transpose()?.as_ref());
     }
-    let wanted = figures::named(&args.figure)?;
-    if let (Some(path), Some(folder)) = (&args.from, &folder) {
+    if let (Some(path), Some(out)) = (&args.from, &args.out) {
         let records = read_json_lines(path)?;
-        return redraw(&records, &wanted, folder);
+        let wanted = args.figure.as_deref().map(figures::named).transpose()?;
+        return redraw(
+            &records,
+            wanted.as_deref().unwrap_or(figures::FIGURES),
+            &Folder::make(out)?,
+        );
     }
-    // First of all: it sets variables of the environment, and graphics drivers start threads.
+    let (mut by, mut kernel) = (args.by.clone(), args.kernel);
+    args.own.apply(&mut by, &mut kernel)?;
+    let folder = args.out.as_deref().map(Folder::with_earlier).transpose()?;
+    let wanted = figures::named(args.figure.as_deref().unwrap_or("table"))?;
+    let fixed = if kernel.own {
+        Some(("--force-kernel", "given".to_owned()))
+    } else {
+        kernel.first_fixed()
+    };
+    if let Some((name, value)) = fixed
+        && wanted.iter().all(|figure| !["table", "n"].contains(&figure.name))
+    {
+        return Err(Error::value(name, value, "given with the figures table and n alone").into());
+    }
     let asked = wanted.iter().any(|figure| figure.name == "instructions");
-    // SAFETY: the only other thread waits for Ctrl-C and reads no variables.
-    let absent = asked.then(|| unsafe { Inspector::absent(&args.gpu) });
+    let fails = if asked && !args.alone { try_absent(&args.gpu)? } else { None };
+    // First of all: it sets variables of the environment, and graphics drivers start threads.
+    let absent = asked.then(|| match fails {
+        Some(problem) => Err(Error::Outside(problem)),
+        // SAFETY: the only other thread waits for Ctrl-C and reads no variables.
+        None => unsafe { Inspector::absent(&args.gpu) },
+    });
     if let Some(Err(error @ Error::Unknown { .. })) = absent {
         return Err(error.into());
     }
@@ -105,6 +175,9 @@ pub fn main(args: &Args) -> Result<Ended> {
     bar.set_style(style);
     let mut session = Session::new(gpu, sizes, &mut watcher);
     session.known = lookup::known();
+    session.asked = kernel;
+    session.remark = args.remark.as_deref().map(messages::piece).map(|text| text.to_string());
+    session.look_at_machine();
     session.cpu = engine != EngineKind::Gpu;
     if let Some(absent) = absent {
         session.absent = absent.map_err(|error| error.to_string());
@@ -117,6 +190,7 @@ pub fn main(args: &Args) -> Result<Ended> {
             Err(Error::Stopped) => (),
             measured => measured?,
         }
+        session.look_at_machine();
         let line = finished(figure, &session.records, begun.elapsed().as_secs_f64());
         bar.suspend(|| print::text(&line))?;
         // After each figure: a crash or a power cut later leaves what there is.
@@ -131,10 +205,24 @@ pub fn main(args: &Args) -> Result<Ended> {
     let records = std::mem::take(&mut session.records);
     bar.finish_and_clear();
     print::text(&summary(&records, &wanted))?;
+    for score in Score::all(&records) {
+        print::text(&format!("{}\n", score.line()))?;
+    }
     if let Some(folder) = &folder {
         print::text(&format!("wrote {}\n", folder.path.join("report.html").display()))?;
     }
     Ok(if stopped { Ended::Interrupted } else { Ended::Done })
+}
+
+/// Compiles all shapes of the figure in a process of its own: what its driver's end of it is, if it comes to that.
+fn try_absent(family: &str) -> Result<Option<String>> {
+    let words = ["bench", "--figure", "instructions", "--no-gpu", "--alone", "--gpu", family];
+    // What it refuses in words is told by whoever asks next.
+    let answer = child::ask(&words.map(OsString::from), None);
+    Ok(answer
+        .ok()
+        .and_then(Result::err)
+        .map(|died| inspect::no_compiler(family, &died).to_string()))
 }
 
 /// The adapter, where one is wanted and there.
@@ -153,74 +241,6 @@ fn adapter(engine: EngineKind, wanted: &AdapterRequest) -> Result<Option<Arc<Gpu
     }
 }
 
-fn heading(gpu: Option<&Gpu>, sizes: &Sizes) -> String {
-    let cpu = cpu_device();
-    let mut text = match gpu {
-        Some(gpu) => {
-            let adapter = &gpu.adapter;
-            format!("adapter {} ({}, {})\n", adapter.name, adapter.backend, adapter.driver)
-        }
-        None => "no adapter: the CPU engine alone\n".to_owned(),
-    };
-    text += &format!("cpu     {}, {}\nsizes   {}\n", cpu.name, cpu.driver, sizes.name);
-    text
-}
-
-/// A line for a finished figure.
-fn finished(figure: &Figure, records: &[Record], secs: f64) -> String {
-    let own = records.iter().filter(|record| record.figure == figure.name);
-    let (skipped, measured): (Vec<_>, Vec<_>) = own.partition(|r| r.kind == Kind::Skipped);
-    let (skipped, measured) = (skipped.len(), measured.len());
-    let mut text = format!("{:<10} {measured} measured", figure.name);
-    if skipped > 0 {
-        text += &format!(", {skipped} skipped");
-    }
-    text + &format!(", {secs:.1} s\n")
-}
-
-/// What the terminal shows at the end: the numbers of a single figure, of `all` the table's.
-fn summary(records: &[Record], wanted: &[Figure]) -> String {
-    let shown = &wanted[0];
-    let own = || records.iter().filter(|record| record.figure == shown.name);
-    let mut text = String::new();
-    let ceilings = report::ceilings_table(records.iter());
-    if ceilings.len() > 1 {
-        text += &format!("\n{}", print::table(&ceilings));
-    }
-    let rates = report::rates_table(own());
-    if rates.len() > 1 {
-        text += &format!("\n{}", print::table(&rates));
-    }
-    let compiled = report::compiled_table(own());
-    if compiled.len() > 1 {
-        text += &format!("\n{}", print::table(&compiled));
-    }
-    for more in [report::derivatives_table(own()), report::runs_table(own())] {
-        if more.len() > 1 {
-            text += &format!("\n{}", print::table(&more));
-        }
-    }
-    let mut said: Vec<String> = Vec::new();
-    for record in own() {
-        let Some(remark) = &record.remark else { continue };
-        let line = if record.kind == Kind::Skipped {
-            let what = if record.sinks == 0 {
-                record.series.clone()
-            } else {
-                format!("{}, {} x {}", record.kernel_in_words(), record.sinks, record.sources)
-            };
-            format!("skipped {what}: {remark}\n")
-        } else {
-            format!("note: {remark}\n")
-        };
-        // One remark on a whole round of candidates is said once.
-        if !said.contains(&line) {
-            said.push(line);
-        }
-    }
-    text + &said.concat()
-}
-
 fn compare(args: &Args, folder: Option<&Folder>) -> Result<Ended> {
     let mut files = Vec::new();
     for path in &args.compare {
@@ -236,7 +256,11 @@ fn compare(args: &Args, folder: Option<&Folder>) -> Result<Ended> {
         print::text(&compared.markdown())?;
     } else {
         print::text(&print::table(&compared.table))?;
-        print::text("in 10^9 interactions per second, all on all, the best kernel measured\n")?;
+        let words = "in 10^9 interactions per second, all on all, the best kernel of each run; ± quartiles, or runs";
+        print::text(&format!("{words}\n"))?;
+        for remark in &compared.remarks {
+            print::text(&format!("* {remark}\n"))?;
+        }
     }
     if let Some(folder) = folder {
         files::replace(folder.path.join("compare.html"), compared.page().as_bytes())?;
@@ -248,56 +272,72 @@ fn compare(args: &Args, folder: Option<&Folder>) -> Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// The figures of records that were measured before, perhaps elsewhere.
+/// The figures of records that were measured before, perhaps elsewhere, and their report.
 fn redraw(records: &[Record], wanted: &[Figure], folder: &Folder) -> Result<Ended> {
     let drawn = folder.draw(records, wanted)?;
     if drawn.is_empty() {
         let words = "the result file holds no record of that figure";
         return Err(Error::Outside(words.to_owned()).into());
     }
-    for name in drawn {
+    folder.report(records)?;
+    for name in drawn.iter().map(String::as_str).chain(["report.html"]) {
         print::text(&format!("wrote {}\n", folder.path.join(name).display()))?;
     }
     Ok(Ended::Done)
 }
 
-/// Where results go.
-struct Folder {
-    path: PathBuf,
+/// The scores of files.
+fn scores(files: &[PathBuf]) -> Result<Ended> {
+    let mut all = Vec::new();
+    for path in files {
+        all.extend(Score::all(&read_json_lines(path)?));
+    }
+    if all.is_empty() {
+        let words = "none of these files holds a score (gravitile bench --figure score)";
+        return Err(Error::Outside(words.to_owned()).into());
+    }
+    print::text(&Score::table(&all))?;
+    Ok(Ended::Done)
 }
 
-impl Folder {
-    /// Made before anything is measured: a folder that cannot be written is said at once.
-    fn make(path: &Path) -> Result<Self, Error> {
-        std::fs::create_dir_all(path).map_err(|error| Error::io("make the folder", path, error))?;
-        tempfile::tempfile_in(path).map_err(|error| Error::io("write into", path, error))?;
-        Ok(Self { path: path.to_owned() })
+/// Measures on one adapter after the other, each in a process of its own.
+fn on_each_adapter(args: &Args) -> Result<Ended> {
+    let adapters = pollster::block_on(gpu::adapters());
+    if adapters.is_empty() {
+        return Err(Error::NoAdapter { wanted: "any".to_owned(), found: String::new() }.into());
     }
-
-    /// Writes all results so far.
-    fn write(&self, records: &[Record]) -> Result<(), Error> {
-        files::replace(self.path.join("results.jsonl"), to_json_lines(records).as_bytes())?;
-        files::replace(self.path.join("results.csv"), to_csv(records).as_bytes())?;
-        self.draw(records, figures::FIGURES)?;
-        files::replace(self.path.join("report.html"), report::page(records).as_bytes())
-    }
-
-    /// Draws those of `figures` that have records; the names of the files.
-    fn draw(&self, records: &[Record], figures: &[Figure]) -> Result<Vec<String>, Error> {
-        let mut names = Vec::new();
-        for figure in figures {
-            if !records.iter().any(|record| record.figure == figure.name) {
-                continue;
-            }
-            for (i, plot) in (figure.plots)(records).iter().enumerate() {
-                let number = if i == 0 { String::new() } else { format!("-{}", i + 1) };
-                let name = format!("{}{number}.svg", figure.name);
-                files::replace(self.path.join(&name), plot.svg().as_bytes())?;
-                names.push(name);
+    let mut ended = Ended::Done;
+    for (number, adapter) in adapters.iter().enumerate() {
+        print::text(&format!(
+            "{}adapter {number}: {}\n",
+            if number > 0 { "\n" } else { "" },
+            adapter.name
+        ))?;
+        let mut one = args.clone();
+        one.all_adapters = false;
+        one.by.engine = "gpu".to_owned();
+        one.adapter = AdapterRequest::known(adapter.identity());
+        one.out =
+            args.out.as_ref().map(|out| out.join(format!("{number}-{}", slug(&adapter.name))));
+        match main(&one) {
+            Ok(Ended::Done) => (),
+            Ok(other) => return Ok(other),
+            // The others are measured all the same.
+            Err(error) => {
+                print::note(&format!("{}: {error:#}", adapter.name));
+                ended = Ended::Failed;
             }
         }
-        Ok(names)
     }
+    Ok(ended)
+}
+
+/// A name as that of a folder.
+fn slug(name: &str) -> String {
+    let letters =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
+    let whole: String = letters.collect();
+    whole.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
 }
 
 /// Shows progress on a bar and listens to Ctrl-C.

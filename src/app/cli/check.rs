@@ -3,15 +3,16 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::check_direct as direct;
 use super::check_engines as engines;
+use super::check_parts::{self as parts, Part, Told};
 use super::check_tree as tree;
 use super::options::Measured;
-use super::{Ended, print, progress};
+use super::own_kernel::OwnKernel;
+use super::{Ended, child, print, progress};
 use crate::forces::{EngineKind, Method};
-use crate::gpu::{AdapterRequest, Gpu};
-use crate::measure::{self, Row, StepsRow};
-use crate::settings::MethodRequest;
+use crate::gpu::{AdapterRequest, DeviceClass, Gpu};
+use crate::measure;
+use crate::settings::{KernelRequest, MethodRequest};
 
 /// Compare every kernel variant and tier of precision on this adapter with f64: worst and rms error; exit 1 on failure
 #[derive(Debug, clap::Args)]
@@ -19,15 +20,21 @@ use crate::settings::MethodRequest;
 Examples:
   gravitile check                 the adapter's kernels; so does --engine gpu
   gravitile check --engine cpu    the CPU's engines, as this processor runs them
+  gravitile check --force-kernel mine.wgsl        a kernel of your own
   gravitile check --method tree   the tree: errors by rule and by how bodies lie, cells and moments")]
 pub struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    /// Check the part of this number alone and print what a program that asked for it reads
+    #[arg(long, hide = true)]
+    part: Option<usize>,
     #[command(flatten)]
     by: MethodRequest,
     #[command(flatten)]
     adapter: AdapterRequest,
+    #[command(flatten)]
+    own: OwnKernel,
 }
 
 const MEASURED: Measured = Measured {
@@ -37,7 +44,9 @@ const MEASURED: Measured = Measured {
 };
 
 pub fn main(args: &Args) -> Result<Ended> {
-    let engine = MEASURED.engine(&args.by)?;
+    let (mut by, mut kernel) = (args.by.clone(), KernelRequest::NONE);
+    args.own.apply(&mut by, &mut kernel)?;
+    let engine = MEASURED.engine(&by)?;
     let is_tree = Method::from_name(&args.by.method)? == Some(Method::Tree);
     match (engine, is_tree) {
         (EngineKind::Cpu, false) => engines::main(args.json),
@@ -47,161 +56,97 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
 }
 
+/// Memory that a part may take in a process of its own. What a software driver compiles stays in its memory:
+/// SwiftShader (2026-11) takes 4 GB and half a minute for each kernel of r = 8, u = 16, and 17 GB and more for some.
+const MOST_MEMORY: u64 = 4 << 30;
+
 fn on_adapter(args: &Args) -> Result<Ended> {
     let gpu = Gpu::open_blocking(&args.adapter)?;
-    let (cases, skipped) = measure::cases(&gpu);
-    let bar = progress::bar(cases.len() as u64, "checking");
-    let mut rows = Vec::with_capacity(cases.len());
-    for case in cases {
-        rows.push(measure::check(&gpu, case)?);
+    let (all, absent, skipped) = match args.own.load()? {
+        Some(own) => (vec![Part::Kernel(measure::cases_of(&gpu, own)?)], Vec::new(), Vec::new()),
+        None => parts::parts(&gpu)?,
+    };
+    if let Some(number) = args.part {
+        let told = all.get(number).map(|part| parts::check(&gpu, part)).transpose()?;
+        print::as_it_stands(&serde_json::to_string(&told)?)?;
+        return Ok(Ended::Done);
+    }
+    let say = |text: &str| if args.json { Ok(()) } else { print::text(text) };
+    say(&format!("{}, {}\n{}", gpu.adapter.name, gpu.adapter.driver, parts::kernels_header()))?;
+    let bar = progress::bar(all.len() as u64, "checking");
+    let mut found = Told::default();
+    let mut left_out = Vec::new();
+    let mut tiers = false;
+    for (number, part) in all.iter().enumerate() {
+        // As it comes: on a slow adapter there is an hour between the first and the last.
+        match apart(&gpu, part, number)? {
+            Ok(told) => {
+                if matches!(part, Part::Tier(..)) && !std::mem::replace(&mut tiers, true) {
+                    bar.suspend(|| say(&parts::tiers_header()))?;
+                }
+                bar.suspend(|| say(&told.text))?;
+                found.add(told);
+            }
+            Err(died) => {
+                let reason = died.to_string();
+                bar.suspend(|| say(&format!("not checked: {part}: {reason}\n")))?;
+                left_out.push((part.to_string(), reason, died));
+            }
+        }
         bar.inc(1);
     }
     bar.finish_and_clear();
-    let mut steps = Vec::new();
-    for (config, n, softening) in measure::steps_cases(&gpu) {
-        steps.push(measure::check_steps(&gpu, config, n, softening)?);
-    }
-    let (direct, absent) = direct::check(&gpu)?;
-    let failed = rows.iter().filter(|row| !row.passed()).count()
-        + steps.iter().filter(|row| !row.passed()).count()
-        + direct.iter().filter(|row| !row.passed()).count();
-
+    let crashed = left_out.iter().any(|(_, _, died)| matches!(died, child::Died::Crashed(_)));
+    let passed = found.failed == 0 && !crashed;
     if args.json {
-        let skipped: Vec<_> = skipped
-            .iter()
-            .map(|s| json!({ "kernel": s.config.to_string(), "reason": s.reason }))
-            .collect();
+        let why = |(what, reason): (String, String)| json!({ "kernel": what, "reason": reason });
         print::json(&json!({
             "adapter": gpu.adapter.name,
             "driver": gpu.adapter.driver,
             "backend": gpu.adapter.backend,
-            "passed": failed == 0,
-            "cases": rows.iter().map(row_json).collect::<Vec<_>>(),
-            "steps_in_one_workgroup": steps.iter().map(steps_json).collect::<Vec<_>>(),
-            "forces_with_derivatives": direct.iter().map(direct::json).collect::<Vec<_>>(),
+            "passed": passed,
+            "cases": found.cases,
+            "steps_in_one_workgroup": found.steps,
+            "forces_with_derivatives": found.direct,
             "absent_tiers": absent.iter().map(|(tier, reason)| json!({
                 "tier": tier, "reason": reason,
             })).collect::<Vec<_>>(),
-            "skipped": skipped,
+            "skipped": skipped.into_iter().map(why).collect::<Vec<_>>(),
+            "not_checked": left_out
+                .into_iter()
+                .map(|(what, reason, _)| why((what, reason)))
+                .collect::<Vec<_>>(),
         }))?;
     } else {
-        let mut text = format!("{}, {}\n", gpu.adapter.name, gpu.adapter.driver);
-        text += &print::table(&summary(&rows));
-        for row in rows.iter().filter(|row| !row.passed()) {
-            text += &format!("FAILED {}\n", in_words(row));
+        let mut text = String::new();
+        for (tier, reason) in &absent {
+            text += &format!("tier {tier}: {reason}\n");
         }
-        text += &steps_summary(&steps);
-        for skipped in &skipped {
-            text += &format!("skipped {}: {}\n", skipped.config, skipped.reason);
+        for (what, reason) in &skipped {
+            text += &format!("skipped {what}: {reason}\n");
         }
-        text += &direct::summary(&direct, &absent);
-        let all = rows.len() + steps.len() + direct.len();
-        text += &format!("{} of {all} cases agree with f64\n", all - failed);
-        print::text(&text)?;
+        text += &format!("{} of {} cases agree with f64", found.count - found.failed, found.count);
+        if !left_out.is_empty() {
+            text += &format!("; {} kinds of kernel were not checked", left_out.len());
+        }
+        print::text(&(text + "\n"))?;
     }
-    Ok(if failed == 0 { Ended::Done } else { Ended::Failed })
+    Ok(if passed { Ended::Done } else { Ended::Failed })
 }
 
-/// One line per kernel: the worst over its sizes and softenings.
-fn summary(rows: &[Row]) -> Vec<Vec<String>> {
-    let header = ["kernel", "cases", "worst a", "rms a", "worst phi", "rms phi", ""];
-    let mut table = vec![header.map(str::to_owned).to_vec()];
-    let mut rest = rows;
-    while let Some(first) = rest.first() {
-        let length = rest.iter().take_while(|r| r.case.config == first.case.config).count();
-        let (group, later) = rest.split_at(length);
-        let largest = |value: &dyn Fn(&Row) -> f64| group.iter().map(value).fold(0.0, f64::max);
-        let cell = |value: f64| format!("{value:.1e}");
-        table.push(vec![
-            first.case.config.to_string(),
-            length.to_string(),
-            cell(largest(&|row| row.acceleration.worst)),
-            cell(largest(&|row| row.acceleration.rms)),
-            cell(largest(&|row| row.potential.map_or(0.0, |p| p.worst))),
-            cell(largest(&|row| row.potential.map_or(0.0, |p| p.rms))),
-            if group.iter().all(Row::passed) { "ok" } else { "FAILED" }.to_owned(),
-        ]);
-        rest = later;
+/// Checks a part: on a software adapter in a process of its own, whose memory is bounded.
+fn apart(
+    gpu: &std::sync::Arc<Gpu>,
+    part: &Part,
+    number: usize,
+) -> Result<Result<Told, child::Died>> {
+    if gpu.adapter.class != DeviceClass::Software {
+        return Ok(Ok(parts::check(gpu, part)?));
     }
-    table
-}
-
-fn in_words(row: &Row) -> String {
-    let case = &row.case;
-    let mut words = format!(
-        "{}, {} sinks, {} sources, eps {}: acceleration worst {:.1e} rms {:.1e}",
-        case.config,
-        case.sinks,
-        case.sources,
-        case.softening,
-        row.acceleration.worst,
-        row.acceleration.rms
-    );
-    if let Some(potential) = row.potential {
-        words += &format!(", potential worst {:.1e} rms {:.1e}", potential.worst, potential.rms);
-    }
-    if !row.in_bounds {
-        words += ", wrote beyond its last sink";
-    }
-    if !row.same_in_pieces {
-        words += ", other bits when cut into small dispatches";
-    }
-    words
-}
-
-/// Steps in one workgroup: the worst over all shapes, and what failed.
-fn steps_summary(rows: &[StepsRow]) -> String {
-    let largest = |value: &dyn Fn(&StepsRow) -> f64| rows.iter().map(value).fold(0.0, f64::max);
-    let mut text = format!(
-        "steps in one workgroup: {} cases, accelerations worst {:.1e} rms {:.1e}, positions off by {:.1e} at most\n",
-        rows.len(),
-        largest(&|row| row.acceleration.worst),
-        largest(&|row| row.acceleration.rms),
-        largest(&|row| row.drift),
-    );
-    for row in rows.iter().filter(|row| !row.passed()) {
-        text += &format!(
-            "FAILED {}, {} bodies, eps {}: acceleration worst {:.1e} rms {:.1e}, positions off by {:.1e}{}{}\n",
-            row.config,
-            row.n,
-            row.softening,
-            row.acceleration.worst,
-            row.acceleration.rms,
-            row.drift,
-            if row.in_bounds { "" } else { ", wrote beyond its last body" },
-            if row.same_in_pieces { "" } else { ", other bits when cut into single steps" },
-        );
-    }
-    text
-}
-
-fn steps_json(row: &StepsRow) -> serde_json::Value {
-    json!({
-        "kernel": row.config.to_string(),
-        "n": row.n,
-        "softening": row.softening,
-        "acceleration_worst": row.acceleration.worst,
-        "acceleration_rms": row.acceleration.rms,
-        "position_error": row.drift,
-        "in_bounds": row.in_bounds,
-        "same_in_pieces": row.same_in_pieces,
-        "passed": row.passed(),
-    })
-}
-
-fn row_json(row: &Row) -> serde_json::Value {
-    json!({
-        "kernel": row.case.config.to_string(),
-        "sinks": row.case.sinks,
-        "sources": row.case.sources,
-        "softening": row.case.softening,
-        "with_potential": row.case.potential,
-        "acceleration_worst": row.acceleration.worst,
-        "acceleration_rms": row.acceleration.rms,
-        "potential_worst": row.potential.map(|p| p.worst),
-        "potential_rms": row.potential.map(|p| p.rms),
-        "in_bounds": row.in_bounds,
-        "same_in_pieces": row.same_in_pieces,
-        "passed": row.passed(),
+    let arguments = child::arguments_with(&["--part", &number.to_string()]);
+    let answer = child::ask(&arguments, Some(MOST_MEMORY))?;
+    Ok(match answer {
+        Ok(text) => Ok(serde_json::from_str::<Option<Told>>(&text)?.unwrap_or_default()),
+        Err(died) => Err(died),
     })
 }

@@ -4,66 +4,63 @@ use std::sync::Arc;
 
 use anyhow::Result;
 
-use super::{print, progress};
+use super::print;
 use crate::forces::Precision;
 use crate::forces::direct::gpu::tiers::verdict;
 use crate::gpu::Gpu;
-use crate::measure::{DirectRow, ErrorStats, check_direct, direct_cases};
+use crate::measure::{DirectCase, DirectRow, ErrorStats, direct_cases};
 
-/// A tier that does not hold on the adapter, and why.
-pub type Absent = (&'static str, String);
+/// A name, and why it is not there.
+pub type Absent = (String, String);
 
-/// Runs all cases of the tiers that hold.
-pub fn check(gpu: &Arc<Gpu>) -> Result<(Vec<DirectRow>, Vec<Absent>)> {
+/// The cases of the tiers that hold; and the tiers that do not, with the reason.
+pub fn cases(gpu: &Arc<Gpu>) -> Result<(Vec<DirectCase>, Vec<Absent>)> {
     let (mut tiers, mut absent) = (Vec::new(), Vec::new());
     for (precision, name) in Precision::ALL {
         match verdict(gpu, precision)? {
             Ok(_) => tiers.push(precision),
-            Err(reason) => absent.push((name, reason)),
+            Err(reason) => absent.push((name.to_owned(), reason)),
         }
     }
-    let cases = direct_cases(&tiers, false);
-    let bar = progress::bar(cases.len() as u64, "checking tiers");
-    let mut rows = Vec::with_capacity(cases.len());
-    for case in cases {
-        rows.push(check_direct(gpu, case)?);
-        bar.inc(1);
-    }
-    bar.finish_and_clear();
-    Ok((rows, absent))
+    Ok((direct_cases(&tiers, false), absent))
 }
 
-/// One line per tier and order: the worst over sizes, shapes and softenings.
-pub fn summary(rows: &[DirectRow], absent: &[Absent]) -> String {
-    let header = [
-        "tier",
-        "up to",
-        "cases",
-        "rms a",
-        "worst a",
-        "rms jerk",
-        "worst jerk",
-        "rms snap",
-        "worst snap",
-        "rms phi",
-        "worst phi",
-        "",
-    ];
-    let mut table = vec![header.map(str::to_owned).to_vec()];
+const HEADER: [&str; 12] = [
+    "tier",
+    "up to",
+    "cases",
+    "rms a",
+    "worst a",
+    "rms jerk",
+    "worst jerk",
+    "rms snap",
+    "worst snap",
+    "rms phi",
+    "worst phi",
+    "",
+];
+const WIDTHS: [usize; 12] = [22, 12, 5, 7, 7, 8, 10, 8, 10, 7, 9, 6];
+
+/// The names of the columns of [`summary`].
+pub fn header() -> String {
+    print::row(&HEADER, &WIDTHS)
+}
+
+/// One line per tier, order and arithmetic: the worst over sizes, shapes and softenings; and one for what failed.
+pub fn summary(rows: &[DirectRow]) -> String {
     // Refined or not is another arithmetic.
     let refined = |row: &DirectRow| row.case.precision.refines(row.case.sources);
     let kind = |row: &DirectRow| (row.case.precision as u32, row.case.order as u32, refined(row));
     let mut sorted: Vec<&DirectRow> = rows.iter().collect();
     sorted.sort_by_key(|row| kind(row));
-    let mut rest = &sorted[..];
-    while let Some(&first) = rest.first() {
-        let length = rest.iter().take_while(|row| kind(row) == kind(first)).count();
-        let (group, later) = rest.split_at(length);
+    let mut text = String::new();
+    for group in sorted.chunk_by(|a, b| kind(a) == kind(b)) {
+        let first = group[0];
         let name = first.case.precision.name();
         let mut line = vec![
             if refined(first) { format!("{name}, refined") } else { name.to_owned() },
             first.case.order.name().to_owned(),
-            length.to_string(),
+            group.len().to_string(),
         ];
         let errors =
             |row: &DirectRow| [Some(row.acceleration), row.jerk, row.snap, Some(row.potential)];
@@ -78,15 +75,10 @@ pub fn summary(rows: &[DirectRow], absent: &[Absent]) -> String {
             }
         }
         line.push(if group.iter().all(|row| row.passed()) { "ok" } else { "FAILED" }.to_owned());
-        table.push(line);
-        rest = later;
+        text += &print::row(&line, &WIDTHS);
     }
-    let mut text = print::table(&table);
     for row in rows.iter().filter(|row| !row.passed()) {
         text += &format!("FAILED {}\n", in_words(row));
-    }
-    for (tier, reason) in absent {
-        text += &format!("tier {tier}: {reason}\n");
     }
     text
 }

@@ -3,10 +3,11 @@
 use anyhow::Result;
 use serde_json::json;
 
-use super::{Ended, print};
+use super::{Ended, child, print};
+use crate::error::Error;
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, KernelVariant};
 use crate::gpu::{AdapterRequest, DeviceClass, Gpu};
-use crate::inspect::{Inspector, LEAST_PER_INTERACTION, Report};
+use crate::inspect::{Inspector, LEAST_PER_INTERACTION, Report, RoomLimit};
 
 /// Show what the driver says of the force kernel: registers, spills, occupancy, machine code
 #[derive(Debug, clap::Args)]
@@ -36,6 +37,9 @@ pub struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    /// Compile in this process: drivers crash on some of the GPUs that are not there
+    #[arg(long, hide = true)]
+    alone: bool,
     #[command(flatten)]
     adapter: AdapterRequest,
     #[command(flatten)]
@@ -43,6 +47,13 @@ pub struct Args {
 }
 
 pub fn main(args: &Args) -> Result<Ended> {
+    if let (Some(family), false) = (&args.gpu, args.alone) {
+        // As it would be said here, but that a crash of the driver ends the child alone.
+        return match child::ask(&child::arguments_with(&["--alone"]), None)? {
+            Ok(text) => print::as_it_stands(&text).map(|()| Ended::Done),
+            Err(died) => Err(no_compiler(family, &died)),
+        };
+    }
     let (inspector, config) = match &args.gpu {
         Some(family) => {
             let config = for_absent(args.kernel, args.n.max(1));
@@ -71,6 +82,11 @@ pub fn main(args: &Args) -> Result<Ended> {
     Ok(Ended::Done)
 }
 
+/// In words. Mesa 22.3.6 fails so for rembrandt and gfx1036 and some shapes.
+pub fn no_compiler(family: &str, died: &child::Died) -> anyhow::Error {
+    Error::Outside(format!("Mesa's compiler fails for {family}: {died}")).into()
+}
+
 /// The shape for a graphics card that cannot be asked for its limits.
 fn for_absent(request: KernelRequest, n: usize) -> KernelConfig {
     request.fill(KernelConfig::for_device(DeviceClass::Discrete, n, n))
@@ -90,6 +106,16 @@ fn in_words(report: &Report, whole: bool) -> String {
     line("workgroup memory", report.workgroup_memory().map(|bytes| format!("{bytes} bytes")));
     line("threads per subgroup", number(Some(report.subgroup_size.into()).filter(|n| *n > 0)));
     line("subgroups per SIMD", number(report.subgroups_per_simd()));
+    let room = report.room(report.variant.config.threads());
+    line("  counted by hand", room.map(|room| room.in_words()));
+    line(
+        "  each alone allows",
+        room.map(|room| {
+            let part = |(limit, count): &(RoomLimit, u32)| format!("{} {count}", limit.name());
+            let known = room.parts.iter().filter(|(_, count)| *count < 9999);
+            known.map(part).collect::<Vec<_>>().join(", ")
+        }),
+    );
     line("instructions", number(report.instructions()));
     line("code", report.code_size().map(|bytes| format!("{bytes} bytes")));
     if let Some(inner) = &report.inner_loop {
@@ -137,6 +163,7 @@ fn as_json(report: &Report) -> serde_json::Value {
             "assembly": inner.text,
         })
     });
+    let room = report.room(config.threads());
     let statistics: Vec<_> = report
         .statistics
         .iter()
@@ -155,6 +182,8 @@ fn as_json(report: &Report) -> serde_json::Value {
         "workgroup_memory_bytes": report.workgroup_memory(),
         "subgroup_size": report.subgroup_size,
         "subgroups_per_simd": report.subgroups_per_simd(),
+        "subgroups_per_simd_by_hand": room.map(|room| room.subgroups),
+        "limited_by": room.map(|room| room.limit.name()),
         "instructions": report.instructions(),
         "code_bytes": report.code_size(),
         "inner_loop": inner,

@@ -7,7 +7,9 @@ mod blocks;
 mod check;
 mod check_direct;
 mod check_engines;
+mod check_parts;
 mod check_tree;
+mod child;
 mod convert;
 mod forces;
 mod formats;
@@ -17,6 +19,7 @@ mod interrupt;
 #[cfg(any(test, not(feature = "window")))]
 mod no_window;
 mod options;
+mod own_kernel;
 mod print;
 mod progress;
 mod refusal;

@@ -81,6 +81,16 @@ pub fn table(rows: &[Vec<String>]) -> String {
     rows.iter().map(line).collect()
 }
 
+/// A row of a table whose widths are known before its cells are.
+pub fn row(cells: &[impl AsRef<str>], widths: &[usize]) -> String {
+    let cell = |(cell, &width): (&_, &usize)| {
+        let cell = messages::line(AsRef::<str>::as_ref(cell));
+        let blank = " ".repeat(width.saturating_sub(cell.chars().count()));
+        format!("{cell}{blank}  ")
+    };
+    cells.iter().zip(widths).map(cell).collect::<String>().trim_end().to_owned() + "\n"
+}
+
 /// True for the error of writing to a reader that is gone.
 pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let io = error.downcast_ref::<std::io::Error>();
@@ -95,6 +105,7 @@ mod tests {
     fn columns_are_aligned_and_lines_have_no_tail() {
         let rows = [["name", "n"], ["é", "10"]].map(|row| row.map(str::to_owned).to_vec());
         assert_eq!(table(&rows), "name  n\né     10\n");
+        assert_eq!(row(&rows[1], &[4, 2]), "é     10\n");
     }
     #[test]
     fn json_means_the_same_without_what_a_terminal_obeys() {

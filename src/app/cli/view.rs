@@ -3,6 +3,7 @@
 use anyhow::Result;
 
 use super::Ended;
+use super::own_kernel::OwnKernel;
 use crate::app::window;
 use crate::settings::ViewRequest;
 
@@ -10,28 +11,36 @@ use crate::settings::ViewRequest;
 #[derive(Debug, clap::Args)]
 #[command(
     allow_negative_numbers = true,
+    // Here alone a scene need not be named.
+    mut_arg("input", |input| input.required(false).default_value(window::FIRST_SCENE)),
     after_help = "\
 Examples:
   gravitile                                        a galaxy collision
+  gravitile view --engine gpu                      the same, computed on the GPU
   gravitile view galaxy-collision -n 100k
   gravitile view galaxy.bin --eps 0.05 --colour speed
   gravitile view plummer -n 4096 --engine gpu --p 64 --q 4
+  gravitile view --force-kernel mine.wgsl          a kernel of your own, compiled again when you save it
 
 In the window, ? shows all keys."
 )]
 pub struct Args {
     #[command(flatten)]
     view: ViewRequest,
+    #[command(flatten)]
+    own: OwnKernel,
 }
 
 impl Args {
     /// What `gravitile` without arguments shows.
     pub fn default_scene() -> Self {
-        Self { view: window::first_scene() }
+        Self { view: window::first_scene(), own: OwnKernel::NONE }
     }
 }
 
-pub fn main(args: Args) -> Result<Ended> {
+pub fn main(mut args: Args) -> Result<Ended> {
+    let engine = &mut args.view.engine;
+    args.own.apply(&mut engine.by, &mut engine.kernel)?;
     window::open(args.view)?;
     Ok(Ended::Done)
 }

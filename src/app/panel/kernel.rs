@@ -55,7 +55,10 @@ impl KernelForm {
         let mut wanted = config;
         self.shape(ui, facts, &mut wanted);
         if wanted != config {
-            actions.push(Action::Live(Command::Kernel(KernelRequest::from(wanted))));
+            actions.push(Action::Live(Command::Kernel(KernelRequest::from(KernelConfig {
+                own: false,
+                ..wanted
+            }))));
         }
         ui.horizontal(|ui| {
             let about = "Lets the program choose for this device and number of bodies";

@@ -7,6 +7,7 @@ use super::load::Session;
 use super::reload::ShaderWatch;
 use super::simulated::Waiting;
 use crate::error::Result;
+use crate::forces::direct::gpu::own;
 use crate::live::Event;
 use crate::messages;
 use crate::render::{CameraMotion, ColourBy, Follow};
@@ -34,6 +35,11 @@ impl Frames {
             }
         }
         match self.input.shaders.as_mut().map_or(Ok(false), ShaderWatch::changed) {
+            Ok(true) => self.take_shaders(),
+            Ok(false) => {}
+            Err(error) => self.output.say_error(&error),
+        }
+        match own::changed() {
             Ok(true) => self.take_shaders(),
             Ok(false) => {}
             Err(error) => self.output.say_error(&error),

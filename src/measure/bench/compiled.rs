@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::inspect::Report;
+use crate::inspect::{Report, RoomLimit};
 
 /// Numbers of [`Report`]; what the driver does not tell is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,6 +28,9 @@ pub struct Compiled {
     /// Subgroups that fit one SIMD unit at once: the occupancy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subgroups_per_simd: Option<u64>,
+    /// What leaves no room for more of them, counted by hand.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited_by: Option<RoomLimit>,
 }
 
 impl Compiled {
@@ -42,6 +45,7 @@ impl Compiled {
             workgroup_memory: report.workgroup_memory(),
             subgroup_size: report.subgroup_size,
             subgroups_per_simd: report.subgroups_per_simd(),
+            limited_by: report.room(report.variant.config.threads()).map(|room| room.limit),
         }
     }
 

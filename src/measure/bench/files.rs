@@ -1,5 +1,6 @@
 //! Result files: JSON lines for programs, CSV for spreadsheets.
 
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -61,6 +62,16 @@ pub fn read_json_lines(path: &Path) -> Result<Vec<Record>> {
     Ok(records)
 }
 
+/// Of records of several runs those that figures show: of each figure the last run that has it.
+pub fn latest(records: &[Record]) -> Vec<Record> {
+    let key = |record: &Record| {
+        let (day, time) = record.run_key();
+        (day.to_owned(), time.to_owned())
+    };
+    let last: HashMap<&str, _> = records.iter().map(|r| (r.figure.as_str(), key(r))).collect();
+    records.iter().filter(|r| last.get(r.figure.as_str()) == Some(&key(r))).cloned().collect()
+}
+
 fn parse(line: &[u8]) -> Result<Record, String> {
     // The version first, so that a newer file is not blamed for its new fields.
     #[derive(serde::Deserialize)]
@@ -69,7 +80,7 @@ fn parse(line: &[u8]) -> Result<Record, String> {
     }
     let head: Head = serde_json::from_slice(line)
         .map_err(|error| format!("no line of a gravitile result file ({error})"))?;
-    if head.format != super::record::FORMAT {
+    if !(super::record::OLDEST..=super::record::FORMAT).contains(&head.format) {
         let (theirs, ours) = (head.format, super::record::FORMAT);
         return Err(format!("it is of format {theirs}, but this program reads {ours}"));
     }
@@ -111,7 +122,7 @@ fn either(a: Option<&String>, b: Option<&String>) -> String {
 type Value = fn(&Row) -> String;
 
 /// The columns of the CSV: name, and the value of a row.
-const COLUMNS: [(&str, Value); 45] = [
+const COLUMNS: [(&str, Value); 46] = [
     ("figure", |r| r.record.figure.clone()),
     ("series", |r| r.record.series.clone()),
     ("x", |r| r.record.x.to_string()),
@@ -156,6 +167,7 @@ const COLUMNS: [(&str, Value); 45] = [
     ("version", |r| r.record.version.clone()),
     ("commit", |r| r.record.commit.clone()),
     ("date", |r| r.record.date.clone()),
+    ("begun", |r| text(&r.record.begun)),
     ("remark", |r| text(&r.record.remark)),
 ];
 
@@ -202,6 +214,20 @@ mod tests {
     }
 
     #[test]
+    fn figures_show_the_last_run_that_has_them() {
+        let at = |figure: &str, begun: &str| {
+            let mut record = example();
+            (record.figure, record.begun) = (figure.to_owned(), Some(begun.to_owned()));
+            record
+        };
+        let records = [at("n", "10"), at("p", "10"), at("n", "11"), at("n", "11")];
+        let left = latest(&records);
+        let left: Vec<_> =
+            left.iter().map(|r| (r.figure.as_str(), r.begun.as_deref().unwrap())).collect();
+        assert_eq!(left, [("p", "10"), ("n", "11"), ("n", "11")]);
+    }
+
+    #[test]
     fn damaged_files_give_one_clear_error() {
         let whole = to_json_lines(&[example(), example()]);
         let check = |text: &str, words: &[&str]| {
@@ -215,7 +241,7 @@ mod tests {
         check(&whole[..whole.len() - 40], &["line 2", "truncated"]);
         check("", &["no result"]);
         check("\x7fELF\x02\u{0}\n", &["line 1", "no line of a gravitile result file"]);
-        check("{\"format\":7,\"new\":[]}\n", &["format 7", "reads 1"]);
+        check("{\"format\":7,\"new\":[]}\n", &["format 7", "reads 2"]);
         check("{\"a\":1}\n", &["line 1", "format"]);
         check(&whole.replace("\"x\":4096.0", "\"x\":-1"), &["line 1", "negative"]);
         check(&whole.replace("0.001,", "1e999,"), &["line 1"]);

@@ -7,13 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use super::compiled::Compiled;
 use super::direct_facts::{DirectFacts, RunFacts};
+use super::machine::Machine;
 use super::tree_facts::TreeFacts;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::gpu::AdapterInfo;
 use crate::measure::{Ceiling, Summary};
 
-/// Version of the file format; a reader refuses others.
-pub const FORMAT: u32 = 1;
+/// Version of the file format. Files of the first one, without machines and times of day, are read too.
+pub const FORMAT: u32 = 2;
+/// The earliest version that is read.
+pub(super) const OLDEST: u32 = 1;
 
 /// What was measured on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +68,8 @@ pub enum Kind {
     Tree,
     /// What the driver's compiler says of a kernel; no times.
     Compiled,
+    /// The machine that the run was measured on; no times.
+    Machine,
     /// Nothing was measured; `remark` says why.
     Skipped,
 }
@@ -81,6 +86,9 @@ pub struct Record {
     pub commit: String,
     /// The day, in UTC: 2026-11-20.
     pub date: String,
+    /// When the run began, in UTC: 15:04:05. With the day it tells runs of one machine apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun: Option<String>,
     /// What was measured on.
     pub device: Device,
     /// The figure it belongs to.
@@ -113,6 +121,9 @@ pub struct Record {
     /// Which tree, and its errors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<TreeFacts>,
+    /// The machine, in the one record that tells of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Box<Machine>>,
     /// What one sample did: interactions, or the ceiling's unit.
     pub work: f64,
     /// Seconds per evaluation or step, in the order they were taken; the first one after warming up is dropped.
@@ -151,6 +162,11 @@ impl Record {
         self.summary().map(|summary| self.work / summary.median)
     }
 
+    /// The run it belongs to: the day, and the time where it is known.
+    pub fn run_key(&self) -> (&str, &str) {
+        (&self.date, self.begun.as_deref().unwrap_or(""))
+    }
+
     /// Its ceiling, if it is one.
     pub fn ceiling(&self) -> Option<Ceiling> {
         self.ceiling.as_deref().and_then(Ceiling::from_key)
@@ -182,6 +198,7 @@ impl Record {
             ("version", Some(&self.version)),
             ("commit", Some(&self.commit)),
             ("date", Some(&self.date)),
+            ("begun", self.begun.as_ref()),
             ("device.name", Some(&self.device.name)),
             ("device.kind", Some(&self.device.kind)),
             ("device.backend", Some(&self.device.backend)),
@@ -202,11 +219,9 @@ impl Record {
                 return Some(format!("'{name}' has a control character"));
             }
         }
-        if self.format != FORMAT {
-            return Some(format!(
-                "it is of format {}, but this program reads {FORMAT}",
-                self.format
-            ));
+        if !(OLDEST..=FORMAT).contains(&self.format) {
+            let words = format!("it is of format {}, but this program reads {FORMAT}", self.format);
+            return Some(words);
         }
         if self.samples.len() > MOST_SAMPLES {
             return Some(format!("it has more than {MOST_SAMPLES} samples"));
@@ -220,12 +235,20 @@ impl Record {
         if !number(&self.work) || !optional.iter().flatten().all(number) || !number(&self.x) {
             return Some("a number is negative, not finite or above 1e30".to_owned());
         }
-        let timed = !matches!(self.kind, Kind::Skipped | Kind::Compiled);
+        let timed = !matches!(self.kind, Kind::Skipped | Kind::Compiled | Kind::Machine);
         if timed && (self.samples.is_empty() || self.work == 0.0) {
             return Some("it has no samples, but does not say that it was skipped".to_owned());
         }
         if self.kind == Kind::Compiled && self.compiled.is_none() {
             return Some("it is of a compiler, but holds none of its numbers".to_owned());
+        }
+        if (self.kind == Kind::Machine) != self.machine.is_some() {
+            return Some(
+                "it is of a machine and does not say which, or the other way round".to_owned(),
+            );
+        }
+        if let Some(fault) = self.machine.as_ref().and_then(|machine| machine.fault()) {
+            return Some(fault);
         }
         if (self.kind == Kind::Derivatives && self.direct.is_none())
             || (self.kind == Kind::Run && self.run.as_ref().is_none_or(|r| r.outcome.is_none()))
@@ -260,6 +283,13 @@ pub(super) fn today() -> String {
     date(since.map_or(0, |d| d.as_secs() / 86_400))
 }
 
+/// The time of day now, in UTC, as 15:04:05.
+pub(super) fn now() -> String {
+    let since = web_time::SystemTime::now().duration_since(web_time::UNIX_EPOCH);
+    let secs = since.map_or(0, |d| d.as_secs() % 86_400);
+    format!("{:02}:{:02}:{:02}", secs / 3600, secs / 60 % 60, secs % 60)
+}
+
 /// The date of a number of days after 1970-01-01 (the algorithm of H. Hinnant, "chrono-compatible
 /// low-level date algorithms").
 fn date(days: u64) -> String {
@@ -284,6 +314,8 @@ pub(crate) mod tests {
             version: "0.1.0".to_owned(),
             commit: "abc1234".to_owned(),
             date: "2026-11-20".to_owned(),
+            begun: None,
+            machine: None,
             device: Device {
                 name: "Made-up GPU".to_owned(),
                 kind: "discrete GPU".to_owned(),
@@ -319,6 +351,7 @@ pub(crate) mod tests {
         assert_eq!(date(11_016), "2000-02-29");
         assert_eq!(date(20_777), "2026-11-20");
         assert!(today().as_str() > "2024-01-01");
+        assert!(now().len() == 8 && now().as_str() < "24");
     }
 
     #[test]
@@ -330,7 +363,8 @@ pub(crate) mod tests {
             let fault = record.fault().unwrap_or_default();
             assert!(fault.contains(words), "'{fault}' should say '{words}'");
         };
-        check(&|r| r.format = 2, "format 2");
+        check(&|r| r.format = 3, "format 3");
+        check(&|r| r.kind = Kind::Machine, "machine");
         check(&|r| r.samples[1] = -1.0, "no time");
         check(&|r| r.samples.clear(), "no samples");
         check(&|r| r.device.name = "x".repeat(301), "device.name");

@@ -1,6 +1,7 @@
 //! A session of measuring: one adapter or none, the CPU engine, and the records so far.
 
 mod direct;
+mod machine;
 mod rates;
 
 use std::sync::Arc;
@@ -10,7 +11,8 @@ use web_time::Instant;
 
 use super::candidate::{Candidate, Point, Ready, cpu_device};
 use super::host_timer::HostTimer;
-use super::record::{Device, FORMAT, Kind, Record, rounded, today};
+use super::machine::Machine;
+use super::record::{Device, FORMAT, Kind, Record, now, rounded, today};
 use super::sizes::Sizes;
 use crate::error::{Error, Result};
 use crate::forces::ForceEngine;
@@ -24,6 +26,9 @@ use crate::measure::{
     Ceiling, Ceilings, KernelTimer, Steadiness, Summary, Timer, in_turns, predict,
 };
 use crate::tuned::Known;
+
+/// The least that a figure's time is taken for: compilers take their part of it, too.
+const LEAST_SECS: f64 = 3.0;
 
 /// A figure goes on to its next size until it has taken so many times its budget.
 const PATIENCE: f64 = 2.5;
@@ -59,6 +64,12 @@ pub struct Session<'a> {
     stopped: bool,
     commit: String,
     date: String,
+    begun: String,
+    machine: Option<Machine>,
+    /// What whoever measures has to say of the machine.
+    pub remark: Option<String>,
+    /// A shape of the kernel that is measured beside the default, if one was asked for.
+    pub asked: KernelRequest,
 }
 
 impl<'a> Session<'a> {
@@ -78,6 +89,10 @@ impl<'a> Session<'a> {
             stopped: false,
             commit: option_env!("GRAVITILE_COMMIT").unwrap_or("unknown").to_owned(),
             date: today(),
+            begun: now(),
+            machine: None,
+            remark: None,
+            asked: KernelRequest::NONE,
         }
     }
 
@@ -177,6 +192,8 @@ impl<'a> Session<'a> {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             commit: self.commit.clone(),
             date: self.date.clone(),
+            begun: Some(self.begun.clone()),
+            machine: None,
             device: cpu_device(),
             figure: figure.to_owned(),
             series: series.to_owned(),
@@ -224,7 +241,7 @@ impl<'a> Session<'a> {
                 break;
             }
             // A device far slower than expected must not keep its user for ever.
-            let most = PATIENCE * self.sizes.figure_secs;
+            let most = PATIENCE * self.sizes.figure_secs.max(LEAST_SECS);
             if begun.elapsed().as_secs_f64() > most {
                 for point in points {
                     let reason = format!("the figure had taken {most:.0} s by then");

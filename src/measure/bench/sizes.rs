@@ -1,5 +1,6 @@
 //! How much is measured: for a GPU, for a software adapter, and for a test.
 
+use super::score::SIZES;
 use crate::gpu::{DeviceClass, Gpu};
 use crate::measure::Effort;
 
@@ -36,6 +37,8 @@ pub struct Sizes {
     pub tree_n: &'static [usize],
     /// Opening angles of the tree, ascending.
     pub tree_thetas: &'static [f64],
+    /// The numbers of bodies of the score.
+    pub score: [usize; 3],
     /// Most seconds of one evaluation; what would take longer is skipped.
     pub sample_secs: f64,
     /// Seconds that the samples of a figure may take.
@@ -65,6 +68,7 @@ impl Sizes {
             tree: [30_000, 100_000, 1_000_000],
             tree_n: &[10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000],
             tree_thetas: &[0.2, 0.3, 0.4, 0.5, 0.6, 0.7],
+            score: SIZES,
             sample_secs: 1.5,
             figure_secs: 12.0,
             rounds: (3, 15),
@@ -114,6 +118,7 @@ impl Sizes {
             tree: [100, 300, 1000],
             tree_n: &[300, 1000],
             tree_thetas: &[0.4, 0.7],
+            score: [64, 128, 256],
             sample_secs: 0.5,
             figure_secs: 0.3,
             rounds: (2, 3),

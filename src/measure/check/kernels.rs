@@ -81,11 +81,7 @@ pub fn cases(gpu: &Gpu) -> (Vec<Case>, Vec<Skipped>) {
             skipped.push(Skipped { config, reason: error.to_string() });
             continue;
         }
-        let tile = config.tile() as usize;
-        let mut sizes = vec![(1, 1), (2, 2), (tile - 1, tile + 1), (tile, tile), (1000, 1000)];
-        sizes.extend([(7, 4097), (tile + 1, tile + 1)]);
-        sizes.retain(|(sinks, _)| *sinks > 0);
-        for (sinks, sources) in sizes {
+        for (sinks, sources) in sizes(&config) {
             for (potential, softening) in [(false, 0.05), (false, 0.0), (true, 0.05), (true, 0.0)] {
                 let case = Case { config, potential, one_mass: false, softening, sinks, sources };
                 cases.push(case);
@@ -96,6 +92,26 @@ pub fn cases(gpu: &Gpu) -> (Vec<Case>, Vec<Skipped>) {
         }
     }
     (cases, skipped)
+}
+
+/// The cases for a kernel of the user's own, which has accelerations with softening alone.
+///
+/// Errors: a shape that this adapter cannot hold.
+pub fn cases_of(gpu: &Gpu, config: KernelConfig) -> Result<Vec<Case>> {
+    config.validate(Some(gpu))?;
+    let (potential, softening) = (false, 0.05);
+    let case =
+        |(sinks, sources)| Case { config, potential, one_mass: false, softening, sinks, sources };
+    Ok(sizes(&config).into_iter().map(case).collect())
+}
+
+/// Numbers of sinks and sources around a tile.
+fn sizes(config: &KernelConfig) -> Vec<(usize, usize)> {
+    let tile = config.tile() as usize;
+    let mut sizes = vec![(1, 1), (2, 2), (tile - 1, tile + 1), (tile, tile), (1000, 1000)];
+    sizes.extend([(7, 4097), (tile + 1, tile + 1)]);
+    sizes.retain(|(sinks, _)| *sinks > 0);
+    sizes
 }
 
 /// Shapes that between them use every path of the shaders.
@@ -118,6 +134,12 @@ fn configurations() -> Vec<KernelConfig> {
         KernelConfig { r: 4, u: 4, s: 4, ..checked },
         KernelConfig { p: 512, u: 4, ..base },
         KernelConfig { p: 1024, r: 4, u: 8, ..base },
+        // What defaults and tuning take: much unrolled, many sinks per thread, many threads per sink.
+        KernelConfig { p: 8, q: 32, u: 8, ..base },
+        KernelConfig { p: 16, q: 16, u: 16, ..base },
+        KernelConfig { p: 256, r: 8, u: 16, s: 2, ..base },
+        KernelConfig { p: 256, r: 16, u: 32, ..base },
+        KernelConfig { p: 32, r: 16, untiled: true, ..base },
         KernelConfig { untiled: true, ..base },
         KernelConfig { untiled: true, u: 4, ..base },
         KernelConfig { untiled: true, u: 3, r: 4, s: 5, ..base },
@@ -128,7 +150,8 @@ fn configurations() -> Vec<KernelConfig> {
     ]
 }
 
-/// Entries behind the last sink that must stay as they were.
+/// Entries that are not a number behind the last one: of what is written, to see that they stay as they were; of
+/// what is read, so that a kernel that takes one too many shows it. A binding that ended there would give it zeros.
 const GUARD: usize = 96;
 
 /// Runs one case on `gpu` and compares it with [`Reference`].
@@ -164,8 +187,9 @@ pub fn check(gpu: &Gpu, case: Case) -> Result<Row> {
             let [x, y, z] = crate::frame::narrow(*p);
             [x, y, z, masses.map_or(0.0, |m| m[i] as f32)]
         };
-        let data: Vec<[f32; 4]> = points.iter().enumerate().map(entry).collect();
-        let buffer = storage(gpu, "check", points.len());
+        let mut data: Vec<[f32; 4]> = points.iter().enumerate().map(entry).collect();
+        data.resize(points.len() + GUARD, [f32::NAN; 4]);
+        let buffer = storage(gpu, "check", data.len());
         gpu.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&data));
         buffer
     };
@@ -216,4 +240,27 @@ pub fn check(gpu: &Gpu, case: Case) -> Result<Row> {
         in_bounds: whole[entries..].iter().flatten().all(|x| x.is_nan()),
         same_in_pieces: bits(&whole) == bits(&pieces),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::DeviceClass;
+
+    #[test]
+    fn every_number_of_a_default_shape_is_tried() {
+        let tried = configurations();
+        for class in [DeviceClass::Discrete, DeviceClass::Integrated, DeviceClass::Software] {
+            for n in (0..=24).map(|k| 1usize << k) {
+                let default = KernelConfig::for_device(class, n, n);
+                let has = |get: fn(&KernelConfig) -> u32| {
+                    tried.iter().any(|c| c.untiled == default.untiled && get(c) == get(&default))
+                };
+                assert!(has(|c| c.p) && has(|c| c.q) && has(|c| c.u), "{default}");
+            }
+        }
+        let has = |get: fn(&KernelConfig) -> u32, value| tried.iter().any(|c| get(c) == value);
+        assert!([1, 2, 4, 8, 16].iter().all(|r| has(|c| c.r, *r)));
+        assert!([1, 2, 4, 8, 16, 32].iter().all(|u| has(|c| c.u, *u)));
+    }
 }

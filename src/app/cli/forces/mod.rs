@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use super::options::fresh;
+use super::own_kernel::OwnKernel;
 use super::{Ended, print, progress};
 use crate::app::lookup;
 use crate::bodies::Bodies;
@@ -56,10 +57,14 @@ pub struct Args {
     derivatives: DerivativeOptions,
     #[command(flatten)]
     engine: EngineRequest,
+    #[command(flatten)]
+    own: OwnKernel,
 }
 
 pub fn main(args: &Args) -> Result<Ended> {
-    let mut settings = args.engine.settings()?;
+    let mut engine = args.engine.clone();
+    args.own.apply(&mut engine.by, &mut engine.kernel)?;
+    let mut settings = engine.settings()?;
     let options = &args.derivatives;
     let with_derivatives = refuse_early(args, &settings)?;
     let plain = with_derivatives.is_none();

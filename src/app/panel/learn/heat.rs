@@ -51,7 +51,7 @@ impl HeatMap {
         self.base.map(|base| {
             let (p, q) = (P[cell % P.len()], Q[cell / P.len()]);
             let u = (1..=base.u.min(p)).rev().find(|u| p.is_multiple_of(*u)).unwrap_or(1);
-            KernelConfig { p, q, u, untiled: false, dispatch: Dispatch::Auto, ..base }
+            KernelConfig { p, q, u, untiled: false, dispatch: Dispatch::Auto, own: false, ..base }
         })
     }
 

@@ -2,6 +2,7 @@
 //! the model say, a map of p and q that fills while one watches, and a ladder of kernels.
 
 mod asked;
+mod calculator;
 mod grid;
 pub(super) mod heat;
 mod ladder;
@@ -19,6 +20,7 @@ use crate::live::Command;
 use crate::measure::Ceilings;
 use crate::sim::EngineKind;
 use asked::Asked;
+use calculator::Calculator;
 use heat::{Cell, HeatMap, P, Q};
 use ladder::{RUNGS, Seen};
 
@@ -30,6 +32,7 @@ pub struct LearnForm {
     told: Asked<Report>,
     told_of: Option<KernelVariant>,
     ceilings: Asked<Ceilings>,
+    calculator: Calculator,
     /// Whether measuring the ceilings has paused the simulation.
     paused: bool,
     heat: HeatMap,
@@ -46,6 +49,7 @@ impl Default for LearnForm {
             told: Asked::Nothing,
             told_of: None,
             ceilings: Asked::Nothing,
+            calculator: Calculator::default(),
             paused: false,
             heat: HeatMap::default(),
             seen: Seen::default(),
@@ -97,6 +101,9 @@ impl LearnForm {
         self.slow_motion(ui, facts, &config);
         self.numbers(ui, facts, &config, rate, actions);
         self.heat_map(ui, facts, &config, rate, actions);
+        heading(ui, "Occupancy");
+        let told = if let Asked::Answer(Ok(told)) = &self.told { Some(told) } else { None };
+        self.calculator.show(ui, told.map(|told| (told, config.threads())));
         self.ladder(ui, facts, &config, actions);
     }
 
@@ -142,7 +149,7 @@ impl LearnForm {
         self.ceilings_came(actions);
         heading(ui, "What it takes");
         numbers::limits(ui, facts, config);
-        numbers::told(ui, &self.told);
+        numbers::told(ui, config, &self.told);
         heading(ui, "How fast");
         numbers::rates(ui, facts, config, &self.ceilings, rate);
         ui.horizontal_wrapped(|ui| {

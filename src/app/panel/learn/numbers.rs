@@ -5,6 +5,7 @@ use egui::{Grid, Ui};
 use super::super::Facts;
 use super::super::theme::{DIM, number, row};
 use super::asked::Asked;
+use super::calculator::lanes_idle;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::inspect::{LEAST_PER_INTERACTION, Report};
 use crate::measure::{Ceilings, predict};
@@ -16,6 +17,10 @@ pub fn limits(ui: &mut Ui, facts: &Facts, config: &KernelConfig) {
     Grid::new("learn limits").num_columns(2).show(ui, |ui| {
         let about = "p x q of one workgroup, and how many the adapter allows";
         row(ui, "threads", about, format!("{} of {}", config.threads(), limits.threads_per_workgroup));
+        let size = facts.gpu.wgpu_adapter.get_info().subgroup_max_size;
+        let idle = lanes_idle(config.threads(), size);
+        let about = "Of a workgroup's subgroups, the lanes without a thread: they cost as much as the others";
+        row(ui, "lanes idle", about, format!("{:.0} %, subgroups of {size}", 100.0 * idle));
         let about = "Tiles of p x q sources with 16 bytes each, one or up to four at once, and what the adapter has per \
                      workgroup";
         let memory = format!("{} of {} B", config.workgroup_memory(), limits.workgroup_memory);
@@ -36,7 +41,7 @@ fn traffic_divisor(config: &KernelConfig) -> f64 {
 }
 
 /// What the driver says of the kernel.
-pub fn told(ui: &mut Ui, told: &Asked<Report>) {
+pub fn told(ui: &mut Ui, config: &KernelConfig, told: &Asked<Report>) {
     match told {
         Asked::Nothing => {}
         Asked::Waiting(_) => {
@@ -60,6 +65,10 @@ pub fn told(ui: &mut Ui, told: &Asked<Report>) {
                     "Subgroups that fit one SIMD unit at once: while some wait, others work";
                 let occupancy = count(report.subgroups_per_simd());
                 row(ui, "subgroups per SIMD", about, occupancy.unwrap_or_else(unknown));
+                if let Some(room) = report.room(config.threads()) {
+                    let about = "Counted by hand from registers, workgroup memory and slots of this processor";
+                    row(ui, "limited by", about, room.limit.name());
+                }
                 let about = "Machine instructions of the inner loop; the arithmetic alone needs 13";
                 let per = report.per_interaction();
                 let text = per.map(|n| format!("{n:.2}, at least {LEAST_PER_INTERACTION}"));

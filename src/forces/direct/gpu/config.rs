@@ -34,6 +34,9 @@ pub struct KernelConfig {
     /// Whether wgpu's run-time checks stay in.
     #[serde(rename = "checked")]
     pub checks: Checks,
+    /// The user's own kernel of this shape ([`super::own`]); u says nothing then. Belongs to a process, not to files.
+    #[serde(skip)]
+    pub own: bool,
 }
 
 /// Bodies in the workgroup memory that WebGPU promises, 16 KiB.
@@ -43,8 +46,9 @@ impl KernelConfig {
     /// The chapter's kernel at its plainest: tiles of `p` sources, one sink per thread, nothing unrolled.
     /// All other shapes are told as what they change of it.
     pub const fn tiled(p: u32) -> Self {
-        let (untiled, dispatch, checks) = (false, Dispatch::Auto, Checks::Off);
-        Self { p, q: 1, r: 1, u: 1, s: 1, untiled, uniform: false, dispatch, checks }
+        let (untiled, uniform, own) = (false, false, false);
+        let (dispatch, checks) = (Dispatch::Auto, Checks::Off);
+        Self { p, q: 1, r: 1, u: 1, s: 1, untiled, uniform, dispatch, checks, own }
     }
 
     /// A sensible shape for a class of device and a number of sinks and sources, until a tuner has
@@ -282,6 +286,9 @@ impl std::fmt::Display for KernelConfig {
         }
         if self.checks == Checks::On {
             write!(f, " checked")?;
+        }
+        if self.own {
+            write!(f, " own")?;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@
 mod all_pairs;
 pub mod candidates;
 mod config;
+pub mod own;
 mod packing;
 mod request;
 mod single;

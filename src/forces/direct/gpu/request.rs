@@ -31,6 +31,9 @@ impl KernelRequest {
 
     /// The request with the gaps filled from `default`; what comes out is yet to be validated.
     pub fn fill(&self, default: KernelConfig) -> KernelConfig {
+        if let (true, Some(config)) = (self.own, super::own::config()) {
+            return KernelConfig { checks: self.checked.into(), ..config };
+        }
         let p = self.p.unwrap_or(default.p);
         // A number given for what only tiles have asks for tiles.
         let may_be_untiled = !self.tiled && self.q.is_none_or(|q| q == 1);
@@ -48,6 +51,7 @@ impl KernelRequest {
             uniform,
             dispatch: if self.fixes_nothing() { default.dispatch } else { self.dispatch },
             checks: self.checked.into(),
+            own: false,
         }
     }
 }
@@ -65,6 +69,7 @@ impl From<KernelConfig> for KernelRequest {
             tiled: !config.untiled,
             dispatch: config.dispatch,
             checked: config.checks.into(),
+            own: config.own,
         }
     }
 }

@@ -183,6 +183,15 @@ impl GpuSingle {
                 .refuse(format!("{} bodies are more than 32 bits count", n.max(m))));
         }
         let config = self.request.resolve(&self.gpu, n, m)?;
+        if config.own && potential {
+            // A kernel of the user's own has accelerations alone.
+            let own = std::mem::replace(&mut self.request, KernelRequest::NONE);
+            let done = Box::pin(self.compute(sinks, sources, softening, true, out)).await;
+            self.request = own;
+            done?;
+            out.acceleration.clear();
+            return Box::pin(self.compute(sinks, sources, softening, false, out)).await;
+        }
         let frame = Frame::of_call(sinks.position, sources.position, sources.mass, softening);
         let largest_mass = sources.mass.iter().copied().fold(0.0, f64::max) / frame.mass;
         let eps = softening / frame.length;

@@ -57,7 +57,7 @@ impl KernelVariant {
 
     /// Whether the kernel finds its way among sources in another order: a potential asks for their numbers.
     pub fn can_sort(&self) -> bool {
-        !self.guarded && !self.potential && self.config.q == 1
+        !self.guarded && !self.potential && !self.config.own && self.config.q == 1
     }
 
     /// Whether it reads a copy of the sources.
@@ -82,6 +82,10 @@ impl KernelVariant {
 
     /// The WGSL that runs.
     pub fn wgsl(&self) -> Result<String> {
+        // Potentials always come from the program's kernel.
+        if let (true, false, Some(text)) = (self.config.own, self.potential, super::own::text()) {
+            return Ok(text);
+        }
         let KernelConfig { p, q, r, u, s: slices, uniform, .. } = self.config;
         let Self { guarded, potential, one_mass, .. } = *self;
         let window = WINDOW;

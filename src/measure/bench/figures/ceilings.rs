@@ -11,10 +11,10 @@ use crate::measure::{Ceiling, Limit, Record, Session, predict};
 pub(super) const FIGURE: Figure = Figure {
     name: "ceilings",
     title: "Ceilings of the adapter",
-    about: "Each ceiling is measured by a small kernel that does one thing only. The bars translate them: \
+    about: "Each ceiling is measured by a small kernel that does one thing only. The dots translate them: \
             the rate that a kernel with p = 256, r = 4, u = 4 would have if this resource were the only \
-            one it needs. The shortest bar is the limit. Reading the tile costs 1/r of a read per \
-            interaction, and the sources themselves 16/(p r) bytes, which is why neither is short where \
+            one it needs. The leftmost dot is the limit. Reading the tile costs 1/r of a read per \
+            interaction, and the sources themselves 16/(p r) bytes, which is why neither is far left where \
             r and p are large.",
     measure,
     plots,

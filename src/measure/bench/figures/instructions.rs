@@ -212,6 +212,7 @@ mod tests {
             workgroup_memory: Some(4096),
             subgroup_size: 32,
             subgroups_per_simd: Some(32),
+            limited_by: None,
         };
         let terse = Compiled { per_interaction: None, subgroups_per_simd: None, ..full };
         let records = [

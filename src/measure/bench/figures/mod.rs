@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 
 mod blocks;
 mod ceilings;
+mod conclusions;
 mod crossover;
 mod instructions;
 mod n;
@@ -15,6 +16,7 @@ mod precision;
 mod q;
 mod roofline;
 mod rule;
+mod score;
 mod sinks;
 mod table;
 mod tree;
@@ -23,6 +25,8 @@ mod tree_n;
 mod tree_parts;
 mod tree_theta;
 mod unroll;
+
+pub use conclusions::conclusions;
 
 /// A figure.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +46,7 @@ pub struct Figure {
 /// All figures, in the order of the report.
 pub const FIGURES: &[Figure] = &[
     table::FIGURE,
+    score::FIGURE,
     n::FIGURE,
     unroll::FIGURE,
     p::FIGURE,
@@ -202,7 +207,7 @@ const GREY: usize = 7;
 const MODEL: &str = "by the model, same colour";
 
 /// What the vertical axis of rates says.
-const RATE: &str = "rate, 10⁹ interactions/s";
+const RATE: &str = "rate, 10⁹ interactions/s (times 20: GFLOP/s)";
 
 #[cfg(test)]
 mod tests {

@@ -12,8 +12,8 @@ pub(super) const FIGURE: Figure = Figure {
     title: "Block size (GPU Gems 3, figure 31-7)",
     about: "p is the number of threads of a workgroup and of sources in its tile. A larger tile reads \
             less memory, N²/p in all; but at small N a large p leaves too few workgroups for the \
-            compute units, and at small p a workgroup has too few threads to hide what it waits for. So \
-            the best p grows with N. One sink per thread, q = 1, u = 4, no slices.",
+            compute units, and at small p a workgroup has too few threads to hide what it waits for; with \
+            fewer threads than a subgroup has, lanes idle. One sink per thread, q = 1, u = 4, no slices.",
     measure,
     plots,
 };
@@ -37,14 +37,24 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     session.sweep(FIGURE.name, &points)
 }
 
+/// A plot for each number of bodies: on one axis the smallest would be a line along the bottom.
 fn plots(records: &[Record]) -> Vec<Plot> {
-    let names: Vec<String> = of(records, FIGURE.name).map(|record| record.series.clone()).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let curves = rates_and_model(of(records, FIGURE.name), &names);
-    vec![Plot::Lines(Lines {
-        title: "Rate against the block size".to_owned(),
-        x: Axis::powers("threads per workgroup and sources per tile, p").with_marks(marks(&curves)),
-        y: Axis::linear(RATE),
-        curves,
-    })]
+    let mut names: Vec<&str> = Vec::new();
+    for record in of(records, FIGURE.name) {
+        if !names.contains(&record.series.as_str()) {
+            names.push(&record.series);
+        }
+    }
+    let plot = |name: &&str| {
+        let own = of(records, FIGURE.name).filter(|record| record.series == *name);
+        let curves = rates_and_model(own, &[name]);
+        Plot::Lines(Lines {
+            title: format!("Rate against the block size, {name}"),
+            x: Axis::powers("threads per workgroup and sources per tile, p")
+                .with_marks(marks(&curves)),
+            y: Axis::linear(RATE),
+            curves,
+        })
+    };
+    names.iter().map(plot).collect()
 }

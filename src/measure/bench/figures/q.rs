@@ -13,7 +13,7 @@ pub(super) const FIGURE: Figure = Figure {
     about: "With few bodies there are too few threads. Splitting each sink's row of sources among q \
             threads of the same workgroup (p x q stays 256) gives more of them; on the chapter's GPU two \
             threads won 44 % at N = 1024. Splitting the sources into s slices with workgroups of their \
-            own, as Sapporo does, goes further, at the price of a second pass over the partial sums.",
+            own, as Sapporo does, does the same at the price of a second pass over the partial sums.",
     measure,
     plots,
 };

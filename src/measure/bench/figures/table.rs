@@ -20,6 +20,10 @@ pub(super) const FIGURE: Figure = Figure {
 
 /// What the engine takes by itself.
 pub(super) const DEFAULT: &str = "default kernel";
+/// What the options fix of the kernel's shape.
+pub(super) const ASKED: &str = "as asked";
+/// The user's own kernel.
+const OWN: &str = "own kernel";
 /// The CPU engine.
 pub(super) const CPU: &str = "cpu engine";
 
@@ -60,13 +64,18 @@ pub(super) fn rates(session: &Session<'_>, sizes: &[usize], with_untiled: bool) 
                 add(name, Candidate::Kernel(other));
             }
         }
+        if !session.asked.fixes_nothing()
+            && let Some(asked) = session.kernel(&session.asked, n, n)
+        {
+            add(if asked.own { OWN } else { ASKED }, Candidate::Kernel(asked));
+        }
         add(CPU, Candidate::Cpu);
     }
     points
 }
 
 fn plots(records: &[Record]) -> Vec<Plot> {
-    let curves = rates_and_model(of(records, FIGURE.name), &[DEFAULT]);
+    let curves = rates_and_model(of(records, FIGURE.name), &[DEFAULT, ASKED]);
     vec![Plot::Lines(Lines {
         title: "Rate against the number of bodies".to_owned(),
         x: Axis::powers("number of bodies N"),

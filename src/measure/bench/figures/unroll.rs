@@ -11,9 +11,9 @@ pub(super) const FIGURE: Figure = Figure {
     name: "unroll",
     title: "Loop unrolling (GPU Gems 3, figure 31-5)",
     about: "Writing out u interactions per turn of the inner loop shares the loop's counting and \
-            branching among them. With r sinks per thread the loop is shared by r as well, so that \
-            unrolling has less left to win. Too much of it overflows the registers or the instruction \
-            cache, and the curve falls again. WGSL has no unroll hint: here the text itself is repeated.",
+            branching among them; with r sinks per thread the loop is shared by r as well. Much of it takes registers \
+            and room in the instruction cache. With r sinks per thread the sources are cut into s = r slices, so that all \
+            have the same number of workgroups. WGSL has no unroll hint: here the text itself is repeated.",
     measure,
     plots,
 };
@@ -27,7 +27,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     }
     let mut points = Vec::new();
     for &u in session.sizes.unroll {
-        let with = |r, untiled| KernelConfig { r, u, untiled, ..CHAPTER };
+        let with = |r, untiled| KernelConfig { r, u, s: r, untiled, ..CHAPTER };
         for (series, config) in [
             ("r = 1", with(1, false)),
             ("r = 2", with(2, false)),
@@ -44,12 +44,13 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
 fn plots(records: &[Record]) -> Vec<Plot> {
     let found = of(records, FIGURE.name);
     let n = found.clone().map(|record| record.sinks).max().unwrap_or(0);
+    // Earlier records have one slice, and so fewer workgroups where r is larger.
+    let is_even = |record: &Record| record.kernel.is_some_and(|kernel| kernel.s == kernel.r);
+    let slices = if found.clone().all(is_even) { "r" } else { "1" };
     let curves = rates_and_model(found, &["r = 1", "r = 4"]);
+    let n = super::super::plot::short(n as f64);
     vec![Plot::Lines(Lines {
-        title: format!(
-            "Rate against unrolling, N = {}, p = 256",
-            super::super::plot::short(n as f64)
-        ),
+        title: format!("Rate against unrolling, N = {n}, p = 256, s = {slices}"),
         x: Axis::powers("interactions written out per turn of the loop, u")
             .with_marks(marks(&curves)),
         y: Axis::linear(RATE),

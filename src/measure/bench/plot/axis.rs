@@ -54,6 +54,11 @@ impl Axis {
         Self { marks, ..self }
     }
 
+    /// Whether it is even, from 0.
+    pub(super) fn is_linear(&self) -> bool {
+        self.scale == Scale::Linear
+    }
+
     /// The place of a value on the drawn axis; `None` where it has none.
     pub(super) fn place(&self, value: f64) -> Option<f64> {
         let place = match self.scale {

@@ -1,4 +1,4 @@
-//! Bars with names, on a logarithmic scale.
+//! Values with names: bars from 0, or dots on a logarithmic scale, where the length of a bar would mean nothing.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
@@ -39,8 +39,12 @@ pub(super) fn draw(plot: &Bars) -> String {
             let x = plot.x.place(*value).map_or(begin, x_of).max(begin + 2);
             let right = (HPos::Right, VPos::Center);
             canvas::text(root, name, (begin - 10, y), NORMAL, theme::ink(), right)?;
-            let corners = [(begin, y - BAR / 2), (x, y + BAR / 2)];
-            root.draw(&Rectangle::new(corners, theme::curve(0).filled()))?;
+            if plot.x.is_linear() {
+                let corners = [(begin, y - BAR / 2), (x, y + BAR / 2)];
+                root.draw(&Rectangle::new(corners, theme::curve(0).filled()))?;
+            } else {
+                root.draw(&Circle::new((x, y), BAR / 3, theme::curve(0).filled()))?;
+            }
             let left = (HPos::Left, VPos::Center);
             canvas::text(root, words, (x + 8, y), SMALL, theme::ink(), left)?;
         }

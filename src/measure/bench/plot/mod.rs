@@ -16,7 +16,7 @@ pub use axis::{Axis, number, short};
 pub enum Plot {
     /// Curves over an axis.
     Lines(Lines),
-    /// One bar per name, on a logarithmic scale.
+    /// One bar per name; on a logarithmic scale a dot.
     Bars(Bars),
     /// Coloured cells over two axes.
     Map(Map),
@@ -68,7 +68,7 @@ pub enum Look {
     Predicted,
 }
 
-/// Bars from left to right, each with a name, on a logarithmic scale.
+/// Values with a name each: bars, or dots on a logarithmic scale.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bars {
     /// What is seen, in one line.

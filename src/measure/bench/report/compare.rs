@@ -6,39 +6,122 @@ use super::html::svg;
 use super::template::{render, table};
 use crate::forces::direct::FLOPS;
 use crate::measure::plot::{Axis, Curve, Lines, Look, Place, Plot, number, short};
-use crate::measure::{Kind, Record};
+use crate::measure::{Kind, Record, Summary};
 
 /// Files side by side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// The table: a header, and a row for each device.
+    /// The table: a header, and a row for each run; behind several of one device and version a row for all of them.
     pub table: Vec<Vec<String>>,
+    /// What is to be said of numbers that are marked with an asterisk.
+    pub remarks: Vec<String>,
     /// Rates over the number of bodies.
     pub plot: Plot,
 }
 
-/// One device with one version of the program.
+/// One run on one device with one version of the program.
 struct Side {
+    file: String,
     name: String,
     driver: String,
     version: String,
+    run: String,
     is_cpu: bool,
-    /// Number of bodies and best rate, in G/s.
-    places: Vec<Place>,
+    /// The best kernel at each number of bodies.
+    best: Vec<Best>,
 }
 
-/// Compares the records of several files: the best all-on-all rate of each device at each number of
-/// bodies. `names` tell files apart in which the same device was measured with the same version.
+/// Rate in G/s of the best kernel, and what was remarked of it.
+struct Best {
+    place: Place,
+    kernel: String,
+    remark: Option<String>,
+}
+
+impl Side {
+    fn at(&self, n: f64) -> Option<&Best> {
+        self.best.iter().find(|best| best.place.x == n)
+    }
+
+    fn most(&self) -> f64 {
+        self.best.iter().map(|best| best.place.y).fold(0.0, f64::max)
+    }
+
+    /// What is the same in runs that can be taken together.
+    fn what(&self) -> (&str, &str, &str) {
+        (&self.name, &self.driver, &self.version)
+    }
+}
+
+/// Compares the records of several files: the best all-on-all rate of each run at each number of bodies. Runs are told
+/// apart by file, day and time. `files`: names and records.
 pub fn compare(files: &[(String, Vec<Record>)]) -> Compared {
     let sides = sides(files);
+    let columns = columns(&sides);
+    let mut header = ["device", "driver", "version", "run"].map(str::to_owned).to_vec();
+    header.extend(columns.iter().map(|n| format!("N = {}", short(*n))));
+    header.extend(["spread".to_owned(), "GFLOP/s at best".to_owned()]);
+    let (mut rows, mut remarks) = (vec![header], Vec::new());
+    for runs in sides.chunk_by(|a, b| a.what() == b.what()) {
+        for side in runs {
+            let mut row = begin(side, side.run.clone());
+            for n in &columns {
+                let best = side.at(*n);
+                let mark = if best.is_some_and(|best| best.remark.is_some()) { "*" } else { "" };
+                row.push(best.map_or("–".to_owned(), |b| format!("{}{mark}", number(b.place.y))));
+            }
+            let within = side.best.iter().map(|best| half_width(best.place)).fold(0.0, f64::max);
+            row.push(format!("±{:.1} %", 100.0 * within));
+            row.push(number(side.most() * FLOPS));
+            rows.push(row);
+            remarks.extend(side.best.iter().filter_map(|best| {
+                let (remark, n) = (best.remark.as_ref()?, short(best.place.x));
+                Some(format!("{}, {}, N = {n}, {}: {remark}", side.name, side.run, best.kernel))
+            }));
+        }
+        if runs.len() > 1 {
+            rows.push(together(runs, &columns));
+        }
+    }
+    Compared { table: rows, remarks, plot: plot(&sides) }
+}
+
+fn begin(side: &Side, run: String) -> Vec<String> {
+    vec![side.name.clone(), side.driver.clone(), side.version.clone(), run]
+}
+
+/// The row of several runs: the median of them at each number of bodies, and how far apart they are at most.
+fn together(runs: &[Side], columns: &[f64]) -> Vec<String> {
+    let mut row = begin(&runs[0], format!("median of {} runs", runs.len()));
+    let (mut apart, mut most) = (0.0, 0.0f64);
+    for n in columns {
+        let rates: Vec<f64> =
+            runs.iter().filter_map(|side| side.at(*n).map(|best| best.place.y)).collect();
+        let summary = Summary::of(&rates);
+        row.push(summary.map_or("–".to_owned(), |summary| number(summary.median)));
+        if let Some(summary) = summary {
+            apart = f64::max(apart, (summary.max - summary.min) / (2.0 * summary.median));
+            most = most.max(summary.median);
+        }
+    }
+    row.push(format!("±{:.1} %", 100.0 * apart));
+    row.push(number(most * FLOPS));
+    row
+}
+
+fn half_width(place: Place) -> f64 {
+    if place.y > 0.0 { (place.range.1 - place.range.0) / (2.0 * place.y) } else { 0.0 }
+}
+
+/// The numbers of bodies that get a column: those that the standard table has, as far as they are there.
+fn columns(sides: &[Side]) -> Vec<f64> {
     let mut sizes: Vec<f64> = Vec::new();
-    for place in sides.iter().flat_map(|side| &side.places) {
-        if !sizes.contains(&place.x) {
-            sizes.push(place.x);
+    for best in sides.iter().flat_map(|side| &side.best) {
+        if !sizes.contains(&best.place.x) {
+            sizes.push(best.place.x);
         }
     }
     sizes.sort_by(f64::total_cmp);
-    // The numbers of bodies that the standard table has, as far as they are there.
     let standard = |n: &f64| (n.log2() / 2.0).fract() == 0.0 || *n > 9e5;
     let mut columns: Vec<f64> =
         sizes.iter().copied().filter(|n| *n >= 1024.0 && standard(n)).collect();
@@ -46,24 +129,11 @@ pub fn compare(files: &[(String, Vec<Record>)]) -> Compared {
         columns = sizes;
     }
     columns.truncate(12);
-
-    let mut header = vec!["device".to_owned(), "driver".to_owned(), "version".to_owned()];
-    header.extend(columns.iter().map(|n| format!("N = {}", short(*n))));
-    header.push("GFLOP/s at best".to_owned());
-    let mut rows = vec![header];
-    for side in &sides {
-        let rate = |n: &f64| side.places.iter().find(|place| place.x == *n).map(|place| place.y);
-        let mut row = vec![side.name.clone(), side.driver.clone(), side.version.clone()];
-        row.extend(columns.iter().map(|n| rate(n).map_or("–".to_owned(), number)));
-        let best = side.places.iter().map(|place| place.y).fold(0.0, f64::max);
-        row.push(number(best * FLOPS));
-        rows.push(row);
-    }
-    Compared { table: rows, plot: plot(&sides) }
+    columns
 }
 
 fn sides(files: &[(String, Vec<Record>)]) -> Vec<Side> {
-    let mut sides: Vec<(String, Side)> = Vec::new();
+    let mut sides: Vec<Side> = Vec::new();
     for (file, records) in files {
         for record in records {
             let all_on_all = record.sinks == record.sources && record.kind == Kind::Forces;
@@ -78,71 +148,82 @@ fn sides(files: &[(String, Vec<Record>)]) -> Vec<Side> {
                 y: rate(summary.median),
                 range: (rate(summary.upper), rate(summary.lower)),
             };
+            let (day, time) = record.run_key();
             let d = &record.device;
-            let key = [file, &d.name, &d.driver, &record.version, &record.commit]
-                .map(String::as_str)
-                .join("\n");
-            let known = sides.iter().position(|(known, _)| *known == key);
-            let index = known.unwrap_or_else(|| {
-                let side = Side {
-                    name: d.name.clone(),
-                    driver: d.driver.clone(),
-                    version: format!("{} {}", record.version, record.commit),
-                    is_cpu: d.is_cpu(),
-                    places: Vec::new(),
-                };
-                sides.push((key, side));
+            let new = Side {
+                file: file.clone(),
+                name: d.name.clone(),
+                driver: d.driver.clone(),
+                version: format!("{} {}", record.version, record.commit),
+                run: format!("{day} {time}").trim_end().to_owned(),
+                is_cpu: d.is_cpu(),
+                best: Vec::new(),
+            };
+            let same =
+                |side: &Side| (side.what(), &side.run, &side.file) == (new.what(), &new.run, file);
+            let index = sides.iter().position(same).unwrap_or_else(|| {
+                sides.push(new);
                 sides.len() - 1
             });
-            let places = &mut sides[index].1.places;
-            match places.iter_mut().find(|other| other.x == place.x) {
-                Some(other) if other.y < place.y => *other = place,
+            let (kernel, remark) = (record.kernel_in_words(), record.remark.clone());
+            let found = Best { place, kernel, remark };
+            let best = &mut sides[index].best;
+            match best.iter_mut().find(|other| other.place.x == place.x) {
+                Some(other) if other.place.y < place.y => *other = found,
                 Some(_) => (),
-                None => places.push(place),
+                None => best.push(found),
             }
         }
     }
-    // Same device, driver and version in two files: the files' names tell them apart.
-    let is =
-        |a: &Side, b: &Side| (&a.name, &a.driver, &a.version) == (&b.name, &b.driver, &b.version);
-    let twins: Vec<bool> = (0..sides.len())
-        .map(|i| (0..sides.len()).any(|j| j != i && is(&sides[i].1, &sides[j].1)))
-        .collect();
-    for ((key, side), twin) in sides.iter_mut().zip(twins) {
-        if twin {
-            side.version += &format!(" ({})", key.lines().next().unwrap_or(""));
+    // Runs of the same day in two files: the files' names tell them apart.
+    let keys: Vec<String> =
+        sides.iter().map(|side| format!("{:?} {}", side.what(), side.run)).collect();
+    for (at, side) in sides.iter_mut().enumerate() {
+        if keys.iter().filter(|key| **key == keys[at]).count() > 1 {
+            side.run += &format!(" ({})", side.file);
+        }
+        side.best.sort_by(|a, b| a.place.x.total_cmp(&b.place.x));
+    }
+    // The fastest device and version first, its runs beside each other.
+    let mut most: Vec<((String, String, String), f64)> = Vec::new();
+    let owned = |side: &Side| (side.name.clone(), side.driver.clone(), side.version.clone());
+    for side in &sides {
+        match most.iter_mut().find(|(what, _)| *what == owned(side)) {
+            Some((_, known)) => *known = known.max(side.most()),
+            None => most.push((owned(side), side.most())),
         }
     }
-    let mut sides: Vec<Side> = sides.into_iter().map(|(_, side)| side).collect();
-    for side in &mut sides {
-        side.places.sort_by(|a, b| a.x.total_cmp(&b.x));
-    }
-    // The fastest first.
-    let best = |side: &Side| side.places.iter().map(|place| place.y).fold(0.0, f64::max);
-    sides.sort_by(|a, b| best(b).total_cmp(&best(a)));
+    most.sort_by(|a, b| b.1.total_cmp(&a.1));
+    sides.sort_by_key(|side| most.iter().position(|(what, _)| *what == owned(side)));
     sides
 }
 
 fn plot(sides: &[Side]) -> Plot {
     let name = |side: &Side| {
-        let twins = sides.iter().filter(|other| other.name == side.name).count();
         let kind = if side.is_cpu { ", cpu engine" } else { "" };
-        let version = if twins > 1 { format!(", {}", side.version) } else { String::new() };
-        format!("{}{kind}{version}", side.name)
+        let mut name = format!("{}{kind}", side.name);
+        let twins = || sides.iter().filter(|other| other.name == side.name);
+        if twins().any(|other| other.version != side.version) {
+            name += &format!(", {}", side.version);
+        }
+        if twins().filter(|other| other.version == side.version).count() > 1 {
+            name += &format!(", {}", side.run);
+        }
+        name
     };
     let curves: Vec<Curve> = sides
         .iter()
         .enumerate()
         .map(|(colour, side)| Curve {
             name: name(side),
-            places: side.places.clone(),
+            places: side.best.iter().map(|best| best.place).collect(),
             look: Look::Measured,
             colour,
         })
         .collect();
     let values = curves.iter().flat_map(|curve| curve.places.iter().map(|place| place.y));
     Plot::Lines(Lines {
-        title: "Best all-on-all rate of each device".to_owned(),
+        title: "Best all-on-all rate of each run".to_owned(),
         x: Axis::powers("number of bodies N"),
         y: Axis::fitting("rate, 10⁹ interactions/s", values),
         curves,
@@ -157,17 +238,21 @@ impl Compared {
             let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
             out += &format!("| {} |\n", cells.join(" | "));
             if i == 0 {
-                let mark = |(column, _)| if column < 3 { "---|" } else { "---:|" };
+                let mark = |(column, _)| if column < 4 { "---|" } else { "---:|" };
                 let marks: String = row.iter().enumerate().map(mark).collect();
                 out += &format!("|{marks}\n");
             }
+        }
+        for remark in &self.remarks {
+            out += &format!("\n\\* {}\n", remark.replace('|', "\\|"));
         }
         out
     }
 
     /// Table and plot as one HTML page.
     pub fn page(&self) -> String {
-        let values = context! { svg => svg(&self.plot), devices => table(&self.table) };
+        let (svg, devices) = (svg(&self.plot), table(&self.table));
+        let values = context! { svg, devices, remarks => self.remarks.clone() };
         render("compare.html", "gravitile: devices side by side", values)
     }
 }
@@ -196,12 +281,27 @@ mod tests {
         let names: Vec<_> = compared.table.iter().map(|row| row[0].as_str()).collect();
         assert_eq!(names, ["device", "fast|er", "middle", "slow"]);
         // The better of the two, and a gap where nothing was measured.
-        assert_eq!(compared.table[1][3..], ["–", "33.6", "671"]);
-        assert_eq!(compared.table[3][3], "0.105");
+        assert_eq!(compared.table[1][4..], ["–", "33.6", "±0.0 %", "671"]);
+        assert_eq!(compared.table[3][4], "0.105");
         let markdown = compared.markdown();
         assert_eq!(markdown.lines().count(), 5);
         assert!(markdown.contains("fast\\|er"));
         assert!(compared.page().contains("</svg>"));
+    }
+
+    #[test]
+    fn runs_of_one_file_stay_apart_with_their_spread_and_remarks() {
+        let mut runs = [at("gpu", 4096, 1e-3), at("gpu", 4096, 1.1e-3), at("gpu", 4096, 2e-3)];
+        for (run, begun) in runs.iter_mut().zip(["10:00:00", "11:00:00", "12:00:00"]) {
+            run.begun = Some(begun.to_owned());
+        }
+        runs[2].remark = Some("the machine was busy".to_owned());
+        let compared = compare(&[("a".to_owned(), runs.to_vec())]);
+        let column = |at: usize| compared.table.iter().skip(1).map(move |row| row[at].as_str());
+        assert_eq!(column(4).collect::<Vec<_>>(), ["16.8", "15.3", "8.39*", "15.3"]);
+        assert_eq!(column(5).next_back(), Some("±27.5 %"));
+        assert!(compared.remarks[0].contains("12:00:00") && compared.remarks[0].contains("busy"));
+        assert!(compared.markdown().contains("busy") && compared.page().contains("busy"));
     }
 
     #[test]
@@ -213,7 +313,8 @@ mod tests {
         assert_eq!(two.table.len(), 3);
         assert!(two.table[1][2].contains("0.2.0") && !two.table[1][2].contains("new"));
         let twins = compare(&[files[0].clone(), ("b.jsonl".to_owned(), files[0].1.clone())]);
-        assert!(twins.table.iter().any(|row| row[2].contains("b.jsonl")));
+        assert!(twins.table.iter().any(|row| row[3].contains("b.jsonl")));
+        assert_eq!(twins.table.last().unwrap()[3], "median of 2 runs");
         assert_eq!(compare(&[]).table.len(), 1);
     }
 }

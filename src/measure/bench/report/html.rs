@@ -3,7 +3,7 @@
 use minijinja::{Value, context};
 
 use super::template::{filled, render, safe, table};
-use crate::measure::figures::{FIGURES, Figure};
+use crate::measure::figures::{FIGURES, Figure, conclusions};
 use crate::measure::plot::Plot;
 use crate::measure::report::direct_tables::{derivatives_table, runs_table};
 use crate::measure::report::tables::{ceilings_table, compiled_table, rates_table};
@@ -32,6 +32,7 @@ fn figure(figure: &Figure, records: &[Record]) -> Value {
         name => figure.name,
         title => figure.title,
         about => figure.about,
+        says => conclusions(figure.name, records),
         plots => plots.iter().map(svg).collect::<Vec<_>>(),
         ceilings => filled(&ceilings_table(all())),
         rates => filled(&rates_table(all())),

@@ -75,6 +75,7 @@ pub fn compiled_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<
         "spilled",
         "workgroup memory",
         "subgroups per SIMD",
+        "limited by",
     ];
     let mut table = vec![header.map(str::to_owned).to_vec()];
     for record in records {
@@ -90,6 +91,7 @@ pub fn compiled_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<
             count(compiled.spilled),
             count(compiled.workgroup_memory),
             count(compiled.subgroups_per_simd),
+            compiled.limited_by.map_or(String::new(), |limit| limit.name().to_owned()),
         ]);
     }
     table

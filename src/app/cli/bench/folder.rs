@@ -1,0 +1,87 @@
+//! Where results go: records, a table, a report and plots.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::files;
+use crate::measure::figures::{self, Figure};
+use crate::measure::{Record, latest, read_json_lines, report, to_csv, to_json_lines};
+
+const RECORDS: &str = "results.jsonl";
+
+/// A folder, and what was measured into it before.
+pub struct Folder {
+    pub path: PathBuf,
+    earlier: Vec<Record>,
+}
+
+impl Folder {
+    /// Made before anything is measured: a folder that cannot be written is said at once.
+    pub fn make(path: &Path) -> Result<Self, Error> {
+        std::fs::create_dir_all(path).map_err(|error| Error::io("make the folder", path, error))?;
+        tempfile::tempfile_in(path).map_err(|error| Error::io("write into", path, error))?;
+        Ok(Self { path: path.to_owned(), earlier: Vec::new() })
+    }
+
+    /// The same with the records that it holds: new ones are added to them.
+    ///
+    /// Errors: records that cannot be read, before anything is measured.
+    pub fn with_earlier(path: &Path) -> Result<Self, Error> {
+        let mut folder = Self::make(path)?;
+        let records = path.join(RECORDS);
+        if records.exists() {
+            folder.earlier = read_json_lines(&records)?;
+        }
+        Ok(folder)
+    }
+
+    /// Writes all results so far.
+    pub fn write(&self, records: &[Record]) -> Result<(), Error> {
+        let all = [&self.earlier, records].concat();
+        files::replace(self.path.join(RECORDS), to_json_lines(&all).as_bytes())?;
+        files::replace(self.path.join("results.csv"), to_csv(&all).as_bytes())?;
+        self.draw(&all, figures::FIGURES)?;
+        self.report(&all)
+    }
+
+    /// Writes the report: the last run of each figure.
+    pub fn report(&self, records: &[Record]) -> Result<(), Error> {
+        let page = report::page(&latest(records));
+        files::replace(self.path.join("report.html"), page.as_bytes())
+    }
+
+    /// Draws those of `figures` that have records, each by its last run; the names of the files. Plots of them that
+    /// were there and have no records any more are removed.
+    pub fn draw(&self, records: &[Record], figures: &[Figure]) -> Result<Vec<String>, Error> {
+        let records = &latest(records);
+        let mut names = Vec::new();
+        for figure in figures {
+            let is_there = records.iter().any(|record| record.figure == figure.name);
+            let plots = if is_there { (figure.plots)(records) } else { Vec::new() };
+            for (i, plot) in plots.iter().enumerate() {
+                let name = name_of(figure, i);
+                files::replace(self.path.join(&name), plot.svg().as_bytes())?;
+                names.push(name);
+            }
+            if is_there {
+                self.remove(figure, plots.len());
+            }
+        }
+        Ok(names)
+    }
+
+    /// Removes the plots of a figure from a number on.
+    fn remove(&self, figure: &Figure, from: usize) {
+        for i in from.. {
+            let path = self.path.join(name_of(figure, i));
+            if !path.exists() || std::fs::remove_file(path).is_err() {
+                break;
+            }
+        }
+    }
+}
+
+fn name_of(figure: &Figure, i: usize) -> String {
+    let number = if i == 0 { String::new() } else { format!("-{}", i + 1) };
+    format!("{}{number}.svg", figure.name)
+}

@@ -1,0 +1,58 @@
+//! Records to hand in: what they say of the machine is shown first, and can be left out.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::app::cli::{Ended, print};
+use crate::error::Error;
+use crate::files;
+use crate::measure::{Kind, Machine, Record, Score, to_json_lines};
+
+/// Shows what of a machine is in the records, and writes them without the facts named in `without`.
+pub fn write(records: &[Record], to: &Path, without: &[String]) -> Result<Ended> {
+    let mut records = records.to_vec();
+    for name in without {
+        if !Machine::names().any(|known| known == name) {
+            let known = Machine::names().collect::<Vec<_>>().join(", ");
+            return Err(Error::Unknown { kind: "fact", name: name.clone(), known }.into());
+        }
+    }
+    let mut rows = vec![["fact", "value", ""].map(str::to_owned).to_vec()];
+    for record in &mut records {
+        let Some(machine) = &mut record.machine else { continue };
+        for (name, value) in machine.facts() {
+            let is_out = without.iter().any(|out| out == name);
+            let word = if is_out { "left out" } else { "" };
+            let row = [name, &value, word].map(str::to_owned).to_vec();
+            if !rows.contains(&row) {
+                rows.push(row);
+            }
+        }
+        for name in without {
+            machine.leave_out(name);
+        }
+    }
+    let mut also: Vec<String> = Vec::new();
+    for record in &records {
+        let device = &record.device;
+        let line = format!("{} ({}, {})", device.name, device.backend, device.driver);
+        if record.kind != Kind::Machine && !also.contains(&line) {
+            also.push(line);
+        }
+    }
+    print::text(&print::table(&rows))?;
+    print::text(&format!(
+        "with each record: device and driver ({}), gravitile's version and commit, day and time\n",
+        also.join("; ")
+    ))?;
+    files::replace(to, to_json_lines(&records).as_bytes())?;
+    for score in Score::all(&records) {
+        print::text(&format!("{}\n", score.line()))?;
+    }
+    print::text(&format!(
+        "wrote {}; benches/results/README.md says where it goes\n",
+        to.display()
+    ))?;
+    Ok(Ended::Done)
+}

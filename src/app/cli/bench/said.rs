@@ -1,0 +1,82 @@
+//! What the terminal is told of a session: its heading, a line for each figure, the numbers at the end.
+
+use crate::app::cli::print;
+use crate::gpu::Gpu;
+use crate::measure::figures::{self, Figure};
+use crate::measure::{Kind, Record, Sizes, cpu_device, report};
+
+/// On what, and how much.
+pub fn heading(gpu: Option<&Gpu>, sizes: &Sizes) -> String {
+    let cpu = cpu_device();
+    let mut text = match gpu {
+        Some(gpu) => {
+            let adapter = &gpu.adapter;
+            format!("adapter {} ({}, {})\n", adapter.name, adapter.backend, adapter.driver)
+        }
+        None => "no adapter: the CPU engine alone\n".to_owned(),
+    };
+    text += &format!("cpu     {}, {}\nsizes   {}\n", cpu.name, cpu.driver, sizes.name);
+    text
+}
+
+/// A line for a finished figure.
+pub fn finished(figure: &Figure, records: &[Record], secs: f64) -> String {
+    let own = records.iter().filter(|record| record.figure == figure.name);
+    let (skipped, measured): (Vec<_>, Vec<_>) = own.partition(|r| r.kind == Kind::Skipped);
+    let (skipped, measured) = (skipped.len(), measured.len());
+    let mut text = format!("{:<10} {measured} measured", figure.name);
+    if skipped > 0 {
+        text += &format!(", {skipped} skipped");
+    }
+    text + &format!(", {secs:.1} s\n")
+}
+
+/// What the terminal shows at the end: the numbers of a single figure, of `all` the table's.
+pub fn summary(records: &[Record], wanted: &[Figure]) -> String {
+    let shown = &wanted[0];
+    let own = || records.iter().filter(|record| record.figure == shown.name);
+    let mut text = String::new();
+    let ceilings = report::ceilings_table(records.iter());
+    if ceilings.len() > 1 {
+        text += &format!("\n{}", print::table(&ceilings));
+    }
+    let rates = report::rates_table(own());
+    if rates.len() > 1 {
+        text += &format!("\n{}", print::table(&rates));
+    }
+    let compiled = report::compiled_table(own());
+    if compiled.len() > 1 {
+        text += &format!("\n{}", print::table(&compiled));
+    }
+    for more in [report::derivatives_table(own()), report::runs_table(own())] {
+        if more.len() > 1 {
+            text += &format!("\n{}", print::table(&more));
+        }
+    }
+    for line in figures::conclusions(shown.name, records) {
+        text += &format!("{line}\n");
+    }
+    // A remark on a whole round of candidates is said once, with those that it is about.
+    let mut said: Vec<(bool, &str, Vec<String>)> = Vec::new();
+    for record in own() {
+        let Some(remark) = &record.remark else { continue };
+        let what = if record.sinks == 0 {
+            record.series.clone()
+        } else {
+            format!("{}, {} x {}", record.kernel_in_words(), record.sinks, record.sources)
+        };
+        let skipped = record.kind == Kind::Skipped;
+        match said.iter_mut().find(|known| (known.0, known.1) == (skipped, remark)) {
+            Some((_, _, rows)) => rows.push(what),
+            None => said.push((skipped, remark, vec![what])),
+        }
+    }
+    for (skipped, remark, rows) in said {
+        let kind = if skipped { "skipped" } else { "note on" };
+        let more = rows.len().saturating_sub(2);
+        let rows = rows[..rows.len().min(2)].join("; ");
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        text += &format!("{kind} {rows}{more}: {remark}\n");
+    }
+    text
+}

@@ -1,0 +1,225 @@
+//! The parts of `gravitile check` on an adapter: kernel by kernel, steps in one workgroup, tier by tier.
+
+use std::fmt;
+use std::sync::Arc;
+
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::check_direct::{self as direct, Absent};
+use super::print;
+use crate::forces::direct::gpu::KernelConfig;
+use crate::forces::{Order, Precision};
+use crate::gpu::Gpu;
+use crate::measure::{self, Case, DirectCase, Row, StepsRow};
+
+/// What is checked, and told, as one.
+pub enum Part {
+    /// A kernel at all its sizes.
+    Kernel(Vec<Case>),
+    /// Steps in one workgroup, in all shapes.
+    Steps(Vec<(KernelConfig, usize, f64)>),
+    /// A tier with forces up to an order.
+    Tier(Precision, Order, Vec<DirectCase>),
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kernel(cases) => match cases.first() {
+                Some(case) => write!(f, "{}", case.config),
+                None => write!(f, "no kernel"),
+            },
+            Self::Steps(_) => write!(f, "steps in one workgroup"),
+            Self::Tier(precision, order, _) => {
+                write!(f, "{} up to {}", precision.name(), order.name())
+            }
+        }
+    }
+}
+
+/// What came out of parts: lines for the terminal, and rows for `--json`.
+#[derive(Default, Serialize, Deserialize)]
+pub struct Told {
+    pub text: String,
+    pub count: usize,
+    pub failed: usize,
+    pub cases: Vec<Value>,
+    pub steps: Vec<Value>,
+    pub direct: Vec<Value>,
+}
+
+impl Told {
+    /// Takes in what came out of another part.
+    pub fn add(&mut self, other: Self) {
+        self.count += other.count;
+        self.failed += other.failed;
+        self.cases.extend(other.cases);
+        self.steps.extend(other.steps);
+        self.direct.extend(other.direct);
+    }
+}
+
+/// All parts for an adapter; the tiers that do not hold on it; the kernels that it cannot hold.
+pub fn parts(gpu: &Arc<Gpu>) -> Result<(Vec<Part>, Vec<Absent>, Vec<Absent>)> {
+    let (cases, skipped) = measure::cases(gpu);
+    let kernels = cases.chunk_by(|a, b| a.config == b.config);
+    let mut parts: Vec<Part> = kernels.map(|cases| Part::Kernel(cases.to_vec())).collect();
+    parts.push(Part::Steps(measure::steps_cases(gpu)));
+    let (cases, absent) = direct::cases(gpu)?;
+    let same = |a: &DirectCase, b: &DirectCase| (a.precision, a.order) == (b.precision, b.order);
+    for cases in cases.chunk_by(same) {
+        parts.push(Part::Tier(cases[0].precision, cases[0].order, cases.to_vec()));
+    }
+    let named = |skipped: &measure::Skipped| (skipped.config.to_string(), skipped.reason.clone());
+    Ok((parts, absent, skipped.iter().map(named).collect()))
+}
+
+/// Checks a part.
+pub fn check(gpu: &Arc<Gpu>, part: &Part) -> Result<Told> {
+    let mut told = Told::default();
+    match part {
+        Part::Kernel(cases) => {
+            let rows: Vec<Row> =
+                cases.iter().map(|case| measure::check(gpu, *case)).collect::<Result<_, _>>()?;
+            told.text = summary(&rows);
+            told.failed = rows.iter().filter(|row| !row.passed()).count();
+            told.cases = rows.iter().map(row_json).collect();
+        }
+        Part::Steps(cases) => {
+            let check = |&(config, n, eps): &_| measure::check_steps(gpu, config, n, eps);
+            let rows: Vec<StepsRow> = cases.iter().map(check).collect::<Result<_, _>>()?;
+            told.text = steps_summary(&rows);
+            told.failed = rows.iter().filter(|row| !row.passed()).count();
+            told.steps = rows.iter().map(steps_json).collect();
+        }
+        Part::Tier(_, _, cases) => {
+            let rows = cases.iter().map(|case| measure::check_direct(gpu, *case));
+            let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
+            told.text = direct::summary(&rows);
+            told.failed = rows.iter().filter(|row| !row.passed()).count();
+            told.direct = rows.iter().map(direct::json).collect();
+        }
+    }
+    told.count = told.cases.len() + told.steps.len() + told.direct.len();
+    Ok(told)
+}
+
+/// The header of the lines of kernels.
+pub fn kernels_header() -> String {
+    print::row(&HEADER, &WIDTHS)
+}
+
+/// The header of the lines of tiers.
+pub fn tiers_header() -> String {
+    direct::header()
+}
+
+const HEADER: [&str; 7] = ["kernel", "cases", "worst a", "rms a", "worst phi", "rms phi", ""];
+const WIDTHS: [usize; 7] = [35, 5, 9, 9, 9, 9, 6];
+
+/// A line for a kernel: the worst over its sizes and softenings; and a line for each that failed.
+fn summary(rows: &[Row]) -> String {
+    let Some(first) = rows.first() else { return String::new() };
+    // Not f64::max, which would pass over a NaN.
+    let larger = |a: f64, b: f64| if b > a || b.is_nan() { b } else { a };
+    let largest = |value: &dyn Fn(&Row) -> f64| rows.iter().map(value).fold(0.0, larger);
+    let cell = |value: f64| format!("{value:.1e}");
+    let mut text = print::row(
+        &[
+            first.case.config.to_string(),
+            rows.len().to_string(),
+            cell(largest(&|row| row.acceleration.worst)),
+            cell(largest(&|row| row.acceleration.rms)),
+            cell(largest(&|row| row.potential.map_or(0.0, |p| p.worst))),
+            cell(largest(&|row| row.potential.map_or(0.0, |p| p.rms))),
+            if rows.iter().all(Row::passed) { "ok" } else { "FAILED" }.to_owned(),
+        ],
+        &WIDTHS,
+    );
+    for row in rows.iter().filter(|row| !row.passed()) {
+        text += &format!("FAILED {}\n", in_words(row));
+    }
+    text
+}
+
+fn in_words(row: &Row) -> String {
+    let case = &row.case;
+    let mut words = format!(
+        "{}, {} sinks, {} sources, eps {}: acceleration worst {:.1e} rms {:.1e}",
+        case.config,
+        case.sinks,
+        case.sources,
+        case.softening,
+        row.acceleration.worst,
+        row.acceleration.rms
+    );
+    if let Some(potential) = row.potential {
+        words += &format!(", potential worst {:.1e} rms {:.1e}", potential.worst, potential.rms);
+    }
+    if !row.in_bounds {
+        words += ", wrote beyond its last sink";
+    }
+    if !row.same_in_pieces {
+        words += ", other bits when cut into small dispatches";
+    }
+    words
+}
+
+/// Steps in one workgroup: the worst over all shapes, and what failed.
+fn steps_summary(rows: &[StepsRow]) -> String {
+    let largest = |value: &dyn Fn(&StepsRow) -> f64| rows.iter().map(value).fold(0.0, f64::max);
+    let mut text = format!(
+        "steps in one workgroup: {} cases, accelerations worst {:.1e} rms {:.1e}, positions off by {:.1e} at most\n",
+        rows.len(),
+        largest(&|row| row.acceleration.worst),
+        largest(&|row| row.acceleration.rms),
+        largest(&|row| row.drift),
+    );
+    for row in rows.iter().filter(|row| !row.passed()) {
+        text += &format!(
+            "FAILED {}, {} bodies, eps {}: acceleration worst {:.1e} rms {:.1e}, positions off by {:.1e}{}{}\n",
+            row.config,
+            row.n,
+            row.softening,
+            row.acceleration.worst,
+            row.acceleration.rms,
+            row.drift,
+            if row.in_bounds { "" } else { ", wrote beyond its last body" },
+            if row.same_in_pieces { "" } else { ", other bits when cut into single steps" },
+        );
+    }
+    text
+}
+
+fn steps_json(row: &StepsRow) -> serde_json::Value {
+    json!({
+        "kernel": row.config.to_string(),
+        "n": row.n,
+        "softening": row.softening,
+        "acceleration_worst": row.acceleration.worst,
+        "acceleration_rms": row.acceleration.rms,
+        "position_error": row.drift,
+        "in_bounds": row.in_bounds,
+        "same_in_pieces": row.same_in_pieces,
+        "passed": row.passed(),
+    })
+}
+
+fn row_json(row: &Row) -> serde_json::Value {
+    json!({
+        "kernel": row.case.config.to_string(),
+        "sinks": row.case.sinks,
+        "sources": row.case.sources,
+        "softening": row.case.softening,
+        "with_potential": row.case.potential,
+        "acceleration_worst": row.acceleration.worst,
+        "acceleration_rms": row.acceleration.rms,
+        "potential_worst": row.potential.map(|p| p.worst),
+        "potential_rms": row.potential.map(|p| p.rms),
+        "in_bounds": row.in_bounds,
+        "same_in_pieces": row.same_in_pieces,
+        "passed": row.passed(),
+    })
+}

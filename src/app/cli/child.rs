@@ -1,0 +1,158 @@
+//! Parts of the program's work in a process of its own: where a driver may crash, or take all memory that there is.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+
+/// Why a child has given no answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Died {
+    /// A signal ended it; in words.
+    Crashed(String),
+    /// It took more memory than it was allowed, in bytes.
+    TookMemory(u64),
+}
+
+impl std::fmt::Display for Died {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Crashed(how) => write!(f, "the driver ended the process that asked it: {how}"),
+            Self::TookMemory(most) => {
+                write!(f, "the driver takes more than {} GiB of memory for it", most >> 30)
+            }
+        }
+    }
+}
+
+/// Runs this program with `arguments` and gives what it prints. Its memory may grow to `most` bytes (where the
+/// system tells: on Linux).
+///
+/// Errors: what the child says that is wrong; the program cannot be started again.
+pub fn ask(arguments: &[OsString], most: Option<u64>) -> Result<Result<String, Died>> {
+    let program = std::env::current_exe().context("cannot find the program's own file")?;
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    #[cfg(target_os = "linux")]
+    end_with_parent(&mut command);
+    let mut child = command.spawn().context("cannot start the program once more")?;
+    let (out, err) = (reader(child.stdout.take()), reader(child.stderr.take()));
+    let (status, over) = wait(&mut child, most)?;
+    let text = |reader: JoinHandle<Vec<u8>>| {
+        String::from_utf8_lossy(&reader.join().unwrap_or_default()).into_owned()
+    };
+    let (out, err) = (text(out), text(err));
+    if over {
+        return Ok(Err(Died::TookMemory(most.unwrap_or_default())));
+    }
+    if let Some(how) = signal(status) {
+        return Ok(Err(Died::Crashed(how)));
+    }
+    // As the program ends: 1 is a check that did not pass.
+    match status.code() {
+        Some(0 | 1) => Ok(Ok(out)),
+        _ => {
+            let said = err.lines().rev().find_map(|line| line.strip_prefix("gravitile: "));
+            Err(anyhow!("{}", said.unwrap_or("the program, started once more, failed")))
+        }
+    }
+}
+
+fn reader(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            let _ = pipe.read_to_end(&mut bytes);
+        }
+        bytes
+    })
+}
+
+/// Waits; true where it was ended for its memory.
+fn wait(child: &mut Child, most: Option<u64>) -> Result<(ExitStatus, bool)> {
+    let Some(most) = most else { return Ok((child.wait()?, false)) };
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok((status, false));
+        }
+        if resident(child.id()).is_some_and(|bytes| bytes > most) {
+            child.kill()?;
+            return Ok((child.wait()?, true));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Bytes of memory that a process holds.
+fn resident(process: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib << 10)
+}
+
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> Option<String> {
+    use std::os::unix::process::ExitStatusExt;
+    let number = status.signal()?;
+    let name = match number {
+        libc::SIGFPE => "a division by zero (SIGFPE)",
+        libc::SIGSEGV => "a stray access to memory (SIGSEGV)",
+        libc::SIGABRT => "it gave up (SIGABRT)",
+        libc::SIGILL => "an instruction that this processor lacks (SIGILL)",
+        libc::SIGBUS => "a stray access to memory (SIGBUS)",
+        libc::SIGKILL => "killed, perhaps for want of memory (SIGKILL)",
+        _ => return Some(format!("signal {number}")),
+    };
+    Some(name.to_owned())
+}
+
+#[cfg(not(unix))]
+fn signal(status: ExitStatus) -> Option<String> {
+    // Windows ends a crashed process with the exception's number.
+    let code = status.code()? as u32;
+    (code >= 0xc000_0000).then(|| format!("exception {code:#x}"))
+}
+
+/// A child does not outlive the program that asked.
+#[cfg(target_os = "linux")]
+fn end_with_parent(command: &mut Command) {
+    use std::os::unix::process::CommandExt;
+    let ask = || {
+        // SAFETY: one system call, which is allowed between fork and exec.
+        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+        Ok(())
+    };
+    // SAFETY: `ask` allocates nothing and takes no lock.
+    unsafe { command.pre_exec(ask) };
+}
+
+/// The program's own arguments, and more.
+pub fn arguments_with(more: &[&str]) -> Vec<OsString> {
+    std::env::args_os().skip(1).chain(more.iter().map(OsString::from)).collect()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, most: Option<u64>) -> (ExitStatus, bool) {
+        let mut child = Command::new("sh").args(["-c", script]).spawn().unwrap();
+        wait(&mut child, most).unwrap()
+    }
+
+    #[test]
+    fn ends_of_processes_are_told_apart() {
+        assert_eq!(signal(shell("exit 1", None).0), None);
+        assert!(signal(shell("kill -FPE $$", None).0).unwrap().contains("SIGFPE"));
+        assert!(!shell("true", Some(1 << 40)).1);
+        // A shell holds more than a page.
+        let (status, over) = shell("sleep 20", Some(4096));
+        assert!(over && signal(status).unwrap().contains("SIGKILL"));
+        assert!(resident(std::process::id()).unwrap() > 1 << 20);
+        assert_eq!(resident(u32::MAX), None);
+    }
+}

@@ -1,0 +1,54 @@
+//! The option `--force-kernel`: a kernel of the user's own.
+
+use std::path::PathBuf;
+
+use crate::error::{Error, Result};
+use crate::forces::direct::gpu::{KernelConfig, own};
+use crate::settings::{KernelRequest, MethodRequest};
+
+/// A kernel of the user's own.
+#[derive(Clone, Debug, clap::Args)]
+pub struct OwnKernel {
+    /// A force kernel of your own in WGSL; docs/lesson.md says what it must have
+    #[arg(
+        long,
+        value_name = "FILE.wgsl",
+        help_heading = "GPU kernel (what is not given is chosen for the device)"
+    )]
+    force_kernel: Option<PathBuf>,
+}
+
+impl OwnKernel {
+    /// Nothing of the kind.
+    pub const NONE: Self = Self { force_kernel: None };
+
+    /// Its shape, if there is one: it is compiled as far as that can be without a device.
+    ///
+    /// Errors: what is wrong with the file.
+    pub fn load(&self) -> Result<Option<KernelConfig>> {
+        self.force_kernel.as_deref().map(own::load).transpose()
+    }
+
+    /// Puts it into a request for a kernel of the method `direct` on the GPU.
+    ///
+    /// Errors: as [`OwnKernel::load`]; another engine, method or shape asked for at the same time.
+    pub fn apply(&self, by: &mut MethodRequest, kernel: &mut KernelRequest) -> Result<()> {
+        if self.force_kernel.is_none() {
+            return Ok(());
+        }
+        let with = |allowed: &str| format!("{allowed} with --force-kernel");
+        if !["auto", "gpu"].contains(&by.engine.as_str()) {
+            return Err(Error::value("--engine", &by.engine, with("gpu")));
+        }
+        if !["auto", "direct"].contains(&by.method.as_str()) {
+            return Err(Error::value("--method", &by.method, with("direct")));
+        }
+        if let Some((name, value)) = kernel.first_fixed() {
+            return Err(Error::value(name, value, with("left out: the file says its shape")));
+        }
+        self.load()?;
+        (by.engine, by.method) = ("gpu".to_owned(), "direct".to_owned());
+        kernel.own = true;
+        Ok(())
+    }
+}

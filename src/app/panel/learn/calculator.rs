@@ -1,0 +1,129 @@
+//! The occupancy calculator: registers, workgroup memory and threads by sliders, on processors of several makers.
+
+use egui::{ComboBox, Grid, Slider, Ui};
+
+use super::super::theme::{DIM, row};
+use crate::inspect::{Processor, Report};
+
+/// What the sliders say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Calculator {
+    processor: usize,
+    subgroup: usize,
+    registers: u32,
+    memory_kib: u32,
+    threads: u32,
+}
+
+impl Default for Calculator {
+    /// A kernel of 64 registers on a Radeon RX 6800.
+    fn default() -> Self {
+        let processor = Processor::ALL.iter().position(|known| known.name == "RDNA 2");
+        Self {
+            processor: processor.unwrap_or(0),
+            subgroup: 0,
+            registers: 64,
+            memory_kib: 4,
+            threads: 256,
+        }
+    }
+}
+
+impl Calculator {
+    fn processor(&self) -> Processor {
+        Processor::ALL[self.processor.min(Processor::ALL.len() - 1)]
+    }
+
+    fn subgroup_size(&self) -> u32 {
+        let sizes = self.processor().subgroup_sizes;
+        sizes[self.subgroup.min(sizes.len() - 1)]
+    }
+
+    /// Takes the numbers of a kernel that a driver told of; the processor too, where it is known.
+    fn take(&mut self, report: &Report, threads: u32) {
+        let of_device = Processor::of_device(&report.device);
+        let known = |p: &Processor| Processor::ALL.iter().position(|other| other == p);
+        if let Some(processor) = of_device.as_ref().and_then(known) {
+            self.processor = processor;
+            let sizes = self.processor().subgroup_sizes;
+            self.subgroup = sizes.iter().position(|s| *s == report.subgroup_size).unwrap_or(0);
+        }
+        self.registers = report.registers().unwrap_or(self.registers.into()) as u32;
+        let bytes = report.workgroup_memory().unwrap_or(u64::from(self.memory_kib) << 10);
+        self.memory_kib = bytes.div_ceil(1024) as u32;
+        self.threads = threads;
+    }
+
+    /// Sliders and what comes of them; `running`: what the driver says of the kernel in use, of so many threads.
+    pub fn show(&mut self, ui: &mut Ui, running: Option<(&Report, u32)>) {
+        ui.horizontal_wrapped(|ui| {
+            ComboBox::from_label("processor").selected_text(self.processor().name).show_ui(
+                ui,
+                |ui| {
+                    for (at, known) in Processor::ALL.iter().enumerate() {
+                        ui.selectable_value(&mut self.processor, at, known.name);
+                    }
+                },
+            );
+            let sizes = self.processor().subgroup_sizes;
+            for (at, size) in sizes.iter().enumerate().filter(|_| sizes.len() > 1) {
+                let about = "Threads of a subgroup: Mesa compiles in 64, games often in 32";
+                ui.selectable_value(&mut self.subgroup, at, size.to_string()).on_hover_text(about);
+            }
+            if let Some((report, threads)) = running {
+                let about = "Registers, memory and threads of the kernel that runs";
+                if ui.button("Take the kernel's").on_hover_text(about).clicked() {
+                    self.take(report, threads);
+                }
+            }
+        });
+        let most = self.processor().most_registers;
+        ui.add(Slider::new(&mut self.registers, 1..=most).text("registers"));
+        ui.add(Slider::new(&mut self.memory_kib, 0..=64).text("KiB of workgroup memory"));
+        ui.add(Slider::new(&mut self.threads, 1..=1024).text("threads"));
+        let size = self.subgroup_size();
+        let room = self.processor().room(self.registers, self.memory_kib << 10, self.threads, size);
+        let Some(room) = room else {
+            ui.colored_label(DIM, "Not one workgroup finds room.");
+            return;
+        };
+        Grid::new("learn room").num_columns(2).show(ui, |ui| {
+            let about = "Subgroups per SIMD unit, of as many as it keeps in mind, and what leaves no room for more";
+            row(ui, "occupancy", about, room.in_words());
+            for (limit, subgroups) in room.parts.iter().filter(|(_, subgroups)| *subgroups < 9999) {
+                let about = "Subgroups per SIMD unit if nothing else were short";
+                row(ui, limit.name(), about, subgroups.to_string());
+            }
+            let about = "Workgroups on the SIMD units that share their memory";
+            row(ui, "workgroups", about, room.workgroups.to_string());
+            let about = "Of the lanes of a workgroup's subgroups, those without a thread";
+            row(ui, "lanes idle", about, format!("{:.0} %", 100.0 * lanes_idle(self.threads, size)));
+        });
+    }
+}
+
+/// The part of a workgroup's lanes that have no thread, 0 to 1.
+pub fn lanes_idle(threads: u32, subgroup_size: u32) -> f64 {
+    let lanes = threads.max(1).next_multiple_of(subgroup_size.max(1));
+    1.0 - f64::from(threads.max(1)) / f64::from(lanes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_without_a_thread_are_counted() {
+        assert_eq!(lanes_idle(256, 32), 0.0);
+        assert_eq!(lanes_idle(16, 32), 0.5);
+        assert_eq!(lanes_idle(16, 64), 0.75);
+        assert!((lanes_idle(96, 64) - 0.25).abs() < 1e-12);
+    }
+
+    #[test]
+    fn it_starts_with_a_kernel_that_has_room() {
+        let calculator = Calculator::default();
+        assert_eq!((calculator.processor().name, calculator.subgroup_size()), ("RDNA 2", 64));
+        assert_eq!(calculator.processor().room(64, 4096, 256, 64).unwrap().subgroups, 8);
+    }
+}

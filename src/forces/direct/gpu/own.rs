@@ -1,0 +1,153 @@
+//! A kernel of the user's own in place of the all-pairs kernel: one WGSL file per process, as with the program's own texts
+//! ([`crate::gpu::template::reload`]). docs/lesson.md says what such a file must have.
+
+use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
+use std::time::SystemTime;
+
+use super::KernelConfig;
+use crate::error::{Error, Result};
+use crate::gpu::{Language, translate};
+use crate::settings::Dispatch;
+
+struct Own {
+    path: PathBuf,
+    saved: Option<SystemTime>,
+    text: String,
+    config: KernelConfig,
+}
+
+static OWN: RwLock<Option<Own>> = RwLock::new(None);
+
+/// Longest file that is read: the program's own kernel with r = 16 and u = 128 has 200 kB.
+const LONGEST: u64 = 1 << 20;
+
+/// Takes the kernel in a file for this process; its shape.
+///
+/// Errors: a file that cannot be read, does not compile, or lacks what docs/lesson.md asks for.
+pub fn load(path: &Path) -> Result<KernelConfig> {
+    let io = |error| Error::io("read", path, error);
+    let about = std::fs::metadata(path).map_err(io)?;
+    if about.len() > LONGEST {
+        return Err(Error::file(path, format!("is longer than {LONGEST} bytes: no kernel")));
+    }
+    let text = std::fs::read_to_string(path).map_err(io)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let config = shape(&name, &text)?;
+    let saved = about.modified().ok();
+    let own = Own { path: path.to_owned(), saved, text, config };
+    *OWN.write().unwrap_or_else(PoisonError::into_inner) = Some(own);
+    Ok(config)
+}
+
+/// Reads the file again if it was saved since; true when its text is new.
+///
+/// Errors: as [`load`], told once for each change; another shape, which bodies in work are not bound to. The kernel of
+/// before goes on.
+pub fn changed() -> Result<bool> {
+    let (path, before) = {
+        let mut own = OWN.write().unwrap_or_else(PoisonError::into_inner);
+        let Some(own) = own.as_mut() else { return Ok(false) };
+        let saved = std::fs::metadata(&own.path).and_then(|about| about.modified()).ok();
+        // An editor may take the file away for a moment.
+        if saved.is_none() || saved == own.saved {
+            return Ok(false);
+        }
+        own.saved = saved;
+        (own.path.clone(), own.config)
+    };
+    let text = std::fs::read_to_string(&path).map_err(|error| Error::io("read", &path, error))?;
+    let config = shape(&path.file_name().unwrap_or_default().to_string_lossy(), &text)?;
+    if config != before {
+        let problem =
+            format!("is now {config}, but {before} runs: P, Q, R and S stay while it does");
+        return Err(Error::file(&path, problem));
+    }
+    if let Some(own) = OWN.write().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        own.text = text;
+    }
+    Ok(true)
+}
+
+/// The shape of the kernel that was taken.
+pub(super) fn config() -> Option<KernelConfig> {
+    OWN.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(|own| own.config)
+}
+
+/// Its text.
+pub(super) fn text() -> Option<String> {
+    OWN.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(|own| own.text.clone())
+}
+
+/// The shape that a text says it has, once it is a kernel.
+fn shape(name: &str, text: &str) -> Result<KernelConfig> {
+    let refused = |problem: String| Error::Shader { name: name.to_owned(), problem };
+    translate(name, text, Language::Wgsl, crate::gpu::Checks::Off)?;
+    let module =
+        naga::front::wgsl::parse_str(text).map_err(|error| refused(error.emit_to_string(text)))?;
+    let constant = |wanted: &str| {
+        let mut constants = module.constants.iter().map(|(_, constant)| constant);
+        let found = constants.find(|constant| constant.name.as_deref() == Some(wanted))?;
+        match module.global_expressions[found.init] {
+            naga::Expression::Literal(naga::Literal::U32(value)) => Some(value),
+            _ => None,
+        }
+    };
+    let p = constant("P")
+        .ok_or_else(|| refused("has no 'const P: u32', the threads along its sinks".to_owned()))?;
+    let or_1 = |name| constant(name).unwrap_or(1);
+    let entry = module.entry_points.iter().find(|entry| entry.name == "main");
+    let entry = entry.ok_or_else(|| refused("has no entry point 'main'".to_owned()))?;
+    let config = KernelConfig {
+        q: or_1("Q"),
+        r: or_1("R"),
+        s: or_1("S"),
+        own: true,
+        dispatch: Dispatch::Ordinary,
+        ..KernelConfig::tiled(p)
+    };
+    if entry.workgroup_size != [config.p, config.q, 1] {
+        let [x, y, z] = entry.workgroup_size;
+        let wanted = format!("@workgroup_size(P, Q, 1), which is ({}, {}, 1)", config.p, config.q);
+        return Err(refused(format!("has @workgroup_size({x}, {y}, {z}), but must have {wanted}")));
+    }
+    for (_, variable) in module.global_variables.iter() {
+        let Some(binding) = &variable.binding else { continue };
+        if binding.group != 0 || binding.binding > 3 {
+            let (group, number) = (binding.group, binding.binding);
+            let words =
+                "there are 0 (sources), 1 (sinks), 2 (partial sums) and 3 (params) of group 0";
+            return Err(refused(format!("binds {number} of group {group}, but {words}")));
+        }
+    }
+    config.validate(None)?;
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: &str = include_str!("../../../../docs/lesson/plain.wgsl");
+
+    #[test]
+    fn a_file_says_its_shape_and_what_it_lacks_is_named() {
+        let config = shape("plain.wgsl", PLAIN).unwrap();
+        assert_eq!((config.p, config.q, config.r, config.s, config.own), (64, 1, 1, 1, true));
+        let check = |from: &str, to: &str, words: &str| {
+            assert!(PLAIN.contains(from), "{from}");
+            let error = shape("mine.wgsl", &PLAIN.replace(from, to)).unwrap_err().to_string();
+            assert!(error.contains(words) && error.contains("mine.wgsl"), "{error}");
+        };
+        check("fn main(", "fn mine(", "entry point");
+        check(
+            "@workgroup_size(P, 1, 1)",
+            "@workgroup_size(32, 1, 1)",
+            "must have @workgroup_size(P",
+        );
+        check("@binding(3)", "@binding(7)", "binds 7");
+        check("workgroupBarrier();", "workgroupBarrier()", "expected");
+        let error = shape("mine.wgsl", "const P: u32 = 2000u;").unwrap_err().to_string();
+        assert!(error.contains("main"), "{error}");
+    }
+}

@@ -1,0 +1,265 @@
+//! How many subgroups of a kernel find room on a SIMD unit, counted by hand, and what leaves no room for more.
+
+use serde::{Deserialize, Serialize};
+
+/// What a processor has, of which a kernel's threads take their parts. Registers hold 32 bits of one thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Processor {
+    /// What it is called.
+    pub name: &'static str,
+    /// Threads that a subgroup may have, the usual number first.
+    pub subgroup_sizes: &'static [u32],
+    /// Registers of a SIMD unit, of all threads that live there.
+    pub registers: u32,
+    /// A subgroup's registers are handed out in so many.
+    pub register_unit: u32,
+    /// Most registers of a thread.
+    pub most_registers: u32,
+    /// Subgroups that a SIMD unit keeps in mind: its slots.
+    pub slots: u32,
+    /// SIMD units that share a workgroup and its memory: those of a compute unit, of a pair of them (RDNA), of a
+    /// streaming multiprocessor (CUDA).
+    pub simds: u32,
+    /// Bytes of memory that these share for all workgroups on them.
+    pub memory: u32,
+    /// Memory is handed out in so many bytes.
+    pub memory_unit: u32,
+    /// Bytes that each workgroup takes beside its own.
+    pub memory_reserved: u32,
+    /// Workgroups that may live there at once; on AMD's those of a single subgroup do not count.
+    pub workgroups: u32,
+}
+
+/// GCN and its children: Radeon HD 7000 to RX Vega, Ryzen's graphics up to 5000, the MI series.
+pub const GCN: Processor = Processor {
+    name: "GCN",
+    subgroup_sizes: &[64],
+    registers: 256 * 64,
+    register_unit: 4 * 64,
+    most_registers: 256,
+    slots: 10,
+    simds: 4,
+    memory: 64 << 10,
+    memory_unit: 512,
+    memory_reserved: 0,
+    workgroups: 16,
+};
+
+/// The last of GCN that Mesa knows fewer slots of: Radeon RX 460 to 590.
+pub const POLARIS: Processor = Processor { name: "GCN, Polaris", slots: 8, ..GCN };
+
+/// RDNA: Radeon RX 5000. Two compute units work as a pair.
+pub const RDNA: Processor = Processor {
+    name: "RDNA",
+    subgroup_sizes: &[64, 32],
+    registers: 1024 * 32,
+    register_unit: 8 * 32,
+    slots: 20,
+    memory: 128 << 10,
+    workgroups: 32,
+    ..GCN
+};
+
+/// RDNA 2: Radeon RX 6000, Steam Deck, Ryzen 6000 and 7000.
+pub const RDNA_2: Processor =
+    Processor { name: "RDNA 2", register_unit: 16 * 32, slots: 16, memory_unit: 1024, ..RDNA };
+
+/// RDNA 3 with half as many registers again: Radeon RX 7700 to 7900.
+pub const RDNA_3: Processor =
+    Processor { name: "RDNA 3", registers: 1536 * 32, register_unit: 24 * 32, ..RDNA_2 };
+
+/// RDNA 3 without them: Radeon RX 7600, Ryzen 7040 and 8040.
+pub const RDNA_3_SMALL: Processor = Processor { name: "RDNA 3, small", ..RDNA_2 };
+
+/// NVIDIA's H100 and H200 (compute capability 9.0).
+pub const CUDA_9_0: Processor = Processor {
+    name: "CUDA 9.0 (H100, H200)",
+    subgroup_sizes: &[32],
+    registers: 16_384,
+    register_unit: 8 * 32,
+    most_registers: 255,
+    slots: 16,
+    simds: 4,
+    memory: 228 << 10,
+    memory_unit: 128,
+    memory_reserved: 1024,
+    workgroups: 32,
+};
+
+/// NVIDIA's A100 (compute capability 8.0).
+pub const CUDA_8_0: Processor =
+    Processor { name: "CUDA 8.0 (A100)", memory: 164 << 10, ..CUDA_9_0 };
+
+/// NVIDIA's RTX 30 and 40 (compute capability 8.6 and 8.9).
+pub const CUDA_8_6: Processor = Processor {
+    name: "CUDA 8.6, 8.9 (RTX 30, 40)",
+    slots: 12,
+    memory: 100 << 10,
+    workgroups: 16,
+    ..CUDA_9_0
+};
+
+impl Processor {
+    /// All that are known.
+    pub const ALL: [Self; 9] =
+        [GCN, POLARIS, RDNA, RDNA_2, RDNA_3, RDNA_3_SMALL, CUDA_9_0, CUDA_8_0, CUDA_8_6];
+
+    /// That of a device, by the name that its driver gives it.
+    pub fn of_device(name: &str) -> Option<Self> {
+        let name = name.to_uppercase();
+        let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+        let known: [(&[&str], Self); 9] = [
+            (&["NAVI31", "NAVI32", "GFX1100", "GFX1101"], RDNA_3),
+            (&["NAVI33", "GFX1102", "GFX1103", "PHOENIX"], RDNA_3_SMALL),
+            (&["NAVI2", "GFX103", "VANGOGH", "REMBRANDT", "RAPHAEL"], RDNA_2),
+            (&["NAVI1", "GFX101"], RDNA),
+            (&["POLARIS", "VEGAM"], POLARIS),
+            (&["VEGA", "RAVEN", "RENOIR", "TONGA", "FIJI", "TAHITI", "HAWAII"], GCN),
+            (&["H100", "H200", "GH200"], CUDA_9_0),
+            (&["A100"], CUDA_8_0),
+            (&["RTX 30", "RTX 40", "RTX A", "L40", "L4"], CUDA_8_6),
+        ];
+        known.into_iter().find(|(words, _)| has(words)).map(|(_, processor)| processor)
+    }
+
+    fn is_amd(&self) -> bool {
+        self.memory_reserved == 0
+    }
+
+    /// What a kernel finds room for: `registers` per thread, `memory` bytes and `threads` per workgroup, in subgroups
+    /// of `subgroup` threads. `None` where not even one workgroup finds room.
+    pub fn room(&self, registers: u32, memory: u32, threads: u32, subgroup: u32) -> Option<Room> {
+        let subgroup = subgroup.max(1);
+        let of_workgroup = threads.max(1).div_ceil(subgroup);
+        let per_subgroup = (registers.max(1) * subgroup).next_multiple_of(self.register_unit);
+        let by_registers = self.registers / per_subgroup;
+        let own = (memory + self.memory_reserved).next_multiple_of(self.memory_unit);
+        let workgroups_by_memory = if memory == 0 { u32::MAX } else { self.memory / own };
+        // A subgroup alone needs no barrier to be kept for it.
+        let free = self.is_amd() && of_workgroup == 1;
+        let workgroups_by_number = if free { u32::MAX } else { self.workgroups };
+        let parts = [
+            (Limit::Slots, self.slots * self.simds / of_workgroup),
+            (Limit::Registers, by_registers * self.simds / of_workgroup),
+            (Limit::Memory, workgroups_by_memory),
+            (Limit::Workgroups, workgroups_by_number),
+        ];
+        let fits = registers <= self.most_registers;
+        let (limit, workgroups) = parts.into_iter().min_by_key(|(_, count)| *count)?;
+        if workgroups == 0 || !fits {
+            return None;
+        }
+        let per_simd = |workgroups: u32| {
+            let subgroups = u64::from(workgroups) * u64::from(of_workgroup);
+            // Not more than there are slots to name.
+            (subgroups.div_ceil(u64::from(self.simds)).min(9999)) as u32
+        };
+        let parts = parts.map(|(limit, workgroups)| {
+            let subgroups = match limit {
+                Limit::Slots => self.slots,
+                Limit::Registers => by_registers,
+                _ => per_simd(workgroups),
+            };
+            (limit, subgroups)
+        });
+        let subgroups = per_simd(workgroups);
+        Some(Room { subgroups, workgroups, limit, parts, slots: self.slots })
+    }
+}
+
+/// What leaves no room for more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// A SIMD unit keeps no more subgroups in mind.
+    Slots,
+    /// Registers.
+    Registers,
+    /// Workgroup memory.
+    Memory,
+    /// No more workgroups may live there.
+    Workgroups,
+}
+
+impl Limit {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Slots => "slots",
+            Self::Registers => "registers",
+            Self::Memory => "workgroup memory",
+            Self::Workgroups => "number of workgroups",
+        }
+    }
+}
+
+/// What a kernel finds room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Subgroups per SIMD unit: the occupancy.
+    pub subgroups: u32,
+    /// Workgroups on the SIMD units that share them.
+    pub workgroups: u32,
+    /// What leaves no room for more.
+    pub limit: Limit,
+    /// How many subgroups per SIMD unit each resource alone would allow.
+    pub parts: [(Limit, u32); 4],
+    /// Slots of a SIMD unit.
+    pub slots: u32,
+}
+
+impl Room {
+    /// In words: `10 of 16, limited by registers`.
+    pub fn in_words(&self) -> String {
+        format!("{} of {}, limited by {}", self.subgroups, self.slots, self.limit.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// r = 1, 1, 2, 4, 8 on a Radeon RX 6800: as its manual counts, in subgroups of 64.
+    #[test]
+    fn registers_decide_on_rdna_2() {
+        for (registers, subgroups, limit) in [
+            (16, 16, Limit::Slots),
+            (32, 16, Limit::Slots),
+            (48, 10, Limit::Registers),
+            (64, 8, Limit::Registers),
+            (128, 4, Limit::Registers),
+        ] {
+            let room = RDNA_2.room(registers, 4096, 256, 64).unwrap();
+            assert_eq!((room.subgroups, room.limit), (subgroups, limit), "{registers}");
+        }
+        // Subgroups of 32 are twice as many, of half the size.
+        assert_eq!(RDNA_2.room(128, 4096, 256, 32).unwrap().subgroups, 8);
+    }
+
+    #[test]
+    fn each_resource_may_be_the_one_that_is_short() {
+        let limit = |registers, memory, threads| {
+            let room = GCN.room(registers, memory, threads, 64).unwrap();
+            (room.subgroups, room.limit.name())
+        };
+        assert_eq!(limit(24, 0, 64), (10, "slots"));
+        assert_eq!(limit(84, 0, 64), (3, "registers"));
+        assert_eq!(limit(24, 16 << 10, 256), (4, "workgroup memory"));
+        assert_eq!(limit(24, 0, 128), (8, "number of workgroups"));
+        assert_eq!(GCN.room(24, 65 << 10, 64, 64), None);
+        assert_eq!(GCN.room(257, 0, 64, 64), None);
+        // NVIDIA's own calculator: 63 registers, 256 threads, 4 KiB on 9.0 are 4 workgroups.
+        let room = CUDA_9_0.room(63, 4096, 256, 32).unwrap();
+        assert_eq!((room.workgroups, room.subgroups, room.limit), (4, 8, Limit::Registers));
+    }
+
+    #[test]
+    fn devices_are_known_by_name() {
+        let of = |name| Processor::of_device(name).map(|processor| processor.name);
+        assert_eq!(of("AMD RADV NAVI21"), Some("RDNA 2"));
+        assert_eq!(of("AMD Radeon RX 6800 (RADV NAVI21)"), Some("RDNA 2"));
+        assert_eq!(of("AMD RADV GFX1100"), Some("RDNA 3"));
+        assert_eq!(of("NVIDIA H200"), Some("CUDA 9.0 (H100, H200)"));
+        assert_eq!(of("llvmpipe (LLVM 15.0.6, 256 bits)"), None);
+    }
+}

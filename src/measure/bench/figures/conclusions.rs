@@ -1,0 +1,202 @@
+//! What a figure's numbers say, in words that are made from them.
+
+use crate::measure::plot::{number, short};
+use crate::measure::{Kind, Record};
+
+/// Curves whose values lie within this part of each other are called the same.
+const SAME: f64 = 0.03;
+/// A prediction this near is called right.
+const NEAR: f64 = 0.25;
+
+/// What the x axis of a figure is called, where its curves have a best place.
+fn axis(figure: &str) -> Option<&'static str> {
+    match figure {
+        "unroll" => Some("u"),
+        "p" => Some("p"),
+        _ => None,
+    }
+}
+
+/// Sentences about a figure, from its records.
+pub fn conclusions(figure: &str, records: &[Record]) -> Vec<String> {
+    let own: Vec<&Record> = records
+        .iter()
+        .filter(|r| r.figure == figure && r.kind == Kind::Forces && r.per_sec().is_some())
+        .collect();
+    let mut said = Vec::new();
+    if let Some(x) = axis(figure) {
+        let mut best = Vec::new();
+        for (series, curve) in grouped(&own, |record| record.series.clone()) {
+            best.extend(along(&series, x, &curve).map(|(line, at)| {
+                said.push(line);
+                at
+            }));
+        }
+        if figure == "p" {
+            said.extend(trend(&best));
+        }
+    }
+    if ["q", "n", "table"].contains(&figure) {
+        for (n, rows) in grouped(&own, |record| record.sinks.to_string()) {
+            said.extend(at_size(n.parse().unwrap_or(0.0), &rows));
+        }
+    }
+    said.extend(model(&own));
+    said
+}
+
+/// In the order in which keys first appear.
+fn grouped<'r>(
+    records: &[&'r Record],
+    key: impl Fn(&Record) -> String,
+) -> Vec<(String, Vec<&'r Record>)> {
+    let mut groups: Vec<(String, Vec<&Record>)> = Vec::new();
+    for &record in records {
+        let key = key(record);
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(record),
+            None => groups.push((key, vec![record])),
+        }
+    }
+    groups
+}
+
+fn rate(record: &Record) -> f64 {
+    record.per_sec().unwrap_or(0.0) / 1e9
+}
+
+/// The slowest and the fastest.
+fn ends<'r>(rows: &[&'r Record]) -> Option<(&'r Record, &'r Record)> {
+    let least = rows.iter().copied().min_by(|a, b| rate(a).total_cmp(&rate(b)))?;
+    let most = rows.iter().copied().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
+    Some((least, most))
+}
+
+/// Where a curve is highest, in words and as a number.
+fn along(series: &str, x: &str, curve: &[&Record]) -> Option<(String, f64)> {
+    if curve.len() < 3 {
+        return None;
+    }
+    let (least, most) = ends(curve)?;
+    let line = if rate(most) < (1.0 + SAME) * rate(least) {
+        format!("{series}: {} whatever {x} is, within {:.0} %", number(rate(most)), 100.0 * SAME)
+    } else {
+        let last = curve.iter().max_by(|a, b| a.x.total_cmp(&b.x))?;
+        let falls = rate(last) < (1.0 - SAME) * rate(most);
+        let after = if falls {
+            format!(", and {} at {x} = {}", number(rate(last)), short(last.x))
+        } else {
+            String::new()
+        };
+        let (best, worst) = (short(most.x), short(least.x));
+        format!(
+            "{series}: most at {x} = {best}, {}, which is {:.2} times the least, at {x} = {worst}{after}",
+            number(rate(most)),
+            rate(most) / rate(least)
+        )
+    };
+    Some((line, most.x))
+}
+
+/// Whether the best place moves from one curve to the next, which have ever more bodies.
+fn trend(best: &[f64]) -> Option<String> {
+    if best.len() < 2 {
+        return None;
+    }
+    let words = if best.windows(2).all(|pair| pair[0] == pair[1]) {
+        "is the same at each N"
+    } else if best.is_sorted() {
+        "grows with N"
+    } else if best.iter().rev().is_sorted() {
+        "falls as N grows"
+    } else {
+        "neither grows nor falls steadily with N"
+    };
+    let list: Vec<String> = best.iter().map(|x| short(*x)).collect();
+    Some(format!("The best p here {words}: {}", list.join(", ")))
+}
+
+/// Who is fastest at one number of bodies, and by how much.
+fn at_size(n: f64, rows: &[&Record]) -> Option<String> {
+    if rows.len() < 2 {
+        return None;
+    }
+    let (_, most) = ends(rows)?;
+    let others: Vec<&Record> = rows.iter().copied().filter(|r| r.series != most.series).collect();
+    let (_, next) = ends(&others)?;
+    Some(format!(
+        "N = {}: {} makes most, {}; next is {} with {}",
+        short(n),
+        most.series,
+        number(rate(most)),
+        next.series,
+        number(rate(next))
+    ))
+}
+
+/// How far the model's predictions are from what was measured.
+fn model(rows: &[&Record]) -> Option<String> {
+    let known = rows.iter().filter_map(|row| {
+        let predicted = row.predicted_per_sec.filter(|rate| *rate > 0.0)? / 1e9;
+        let ratio = predicted / rate(row);
+        Some((*row, predicted, ratio.max(1.0 / ratio)))
+    });
+    let known: Vec<_> = known.collect();
+    let (row, predicted, factor) = *known.iter().max_by(|a, b| a.2.total_cmp(&b.2))?;
+    let ratio = |(row, predicted, _): &(&Record, f64, f64)| predicted / rate(row);
+    let near = known.iter().filter(|known| (ratio(known) - 1.0).abs() <= NEAR).count();
+    Some(format!(
+        "The model: {near} of {} predictions are within {:.0} % of what was measured; the farthest is off by a factor of {factor:.2} ({}, N = {}: {} predicted, {} measured)",
+        known.len(),
+        100.0 * NEAR,
+        row.kernel_in_words(),
+        short(row.sinks as f64),
+        number(predicted),
+        number(rate(row))
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::bench::record::tests::example;
+
+    fn at(figure: &str, series: &str, x: f64, rate: f64) -> Record {
+        let mut record = example();
+        (record.figure, record.series, record.x) = (figure.to_owned(), series.to_owned(), x);
+        record.samples = vec![record.work / rate / 1e9];
+        record.predicted_per_sec = Some(20e9);
+        record
+    }
+
+    #[test]
+    fn sentences_follow_the_numbers() {
+        let curve = |series: &str, rates: [f64; 3]| -> Vec<Record> {
+            [16.0, 64.0, 256.0]
+                .iter()
+                .zip(rates)
+                .map(|(x, rate)| at("p", series, *x, rate))
+                .collect()
+        };
+        let records = [curve("N = 1,024", [5.0, 20.0, 10.0]), curve("N = 4,096", [5.0, 9.0, 40.0])];
+        let said = conclusions("p", &records.concat());
+        assert!(said[0].contains("most at p = 64, 20.0, which is 4.00 times the least, at p = 16"));
+        assert!(said[0].contains("10.0 at p = 256") && !said[1].contains(", and"), "{said:?}");
+        assert_eq!(said[2], "The best p here grows with N: 64, 256");
+        assert!(
+            said[3].contains("1 of 6 predictions") && said[3].contains("factor of 4.00"),
+            "{}",
+            said[3]
+        );
+        let turned = [
+            curve("a", [5.0, 9.0, 40.0]),
+            curve("b", [9.0, 5.0, 1.0]),
+            curve("c", [7.0, 7.1, 7.0]),
+        ];
+        let said = conclusions("p", &turned.concat());
+        assert!(said[2].contains("whatever p is") && said[3].contains("steadily"), "{said:?}");
+        assert!(conclusions("p", &[]).is_empty());
+        let two = [at("q", "1 thread", 256.0, 2.0), at("q", "4 threads", 256.0, 3.0)];
+        assert!(conclusions("q", &two)[0].contains("4 threads makes most, 3.00; next is 1 thread"));
+    }
+}

@@ -1,0 +1,204 @@
+//! The machine that a run was measured on: what of it bears on the numbers, as far as it can be read.
+//!
+//! Facts have names ([`FACTS`]), so that whoever hands in a result sees each and can leave it out. No name of a user, a
+//! host or a folder is among them.
+
+use serde::{Deserialize, Serialize};
+
+use super::candidate::cpu_device;
+use super::session::plain;
+use crate::gpu::{AdapterInfo, Gpu};
+
+mod state;
+
+pub use state::State;
+
+/// What is known of a machine. What cannot be read, or was left out, is not there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Machine {
+    /// The operating system and its version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// The processor and its number of threads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processor: Option<String>,
+    /// The adapter's PCI vendor and device: `10de:2335`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pci: Option<String>,
+    /// The adapter's place on the bus.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// wgpu's version.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wgpu: Option<String>,
+    /// Threads of a subgroup, the fewest and the most: `32`, `32 to 64`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subgroups: Option<String>,
+    /// Limits of a workgroup and a buffer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<String>,
+    /// Clocks, power, temperature and supply before the first figure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<State>,
+    /// The same right after the last: under load.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<State>,
+    /// What whoever measured has to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
+}
+
+/// A fact: its name, how it is read and how it is left out.
+type Fact = (&'static str, fn(&Machine) -> Option<String>, fn(&mut Machine));
+
+/// All facts, in the order in which they are shown.
+const FACTS: [Fact; 12] = [
+    ("system", |m| m.system.clone(), |m| m.system = None),
+    ("processor", |m| m.processor.clone(), |m| m.processor = None),
+    ("pci", |m| m.pci.clone(), |m| m.pci = None),
+    ("place", |m| m.place.clone(), |m| m.place = None),
+    ("wgpu", |m| m.wgpu.clone(), |m| m.wgpu = None),
+    ("subgroups", |m| m.subgroups.clone(), |m| m.subgroups = None),
+    ("limits", |m| m.limits.clone(), |m| m.limits = None),
+    (
+        "clocks",
+        |m| both(m, State::clocks),
+        |m| each(m, |s| (s.clock_mhz, s.memory_mhz) = (None, None)),
+    ),
+    ("power", |m| both(m, State::power), |m| each(m, |s| (s.watts, s.most_watts) = (None, None))),
+    ("temperature", |m| both(m, State::temperature), |m| each(m, |s| s.celsius = None)),
+    ("supply", |m| both(m, |s| s.supply.clone()), |m| each(m, |s| s.supply = None)),
+    ("remark", |m| m.remark.clone(), |m| m.remark = None),
+];
+
+fn both(machine: &Machine, value: fn(&State) -> Option<String>) -> Option<String> {
+    let of = |state: &Option<State>| state.as_ref().and_then(value);
+    match (of(&machine.before), of(&machine.after)) {
+        (Some(before), Some(after)) if before != after => Some(format!("{before}, then {after}")),
+        (before, after) => after.or(before),
+    }
+}
+
+fn each(machine: &mut Machine, change: fn(&mut State)) {
+    for state in [&mut machine.before, &mut machine.after].into_iter().flatten() {
+        change(state);
+    }
+}
+
+impl Machine {
+    /// Names of all facts.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        FACTS.iter().map(|(name, _, _)| *name)
+    }
+
+    /// Of this machine with the adapter in use.
+    pub fn read(gpu: Option<&Gpu>) -> Self {
+        let cpu = cpu_device();
+        let mut machine = Self {
+            system: Some(system()),
+            processor: Some(plain(&format!("{}, {}", cpu.name, cpu.driver))),
+            before: Some(State::read(gpu.map(|gpu| &gpu.adapter))),
+            ..Self::default()
+        };
+        if let Some(gpu) = gpu {
+            let info = gpu.wgpu_adapter.get_info();
+            let (least, most) = (info.subgroup_min_size, info.subgroup_max_size);
+            let limits = &gpu.limits;
+            machine.pci = Some(pci(&gpu.adapter));
+            machine.place = gpu.adapter.place.clone().map(|place| plain(&place));
+            machine.wgpu = option_env!("GRAVITILE_WGPU").map(str::to_owned);
+            machine.subgroups =
+                Some(if least == most { least.to_string() } else { format!("{least} to {most}") });
+            machine.limits = Some(format!(
+                "{} threads and {} bytes in a workgroup, {} MiB in a buffer",
+                limits.threads_per_workgroup,
+                limits.workgroup_memory,
+                limits.storage_buffer >> 20
+            ));
+        }
+        machine
+    }
+
+    /// Facts that are known: name and value.
+    pub fn facts(&self) -> Vec<(&'static str, String)> {
+        FACTS.iter().filter_map(|(name, value, _)| Some((*name, value(self)?))).collect()
+    }
+
+    /// Without a fact; false where there is none of that name.
+    pub fn leave_out(&mut self, name: &str) -> bool {
+        let known = FACTS.iter().find(|(known, _, _)| *known == name);
+        if let Some((_, _, leave_out)) = known {
+            leave_out(self);
+        }
+        known.is_some()
+    }
+
+    /// What is wrong with one from a foreign file.
+    pub(super) fn fault(&self) -> Option<String> {
+        let texts = self.facts().into_iter();
+        let bad = |text: &str| text.chars().count() > 700 || text.chars().any(char::is_control);
+        let wrong = texts.into_iter().find(|(_, text)| bad(text));
+        wrong.map(|(name, _)| format!("machine.{name} is too long or has control characters"))
+    }
+}
+
+/// `10de:2335`.
+fn pci(adapter: &AdapterInfo) -> String {
+    format!("{:04x}:{:04x}", adapter.pci.0, adapter.pci.1)
+}
+
+/// The operating system as it calls itself.
+fn system() -> String {
+    let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+    let release = read("/etc/os-release");
+    let name = release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
+    let kernel = read("/proc/sys/kernel/osrelease");
+    let words = match (name, kernel.trim()) {
+        (Some(name), kernel) => format!("{}, Linux {kernel}", name.trim_matches('"')),
+        (None, "") => std::env::consts::OS.to_owned(),
+        (None, kernel) => format!("Linux {kernel}"),
+    };
+    plain(&format!("{words}, {}", std::env::consts::ARCH))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub fn example() -> Machine {
+        let state = State { clock_mhz: Some(1980.0), celsius: Some(40.0), ..State::default() };
+        Machine {
+            system: Some("Linux".to_owned()),
+            pci: Some("10de:2335".to_owned()),
+            before: Some(State { clock_mhz: Some(345.0), ..state.clone() }),
+            after: Some(state),
+            ..Machine::default()
+        }
+    }
+
+    #[test]
+    fn every_fact_is_shown_and_can_be_left_out() {
+        let mut machine = example();
+        let shown = machine.facts();
+        assert!(shown.contains(&("clocks", "345 MHz, then 1980 MHz".to_owned())), "{shown:?}");
+        assert!(shown.contains(&("temperature", "40 °C".to_owned())), "{shown:?}");
+        for name in Machine::names() {
+            assert!(machine.leave_out(name), "{name}");
+        }
+        assert!(machine.facts().is_empty() && !machine.leave_out("user"));
+        // Nothing is kept that was not shown.
+        let left = serde_json::to_string(&machine).unwrap();
+        assert_eq!(left, r#"{"before":{},"after":{}}"#);
+    }
+
+    #[test]
+    fn this_machine_tells_no_names() {
+        let machine = Machine::read(None);
+        assert!(machine.system.is_some() && machine.processor.is_some() && machine.pci.is_none());
+        assert_eq!(machine.fault(), None);
+        let all = serde_json::to_string(&machine).unwrap();
+        let host = std::fs::read_to_string("/etc/hostname").unwrap_or_default();
+        assert!(host.trim().len() < 6 || !all.contains(host.trim()), "{all}");
+    }
+}

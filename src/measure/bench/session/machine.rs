@@ -1,0 +1,33 @@
+//! The record of the machine.
+
+use super::super::machine::{Machine, State};
+use super::super::record::{Device, Kind};
+use super::Session;
+
+/// The figure that records of machines belong to; it is not drawn.
+const MACHINE: &str = "machine";
+
+impl Session<'_> {
+    /// Looks at the machine: before the first figure, and after each, while the device is still warm. The records hold
+    /// one of it, up to date.
+    pub fn look_at_machine(&mut self) {
+        let gpu = self.gpu.clone();
+        let adapter = gpu.as_ref().map(|gpu| &gpu.adapter);
+        let machine = match self.machine.take() {
+            None => Machine { remark: self.remark.clone(), ..Machine::read(gpu.as_deref()) },
+            Some(machine) => Machine { after: Some(State::read(adapter)), ..machine },
+        };
+        let mut record = self.blank(MACHINE, MACHINE);
+        record.kind = Kind::Machine;
+        record.method = "asked of the system".to_owned();
+        if let Some(adapter) = adapter {
+            record.device = Device::of(adapter);
+        }
+        record.machine = Some(Box::new(machine.clone()));
+        self.machine = Some(machine);
+        match self.records.iter_mut().find(|known| known.kind == Kind::Machine) {
+            Some(known) => *known = record,
+            None => self.records.push(record),
+        }
+    }
+}

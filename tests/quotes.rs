@@ -1,0 +1,300 @@
+//! Numbers in README and docs are those of the records. Between `<!-- quote: WHAT -->` and `<!-- /quote -->` stands what
+//! this test makes of `benches/results/`; `script/quote` writes it there. A rate or ratio outside fails.
+//!
+//! WHAT is one of
+//!   rate FILE FIGURE N SERIES             10^9 interactions per second
+//!   ratio FILE FIGURE N SERIES / SERIES   of two rates
+//!   part FILE FIGURE N SERIES of CEILING  a rate as percent of the pair function's, or another ceiling's, rate
+//!   ceiling FILE KEY                      in its unit
+//!   slots FILE NUMBER                     multiply-adds per second by a number of slots, in 10^9
+//!   instructions FILE                     the table of registers and subgroups by r and u
+//!   compare FILE ...                      the table of rates by device
+//!   table FILE ...                        README's table: the best rates of the last figure 'table' by device
+//!   scores                                the table of scores of all files
+//! with FILE a name in benches/results/ without its ending.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use gravitile::measure::plot::number;
+use gravitile::measure::{Ceiling, Record, Score, latest, read_json_lines, report};
+
+const TEXTS: [&str; 6] = [
+    "README.md",
+    "docs/direct.md",
+    "docs/lesson.md",
+    "docs/tiling.md",
+    "docs/tree.md",
+    "benches/results/README.md",
+];
+
+const BEGIN: &str = "<!-- quote: ";
+const END: &str = "<!-- /quote -->";
+
+/// What a rate or a ratio is known by.
+const SIGNS: [&str; 8] = [
+    " billion interactions",
+    "x 10^9",
+    "x 10^12",
+    "G interactions/s",
+    " times as fast",
+    " times faster",
+    " GB/s",
+    "interactions/s",
+];
+
+/// Numbers that are no measurements of records in `benches/results/`: a part of their line, and why.
+const OTHERS: &[(&str, &str)] = &[
+    ("predicts 10 billion interactions", "the chapter's"),
+    ("would need 16,000 GB", "arithmetic"),
+    ("the 16,000 GB/s from above", "arithmetic"),
+    (
+        "1.4 x 10^9 interactions/s on a core",
+        "cargo bench --bench grape, on processors that leave no records",
+    ),
+    ("A card makes 20 x 10^12", "an exercise"),
+    ("an interaction, 1.54 x 10^12", "its answer"),
+    ("430 x 10^9 pairs/s", "cargo bench --bench sapporo, in its own units"),
+];
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+type Files = BTreeMap<String, Vec<Record>>;
+
+fn records() -> Files {
+    let mut files = Files::new();
+    for entry in std::fs::read_dir(root().join("benches/results")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|ending| ending == "jsonl") {
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            files.insert(name, read_json_lines(&path).unwrap());
+        }
+    }
+    files
+}
+
+/// The value of a quote, or why it has none.
+fn value(what: &str, files: &Files) -> Result<String, String> {
+    let (verb, rest) = what.split_once(' ').unwrap_or((what, ""));
+    let file = |name: &str| files.get(name).ok_or_else(|| format!("no results '{name}'"));
+    match verb {
+        "rate" => Ok(number(rate(rest, files)? / 1e9)),
+        "ratio" => {
+            let (first, second) = rest.split_once(" / ").ok_or("'/' is missing")?;
+            let place: Vec<&str> = first.splitn(4, ' ').take(3).collect();
+            let second = format!("{} {second}", place.join(" "));
+            Ok(format!("{:.2}", rate(first, files)? / rate(&second, files)?))
+        }
+        "part" => {
+            let (first, key) = rest.rsplit_once(" of ").ok_or("'of' is missing")?;
+            let name = rest.split(' ').next().unwrap_or("");
+            let most = ceiling(file(name)?, key)?.1;
+            Ok(format!("{:.0}", 100.0 * rate(first, files)? / most))
+        }
+        "ceiling" => {
+            let (name, key) = rest.split_once(' ').ok_or("a key is missing")?;
+            let (ceiling, rate) = ceiling(file(name)?, key)?;
+            Ok(number(ceiling.in_unit(rate)))
+        }
+        "slots" => {
+            let (name, slots) = rest.split_once(' ').ok_or("a number is missing")?;
+            let slots: f64 = slots.parse().map_err(|_| format!("'{slots}' is no number"))?;
+            Ok(number(ceiling(file(name)?, "fma")?.1 / slots / 1e9))
+        }
+        "instructions" => Ok(instructions(file(rest)?)),
+        "compare" => {
+            let names = rest.split(' ').map(|name| Ok((name.to_owned(), file(name)?.clone())));
+            let all = names.collect::<Result<Vec<_>, String>>()?;
+            Ok(format!("\n{}", report::compare(&all).markdown()))
+        }
+        "table" => {
+            let all = rest.split(' ').map(file).collect::<Result<Vec<_>, String>>()?;
+            Ok(best_rates(&all))
+        }
+        "scores" => {
+            let scores: Vec<Score> =
+                files.values().flat_map(|records| Score::all(records)).collect();
+            Ok(format!("\n{}", Score::table(&scores)))
+        }
+        _ => Err(format!("nothing is known as '{verb}'")),
+    }
+}
+
+/// A row for each device: the best rate at each number of bodies in the last run of the figure `table`.
+fn best_rates(files: &[&Vec<Record>]) -> String {
+    const SIZES: [u64; 6] = [1024, 4096, 16_384, 65_536, 262_144, 1 << 20];
+    let mut text = "\n| device | driver | N = 1,024 | 4,096 | 16,384 | 65,536 | 262,144 | 1 M |\n\
+                    |---|---|---:|---:|---:|---:|---:|---:|\n"
+        .to_owned();
+    for records in files {
+        let latest = latest(records);
+        let own: Vec<&Record> =
+            latest.iter().filter(|r| r.figure == "table" && r.per_sec().is_some()).collect();
+        let mut devices: Vec<(&str, &str)> = Vec::new();
+        for record in &own {
+            let device = (record.device.name.as_str(), record.device.driver.as_str());
+            if !devices.contains(&device) {
+                devices.push(device);
+            }
+        }
+        for (name, driver) in devices {
+            text += &format!("| {name} | {driver} |");
+            for n in SIZES {
+                let here = own.iter().filter(|r| r.device.name == name && r.sinks == n);
+                let best = here.filter_map(|r| r.per_sec()).reduce(f64::max);
+                text += &best.map_or(" |".to_owned(), |rate| format!(" {} |", number(rate / 1e9)));
+            }
+            text += "\n";
+        }
+    }
+    text
+}
+
+/// The last record of a figure, number of bodies and series.
+fn rate(what: &str, files: &Files) -> Result<f64, String> {
+    let words: Vec<&str> = what.splitn(4, ' ').collect();
+    let [name, figure, n, series] = words[..] else { return Err(format!("'{what}' is too short")) };
+    let n: u64 = n.parse().map_err(|_| format!("'{n}' is no number"))?;
+    let records = files.get(name).ok_or_else(|| format!("no results '{name}'"))?;
+    let is_it = |r: &&Record| {
+        let kernel = r.kernel_in_words();
+        r.figure == figure && r.sinks == n && (r.series == series || kernel == series)
+    };
+    let found = records.iter().rev().filter(is_it).find_map(Record::per_sec);
+    found.ok_or_else(|| format!("{name} has no {figure} of '{series}' at {n}"))
+}
+
+fn ceiling(records: &[Record], key: &str) -> Result<(Ceiling, f64), String> {
+    let mut found = records.iter().rev().filter(|r| r.ceiling.as_deref() == Some(key));
+    let found = found.find_map(|r| Some((r.ceiling()?, r.per_sec()?)));
+    found.ok_or_else(|| format!("no ceiling '{key}'"))
+}
+
+/// The shapes of the lesson.
+fn instructions(records: &[Record]) -> String {
+    let mut text = "\n| r | u | instructions per interaction | registers | subgroups per SIMD | limited by |\n\
+                    |--:|--:|--:|--:|--:|---|\n"
+        .to_owned();
+    for (r, u) in [(1, 1), (1, 4), (2, 4), (4, 4), (8, 2)] {
+        let found = records.iter().rev().find_map(|record| {
+            let kernel = record.kernel.as_ref()?;
+            let it =
+                (kernel.p, kernel.q, kernel.r, kernel.u, kernel.untiled) == (256, 1, r, u, false);
+            record.compiled.filter(|_| it)
+        });
+        let Some(found) = found else { continue };
+        text += &format!(
+            "| {r} | {u} | {:.2} | {} | {} | {} |\n",
+            found.per_interaction.unwrap_or(0.0),
+            found.registers.unwrap_or(0),
+            found.subgroups_per_simd.unwrap_or(0),
+            found.limited_by.map_or("", |limit| limit.name())
+        );
+    }
+    text
+}
+
+/// The text with every quote as the records have it; what is wrong with those that have no value.
+fn quoted(text: &str, files: &Files) -> Result<String, String> {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(BEGIN) {
+        let after = &rest[at + BEGIN.len()..];
+        let what_end = after.find(" -->").ok_or("a quote does not end")?;
+        let what = &after[..what_end];
+        let end = after.find(END).ok_or_else(|| format!("'{what}' has no end"))?;
+        out += &rest[..at];
+        out += &format!(
+            "{BEGIN}{what} -->{}{END}",
+            value(what, files).map_err(|e| format!("'{what}': {e}"))?
+        );
+        rest = &after[end + END.len()..];
+    }
+    Ok(out + rest)
+}
+
+/// The text without quotes and without blocks of code.
+fn unquoted(text: &str) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let (Some(begin), Some(end)) = (rest.find(BEGIN), rest.find(END)) {
+        out += &rest[..begin];
+        out += "QUOTE";
+        // As many lines as before, so that numbers of lines hold.
+        out += &"\n".repeat(rest[begin..end].matches('\n').count());
+        rest = &rest[end + END.len()..];
+    }
+    out += rest;
+    let mut code = false;
+    let line = |line: &str| {
+        let fence = line.trim_start().starts_with("```");
+        code ^= fence;
+        if code || fence { String::new() } else { line.to_owned() }
+    };
+    out.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Lines with a number of the program's own before a sign.
+fn strays(text: &str) -> Vec<(usize, String)> {
+    let has = |line: &str, sign: &str| {
+        line.match_indices(sign).any(|(at, _)| {
+            let before = line[..at].trim_end();
+            // 10^9 is a unit.
+            before.ends_with(|c: char| c.is_ascii_digit()) && !before.ends_with("10^9")
+        })
+    };
+    let is_stray = |line: &str| {
+        SIGNS.iter().any(|sign| has(line, sign))
+            && !OTHERS.iter().any(|(part, _)| line.contains(part))
+    };
+    let lines = text.lines().enumerate();
+    lines.filter(|(_, line)| is_stray(line)).map(|(i, line)| (i + 1, line.to_owned())).collect()
+}
+
+#[test]
+fn numbers_in_texts_are_those_of_the_records() {
+    let files = records();
+    let update = std::env::var_os("UPDATE_QUOTES").is_some();
+    let mut wrong = Vec::new();
+    for name in TEXTS {
+        let path: &Path = &root().join(name);
+        let text = std::fs::read_to_string(path).unwrap();
+        match quoted(&text, &files) {
+            Ok(right) if right == text => (),
+            Ok(right) if update => std::fs::write(path, right).unwrap(),
+            Ok(right) => {
+                let line = text.lines().zip(right.lines()).find(|(a, b)| a != b);
+                wrong.push(format!("{name}: {line:?}; script/quote writes what the records say"));
+            }
+            Err(problem) => wrong.push(format!("{name}: {problem}")),
+        }
+        for (line, words) in strays(&unquoted(&text)) {
+            wrong.push(format!(
+                "{name}, line {line}, has a rate or ratio without a record: {words}"
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_wrong_number_and_one_without_a_record_are_seen() {
+    let files = records();
+    let right = value("rate nvidia-h200 table 65536 the chapter's kernel", &files).unwrap();
+    let text = format!(
+        "It makes {BEGIN}rate nvidia-h200 table 65536 the chapter's kernel -->7{END} x 10^9 there.\n"
+    );
+    let mended = quoted(&text, &files).unwrap();
+    assert!(mended != text && mended.contains(&format!("-->{right}<!--")), "{mended}");
+    assert_eq!(quoted(&mended, &files).unwrap(), mended);
+    assert!(
+        quoted(&format!("{BEGIN}rate nobody n 1 x -->1{END}"), &files)
+            .unwrap_err()
+            .contains("nobody")
+    );
+    assert!(quoted(&format!("{BEGIN}rate nvidia-h200 n 7 x -->1{END}"), &files).is_err());
+    assert!(strays(&unquoted(&mended)).is_empty());
+    let stray = |text: &str| !strays(&unquoted(text)).is_empty();
+    assert!(stray("makes 2,045 x 10^9 of them") && stray("is 1.10 times as fast"));
+    assert!(stray("reads 4,589 GB/s") && !stray("```\n4,589 GB/s\n```") && !stray("n x 10^9"));
+}
