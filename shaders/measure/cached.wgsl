@@ -1,8 +1,8 @@
-// Reads of a small storage buffer per second, as the untiled kernel makes them: all threads of a
-// workgroup read the same vec4, out of a cache where there is one.
+// Reads of a storage buffer per second, as the untiled kernel makes them: all threads of a workgroup read the
+// same vec4, out of a cache where there is one.
 //% include "measure/ceiling.wgsl"
 
-const LENGTH: u32 = 1024u;
+const LENGTH: u32 = {{ length }}u;
 
 @compute @workgroup_size({{ threads }}, 1, 1)
 fn main(@builtin(local_invocation_id) local: vec3<u32>) {

@@ -144,7 +144,13 @@ impl<'a> Session<'a> {
             self.records.push(record);
         }
         let in_series = gpu.adapter.class == DeviceClass::Software;
-        self.ceilings = Some(found.iter().collect::<Ceilings>().in_series(in_series));
+        self.ceilings = Some(
+            found
+                .iter()
+                .collect::<Ceilings>()
+                .in_series(in_series)
+                .with_subgroup(gpu.tier.subgroup_size),
+        );
         Ok(self.ceilings)
     }
 

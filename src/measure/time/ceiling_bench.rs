@@ -52,15 +52,19 @@ fn cuts(ceiling: Ceiling) -> &'static [(u32, u32)] {
         // per turn reach 92, 97 and 98.6 % of what its units and clock allow.
         Ceiling::Fma => &[(8, 32), (16, 64)],
         Ceiling::Rsqrt => &[(8, 8), (4, 16)],
-        Ceiling::Pair => &[(8, 2), (4, 4), (2, 4), (8, 4)],
-        Ceiling::LoneGroup => &[(8, 2)],
+        Ceiling::Pair | Ceiling::LoneGroup => &[(8, 2), (4, 4), (2, 4), (8, 4)],
         Ceiling::LoneThread => &[(1, 4)],
         Ceiling::TileRead | Ceiling::CachedRead => &[(1, 16)],
+        Ceiling::LoneRead => &[(1, 1)],
+        Ceiling::LoneChains => &[(8, 2)],
         _ => &[(1, 4)],
     }
 }
 
 const GROUP: u32 = 256;
+
+/// Entries that are read through the caches, 1 MiB: as many as there are sources where tiling is of interest.
+const CACHED_ENTRIES: u32 = 1 << 16;
 
 /// Seconds of a sample at most.
 const LONGEST_SAMPLE: f64 = 0.1;
@@ -187,10 +191,12 @@ impl Bench {
             Ceiling::Fma => ("fma", GROUP, full),
             Ceiling::Rsqrt => ("rsqrt", GROUP, full),
             Ceiling::Pair => ("pair", GROUP, full),
-            Ceiling::LoneGroup => ("pair", GROUP, 1),
-            Ceiling::LoneThread => ("pair", 1, 1),
+            // As many threads as it may have: fewer do not fill a compute unit of every GPU.
+            Ceiling::LoneGroup => ("pair", 1024, 1),
+            Ceiling::LoneThread | Ceiling::LoneChains => ("pair", 1, 1),
             Ceiling::TileRead => ("tile", GROUP, full),
             Ceiling::CachedRead => ("cached", GROUP, full),
+            Ceiling::LoneRead => ("cached", GROUP, 1),
             _ => ("storage", GROUP, full),
         };
         let group = group.min(gpu.limits.threads_per_workgroup);
@@ -202,7 +208,8 @@ impl Bench {
         let most_turns =
             if bandwidth { (self.entry_count / (threads * copies)).max(1) } else { MOST_TURNS };
         let values = context! {
-            threads => group, chains, u => copies, guarded => false, potential => false, one_mass => false
+            threads => group, chains, u => copies, guarded => false, potential => false,
+            one_mass => false, length => CACHED_ENTRIES
         };
         let text = template::assemble(&format!("measure/{file}.wgsl"), values)?;
         let size = size_of::<CeilingParams>() as u64;
@@ -308,7 +315,8 @@ mod tests {
     fn every_kernel_validates_for_every_backend() {
         for file in ["fma", "rsqrt", "pair", "tile", "cached", "storage"] {
             let values = context! {
-                threads => 64, chains => 4, u => 4, guarded => false, potential => false, one_mass => false
+                threads => 64, chains => 4, u => 4, guarded => false, potential => false,
+                one_mass => false, length => CACHED_ENTRIES
             };
             let name = format!("measure/{file}.wgsl");
             let text = template::assemble(&name, values).unwrap();

@@ -21,10 +21,16 @@ pub enum Ceiling {
     CachedRead,
     /// Bytes per second from a storage buffer that no cache holds.
     Storage,
-    /// Interactions per second of a lone workgroup of 256 threads: what one compute unit does.
+    /// Interactions per second of a lone workgroup, as large as the adapter allows and at most of 1,024 threads: what one
+    /// compute unit does.
     LoneGroup,
+    /// Reads of a `vec4` from a storage buffer per second and thread by a lone workgroup of 256 threads: it waits for
+    /// each.
+    LoneRead,
     /// Interactions per second of a lone thread that has one at a time: its inverse is the latency.
     LoneThread,
+    /// Interactions per second of a lone thread that has eight at a time: its inverse is what issuing one takes.
+    LoneChains,
     /// Dispatches per second in one pass, each waiting for the one before.
     Dispatch,
     /// Submissions per second, each waited for.
@@ -33,7 +39,7 @@ pub enum Ceiling {
 
 impl Ceiling {
     /// All, in the order they are measured and shown.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::Fma,
         Self::Rsqrt,
         Self::Pair,
@@ -41,7 +47,9 @@ impl Ceiling {
         Self::CachedRead,
         Self::Storage,
         Self::LoneGroup,
+        Self::LoneRead,
         Self::LoneThread,
+        Self::LoneChains,
         Self::Dispatch,
         Self::Submission,
     ];
@@ -56,7 +64,9 @@ impl Ceiling {
             Self::CachedRead => "cached-read",
             Self::Storage => "storage",
             Self::LoneGroup => "lone-workgroup",
+            Self::LoneRead => "lone-read",
             Self::LoneThread => "lone-thread",
+            Self::LoneChains => "lone-chains",
             Self::Dispatch => "dispatch",
             Self::Submission => "submission",
         }
@@ -76,8 +86,10 @@ impl Ceiling {
             Self::TileRead => "workgroup memory, vec4 reads (all threads the same)",
             Self::CachedRead => "cached storage, vec4 reads (all threads the same)",
             Self::Storage => "storage buffer, bandwidth",
-            Self::LoneGroup => "interactions of a lone workgroup of 256",
+            Self::LoneGroup => "interactions of a lone workgroup",
+            Self::LoneRead => "cached storage, vec4 reads of a lone workgroup of 256",
             Self::LoneThread => "interactions of a lone thread, one at a time",
+            Self::LoneChains => "interactions of a lone thread, eight at a time",
             Self::Dispatch => "cost of a dispatch",
             Self::Submission => "cost of a submission, waited for",
         }
@@ -88,7 +100,7 @@ impl Ceiling {
     pub fn unit(self) -> (&'static str, f64) {
         match self {
             Self::Storage => ("GB/s", 1e9),
-            Self::LoneThread => ("M/s", 1e6),
+            Self::LoneThread | Self::LoneChains => ("M/s", 1e6),
             Self::Dispatch | Self::Submission => ("µs", -1e-6),
             _ => ("G/s", 1e9),
         }
@@ -126,6 +138,7 @@ impl CeilingSamples {
 pub struct Ceilings {
     rates: [f64; Ceiling::ALL.len()],
     in_series: bool,
+    subgroup: Option<u32>,
 }
 
 impl Ceilings {
@@ -143,6 +156,17 @@ impl Ceilings {
     #[must_use]
     pub fn in_series(self, in_series: bool) -> Self {
         Self { in_series, ..self }
+    }
+
+    /// With subgroups of so many threads, where the adapter tells.
+    #[must_use]
+    pub fn with_subgroup(self, subgroup: Option<u32>) -> Self {
+        Self { subgroup, ..self }
+    }
+
+    /// Threads of a subgroup; 1, so that no lane is ever idle, where nobody tells.
+    pub fn subgroup(&self) -> u32 {
+        self.subgroup.unwrap_or(1).max(1)
     }
 
     /// See [`Ceilings::in_series`].

@@ -8,17 +8,22 @@
 //! the answer to "what limits this kernel".
 //!
 //! Per interaction (shaders/interaction/gravity.wgsl):
-//! - 12 FP32 instructions and 1 reciprocal root (the slot that issues it is part of the measured overlap);
-//! - 1/r reads of the tile (or, untiled, of a storage buffer), each an instruction, too;
+//! - 12 FP32 instructions and 1 reciprocal root (the slot that issues it is part of the measured overlap); 11 where
+//!   sources stand in blocks of one mass;
+//! - [`READ`]/r instructions that read the tile (or, untiled, a storage buffer), and 1/r reads;
 //! - [`LOOP`] instructions of loop control, divided by u x r;
 //! - 16/(p r) bytes from storage for the tiles: the chapter's N^2/p.
 //!
-//! On a software adapter all of these are instructions of one processor: their times add up
-//! ([`Ceilings::in_series`]).
+//! Untiled, reads through the caches and arithmetic take their time one after the other: so they do on an NVIDIA H200,
+//! where 1/986 is 1/2,049 + 1/1,911 to a per cent. On a software adapter all of these are instructions of one
+//! processor: all their times add up ([`Ceilings::in_series`]).
 //!
-//! To that come what a lone thread needs for its share of the sources when there are too few threads to
-//! hide its latency, what one compute unit does when there are fewer workgroups than units, and the cost
-//! of the dispatch.
+//! Workgroups of fewer threads than a subgroup leave lanes idle. Where workgroups are few, the compute unit that has
+//! most of them is waited for; how many units there are is what all do over what one does ([`Ceiling::LoneGroup`]).
+//! And a thread alone waits for its latency with every source: a first interaction takes what a lone thread needs for
+//! one ([`Ceiling::LoneThread`]), each further of its r sinks what it takes to issue it ([`Ceiling::LoneChains`]);
+//! untiled, the read comes first ([`Ceiling::LoneRead`]). Unrolling was not seen to hide any of that. The longer of
+//! throughput and latency counts, and where they are alike, both: they are added by their cubes.
 
 use super::ceilings::{Ceiling, Ceilings};
 use crate::forces::direct::gpu::KernelConfig;
@@ -27,8 +32,15 @@ use crate::forces::direct::gpu::KernelConfig;
 /// multiply-adds.
 pub const FP32: f64 = 12.0;
 
+/// Instructions per source besides its interactions: the read. (AMD's compiler takes 4, with address, move and wait,
+/// and 5 for a turn of the loop; part of them are scalar, and are issued beside those of other threads.)
+pub const READ: f64 = 1.0;
+
 /// Instructions that one turn of the inner loop costs: count, compare, branch, and the address.
 pub const LOOP: f64 = 4.0;
+
+/// Threads of the workgroup that [`Ceiling::LoneRead`] is measured with.
+const GROUP_OF_READS: f64 = 256.0;
 
 /// What can limit a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,7 +117,8 @@ pub fn predict(
 ) -> Option<Prediction> {
     let needed = [Ceiling::Fma, Ceiling::Rsqrt, Ceiling::Pair, Ceiling::TileRead];
     let more = [Ceiling::CachedRead, Ceiling::Storage, Ceiling::LoneGroup, Ceiling::LoneThread];
-    if needed.iter().chain(&more).any(|ceiling| !(ceilings.get(*ceiling) > 0.0)) {
+    let late = [Ceiling::LoneRead, Ceiling::LoneChains];
+    if needed.iter().chain(&more).chain(&late).any(|ceiling| !(ceilings.get(*ceiling) > 0.0)) {
         return None;
     }
     let per = |ceiling| 1.0 / ceilings.get(ceiling);
@@ -117,41 +130,69 @@ pub fn predict(
     let slice = f64::from(config.slice_length(sources as u32));
     let taken = if config.untiled { sources as f64 } else { slice * s };
     let work = rows * p * r * taken;
+    let subgroup = f64::from(ceilings.subgroup());
+    let lanes = (p * q / subgroup).ceil() * subgroup / (p * q);
 
-    let others = 1.0 / r + LOOP / (u * r);
-    let (issue, root) = ((FP32 + others) * per(Ceiling::Fma), per(Ceiling::Rsqrt));
+    let fp32 = if config.sorts_by_mass(sources) { FP32 - 1.0 } else { FP32 };
+    let others = READ / r + LOOP / (u * r);
+    let (issue, root) = ((fp32 + others) * per(Ceiling::Fma), per(Ceiling::Rsqrt));
     let hidden = overlap(ceilings);
     // What is not hidden of the shorter is added to the longer.
-    let arithmetic = work * (issue + if issue >= root { (1.0 - hidden) * root } else { 0.0 });
-    let roots = work * (root + if issue < root { (1.0 - hidden) * issue } else { 0.0 });
+    let each = issue + if issue >= root { (1.0 - hidden) * root } else { 0.0 };
+    let arithmetic = work * lanes * each;
+    let roots =
+        work * lanes * (root + if issue < root { (1.0 - hidden) * issue } else { 0.0 });
 
     let mut parts = vec![(Limit::Arithmetic, arithmetic), (Limit::Rsqrt, roots)];
-    let reads = work / r;
-    if config.untiled {
-        parts.push((Limit::Cache, reads * per(Ceiling::CachedRead)));
-    } else {
+    let reads = work * lanes / r;
+    if !config.untiled {
         parts.push((Limit::WorkgroupMemory, reads * per(Ceiling::TileRead)));
         parts.push((Limit::Storage, 16.0 * work / (p * r) * per(Ceiling::Storage)));
+    } else if !config.uniform {
+        parts.push((Limit::Cache, reads * per(Ceiling::CachedRead)));
     }
-    // Arithmetic and roots hold what is not hidden of each other already.
-    let together = arithmetic.max(roots) + parts[2..].iter().map(|part| part.1).sum::<f64>();
-    // One workgroup's share: its threads wait for each other's latency, or for their unit.
-    let group_work = p * r * taken / s;
-    let per_thread = group_work / (p * q);
-    let at_once = (u * r).max(1.0);
-    parts.push((Limit::Latency, per_thread * per(Ceiling::LoneThread) / at_once));
-    parts.push((Limit::Parallelism, group_work * per(Ceiling::LoneGroup)));
-
     let slowest = |a: &(Limit, f64), b: &(Limit, f64)| a.1.total_cmp(&b.1);
+    // Arithmetic and roots hold what is not hidden of each other already.
     let (mut limit, longest) = parts.iter().copied().max_by(slowest)?;
-    let mut secs = if ceilings.are_in_series() { longest.max(together) } else { longest };
+    let together = arithmetic.max(roots) + parts[2..].iter().map(|part| part.1).sum::<f64>();
+    let adds_up = ceilings.are_in_series() || config.untiled;
+    let mut throughput = if adds_up { longest.max(together) } else { longest };
+
+    // The unit that has most of the workgroups.
+    let units = (per(Ceiling::LoneGroup) / per(Ceiling::Pair)).round().max(1.0);
+    let groups = rows * s;
+    let uneven = (groups / units).ceil() * units / groups;
+    parts.push((Limit::Parallelism, throughput * uneven));
+    if uneven > 1.5 {
+        limit = Limit::Parallelism;
+    }
+    throughput *= uneven;
+
+    // A thread's sources, one after the other.
+    let first = per(Ceiling::LoneThread);
+    let further = per(Ceiling::LoneChains).min(first);
+    let read = if config.untiled && !config.uniform {
+        GROUP_OF_READS * per(Ceiling::LoneRead)
+    } else {
+        0.0
+    };
+    let latency = taken / (s * q) * (read + first + (r - 1.0) * further);
+    parts.push((Limit::Latency, latency));
+    if latency > throughput {
+        limit = Limit::Latency;
+    }
+    let mut secs = if ceilings.are_in_series() {
+        throughput.max(latency)
+    } else {
+        (throughput.powi(3) + latency.powi(3)).cbrt()
+    };
     if ceilings.get(Ceiling::Dispatch) > 0.0 {
         let cost = per(Ceiling::Dispatch);
         parts.push((Limit::Dispatch, cost));
-        secs += cost;
-        if cost > longest {
+        if cost > secs {
             limit = Limit::Dispatch;
         }
+        secs += cost;
     }
     Some(Prediction { secs, limit, parts })
 }
@@ -161,7 +202,8 @@ mod tests {
     use super::*;
 
     const CONFIG: KernelConfig = KernelConfig { u: 4, ..KernelConfig::tiled(256) };
-    const N: usize = 1 << 18;
+    /// Too few to be sorted by mass.
+    const N: usize = 1 << 14;
 
     /// A device with no limit but the given ones.
     fn device(rates: &[(Ceiling, f64)]) -> Ceilings {
@@ -251,9 +293,9 @@ mod tests {
         let (limit, slow) = limit_of(&gpu, CONFIG, 1024);
         assert_eq!(limit, Limit::Latency);
         let split = limit_of(&gpu, KernelConfig { p: 64, q: 4, ..CONFIG }, 1024).1;
-        assert!((split / slow - 4.0).abs() < 1e-9, "four threads per sink, a quarter of the wait");
+        assert!((split / slow - 4.0).abs() < 1e-3, "four threads per sink, a quarter of the wait");
         let sliced = limit_of(&gpu, KernelConfig { p: 64, s: 16, ..CONFIG }, 1024).1;
-        assert!((sliced / slow - 16.0).abs() < 1e-9);
+        assert!((sliced / slow - 16.0).abs() < 1e-2);
         let lone = device(&[(Ceiling::LoneGroup, 1e9)]);
         assert_eq!(limit_of(&lone, CONFIG, 1024).0, Limit::Parallelism);
     }

@@ -64,7 +64,7 @@ pub fn ceilings(adapter: &AdapterInfo) -> Asked<Ceilings> {
         }
         let found = Ceilings::measure(&gpu, Effort::Quick, &mut |_: Ceiling| true)?;
         let in_series = gpu.adapter.class == DeviceClass::Software;
-        Ok(found.iter().collect::<Ceilings>().in_series(in_series))
+        Ok(found.iter().collect::<Ceilings>().in_series(in_series).with_subgroup(gpu.tier.subgroup_size))
     })
 }
 

@@ -190,6 +190,11 @@ impl KernelConfig {
         Err(Error::value("the number of bodies", n, allowed))
     }
 
+    /// Whether the kernel takes so many sources in blocks of one mass, where their masses allow.
+    pub fn sorts_by_mass(&self, sources: usize) -> bool {
+        self.q == 1 && (self.uniform || sources >= super::variant::MANY_SOURCES)
+    }
+
     /// Length of one slice of `sources` sources: whole tiles, so that only the last one has a tail.
     pub fn slice_length(&self, sources: u32) -> u32 {
         sources.div_ceil(self.s).max(1).next_multiple_of(self.tile())

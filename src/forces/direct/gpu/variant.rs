@@ -21,7 +21,7 @@ pub struct KernelVariant {
 }
 
 /// From so many sources on they are sorted by mass: below, the copy costs as much as is won.
-const MANY_SOURCES: usize = 1 << 15;
+pub(super) const MANY_SOURCES: usize = 1 << 15;
 
 impl KernelVariant {
     /// The variant for a softening length and the largest gravitating mass.
@@ -36,7 +36,7 @@ impl KernelVariant {
     /// The variant that makes use of blocks of one mass, where sources of these masses have such and it pays.
     pub fn for_masses(self, mass: &[f32]) -> Self {
         let one_mass = self.can_sort()
-            && (self.config.uniform || mass.len() >= MANY_SOURCES)
+            && self.config.sorts_by_mass(mass.len())
             && Masses::of(mass, self.config.tile()) == Masses::InBlocks;
         Self { one_mass, ..self }
     }
