@@ -119,8 +119,10 @@ impl fmt::Display for Error {
                 format!("{what} is {value}, but must be {allowed}")
             }
             Self::Unknown { kind, name, known } => {
+                let meant = nearest(name, known);
+                let meant = meant.map_or(String::new(), |m| format!(" (did you mean '{m}'?)"));
                 let name = messages::piece(name);
-                format!("there is no {kind} named '{name}'; known are: {known}")
+                format!("there is no {kind} named '{name}'{meant}; known are: {known}")
             }
             Self::File { path, problem } => with_path(path, "", &format!(": {problem}")),
             Self::Io { action, path, source } => {
@@ -177,9 +179,30 @@ impl Error {
     }
 }
 
+/// The known name that `name` is most like, if it looks like a slip of the hand.
+fn nearest<'a>(name: &str, known: &'a str) -> Option<&'a str> {
+    // A name longer than any is none, and would take its time.
+    let name = Some(name).filter(|name| name.len() <= 64)?.to_lowercase();
+    let likeness = |known: &&str| strsim::jaro_winkler(&name, &known.to_lowercase());
+    let names = known.split(", ").filter(|known| !known.is_empty());
+    let best = names.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    (likeness(&best) > 0.85).then_some(best)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_slip_of_the_hand_gets_the_name_that_was_meant() {
+        let text = |name: &str| {
+            let known = "plummer, cartwheel, disk-galaxy".to_owned();
+            Error::Unknown { kind: "scene", name: name.to_owned(), known }.to_string()
+        };
+        assert!(text("cartweel").contains("did you mean 'cartwheel'?"), "{}", text("cartweel"));
+        assert!(text("Plumer").contains("did you mean 'plummer'?"));
+        assert!(!text("teapot").contains("did you mean"));
+    }
 
     #[test]
     fn texts_are_one_line_whatever_is_in_them() {

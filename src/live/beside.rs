@@ -27,7 +27,7 @@ where
 }
 
 /// Something in the making beside the frames.
-pub(super) struct Beside<T> {
+pub(crate) struct Beside<T> {
     name: &'static str,
     made: Receiver<Result<T>>,
 }

@@ -33,6 +33,7 @@ use std::sync::Arc;
 use glam::DVec4;
 use web_time::Duration;
 
+pub(crate) use beside::Beside;
 pub use blocks::BlockFacts;
 pub use command::{Command, Event, Report};
 pub use force_error::{ForceError, SAMPLES};
@@ -73,6 +74,8 @@ pub struct Live {
     reports: Cadence,
     kept: Cadence,
     looking: Looking,
+    /// No step goes beyond this time.
+    until: Option<f64>,
     frame: u64,
     count: usize,
     tracker: Tracker,
@@ -87,7 +90,7 @@ pub struct Live {
 /// Diagnostics come at most this often.
 const REPORTS: Duration = Duration::from_millis(500);
 /// States to go on from come at most this often.
-const KEPT: Duration = Duration::from_secs(2);
+const KEPT: Duration = Duration::from_secs(1);
 
 impl Live {
     /// Hands the bodies to the engine that was settled on, on the window's device where it is the GPU; `units_per_sec` is the usual speed in units of
@@ -133,6 +136,7 @@ impl Live {
             reports: Cadence::new(REPORTS),
             kept: Cadence::new(KEPT),
             looking: Looking::default(),
+            until: None,
             frame: 0,
             count,
             tracker: Tracker::default(),
@@ -208,6 +212,7 @@ impl Live {
         self.frame += 1;
         let still = self.resting || self.mover.is_changing();
         let due = if still { 0 } else { self.keeper.due(wall_secs, self.dt) };
+        let due = self.until.map_or(due, |until| due.min(self.steps_to(until)));
         let part = FramePart {
             gpu: &self.gpu,
             encoder,
@@ -229,6 +234,19 @@ impl Live {
         self.rates.frame(wall_secs, work.steps, work.interactions);
         self.ask_what_is_due();
         Ok(work)
+    }
+
+    /// Lets no step begin at this time or beyond it, until another time is told or none: so that the state that
+    /// is drawn is the one of that time.
+    pub fn go_until(&mut self, time: Option<f64>) {
+        self.until = time;
+    }
+
+    /// Steps that are left to a time in the direction in which time passes; the last may reach beyond it.
+    fn steps_to(&self, time: f64) -> u64 {
+        let steps = (time - self.mover.reached().time) / self.dt;
+        // A time that is a whole number of steps away but for rounding needs no other one.
+        (steps - 1e-6).ceil().max(0.0) as u64
     }
 
     /// Call after the frame's submission.

@@ -55,6 +55,9 @@ pub(super) trait Mover: Send {
     /// How far it has come.
     fn reached(&self) -> Reached;
 
+    /// The number of steps after which the bodies were as they are drawn; none within a step.
+    fn drawn_after(&self) -> Option<u64>;
+
     /// What the sprites read.
     fn drawn(&self) -> Drawn<'_>;
 

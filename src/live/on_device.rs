@@ -276,6 +276,10 @@ impl Mover for OnDevice {
         Reached { time: self.clock.time(), steps: self.clock.steps(), ready: self.ready }
     }
 
+    fn drawn_after(&self) -> Option<u64> {
+        self.state.is_between_steps().then(|| self.clock.steps())
+    }
+
     fn is_busy(&self) -> bool {
         let is_asked = self.want_report || self.want.is_some() || !self.widening.is_empty();
         let is_reporting = self.reporting != Reporting::Nothing;

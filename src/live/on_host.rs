@@ -24,6 +24,8 @@ pub(super) struct OnHost {
     acceleration: wgpu::Buffer,
     /// Of the numbers in them.
     frame: Frame,
+    /// The steps that they come after.
+    drawn_after: u64,
 }
 
 impl OnHost {
@@ -47,6 +49,7 @@ impl OnHost {
             velocity: storage(drawing, "drawn velocities", n),
             acceleration: storage(drawing, "drawn accelerations", n),
             frame: Frame::PLAIN,
+            drawn_after: settings.steps_before,
             reached: Progress { time: settings.begins_at(), ..Progress::default() },
             worker: WorkerLink::start(bodies, kind, computing, settings).await?,
         })
@@ -67,7 +70,7 @@ impl Mover for OnHost {
             send(&self.position_mass, &new.position_mass);
             send(&self.velocity, &new.velocity);
             send(&self.acceleration, &new.acceleration);
-            self.frame = new.frame;
+            (self.frame, self.drawn_after) = (new.frame, new.steps);
             part.tracker.take_from(&new.position_mass, new.frame);
         });
         Ok(Work::default())
@@ -76,6 +79,10 @@ impl Mover for OnHost {
     fn reached(&self) -> Reached {
         let Progress { time, steps, ready, .. } = self.reached;
         Reached { time, steps, ready }
+    }
+
+    fn drawn_after(&self) -> Option<u64> {
+        Some(self.drawn_after)
     }
 
     fn is_busy(&self) -> bool {

@@ -11,6 +11,8 @@ pub(super) struct Points {
     pub position_mass: Vec<[f32; 4]>,
     pub velocity: Vec<[f32; 4]>,
     pub acceleration: Vec<[f32; 4]>,
+    /// Steps that they come after.
+    pub steps: u64,
     /// Of these numbers.
     pub frame: Frame,
 }

@@ -70,6 +70,11 @@ impl Live {
         &self.keeper
     }
 
+    /// Whether what is drawn is the newest state, and a whole one: not half a step, nor one that a worker has left.
+    pub fn is_drawn_whole(&self) -> bool {
+        self.mover.drawn_after() == Some(self.mover.reached().steps)
+    }
+
     /// Whether time passes, or is about to: the next frame shows something else than the last one.
     pub fn is_moving(&self) -> bool {
         let is_due = !self.status.ready || !self.keeper.is_still() || self.mover.is_changing();

@@ -317,6 +317,7 @@ fn publish(
     if wanted {
         let mut points = spare.unwrap_or_default();
         drawn.fill(&mut points, bodies, acceleration, progress.time);
+        points.steps = progress.steps;
         lock(&shared.outbox).points = Some(points);
     }
     wanted

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use egui::accesskit::Role as WidgetRole;
 use egui_kittest::kittest::{NodeT, Queryable};
-use gravitile::app::panel::{Action, Integration, Place, Tab};
+use gravitile::app::panel::{Action, Integration, MeetingOffer, Place, Tab};
 use gravitile::forces::Precision;
 use gravitile::integrate::find;
 use gravitile::live::{Command, Tempo};
 use gravitile::render::{ColourBy, Exposure, Follow};
+use gravitile::scene::Orbit;
 use gravitile::sim::EngineKind;
 
 use super::world::{World, after, click, command, slide};
@@ -37,8 +38,8 @@ fn tabs_fold_and_help_are_there_and_do_it() {
 #[test]
 fn scene_restarts_picks_and_is_changed() {
     let mut harness = World::on(Tab::Scene).shown(HIGH);
-    assert_eq!(click(&mut harness, "Restart"), [Action::Restart]);
-    let anew = click(&mut harness, "Make it anew");
+    assert_eq!(click(&mut harness, "Restart"), [Action::Restart { anew: true }]);
+    let anew = click(&mut harness, "Build again");
     assert!(matches!(&anew[..], [Action::Load(input)] if input.input == "galaxy-collision"
         && input.set.is_empty() && input.n.is_none() && input.seed.is_none()));
 
@@ -47,33 +48,39 @@ fn scene_restarts_picks_and_is_changed() {
     assert!(matches!(&picked[..], [Action::Load(input)] if input.input == "plummer"), "{picked:?}");
 
     // A parameter that is changed asks for nothing yet; the button then asks for it by name.
-    let mass_ratio = harness.get_by_label("mass_ratio").rect().center().y;
+    let mass_ratio = harness.get_by_label("mass of the second").rect().center().y;
     let beside = move |h: &egui_kittest::Harness<'static, World>| {
         let sliders = h.get_all_by_role(WidgetRole::Slider);
         let mut sliders = sliders.filter(|s| (s.rect().center().y - mass_ratio).abs() < 6.0);
         sliders.next().expect("a slider beside mass_ratio").set_value_accesskit(0.5);
     };
     assert_eq!(after(&mut harness, beside), []);
-    let made = click(&mut harness, "Make the changed scene");
+    let made = click(&mut harness, "Build with these numbers");
     let [Action::Load(input)] = &made[..] else { panic!("{made:?}") };
     assert_eq!(input.set, ["mass_ratio=0.5".parse().unwrap()]);
+    assert_eq!(click(&mut harness, "Usual numbers"), []);
+    let made = click(&mut harness, "Build again");
+    assert!(matches!(&made[..], [Action::Load(input)] if input.set.is_empty()), "{made:?}");
 }
 
 #[test]
 fn two_snapshots_are_offered_as_an_encounter() {
     let mut world = World::on(Tab::Scene);
-    let files = [PathBuf::from("/a/one.gvt"), PathBuf::from("/a/two.gvt")];
-    world.panel.scene.offer_encounter(files.clone(), 2.0);
+    let offer = || MeetingOffer {
+        files: [PathBuf::from("/a/one.gvt"), PathBuf::from("/a/two.gvt")],
+        separation: 8.0,
+        pericentre: 1.5,
+        unit: "3.5 kpc".to_owned(),
+    };
+    world.panel.scene.offer_encounter(offer());
     let mut harness = world.shown(HIGH);
     assert_eq!(slide(&mut harness, "tilt", 90.0), []);
     let made = click(&mut harness, "Let them meet");
-    let [Action::Encounter { files: met, distance, tilt_degrees, .. }] = &made[..] else {
-        panic!("{made:?}")
-    };
-    assert_eq!((met, *distance, *tilt_degrees), (&files, 8.0, 90.0));
+    let orbit = Orbit { eccentricity: 1.0, pericentre: 1.5, separation: 8.0 };
+    assert_eq!(made, [Action::Encounter { orbit, tilt_degrees: 90.0 }]);
     assert!(!harness.state().panel.scene.has_encounter());
 
-    harness.state_mut().panel.scene.offer_encounter(files, 2.0);
+    harness.state_mut().panel.scene.offer_encounter(offer());
     harness.run();
     assert_eq!(click(&mut harness, "Cancel"), []);
     assert!(!harness.state().panel.scene.has_encounter());
@@ -116,6 +123,43 @@ fn physics_changes_step_and_softening() {
     let eps = usual.softening * 3.0;
     assert_eq!(command(slide(&mut harness, "eps", eps)), Command::Softening(eps));
     assert_eq!(command(slide(&mut harness, "eps", 0.0)), Command::Softening(0.0));
+}
+
+#[test]
+fn what_was_changed_is_reset_by_the_button_behind_it() {
+    let mut world = World::on(Tab::Physics);
+    let usual = world.hints;
+    world.settings.dt = usual.dt * 7.0;
+    let mut harness = world.shown(HIGH);
+    let behind = |h: &egui_kittest::Harness<'static, World>, name: &str| {
+        let y = h.get_by_role_and_label(WidgetRole::Slider, name).rect().center().y;
+        let buttons = h.get_all_by_label("↺");
+        let mut beside = buttons.filter(|node| (node.rect().center().y - y).abs() < 8.0);
+        beside.next().expect("a button in the slider's row").click();
+    };
+    assert_eq!(command(after(&mut harness, |h| behind(h, "dt"))), Command::Dt(usual.dt));
+
+    let mut world = World::on(Tab::View);
+    world.view.style.stops = 3.0;
+    world.view.style.colour_by = ColourBy::Speed;
+    let mut harness = world.shown(HIGH);
+    after(&mut harness, |h| behind(h, "stops"));
+    assert_eq!(harness.state().view.style.stops, 0.0);
+    slide(&mut harness, "size", 5.0);
+    click(&mut harness, "All light as usual");
+    let style = &harness.state().view.style;
+    assert_eq!((style.sprite_size, style.colour_by), (1.0, ColourBy::Speed));
+}
+
+#[test]
+fn a_run_that_cannot_be_believed_is_seen_on_every_tab() {
+    let mut world = World::on(Tab::File);
+    let mut ruined = super::world::report(9.0);
+    ruined.diagnostics.potential = 30.0;
+    world.history.report(&ruined);
+    let harness = world.shown(700.0);
+    assert!(harness.query_by_label_contains("energy error 3").is_some());
+    assert!(harness.query_by_label_contains(" %").is_some());
 }
 
 #[test]
@@ -233,7 +277,10 @@ fn file_opens_saves_and_records() {
     assert_eq!(after(&mut harness, |h| buttons(h, 0)), [], "no name, no file");
 
     let record = after(&mut harness, |h| h.get_by_label_contains("Record").click());
-    assert_eq!(record, [Action::Record("film.apng".into())]);
+    assert_eq!(record, [Action::Record("film.apng".into(), None)]);
+    click(&mut harness, "1280 x 720");
+    let record = after(&mut harness, |h| h.get_by_label_contains("Record").click());
+    assert_eq!(record, [Action::Record("film.apng".into(), Some([1280, 720]))]);
     harness.state_mut().recording = Some(("film.apng".into(), 45));
     harness.run();
     assert!(harness.query_by_label("recording film.apng: 1.5 s").is_some());
@@ -248,6 +295,16 @@ fn messages_stay_until_dismissed() {
     world.message = Some(("no file of that name".to_owned(), true));
     let mut harness = world.shown(700.0);
     assert!(harness.query_by_label("no file of that name").is_some());
+    assert_eq!(click(&mut harness, "×"), [Action::DismissMessage]);
+    // However long it is, it stays beside the panel, with its button in reach.
+    let long = "a/very/long/path/to/some/snapshot ".repeat(12);
+    harness.state_mut().message = Some((long.clone(), true));
+    harness.run();
+    let free = harness.ctx.content_rect().width() - harness.state().panel.width;
+    for node in [harness.get_by_label(long.trim()), harness.get_by_label("×")] {
+        let rect = node.rect();
+        assert!(rect.max.x <= free && rect.min.x >= 0.0, "{rect:?} beside {free}");
+    }
     assert_eq!(click(&mut harness, "×"), [Action::DismissMessage]);
 }
 

@@ -1,6 +1,8 @@
 //! Keys ask for what the sheet says.
 
+use egui::accesskit::Role as WidgetRole;
 use egui::{Key, Modifiers};
+use egui_kittest::kittest::Queryable;
 use gravitile::app::panel::{Action, KEYS, Place, Tab};
 use gravitile::live::{Command, Tempo};
 
@@ -15,7 +17,7 @@ fn each_key_asks_for_what_it_says() {
     let step = vec![Action::Live(Command::Pause(true)), Action::Live(Command::Step(1))];
     assert_eq!(press(Key::S), step);
     assert_eq!(press(Key::B), live(Command::Reverse));
-    assert_eq!(press(Key::R), [Action::Restart]);
+    assert_eq!(press(Key::R), [Action::Restart { anew: true }]);
     assert_eq!(press(Key::Comma), live(Command::Factor(0.5)));
     assert_eq!(press(Key::Period), live(Command::Factor(2.0)));
     assert_eq!(press(Key::X), live(Command::Tempo(Tempo::Fastest)));
@@ -27,8 +29,8 @@ fn each_key_asks_for_what_it_says() {
     assert_eq!(press(Key::F12), [Action::Screenshot("gravitile-000125.png".into(), 1280, 720)]);
     assert_eq!(press(Key::F1), [Action::Help]);
     assert_eq!(press(Key::Questionmark), [Action::Help]);
-    assert_eq!(press(Key::Q), [Action::Quit]);
-    assert_eq!(press(Key::Escape), [Action::Quit]);
+    assert_eq!(press(Key::Q), [Action::AskToQuit]);
+    assert_eq!(press(Key::Escape), [Action::Escape]);
     assert!(matches!(&press(Key::Num5)[..], [Action::Load(input)] if input.input == "cartwheel"));
 }
 
@@ -40,6 +42,10 @@ fn modifiers_are_told_apart() {
     assert_eq!(press(Modifiers::SHIFT, Key::P), [Action::SpriteSize(0.8)]);
     assert_eq!(press(Modifiers::SHIFT, Key::Slash), [Action::Help]);
     assert_eq!(press(Modifiers::COMMAND, Key::O), [Action::OpenDialog]);
+    assert_eq!(press(Modifiers::COMMAND, Key::Q), [Action::Quit]);
+    assert_eq!(press(Modifiers::COMMAND, Key::Z), [Action::Undo]);
+    assert_eq!(press(Modifiers::COMMAND | Modifiers::SHIFT, Key::Z), [Action::Redo]);
+    assert_eq!(press(Modifiers::SHIFT, Key::R), [Action::Restart { anew: false }]);
 }
 
 #[test]
@@ -58,4 +64,27 @@ fn sheet_and_keys_agree() {
         assert_eq!(key.name.is_empty(), key.about.is_empty(), "{}", key.name);
         assert!(!key.codes.is_empty());
     }
+}
+
+#[test]
+fn escape_closes_an_open_list_and_nothing_else() {
+    let mut harness = World::on(Tab::Scene).shown(700.0);
+    after(&mut harness, |h| h.get_by_role(WidgetRole::ComboBox).click());
+    assert!(harness.query_by_label("plummer").is_some(), "the list is open");
+    assert_eq!(after(&mut harness, |h| h.key_press(Key::Escape)), []);
+    assert!(harness.query_by_label("plummer").is_none(), "the list should be closed");
+    assert_eq!(after(&mut harness, |h| h.key_press(Key::Escape)), [Action::Escape]);
+}
+
+#[test]
+fn the_question_before_the_end_is_answered_by_a_button_or_a_key() {
+    let mut world = World::on(Tab::Scene);
+    world.panel.asks_to_quit = true;
+    let mut harness = world.shown(700.0);
+    assert!(harness.query_by_label("Close gravitile?").is_some());
+    assert_eq!(after(&mut harness, |h| h.get_by_label("Close").click()), [Action::Quit]);
+    assert_eq!(after(&mut harness, |h| h.key_press(Key::Enter)), [Action::Quit]);
+    assert_eq!(after(&mut harness, |h| h.key_press(Key::Escape)), [Action::Escape]);
+    assert_eq!(after(&mut harness, |h| h.get_by_label("Stay").click()), []);
+    assert!(!harness.state().panel.asks_to_quit);
 }

@@ -39,7 +39,9 @@ fn scene() {
 fn scene_with_an_encounter() {
     let mut world = World::on(Tab::Scene);
     let files = ["/long/way/to/a-galaxy.gvt".into(), "/long/way/to/another-galaxy.gvt".into()];
-    world.panel.scene.offer_encounter(files, 2.0);
+    let (separation, pericentre, unit) = (8.0, 1.3, "3.5 kpc".to_owned());
+    let offer = gravitile::app::panel::MeetingOffer { files, separation, pericentre, unit };
+    world.panel.scene.offer_encounter(offer);
     world.input =
         gravitile::app::panel::Input::named("a/snapshot/with/a/rather/long/path/galaxy-0001.gvt");
     looks(world.shown(480.0), "encounter");

@@ -8,7 +8,7 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use glam::DVec3;
 use gravitile::app::panel::{
-    Action, Facts, History, Input, Panel, Tab, ViewChoice, pressed, style,
+    Action, Facts, History, Input, Panel, PastMark, Tab, ViewChoice, pressed, style,
 };
 use gravitile::bodies::{Component, Role};
 use gravitile::diagnostics::{ComponentRadii, Diagnostics};
@@ -50,6 +50,7 @@ pub struct World {
     pub blocks: Option<BlockFacts>,
     pub seen: Seen,
     pub history: History,
+    pub past: Vec<PastMark>,
     pub times: Option<FrameTimes>,
     pub recording: Option<(PathBuf, u64)>,
     pub message: Option<(String, bool)>,
@@ -127,6 +128,7 @@ impl World {
             blocks: None,
             seen: Seen::default(),
             history: History::default(),
+            past: (0..10).map(|k| PastMark { time: 0.1 * f64::from(k), marked: k == 4 }).collect(),
             times: Some(FrameTimes {
                 number: 7,
                 parts: vec![
@@ -182,6 +184,7 @@ impl World {
             blocks: self.blocks.as_ref(),
             seen: &self.seen,
             history: &self.history,
+            past: &self.past,
             times: self.times.as_ref(),
             panel_secs: 0.0004,
             picture: [1280, 720],

@@ -265,6 +265,24 @@ impl Person {
         self.does(&["windowmove", &self.window, &x.to_string(), &y.to_string()]);
     }
 
+    /// Whether the program has said a line that begins so.
+    pub fn has_said(&self, line: &str) -> bool {
+        self.log.borrow_mut().lines().iter().any(|said| said.starts_with(line))
+    }
+
+    /// Pictures that the film in the making has.
+    pub fn filmed(&self) -> u64 {
+        let frame = self.frame();
+        let count = frame.split("filmed ").nth(1).and_then(|rest| rest.split(' ').next());
+        count.and_then(|count| count.parse().ok()).unwrap_or(0)
+    }
+
+    /// SIGTERM.
+    pub fn is_told_to_end(&self) {
+        let id = self.program.borrow().id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    }
+
     /// Whether the latest frame drew nothing, since nobody could see it.
     pub fn is_hidden(&self) -> bool {
         self.frame().contains(" hidden")

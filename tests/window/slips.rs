@@ -1,9 +1,11 @@
 //! Small slips that must not cost anything, and a window that rests when nothing happens.
 
+use egui_kittest::kittest::Queryable;
 use gravitile::app::panel::Tab;
 
 use super::display::is_there;
-use super::person::{Person, SIZE, SKY};
+use super::person::{Person, SIZE, SKY, place};
+use super::world::World;
 
 #[test]
 fn the_panel_keeps_wheel_and_drag_to_itself() {
@@ -51,4 +53,66 @@ fn a_window_in_which_nothing_moves_draws_nothing() {
     person.eventually("steps", || (person.step() > step && person.is_hidden()).then_some(()));
     person.moves_window(0, 0);
     person.waits_until_sky(true);
+}
+
+#[test]
+fn escape_closes_and_asks_and_other_bodies_can_be_taken_back() {
+    if !is_there() {
+        return;
+    }
+    let person = Person::opens(&["view", "plummer", "-n", "300", "--engine", "cpu"], Tab::File);
+    person.waits_until_sky(true);
+    person.presses("space", "Named(Space)");
+    person.waits_until_sky(false);
+    let before = person.saves();
+    // A slip on the row of numbers.
+    person.presses("6", "Character(\"6\")");
+    person
+        .eventually("another scene", || (person.title() == "gravitile: disk-galaxy").then_some(()));
+    person.presses("ctrl+z", "Character(\"z\")");
+    person.eventually("the first one", || (person.title() == "gravitile: plummer").then_some(()));
+    let after = person.saves();
+    assert_eq!((after.time, &after.bodies.position), (before.time, &before.bodies.position));
+    // It goes on from there.
+    person.presses("space", "Named(Space)");
+    person.eventually("steps", || Some(person.saves()).filter(|s| s.time > before.time));
+    person.presses("shift+ctrl+z", "Character(\"Z\")");
+    person.eventually("the other", || (person.title() == "gravitile: disk-galaxy").then_some(()));
+
+    // Escape asks; a second one stays.
+    for _ in 0..2 {
+        person.presses("Escape", "Named(Escape)");
+    }
+    person.presses("c", "Character(\"c\")");
+    person.eventually("life", || person.has_said("says coloured by speed").then_some(()));
+    person.presses("Escape", "Named(Escape)");
+    person.presses("Return", "Named(Enter)");
+    assert_eq!(person.ended().code(), Some(0), "{}", person.said());
+}
+
+#[test]
+fn a_film_is_kept_when_the_program_is_told_to_end_and_each_picture_is_another() {
+    if !is_there() {
+        return;
+    }
+    let person = Person::opens(&["view", "plummer", "-n", "300", "--engine", "cpu"], Tab::File);
+    person.waits_until_sky(true);
+    let record = place(World::on(Tab::File), |h| h.get_by_label("Record").rect().center());
+    person.clicks(record, "does Record");
+    person.goes_to(Tab::Scene);
+    person.eventually("pictures", || (person.filmed() >= 12).then_some(()));
+    person.is_told_to_end();
+    assert_eq!(person.ended().code(), Some(130), "{}", person.said());
+    let film = std::fs::File::open(person.folder().join("film.apng")).expect("the film so far");
+    let decoder = png::Decoder::new(std::io::BufReader::new(film));
+    let mut reader = decoder.read_info().unwrap();
+    let count = reader.info().animation_control.expect("it moves").num_frames;
+    assert!(count >= 12, "{count}");
+    let mut last = Vec::new();
+    for k in 0..count {
+        let mut picture = vec![0; reader.output_buffer_size().unwrap()];
+        reader.next_frame(&mut picture).unwrap();
+        assert_ne!(picture, last, "picture {k} is the one before");
+        last = picture;
+    }
 }

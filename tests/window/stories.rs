@@ -53,6 +53,7 @@ fn watched_paused_tuned_saved_and_left() {
     assert!((step - number(&tuned, "dt")).abs() < 1e-9 * step, "{step}");
 
     person.presses("q", "Character(\"q\")");
+    person.presses("q", "Character(\"q\")");
     let status = person.ended();
     assert_eq!(status.code(), Some(0), "{}", person.said());
     let memory = person.folder().join("config/gravitile/window.toml");
@@ -116,6 +117,7 @@ fn resized_asked_for_keys_and_photographed() {
     assert!(picture.bright([0, 0, SIZE[0], SIZE[1]]) > 20, "the file should show bodies");
 
     person.presses("Escape", "Named(Escape)");
+    person.presses("Return", "Named(Enter)");
     assert_eq!(person.ended().code(), Some(0), "{}", person.said());
 }
 

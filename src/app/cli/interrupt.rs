@@ -21,6 +21,8 @@ enum Manner {
     AtOnce(Option<Box<dyn Fn() + Send>>),
     /// Asks the program to end.
     InGoodOrder,
+    /// Asks somebody who listens for it.
+    Told(Box<dyn Fn() + Send>),
 }
 
 static MANNER: Mutex<Manner> = Mutex::new(Manner::AtOnce(None));
@@ -68,8 +70,9 @@ fn signalled() {
                 stop::all_work(true);
             }
         }
+        Manner::Told(tell) if !WANTED.swap(true, Ordering::SeqCst) => tell(),
         // The lock is kept to the end: nothing new begins.
-        Manner::InGoodOrder => leave(None),
+        Manner::InGoodOrder | Manner::Told(_) => leave(None),
         Manner::AtOnce(clean) => leave(clean.as_deref()),
     }
 }
@@ -92,6 +95,11 @@ fn leave(clean: Option<&(dyn Fn() + Send)>) -> ! {
 /// What is to be removed if a signal ends the program before [`end_in_good_order`].
 pub fn clean_up(clean: impl Fn() + Send + 'static) {
     *manner() = Manner::AtOnce(Some(Box::new(clean)));
+}
+
+/// From now on the first signal tells this, whose owner ends the program; the second ends it at once.
+pub fn tell(tell: Box<dyn Fn() + Send>) {
+    *manner() = Manner::Told(tell);
 }
 
 /// From now on somebody asks [`wanted`] often, and saves what there is.

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use super::Ended;
 use super::own_kernel::OwnKernel;
+use super::{Ended, interrupt};
 use crate::app::window;
 use crate::settings::ViewRequest;
 
@@ -41,6 +41,6 @@ impl Args {
 pub fn main(mut args: Args) -> Result<Ended> {
     let engine = &mut args.view.engine;
     args.own.apply(&mut engine.by, &mut engine.kernel)?;
-    window::open(args.view)?;
-    Ok(Ended::Done)
+    window::open(args.view, interrupt::tell)?;
+    Ok(if interrupt::wanted() { Ended::Interrupted } else { Ended::Done })
 }

@@ -8,6 +8,7 @@ use crate::forces::{Method, Precision};
 use crate::integrate::Integrator;
 use crate::integrate::blocks::BlockSettings;
 use crate::live::Command;
+use crate::scene::Orbit;
 use crate::sim::EngineKind;
 
 /// How time is to go on.
@@ -37,17 +38,22 @@ pub enum Action {
     /// Other bodies.
     Load(Input),
     /// Starts the present bodies again from their beginning.
-    Restart,
-    /// Two snapshots as an encounter.
+    Restart {
+        /// With the time step and softening that suit them; else with those of now.
+        anew: bool,
+    },
+    /// Goes back to a kept state, by its place in [`super::Facts::past`].
+    GoTo(usize),
+    /// Keeps the state of now.
+    Bookmark,
+    /// Takes back what was done last.
+    Undo,
+    /// Goes back to the bodies that were left by taking back.
+    Redo,
+    /// The two snapshots that were offered meet.
     Encounter {
-        /// The first stays in the middle, the second comes.
-        files: [PathBuf; 2],
-        /// Between their centres, in units of length, > 0.
-        distance: f64,
-        /// Towards each other, in units of speed, >= 0.
-        speed: f64,
-        /// Sideways offset of the way, in units of length.
-        offset: f64,
+        /// Of their centres.
+        orbit: Orbit,
         /// Of the second one's xy plane, in degrees.
         tilt_degrees: f64,
     },
@@ -57,8 +63,8 @@ pub enum Action {
     SaveSnapshot(PathBuf),
     /// A picture without the panel: path, width, height.
     Screenshot(PathBuf, u32, u32),
-    /// Begins a film.
-    Record(PathBuf),
+    /// Begins a film, of width and height in pixels or as large as the part of the window that is free.
+    Record(PathBuf, Option<[u32; 2]>),
     /// Ends it.
     StopRecording,
     /// The command line that shows this again, to the clipboard.
@@ -81,8 +87,14 @@ pub enum Action {
     Stops(f64),
     /// Dark matter to be seen or not.
     Halo,
+    /// What is being made is not wanted any more.
+    CancelLoading,
     /// The message has been read.
     DismissMessage,
+    /// Closes what is open, leaves the whole screen, or asks whether the window is to be closed.
+    Escape,
+    /// Asks whether the window is to be closed.
+    AskToQuit,
     /// Closes the window.
     Quit,
 }

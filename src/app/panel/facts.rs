@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::History;
+use super::{History, PastMark};
 use crate::bodies::Component;
 use crate::forces::Method;
 use crate::forces::direct::gpu::KernelConfig;
@@ -57,6 +57,8 @@ pub struct Facts<'a> {
     pub seen: &'a Seen,
     /// What it was in the past.
     pub history: &'a History,
+    /// Kept states, by time.
+    pub past: &'a [PastMark],
     /// Times of the parts of a frame on the device, if it has timestamps.
     pub times: Option<&'a FrameTimes>,
     /// Seconds of the processor per frame that the panel took.

@@ -14,6 +14,8 @@ pub struct FileForm {
     screenshot: String,
     size: Option<[u32; 2]>,
     film: String,
+    /// The film has the size of the pictures, not the window's.
+    film_as_picture: bool,
 }
 
 impl Default for FileForm {
@@ -24,6 +26,7 @@ impl Default for FileForm {
             screenshot: "picture.png".to_owned(),
             size: None,
             film: "film.apng".to_owned(),
+            film_as_picture: false,
         }
     }
 }
@@ -81,11 +84,19 @@ impl FileForm {
                 }
             }
             None => {
-                let about =
-                    "What the window shows, 30 pictures a second: film.apng, film.mp4 or frames/";
+                let about = "What the window shows, as film.apng, film.mp4 or frames/: 30 pictures a second, \
+                             equally far apart in simulated time, so that it plays at the speed of now \
+                             however long it takes";
+                let size = self.film_as_picture.then_some([width, height]);
                 if let Some(path) = field(ui, &mut self.film, "Record", about) {
-                    actions.push(Action::Record(path));
+                    actions.push(Action::Record(path, size));
                 }
+                ui.horizontal(|ui| {
+                    ui.radio_value(&mut self.film_as_picture, false, "as the window")
+                        .on_hover_text("As large as the part that the panel leaves free");
+                    ui.radio_value(&mut self.film_as_picture, true, format!("{width} x {height}"))
+                        .on_hover_text("The size above");
+                });
             }
         }
 

@@ -101,6 +101,11 @@ impl History {
         });
     }
 
+    /// The run goes on from `time`: what was measured later is none of it.
+    pub fn go_back(&mut self, time: f64) {
+        self.reports.retain(|report| report.time <= time);
+    }
+
     /// Other bodies: what was measured of the last ones is of no interest.
     pub fn restart(&mut self) {
         self.reports.clear();

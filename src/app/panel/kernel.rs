@@ -18,6 +18,9 @@ pub struct KernelForm {
     text: wgsl::Highlighted,
 }
 
+/// Points that engine, reason and note take at most, usually.
+const ENGINE_HEIGHT: f32 = 96.0;
+
 /// The engines with what they are, in plain words.
 const ENGINES: [(EngineKind, &str, &str); 4] = [
     (EngineKind::Auto, "auto", "Whichever is faster here for this number of bodies"),
@@ -39,15 +42,19 @@ impl KernelForm {
         });
         let chosen = methods(ui, facts.method, &facts.engine.methods_beside());
         actions.extend(chosen.map(Action::Method));
-        ui.label(facts.engine_text);
-        if facts.engine_reason != "asked for" {
-            ui.colored_label(DIM, format!("because {}", facts.engine_reason));
-        }
-        if !facts.runs_all_pairs() {
-            let note = "The kernel below runs when the engine is gpu and the method direct. You can shape it \
-                        already.";
-            ui.colored_label(DIM, note);
-        }
+        // As high whatever the engine: nothing below jumps away from under the pointer.
+        ui.scope(|ui| {
+            ui.set_min_height(ENGINE_HEIGHT);
+            ui.label(facts.engine_text);
+            if facts.engine_reason != "asked for" {
+                ui.colored_label(DIM, format!("because {}", facts.engine_reason));
+            }
+            if !facts.runs_all_pairs() {
+                let note = "The kernel below runs when the engine is gpu and the method direct. You can shape it \
+                            already.";
+                ui.colored_label(DIM, note);
+            }
+        });
         let Some(config) = facts.config else {
             ui.colored_label(WARN, "This adapter holds no kernel of this shape.");
             return;
@@ -199,7 +206,9 @@ impl KernelForm {
                 actions.push(Action::CopyText(text.to_owned()));
             }
         });
-        egui::ScrollArea::horizontal().show(ui, |ui| {
+        // The wheel moves the tab, not the text, which is as high as it is long.
+        let source = egui::scroll_area::ScrollSource { mouse_wheel: false, ..Default::default() };
+        egui::ScrollArea::horizontal().scroll_source(source).show(ui, |ui| {
             let job = self.text.of(text);
             ui.add(egui::Label::new(job).extend());
         });

@@ -46,7 +46,16 @@ pub const KEYS: &[Key] = &[
     key("b", &[Code::B], NONE, "backwards in time, and forwards again", |_| {
         vec![Action::Live(Command::Reverse)]
     }),
-    key("r", &[Code::R], NONE, "restart", |_| vec![Action::Restart]),
+    key("shift+ctrl+z", &[Code::Z], COMMAND.plus(SHIFT), "to the bodies left by that", |_| {
+        vec![Action::Redo]
+    }),
+    key("ctrl+z", &[Code::Z], COMMAND, "take back the last change", |_| vec![Action::Undo]),
+    key("shift+r", &[Code::R], SHIFT, "restart with step and softening of now", |_| {
+        vec![Action::Restart { anew: false }]
+    }),
+    key("r", &[Code::R], NONE, "restart from the beginning", |_| {
+        vec![Action::Restart { anew: true }]
+    }),
     key(",", &[Code::Comma], NONE, "half the speed", |f| {
         vec![Action::Live(Command::Factor(f.keeper.factor * 0.5))]
     }),
@@ -58,6 +67,7 @@ pub const KEYS: &[Key] = &[
         let tempo = if fastest { Tempo::RealTime } else { Tempo::Fastest };
         vec![Action::Live(Command::Tempo(tempo))]
     }),
+    key("m", &[Code::M], NONE, "a bookmark to come back to", |_| vec![Action::Bookmark]),
     key("1 2 3", &[Code::Num1], NONE, "shell, random sphere, expanding", |_| load("random-shell")),
     key("", &[Code::Num2], NONE, "", |_| load("random-sphere")),
     key("", &[Code::Num3], NONE, "", |_| load("expanding")),
@@ -88,18 +98,20 @@ pub const KEYS: &[Key] = &[
     key("? or F1", &[Code::Questionmark, Code::F1], NONE, "this sheet", |_| vec![Action::Help]),
     key("", &[Code::Slash], SHIFT, "", |_| vec![Action::Help]),
     key("", &[Code::Questionmark], SHIFT, "", |_| vec![Action::Help]),
-    key("q or Esc", &[Code::Q, Code::Escape], NONE, "quit", |_| vec![Action::Quit]),
-    key("", &[Code::Q], COMMAND, "", |_| vec![Action::Quit]),
+    key("ctrl+q", &[Code::Q], COMMAND, "quit at once", |_| vec![Action::Quit]),
+    key("q", &[Code::Q], NONE, "quit, after a question", |_| vec![Action::AskToQuit]),
+    key("Esc", &[Code::Escape], NONE, "close what is open; then as q", |_| vec![Action::Escape]),
 ];
 
 /// Mouse and fingers, for the sheet.
-const POINTERS: [(&str, &str); 6] = [
+const POINTERS: [(&str, &str); 7] = [
     ("left drag", "go round"),
     ("right or middle drag", "move sideways"),
     ("wheel", "nearer and farther, to the pointer"),
     ("double click", "follow a body; beside all bodies: follow none"),
     ("one finger, two fingers", "go round; pinch and move"),
     ("drop a file or two", "open it; let two snapshots meet"),
+    ("ctrl and + - 0", "larger and smaller letters, and as usual"),
 ];
 
 fn load(name: &str) -> Vec<Action> {
@@ -116,9 +128,14 @@ pub fn pressed(context: &Context, facts: &Facts) -> Vec<Action> {
         context.memory_mut(|memory| memory.move_focus(egui::FocusDirection::None));
     }
     let mut actions = Vec::new();
+    // An open list takes Escape for itself.
+    let is_list_open = egui::Popup::is_any_open(context);
     context.input_mut(|input| {
         for key in KEYS {
             for code in key.codes {
+                if is_list_open && *code == Code::Escape {
+                    continue;
+                }
                 if input.consume_key(key.modifiers, *code) {
                     actions.extend((key.actions)(facts));
                 }
@@ -128,18 +145,26 @@ pub fn pressed(context: &Context, facts: &Facts) -> Vec<Action> {
     actions
 }
 
+/// Points of the window from which on the sheet has two columns.
+const TWO_COLUMNS: f32 = 720.0;
+
 /// The sheet of keys, in a window of its own over the picture.
 pub fn sheet(context: &Context, open: &mut bool) {
+    let room = context.content_rect().size();
+    // Two columns stand side by side where there is room for them.
+    let columns = if room.x > TWO_COLUMNS { 2 } else { 1 };
     egui::Window::new("Keys and mouse")
         .open(open)
         .resizable(false)
         .collapsible(false)
-        .anchor(egui::Align2::CENTER_CENTER, [-120.0, 0.0])
+        .anchor(egui::Align2::CENTER_CENTER, [0.0, 0.0])
+        .max_height(room.y - 60.0)
+        .scroll(true)
         .frame(theme::note())
         .show(context, |ui| {
             ui.horizontal_top(|ui| {
                 let named: Vec<&Key> = KEYS.iter().filter(|key| !key.name.is_empty()).collect();
-                for (half, keys) in named.chunks(named.len().div_ceil(2)).enumerate() {
+                for (half, keys) in named.chunks(named.len().div_ceil(columns)).enumerate() {
                     egui::Grid::new(("keys", half)).num_columns(2).show(ui, |ui| {
                         for key in keys {
                             ui.monospace(key.name);

@@ -11,11 +11,14 @@ mod history;
 mod kernel;
 mod keys;
 mod learn;
+mod names;
 mod numbers;
 pub mod overlay;
 mod physics;
 mod scene;
+mod status;
 mod theme;
+mod transport;
 pub mod tree;
 mod view;
 mod wgsl;
@@ -24,8 +27,9 @@ pub use actions::{Action, Integration};
 pub use facts::{Facts, Input};
 pub use history::History;
 pub use keys::{KEYS, Key, pressed, sheet};
-pub use scene::SceneForm;
+pub use scene::{MeetingOffer, SceneForm};
 pub use theme::style;
+pub use transport::PastMark;
 pub use view::{Place, ViewChoice};
 
 use serde::{Deserialize, Serialize};
@@ -81,6 +85,8 @@ pub struct Panel {
     pub width: f32,
     /// Whether the sheet of keys is shown.
     pub help: bool,
+    /// Whether it is asked if the window is to be closed.
+    pub asks_to_quit: bool,
     /// The scene as it is being changed.
     pub scene: SceneForm,
     /// What is shown of the tree.
@@ -115,7 +121,14 @@ impl Panel {
         } else {
             self.unfold_button(ui);
         }
-        status_line(ui, facts, &mut actions);
+        let mut free = ui.ctx().content_rect();
+        if self.open {
+            free.max.x = (free.max.x - self.width).max(free.min.x + 60.0);
+        }
+        status::show(ui, facts, free, &mut actions);
+        if self.asks_to_quit {
+            self.question(ui, facts, &mut actions);
+        }
         if self.help {
             sheet(ui.ctx(), &mut self.help);
         }
@@ -136,6 +149,10 @@ impl Panel {
                 let fold = ui.button("»").on_hover_text("Fold the panel away (Tab)");
                 if fold.clicked() {
                     self.open = false;
+                }
+                let about = "Take back the last change (ctrl+z); bodies that others replaced come back, too";
+                if ui.button("↺").on_hover_text(about).clicked() {
+                    actions.push(Action::Undo);
                 }
                 let keys = ui.button("?").on_hover_text("Keys and mouse (?)");
                 if keys.clicked() {
@@ -186,35 +203,4 @@ impl Panel {
                 }
             });
     }
-}
-
-/// Time, speed and trouble, at the bottom of the picture.
-fn status_line(ui: &mut egui::Ui, facts: &Facts, actions: &mut Vec<Action>) {
-    egui::Area::new(egui::Id::unique("status"))
-        .anchor(egui::Align2::LEFT_BOTTOM, [10.0, -8.0])
-        .show(ui.ctx(), |ui| {
-            ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
-            if let Some(message) = facts.message {
-                theme::note().show(ui, |ui| {
-                    ui.horizontal(|ui| {
-                        let colour =
-                            if facts.message_is_error { theme::WARN } else { theme::BRIGHT };
-                        ui.label(egui::RichText::new(message).color(colour));
-                        if ui.small_button("×").on_hover_text("Dismiss").clicked() {
-                            actions.push(Action::DismissMessage);
-                        }
-                    });
-                });
-            }
-            if let Some(loading) = facts.loading {
-                theme::note().show(ui, |ui| {
-                    ui.horizontal(|ui| {
-                        ui.spinner();
-                        ui.label(format!("{loading} …"));
-                    });
-                });
-            }
-            let text = egui::RichText::new(facts.status_text()).small().color(theme::DIM);
-            theme::caption().show(ui, |ui| ui.label(text));
-        });
 }

@@ -3,7 +3,7 @@
 use egui::{Slider, SliderClamping, Ui};
 
 use super::accuracy::AccuracyForm;
-use super::theme::{heading, number, quantity};
+use super::theme::{heading, number, quantity, resets};
 use super::{Action, Facts};
 use crate::live::{Command, Tempo};
 
@@ -53,8 +53,12 @@ pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &m
     let per_sec = quantity(keeper.units_per_sec * keeper.factor, &facts.units.time);
     let about = format!("Now {per_sec} of simulated time per second (, and . halve and double it)");
     let enabled = keeper.tempo == Tempo::RealTime;
-    if ui.add_enabled(enabled, slider).on_hover_text(about).changed() {
-        command(Command::Factor(factor));
+    let is_usual = keeper.factor == 1.0;
+    let [changed, reset] = with_reset(ui, is_usual, |ui| {
+        ui.add_enabled(enabled, slider).on_hover_text(about).changed()
+    });
+    if changed || reset {
+        command(Command::Factor(if reset { 1.0 } else { factor }));
     }
 
     heading(ui, "Integration");
@@ -67,8 +71,12 @@ pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &m
     let about = format!(
         "Length of a step, {now}. Shorter is more exact and slower; too long, and energy drifts"
     );
-    if ui.add(slider).on_hover_text(about).changed() {
-        command(Command::Dt(dt));
+    let usual = facts.hints;
+    let [changed, reset] = with_reset(ui, facts.settings.dt == usual.dt, |ui| {
+        ui.add(slider).on_hover_text(about).changed()
+    });
+    if changed || reset {
+        command(Command::Dt(if reset { usual.dt } else { dt }));
     }
     let mut softening = facts.settings.softening;
     let now = quantity(softening, &facts.units.length);
@@ -82,10 +90,18 @@ pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &m
     let about = format!(
         "Softening length, {now}: nearer than this, bodies hardly pull harder. 0 is pure Newton"
     );
-    if ui.add(slider).on_hover_text(about).changed() {
-        command(Command::Softening(softening));
+    let [changed, reset] = with_reset(ui, facts.settings.softening == usual.softening, |ui| {
+        ui.add(slider).on_hover_text(about).changed()
+    });
+    if changed || reset {
+        command(Command::Softening(if reset { usual.softening } else { softening }));
     }
     accuracy.show(ui, facts, actions);
+}
+
+/// A control with the button behind it that sets its usual value: whether each of the two was used.
+fn with_reset(ui: &mut Ui, is_usual: bool, control: impl FnOnce(&mut Ui) -> bool) -> [bool; 2] {
+    ui.horizontal(|ui| [control(ui), resets(ui, is_usual)]).inner
 }
 
 /// A number as the panel writes them, for sliders.

@@ -4,11 +4,14 @@ use std::path::PathBuf;
 
 use egui::{ComboBox, DragValue, Slider, Ui};
 
-use super::theme::{DIM, WARN, heading};
-use super::{Action, Facts, Input};
+use super::theme::{DIM, WARN, heading, quantity};
+use super::{Action, Facts, Input, names};
 use crate::messages;
-use crate::scene::{Kind, Scene};
+use crate::scene::{Kind, Orbit, Scene};
 use crate::settings::Assignment;
+
+/// Of the scene's numbers, in points.
+const SLIDER_WIDTH: f32 = 100.0;
 
 /// The scene as it is being changed, before it is made.
 #[derive(Default)]
@@ -21,25 +24,28 @@ pub struct SceneForm {
     encounter: Option<EncounterForm>,
 }
 
+/// Two snapshots that may meet, with numbers that suit them.
+pub struct MeetingOffer {
+    /// The first and the second.
+    pub files: [PathBuf; 2],
+    /// Between their centres at the beginning, in units of length.
+    pub separation: f64,
+    /// Smallest distance of the orbit.
+    pub pericentre: f64,
+    /// The unit of length.
+    pub unit: String,
+}
+
 struct EncounterForm {
-    files: [PathBuf; 2],
-    distance: f64,
-    speed: f64,
-    offset: f64,
+    offer: MeetingOffer,
+    eccentricity: f64,
     tilt_degrees: f64,
 }
 
 impl SceneForm {
     /// Offers an encounter of two dropped snapshots.
-    pub fn offer_encounter(&mut self, files: [PathBuf; 2], extent: f64) {
-        let offset = 0.5 * extent;
-        self.encounter = Some(EncounterForm {
-            files,
-            distance: 4.0 * extent,
-            speed: 0.5,
-            offset,
-            tilt_degrees: 30.0,
-        });
+    pub fn offer_encounter(&mut self, offer: MeetingOffer) {
+        self.encounter = Some(EncounterForm { offer, eccentricity: 1.0, tilt_degrees: 30.0 });
     }
 
     /// Whether an encounter is being prepared.
@@ -47,9 +53,14 @@ impl SceneForm {
         self.encounter.is_some()
     }
 
+    /// Offers no encounter any more.
+    pub fn drop_encounter(&mut self) {
+        self.encounter = None;
+    }
+
     pub(super) fn show(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         if self.encounter.is_some() {
-            self.show_encounter(ui, facts, actions);
+            self.show_encounter(ui, actions);
             ui.separator();
         }
         if self.shown.as_ref() != Some(facts.input) {
@@ -61,8 +72,9 @@ impl SceneForm {
             "A built-in scene. Snapshots and scene files: drop them onto the window, or File";
         ui.horizontal(|ui| {
             ComboBox::from_id_salt("scene")
-                .width(210.0)
+                .width(200.0)
                 .height(400.0)
+                .truncate()
                 .selected_text(short_name(&title))
                 .show_ui(ui, |ui| {
                     for name in Scene::names() {
@@ -74,8 +86,9 @@ impl SceneForm {
                 })
                 .response
                 .on_hover_text(about);
-            if ui.button("Restart").on_hover_text("From the beginning (r)").clicked() {
-                actions.push(Action::Restart);
+            let about = "From the beginning, with the step and softening that suit it (r)";
+            if ui.button("Restart").on_hover_text(about).clicked() {
+                actions.push(Action::Restart { anew: true });
             }
         });
         if let Some(name) = picked {
@@ -84,21 +97,33 @@ impl SceneForm {
         match &mut self.scene {
             Some(scene) => {
                 ui.label(egui::RichText::new(messages::piece(&scene.title)).italics());
-                Self::parameters(ui, scene, &mut self.problem);
+                Self::parameters(ui, scene, facts, &mut self.problem);
                 if let Some(problem) = &self.problem {
                     ui.colored_label(WARN, problem);
                 }
                 let changed = self.changed(facts.input);
                 ui.add_space(4.0);
-                let text = if changed { "Make the changed scene" } else { "Make it anew" };
+                let text = if changed { "Build with these numbers" } else { "Build again" };
                 let button = egui::Button::new(text).selected(changed);
-                if ui.add(button).on_hover_text("Builds the bodies with these numbers").clicked() {
-                    actions.push(Action::Load(self.wanted(facts.input)));
-                }
+                let about = "Makes new bodies; those of now rest, and ctrl+z goes back to them";
+                ui.horizontal(|ui| {
+                    if ui.add(button).on_hover_text(about).clicked() {
+                        actions.push(Action::Load(self.wanted(facts.input)));
+                    }
+                    let about = "The numbers that the scene has by itself";
+                    if ui.button("Usual numbers").on_hover_text(about).clicked() {
+                        self.scene = scene_of(&Input {
+                            n: facts.input.n,
+                            ..Input::named(&facts.input.input)
+                        });
+                        self.problem = None;
+                    }
+                });
             }
             None => {
                 ui.label(format!("{} bodies from a file", facts.count));
-                ui.colored_label(DIM, &facts.input.input);
+                let name = egui::RichText::new(&facts.input.input).color(DIM);
+                ui.add(egui::Label::new(name).truncate());
             }
         }
         heading(ui, "Components");
@@ -113,10 +138,12 @@ impl SceneForm {
         self.shown = Some(input.clone());
     }
 
-    fn parameters(ui: &mut Ui, scene: &mut Scene, problem: &mut Option<String>) {
+    fn parameters(ui: &mut Ui, scene: &mut Scene, facts: &Facts, problem: &mut Option<String>) {
         let mut note = |result: crate::error::Result<()>| {
             *problem = result.err().map(|error| error.to_string());
         };
+        // Names that people read are longer than variables'.
+        ui.spacing_mut().slider_width = SLIDER_WIDTH;
         egui::Grid::new("parameters").num_columns(2).spacing([8.0, 4.0]).show(ui, |ui| {
             let adjustable = scene.parameters().iter().any(|(_, p, _)| p.kind == Kind::Count);
             if let (Some(n), true) = (scene.n(), adjustable) {
@@ -136,9 +163,10 @@ impl SceneForm {
                 if parameter.kind == Kind::Count && parameter.name == "n" {
                     continue;
                 }
-                ui.label(&name).on_hover_text(parameter.help);
+                let about = names::sentence(&name, parameter, value, facts.units);
+                ui.label(names::label(&name)).on_hover_text(&about);
                 let mut wanted = value;
-                let about = format!("{} ({})", parameter.help, parameter.allowed());
+                let suffix = names::suffix(parameter);
                 let changed = match parameter.kind {
                     Kind::Count => {
                         let range = parameter.min..=parameter.max;
@@ -152,9 +180,9 @@ impl SceneForm {
                         let slider = Slider::new(&mut wanted, low..=high).logarithmic(true);
                         ui.add(slider.clamping(clamping))
                     }
-                    _ if (parameter.max - parameter.min) < 1e4 => {
-                        ui.add(Slider::new(&mut wanted, parameter.min..=parameter.max))
-                    }
+                    _ if (parameter.max - parameter.min) < 1e4 => ui.add(
+                        Slider::new(&mut wanted, parameter.min..=parameter.max).suffix(suffix),
+                    ),
                     _ => {
                         let speed = 0.01 * parameter.default.abs().max(0.1);
                         let range = parameter.min..=parameter.max;
@@ -203,42 +231,41 @@ impl SceneForm {
         now != then
     }
 
-    fn show_encounter(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
+    fn show_encounter(&mut self, ui: &mut Ui, actions: &mut Vec<Action>) {
         let Some(form) = &mut self.encounter else { return };
-        heading(ui, "An encounter");
-        for (file, role) in form.files.iter().zip(["stays", "comes"]) {
-            ui.label(format!("{}: {role}", short_name(&file.display().to_string())))
-                .on_hover_text(file.display().to_string());
+        heading(ui, "Two snapshots meet");
+        for (file, role) in form.offer.files.iter().zip(["at the left", "at the right"]) {
+            let text = format!("{} {role}", short_name(&file.display().to_string()));
+            ui.add(egui::Label::new(text).truncate()).on_hover_text(file.display().to_string());
         }
-        let length = facts.units.length.trim();
-        let unit =
-            if length.is_empty() { String::new() } else { format!(" (in units of {length})") };
-        let value = |ui: &mut Ui, value: &mut f64, low: f64, name: &str, about: &str| {
+        let unit = form.offer.unit.clone();
+        let value = |ui: &mut Ui, value: &mut f64, name: &str, about: &str| {
+            let about = format!("{about}, {}", quantity(*value, &unit));
             ui.horizontal(|ui| {
-                let speed = 0.01 * value.abs().max(0.1);
-                ui.add(DragValue::new(value).speed(speed).range(low..=1e12)).on_hover_text(about);
-                ui.label(name).on_hover_text(about);
+                let speed = 0.01 * value.abs().max(1e-6);
+                ui.add(DragValue::new(value).speed(speed).range(1e-12..=1e12))
+                    .on_hover_text(&about);
+                ui.label(name).on_hover_text(&about);
             });
         };
-        value(ui, &mut form.distance, 1e-6, &format!("distance{unit}"), "Between the centres");
-        value(ui, &mut form.speed, 0.0, "speed", "Of the approach, in the snapshots' units");
-        let about = "How far the way would miss the other centre: 0 is head-on";
-        value(ui, &mut form.offset, 0.0, &format!("offset{unit}"), about);
+        let about = "Between the centres at the beginning";
+        value(ui, &mut form.offer.separation, "first distance", about);
+        let about = "The smallest distance of the orbit, as of two points: 0 would be head-on";
+        value(ui, &mut form.offer.pericentre, "closest approach", about);
+        ui.add(Slider::new(&mut form.eccentricity, 0.0..=3.0).text("eccentricity")).on_hover_text(
+            "Of the orbit: below 1 they are bound, 1 is a parabola, above they pass faster",
+        );
         ui.add(Slider::new(&mut form.tilt_degrees, 0.0..=180.0).text("tilt").suffix("°"))
-            .on_hover_text("Of the one that comes; above 90 it turns the other way round");
+            .on_hover_text("Of the one at the right; above 90 it turns the other way round");
         let (mut make, mut cancel) = (false, false);
         ui.horizontal(|ui| {
             make = ui.button("Let them meet").clicked();
             cancel = ui.button("Cancel").clicked();
         });
         if make {
-            actions.push(Action::Encounter {
-                files: form.files.clone(),
-                distance: form.distance,
-                speed: form.speed,
-                offset: form.offset,
-                tilt_degrees: form.tilt_degrees,
-            });
+            let MeetingOffer { separation, pericentre, .. } = form.offer;
+            let orbit = Orbit { eccentricity: form.eccentricity, pericentre, separation };
+            actions.push(Action::Encounter { orbit, tilt_degrees: form.tilt_degrees });
         }
         if make || cancel {
             self.encounter = None;

@@ -70,6 +70,14 @@ pub fn row(ui: &mut egui::Ui, name: &str, about: &str, value: impl Into<egui::Wi
     ui.end_row();
 }
 
+/// A small button that sets what stands before it to its usual value; it is not there where that is its value.
+/// True when clicked.
+pub fn resets(ui: &mut egui::Ui, is_usual: bool) -> bool {
+    let button = egui::Button::new("↺").small().frame(false);
+    let about = "As usual";
+    ui.add_visible(!is_usual, button).on_hover_text(about).clicked() && !is_usual
+}
+
 /// A slider that changes `value` once it is let go or its number has been typed; `held` is what it shows until then.
 pub fn released(
     ui: &mut egui::Ui,

@@ -2,7 +2,7 @@
 
 use egui::{ComboBox, Slider, Ui};
 
-use super::theme::heading;
+use super::theme::{heading, resets};
 use super::{Action, Facts};
 use crate::bodies::Role;
 use crate::render::{ColourBy, Exposure, Follow, PALETTES, Preset, Style};
@@ -91,10 +91,15 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
     }
 
     heading(ui, "Light");
-    ui.add(Slider::new(&mut style.sprite_size, 0.1..=10.0).logarithmic(true).text("size"))
-        .on_hover_text("Of the sprites; their light stays the same (p and shift+p)");
-    ui.add(Slider::new(&mut style.stops, -6.0..=6.0).text("stops"))
-        .on_hover_text("Brighter or darker than the exposure, in powers of two ([ and ])");
+    let usual = Style::default();
+    reset_after(ui, &mut style.sprite_size, usual.sprite_size, |ui, size| {
+        ui.add(Slider::new(size, 0.1..=10.0).logarithmic(true).text("size"))
+            .on_hover_text("Of the sprites; their light stays the same (p and shift+p)");
+    });
+    reset_after(ui, &mut style.stops, usual.stops, |ui, stops| {
+        ui.add(Slider::new(stops, -6.0..=6.0).text("stops"))
+            .on_hover_text("Brighter or darker than the exposure, in powers of two ([ and ])");
+    });
     let mut auto =
         matches!(style.exposure, Exposure::Auto { adapt_secs } if adapt_secs.is_finite());
     let about = "Follows the picture slowly, as an eye does. Off: stays as it is now";
@@ -109,12 +114,20 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
             style.bloom = if glows { Style::default().bloom } else { 0.0 };
         }
         if glows {
-            ui.add(Slider::new(&mut style.bloom, 0.05..=1.0)).on_hover_text(about);
+            reset_after(ui, &mut style.bloom, usual.bloom, |ui, bloom| {
+                ui.add(Slider::new(bloom, 0.05..=1.0)).on_hover_text(about);
+            });
         }
     });
     let about = "Light that fades instead of vanishing; seconds to a third";
-    ui.add(Slider::new(&mut style.trail_secs, 0.0..=10.0).text("trails").suffix(" s"))
-        .on_hover_text(about);
+    reset_after(ui, &mut style.trail_secs, usual.trail_secs, |ui, secs| {
+        ui.add(Slider::new(secs, 0.0..=10.0).text("trails").suffix(" s")).on_hover_text(about);
+    });
+    let about = "Sizes, light, glow and trails as they are without any choice; colours stay";
+    if ui.button("All light as usual").on_hover_text(about).clicked() {
+        let Style { colour_by, palette, value_range, show_halo, .. } = *style;
+        *style = Style { colour_by, palette, value_range, show_halo, ..usual };
+    }
 
     heading(ui, "Camera");
     ui.horizontal_wrapped(|ui| {
@@ -140,11 +153,23 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
         })
         .response
         .on_hover_text("What stays in the middle. Double-click a body to follow it");
-    ui.add(Slider::new(&mut view.orbit_degrees_per_sec, -30.0..=30.0).text("orbit").suffix("°/s"))
-        .on_hover_text("A slow walk around what is looked at");
+    reset_after(ui, &mut view.orbit_degrees_per_sec, 0.0, |ui, orbit| {
+        ui.add(Slider::new(orbit, -30.0..=30.0).text("orbit").suffix("°/s"))
+            .on_hover_text("A slow walk around what is looked at");
+    });
     ui.horizontal(|ui| {
         ui.checkbox(&mut view.axes, "axes").on_hover_text("x red, y green, z blue");
         ui.checkbox(&mut view.scale_bar, "scale bar")
             .on_hover_text("A round length at the depth of what is looked at");
+    });
+}
+
+/// A control with the button behind it that sets its number as usual.
+fn reset_after(ui: &mut Ui, value: &mut f64, usual: f64, control: impl FnOnce(&mut Ui, &mut f64)) {
+    ui.horizontal(|ui| {
+        control(ui, value);
+        if resets(ui, *value == usual) {
+            *value = usual;
+        }
     });
 }

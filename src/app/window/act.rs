@@ -10,8 +10,7 @@ use super::pictures::{Recording, free_name, picture};
 use super::simulated::{Waiting, suited};
 use super::steer::PointerRequest;
 use crate::app::panel::{Action, Integration, Place};
-use crate::error::{Error, Result};
-use crate::files;
+use crate::error::Result;
 use crate::live::Command;
 use crate::record::refuse_names_of_runs;
 use crate::render::{ColourBy, Follow, PictureSize};
@@ -23,6 +22,7 @@ impl Frames {
     /// Carries out one action; what cannot be done is said and changes nothing.
     pub(super) fn act(&mut self, action: Action) {
         super::seen::action(&action);
+        self.note(&action);
         if let Err(error) = self.try_to(action) {
             self.output.say_error(&error);
         }
@@ -79,24 +79,34 @@ impl Frames {
                 self.ask_moment(Waiting::Change(Box::new(settings)));
             }
             Action::Load(input) => self.load(input)?,
-            Action::Restart => {
+            Action::Restart { anew } => {
                 if let Some(session) = &self.simulated.session {
                     let (input, settings) = (session.input.clone(), session.live.settings());
-                    // The numbers that were tuned stay.
+                    // Numbers that were tuned may be what ruined the run; the integrator is none of them.
                     let steps = StepRequest::from(settings);
+                    let own = &self.simulated.wanted.steps;
+                    let steps = if anew {
+                        StepRequest { dt: own.dt, eps: own.eps, ..steps }
+                    } else {
+                        steps
+                    };
                     let wanted = Wanted { steps, ..self.simulated.wanted.clone() };
                     self.simulated.loading =
                         Some(Loading::input(&self.output.screen.gpu, input, wanted, false)?);
                 }
             }
-            Action::Encounter { files, distance, speed, offset, tilt_degrees } => {
-                let path = encounter(&files, distance, speed, offset, tilt_degrees)?;
+            Action::Encounter { orbit, tilt_degrees } => {
+                let Some(meeting) = &self.simulated.met else { return Ok(()) };
+                let path = meeting.write(&orbit, tilt_degrees)?;
                 self.load(InputRequest::named(path.display().to_string()))?;
                 self.output.say(format!("the encounter is the scene {}", path.display()), false);
             }
             Action::OpenDialog => {
-                let mut dialog =
-                    egui_file::FileDialog::open_file().title("Open a snapshot or scene");
+                let mut dialog = egui_file::FileDialog::open_file()
+                    .title("Open a snapshot or scene")
+                    .show_rename(false)
+                    .show_new_folder(false)
+                    .show_files_filter(Box::new(may_be_bodies));
                 dialog.open();
                 self.input.dialog = Some(dialog);
             }
@@ -117,11 +127,17 @@ impl Frames {
                     self.output.say(format!("saved {}", absolute(&path)), false);
                 }
             }
-            Action::Record(path) => {
+            Action::Record(path, size) => {
+                let Some(session) = &self.simulated.session else { return Ok(()) };
                 let path = free_name(&path);
-                let size = self.free_size();
-                self.output.recording =
-                    Some(Recording::begin(&self.output.screen.gpu, &path, size)?);
+                let size = match size {
+                    Some([width, height]) => PictureSize::new(width, height)?,
+                    None => self.free_size(),
+                };
+                let keeper = session.live.keeper();
+                let speed = keeper.units_per_sec * keeper.factor;
+                let gpu = &self.output.screen.gpu;
+                self.output.recording = Some(Recording::begin(gpu, &path, size, speed)?);
             }
             Action::StopRecording => {
                 if let Some(recording) = self.output.recording.take() {
@@ -171,16 +187,58 @@ impl Frames {
             Action::Halo => {
                 self.viewer.choice.style.show_halo = !self.viewer.choice.style.show_halo
             }
-            Action::DismissMessage => self.output.dismiss_message(),
-            Action::Quit => {
-                if self.panel.help {
-                    self.panel.help = false;
-                } else {
-                    self.quit = true;
+            Action::CancelLoading => {
+                if self.simulated.loading.take().is_some() {
+                    if let Some(session) = &mut self.simulated.session {
+                        session.live.go_on();
+                    }
+                    self.output.say("what was being made is not wanted any more".to_owned(), false);
                 }
             }
+            Action::DismissMessage => self.output.dismiss_message(),
+            Action::GoTo(at) => {
+                let moment = self.simulated.past.moment(at).map(Arc::clone);
+                if let (Some(session), Some(moment)) = (&mut self.simulated.session, moment) {
+                    let gpu = &self.output.screen.gpu;
+                    let settings = session.live.settings().clone();
+                    let mut back = Loading::change(gpu, session, &moment, settings)?;
+                    back.what = format!("going back to t = {:.4}", moment.time);
+                    session.live.rest();
+                    self.simulated.loading = Some(back);
+                    self.simulated.history.go_back(moment.time);
+                }
+            }
+            Action::Bookmark => {
+                self.simulated.past.mark_next();
+                if let Some(session) = &mut self.simulated.session {
+                    session.live.apply(Command::Moment)?;
+                    let time = session.live.status().time;
+                    self.output.say(format!("a bookmark at t = {time:.4}"), false);
+                }
+            }
+            Action::Undo => self.undo()?,
+            Action::Redo => self.redo(),
+            Action::Escape => self.escape(),
+            // Asked twice, it is an answer.
+            Action::AskToQuit if self.panel.asks_to_quit => self.quit = true,
+            Action::AskToQuit => self.panel.asks_to_quit = true,
+            Action::Quit => self.quit = true,
         }
         Ok(())
+    }
+
+    /// Closes what is open, then leaves the whole screen, then asks whether the window is to be closed.
+    fn escape(&mut self) {
+        let panel = &mut self.panel;
+        if panel.asks_to_quit || panel.help {
+            (panel.asks_to_quit, panel.help) = (false, false);
+        } else if panel.scene.has_encounter() {
+            panel.scene.drop_encounter();
+        } else if self.output.window.fullscreen().is_some() {
+            self.output.toggle_fullscreen();
+        } else {
+            panel.asks_to_quit = true;
+        }
     }
 
     fn load(&mut self, input: InputRequest) -> Result<()> {
@@ -277,53 +335,34 @@ impl Frames {
     }
 }
 
-fn absolute(path: &Path) -> String {
+/// A path as anybody can use it.
+pub(super) fn absolute(path: &Path) -> String {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
 }
 
-/// Writes the scene file of an encounter beside the first snapshot's name in the user's data folder, so
-/// that the command line can repeat it.
-fn encounter(
-    files: &[std::path::PathBuf; 2],
-    distance: f64,
-    speed: f64,
-    offset: f64,
-    tilt_degrees: f64,
-) -> Result<std::path::PathBuf> {
-    use etcetera::BaseStrategy;
-    if !(distance > 0.0 && distance.is_finite()) {
-        return Err(Error::value("the distance", distance, "greater than 0"));
-    }
-    let stem = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let name = format!("{} meets {}", stem(&files[0]), stem(&files[1]));
-    let text = encounter_text(files, &name, distance, speed, offset, tilt_degrees);
-    let folder = etcetera::choose_base_strategy()
-        .map_err(|error| Error::Outside(format!("no folder for the encounter: {error}")))?
-        .data_dir()
-        .join("gravitile");
-    std::fs::create_dir_all(&folder).map_err(|error| Error::io("make", &folder, error))?;
-    let path = free_name(&folder.join(format!("{}.toml", name.replace(' ', "-"))));
-    files::replace(&path, text.as_bytes())?;
-    Ok(path)
+/// Whether a file may be a scene or a snapshot, by its ending: many of these have none, or a number.
+fn may_be_bodies(path: &Path) -> bool {
+    let Some(ending) = path.extension().map(|e| e.to_string_lossy().to_lowercase()) else {
+        return true;
+    };
+    let mut known = snapshot::FORMATS.iter().flat_map(|format| format.extensions);
+    ending == "toml"
+        || known.any(|known| *known == ending)
+        || ending.parse::<u64>().is_ok()
+        || ["bin", "dat", "snap", "gz"].contains(&ending.as_str())
 }
 
-fn encounter_text(
-    files: &[std::path::PathBuf; 2],
-    name: &str,
-    distance: f64,
-    speed: f64,
-    offset: f64,
-    tilt_degrees: f64,
-) -> String {
-    let file = |path: &Path| toml::Value::from(absolute(path)).to_string();
-    let title = toml::Value::from(name);
-    format!(
-        "title = {title}\n\n\
-         [[part]]\nname = \"first\"\nfile = {}\n\n\
-         [[part]]\nname = \"second\"\nfile = {}\ntilt = {tilt_degrees:?}\n\
-         position = [{distance:?}, {offset:?}, 0.0]\nvelocity = [{:?}, 0.0, 0.0]\n",
-        file(&files[0]),
-        file(&files[1]),
-        -speed,
-    )
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_dialog_shows_what_may_be_bodies() {
+        for name in ["a.gvt", "b.TOML", "snapshot_012", "snap.0", "galaxy.bin", "c.csv"] {
+            assert!(may_be_bodies(Path::new(name)), "{name}");
+        }
+        for name in ["film.apng", "report.pdf", "main.rs", "picture.png"] {
+            assert!(!may_be_bodies(Path::new(name)), "{name}");
+        }
+    }
 }

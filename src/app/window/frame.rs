@@ -11,9 +11,11 @@ use super::input::Input;
 use super::memory::Memory;
 use super::output::Output;
 use super::pace::{Pace, Stillness};
+use super::pictures::FILM_RATE;
 use super::screen::Screen;
 use super::seen;
 use super::simulated::Simulated;
+use super::undo::Undo;
 use super::viewer::Viewer;
 use crate::app::panel::{Action, Panel};
 use crate::error::{Error, Result};
@@ -41,6 +43,9 @@ pub struct Frames {
     pub(super) memory: Memory,
     pub(super) quit: bool,
     pub(super) still: Stillness,
+    pub(super) undo: Undo,
+    /// The last frame was taken into the film.
+    filmed: bool,
     /// Nothing was drawn since the last frame because nothing moved.
     rested: bool,
     last: Instant,
@@ -66,6 +71,8 @@ impl Frames {
             memory,
             quit: false,
             still: Stillness::default(),
+            undo: Undo::default(),
+            filmed: false,
             rested: false,
             last: Instant::now(),
             begun: Instant::now(),
@@ -106,7 +113,9 @@ impl Frames {
             let output = (!hidden).then(|| self.show_panel());
             let wish = output.as_ref().and_then(|o| o.viewport_output.get(&egui::ViewportId::ROOT));
             repaint = wish.map_or(repaint, |viewport| viewport.repaint_delay);
-            self.viewer.steering.pass(secs, self.viewer.choice.orbit_degrees_per_sec);
+            self.viewer
+                .steering
+                .pass(self.camera_secs(secs), self.viewer.choice.orbit_degrees_per_sec);
             self.draw(output, secs)
         });
         match drawn {
@@ -124,6 +133,17 @@ impl Frames {
             seen::rest();
         }
         Ok(pace)
+    }
+
+    /// What a frame of `secs` is for the camera: in a film that goes on it moves from picture to picture, so that
+    /// the film shows it as smoothly as the window would.
+    fn camera_secs(&self, secs: f64) -> f64 {
+        let is_going = self.simulated.session.as_ref().is_some_and(|s| !s.live.keeper().is_still());
+        match self.output.recording {
+            Some(_) if is_going && self.filmed => 1.0 / f64::from(FILM_RATE),
+            Some(_) if is_going => 0.0,
+            _ => secs,
+        }
     }
 
     /// Whether the window is to be closed.
@@ -172,6 +192,10 @@ impl Frames {
         let Viewer { look, steering, diagram, .. } = viewer;
         let Output { screen, recording, .. } = output;
         let session = &mut simulated.session;
+        if let Some(session) = session {
+            let until = recording.as_ref().and_then(|film| film.until(session.live.dt()));
+            session.live.go_until(until);
+        }
         let target = if is_shown { screen.acquire()? } else { None };
         let Screen { gpu, canvas, egui, timeline, .. } = screen;
         let (device, queue) = (&gpu.device, &gpu.queue);
@@ -229,18 +253,24 @@ impl Frames {
         for id in &freed {
             egui.free_texture(id);
         }
-        let mut filmed = Ok(());
-        if let (Some(recording), Some(session), Some(look)) = (recording, &session, &look) {
+        let mut filmed = Ok(false);
+        if let (Some(recording), Some(session), Some(look)) = (recording, &session, &look)
+            && session.live.is_drawn_whole()
+        {
             recording.draw_over(diagram.diagram());
-            filmed = recording.pass(secs, session.live.points(), &steering.camera(), look);
+            let now = (session.live.status().time, session.live.dt());
+            filmed = recording.pass(now, session.live.points(), &steering.camera(), look);
         }
         self.output.missed = is_shown && target.is_none();
         if let Some(target) = target {
             self.output.screen.present(target);
         }
-        if let Err(error) = filmed {
-            self.output.recording = None;
-            self.output.say_error(&error);
+        match filmed {
+            Ok(taken) => self.filmed = taken,
+            Err(error) => {
+                self.output.recording = None;
+                self.output.say_error(&error);
+            }
         }
         painted
     }

@@ -6,7 +6,7 @@ use etcetera::BaseStrategy;
 use serde::{Deserialize, Serialize};
 
 use crate::app::panel::{Tab, ViewChoice};
-use crate::render::{ColourBy, Palette};
+use crate::render::Palette;
 
 /// Kept in `gravitile/window.toml` in the user's folder for configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,7 +16,6 @@ pub struct Memory {
     pub window_size: [f64; 2],
     pub panel_open: bool,
     pub tab: Tab,
-    colour_by: String,
     palette: String,
     show_halo: bool,
     sprite_size: f64,
@@ -32,7 +31,6 @@ impl Default for Memory {
             window_size: [1280.0, 720.0],
             panel_open: true,
             tab: Tab::Scene,
-            colour_by: String::new(),
             palette: String::new(),
             show_halo: false,
             sprite_size: 1.0,
@@ -88,10 +86,7 @@ impl Memory {
 
     /// Takes over the view as it is.
     pub fn take_view(&mut self, view: &ViewChoice) {
-        let name = |by: ColourBy| {
-            ColourBy::ALL.iter().find(|(known, _)| *known == by).map_or("", |(_, name)| name)
-        };
-        self.colour_by = name(view.style.colour_by).to_owned();
+        // Colours belong to the scene: each begins with its own.
         self.palette = view.style.palette.name.to_owned();
         self.show_halo = view.style.show_halo;
         self.sprite_size = view.style.sprite_size;
@@ -104,7 +99,6 @@ impl Memory {
     pub fn give_view(&self, view: &mut ViewChoice) {
         let usual = view.style.clone();
         let style = &mut view.style;
-        style.colour_by = ColourBy::from_name(&self.colour_by).unwrap_or(style.colour_by);
         style.palette = Palette::from_name(&self.palette).unwrap_or(style.palette);
         style.show_halo = self.show_halo;
         style.sprite_size = self.sprite_size;
@@ -124,7 +118,6 @@ mod tests {
     #[test]
     fn a_view_comes_back_and_nonsense_does_not() {
         let mut view = ViewChoice::default();
-        view.style.colour_by = ColourBy::Speed;
         view.style.sprite_size = 2.0;
         view.axes = true;
         let mut memory = Memory::default();
@@ -134,6 +127,11 @@ mod tests {
         let mut given = ViewChoice::default();
         back.give_view(&mut given);
         assert_eq!(given, view);
+        // How one scene was coloured is no matter of the next start.
+        view.style.colour_by = crate::render::ColourBy::Speed;
+        memory.take_view(&view);
+        memory.give_view(&mut given);
+        assert_eq!(given.style.colour_by, ViewChoice::default().style.colour_by);
 
         let odd = "sprite_size = nan\ncolour_by = \"taste\"\ntrail_secs = inf\nnew_thing = 3\n";
         let odd: Memory = toml::from_str(odd).unwrap();

@@ -8,6 +8,7 @@
 mod act;
 mod command_line;
 mod diagram;
+mod encounter;
 mod frame;
 mod input;
 mod load;
@@ -15,6 +16,7 @@ mod memory;
 mod news;
 mod output;
 mod pace;
+mod past;
 mod pictures;
 mod recover;
 mod reload;
@@ -24,6 +26,7 @@ mod shell;
 mod show;
 mod simulated;
 mod steer;
+mod undo;
 mod viewer;
 
 pub use steer::Steering;
@@ -39,16 +42,20 @@ pub fn first_scene() -> ViewRequest {
     ViewRequest { input: InputRequest::named(FIRST_SCENE), ..ViewRequest::default() }
 }
 
-/// Opens the window and returns when it is closed.
+/// Takes something to call when the program is asked to end from outside: by Ctrl-C, or as the system shuts down.
+pub type Listen = fn(Box<dyn Fn() + Send>);
+
+/// Opens the window and returns when it is closed, by its user or because what `listen` was given was called: a film that is
+/// being recorded is kept.
 ///
 /// Errors: what is asked for and cannot be, before a window appears; no display, no graphics driver, bodies that cannot
 /// be made.
-pub fn open(request: ViewRequest) -> Result<()> {
+pub fn open(request: ViewRequest, listen: Listen) -> Result<()> {
     request.steps.check()?;
     request.engine.by.chosen()?;
     request.input.scene()?;
     request.look.style()?;
-    shell::run(request)
+    shell::run(request, listen)
 }
 
 /// The one sentence where there is no display.

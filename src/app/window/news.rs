@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::frame::Frames;
 use super::load::Session;
+use super::past::Past;
 use super::reload::ShaderWatch;
 use super::simulated::Waiting;
 use crate::error::Result;
@@ -34,6 +35,7 @@ impl Frames {
                 }
             }
         }
+        self.take_meeting();
         match self.input.shaders.as_mut().map_or(Ok(false), ShaderWatch::changed) {
             Ok(true) => self.take_shaders(),
             Ok(false) => {}
@@ -63,6 +65,7 @@ impl Frames {
             match event {
                 Event::Report(report) => self.simulated.history.report(&report),
                 Event::Kept(moment) => {
+                    self.keep_moment(&moment);
                     let first = self.simulated.session.as_ref().is_some_and(|s| s.last.is_none());
                     if let Some(session) = &mut self.simulated.session {
                         session.last = Some(moment);
@@ -82,26 +85,28 @@ impl Frames {
     pub(super) fn begin(&mut self, mut session: Session, keeps_view: bool) {
         let saves = self.waiting_saves(keeps_view);
         self.viewer.look_of = None;
-        if !keeps_view {
-            self.simulated.history.restart();
-        }
-        if let Some(before) = &self.simulated.session
-            && !keeps_view
-        {
+        let before = self.simulated.session.take().filter(|_| !keeps_view);
+        let is_restart = before.as_ref().is_some_and(|before| before.input == session.input);
+        if let Some(before) = before {
             let keeper = before.live.keeper().clone();
             session.live.take_tempo_of(&keeper);
+            let (name, time) = (&before.input.input, before.live.status().time);
+            self.output
+                .say(format!("{name} rests at t = {time:.4}: ctrl+z goes back to it"), false);
+            self.keep(before);
         }
         let request = self.simulated.request.take();
         if !keeps_view {
-            if let Some(hints) = &session.view {
-                if hints.colouring == Colouring::Speed
-                    && request.as_ref().is_none_or(|r| r.look.colour.is_none())
-                    && self.viewer.choice.style.colour_by == ColourBy::Component
-                {
-                    self.viewer.choice.style.colour_by = ColourBy::Speed;
-                }
-                self.viewer.choice.orbit_degrees_per_sec = 0.0;
+            self.simulated.history.restart();
+            self.simulated.past = Past::default();
+            // Each scene has a colouring of its own; what somebody chose holds for the same bodies.
+            let chosen = request.as_ref().is_some_and(|r| r.look.colour.is_some());
+            if !chosen && !is_restart {
+                let speed = session.view.as_ref().is_some_and(|h| h.colouring == Colouring::Speed);
+                self.viewer.choice.style.colour_by =
+                    if speed { ColourBy::Speed } else { ColourBy::Component };
             }
+            self.viewer.choice.orbit_degrees_per_sec = 0.0;
             self.viewer.choice.follow = Follow::Nothing;
             self.panel.tree.body = None;
             self.viewer.steering.release();
@@ -122,11 +127,18 @@ impl Frames {
                 self.viewer.choice.orbit_degrees_per_sec = orbit;
             }
         }
-        self.output
-            .window
-            .set_title(&messages::piece(&format!("gravitile: {}", session.input.input)));
+        if let Some(film) = &mut self.output.recording {
+            film.go_on();
+        }
+        self.name_window(&session);
+        self.undo.take_view(&self.viewer.choice);
         self.simulated.session = Some(session);
         saves.into_iter().for_each(|save| self.ask_moment(save));
+    }
+
+    pub(super) fn name_window(&self, session: &Session) {
+        let title = messages::piece(&format!("gravitile: {}", session.input.input));
+        self.output.window.set_title(&title);
     }
 
     /// Snapshots that were asked for and whose bodies have not come yet. The same bodies with another engine
@@ -169,8 +181,14 @@ impl Frames {
         }
     }
 
+    fn keep_moment(&mut self, moment: &Arc<Moment>) {
+        let dt = self.simulated.session.as_ref().map_or(1.0, |session| session.live.dt());
+        self.simulated.past.take(moment, dt > 0.0);
+    }
+
     /// The bodies have come.
     pub(super) fn use_moment(&mut self, moment: &Arc<Moment>) {
+        self.keep_moment(moment);
         if let Some(session) = &mut self.simulated.session {
             session.last = Some(Arc::clone(moment));
         }

@@ -13,8 +13,8 @@ use crate::gpu::FrameTimes;
 use crate::messages;
 use crate::settings::AdapterRequest;
 
-/// How long good news stays.
-const MESSAGE: Duration = Duration::from_secs(6);
+/// How long good news stays, and how long bad news does, which has to be understood.
+const MESSAGE: [Duration; 2] = [Duration::from_secs(6), Duration::from_secs(30)];
 /// So long after its time something is over for certain.
 const MOMENT: Duration = Duration::from_millis(5);
 /// A device that breaks again so soon is not replaced once more.
@@ -106,15 +106,15 @@ impl Output {
         self.message = None;
     }
 
-    /// After which time the message goes by itself, if it does.
+    /// After which time the message goes by itself.
     pub fn message_ends(&self) -> Option<Duration> {
         let (_, is_error) = self.message.as_ref()?;
-        (!is_error).then(|| MESSAGE.saturating_sub(self.said.elapsed()) + MOMENT)
+        Some(MESSAGE[usize::from(*is_error)].saturating_sub(self.said.elapsed()) + MOMENT)
     }
 
-    /// Takes good news away that everybody has read.
+    /// Takes a message away that everybody has read.
     pub fn pass(&mut self) {
-        let over = self.said.elapsed() > MESSAGE;
-        self.message.take_if(|(_, is_error)| !*is_error && over);
+        let elapsed = self.said.elapsed();
+        self.message.take_if(|(_, is_error)| elapsed > MESSAGE[usize::from(*is_error)]);
     }
 }

@@ -72,7 +72,10 @@ impl Frames {
         }
         let mut next = [
             Some(repaint),
-            (self.simulated.loading.is_some() || self.output.missed).then_some(LOOK),
+            (self.simulated.loading.is_some()
+                || self.simulated.meeting.is_some()
+                || self.output.missed)
+                .then_some(LOOK),
             live.filter(|live| live.is_waiting()).map(|_| LOOK),
             self.input.shaders.as_ref().map(|_| FILES),
             self.output.message_ends(),

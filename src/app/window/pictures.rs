@@ -25,24 +25,29 @@ pub fn picture(
     painter.paint(Points::Device(points), camera, look, 0.0)
 }
 
-/// A film in the making.
+/// A film in the making. Its pictures are equally far apart in simulated time: each shows another state, however fast
+/// the engine or the window is.
 pub struct Recording {
     film: Film,
     painter: Painter,
     pub path: PathBuf,
     pub pictures: u64,
-    /// Seconds since its beginning, by the clock on the wall.
-    secs: f64,
+    /// Simulated time from picture to picture, > 0.
+    pause: f64,
+    /// The time of the next picture, and the direction towards it; none before the first.
+    next: Option<(f64, f64)>,
 }
 
 impl Recording {
-    /// Opens the film. Its size is the window's, made even as video encoders want it.
-    pub fn begin(gpu: &Gpu, path: &Path, size: PictureSize) -> Result<Self> {
+    /// Opens the film, whose sides are made even as video encoders want them. `units_per_sec` is the simulated time
+    /// that a second of it shows, > 0.
+    pub fn begin(gpu: &Gpu, path: &Path, size: PictureSize, units_per_sec: f64) -> Result<Self> {
         let even = |side: u32| (side & !1).max(2);
         let size = PictureSize::new(even(size.width()), even(size.height()))?;
         let painter = Painter::gpu(&gpu.device, &gpu.queue, size)?;
         let film = Film::open(path, FilmOptions { size, frames_per_sec: FILM_RATE })?;
-        Ok(Self { film, painter, path: path.to_owned(), pictures: 0, secs: 0.0 })
+        let (path, pause) = (path.to_owned(), units_per_sec / f64::from(FILM_RATE));
+        Ok(Self { film, painter, path, pictures: 0, pause, next: None })
     }
 
     /// Draws this over its pictures from now on, or nothing.
@@ -50,27 +55,44 @@ impl Recording {
         self.painter.draw_over(diagram);
     }
 
-    /// Lets `secs` pass, and takes a picture if one is due.
+    /// Goes on with other bodies: the next state that is shown is the next picture.
+    pub fn go_on(&mut self) {
+        self.next = None;
+    }
+
+    /// No step may go beyond this time before the next picture is taken. `dt` has the direction of time.
+    pub fn until(&self, dt: f64) -> Option<f64> {
+        self.next.filter(|(_, direction)| *direction == dt.signum()).map(|(time, _)| time)
+    }
+
+    /// Takes a picture if one is due at simulated time `time`, and says whether it was.
     pub fn pass(
         &mut self,
-        secs: f64,
+        (time, dt): (f64, f64),
         points: DevicePoints,
         camera: &Camera,
         look: &Look,
-    ) -> Result<()> {
-        self.secs += secs;
-        let due = (self.secs * f64::from(FILM_RATE)) as u64 + 1;
-        if due <= self.pictures {
-            return Ok(());
+    ) -> Result<bool> {
+        let direction = dt.signum();
+        match &mut self.next {
+            Some((_, towards)) if *towards != direction => {
+                // Time was turned round: from here on pictures are as far apart as before.
+                self.next = Some((time + direction * self.pause, direction));
+                return Ok(false);
+            }
+            Some((next, _)) if (time - *next) * direction < -1e-6 * dt.abs() => return Ok(false),
+            Some((next, _)) => {
+                // Steps longer than the pause make a picture each.
+                let missed = ((time - *next) * direction / self.pause + 1e-6).floor().max(0.0);
+                *next += direction * self.pause * (missed + 1.0);
+            }
+            None => self.next = Some((time + direction * self.pause, direction)),
         }
-        let time = self.pictures as f64 / f64::from(FILM_RATE);
-        let image = self.painter.paint(Points::Device(points), camera, look, time)?;
-        // A window slower than the film shows some pictures for longer.
-        for _ in self.pictures..due.min(self.pictures + u64::from(FILM_RATE)) {
-            self.film.write(image.clone())?;
-        }
-        self.pictures = due;
-        Ok(())
+        let film_secs = self.pictures as f64 / f64::from(FILM_RATE);
+        let image = self.painter.paint(Points::Device(points), camera, look, film_secs)?;
+        self.film.write(image)?;
+        self.pictures += 1;
+        Ok(true)
     }
 
     /// Waits for the last picture and gives the film its name.

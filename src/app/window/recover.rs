@@ -12,6 +12,7 @@ impl Frames {
             return Err(Error::Device(error.to_string()));
         };
         self.output.recover(error, &self.simulated.wanted.settings.adapter)?;
+        self.undo.forget();
         self.input.renew(&self.output.screen);
         (self.viewer.look, self.viewer.look_of) = (None, None);
         let settings = session.live.settings().clone();

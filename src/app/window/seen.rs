@@ -65,6 +65,10 @@ pub fn frame(frames: &Frames, hidden: bool) {
     let boxes = if tree.boxes { " boxes" } else { "" };
     let lists = if tree.lists { " lists" } else { "" };
     let tab = frames.panel.tab;
+    let filmed = match &frames.output.recording {
+        Some(film) => format!(" filmed {}", film.pictures),
+        None => String::new(),
+    };
     let hidden = if hidden { " hidden" } else { "" };
-    trace!(target: SEEN, "frame on {tab:?}, {state}{making}{writing}{boxes}{lists}{hidden}");
+    trace!(target: SEEN, "frame on {tab:?}, {state}{making}{writing}{boxes}{lists}{filmed}{hidden}");
 }

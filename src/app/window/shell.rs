@@ -11,8 +11,8 @@ use winit::window::{Window, WindowId};
 
 use super::frame::Frames;
 use super::memory::Memory;
-use super::no_display;
 use super::pace::{display_pause, due};
+use super::{Listen, no_display};
 use crate::error::Result;
 use crate::settings::ViewRequest;
 
@@ -22,8 +22,20 @@ const HIDDEN_FRAME: Duration = Duration::from_millis(50);
 /// How often a window that moves is asked whether it is minimised.
 const LOOK: Duration = Duration::from_millis(500);
 
-pub fn run(request: ViewRequest) -> Result<()> {
+/// What the window is told from outside.
+#[derive(Clone, Copy, Debug)]
+pub enum Word {
+    /// The program is to end.
+    Leave,
+}
+
+pub fn run(request: ViewRequest, listen: Listen) -> Result<()> {
     let event_loop = event_loop()?;
+    let outside = event_loop.create_proxy();
+    listen(Box::new(move || {
+        // Where nobody is there any more, the window is closed already.
+        let _ = outside.send_event(Word::Leave);
+    }));
     let mut shell = Shell { request: Some(request), ..Shell::default() };
     let ran = event_loop.run_app(&mut shell);
     if let Some(frames) = &mut shell.frames {
@@ -36,7 +48,7 @@ pub fn run(request: ViewRequest) -> Result<()> {
 }
 
 /// winit panics where a library of the display is missing; that is no reason to show a backtrace.
-fn event_loop() -> Result<EventLoop<()>> {
+fn event_loop() -> Result<EventLoop<Word>> {
     #[cfg(all(unix, not(target_os = "macos")))]
     if std::env::var_os("DISPLAY").is_none_or(|value| value.is_empty())
         && std::env::var_os("WAYLAND_DISPLAY").is_none_or(|value| value.is_empty())
@@ -45,7 +57,7 @@ fn event_loop() -> Result<EventLoop<()>> {
     }
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| ()));
-    let made = std::panic::catch_unwind(EventLoop::new);
+    let made = std::panic::catch_unwind(|| EventLoop::with_user_event().build());
     std::panic::set_hook(usual);
     match made {
         Ok(Ok(event_loop)) => Ok(event_loop),
@@ -83,7 +95,15 @@ struct Shell {
 impl Shell {
     fn start(&mut self, event_loop: &ActiveEventLoop, request: ViewRequest) -> Result<Box<Frames>> {
         let memory = Memory::load();
-        let [width, height] = memory.window_size;
+        let mut size = memory.window_size;
+        let monitor =
+            event_loop.primary_monitor().or_else(|| event_loop.available_monitors().next());
+        if let Some(monitor) = monitor.filter(|monitor| monitor.size().width > 0) {
+            // Frame and task bar want some of the screen, too.
+            let screen = monitor.size().to_logical::<f64>(monitor.scale_factor());
+            size = [size[0].min(screen.width), size[1].min(0.92 * screen.height)];
+        }
+        let [width, height] = size.map(f64::round);
         let attributes = Window::default_attributes()
             .with_title("gravitile")
             .with_min_inner_size(LogicalSize::new(320.0, 240.0))
@@ -133,7 +153,7 @@ impl Shell {
     }
 }
 
-impl ApplicationHandler for Shell {
+impl ApplicationHandler<Word> for Shell {
     fn resumed(&mut self, event_loop: &ActiveEventLoop) {
         if let Some(request) = self.request.take() {
             match self.start(event_loop, request) {
@@ -147,6 +167,12 @@ impl ApplicationHandler for Shell {
                     event_loop.exit();
                 }
             }
+        }
+    }
+
+    fn user_event(&mut self, event_loop: &ActiveEventLoop, word: Word) {
+        match word {
+            Word::Leave => event_loop.exit(),
         }
     }
 

@@ -29,7 +29,7 @@ impl Frames {
         let output = context.run_ui(input, |ui| {
             let Self { viewer, simulated, input, output, panel, .. } = &mut *self;
             let Viewer { choice: view, steering, .. } = viewer;
-            let Simulated { session, history, .. } = simulated;
+            let Simulated { session, history, past, .. } = simulated;
             let Output { screen, times, recording, .. } = output;
             let dialog = &mut input.dialog;
             if let Some(session) = session {
@@ -56,6 +56,7 @@ impl Frames {
                     blocks: live.blocks(),
                     seen: live.seen(),
                     history,
+                    past: past.marks(),
                     times: times.as_ref(),
                     panel_secs,
                     picture: screen.size(),
@@ -87,8 +88,11 @@ impl Frames {
                     });
                 });
             }
-            if let Some(dialog) = dialog {
-                dialog.show(ui.ctx());
+            if let Some(shown) = dialog {
+                shown.show(ui.ctx());
+                if ui.input(|input| input.key_pressed(egui::Key::Escape)) {
+                    *dialog = None;
+                }
             }
         });
         self.output.panel_secs += 0.1 * (begun.elapsed().as_secs_f64() - self.output.panel_secs);
@@ -111,6 +115,8 @@ impl Frames {
             Some(pick) => self.ask_moment(Waiting::Pick(pick)),
             None => {}
         }
+        let is_held = self.input.context.input(|input| input.pointer.any_down());
+        self.undo.watch_view(&self.viewer.choice, is_held);
         for action in actions {
             self.act(action);
         }
@@ -123,9 +129,9 @@ impl Frames {
         let mut files = std::mem::take(&mut self.input.dropped);
         if files.len() >= 2 {
             let second = files.swap_remove(1);
-            let extent = self.viewer.steering.camera().distance * 0.2;
-            self.panel.scene.offer_encounter([files.swap_remove(0), second], extent);
-            (self.panel.open, self.panel.tab) = (true, panel::Tab::Scene);
+            if let Err(error) = self.read_meeting([files.swap_remove(0), second]) {
+                self.output.say_error(&error);
+            }
         } else if let Some(file) = files.pop() {
             self.act(Action::Load(InputRequest::named(file.display().to_string())));
         }

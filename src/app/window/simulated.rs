@@ -4,12 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::FIRST_SCENE;
+use super::encounter::Meeting;
 use super::load::{Loading, Session, Wanted};
+use super::past::Past;
 use super::steer::PointerRequest;
 use crate::app::panel::History;
 use crate::error::Result;
 use crate::gpu::{DeviceClass, Gpu};
-use crate::live::Command;
+use crate::live::{Beside, Command};
 use crate::scene::Scene;
 use crate::settings::{InputRequest, ViewRequest};
 use crate::sim::Settings;
@@ -23,6 +25,11 @@ pub struct Simulated {
     /// What the window was opened with, until the first bodies are there.
     pub request: Option<ViewRequest>,
     pub history: History,
+    /// States of the run so far.
+    pub past: Past,
+    /// Two snapshots that are being read to meet, and those that were.
+    pub meeting: Option<Beside<Meeting>>,
+    pub met: Option<Meeting>,
 }
 
 /// Why a moment was asked for.
@@ -49,6 +56,9 @@ impl Simulated {
             wanted,
             request: Some(request),
             history: History::default(),
+            past: Past::default(),
+            meeting: None,
+            met: None,
         })
     }
 

@@ -1,0 +1,146 @@
+//! What lies over the picture: messages, what is being made or recorded, where the run stands, whether it can be
+//! believed; and the question before the window is closed.
+
+use egui::{Align2, Color32, Key, RichText, Ui};
+
+use super::theme::{self, DIM, WARN, quantity};
+use super::{Action, Facts, Panel, transport};
+
+/// An energy error beyond which nobody should believe a run.
+pub const RUINED: f64 = 0.05;
+/// From here on it is to be seen that something is wrong.
+const DOUBTFUL: f64 = 0.01;
+
+const RED: Color32 = Color32::from_rgb(255, 110, 100);
+/// Of the line at the bottom.
+const SIZE: f32 = 12.5;
+/// From the edges of the picture.
+const MARGIN: f32 = 10.0;
+
+/// Messages, progress and the line at the bottom of the picture, within the part that the panel leaves free.
+pub(super) fn show(ui: &mut Ui, facts: &Facts, free: egui::Rect, actions: &mut Vec<Action>) {
+    let width = (free.width() - 2.0 * MARGIN).max(60.0);
+    egui::Area::new(egui::Id::unique("status"))
+        .pivot(Align2::LEFT_BOTTOM)
+        .fixed_pos(free.left_bottom() + egui::vec2(MARGIN, -8.0))
+        .constrain_to(free)
+        .show(ui.ctx(), |ui| {
+            ui.set_max_width(width);
+            ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Wrap);
+            if let Some(message) = facts.message {
+                note(ui, |ui| {
+                    // First in the row: it is in reach, however long the message.
+                    if ui.small_button("×").on_hover_text("Dismiss").clicked() {
+                        actions.push(Action::DismissMessage);
+                    }
+                    let colour = if facts.message_is_error { WARN } else { theme::BRIGHT };
+                    ui.label(RichText::new(message).color(colour));
+                });
+            }
+            if let Some(loading) = facts.loading {
+                note(ui, |ui| {
+                    ui.spinner();
+                    ui.label(format!("{loading} …"));
+                    let about = "Stays with what is shown";
+                    if ui.small_button("Cancel").on_hover_text(about).clicked() {
+                        actions.push(Action::CancelLoading);
+                    }
+                });
+            }
+            if let Some((path, pictures)) = facts.recording {
+                note(ui, |ui| {
+                    let (rect, _) =
+                        ui.allocate_exact_size(egui::vec2(10.0, 16.0), egui::Sense::hover());
+                    ui.painter().circle(rect.center(), 4.5, RED, egui::Stroke::NONE);
+                    let secs = pictures as f64 / 30.0;
+                    let name = path.file_name().unwrap_or_default().to_string_lossy();
+                    ui.label(format!("recording {name}: {secs:.1} s"));
+                    if ui.small_button("Stop").on_hover_text("Ends and saves the film").clicked() {
+                        actions.push(Action::StopRecording);
+                    }
+                });
+            }
+            transport::show(ui, facts, width, actions);
+            theme::caption().show(ui, |ui| {
+                ui.horizontal_wrapped(|ui| {
+                    ui.label(RichText::new(facts.status_text()).size(SIZE).color(DIM));
+                    chip(ui, facts);
+                });
+            });
+        });
+}
+
+fn note(ui: &mut Ui, content: impl FnOnce(&mut Ui)) {
+    theme::note().show(ui, |ui| ui.horizontal_top(content));
+}
+
+/// Frames per second and the energy error: red when the run cannot be believed.
+fn chip(ui: &mut Ui, facts: &Facts) {
+    let frames = facts.rates.frames_per_sec();
+    if frames > 0.5 && !facts.keeper.paused {
+        let text = RichText::new(format!("{frames:.0} fps")).size(SIZE).color(DIM);
+        ui.label(text).on_hover_text("Pictures per second");
+    }
+    let Some(last) = facts.history.reports().last() else { return };
+    let error = last.energy_error;
+    // NaN is none of these.
+    let (colour, advice) = match error.abs() {
+        sound if sound <= DOUBTFUL => (DIM, "small: the run can be believed"),
+        doubtful if doubtful <= RUINED => {
+            (WARN, "a shorter time step (Physics) would keep it small")
+        }
+        _ => (RED, "the run cannot be believed: a shorter time step (Physics), then restart (r)"),
+    };
+    let time = quantity(last.time, &facts.units.time);
+    let text = RichText::new(format!("energy error {}", told(error))).size(SIZE).color(colour);
+    ui.label(text).on_hover_text(format!("(E - E0) / |E0| at t = {time}: {advice}"));
+}
+
+/// A part of one, in percent where that can be read.
+fn told(error: f64) -> String {
+    if error.abs() < 1e-3 { format!("{error:.1e}") } else { format!("{:.1} %", error * 100.0) }
+}
+
+impl Panel {
+    /// Asks whether the window is to be closed.
+    pub(super) fn question(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
+        let response =
+            egui::Modal::new(egui::Id::unique("quit")).frame(theme::note()).show(ui.ctx(), |ui| {
+                ui.set_max_width(280.0);
+                ui.label(RichText::new("Close gravitile?").strong().size(15.0));
+                let time = quantity(facts.status.time, &facts.units.time);
+                ui.label(format!("The run stands at t = {time}; what was not saved is lost."));
+                if facts.recording.is_some() {
+                    ui.label("The film so far is kept.");
+                }
+                ui.add_space(4.0);
+                ui.horizontal(|ui| {
+                    let close = ui.button("Close").on_hover_text("Enter or q");
+                    let stay = ui.button("Stay").on_hover_text("Esc");
+                    let key = ui.input(|input| input.key_pressed(Key::Enter));
+                    if close.clicked() || key {
+                        actions.push(Action::Quit);
+                    }
+                    stay.clicked()
+                })
+                .inner
+            });
+        let clicked_beside = response.backdrop_response.clicked();
+        if response.inner || clicked_beside {
+            self.asks_to_quit = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_told_as_people_read_them() {
+        assert_eq!(told(1.23e-6), "1.2e-6");
+        assert_eq!(told(-0.012), "-1.2 %");
+        assert_eq!(told(16.0), "1600.0 %");
+        assert_eq!(told(f64::NAN), "NaN %");
+    }
+}

@@ -1,0 +1,104 @@
+//! The bar below the picture: going on, single steps, the beginning, and the time so far, to go back in.
+
+use egui::{
+    Align2, Color32, CornerRadius, FontId, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, vec2,
+};
+
+use super::theme::{BRIGHT, DIM, LINES, quantity};
+use super::{Action, Facts};
+use crate::live::Command;
+
+/// A state of the run that one can go back to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PastMark {
+    /// Its simulated time.
+    pub time: f64,
+    /// Somebody set a bookmark there.
+    pub marked: bool,
+}
+
+const HEIGHT: f32 = 18.0;
+/// A bar shorter than this is none.
+const LEAST: f32 = 60.0;
+
+pub(super) fn show(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
+    ui.horizontal(|ui| {
+        let left = ui.cursor().min.x;
+        let live = |command: Command| Action::Live(command);
+        if ui.small_button("⏮").on_hover_text("From the beginning (r)").clicked() {
+            actions.push(Action::Restart { anew: true });
+        }
+        let (sign, about) =
+            if facts.keeper.paused { ("▶", "Go on (space)") } else { ("⏸", "Pause (space)") };
+        if ui.small_button(sign).on_hover_text(about).clicked() {
+            actions.push(live(Command::Pause(!facts.keeper.paused)));
+        }
+        if ui.small_button("⏭").on_hover_text("One step (s)").clicked() {
+            actions.push(live(Command::Pause(true)));
+            actions.push(live(Command::Step(1)));
+        }
+        let about = "Keeps the state of now, to come back to (m)";
+        if ui.small_button("⚑").on_hover_text(about).clicked() {
+            actions.push(Action::Bookmark);
+        }
+        let room = width - (ui.cursor().min.x - left) - 16.0;
+        if room >= LEAST {
+            bar(ui, facts, room, actions);
+        }
+    });
+}
+
+fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
+    let (rect, response) = ui.allocate_exact_size(vec2(width, HEIGHT), Sense::click_and_drag());
+    let now = facts.status.time;
+    let times = facts.past.iter().map(|mark| mark.time).chain([now]);
+    let first = times.clone().fold(f64::INFINITY, f64::min);
+    let end = times.fold(first + facts.hints.until.max(0.0), f64::max);
+    let span = (end - first).max(f64::MIN_POSITIVE);
+    let place = |time: f64| rect.left() + ((time - first) / span) as f32 * rect.width();
+    let painter = ui.painter();
+    let middle = rect.center().y;
+    let line = |from: f32, to: f32| Rect::from_x_y_ranges(from..=to, middle - 2.0..=middle + 2.0);
+    let corner = CornerRadius::same(2);
+    painter.rect_filled(line(rect.left(), rect.right()), corner, Color32::from_gray(55));
+    let reached = facts.past.last().map_or(now, |last| last.time.max(now));
+    painter.rect_filled(line(rect.left(), place(reached)), corner, Color32::from_gray(95));
+    painter.rect_filled(line(rect.left(), place(now)), corner, LINES[0]);
+    for mark in facts.past.iter().filter(|mark| mark.marked) {
+        let at = Pos2::new(place(mark.time), middle);
+        painter.circle(at, 3.5, LINES[1], Stroke::NONE);
+    }
+    painter.circle(Pos2::new(place(now), middle), 5.0, BRIGHT, Stroke::NONE);
+    let Some(pointer) = response.interact_pointer_pos().or(response.hover_pos()) else { return };
+    let wanted = first + f64::from((pointer.x - rect.left()) / rect.width()) * span;
+    let nearest = (0..facts.past.len()).min_by(|&a, &b| {
+        let away = |at: usize| (facts.past[at].time - wanted).abs();
+        away(a).total_cmp(&away(b))
+    });
+    let Some(nearest) = nearest else { return };
+    if response.dragged() || response.hovered() {
+        let time = facts.past[nearest].time;
+        let at = Pos2::new(place(time), middle);
+        painter.circle(at, 5.0, Color32::TRANSPARENT, Stroke::new(1.5, BRIGHT));
+        let text = format!("back to t = {}", quantity(time, &facts.units.time));
+        let font = FontId::proportional(12.0);
+        let galley = painter.layout_no_wrap(text, font, DIM);
+        let size = galley.size() + vec2(8.0, 4.0);
+        let left =
+            (at.x - 0.5 * size.x).clamp(rect.left(), (rect.right() - size.x).max(rect.left()));
+        let note = Rect::from_min_size(Pos2::new(left, rect.top() - size.y), size);
+        painter.rect(
+            note,
+            corner,
+            Color32::from_black_alpha(200),
+            Stroke::NONE,
+            StrokeKind::Inside,
+        );
+        let inside = Align2::CENTER_CENTER.align_size_within_rect(galley.size(), note);
+        painter.galley(inside.min, galley, DIM);
+    }
+    // Making a state the present one takes a moment: it is done once somebody lets go.
+    if response.clicked() || response.drag_stopped() {
+        actions.push(Action::GoTo(nearest));
+    }
+}

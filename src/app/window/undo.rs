@@ -1,0 +1,236 @@
+//! Taking back what was done last: numbers, looks, places of the camera, and the bodies that others took the place of.
+
+use super::frame::Frames;
+use super::load::{Session, Wanted};
+use super::pace::Stillness;
+use super::past::Past;
+use super::simulated::Waiting;
+use crate::app::panel::{Action, History, ViewChoice};
+use crate::error::Result;
+use crate::live::Command;
+use crate::render::Camera;
+use crate::sim::Settings;
+
+/// So many changes can be taken back.
+const MOST: usize = 200;
+
+/// How something was before it was changed.
+enum Before {
+    /// A command that brings it back.
+    Live(Command),
+    /// Engine, method, tree or integrator.
+    Settings(Box<(Settings, Wanted)>),
+    /// The looks.
+    View(ViewChoice),
+    /// The camera, which a button or a key has moved.
+    Camera(Camera, ViewChoice),
+}
+
+/// Bodies that rest while others are shown.
+pub struct Resting {
+    session: Session,
+    wanted: Wanted,
+    view: ViewChoice,
+    camera: Camera,
+    start: Camera,
+    history: History,
+    past: Past,
+    changes: Vec<Before>,
+}
+
+/// What can be taken back.
+#[derive(Default)]
+pub struct Undo {
+    changes: Vec<Before>,
+    /// The bodies before these, and those that were left by taking back.
+    earlier: Option<Box<Resting>>,
+    later: Option<Box<Resting>>,
+    /// The looks when nothing was held down, and whether the change that is under way is noted.
+    view: Option<ViewChoice>,
+    held: bool,
+}
+
+impl Undo {
+    /// Nothing can be taken back any more: the device is another one.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The looks have changed by themselves.
+    pub fn take_view(&mut self, view: &ViewChoice) {
+        self.view = Some(view.clone());
+    }
+
+    /// Notes how the looks were, once whoever changes them has let go.
+    pub fn watch_view(&mut self, view: &ViewChoice, held: bool) {
+        self.held = held;
+        if held {
+            return;
+        }
+        if let Some(before) = self.view.replace(view.clone())
+            && before != *view
+        {
+            self.note(Before::View(before));
+        }
+    }
+
+    fn note(&mut self, before: Before) {
+        if self.changes.len() == MOST {
+            self.changes.remove(0);
+        }
+        self.changes.push(before);
+    }
+
+    /// Notes how to take back a command, of those that come while a slider is held down only the first.
+    fn note_command(&mut self, back: Command) {
+        if let (true, Some(Before::Live(last))) = (self.held, self.changes.last())
+            && std::mem::discriminant(last) == std::mem::discriminant(&back)
+        {
+            return;
+        }
+        self.note(Before::Live(back));
+    }
+}
+
+impl Frames {
+    /// Notes what an action is about to change.
+    pub(super) fn note(&mut self, action: &Action) {
+        let Some(session) = &self.simulated.session else { return };
+        let (live, keeper) = (&session.live, session.live.keeper());
+        let undo = &mut self.undo;
+        match action {
+            Action::Live(command) => {
+                let back = match command {
+                    Command::Dt(_) => Command::Dt(live.settings().dt),
+                    Command::Softening(_) => Command::Softening(live.settings().softening),
+                    Command::Kernel(_) => Command::Kernel(live.kernel_request()),
+                    Command::Factor(_) => Command::Factor(keeper.factor),
+                    Command::Tempo(_) => Command::Tempo(keeper.tempo),
+                    Command::Reverse => Command::Reverse,
+                    _ => return,
+                };
+                undo.note_command(back);
+            }
+            Action::Engine(_) | Action::Method(_) | Action::Tree(_) | Action::Integration(_) => {
+                let before = (live.settings().clone(), self.simulated.wanted.clone());
+                undo.note(Before::Settings(Box::new(before)));
+            }
+            Action::Camera(_) => {
+                let (camera, view) = (self.viewer.steering.camera(), self.viewer.choice.clone());
+                undo.note(Before::Camera(camera, view));
+            }
+            _ => {}
+        }
+    }
+
+    /// Keeps bodies that others take the place of, with all that is shown of them.
+    pub(super) fn keep(&mut self, session: Session) {
+        let resting = self.rested_as_it_is(session);
+        self.undo.later = None;
+        self.undo.earlier = Some(Box::new(resting));
+    }
+
+    fn rested_as_it_is(&mut self, mut session: Session) -> Resting {
+        session.live.rest();
+        Resting {
+            session,
+            wanted: self.simulated.wanted.clone(),
+            view: self.viewer.choice.clone(),
+            camera: self.viewer.steering.camera(),
+            start: self.viewer.steering.start,
+            history: std::mem::take(&mut self.simulated.history),
+            past: std::mem::take(&mut self.simulated.past),
+            changes: std::mem::take(&mut self.undo.changes),
+        }
+    }
+
+    /// Takes back what was done last.
+    pub(super) fn undo(&mut self) -> Result<()> {
+        match self.undo.changes.pop() {
+            Some(Before::Live(command)) => {
+                let text = format!("taken back: {}", told(&command));
+                if let Some(session) = &mut self.simulated.session {
+                    session.live.apply(command)?;
+                    self.simulated.wanted.settings.kernel = session.live.kernel_request();
+                }
+                self.output.say(text, false);
+            }
+            Some(Before::Settings(before)) => {
+                let (settings, wanted) = *before;
+                // Time step and softening may have been changed since then, and are taken back by themselves.
+                let Some(session) = &self.simulated.session else { return Ok(()) };
+                let now = session.live.settings();
+                let (dt, softening) = (now.dt, now.softening);
+                let settings = Settings { dt, softening, ..settings };
+                self.simulated.wanted = wanted;
+                self.ask_moment(Waiting::Change(Box::new(settings)));
+                self.output.say("taken back: how forces are computed".to_owned(), false);
+            }
+            Some(Before::View(view)) => self.give_view(view),
+            Some(Before::Camera(camera, view)) => {
+                self.give_view(view);
+                self.viewer.steering.go(camera);
+            }
+            None => match self.undo.earlier.take() {
+                Some(resting) => self.undo.later = self.swap(*resting),
+                None => self.output.say("nothing is left to be taken back".to_owned(), false),
+            },
+        }
+        Ok(())
+    }
+
+    /// Goes back to the bodies that were left by taking back.
+    pub(super) fn redo(&mut self) {
+        match self.undo.later.take() {
+            Some(resting) => self.undo.earlier = self.swap(*resting),
+            None => {
+                self.output.say("nothing was taken back that could be done again".to_owned(), false)
+            }
+        }
+    }
+
+    fn give_view(&mut self, view: ViewChoice) {
+        self.undo.take_view(&view);
+        self.viewer.choice = view;
+        self.still.disturb();
+    }
+
+    /// Shows bodies that rested, and returns those that were shown.
+    fn swap(&mut self, resting: Resting) -> Option<Box<Resting>> {
+        let Resting { mut session, wanted, view, camera, start, history, past, changes } = resting;
+        self.simulated.loading = None;
+        self.simulated.waiting.clear();
+        let now = self.simulated.session.take().map(|now| Box::new(self.rested_as_it_is(now)));
+        session.live.go_on();
+        let time = session.live.status().time;
+        self.output.say(format!("back to {} at t = {time:.4}", session.input.input), false);
+        self.name_window(&session);
+        if let Some(film) = &mut self.output.recording {
+            film.go_on();
+        }
+        self.viewer.look_of = None;
+        self.viewer.steering.jump(camera);
+        self.viewer.steering.start = start;
+        (self.undo.changes, self.simulated.history) = (changes, history);
+        self.simulated.past = past;
+        self.simulated.wanted = wanted;
+        self.simulated.session = Some(session);
+        self.panel.tree.body = None;
+        self.give_view(view);
+        self.still = Stillness::default();
+        self.output.screen.canvas.reset_exposure();
+        now
+    }
+}
+
+/// What a command that takes back brings back.
+fn told(command: &Command) -> String {
+    match command {
+        Command::Dt(dt) => format!("the time step is {dt} again"),
+        Command::Softening(length) => format!("the softening is {length} again"),
+        Command::Factor(factor) => format!("the speed is {factor} times the usual one again"),
+        Command::Reverse => "the direction of time".to_owned(),
+        Command::Kernel(_) => "the kernel's shape".to_owned(),
+        _ => "how time passes".to_owned(),
+    }
+}
