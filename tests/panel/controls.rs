@@ -284,8 +284,13 @@ fn file_opens_saves_and_records() {
     harness.state_mut().recording = Some(("film.apng".into(), 45));
     harness.run();
     assert!(harness.query_by_label("recording film.apng: 1.5 s").is_some());
-    let stop = after(&mut harness, |h| h.get_by_label_contains("Stop").click());
-    assert_eq!(stop, [Action::StopRecording]);
+    // In the tab, and over the picture, where it is seen from every tab.
+    for k in 0..2 {
+        let stop = |h: &egui_kittest::Harness<'static, World>| {
+            h.get_all_by_label("Stop").nth(k).expect("two buttons").click();
+        };
+        assert_eq!(after(&mut harness, stop), [Action::StopRecording]);
+    }
     assert_eq!(click(&mut harness, "Copy the command line"), [Action::CopyCommandLine]);
 }
 
@@ -297,11 +302,11 @@ fn messages_stay_until_dismissed() {
     assert!(harness.query_by_label("no file of that name").is_some());
     assert_eq!(click(&mut harness, "×"), [Action::DismissMessage]);
     // However long it is, it stays beside the panel, with its button in reach.
-    let long = "a/very/long/path/to/some/snapshot ".repeat(12);
+    let long = ["a/very/long/path/to/some/snapshot"; 12].join(" ");
     harness.state_mut().message = Some((long.clone(), true));
     harness.run();
     let free = harness.ctx.content_rect().width() - harness.state().panel.width;
-    for node in [harness.get_by_label(long.trim()), harness.get_by_label("×")] {
+    for node in [harness.get_by_label(&long), harness.get_by_label("×")] {
         let rect = node.rect();
         assert!(rect.max.x <= free && rect.min.x >= 0.0, "{rect:?} beside {free}");
     }

@@ -17,8 +17,8 @@ use super::world::{FREE, PANEL, World};
 
 /// The window's size in these tests: its panel is then where [`World::shown`] has it.
 pub const SIZE: [usize; 2] = [(FREE + PANEL) as usize, 640];
-/// The picture without panel, scale bar and status line.
-pub const SKY: Part = [0, 0, FREE as usize - 4, 560];
+/// The picture without panel, scale bar, messages, the bar and the line at the bottom.
+pub const SKY: Part = [0, 0, FREE as usize - 4, 500];
 
 /// A window that has drawn so many frames, and for so long, does not do any more what it is waited for.
 const MANY_FRAMES: usize = 1500;

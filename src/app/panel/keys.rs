@@ -158,10 +158,12 @@ pub fn sheet(context: &Context, open: &mut bool) {
         .resizable(false)
         .collapsible(false)
         .anchor(egui::Align2::CENTER_CENTER, [0.0, 0.0])
+        .default_width((room.x - 40.0).min(860.0))
         .max_height(room.y - 60.0)
-        .scroll(true)
+        .vscroll(true)
         .frame(theme::note())
         .show(context, |ui| {
+            ui.set_min_width(if columns > 1 { TWO_COLUMNS - 60.0 } else { 0.0 });
             ui.horizontal_top(|ui| {
                 let named: Vec<&Key> = KEYS.iter().filter(|key| !key.name.is_empty()).collect();
                 for (half, keys) in named.chunks(named.len().div_ceil(columns)).enumerate() {

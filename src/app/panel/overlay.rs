@@ -28,7 +28,8 @@ pub fn show(ui: &Ui, view: &ViewChoice, camera: &Camera, size: PictureSize, unit
         let most_px = 160.0 * f64::from(scale);
         let bar = ScaleBar::new(camera, size, unit, most_px);
         let height = size.height() as f32 / scale;
-        let left = Pos2::new(12.0, height - 36.0);
+        // Above the bar and the line at the bottom.
+        let left = Pos2::new(12.0, height - 66.0);
         let right = left + vec2(bar.length_px as f32 / scale, 0.0);
         let stroke = Stroke::new(1.5, DIM);
         painter.line_segment([left, right], stroke);

@@ -49,15 +49,15 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, free: egui::Rect, actions: &mut V
             }
             if let Some((path, pictures)) = facts.recording {
                 note(ui, |ui| {
-                    let (rect, _) =
-                        ui.allocate_exact_size(egui::vec2(10.0, 16.0), egui::Sense::hover());
+                    let size = egui::vec2(10.0, 16.0);
+                    let (rect, _) = ui.allocate_exact_size(size, egui::Sense::hover());
                     ui.painter().circle(rect.center(), 4.5, RED, egui::Stroke::NONE);
-                    let secs = pictures as f64 / 30.0;
-                    let name = path.file_name().unwrap_or_default().to_string_lossy();
-                    ui.label(format!("recording {name}: {secs:.1} s"));
                     if ui.small_button("Stop").on_hover_text("Ends and saves the film").clicked() {
                         actions.push(Action::StopRecording);
                     }
+                    let secs = pictures as f64 / 30.0;
+                    let name = path.file_name().unwrap_or_default().to_string_lossy();
+                    ui.label(format!("{name}: {secs:.1} s recorded"));
                 });
             }
             transport::show(ui, facts, width, actions);

@@ -31,6 +31,8 @@ pub struct Output {
     /// A sentence, and whether it is bad news.
     pub message: Option<(String, bool)>,
     said: Instant,
+    /// The message is another one than was drawn last.
+    pub has_news: bool,
     /// The last picture could not be shown.
     pub missed: bool,
     display: OwnedDisplayHandle,
@@ -53,6 +55,7 @@ impl Output {
             panel_secs: 0.0,
             message: None,
             said: Instant::now(),
+            has_news: false,
             missed: false,
             display,
             recovered: None,
@@ -94,6 +97,7 @@ impl Output {
         let text = messages::line(&text);
         super::seen::message(&text);
         (self.message, self.said) = (Some((text, is_error)), Instant::now());
+        self.has_news = true;
     }
 
     /// Shows an error.
@@ -104,6 +108,7 @@ impl Output {
 
     pub fn dismiss_message(&mut self) {
         self.message = None;
+        self.has_news = true;
     }
 
     /// After which time the message goes by itself.
@@ -112,8 +117,9 @@ impl Output {
         Some(MESSAGE[usize::from(*is_error)].saturating_sub(self.said.elapsed()) + MOMENT)
     }
 
-    /// Takes a message away that everybody has read.
+    /// Call before a frame is drawn: takes a message away that everybody has read.
     pub fn pass(&mut self) {
+        self.has_news = false;
         let elapsed = self.said.elapsed();
         self.message.take_if(|(_, is_error)| elapsed > MESSAGE[usize::from(*is_error)]);
     }

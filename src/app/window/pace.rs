@@ -67,7 +67,10 @@ impl Frames {
         let session = self.simulated.session.as_ref();
         let live = session.map(|session| &session.live);
         let is_complete = self.still.is_complete(&self.viewer.choice.style);
-        if live.is_some_and(|live| live.is_moving()) || session.is_some() && !is_complete {
+        if self.output.has_news
+            || live.is_some_and(|live| live.is_moving())
+            || session.is_some() && !is_complete
+        {
             return Pace::Moving;
         }
         let mut next = [

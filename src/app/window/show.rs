@@ -17,6 +17,8 @@ impl Frames {
     /// Runs the panel and carries out what it asks for.
     pub(super) fn show_panel(&mut self) -> egui::FullOutput {
         let begun = Instant::now();
+        // What is over is not drawn once more: it would stay until something happens.
+        self.output.pass();
         let input = self.input.egui_state.take_egui_input(&self.output.window);
         let context = self.input.context.clone();
         let (mut actions, mut asked) = (Vec::new(), None);
@@ -96,7 +98,6 @@ impl Frames {
             }
         });
         self.output.panel_secs += 0.1 * (begun.elapsed().as_secs_f64() - self.output.panel_secs);
-        self.output.pass();
         if self.viewer.choice.follow != before {
             self.viewer.steering.release();
         }
