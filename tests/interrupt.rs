@@ -54,9 +54,11 @@ fn wait_until_at_work(child: &mut Child, what: &str) {
             // Where nothing tells, some time must do.
             return begun.elapsed() > Duration::from_secs(2);
         };
-        // Ticks of 10 ms in user mode, the 12th number behind the name in brackets.
+        // Ticks of 10 ms in user mode, the 12th number behind the name in brackets, and those of children that have
+        // ended, the 14th.
         let behind = &stat[stat.rfind(')').unwrap() + 2..];
-        behind.split(' ').nth(11).unwrap().parse::<u64>().unwrap() > 50
+        let number = |at: usize| behind.split(' ').nth(at).unwrap().parse::<u64>().unwrap();
+        number(11) + number(13) > 50
     });
 }
 

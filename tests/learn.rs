@@ -72,6 +72,7 @@ impl World {
             blocks: None,
             seen: &Seen::default(),
             history: &history,
+            past: &[],
             times: world.times.as_ref(),
             panel_secs: 0.0,
             picture: [960, 540],

@@ -85,7 +85,7 @@ fn measure(gpu: &Arc<Gpu>, secs: f64, go_on: &mut dyn FnMut() -> bool) -> Result
     if samples.len() < Ceiling::ALL.len() {
         return Err(format!("to measure this adapter's ceilings takes more than {secs:.1} s"));
     }
-    Ok(samples.iter().collect::<Ceilings>().in_series(software).with_subgroup(gpu.tier.subgroup_size))
+    Ok(Ceilings::on(gpu, &samples))
 }
 
 #[cfg(test)]

@@ -162,7 +162,9 @@ fn made_up() -> Ceilings {
         (Ceiling::CachedRead, 0.2e12),
         (Ceiling::Storage, 1e13),
         (Ceiling::LoneGroup, 1e11),
+        (Ceiling::LoneRead, 1e13),
         (Ceiling::LoneThread, 1e9),
+        (Ceiling::LoneChains, 1e9),
         (Ceiling::Dispatch, 1e6),
     ])
 }

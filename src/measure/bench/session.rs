@@ -19,7 +19,7 @@ use crate::forces::ForceEngine;
 use crate::forces::direct::gpu::Masses;
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
 use crate::forces::direct::{CpuSingle, GpuSingle};
-use crate::gpu::{DeviceClass, Gpu};
+use crate::gpu::Gpu;
 use crate::inspect::Inspector;
 use crate::measure::time::problem::Problem;
 use crate::measure::{
@@ -143,14 +143,7 @@ impl<'a> Session<'a> {
             record.remark = Steadiness::of(&samples.secs).remark();
             self.records.push(record);
         }
-        let in_series = gpu.adapter.class == DeviceClass::Software;
-        self.ceilings = Some(
-            found
-                .iter()
-                .collect::<Ceilings>()
-                .in_series(in_series)
-                .with_subgroup(gpu.tier.subgroup_size),
-        );
+        self.ceilings = Some(Ceilings::on(&gpu, &found));
         Ok(self.ceilings)
     }
 

@@ -4,6 +4,7 @@
 //! thread. No table of cores and clocks is needed, and none can be out of date.
 
 use super::Method;
+use crate::gpu::{DeviceClass, Gpu};
 use crate::measure::Summary;
 
 /// One limit of an adapter.
@@ -149,6 +150,12 @@ impl Ceilings {
             ceilings.rates[ceiling as usize] = rate;
         }
         ceilings
+    }
+
+    /// As measured on `gpu`: with its subgroups, and in series if it is a CPU.
+    pub fn on(gpu: &Gpu, samples: &[CeilingSamples]) -> Self {
+        let is_cpu = gpu.adapter.class == DeviceClass::Software;
+        samples.iter().collect::<Self>().in_series(is_cpu).with_subgroup(gpu.tier.subgroup_size)
     }
 
     /// Whether all resources are one: a software adapter computes, takes roots and reads its workgroup

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::KernelVariant;
-use crate::gpu::{AdapterInfo, AdapterRequest, DeviceClass, Gpu};
+use crate::gpu::{AdapterInfo, AdapterRequest, Gpu};
 use crate::inspect::{Inspector, Report};
 use crate::measure::{Ceiling, Ceilings, Effort};
 
@@ -63,8 +63,7 @@ pub fn ceilings(adapter: &AdapterInfo) -> Asked<Ceilings> {
             return Err(Error::Adapter { adapter: adapter.name, problem });
         }
         let found = Ceilings::measure(&gpu, Effort::Quick, &mut |_: Ceiling| true)?;
-        let in_series = gpu.adapter.class == DeviceClass::Software;
-        Ok(found.iter().collect::<Ceilings>().in_series(in_series).with_subgroup(gpu.tier.subgroup_size))
+        Ok(Ceilings::on(&gpu, &found))
     })
 }
 
