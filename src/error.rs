@@ -83,6 +83,9 @@ pub enum Error {
     /// The graphics device was lost or broke down while it worked.
     Device(String),
 
+    /// Another member of a group of devices or ranks has given up, for this reason; its own error says more.
+    Member(String),
+
     /// A shader template that could not be put together or compiled.
     Shader {
         /// The template's path below `shaders/`.
@@ -136,6 +139,7 @@ impl fmt::Display for Error {
                 format!("no graphics adapter {wanted}; found: {found}")
             }
             Self::Device(problem) => format!("the graphics device failed: {problem}"),
+            Self::Member(why) => format!("another device or rank gave up: {why}"),
             Self::Shader { name, problem } => format!("shader {name}: {problem}"),
             Self::Display(problem) | Self::Outside(problem) => problem.clone(),
             Self::Stopped => "stopped before it was done".to_owned(),
@@ -219,6 +223,7 @@ mod tests {
             Error::Adapter { adapter: wild.clone(), problem: wild.clone() },
             Error::NoAdapter { wanted: wild.clone(), found: wild.clone() },
             Error::Device(wild.clone()),
+            Error::Member(wild.clone()),
             Error::Shader { name: wild.clone(), problem: wild.clone() },
             Error::Display(wild.clone()),
             Error::Outside(wild.clone()),

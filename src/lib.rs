@@ -72,6 +72,10 @@ pub mod app;
 #[cfg(all(feature = "capi", not(target_arch = "wasm32")))]
 #[doc(hidden)]
 pub mod capi;
+// What members of a group say to each other: simulations are handed devices and ranks.
+#[cfg(not(target_arch = "wasm32"))]
+#[doc(hidden)]
+pub mod exchange;
 // Files that are replaced whole, for tests.
 #[doc(hidden)]
 pub mod files;

@@ -53,17 +53,24 @@ fn change(folder: &Path, out: &str, change: impl FnOnce(&mut toml::Table)) {
 }
 
 #[test]
-fn several_adapters_are_read_and_refused_where_they_would_be_used() {
+fn several_adapters_share_a_run_and_are_refused_where_one_is_meant() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let sentence = "must be one adapter: runs on several are not there yet";
-    for args in [&run("0,1", "a", &[])[..], &["info", "--adapter", "0, 1"]] {
-        let [_, refusal] = said(folder, &[], args, 2);
-        assert!(refusal.contains("--adapter is 0,1") && refusal.contains(sentence), "{refusal}");
-    }
+    let sentence = "must be one adapter here: several are for run, resume and render";
+    let [_, refusal] = said(folder, &[], &["forces", "plummer", "--adapter", "0, 0"], 2);
+    assert!(refusal.contains("--adapter is 0,0") && refusal.contains(sentence), "{refusal}");
+    let [_, refusal] = said(folder, &[], &run("0,nobody", "a", &[]), 2);
+    assert!(refusal.contains("no graphics adapter has 'nobody' in its name"), "{refusal}");
     assert!(!folder.join("a").exists());
+    // Two devices on one adapter.
+    for (adapter, out) in [("0", "one"), ("0,0", "two")] {
+        said(folder, &[], &run(adapter, out, &[]), 0);
+    }
+    let snapshot = |out: &str| std::fs::read(folder.join(out).join("step_0000000002.gvt")).unwrap();
+    assert!(snapshot("one") == snapshot("two"));
+    assert_eq!(plan(folder, "two")["adapter"].as_array().map(Vec::len), Some(2));
     // Who computes on the CPU needs none of them.
-    let out = ["--adapter", "0,1", "--engine", "cpu", "--out", "b"];
+    let out = ["--adapter", "0", "--engine", "cpu", "--out", "b"];
     let short = ["run", "plummer", "-n", "20", "--dt", "0.01", "--until", "0.02"];
     said(folder, &[], &[&short[..], &out].concat(), 0);
     // A file of a later program.
@@ -74,7 +81,9 @@ fn several_adapters_are_read_and_refused_where_they_would_be_used() {
         plan["adapter"] = toml::Value::Array(vec![one.clone(), one]);
     });
     let [_, refusal] = said(folder, &[], &["resume", "c"], 2);
-    assert!(refusal.contains(sentence), "{refusal}");
+    assert!(refusal.contains("--adapter is"), "{refusal}");
+    change(folder, "c", |plan| drop(plan.insert("devices".to_owned(), "2".into())));
+    said(folder, &[], &["resume", "c"], 0);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Rooms by level, lowest first. A room may use rooms of its own level only where named below.
 const LEVELS: &[&[&str]] = &[
     &["messages"],
-    &["math", "error", "files", "stop", "bodies", "units", "diagnostics"],
+    &["math", "error", "files", "stop", "exchange", "bodies", "units", "diagnostics"],
     &["frame", "settings"],
     &["scene", "snapshot", "gpu"],
     &["forces"],
@@ -45,6 +45,7 @@ const NEIGHBOURS: &[(&str, &str)] = &[
     ("bodies", "math"),
     ("files", "error"),
     ("stop", "error"),
+    ("exchange", "error"),
     ("diagnostics", "bodies"),
     ("diagnostics", "error"),
     ("diagnostics", "math"),

@@ -4,5 +4,6 @@ pub mod cli;
 mod lookup;
 #[cfg(feature = "window")]
 pub mod panel;
+mod ranks;
 #[cfg(feature = "window")]
 pub mod window;

@@ -35,6 +35,8 @@ mod precision;
 mod question;
 pub mod rebuilds;
 mod registry;
+#[cfg(not(target_arch = "wasm32"))]
+mod spread;
 mod test_bodies;
 mod throughput;
 pub mod tree;
@@ -50,6 +52,8 @@ pub use precision::{Noise, Precision};
 pub use question::{Identity, Order, Sinks, Sources, Want, Within, check_softening};
 pub use rebuilds::Rebuilds;
 pub use registry::{Entry, Make, Tools, check_order, find, make, open, tiers};
+#[cfg(not(target_arch = "wasm32"))]
+pub use spread::Spread;
 pub use test_bodies::TestBodies;
 pub use throughput::{Budget, Throughput};
 

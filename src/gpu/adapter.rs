@@ -156,16 +156,23 @@ pub(super) async fn choose(
         .collect();
     let infos: Vec<AdapterInfo> = found.iter().map(|(_, info)| info.clone()).collect();
     let index = position(&infos, wanted, &|i| usable[i]).unwrap_or(usize::MAX);
-    found.into_iter().nth(index).ok_or_else(|| Error::NoAdapter {
-        wanted: match wanted {
-            None => "was found (no Vulkan, Metal or DX12 driver answers)".to_owned(),
-            Some(AdapterName::Known(identity)) => format!("is {identity}, nor has that name"),
-            Some(AdapterName::Matching(name)) => {
-                format!("has '{name}' in its name or is of that number")
-            }
-        },
-        found: listed(&infos, &usable),
-    })
+    found.into_iter().nth(index).ok_or_else(|| missing(wanted, listed(&infos, &usable)))
+}
+
+/// The error that none in `found` is the one that is `wanted`.
+pub(super) fn not_found(wanted: Option<&AdapterName>, found: &[AdapterInfo]) -> Error {
+    missing(wanted, listed(found, &vec![true; found.len()]))
+}
+
+fn missing(wanted: Option<&AdapterName>, found: String) -> Error {
+    let wanted = match wanted {
+        None => "was found (no Vulkan, Metal or DX12 driver answers)".to_owned(),
+        Some(AdapterName::Known(identity)) => format!("is {identity}, nor has that name"),
+        Some(AdapterName::Matching(name)) => {
+            format!("has '{name}' in its name or is of that number")
+        }
+    };
+    Error::NoAdapter { wanted, found }
 }
 
 /// The adapters with their numbers, in one line.

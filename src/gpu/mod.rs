@@ -8,6 +8,7 @@ mod buffers;
 mod device;
 mod draw;
 mod entries;
+mod group;
 mod handles;
 mod identity;
 mod instance;
@@ -23,7 +24,7 @@ pub mod template;
 mod timeline;
 mod translate;
 
-pub use crate::settings::{AdapterIdentity, AdapterName, AdapterRequest};
+pub use crate::settings::{AdapterIdentity, AdapterName, AdapterRequest, DeviceCount};
 pub use adapter::{AdapterInfo, DeviceClass, adapters, instance};
 pub use batch::Batch;
 pub use bindings::{Binding, bind, group_layout};

@@ -76,7 +76,7 @@ impl Rectangle {
         let width = sink_end - progress.sink;
         Piece {
             sinks: progress.sink..sink_end,
-            interactions: u64::from(width) * self.reach(chunk.end - chunk.start),
+            interactions: u64::from(width) * (self.reached(chunk.end) - self.reached(chunk.start)),
             workgroups: width.div_ceil(self.rows),
             next: self.after(progress.sink, sink_end, chunk.end),
             chunk,
@@ -101,7 +101,15 @@ impl Rectangle {
         (fill, (part / self.tile * self.tile).max(self.tile))
     }
 
-    /// Sources that a chunk of this length takes, over all slices.
+    /// Sources up to this place of each slice, over all slices, which fill up one after the other: the last tile that
+    /// holds any is not counted as if it were full, so that pieces add up to all pairs however they are cut.
+    fn reached(&self, place: u32) -> u64 {
+        let length = self.slice_length.max(1);
+        let (full, rest) = (self.sources / length, self.sources % length);
+        u64::from(full) * u64::from(place) + u64::from(place.min(rest))
+    }
+
+    /// Sources that a chunk of this length takes at most, over all slices.
     fn reach(&self, chunk: u32) -> u64 {
         (u64::from(chunk) * u64::from(self.slices)).min(u64::from(self.sources))
     }
@@ -182,12 +190,17 @@ mod tests {
     }
 
     #[test]
-    fn interactions_add_up_without_slices() {
-        let whole = rectangle(1000, 5000, 1, None);
-        for budget in [1, 100_000, u64::MAX] {
-            // The last tile of each row of pieces is counted as if it were full.
-            let sum: u64 = pieces(&whole, budget, 256, 65_535).iter().map(|p| p.interactions).sum();
-            assert!((5_000_000..=1000 * u64::from(whole.slice_length)).contains(&sum), "{sum}");
+    fn interactions_add_up_to_all_pairs_however_they_are_cut() {
+        for (sources, slices) in [(5000, 1), (5000, 3), (300, 1), (129, 7), (10, 3)] {
+            for fixed in [None, Some(128)] {
+                let whole = rectangle(1000, sources, slices, fixed);
+                for budget in [1, 100_000, u64::MAX] {
+                    let pieces = pieces(&whole, budget, 256, 65_535);
+                    let sum: u64 = pieces.iter().map(|piece| piece.interactions).sum();
+                    assert_eq!(sum, 1000 * u64::from(sources), "{whole:?} for {budget}");
+                    assert!(pieces.iter().all(|piece| piece.interactions > 0), "{pieces:?}");
+                }
+            }
         }
     }
 

@@ -7,7 +7,9 @@ use crate::forces::{Method, Precision};
 use crate::integrate::blocks::{BlockSettings, power_of_two_below};
 use crate::integrate::{self, Integrator};
 use crate::scene::IntegratorHints;
-use crate::settings::{BlockRequest, EngineRequest, MethodRequest, StepRequest, TreeRequest};
+use crate::settings::{
+    BlockRequest, DeviceCount, EngineRequest, MethodRequest, StepRequest, TreeRequest,
+};
 use crate::sim::{EngineKind, Settings};
 
 impl MethodRequest {
@@ -42,7 +44,9 @@ impl EngineRequest {
             let allowed = "left out with the method tree: it shapes the kernel of all pairs";
             return Err(Error::value(option, value, allowed));
         }
-        Ok(Settings { engine, method, adapter, kernel, tree, ..Settings::default() })
+        let named = DeviceCount::of_names(adapter.names.len());
+        let devices = self.devices.unwrap_or(named);
+        Ok(Settings { engine, method, adapter, devices, kernel, tree, ..Settings::default() })
     }
 }
 

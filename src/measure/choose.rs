@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex};
 use web_time::Instant;
 
 use super::crossover::choose_method;
+#[cfg(not(target_arch = "wasm32"))]
+use super::devices::choose_devices;
 use crate::error::Result;
 use crate::forces::direct::gpu::KernelRequest;
 use crate::forces::{
     self, Answers, Identity, Method, Order, Place, Precision, Sinks, Sources, Tools, Want,
 };
-use crate::gpu::{AdapterIdentity, DeviceClass, Gpu};
+use crate::gpu::{AdapterIdentity, DeviceClass, DeviceCount, Gpu};
 use crate::scene::{Spread, test_bodies};
 use crate::sim::{ASKED_FOR, Choice, DeviceState, EngineKind, Settings, check_tier};
 
@@ -33,17 +35,29 @@ pub async fn choose(n: usize, settings: &Settings) -> Result<Choice> {
 /// Errors: those of [`choose`].
 pub async fn choose_on(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -> Result<Choice> {
     let choice = choose_engine(open, n, settings).await?;
-    match settings.method {
-        Some(_) => Ok(choice),
-        None => choose_method(choice, n, settings).await,
-    }
+    let choice = match settings.method {
+        Some(_) => choice,
+        // What several devices can do is asked for with them.
+        None if asks_for_several(settings) => choice,
+        None => choose_method(choice, n, settings).await?,
+    };
+    choice.check_devices(settings)?;
+    // A browser has one.
+    #[cfg(not(target_arch = "wasm32"))]
+    let choice = choose_devices(choice, n, settings).await?;
+    Ok(choice)
+}
+
+/// Whether more than one device is asked for by number.
+fn asks_for_several(settings: &Settings) -> bool {
+    matches!(settings.devices, DeviceCount::These(2..))
 }
 
 /// The engine, by the method that is asked for or the usual one.
 async fn choose_engine(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -> Result<Choice> {
     let open = async || match open {
         Some(gpu) => Ok(Arc::clone(gpu)),
-        None => Gpu::open(&settings.adapter).await,
+        None => Gpu::open_first(&settings.adapter).await,
     };
     let (engine, method) = settings.engine.by(settings.method)?;
     let cpu = |reason: String| Ok(Choice::of(EngineKind::Cpu, method, reason, None));
@@ -69,6 +83,10 @@ async fn choose_engine(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
         }
         kind @ (EngineKind::Cpu | EngineKind::Reference) => {
             Ok(Choice::of(kind, method, ASKED_FOR, None))
+        }
+        EngineKind::Auto if asks_for_several(settings) => {
+            let reason = "several devices are asked for";
+            Ok(Choice::of(EngineKind::Gpu, method, reason, Some(open().await?)))
         }
         EngineKind::Auto => {
             let gpu = match open().await {
@@ -125,6 +143,20 @@ async fn race(
     Ok(times)
 }
 
+/// These settings for test bodies, which hardly move.
+pub(super) fn test_settings(method: Method, settings: &Settings) -> Settings {
+    Settings {
+        softening: 0.01,
+        dt: 1e-6,
+        gravitational_constant: 1.0,
+        method: Some(method),
+        frame: None,
+        start: 0.0,
+        steps_before: 0,
+        ..settings.clone()
+    }
+}
+
 /// Seconds per step of `trial` bodies on the CPU and on the GPU.
 async fn time_both(
     gpu: &Arc<Gpu>,
@@ -146,14 +178,7 @@ async fn time_both(
         on_cpu = on_cpu.min(begun.elapsed().as_secs_f64());
     }
 
-    let settings = Settings {
-        softening: 0.01,
-        dt: 1e-6,
-        gravitational_constant: 1.0,
-        method: Some(method),
-        frame: None,
-        ..settings.clone()
-    };
+    let settings = test_settings(method, settings);
     let mut device = DeviceState::new(Arc::clone(gpu), &bodies, None, &settings).await?;
     let mut on_gpu = f64::INFINITY;
     for _ in 0..3 {

@@ -9,6 +9,8 @@
 mod accuracy;
 mod choose;
 mod crossover;
+#[cfg(not(target_arch = "wasm32"))]
+mod devices;
 mod distribution;
 mod stats;
 

@@ -13,7 +13,8 @@ use crate::integrate::blocks::Passage;
 #[derive(Debug)]
 pub struct EnergyLog {
     path: PathBuf,
-    file: File,
+    /// `None` where somebody else writes it.
+    file: Option<File>,
     /// Total energy of the first row, that errors are relative to.
     initial: Option<f64>,
     /// Time and total energy of the last row.
@@ -64,11 +65,22 @@ impl EnergyLog {
         let last = rows.last().and_then(|row| Some((number(row, 1)?, number(row, 4)?)));
         // Versions before these columns began logs without.
         let has_passages = kept.lines().next().is_some_and(|row| row.ends_with(PASSAGE_COLUMNS));
-        Ok(Self { path, file, initial, last, has_passages })
+        Ok(Self { path, file: Some(file), initial, last, has_passages })
+    }
+
+    /// A log that another process writes, whose last row is of the step at hand or not; `initial` is the energy of its
+    /// first row.
+    pub fn elsewhere(ends_here: bool, initial: Option<f64>) -> Self {
+        // A row that is there already is one that has a time.
+        let last = ends_here.then_some((0.0, 0.0));
+        Self { path: PathBuf::new(), file: None, initial, last, has_passages: false }
     }
 
     /// True when a row of step `step` is the last one.
     pub fn ends_with(&self, step: u64) -> Result<bool> {
+        if self.file.is_none() {
+            return Ok(self.last.is_some());
+        }
         let text =
             std::fs::read_to_string(&self.path).map_err(|e| Error::io("read", &self.path, e))?;
         Ok(text.lines().last().is_some_and(|row| row.split(',').next() == Some(&step.to_string())))
@@ -139,9 +151,10 @@ impl EnergyLog {
         }
         text.push('\n');
         // One write per row: a reader sees whole rows.
-        self.file
-            .write_all(text.as_bytes())
-            .map_err(|source| Error::io("write", &self.path, source))?;
+        if let Some(file) = &mut self.file {
+            file.write_all(text.as_bytes())
+                .map_err(|source| Error::io("write", &self.path, source))?;
+        }
         let before = self.last.replace((time, total));
         Ok(before.filter(|_| passage.is_some()).and_then(|before| {
             let change = (total - before.1) / initial.abs();

@@ -16,7 +16,8 @@ pub struct RunFolder {
     pub path: PathBuf,
     /// What is run.
     pub plan: Plan,
-    lock: Lock,
+    /// `None` where another process holds and writes it.
+    lock: Option<Lock>,
 }
 
 /// The last whole snapshot of a run.
@@ -59,7 +60,7 @@ impl Prepared {
         );
         files::replace(self.path.join(PLAN), text.as_bytes())?;
         let lock = self.lock.take().expect("it is held until it begins");
-        let folder = RunFolder { path: std::mem::take(&mut self.path), plan, lock };
+        let folder = RunFolder { path: std::mem::take(&mut self.path), plan, lock: Some(lock) };
         folder.name_first()?;
         Ok(folder)
     }
@@ -129,6 +130,22 @@ impl RunFolder {
     ///
     /// Errors: it holds none, or a plan that cannot be followed; another process is at work in it.
     pub fn open(path: &Path) -> Result<Self> {
+        let mut folder = Self::look(path)?;
+        folder.lock = Some(Lock::take(path)?);
+        folder.name_first()?;
+        remove_leftovers(path);
+        Ok(folder)
+    }
+
+    /// The folder of a run that another process holds: what is written to it here is written nowhere.
+    pub fn elsewhere(path: &Path, plan: Plan) -> Self {
+        Self { path: path.to_owned(), plan, lock: None }
+    }
+
+    /// [`RunFolder::open`] where another process holds it, and writes to it.
+    ///
+    /// Errors: it holds no run, or a plan that cannot be followed.
+    pub fn look(path: &Path) -> Result<Self> {
         let file = path.join(PLAN);
         let text = match std::fs::read_to_string(&file) {
             Ok(text) => text,
@@ -146,15 +163,12 @@ impl RunFolder {
             let problem = format!("steps is {}, but must be from 1 to 2^53", plan.steps);
             return Err(Error::file(&file, problem));
         }
-        let folder = Self { path: path.to_owned(), plan, lock: Lock::take(path)? };
-        folder.name_first()?;
-        remove_leftovers(path);
-        Ok(folder)
+        Ok(Self::elsewhere(path, plan))
     }
 
     /// Why no other process is kept out of it, where its file system has no locks.
     pub fn unprotected(&self) -> Option<&str> {
-        self.lock.unprotected.as_deref()
+        self.lock.as_ref()?.unprotected.as_deref()
     }
 
     /// Gives the first snapshot its name, if it has not got it yet.
@@ -173,12 +187,18 @@ impl RunFolder {
 
     /// Writes the snapshot of a step, whole or not at all.
     pub fn write(&self, step: u64, snapshot: &Snapshot) -> Result<()> {
+        if self.lock.is_none() {
+            return Ok(());
+        }
         snapshot::write(self.snapshot_path(step), snapshot, &WriteOptions::default()).map(|_| ())
     }
 
     /// Writes the state in which a run could not go on; returns where.
     pub fn write_stopped(&self, snapshot: &Snapshot) -> Result<PathBuf> {
         let path = self.path.join(STOPPED);
+        if self.lock.is_none() {
+            return Ok(path);
+        }
         snapshot::write(&path, snapshot, &WriteOptions::default())?;
         Ok(path)
     }

@@ -9,7 +9,7 @@ use crate::forces::{Method, Precision};
 use crate::frame::Frame;
 use crate::integrate;
 use crate::integrate::blocks::BlockSettings;
-use crate::settings::{AdapterIdentity, AdapterName, AdapterRequest, one_or_several};
+use crate::settings::{AdapterIdentity, AdapterName, AdapterRequest, DeviceCount, one_or_several};
 use crate::sim::{EngineKind, Settings, Simulation};
 
 /// Everything that decides the bits of a run besides its first snapshot.
@@ -50,6 +50,12 @@ pub struct Plan {
     /// The graphics adapter, if the engine is the GPU, in older files its name alone; of several a list.
     #[serde(default, skip_serializing_if = "Vec::is_empty", with = "one_or_several")]
     pub adapter: Vec<AdapterIdentity>,
+    /// How many devices share the bodies: as many as there are adapters above, unless somebody has written another number.
+    #[serde(default, skip_serializing_if = "DeviceCount::is_one")]
+    pub devices: DeviceCount,
+    /// Whether an engine on the host takes its sinks in pieces, as it does on the ranks of MPI.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub spread: bool,
     /// Shape of the kernel, if the engine is the GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelConfig>,
@@ -77,12 +83,15 @@ impl Plan {
     /// The plan of a simulation that has just been made, for `steps` steps.
     pub fn of(sim: &Simulation, input: String, steps: u64, steps_per_snapshot: u64) -> Self {
         let (asked, gpu) = (sim.settings(), sim.choice().gpu.as_ref());
-        let known = gpu.map(|gpu| AdapterName::Known(gpu.adapter.identity()));
+        let devices = sim.choice().devices();
+        let known: Vec<_> = devices.map(|gpu| AdapterName::Known(gpu.adapter.identity())).collect();
         let came_to = Settings {
             engine: sim.choice().kind,
             method: Some(sim.choice().method),
+            devices: DeviceCount::of_names(known.len()),
+            spread: asked.spread && sim.device().is_none(),
             adapter: AdapterRequest {
-                names: known.into_iter().collect(),
+                names: known,
                 baseline: gpu.is_some() && asked.adapter.baseline,
             },
             blocks: sim.blocks().map_or(asked.blocks, |steps| *steps.settings()),
@@ -110,6 +119,8 @@ impl Plan {
             engine,
             method,
             adapter: AdapterRequest { names, baseline },
+            devices,
+            spread,
             // What it came to is kept.
             kernel: _,
             tree,
@@ -137,6 +148,8 @@ impl Plan {
             precision: precision.map(|precision| precision.name().to_owned()),
             baseline,
             adapter: names.into_iter().map(identity).collect(),
+            devices,
+            spread,
             kernel,
             tree: (method == Some(Method::Tree) || tree != TreeConfig::default()).then_some(tree),
             blocks: integrator.has_block_steps().then_some(blocks),
@@ -165,6 +178,8 @@ impl Plan {
             engine,
             method,
             adapter: AdapterRequest { names, baseline: self.baseline },
+            devices: self.devices,
+            spread: self.spread,
             kernel: kernel.unwrap_or_default(),
             tree: self.tree.unwrap_or_default(),
             frame: Some(self.frame.unwrap_or(Frame::PLAIN)),
@@ -246,6 +261,7 @@ mod tests {
             Value::from("hermite4"),
             Value::from("double-single"),
             Value::from("monopole"),
+            Value::from("2"),
         ];
         let with = |sample: Value| {
             let mut all = serde_json::to_value(settings()).unwrap();

@@ -133,6 +133,10 @@ fn stopped(
     template: &Snapshot,
     mut error: Error,
 ) -> Error {
+    if let Error::Device(problem) | Error::Member(problem) = &mut error {
+        let path = folder.path.display();
+        problem.push_str(&format!("; go on from the last snapshot with: gravitile resume {path}"));
+    }
     if !matches!(error, Error::Body { .. }) {
         return error;
     }

@@ -49,7 +49,7 @@ impl AdapterRequest {
             [name] => Ok(Some(name)),
             several => {
                 let list: Vec<String> = several.iter().map(AdapterName::to_string).collect();
-                let allowed = "one adapter: runs on several are not there yet";
+                let allowed = "one adapter here: several are for run, resume and render";
                 Err(Error::value("--adapter", list.join(","), allowed))
             }
         }
@@ -272,7 +272,7 @@ mod tests {
         let text = AdapterRequest::named("a,b").only().unwrap_err().to_string();
         assert_eq!(
             text,
-            "--adapter is a,b, but must be one adapter: runs on several are not there yet"
+            "--adapter is a,b, but must be one adapter here: several are for run, resume and render"
         );
         assert_eq!(AdapterRequest::default().only().unwrap(), None);
         let mut known = AdapterIdentity::of_name("A100");

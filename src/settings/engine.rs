@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AdapterRequest, KernelRequest, TreeRequest};
+use super::{AdapterRequest, DeviceCount, KernelRequest, TreeRequest};
 
 /// Which engine computes, and how.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +32,11 @@ pub struct EngineRequest {
     #[cfg_attr(feature = "cli", command(flatten))]
     #[serde(flatten)]
     pub adapter: AdapterRequest,
+    /// On how many graphics adapters at once: a number, or auto, which takes all of the best one's kind where that is
+    /// faster [default: as many as --adapter names]
+    // Not under the heading of the group before.
+    #[cfg_attr(feature = "cli", arg(long, value_name = "N", help_heading = "Engine"))]
+    pub devices: Option<DeviceCount>,
     /// The kernel's shape.
     #[cfg_attr(feature = "cli", command(flatten))]
     #[serde(flatten)]

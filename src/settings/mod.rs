@@ -9,6 +9,7 @@
 mod adapter;
 #[cfg(feature = "cli")]
 mod command_line;
+mod devices;
 mod dispatch;
 mod engine;
 mod input;
@@ -22,6 +23,7 @@ mod values;
 pub use adapter::{AdapterIdentity, AdapterName, AdapterRequest, one_or_several};
 #[cfg(feature = "cli")]
 pub use command_line::CommandLine;
+pub use devices::DeviceCount;
 pub use dispatch::Dispatch;
 pub use engine::{EngineRequest, MethodRequest};
 pub use input::{Assignment, InputRequest, count};

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{EngineKind, Settings, check_tier};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::forces::Method;
-use crate::gpu::Gpu;
+use crate::gpu::{DeviceCount, Gpu};
 use crate::tuned::Crossover;
 
 /// The reason of an engine that was named.
@@ -27,6 +27,11 @@ pub struct Choice {
     pub crossover: Option<Crossover>,
     /// The open device, if the choice is the GPU.
     pub gpu: Option<Arc<Gpu>>,
+    /// Further devices that share the bodies with it.
+    pub beside: Vec<Arc<Gpu>>,
+    /// The ranks that share the bodies, where there may be several.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub ranks: Option<crate::exchange::Ranks>,
 }
 
 impl Choice {
@@ -42,10 +47,19 @@ impl Choice {
         };
         check_tier(kind, settings)?;
         let gpu = match kind {
-            EngineKind::Gpu => Some(Gpu::open(&settings.adapter).await?),
+            EngineKind::Gpu => Some(Gpu::open_first(&settings.adapter).await?),
             _ => None,
         };
-        Ok(Self::of(kind, method, reason, gpu))
+        let choice = Self::of(kind, method, reason, gpu);
+        choice.check_devices(settings)?;
+        let beside = match (kind, settings.devices) {
+            // How many of them are worth it is measured.
+            (EngineKind::Gpu, DeviceCount::These(_)) => {
+                Gpu::open_beside(&settings.adapter, settings.devices).await?
+            }
+            _ => Vec::new(),
+        };
+        Ok(Self { beside, ..choice })
     }
 
     /// Of an engine and a method that nothing further is said of.
@@ -55,7 +69,57 @@ impl Choice {
         reason: impl Into<String>,
         gpu: Option<Arc<Gpu>>,
     ) -> Self {
-        Self { kind, method, reason: reason.into(), method_reason: None, crossover: None, gpu }
+        let (reason, beside) = (reason.into(), Vec::new());
+        Self {
+            kind,
+            method,
+            reason,
+            method_reason: None,
+            crossover: None,
+            gpu,
+            beside,
+            #[cfg(not(target_arch = "wasm32"))]
+            ranks: None,
+        }
+    }
+
+    /// Whether the bodies are shared with other processes.
+    pub fn is_shared(&self) -> bool {
+        #[cfg(not(target_arch = "wasm32"))]
+        return self.ranks.as_ref().is_some_and(|ranks| ranks.size() > 1);
+        #[cfg(target_arch = "wasm32")]
+        false
+    }
+
+    /// Refuses several devices where the bodies cannot be shared among them.
+    ///
+    /// Errors: another engine than the GPU, a method or an integrator that one device alone has.
+    pub fn check_devices(&self, settings: &Settings) -> Result<()> {
+        let several = matches!(settings.devices, DeviceCount::These(2..));
+        if self.is_shared() && self.method == Method::Tree {
+            let allowed = "direct where ranks share the bodies";
+            return Err(Error::value("the method", "tree", allowed));
+        }
+        if !several {
+            return Ok(());
+        }
+        let integrator = settings.integrator.name;
+        let allowed = match self.kind {
+            EngineKind::Gpu if self.method != Method::Direct => {
+                format!("1 with the method {}: several devices are for direct", self.method.name())
+            }
+            EngineKind::Gpu if settings.steps_on_host() => {
+                format!("1 with {integrator}: several devices are for leapfrog")
+            }
+            EngineKind::Gpu => return Ok(()),
+            other => format!("1 with the engine {}: several are for gpu", other.name()),
+        };
+        Err(Error::value("--devices", settings.devices, allowed))
+    }
+
+    /// The open devices: the first one, and those beside it.
+    pub fn devices(&self) -> impl Iterator<Item = &Arc<Gpu>> {
+        self.gpu.iter().chain(&self.beside)
     }
 
     /// Why this engine and this method; what was asked for is not said again beside what was not.

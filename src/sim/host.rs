@@ -23,6 +23,14 @@ pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
     open: |choice, bodies, settings, restart| {
         Box::pin(async move {
             let engine = host_engine(choice.kind, choice.gpu.as_ref(), settings).await?;
+            #[cfg(not(target_arch = "wasm32"))]
+            let engine = match settings.spread {
+                true => {
+                    let ranks = choice.ranks.clone().unwrap_or_else(crate::exchange::Ranks::alone);
+                    Box::new(crate::forces::Spread::new(engine, ranks)?)
+                }
+                false => engine,
+            };
             let state = HostState::open(bodies.clone(), engine, settings, restart).await?;
             Ok(Box::new(state) as Box<dyn Residence>)
         })

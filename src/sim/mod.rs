@@ -19,6 +19,8 @@ mod choice;
 mod clock;
 mod device;
 mod engine;
+#[cfg(not(target_arch = "wasm32"))]
+mod group;
 mod host;
 mod residence;
 mod settings;
@@ -34,6 +36,8 @@ pub use engine::{check_tier, direct_engine, host_engine, tiers};
 // The words that settings are made of.
 pub use crate::forces::{EngineKind, Method, engine_names};
 pub use crate::tuned::{Crossover, Known};
+#[cfg(not(target_arch = "wasm32"))]
+pub use group::{DeviceGroup, Exchanged};
 pub use host::HostState;
 pub use residence::{OnDevice, OpenResidence, Residence, ResidenceEntry, Soon, Watch};
 pub use settings::Settings;
@@ -41,4 +45,9 @@ pub use simulation::{Moment, Simulation};
 pub use suggest::suggest;
 
 /// Every place where bodies can live; the first that suits a simulation has them.
-pub const RESIDENCES: &[ResidenceEntry] = &[device::RESIDENCE, host::RESIDENCE];
+pub const RESIDENCES: &[ResidenceEntry] = &[
+    #[cfg(not(target_arch = "wasm32"))]
+    group::RESIDENCE,
+    device::RESIDENCE,
+    host::RESIDENCE,
+];

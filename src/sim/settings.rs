@@ -9,7 +9,7 @@ use crate::forces::direct::gpu::KernelRequest;
 use crate::forces::tree::TreeConfig;
 use crate::forces::{Method, Precision, check_softening};
 use crate::frame::Frame;
-use crate::gpu::AdapterRequest;
+use crate::gpu::{AdapterRequest, DeviceCount};
 use crate::integrate::blocks::BlockSettings;
 use crate::integrate::{self, Integrator};
 use crate::tuned::Known;
@@ -43,6 +43,11 @@ pub struct Settings {
     pub method: Option<Method>,
     /// Which graphics adapter, if one is needed.
     pub adapter: AdapterRequest,
+    /// On how many of them.
+    pub devices: DeviceCount,
+    /// Whether engines on the host take their sinks in pieces that ranks can share: so that the bits do not depend on
+    /// how many ranks there are. On devices they do not in any case.
+    pub spread: bool,
     /// What is fixed of the kernel's shape.
     pub kernel: KernelRequest,
     /// How a tree is walked, where that is the method.
@@ -69,6 +74,8 @@ impl Default for Settings {
             engine: EngineKind::Auto,
             method: None,
             adapter: AdapterRequest::default(),
+            devices: DeviceCount::default(),
+            spread: false,
             kernel: KernelRequest::default(),
             tree: TreeConfig::default(),
             known: Known::default(),
@@ -84,6 +91,16 @@ impl Settings {
         // `start` is the time at step 0, had all steps been of this length.
         let start = moment.time - moment.steps as f64 * self.dt;
         Self { start, steps_before: moment.steps, ..self.clone() }
+    }
+
+    /// Refuses several devices, where one alone computes.
+    pub fn check_one_device(&self) -> Result<()> {
+        self.adapter.only()?;
+        if self.devices.is_one() {
+            return Ok(());
+        }
+        let allowed = "1 here: several are for run, resume and render";
+        Err(crate::error::Error::value("--devices", self.devices, allowed))
     }
 
     /// The time of the bodies as they are given.

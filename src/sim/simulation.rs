@@ -75,6 +75,10 @@ impl Simulation {
         bodies.validate()?;
         settings.validate()?;
         settings.method = Some(choice.method);
+        #[cfg(not(target_arch = "wasm32"))]
+        {
+            settings.spread |= choice.ranks.is_some();
+        }
         let suits = |entry: &&ResidenceEntry| (entry.suits)(&choice, &settings);
         let entry = RESIDENCES.iter().find(suits).unwrap_or(&super::host::RESIDENCE);
         let residence = (entry.open)(&choice, &bodies, &settings, restart).await?;

@@ -14,7 +14,7 @@ use crate::app::lookup;
 use crate::error::Error;
 use crate::files;
 use crate::forces::{EngineKind, Method};
-use crate::gpu::{self, AdapterRequest, Gpu};
+use crate::gpu::{self, AdapterRequest, DeviceCount, Gpu};
 use crate::inspect::Inspector;
 use crate::measure::figures::{self, Figure};
 use crate::measure::{Observer, Record, Score, Session, Sizes, read_json_lines, report};
@@ -48,7 +48,7 @@ Examples:
 pub struct Args {
     /// Figure: table, n, unroll, p, q (GPU Gems 3), sinks, crossover, precision, order (Sapporo2), blocks
     /// (runs on individual steps), ceilings, roofline, instructions, rule, tree-error, tree-theta, tree-n,
-    /// tree-parts (Octgrav), score, all (without blocks and rule, which take many minutes); table where none is named,
+    /// tree-parts (Octgrav), devices (how several adapters share the bodies; --adapter 0,1 says which), score, all (without blocks and rule, which take many minutes); table where none is named,
     /// with --from all that there are
     #[arg(long, value_name = "NAME")]
     figure: Option<String>,
@@ -165,6 +165,12 @@ pub fn main(args: &Args) -> Result<Ended> {
         return Err(error.into());
     }
     let gpu = adapter(engine, &args.adapter)?;
+    // Only where they are wanted: opening one takes seconds on some machines.
+    let shares = wanted.iter().any(|figure| figure.name == "devices") && gpu.is_some();
+    let beside = match shares {
+        true => pollster::block_on(Gpu::open_beside(&args.adapter, DeviceCount::Auto))?,
+        false => Vec::new(),
+    };
     interrupt::end_in_good_order();
     let sizes = Sizes::for_adapter(gpu.as_deref(), args.quick);
     print::text(&heading(gpu.as_deref(), &sizes))?;
@@ -178,6 +184,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     session.asked = kernel;
     session.remark = args.remark.as_deref().map(messages::piece).map(|text| text.to_string());
     session.look_at_machine();
+    session.beside = beside;
     session.cpu = engine != EngineKind::Gpu;
     if let Some(absent) = absent {
         session.absent = absent.map_err(|error| error.to_string());
@@ -230,7 +237,7 @@ fn adapter(engine: EngineKind, wanted: &AdapterRequest) -> Result<Option<Arc<Gpu
     if engine == EngineKind::Cpu {
         return Ok(None);
     }
-    match Gpu::open_blocking(wanted) {
+    match pollster::block_on(Gpu::open_first(wanted)) {
         Ok(gpu) => Ok(Some(gpu)),
         // One that is asked for must be there; without any, the CPU's figures are made.
         Err(error) if engine == EngineKind::Gpu || wanted.is_certain() => Err(error),

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::app::ranks;
 use crate::{files, stop};
 
 /// How long what is under way may go on, so that what is nearly done is done.
@@ -61,6 +62,10 @@ fn signalled() {
     match &*manner {
         Manner::InGoodOrder if !WANTED.swap(true, Ordering::SeqCst) => {
             super::print::note("stopping in good order (Ctrl-C again stops at once)");
+            // Ranks end after the same step, which one that breaks off would keep from the others.
+            if ranks::ranks().is_some_and(|ranks| ranks.size() > 1) {
+                return;
+            }
             // On a thread of its own: the next signal must find this one free.
             let hurry = || {
                 std::thread::sleep(GRACE);
@@ -107,7 +112,8 @@ pub fn end_in_good_order() {
     *manner() = Manner::InGoodOrder;
 }
 
-/// True once the user wants to stop.
+/// True once the user wants to stop. Where there are several ranks all of them ask, at the same point of their work, and
+/// hear the same.
 pub fn wanted() -> bool {
-    WANTED.load(Ordering::SeqCst)
+    ranks::any(WANTED.load(Ordering::SeqCst))
 }

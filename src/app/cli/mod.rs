@@ -1,6 +1,6 @@
 //! The command line: one file per subcommand.
 //!
-//! Exit codes: 0 done, 1 a check failed, 2 an error the user can act on, 130 interrupted.
+//! Exit codes: 0 done, 1 a check or a device failed, 2 an error the user can act on, 130 interrupted.
 
 mod bench;
 mod blocks;
@@ -28,14 +28,18 @@ mod resume;
 mod run;
 mod scenes;
 mod shader;
+mod together;
 mod tune;
 #[cfg(feature = "window")]
 mod view;
+#[cfg(all(unix, feature = "mpi"))]
+mod watchdog;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::app::ranks;
 use crate::error::Error;
 
 /// N-body gravity on any GPU, or on none: watch, simulate, film, check, convert.
@@ -106,9 +110,51 @@ pub(super) enum Ended {
 
 /// Reads the command line, does what it says and returns the exit code.
 pub fn main() -> ExitCode {
+    if let Err(error) = ranks::begin() {
+        print::note(&error.to_string());
+        return ExitCode::from(2);
+    }
+    if !ranks::speaks() {
+        print::be_silent();
+    }
+    let code = work();
+    #[cfg(feature = "mpi")]
+    crate::exchange::mpi::end();
+    code
+}
+
+/// Ends all ranks at once, after one of them has failed: the others wait for it in vain.
+#[cfg(feature = "mpi")]
+fn end_ranks(error: &anyhow::Error, code: u8) {
+    use std::time::Duration;
+    let Some(ranks) = ranks::ranks().filter(|ranks| ranks.size() > 1) else { return };
+    let words = format!("rank {}: {error:#}", ranks.rank());
+    match ranks.rank() {
+        0 => (),
+        // What all ranks have to say rank 0 says; and who has heard that another gave up leaves the word to that one.
+        _ if matches!(error.downcast_ref(), Some(Error::Member(_))) => {
+            std::thread::sleep(Duration::from_secs(2));
+        }
+        _ => {
+            std::thread::sleep(Duration::from_millis(500));
+            print::from_any_rank(&words);
+        }
+    }
+    crate::exchange::mpi::abort(code.into());
+}
+
+#[cfg(not(feature = "mpi"))]
+fn end_ranks(_: &anyhow::Error, _: u8) {}
+
+fn work() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) if refusal::is_answer(&error) => error.exit(),
+        Err(error) if refusal::is_answer(&error) => {
+            if ranks::speaks() {
+                let _ = error.print();
+            }
+            return ExitCode::from(error.exit_code() as u8);
+        }
         Err(error) => {
             let arguments: Vec<String> =
                 std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -137,6 +183,12 @@ pub fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
+    match command {
+        Command::Run(_) | Command::Resume(_) => ranks::work_together(),
+        // The first rank does alone what is not shared.
+        _ if !ranks::speaks() => return ExitCode::SUCCESS,
+        _ => (),
+    }
     super::lookup::keep_kernels();
     interrupt::listen();
     let ended = match command {
@@ -162,11 +214,18 @@ pub fn main() -> ExitCode {
         Ok(Ended::Done) => ExitCode::SUCCESS,
         Ok(Ended::Failed) => ExitCode::from(1),
         Ok(Ended::Interrupted) => ExitCode::from(130),
+        Err(error) if matches!(error.downcast_ref(), Some(Error::Device(_) | Error::Member(_))) => {
+            // Nothing that was asked for is wrong.
+            print::note(&format!("{error:#}"));
+            end_ranks(&error, 1);
+            ExitCode::from(1)
+        }
         Err(error) if matches!(error.downcast_ref(), Some(Error::Stopped)) => ExitCode::from(130),
         // The reader of our output went away (a pager closed, `head` had enough): no error of ours.
         Err(error) if print::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             print::note(&format!("{error:#}"));
+            end_ranks(&error, 2);
             ExitCode::from(2)
         }
     }

@@ -3,9 +3,24 @@
 
 use std::io::{ErrorKind, Write};
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use anyhow::Result;
 
 use crate::messages;
+
+/// Whether this process has nothing to say: another rank says it.
+static IS_SILENT: AtomicBool = AtomicBool::new(false);
+
+/// From now on nothing is printed, but what [`from_any_rank`] is told.
+pub fn be_silent() {
+    IS_SILENT.store(true, Ordering::SeqCst);
+}
+
+/// Whether [`be_silent`] was called.
+pub fn is_silent() -> bool {
+    IS_SILENT.load(Ordering::SeqCst)
+}
 
 /// Prints lines of text.
 pub fn text(text: &str) -> Result<()> {
@@ -14,6 +29,9 @@ pub fn text(text: &str) -> Result<()> {
 
 /// Prints a text of the program's own that is meant to be kept: a shader, a scene's file.
 pub fn as_it_stands(text: &str) -> Result<()> {
+    if is_silent() {
+        return Ok(());
+    }
     std::io::stdout().lock().write_all(text.as_bytes())?;
     Ok(())
 }
@@ -25,12 +43,22 @@ pub fn json(value: &serde_json::Value) -> Result<()> {
 
 /// Prints `gravitile: TEXT` on standard error, in one line. Nobody reading is no reason to stop.
 pub fn note(text: &str) {
+    if !is_silent() {
+        from_any_rank(text);
+    }
+}
+
+/// [`note`] of a rank that is silent otherwise.
+pub fn from_any_rank(text: &str) {
     let line = messages::line(&format!("gravitile: {text}")) + "\n";
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }
 
 /// Writes a line of the log; `whole`: however long it is.
 pub fn log(out: &mut dyn Write, record: &log::Record, whole: bool) -> std::io::Result<()> {
+    if is_silent() {
+        return Ok(());
+    }
     let text = match record.target().split("::").next() {
         // Who asks for much wants to know when, too: seconds since the first line.
         None | Some("gravitile") if whole => {

@@ -4,6 +4,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 /// A bar of `length` steps of something; it appears only where somebody watches.
 pub fn bar(length: u64, what: &str) -> ProgressBar {
+    if super::print::is_silent() {
+        return ProgressBar::hidden();
+    }
     let bar = ProgressBar::new(length);
     let style = "{prefix:>10} [{bar:30}] {pos}/{len} {msg} {elapsed} (left {eta})";
     let style = ProgressStyle::with_template(style).expect("the template should be valid");
@@ -14,6 +17,9 @@ pub fn bar(length: u64, what: &str) -> ProgressBar {
 
 /// A sign of life for one long piece of work of unknown length; gone when dropped.
 pub fn waiting(what: &'static str) -> Waiting {
+    if super::print::is_silent() {
+        return Waiting(ProgressBar::hidden());
+    }
     let spinner = ProgressBar::new_spinner().with_message(what);
     let style = ProgressStyle::with_template("{msg:>10} {spinner} {elapsed}");
     spinner.set_style(style.expect("the template should be valid"));

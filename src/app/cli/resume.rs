@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::{Ended, interrupt, print, progress, run};
+use super::{Ended, interrupt, print, progress, run, together};
+use crate::app::ranks;
 use crate::error::Error;
 use crate::integrate::blocks::Restart;
 use crate::record::{EnergyLog, RunFolder, restart_of};
@@ -21,9 +22,26 @@ pub struct Args {
 }
 
 pub fn main(args: &Args) -> Result<Ended> {
-    let folder = RunFolder::open(&args.dir)?;
-    run::warn_unprotected(folder.unprotected());
+    // The first rank holds the folder, and tells the others once it has looked through it.
+    let first = match ranks::speaks() {
+        true => {
+            let folder = RunFolder::open(&args.dir)?;
+            run::warn_unprotected(folder.unprotected());
+            Some(folder)
+        }
+        false => None,
+    };
+    ranks::any(false);
+    let folder = match first {
+        Some(folder) => folder,
+        None => RunFolder::look(&args.dir)?,
+    };
     let found = folder.last_whole()?;
+    ranks::must_agree(&[
+        ("program", ranks::program_sum()),
+        ("plan", crc32fast::hash(format!("{:?}", folder.plan).as_bytes())),
+        ("snapshot", run::sum_of(&found.snapshot)),
+    ])?;
     for error in &found.damaged {
         print::note(&format!("not whole, going back one snapshot: {error}"));
     }
@@ -52,7 +70,13 @@ pub fn main(args: &Args) -> Result<Ended> {
         return Err(Error::file(&folder.snapshot_path(found.step), problem).into());
     }
     let bodies = found.snapshot.bodies.clone();
-    let mut sim = Simulation::resume(bodies, settings, restart.as_ref())?;
+    let mut sim = match ranks::ranks() {
+        None => Simulation::resume(bodies, settings, restart.as_ref())?,
+        Some(_) => {
+            let choice = together::told(settings.clone())?;
+            pollster::block_on(Simulation::open_on(choice, bodies, settings, restart.as_ref()))?
+        }
+    };
     drop(waiting);
     if let ([was], Some(gpu)) = (folder.plan.adapter.as_slice(), &sim.choice().gpu)
         && !was.is(&gpu.adapter.identity())
@@ -61,6 +85,17 @@ pub fn main(args: &Args) -> Result<Ended> {
         print::note(&format!("the adapter {was} is not here, continuing with {is}"));
     }
     interrupt::end_in_good_order();
-    let log = EnergyLog::open(&args.dir, Some(found.step))?;
+    let log = match ranks::speaks() {
+        true => Some(EnergyLog::open(&args.dir, Some(found.step))?),
+        false => None,
+    };
+    let told = match &log {
+        Some(log) => (log.ends_with(found.step)?, log.initial()),
+        None => (false, None),
+    };
+    let told: (bool, Option<f64>) =
+        serde_json::from_str(&ranks::from_first(serde_json::to_string(&told)?)?)?;
+    let log = log.unwrap_or_else(|| EnergyLog::elsewhere(told.0, told.1));
+    together::watch_ranks()?;
     run::record(&mut sim, &folder, log, &found.snapshot, args.json)
 }

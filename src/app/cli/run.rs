@@ -5,8 +5,8 @@ use serde_json::json;
 use web_time::Instant;
 
 use super::blocks::{blocks_in_words, blocks_json, jump_in_words};
-use super::{Ended, interrupt, print, progress};
-use crate::app::lookup;
+use super::{Ended, interrupt, print, progress, together};
+use crate::app::ranks;
 use crate::diagnostics::Diagnostics;
 use crate::error::Error;
 use crate::record::{self, EnergyLog, Jump, Outcome, Plan, Prepared, RunFolder};
@@ -61,17 +61,29 @@ pub fn main(args: &Args) -> Result<Ended> {
         Some(every) => whole_steps(every, dt)?,
         None => steps.div_ceil(10).max(1),
     };
-    let prepared = RunFolder::prepare(&args.out)?;
-    warn_unprotected(prepared.unprotected());
-    let (out, made_here) = (args.out.clone(), prepared.made_here());
-    interrupt::clean_up(move || Prepared::sweep(&out, made_here));
+    ranks::must_agree(&[
+        ("program", ranks::program_sum()),
+        ("command line", crc32fast::hash(format!("{args:?}").as_bytes())),
+        ("input", sum_of(&input.snapshot)),
+    ])?;
+    // The first rank alone writes.
+    let prepared = match ranks::speaks() {
+        true => {
+            let prepared = RunFolder::prepare(&args.out)?;
+            warn_unprotected(prepared.unprotected());
+            let (out, made_here) = (args.out.clone(), prepared.made_here());
+            interrupt::clean_up(move || Prepared::sweep(&out, made_here));
+            Some(prepared)
+        }
+        false => None,
+    };
 
     let facts = &mut input.snapshot.attributes;
     facts.insert("softening".to_owned(), settings.softening.to_string());
     facts.insert("dt".to_owned(), dt.to_string());
     facts.insert("step".to_owned(), "0".to_owned());
     let waiting = progress::waiting("first forces");
-    let choice = lookup::choose(input.snapshot.bodies.len(), &mut settings)?;
+    let choice = together::choose(input.snapshot.bodies.len(), &mut settings)?;
     let mut sim = Simulation::on(choice, input.snapshot.bodies.clone(), settings)?;
     drop(waiting);
     // On a device the bodies are f32 from the first step on; the first snapshot says so.
@@ -79,9 +91,29 @@ pub fn main(args: &Args) -> Result<Ended> {
     record::set_restart(&mut input.snapshot, sim.restart());
     let plan = Plan::of(&sim, args.input.input.clone(), steps, per_snapshot);
     interrupt::end_in_good_order();
-    let folder = prepared.begin(plan, &input.snapshot)?;
-    let log = EnergyLog::open(&args.out, None)?;
+    let (folder, log) = match prepared {
+        Some(prepared) => {
+            let folder = prepared.begin(plan, &input.snapshot)?;
+            (folder, EnergyLog::open(&args.out, None)?)
+        }
+        None => (RunFolder::elsewhere(&args.out, plan), EnergyLog::elsewhere(false, None)),
+    };
+    together::watch_ranks()?;
     record(&mut sim, &folder, log, &input.snapshot, as_json)
+}
+
+/// A checksum of the bodies, which every rank reads or makes by itself.
+pub fn sum_of(snapshot: &Snapshot) -> u32 {
+    let mut sum = crc32fast::Hasher::new();
+    let bodies = &snapshot.bodies;
+    for vectors in [&bodies.position, &bodies.velocity] {
+        for vector in vectors {
+            vector.to_array().iter().for_each(|x| sum.update(&x.to_le_bytes()));
+        }
+    }
+    bodies.mass.iter().for_each(|mass| sum.update(&mass.to_le_bytes()));
+    sum.update(&snapshot.time.to_le_bytes());
+    sum.finalize()
 }
 
 /// Says that nothing keeps a second process out of the folder.
@@ -145,6 +177,7 @@ pub fn record(
     let mut tell = |jump: &Jump| bar.suspend(|| print::note(&jump_in_words(jump)));
     let outcome = record::run(sim, folder, &mut log, template, &mut watch, &mut tell)?;
     bar.finish_and_clear();
+    together::end_watch();
     report(sim, folder, &outcome, begun.elapsed().as_secs_f64(), as_json)?;
     Ok(if outcome.complete { Ended::Done } else { Ended::Interrupted })
 }

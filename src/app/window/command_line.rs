@@ -8,8 +8,8 @@ use crate::forces::Method;
 use crate::render::{Camera, ColourBy, Exposure};
 use crate::scene::RunHints;
 use crate::settings::{
-    CommandLine, EngineRequest, InputRequest, KernelRequest, LookRequest, MethodRequest, Point,
-    StepRequest, TreeRequest, ValueRange, ViewRequest,
+    CommandLine, DeviceCount, EngineRequest, InputRequest, KernelRequest, LookRequest,
+    MethodRequest, Point, StepRequest, TreeRequest, ValueRange, ViewRequest,
 };
 use crate::sim::Settings;
 
@@ -88,6 +88,8 @@ impl Shown<'_> {
                 method: Method::name_of(method).to_owned(),
             },
             adapter: self.wanted.adapter.spelled(),
+            devices: Some(self.wanted.devices)
+                .filter(|count| *count != DeviceCount::of_names(self.wanted.adapter.names.len())),
             kernel: match method {
                 // What is fixed of the all-pairs kernel means nothing to a tree, and is refused beside it.
                 Some(Method::Tree) => KernelRequest { checked, ..KernelRequest::NONE },
@@ -273,6 +275,7 @@ mod tests {
             "rebuild" => &["--rebuild", "4", "--method", "tree"],
             "adapter" => &["--adapter", "RTX 4090, 1"],
             "baseline" => &["--baseline"],
+            "devices" => &["--devices", "auto"],
             "p" => &["--p", "64"],
             "q" => &["--q", "2"],
             "r" => &["--r", "4"],

@@ -2,6 +2,7 @@
 
 mod candidate;
 mod compiled;
+mod devices_facts;
 mod direct_facts;
 pub mod figures;
 mod files;
@@ -17,6 +18,7 @@ mod tree_facts;
 
 pub use candidate::{Candidate, Point, cpu_device};
 pub use compiled::Compiled;
+pub use devices_facts::DevicesFacts;
 pub use direct_facts::{DirectFacts, RunFacts, RunOutcome};
 pub use files::{latest, read_json_lines, to_csv, to_json_lines};
 pub use machine::Machine;

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::compiled::Compiled;
+use super::devices_facts::DevicesFacts;
 use super::direct_facts::{DirectFacts, RunFacts};
 use super::machine::Machine;
 use super::tree_facts::TreeFacts;
@@ -66,6 +67,8 @@ pub enum Kind {
     Run,
     /// Errors of a tree with the time of its forces, or times of whole steps by it.
     Tree,
+    /// Times of whole steps of bodies that several devices share.
+    Devices,
     /// What the driver's compiler says of a kernel; no times.
     Compiled,
     /// The machine that the run was measured on; no times.
@@ -124,6 +127,9 @@ pub struct Record {
     /// The machine, in the one record that tells of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Box<Machine>>,
+    /// How many devices shared the bodies, and what that cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub devices: Option<DevicesFacts>,
     /// What one sample did: interactions, or the ceiling's unit.
     pub work: f64,
     /// Seconds per evaluation or step, in the order they were taken; the first one after warming up is dropped.
@@ -253,6 +259,7 @@ impl Record {
         if (self.kind == Kind::Derivatives && self.direct.is_none())
             || (self.kind == Kind::Run && self.run.as_ref().is_none_or(|r| r.outcome.is_none()))
             || (self.kind == Kind::Tree && self.tree.is_none())
+            || (self.kind == Kind::Devices && self.devices.is_none())
         {
             let words = "it is of forces with derivatives, a run or a tree, and does not say which";
             return Some(words.to_owned());
@@ -334,6 +341,7 @@ pub(crate) mod tests {
             direct: None,
             run: None,
             tree: None,
+            devices: None,
             work: 4096.0 * 4096.0,
             samples: vec![1e-3, 1.1e-3, 1.2e-3],
             repeats: 2,

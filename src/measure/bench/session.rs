@@ -45,6 +45,8 @@ pub trait Observer {
 pub struct Session<'a> {
     /// The adapter, where there is one.
     pub gpu: Option<Arc<Gpu>>,
+    /// Further adapters, which share its bodies in the figure of several devices.
+    pub beside: Vec<Arc<Gpu>>,
     /// Whether the CPU's engines are measured beside it.
     pub cpu: bool,
     /// How much is measured.
@@ -77,6 +79,7 @@ impl<'a> Session<'a> {
     pub fn new(gpu: Option<Arc<Gpu>>, sizes: Sizes, observer: &'a mut dyn Observer) -> Self {
         Self {
             gpu,
+            beside: Vec::new(),
             cpu: true,
             sizes,
             known: Known::default(),
@@ -185,7 +188,7 @@ impl<'a> Session<'a> {
         record
     }
 
-    fn blank(&self, figure: &str, series: &str) -> Record {
+    pub(super) fn blank(&self, figure: &str, series: &str) -> Record {
         Record {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -206,6 +209,7 @@ impl<'a> Session<'a> {
             direct: None,
             run: None,
             tree: None,
+            devices: None,
             work: 0.0,
             samples: Vec::new(),
             repeats: 1,

@@ -35,6 +35,8 @@ pub struct Sizes {
     pub tree: [usize; 3],
     /// Those of the tree's figure over the number of bodies, ascending.
     pub tree_n: &'static [usize],
+    /// Numbers of bodies that several devices share, ascending.
+    pub devices: &'static [usize],
     /// Opening angles of the tree, ascending.
     pub tree_thetas: &'static [f64],
     /// The numbers of bodies of the score.
@@ -67,6 +69,7 @@ impl Sizes {
             runs_secs: 1200.0,
             tree: [30_000, 100_000, 1_000_000],
             tree_n: &[10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000],
+            devices: &[16_384, 65_536, 262_144, 1_048_576],
             tree_thetas: &[0.2, 0.3, 0.4, 0.5, 0.6, 0.7],
             score: SIZES,
             sample_secs: 1.5,
@@ -86,6 +89,7 @@ impl Sizes {
             many: 4096,
             tree: [1000, 3000, 10_000],
             tree_n: &[1000, 3000, 10_000],
+            devices: &[1024, 4096, 16_384],
             tree_thetas: &[0.3, 0.5, 0.7],
             sources: 16_384,
             map: 4096,
@@ -117,6 +121,7 @@ impl Sizes {
             runs_secs: 5.0,
             tree: [100, 300, 1000],
             tree_n: &[300, 1000],
+            devices: &[512, 1024],
             tree_thetas: &[0.4, 0.7],
             score: [64, 128, 256],
             sample_secs: 0.5,

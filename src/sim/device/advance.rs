@@ -129,10 +129,19 @@ impl DeviceState {
     /// The bodies now, when the clock shows `time`: positions and velocities into `bodies`, and accelerations.
     /// Of bodies that the device does not move none of these is read.
     pub async fn read(&mut self, bodies: &mut Bodies, time: f64) -> Result<Vec<DVec3>> {
+        self.read_range(self.sinks(), bodies, time).await
+    }
+
+    /// [`DeviceState::read`] of a range of the bodies, whoever has moved them.
+    pub(in crate::sim) async fn read_range(
+        &mut self,
+        sinks: Range<usize>,
+        bodies: &mut Bodies,
+        time: f64,
+    ) -> Result<Vec<DVec3>> {
         self.settle().await?;
         let BodyBuffers { position_mass, velocity, acceleration, count, .. } = &self.buffers;
         let buffers = [position_mass, velocity, acceleration];
-        let sinks = self.sinks();
         let read = read_part::<[f32; 4]>(&self.gpu, &buffers, sinks.clone()).await?;
         let frame = self.frame_at(time);
         let three = |v: &[f32; 4]| [v[0], v[1], v[2]];

@@ -3,6 +3,8 @@
 mod advance;
 mod change;
 mod diagnosis;
+#[cfg(not(target_arch = "wasm32"))]
+mod lockstep;
 mod potentials;
 mod residence;
 mod stepper;
@@ -14,6 +16,8 @@ use glam::DVec3;
 
 pub use self::change::{CompiledKernel, NextKernel};
 pub use self::diagnosis::{Diagnosis, Totals};
+#[cfg(not(target_arch = "wasm32"))]
+pub(super) use self::lockstep::Lockstep;
 pub use self::potentials::add_potentials;
 pub use self::residence::RESIDENCE;
 use self::stepper::{Stepper, Wanted};

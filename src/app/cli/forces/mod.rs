@@ -65,6 +65,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let mut engine = args.engine.clone();
     args.own.apply(&mut engine.by, &mut engine.kernel)?;
     let mut settings = engine.settings()?;
+    settings.check_one_device()?;
     let options = &args.derivatives;
     let with_derivatives = refuse_early(args, &settings)?;
     let plain = with_derivatives.is_none();

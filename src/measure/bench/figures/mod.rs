@@ -8,6 +8,7 @@ mod blocks;
 mod ceilings;
 mod conclusions;
 mod crossover;
+mod devices;
 mod instructions;
 mod n;
 mod order;
@@ -64,6 +65,7 @@ pub const FIGURES: &[Figure] = &[
     tree_theta::FIGURE,
     tree_n::FIGURE,
     tree_parts::FIGURE,
+    devices::FIGURE,
 ];
 
 /// Figures that take minutes whatever the adapter: asked for by name alone.

@@ -87,6 +87,18 @@ impl Stepper {
         self.way.record(&mut self.ordinary, pass, phase, wanted)
     }
 
+    /// [`Ordinary::turn`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn turn(
+        &mut self,
+        pass: &mut wgpu::ComputePass<'_>,
+        phase: &mut Phase,
+        wanted: &Wanted,
+        next: Option<f64>,
+    ) -> (Work, bool) {
+        self.ordinary.turn(pass, phase, wanted, next)
+    }
+
     /// The forces of its steps.
     pub fn forces(&self) -> &dyn DeviceForces {
         self.ordinary.forces()

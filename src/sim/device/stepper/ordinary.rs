@@ -96,6 +96,49 @@ impl Ordinary {
     }
 }
 
+#[cfg(not(target_arch = "wasm32"))]
+impl Ordinary {
+    /// Records what is left of the step that has begun, and the beginning of another one of `next`, if that is
+    /// wanted: positions are then those of its end, and nothing else of it is done. What the budget does not allow is
+    /// left for the next submission; true once all is recorded.
+    pub fn turn(
+        &mut self,
+        pass: &mut wgpu::ComputePass<'_>,
+        phase: &mut Phase,
+        wanted: &Wanted,
+        next: Option<f64>,
+    ) -> (Work, bool) {
+        let Wanted { gpu, throughput, budget, .. } = *wanted;
+        let mut work = Work::default();
+        let mut close_last = None;
+        if let Phase::Force { dt } = *phase {
+            let forces = self.forces.as_mut();
+            let (interactions, dispatches, complete) =
+                record_within(forces, gpu, pass, throughput, budget, (0, 0));
+            (work.interactions, work.dispatches) = (interactions, dispatches);
+            if !complete {
+                return (work, false);
+            }
+            // The first force of all is the end of a step of length 0 and counts as none.
+            let is_step = dt != 0.0;
+            work.steps = u64::from(is_step);
+            *phase = Phase::Between;
+            if is_step && next.is_some() {
+                close_last = Some(dt);
+            } else {
+                self.integrator.close(gpu, pass, dt);
+                work.dispatches += 1;
+            }
+        }
+        if let Some(dt) = next {
+            self.integrator.open(gpu, pass, dt, close_last);
+            work.dispatches += 1;
+            *phase = Phase::Force { dt };
+        }
+        (work, true)
+    }
+}
+
 /// Nothing ahead of the ordinary way.
 pub(super) struct StepByStep;
 

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# An example for Slurm: one rank per GPU on two nodes of four. Build the program on the cluster first:
+#   cargo build --release --features mpi        (docs/clusters.md)
+# Then: sbatch script/slurm.sh
+#SBATCH --job-name=gravitile
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=4
+#SBATCH --cpus-per-task=8
+#SBATCH --gpus-per-node=4
+#SBATCH --time=04:00:00
+#SBATCH --signal=INT@120
+set -euo pipefail
+
+run=${RUN:-$PWD/run-$SLURM_JOB_ID}
+program=${GRAVITILE:-target/release/gravitile}
+
+# --kill-on-bad-exit: a rank that dies takes the others with it instead of leaving them waiting.
+# --signal above: two minutes before the time is up the run stops in good order and can be resumed.
+if [ -e "$run/run.toml" ]; then
+  srun --kill-on-bad-exit=1 "$program" resume "$run"
+else
+  srun --kill-on-bad-exit=1 "$program" run plummer -n 1m --dt 0.001 --until 10 --every 0.1 \
+    --engine gpu --method direct --out "$run"
+fi

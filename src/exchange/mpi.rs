@@ -1,0 +1,129 @@
+//! Ranks of MPI. Only the thread that began MPI calls it, which every MPI library allows.
+
+use std::sync::OnceLock;
+
+use mpi::Threading;
+use mpi::datatype::PartitionMut;
+use mpi::topology::{Communicator, SimpleCommunicator};
+use mpi::traits::CommunicatorCollectives;
+
+use super::{Exchange, Hear, Ranks};
+use crate::error::{Error, Result};
+
+/// All ranks. Holds nothing: MPI is the process's own.
+struct World {
+    rank: usize,
+    size: usize,
+}
+
+/// MPI itself, until [`end`]: dropped, it takes its leave of the other ranks.
+static BEGUN: OnceLock<std::sync::Mutex<Option<Universe>>> = OnceLock::new();
+
+struct Universe {
+    _until_dropped: mpi::environment::Universe,
+}
+
+// SAFETY: it is dropped by the thread that began MPI (see `end`), and nothing else is done with it.
+unsafe impl Send for Universe {}
+
+/// Bytes that all ranks together tell in one call: MPI counts in 32 bits.
+const MOST_BYTES: usize = 1 << 30;
+
+/// Begins MPI and finds the other ranks. Once in a process, by its main thread.
+///
+/// Errors: MPI has begun already; a library without threads beside its own.
+pub fn begin() -> Result<Ranks> {
+    let (universe, threading) = mpi::initialize_with_threading(Threading::Funneled)
+        .ok_or_else(|| Error::Outside("MPI has begun already".to_owned()))?;
+    if threading < Threading::Funneled {
+        let words = "this MPI library does not allow threads beside the one that calls it";
+        return Err(Error::Outside(words.to_owned()));
+    }
+    let world = universe.world();
+    let (rank, size) = (world.rank() as usize, world.size() as usize);
+    let local = world.split_shared(world.rank()).rank() as usize;
+    let _ = BEGUN.set(std::sync::Mutex::new(Some(Universe { _until_dropped: universe })));
+    Ok(Ranks::new(Box::new(World { rank, size }), local))
+}
+
+/// Takes leave of the other ranks, after the last exchange; waits for them.
+pub fn end() {
+    if let Some(begun) = BEGUN.get()
+        && let Ok(mut begun) = begun.lock()
+    {
+        drop(begun.take());
+    }
+}
+
+/// Ends all ranks at once, with this exit code.
+pub fn abort(code: i32) -> ! {
+    SimpleCommunicator::world().abort(code)
+}
+
+/// The machine's name as MPI knows it.
+pub fn machine() -> String {
+    mpi::environment::processor_name().unwrap_or_else(|_| "a machine without a name".to_owned())
+}
+
+impl Exchange for World {
+    fn members(&self) -> usize {
+        self.size
+    }
+
+    fn member(&self) -> usize {
+        self.rank
+    }
+
+    fn all_gather(&mut self, mine: &[u8], bytes: &[usize], hear: &mut Hear<'_>) -> Result<()> {
+        let world = SimpleCommunicator::world();
+        let total: usize = bytes.iter().sum();
+        if total <= MOST_BYTES {
+            let mut all = vec![0; total];
+            gather(&world, mine, bytes, &mut all);
+            let mut at = 0;
+            for (rank, length) in bytes.iter().enumerate() {
+                hear(rank, &all[at..at + length]);
+                at += length;
+            }
+            return Ok(());
+        }
+        // In rounds, in which each rank tells a piece of what it has.
+        let piece = (MOST_BYTES / self.size).max(1);
+        let mut told: Vec<Vec<u8>> = bytes.iter().map(|n| Vec::with_capacity(*n)).collect();
+        let rounds = bytes.iter().map(|n| n.div_ceil(piece)).max().unwrap_or(0);
+        for round in 0..rounds {
+            let part = |length: usize| {
+                let begin = (round * piece).min(length);
+                begin..(begin + piece).min(length)
+            };
+            let lengths: Vec<usize> = bytes.iter().map(|n| part(*n).len()).collect();
+            let mut all = vec![0; lengths.iter().sum()];
+            gather(&world, &mine[part(mine.len())], &lengths, &mut all);
+            let mut at = 0;
+            for (told, length) in told.iter_mut().zip(lengths) {
+                told.extend_from_slice(&all[at..at + length]);
+                at += length;
+            }
+        }
+        told.iter().enumerate().for_each(|(rank, told)| hear(rank, told));
+        Ok(())
+    }
+
+    fn abort(&self, _: &str) {
+        // The program does that, once it has said what was wrong: see `abort` above.
+    }
+}
+
+/// An all-gather of so many bytes of each rank, one after the other.
+fn gather(world: &SimpleCommunicator, mine: &[u8], bytes: &[usize], all: &mut [u8]) {
+    let counts: Vec<i32> = bytes.iter().map(|n| *n as i32).collect();
+    let begins: Vec<i32> = counts
+        .iter()
+        .scan(0, |at, n| {
+            *at += n;
+            Some(*at - n)
+        })
+        .collect();
+    let mut parts = PartitionMut::new(all, counts, begins);
+    world.all_gather_varcount_into(mine, &mut parts);
+}

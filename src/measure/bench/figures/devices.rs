@@ -1,0 +1,224 @@
+//! Sapporo2, figure 5, and kirin's thesis, tables 5.1 and 5.2: several devices share the bodies.
+
+use std::sync::Arc;
+
+use web_time::Instant;
+
+use super::tree::{exactly, sphere};
+use super::{Curve, Figure, Place, marks};
+use crate::error::{Error, Result};
+use crate::forces::Method;
+use crate::gpu::Gpu;
+use crate::measure::bench::record::rounded;
+use crate::measure::plot::{Axis, Lines, Look, Plot};
+use crate::measure::{Device, DevicesFacts, Kind, Record, Session};
+use crate::sim::{ASKED_FOR, Choice, DeviceGroup, EngineKind, Settings, Simulation};
+
+pub(super) const FIGURE: Figure = Figure {
+    name: "devices",
+    title: "Several devices (Sapporo2, figure 5; kirin's thesis, tables 5.1 and 5.2)",
+    about: "How many times as fast steps of a leapfrog by all pairs are where several devices share the bodies: each \
+            holds all of them and moves a part, and after each drift they exchange positions through the host. The \
+            bits are those of one device. The model has a device's measured time, divided by their number, 150 µs \
+            for each exchange and 25 GB/s for its 16 bytes a body. The second plot is the part of each step that the \
+            first device spends waiting and copying.",
+    measure,
+    plots,
+};
+
+/// Seconds that an exchange takes however little is exchanged, by the model.
+const LATENCY: f64 = 150e-6;
+/// Bytes per second between a device and the host, by the model.
+const BANDWIDTH: f64 = 25e9;
+/// Bytes that a body's position and mass take.
+const BYTES: f64 = 16.0;
+
+const SOFTENING: f64 = 0.01;
+const DT: f64 = 1e-6;
+
+/// What one or several devices took for some steps.
+struct Timed {
+    secs: Vec<f64>,
+    /// The part of that time in exchanges.
+    exchanging: f64,
+    steps: u64,
+}
+
+fn measure(session: &mut Session<'_>) -> Result<()> {
+    let Some(gpu) = session.gpu.clone() else { return Ok(()) };
+    let devices: Vec<Arc<Gpu>> = [gpu].into_iter().chain(session.beside.clone()).collect();
+    let counts = counts(devices.len());
+    let sizes = session.sizes.devices;
+    for (k, &n) in sizes.iter().enumerate() {
+        let mut alone = None;
+        for (j, &count) in counts.iter().enumerate() {
+            let part = (k as f64 + j as f64 / counts.len() as f64) / sizes.len() as f64;
+            if !session.progress(part, &format!("N = {n}, {count} devices")) {
+                return Ok(());
+            }
+            let mut record = session.blank(FIGURE.name, &series(count));
+            record.device = Device::of(&devices[0].adapter);
+            (record.kind, record.x) = (Kind::Devices, n as f64);
+            (record.sinks, record.sources) = (n as u64, n as u64);
+            record.work = (n as f64).powi(2);
+            record.method = "wall clock, whole steps".to_owned();
+            match timed(session, &devices[..count], n) {
+                Ok(Some(timed)) => {
+                    record.repeats = timed.steps as u32;
+                    record.set_samples(&timed.secs);
+                    let median = record.summary().map(|summary| summary.median);
+                    alone = alone.or(median);
+                    let foreseen = alone.map(|alone| foreseen(alone, n, count));
+                    record.predicted_per_sec = foreseen.map(|secs| rounded(record.work / secs));
+                    record.devices = Some(DevicesFacts {
+                        devices: count as u32,
+                        exchanging: rounded(timed.exchanging),
+                        speed_up: alone.zip(median).map(|(one, all)| rounded(one / all)),
+                    });
+                    record.remark = record.devices.as_ref().map(|facts| in_words(n, facts));
+                }
+                Ok(None) => {
+                    record.kind = Kind::Skipped;
+                    record.remark = Some("one step takes longer than is allowed here".to_owned());
+                }
+                Err(error @ (Error::Device(_) | Error::Stopped)) => return Err(error),
+                Err(error) => {
+                    record.kind = Kind::Skipped;
+                    record.remark = Some(error.to_string());
+                }
+            }
+            session.records.push(record);
+        }
+    }
+    Ok(())
+}
+
+/// 1, 2, 3, 4, 8, 16, ... and all.
+fn counts(devices: usize) -> Vec<usize> {
+    let mut counts: Vec<usize> = (1..=devices).filter(|n| *n < 4 || n.is_power_of_two()).collect();
+    if counts.last() != Some(&devices) {
+        counts.push(devices);
+    }
+    counts
+}
+
+fn series(count: usize) -> String {
+    if count == 1 { "1 device".to_owned() } else { format!("{count} devices") }
+}
+
+fn in_words(n: usize, facts: &DevicesFacts) -> String {
+    format!(
+        "{n} bodies on {}: {:.3} times as fast, {:.1} % of a step in the exchange",
+        series(facts.devices as usize),
+        facts.speed_up.unwrap_or(f64::NAN),
+        100.0 * facts.exchanging
+    )
+}
+
+/// Seconds per step by the model, where one device takes `alone`.
+fn foreseen(alone: f64, n: usize, count: usize) -> f64 {
+    match count {
+        1 => alone,
+        _ => alone / count as f64 + LATENCY + BYTES * n as f64 / BANDWIDTH,
+    }
+}
+
+/// Steps of `n` bodies on `devices`, as runs take them; `None` where one takes longer than is allowed.
+fn timed(session: &Session<'_>, devices: &[Arc<Gpu>], n: usize) -> Result<Option<Timed>> {
+    let bodies = sphere(n);
+    let settings = Settings {
+        softening: SOFTENING,
+        dt: DT,
+        engine: EngineKind::Gpu,
+        known: session.known.clone(),
+        ..Settings::default()
+    };
+    if devices.len() == 1 {
+        let gpu = Some(Arc::clone(&devices[0]));
+        let choice = Choice::of(EngineKind::Gpu, Method::Direct, ASKED_FOR, gpu);
+        let mut sim = Simulation::on(choice, bodies, settings)?;
+        return samples(session, &mut |steps| sim.step(steps).map(|()| 0.0));
+    }
+    let mut group = pollster::block_on(DeviceGroup::open(devices, None, &bodies, None, &settings))?;
+    samples(session, &mut |steps| {
+        group.advance(DT, steps, &mut |_| true)?;
+        Ok(group.take_exchanged().secs)
+    })
+}
+
+/// Samples of `take`, which takes so many steps and tells how many seconds went into exchanges.
+fn samples(
+    session: &Session<'_>,
+    take: &mut dyn FnMut(u64) -> Result<f64>,
+) -> Result<Option<Timed>> {
+    let mut timed = |steps: u64| -> Result<(f64, f64)> {
+        let begun = Instant::now();
+        let exchanging = take(steps)?;
+        Ok((begun.elapsed().as_secs_f64() / steps as f64, exchanging / steps as f64))
+    };
+    // The first may compile, and tells how long the others take.
+    timed(1)?;
+    let first = timed(1)?.0;
+    if first > session.sizes.sample_secs {
+        return Ok(None);
+    }
+    // What is done once for an advance is next to nothing beside so many steps.
+    let steps = (0.5 / first).clamp(2.0, 1000.0) as u64;
+    timed(steps)?;
+    let (mut secs, mut parts) = (Vec::new(), 0.0);
+    for _ in 0..session.sizes.rounds.0.max(3) {
+        let (step, exchanging) = timed(steps)?;
+        secs.push(step);
+        parts += exchanging / step;
+    }
+    let exchanging = parts / secs.len() as f64;
+    Ok(Some(Timed { secs, exchanging, steps }))
+}
+
+fn plots(records: &[Record]) -> Vec<Plot> {
+    let own = || {
+        let own = records.iter().filter(|r| r.figure == FIGURE.name && r.kind == Kind::Devices);
+        own.filter_map(|record| Some((record, record.devices.as_ref()?)))
+    };
+    let curves = |look: Look, y: &dyn Fn(&Record, &DevicesFacts) -> Option<f64>| {
+        let mut curves: Vec<Curve> = Vec::new();
+        for (record, facts) in own().filter(|(_, facts)| facts.devices > 1) {
+            let name = match look {
+                Look::Measured => record.series.clone(),
+                _ => format!("{}, by the model", record.series),
+            };
+            let known = curves.iter().position(|curve| curve.name == name);
+            let index = known.unwrap_or_else(|| {
+                curves.push(Curve { name, places: Vec::new(), look, colour: curves.len() });
+                curves.len() - 1
+            });
+            curves[index].places.extend(y(record, facts).map(|y| exactly(record.x, y)));
+        }
+        for curve in &mut curves {
+            curve.places.sort_by(|a: &Place, b: &Place| a.x.total_cmp(&b.x));
+        }
+        curves
+    };
+    let mut speed_up = curves(Look::Measured, &|_, facts| facts.speed_up);
+    let alone =
+        |n: f64| own().find(|(record, facts)| facts.devices == 1 && record.x == n)?.0.summary();
+    speed_up.extend(curves(Look::Predicted, &|record, _| {
+        Some(alone(record.x)?.median / (record.work / record.predicted_per_sec?))
+    }));
+    let exchanging = curves(Look::Measured, &|_, facts| Some(100.0 * facts.exchanging));
+    let plot = |title: &str, y: &str, curves: Vec<Curve>| {
+        Plot::Lines(Lines {
+            title: title.to_owned(),
+            x: Axis::decades("number of bodies N").with_marks(marks(&curves)),
+            y: Axis::fitting(y, super::values(&curves)),
+            curves,
+        })
+    };
+    if speed_up.is_empty() {
+        return Vec::new();
+    }
+    vec![
+        plot("Speed-up by several devices", "time on one / time on all", speed_up),
+        plot("Time spent in exchanges", "part of a step, %", exchanging),
+    ]
+}

@@ -1,0 +1,76 @@
+//! On how many devices: as many as are asked for, or as many as are faster than one.
+
+use super::choose::test_settings;
+use crate::error::Result;
+use crate::forces::Method;
+use crate::gpu::{DeviceCount, Gpu};
+use crate::scene::{Spread, test_bodies};
+use crate::sim::{Choice, EngineKind, Settings};
+
+/// The choice, which has been looked at ([`Choice::check_devices`]), with the devices that are to share `n` bodies with
+/// its first one.
+///
+/// Errors: devices that are not there, where a number of them is asked for.
+pub(super) async fn choose_devices(
+    choice: Choice,
+    n: usize,
+    settings: &Settings,
+) -> Result<Choice> {
+    match settings.devices {
+        _ if choice.kind != EngineKind::Gpu => Ok(choice),
+        DeviceCount::These(_) => {
+            let beside = Gpu::open_beside(&settings.adapter, settings.devices).await?;
+            Ok(Choice { beside, ..choice })
+        }
+        DeviceCount::Auto if choice.method == Method::Direct && !settings.steps_on_host() => {
+            several(choice, n, settings).await
+        }
+        _ => Ok(choice),
+    }
+}
+
+/// The largest number of bodies that is tried: beyond it exchanges are next to nothing.
+const LARGEST_TRIAL: usize = 1 << 18;
+
+/// All devices of the first one's kind, if steps are faster on them.
+async fn several(choice: Choice, n: usize, settings: &Settings) -> Result<Choice> {
+    let beside = Gpu::open_beside(&settings.adapter, DeviceCount::Auto).await?;
+    if beside.is_empty() {
+        return Ok(choice);
+    }
+    let bodies = test_bodies(n.clamp(1, LARGEST_TRIAL), Spread::Even);
+    let settings = test_settings(choice.method, settings);
+    let together = Choice { beside, ..choice.clone() };
+    let [one, all] = [
+        secs_per_step(&choice, &bodies, &settings)?,
+        secs_per_step(&together, &bodies, &settings)?,
+    ];
+    let (n, devices) = (bodies.len(), together.devices().count());
+    let (one_ms, all_ms) = (one * 1e3, all * 1e3);
+    let (faster, chosen) = match all < one {
+        true => ("faster", together),
+        false => ("no faster", choice),
+    };
+    let reason = format!(
+        "{}; {devices} devices are {faster}: a step of {n} bodies takes {all_ms:.3} ms on them, {one_ms:.3} ms on one",
+        chosen.reason
+    );
+    Ok(Choice { reason, ..chosen })
+}
+
+/// Seconds per step with the devices of `choice`.
+fn secs_per_step(
+    choice: &Choice,
+    bodies: &crate::bodies::Bodies,
+    settings: &Settings,
+) -> Result<f64> {
+    let mut sim = crate::sim::Simulation::on(choice.clone(), bodies.clone(), settings.clone())?;
+    let mut best = f64::INFINITY;
+    for _ in 0..3 {
+        const STEPS: u64 = 4;
+        let begun = web_time::Instant::now();
+        sim.step(STEPS)?;
+        best = best.min(begun.elapsed().as_secs_f64() / STEPS as f64);
+    }
+    Ok(best)
+}

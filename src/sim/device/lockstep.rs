@@ -1,0 +1,222 @@
+//! Steps of a device that moves a part of the bodies, together with others that move the rest: after each drift every
+//! one tells the others its positions, through the host.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use web_time::Instant;
+
+use super::{DeviceState, Phase, Submitted, Wanted};
+use crate::error::{Error, Result};
+use crate::exchange::{Exchange, Member};
+use crate::forces::Budget;
+use crate::gpu::layout::VEC4;
+use crate::gpu::read_part;
+
+/// Submissions in flight, as elsewhere.
+const IN_FLIGHT: usize = 2;
+
+/// A device's place in a group, and the memory by which positions come and go.
+pub(in crate::sim) struct Lockstep {
+    pub member: Member,
+    /// Which bodies each member moves, in the order of members.
+    shares: Vec<Range<usize>>,
+    /// Its own positions, on their way to the host.
+    down: wgpu::Buffer,
+    /// All positions, of which those of the others are on their way to the device; mapped between two turns.
+    up: wgpu::Buffer,
+    /// Whether there is something in `up` that the device has not got yet.
+    has_heard: bool,
+    /// Seconds spent in exchanges since they were asked for last, and how many those were.
+    spent: (f64, u64),
+}
+
+impl Lockstep {
+    pub fn new(state: &DeviceState, member: Member, shares: Vec<Range<usize>>) -> Self {
+        let make = |label, count: usize, usage, mapped_at_creation| {
+            let size = (count.max(1) as u64) * VEC4;
+            let label = Some(label);
+            let made = wgpu::BufferDescriptor { label, size, usage, mapped_at_creation };
+            state.gpu.device.create_buffer(&made)
+        };
+        use wgpu::BufferUsages as Usage;
+        let down = Usage::MAP_READ | Usage::COPY_DST;
+        let down = make("own positions", state.sinks().len(), down, false);
+        let up = Usage::MAP_WRITE | Usage::COPY_SRC;
+        let up = make("others' positions", state.buffers.count as usize, up, true);
+        Self { member, shares, down, up, has_heard: false, spent: (0.0, 0) }
+    }
+
+    /// Seconds spent waiting for others and copying since this was asked last, and exchanges.
+    pub fn take_spent(&mut self) -> (f64, u64) {
+        std::mem::take(&mut self.spent)
+    }
+
+    /// Bytes that each member tells where each of its bodies has so many.
+    fn bytes(&self, each: u64) -> Vec<usize> {
+        self.shares.iter().map(|share| share.len() * each as usize).collect()
+    }
+
+    /// What each member has told, one after the other, where each body has one `T`.
+    pub fn gather<T: bytemuck::Pod>(&mut self, mine: &[T]) -> Result<Vec<T>> {
+        let bytes = self.bytes(size_of::<T>() as u64);
+        let mut all = Vec::with_capacity(bytes.iter().sum::<usize>() / size_of::<T>().max(1));
+        self.member.all_gather(bytemuck::cast_slice(mine), &bytes, &mut |_, told| {
+            all.extend(bytemuck::pod_collect_to_vec::<u8, T>(told));
+        })?;
+        Ok(all)
+    }
+}
+
+impl DeviceState {
+    /// Takes up to `steps` steps of `dt` with the other members of the group, all of which are told the same. Returns
+    /// those done. After each step `watch` sees how many they are, and ends the advance by returning false: it writes
+    /// the last step that is wanted into `last`, which all members of this process look at.
+    ///
+    /// Errors: the device failed; another member gave up.
+    pub(in crate::sim) async fn advance_with(
+        &mut self,
+        group: &mut Lockstep,
+        (dt, steps): (f64, u64),
+        last: &AtomicU64,
+        watch: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<u64> {
+        let dt = dt / self.frame.time;
+        let mut done = 0;
+        loop {
+            let is_in_step = matches!(self.phase, Phase::Force { dt } if dt != 0.0);
+            let ends = done + u64::from(is_in_step);
+            let next = (ends < steps.min(last.load(Ordering::SeqCst))).then_some(dt);
+            if self.phase == Phase::Between && next.is_none() {
+                return Ok(done);
+            }
+            self.turn(group, next).await?;
+            let is_new = ends > done;
+            done = ends;
+            // Said before the exchange, and so heard by all after it: the step that has begun is everybody's last.
+            if is_new && !watch(done) {
+                last.fetch_min(done + u64::from(next.is_some()), Ordering::SeqCst);
+            }
+            if next.is_some() {
+                self.exchange(group)?;
+            }
+        }
+    }
+
+    /// Ends the step that has begun, and begins another one of `next`.
+    async fn turn(&mut self, group: &mut Lockstep, next: Option<f64>) -> Result<()> {
+        let mut flying: VecDeque<Submitted> = VecDeque::with_capacity(IN_FLIGHT);
+        let mut since = Instant::now();
+        let mut complete = false;
+        while !complete || !flying.is_empty() {
+            if !complete {
+                let slice;
+                (slice, complete) = self.submit_turn(group, next);
+                flying.push_back(slice);
+            }
+            if flying.len() == IN_FLIGHT || complete {
+                let Some(slice) = flying.pop_front() else { break };
+                self.gpu.finish(slice.submission).await?;
+                self.learn(slice.work, since.elapsed().as_secs_f64());
+                since = Instant::now();
+            }
+        }
+        Ok(())
+    }
+
+    /// Submits as much of a turn as the budget allows, and whether that is all.
+    fn submit_turn(&mut self, group: &mut Lockstep, next: Option<f64>) -> (Submitted, bool) {
+        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
+        let positions = &self.buffers.position_mass;
+        let own = self.buffers.sinks.start as u64 * VEC4..self.buffers.sinks.end as u64 * VEC4;
+        let has_heard = std::mem::take(&mut group.has_heard);
+        if has_heard {
+            group.up.unmap();
+            for others in [0..own.start, own.end..positions.size()] {
+                let length = others.end - others.start;
+                if length > 0 {
+                    let from = others.start;
+                    encoder.copy_buffer_to_buffer(&group.up, from, positions, from, length);
+                }
+            }
+        }
+        let budget = Budget::HEADLESS;
+        let wanted =
+            Wanted { gpu: &self.gpu, throughput: &self.throughput, dt: 0.0, steps: 0, budget };
+        self.stepper.begin_submission();
+        let (work, complete) = {
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                label: Some("steps"),
+                timestamp_writes: None,
+            });
+            self.stepper.turn(&mut pass, &mut self.phase, &wanted, next)
+        };
+        self.stepper.end_submission(&self.gpu);
+        let moved = complete && next.is_some() && !own.is_empty();
+        if moved {
+            let length = own.end - own.start;
+            encoder.copy_buffer_to_buffer(positions, own.start, &group.down, 0, length);
+        }
+        let submission = self.gpu.queue.submit([encoder.finish()]);
+        // They are mapped once the submission is done, which is waited for.
+        if has_heard {
+            group.up.map_async(wgpu::MapMode::Write, .., |_| ());
+        }
+        if moved {
+            group.down.map_async(wgpu::MapMode::Read, .., |_| ());
+        }
+        self.interactions += work.interactions;
+        self.steps += work.steps;
+        (Submitted { submission, work }, complete)
+    }
+
+    /// Tells the others where this device's bodies are, and hears where theirs are.
+    fn exchange(&mut self, group: &mut Lockstep) -> Result<()> {
+        let begun = Instant::now();
+        let failed = |error: wgpu::MapRangeError| {
+            Error::Device(format!("cannot copy positions from device to device: {error}"))
+        };
+        let bytes = group.bytes(VEC4);
+        let own = group.member.member();
+        {
+            let mut up = group.up.get_mapped_range_mut(..).map_err(failed)?;
+            let down = match bytes[own] {
+                0 => None,
+                _ => Some(group.down.get_mapped_range(..).map_err(failed)?),
+            };
+            let mut at = 0;
+            group.member.all_gather(down.as_deref().unwrap_or(&[]), &bytes, &mut |k, told| {
+                if k != own && !told.is_empty() {
+                    up.slice(at..at + told.len()).copy_from_slice(told);
+                }
+                at += told.len();
+            })?;
+        }
+        if bytes[own] > 0 {
+            group.down.unmap();
+        }
+        group.has_heard = true;
+        group.spent.0 += begun.elapsed().as_secs_f64();
+        group.spent.1 += 1;
+        Ok(())
+    }
+
+    /// Brings the velocities and accelerations of all bodies to this device, where each member has its own: so that it
+    /// can be read and drawn from as if it had moved them all.
+    pub(in crate::sim) async fn gather(&mut self, group: &mut Lockstep) -> Result<()> {
+        let both = [&self.buffers.velocity, &self.buffers.acceleration];
+        let sinks = self.sinks();
+        let read = read_part::<[f32; 4]>(&self.gpu, &both, sinks.clone()).await?;
+        for (buffer, own) in both.into_iter().zip(&read) {
+            let all = group.gather(own)?;
+            for others in [0..sinks.start, sinks.end..all.len()] {
+                let at = others.start as u64 * VEC4;
+                if !others.is_empty() {
+                    self.gpu.queue.write_buffer(buffer, at, bytemuck::cast_slice(&all[others]));
+                }
+            }
+        }
+        self.gpu.check()
+    }
+}

@@ -1,0 +1,146 @@
+//! Bodies on several devices: each holds all of them and moves a part.
+//!
+//! Every sink's sum runs over all sources in the same order wherever it is computed, so the bits are those of one
+//! device, however many there are and however the bodies are shared out, as long as all devices compute alike: the
+//! kernel's shape is the first device's, chosen for all bodies.
+
+mod open;
+mod residence;
+
+use std::ops::Range;
+use std::sync::atomic::AtomicU64;
+
+use glam::DVec3;
+
+pub use self::open::DeviceGroup;
+pub use self::residence::RESIDENCE;
+use super::Watch;
+use super::device::{DeviceState, Lockstep};
+use crate::bodies::Bodies;
+use crate::error::{Error, Result};
+use crate::exchange::{self, Exchange};
+
+/// A device of this process, and its place among all.
+pub(super) struct Part {
+    state: DeviceState,
+    group: Lockstep,
+}
+
+/// What a group's devices have waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Exchanged {
+    /// Seconds that the first device has spent on copies and waiting for the others.
+    pub secs: f64,
+    /// How often positions were exchanged.
+    pub times: u64,
+}
+
+impl DeviceGroup {
+    /// Does `work` with every device of this process at once: with the first one on this thread, with each other on
+    /// one of its own. What came of it in their order. Where one fails, the others hear of it.
+    ///
+    /// Errors: that of the device that failed.
+    fn each<T: Send>(
+        &mut self,
+        first: impl FnOnce(&mut Part) -> Result<T>,
+        others: impl Fn(&mut Part) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        let (leader, rest) = self.parts.split_first_mut().expect("a group has a device");
+        let others = &others;
+        let told = |part: &mut Part, done: Result<T>| {
+            done.inspect_err(|error| part.group.member.abort(&error.to_string()))
+        };
+        let done: Vec<Result<T>> = std::thread::scope(|scope| {
+            let mut threads = Vec::with_capacity(rest.len());
+            for part in rest {
+                threads.push(scope.spawn(move || {
+                    let done = others(part);
+                    told(part, done)
+                }));
+            }
+            let done = first(leader);
+            let mut all = vec![told(leader, done)];
+            for thread in threads {
+                all.push(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            all
+        });
+        let mut all = Vec::with_capacity(done.len());
+        let mut failed = None;
+        for one in done {
+            match one {
+                Ok(value) => all.push(value),
+                // Who only heard that another gave up has nothing to say beside that one.
+                Err(error) if failed.is_none() || matches!(failed, Some(Error::Member(_))) => {
+                    failed = Some(error);
+                }
+                Err(_) => {}
+            }
+        }
+        let Some(error) = failed else { return Ok(all) };
+        // Ranks end together.
+        if self.ranks.is_some() {
+            return Err(error);
+        }
+        // Who has been broken off may go on later, among members that have not given up.
+        let members = exchange::team(self.parts.len(), None, self.patience);
+        for (part, member) in self.parts.iter_mut().zip(members) {
+            part.group.member = member;
+        }
+        Err(error)
+    }
+
+    /// [`DeviceGroup::each`] where the first device is one like the others.
+    fn all<T: Send>(&mut self, work: impl Fn(&mut Part) -> Result<T> + Sync) -> Result<Vec<T>> {
+        self.each(&work, &work)
+    }
+
+    /// Takes up to `steps` steps of `dt`; afterwards the first device has everything of all bodies. `watch` sees the steps
+    /// done after each, and ends it by returning false. Returns the steps done.
+    ///
+    /// Errors: a device failed.
+    pub fn advance(&mut self, dt: f64, steps: u64, watch: &mut Watch<'_>) -> Result<u64> {
+        let last = AtomicU64::new(u64::MAX);
+        let last = &last;
+        let advance = |part: &mut Part, watch: &mut Watch<'_>| {
+            let Part { state, group } = part;
+            pollster::block_on(async {
+                let done = state.advance_with(group, (dt, steps), last, watch).await?;
+                state.gather(group).await?;
+                Ok(done)
+            })
+        };
+        let done = self.each(|part| advance(part, watch), |part| advance(part, &mut |_| true))?;
+        Ok(done[0])
+    }
+
+    /// What the first device has waited for since this was asked last.
+    pub fn take_exchanged(&mut self) -> Exchanged {
+        let (secs, times) = self.parts[0].group.take_spent();
+        Exchanged { secs, times }
+    }
+
+    /// The bodies that each device moves, of all processes, in their order.
+    pub fn shares(&self) -> &[Range<usize>] {
+        &self.shares
+    }
+
+    fn first(&self) -> &DeviceState {
+        &self.parts[0].state
+    }
+
+    /// All bodies as the first device has them after [`DeviceGroup::advance`].
+    async fn read_all(&mut self, bodies: &mut Bodies, time: f64) -> Result<Vec<DVec3>> {
+        let n = bodies.len();
+        self.parts[0].state.read_range(0..n, bodies, time).await
+    }
+
+    /// Potentials of all bodies: each device computes those of its own.
+    fn potentials(&mut self) -> Result<Vec<f64>> {
+        let mut all = self.all(|part| {
+            let own = pollster::block_on(part.state.potential())?;
+            part.group.gather(&own)
+        })?;
+        Ok(all.swap_remove(0))
+    }
+}

@@ -1,0 +1,111 @@
+//! A group of devices as the place where bodies live.
+
+use std::sync::Arc;
+
+use glam::DVec3;
+
+use super::DeviceGroup;
+use crate::bodies::Bodies;
+use crate::error::Result;
+use crate::frame::{Frame, Rests};
+use crate::gpu::Gpu;
+use crate::integrate::blocks::Restart;
+use crate::sim::{OnDevice, Residence, ResidenceEntry, Settings, Soon, Watch};
+
+/// Several devices: for bodies that share a step, where several were chosen.
+pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
+    suits: |choice, settings| {
+        let are_several = !choice.beside.is_empty() || choice.is_shared();
+        choice.gpu.is_some() && are_several && !settings.steps_on_host()
+    },
+    open: |choice, bodies, settings, restart| {
+        Box::pin(async move {
+            let rests = restart.and_then(|restart| Rests::find(&restart.columns, bodies.len()));
+            let devices: Vec<Arc<Gpu>> = choice.devices().cloned().collect();
+            let group = DeviceGroup::open(
+                &devices,
+                choice.ranks.as_ref(),
+                bodies,
+                rests.as_ref(),
+                settings,
+            )
+            .await?;
+            Ok(Box::new(group) as Box<dyn Residence>)
+        })
+    },
+};
+
+impl Residence for DeviceGroup {
+    fn describe(&self) -> String {
+        let mut text = self.first().describe();
+        for part in &self.parts[1..] {
+            text += &format!(" + {}", part.state.gpu().adapter.name);
+        }
+        if let Some(ranks) = &self.ranks {
+            text += &format!(", on each of {} ranks", ranks.size());
+        }
+        text
+    }
+
+    fn interactions(&self) -> u64 {
+        // All devices take the same steps: what one has computed for its sinks tells what all have.
+        let first = self.first();
+        let (n, own) = (u64::from(first.buffers().count), first.sinks().len().max(1) as u64);
+        self.before + first.interactions() / own * n
+    }
+
+    fn advance<'a>(
+        &'a mut self,
+        dt: f64,
+        steps: u64,
+        watch: &'a mut Watch<'a>,
+    ) -> Soon<'a, (u64, Result<()>)> {
+        Box::pin(async move {
+            match DeviceGroup::advance(self, dt, steps, watch) {
+                Ok(done) => (done, Ok(())),
+                Err(error) => (0, Err(error)),
+            }
+        })
+    }
+
+    fn read<'a>(&'a mut self, bodies: &'a mut Bodies, time: f64) -> Soon<'a, Result<Vec<DVec3>>> {
+        Box::pin(self.read_all(bodies, time))
+    }
+
+    fn potential(&mut self) -> Soon<'_, Result<Vec<f64>>> {
+        Box::pin(async move { self.potentials() })
+    }
+
+    fn replace<'a>(
+        &'a mut self,
+        bodies: &'a Bodies,
+        settings: &'a Settings,
+    ) -> Soon<'a, Result<()>> {
+        Box::pin(async move {
+            let devices: Vec<_> =
+                self.parts.iter().map(|part| Arc::clone(part.state.gpu())).collect();
+            let ranks = self.ranks.clone();
+            let mut other =
+                DeviceGroup::open(&devices, ranks.as_ref(), bodies, None, settings).await?;
+            other.before = self.interactions();
+            *self = other;
+            Ok(())
+        })
+    }
+
+    fn restart(&self) -> Restart {
+        self.first().restart()
+    }
+
+    fn check_dt(&self, dt: f64) -> Result<()> {
+        self.first().check_dt(dt)
+    }
+
+    fn single_frame(&self, bodies: &Bodies, time: f64) -> Option<Frame> {
+        self.first().single_frame(bodies, time)
+    }
+
+    fn on_device(&self, time: f64) -> Option<OnDevice<'_>> {
+        self.first().on_device(time)
+    }
+}

@@ -1,0 +1,237 @@
+//! Several devices share the bodies: the bits are those of one, whatever the number.
+
+#[path = "common/mod.rs"]
+mod common;
+
+use std::sync::Arc;
+
+use gravitile::bodies::Bodies;
+use gravitile::error::Error;
+use gravitile::forces::Method;
+use gravitile::forces::direct::gpu::KernelRequest;
+use gravitile::gpu::{AdapterRequest, DeviceCount, Gpu};
+use gravitile::scene::Scene;
+use gravitile::sim::{Choice, EngineKind, Settings, Simulation};
+
+/// Devices of one kind: several on one adapter, which is all that a machine need have.
+fn devices(count: usize) -> Vec<Arc<Gpu>> {
+    static OPEN: std::sync::Mutex<Vec<Arc<Gpu>>> = std::sync::Mutex::new(Vec::new());
+    let mut open = OPEN.lock().unwrap();
+    while open.len() < count {
+        open.push(Gpu::open_blocking(&common::adapter_request()).unwrap());
+    }
+    open[..count].to_vec()
+}
+
+fn plummer(n: usize) -> Bodies {
+    let mut scene = Scene::builtin("plummer").unwrap();
+    scene.set_n(n).unwrap();
+    scene.build(&|_| unreachable!()).unwrap()
+}
+
+fn settings(kernel: KernelRequest) -> Settings {
+    Settings { softening: 0.05, dt: 0.01, engine: EngineKind::Gpu, kernel, ..Settings::default() }
+}
+
+fn open(count: usize, bodies: &Bodies, settings: &Settings) -> Simulation {
+    let mut devices = devices(count);
+    let beside = devices.split_off(1);
+    let choice = Choice::of(EngineKind::Gpu, Method::Direct, "asked for", devices.pop());
+    Simulation::on(Choice { beside, ..choice }, bodies.clone(), settings.clone()).unwrap()
+}
+
+/// Everything that a simulation tells, to the bit.
+fn told(sim: &mut Simulation) -> String {
+    let moment = sim.moment().unwrap();
+    let diagnostics = sim.diagnostics_of(&moment).unwrap();
+    let restart = sim.restart();
+    format!("{moment:?} {diagnostics:?} {restart:?} {}", sim.interactions())
+}
+
+const SHAPES: [KernelRequest; 3] = [
+    KernelRequest::NONE,
+    KernelRequest {
+        p: Some(64),
+        q: Some(1),
+        r: Some(2),
+        u: Some(4),
+        s: Some(1),
+        tiled: true,
+        ..KernelRequest::NONE
+    },
+    KernelRequest {
+        p: Some(32),
+        q: Some(4),
+        r: Some(1),
+        u: Some(2),
+        s: Some(3),
+        tiled: true,
+        ..KernelRequest::NONE
+    },
+];
+
+#[test]
+fn two_and_three_devices_take_the_steps_of_one() {
+    let bodies = plummer(1001);
+    for kernel in SHAPES {
+        let settings = settings(kernel);
+        let run = |count: usize, steps: &[u64]| {
+            let mut sim = open(count, &bodies, &settings);
+            steps.iter().for_each(|steps| sim.step(*steps).unwrap());
+            assert_eq!(sim.steps(), 6);
+            told(&mut sim)
+        };
+        let one = run(1, &[6]);
+        assert!(run(2, &[6]) == one, "{kernel:?}");
+        assert!(run(3, &[1, 0, 5]) == one, "{kernel:?}");
+        let mut moved = open(2, &bodies, &settings);
+        moved.step(5).unwrap();
+        assert!(told(&mut moved) != one, "the comparison should see a missing step");
+    }
+}
+
+#[test]
+fn far_away_and_with_fewer_bodies_than_devices_too() {
+    let mut far = plummer(300);
+    far.position.iter_mut().for_each(|x| x.x += 1e4);
+    for bodies in [far, plummer(2)] {
+        let settings = settings(KernelRequest::NONE);
+        let [one, three] = [1, 3].map(|count| {
+            let mut sim = open(count, &bodies, &settings);
+            sim.step(3).unwrap();
+            told(&mut sim)
+        });
+        assert!(one == three, "{} bodies", bodies.len());
+    }
+}
+
+#[test]
+fn a_watch_ends_all_devices_at_the_same_step_and_they_go_on() {
+    let bodies = plummer(500);
+    let settings = settings(KernelRequest::NONE);
+    let mut sim = open(3, &bodies, &settings);
+    let mut seen = Vec::new();
+    let done = sim.step_watched(50, &mut |done| {
+        seen.push(done);
+        done < 4
+    });
+    // The step that had begun is finished.
+    assert_eq!((done.unwrap(), seen), (5, vec![1, 2, 3, 4, 5]));
+    sim.step(2).unwrap();
+    let mut one = open(1, &bodies, &settings);
+    one.step(7).unwrap();
+    assert!(told(&mut sim) == told(&mut one));
+}
+
+#[test]
+fn other_bodies_and_other_settings_go_on_on_all_devices() {
+    let settings = settings(KernelRequest::NONE);
+    let [one, two] = [1, 2].map(|count| {
+        let mut sim = open(count, &plummer(400), &settings);
+        sim.step(2).unwrap();
+        sim.edit(|bodies| {
+            bodies.position[7].x += 0.5;
+            bodies.mass[3] *= 2.0;
+            Ok(())
+        })
+        .unwrap();
+        sim.set_dt(-0.005).unwrap();
+        sim.step(3).unwrap();
+        told(&mut sim)
+    });
+    assert!(one == two);
+}
+
+#[test]
+fn pictures_are_drawn_from_the_first_device() {
+    let bodies = plummer(400);
+    let settings = settings(KernelRequest::NONE);
+    let [one, two] = [1, 2].map(|count| {
+        let mut sim = open(count, &bodies, &settings);
+        sim.step(4).unwrap();
+        let (gpu, there) = sim.device().unwrap();
+        let all = [&there.position_mass, &there.velocity, &there.acceleration];
+        gravitile::gpu::read_blocking::<[f32; 4]>(gpu, &all, bodies.len()).unwrap()
+    });
+    assert!(one == two);
+}
+
+#[test]
+fn a_device_that_is_lost_ends_the_others_with_an_error() {
+    // Devices of its own: what is lost stays so.
+    let mut own: Vec<_> =
+        (0..3).map(|_| Gpu::open_blocking(&common::adapter_request()).unwrap()).collect();
+    for lost in 0..2 {
+        let choice = Choice::of(EngineKind::Gpu, Method::Direct, "asked for", Some(own[0].clone()));
+        let choice = Choice { beside: own[1..].to_vec(), ..choice };
+        let settings = settings(KernelRequest::NONE);
+        let mut sim = Simulation::on(choice, plummer(300), settings).unwrap();
+        let gone = Arc::clone(&own[2 - lost]);
+        let mut watch = |done| {
+            if done == 3 {
+                gone.device.destroy();
+            }
+            true
+        };
+        let error = sim.step_watched(1000, &mut watch).unwrap_err();
+        assert!(matches!(error, Error::Device(_)), "{error}");
+        own[2 - lost] = Gpu::open_blocking(&common::adapter_request()).unwrap();
+    }
+}
+
+/// Ranks as threads: all that MPI adds is another way between them.
+#[test]
+fn ranks_with_devices_of_their_own_take_the_steps_of_one() {
+    let bodies = plummer(777);
+    let settings = settings(SHAPES[2]);
+    let mut one = open(1, &bodies, &settings);
+    one.step(4).unwrap();
+    let one = told(&mut one);
+    let members = gravitile::exchange::team(2, None, std::time::Duration::ZERO);
+    let open = devices(3);
+    // The first rank has one device, the second two.
+    let of_rank = [vec![Arc::clone(&open[0])], open[1..].to_vec()];
+    std::thread::scope(|scope| {
+        for (member, mut own) in members.into_iter().zip(of_rank) {
+            let (bodies, settings, one) = (&bodies, &settings, &one);
+            scope.spawn(move || {
+                let beside = own.split_off(1);
+                let ranks = Some(gravitile::exchange::Ranks::new(Box::new(member), 0));
+                let choice = Choice::of(EngineKind::Gpu, Method::Direct, "asked for", own.pop());
+                let choice = Choice { beside, ranks, ..choice };
+                let mut sim = Simulation::on(choice, bodies.clone(), settings.clone()).unwrap();
+                sim.step(1).unwrap();
+                sim.step(3).unwrap();
+                assert!(told(&mut sim) == *one, "all ranks should know all bodies");
+            });
+        }
+    });
+}
+
+#[test]
+fn what_cannot_be_shared_is_refused() {
+    let request = |devices: DeviceCount, method, integrator: &str| Settings {
+        engine: EngineKind::Gpu,
+        adapter: AdapterRequest::named("0,0"),
+        devices,
+        method: Some(method),
+        integrator: gravitile::integrate::find(integrator).unwrap(),
+        ..Settings::default()
+    };
+    let refused = |settings: Settings| {
+        Simulation::new(plummer(100), settings).err().expect("it should be refused").to_string()
+    };
+    let two = DeviceCount::of_names(2);
+    let text = refused(request(two, Method::Tree, "leapfrog"));
+    assert!(text.contains("--devices is 2, but must be 1 with the method tree"), "{text}");
+    let text = refused(request(two, Method::Direct, "hermite4"));
+    assert!(text.contains("--devices is 2, but must be 1 with hermite4"), "{text}");
+    let one = KernelRequest {
+        dispatch: gravitile::forces::direct::gpu::Dispatch::OneWorkgroup,
+        ..KernelRequest::NONE
+    };
+    let text = refused(Settings { kernel: one, ..request(two, Method::Direct, "leapfrog") });
+    assert!(text.contains("1 where one workgroup takes all steps"), "{text}");
+    let text = refused(request(DeviceCount::of_names(3), Method::Direct, "leapfrog"));
+    assert!(text.contains("--devices is 3, but must be 2"), "{text}");
+}
