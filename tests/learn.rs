@@ -94,7 +94,7 @@ impl World {
     /// The panel with its usual width, all of it to be seen.
     fn shown(self) -> Harness<'static, Self> {
         let mut harness = Harness::builder()
-            .with_size([WIDTH + 60.0, 1500.0])
+            .with_size([WIDTH + 60.0, 2400.0])
             .with_context_setup(style)
             .build_ui_state(Self::show, self);
         // The slow motion never rests: a fixed number of frames.

@@ -310,6 +310,8 @@ fn messages_stay_until_dismissed() {
         let rect = node.rect();
         assert!(rect.max.x <= free && rect.min.x >= 0.0, "{rect:?} beside {free}");
     }
+    // What is shown over the picture takes its place a frame after it has found its size.
+    harness.run_steps(3);
     assert_eq!(click(&mut harness, "×"), [Action::DismissMessage]);
 }
 

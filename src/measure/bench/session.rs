@@ -121,17 +121,15 @@ impl<'a> Session<'a> {
 
     /// The adapter's ceilings, measured the first time, and recorded then.
     pub fn ceilings(&mut self) -> Result<Option<Ceilings>> {
-        let Some(gpu) = self.gpu.clone() else { return Ok(None) };
-        if self.ceilings.is_some() {
+        let Some(gpu) = self.gpu.clone().filter(|_| self.ceilings.is_none()) else {
             return Ok(self.ceilings);
-        }
-        let effort = self.sizes.effort;
+        };
         let observer = &mut *self.observer;
         let mut before = |ceiling: Ceiling| {
             observer.progress(0.0, ceiling.title());
             observer.go_on()
         };
-        let found = Ceilings::measure(&gpu, effort, &mut before)?;
+        let found = Ceilings::measure(&gpu, self.sizes.effort, &mut before)?;
         if found.len() < Ceiling::ALL.len() {
             self.stopped = true;
         }
