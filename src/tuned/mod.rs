@@ -75,6 +75,7 @@ impl Known {
     }
 
     /// That walk of the tree for `n` bodies on `gpu`, as if it had been found.
+    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn of_walk(gpu: &Gpu, n: usize, kernel: WalkShape) -> Self {
         let key = Key::of(gpu, Kernels::Tree, n);
         let (secs_per_step, default_secs_per_step, method) = (0.0, 0.0, String::new());
