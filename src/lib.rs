@@ -65,7 +65,7 @@ mod math;
 // rooms above.
 
 // The program, for `main.rs` and the tests of the panel.
-#[cfg(feature = "cli")]
+#[cfg(any(feature = "cli", feature = "panel"))]
 #[doc(hidden)]
 pub mod app;
 // C's view of the forces: its interface is a header.
@@ -83,7 +83,7 @@ pub mod files;
 #[doc(hidden)]
 pub mod input;
 // What a driver says of a kernel, for the program and tests.
-#[cfg(all(feature = "inspect", not(target_arch = "wasm32")))]
+#[cfg(any(feature = "inspect", feature = "panel"))]
 #[doc(hidden)]
 pub mod inspect;
 // A simulation that is watched, for the window and its tests.

@@ -2,11 +2,12 @@
 //! kernels, and which engine and which method is the faster one.
 
 use std::path::Path;
-#[cfg(feature = "window")]
+#[cfg(feature = "panel")]
 use std::sync::Arc;
 
+use super::folders;
 use crate::error::Result;
-#[cfg(feature = "window")]
+#[cfg(feature = "panel")]
 use crate::gpu::Gpu;
 use crate::measure;
 use crate::sim::{Choice, Settings};
@@ -15,15 +16,11 @@ use crate::tuned::{Crossover, Known, OUTDATED, Store};
 /// The user's file of tuned kernels: in the folder that GRAVITILE_CACHE_DIR names, else in the system's folder
 /// for caches. `None` where there is no such folder. With GRAVITILE_CACHE_DIR empty nothing is kept.
 pub fn store() -> Option<Store> {
-    use etcetera::BaseStrategy;
     const FILE: &str = "tuned.toml";
     match std::env::var_os("GRAVITILE_CACHE_DIR") {
         Some(folder) if folder.is_empty() => None,
         Some(folder) => Some(Store::at(Path::new(&folder).join(FILE))),
-        None => {
-            let strategy = etcetera::base_strategy::choose_native_strategy().ok()?;
-            Some(Store::at(strategy.cache_dir().join("gravitile").join(FILE)))
-        }
+        None => Some(Store::at(folders::cache()?.join(FILE))),
     }
 }
 
@@ -90,10 +87,10 @@ pub fn choose(n: usize, settings: &mut Settings) -> Result<Choice> {
 }
 
 /// [`choose`] where a device is open already, whose adapter is then the one to take or not.
-#[cfg(feature = "window")]
-pub fn choose_on(gpu: &Arc<Gpu>, n: usize, settings: &mut Settings) -> Result<Choice> {
+#[cfg(feature = "panel")]
+pub async fn choose_on(gpu: &Arc<Gpu>, n: usize, settings: &mut Settings) -> Result<Choice> {
     settings.known = known();
-    let choice = pollster::block_on(measure::choose_on(Some(gpu), n, settings))?;
+    let choice = measure::choose_on(Some(gpu), n, settings).await?;
     tell_of_outdated(&choice, n, settings);
     note(&choice, settings);
     Ok(choice)

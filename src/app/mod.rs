@@ -1,9 +1,14 @@
 //! The program: the only place that prints, exits and asks the environment.
 
+#[cfg(feature = "cli")]
 pub mod cli;
+mod folders;
 mod lookup;
-#[cfg(feature = "window")]
+#[cfg(all(feature = "panel", target_arch = "wasm32"))]
+pub mod page;
+#[cfg(feature = "panel")]
 pub mod panel;
+#[cfg(feature = "cli")]
 mod ranks;
-#[cfg(feature = "window")]
+#[cfg(feature = "panel")]
 pub mod window;

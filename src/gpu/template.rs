@@ -152,7 +152,6 @@ fn told(name: &str, error: &minijinja::Error) -> Error {
 /// them while the program runs. Kernels that are compiled later have the new texts.
 ///
 /// Errors: a file of [`FILES`] that cannot be read or is no template; the texts then stay as they were.
-#[cfg(not(target_arch = "wasm32"))]
 pub fn reload(folder: &std::path::Path) -> Result<()> {
     let mut texts = Vec::with_capacity(FILES.len());
     for (name, _) in FILES {

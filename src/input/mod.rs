@@ -8,6 +8,7 @@ use web_time::Instant;
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
+use crate::files;
 use crate::scene::{IntegratorHints, RunHints, Scene, ViewHints};
 use crate::settings::{Assignment, InputRequest};
 use crate::sim::suggest;
@@ -37,7 +38,7 @@ impl InputRequest {
         } else if !snapshot::is_there(path) {
             return Err(self.unknown());
         } else if path.extension().is_some_and(|extension| extension == "toml") {
-            let text = std::fs::read_to_string(path).map_err(|e| Error::io("read", path, e))?;
+            let text = files::read_text(path)?;
             Scene::from_toml(&text, path)?
         } else {
             return Ok(None);

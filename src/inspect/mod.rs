@@ -4,13 +4,17 @@
 //! once more on an instance and device of its own. Mesa's drivers for AMD and Intel and NVIDIA's own
 //! offer it; lavapipe does not. RADV, Mesa's driver for AMD, also compiles for GPUs that are not there.
 
+#[cfg(all(feature = "inspect", not(target_arch = "wasm32")))]
 mod absent;
 mod assembly;
+#[cfg(all(feature = "inspect", not(target_arch = "wasm32")))]
 mod driver;
 mod occupancy;
 
+#[cfg(all(feature = "inspect", not(target_arch = "wasm32")))]
 pub use absent::driver_manifest;
 pub use assembly::{InnerLoop, inner_loop};
+#[cfg(all(feature = "inspect", not(target_arch = "wasm32")))]
 pub use driver::Inspector;
 pub use occupancy::{Limit as RoomLimit, Processor, Room};
 

@@ -33,7 +33,7 @@ use std::sync::Arc;
 use glam::DVec4;
 use web_time::Duration;
 
-#[cfg(feature = "window")]
+#[cfg(feature = "panel")]
 pub(crate) use beside::Beside;
 pub use blocks::BlockFacts;
 pub use command::{Command, Event, Report};

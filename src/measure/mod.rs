@@ -23,9 +23,9 @@ pub use stats::{Steadiness, Summary};
 #[cfg(not(target_arch = "wasm32"))]
 mod check;
 #[cfg(not(target_arch = "wasm32"))]
+pub use check::*;
 mod time;
-#[cfg(not(target_arch = "wasm32"))]
-pub use {check::*, time::*};
+pub use time::*;
 
 // The program's alone.
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]

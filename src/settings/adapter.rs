@@ -7,12 +7,12 @@ use crate::error::{Error, Result};
 /// Which graphics adapters are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(feature = "cli", derive(clap::Args), command(next_help_heading = "Engine"))]
+#[cfg_attr(feature = "options", derive(clap::Args), command(next_help_heading = "Engine"))]
 pub struct AdapterRequest {
     /// Graphics adapter: its number in 'gravitile info', or part of its name
     // The whole path, for clap: one value holds the list.
     #[cfg_attr(
-        feature = "cli",
+        feature = "options",
         arg(
             id = "adapter",
             long = "adapter",
@@ -25,7 +25,7 @@ pub struct AdapterRequest {
     #[serde(rename = "adapter")]
     pub names: ::std::vec::Vec<AdapterName>,
     /// Use nothing beyond WebGPU's baseline features and limits
-    #[cfg_attr(feature = "cli", arg(long))]
+    #[cfg_attr(feature = "options", arg(long))]
     pub baseline: bool,
 }
 
@@ -104,7 +104,7 @@ fn split(list: &str) -> Vec<AdapterName> {
 }
 
 /// [`split`] for clap.
-#[cfg(feature = "cli")]
+#[cfg(feature = "options")]
 fn names(list: &str) -> std::result::Result<Vec<AdapterName>, std::convert::Infallible> {
     Ok(split(list))
 }

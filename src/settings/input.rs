@@ -7,24 +7,24 @@ use serde::{Deserialize, Serialize};
 /// What to start from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(feature = "cli", derive(clap::Args), command(next_help_heading = "Bodies"))]
+#[cfg_attr(feature = "options", derive(clap::Args), command(next_help_heading = "Bodies"))]
 pub struct InputRequest {
     /// A built-in scene, a scene file (.toml) or a snapshot
     pub input: String,
     /// Number of bodies of a scene: 20000, 20k, 1M
-    #[cfg_attr(feature = "cli", arg(short, value_name = "N", value_parser = count))]
+    #[cfg_attr(feature = "options", arg(short, value_name = "N", value_parser = count))]
     pub n: Option<usize>,
     /// Seed of a scene's random numbers
-    #[cfg_attr(feature = "cli", arg(long))]
+    #[cfg_attr(feature = "options", arg(long))]
     pub seed: Option<u64>,
     /// A scene's own parameter; may be given more than once (see 'gravitile scenes NAME')
-    #[cfg_attr(feature = "cli", arg(long = "set", value_name = "NAME=VALUE"))]
+    #[cfg_attr(feature = "options", arg(long = "set", value_name = "NAME=VALUE"))]
     pub set: Vec<Assignment>,
     /// Gravitational constant of a snapshot's units; 1 unless the format says otherwise
-    #[cfg_attr(feature = "cli", arg(long, value_name = "G"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "G"))]
     pub gravity: Option<f64>,
     /// Number a snapshot's bodies from 0, whatever ids it has: negative ones, say, or none
-    #[cfg_attr(feature = "cli", arg(long))]
+    #[cfg_attr(feature = "options", arg(long))]
     pub renumber: bool,
 }
 

@@ -1,6 +1,6 @@
 //! What is fixed of the shape of the GPU's force kernel.
 
-#[cfg(feature = "cli")]
+#[cfg(feature = "options")]
 use clap::builder::{BoolValueParser, TypedValueParser};
 use serde::{Deserialize, Serialize};
 
@@ -10,38 +10,38 @@ use super::Dispatch;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(
-    feature = "cli",
+    feature = "options",
     derive(clap::Args),
     command(next_help_heading = "GPU kernel (what is not given is chosen for the device)")
 )]
 pub struct KernelRequest {
     /// Threads along the sinks of a workgroup; a tile holds p x q sources
-    #[cfg_attr(feature = "cli", arg(long, value_name = "P"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "P"))]
     pub p: Option<u32>,
     /// Threads that share one sink
-    #[cfg_attr(feature = "cli", arg(long, value_name = "Q"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "Q"))]
     pub q: Option<u32>,
     /// Sinks per thread, kept in registers
-    #[cfg_attr(feature = "cli", arg(long, value_name = "R"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "R"))]
     pub r: Option<u32>,
     /// Interactions written out per iteration of the inner loop
-    #[cfg_attr(feature = "cli", arg(long = "unroll", value_name = "U", visible_alias = "u"))]
+    #[cfg_attr(feature = "options", arg(long = "unroll", value_name = "U", visible_alias = "u"))]
     pub u: Option<u32>,
     /// Slices of the sources, each with workgroups of its own
-    #[cfg_attr(feature = "cli", arg(long = "slices", value_name = "S", visible_alias = "s"))]
+    #[cfg_attr(feature = "options", arg(long = "slices", value_name = "S", visible_alias = "s"))]
     pub s: Option<u32>,
     /// No workgroup memory: the baseline that tiling is measured against
-    #[cfg_attr(feature = "cli", arg(long, conflicts_with = "tiled"))]
+    #[cfg_attr(feature = "options", arg(long, conflicts_with = "tiled"))]
     pub untiled: bool,
     /// Sources in a uniform buffer, 4,096 at a time, instead of workgroup memory
-    #[cfg_attr(feature = "cli", arg(long, conflicts_with_all = ["tiled", "one_workgroup"]))]
+    #[cfg_attr(feature = "options", arg(long, conflicts_with_all = ["tiled", "one_workgroup"]))]
     pub uniform: bool,
     /// Tiles in workgroup memory, even where the default does without
-    #[cfg_attr(feature = "cli", arg(long))]
+    #[cfg_attr(feature = "options", arg(long))]
     pub tiled: bool,
     /// Many steps in one dispatch of one workgroup, for as many bodies as fit one (p x r)
     #[cfg_attr(
-        feature = "cli",
+        feature = "options",
         arg(
             id = "one_workgroup",
             long = "one-workgroup",
@@ -53,10 +53,10 @@ pub struct KernelRequest {
     #[serde(rename = "one_workgroup")]
     pub dispatch: Dispatch,
     /// Keep the driver's run-time checks in the kernel
-    #[cfg_attr(feature = "cli", arg(long))]
+    #[cfg_attr(feature = "options", arg(long))]
     pub checked: bool,
     /// The user's own kernel, which the program was told of; what it is belongs to a process, not to files.
-    #[cfg_attr(feature = "cli", arg(skip))]
+    #[cfg_attr(feature = "options", arg(skip))]
     #[serde(skip)]
     pub own: bool,
 }

@@ -8,79 +8,79 @@ use super::ValueRange;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(
-    feature = "cli",
+    feature = "options",
     derive(clap::Args),
     command(next_help_heading = "Camera and looks (what suits the bodies if left out)")
 )]
 pub struct LookRequest {
     /// component, speed, acceleration or age
-    #[cfg_attr(feature = "cli", arg(long, value_name = "BY", visible_alias = "color"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "BY", visible_alias = "color"))]
     pub colour: Option<String>,
     /// Colours for speed and acceleration
-    #[cfg_attr(feature = "cli", arg(long, default_value_t = LookRequest::default().palette, value_name = "NAME"))]
+    #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().palette, value_name = "NAME"))]
     pub palette: String,
     /// Draw dark matter, too
-    #[cfg_attr(feature = "cli", arg(long))]
+    #[cfg_attr(feature = "options", arg(long))]
     pub halo: bool,
     /// Half the height of the picture, in the bodies' units
-    #[cfg_attr(feature = "cli", arg(long, value_name = "LENGTH"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "LENGTH"))]
     pub extent: Option<f64>,
     /// Angle between the line of sight and the z axis, in degrees
-    #[cfg_attr(feature = "cli", arg(long, value_name = "DEGREES"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "DEGREES"))]
     pub inclination: Option<f64>,
     /// Angle of the camera around the z axis, in degrees
-    #[cfg_attr(feature = "cli", arg(long, value_name = "DEGREES"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "DEGREES"))]
     pub azimuth: Option<f64>,
     /// How fast the camera orbits, in degrees per second of film
-    #[cfg_attr(feature = "cli", arg(long, value_name = "DEGREES"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "DEGREES"))]
     pub orbit: Option<f64>,
     /// What stays in the middle: nothing, centre (of mass), a component's name, or body:INDEX
-    #[cfg_attr(feature = "cli", arg(long, value_name = "WHAT", default_value_t = LookRequest::default().follow))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "WHAT", default_value_t = LookRequest::default().follow))]
     pub follow: String,
     /// Brighter or darker than automatic, in powers of two
-    #[cfg_attr(feature = "cli", arg(long, default_value_t = LookRequest::default().stops, value_name = "STOPS"))]
+    #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().stops, value_name = "STOPS"))]
     pub stops: f64,
     /// Keep the first picture's exposure
-    #[cfg_attr(feature = "cli", arg(long))]
+    #[cfg_attr(feature = "options", arg(long))]
     pub fixed_exposure: bool,
     /// Sprites this many times larger
     #[cfg_attr(
-        feature = "cli",
+        feature = "options",
         arg(long, default_value_t = LookRequest::default().sprite_size, value_name = "FACTOR")
     )]
     pub sprite_size: f64,
     /// Part of the light that glows around bright places, 0 to 1
-    #[cfg_attr(feature = "cli", arg(long, default_value_t = LookRequest::default().bloom, value_name = "PART"))]
+    #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().bloom, value_name = "PART"))]
     pub bloom: f64,
     /// How far dim neighbourhoods are exposed longer than bright ones, 0 (one exposure for all) to 1
     #[cfg_attr(
-        feature = "cli",
+        feature = "options",
         arg(long, default_value_t = LookRequest::default().local_exposure, value_name = "PART")
     )]
     pub local_exposure: f64,
     /// How much stars of one kind differ in brightness and tint, 0 to 1
-    #[cfg_attr(feature = "cli", arg(long, default_value_t = LookRequest::default().variety, value_name = "PART"))]
+    #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().variety, value_name = "PART"))]
     pub variety: f64,
     /// How much darker the corners are, 0 to 1
-    #[cfg_attr(feature = "cli", arg(long, default_value_t = LookRequest::default().vignette, value_name = "PART"))]
+    #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().vignette, value_name = "PART"))]
     pub vignette: f64,
     /// How bright the far stars and galaxies behind everything are, 0 (none) to 1
-    #[cfg_attr(feature = "cli", arg(long, default_value_t = LookRequest::default().sky, value_name = "PART"))]
+    #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().sky, value_name = "PART"))]
     pub sky: f64,
     /// How much what is farther away is dimmed, 0 (as light does) to 1
-    #[cfg_attr(feature = "cli", arg(long, default_value_t = LookRequest::default().depth_cue, value_name = "PART"))]
+    #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().depth_cue, value_name = "PART"))]
     pub depth_cue: f64,
     /// Leave out the fine pattern that hides steps of grey: smaller files
-    #[cfg_attr(feature = "cli", arg(long))]
+    #[cfg_attr(feature = "options", arg(long))]
     pub no_dither: bool,
     /// Least and largest speed or acceleration of the colours, in the bodies' units; follows them if left out
-    #[cfg_attr(feature = "cli", arg(long, value_name = "LEAST,MOST"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "LEAST,MOST"))]
     pub colour_range: Option<ValueRange>,
     /// Seconds in which light fades to a third instead of vanishing at once; 0: no trails
-    #[cfg_attr(feature = "cli", arg(long, default_value_t = LookRequest::default().trails, value_name = "SECS"))]
+    #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().trails, value_name = "SECS"))]
     pub trails: f64,
     /// What paints: auto, gpu, cpu
-    #[cfg_attr(feature = "cli", arg(long, default_value_t = LookRequest::default().renderer, value_name = "WHO"))]
+    #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().renderer, value_name = "WHO"))]
     pub renderer: String,
 }
 

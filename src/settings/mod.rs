@@ -7,7 +7,7 @@
 //! option whether it comes back.
 
 mod adapter;
-#[cfg(feature = "cli")]
+#[cfg(feature = "options")]
 mod command_line;
 mod devices;
 mod dispatch;
@@ -21,7 +21,7 @@ mod tree;
 mod values;
 
 pub use adapter::{AdapterIdentity, AdapterName, AdapterRequest, one_or_several};
-#[cfg(feature = "cli")]
+#[cfg(feature = "options")]
 pub use command_line::CommandLine;
 pub use devices::DeviceCount;
 pub use dispatch::Dispatch;

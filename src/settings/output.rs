@@ -9,27 +9,27 @@ use super::{EngineRequest, InputRequest, LookRequest, PictureSize, Point, StepRe
 /// A simulation recorded in a folder.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[cfg_attr(feature = "options", derive(clap::Args))]
 pub struct RunRequest {
     /// The bodies.
-    #[cfg_attr(feature = "cli", command(flatten))]
+    #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
     pub input: InputRequest,
     /// Softening, step, integrator.
-    #[cfg_attr(feature = "cli", command(flatten))]
+    #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
     pub steps: StepRequest,
     /// Time of the last snapshot; what suits the bodies if left out
-    #[cfg_attr(feature = "cli", arg(long, value_name = "T"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "T"))]
     pub until: Option<f64>,
     /// Time from one snapshot to the next, a whole number of steps; a tenth of the run if left out
-    #[cfg_attr(feature = "cli", arg(long, value_name = "DT"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "DT"))]
     pub every: Option<f64>,
     /// Folder to write into; created if it does not exist
-    #[cfg_attr(feature = "cli", arg(long, value_name = "DIR"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "DIR"))]
     pub out: PathBuf,
     /// Engine and kernel.
-    #[cfg_attr(feature = "cli", command(flatten))]
+    #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
     pub engine: EngineRequest,
 }
@@ -37,49 +37,49 @@ pub struct RunRequest {
 /// A simulation filmed without a window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[cfg_attr(feature = "options", derive(clap::Args))]
 pub struct FilmRequest {
     /// The bodies.
-    #[cfg_attr(feature = "cli", command(flatten))]
+    #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
     pub input: InputRequest,
     /// Softening, step, integrator.
-    #[cfg_attr(feature = "cli", command(flatten))]
+    #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
     pub steps: StepRequest,
     /// What to write; the name says the kind: film.webp, film.mp4 (needs ffmpeg), film.apng, picture.png, frames/
-    #[cfg_attr(feature = "cli", arg(long, value_name = "FILM", default_value = FILM))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "FILM", default_value = FILM))]
     pub out: PathBuf,
     /// Replace what is there
-    #[cfg_attr(feature = "cli", arg(long))]
+    #[cfg_attr(feature = "options", arg(long))]
     pub force: bool,
     /// Number of pictures; 300 if left out, or 1 for picture.png
-    #[cfg_attr(feature = "cli", arg(long, value_name = "F"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "F"))]
     pub frames: Option<u64>,
     /// Pictures per second
-    #[cfg_attr(feature = "cli", arg(long, default_value_t = FPS))]
+    #[cfg_attr(feature = "options", arg(long, default_value_t = FPS))]
     pub fps: u32,
     /// Size in pixels
-    #[cfg_attr(feature = "cli", arg(long, default_value_t = PictureSize::HD, value_name = "WxH"))]
+    #[cfg_attr(feature = "options", arg(long, default_value_t = PictureSize::HD, value_name = "WxH"))]
     pub size: PictureSize,
     /// Time at the last picture; what suits the bodies if left out
-    #[cfg_attr(feature = "cli", arg(long, value_name = "T"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "T"))]
     pub until: Option<f64>,
     /// What is written on the pictures: none, all, or some of title,time,scale,colours
-    #[cfg_attr(feature = "cli", arg(long, value_name = "WHAT", default_value = NO_CAPTIONS))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "WHAT", default_value = NO_CAPTIONS))]
     pub captions: String,
     /// How the camera moves: still (but for --orbit and --follow) or directed (keeps the light in the picture)
-    #[cfg_attr(feature = "cli", arg(long, value_name = "HOW"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "HOW"))]
     pub camera: Option<String>,
     /// A file of [[keyframe]]s that the camera follows: time, extent, inclination, azimuth, target
-    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "FILE"))]
     pub path: Option<PathBuf>,
     /// Camera and looks.
-    #[cfg_attr(feature = "cli", command(flatten))]
+    #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
     pub look: LookRequest,
     /// Engine and kernel.
-    #[cfg_attr(feature = "cli", command(flatten))]
+    #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
     pub engine: EngineRequest,
 }
@@ -111,23 +111,23 @@ impl Default for FilmRequest {
 /// A simulation to be watched.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[cfg_attr(feature = "options", derive(clap::Args))]
 pub struct ViewRequest {
     /// The bodies.
-    #[cfg_attr(feature = "cli", command(flatten))]
+    #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
     pub input: InputRequest,
     /// Softening, step, integrator.
-    #[cfg_attr(feature = "cli", command(flatten))]
+    #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
     pub steps: StepRequest,
     /// Camera and looks.
-    #[cfg_attr(feature = "cli", command(flatten))]
+    #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
     pub look: LookRequest,
     /// The point in the middle of the picture
     #[cfg_attr(
-        feature = "cli",
+        feature = "options",
         arg(
             long,
             value_name = "X,Y,Z",
@@ -137,13 +137,13 @@ pub struct ViewRequest {
     )]
     pub target: Option<Point>,
     /// Begin paused
-    #[cfg_attr(feature = "cli", arg(long))]
+    #[cfg_attr(feature = "options", arg(long))]
     pub paused: bool,
     /// For work on the shaders: read their texts from a copy of shaders/, again whenever one changes
-    #[cfg_attr(feature = "cli", arg(long, value_name = "DIR"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "DIR"))]
     pub shaders: Option<PathBuf>,
     /// Engine and kernel.
-    #[cfg_attr(feature = "cli", command(flatten))]
+    #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
     pub engine: EngineRequest,
 }

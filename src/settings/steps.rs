@@ -5,20 +5,20 @@ use serde::{Deserialize, Serialize};
 /// How time advances.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[cfg_attr(feature = "options", derive(clap::Args))]
 pub struct StepRequest {
     /// Plummer softening length
-    #[cfg_attr(feature = "cli", arg(long, value_name = "E"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "E"))]
     pub eps: Option<f64>,
     /// Time step
-    #[cfg_attr(feature = "cli", arg(long, value_name = "DT"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "DT"))]
     pub dt: Option<f64>,
     /// How positions and velocities are advanced: leapfrog, hermite4, hermite6 [default: what the scene says, or
     /// leapfrog]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "NAME"))]
     pub integrator: Option<String>,
     /// The individual steps.
-    #[cfg_attr(feature = "cli", command(flatten))]
+    #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
     pub blocks: BlockRequest,
 }
@@ -27,27 +27,27 @@ pub struct StepRequest {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(
-    feature = "cli",
+    feature = "options",
     derive(clap::Args),
     command(next_help_heading = "Accuracy of hermite4 and hermite6")
 )]
 pub struct BlockRequest {
     /// Aarseth's accuracy parameter: steps are proportional to its square root [default: 0.01]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "ETA"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "ETA"))]
     pub eta: Option<f64>,
     /// The accuracy parameter of the sixth-order criterion, which hermite6 averages with the other;
     /// steps are proportional to it [default: 0.1]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "ETA"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "ETA"))]
     pub eta6: Option<f64>,
     /// The longest step of a body, a power of two; bodies are synchronised at its multiples, or every
     /// --dt if that is given
-    #[cfg_attr(feature = "cli", arg(long, value_name = "DT"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "DT"))]
     pub dt_max: Option<f64>,
     /// How precisely forces are computed: single, double-single or double; not every engine has all of them
-    #[cfg_attr(feature = "cli", arg(long, value_name = "TIER"))]
+    #[cfg_attr(feature = "options", arg(long, value_name = "TIER"))]
     pub precision: Option<String>,
     /// Predict and correct bodies on the host in f64, even where the GPU could keep them
-    #[cfg_attr(feature = "cli", arg(long))]
+    #[cfg_attr(feature = "options", arg(long))]
     pub host_blocks: bool,
 }
 

@@ -1,12 +1,11 @@
 //! The files of a snapshot as a format gets them.
 
-use std::fs::{self, File};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::Problem;
 use super::parts::Numbered;
 use crate::error::{Error, Result};
+use crate::files::{self, Found};
 
 /// Enough to recognise any format by, the header line of a table included.
 const HEAD: u64 = 64 * 1024;
@@ -38,15 +37,14 @@ impl<'a> Part<'a> {
     }
 
     pub fn on_disk(path: PathBuf) -> Result<Self> {
-        // Asked before opening: opening a pipe would wait for its other end.
-        let metadata = fs::metadata(&path).map_err(|source| Error::io("read", &path, source))?;
+        let found = files::find(&path).map_err(|source| Error::io("read", &path, source))?;
         let wrong = |is: &str| {
             Err(Error::file(&path, format!("is {is}, but a snapshot file was expected")))
         };
-        match metadata.len() {
-            _ if metadata.is_dir() => wrong("a folder"),
-            _ if !metadata.is_file() => wrong("no ordinary file"),
-            length => {
+        match found {
+            Found::Folder => wrong("a folder"),
+            Found::Other => wrong("no ordinary file"),
+            Found::File(length) => {
                 refuse_empty(&path, length)?;
                 Ok(Self { path, content: Content::OnDisk(length, Vec::new()) })
             }
@@ -81,9 +79,7 @@ impl<'a> Part<'a> {
             return Err(Error::file(&self.path, problem));
         }
         // From its beginning and whole: the file is not held open, since there may be thousands.
-        bytes.clear();
-        let file = File::open(&self.path);
-        file.and_then(|file| file.take(count).read_to_end(bytes))
+        *bytes = files::read_start(&self.path, count)
             .map_err(|source| Error::io("read", &self.path, source))?;
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::parts::{self, Numbered};
 use super::{Input, Part};
 use crate::error::{Error, Result};
-use crate::messages;
+use crate::{files, messages};
 
 /// What a snapshot is read from.
 #[derive(Clone, Debug)]
@@ -93,7 +93,7 @@ impl From<PathBuf> for Source<'_> {
 /// True if a snapshot may be read from `path`: a file, the common name of several, or a folder.
 pub fn is_there(path: impl AsRef<Path>) -> bool {
     let path = path.as_ref();
-    path.exists() || parts::first_of(path).is_some()
+    files::exists(path) || parts::first_of(path).is_some()
 }
 
 fn one_of(files: u64) -> String {
@@ -122,7 +122,7 @@ fn beside<'a>(first: Part<'a>, files: u64, only: Option<u64>) -> Result<Vec<Part
     let mut found = Vec::new();
     for k in (0..files).filter(|k| *k != name.number) {
         let path = name.nth(k);
-        if !path.exists() {
+        if !files::exists(&path) {
             let missing = messages::path(&path, messages::PIECE);
             let problem = format!("is {}, but {missing} is not there", one_of(files));
             return Err(Error::file(&first.path, problem));

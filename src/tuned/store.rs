@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Crossover, Kernels, Key};
 use crate::error::{Error, Result};
+use crate::files::{self, Found};
 use crate::forces::direct::gpu::{KernelConfig, Masses};
 use crate::forces::tree::gpu::WalkShape;
 
@@ -107,17 +108,19 @@ impl Store {
             let damage = Some(Error::file(&self.path, problem).to_string());
             Loaded { damage, ..Loaded::default() }
         };
-        match std::fs::metadata(&self.path) {
+        match files::find(&self.path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Loaded::default(),
             Err(error) => return damaged(error.to_string()),
-            Ok(data) if !data.is_file() => return damaged("is no file".to_owned()),
-            Ok(data) if data.len() > MOST_BYTES => {
-                return damaged(format!("has {} bytes, but at most {MOST_BYTES}", data.len()));
+            Ok(Found::File(bytes)) if bytes > MOST_BYTES => {
+                return damaged(format!("has {bytes} bytes, but at most {MOST_BYTES}"));
             }
-            Ok(_) => {}
+            Ok(Found::File(_)) => {}
+            Ok(_) => return damaged("is no file".to_owned()),
         }
-        let text = match std::fs::read_to_string(&self.path) {
-            Ok(text) => text,
+        let bytes = files::read_start(&self.path, MOST_BYTES);
+        let text = match bytes.map(String::from_utf8) {
+            Ok(Ok(text)) => text,
+            Ok(Err(_)) => return damaged("is no text in UTF-8".to_owned()),
             Err(error) => return damaged(error.to_string()),
         };
         match toml::from_str::<Content>(&text) {
@@ -190,16 +193,10 @@ impl Store {
 }
 
 /// Puts `text` in the place of the file, whose folder need not be there yet.
-#[cfg(not(target_arch = "wasm32"))]
 fn replace(path: &Path, text: &str) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).map_err(|e| Error::io("create the folder", folder, e))?;
-    crate::files::replace(path, text.as_bytes())
-}
-
-#[cfg(target_arch = "wasm32")]
-fn replace(path: &Path, _: &str) -> Result<()> {
-    Err(Error::file(path, "cannot be written in a browser"))
+    files::make_folder(folder).map_err(|e| Error::io("create the folder", folder, e))?;
+    files::replace(path, text.as_bytes())
 }
 
 #[cfg(test)]

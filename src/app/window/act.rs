@@ -6,13 +6,14 @@ use std::sync::Arc;
 use super::command_line::Shown;
 use super::frame::Frames;
 use super::load::{Loading, Wanted};
+use super::machine::check_name;
 use super::pictures::{Recording, free_name, picture};
 use super::simulated::{Waiting, suited};
 use super::steer::PointerRequest;
 use crate::app::panel::{Action, Integration, Place};
 use crate::error::Result;
+use crate::files;
 use crate::live::Command;
-use crate::record::refuse_names_of_runs;
 use crate::render::{ColourBy, Follow, PictureSize};
 use crate::settings::{InputRequest, StepRequest};
 use crate::sim::{Moment, Settings};
@@ -103,19 +104,11 @@ impl Frames {
                 self.load(InputRequest::named(path.display().to_string()))?;
                 self.output.say(format!("the encounter is the scene {}", path.display()), false);
             }
-            Action::OpenDialog => {
-                let mut dialog = egui_file::FileDialog::open_file()
-                    .title("Open a snapshot or scene")
-                    .show_rename(false)
-                    .show_new_folder(false)
-                    .show_files_filter(Box::new(may_be_bodies));
-                dialog.open();
-                self.input.dialog = Some(dialog);
-            }
+            Action::OpenDialog => self.input.picker.open(),
             Action::SaveSnapshot(path) => {
                 // A wrong ending is said at once, not when the bodies have come.
                 snapshot::by_extension(&path)?;
-                refuse_names_of_runs(&path)?;
+                check_name(&path)?;
                 self.ask_moment(Waiting::Save(free_name(&path)));
             }
             Action::Screenshot(path, width, height) => {
@@ -125,7 +118,7 @@ impl Frames {
                     let over = self.viewer.diagram.diagram();
                     let gpu = &self.output.screen.gpu;
                     let image = picture(gpu, points, (&camera, look), over, size)?;
-                    image.save_png(&path)?;
+                    files::replace_with(&path, |out| Ok(image.write_png(out)?))?;
                     self.output.say(format!("saved {}", absolute(&path)), false);
                 }
             }
@@ -340,31 +333,4 @@ impl Frames {
 /// A path as anybody can use it.
 pub(super) fn absolute(path: &Path) -> String {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned()).display().to_string()
-}
-
-/// Whether a file may be a scene or a snapshot, by its ending: many of these have none, or a number.
-fn may_be_bodies(path: &Path) -> bool {
-    let Some(ending) = path.extension().map(|e| e.to_string_lossy().to_lowercase()) else {
-        return true;
-    };
-    let mut known = snapshot::FORMATS.iter().flat_map(|format| format.extensions);
-    ending == "toml"
-        || known.any(|known| *known == ending)
-        || ending.parse::<u64>().is_ok()
-        || ["bin", "dat", "snap", "gz"].contains(&ending.as_str())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_dialog_shows_what_may_be_bodies() {
-        for name in ["a.gvt", "b.TOML", "snapshot_012", "snap.0", "galaxy.bin", "c.csv"] {
-            assert!(may_be_bodies(Path::new(name)), "{name}");
-        }
-        for name in ["film.apng", "report.pdf", "main.rs", "picture.png"] {
-            assert!(!may_be_bodies(Path::new(name)), "{name}");
-        }
-    }
 }

@@ -3,12 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
-use etcetera::BaseStrategy;
 use glam::DVec3;
 
 use super::act::absolute;
 use super::frame::Frames;
 use super::pictures::free_name;
+use crate::app::folders;
 use crate::app::panel::{MeetingOffer, Tab};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
@@ -134,11 +134,9 @@ impl Meeting {
             |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let name = format!("{} meets {}", stem(&self.files[0]), stem(&self.files[1]));
         let text = self.text(&name, orbit, tilt_degrees)?;
-        let folder = etcetera::choose_base_strategy()
-            .map_err(|error| Error::Outside(format!("no folder for the encounter: {error}")))?
-            .data_dir()
-            .join("gravitile");
-        std::fs::create_dir_all(&folder).map_err(|error| Error::io("make", &folder, error))?;
+        let nowhere = || Error::Outside("there is no folder for the encounter".to_owned());
+        let folder = folders::data().ok_or_else(nowhere)?;
+        files::make_folder(&folder).map_err(|error| Error::io("make", &folder, error))?;
         let path = free_name(&folder.join(format!("{}.toml", name.replace(' ', "-"))));
         files::replace(&path, text.as_bytes())?;
         Ok(path)

@@ -29,6 +29,8 @@ use crate::settings::ViewRequest;
 const FASTEST: Budget = Budget { dispatch_secs: 0.008, submission_secs: 0.030 };
 /// A frame that took longer counts as so long: the computer slept, or the window was hidden.
 const LONGEST_FRAME_SECS: f64 = 0.25;
+/// How often it is looked whether a new device is open.
+const REPLACING: Duration = Duration::from_millis(20);
 /// What a frame after a rest counts as: time stood still.
 const USUAL_FRAME_SECS: f64 = 1.0 / 60.0;
 
@@ -53,29 +55,34 @@ pub struct Frames {
 }
 
 impl Frames {
-    pub fn new(
+    /// Opens the device of a window.
+    ///
+    /// Errors: the window cannot be drawn on; then no device that can draw on it, or what cannot be asked of it.
+    pub fn open(
         window: Arc<Window>,
         display: winit::event_loop::OwnedDisplayHandle,
         request: ViewRequest,
         memory: Memory,
-    ) -> Result<Self> {
-        let adapter = &request.engine.adapter;
-        let output = Output::new(window, display, adapter)?;
-        Ok(Self {
-            viewer: Viewer::new(&request, &memory)?,
-            input: Input::new(&output.screen, request.shaders.clone()),
-            panel: Panel::new(memory.panel_open, memory.tab),
-            start: Start::from(&request),
-            simulated: Simulated::new(&output.screen.gpu, request)?,
-            output,
-            memory,
-            quit: false,
-            still: Stillness::default(),
-            undo: Undo::default(),
-            filmed: false,
-            rested: false,
-            last: Instant::now(),
-            begun: Instant::now(),
+    ) -> Result<impl Future<Output = Result<Self>> + use<>> {
+        let opening = Output::open(window, display, &request.engine.adapter)?;
+        Ok(async move {
+            let output = opening.await?;
+            Ok(Self {
+                viewer: Viewer::new(&request, &memory)?,
+                input: Input::new(&output.screen, request.shaders.clone()),
+                panel: Panel::new(memory.panel_open, memory.tab),
+                start: Start::from(&request),
+                simulated: Simulated::new(&output.screen.gpu, request)?,
+                output,
+                memory,
+                quit: false,
+                still: Stillness::default(),
+                undo: Undo::default(),
+                filmed: false,
+                rested: false,
+                last: Instant::now(),
+                begun: Instant::now(),
+            })
         })
     }
 
@@ -101,6 +108,10 @@ impl Frames {
     ///
     /// Errors: what nothing can be done about.
     pub fn frame(&mut self, hidden: bool) -> Result<Pace> {
+        if self.output.is_replacing() {
+            self.go_on_elsewhere()?;
+            return Ok(Pace::Waiting(REPLACING));
+        }
         let now = Instant::now();
         let longest = if self.rested { USUAL_FRAME_SECS } else { LONGEST_FRAME_SECS };
         let secs = (now - self.last).as_secs_f64().min(longest);

@@ -6,6 +6,7 @@ use winit::event::WindowEvent;
 use winit::keyboard::{Key, NamedKey};
 use winit::window::Window;
 
+use super::machine::Picker;
 use super::reload::ShaderWatch;
 use super::screen::Screen;
 use crate::app::panel;
@@ -13,7 +14,7 @@ use crate::app::panel;
 pub struct Input {
     pub egui_state: egui_winit::State,
     pub context: egui::Context,
-    pub dialog: Option<egui_file::FileDialog>,
+    pub picker: Picker,
     pub dropped: Vec<PathBuf>,
     pub shaders: Option<ShaderWatch>,
 }
@@ -33,7 +34,7 @@ impl Input {
         panel::style(&context);
         let egui_state = screen.egui_state(&context);
         let shaders = shaders.map(ShaderWatch::new);
-        Self { egui_state, context, dialog: None, dropped: Vec::new(), shaders }
+        Self { egui_state, context, picker: Picker::default(), dropped: Vec::new(), shaders }
     }
 
     /// For another device egui has to send its textures again: it begins with a new memory of its own.
@@ -58,15 +59,5 @@ impl Input {
             self.dropped.push(path.clone());
         }
         Taken { repaint: response.repaint, folds_panel: false }
-    }
-
-    /// The file that was picked, once; the dialog goes when it is closed.
-    pub fn picked(&mut self) -> Option<PathBuf> {
-        let dialog = self.dialog.as_ref()?;
-        let picked = dialog.selected().then(|| dialog.path().map(PathBuf::from)).flatten();
-        if !dialog.visible() {
-            self.dialog = None;
-        }
-        picked
     }
 }

@@ -1,13 +1,12 @@
 //! What is simulated, and making it beside the window, so that the picture never stops.
 
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 use crate::app::lookup;
 use crate::bodies::Bodies;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::gpu::Gpu;
-use crate::live::Live;
+use crate::live::{Beside, Live};
 use crate::render::ages::{Ages, ages, times_of_formation};
 use crate::scene::{RunHints, ViewHints};
 use crate::settings::{InputRequest, StepRequest};
@@ -50,25 +49,20 @@ pub struct Loading {
     pub what: String,
     /// Whether the camera stays where it is.
     pub keeps_view: bool,
-    receiver: Receiver<Result<Session>>,
+    making: Beside<Session>,
 }
 
 impl Loading {
-    fn spawn(
+    fn start<F>(
         what: String,
         keeps_view: bool,
-        make: impl FnOnce() -> Result<Session> + Send + 'static,
-    ) -> Result<Self> {
-        let (sender, receiver) = channel();
-        let work = move || {
-            // The window may have been closed, or something else asked for.
-            let _ = sender.send(make());
-        };
-        std::thread::Builder::new()
-            .name("loading".to_owned())
-            .spawn(work)
-            .map_err(|error| Error::Outside(format!("no thread for loading: {error}")))?;
-        Ok(Self { what, keeps_view, receiver })
+        make: impl FnOnce() -> F + Send + 'static,
+    ) -> Result<Self>
+    where
+        F: Future<Output = Result<Session>> + 'static,
+    {
+        let making = Beside::start("loading", make)?;
+        Ok(Self { what, keeps_view, making })
     }
 
     /// Makes or reads bodies and prepares their simulation.
@@ -80,7 +74,7 @@ impl Loading {
     ) -> Result<Self> {
         let gpu = Arc::clone(gpu);
         let what = format!("making {}", input.input);
-        Self::spawn(what, keeps_view, move || load(&gpu, input, &wanted))
+        Self::start(what, keeps_view, move || load(gpu, input, wanted))
     }
 
     /// Goes on with `moment` under other settings: another engine, another device.
@@ -99,8 +93,9 @@ impl Loading {
         let (ages, names_integrator) = (Arc::clone(&session.ages), session.names_integrator);
         let keeper = session.live.keeper().clone();
         let backwards = session.live.dt() < 0.0;
-        Self::spawn(what.to_owned(), true, move || {
-            let mut live = open(&gpu, moment.bodies.clone(), settings, keeper.units_per_sec)?;
+        Self::start(what.to_owned(), true, move || async move {
+            let now = moment.bodies.clone();
+            let mut live = open(&gpu, now, settings, keeper.units_per_sec).await?;
             if backwards {
                 live.apply(crate::live::Command::Reverse)?;
             }
@@ -122,14 +117,7 @@ impl Loading {
 
     /// The session once it is ready.
     pub fn poll(&self) -> Option<Result<Session>> {
-        match self.receiver.try_recv() {
-            Ok(made) => Some(made),
-            Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => {
-                let problem = format!("{} broke off; this is an error in gravitile", self.what);
-                Some(Err(Error::Outside(problem)))
-            }
-        }
+        self.making.take()
     }
 }
 
@@ -146,7 +134,7 @@ fn what_changes(now: &Settings, next: &Settings) -> &'static str {
     }
 }
 
-fn load(gpu: &Arc<Gpu>, input: InputRequest, wanted: &Wanted) -> Result<Session> {
+async fn load(gpu: Arc<Gpu>, input: InputRequest, wanted: Wanted) -> Result<Session> {
     let loaded = input.load(wanted.steps.eps)?;
     let settings = wanted.steps.over(&loaded, wanted.settings.clone())?;
     let mut template = loaded.snapshot;
@@ -155,7 +143,7 @@ fn load(gpu: &Arc<Gpu>, input: InputRequest, wanted: &Wanted) -> Result<Session>
     let heavy = Bodies { mass, ..bodies.clone() };
     let units_per_sec = usual_speed(&loaded.run);
     let ages = ages(&bodies, times_of_formation(&template.extra).as_deref());
-    let live = open(gpu, bodies, settings, units_per_sec)?;
+    let live = open(&gpu, bodies, settings, units_per_sec).await?;
     Ok(Session {
         ages,
         input,
@@ -171,14 +159,14 @@ fn load(gpu: &Arc<Gpu>, input: InputRequest, wanted: &Wanted) -> Result<Session>
 }
 
 /// A simulation on the engine that is faster here, or that was asked for.
-fn open(
+async fn open(
     gpu: &Arc<Gpu>,
     bodies: Bodies,
     mut settings: Settings,
     units_per_sec: f64,
 ) -> Result<Live> {
-    let choice = lookup::choose_on(gpu, bodies.len(), &mut settings)?;
-    pollster::block_on(Live::open(gpu, choice, bodies, settings, units_per_sec))
+    let choice = lookup::choose_on(gpu, bodies.len(), &mut settings).await?;
+    Live::open(gpu, choice, bodies, settings, units_per_sec).await
 }
 
 fn usual_speed(hints: &RunHints) -> f64 {

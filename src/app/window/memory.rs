@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use etcetera::BaseStrategy;
 use serde::{Deserialize, Serialize};
 
+use crate::app::folders;
 use crate::app::panel::{Tab, ViewChoice};
+use crate::files;
 use crate::render::Palette;
 
 /// Kept in `gravitile/window.toml` in the user's folder for configuration.
@@ -45,18 +46,14 @@ impl Default for Memory {
 }
 
 fn path() -> Option<PathBuf> {
-    let folders = etcetera::choose_base_strategy().ok()?;
-    Some(folders.config_dir().join("gravitile").join("window.toml"))
+    Some(folders::configuration()?.join("window.toml"))
 }
 
 impl Memory {
     /// What was remembered; defaults where that is nothing or makes no sense.
     pub fn load() -> Self {
         let Some(path) = path() else { return Self::default() };
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(_) => return Self::default(),
-        };
+        let Ok(text) = files::read_text(&path) else { return Self::default() };
         match toml::from_str::<Self>(&text) {
             Ok(mut memory) => {
                 // A window that is too small to be found, or larger than any screen.
@@ -75,9 +72,9 @@ impl Memory {
         let saved = path().ok_or("there is no folder for it".to_owned()).and_then(|path| {
             let text = toml::to_string(self).map_err(|error| error.to_string())?;
             if let Some(folder) = path.parent() {
-                std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+                files::make_folder(folder).map_err(|error| error.to_string())?;
             }
-            crate::files::replace(&path, text.as_bytes()).map_err(|error| error.to_string())
+            files::replace(&path, text.as_bytes()).map_err(|error| error.to_string())
         });
         if let Err(problem) = saved {
             log::warn!("the window's size and view are not remembered: {problem}");

@@ -12,6 +12,7 @@ mod encounter;
 mod frame;
 mod input;
 mod load;
+mod machine;
 mod memory;
 mod news;
 mod output;
@@ -25,6 +26,7 @@ mod seen;
 mod shell;
 mod show;
 mod simulated;
+mod soon;
 mod steer;
 mod undo;
 mod viewer;
@@ -55,7 +57,7 @@ pub fn open(request: ViewRequest, listen: Listen) -> Result<()> {
     request.engine.by.chosen()?;
     request.input.scene()?;
     request.look.style()?;
-    shell::run(request, listen)
+    machine::run(request, listen)
 }
 
 /// The one sentence where there is no display.

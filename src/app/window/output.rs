@@ -8,6 +8,7 @@ use winit::window::{Fullscreen, Window};
 
 use super::pictures::Recording;
 use super::screen::Screen;
+use super::soon::Soon;
 use crate::error::{Error, Result};
 use crate::gpu::FrameTimes;
 use crate::messages;
@@ -38,43 +39,73 @@ pub struct Output {
     display: OwnedDisplayHandle,
     /// When the last new device was made.
     recovered: Option<Instant>,
+    /// Another device that is being opened, and what happened to the last one.
+    replacing: Option<(Soon<Result<Screen>>, String)>,
+}
+
+fn no_other(error: impl std::fmt::Display, again: &Error) -> Error {
+    Error::Device(format!("{error}; and no new device: {again}"))
 }
 
 impl Output {
-    pub fn new(
+    /// Opens the device of a window.
+    ///
+    /// Errors: the window cannot be drawn on; then no device that can draw on it.
+    pub fn open(
         window: Arc<Window>,
         display: OwnedDisplayHandle,
         adapter: &AdapterRequest,
-    ) -> Result<Self> {
-        let screen = Screen::new(Arc::clone(&window), Box::new(display.clone()), adapter)?;
-        Ok(Self {
-            window,
-            screen,
-            recording: None,
-            times: None,
-            panel_secs: 0.0,
-            message: None,
-            said: Instant::now(),
-            has_news: false,
-            missed: false,
-            display,
-            recovered: None,
+    ) -> Result<impl Future<Output = Result<Self>> + use<>> {
+        let opening = Screen::open(Arc::clone(&window), Box::new(display.clone()), adapter)?;
+        Ok(async move {
+            Ok(Self {
+                window,
+                screen: opening.await?,
+                recording: None,
+                times: None,
+                panel_secs: 0.0,
+                message: None,
+                said: Instant::now(),
+                has_news: false,
+                missed: false,
+                display,
+                recovered: None,
+                replacing: None,
+            })
         })
     }
 
-    /// Takes another device after `error`.
+    /// Begins to open another device after `error`; nothing is drawn until it is there.
     ///
-    /// Errors: there is none, or the last one was taken a moment ago.
-    pub fn recover(&mut self, error: &Error, adapter: &AdapterRequest) -> Result<()> {
+    /// Errors: the last one was taken a moment ago, or the window cannot be drawn on.
+    pub fn replace_device(&mut self, error: &Error, adapter: &AdapterRequest) -> Result<()> {
         if self.recovered.replace(Instant::now()).is_some_and(|last| last.elapsed() < TOO_SOON) {
             return Err(Error::Device(format!("{error}; and so did the device that replaced it")));
         }
         self.screen.release();
         let display = Box::new(self.display.clone());
-        self.screen = Screen::new(Arc::clone(&self.window), display, adapter)
-            .map_err(|again| Error::Device(format!("{error}; and no new device: {again}")))?;
+        let opening = Screen::open(Arc::clone(&self.window), display, adapter);
+        let opening = opening.map_err(|again| no_other(error, &again))?;
+        self.replacing = Some((Soon::of(opening), error.to_string()));
         self.recording = None;
         Ok(())
+    }
+
+    /// Whether another device is being opened.
+    pub fn is_replacing(&self) -> bool {
+        self.replacing.is_some()
+    }
+
+    /// Draws on the other device from now on, if it is open: then what happened to the last one is returned.
+    ///
+    /// Errors: it could not be opened.
+    pub fn take_device(&mut self) -> Result<Option<String>> {
+        let made = self.replacing.as_ref().and_then(|(opening, _)| opening.take());
+        let Some(made) = made else { return Ok(None) };
+        let Some((_, error)) = self.replacing.take() else { return Ok(None) };
+        self.screen = made.map_err(|again| no_other(&error, &again))?;
+        self.recovered = Some(Instant::now());
+        Ok(Some(error))
     }
 
     pub fn resized(&mut self, width: u32, height: u32) {

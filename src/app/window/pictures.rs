@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::machine::{Film, FilmOptions};
 use crate::error::Result;
+use crate::files;
 use crate::gpu::Gpu;
-use crate::render::{
-    Camera, DevicePoints, Diagram, Film, FilmOptions, Image, Look, Painter, PictureSize, Points,
-};
+use crate::render::{Camera, DevicePoints, Diagram, Image, Look, Painter, PictureSize, Points};
 
 /// Pictures per second of a film from the window.
 pub const FILM_RATE: u32 = 30;
@@ -104,14 +104,14 @@ impl Recording {
 
 /// A name that is still free: what a user has made is never replaced.
 pub fn free_name(path: &Path) -> PathBuf {
-    if !path.exists() {
+    if !files::exists(path) {
         return path.to_owned();
     }
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let ending = path.extension().map_or(String::new(), |e| format!(".{}", e.to_string_lossy()));
     (2..)
         .map(|number| path.with_file_name(format!("{stem}-{number}{ending}")))
-        .find(|path| !path.exists())
+        .find(|path| !files::exists(path))
         .unwrap_or_else(|| path.to_owned())
 }
 

@@ -5,13 +5,20 @@ use super::load::Loading;
 use crate::error::{Error, Result};
 
 impl Frames {
-    /// After trouble with the device: a new one, and the last state that came back.
+    /// After trouble with the device: a new one is asked for.
     pub(super) fn recover(&mut self, error: &Error) -> Result<()> {
         log::error!("{error}");
-        let Some(session) = self.simulated.session.take() else {
+        if self.simulated.session.is_none() {
             return Err(Error::Device(error.to_string()));
-        };
-        self.output.recover(error, &self.simulated.wanted.settings.adapter)?;
+        }
+        self.output.replace_device(error, &self.simulated.wanted.settings.adapter)?;
+        self.go_on_elsewhere()
+    }
+
+    /// With the new device, once it is there, the last state that came back goes on.
+    pub(super) fn go_on_elsewhere(&mut self) -> Result<()> {
+        let Some(error) = self.output.take_device()? else { return Ok(()) };
+        let Some(session) = self.simulated.session.take() else { return Ok(()) };
         self.undo.forget();
         self.input.renew(&self.output.screen);
         (self.viewer.look, self.viewer.look_of) = (None, None);

@@ -2,7 +2,9 @@
 //! not compile is told, and the last good kernels and passes go on.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
+
+use web_time::{Duration, Instant};
 
 use super::frame::Frames;
 use crate::error::Result;

@@ -28,33 +28,56 @@ pub struct Target {
     suboptimal: bool,
 }
 
+fn refused(problem: &str) -> Error {
+    Error::Display(format!("the window has no surface: {problem}"))
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn no_driver(error: &Error) -> Error {
+    Error::Display(format!(
+        "a window needs a graphics driver, but {error}; on Debian or Ubuntu: sudo apt install \
+         mesa-vulkan-drivers; 'gravitile render' films without one"
+    ))
+}
+
+#[cfg(target_arch = "wasm32")]
+fn no_driver(_: &Error) -> Error {
+    Error::Display("this browser offers no adapter through WebGPU".to_owned())
+}
+
 impl Screen {
-    pub fn new(
+    /// Opens a device that can draw on the window.
+    ///
+    /// Errors: the window has no surface; then no such device.
+    pub fn open(
         window: Arc<Window>,
         display: Box<dyn wgpu::wgt::WgpuHasDisplayHandle>,
         request: &AdapterRequest,
-    ) -> Result<Self> {
+    ) -> Result<impl Future<Output = Result<Self>> + use<>> {
+        // Window systems want this done by the thread of the window.
         let instance = instance(Some(display));
-        let refused =
-            |problem: String| Error::Display(format!("the window has no surface: {problem}"));
-        let surface =
-            instance.create_surface(Arc::clone(&window)).map_err(|e| refused(e.to_string()))?;
-        let opened = pollster::block_on(Gpu::open_on(&instance, Some(&surface), request));
-        let gpu = opened.map_err(|error| match error {
-            Error::NoAdapter { .. } => Error::Display(format!(
-                "a window needs a graphics driver, but {error}; on Debian or Ubuntu: sudo apt install \
-                 mesa-vulkan-drivers; 'gravitile render' films without one"
-            )),
-            other => other,
-        })?;
+        let made = instance.create_surface(Arc::clone(&window));
+        let surface = made.map_err(|error| refused(&error.to_string()))?;
+        let request = request.clone();
+        Ok(async move {
+            let opened = Gpu::open_on(&instance, Some(&surface), &request).await;
+            let gpu = opened.map_err(|error| match error {
+                Error::NoAdapter { .. } => no_driver(&error),
+                other => other,
+            })?;
+            Self::on(window, surface, gpu)
+        })
+    }
+
+    fn on(window: Arc<Window>, surface: wgpu::Surface<'static>, gpu: Arc<Gpu>) -> Result<Self> {
         let capabilities = surface.get_capabilities(&gpu.wgpu_adapter);
         // egui blends in gamma space: it asks for a format without automatic sRGB.
         let format = egui_wgpu::preferred_framebuffer_format(&capabilities.formats)
-            .map_err(|error| refused(error.to_string()))?;
+            .map_err(|error| refused(&error.to_string()))?;
         let size = window.inner_size();
         let mut config = surface
             .get_default_config(&gpu.wgpu_adapter, size.width.max(1), size.height.max(1))
-            .ok_or_else(|| refused("the adapter cannot present on it".to_owned()))?;
+            .ok_or_else(|| refused("the adapter cannot present on it"))?;
         config.format = format;
         config.present_mode = wgpu::PresentMode::AutoVsync;
         config.view_formats = Vec::new();

@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use web_time::{Duration, Instant};
 use winit::application::ApplicationHandler;
-use winit::dpi::{LogicalSize, PhysicalSize};
+use winit::dpi::PhysicalSize;
 use winit::event::WindowEvent;
-use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop};
+use winit::event_loop::{ActiveEventLoop, ControlFlow};
 use winit::window::{Window, WindowId};
 
 use super::frame::Frames;
+use super::machine;
 use super::memory::Memory;
+use super::no_display;
 use super::pace::{display_pause, due};
-use super::{Listen, no_display};
+use super::soon::Soon;
 use crate::error::Result;
 use crate::settings::ViewRequest;
 
@@ -22,57 +24,25 @@ const HIDDEN_FRAME: Duration = Duration::from_millis(50);
 /// How often a window that moves is asked whether it is minimised.
 const LOOK: Duration = Duration::from_millis(500);
 
+/// How often it is looked whether the device is open.
+const OPENING: Duration = Duration::from_millis(10);
+
 /// What the window is told from outside.
 #[derive(Clone, Copy, Debug)]
 pub enum Word {
     /// The program is to end.
     Leave,
+    /// Something has come that the next frame takes in.
+    #[cfg(target_arch = "wasm32")]
+    Look,
 }
 
-pub fn run(request: ViewRequest, listen: Listen) -> Result<()> {
-    let event_loop = event_loop()?;
-    let outside = event_loop.create_proxy();
-    listen(Box::new(move || {
-        // Where nobody is there any more, the window is closed already.
-        let _ = outside.send_event(Word::Leave);
-    }));
-    let mut shell = Shell { request: Some(request), ..Shell::default() };
-    let ran = event_loop.run_app(&mut shell);
-    if let Some(frames) = &mut shell.frames {
-        frames.close();
-    }
-    if let Some(error) = shell.failed {
-        return Err(error);
-    }
-    ran.map_err(|error| no_display(&error.to_string()))
-}
-
-/// winit panics where a library of the display is missing; that is no reason to show a backtrace.
-fn event_loop() -> Result<EventLoop<Word>> {
-    #[cfg(all(unix, not(target_os = "macos")))]
-    if std::env::var_os("DISPLAY").is_none_or(|value| value.is_empty())
-        && std::env::var_os("WAYLAND_DISPLAY").is_none_or(|value| value.is_empty())
-    {
-        return Err(no_display("neither DISPLAY nor WAYLAND_DISPLAY is set"));
-    }
-    let usual = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| ()));
-    let made = std::panic::catch_unwind(|| EventLoop::with_user_event().build());
-    std::panic::set_hook(usual);
-    match made {
-        Ok(Ok(event_loop)) => Ok(event_loop),
-        Ok(Err(error)) => Err(no_display(&error.to_string())),
-        Err(panic) => {
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-            Err(no_display(text.unwrap_or("a library of the display is missing")))
-        }
-    }
-}
-
+/// The window's side of the event loop.
 #[derive(Default)]
-struct Shell {
+pub struct Shell {
     request: Option<ViewRequest>,
+    /// The device is being opened.
+    opening: Option<Soon<Result<Frames>>>,
     frames: Option<Box<Frames>>,
     /// Behind other windows, beside the screen.
     covered: bool,
@@ -93,25 +63,51 @@ struct Shell {
 }
 
 impl Shell {
-    fn start(&mut self, event_loop: &ActiveEventLoop, request: ViewRequest) -> Result<Box<Frames>> {
-        let memory = Memory::load();
-        let mut size = memory.window_size;
-        let monitor =
-            event_loop.primary_monitor().or_else(|| event_loop.available_monitors().next());
-        if let Some(monitor) = monitor.filter(|monitor| monitor.size().width > 0) {
-            // Frame and task bar want some of the screen, too.
-            let screen = monitor.size().to_logical::<f64>(monitor.scale_factor());
-            size = [size[0].min(screen.width), size[1].min(0.92 * screen.height)];
+    /// For what is to be shown.
+    pub fn new(request: ViewRequest) -> Self {
+        Self { request: Some(request), ..Self::default() }
+    }
+
+    /// After the event loop: remembers what is to be remembered.
+    ///
+    /// Errors: what has ended it.
+    pub fn end(&mut self) -> Result<()> {
+        if let Some(frames) = &mut self.frames {
+            frames.close();
         }
-        let [width, height] = size.map(f64::round);
-        let attributes = Window::default_attributes()
-            .with_title("gravitile")
-            .with_min_inner_size(LogicalSize::new(320.0, 240.0))
-            .with_inner_size(LogicalSize::new(width, height));
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    fn start(
+        &mut self,
+        event_loop: &ActiveEventLoop,
+        request: ViewRequest,
+    ) -> Result<Soon<Result<Frames>>> {
+        let memory = Memory::load();
+        let attributes = Window::default_attributes().with_title("gravitile");
+        let attributes = machine::dressed(attributes, event_loop, memory.window_size)?;
         let window =
             event_loop.create_window(attributes).map_err(|error| no_display(&error.to_string()))?;
         let display = event_loop.owned_display_handle();
-        Ok(Box::new(Frames::new(Arc::new(window), display, request, memory)?))
+        let opening = Frames::open(Arc::new(window), display, request, memory)?;
+        Ok(Soon::of(opening))
+    }
+
+    /// The first frame follows once the device is open.
+    fn look_whether_open(&mut self, event_loop: &ActiveEventLoop) {
+        match self.opening.as_ref().and_then(Soon::take) {
+            None => return,
+            Some(Ok(frames)) => {
+                self.pause = display_pause(frames.window());
+                self.frames = Some(Box::new(frames));
+                self.wake();
+            }
+            Some(Err(error)) => {
+                self.failed = Some(error);
+                event_loop.exit();
+            }
+        }
+        self.opening = None;
     }
 
     /// Something has happened: a frame follows as soon as the display can show it.
@@ -157,11 +153,7 @@ impl ApplicationHandler<Word> for Shell {
     fn resumed(&mut self, event_loop: &ActiveEventLoop) {
         if let Some(request) = self.request.take() {
             match self.start(event_loop, request) {
-                Ok(frames) => {
-                    self.pause = display_pause(frames.window());
-                    self.frames = Some(frames);
-                    self.wake();
-                }
+                Ok(opening) => self.opening = Some(opening),
                 Err(error) => {
                     self.failed = Some(error);
                     event_loop.exit();
@@ -173,6 +165,8 @@ impl ApplicationHandler<Word> for Shell {
     fn user_event(&mut self, event_loop: &ActiveEventLoop, word: Word) {
         match word {
             Word::Leave => event_loop.exit(),
+            #[cfg(target_arch = "wasm32")]
+            Word::Look => self.wake(),
         }
     }
 
@@ -208,9 +202,17 @@ impl ApplicationHandler<Word> for Shell {
         }
     }
 
+    fn exiting(&mut self, _: &ActiveEventLoop) {
+        machine::ended(self);
+    }
+
     fn about_to_wait(&mut self, event_loop: &ActiveEventLoop) {
-        let Some(frames) = &self.frames else { return };
         let now = Instant::now();
+        self.look_whether_open(event_loop);
+        if self.opening.is_some() {
+            event_loop.set_control_flow(ControlFlow::WaitUntil(now + OPENING));
+        }
+        let Some(frames) = &self.frames else { return };
         let flow = match self.due {
             None => ControlFlow::Wait,
             Some(due) if due > now => ControlFlow::WaitUntil(due),

@@ -1,6 +1,6 @@
 //! Running the panel, and what is dropped onto the window or picked in a dialog.
 
-use std::time::Instant;
+use web_time::Instant;
 
 use super::frame::Frames;
 use super::load::Session;
@@ -33,7 +33,7 @@ impl Frames {
             let Viewer { choice: view, steering, .. } = viewer;
             let Simulated { session, history, past, .. } = simulated;
             let Output { screen, times, recording, .. } = output;
-            let dialog = &mut input.dialog;
+            let picker = &mut input.picker;
             if let Some(session) = session {
                 session.refresh_wgsl();
                 let live = &session.live;
@@ -69,7 +69,7 @@ impl Frames {
                 };
                 // The picture lies below everything else: first come, last served.
                 asked = steering.input(ui, covered, size, panel.tree.lists);
-                if dialog.as_ref().is_none_or(|dialog| !dialog.visible()) {
+                if !picker.is_open() {
                     actions.extend(panel::pressed(ui.ctx(), &facts));
                 }
                 let seen = steering.shown(covered, size);
@@ -90,12 +90,7 @@ impl Frames {
                     });
                 });
             }
-            if let Some(shown) = dialog {
-                shown.show(ui.ctx());
-                if ui.input(|input| input.key_pressed(egui::Key::Escape)) {
-                    *dialog = None;
-                }
-            }
+            picker.show(ui.ctx());
         });
         self.output.panel_secs += 0.1 * (begun.elapsed().as_secs_f64() - self.output.panel_secs);
         if self.viewer.choice.follow != before {
@@ -122,7 +117,7 @@ impl Frames {
             self.act(action);
         }
         self.take_dropped();
-        self.take_dialog();
+        self.take_picked();
         output
     }
 
@@ -138,8 +133,8 @@ impl Frames {
         }
     }
 
-    pub(super) fn take_dialog(&mut self) {
-        if let Some(path) = self.input.picked() {
+    pub(super) fn take_picked(&mut self) {
+        if let Some(path) = self.input.picker.picked() {
             self.act(Action::Load(InputRequest::named(path.display().to_string())));
         }
     }

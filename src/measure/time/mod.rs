@@ -1,21 +1,35 @@
 //! How fast kernels are on a device, and what limits them.
 
+#[cfg(not(target_arch = "wasm32"))]
 mod ceiling_bench;
 mod ceilings;
+#[cfg(not(target_arch = "wasm32"))]
 mod kernel_timer;
+mod method;
 mod model;
+#[cfg(not(target_arch = "wasm32"))]
 pub(super) mod problem;
+#[cfg(not(target_arch = "wasm32"))]
 mod step_timer;
+#[cfg(not(target_arch = "wasm32"))]
 mod stopwatch;
+#[cfg(not(target_arch = "wasm32"))]
 mod timer;
+#[cfg(not(target_arch = "wasm32"))]
 mod tree_step_timer;
+#[cfg(not(target_arch = "wasm32"))]
 mod tree_timer;
 
 pub use ceilings::{Ceiling, CeilingSamples, Ceilings, Effort};
-pub use kernel_timer::KernelTimer;
+pub use method::Method;
 pub use model::{FP32, LOOP, Limit, Prediction, overlap, predict};
-pub use step_timer::StepTimer;
-pub use stopwatch::{Method, Stopwatch};
-pub use timer::{Timer, in_turns, interleave};
-pub use tree_step_timer::TreeStepTimer;
-pub use tree_timer::{TreeTimer, TreeTimes};
+
+#[cfg(not(target_arch = "wasm32"))]
+pub use {
+    kernel_timer::KernelTimer,
+    step_timer::StepTimer,
+    stopwatch::Stopwatch,
+    timer::{Timer, in_turns, interleave},
+    tree_step_timer::TreeStepTimer,
+    tree_timer::{TreeTimer, TreeTimes},
+};

@@ -5,27 +5,9 @@ use std::sync::Arc;
 
 use web_time::Instant;
 
+use super::Method;
 use crate::error::{Error, Result};
 use crate::gpu::Gpu;
-
-/// How a time was taken. Part of every result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// The device's own clock at the begin of a first and the end of a last compute pass.
-    GpuTimestamps,
-    /// The host's clock, from submission to the end of the wait, with nothing else in the queue.
-    WallClock,
-}
-
-impl Method {
-    /// In words.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::GpuTimestamps => "GPU timestamps",
-            Self::WallClock => "wall clock",
-        }
-    }
-}
 
 /// Times work on the device: by its own timestamps where it has them, else by the wall clock.
 #[derive(Debug)]

@@ -1,63 +1,71 @@
-//! Questions that take a while, answered on threads of their own: what the driver says of a kernel, and
-//! what the adapter can do at most.
+//! Questions that take a while, answered beside the frames: what the driver says of a kernel, and what the adapter can do at
+//! most.
 
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
-
-use crate::error::{Error, Result};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::error::Error;
+use crate::error::Result;
 use crate::forces::direct::gpu::KernelVariant;
-use crate::gpu::{AdapterInfo, AdapterRequest, Gpu};
-use crate::inspect::{Inspector, Report};
-use crate::measure::{Ceiling, Ceilings, Effort};
+use crate::gpu::AdapterInfo;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::gpu::{AdapterRequest, Gpu};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::inspect::Inspector;
+use crate::inspect::Report;
+use crate::live::Beside;
+use crate::measure::Ceilings;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::measure::{Ceiling, Effort};
 
 /// A question and its answer, once it is there.
 pub enum Asked<T> {
     /// Nobody has asked.
     Nothing,
     /// Under way.
-    Waiting(Receiver<Result<T>>),
+    Waiting(Beside<T>),
     /// Answered, or refused in words.
     Answer(Result<T, String>),
 }
 
 impl<T: Send + 'static> Asked<T> {
-    /// Asks on a thread.
-    fn ask(question: impl FnOnce() -> Result<T> + Send + 'static) -> Self {
-        let (sender, receiver) = channel();
-        let ask = move || {
-            // Nobody waits any more where the window has been closed.
-            let _ = sender.send(question());
-        };
-        match std::thread::Builder::new().name("question".to_owned()).spawn(ask) {
-            Ok(_) => Self::Waiting(receiver),
-            Err(error) => Self::Answer(Err(format!("no thread to ask on: {error}"))),
+    fn ask<F>(question: impl FnOnce() -> F + Send + 'static) -> Self
+    where
+        F: Future<Output = Result<T>> + 'static,
+    {
+        match Beside::start("the question", question) {
+            Ok(asked) => Self::Waiting(asked),
+            Err(error) => Self::Answer(Err(error.to_string())),
         }
     }
 
     /// Takes an answer that has come; true when it came just now.
     pub fn poll(&mut self) -> bool {
-        let Self::Waiting(receiver) = self else { return false };
-        let answer = match receiver.try_recv() {
-            Ok(answer) => answer.map_err(|error| error.to_string()),
-            Err(TryRecvError::Empty) => return false,
-            Err(TryRecvError::Disconnected) => Err("the thread that asked has died".to_owned()),
-        };
-        *self = Self::Answer(answer);
+        let Self::Waiting(asked) = self else { return false };
+        let Some(answer) = asked.take() else { return false };
+        *self = Self::Answer(answer.map_err(|error| error.to_string()));
         true
     }
 }
 
 /// What the driver says of a kernel.
+#[cfg(not(target_arch = "wasm32"))]
 pub fn driver(adapter: &AdapterInfo, variant: KernelVariant) -> Asked<Report> {
     let adapter = adapter.clone();
-    Asked::ask(move || Inspector::present(&adapter)?.report(&variant))
+    Asked::ask(move || async move { Inspector::present(&adapter)?.report(&variant) })
+}
+
+/// In a browser nobody can ask it.
+#[cfg(target_arch = "wasm32")]
+pub fn driver(_: &AdapterInfo, _: KernelVariant) -> Asked<Report> {
+    Asked::Answer(Err("a browser does not let a page ask the driver".to_owned()))
 }
 
 /// The ceilings of an adapter, on a device of their own. What else runs on it makes them lower.
+#[cfg(not(target_arch = "wasm32"))]
 pub fn ceilings(adapter: &AdapterInfo) -> Asked<Ceilings> {
     let adapter = adapter.clone();
-    Asked::ask(move || {
+    Asked::ask(move || async move {
         let identity = adapter.identity();
-        let gpu = Gpu::open_blocking(&AdapterRequest::known(identity.clone()))?;
+        let gpu = Gpu::open(&AdapterRequest::known(identity.clone())).await?;
         if !identity.is(&gpu.adapter.identity()) {
             let problem = format!("measured would be {}", gpu.adapter.identity());
             return Err(Error::Adapter { adapter: adapter.name, problem });
@@ -65,6 +73,12 @@ pub fn ceilings(adapter: &AdapterInfo) -> Asked<Ceilings> {
         let found = Ceilings::measure(&gpu, Effort::Quick, &mut |_: Ceiling| true)?;
         Ok(Ceilings::on(&gpu, &found))
     })
+}
+
+/// Measuring waits for the device.
+#[cfg(target_arch = "wasm32")]
+pub fn ceilings(_: &AdapterInfo) -> Asked<Ceilings> {
+    Asked::Answer(Err("they are measured by 'gravitile bench', not in a browser".to_owned()))
 }
 
 #[cfg(test)]
@@ -86,11 +100,11 @@ mod tests {
 
     #[test]
     fn answers_come_once_and_so_do_refusals_and_deaths() {
-        assert_eq!(answer_of(Asked::ask(|| Ok(7))), Ok(7));
-        let refused = Asked::<u32>::ask(|| Err(Error::value("x", 1, "2")));
+        assert_eq!(answer_of(Asked::ask(|| async { Ok(7) })), Ok(7));
+        let refused = Asked::<u32>::ask(|| async { Err(Error::value("x", 1, "2")) });
         assert!(answer_of(refused).unwrap_err().contains('x'));
-        let dead = Asked::<u32>::ask(|| panic!("on purpose"));
-        assert!(answer_of(dead).unwrap_err().contains("died"));
+        let dead = Asked::<u32>::ask(|| async { panic!("on purpose") });
+        assert!(answer_of(dead).unwrap_err().contains("broke off"));
         assert!(!Asked::<u32>::Nothing.poll());
     }
 }

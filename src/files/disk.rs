@@ -1,32 +1,48 @@
-//! Files that are written whole or not at all.
+//! Files of the system, written whole or not at all.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::Found;
 use crate::error::{Error, Result};
 
-/// Puts `bytes` in the place of `path` in one step: written beside it, synced, renamed. Readers see the
-/// old file or the new one, whatever happens meanwhile; permissions and links stay.
-///
-/// # Errors
-/// A file that is write-protected or no ordinary one, a folder that is not there, and what the system
-/// refuses; the old file is then as it was, and nothing else is left.
-pub fn replace(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
-    replace_with(path, |file| file.write_all(bytes))
+/// True if something is there.
+pub fn exists(path: impl AsRef<Path>) -> bool {
+    path.as_ref().exists()
 }
 
-/// Replaces a file by what `write` produces, for content that is not at hand as a whole; it is called once.
+/// What there is. Nothing is opened: opening a pipe would wait for its other end.
 ///
 /// # Errors
-/// As [`replace`], and those of `write`.
-pub fn replace_with(
-    path: impl AsRef<Path>,
-    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
-) -> Result<()> {
-    Replacement::begin(path, write)?.finish()
+/// Nothing is there, or what the system refuses.
+pub fn find(path: impl AsRef<Path>) -> std::io::Result<Found> {
+    let about = fs::metadata(path)?;
+    Ok(match about.is_file() {
+        true => Found::File(about.len()),
+        false if about.is_dir() => Found::Folder,
+        false => Found::Other,
+    })
+}
+
+/// The first `count` bytes of a file, or as many as there are.
+///
+/// # Errors
+/// What the system refuses.
+pub fn read_start(path: impl AsRef<Path>, count: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(count).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Makes a folder and those above it, where they are not there.
+///
+/// # Errors
+/// What the system refuses.
+pub fn make_folder(path: impl AsRef<Path>) -> std::io::Result<()> {
+    fs::create_dir_all(path)
 }
 
 /// A file that is whole beside its place and waits to take it, as several do that belong together. Dropped
@@ -44,7 +60,7 @@ impl Replacement {
     /// Writes what will be at `path`; `write` is called once.
     ///
     /// # Errors
-    /// As [`replace`], and those of `write`.
+    /// As [`super::replace_with`].
     pub fn begin(
         path: impl AsRef<Path>,
         write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
@@ -177,6 +193,7 @@ fn sync_folder(folder: &Path) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{replace, replace_with};
     use super::*;
 
     #[test]

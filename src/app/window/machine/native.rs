@@ -1,0 +1,147 @@
+//! A window on a computer.
+
+use std::path::{Path, PathBuf};
+
+use winit::dpi::LogicalSize;
+use winit::event_loop::{ActiveEventLoop, EventLoop};
+use winit::window::WindowAttributes;
+
+use super::super::no_display;
+use super::super::shell::{Shell, Word};
+use crate::app::window::Listen;
+use crate::error::Result;
+pub use crate::record::refuse_names_of_runs as check_name;
+pub use crate::render::{Film, FilmOptions};
+use crate::settings::ViewRequest;
+use crate::snapshot;
+
+/// Opens the window and returns when it is closed.
+///
+/// Errors: those of [`super::super::open`].
+pub fn run(request: ViewRequest, listen: Listen) -> Result<()> {
+    let event_loop = event_loop()?;
+    let outside = event_loop.create_proxy();
+    listen(Box::new(move || {
+        // Where nobody is there any more, the window is closed already.
+        let _ = outside.send_event(Word::Leave);
+    }));
+    let mut shell = Shell::new(request);
+    let ran = event_loop.run_app(&mut shell);
+    shell.end()?;
+    ran.map_err(|error| no_display(&error.to_string()))
+}
+
+/// winit panics where a library of the display is missing; that is no reason to show a backtrace.
+fn event_loop() -> Result<EventLoop<Word>> {
+    #[cfg(all(unix, not(target_os = "macos")))]
+    if std::env::var_os("DISPLAY").is_none_or(|value| value.is_empty())
+        && std::env::var_os("WAYLAND_DISPLAY").is_none_or(|value| value.is_empty())
+    {
+        return Err(no_display("neither DISPLAY nor WAYLAND_DISPLAY is set"));
+    }
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| ()));
+    let made = std::panic::catch_unwind(|| EventLoop::with_user_event().build());
+    std::panic::set_hook(usual);
+    match made {
+        Ok(Ok(event_loop)) => Ok(event_loop),
+        Ok(Err(error)) => Err(no_display(&error.to_string())),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+            Err(no_display(text.unwrap_or("a library of the display is missing")))
+        }
+    }
+}
+
+/// The size of a window, which was `remembered`, on this screen.
+///
+/// Errors: none.
+pub fn dressed(
+    attributes: WindowAttributes,
+    event_loop: &ActiveEventLoop,
+    remembered: [f64; 2],
+) -> Result<WindowAttributes> {
+    let mut size = remembered;
+    let monitor = event_loop.primary_monitor().or_else(|| event_loop.available_monitors().next());
+    if let Some(monitor) = monitor.filter(|monitor| monitor.size().width > 0) {
+        // Frame and task bar want some of the screen, too.
+        let screen = monitor.size().to_logical::<f64>(monitor.scale_factor());
+        size = [size[0].min(screen.width), size[1].min(0.92 * screen.height)];
+    }
+    let [width, height] = size.map(f64::round);
+    Ok(attributes
+        .with_min_inner_size(LogicalSize::new(320.0, 240.0))
+        .with_inner_size(LogicalSize::new(width, height)))
+}
+
+/// Whoever has started the event loop goes on after it.
+pub fn ended(_: &mut Shell) {}
+
+/// A dialog to choose a file in, drawn by ourselves.
+#[derive(Default)]
+pub struct Picker(Option<egui_file::FileDialog>);
+
+impl Picker {
+    /// Opens it.
+    pub fn open(&mut self) {
+        let mut dialog = egui_file::FileDialog::open_file()
+            .title("Open a snapshot or scene")
+            .show_rename(false)
+            .show_new_folder(false)
+            .show_files_filter(Box::new(may_be_bodies));
+        dialog.open();
+        self.0 = Some(dialog);
+    }
+
+    /// Whether it lies over the window.
+    pub fn is_open(&self) -> bool {
+        self.0.as_ref().is_some_and(|dialog| dialog.visible())
+    }
+
+    /// Draws it.
+    pub fn show(&mut self, context: &egui::Context) {
+        let Some(shown) = &mut self.0 else { return };
+        shown.show(context);
+        if context.input(|input| input.key_pressed(egui::Key::Escape)) {
+            self.0 = None;
+        }
+    }
+
+    /// The file that was picked, once; the dialog goes when it is closed.
+    pub fn picked(&mut self) -> Option<PathBuf> {
+        let dialog = self.0.as_ref()?;
+        let picked = dialog.selected().then(|| dialog.path().map(PathBuf::from)).flatten();
+        if !dialog.visible() {
+            self.0 = None;
+        }
+        picked
+    }
+}
+
+/// Whether a file may be a scene or a snapshot, by its ending: many of these have none, or a number.
+fn may_be_bodies(path: &Path) -> bool {
+    let Some(ending) = path.extension().map(|e| e.to_string_lossy().to_lowercase()) else {
+        return true;
+    };
+    let mut known = snapshot::FORMATS.iter().flat_map(|format| format.extensions);
+    ending == "toml"
+        || known.any(|known| *known == ending)
+        || ending.parse::<u64>().is_ok()
+        || ["bin", "dat", "snap", "gz"].contains(&ending.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_dialog_shows_what_may_be_bodies() {
+        for name in ["a.gvt", "b.TOML", "snapshot_012", "snap.0", "galaxy.bin", "c.csv"] {
+            assert!(may_be_bodies(Path::new(name)), "{name}");
+        }
+        for name in ["film.apng", "report.pdf", "main.rs", "picture.png"] {
+            assert!(!may_be_bodies(Path::new(name)), "{name}");
+        }
+    }
+}

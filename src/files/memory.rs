@@ -1,0 +1,191 @@
+//! Files of a page. What somebody dropped on it lies in memory under its name. What the program writes goes to the page, which
+//! keeps it, by the folder [`KEPT`], or offers it as a download.
+
+use std::collections::BTreeMap;
+use std::io::{Error as IoError, ErrorKind, Result as IoResult, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::Found;
+use crate::error::{Error, Result};
+
+/// The folder of what is kept from one visit to the next.
+pub const KEPT: &str = "/kept";
+
+/// Where files come to rest.
+pub trait Shelf: Send {
+    /// What was kept under a name.
+    fn take_down(&self, name: &str) -> Option<Vec<u8>>;
+
+    /// Keeps this under a name until the next visit.
+    ///
+    /// Errors: there is no room, or nothing may be kept.
+    fn keep(&self, name: &str, bytes: &[u8]) -> IoResult<()>;
+
+    /// Offers a file to the user.
+    ///
+    /// Errors: the browser refuses.
+    fn offer(&self, name: &str, bytes: &[u8]) -> IoResult<()>;
+}
+
+#[derive(Default)]
+struct Files {
+    lying: BTreeMap<PathBuf, Arc<[u8]>>,
+    shelf: Option<Box<dyn Shelf>>,
+}
+
+fn files() -> MutexGuard<'static, Files> {
+    static FILES: Mutex<Files> = Mutex::new(Files { lying: BTreeMap::new(), shelf: None });
+    FILES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// From now on files come to rest here.
+pub fn put_up(shelf: Box<dyn Shelf>) {
+    files().shelf = Some(shelf);
+}
+
+/// Lays a file down that is then read by its name.
+pub fn lay_down(path: impl AsRef<Path>, bytes: impl Into<Arc<[u8]>>) {
+    files().lying.insert(path.as_ref().to_owned(), bytes.into());
+}
+
+fn none() -> IoError {
+    IoError::new(ErrorKind::NotFound, "there is no such file in this page")
+}
+
+/// The name of a file in [`KEPT`].
+fn kept(path: &Path) -> Option<&str> {
+    path.strip_prefix(KEPT).ok()?.to_str()
+}
+
+fn whole(path: &Path) -> IoResult<Arc<[u8]>> {
+    let files = files();
+    match kept(path) {
+        Some(name) => {
+            let found = files.shelf.as_ref().and_then(|shelf| shelf.take_down(name));
+            found.map(Arc::from).ok_or_else(none)
+        }
+        None => files.lying.get(path).cloned().ok_or_else(none),
+    }
+}
+
+/// True if there is a file.
+pub fn exists(path: impl AsRef<Path>) -> bool {
+    whole(path.as_ref()).is_ok()
+}
+
+/// What there is.
+///
+/// # Errors
+/// Nothing is there.
+pub fn find(path: impl AsRef<Path>) -> IoResult<Found> {
+    whole(path.as_ref()).map(|bytes| Found::File(bytes.len() as u64))
+}
+
+/// The first `count` bytes of a file, or as many as there are.
+///
+/// # Errors
+/// Nothing is there.
+pub fn read_start(path: impl AsRef<Path>, count: u64) -> IoResult<Vec<u8>> {
+    let bytes = whole(path.as_ref())?;
+    let count = bytes.len().min(usize::try_from(count).unwrap_or(usize::MAX));
+    Ok(bytes[..count].to_vec())
+}
+
+/// Nothing has to be made: names alone are folders here.
+///
+/// # Errors
+/// None.
+pub fn make_folder(_: impl AsRef<Path>) -> IoResult<()> {
+    Ok(())
+}
+
+/// A file that is whole and waits to be handed on.
+#[derive(Debug)]
+pub struct Replacement {
+    path: PathBuf,
+    bytes: Vec<u8>,
+}
+
+impl Replacement {
+    /// Writes what will be handed on; `write` is called once.
+    ///
+    /// # Errors
+    /// Those of `write`.
+    pub fn begin(
+        path: impl AsRef<Path>,
+        write: impl FnOnce(&mut dyn Write) -> IoResult<()>,
+    ) -> Result<Self> {
+        let path = path.as_ref().to_owned();
+        let mut bytes = Vec::new();
+        write(&mut bytes).map_err(|source| Error::io("write", &path, source))?;
+        Ok(Self { path, bytes })
+    }
+
+    /// Hands it on. What is offered is also read again by its name.
+    ///
+    /// # Errors
+    /// What the page refuses.
+    pub fn finish(self) -> Result<()> {
+        let Self { path, bytes } = self;
+        let mut files = files();
+        let handed = match (kept(&path), &files.shelf) {
+            (_, None) => Err(IoError::new(ErrorKind::Unsupported, "the page takes no files")),
+            (Some(name), Some(shelf)) => shelf.keep(name, &bytes),
+            (None, Some(shelf)) => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                shelf.offer(&name, &bytes)
+            }
+        };
+        if handed.is_ok() && kept(&path).is_none() {
+            files.lying.insert(path.clone(), bytes.into());
+        }
+        handed.map_err(|source| Error::io("write", &path, source))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default, Clone)]
+    struct Held(Arc<Mutex<BTreeMap<String, Vec<u8>>>>);
+
+    impl Shelf for Held {
+        fn take_down(&self, name: &str) -> Option<Vec<u8>> {
+            self.0.lock().unwrap().get(name).cloned()
+        }
+
+        fn keep(&self, name: &str, bytes: &[u8]) -> IoResult<()> {
+            self.0.lock().unwrap().insert(name.to_owned(), bytes.to_vec());
+            Ok(())
+        }
+
+        fn offer(&self, name: &str, bytes: &[u8]) -> IoResult<()> {
+            self.keep(&format!("offered {name}"), bytes)
+        }
+    }
+
+    #[test]
+    fn what_is_dropped_is_read_and_what_is_written_is_kept_or_offered() {
+        lay_down("a.gvt", b"abc".to_vec());
+        assert_eq!(find("a.gvt").unwrap(), Found::File(3));
+        assert_eq!(read_start("a.gvt", 2).unwrap(), b"ab");
+        assert!(!exists("b.gvt") && read_start("b.gvt", 1).is_err());
+        let write = |path: &str, bytes: &'static [u8]| {
+            Replacement::begin(path, |out| out.write_all(bytes)).unwrap().finish()
+        };
+        assert!(write("/kept/x.toml", b"1").is_err(), "nobody takes it");
+        let held = Held::default();
+        put_up(Box::new(held.clone()));
+        write("/kept/x.toml", b"x = 1").unwrap();
+        make_folder("some").unwrap();
+        write("some/b.gvt", b"b").unwrap();
+        assert_eq!(held.take_down("x.toml").unwrap(), b"x = 1");
+        assert_eq!(held.take_down("offered b.gvt").unwrap(), b"b");
+        assert_eq!(read_start("/kept/x.toml", 9).unwrap(), b"x = 1");
+        assert_eq!(read_start("some/b.gvt", 9).unwrap(), b"b");
+        let broken = Replacement::begin("c", |_| Err(IoError::other("enough")));
+        assert!(broken.unwrap_err().to_string().contains("enough"));
+    }
+}
