@@ -10,14 +10,23 @@
 //!   instructions FILE                     the table of registers and subgroups by r and u
 //!   compare FILE ...                      the table of rates by device
 //!   table FILE ...                        README's table: the best rates of the last figure 'table' by device
+//!   shapes FILE ...                       the table of docs/tiling.md: rates and shapes of that figure by N
+//!   rows FILE                             rates by threads per sink, of the figure 'q'
+//!   rule FILE                             what auto reached of the best of all shapes, of the figure 'rule'
+//!   model FILE LEAST                      how good the model's predictions are with so many bodies; 0: with fewer than 65,536
+//!   cuda steps, cuda rates                the tables beside CUDA, of benches/cuda/results/
+//!   tree-steps FILE, tree-parts FILE      times of the tree and of its parts
 //!   scores                                the table of scores of all files
-//! with FILE a name in benches/results/ without its ending.
+//! with FILE a name in benches/results/ without its ending; 'tree' is docs/figures/tree/nvidia-h200.jsonl.
+
+#[path = "quotes/tables.rs"]
+mod tables;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use gravitile::measure::plot::number;
-use gravitile::measure::{Ceiling, Record, Score, latest, read_json_lines, report};
+use gravitile::measure::{Ceiling, Record, Score, read_json_lines, report};
 
 const TEXTS: [&str; 6] = [
     "README.md",
@@ -72,6 +81,8 @@ fn records() -> Files {
             files.insert(name, read_json_lines(&path).unwrap());
         }
     }
+    let tree = root().join("docs/figures/tree/nvidia-h200.jsonl");
+    files.insert("tree".to_owned(), read_json_lines(&tree).unwrap());
     files
 }
 
@@ -103,7 +114,7 @@ fn value(what: &str, files: &Files) -> Result<String, String> {
             let slots: f64 = slots.parse().map_err(|_| format!("'{slots}' is no number"))?;
             Ok(number(ceiling(file(name)?, "fma")?.1 / slots / 1e9))
         }
-        "instructions" => Ok(instructions(file(rest)?)),
+        "instructions" => Ok(tables::instructions(file(rest)?)),
         "compare" => {
             let names = rest.split(' ').map(|name| Ok((name.to_owned(), file(name)?.clone())));
             let all = names.collect::<Result<Vec<_>, String>>()?;
@@ -111,45 +122,29 @@ fn value(what: &str, files: &Files) -> Result<String, String> {
         }
         "table" => {
             let all = rest.split(' ').map(file).collect::<Result<Vec<_>, String>>()?;
-            Ok(best_rates(&all))
+            Ok(tables::best_rates(&all))
         }
         "scores" => {
             let scores: Vec<Score> =
                 files.values().flat_map(|records| Score::all(records)).collect();
             Ok(format!("\n{}", Score::table(&scores)))
         }
+        "shapes" => {
+            let all = rest.split(' ').map(file).collect::<Result<Vec<_>, String>>()?;
+            Ok(tables::shapes(&all))
+        }
+        "rows" => tables::rows(file(rest)?),
+        "rule" => tables::rule(file(rest)?),
+        "model" => {
+            let (name, least) = rest.split_once(' ').ok_or("a number is missing")?;
+            let least = least.parse().map_err(|_| format!("'{least}' is no number"))?;
+            tables::model(file(name)?, least)
+        }
+        "cuda" => tables::cuda(&root().join("benches/cuda/results"), rest),
+        "tree-steps" => tables::tree_steps(file(rest)?),
+        "tree-parts" => tables::tree_parts(file(rest)?),
         _ => Err(format!("nothing is known as '{verb}'")),
     }
-}
-
-/// A row for each device: the best rate at each number of bodies in the last run of the figure `table`.
-fn best_rates(files: &[&Vec<Record>]) -> String {
-    const SIZES: [u64; 6] = [1024, 4096, 16_384, 65_536, 262_144, 1 << 20];
-    let mut text = "\n| device | driver | N = 1,024 | 4,096 | 16,384 | 65,536 | 262,144 | 1 M |\n\
-                    |---|---|---:|---:|---:|---:|---:|---:|\n"
-        .to_owned();
-    for records in files {
-        let latest = latest(records);
-        let own: Vec<&Record> =
-            latest.iter().filter(|r| r.figure == "table" && r.per_sec().is_some()).collect();
-        let mut devices: Vec<(&str, &str)> = Vec::new();
-        for record in &own {
-            let device = (record.device.name.as_str(), record.device.driver.as_str());
-            if !devices.contains(&device) {
-                devices.push(device);
-            }
-        }
-        for (name, driver) in devices {
-            text += &format!("| {name} | {driver} |");
-            for n in SIZES {
-                let here = own.iter().filter(|r| r.device.name == name && r.sinks == n);
-                let best = here.filter_map(|r| r.per_sec()).reduce(f64::max);
-                text += &best.map_or(" |".to_owned(), |rate| format!(" {} |", number(rate / 1e9)));
-            }
-            text += "\n";
-        }
-    }
-    text
 }
 
 /// The last record of a figure, number of bodies and series.
@@ -170,30 +165,6 @@ fn ceiling(records: &[Record], key: &str) -> Result<(Ceiling, f64), String> {
     let mut found = records.iter().rev().filter(|r| r.ceiling.as_deref() == Some(key));
     let found = found.find_map(|r| Some((r.ceiling()?, r.per_sec()?)));
     found.ok_or_else(|| format!("no ceiling '{key}'"))
-}
-
-/// The shapes of the lesson.
-fn instructions(records: &[Record]) -> String {
-    let mut text = "\n| r | u | instructions per interaction | registers | subgroups per SIMD | limited by |\n\
-                    |--:|--:|--:|--:|--:|---|\n"
-        .to_owned();
-    for (r, u) in [(1, 1), (1, 4), (2, 4), (4, 4), (8, 2)] {
-        let found = records.iter().rev().find_map(|record| {
-            let kernel = record.kernel.as_ref()?;
-            let it =
-                (kernel.p, kernel.q, kernel.r, kernel.u, kernel.untiled) == (256, 1, r, u, false);
-            record.compiled.filter(|_| it)
-        });
-        let Some(found) = found else { continue };
-        text += &format!(
-            "| {r} | {u} | {:.2} | {} | {} | {} |\n",
-            found.per_interaction.unwrap_or(0.0),
-            found.registers.unwrap_or(0),
-            found.subgroups_per_simd.unwrap_or(0),
-            found.limited_by.map_or("", |limit| limit.name())
-        );
-    }
-    text
 }
 
 /// The text with every quote as the records have it; what is wrong with those that have no value.

@@ -19,7 +19,7 @@ use crate::forces::ForceEngine;
 use crate::forces::direct::gpu::Masses;
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
 use crate::forces::direct::{CpuSingle, GpuSingle};
-use crate::gpu::Gpu;
+use crate::gpu::{DeviceClass, Gpu};
 use crate::inspect::Inspector;
 use crate::measure::time::problem::Problem;
 use crate::measure::{
@@ -219,25 +219,29 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Times all points of a figure; those of one size in turns. What cannot be measured is recorded as
-    /// skipped, with the reason.
+    /// Times all points of a figure; those of one size in turns, but the CPU engine apart from a GPU, whose clock
+    /// falls while it waits for the processor (on an H200 by a fifth after a second). What cannot be measured is
+    /// recorded as skipped, with the reason.
     pub fn sweep(&mut self, figure: &str, points: &[Point]) -> Result<()> {
         // The model's side of each record.
         if points.iter().any(|point| matches!(point.candidate, Candidate::Kernel(_))) {
             self.ceilings()?;
         }
-        let mut groups: Vec<(usize, usize, Vec<&Point>)> = Vec::new();
+        let has_clock =
+            self.gpu.as_ref().is_some_and(|gpu| gpu.adapter.class != DeviceClass::Software);
+        let mut groups: Vec<((usize, usize, bool), Vec<&Point>)> = Vec::new();
         let here = |point: &&Point| self.cpu || point.candidate != Candidate::Cpu;
         for point in points.iter().filter(here) {
-            let size = (point.sinks, point.sources);
-            match groups.iter_mut().find(|group| (group.0, group.1) == size) {
-                Some(group) => group.2.push(point),
-                None => groups.push((size.0, size.1, vec![point])),
+            let apart = has_clock && point.candidate == Candidate::Cpu;
+            let key = (point.sinks, point.sources, apart);
+            match groups.iter_mut().find(|group| group.0 == key) {
+                Some(group) => group.1.push(point),
+                None => groups.push((key, vec![point])),
             }
         }
         let budget = self.sizes.figure_secs / groups.len().max(1) as f64;
         let (count, begun) = (groups.len() as f64, Instant::now());
-        for (done, (sinks, sources, points)) in groups.iter().enumerate() {
+        for (done, ((sinks, sources, _), points)) in groups.iter().enumerate() {
             if !self.go_on() {
                 break;
             }

@@ -23,7 +23,7 @@
 //! And a thread alone waits for its latency with every source: a first interaction takes what a lone thread needs for
 //! one ([`Ceiling::LoneThread`]), each further of its r sinks what it takes to issue it ([`Ceiling::LoneChains`]);
 //! untiled, the read comes first ([`Ceiling::LoneRead`]). Unrolling was not seen to hide any of that. The longer of
-//! throughput and latency counts, and where they are alike, both: they are added by their cubes.
+//! throughput and latency counts, and where they are alike, both: they are added by their squares.
 
 use super::ceilings::{Ceiling, Ceilings};
 use crate::forces::direct::gpu::KernelConfig;
@@ -38,6 +38,11 @@ pub const READ: f64 = 1.0;
 
 /// Instructions that one turn of the inner loop costs: count, compare, branch, and the address.
 pub const LOOP: f64 = 4.0;
+
+/// How well the number of compute units is known: a workgroup that is alone runs at a higher clock than when all do
+/// (6 % on an H200, which then seems to have 126 units and has 132). Where this part of a round of workgroups decides
+/// whether another round is needed, none is.
+const UNSURE_OF_UNITS: f64 = 0.07;
 
 /// Threads of the workgroup that [`Ceiling::LoneRead`] is measured with.
 const GROUP_OF_READS: f64 = 256.0;
@@ -160,7 +165,8 @@ pub fn predict(
     // The unit that has most of the workgroups.
     let units = (per(Ceiling::LoneGroup) / per(Ceiling::Pair)).round().max(1.0);
     let groups = rows * s;
-    let uneven = (groups / units).ceil() * units / groups;
+    let rounds = ((1.0 - UNSURE_OF_UNITS) * groups / units).ceil();
+    let uneven = (rounds * units / groups).max(1.0);
     parts.push((Limit::Parallelism, throughput * uneven));
     if uneven > 1.5 {
         limit = Limit::Parallelism;
@@ -180,11 +186,8 @@ pub fn predict(
     if latency > throughput {
         limit = Limit::Latency;
     }
-    let mut secs = if ceilings.are_in_series() {
-        throughput.max(latency)
-    } else {
-        (throughput.powi(3) + latency.powi(3)).cbrt()
-    };
+    let mut secs =
+        if ceilings.are_in_series() { throughput.max(latency) } else { throughput.hypot(latency) };
     if ceilings.get(Ceiling::Dispatch) > 0.0 {
         let cost = per(Ceiling::Dispatch);
         parts.push((Limit::Dispatch, cost));
@@ -296,7 +299,7 @@ mod tests {
         let split = limit_of(&gpu, KernelConfig { p: 64, q: 4, ..CONFIG }, 1024).1;
         assert!((split / slow - 4.0).abs() < 1e-3, "four threads per sink, a quarter of the wait");
         let sliced = limit_of(&gpu, KernelConfig { p: 64, s: 16, ..CONFIG }, 1024).1;
-        assert!((sliced / slow - 16.0).abs() < 1e-2);
+        assert!((sliced / slow - 16.0).abs() < 0.1);
         let lone = device(&[(Ceiling::LoneGroup, 1e9)]);
         assert_eq!(limit_of(&lone, CONFIG, 1024).0, Limit::Parallelism);
     }
