@@ -213,3 +213,29 @@ fn of_two_adapters_the_one_that_is_listed_is_the_one_that_is_opened() {
         assert_eq!(error, "");
     }
 }
+
+/// Devices of two kinds in a group: each has its own rounding, and both are about right.
+#[test]
+fn devices_of_two_kinds_share_all_pairs_and_no_tree() {
+    let (Some(swiftshader), Some(lavapipe)) = (swiftshader(), lavapipe()) else {
+        let why = "SwiftShader (Debian's package chromium-common) and lavapipe are not both here";
+        return skip::skipped("a group of two kinds of devices", why);
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let both = [&*lavapipe, &*swiftshader];
+    let plummer = ["run", "plummer", "-n", "700", "--dt", "0.01", "--until", "0.1", "--json"];
+    let energy_error = |adapter: &str| {
+        let more = ["--engine", "gpu", "--adapter", adapter, "--out", adapter];
+        let [told, _] = said(folder, &both, &[&plummer[..], &more].concat(), 0);
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        (told["energy_error"].as_f64().unwrap(), told["configuration"].to_string())
+    };
+    let ((one, _), (two, words)) = (energy_error("0"), energy_error("0,1"));
+    assert!((one - two).abs() < 1e-6, "{one} and {two}");
+    assert!(words.contains("llvmpipe") && words.contains("SwiftShader"), "{words}");
+    let tree = ["--engine", "gpu", "--method", "tree", "--adapter", "0,1", "--out", "tree"];
+    let [_, error] = said(folder, &both, &[&plummer[..], &tree].concat(), 2);
+    assert!(error.contains("of one kind with the method tree"), "{error}");
+    assert_eq!(error.trim().lines().count(), 1, "{error}");
+}

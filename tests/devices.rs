@@ -9,6 +9,7 @@ use gravitile::bodies::Bodies;
 use gravitile::error::Error;
 use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::KernelRequest;
+use gravitile::forces::tree::{Opening, TreeConfig};
 use gravitile::gpu::{AdapterRequest, DeviceCount, Gpu};
 use gravitile::scene::Scene;
 use gravitile::sim::{Choice, EngineKind, Settings, Simulation};
@@ -33,11 +34,16 @@ fn settings(kernel: KernelRequest) -> Settings {
     Settings { softening: 0.05, dt: 0.01, engine: EngineKind::Gpu, kernel, ..Settings::default() }
 }
 
-fn open(count: usize, bodies: &Bodies, settings: &Settings) -> Simulation {
+fn chosen(count: usize, settings: &Settings) -> Choice {
     let mut devices = devices(count);
     let beside = devices.split_off(1);
-    let choice = Choice::of(EngineKind::Gpu, Method::Direct, "asked for", devices.pop());
-    Simulation::on(Choice { beside, ..choice }, bodies.clone(), settings.clone()).unwrap()
+    let method = settings.method.unwrap_or(Method::Direct);
+    let choice = Choice::of(EngineKind::Gpu, method, "asked for", devices.pop());
+    Choice { beside, ..choice }
+}
+
+fn open(count: usize, bodies: &Bodies, settings: &Settings) -> Simulation {
+    Simulation::on(chosen(count, settings), bodies.clone(), settings.clone()).unwrap()
 }
 
 /// Everything that a simulation tells, to the bit.
@@ -88,6 +94,64 @@ fn two_and_three_devices_take_the_steps_of_one() {
         moved.step(5).unwrap();
         assert!(told(&mut moved) != one, "the comparison should see a missing step");
     }
+}
+
+fn tree(opening: Opening, rebuild: u64) -> Settings {
+    let tree = TreeConfig { opening, rebuild, ..TreeConfig::default() };
+    Settings { method: Some(Method::Tree), tree, ..settings(KernelRequest::NONE) }
+}
+
+#[test]
+fn devices_share_the_walk_of_a_tree() {
+    // Some far outside, which walk one by one.
+    let mut bodies = plummer(3001);
+    for k in 0..70 {
+        bodies.position[40 * k] *= 30.0;
+    }
+    bodies.position[7].x = 1e5;
+    for (opening, rebuild) in [
+        (Opening::Acceleration { alpha: 0.003 }, 1),
+        (Opening::Octgrav { theta: 0.6 }, 1),
+        (Opening::Acceleration { alpha: 0.003 }, 3),
+    ] {
+        let settings = tree(opening, rebuild);
+        let run = |count: usize, steps: &[u64]| {
+            let mut sim = open(count, &bodies, &settings);
+            steps.iter().for_each(|steps| sim.step(*steps).unwrap());
+            told(&mut sim)
+        };
+        let one = run(1, &[5]);
+        assert!(run(2, &[5]) == one, "{opening:?}, {rebuild}");
+        assert!(run(3, &[1, 0, 4]) == one, "{opening:?}, {rebuild}");
+        assert!(run(2, &[4]) != one, "the comparison should see a missing step");
+    }
+    let few = plummer(2);
+    let settings = tree(Opening::Bonsai { theta: 0.6 }, 1);
+    let [one, three] = [1, 3].map(|count| {
+        let mut sim = open(count, &few, &settings);
+        sim.step(3).unwrap();
+        told(&mut sim)
+    });
+    assert!(one == three);
+}
+
+#[test]
+fn a_tree_goes_on_on_another_number_of_devices() {
+    let bodies = plummer(1500);
+    let settings = tree(Opening::Acceleration { alpha: 0.003 }, 2);
+    let mut whole = open(1, &bodies, &settings);
+    whole.step(5).unwrap();
+    let mut begun = open(2, &bodies, &settings);
+    begun.step(3).unwrap();
+    let (at, restart) = (begun.bodies().unwrap(), begun.restart());
+    let frame = begun.frame();
+    let later = Settings { steps_before: 3, frame, ..settings };
+    let choice = chosen(3, &later);
+    let sim = pollster::block_on(Simulation::open_on(choice, at, later, Some(&restart)));
+    let mut sim = sim.unwrap();
+    sim.step(2).unwrap();
+    assert_eq!(whole.bodies().unwrap().position, sim.bodies().unwrap().position);
+    assert_eq!(whole.bodies().unwrap().velocity, sim.bodies().unwrap().velocity);
 }
 
 #[test]
@@ -222,8 +286,6 @@ fn what_cannot_be_shared_is_refused() {
         Simulation::new(plummer(100), settings).err().expect("it should be refused").to_string()
     };
     let two = DeviceCount::of_names(2);
-    let text = refused(request(two, Method::Tree, "leapfrog"));
-    assert!(text.contains("--devices is 2, but must be 1 with the method tree"), "{text}");
     let text = refused(request(two, Method::Direct, "hermite4"));
     assert!(text.contains("--devices is 2, but must be 1 with hermite4"), "{text}");
     let one = KernelRequest {

@@ -61,6 +61,7 @@ fn any_number_of_ranks_gives_the_same_bits_and_one_speaks() {
     for (engine, more) in [
         ("cpu", &["--engine", "cpu"][..]),
         ("gpu", &["--engine", "gpu"]),
+        ("tree", &["--engine", "gpu", "--method", "tree"]),
         ("hermite", &["--engine", "cpu", "--integrator", "hermite4", "--dt-max", "0.0078125"]),
     ] {
         let mut first: Option<Vec<(String, Vec<u8>)>> = None;

@@ -21,7 +21,12 @@ struct TreeParams {
     // Where the records of sinks that walk one by one begin, and of how many groups there is room for them.
     singles: u32,
     room: u32,
-    unused: u32,
+    // The sinks [sink_begin, sink_end) along the curve are answered for, where several devices share them.
+    sink_begin: u32,
+    sink_end: u32,
+    unused_0: u32,
+    unused_1: u32,
+    unused_2: u32,
 }
 
 // What one kernel finds out for all later ones. It stays on the device.

@@ -103,6 +103,13 @@ fn main(
     }
     let begin = word & FIRST_SINK;
     let end = select(min(begin + GROUP, inside), begin + 1u, (word & IS_SINGLE) != 0u);
+    //% if shared
+    if begin < params.sink_begin || begin >= params.sink_end {
+        return;
+    }
+    // What it takes, in tiles of bodies.
+    var work = 0u;
+    //% endif
     let cells = state.cells;
 
     // A lane past the last sink works on the last one and keeps its answer to itself.
@@ -135,6 +142,9 @@ fn main(
     var told_bodies = 0u;
     //% endif
     loop {
+        //% if shared
+        work += 1u;
+        //% endif
         // How many cells are accepted, how many are pushed, how many leaves are opened.
         var found = vec4(0u);
         if height > 0u {
@@ -264,6 +274,9 @@ fn main(
                 //% if lists
                 told_bodies += min(UNIT, bodies - done);
                 //% endif
+                //% if shared
+                work += 1u;
+                //% endif
                 done += UNIT;
             }
             // What does not fill a tile waits.
@@ -337,6 +350,9 @@ fn main(
             //% if lists
             told_cells += many;
             //% endif
+            //% if shared
+            work += {{ 2 if quadrupole else 1 }}u;
+            //% endif
         }
         if is_last {
             break;
@@ -348,6 +364,16 @@ fn main(
         lists[list] = told_cells;
         lists[list + 1u] = told_bodies;
     }
+    //% elif shared
+    // In the order of the curve, in which every device's part is one range. The first sink of a group tells what that took;
+    // where sinks walk one by one, what all of them take about.
+    let each = select(1u, GROUP, (word & IS_SINGLE) != 0u && begin < inside);
+    //% for k in range(r)
+    if sink_index_{{ k }} < end {
+        partial_sums[sink_index_{{ k }}] =
+            vec4(total_{{ k }}, select(0.0, f32(work * each), sink_index_{{ k }} == begin));
+    }
+    //% endfor
     //% else
     //% for k in range(r)
     if sink_index_{{ k }} < end {

@@ -1,6 +1,7 @@
 //! Forces of bodies that live on a device, recorded piece by piece between the kernels of an integrator.
 
 use std::future::Future;
+use std::ops::Range;
 use std::pin::Pin;
 
 use super::Throughput;
@@ -91,10 +92,39 @@ pub trait DeviceForces: Send {
         let _ = (gpu, bodies, step, built_at);
     }
 
+    /// Makes what is needed to answer for a part of the sinks, where several devices have all bodies and share the
+    /// forces; `None` where a method has no such thing.
+    fn share<'a>(&'a mut self, gpu: &'a Gpu) -> Option<Making<'a, ()>> {
+        let _ = gpu;
+        None
+    }
+
+    /// What [`DeviceForces::share`] has made.
+    fn shared(&mut self) -> Option<&mut dyn SharedForces> {
+        None
+    }
+
     /// The all-pairs kernel, if it is that: its text can be shown, and steps fused into it.
     fn all_pairs(&self) -> Option<&AllPairs> {
         None
     }
+}
+
+/// Forces of which several devices with all bodies compute a part each. Sinks have an order of the method's own, which is
+/// the same on all devices, and a device's part is a range of them.
+pub trait SharedForces {
+    /// Parts begin at multiples of this.
+    fn unit(&self) -> usize;
+
+    /// From the next evaluation on it is of these sinks, in the method's order; `None`: of all, as without sharing.
+    fn answer_for(&mut self, sinks: Option<&Range<u32>>);
+
+    /// Where the answers of a part are, and those of the others are awaited: `array<vec4<f32>>` in the method's order,
+    /// accelerations. The fourth number of every [`SharedForces::unit`]-th one is what it and those up to the next took.
+    fn answers(&self) -> &wgpu::Buffer;
+
+    /// Records what makes partial sums of the answers of all, as an evaluation of all sinks leaves them.
+    fn take_answers(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>);
 }
 
 /// Records pieces until the evaluation is complete, the submission is full or `budget` is spent. Returns the

@@ -42,7 +42,9 @@ mod throughput;
 pub mod tree;
 
 pub use answers::{Answers, Lists, NO_SOURCE};
-pub use device::{DeviceForces, Making, Piece, evaluate, evaluate_blocking, record_within};
+pub use device::{
+    DeviceForces, Making, Piece, SharedForces, evaluate, evaluate_blocking, record_within,
+};
 use engine::check_plain;
 pub use engine::{ForceEngine, check_update};
 pub use kind::{EngineKind, Place, engine_names};

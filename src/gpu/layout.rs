@@ -247,7 +247,11 @@ pub struct TreeParams {
     pub not_a_number: u32,
     pub singles: u32,
     pub room: u32,
-    pub unused: u32,
+    pub sink_begin: u32,
+    pub sink_end: u32,
+    pub unused_0: u32,
+    pub unused_1: u32,
+    pub unused_2: u32,
 }
 
 /// What the tree's kernels find out. See `shaders/tree/params.wgsl`.

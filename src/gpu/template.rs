@@ -92,6 +92,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("tree/digits.wgsl", include_str!("../../shaders/tree/digits.wgsl")),
     ("tree/edge.wgsl", include_str!("../../shaders/tree/edge.wgsl")),
     ("tree/gather.wgsl", include_str!("../../shaders/tree/gather.wgsl")),
+    ("tree/put.wgsl", include_str!("../../shaders/tree/put.wgsl")),
     ("tree/groups.wgsl", include_str!("../../shaders/tree/groups.wgsl")),
     ("tree/hilbert.wgsl", include_str!("../../shaders/tree/hilbert.wgsl")),
     ("tree/inner.wgsl", include_str!("../../shaders/tree/inner.wgsl")),

@@ -3,7 +3,7 @@
 use super::choose::test_settings;
 use crate::error::Result;
 use crate::forces::Method;
-use crate::gpu::{DeviceCount, Gpu};
+use crate::gpu::{DeviceClass, DeviceCount, Gpu};
 use crate::scene::{Spread, test_bodies};
 use crate::sim::{Choice, EngineKind, Settings};
 
@@ -22,23 +22,34 @@ pub(super) async fn choose_devices(
             let beside = Gpu::open_beside(&settings.adapter, settings.devices).await?;
             Ok(Choice { beside, ..choice })
         }
-        DeviceCount::Auto if choice.method == Method::Direct && !settings.steps_on_host() => {
-            several(choice, n, settings).await
-        }
+        DeviceCount::Auto if !settings.steps_on_host() => several(choice, n, settings).await,
         _ => Ok(choice),
     }
 }
 
-/// The largest number of bodies that is tried: beyond it exchanges are next to nothing.
-const LARGEST_TRIAL: usize = 1 << 18;
+/// Several devices are taken from this part of the time of one on.
+const WORTH_IT: f64 = 0.97;
+
+/// The largest number of bodies that is tried: beyond it exchanges are next to nothing beside all pairs. The steps of a
+/// tree are short, and what is exchanged grows as they do.
+fn largest_trial(choice: &Choice) -> usize {
+    let is_software =
+        choice.gpu.as_ref().is_some_and(|gpu| gpu.adapter.class == DeviceClass::Software);
+    match choice.method {
+        Method::Tree if !is_software => 1 << 22,
+        Method::Tree => 1 << 16,
+        _ => 1 << 18,
+    }
+}
 
 /// All devices of the first one's kind, if steps are faster on them.
 async fn several(choice: Choice, n: usize, settings: &Settings) -> Result<Choice> {
     let beside = Gpu::open_beside(&settings.adapter, DeviceCount::Auto).await?;
     if beside.is_empty() {
-        return Ok(choice);
+        let devices_reason = Some("there is one device of that kind".to_owned());
+        return Ok(Choice { devices_reason, ..choice });
     }
-    let bodies = test_bodies(n.clamp(1, LARGEST_TRIAL), Spread::Even);
+    let bodies = test_bodies(n.clamp(1, largest_trial(&choice)), Spread::Even);
     let settings = test_settings(choice.method, settings);
     let together = Choice { beside, ..choice.clone() };
     let [one, all] = [
@@ -47,15 +58,14 @@ async fn several(choice: Choice, n: usize, settings: &Settings) -> Result<Choice
     ];
     let (n, devices) = (bodies.len(), together.devices().count());
     let (one_ms, all_ms) = (one * 1e3, all * 1e3);
-    let (faster, chosen) = match all < one {
+    let (faster, chosen) = match all < one * WORTH_IT {
         true => ("faster", together),
-        false => ("no faster", choice),
+        false => ("no faster, so one takes all", choice),
     };
     let reason = format!(
-        "{}; {devices} devices are {faster}: a step of {n} bodies takes {all_ms:.3} ms on them, {one_ms:.3} ms on one",
-        chosen.reason
+        "{devices} devices are {faster}: a step of {n} bodies takes {all_ms:.3} ms on them, {one_ms:.3} ms on one"
     );
-    Ok(Choice { reason, ..chosen })
+    Ok(Choice { devices_reason: Some(reason), ..chosen })
 }
 
 /// Seconds per step with the devices of `choice`.

@@ -23,6 +23,8 @@ pub struct Choice {
     pub reason: String,
     /// Why this method, where nobody asked for one.
     pub method_reason: Option<String>,
+    /// Why one device or several, where that was left to a measurement.
+    pub devices_reason: Option<String>,
     /// The measurement by which the method was chosen.
     pub crossover: Option<Crossover>,
     /// The open device, if the choice is the GPU.
@@ -75,6 +77,7 @@ impl Choice {
             method,
             reason,
             method_reason: None,
+            devices_reason: None,
             crossover: None,
             gpu,
             beside,
@@ -96,8 +99,8 @@ impl Choice {
     /// Errors: another engine than the GPU, a method or an integrator that one device alone has.
     pub fn check_devices(&self, settings: &Settings) -> Result<()> {
         let several = matches!(settings.devices, DeviceCount::These(2..));
-        if self.is_shared() && self.method == Method::Tree {
-            let allowed = "direct where ranks share the bodies";
+        if self.is_shared() && self.method == Method::Tree && self.kind != EngineKind::Gpu {
+            let allowed = "direct where ranks share the bodies of an engine on the host";
             return Err(Error::value("the method", "tree", allowed));
         }
         if !several {
@@ -105,9 +108,6 @@ impl Choice {
         }
         let integrator = settings.integrator.name;
         let allowed = match self.kind {
-            EngineKind::Gpu if self.method != Method::Direct => {
-                format!("1 with the method {}: several devices are for direct", self.method.name())
-            }
             EngineKind::Gpu if settings.steps_on_host() => {
                 format!("1 with {integrator}: several devices are for leapfrog")
             }
@@ -122,12 +122,15 @@ impl Choice {
         self.gpu.iter().chain(&self.beside)
     }
 
-    /// Why this engine and this method; what was asked for is not said again beside what was not.
+    /// Why this engine, this method and so many devices; what was asked for is not said again beside what was not.
     pub fn because(&self) -> Cow<'_, str> {
-        match &self.method_reason {
-            None => Cow::Borrowed(&self.reason),
-            Some(why) if self.reason == ASKED_FOR => Cow::Borrowed(why),
-            Some(why) => Cow::Owned(format!("{}; {why}", self.reason)),
+        let asked = Some(&self.reason).filter(|reason| *reason != ASKED_FOR);
+        let found = [asked, self.method_reason.as_ref(), self.devices_reason.as_ref()];
+        let found: Vec<&str> = found.into_iter().flatten().map(String::as_str).collect();
+        match found[..] {
+            [] => Cow::Borrowed(&self.reason),
+            [why] => Cow::Borrowed(why),
+            _ => Cow::Owned(found.join("; ")),
         }
     }
 }

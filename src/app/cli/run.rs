@@ -9,6 +9,7 @@ use super::{Ended, interrupt, print, progress, together};
 use crate::app::ranks;
 use crate::diagnostics::Diagnostics;
 use crate::error::Error;
+use crate::gpu::DeviceCount;
 use crate::record::{self, EnergyLog, Jump, Outcome, Plan, Prepared, RunFolder};
 use crate::settings::RunRequest;
 use crate::sim::{Simulation, run_steps};
@@ -84,6 +85,11 @@ pub fn main(args: &Args) -> Result<Ended> {
     facts.insert("step".to_owned(), "0".to_owned());
     let waiting = progress::waiting("first forces");
     let choice = together::choose(input.snapshot.bodies.len(), &mut settings)?;
+    if settings.devices == DeviceCount::Auto
+        && let Some(why) = &choice.devices_reason
+    {
+        print::note(why);
+    }
     let mut sim = Simulation::on(choice, input.snapshot.bodies.clone(), settings)?;
     drop(waiting);
     // On a device the bodies are f32 from the first step on; the first snapshot says so.

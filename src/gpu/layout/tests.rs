@@ -137,7 +137,11 @@ fn host_and_shader_agree() {
         not_a_number,
         singles,
         room,
-        unused
+        sink_begin,
+        sink_end,
+        unused_0,
+        unused_1,
+        unused_2
     );
     assert_same_layout!(TreeState, inside, outside, cells, leaf, centre, half, levels, scattered);
     assert_same_layout!(DiagnosisChunk, group, begin, end, listed);

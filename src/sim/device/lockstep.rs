@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rayon::prelude::*;
 use web_time::Instant;
 
 use super::{DeviceState, Phase, Submitted, Wanted};
@@ -15,7 +16,10 @@ use crate::gpu::layout::VEC4;
 use crate::gpu::read_part;
 
 /// Submissions in flight, as elsewhere.
-const IN_FLIGHT: usize = 2;
+pub(super) const IN_FLIGHT: usize = 2;
+
+/// One core copies so many bytes.
+const COPY_BYTES: usize = 1 << 20;
 
 /// A device's place in a group, and the memory by which positions come and go.
 pub(in crate::sim) struct Lockstep {
@@ -188,7 +192,7 @@ impl DeviceState {
             let mut at = 0;
             group.member.all_gather(down.as_deref().unwrap_or(&[]), &bytes, &mut |k, told| {
                 if k != own && !told.is_empty() {
-                    up.slice(at..at + told.len()).copy_from_slice(told);
+                    copy(told, up.slice(at..at + told.len()));
                 }
                 at += told.len();
             })?;
@@ -219,4 +223,15 @@ impl DeviceState {
         }
         self.gpu.check()
     }
+}
+
+/// Copies by as many cores as it takes to keep memory busy.
+pub(super) fn copy(from: &[u8], to: wgpu::WriteOnly<'_, [u8]>) {
+    let (pieces, mut rest) = to.into_chunks::<COPY_BYTES>();
+    let pieces: Vec<wgpu::WriteOnly<'_, [u8; COPY_BYTES]>> = pieces.into_iter().collect();
+    let (whole, last) = from.split_at(pieces.len() * COPY_BYTES);
+    pieces.into_par_iter().zip(whole.par_chunks(COPY_BYTES)).for_each(|(to, from)| {
+        wgpu::WriteOnly::<[u8]>::from(to).copy_from_slice(from);
+    });
+    rest.copy_from_slice(last);
 }

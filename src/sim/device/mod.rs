@@ -6,6 +6,8 @@ mod diagnosis;
 #[cfg(not(target_arch = "wasm32"))]
 mod lockstep;
 mod potentials;
+#[cfg(not(target_arch = "wasm32"))]
+mod replica;
 mod residence;
 mod stepper;
 
@@ -19,6 +21,8 @@ pub use self::diagnosis::{Diagnosis, Totals};
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) use self::lockstep::Lockstep;
 pub use self::potentials::add_potentials;
+#[cfg(not(target_arch = "wasm32"))]
+pub(super) use self::replica::Replica;
 pub use self::residence::RESIDENCE;
 use self::stepper::{Stepper, Wanted};
 use super::Settings;

@@ -9,6 +9,7 @@ use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::forces::{last, rebuilds};
 use crate::frame::{Frame, Rests};
+use crate::gpu::Gpu;
 use crate::integrate::blocks::Restart;
 use crate::sim::{EngineKind, OnDevice, Residence, ResidenceEntry, Settings, Soon, Watch};
 
@@ -19,22 +20,33 @@ pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
     },
     open: |choice, bodies, settings, restart| {
         Box::pin(async move {
-            let rests = restart.and_then(|restart| Rests::find(&restart.columns, bodies.len()));
             let no_device = || Error::value("the engine", "gpu", "a device that is open");
             let gpu = Arc::clone(choice.gpu.as_ref().ok_or_else(no_device)?);
-            let mut state = DeviceState::begin(gpu, bodies, rests.as_ref(), settings).await?;
-            if let Some(last) =
-                restart.and_then(|restart| last::find(&restart.columns, bodies.len()))
-            {
-                let columns = restart.map(|restart| &restart.columns);
-                let built_at = columns.and_then(|c| rebuilds::find_in_frame(c, bodies.len()));
-                state.go_on_from_last(&last, built_at.as_deref());
-            }
+            let mut state = DeviceState::begin_again(gpu, bodies, restart, settings).await?;
             state.settle().await?;
             Ok(Box::new(state) as Box<dyn Residence>)
         })
     },
 };
+
+impl DeviceState {
+    /// [`DeviceState::begin`], to go on after a `restart` if there is one.
+    pub(in crate::sim) async fn begin_again(
+        gpu: Arc<Gpu>,
+        bodies: &Bodies,
+        restart: Option<&Restart>,
+        settings: &Settings,
+    ) -> Result<Self> {
+        let columns = restart.map(|restart| &restart.columns);
+        let rests = columns.and_then(|columns| Rests::find(columns, bodies.len()));
+        let mut state = Self::begin(gpu, bodies, rests.as_ref(), settings).await?;
+        if let Some(last) = columns.and_then(|columns| last::find(columns, bodies.len())) {
+            let built_at = columns.and_then(|c| rebuilds::find_in_frame(c, bodies.len()));
+            state.go_on_from_last(&last, built_at.as_deref());
+        }
+        Ok(state)
+    }
+}
 
 impl Residence for DeviceState {
     fn describe(&self) -> String {

@@ -15,15 +15,68 @@ use glam::DVec3;
 pub use self::open::DeviceGroup;
 pub use self::residence::RESIDENCE;
 use super::Watch;
-use super::device::{DeviceState, Lockstep};
+use super::device::{DeviceState, Lockstep, Replica};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::exchange::{self, Exchange};
+use crate::exchange::{self, Exchange, Member};
 
 /// A device of this process, and its place among all.
 pub(super) struct Part {
     state: DeviceState,
-    group: Lockstep,
+    group: Place,
+}
+
+/// What a device has of the bodies and of the work.
+pub(super) enum Place {
+    /// It moves a part of them.
+    Lockstep(Lockstep),
+    /// It moves all of them, and computes a part of the forces.
+    Replica(Replica),
+}
+
+impl Place {
+    fn member(&self) -> &Member {
+        match self {
+            Self::Lockstep(place) => &place.member,
+            Self::Replica(place) => &place.member,
+        }
+    }
+
+    fn member_mut(&mut self) -> &mut Member {
+        match self {
+            Self::Lockstep(place) => &mut place.member,
+            Self::Replica(place) => &mut place.member,
+        }
+    }
+
+    fn take_spent(&mut self) -> (f64, u64) {
+        match self {
+            Self::Lockstep(place) => place.take_spent(),
+            Self::Replica(place) => place.take_spent(),
+        }
+    }
+}
+
+impl Part {
+    /// See [`DeviceState::advance_with`] and [`DeviceState::advance_alike`].
+    fn advance(
+        &mut self,
+        steps: (f64, u64),
+        last: &AtomicU64,
+        watch: &mut Watch<'_>,
+    ) -> Result<u64> {
+        let Self { state, group } = self;
+        pollster::block_on(async {
+            match group {
+                Place::Lockstep(place) => {
+                    let done = state.advance_with(place, steps, last, watch).await?;
+                    state.gather(place).await?;
+                    Ok(done)
+                }
+                Place::Replica(place) => state.advance_alike(place, steps, last, watch).await,
+            }
+        })
+    }
 }
 
 /// What a group's devices have waited for.
@@ -48,7 +101,7 @@ impl DeviceGroup {
         let (leader, rest) = self.parts.split_first_mut().expect("a group has a device");
         let others = &others;
         let told = |part: &mut Part, done: Result<T>| {
-            done.inspect_err(|error| part.group.member.abort(&error.to_string()))
+            done.inspect_err(|error| part.group.member().abort(&error.to_string()))
         };
         let done: Vec<Result<T>> = std::thread::scope(|scope| {
             let mut threads = Vec::with_capacity(rest.len());
@@ -85,7 +138,7 @@ impl DeviceGroup {
         // Who has been broken off may go on later, among members that have not given up.
         let members = exchange::team(self.parts.len(), None, self.patience);
         for (part, member) in self.parts.iter_mut().zip(members) {
-            part.group.member = member;
+            *part.group.member_mut() = member;
         }
         Err(error)
     }
@@ -102,15 +155,11 @@ impl DeviceGroup {
     pub fn advance(&mut self, dt: f64, steps: u64, watch: &mut Watch<'_>) -> Result<u64> {
         let last = AtomicU64::new(u64::MAX);
         let last = &last;
-        let advance = |part: &mut Part, watch: &mut Watch<'_>| {
-            let Part { state, group } = part;
-            pollster::block_on(async {
-                let done = state.advance_with(group, (dt, steps), last, watch).await?;
-                state.gather(group).await?;
-                Ok(done)
-            })
-        };
-        let done = self.each(|part| advance(part, watch), |part| advance(part, &mut |_| true))?;
+        let steps = (dt, steps);
+        let done = self.each(
+            |part| part.advance(steps, last, watch),
+            |part| part.advance(steps, last, &mut |_| true),
+        )?;
         Ok(done[0])
     }
 
@@ -135,11 +184,17 @@ impl DeviceGroup {
         self.parts[0].state.read_range(0..n, bodies, time).await
     }
 
-    /// Potentials of all bodies: each device computes those of its own.
+    /// Potentials of all bodies: each device computes those of its own, or the first one all where it has them all.
     fn potentials(&mut self) -> Result<Vec<f64>> {
-        let mut all = self.all(|part| {
-            let own = pollster::block_on(part.state.potential())?;
-            part.group.gather(&own)
+        if let [Part { state, group: Place::Replica(_) }, ..] = self.parts.as_mut_slice() {
+            return pollster::block_on(state.potential());
+        }
+        let mut all = self.all(|Part { state, group }| {
+            let own = pollster::block_on(state.potential())?;
+            match group {
+                Place::Lockstep(place) => place.gather(&own),
+                Place::Replica(_) => Ok(own),
+            }
         })?;
         Ok(all.swap_remove(0))
     }

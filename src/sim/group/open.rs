@@ -4,15 +4,17 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Part;
+use super::{Part, Place};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::exchange::{self, Exchange, Member, Ranks, shares};
+use crate::forces::Method;
 use crate::forces::direct::gpu::{Dispatch, KernelConfig, Masses, USUAL_BLOCK};
 use crate::frame::{Frame, Rests};
 use crate::gpu::{DeviceClass, Gpu};
+use crate::integrate::blocks::Restart;
 use crate::sim::Settings;
-use crate::sim::device::{DeviceState, Lockstep};
+use crate::sim::device::{DeviceState, Lockstep, Replica};
 
 /// For so long a device that is ahead of the others looks again and again whether they have come so far: being woken
 /// costs some 10 microseconds, which is a tenth of a step of 16,384 bodies.
@@ -34,21 +36,27 @@ pub struct DeviceGroup {
 }
 
 impl DeviceGroup {
-    /// Puts `bodies` on each of the `devices`, read earlier with these `rests` if there are any, and computes their
+    /// Puts `bodies` on each of the `devices`, to go on after a `restart` if there is one, and computes their
     /// accelerations. Devices move as many bodies as they are fast, as their first forces show.
     ///
-    /// Errors: those of [`DeviceState::begin_sinks`]; steps in one workgroup, which cannot be shared.
+    /// Errors: those of [`DeviceState::begin_sinks`]; steps in one workgroup, which cannot be shared; a tree on devices of
+    /// several kinds.
     pub async fn open(
         devices: &[Arc<Gpu>],
         ranks: Option<&Ranks>,
         bodies: &Bodies,
-        rests: Option<&Rests>,
+        restart: Option<&Restart>,
         settings: &Settings,
     ) -> Result<Self> {
         let settings = Self::alike(devices, ranks, bodies, settings)?;
         let members_of = members_of(devices, ranks)?;
+        let place = There { devices, ranks, members_of: &members_of };
+        if settings.engine.by(settings.method)?.1 == Method::Tree {
+            return Self::of_replicas(place, bodies, restart, &settings).await;
+        }
         let even = vec![1.0; members_of.iter().sum()];
-        let place = Place { devices, ranks, members_of: &members_of };
+        let rests = restart.and_then(|restart| Rests::find(&restart.columns, bodies.len()));
+        let rests = rests.as_ref();
         let mut group = Self::with_weights(place, bodies, rests, &settings, &even).await?;
         // Equal devices have equal shares, whatever else their first forces waited for.
         let facts = group.facts()?;
@@ -91,28 +99,24 @@ impl DeviceGroup {
     }
 
     async fn with_weights(
-        place: Place<'_>,
+        place: There<'_>,
         bodies: &Bodies,
         rests: Option<&Rests>,
         settings: &Settings,
         weights: &[f64],
     ) -> Result<Self> {
-        let Place { devices, ranks, members_of } = place;
+        let There { devices, ranks, .. } = place;
         let unit = unit_of(settings, bodies.len(), weights.len());
         let shares = shares(bodies.len(), weights, unit);
-        let is_software = devices.iter().any(|gpu| gpu.adapter.class == DeviceClass::Software);
-        // A software adapter needs the cores itself.
-        let patience = if is_software { Duration::ZERO } else { PATIENCE };
-        let outer =
-            ranks.map(|ranks| (Box::new(ranks.clone()) as Box<dyn Exchange>, members_of.to_vec()));
-        let members: Vec<Member> = exchange::team(devices.len(), outer, patience);
+        let patience = patience(devices);
+        let members = place.members(patience);
         let mut parts = Vec::with_capacity(devices.len());
         for (gpu, member) in devices.iter().zip(members) {
             let share = &shares[member.member()];
             let sinks = share.start as u32..share.end as u32;
             let gpu = Arc::clone(gpu);
             let state = DeviceState::begin_sinks(gpu, bodies, sinks, rests, settings).await?;
-            let group = Lockstep::new(&state, member, shares.clone());
+            let group = Place::Lockstep(Lockstep::new(&state, member, shares.clone()));
             parts.push(Part { state, group });
         }
         let ranks = ranks.cloned();
@@ -120,16 +124,63 @@ impl DeviceGroup {
         group.advance(settings.dt, 0, &mut |_| true)?;
         Ok(group)
     }
+
+    /// Devices that move all bodies each, and share their forces: these must be of one kind.
+    async fn of_replicas(
+        place: There<'_>,
+        bodies: &Bodies,
+        restart: Option<&Restart>,
+        settings: &Settings,
+    ) -> Result<Self> {
+        let There { devices, ranks, .. } = place;
+        let patience = patience(devices);
+        let mut parts = Vec::with_capacity(devices.len());
+        for (gpu, member) in devices.iter().zip(place.members(patience)) {
+            let mut state =
+                DeviceState::begin_again(Arc::clone(gpu), bodies, restart, settings).await?;
+            let group = Place::Replica(Replica::new(&mut state, member).await?);
+            parts.push(Part { state, group });
+        }
+        let ranks = ranks.cloned();
+        let all = 0..bodies.len();
+        let shares = vec![all; place.members_of.iter().sum()];
+        let mut group = Self { parts, shares, patience, ranks, before: 0 };
+        let facts = group.facts()?;
+        if let Some((other, _)) = facts.iter().find(|(name, _)| *name != facts[0].0) {
+            let is = format!("{} and {other}", facts[0].0);
+            let allowed = "of one kind with the method tree, whose bodies each of them moves";
+            return Err(Error::value("what the devices are", is, allowed));
+        }
+        group.advance(settings.dt, 0, &mut |_| true)?;
+        Ok(group)
+    }
+}
+
+/// For so long a device of these waits awake.
+fn patience(devices: &[Arc<Gpu>]) -> Duration {
+    let is_software = devices.iter().any(|gpu| gpu.adapter.class == DeviceClass::Software);
+    // A software adapter needs the cores itself.
+    if is_software { Duration::ZERO } else { PATIENCE }
 }
 
 /// Where bodies go.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct There<'a> {
     /// Of this process.
     devices: &'a [Arc<Gpu>],
     ranks: Option<&'a Ranks>,
     /// How many devices each rank has.
     members_of: &'a [usize],
+}
+
+impl There<'_> {
+    /// The devices' ways to each other.
+    fn members(&self, patience: Duration) -> Vec<Member> {
+        let outer = self
+            .ranks
+            .map(|ranks| (Box::new(ranks.clone()) as Box<dyn Exchange>, self.members_of.to_vec()));
+        exchange::team(self.devices.len(), outer, patience)
+    }
 }
 
 impl DeviceGroup {

@@ -7,7 +7,7 @@ use glam::DVec3;
 use super::DeviceGroup;
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::frame::{Frame, Rests};
+use crate::frame::Frame;
 use crate::gpu::Gpu;
 use crate::integrate::blocks::Restart;
 use crate::sim::{OnDevice, Residence, ResidenceEntry, Settings, Soon, Watch};
@@ -20,16 +20,10 @@ pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
     },
     open: |choice, bodies, settings, restart| {
         Box::pin(async move {
-            let rests = restart.and_then(|restart| Rests::find(&restart.columns, bodies.len()));
             let devices: Vec<Arc<Gpu>> = choice.devices().cloned().collect();
-            let group = DeviceGroup::open(
-                &devices,
-                choice.ranks.as_ref(),
-                bodies,
-                rests.as_ref(),
-                settings,
-            )
-            .await?;
+            let group =
+                DeviceGroup::open(&devices, choice.ranks.as_ref(), bodies, restart, settings)
+                    .await?;
             Ok(Box::new(group) as Box<dyn Residence>)
         })
     },
@@ -51,7 +45,7 @@ impl Residence for DeviceGroup {
         // All devices take the same steps: what one has computed for its sinks tells what all have.
         let first = self.first();
         let (n, own) = (u64::from(first.buffers().count), first.sinks().len().max(1) as u64);
-        self.before + first.interactions() / own * n
+        self.before + (u128::from(first.interactions()) * u128::from(n) / u128::from(own)) as u64
     }
 
     fn advance<'a>(

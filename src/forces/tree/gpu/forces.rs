@@ -5,12 +5,13 @@ use std::sync::Arc;
 use super::buffers::BYTES_PER_BODY;
 use super::build::PARAMS_ROWS;
 use super::kept::{KEPT_BYTES_PER_BODY, Steps};
+use super::shared::SharedWalk;
 use super::{
     Bound, Build, Rule, Stage, Strengths, TreeBuffers, TreeShape, Walk, WalkShape, WalkVariant,
 };
 use crate::error::{Error, Result};
 use crate::forces::tree::{GROUP, Opening, TreeConfig};
-use crate::forces::{DeviceForces, Making, Piece};
+use crate::forces::{DeviceForces, Making, Piece, SharedForces};
 use crate::gpu::layout::TreeParams;
 use crate::gpu::{BodyBuffers, Gpu, Params, storage};
 
@@ -52,17 +53,19 @@ const MOMENTS: usize = 3;
 /// Forces by the tree, bound to bodies.
 pub struct TreeForces {
     pub(super) shape: TreeShape,
-    softening: f32,
-    guarded: bool,
+    pub(super) softening: f32,
+    pub(super) guarded: bool,
     pub(super) buffers: Arc<TreeBuffers>,
     pub(super) build: Build,
     walk: Walk,
     /// Where the rule needs accelerations and there are none yet.
     first: Option<Walk>,
-    partial_sums: wgpu::Buffer,
+    pub(super) partial_sums: wgpu::Buffer,
     pub(super) params: Params<TreeParams>,
     next: Next,
     pub(super) steps: Steps,
+    /// Where several devices answer for a part of the sinks each.
+    pub(super) shared: Option<SharedWalk>,
 }
 
 /// What a tree is bound with beyond its shape.
@@ -126,7 +129,9 @@ impl TreeForces {
             let subgroups = shape.walk.subgroups && shape.walk.suits(gpu);
             let walk = WalkShape { subgroups, ..shape.walk };
             let order = shape.order;
-            let variant = WalkVariant { rule, order, shape: walk, guarded, potential, lists: None };
+            let (lists, shared) = (None, false);
+            let variant =
+                WalkVariant { rule, order, shape: walk, guarded, potential, lists, shared };
             Walk::new(&bound, variant, opening, softening).await
         };
         let needs_first = shape.opening.needs_accelerations() && !has_accelerations;
@@ -147,6 +152,7 @@ impl TreeForces {
             params,
             next,
             steps,
+            shared: None,
         })
     }
 
@@ -249,7 +255,8 @@ impl DeviceForces for TreeForces {
             Next::First(begin) | Next::Walk(begin) => {
                 let end = self.groups(gpu, begin, interactions);
                 let first = self.first.as_ref().filter(|_| matches!(self.next, Next::First(_)));
-                let walk = first.unwrap_or(&self.walk);
+                let shared = self.shared.as_ref().and_then(SharedWalk::walk);
+                let walk = first.or(shared).unwrap_or(&self.walk);
                 walk.record(pass, &mut self.params, begin, end);
                 let is_last = end == most && first.is_none();
                 self.next = match (end == most, self.next) {
@@ -293,6 +300,14 @@ impl DeviceForces for TreeForces {
 
     fn go_on(&mut self, gpu: &Gpu, bodies: &BodyBuffers, step: u64, built_at: Option<&[[f32; 4]]>) {
         self.go_on_with_kept(gpu, bodies, step, built_at);
+    }
+
+    fn share<'a>(&'a mut self, gpu: &'a Gpu) -> Option<Making<'a, ()>> {
+        Some(Box::pin(self.make_shared(gpu)))
+    }
+
+    fn shared(&mut self) -> Option<&mut dyn SharedForces> {
+        self.shared.is_some().then_some(self)
     }
 
     fn with_potential<'a>(

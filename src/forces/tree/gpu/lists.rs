@@ -44,6 +44,7 @@ impl TreeForces {
             guarded: true,
             potential: false,
             lists: Some(most),
+            shared: false,
         };
         let walk = Walk::new(&bound, variant, &shape.opening, 0.0).await?;
         let mut encoder = gpu.device.create_command_encoder(&Default::default());

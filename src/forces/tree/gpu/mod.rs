@@ -13,6 +13,7 @@ mod forces;
 mod kept;
 mod lists;
 mod shape;
+mod shared;
 mod walk;
 
 pub use buffers::{BYTES_PER_BODY, Bound, TreeBuffers};

@@ -1,5 +1,7 @@
 //! The walk of groups of sinks through the cells, bound and recorded.
 
+use std::ops::Range;
+
 use minijinja::context;
 
 use super::{Bound, WalkShape};
@@ -69,12 +71,14 @@ pub struct WalkVariant {
     pub potential: bool,
     /// It leaves what acts on each group in the place of forces: at most so many cells and bodies.
     pub lists: Option<[u32; 2]>,
+    /// It takes a part of the sinks and leaves its answers along the curve, with what they took.
+    pub shared: bool,
 }
 
 impl WalkVariant {
     /// The WGSL that runs.
     pub fn wgsl(&self) -> Result<String> {
-        let Self { guarded, potential, .. } = *self;
+        let Self { guarded, potential, shared, .. } = *self;
         let (lists, [most_cells, most_bodies]) =
             (self.lists.is_some(), self.lists.unwrap_or_default());
         let WalkShape { lanes, unroll, subgroups } = self.shape;
@@ -86,7 +90,7 @@ impl WalkVariant {
         let near_squared = NEAR_SQUARED.to_string();
         let values = context! {
             rule, quadrupole, guarded, potential, lanes, lanes_tell, enabled, r, u, near_squared,
-            lists, most_cells, most_bodies, one_mass => false,
+            lists, most_cells, most_bodies, shared, one_mass => false,
         };
         template::assemble("tree/walk.wgsl", values)
     }
@@ -142,6 +146,11 @@ impl Walk {
         Ok(Self { kernel, base, most_workgroups: gpu.limits.workgroups })
     }
 
+    /// From now on it answers for these sinks along the curve, if its variant is shared.
+    pub fn take_part(&mut self, sinks: &Range<u32>) {
+        (self.base.sink_begin, self.base.sink_end) = (sinks.start, sinks.end);
+    }
+
     /// Records the groups from `begin` to `end`.
     pub fn record(
         &self,
@@ -174,12 +183,16 @@ mod tests {
                         [(32, 8, false), (64, 4, false), (64, 32, false), (32, 16, true)]
                     {
                         let shape = WalkShape { lanes, unroll, subgroups };
+                        let (lists, shared) = (None, false);
                         let variant =
-                            WalkVariant { rule, order, shape, guarded, potential, lists: None };
+                            WalkVariant { rule, order, shape, guarded, potential, lists, shared };
                         let text = variant.wgsl().unwrap();
                         let lists = WalkVariant { lists: Some([100, 1000]), ..variant };
-                        translate("lists", &lists.wgsl().unwrap(), Language::SpirV, Checks::On)
-                            .unwrap();
+                        let shared = WalkVariant { shared: true, ..variant };
+                        for other in [lists, shared] {
+                            let text = other.wgsl().unwrap();
+                            translate("other", &text, Language::SpirV, Checks::On).unwrap();
+                        }
                         for language in [Language::SpirV, Language::Msl, Language::Hlsl] {
                             let out = translate("tree/walk.wgsl", &text, language, Checks::Off);
                             assert!(out.unwrap_or_else(|e| panic!("{e}\n{text}")).len() > 500);

@@ -8,6 +8,7 @@ use super::tree::{exactly, sphere};
 use super::{Curve, Figure, Place, marks};
 use crate::error::{Error, Result};
 use crate::forces::Method;
+use crate::forces::tree::{Opening, TreeConfig};
 use crate::gpu::Gpu;
 use crate::measure::bench::record::rounded;
 use crate::measure::plot::{Axis, Lines, Look, Plot};
@@ -21,7 +22,8 @@ pub(super) const FIGURE: Figure = Figure {
             holds all of them and moves a part, and after each drift they exchange positions through the host. The \
             bits are those of one device. The model has a device's measured time, divided by their number, 150 µs \
             for each exchange and 25 GB/s for its 16 bytes a body. The second plot is the part of each step that the \
-            first device spends waiting and copying.",
+            first device spends waiting and copying. By the tree each device builds all of it and walks for a part of the \
+            bodies (alpha 1e-4); of that there is no model.",
     measure,
     plots,
 };
@@ -35,6 +37,8 @@ const BYTES: f64 = 16.0;
 
 const SOFTENING: f64 = 0.01;
 const DT: f64 = 1e-6;
+/// With few errors walks take longer than building, which is each device's own.
+const STRICT: Opening = Opening::Acceleration { alpha: 1e-4 };
 
 /// What one or several devices took for some steps.
 struct Timed {
@@ -47,35 +51,49 @@ struct Timed {
 fn measure(session: &mut Session<'_>) -> Result<()> {
     let Some(gpu) = session.gpu.clone() else { return Ok(()) };
     let devices: Vec<Arc<Gpu>> = [gpu].into_iter().chain(session.beside.clone()).collect();
+    for method in [Method::Direct, Method::Tree] {
+        by_method(session, &devices, method)?;
+    }
+    Ok(())
+}
+
+/// Each number of bodies on each number of devices.
+fn by_method(session: &mut Session<'_>, devices: &[Arc<Gpu>], method: Method) -> Result<()> {
     let counts = counts(devices.len());
-    let sizes = session.sizes.devices;
+    let sizes = match method {
+        Method::Tree => session.sizes.devices_tree,
+        _ => session.sizes.devices,
+    };
+    let of_tree = if method == Method::Tree { 0.5 } else { 0.0 };
     for (k, &n) in sizes.iter().enumerate() {
         let mut alone = None;
         for (j, &count) in counts.iter().enumerate() {
             let part = (k as f64 + j as f64 / counts.len() as f64) / sizes.len() as f64;
-            if !session.progress(part, &format!("N = {n}, {count} devices")) {
+            let name = series(count, method);
+            if !session.progress(of_tree + 0.5 * part, &format!("N = {n}, {name}")) {
                 return Ok(());
             }
-            let mut record = session.blank(FIGURE.name, &series(count));
+            let mut record = session.blank(FIGURE.name, &name);
             record.device = Device::of(&devices[0].adapter);
             (record.kind, record.x) = (Kind::Devices, n as f64);
             (record.sinks, record.sources) = (n as u64, n as u64);
-            record.work = (n as f64).powi(2);
+            record.work = if method == Method::Tree { n as f64 } else { (n as f64).powi(2) };
             record.method = "wall clock, whole steps".to_owned();
-            match timed(session, &devices[..count], n) {
+            match timed(session, &devices[..count], n, method) {
                 Ok(Some(timed)) => {
                     record.repeats = timed.steps as u32;
                     record.set_samples(&timed.secs);
                     let median = record.summary().map(|summary| summary.median);
                     alone = alone.or(median);
-                    let foreseen = alone.map(|alone| foreseen(alone, n, count));
+                    let is_foreseen = |_: &f64| method == Method::Direct;
+                    let foreseen = alone.filter(is_foreseen).map(|alone| foreseen(alone, n, count));
                     record.predicted_per_sec = foreseen.map(|secs| rounded(record.work / secs));
                     record.devices = Some(DevicesFacts {
                         devices: count as u32,
                         exchanging: rounded(timed.exchanging),
                         speed_up: alone.zip(median).map(|(one, all)| rounded(one / all)),
                     });
-                    record.remark = record.devices.as_ref().map(|facts| in_words(n, facts));
+                    record.remark = record.devices.as_ref().map(|facts| in_words(n, &name, facts));
                 }
                 Ok(None) => {
                     record.kind = Kind::Skipped;
@@ -102,14 +120,18 @@ fn counts(devices: usize) -> Vec<usize> {
     counts
 }
 
-fn series(count: usize) -> String {
-    if count == 1 { "1 device".to_owned() } else { format!("{count} devices") }
+fn series(count: usize, method: Method) -> String {
+    let devices = if count == 1 { "1 device".to_owned() } else { format!("{count} devices") };
+    if method == Method::Tree { format!("{devices}{BY_TREE}") } else { devices }
 }
 
-fn in_words(n: usize, facts: &DevicesFacts) -> String {
+/// What names of series end with.
+const BY_TREE: &str = ", by the tree";
+
+fn in_words(n: usize, name: &str, facts: &DevicesFacts) -> String {
     format!(
         "{n} bodies on {}: {:.3} times as fast, {:.1} % of a step in the exchange",
-        series(facts.devices as usize),
+        name,
         facts.speed_up.unwrap_or(f64::NAN),
         100.0 * facts.exchanging
     )
@@ -124,18 +146,25 @@ fn foreseen(alone: f64, n: usize, count: usize) -> f64 {
 }
 
 /// Steps of `n` bodies on `devices`, as runs take them; `None` where one takes longer than is allowed.
-fn timed(session: &Session<'_>, devices: &[Arc<Gpu>], n: usize) -> Result<Option<Timed>> {
+fn timed(
+    session: &Session<'_>,
+    devices: &[Arc<Gpu>],
+    n: usize,
+    method: Method,
+) -> Result<Option<Timed>> {
     let bodies = sphere(n);
     let settings = Settings {
         softening: SOFTENING,
         dt: DT,
         engine: EngineKind::Gpu,
         known: session.known.clone(),
+        method: Some(method),
+        tree: TreeConfig { opening: STRICT, ..TreeConfig::default() },
         ..Settings::default()
     };
     if devices.len() == 1 {
         let gpu = Some(Arc::clone(&devices[0]));
-        let choice = Choice::of(EngineKind::Gpu, Method::Direct, ASKED_FOR, gpu);
+        let choice = Choice::of(EngineKind::Gpu, method, ASKED_FOR, gpu);
         let mut sim = Simulation::on(choice, bodies, settings)?;
         return samples(session, &mut |steps| sim.step(steps).map(|()| 0.0));
     }
@@ -194,14 +223,21 @@ fn plots(records: &[Record]) -> Vec<Plot> {
             });
             curves[index].places.extend(y(record, facts).map(|y| exactly(record.x, y)));
         }
+        // Not everything has a model.
+        curves.retain(|curve| !curve.places.is_empty());
         for curve in &mut curves {
             curve.places.sort_by(|a: &Place, b: &Place| a.x.total_cmp(&b.x));
         }
         curves
     };
     let mut speed_up = curves(Look::Measured, &|_, facts| facts.speed_up);
-    let alone =
-        |n: f64| own().find(|(record, facts)| facts.devices == 1 && record.x == n)?.0.summary();
+    let is_tree = |record: &Record| record.series.ends_with(BY_TREE);
+    let alone = |n: f64| {
+        let is_it = |(record, facts): &(&Record, &DevicesFacts)| {
+            facts.devices == 1 && record.x == n && !is_tree(record)
+        };
+        own().find(is_it)?.0.summary()
+    };
     speed_up.extend(curves(Look::Predicted, &|record, _| {
         Some(alone(record.x)?.median / (record.work / record.predicted_per_sec?))
     }));

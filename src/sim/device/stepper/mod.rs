@@ -99,6 +99,24 @@ impl Stepper {
         self.ordinary.turn(pass, phase, wanted, next)
     }
 
+    /// [`Ordinary::pass_on`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn pass_on(
+        &mut self,
+        pass: &mut wgpu::ComputePass<'_>,
+        gpu: &Gpu,
+        close_last: Option<f64>,
+        next: Option<f64>,
+    ) {
+        self.ordinary.pass_on(pass, gpu, close_last, next);
+    }
+
+    /// [`Ordinary::force`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn force(&mut self, pass: &mut wgpu::ComputePass<'_>, wanted: &Wanted) -> (Work, bool) {
+        self.ordinary.force(pass, wanted)
+    }
+
     /// The forces of its steps.
     pub fn forces(&self) -> &dyn DeviceForces {
         self.ordinary.forces()

@@ -137,6 +137,36 @@ impl Ordinary {
         }
         (work, true)
     }
+
+    /// Records the end of a step of `close_last`, if one has not ended yet, with the forces that all devices have answered,
+    /// and the beginning of another of `next`.
+    pub fn pass_on(
+        &mut self,
+        pass: &mut wgpu::ComputePass<'_>,
+        gpu: &Gpu,
+        close_last: Option<f64>,
+        next: Option<f64>,
+    ) {
+        if close_last.is_some()
+            && let Some(shared) = self.forces.shared()
+        {
+            shared.take_answers(gpu, pass);
+        }
+        match (next, close_last) {
+            (Some(dt), close_last) => self.integrator.open(gpu, pass, dt, close_last),
+            (None, Some(dt)) => self.integrator.close(gpu, pass, dt),
+            (None, None) => (),
+        }
+    }
+
+    /// Records as much of a force as the budget allows; whether that is all of it.
+    pub fn force(&mut self, pass: &mut wgpu::ComputePass<'_>, wanted: &Wanted) -> (Work, bool) {
+        let Wanted { gpu, throughput, budget, .. } = *wanted;
+        let forces = self.forces.as_mut();
+        let (interactions, dispatches, complete) =
+            record_within(forces, gpu, pass, throughput, budget, (0, 0));
+        (Work { steps: 0, interactions, dispatches }, complete)
+    }
 }
 
 /// Nothing ahead of the ordinary way.

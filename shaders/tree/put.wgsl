@@ -1,0 +1,20 @@
+// What all devices have answered, from the order of the curve into the bodies' own.
+//% include "tree/common.wgsl"
+
+@group(0) @binding(0) var<storage, read> answers: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> order: array<u32>;
+@group(0) @binding(2) var<storage, read> state: TreeState;
+@group(0) @binding(3) var<storage, read_write> partial_sums: array<vec4<f32>>;
+
+@compute @workgroup_size(256)
+fn main(
+    @builtin(workgroup_id) workgroup: vec3<u32>,
+    @builtin(num_workgroups) workgroups: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+) {
+    let i = entry_of(workgroup, workgroups.x, thread);
+    // Bodies that are nowhere have been told so already.
+    if i < state.inside + state.outside {
+        partial_sums[order[i]] = vec4(answers[i].xyz, 0.0);
+    }
+}

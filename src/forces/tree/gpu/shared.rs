@@ -1,0 +1,85 @@
+//! A tree on each of several devices, of which each answers for a part of the sinks: a range of them along the curve, which
+//! is the same on all devices.
+
+use std::ops::Range;
+
+use super::{Bound, Rule, TreeForces, Walk, WalkShape, WalkVariant};
+use crate::error::Result;
+use crate::forces::SharedForces;
+use crate::forces::tree::GROUP;
+use crate::gpu::{Binding, BoundKernel, Gpu, compile, rows_of_workgroups, storage, template};
+
+/// Threads of a workgroup that puts answers in place.
+const THREADS: u32 = 256;
+
+/// What a share of the sinks is walked with.
+pub(super) struct SharedWalk {
+    walk: Walk,
+    put: BoundKernel,
+    /// `array<vec4<f32>>` along the curve: of each sink its acceleration; the first sink of a group has what that took.
+    answers: wgpu::Buffer,
+    /// Whether the next evaluation is of a share: else of all sinks.
+    is_on: bool,
+}
+
+impl SharedWalk {
+    /// The walk of a share, while that is what is asked for.
+    pub fn walk(&self) -> Option<&Walk> {
+        self.is_on.then_some(&self.walk)
+    }
+}
+
+impl TreeForces {
+    /// Compiles what walks a share.
+    pub(super) async fn make_shared(&mut self, gpu: &Gpu) -> Result<()> {
+        let (shape, buffers) = (&self.shape, &*self.buffers);
+        let answers = storage(gpu, "answers along the curve", buffers.count as usize);
+        let bound = Bound { gpu, shape, buffers, partial_sums: &answers, params: &self.params };
+        let subgroups = shape.walk.subgroups && shape.walk.suits(gpu);
+        let variant = WalkVariant {
+            rule: Rule::of(&shape.opening),
+            order: shape.order,
+            shape: WalkShape { subgroups, ..shape.walk },
+            guarded: self.guarded,
+            potential: false,
+            lists: None,
+            shared: true,
+        };
+        let walk = Walk::new(&bound, variant, &shape.opening, self.softening).await?;
+        use Binding::{Read, Write};
+        let text = template::assemble("tree/put.wgsl", minijinja::context! {})?;
+        let bindings = [Read, Read, Read, Write];
+        let put = compile(gpu, "tree/put.wgsl", &text, &bindings, shape.checks).await?;
+        let resources = [&answers, &buffers.order, &buffers.state, &self.partial_sums]
+            .map(wgpu::Buffer::as_entire_binding);
+        let put = put.bind(gpu, "put", &resources);
+        self.shared = Some(SharedWalk { walk, put, answers, is_on: false });
+        Ok(())
+    }
+}
+
+impl SharedForces for TreeForces {
+    fn unit(&self) -> usize {
+        GROUP
+    }
+
+    fn answer_for(&mut self, sinks: Option<&Range<u32>>) {
+        let Some(shared) = &mut self.shared else { return };
+        shared.is_on = sinks.is_some();
+        if let Some(sinks) = sinks {
+            shared.walk.take_part(sinks);
+        }
+    }
+
+    fn answers(&self) -> &wgpu::Buffer {
+        self.shared.as_ref().map_or(&self.partial_sums, |shared| &shared.answers)
+    }
+
+    fn take_answers(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>) {
+        let Some(shared) = &self.shared else { return };
+        shared.put.set(pass, &[]);
+        let groups = self.buffers.count.div_ceil(THREADS);
+        let [x, y] = rows_of_workgroups(groups, gpu.limits.workgroups);
+        pass.dispatch_workgroups(x, y, 1);
+    }
+}
