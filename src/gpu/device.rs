@@ -47,6 +47,8 @@ pub struct Limits {
     pub texture_side: u32,
     /// Bytes of memory of its own, where the driver tells.
     pub memory: Option<u64>,
+    /// Compute units (NVIDIA: multiprocessors), where the driver tells.
+    pub units: Option<u32>,
 }
 
 impl Limits {
@@ -208,6 +210,7 @@ impl Gpu {
                 uniform_alignment: got.min_uniform_buffer_offset_alignment,
                 texture_side: got.max_texture_dimension_2d,
                 memory: super::memory::of(&adapter),
+                units: super::units::of(&adapter),
             },
             wgpu_adapter: adapter,
             device,
@@ -343,6 +346,7 @@ mod tests {
             uniform_alignment: 256,
             texture_side: 8192,
             memory: None,
+            units: None,
         };
         assert_eq!([limits.exceeded(100, 160), limits.exceeded(101, 160)], [None, Some(100)]);
         let small = Limits { memory: Some(8000), ..limits };

@@ -23,6 +23,7 @@ mod sort;
 pub mod template;
 mod timeline;
 mod translate;
+mod units;
 
 pub use crate::settings::{AdapterIdentity, AdapterName, AdapterRequest, DeviceCount};
 pub use adapter::{AdapterInfo, DeviceClass, adapters, instance};

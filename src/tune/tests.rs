@@ -21,6 +21,7 @@ const LIMITS: Limits = Limits {
     uniform_alignment: 256,
     texture_side: 8192,
     memory: None,
+    units: None,
 };
 
 const BOUNDS: Bounds = Bounds { threads_to_fill: 1 << 17, software: false, limits: LIMITS };

@@ -153,9 +153,12 @@ fn capabilities(gpu: &Gpu, n: usize) -> String {
         None if known.is_outdated(gpu, n) => (default, OUTDATED),
         None => (default, "not tuned: see 'gravitile tune'"),
     };
+    let units = limits.units.map_or_else(String::new, |units| {
+        format!("            {units} compute units (NVIDIA: multiprocessors)\n")
+    });
     format!(
         "  limits    {} threads and {} KiB memory per workgroup, {} workgroups per dimension\n\
-         \x20           {} MiB per storage buffer (at most {} bodies), pictures up to {} pixels wide\n\
+         \x20           {} MiB per storage buffer (at most {} bodies), pictures up to {} pixels wide\n{units}\
          \x20 optional  timestamps {}, f64 {}, subgroups {}, float32 blending {}\n\
          \x20 kernel    {config} for {n} bodies ({found})\n",
         limits.threads_per_workgroup,
@@ -186,6 +189,7 @@ fn adapter_json(info: &AdapterInfo, gpu: Option<&Arc<Gpu>>, n: usize) -> Result<
             "workgroups_per_dimension": gpu.limits.workgroups,
             "storage_buffer_bytes": gpu.limits.storage_buffer,
             "texture_side": gpu.limits.texture_side,
+            "compute_units": gpu.limits.units,
         })),
         "optional": gpu.map(|gpu| json!({
             "timestamps": gpu.tier.timestamps,

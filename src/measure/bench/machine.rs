@@ -35,6 +35,9 @@ pub struct Machine {
     /// Threads of a subgroup, the fewest and the most: `32`, `32 to 64`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subgroups: Option<String>,
+    /// Compute units (NVIDIA: multiprocessors).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub units: Option<u32>,
     /// Limits of a workgroup and a buffer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<String>,
@@ -53,13 +56,14 @@ pub struct Machine {
 type Fact = (&'static str, fn(&Machine) -> Option<String>, fn(&mut Machine));
 
 /// All facts, in the order in which they are shown.
-const FACTS: [Fact; 12] = [
+const FACTS: [Fact; 13] = [
     ("system", |m| m.system.clone(), |m| m.system = None),
     ("processor", |m| m.processor.clone(), |m| m.processor = None),
     ("pci", |m| m.pci.clone(), |m| m.pci = None),
     ("place", |m| m.place.clone(), |m| m.place = None),
     ("wgpu", |m| m.wgpu.clone(), |m| m.wgpu = None),
     ("subgroups", |m| m.subgroups.clone(), |m| m.subgroups = None),
+    ("units", |m| m.units.map(|units| units.to_string()), |m| m.units = None),
     ("limits", |m| m.limits.clone(), |m| m.limits = None),
     (
         "clocks",
@@ -110,6 +114,7 @@ impl Machine {
             machine.wgpu = option_env!("GRAVITILE_WGPU").map(str::to_owned);
             machine.subgroups =
                 Some(if least == most { least.to_string() } else { format!("{least} to {most}") });
+            machine.units = limits.units;
             machine.limits = Some(format!(
                 "{} threads and {} bytes in a workgroup, {} MiB in a buffer",
                 limits.threads_per_workgroup,

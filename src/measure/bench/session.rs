@@ -229,7 +229,9 @@ impl<'a> Session<'a> {
         }
         let has_clock =
             self.gpu.as_ref().is_some_and(|gpu| gpu.adapter.class != DeviceClass::Software);
-        let mut groups: Vec<((usize, usize, bool), Vec<&Point>)> = Vec::new();
+        // By numbers of sinks and sources, and whether apart.
+        type Key = (usize, usize, bool);
+        let mut groups: Vec<(Key, Vec<&Point>)> = Vec::new();
         let here = |point: &&Point| self.cpu || point.candidate != Candidate::Cpu;
         for point in points.iter().filter(here) {
             let apart = has_clock && point.candidate == Candidate::Cpu;

@@ -140,6 +140,7 @@ pub struct Ceilings {
     rates: [f64; Ceiling::ALL.len()],
     in_series: bool,
     subgroup: Option<u32>,
+    units: Option<u32>,
 }
 
 impl Ceilings {
@@ -152,10 +153,11 @@ impl Ceilings {
         ceilings
     }
 
-    /// As measured on `gpu`: with its subgroups, and in series if it is a CPU.
+    /// As measured on `gpu`: with its subgroups and compute units, and in series if it is a CPU.
     pub fn on(gpu: &Gpu, samples: &[CeilingSamples]) -> Self {
         let is_cpu = gpu.adapter.class == DeviceClass::Software;
-        samples.iter().collect::<Self>().in_series(is_cpu).with_subgroup(gpu.tier.subgroup_size)
+        let ceilings = samples.iter().collect::<Self>().in_series(is_cpu);
+        ceilings.with_subgroup(gpu.tier.subgroup_size).with_units(gpu.limits.units)
     }
 
     /// Whether all resources are one: a software adapter computes, takes roots and reads its workgroup
@@ -169,6 +171,17 @@ impl Ceilings {
     #[must_use]
     pub fn with_subgroup(self, subgroup: Option<u32>) -> Self {
         Self { subgroup, ..self }
+    }
+
+    /// With so many compute units, where the adapter tells.
+    #[must_use]
+    pub fn with_units(self, units: Option<u32>) -> Self {
+        Self { units, ..self }
+    }
+
+    /// Compute units, where the adapter tells.
+    pub fn units(&self) -> Option<u32> {
+        self.units.filter(|units| *units > 0)
     }
 
     /// Threads of a subgroup; 1, so that no lane is ever idle, where nobody tells.

@@ -19,7 +19,8 @@
 //! processor: all their times add up ([`Ceilings::in_series`]).
 //!
 //! Workgroups of fewer threads than a subgroup leave lanes idle. Where workgroups are few, the compute unit that has
-//! most of them is waited for; how many units there are is what all do over what one does ([`Ceiling::LoneGroup`]).
+//! most of them is waited for; how many units there are the driver tells, else it is what all do over what one does
+//! ([`Ceiling::LoneGroup`]).
 //! And a thread alone waits for its latency with every source: a first interaction takes what a lone thread needs for
 //! one ([`Ceiling::LoneThread`]), each further of its r sinks what it takes to issue it ([`Ceiling::LoneChains`]);
 //! untiled, the read comes first ([`Ceiling::LoneRead`]). Unrolling was not seen to hide any of that. The longer of
@@ -39,7 +40,7 @@ pub const READ: f64 = 1.0;
 /// Instructions that one turn of the inner loop costs: count, compare, branch, and the address.
 pub const LOOP: f64 = 4.0;
 
-/// How well the number of compute units is known: a workgroup that is alone runs at a higher clock than when all do
+/// How well the number of compute units is known where the driver does not tell: a workgroup that is alone runs at a higher clock than when all do
 /// (6 % on an H200, which then seems to have 126 units and has 132). Where this part of a round of workgroups decides
 /// whether another round is needed, none is.
 const UNSURE_OF_UNITS: f64 = 0.07;
@@ -163,9 +164,11 @@ pub fn predict(
     let mut throughput = if adds_up { longest.max(together) } else { longest };
 
     // The unit that has most of the workgroups.
-    let units = (per(Ceiling::LoneGroup) / per(Ceiling::Pair)).round().max(1.0);
+    let seen = (per(Ceiling::LoneGroup) / per(Ceiling::Pair)).round().max(1.0);
+    let (units, unsure) =
+        ceilings.units().map_or((seen, UNSURE_OF_UNITS), |units| (f64::from(units), 0.0));
     let groups = rows * s;
-    let rounds = ((1.0 - UNSURE_OF_UNITS) * groups / units).ceil();
+    let rounds = ((1.0 - unsure) * groups / units).ceil();
     let uneven = (rounds * units / groups).max(1.0);
     parts.push((Limit::Parallelism, throughput * uneven));
     if uneven > 1.5 {
@@ -302,6 +305,25 @@ mod tests {
         assert!((sliced / slow - 16.0).abs() < 0.1);
         let lone = device(&[(Ceiling::LoneGroup, 1e9)]);
         assert_eq!(limit_of(&lone, CONFIG, 1024).0, Limit::Parallelism);
+    }
+
+    #[test]
+    fn units_that_the_driver_tells_are_believed() {
+        let gpu = device(&[
+            (Ceiling::Fma, 32e12),
+            (Ceiling::Pair, 2e12),
+            (Ceiling::LoneGroup, 2e12 / 126.0),
+        ]);
+        let rate = |gpu: &Ceilings, groups: usize| {
+            let n = 256 * groups;
+            predict(gpu, &CONFIG, n, n).unwrap().rate(n, n)
+        };
+        // Two rounds of 132 units; 126 would need a third for 264 workgroups.
+        let told = gpu.with_units(Some(132));
+        assert!((rate(&told, 264) / rate(&told, 132) - 1.0).abs() < 1e-6);
+        assert!(rate(&told, 265) < 0.7 * rate(&told, 264));
+        // Without, the sixth that is in doubt asks for no round of its own.
+        assert!((rate(&gpu, 264) / rate(&gpu, 252) - 1.0).abs() < 1e-6);
     }
 
     #[test]

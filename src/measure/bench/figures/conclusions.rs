@@ -1,7 +1,7 @@
 //! What a figure's numbers say, in words that are made from them.
 
 use crate::measure::plot::{number, short};
-use crate::measure::{Kind, Record};
+use crate::measure::{Ceiling, Kind, Record};
 
 /// Curves whose values lie within this part of each other are called the same.
 const SAME: f64 = 0.03;
@@ -41,8 +41,28 @@ pub fn conclusions(figure: &str, records: &[Record]) -> Vec<String> {
             said.extend(at_size(n.parse().unwrap_or(0.0), &rows));
         }
     }
+    if figure == "ceilings" {
+        said.extend(per_unit_and_clock(records));
+    }
     said.extend(model(&own));
     said
+}
+
+/// The measured multiply-adds beside what the chip says of itself: its units and its clock.
+fn per_unit_and_clock(records: &[Record]) -> Option<String> {
+    let is_it = |r: &&Record| r.ceiling() == Some(Ceiling::Fma);
+    let measured = records.iter().rev().find(is_it)?;
+    let run = measured.run_key();
+    let mut machines = records.iter().filter(|r| r.run_key() == run);
+    let machine = machines.find_map(|record| record.machine.as_ref())?;
+    let clocks = [&machine.before, &machine.after].into_iter().flatten();
+    let clock = clocks.filter_map(|state| state.clock_mhz).reduce(f64::max)?;
+    let (units, rate) = (machine.units?, measured.per_sec()?);
+    Some(format!(
+        "FP32 multiply-adds: {} per compute unit and clock, by {units} units and a clock of {} MHz",
+        number(rate / f64::from(units) / (clock * 1e6)),
+        number(clock),
+    ))
 }
 
 /// In the order in which keys first appear.
@@ -159,6 +179,7 @@ fn model(rows: &[&Record]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::bench::machine::{Machine, State};
     use crate::measure::bench::record::tests::example;
 
     fn at(figure: &str, series: &str, x: f64, rate: f64) -> Record {
@@ -167,6 +188,21 @@ mod tests {
         record.samples = vec![record.work / rate / 1e9];
         record.predicted_per_sec = Some(20e9);
         record
+    }
+
+    #[test]
+    fn multiply_adds_are_said_per_unit_and_clock() {
+        let mut machine = example();
+        let mut fma = machine.clone();
+        let state = State { clock_mhz: Some(1980.0), ..State::default() };
+        let chip = Machine { units: Some(132), after: Some(state), ..Machine::default() };
+        machine.machine = Some(Box::new(chip));
+        (fma.kind, fma.ceiling, fma.figure) =
+            (Kind::Ceiling, Some("fma".to_owned()), "ceilings".to_owned());
+        fma.samples = vec![fma.work / (132.0 * 1.98e9 * 126.0)];
+        let said = conclusions("ceilings", &[machine, fma.clone()]);
+        assert!(said[0].contains("126 per compute unit and clock, by 132 units"), "{said:?}");
+        assert!(conclusions("ceilings", &[fma]).is_empty(), "nobody told");
     }
 
     #[test]
