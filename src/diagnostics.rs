@@ -180,10 +180,12 @@ pub fn density_centre(bodies: &Bodies, members: &[usize]) -> DVec3 {
     let weight = |i: usize| if massless { 1.0 } else { bodies.mass[i] };
     let least = least_in_sphere(members.len());
     let (mut centre, mut radius) = (DVec3::ZERO, f64::INFINITY);
+    // Most spheres are small: the members of a wider one around them are looked through instead of all.
+    let mut near = Near { members: None, centre, radius };
     for round in 0..SPHERES {
+        near.hold(bodies, members, centre, radius);
         let offset = |i: usize| bodies.position[i] - centre;
-        let inside: Vec<usize> =
-            members.par_iter().copied().filter(|&i| offset(i).length() <= radius).collect();
+        let inside = within(bodies, near.members.as_deref().unwrap_or(members), centre, radius);
         let weights = sum_of(inside.len(), |k| weight(inside[k]));
         if inside.len() < least || weights <= 0.0 {
             break;
@@ -202,6 +204,39 @@ pub fn density_centre(bodies: &Bodies, members: &[usize]) -> DVec3 {
         }
     }
     centre
+}
+
+/// Those of `members` that are in a sphere, in their order.
+fn within(bodies: &Bodies, members: &[usize], centre: DVec3, radius: f64) -> Vec<usize> {
+    let is_inside = |i: &usize| (bodies.position[*i] - centre).length() <= radius;
+    let part = |part: &[usize]| part.iter().copied().filter(is_inside).collect::<Vec<_>>();
+    // Whole parts are put together faster than single members.
+    members.par_chunks(1 << 14).map(part).collect::<Vec<_>>().concat()
+}
+
+/// All members in a sphere.
+struct Near {
+    /// `None` are all there are.
+    members: Option<Vec<usize>>,
+    centre: DVec3,
+    radius: f64,
+}
+
+impl Near {
+    /// Holds all members in the sphere of `radius` around `centre` from now on, and not many more.
+    fn hold(&mut self, bodies: &Bodies, members: &[usize], centre: DVec3, radius: f64) {
+        // Room for the rounding of either distance.
+        let reach = ((centre - self.centre).length() + radius) * (1.0 + 1e-12);
+        if !(reach <= self.radius) {
+            *self = Self { members: None, centre, radius: f64::INFINITY };
+        }
+        if 2.0 * radius < self.radius {
+            let wider = 1.5 * radius;
+            let known = self.members.as_deref().unwrap_or(members);
+            let members = Some(within(bodies, known, centre, wider));
+            *self = Self { members, centre, radius: wider };
+        }
+    }
 }
 
 #[cfg(test)]
@@ -274,6 +309,60 @@ mod tests {
         assert!(off.length() < 0.02, "it is off by {off}");
         let (mass_centre, _) = bodies.centre_of_mass();
         assert!((mass_centre - DVec3::new(1.0, 2.0, 3.0)).length() > 5.0);
+    }
+
+    /// [`density_centre`] as it is defined: each sphere looks for its own among all members.
+    fn by_definition(bodies: &Bodies, members: &[usize]) -> DVec3 {
+        let least = least_in_sphere(members.len());
+        let (mut centre, mut radius) = (DVec3::ZERO, f64::INFINITY);
+        for round in 0..SPHERES {
+            let offset = |i: usize| bodies.position[i] - centre;
+            let inside: Vec<usize> =
+                members.iter().copied().filter(|&i| offset(i).length() <= radius).collect();
+            let weights = sum_of(inside.len(), |k| bodies.mass[inside[k]]);
+            if inside.len() < least || weights <= 0.0 {
+                break;
+            }
+            let weighted = |k: usize| offset(inside[k]) * bodies.mass[inside[k]];
+            let shift = sum_vec_of(inside.len(), weighted) / weights;
+            let reach = inside.iter().map(|&i| offset(i).length()).fold(0.0, f64::max);
+            centre += shift;
+            if round > 0 {
+                radius = SHRINK * (reach + shift.length()).min(radius);
+                if inside.len() <= least || radius == 0.0 {
+                    break;
+                }
+            }
+        }
+        centre
+    }
+
+    #[test]
+    fn spheres_that_look_around_themselves_find_what_all_members_hold() {
+        // Two clumps that draw the sphere to and fro, in a wide cloud; and everything in one place.
+        for (clump, apart) in [(0.0, 0.0), (0.2, 3.0), (0.45, 0.4), (1.0, 0.0)] {
+            let mut bodies = Bodies::with_capacity(40_000);
+            for k in 0..40_000 {
+                let x = f64::from(k);
+                let place = DVec3::new((x * 0.7).sin(), (x * 1.3).cos(), (x * 0.37).sin());
+                let side = if k % 2 == 0 { apart } else { -apart };
+                let is_in_clump = f64::from(k % 100) < clump * 100.0;
+                let scale = if clump == 1.0 {
+                    0.0
+                } else if is_in_clump {
+                    0.1
+                } else {
+                    4.0
+                };
+                let weight = 1.0 + (x * 0.11).sin();
+                bodies.push(weight, place * scale + DVec3::X * side, DVec3::ZERO, 0);
+            }
+            for members in [(0..40_000).collect::<Vec<_>>(), (0..40_000).step_by(7).collect()] {
+                let (found, right) =
+                    (density_centre(&bodies, &members), by_definition(&bodies, &members));
+                assert_eq!(found.to_array().map(f64::to_bits), right.to_array().map(f64::to_bits));
+            }
+        }
     }
 
     #[test]

@@ -5,9 +5,12 @@ mod common;
 mod sinks;
 
 use gravitile::bodies::Bodies;
-use gravitile::forces::Budget;
-use gravitile::forces::direct::gpu::{Dispatch, KernelRequest};
-use gravitile::gpu::{AdapterRequest, DeviceClass, Gpu};
+use gravitile::forces::direct::gpu::{
+    AllPairs, Dispatch, KernelConfig, KernelRequest, KernelVariant, PairBuffers,
+};
+use gravitile::forces::{Budget, Throughput, evaluate_blocking};
+use gravitile::frame::Frame;
+use gravitile::gpu::{AdapterRequest, BodyBuffers, DeviceClass, Gpu, read_blocking};
 use gravitile::scene::Scene;
 use gravitile::sim::{DeviceState, EngineKind, Settings, Simulation};
 
@@ -30,6 +33,40 @@ fn settings(kernel: KernelRequest) -> Settings {
 
 fn state(bodies: &Bodies, kernel: KernelRequest) -> DeviceState {
     pollster::block_on(DeviceState::new(common::gpu(), bodies, None, &settings(kernel))).unwrap()
+}
+
+/// Potentials of all bodies by the kernel of this variant.
+fn potentials(gpu: &Gpu, bodies: &BodyBuffers, variant: KernelVariant) -> Vec<u32> {
+    let field = PairBuffers::of_bodies(bodies, if variant.guarded { 0.0 } else { 0.05 });
+    let mut forces = pollster::block_on(AllPairs::new(gpu, variant, field)).unwrap();
+    evaluate_blocking(&mut forces, gpu, &mut Throughput::guess(gpu.adapter.class)).unwrap();
+    let entries = bodies.count as usize * variant.config.s as usize;
+    let sums = read_blocking::<[f32; 4]>(gpu, &[&forces.partial_sums], entries).unwrap();
+    let is_moved = sums[0].iter().any(|sum| sum[..3] != [0.0; 3]);
+    assert_eq!(is_moved, !variant.alone, "{variant:?}");
+    sums[0].iter().map(|sum| sum[3].to_bits()).collect()
+}
+
+#[test]
+fn potentials_alone_have_the_bits_of_those_beside_accelerations() {
+    let gpu = common::gpu();
+    let mut bodies = plummer(1003);
+    // Two in one place, which attract each other all the same where they are softened.
+    bodies.position[7] = bodies.position[400];
+    let bodies = BodyBuffers::upload(&gpu, &bodies, 1.0, &Frame::PLAIN, None).unwrap();
+    for shape in [
+        KernelConfig { r: 8, u: 32, ..KernelConfig::tiled(64) },
+        KernelConfig { q: 8, s: 3, ..KernelConfig::tiled(16) },
+        KernelConfig { untiled: true, r: 2, u: 1, ..KernelConfig::tiled(128) },
+    ] {
+        for softening in [0.05, 0.0] {
+            let alone = KernelVariant::new(shape, softening, 1.0, false).of_potentials();
+            let found = potentials(&gpu, &bodies, alone);
+            let both = KernelVariant { alone: false, ..alone };
+            assert_eq!(found, potentials(&gpu, &bodies, both), "{alone:?}");
+            assert!(found.iter().all(|phi| f32::from_bits(*phi) < 0.0), "{alone:?}");
+        }
+    }
 }
 
 fn bits(state: &mut DeviceState, bodies: &Bodies) -> Vec<[u64; 6]> {

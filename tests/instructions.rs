@@ -30,7 +30,13 @@ fn the_inner_loop_is_tight() {
     let config = |r, u| KernelConfig { r, u, ..KernelConfig::tiled(256) };
     let ask = |config| {
         navi21
-            .report(&KernelVariant { config, guarded: false, potential: false, one_mass: false })
+            .report(&KernelVariant {
+                config,
+                guarded: false,
+                potential: false,
+                one_mass: false,
+                alone: false,
+            })
             .unwrap()
     };
     // Measured with Mesa 22.3.6 and naga 30; the marks leave no room.
@@ -65,7 +71,13 @@ fn the_inner_loop_is_tight() {
     let untiled = ask(KernelConfig { untiled: true, ..config(2, 4) });
     assert_eq!(untiled.inner_loop.unwrap().interactions, 8);
     let bad = KernelConfig { r: 99, ..config(1, 1) };
-    let bad = KernelVariant { config: bad, guarded: false, potential: false, one_mass: false };
+    let bad = KernelVariant {
+        config: bad,
+        guarded: false,
+        potential: false,
+        one_mass: false,
+        alone: false,
+    };
     assert!(navi21.report(&bad).unwrap_err().to_string().contains("r is 99"));
     derivatives(&navi21, ask(config(8, 2)).per_interaction().unwrap());
     #[cfg(feature = "cli")]

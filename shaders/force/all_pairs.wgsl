@@ -47,7 +47,9 @@ fn main(
         workgroupBarrier();
         {% if load > 0 %}if tiles_begin + {{ load }}u * TILE < end {% endif %}{
 //% for k in range(r)
+//% if not alone
             var sum_{{ k }} = vec3<f32>(0.0);
+//% endif
 //% if potential
             var potential_{{ k }} = 0.0;
 //% endif
@@ -57,7 +59,9 @@ fn main(
                 let slot_{{ copy }} = {{ load }}u * TILE + (column + {{ copy }}u) * Q + local.y;
                 let source_{{ copy }} = tile[slot_{{ copy }}];
 //% for k in range(r)
+//% if not alone
                 sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }}, softening_squared);
+//% endif
 //% if potential
                 potential_{{ k }} = potential_of(potential_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }},
                     softening_squared, tiles_begin + slot_{{ copy }} == itself_{{ k }});
@@ -69,7 +73,9 @@ fn main(
             let mass = block_masses[tiles_begin / TILE + {{ load }}u];
 //% endif
 //% for k in range(r)
+//% if not alone
             total_{{ k }} {{ "= fma(vec3(mass), sum_" ~ k ~ ", total_" ~ k ~ ")" if one_mass else "+= sum_" ~ k }};
+//% endif
 //% if potential
             potential_total_{{ k }} += potential_{{ k }};
 //% endif

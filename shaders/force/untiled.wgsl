@@ -18,7 +18,9 @@ fn main(
 //% include "force/begin.wgsl"
     for (var block_begin = begin; block_begin < end; block_begin += P) {
 //% for k in range(r)
+//% if not alone
         var sum_{{ k }} = vec3<f32>(0.0);
+//% endif
 //% if potential
         var potential_{{ k }} = 0.0;
 //% endif
@@ -35,7 +37,9 @@ fn main(
 //% for copy in range(u)
             let source_{{ copy }} = sources[j + {{ copy }}u];
 //% for k in range(r)
+//% if not alone
             sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }}, softening_squared);
+//% endif
 //% if potential
             potential_{{ k }} = potential_of(potential_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }},
                 softening_squared, {{ "window_begin + " if uniform }}j + {{ copy }}u == itself_{{ k }});
@@ -47,7 +51,9 @@ fn main(
         for (; j < block_end; j += 1u) {
             let source = sources[j];
 //% for k in range(r)
+//% if not alone
             sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}.xyz, source, softening_squared);
+//% endif
 //% if potential
             potential_{{ k }} = potential_of(potential_{{ k }}, sink_{{ k }}.xyz, source,
                 softening_squared, j == itself_{{ k }});
@@ -59,7 +65,9 @@ fn main(
         let mass = block_masses[{{ "(window_begin + block_begin)" if uniform else "block_begin" }} / P];
 //% endif
 //% for k in range(r)
+//% if not alone
         total_{{ k }} {{ "= fma(vec3(mass), sum_" ~ k ~ ", total_" ~ k ~ ")" if one_mass else "+= sum_" ~ k }};
+//% endif
 //% if potential
         potential_total_{{ k }} += potential_{{ k }};
 //% endif

@@ -42,7 +42,11 @@ fn potential_of(
 ) -> f32 {
     let towards = source.xyz - sink;
     let softened = dot(towards, towards) + softening_squared;
+//% if guarded
     let inverse = select(inverseSqrt(max(softened, SMALLEST)), 0.0, is_itself || softened == 0.0);
+//% else
+    let inverse = select(inverseSqrt(softened), 0.0, is_itself);
+//% endif
     return fma(-source.w, inverse, sum);
 }
 //% endif

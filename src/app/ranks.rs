@@ -82,14 +82,15 @@ pub fn any(yes: bool) -> bool {
 }
 
 /// Refuses ranks that do not do the same: each tells a checksum of each of these, named in plain words, and all must have
-/// the first one's.
+/// the first one's. A process that is alone makes none.
 ///
 /// Errors: a rank that differs, with in what.
-pub fn must_agree(what: &[(&str, u32)]) -> Result<()> {
+pub fn must_agree<const N: usize>(what: impl FnOnce() -> [(&'static str, u32); N]) -> Result<()> {
     let Some(ranks) = ranks().filter(|ranks| ranks.size() > 1) else { return Ok(()) };
+    let what = what();
     let mine: Vec<u8> = what.iter().flat_map(|(_, sum)| sum.to_le_bytes()).collect();
     let told = ranks.tell(&mine)?;
-    match first_difference(what, &told) {
+    match first_difference(&what, &told) {
         None => Ok(()),
         Some((rank, what)) => Err(Error::Outside(format!(
             "rank {rank} has another {what} than rank 0: all ranks must run the same program on the same input with the same options"

@@ -52,13 +52,13 @@ pub trait DeviceForces: Send {
     fn record(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, interactions: u64) -> Piece;
 
     /// What the last evaluation left: `array<vec4<f32>>`, [`DeviceForces::slices`] times as many entries as
-    /// sinks, acceleration and potential, to be added over the slices in their order.
+    /// sinks, acceleration and potential, to be added over the slices in their order. One of the two may be 0.
     fn partial_sums(&self) -> &wgpu::Buffer;
 
     /// How many partial sums each sink has.
     fn slices(&self) -> u32;
 
-    /// Makes these forces with potentials, which may take the memory of these partial sums.
+    /// Makes what computes potentials, with these forces or without; it may take the memory of these partial sums.
     fn with_potential<'a>(
         &'a self,
         gpu: &'a Gpu,

@@ -200,7 +200,7 @@ mod tests {
     fn unrolling_writes_copies() {
         let values = context! {
             p => 64, q => 1, r => 2, u => 4, guarded => false, loaded => 1, potential => false,
-            one_mass => false, uniform => false, then_step => false
+            alone => false, one_mass => false, uniform => false, then_step => false
         };
         let text = assemble("force/all_pairs.wgsl", values).unwrap();
         assert_eq!(text.matches("= attract(").count(), 8);

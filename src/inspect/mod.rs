@@ -142,7 +142,13 @@ mod tests {
         let report = |statistics: &[(&str, f64)]| Report {
             device: String::new(),
             driver: String::new(),
-            variant: KernelVariant { config, guarded: false, potential: false, one_mass: false },
+            variant: KernelVariant {
+                config,
+                guarded: false,
+                potential: false,
+                one_mass: false,
+                alone: false,
+            },
             subgroup_size: 32,
             least_subgroup_size: 32,
             statistics: statistics.iter().copied().map(statistic).collect(),

@@ -29,7 +29,7 @@ pub fn wgsl(variant: &KernelVariant, bodies: u32) -> Result<String> {
     let KernelConfig { p, q, r, u, .. } = variant.config;
     let (guarded, loaded) = (variant.guarded, variant.config.tiles_at_once());
     let values = context! {
-        p, q, r, u, loaded, bodies, guarded, potential => false, one_mass => false, uniform => false,
+        p, q, r, u, loaded, bodies, guarded, potential => false, one_mass => false, uniform => false, alone => false,
         then_step => true,
     };
     template::assemble(variant.file(), values)

@@ -135,7 +135,13 @@ mod tests {
             let dispatch = Dispatch::OneWorkgroup;
             let config = KernelConfig { q, r, u, dispatch, ..KernelConfig::tiled(p) };
             for guarded in [false, true] {
-                let variant = KernelVariant { config, guarded, potential: false, one_mass: false };
+                let variant = KernelVariant {
+                    config,
+                    guarded,
+                    potential: false,
+                    one_mass: false,
+                    alone: false,
+                };
                 let text = wgsl(&variant).unwrap();
                 for language in [Language::SpirV, Language::Msl, Language::Hlsl] {
                     for checks in [Checks::On, Checks::Off] {

@@ -76,6 +76,12 @@ impl EnergyLog {
         Self { path: PathBuf::new(), file: None, initial, last, has_passages: false }
     }
 
+    /// A log whose rows go into `file`.
+    #[cfg(all(test, unix, feature = "cli"))]
+    pub(super) fn into(file: File) -> Self {
+        Self { file: Some(file), path: PathBuf::from("/dev/null"), ..Self::elsewhere(false, None) }
+    }
+
     /// True when a row of step `step` is the last one.
     pub fn ends_with(&self, step: u64) -> Result<bool> {
         if self.file.is_none() {

@@ -14,6 +14,7 @@ mod folder;
 mod lock;
 mod plan;
 mod runner;
+mod writer;
 
 pub use energy_log::{EnergyLog, Jump};
 pub use folder::{Found, Prepared, RunFolder, refuse_names_of_runs};

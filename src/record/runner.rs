@@ -1,5 +1,9 @@
-//! The loop of a recorded run: steps, a snapshot, a row of the energy log, and again.
+//! The loop of a recorded run: steps, a snapshot, a row of the energy log, and again. Files are written beside the
+//! next steps.
 
+use std::sync::Arc;
+
+use super::writer::{State, Writer, Written};
 use super::{EnergyLog, Jump, RunFolder};
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
@@ -33,61 +37,103 @@ pub fn run(
     watch: &mut dyn FnMut(u64) -> bool,
     tell: &mut dyn FnMut(&Jump),
 ) -> Result<Outcome> {
+    let has_row = log.ends_with(sim.steps())?;
+    let (ended, written) = std::thread::scope(|scope| {
+        let mut writer = Writer::begin(scope, folder, log, &template.bodies.components)?;
+        let ended = steps(sim, folder, template, has_row, &mut writer, watch, tell);
+        let written = writer.finish();
+        Ok((ended, written))
+    })?;
+    let Written { jumps, last } = written;
+    jumps.iter().for_each(&mut *tell);
+    // What was to be written before comes first.
+    let last = last?;
+    let logged = match ended {
+        Ok(logged) => logged,
+        Err(Failure::Step(error)) => return Err(stopped(sim, folder, template, error)),
+        Err(Failure::Other(error)) => return Err(error),
+    };
+    // A run that has nothing left to do writes no row.
+    let last = match (last, logged) {
+        (None, true) => unless_stopped(sim.diagnostics())?,
+        (last, logged) => last.filter(|_| logged),
+    };
+    let energy_initial = log.initial().or(last.as_ref().map(Diagnostics::energy));
+    let complete = logged && sim.steps() >= folder.plan.steps;
+    Ok(Outcome { energy_initial, last, complete })
+}
+
+/// What ended a run before its time.
+enum Failure {
+    /// A step that could not be taken.
+    Step(Error),
+    Other(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Other(error)
+    }
+}
+
+/// Steps to the end of the plan. What they come to at each snapshot is read here, and written by `writer` while the
+/// next steps are taken. Returns whether all of them have their rows: false where diagnostics were broken off.
+fn steps(
+    sim: &mut Simulation,
+    folder: &RunFolder,
+    template: &Snapshot,
+    has_row: bool,
+    writer: &mut Writer,
+    watch: &mut dyn FnMut(u64) -> bool,
+    tell: &mut dyn FnMut(&Jump),
+) -> Result<bool, Failure> {
     let plan = &folder.plan;
-    let components = &template.bodies.components;
-    let mut last = None;
-    let (mut complete, mut logged) = (true, true);
-    if !log.ends_with(sim.steps())? {
-        last = unless_stopped(sim.diagnostics())?;
-        match &last {
-            Some(found) => {
-                // The run was broken off between the snapshot, which has it, and the row.
-                let noted = template.attributes.get(PASSAGE).and_then(|text| text.parse().ok());
-                let passage = passage(sim).map(|now| now.or(noted));
-                let jump = log.append(sim.steps(), sim.time(), found, components, passage)?;
-                jump.iter().for_each(&mut *tell);
-            }
-            None => (complete, logged) = (false, false),
+    let mut goes_on = true;
+    if !has_row {
+        // The run was broken off between the snapshot, which has it, and the row.
+        let noted = template.attributes.get(PASSAGE).and_then(|text| text.parse().ok());
+        let Moment { steps, time, bodies, .. } = sim.moment()?;
+        let state = Arc::new(State { step: steps, snapshot: Snapshot::new(bodies, time) });
+        let potential = unless_stopped(sim.potentials())?;
+        let passage = passage(sim).map(|now| now.or(noted));
+        match potential {
+            Some(potential) => writer.log(&state, potential, passage),
+            None => return Ok(false),
         }
     }
-    while complete && sim.steps() < plan.steps {
+    while goes_on && sim.steps() < plan.steps && !writer.has_failed() {
         let begun = sim.steps();
         // The next multiple: after a stop in between, the later snapshots fall where they would have.
         let next =
             ((begun / plan.steps_per_snapshot + 1) * plan.steps_per_snapshot).min(plan.steps);
-        let done = match sim.step_watched(next - begun, &mut |done| watch(begun + done)) {
+        let mut watch = |done| watch(begun + done) && !writer.has_failed();
+        let done = match sim.step_watched(next - begun, &mut watch) {
             Ok(done) => done,
             Err(Error::Stopped) => sim.steps() - begun,
-            Err(error) => return Err(stopped(sim, folder, template, error)),
+            Err(error) => return Err(Failure::Step(error)),
         };
         if done == 0 {
             break;
         }
-        complete = begun + done == next && watch(next);
+        goes_on = begun + done == next && watch(next - begun);
         let moment = sim.moment()?;
-        let mut state = snapshot(&moment, template);
-        set_restart(&mut state, sim.restart());
+        let step = moment.steps;
+        let mut snapshot = snapshot(moment, template);
+        set_restart(&mut snapshot, sim.restart());
         let passage = passage(sim);
         if let Some(Some(closest)) = &passage {
-            state.attributes.insert(PASSAGE.to_owned(), closest.to_string());
+            snapshot.attributes.insert(PASSAGE.to_owned(), closest.to_string());
         }
-        folder.write(moment.steps, &state)?;
+        let state = Arc::new(State { step, snapshot });
+        writer.write(&state);
         // Going on writes a row that is missing here.
-        last = unless_stopped(sim.diagnostics_of(&moment))?;
-        match &last {
-            Some(found) => {
-                let jump = log.append(moment.steps, moment.time, found, components, passage)?;
-                jump.iter().for_each(&mut *tell);
-            }
-            None => (complete, logged) = (false, false),
+        match unless_stopped(sim.potentials())? {
+            Some(potential) => writer.log(&state, potential, passage),
+            None => return Ok(false),
         }
+        writer.jumps().for_each(|jump| tell(&jump));
     }
-    if last.is_none() && logged {
-        last = unless_stopped(sim.diagnostics())?;
-    }
-    let energy_initial = log.initial().or(last.as_ref().map(Diagnostics::energy));
-    let complete = logged && sim.steps() >= plan.steps;
-    Ok(Outcome { energy_initial, last, complete })
+    Ok(true)
 }
 
 /// A snapshot's fact: the closest passage before it, for its row in the log if that is missing.
@@ -141,12 +187,13 @@ fn stopped(
         return error;
     }
     let Ok(moment) = sim.moment() else { return error };
-    let mut state = snapshot(&moment, template);
+    let time = moment.time;
+    let mut state = snapshot(moment, template);
     set_restart(&mut state, Restart::default());
     let saved = folder.write_stopped(&state);
     if let Error::Body { problem, .. } = &mut error {
         problem.push_str(&match saved {
-            Ok(path) => format!("; the last state, t = {}, is in {}", moment.time, path.display()),
+            Ok(path) => format!("; the last state, t = {time}, is in {}", path.display()),
             Err(error) => format!("; the last state could not be saved: {error}"),
         });
     }
@@ -154,14 +201,17 @@ fn stopped(
 }
 
 /// A moment as a snapshot, with what `template` says besides the bodies.
-fn snapshot(moment: &Moment, template: &Snapshot) -> Snapshot {
+fn snapshot(moment: Moment, template: &Snapshot) -> Snapshot {
     let mut attributes = template.attributes.clone();
     attributes.insert("step".to_owned(), moment.steps.to_string());
     Snapshot {
-        bodies: moment.bodies.clone(),
+        bodies: moment.bodies,
         time: moment.time,
         units: template.units.clone(),
         attributes,
         extra: template.extra.clone(),
     }
 }
+
+#[cfg(test)]
+mod tests;

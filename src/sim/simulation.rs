@@ -269,10 +269,16 @@ impl Simulation {
         Ok(Moment { time, steps: self.clock.steps(), bodies, acceleration, softening })
     }
 
+    /// The potentials of all bodies now, G included, as [`crate::diagnostics::diagnose`] takes them.
+    ///
+    /// Errors: those of the engine; [`Error::Stopped`].
+    pub async fn fetch_potentials(&mut self) -> Result<Vec<f64>> {
+        self.residence.potential().await
+    }
+
     /// The diagnostics of `moment`, which must be the present one.
     pub async fn diagnose(&mut self, moment: &Moment) -> Result<Diagnostics> {
-        let potential = self.residence.potential().await?;
-        diagnose(&moment.bodies, &potential)
+        diagnose(&moment.bodies, &self.fetch_potentials().await?)
     }
 
     /// Continues with other bodies, or with bodies changed in number, place, motion or mass, from the present
@@ -330,6 +336,11 @@ impl Simulation {
     /// [`Simulation::fetch`], waiting.
     pub fn moment(&mut self) -> Result<Moment> {
         pollster::block_on(self.fetch())
+    }
+
+    /// [`Simulation::fetch_potentials`], waiting.
+    pub fn potentials(&mut self) -> Result<Vec<f64>> {
+        pollster::block_on(self.fetch_potentials())
     }
 
     /// The bodies now.

@@ -150,10 +150,31 @@ impl Writer {
     /// All values of a column in its own type.
     pub fn column(&mut self, column: &Column) {
         let endianness = self.endianness;
+        if self.is_native() {
+            return each!(column, values => self.raw(bytemuck::cast_slice(values)));
+        }
         each!(column, values => values.iter().for_each(|value| match endianness {
             Endianness::Little => self.raw(&value.to_le_bytes()),
             Endianness::Big => self.raw(&value.to_be_bytes()),
         }));
+    }
+
+    /// Many values.
+    pub fn u64s(&mut self, values: &[u64]) {
+        if self.is_native() {
+            return self.raw(bytemuck::cast_slice(values));
+        }
+        values.iter().for_each(|value| self.u64(*value));
+    }
+
+    /// Many values.
+    pub fn f64s(&mut self, values: &[f64]) {
+        self.u64s(bytemuck::cast_slice(values));
+    }
+
+    /// Whether numbers stand in memory as they are written.
+    fn is_native(&self) -> bool {
+        (self.endianness == Endianness::Little) == cfg!(target_endian = "little")
     }
 
     fn either<const N: usize>(&mut self, little: [u8; N], big: [u8; N]) {

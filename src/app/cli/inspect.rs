@@ -72,6 +72,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         guarded: args.unsoftened,
         potential: args.potential,
         one_mass: false,
+        alone: false,
     };
     let report = inspector.report(&variant)?;
     if args.json {

@@ -37,11 +37,13 @@ pub fn main(args: &Args) -> Result<Ended> {
         None => RunFolder::look(&args.dir)?,
     };
     let found = folder.last_whole()?;
-    ranks::must_agree(&[
-        ("program", ranks::program_sum()),
-        ("plan", crc32fast::hash(format!("{:?}", folder.plan).as_bytes())),
-        ("snapshot", run::sum_of(&found.snapshot)),
-    ])?;
+    ranks::must_agree(|| {
+        [
+            ("program", ranks::program_sum()),
+            ("plan", crc32fast::hash(format!("{:?}", folder.plan).as_bytes())),
+            ("snapshot", run::sum_of(&found.snapshot)),
+        ]
+    })?;
     for error in &found.damaged {
         print::note(&format!("not whole, going back one snapshot: {error}"));
     }

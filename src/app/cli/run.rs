@@ -62,11 +62,13 @@ pub fn main(args: &Args) -> Result<Ended> {
         Some(every) => whole_steps(every, dt)?,
         None => steps.div_ceil(10).max(1),
     };
-    ranks::must_agree(&[
-        ("program", ranks::program_sum()),
-        ("command line", crc32fast::hash(format!("{args:?}").as_bytes())),
-        ("input", sum_of(&input.snapshot)),
-    ])?;
+    ranks::must_agree(|| {
+        [
+            ("program", ranks::program_sum()),
+            ("command line", crc32fast::hash(format!("{args:?}").as_bytes())),
+            ("input", sum_of(&input.snapshot)),
+        ]
+    })?;
     // The first rank alone writes.
     let prepared = match ranks::speaks() {
         true => {

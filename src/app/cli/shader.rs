@@ -74,6 +74,7 @@ fn wgsl(args: &Args, checks: Checks) -> Result<String, Error> {
             guarded: args.unsoftened,
             potential: args.potential,
             one_mass: false,
+            alone: false,
         }
         .wgsl()
     };
@@ -94,6 +95,7 @@ fn wgsl(args: &Args, checks: Checks) -> Result<String, Error> {
                 guarded: args.unsoftened,
                 potential: false,
                 one_mass: false,
+                alone: false,
             };
             integrate::one_workgroup_wgsl(&variant)
         }

@@ -3,12 +3,14 @@
 use std::collections::VecDeque;
 
 use glam::DVec3;
+use rayon::prelude::*;
 use web_time::Instant;
 
 use super::*;
 use crate::error::Error;
 use crate::forces::evaluate;
-use crate::gpu::{read, read_part, storage};
+use crate::gpu::layout::VEC4;
+use crate::gpu::storage;
 use crate::stop;
 
 /// Submissions in flight: the device always has the next one at hand.
@@ -141,36 +143,64 @@ impl DeviceState {
     ) -> Result<Vec<DVec3>> {
         self.settle().await?;
         let BodyBuffers { position_mass, velocity, acceleration, count, .. } = &self.buffers;
-        let buffers = [position_mass, velocity, acceleration];
-        let read = read_part::<[f32; 4]>(&self.gpu, &buffers, sinks.clone()).await?;
+        let buffers = [position_mass, velocity, acceleration].map(wgpu::Buffer::clone);
+        let count = *count as usize;
+        let read = self.bring(&buffers, sinks.clone()).await?;
         let frame = self.frame_at(time);
         let three = |v: &[f32; 4]| [v[0], v[1], v[2]];
+        let position = bodies.position[sinks.clone()].par_iter_mut().zip(&read[0]);
+        let velocity = bodies.velocity[sinks.clone()].par_iter_mut().zip(&read[1]);
         if frame.is_central() {
             // Multiples of powers of two: f64 has them all.
-            let positions = read[0].iter().map(|x| frame.wide_position(three(x)));
-            bodies.position.splice(sinks.clone(), positions);
-            let velocities = read[1].iter().map(|v| frame.wide_velocity(three(v)));
-            bodies.velocity.splice(sinks, velocities);
+            position.for_each(|(wide, x)| *wide = frame.wide_position(three(x)));
+            velocity.for_each(|(wide, v)| *wide = frame.wide_velocity(three(v)));
         } else {
-            self.rests.position.resize(*count as usize, DVec3::ZERO);
-            self.rests.velocity.resize(*count as usize, DVec3::ZERO);
-            for (i, (x, v)) in sinks.zip(read[0].iter().zip(&read[1])) {
-                (bodies.position[i], self.rests.position[i]) = frame.exact_position(three(x));
-                (bodies.velocity[i], self.rests.velocity[i]) = frame.exact_velocity(three(v));
-            }
+            self.rests.position.resize(count, DVec3::ZERO);
+            self.rests.velocity.resize(count, DVec3::ZERO);
+            let rests = self.rests.position[sinks.clone()].par_iter_mut();
+            position.zip(rests).for_each(|((wide, x), rest)| {
+                (*wide, *rest) = frame.exact_position(three(x));
+            });
+            let rests = self.rests.velocity[sinks].par_iter_mut();
+            velocity.zip(rests).for_each(|((wide, v), rest)| {
+                (*wide, *rest) = frame.exact_velocity(three(v));
+            });
         }
         let acceleration: Vec<_> =
-            read[2].iter().map(|a| frame.wide_acceleration(three(a))).collect();
+            read[2].par_iter().map(|a| frame.wide_acceleration(three(a))).collect();
         if self.stepper.forces().needs_last_accelerations() {
             self.last.clone_from(&acceleration);
         }
         self.built_at.clear();
-        if let Some(built_at) = self.stepper.forces().built_at() {
-            let found =
-                crate::gpu::read::<[f32; 4]>(&self.gpu, &[built_at], *count as usize).await?;
+        if let Some(built_at) = self.stepper.forces().built_at().cloned() {
+            let found = self.bring(&[built_at], 0..count).await?;
             self.built_at.extend(found[0].iter().map(|at| DVec3::from(three(at).map(f64::from))));
         }
         Ok(acceleration)
+    }
+
+    /// A range of the entries of each of these buffers, all at one moment. Room on the host is kept from one time to the
+    /// next: to have it anew takes longer than to copy.
+    async fn bring(
+        &mut self,
+        buffers: &[wgpu::Buffer],
+        entries: Range<usize>,
+    ) -> Result<Vec<Vec<[f32; 4]>>> {
+        if entries.is_empty() {
+            return Ok(vec![Vec::new(); buffers.len()]);
+        }
+        // One that fails on the way is not used again.
+        let mut readback = std::mem::take(&mut self.readback);
+        let bytes = entries.start as u64 * VEC4..entries.end as u64 * VEC4;
+        let wanted: Vec<_> = buffers.iter().map(|buffer| (buffer, bytes.clone())).collect();
+        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
+        readback.record(&self.gpu.device, &mut encoder, &wanted);
+        let submission = self.gpu.queue.submit([encoder.finish()]);
+        readback.submitted();
+        self.gpu.finish(submission).await?;
+        let read = readback.arrive().await?;
+        self.readback = readback;
+        Ok(read)
     }
 
     /// Potentials of the bodies that the device moves, G included, by the kernel with potential.
@@ -183,7 +213,8 @@ impl DeviceState {
         let sinks = self.sinks();
         let n = sinks.len();
         let (sums, slices) = self.potential_sums();
-        let sums = read::<[f32; 4]>(&self.gpu, &[sums], slices as usize * n).await?;
+        let sums = [sums.clone()];
+        let sums = self.bring(&sums, 0..slices as usize * n).await?;
         let unit = self.frame.potential_unit();
         let potential: Vec<f64> =
             add_potentials(&sums[0], n).into_iter().map(|phi| phi * unit).collect();

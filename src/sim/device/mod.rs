@@ -32,7 +32,7 @@ use crate::forces::direct::gpu::{KernelConfig, KernelVariant, Masses, USUAL_BLOC
 use crate::forces::tree::TreeConfig;
 use crate::forces::{Budget, DeviceForces, DeviceTools, Method, Throughput, on_device};
 use crate::frame::{Frame, Rests};
-use crate::gpu::{BodyBuffers, Gpu};
+use crate::gpu::{BodyBuffers, Gpu, Readback};
 use crate::tuned::Known;
 
 /// Where in a step the device stands after everything submitted so far.
@@ -90,6 +90,8 @@ pub struct DeviceState {
     steps: u64,
     /// What tuning has found.
     known: Known,
+    /// Room on the host for what is read.
+    readback: Readback,
 }
 
 impl DeviceState {
@@ -164,6 +166,7 @@ impl DeviceState {
             built_at: Vec::new(),
             steps: settings.steps_before,
             known: settings.known.clone(),
+            readback: Readback::default(),
         })
     }
 

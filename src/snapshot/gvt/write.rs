@@ -12,8 +12,8 @@ pub(super) fn write(snapshot: &Snapshot) -> Result<Vec<u8>, Problem> {
     let mut file = Fields { out: Writer::new(Endianness::Little, capacity), count: 0 };
     file.out.raw(&[0; HEADER_BYTES]);
 
-    file.f64s("time", 1, 1, [snapshot.time])?;
-    file.f64s("gravitational_constant", 1, 1, [snapshot.units.gravitational_constant])?;
+    file.f64s("time", 1, 1, &[snapshot.time])?;
+    file.f64s("gravitational_constant", 1, 1, &[snapshot.units.gravitational_constant])?;
     let units = &snapshot.units;
     file.texts("units", &[&units.length, &units.mass, &units.time])?;
     let attributes: Vec<&str> =
@@ -22,10 +22,10 @@ pub(super) fn write(snapshot: &Snapshot) -> Result<Vec<u8>, Problem> {
     let components: Vec<&str> =
         bodies.components.iter().flat_map(|c| [c.name.as_str(), c.role.name()]).collect();
     file.texts("components", &components)?;
-    file.field("id", U64, 1, n, 8 * n, |out| bodies.id.iter().for_each(|&id| out.u64(id)))?;
-    file.f64s("mass", n, 1, bodies.mass.iter().copied())?;
-    file.f64s("position", n, 3, bodies.position.iter().flat_map(|v| v.to_array()))?;
-    file.f64s("velocity", n, 3, bodies.velocity.iter().flat_map(|v| v.to_array()))?;
+    file.field("id", U64, 1, n, 8 * n, |out| out.u64s(&bodies.id))?;
+    file.f64s("mass", n, 1, &bodies.mass)?;
+    file.f64s("position", n, 3, bytemuck::cast_slice(&bodies.position))?;
+    file.f64s("velocity", n, 3, bytemuck::cast_slice(&bodies.velocity))?;
     file.field("component", U8, 1, n, n, |out| out.raw(&bodies.component))?;
     for (name, column) in &snapshot.extra {
         file.column(&format!("{EXTRA}{name}"), column)?;
@@ -73,15 +73,9 @@ impl Fields {
         Ok(())
     }
 
-    fn f64s(
-        &mut self,
-        name: &str,
-        count: usize,
-        width: u8,
-        values: impl IntoIterator<Item = f64>,
-    ) -> Result<(), Problem> {
+    fn f64s(&mut self, name: &str, count: usize, width: u8, values: &[f64]) -> Result<(), Problem> {
         self.field(name, F64, width, count, count * width as usize * 8, |out| {
-            values.into_iter().for_each(|value| out.f64(value));
+            out.f64s(values);
         })
     }
 

@@ -72,6 +72,7 @@ impl Rung {
             guarded: false,
             potential: false,
             one_mass: false,
+            alone: false,
         };
         match variant.wgsl() {
             Ok(text) => main_of(&text).to_owned(),

@@ -138,7 +138,13 @@ impl LearnForm {
         actions: &mut Vec<Action>,
     ) {
         let guarded = facts.settings.softening == 0.0;
-        let variant = KernelVariant { config: *config, guarded, potential: false, one_mass: false };
+        let variant = KernelVariant {
+            config: *config,
+            guarded,
+            potential: false,
+            one_mass: false,
+            alone: false,
+        };
         // Not while the map is filled: a compiler at work would be measured, too.
         let waits = self.heat.is_filling() || matches!(self.told, Asked::Waiting(_));
         if self.told_of != Some(variant) && !waits {

@@ -255,7 +255,7 @@ impl DeviceForces for AllPairs {
         gpu: &'a Gpu,
         bodies: &'a BodyBuffers,
     ) -> Making<'a, Box<dyn DeviceForces>> {
-        let variant = self.variant.with_potential();
+        let variant = self.variant.of_potentials();
         // The last step's partial sums have been added up: their room can be used again.
         let sums = Some(self.partial_sums.clone());
         Box::pin(async move {

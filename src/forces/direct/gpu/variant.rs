@@ -16,6 +16,8 @@ pub struct KernelVariant {
     pub guarded: bool,
     /// With the potential.
     pub potential: bool,
+    /// The potential alone, without the acceleration: of a pair little more than half the work of both.
+    pub alone: bool,
     /// For blocks of sources of one mass, which their sum is multiplied by: 12 instructions a pair instead of 13.
     pub one_mass: bool,
 }
@@ -30,7 +32,7 @@ impl KernelVariant {
     /// range of f32: eps = 0, or m / eps^3 or 1 / eps^3 above 1e36.
     pub fn new(config: KernelConfig, softening: f64, largest_mass: f64, potential: bool) -> Self {
         let largest = largest_mass.max(1.0) / (softening * softening * softening);
-        Self { config, guarded: !(largest < 1e36), potential, one_mass: false }
+        Self { config, guarded: !(largest < 1e36), potential, alone: false, one_mass: false }
     }
 
     /// The variant that makes use of blocks of one mass, where sources of these masses have such and it pays.
@@ -41,9 +43,9 @@ impl KernelVariant {
         Self { one_mass, ..self }
     }
 
-    /// The kernel with potential beside this one: asked now and then, it is to compile fast. The order of the sums is
-    /// the same.
-    pub fn with_potential(self) -> Self {
+    /// The kernel of potentials beside this one: asked now and then, it is to compile fast. The order of the sums is
+    /// the same, and their bits are those of a kernel with both.
+    pub fn of_potentials(self) -> Self {
         let KernelConfig { r, u, untiled, uniform, .. } = self.config;
         let config = KernelConfig {
             r: r.min(4),
@@ -52,7 +54,7 @@ impl KernelVariant {
             uniform: false,
             ..self.config
         };
-        Self { config, potential: true, one_mass: false, ..self }
+        Self { config, potential: true, alone: true, one_mass: false, ..self }
     }
 
     /// Whether the kernel finds its way among sources in another order: a potential asks for their numbers.
@@ -87,13 +89,13 @@ impl KernelVariant {
             return Ok(text);
         }
         let KernelConfig { p, q, r, u, s: slices, uniform, .. } = self.config;
-        let Self { guarded, potential, one_mass, .. } = *self;
+        let Self { guarded, potential, alone, one_mass, .. } = *self;
         let window = WINDOW;
         let loaded = self.config.tiles_at_once();
         template::assemble(
             self.file(),
             context! {
-                p, q, r, u, slices, loaded, guarded, potential, one_mass, uniform, window,
+                p, q, r, u, slices, loaded, guarded, potential, alone, one_mass, uniform, window,
                 then_step => false,
             },
         )
@@ -126,14 +128,17 @@ mod tests {
                         if config.validate(None).is_err() {
                             continue;
                         }
-                        for (guarded, potential, one_mass) in [
-                            (false, false, false),
-                            (false, true, false),
-                            (true, false, false),
-                            (true, true, false),
-                            (false, false, true),
+                        for (guarded, potential, alone, one_mass) in [
+                            (false, false, false, false),
+                            (false, true, false, false),
+                            (false, true, true, false),
+                            (true, false, false, false),
+                            (true, true, false, false),
+                            (true, true, true, false),
+                            (false, false, false, true),
                         ] {
-                            let variant = KernelVariant { config, guarded, potential, one_mass };
+                            let variant =
+                                KernelVariant { config, guarded, potential, alone, one_mass };
                             if one_mass && !variant.can_sort() {
                                 continue;
                             }

@@ -89,8 +89,13 @@ fn ask(
         }
         let mut record = session.compiled_record(FIGURE.name, series, device.clone());
         (record.x, record.kernel) = (f64::from(*x), Some(*config));
-        let variant =
-            KernelVariant { config: *config, guarded: false, potential: false, one_mass: false };
+        let variant = KernelVariant {
+            config: *config,
+            guarded: false,
+            potential: false,
+            one_mass: false,
+            alone: false,
+        };
         match inspector.report(&variant) {
             Ok(report) => {
                 if device.is_none() {

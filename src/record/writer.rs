@@ -1,0 +1,132 @@
+//! Who writes a run's files: a thread, so that the next steps are taken meanwhile. Snapshots and rows come to
+//! disk one after the other, in the order in which they are handed over.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+
+use super::{EnergyLog, Jump, RunFolder};
+use crate::bodies::Component;
+use crate::diagnostics::{Diagnostics, diagnose};
+use crate::error::{Error, Result};
+use crate::integrate::blocks::Passage;
+use crate::snapshot::Snapshot;
+
+/// Pieces of work that may wait: the snapshot and the row of one state. With the one that is being written and the one
+/// that has just been read, three states are in memory at most.
+const WAITING: usize = 2;
+
+/// The bodies after a step.
+pub(super) struct State {
+    pub step: u64,
+    pub snapshot: Snapshot,
+}
+
+enum Job {
+    Snapshot(Arc<State>),
+    /// With the potentials of all bodies, and the closest passage since the last row.
+    Row(Arc<State>, Vec<f64>, Option<Option<Passage>>),
+}
+
+/// What came of all that was handed over.
+pub(super) struct Written {
+    /// Jumps of the energy that nobody has been told of.
+    pub jumps: Vec<Jump>,
+    /// The last row's diagnostics, if there was one; or why something could not be written.
+    pub last: Result<Option<Diagnostics>>,
+}
+
+/// The thread's other end.
+pub(super) struct Writer<'scope> {
+    jobs: SyncSender<Job>,
+    jumps: Receiver<Jump>,
+    failed: Arc<AtomicBool>,
+    thread: ScopedJoinHandle<'scope, Result<Option<Diagnostics>>>,
+}
+
+impl<'scope> Writer<'scope> {
+    /// Begins the thread.
+    ///
+    /// Errors: the system has none to give.
+    pub fn begin<'env>(
+        scope: &'scope Scope<'scope, 'env>,
+        folder: &'env RunFolder,
+        log: &'env mut EnergyLog,
+        components: &'env [Component],
+    ) -> Result<Self> {
+        let (jobs, taken) = sync_channel(WAITING);
+        let (told, jumps) = channel();
+        let failed = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&failed);
+        let work = move || {
+            let mut last = None;
+            let worked = taken
+                .iter()
+                .try_for_each(|job| work(job, folder, log, components, &told, &mut last));
+            // Nothing more is taken: what comes after something that is missing would not be found either.
+            seen.store(worked.is_err(), Ordering::Release);
+            worked.map(|()| last)
+        };
+        let thread = Builder::new().name("run's files".to_owned()).spawn_scoped(scope, work);
+        let thread = thread.map_err(|source| Error::io("write into", &folder.path, source))?;
+        Ok(Self { jobs, jumps, failed, thread })
+    }
+
+    /// Whether something could not be written, and nothing more will be.
+    pub fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
+    }
+
+    /// Hands over a snapshot; waits while too much is on its way.
+    pub fn write(&self, state: &Arc<State>) {
+        self.hand_over(Job::Snapshot(Arc::clone(state)));
+    }
+
+    /// Hands over what a row of the log is made from.
+    pub fn log(&self, state: &Arc<State>, potential: Vec<f64>, passage: Option<Option<Passage>>) {
+        self.hand_over(Job::Row(Arc::clone(state), potential, passage));
+    }
+
+    fn hand_over(&self, job: Job) {
+        // Nobody takes it once something has failed, which `finish` tells.
+        let _ = self.jobs.send(job);
+    }
+
+    /// Jumps of the energy that have been seen since this was asked last.
+    pub fn jumps(&self) -> impl Iterator<Item = Jump> + '_ {
+        self.jumps.try_iter()
+    }
+
+    /// Waits until everything is written.
+    pub fn finish(self) -> Written {
+        let Self { jobs, jumps, thread, .. } = self;
+        drop(jobs);
+        let last = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Written { jumps: jumps.try_iter().collect(), last }
+    }
+}
+
+fn work(
+    job: Job,
+    folder: &RunFolder,
+    log: &mut EnergyLog,
+    components: &[Component],
+    told: &Sender<Jump>,
+    last: &mut Option<Diagnostics>,
+) -> Result<()> {
+    match job {
+        Job::Snapshot(state) => folder.write(state.step, &state.snapshot),
+        Job::Row(state, potential, passage) => {
+            let State { step, snapshot } = &*state;
+            let found = diagnose(&snapshot.bodies, &potential)?;
+            let jump = log.append(*step, snapshot.time, &found, components, passage)?;
+            *last = Some(found);
+            if let Some(jump) = jump {
+                // Nobody listens at the very end of a run that has failed.
+                let _ = told.send(jump);
+            }
+            Ok(())
+        }
+    }
+}
