@@ -139,13 +139,19 @@ impl Client {
 }
 
 fn main() {
-    for sources in [16_384, 131_072, 524_288] {
+    // `-- SOURCES SINKS` measures one row.
+    let numbers = std::env::args().skip(1).filter_map(|text| text.parse::<usize>().ok());
+    let asked: Vec<usize> = numbers.collect();
+    let of = |k: usize, all: &[usize]| asked.get(k).map_or_else(|| all.to_vec(), |n| vec![*n]);
+    for sources in of(0, &[16_384, 131_072, 524_288]) {
         assert_eq!(g6_open(0), 0, "see the line above");
         let mut client = Client::new(sources);
         (0..sources).for_each(|k| client.set(k));
         // A client that asked for nearest neighbours once gets them along from then on.
-        let alone = SINKS.map(|sinks| client.measure(sinks, Mode::Forces)[0]);
-        for (sinks, forces) in SINKS.into_iter().zip(alone) {
+        let rows = of(1, &SINKS);
+        let alone: Vec<f64> =
+            rows.iter().map(|sinks| client.measure(*sinks, Mode::Forces)[0]).collect();
+        for (sinks, forces) in rows.into_iter().zip(alone) {
             let [block, set, first] = client.measure(sinks, Mode::Block);
             let [plain, ..] = client.measure(sinks, Mode::Plain);
             let [same, ..] = client.measure(sinks, Mode::Same);

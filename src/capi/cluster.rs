@@ -159,11 +159,10 @@ impl Cluster {
         Ok(&self.calls.hand_over(place).answers)
     }
 
-    /// The client's index of the nearest j-particle of i-particle `i` of the call that was finished last, -1 where there
-    /// is none.
-    pub fn nearest_index(&self, i: usize) -> i32 {
-        let last = self.calls.last().map(|place| &self.calls.all[place].nearest);
-        last.and_then(|nearest| nearest.get(i)).copied().unwrap_or(-1)
+    /// The client's indices of the nearest j-particles of the call that was finished last, -1 where there is none; empty
+    /// where nobody asked.
+    pub fn nearest_indices(&self) -> &[i32] {
+        self.calls.last().map_or(&[], |place| &self.calls.all[place].nearest)
     }
 
     /// Makes the lists of the last call ready: of this thread's, where several call at the same time. True: some are longer

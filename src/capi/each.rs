@@ -36,8 +36,10 @@ impl Forces {
             nearest: Vec::new(),
             nearest_squared: distances.iter().map(|r| r * r).collect(),
         };
-        let sinks = 0..forces.nearest_squared.len();
-        forces.nearest.extend(sinks.map(|i| cluster.nearest_index(i)));
+        if nearest {
+            forces.nearest.extend_from_slice(cluster.nearest_indices());
+            forces.nearest.resize(n, -1);
+        }
         Ok(forces)
     }
 

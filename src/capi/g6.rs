@@ -266,9 +266,8 @@ impl Results {
                 square.take(n)?.iter_mut().zip(squares).for_each(|(into, from)| *into = from);
             }
             if let Some(nearest) = &mut self.nearest {
-                for (i, index) in nearest.take(n)?.iter_mut().enumerate() {
-                    *index = cluster.nearest_index(i);
-                }
+                let found = cluster.nearest_indices().iter().copied().chain(std::iter::repeat(-1));
+                nearest.take(n)?.iter_mut().zip(found).for_each(|(into, from)| *into = from);
             }
             Ok(DONE)
         })

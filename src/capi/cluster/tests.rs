@@ -63,7 +63,7 @@ fn a_client_gets_its_own_indices_back() {
         assert_eq!((&got.jerk, &got.snap), (&wanted.jerk, &wanted.snap));
         assert!(!cluster.read_lists().unwrap());
         for i in 0..60 {
-            assert_eq!(cluster.nearest_index(i), index_of(wanted.nearest[i] as usize));
+            assert_eq!(cluster.nearest_indices()[i], index_of(wanted.nearest[i] as usize));
             let list: Vec<i32> =
                 wanted.neighbours.of(i).iter().map(|&j| index_of(j as usize)).collect();
             assert_eq!(cluster.list(i as i32).unwrap(), (list, wanted.neighbours.found(i)));
@@ -117,7 +117,7 @@ fn all_of_an_index_are_left_out() {
             }
             assert!((got.potential[i] - potential).abs() < 1e-13, "{i}");
             assert_eq!(
-                (cluster.nearest_index(i), cluster.list(i as i32).unwrap().0),
+                (cluster.nearest_indices()[i], cluster.list(i as i32).unwrap().0),
                 (near.1, list)
             );
         }
@@ -172,7 +172,7 @@ fn what_is_no_number_is_named() {
     // No sources, no i-particles.
     cluster.begin(Call { addresses: 0, ..call(&bodies, index_of) }).unwrap();
     assert_eq!(cluster.finish(10, true).unwrap().acceleration, [DVec3::ZERO; 10]);
-    assert_eq!(cluster.nearest_index(3), -1);
+    assert_eq!(cluster.nearest_indices()[3], -1);
     cluster.begin(Call { addresses: 10, softening_squared: 0.0, ..Call::default() }).unwrap();
     assert!(cluster.finish(0, true).unwrap().acceleration.is_empty());
 }

@@ -57,7 +57,7 @@ fn check(cluster: &mut Cluster, bodies: &TestBodies, from: usize, to: usize) {
     assert_eq!(got.acceleration, wanted.acceleration[from..to]);
     assert_eq!(got.jerk, wanted.jerk[from..to]);
     for i in from..to {
-        assert_eq!(cluster.nearest_index(i - from), index_of(wanted.nearest[i] as usize));
+        assert_eq!(cluster.nearest_indices()[i - from], index_of(wanted.nearest[i] as usize));
     }
 }
 

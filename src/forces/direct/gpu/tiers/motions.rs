@@ -180,14 +180,14 @@ impl Motions {
     fn record(&self, moving: &Moving, out: &mut [Word]) -> bool {
         let frame = &self.frame.frame;
         let (l, v) = (frame.length, frame.velocity_unit());
-        // The unit of time is l / v; all of them are powers of two.
-        let mut unit = v;
+        // The unit of time is l / v; all of them are powers of two, and so a product is the quotient.
+        let (mut unit, per_time) = (1.0 / v, l / v);
         let rows: [DVec3; ROWS] = std::array::from_fn(|k| match k {
             0 => frame.scaled_position(moving.motion[0]),
             1 => frame.scaled_velocity(moving.motion[1]),
             _ => {
-                unit *= v / l;
-                moving.motion[k] / unit
+                unit *= per_time;
+                moving.motion[k] * unit
             }
         });
         let mass = moving.mass / frame.mass;

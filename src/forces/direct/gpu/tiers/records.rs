@@ -6,8 +6,8 @@ use rayon::prelude::*;
 
 use super::frame::Word;
 
-/// Records from which on it pays to wake threads.
-pub(super) const MANY: usize = 1024;
+/// Records from which on it pays to wake threads, which takes as long as a thousand of them.
+pub(super) const MANY: usize = 2048;
 
 /// Makes every record, of `words` words each, by `make`, which tells whether it fits the tier. The first that does not,
 /// if any.

@@ -9,11 +9,12 @@ use super::{DirectVariant, Near};
 use crate::forces::{Answers, Lists, NO_SOURCE, Precision};
 
 /// Sums and nearest sources into `out`, which has room for what is wanted.
-/// `copied`: words of sums with who is nearest, of lists.
+/// `copied`: words of sums with who is nearest, of lists. `distance_of` tells how far a sink is from its nearest.
 pub(super) fn answers(
     copied: &[Vec<u32>],
     variant: &DirectVariant,
     units: &Units,
+    distance_of: impl Fn(usize, u32) -> f64 + Sync,
     out: &mut Answers,
 ) {
     let words = &copied[0];
@@ -29,21 +30,61 @@ pub(super) fn answers(
         }
     };
     let vector = |i, sum| DVec3::new(value(i, sum, 0), value(i, sum, 1), value(i, sum, 2));
-    fill(&mut out.acceleration, |i| vector(i, 0) * units.acceleration);
-    fill(&mut out.potential, |i| value(i, 0, 3) * units.potential);
-    fill(&mut out.jerk, |i| vector(i, 1) * units.jerk);
-    fill(&mut out.snap, |i| vector(i, 2) * units.snap);
-    fill(&mut out.nearest, |i| neighbour(copied, variant, i, 1));
+    let Answers { acceleration, jerk, snap, potential, nearest, nearest_distance, .. } = out;
+    // All of a part of the sinks at once: to wake other threads takes as long as several hundred of them.
+    let mut parts: Vec<Part> = Vec::new();
+    let (mut jerk, mut snap) = (jerk.chunks_mut(PART), snap.chunks_mut(PART));
+    let (mut potential, mut nearest) = (potential.chunks_mut(PART), nearest.chunks_mut(PART));
+    let mut distance = nearest_distance.chunks_mut(PART);
+    for (k, acceleration) in acceleration.chunks_mut(PART).enumerate() {
+        parts.push(Part {
+            first: k * PART,
+            acceleration,
+            jerk: jerk.next().unwrap_or_default(),
+            snap: snap.next().unwrap_or_default(),
+            potential: potential.next().unwrap_or_default(),
+            nearest: nearest.next().unwrap_or_default(),
+            distance: distance.next().unwrap_or_default(),
+        });
+    }
+    let one = |part: Part| {
+        let sinks = part.first..part.first + part.acceleration.len();
+        let each = |sum: usize, unit: f64, out: &mut [DVec3]| {
+            let sinks = sinks.clone();
+            out.iter_mut().zip(sinks).for_each(|(out, i)| *out = vector(i, sum) * unit);
+        };
+        each(0, units.acceleration, part.acceleration);
+        each(1, units.jerk, part.jerk);
+        each(2, units.snap, part.snap);
+        for (out, i) in part.potential.iter_mut().zip(sinks.clone()) {
+            *out = value(i, 0, 3) * units.potential;
+        }
+        for (out, i) in part.nearest.iter_mut().zip(sinks.clone()) {
+            *out = neighbour(copied, variant, i, 1);
+        }
+        for ((out, nearest), i) in part.distance.iter_mut().zip(part.nearest).zip(sinks) {
+            *out = distance_of(i, *nearest);
+        }
+    };
+    if parts.len() < MANY.div_ceil(PART) {
+        parts.into_iter().for_each(one);
+    } else {
+        parts.into_par_iter().for_each(one);
+    }
 }
 
-/// All of `out`, by all cores where there are many.
-pub(super) fn fill<T: Send>(out: &mut [T], value: impl Fn(usize) -> T + Sync) {
-    let one = |(i, out): (usize, &mut T)| *out = value(i);
-    if out.len() < MANY {
-        out.iter_mut().enumerate().for_each(one);
-    } else {
-        out.par_iter_mut().enumerate().with_min_len(MANY / 8).for_each(one);
-    }
+/// Sinks of a part.
+const PART: usize = 256;
+
+/// The answers for some sinks; what is not wanted is empty.
+struct Part<'a> {
+    first: usize,
+    acceleration: &'a mut [DVec3],
+    jerk: &'a mut [DVec3],
+    snap: &'a mut [DVec3],
+    potential: &'a mut [f64],
+    nearest: &'a mut [u32],
+    distance: &'a mut [f64],
 }
 
 /// The nearest source (1) or the number of sources within the radius (2) of sink `i`.

@@ -108,7 +108,7 @@ impl GpuTiers {
             within: None,
         };
         // What stays of older answers would be taken for new ones where there are no sources.
-        *out = Answers::default();
+        out.resize(0, &nothing);
         out.resize(n, &want);
         if n == 0 || evaluation.whole.source_count == 0 {
             for _ in (0..n).filter(|_| evaluation.capacity.is_some()) {
@@ -117,19 +117,17 @@ impl GpuTiers {
             return Ok(());
         }
         let copied = self.complete(&mut evaluation).await?;
-        widen::answers(&copied, &evaluation.variant, &evaluation.units, out);
         let Replaced { some, all } = &evaluation.replaced;
         let position = |j: u32| match (some.get(&j), all) {
             (Some(position), _) => Some(*position),
             (None, Some(all)) => all.get(j as usize).copied(),
             (None, None) => self.held.position(j as usize, evaluation.time),
         };
-        if want.nearest {
-            let (nearest, sinks) = (&out.nearest, &evaluation.sinks);
-            widen::fill(&mut out.nearest_distance, |i| {
-                position(nearest[i]).map_or(f64::INFINITY, |there| (there - sinks[i]).length())
-            });
-        }
+        let sinks = &evaluation.sinks;
+        let distance = |i: usize, nearest: u32| {
+            position(nearest).map_or(f64::INFINITY, |there| (there - sinks[i]).length())
+        };
+        widen::answers(&copied, &evaluation.variant, &evaluation.units, distance, out);
         if let Some(asked) = evaluation.capacity {
             let each = evaluation.whole.capacity as usize;
             let is_within = |i: usize, j: u32| {
