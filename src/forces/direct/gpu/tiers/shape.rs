@@ -39,7 +39,11 @@ impl Shape {
     ) -> Self {
         let shape = Self::of_block(class, refined, sinks);
         let (busy, tile) = (shape.busy(sinks), shape.tile());
-        let wanted = (class.threads_to_fill() / busy.max(1)).max(1);
+        // More slices than fill the device are more to add up: on an H200 half as many threads are faster but where
+        // a few dozen sinks share their rows, or where sinks alone make thousands of threads.
+        let is_full = class != DeviceClass::Discrete || matches!(sinks, 17..=128 | 8192..);
+        let fill = class.threads_to_fill() / if is_full { 1 } else { 2 };
+        let wanted = (fill / busy.max(1)).max(1);
         let worth = (sources / (FEWEST_TILES * tile)).max(1);
         let per_slice = sum_bytes * u64::from(shape.q + 1) * u64::from(sinks.max(1));
         let room = (PARTIAL_BYTES.min(largest) / per_slice.max(1)).max(1);
@@ -51,7 +55,8 @@ impl Shape {
     /// without one; many have two for each thread, which read the tile once for both.
     pub(crate) fn of_block(class: DeviceClass, refined: bool, sinks: u32) -> Self {
         // A CPU compiles long texts slowly, and has no use for many threads that wait; refined, an interaction is a
-        // long text. On an H200 one row is faster than several, as long as sinks fill it.
+        // long text. By benches/shapes.rs on an H200: two rows take a fifth less time than one for 256 sinks, as much for
+        // 1,024, and slower from 16,384 on.
         let (p, q, r) = match (class, sinks) {
             (DeviceClass::Software, _) => {
                 let p = sinks.clamp(8, 32).next_power_of_two();
@@ -62,8 +67,10 @@ impl Shape {
                 (p, 128 / p, 1)
             }
             (_, ..=128) => (32, 4, 1),
-            (_, ..2048) => (64, 1, 2),
-            _ => (128, 1, 2),
+            (_, ..2048) if refined => (64, 1, 2),
+            (_, _) if refined => (128, 1, 2),
+            (_, ..8192) => (64, 2, 2),
+            _ => (64, 1, 2),
         };
         let longest = match (class, refined) {
             (DeviceClass::Software, false) => 8,
