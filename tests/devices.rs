@@ -96,6 +96,45 @@ fn two_and_three_devices_take_the_steps_of_one() {
     }
 }
 
+#[test]
+fn devices_share_large_blocks() {
+    let mut bodies = plummer(301);
+    // One body much deeper than the others, whose blocks are small.
+    bodies.mass[5] *= 20.0;
+    for (integrator, precision) in [
+        ("hermite4", gravitile::forces::Precision::DoubleSingle),
+        ("hermite6", gravitile::forces::Precision::DoubleSingle),
+        ("hermite4", gravitile::forces::Precision::Double),
+    ] {
+        if !common::tiers().contains(&precision) {
+            common::skip::skipped("block steps on several devices", precision.name());
+            continue;
+        }
+        let settings = Settings {
+            integrator: gravitile::integrate::find(integrator).unwrap(),
+            precision: Some(precision),
+            dt: 0.0625,
+            ..settings(KernelRequest::NONE)
+        };
+        let run = |count: usize, steps: &[u64]| {
+            let mut sim = open(count, &bodies, &settings);
+            let words =
+                if count == 1 { "on the device".to_owned() } else { format!("on {count} devices") };
+            assert!(sim.describe_engine().contains(&words), "{}", sim.describe_engine());
+            steps.iter().for_each(|steps| sim.step(*steps).unwrap());
+            let stats = *sim.blocks().unwrap().stats();
+            // Software adapters share blocks of more than 2^14 interactions.
+            let (last, mean) = (stats.last_active, stats.mean_active());
+            assert!(last > (1 << 14) / 301 && mean < last as f64, "{stats:?}");
+            (told(&mut sim), stats)
+        };
+        let one = run(1, &[3]);
+        assert!(run(2, &[3]) == one, "{integrator}, {precision:?}");
+        assert!(run(3, &[1, 2]) == one, "{integrator}, {precision:?}");
+        assert!(run(2, &[2]) != one, "the comparison should see a missing step");
+    }
+}
+
 fn tree(opening: Opening, rebuild: u64) -> Settings {
     let tree = TreeConfig { opening, rebuild, ..TreeConfig::default() };
     Settings { method: Some(Method::Tree), tree, ..settings(KernelRequest::NONE) }
@@ -286,7 +325,9 @@ fn what_cannot_be_shared_is_refused() {
         Simulation::new(plummer(100), settings).err().expect("it should be refused").to_string()
     };
     let two = DeviceCount::of_names(2);
-    let text = refused(request(two, Method::Direct, "hermite4"));
+    let narrow = Some(gravitile::forces::Precision::Single);
+    let hermite = request(two, Method::Direct, "hermite4");
+    let text = refused(Settings { precision: narrow, ..hermite });
     assert!(text.contains("--devices is 2, but must be 1 with hermite4"), "{text}");
     let one = KernelRequest {
         dispatch: gravitile::forces::direct::gpu::Dispatch::OneWorkgroup,

@@ -38,6 +38,12 @@ struct BlockParams {
     noise_jerk: f32,
     // Partial sums (of one body in one segment) that there is room for in a piece.
     room: u32,
+    // Blocks of more bodies wait until all devices share them.
+    alone: u32,
+    // This device's part of the sinks of a block: bodies whose numbers are `part` beyond a multiple of `parts`.
+    parts: u32,
+    part: u32,
+    unused: u32,
 }
 
 // Where the blocks stand. Times are whole ticks, dt_max / 2^44, since the present dt_max began, as
@@ -66,6 +72,8 @@ struct BlockState {
     // Steps that noise made longer, and by how many halvings in all.
     lengthened: atomic<u32>,
     lengthened_levels: atomic<u32>,
+    // Bodies of the next block, if it waits to be shared; else 0.
+    waiting: u32,
     // Bodies by level.
-    levels: array<atomic<u32>, 47>,
+    levels: array<atomic<u32>, 46>,
 }

@@ -51,6 +51,8 @@ fn main() {
             members += atomicLoad(&state.levels[level]);
         }
     }
+    state.waiting = select(0u, members, members > block.alone);
+    members = select(members, 0u, members > block.alone);
     state.members = members;
     atomicStore(&state.taken, 0u);
 

@@ -47,7 +47,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     for (var word = 0u; word < PARTS; word += 1u) {
         sources[i * PARTS + word] = record[word];
     }
-    if level >= level_at(state.next) {
+    if level >= level_at(state.next) && i % block.parts == block.part {
         let k = atomicAdd(&state.taken, 1u);
         itself[k] = i;
         for (var word = 0u; word < PARTS; word += 1u) {

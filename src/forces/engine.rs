@@ -1,10 +1,13 @@
 //! The one interface of engines: sources that stay, an evaluation that is begun and finished.
 
+use std::sync::Arc;
+
 use glam::DVec3;
 
 use super::direct::GpuTiers;
 use super::{Answers, Making, MovingSources, Order, Precision, Rebuilds, Sinks, Sources, Want};
 use crate::error::{Error, Result};
+use crate::gpu::Gpu;
 
 /// An engine: forces of sources that stay with it, on any sinks.
 ///
@@ -92,6 +95,11 @@ pub trait ForceEngine: Send {
     /// The engine on a device, if it is that: bodies on block steps may then live there.
     fn on_device(&self) -> Option<&GpuTiers> {
         None
+    }
+
+    /// Further devices for bodies on block steps that live on its own; without meaning for other engines.
+    fn put_beside(&mut self, devices: &[Arc<Gpu>]) {
+        let _ = devices;
     }
 
     /// The engine as one that predicts its sources itself, if it does.

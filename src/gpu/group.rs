@@ -1,14 +1,29 @@
 //! Several devices at once.
 
 use std::sync::Arc;
+#[cfg(not(target_arch = "wasm32"))]
+use std::time::Duration;
 
+#[cfg(not(target_arch = "wasm32"))]
+use super::DeviceClass;
 use super::Gpu;
 use super::adapter::{self, AdapterInfo};
 use super::identity::position;
 use crate::error::{Error, Result};
 use crate::settings::{AdapterName, AdapterRequest, DeviceCount};
 
+/// For so long a device that is ahead of the others looks again and again whether they have come so far: being woken
+/// costs some 10 microseconds, which is a tenth of a step of 16,384 bodies.
+#[cfg(not(target_arch = "wasm32"))]
+const PATIENCE: Duration = Duration::from_micros(500);
+
 impl Gpu {
+    /// How long it waits awake for other devices: a software adapter needs the cores itself.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn patience(&self) -> Duration {
+        if self.adapter.class == DeviceClass::Software { Duration::ZERO } else { PATIENCE }
+    }
+
     /// Opens the first of the adapters that are asked for, or the only one.
     ///
     /// Errors: those of [`Gpu::open`].
@@ -81,7 +96,6 @@ fn group(found: &[AdapterInfo], names: &[AdapterName], count: DeviceCount) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gpu::DeviceClass;
 
     fn found() -> Vec<AdapterInfo> {
         let adapter = |name: &str, backend: &str, class, place: &str| AdapterInfo {

@@ -138,6 +138,10 @@ pub struct BlockParams {
     pub noise_acceleration: f32,
     pub noise_jerk: f32,
     pub room: u32,
+    pub alone: u32,
+    pub parts: u32,
+    pub part: u32,
+    pub unused: u32,
 }
 
 /// Where blocks stand. See `shaders/blocks/params.wgsl`.
@@ -158,7 +162,8 @@ pub struct BlockState {
     pub least: f32,
     pub lengthened: u32,
     pub lengthened_levels: u32,
-    pub levels: [u32; 47],
+    pub waiting: u32,
+    pub levels: [u32; 46],
 }
 
 impl Default for BlockState {

@@ -22,6 +22,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("blocks/predict.wgsl", include_str!("../../shaders/blocks/predict.wgsl")),
     ("blocks/time.wgsl", include_str!("../../shaders/blocks/time.wgsl")),
     ("blocks/track.wgsl", include_str!("../../shaders/blocks/track.wgsl")),
+    ("blocks/share.wgsl", include_str!("../../shaders/blocks/share.wgsl")),
     ("blocks/turn.wgsl", include_str!("../../shaders/blocks/turn.wgsl")),
     ("body.wgsl", include_str!("../../shaders/body.wgsl")),
     ("diagnostics/inside.wgsl", include_str!("../../shaders/diagnostics/inside.wgsl")),

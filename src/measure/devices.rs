@@ -23,7 +23,10 @@ pub(super) async fn choose_devices(
             Ok(Choice { beside, ..choice })
         }
         DeviceCount::Auto if !settings.steps_on_host() => several(choice, n, settings).await,
-        _ => Ok(choice),
+        DeviceCount::Auto => {
+            let why = "block steps are on one device: how many bodies a step has is not known before (--devices N)";
+            Ok(Choice { devices_reason: Some(why.to_owned()), ..choice })
+        }
     }
 }
 

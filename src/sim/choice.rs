@@ -108,8 +108,10 @@ impl Choice {
         }
         let integrator = settings.integrator.name;
         let allowed = match self.kind {
-            EngineKind::Gpu if settings.steps_on_host() => {
-                format!("1 with {integrator}: several devices are for leapfrog")
+            EngineKind::Gpu if settings.steps_on_host() && !settings.blocks_may_be_shared() => {
+                format!(
+                    "1 with {integrator} here: several devices share block steps that live on them, in double-single or double"
+                )
             }
             EngineKind::Gpu => return Ok(()),
             other => format!("1 with the engine {}: several are for gpu", other.name()),

@@ -22,7 +22,8 @@ pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
     suits: |_, _| true,
     open: |choice, bodies, settings, restart| {
         Box::pin(async move {
-            let engine = host_engine(choice.kind, choice.gpu.as_ref(), settings).await?;
+            let mut engine = host_engine(choice.kind, choice.gpu.as_ref(), settings).await?;
+            engine.put_beside(&choice.beside);
             #[cfg(not(target_arch = "wasm32"))]
             let engine = match settings.spread {
                 true => {

@@ -113,6 +113,12 @@ impl Settings {
         self.integrator.device.is_none()
     }
 
+    /// Whether several devices could share the block steps: those that live on devices, which f32 alone is too narrow for.
+    pub fn blocks_may_be_shared(&self) -> bool {
+        let is_wide = self.precision != Some(crate::forces::Precision::Single);
+        self.integrator.has_block_steps() && !self.blocks.on_host && is_wide
+    }
+
     /// Refuses numbers outside their range, and a method that the engine lacks.
     pub fn validate(&self) -> Result<()> {
         self.engine.by(self.method)?;

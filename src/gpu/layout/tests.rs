@@ -103,7 +103,11 @@ fn host_and_shader_agree() {
         eta6,
         noise_acceleration,
         noise_jerk,
-        room
+        room,
+        alone,
+        parts,
+        part,
+        unused
     );
     assert_same_layout!(
         BlockState,
@@ -120,6 +124,7 @@ fn host_and_shader_agree() {
         least,
         lengthened,
         lengthened_levels,
+        waiting,
         levels
     );
     assert_same_layout!(ScanParams, count, each);

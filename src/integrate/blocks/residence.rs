@@ -1,14 +1,16 @@
 //! Where bodies on individual steps live: here, or on the engine's device.
 
-use super::resident::Resident;
+use super::resident::{Resident, Residents};
 use super::{Attractors, BlockSteps};
+use crate::error::Result;
+use crate::forces::direct::gpu::tiers::GpuTiers;
 use crate::forces::{ForceEngine, Precision};
 
 /// Where bodies are predicted and corrected.
 pub(super) enum Residence {
     /// On the host, and why.
     Host(String),
-    Device(Box<Resident>),
+    Device(Residents),
 }
 
 impl Default for Residence {
@@ -28,13 +30,9 @@ impl BlockSteps {
             } else if engine.precision() == Precision::Single {
                 "single is too narrow to keep bodies in".to_owned()
             } else {
-                let tier = (engine.precision(), gpu.pairs());
-                let bodies = (&self.tracks[..], &self.schedule);
-                let resident =
-                    Resident::new(gpu.gpu(), tier, self.scheme, &self.accuracy, bodies, field);
-                match resident.await {
-                    Ok(resident) => {
-                        self.residence = Residence::Device(Box::new(resident));
+                match self.residents(field, engine, gpu).await {
+                    Ok(residents) => {
+                        self.residence = Residence::Device(residents);
                         return;
                     }
                     Err(error) => error.to_string(),
@@ -42,6 +40,30 @@ impl BlockSteps {
             };
             self.residence = Residence::Host(format!("block steps on the host: {why}"));
         }
+    }
+
+    /// The bodies on the engine's device, and on those beside it.
+    async fn residents(
+        &self,
+        field: &Attractors<'_>,
+        engine: &dyn ForceEngine,
+        first: &GpuTiers,
+    ) -> Result<Residents> {
+        let make = |gpu| {
+            let tier = (engine.precision(), first.pairs());
+            let bodies = (&self.tracks[..], &self.schedule);
+            Resident::new(gpu, tier, self.scheme, &self.accuracy, bodies, field)
+        };
+        let residents = Residents::alone(make(first.gpu()).await?);
+        #[cfg(not(target_arch = "wasm32"))]
+        let residents = {
+            let mut beside = Vec::with_capacity(first.beside().len());
+            for gpu in first.beside() {
+                beside.push(make(gpu).await?);
+            }
+            residents.with(beside)
+        };
+        Ok(residents)
     }
 
     /// Whether the bodies live on a device.
@@ -53,7 +75,7 @@ impl BlockSteps {
     pub fn describe_residence(&self) -> &str {
         match &self.residence {
             Residence::Host(why) => why,
-            Residence::Device(_) => "block steps on the device",
+            Residence::Device(residents) => residents.describe(),
         }
     }
 }

@@ -11,14 +11,10 @@ use crate::exchange::{self, Exchange, Member, Ranks, shares};
 use crate::forces::Method;
 use crate::forces::direct::gpu::{Dispatch, KernelConfig, Masses, USUAL_BLOCK};
 use crate::frame::{Frame, Rests};
-use crate::gpu::{DeviceClass, Gpu};
+use crate::gpu::Gpu;
 use crate::integrate::blocks::Restart;
 use crate::sim::Settings;
 use crate::sim::device::{DeviceState, Lockstep, Replica};
-
-/// For so long a device that is ahead of the others looks again and again whether they have come so far: being woken
-/// costs some 10 microseconds, which is a tenth of a step of 16,384 bodies.
-const PATIENCE: Duration = Duration::from_micros(500);
 
 /// Shares that differ by less from what was measured stay as they are.
 const UNEVEN: f64 = 0.05;
@@ -158,9 +154,7 @@ impl DeviceGroup {
 
 /// For so long a device of these waits awake.
 fn patience(devices: &[Arc<Gpu>]) -> Duration {
-    let is_software = devices.iter().any(|gpu| gpu.adapter.class == DeviceClass::Software);
-    // A software adapter needs the cores itself.
-    if is_software { Duration::ZERO } else { PATIENCE }
+    devices.iter().map(|gpu| gpu.patience()).min().unwrap_or_default()
 }
 
 /// Where bodies go.

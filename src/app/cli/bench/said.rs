@@ -60,7 +60,7 @@ pub fn summary(records: &[Record], wanted: &[Figure]) -> String {
     let mut said: Vec<(bool, &str, Vec<String>)> = Vec::new();
     for record in own() {
         let Some(remark) = &record.remark else { continue };
-        let what = if record.sinks == 0 {
+        let what = if record.sinks == 0 || record.devices.is_some() {
             record.series.clone()
         } else {
             format!("{}, {} x {}", record.kernel_in_words(), record.sinks, record.sources)

@@ -21,6 +21,9 @@ pub(super) struct BlockKernels {
     pub many: BoundKernel,
     pub sum: BoundKernel,
     pub correct: BoundKernel,
+    /// After predict, where several devices share a block: a browser has one.
+    #[cfg_attr(target_arch = "wasm32", allow(dead_code))]
+    pub share: BoundKernel,
     pub turn: BoundKernel,
 }
 
@@ -32,6 +35,14 @@ pub(super) struct Buffers {
     /// What [`BlockKernels::predict`] makes: for the proof.
     pub sources: wgpu::Buffer,
     pub workgroups: wgpu::Buffer,
+    /// Which bodies the sinks of a block are, and what acts on them: what devices tell each other.
+    #[cfg_attr(target_arch = "wasm32", allow(dead_code))]
+    pub itself: wgpu::Buffer,
+    #[cfg_attr(target_arch = "wasm32", allow(dead_code))]
+    pub sums: wgpu::Buffer,
+    /// Words of `sums` for each sink.
+    #[cfg_attr(target_arch = "wasm32", allow(dead_code))]
+    pub sum_words: usize,
     /// Bytes from one piece's parameters to the next.
     pub stride: u32,
 }
@@ -77,7 +88,7 @@ pub(super) fn bindings(name: &str) -> Vec<Binding> {
     let block = Params(size_of::<BlockParams>() as u64);
     let piece = Params(size_of::<DirectParams>() as u64);
     match name {
-        "plan" => vec![Write, Write, Write, block],
+        "plan" | "share" => vec![Write, Write, Write, block],
         "predict" => vec![Write, Read, Read, Write, Write, Write, piece, block],
         "correct" => vec![Write, Write, Write, Read, Read, piece, block],
         _ => vec![Write, Read, piece, block],
@@ -128,6 +139,7 @@ pub(super) async fn make(
     let piece_rows = buffer("pieces", pieces * u64::from(stride), uniform);
     let indirect = STORAGE | wgpu::BufferUsages::INDIRECT;
     let workgroups = buffer("workgroups", (2 + 3 * pieces) * 12, indirect);
+    let sum_words = (sums / 4) as usize;
 
     let block = params.binding();
     let piece = wgpu::BindingResource::Buffer(wgpu::BufferBinding {
@@ -155,6 +167,11 @@ pub(super) async fn make(
     let sum = compiled(DirectVariant::SUM, &sum, &DirectVariant::SUM_BINDINGS).await?;
     let kernels = BlockKernels {
         plan: own("plan").await?.bind(
+            gpu,
+            "blocks",
+            &[all(&state), all(&piece_rows), all(&workgroups), block.clone()],
+        ),
+        share: own("share").await?.bind(
             gpu,
             "blocks",
             &[all(&state), all(&piece_rows), all(&workgroups), block.clone()],
@@ -199,7 +216,18 @@ pub(super) async fn make(
             &[all(&state), all(&tracks), piece.clone(), block.clone()],
         ),
     };
-    Ok((kernels, Buffers { state, tracks, levels, sources, workgroups, stride }))
+    let buffers = Buffers {
+        state,
+        tracks,
+        levels,
+        sources,
+        workgroups,
+        itself,
+        sums: all_sums,
+        sum_words,
+        stride,
+    };
+    Ok((kernels, buffers))
 }
 
 #[cfg(test)]
@@ -222,7 +250,7 @@ mod tests {
                     let refined = refined && precision == Precision::DoubleSingle;
                     let tier =
                         KernelTier { precision, pairs, refined, softened: false, order, scheme };
-                    for name in ["plan", "predict", "correct", "turn"] {
+                    for name in ["plan", "predict", "share", "correct", "turn"] {
                         let text = tier.text(name).unwrap();
                         for &language in languages {
                             let out = translate(name, &text, language, Checks::Off);

@@ -10,6 +10,9 @@ mod advance;
 mod kernels;
 mod proof;
 mod records;
+#[cfg(not(target_arch = "wasm32"))]
+mod shared;
+mod together;
 
 use std::sync::Arc;
 
@@ -23,6 +26,7 @@ use crate::forces::{Precision, Sources};
 use crate::gpu::layout::{BlockParams, BlockState};
 use crate::gpu::{DeviceClass, Gpu, Params, read, read_each};
 use kernels::{BlockKernels, Buffers, KernelTier};
+pub(super) use together::Residents;
 
 /// The most dispatches of forces that a block is cut into.
 const MOST_PIECES: u64 = 64;
@@ -48,6 +52,8 @@ pub(super) struct Resident {
     /// Blocks to submit at once.
     at_once: u32,
     seen: BlockState,
+    #[cfg(not(target_arch = "wasm32"))]
+    shared: Option<shared::Shared>,
 }
 
 /// What a run of blocks came to.
@@ -145,6 +151,8 @@ impl Resident {
             fill: class.threads_to_fill(),
             room: class.threads_to_fill().max(piece as u32),
             piece: piece as u32,
+            alone: u32::MAX,
+            parts: 1,
             pieces: pieces as u32,
             softening_squared: softening[0],
             softening_low: softening[1],
@@ -159,7 +167,7 @@ impl Resident {
             noise_jerk: noise.jerk as f32,
             ..Default::default()
         };
-        let params = Params::new(gpu, "blocks", 1);
+        let params = Params::new(gpu, "blocks", 2);
         // As many segments as keep the device busy; pieces have their sums one after the other in the same
         // place, each from its first body's on.
         let room = u64::from(common.room) + n;
@@ -177,6 +185,8 @@ impl Resident {
             buffers,
             at_once: 1,
             seen: BlockState::default(),
+            #[cfg(not(target_arch = "wasm32"))]
+            shared: None,
         };
         made.params.offset_of(common);
         made.params.upload(gpu);
@@ -239,13 +249,18 @@ impl Resident {
         );
         let before = self.seen;
         loop {
-            crate::stop::check()?;
+            self.check_stop()?;
             let (begun, blocks) = (Instant::now(), self.seen.blocks);
             self.submit(self.at_once);
             let read = read::<BlockState>(&self.gpu, &[&self.buffers.state], 1).await?;
             self.seen = read[0][0];
             let secs = begun.elapsed().as_secs_f64();
             let done = self.seen.blocks.wrapping_sub(blocks);
+            if self.seen.waiting > 0 {
+                self.at_once = self.at_once.min(2 * done + 2);
+                self.take_part().await?;
+                continue;
+            }
             if self.seen.members == 0 {
                 // Of what comes after the last block every kernel is started for nothing.
                 self.at_once = self.at_once.min(2 * done + 2);
@@ -273,10 +288,26 @@ impl Resident {
         })
     }
 
-    fn submit(&self, blocks: u32) {
+    /// Devices that share blocks hear from each other whether to stop.
+    fn check_stop(&self) -> Result<()> {
+        #[cfg(not(target_arch = "wasm32"))]
+        if self.shared.is_some() {
+            return Ok(());
+        }
+        crate::stop::check()
+    }
+
+    #[cfg(target_arch = "wasm32")]
+    async fn take_part(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn submit(&mut self, blocks: u32) {
         let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
         {
             let mut pass = encoder.begin_compute_pass(&Default::default());
+            #[cfg(not(target_arch = "wasm32"))]
+            self.end_shared(&mut pass);
             for _ in 0..blocks {
                 self.block(&mut pass);
             }
@@ -285,25 +316,35 @@ impl Resident {
     }
 
     fn block(&self, pass: &mut wgpu::ComputePass<'_>) {
-        let Self { kernels, buffers, common, .. } = self;
-        let indirect = |pass: &mut wgpu::ComputePass<'_>, at: u32| {
-            pass.dispatch_workgroups_indirect(&buffers.workgroups, 12 * u64::from(at));
-        };
+        let kernels = &self.kernels;
         kernels.plan.set(pass, &[0]);
         pass.dispatch_workgroups(1, 1, 1);
         kernels.predict.set(pass, &[0, 0]);
-        indirect(pass, 0);
+        self.indirect(pass, 0);
+        self.forces(pass);
+        self.correct(pass);
+    }
+
+    fn indirect(&self, pass: &mut wgpu::ComputePass<'_>, at: u32) {
+        pass.dispatch_workgroups_indirect(&self.buffers.workgroups, 12 * u64::from(at));
+    }
+
+    fn forces(&self, pass: &mut wgpu::ComputePass<'_>) {
+        let Self { kernels, buffers, common, .. } = self;
         for piece in 0..common.pieces {
             let offset = piece * buffers.stride;
             kernels.few.set(pass, &[offset]);
-            indirect(pass, 2 + 3 * piece);
+            self.indirect(pass, 2 + 3 * piece);
             kernels.many.set(pass, &[offset]);
-            indirect(pass, 3 + 3 * piece);
+            self.indirect(pass, 3 + 3 * piece);
             kernels.sum.set(pass, &[offset]);
-            indirect(pass, 4 + 3 * piece);
+            self.indirect(pass, 4 + 3 * piece);
         }
-        kernels.correct.set(pass, &[0, 0]);
-        indirect(pass, 1);
+    }
+
+    fn correct(&self, pass: &mut wgpu::ComputePass<'_>) {
+        self.kernels.correct.set(pass, &[0, 0]);
+        self.indirect(pass, 1);
     }
 
     /// All bodies have come to the end of a `dt_max`: the next begins.

@@ -37,6 +37,8 @@ const PARAMS_ROWS: usize = 256;
 /// nothing else.
 pub struct GpuTiers {
     gpu: Arc<Gpu>,
+    /// Devices that share what lives on its own.
+    beside: Vec<Arc<Gpu>>,
     precision: Precision,
     pairs: Pairs,
     checks: Checks,
@@ -89,6 +91,7 @@ impl GpuTiers {
             shape: None,
             last: None,
             checks: Checks::default(),
+            beside: Vec::new(),
             gpu,
             precision,
             pairs,
@@ -114,6 +117,11 @@ impl GpuTiers {
     /// The device it runs on.
     pub fn gpu(&self) -> &Arc<Gpu> {
         &self.gpu
+    }
+
+    /// The devices that share with it the block steps of bodies which live there.
+    pub fn beside(&self) -> &[Arc<Gpu>] {
+        &self.beside
     }
 
     /// How its double-single arithmetic is done.
@@ -234,6 +242,10 @@ impl ForceEngine for GpuTiers {
 
     fn on_device(&self) -> Option<&GpuTiers> {
         Some(self)
+    }
+
+    fn put_beside(&mut self, devices: &[Arc<Gpu>]) {
+        self.beside = devices.to_vec();
     }
 
     fn set_sources(&mut self, sources: &Sources) -> Result<()> {

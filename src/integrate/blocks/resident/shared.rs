@@ -1,0 +1,141 @@
+//! Blocks that several devices share. Each has all bodies and takes the same blocks; of one that is large enough to be
+//! worth it each computes what acts on a part of the bodies, and hears the rest from the others through the host. Every
+//! body's sums have the order that they have on one device, so the bits are those of one.
+
+use super::{NONE, Resident};
+use crate::error::{Error, Result};
+use crate::exchange::{Exchange, Member};
+use crate::gpu::layout::{BlockParams, BlockState};
+use crate::gpu::{DeviceClass, read_each};
+use crate::stop;
+
+/// A device's place among those that share blocks.
+pub(super) struct Shared {
+    pub member: Member,
+    /// The parameters of blocks that are shared.
+    row: u32,
+    /// Whether a block waits for the forces that were heard to be put to use.
+    is_heard: bool,
+    /// Sinks of this device in the last such block.
+    last_own: usize,
+}
+
+/// A block of more interactions is shared: one of so many takes a device twice as long as an exchange does.
+fn most_alone(class: DeviceClass) -> u64 {
+    match class {
+        DeviceClass::Discrete => 1 << 27,
+        // Too few to win anything by it, but enough for blocks of both kinds in small runs.
+        DeviceClass::Software => 1 << 14,
+        _ => 1 << 25,
+    }
+}
+
+impl Resident {
+    /// From now on blocks of many bodies are shared with the other members, all of which have the same bodies.
+    pub fn share(&mut self, member: Member) {
+        let (parts, part) = (member.members() as u32, member.member() as u32);
+        let most = most_alone(self.gpu.adapter.class) / self.count.max(1) as u64;
+        self.common.alone = most.min(u64::from(u32::MAX)) as u32;
+        self.params.clear();
+        self.params.offset_of(self.common);
+        let shared = BlockParams { alone: u32::MAX, parts, part, ..self.common };
+        let row = self.params.offset_of(shared);
+        self.params.upload(&self.gpu);
+        self.shared = Some(Shared { member, row, is_heard: false, last_own: 0 });
+    }
+
+    /// Tells the others that this device gives up.
+    pub fn give_up(&self, why: &Error) {
+        if let Some(shared) = &self.shared {
+            shared.member.abort(&why.to_string());
+        }
+    }
+
+    /// Records the end of a block whose forces have been heard.
+    pub(super) fn end_shared(&mut self, pass: &mut wgpu::ComputePass<'_>) {
+        if self.shared.as_mut().is_some_and(|shared| std::mem::take(&mut shared.is_heard)) {
+            self.correct(pass);
+        }
+    }
+
+    /// Computes this device's part of the block that waits, and hears the others'.
+    ///
+    /// Errors: [`Error::Stopped`], on all devices alike; the device failed; another one gave up.
+    pub(super) async fn take_part(&mut self) -> Result<()> {
+        let Some(Shared { row, last_own, .. }) = self.shared else { return Ok(()) };
+        let members = self.seen.waiting as usize;
+        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            self.kernels.plan.set(&mut pass, &[row]);
+            pass.dispatch_workgroups(1, 1, 1);
+            self.kernels.predict.set(&mut pass, &[0, row]);
+            self.indirect(&mut pass, 0);
+            self.kernels.share.set(&mut pass, &[row]);
+            pass.dispatch_workgroups(1, 1, 1);
+            self.forces(&mut pass);
+        }
+        self.gpu.queue.submit([encoder.finish()]);
+        // How many sinks are this device's own it knows only then: about as many as last time.
+        let state_words = size_of::<BlockState>() / 4;
+        let most = self.count.min(members);
+        let mut guess = (last_own + last_own / 8 + 64).min(most);
+        let (own, itself, sums) = loop {
+            let Self { buffers, gpu, .. } = &*self;
+            let sums = (&buffers.sums, guess * buffers.sum_words);
+            let wanted = [(&buffers.state, state_words), (&buffers.itself, guess), sums];
+            let mut read = read_each::<u32>(gpu, &wanted).await?;
+            let state: BlockState = bytemuck::pod_read_unaligned(bytemuck::cast_slice(&read[0]));
+            let own = state.taken as usize;
+            if own <= guess {
+                let sums = read.swap_remove(2);
+                break (own, read.swap_remove(1), sums);
+            }
+            guess = own.min(most);
+        };
+        let words = self.buffers.sum_words;
+        let Some(shared) = &mut self.shared else { return Ok(()) };
+        shared.last_own = own;
+        // Whether to stop is heard by all at the same block.
+        let count = if stop::is_wanted() { NONE } else { own as u32 };
+        let all = vec![size_of::<u32>(); shared.member.members()];
+        let mut counts = Vec::with_capacity(all.len());
+        shared.member.all_gather(&count.to_le_bytes(), &all, &mut |_, told| {
+            counts.push(bytemuck::pod_read_unaligned::<u32>(told));
+        })?;
+        if counts.contains(&NONE) {
+            self.abandon().await?;
+            return Err(Error::Stopped);
+        }
+        let bytes: Vec<usize> = counts.iter().map(|n| *n as usize * (1 + words) * 4).collect();
+        let mut mine = itself[..own].to_vec();
+        mine.extend_from_slice(&sums[..own * words]);
+        let me = shared.member.member();
+        let mut at = own;
+        let (buffers, queue) = (&self.buffers, &self.gpu.queue);
+        shared.member.all_gather(bytemuck::cast_slice(&mine), &bytes, &mut |k, told| {
+            if k == me || told.is_empty() {
+                return;
+            }
+            let n = counts[k] as usize;
+            let (itself, sums) = told.split_at(4 * n);
+            queue.write_buffer(&buffers.itself, 4 * at as u64, itself);
+            queue.write_buffer(&buffers.sums, (4 * words * at) as u64, sums);
+            at += n;
+        })?;
+        if at != members {
+            let what = format!("the devices have found {at} bodies of a block of {members}");
+            return Err(Error::Device(what));
+        }
+        shared.is_heard = true;
+        Ok(())
+    }
+
+    /// Leaves a block that was begun as if it had not been: its bodies are still where they were.
+    async fn abandon(&mut self) -> Result<()> {
+        let members = std::mem::offset_of!(BlockState, members) as u64;
+        self.gpu.queue.write_buffer(&self.buffers.state, members, &[0; 4]);
+        self.seen.members = 0;
+        self.gpu.check()
+    }
+}
