@@ -2,7 +2,6 @@
 
 use super::host_timer::HostTimer;
 use super::record::Device;
-use super::session::plain;
 use crate::error::Result;
 use crate::forces::ForceEngine;
 use crate::forces::direct::CpuSingle;
@@ -106,4 +105,9 @@ fn cpu_name() -> String {
         (key.trim() == "model name").then(|| value.trim().to_owned())
     });
     plain(&name.unwrap_or_else(|| format!("{} CPU", std::env::consts::ARCH)))
+}
+
+/// One line without control characters, not too long for a result file.
+pub(super) fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(290).collect()
 }

@@ -5,8 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::candidate::cpu_device;
-use super::session::plain;
+use super::candidate::{cpu_device, plain};
 use crate::gpu::{AdapterInfo, Gpu};
 
 mod state;

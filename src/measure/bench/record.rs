@@ -192,6 +192,7 @@ impl Record {
         match self.kernel {
             Some(kernel) => kernel.to_string(),
             None if self.kind == Kind::Ceiling => String::new(),
+            None if self.kind == Kind::Devices => self.series.clone(),
             None => "cpu engine".to_owned(),
         }
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub(super) use direct::{DirectPoint, EngineTier};
 use web_time::Instant;
 
-use super::candidate::{Candidate, Point, Ready, cpu_device};
+use super::candidate::{Candidate, Point, Ready, cpu_device, plain};
 use super::host_timer::HostTimer;
 use super::machine::Machine;
 use super::record::{Device, FORMAT, Kind, Record, now, rounded, today};
@@ -219,9 +219,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Times all points of a figure; those of one size in turns, but the CPU engine apart from a GPU, whose clock
-    /// falls while it waits for the processor (on an H200 by a fifth after a second). What cannot be measured is
-    /// recorded as skipped, with the reason.
+    /// Times all points of a figure; those of one size in turns, but the CPU engine apart from a GPU, whose clock falls
+    /// while it waits (an H200's by a fifth). What cannot be measured is recorded as skipped, with the reason.
     pub fn sweep(&mut self, figure: &str, points: &[Point]) -> Result<()> {
         // The model's side of each record.
         if points.iter().any(|point| matches!(point.candidate, Candidate::Kernel(_))) {
@@ -393,11 +392,6 @@ impl<'a> Session<'a> {
         };
         Ok(Ready::Host(Box::new(HostTimer::prepare(engine, problem)?)))
     }
-}
-
-/// One line without control characters, not too long for a result file.
-pub(super) fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(290).collect()
 }
 
 /// Errors of a device that measuring cannot go on after.

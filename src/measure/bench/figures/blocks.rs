@@ -19,8 +19,9 @@ use crate::forces::{Answers, ForceEngine, Identity, Precision, Sinks, Sources, W
 use crate::gpu::blocking;
 use crate::integrate::blocks::{Attractors, BlockSettings, BlockSteps};
 use crate::integrate::{HostSide, find};
+use crate::measure::bench::candidate::plain;
 use crate::measure::bench::record::rounded;
-use crate::measure::bench::session::{EngineTier, plain};
+use crate::measure::bench::session::EngineTier;
 use crate::measure::{Kind, Record, RunFacts, RunOutcome, Session};
 use crate::scene::Scene;
 use crate::sim::EngineKind;

@@ -49,7 +49,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     for (device, reason) in refused {
         let mut record = session.compiled_record(FIGURE.name, "the compiler", device);
         record.kind = Kind::Skipped;
-        record.remark = Some(crate::measure::bench::session::plain(&reason));
+        record.remark = Some(crate::measure::bench::candidate::plain(&reason));
         session.records.push(record);
     }
     Ok(())
@@ -110,7 +110,7 @@ fn ask(
             }
             Err(error) => {
                 record.kind = Kind::Skipped;
-                record.remark = Some(crate::measure::bench::session::plain(&error.to_string()));
+                record.remark = Some(crate::measure::bench::candidate::plain(&error.to_string()));
             }
         }
         session.records.push(record);

@@ -162,17 +162,13 @@ fn grouped<'r>(
     curves
 }
 
-/// Curves of the rates, and beside those whose name is in `with_model` what the model says.
-fn rates_and_model<'r>(
-    records: impl Iterator<Item = &'r Record> + Clone,
-    with_model: &[&str],
-) -> Vec<Curve> {
+/// Curves of the rates, and beside each what the model says of it.
+fn rates_and_model<'r>(records: impl Iterator<Item = &'r Record> + Clone) -> Vec<Curve> {
     let measured = curves(records.clone(), Look::Measured, rate);
     let mut all = measured.clone();
     for mut curve in curves(records, Look::Predicted, predicted) {
         let twin = measured.iter().find(|twin| twin.name == curve.name);
-        let wanted = with_model.contains(&curve.name.as_str()) && !curve.places.is_empty();
-        if let (Some(twin), true) = (twin, wanted) {
+        if let (Some(twin), false) = (twin, curve.places.is_empty()) {
             curve.colour = twin.colour;
             curve.name = MODEL.to_owned();
             all.push(curve);
@@ -247,11 +243,11 @@ mod tests {
             record
         };
         let records = [at("b", 2.0), at("a", 1.0), at("b", 1.0)];
-        let found = rates_and_model(of(&records, "n"), &["b"]);
+        let found = rates_and_model(of(&records, "n"));
         let names: Vec<_> = found.iter().map(|curve| curve.name.as_str()).collect();
-        assert_eq!(names, ["b", "a", MODEL]);
+        assert_eq!(names, ["b", "a", MODEL, MODEL]);
         assert_eq!(found[0].places.iter().map(|p| p.x).collect::<Vec<_>>(), [1.0, 2.0]);
-        assert_eq!((found[0].colour, found[2].colour), (0, 0));
+        assert_eq!((found[0].colour, found[2].colour, found[3].colour), (0, 0, found[1].colour));
         assert!((found[0].places[0].y - 4096.0 * 4096.0 / 1.1e-3 / 1e9).abs() < 1e-9);
         assert_eq!(marks(&found), [1.0, 2.0]);
     }

@@ -1,6 +1,6 @@
 //! GPU Gems 3, figure 31-6: performance increases as N grows.
 
-use super::table::{DEFAULT, rates};
+use super::table::rates;
 use super::{Figure, GREY, RATE, of, rates_and_model, values};
 use crate::error::Result;
 use crate::measure::plot::{Axis, Curve, Lines, Look, Place, Plot};
@@ -30,7 +30,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
 }
 
 fn plots(records: &[Record]) -> Vec<Plot> {
-    let mut curves = rates_and_model(of(records, FIGURE.name), &[DEFAULT]);
+    let mut curves = rates_and_model(of(records, FIGURE.name));
     let x = |record: &Record| record.x;
     let from = of(records, FIGURE.name).map(x).fold(f64::INFINITY, f64::min).max(G80_FROM);
     let to = of(records, FIGURE.name).map(x).fold(0.0, f64::max);

@@ -47,7 +47,7 @@ fn plots(records: &[Record]) -> Vec<Plot> {
     }
     let plot = |name: &&str| {
         let own = of(records, FIGURE.name).filter(|record| record.series == *name);
-        let curves = rates_and_model(own, &[name]);
+        let curves = rates_and_model(own);
         Plot::Lines(Lines {
             title: format!("Rate against the block size, {name}"),
             x: Axis::powers("threads per workgroup and sources per tile, p")

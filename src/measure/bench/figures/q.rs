@@ -1,10 +1,10 @@
 //! GPU Gems 3, figure 31-8: performance with several threads per body.
 
 use super::table::CHAPTER;
-use super::{Figure, RATE, curves, of, rate, values};
+use super::{Figure, RATE, of, rates_and_model, values};
 use crate::error::Result;
 use crate::forces::direct::gpu::KernelConfig;
-use crate::measure::plot::{Axis, Lines, Look, Plot};
+use crate::measure::plot::{Axis, Lines, Plot};
 use crate::measure::{Candidate, Point, Record, Session, Sizes};
 
 pub(super) const FIGURE: Figure = Figure {
@@ -39,7 +39,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
 }
 
 fn plots(records: &[Record]) -> Vec<Plot> {
-    let curves = curves(of(records, FIGURE.name), Look::Measured, rate);
+    let curves = rates_and_model(of(records, FIGURE.name));
     vec![Plot::Lines(Lines {
         title: "Rate with several threads per body, p x q = 256".to_owned(),
         x: Axis::powers("number of bodies N"),

@@ -3,9 +3,9 @@
 use super::{Figure, RATE};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::{KernelRequest, Masses};
+use crate::measure::bench::candidate::plain;
 use crate::measure::bench::record::rounded;
 use crate::measure::bench::score::{FIGURE as NAME, MOST_SECS, SIZES};
-use crate::measure::bench::session::plain;
 use crate::measure::plot::{Axis, Curve, Lines, Look, Plot};
 use crate::measure::{Kind, Record, Session, Steadiness, StepTimer, Summary, Timer};
 

@@ -75,7 +75,7 @@ pub(super) fn rates(session: &Session<'_>, sizes: &[usize], with_untiled: bool) 
 }
 
 fn plots(records: &[Record]) -> Vec<Plot> {
-    let curves = rates_and_model(of(records, FIGURE.name), &[DEFAULT, ASKED]);
+    let curves = rates_and_model(of(records, FIGURE.name));
     vec![Plot::Lines(Lines {
         title: "Rate against the number of bodies".to_owned(),
         x: Axis::powers("number of bodies N"),

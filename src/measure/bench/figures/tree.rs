@@ -12,8 +12,9 @@ use crate::forces::{
     self, Answers, ForceEngine, Identity, Method, Order, Place as Where, Sinks, Sources, Tools,
     Want,
 };
+use crate::measure::bench::candidate::plain;
 use crate::measure::bench::record::rounded;
-use crate::measure::bench::session::{EngineTier, plain};
+use crate::measure::bench::session::EngineTier;
 use crate::measure::plot::{Curve, Look, Place};
 use crate::measure::{Cloud, ErrorDistribution, Kind, Record, Session, TreeFacts};
 use crate::sim::{ASKED_FOR, Choice, EngineKind, Settings, Simulation};

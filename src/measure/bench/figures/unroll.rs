@@ -47,7 +47,7 @@ fn plots(records: &[Record]) -> Vec<Plot> {
     // Earlier records have one slice, and so fewer workgroups where r is larger.
     let is_even = |record: &Record| record.kernel.is_some_and(|kernel| kernel.s == kernel.r);
     let slices = if found.clone().all(is_even) { "r" } else { "1" };
-    let curves = rates_and_model(found, &["r = 1", "r = 4"]);
+    let curves = rates_and_model(found);
     let n = super::super::plot::short(n as f64);
     vec![Plot::Lines(Lines {
         title: format!("Rate against unrolling, N = {n}, p = 256, s = {slices}"),
