@@ -60,6 +60,11 @@ ensure_window_tools() {
   fi
 }
 
+# The browser that the page is tested in, on a display without a screen.
+ensure_browser() {
+  command -v chromium >/dev/null || { say "no browser to test the page in: installing chromium"; apt_install chromium || true; }
+}
+
 # What clients of the C library are compiled and looked at with.
 ensure_capi_tools() {
   local missing=()

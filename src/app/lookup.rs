@@ -11,7 +11,9 @@ use crate::error::Result;
 use crate::gpu::Gpu;
 use crate::measure;
 use crate::sim::{Choice, Settings};
-use crate::tuned::{Crossover, Known, OUTDATED, Store};
+#[cfg(feature = "cli")]
+use crate::tuned::Crossover;
+use crate::tuned::{Known, OUTDATED, Store};
 
 /// The user's file of tuned kernels: in the folder that GRAVITILE_CACHE_DIR names, else in the system's folder
 /// for caches. `None` where there is no such folder. With GRAVITILE_CACHE_DIR empty nothing is kept.
@@ -25,6 +27,7 @@ pub fn store() -> Option<Store> {
 }
 
 /// From now on compiled kernels are kept beside the tuned ones.
+#[cfg(feature = "cli")]
 pub fn keep_kernels() {
     if let Some(folder) = store().as_ref().and_then(|store| store.path.parent()) {
         crate::gpu::keep_kernels_in(folder);
@@ -43,6 +46,7 @@ pub fn known() -> Known {
 }
 
 /// From how many bodies on the tree is faster, on each device where that was measured with these kernels or others.
+#[cfg(feature = "cli")]
 pub fn known_crossovers() -> Vec<Crossover> {
     store().map_or_else(Vec::new, |store| store.load().crossovers)
 }
@@ -78,6 +82,7 @@ fn note(choice: &Choice, settings: &Settings) {
 /// known of kernels.
 ///
 /// Errors: those of [`measure::choose()`].
+#[cfg(feature = "cli")]
 pub fn choose(n: usize, settings: &mut Settings) -> Result<Choice> {
     settings.known = known();
     let choice = pollster::block_on(measure::choose(n, settings))?;

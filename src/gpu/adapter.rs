@@ -61,6 +61,26 @@ pub struct AdapterInfo {
     pub place: Option<String>,
 }
 
+/// What the browser says of its adapter, which wgpu does not pass on.
+#[cfg(target_arch = "wasm32")]
+static NAMED: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+
+/// Gives the browser's adapter a name.
+#[cfg(target_arch = "wasm32")]
+pub fn name_adapter(name: &str) {
+    NAMED.get_or_init(|| name.to_owned());
+}
+
+#[cfg(target_arch = "wasm32")]
+fn name_of(_: &wgpu::AdapterInfo) -> String {
+    NAMED.get().map_or("the browser's adapter", String::as_str).to_owned()
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn name_of(info: &wgpu::AdapterInfo) -> String {
+    info.name.clone()
+}
+
 impl AdapterInfo {
     pub(super) fn of(info: &wgpu::AdapterInfo) -> Self {
         let class = match info.device_type {
@@ -72,7 +92,7 @@ impl AdapterInfo {
         };
         let driver = format!("{} {}", info.driver, info.driver_info);
         Self {
-            name: info.name.clone(),
+            name: name_of(info),
             backend: info.backend.to_string(),
             driver: driver.trim().to_owned(),
             class,

@@ -287,7 +287,7 @@ impl Gpu {
         return self.wait_for(submission);
         #[cfg(target_arch = "wasm32")]
         {
-            drop(submission);
+            let _ = submission;
             let (done, arrives) = futures_channel::oneshot::channel();
             self.queue.on_submitted_work_done(move || {
                 let _ = done.send(());

@@ -26,6 +26,8 @@ mod translate;
 mod units;
 
 pub use crate::settings::{AdapterIdentity, AdapterName, AdapterRequest, DeviceCount};
+#[cfg(target_arch = "wasm32")]
+pub use adapter::name_adapter;
 pub use adapter::{AdapterInfo, DeviceClass, adapters, instance};
 pub use batch::Batch;
 pub use bindings::{Binding, bind, group_layout};

@@ -101,6 +101,10 @@ async fn choose_engine(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
                     gpu.adapter.name
                 ));
             }
+            if cfg!(target_arch = "wasm32") {
+                let reason = "a page has one thread of the processor, and must answer meanwhile";
+                return Ok(Choice::of(EngineKind::Gpu, method, reason, Some(gpu)));
+            }
             let trial = n.clamp(1, LARGEST_TRIAL);
             let (on_cpu, on_gpu) = race(&gpu, trial, method, settings).await?;
             let (cpu_ms, gpu_ms) = (on_cpu * 1e3, on_gpu * 1e3);

@@ -60,7 +60,7 @@ impl CommandLine {
 }
 
 /// All options of a request.
-fn options<R: Args>() -> Command {
+pub(super) fn options<R: Args>() -> Command {
     R::augment_args(Command::new("gravitile"))
 }
 

@@ -14,6 +14,8 @@ mod dispatch;
 mod engine;
 mod input;
 mod kernel;
+#[cfg(feature = "options")]
+pub mod link;
 mod look;
 mod output;
 mod steps;

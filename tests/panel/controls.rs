@@ -292,6 +292,7 @@ fn file_opens_saves_and_records() {
         assert_eq!(after(&mut harness, stop), [Action::StopRecording]);
     }
     assert_eq!(click(&mut harness, "Copy the command line"), [Action::CopyCommandLine]);
+    assert_eq!(click(&mut harness, "Copy the link"), [Action::CopyLink]);
 }
 
 #[test]

@@ -1,4 +1,159 @@
-//! The page: the window in a browser.
+//! The page: the window in a browser, and what a browser wants done by hand.
+
+mod listen;
+mod log;
+mod mirror;
+mod plain;
+mod shelf;
+
+use std::path::PathBuf;
+
+use wasm_bindgen::prelude::*;
+use web_sys::{Document, Element, HtmlInputElement, Window};
+
+use super::window;
+use super::window::machine::tell;
+use crate::error::{Error, Result};
+use crate::files;
+use crate::settings::{ViewRequest, link};
+
+pub use listen::copy;
+pub use mirror::mirror;
+
+/// The canvas that the window is.
+pub const CANVAS: &str = "window";
+/// Where a sentence is said that is no part of the window.
+const NOTE: &str = "note";
+/// What is said before anything is shown.
+const BEGIN: &str = "begin";
+/// The browser's dialog for files.
+const PICKER: &str = "picker";
+
+fn browser() -> Option<Window> {
+    web_sys::window()
+}
+
+fn document() -> Option<Document> {
+    browser()?.document()
+}
+
+/// The element of that name in the page.
+pub fn element(id: &str) -> Option<Element> {
+    document()?.get_element_by_id(id)
+}
+
+/// Starts the page. `adapter` is what the browser says of the graphics adapter, empty where there is none.
+#[wasm_bindgen]
+pub fn start(adapter: &str) {
+    log::set_up();
+    std::panic::set_hook(Box::new(|panic| {
+        ::log::error!("{panic}");
+        hide(BEGIN);
+        note(&format!("The page has broken off; this is an error in gravitile: {panic}"));
+    }));
+    files::put_up(Box::new(shelf::Browser));
+    let (request, refused) = request();
+    if adapter.is_empty() {
+        return plain::start(&request, "This browser has no WebGPU");
+    }
+    crate::gpu::name_adapter(adapter);
+    listen::set_up();
+    if let Some(refused) = refused {
+        tell(Box::new(move |frames| frames.say(refused.to_string(), true)));
+    }
+    go_on_without(window::open(request, |_| ()));
+}
+
+/// What the link asks for; where that is nothing, the first scene.
+fn request() -> (ViewRequest, Option<Error>) {
+    let fragment = browser().and_then(|browser| browser.location().hash().ok());
+    match asked(&fragment.unwrap_or_default()) {
+        Ok(request) => (request, None),
+        Err(error) => (window::first_scene(), Some(error)),
+    }
+}
+
+fn asked(fragment: &str) -> Result<ViewRequest> {
+    let request: ViewRequest = link::asked(fragment, window::FIRST_SCENE)?;
+    let engine = &request.engine;
+    if request.shaders.is_some() || !engine.adapter.names.is_empty() || engine.devices.is_some() {
+        let problem = "the link is not understood: folders and adapters are of one computer alone";
+        return Err(Error::Outside(problem.to_owned()));
+    }
+    request.input.scene()?;
+    request.steps.check()?;
+    request.engine.by.chosen()?;
+    request.look.style()?;
+    Ok(request)
+}
+
+/// The page shows bodies: it is called so.
+pub fn named(title: &str) {
+    if let Some(document) = document() {
+        document.set_title(title);
+    }
+    hide(BEGIN);
+}
+
+fn show(id: &str) {
+    if let Some(element) = element(id) {
+        let _ = element.remove_attribute("hidden");
+    }
+}
+
+fn hide(id: &str) {
+    if let Some(element) = element(id) {
+        let _ = element.set_attribute("hidden", "");
+    }
+}
+
+/// The page's address with another end, which it has from now on.
+pub fn link(fragment: &str) -> String {
+    let Some(browser) = browser() else { return fragment.to_owned() };
+    if let Ok(history) = browser.history() {
+        let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(fragment));
+    }
+    browser.location().href().unwrap_or_else(|_| fragment.to_owned())
+}
+
+/// The page's width in its own pixels.
+pub fn width() -> Option<f64> {
+    browser()?.inner_width().ok()?.as_f64()
+}
+
+/// Says a sentence in the page itself.
+fn note(text: &str) {
+    let Some(note) = element(NOTE) else { return };
+    note.set_text_content(Some(text));
+    show(NOTE);
+}
+
+/// The window has ended, or has not begun: the page says why.
+pub fn go_on_without(ended: Result<()>) {
+    match ended {
+        Ok(()) => {}
+        Err(error) => {
+            ::log::error!("{error}");
+            plain::start(&request().0, &error.to_string());
+        }
+    }
+}
 
 /// Opens the browser's dialog for files.
-pub fn ask_for_file() {}
+pub fn ask_for_file() {
+    if let Some(input) = element(PICKER).and_then(|e| e.dyn_into::<HtmlInputElement>().ok()) {
+        input.click();
+    }
+}
+
+/// Files that were dropped or picked, whole.
+fn take_files(dropped: Vec<(String, Vec<u8>)>) {
+    let mut paths = Vec::new();
+    for (name, bytes) in dropped {
+        // A name that is also a scene's would mean the scene.
+        let path = PathBuf::from(format!("dropped/{name}"));
+        files::lay_down(&path, bytes);
+        paths.push(path);
+    }
+    tell(Box::new(move |frames| frames.drop_files(paths)));
+}

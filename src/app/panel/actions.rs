@@ -69,6 +69,8 @@ pub enum Action {
     StopRecording,
     /// The command line that shows this again, to the clipboard.
     CopyCommandLine,
+    /// The link that shows this again in a browser, to the clipboard.
+    CopyLink,
     /// Text to the clipboard.
     CopyText(String),
     /// The camera to a place that suits.

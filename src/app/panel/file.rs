@@ -105,6 +105,10 @@ impl FileForm {
         if ui.button("Copy the command line").on_hover_text(about).clicked() {
             actions.push(Action::CopyCommandLine);
         }
+        let about = "A link that opens this scene with these numbers in a browser, seen from here";
+        if ui.button("Copy the link").on_hover_text(about).clicked() {
+            actions.push(Action::CopyLink);
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::command_line::Shown;
 use super::frame::Frames;
 use super::load::{Loading, Wanted};
-use super::machine::check_name;
+use super::machine::{self, check_name};
 use super::pictures::{Recording, free_name, picture};
 use super::simulated::{Waiting, suited};
 use super::steer::PointerRequest;
@@ -141,22 +141,13 @@ impl Frames {
                 }
             }
             Action::CopyCommandLine => {
-                if let Some(session) = &self.simulated.session {
-                    let camera = self.viewer.steering.camera();
-                    let shown = Shown {
-                        input: &session.input,
-                        components: &session.bodies.components,
-                        hints: &session.hints,
-                        names_integrator: session.names_integrator,
-                        settings: session.live.settings(),
-                        wanted: &self.simulated.wanted.settings,
-                        view: &self.viewer.choice,
-                        camera: &camera,
-                        start: &self.start,
-                    };
-                    let text = shown.command_line().line();
-                    self.input.context.copy_text(text.clone());
-                    self.output.say(format!("copied: {text}"), false);
+                if let Some(line) = self.told(|shown| shown.command_line().line()) {
+                    self.copy(line);
+                }
+            }
+            Action::CopyLink => {
+                if let Some(fragment) = self.told(|shown| shown.link()) {
+                    self.copy(machine::link(&fragment?));
                 }
             }
             Action::CopyText(text) => self.input.context.copy_text(text),
@@ -220,6 +211,27 @@ impl Frames {
             Action::Quit => self.quit = true,
         }
         Ok(())
+    }
+
+    /// What is shown, in the words of `tell`.
+    fn told<T>(&self, tell: impl FnOnce(&Shown<'_>) -> T) -> Option<T> {
+        let session = self.simulated.session.as_ref()?;
+        Some(tell(&Shown {
+            input: &session.input,
+            components: &session.bodies.components,
+            hints: &session.hints,
+            names_integrator: session.names_integrator,
+            settings: session.live.settings(),
+            wanted: &self.simulated.wanted.settings,
+            view: &self.viewer.choice,
+            camera: &self.viewer.steering.camera(),
+            start: &self.start,
+        }))
+    }
+
+    fn copy(&mut self, text: String) {
+        self.input.context.copy_text(text.clone());
+        self.output.say(format!("copied: {text}"), false);
     }
 
     /// Closes what is open, then leaves the whole screen, then asks whether the window is to be closed.

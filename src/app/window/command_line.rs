@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 use crate::app::panel::ViewChoice;
 use crate::bodies::Component;
+use crate::error::{Error, Result};
 use crate::forces::Method;
+use crate::messages;
 use crate::render::{Camera, ColourBy, Exposure};
-use crate::scene::RunHints;
+use crate::scene::{RunHints, Scene};
 use crate::settings::{
     CommandLine, DeviceCount, EngineRequest, InputRequest, KernelRequest, LookRequest,
-    MethodRequest, Point, StepRequest, TreeRequest, ValueRange, ViewRequest,
+    MethodRequest, Point, StepRequest, TreeRequest, ValueRange, ViewRequest, link,
 };
 use crate::sim::Settings;
 
@@ -49,6 +51,22 @@ impl Shown<'_> {
     /// `gravitile view ...`: the same bodies and numbers from the beginning, seen from here.
     pub fn command_line(&self) -> CommandLine {
         CommandLine::of(["gravitile", "view"]).with(&self.request())
+    }
+
+    /// The end of a link that shows the same in a browser.
+    ///
+    /// Errors: bodies that come from a file, which no link can hold.
+    pub fn link(&self) -> Result<String> {
+        let mut request = self.request();
+        if !Scene::names().any(|name| name == request.input.input) {
+            let name = messages::piece(&request.input.input);
+            let problem = format!("a link holds a scene by its name, but not the file {name}");
+            return Err(Error::Outside(problem));
+        }
+        // What is of one computer alone.
+        (request.shaders, request.engine.adapter) = (None, Default::default());
+        request.engine.devices = None;
+        Ok(link::fragment(&request))
     }
 
     fn request(&self) -> ViewRequest {

@@ -8,6 +8,7 @@ use winit::window::Window;
 
 use super::command_line::Start;
 use super::input::Input;
+use super::machine;
 use super::memory::Memory;
 use super::output::Output;
 use super::pace::{Pace, Stillness};
@@ -70,7 +71,7 @@ impl Frames {
             Ok(Self {
                 viewer: Viewer::new(&request, &memory)?,
                 input: Input::new(&output.screen, request.shaders.clone()),
-                panel: Panel::new(memory.panel_open, memory.tab),
+                panel: Panel::new(memory.panel_open && machine::has_room_for_panel(), memory.tab),
                 start: Start::from(&request),
                 simulated: Simulated::new(&output.screen.gpu, request)?,
                 output,
@@ -192,6 +193,7 @@ impl Frames {
             }
         }
         if is_shown {
+            machine::take_output(&platform_output);
             self.input.egui_state.handle_platform_output(&self.output.window, platform_output);
         }
         let clipped = self.input.context.tessellate(shapes, pixels_per_point);
@@ -295,6 +297,11 @@ impl Frames {
     /// Saves what is to be remembered and finishes what is being recorded.
     pub fn close(&mut self) {
         self.act(Action::StopRecording);
+        self.remember();
+    }
+
+    /// Saves what is to be remembered.
+    pub fn remember(&mut self) {
         let size =
             self.output.window.inner_size().to_logical::<f64>(self.output.window.scale_factor());
         if self.output.window.fullscreen().is_none() && size.width >= 320.0 && size.height >= 240.0

@@ -6,7 +6,7 @@ use winit::event::WindowEvent;
 use winit::keyboard::{Key, NamedKey};
 use winit::window::Window;
 
-use super::machine::Picker;
+use super::machine::{self, Picker};
 use super::reload::ShaderWatch;
 use super::screen::Screen;
 use crate::app::panel;
@@ -32,6 +32,7 @@ impl Input {
     pub fn new(screen: &Screen, shaders: Option<PathBuf>) -> Self {
         let context = egui::Context::default();
         panel::style(&context);
+        machine::prepare(&context);
         let egui_state = screen.egui_state(&context);
         let shaders = shaders.map(ShaderWatch::new);
         Self { egui_state, context, picker: Picker::default(), dropped: Vec::new(), shaders }
@@ -41,6 +42,7 @@ impl Input {
     pub fn renew(&mut self, screen: &Screen) {
         self.context = egui::Context::default();
         panel::style(&self.context);
+        machine::prepare(&self.context);
         self.egui_state = screen.egui_state(&self.context);
     }
 

@@ -12,7 +12,7 @@ mod encounter;
 mod frame;
 mod input;
 mod load;
-mod machine;
+pub(super) mod machine;
 mod memory;
 mod news;
 mod output;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::frame::Frames;
 use super::load::Session;
+use super::machine;
 use super::past::Past;
 use super::reload::ShaderWatch;
 use super::simulated::Waiting;
@@ -139,6 +140,7 @@ impl Frames {
     pub(super) fn name_window(&self, session: &Session) {
         let title = messages::piece(&format!("gravitile: {}", session.input.input));
         self.output.window.set_title(&title);
+        machine::named(&title);
     }
 
     /// Snapshots that were asked for and whose bodies have not come yet. The same bodies with another engine

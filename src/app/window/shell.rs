@@ -31,6 +31,7 @@ const OPENING: Duration = Duration::from_millis(10);
 #[derive(Clone, Copy, Debug)]
 pub enum Word {
     /// The program is to end.
+    #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "a page is left by itself"))]
     Leave,
     /// Something has come that the next frame takes in.
     #[cfg(target_arch = "wasm32")]

@@ -4,6 +4,7 @@ use web_time::Instant;
 
 use super::frame::Frames;
 use super::load::Session;
+use super::machine;
 use super::output::Output;
 use super::simulated::{Simulated, Waiting};
 use super::steer::{PointerRequest, tracking};
@@ -116,9 +117,29 @@ impl Frames {
         for action in actions {
             self.act(action);
         }
+        machine::arrivals().into_iter().for_each(|arrival| arrival(self));
         self.take_dropped();
         self.take_picked();
         output
+    }
+
+    /// What the page has to say.
+    #[cfg(target_arch = "wasm32")]
+    pub fn say(&mut self, text: String, is_error: bool) {
+        self.output.say(text, is_error);
+    }
+
+    /// What somebody does with the words that the page has for a control.
+    #[cfg(target_arch = "wasm32")]
+    pub fn hear(&mut self, event: egui::Event) {
+        self.input.egui_state.egui_input_mut().events.push(event);
+        self.input.context.request_repaint();
+    }
+
+    /// Files that were dropped onto the page, or picked.
+    #[cfg(target_arch = "wasm32")]
+    pub fn drop_files(&mut self, paths: Vec<std::path::PathBuf>) {
+        self.input.dropped.extend(paths);
     }
 
     pub(super) fn take_dropped(&mut self) {

@@ -21,12 +21,14 @@ pub enum Asked<T> {
     /// Nobody has asked.
     Nothing,
     /// Under way.
+    #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "a page asks nobody"))]
     Waiting(Beside<T>),
     /// Answered, or refused in words.
     Answer(Result<T, String>),
 }
 
 impl<T: Send + 'static> Asked<T> {
+    #[cfg(not(target_arch = "wasm32"))]
     fn ask<F>(question: impl FnOnce() -> F + Send + 'static) -> Self
     where
         F: Future<Output = Result<T>> + 'static,

@@ -5,6 +5,11 @@ mod native;
 #[cfg(target_arch = "wasm32")]
 mod web;
 
+use super::frame::Frames;
+
+/// Something that comes from outside between two frames.
+pub type Arrival = Box<dyn FnOnce(&mut Frames)>;
+
 #[cfg(not(target_arch = "wasm32"))]
 pub use native::*;
 #[cfg(target_arch = "wasm32")]

@@ -8,6 +8,7 @@ use winit::window::WindowAttributes;
 
 use super::super::no_display;
 use super::super::shell::{Shell, Word};
+use super::Arrival;
 use crate::app::window::Listen;
 use crate::error::Result;
 pub use crate::record::refuse_names_of_runs as check_name;
@@ -73,6 +74,30 @@ pub fn dressed(
     Ok(attributes
         .with_min_inner_size(LogicalSize::new(320.0, 240.0))
         .with_inner_size(LogicalSize::new(width, height)))
+}
+
+/// All that comes to a window comes as events.
+pub fn arrivals() -> Vec<Arrival> {
+    Vec::new()
+}
+
+/// egui knows the clipboard by itself.
+pub fn take_output(_: &egui::PlatformOutput) {}
+
+/// Nothing but egui's own windows needs it.
+pub fn prepare(_: &egui::Context) {}
+
+/// A window shows its title itself.
+pub fn named(_: &str) {}
+
+/// Where the page is that a link leads to, is for whoever copies it to say.
+pub fn link(fragment: &str) -> String {
+    fragment.to_owned()
+}
+
+/// Whether a panel leaves some of the picture free.
+pub fn has_room_for_panel() -> bool {
+    true
 }
 
 /// Whoever has started the event loop goes on after it.

@@ -1,0 +1,148 @@
+//! Where there is no WebGPU: the CPU's engine and painter, a canvas, a button, and one sentence that says so. There is no panel:
+//! nothing could draw it.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use wasm_bindgen::{Clamped, JsCast, JsValue};
+use wasm_bindgen_futures::{JsFuture, spawn_local};
+use web_sys::{CanvasRenderingContext2d, Event, HtmlCanvasElement, ImageData};
+
+use super::listen::on;
+use super::{BEGIN, CANVAS, browser, element, hide, named, note, show};
+use crate::error::{Error, Result};
+use crate::render::{Look, Painter, PictureSize, Points};
+use crate::scene::Scene;
+use crate::settings::{EngineRequest, InputRequest, MethodRequest, ViewRequest};
+use crate::sim::Simulation;
+
+/// What is about the window here.
+const PLAIN: &str = "plain";
+const PICTURE: &str = "picture";
+const PAUSE: &str = "pause";
+/// All pairs of so many bodies leave one thread of a processor time to paint.
+const MOST_BODIES: usize = 1500;
+/// Pixels of a picture, whatever the screen's.
+const PIXELS: f64 = 640.0 * 360.0;
+
+/// Shows `request` without WebGPU, and says why.
+pub fn start(request: &ViewRequest, why: &str) {
+    let why = why.trim_end_matches('.');
+    let request = request.clone();
+    let text = format!(
+        "{why}: a few bodies on one thread of the processor, without the panel. With WebGPU (a recent Chrome, Edge, \
+         Safari or Firefox) there are tens of thousands."
+    );
+    spawn_local(async move {
+        // The sentence is to be seen before the work begins.
+        hide(CANVAS);
+        note(&text);
+        if let Err(problem) = run(&request).await {
+            hide(BEGIN);
+            note(&format!("{text} But: {problem}"));
+        }
+    });
+}
+
+/// Ends when the browser is about to show the next picture.
+async fn next_picture() {
+    let promise = js_sys::Promise::new(&mut |done, _| {
+        let asked = browser().map(|browser| browser.request_animation_frame(&done));
+        if !matches!(asked, Some(Ok(_))) {
+            let _ = done.call0(&JsValue::NULL);
+        }
+    });
+    let _ = JsFuture::from(promise).await;
+}
+
+async fn run(request: &ViewRequest) -> Result<()> {
+    next_picture().await;
+    let size = picture_size()?;
+    let loaded = fewer(&request.input)?.load(request.steps.eps)?;
+    let by = MethodRequest { engine: "cpu".to_owned(), ..MethodRequest::default() };
+    let engine = EngineRequest { by, ..EngineRequest::default() };
+    let settings = request.steps.settings(&loaded, &engine)?;
+    let style = request.look.style()?;
+    let bodies = loaded.snapshot.bodies;
+    let motion = request.look.motion(&bodies, loaded.view.as_ref(), &style, size)?;
+    let mut painter = Painter::cpu(size);
+    let mut sim = Simulation::open(bodies, settings).await?;
+    let moment = sim.fetch().await?;
+    let look = Look::new(&style, &moment.bodies, Some(&moment.acceleration))?;
+    let canvas = Canvas::new(size)?;
+    show(PLAIN);
+    named(&format!("gravitile: {}", request.input.input));
+    let paused = pause_button(request.paused);
+    let mut shown = None;
+    let mut secs = 0.0;
+    loop {
+        next_picture().await;
+        if !paused.get() {
+            sim.advance(1, &mut |_| true).await?;
+        }
+        if shown.replace(sim.steps()) == Some(sim.steps()) {
+            continue;
+        }
+        let Some((bodies, acceleration)) = sim.host() else { return Ok(()) };
+        let points = Points::Host { bodies, acceleration: Some(acceleration) };
+        secs += 1.0 / 30.0;
+        canvas.draw(painter.paint(points, &motion.start, &look, secs)?.rgba())?;
+        log::trace!(target: "gravitile::seen", "plain picture, step {}", sim.steps());
+    }
+}
+
+/// With a number of bodies that a processor manages, where none was asked for.
+fn fewer(input: &InputRequest) -> Result<InputRequest> {
+    let of_scene = input.scene()?.as_ref().and_then(Scene::n);
+    let n = input.n.or(of_scene.map(|n| n.min(MOST_BODIES)));
+    Ok(InputRequest { n, ..input.clone() })
+}
+
+/// Of the screen's shape.
+fn picture_size() -> Result<PictureSize> {
+    let side = |value: Option<std::result::Result<JsValue, JsValue>>| {
+        value.and_then(|value| value.ok()?.as_f64()).unwrap_or(640.0).max(100.0)
+    };
+    let width = side(browser().map(|browser| browser.inner_width()));
+    let height = side(browser().map(|browser| browser.inner_height()));
+    let scale = (PIXELS / (width * height)).sqrt();
+    PictureSize::new((width * scale) as u32, (height * scale) as u32)
+}
+
+/// Whether time stands still, as the button has it.
+fn pause_button(paused: bool) -> Rc<Cell<bool>> {
+    let state = Rc::new(Cell::new(paused));
+    let Some(button) = element(PAUSE) else { return state };
+    let name = |paused: bool| if paused { "Play" } else { "Pause" };
+    button.set_text_content(Some(name(paused)));
+    let (its, itself) = (Rc::clone(&state), button.clone());
+    on(&button, "click", move |_: Event| {
+        its.set(!its.get());
+        itself.set_text_content(Some(name(its.get())));
+    });
+    state
+}
+
+struct Canvas {
+    context: CanvasRenderingContext2d,
+    size: PictureSize,
+}
+
+impl Canvas {
+    fn new(size: PictureSize) -> Result<Self> {
+        let nowhere = || Error::Display("the page has no canvas for pictures".to_owned());
+        let canvas = element(PICTURE).and_then(|e| e.dyn_into::<HtmlCanvasElement>().ok());
+        let canvas = canvas.ok_or_else(nowhere)?;
+        canvas.set_width(size.width());
+        canvas.set_height(size.height());
+        let context = canvas.get_context("2d").ok().flatten().and_then(|c| c.dyn_into().ok());
+        Ok(Self { context: context.ok_or_else(nowhere)?, size })
+    }
+
+    fn draw(&self, rgba: &[u8]) -> Result<()> {
+        let (width, height) = (self.size.width(), self.size.height());
+        ImageData::new_with_u8_clamped_array_and_sh(Clamped(rgba), width, height)
+            .and_then(|image| self.context.put_image_data(&image, 0.0, 0.0))
+            .map_err(|_| Error::Display("the browser draws no pictures".to_owned()))
+    }
+}

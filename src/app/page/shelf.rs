@@ -1,0 +1,50 @@
+//! Where the page's files come to rest: in the browser's storage, or among the user's downloads.
+
+use std::io::{Error, Result};
+
+use wasm_bindgen::{JsCast, JsValue};
+use web_sys::{Blob, HtmlAnchorElement, Storage, Url};
+
+use crate::files::Shelf;
+
+/// Names in the storage begin with it: other pages of the host share it.
+const PREFIX: &str = "gravitile/";
+
+/// The browser.
+pub struct Browser;
+
+fn storage() -> Option<Storage> {
+    super::browser()?.local_storage().ok()?
+}
+
+/// What a browser says of a refusal.
+fn refused(problem: JsValue) -> Error {
+    let text = js_sys::Error::from(problem).message();
+    Error::other(String::from(text))
+}
+
+impl Shelf for Browser {
+    fn take_down(&self, name: &str) -> Option<Vec<u8>> {
+        Some(storage()?.get_item(&format!("{PREFIX}{name}")).ok()??.into_bytes())
+    }
+
+    fn keep(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let text = std::str::from_utf8(bytes).map_err(Error::other)?;
+        let storage = storage().ok_or_else(|| Error::other("this browser keeps nothing"))?;
+        storage.set_item(&format!("{PREFIX}{name}"), text).map_err(refused)
+    }
+
+    fn offer(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let parts = js_sys::Array::of1(&js_sys::Uint8Array::from(bytes));
+        let offer = || -> std::result::Result<(), JsValue> {
+            let url = Url::create_object_url_with_blob(&Blob::new_with_u8_array_sequence(&parts)?)?;
+            let document = super::document().ok_or("no document")?;
+            let link: HtmlAnchorElement = document.create_element("a")?.unchecked_into();
+            link.set_href(&url);
+            link.set_download(name);
+            link.click();
+            Ok(())
+        };
+        offer().map_err(refused)
+    }
+}

@@ -1,0 +1,147 @@
+//! A request as the end of a link, and back: `#scene=plummer&n=4000&set=toomre_q=2&paused`. The names are those of the
+//! command line's options, which clap tells; a new setting is in links without being told.
+
+use clap::{Args, FromArgMatches};
+use serde::Serialize;
+
+use super::CommandLine;
+use super::command_line::options;
+use crate::error::{Error, Result};
+
+/// What stands for the one word that has no name.
+const SCENE: &str = "scene";
+
+/// The end of a link that asks for the same, from its `#` on.
+pub fn fragment<R: Args + Serialize + Default>(request: &R) -> String {
+    let command = options::<R>();
+    let words = CommandLine::default().with(request).0;
+    let mut parts = Vec::new();
+    let mut words = words.into_iter();
+    while let Some(word) = words.next() {
+        let Some(name) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else {
+            parts.push(format!("{SCENE}={}", encoded(&word)));
+            continue;
+        };
+        if let Some((name, value)) = name.split_once('=') {
+            parts.push(format!("{name}={}", encoded(value)));
+            continue;
+        }
+        let is_named = |arg: &&clap::Arg| {
+            arg.get_long() == Some(name) || arg.get_short().is_some_and(|c| name == c.to_string())
+        };
+        let takes_value = command
+            .get_arguments()
+            .find(is_named)
+            .is_some_and(|arg| arg.get_action().takes_values());
+        match words.next().filter(|_| takes_value) {
+            Some(value) => parts.push(format!("{name}={}", encoded(&value))),
+            None => parts.push(name.to_owned()),
+        }
+    }
+    format!("#{}", parts.join("&"))
+}
+
+/// What the end of a link asks for, with or without its `#`; where it names no scene, of the `usual` one.
+///
+/// Errors: a name or a value that is none of the request's, in one sentence.
+pub fn asked<R: Args + FromArgMatches>(fragment: &str, usual: &str) -> Result<R> {
+    let fragment = fragment.strip_prefix('#').unwrap_or(fragment);
+    let mut scene = None;
+    let mut words = Vec::new();
+    for part in fragment.split('&').filter(|part| !part.is_empty()) {
+        let (name, value) = match part.split_once('=') {
+            Some((name, value)) => (decoded(name)?, Some(decoded(value)?)),
+            None => (decoded(part)?, None),
+        };
+        match (name.as_str(), value) {
+            (SCENE, Some(value)) => scene = Some(value),
+            (_, Some(value)) if name.chars().count() == 1 => words.push(format!("-{name}={value}")),
+            (_, Some(value)) => words.push(format!("--{name}={value}")),
+            (_, None) => words.push(format!("--{name}")),
+        }
+    }
+    words.extend(["--".to_owned(), scene.unwrap_or_else(|| usual.to_owned())]);
+    let command = options::<R>().no_binary_name(true).disable_help_flag(true);
+    let matches = command.try_get_matches_from(words).map_err(|error| not_understood(&error))?;
+    R::from_arg_matches(&matches).map_err(|error| not_understood(&error))
+}
+
+/// Of what clap says, the sentence.
+fn not_understood(error: &clap::Error) -> Error {
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default();
+    let first = first.strip_prefix("error: ").unwrap_or(first);
+    Error::Outside(format!("the link is not understood: {first}"))
+}
+
+/// With percent signs in front of what has a meaning in links, or none.
+fn encoded(text: &str) -> String {
+    let mut coded = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'-' | b'_' | b'.' | b',' | b'/' | b'=' | b':' => coded.push(char::from(byte)),
+            byte if byte.is_ascii_alphanumeric() => coded.push(char::from(byte)),
+            byte => coded += &format!("%{byte:02X}"),
+        }
+    }
+    coded
+}
+
+fn decoded(text: &str) -> Result<String> {
+    let wrong = || Error::Outside(format!("the link is not understood: '{text}' is no text"));
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+        let (Some(high), Some(low)) = (digit(rest.next()), digit(rest.next())) else {
+            return Err(wrong());
+        };
+        bytes.push((16 * high + low) as u8);
+    }
+    String::from_utf8(bytes).map_err(|_| wrong())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{InputRequest, LookRequest, ViewRequest};
+
+    #[test]
+    fn a_link_asks_for_what_it_was_made_of() {
+        let mut request = ViewRequest {
+            input: InputRequest { n: Some(4000), ..InputRequest::named("plummer") },
+            look: LookRequest { colour: Some("speed".to_owned()), ..LookRequest::default() },
+            paused: true,
+            ..ViewRequest::default()
+        };
+        request.look.orbit = Some(-3.0);
+        request.input.set = vec!["toomre_q=2".parse().unwrap(), "mass_ratio=0.5".parse().unwrap()];
+        let link = fragment(&request);
+        assert!(
+            link.starts_with("#scene=plummer&n=4000&set=toomre_q=2&set=mass_ratio=0.5"),
+            "{link}"
+        );
+        assert!(link.contains("&orbit=-3") && link.contains("&paused"), "{link}");
+        assert_eq!(asked::<ViewRequest>(&link, "x").unwrap(), request);
+        let odd = ViewRequest { input: InputRequest::named("ä b&c#d%"), ..ViewRequest::default() };
+        assert_eq!(asked::<ViewRequest>(&fragment(&odd), "x").unwrap(), odd);
+    }
+
+    #[test]
+    fn a_link_without_a_scene_is_of_the_usual_one_and_nonsense_is_a_sentence() {
+        for empty in ["", "#", "#&"] {
+            assert_eq!(asked::<ViewRequest>(empty, "x").unwrap().input.input, "x");
+        }
+        for wrong in
+            ["#n=many", "#what=3", "#%zz", "#%ff", "#paused=1&n", "#-x", "#help", "#eps=1=2"]
+        {
+            let text = asked::<ViewRequest>(wrong, "x").unwrap_err().to_string();
+            assert!(text.starts_with("the link is not understood: ") && text.len() < 200, "{text}");
+            assert!(!text.contains('\n'), "{text}");
+        }
+    }
+}

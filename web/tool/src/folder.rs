@@ -1,0 +1,121 @@
+//! The folder: compiled, bound, made smaller, and the files beside it.
+
+use std::fmt::{Display, Formatter};
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use flate2::{Compression, write::GzEncoder};
+
+use super::bindings;
+
+/// How the program is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// Small and fast: minutes.
+    Release,
+    /// Soon: for work on the page.
+    Dev,
+}
+
+/// Files that are taken as they are.
+const FILES: &[&str] = &["index.html", "page.css", "page.js", "icon.svg"];
+
+/// What `wasm-opt` has to know of what the compiler emits.
+const WASM_OPT: &[&str] = &[
+    "-Os",
+    "--enable-reference-types",
+    "--enable-simd",
+    "--enable-bulk-memory",
+    "--enable-nontrapping-float-to-int",
+    "--enable-multivalue",
+    "--enable-mutable-globals",
+    "--enable-sign-ext",
+    "--vacuum",
+];
+
+/// What was made.
+#[derive(Debug)]
+pub struct Made {
+    /// Bytes of all files.
+    pub bytes: u64,
+    /// Bytes of all files, compressed by gzip as hosts send them.
+    pub compressed: u64,
+    /// Why `wasm-opt` had no part in it, if it had not.
+    pub not_smaller: Option<String>,
+}
+
+impl Display for Made {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let mb = |bytes: u64| bytes as f64 / 1e6;
+        write!(f, "{:.2} MB, {:.2} MB compressed", mb(self.bytes), mb(self.compressed))?;
+        match &self.not_smaller {
+            Some(why) => write!(f, " (without wasm-opt: {why})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Compiles the page of the repository `root` and puts it into the folder `out`.
+pub fn make(root: &Path, out: &Path, profile: Profile) -> Result<Made> {
+    bindings::check_version(&fs::read_to_string(root.join("Cargo.lock"))?)?;
+    let program = compile(root, profile)?;
+    fs::create_dir_all(out).with_context(|| format!("making the folder {}", out.display()))?;
+    bindings::write(&program, out, profile == Profile::Dev)?;
+    let not_smaller = match profile {
+        Profile::Release => make_smaller(&out.join("gravitile_bg.wasm")).err(),
+        Profile::Dev => Some("not asked for".to_owned()),
+    };
+    for name in FILES {
+        let from = root.join("web").join(name);
+        fs::copy(&from, out.join(name)).with_context(|| format!("copying {}", from.display()))?;
+    }
+    let mut made = Made { bytes: 0, compressed: 0, not_smaller };
+    for name in FILES.iter().chain(&["gravitile.js", "gravitile_bg.wasm"]) {
+        let bytes = fs::read(out.join(name))?;
+        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+        packed.write_all(&bytes)?;
+        made.bytes += bytes.len() as u64;
+        made.compressed += packed.finish()?.len() as u64;
+    }
+    Ok(made)
+}
+
+/// The program as the compiler leaves it.
+fn compile(root: &Path, profile: Profile) -> Result<PathBuf> {
+    let (name, folder) = match profile {
+        Profile::Release => ("web-release", "web-release"),
+        Profile::Dev => ("dev", "debug"),
+    };
+    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let target = target.unwrap_or_else(|| root.join("target")).join("web");
+    let compiled = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .current_dir(root)
+        .args(["rustc", "--locked", "--lib", "--crate-type", "cdylib"])
+        .args(["--target", "wasm32-unknown-unknown", "--no-default-features"])
+        .args(["--features", "panel", "--profile", name, "--target-dir"])
+        .arg(&target)
+        // 128-bit vectors, which every browser with WebAssembly of today has.
+        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", "-Ctarget-feature=+simd128")
+        .status()
+        .context("starting cargo")?;
+    ensure!(
+        compiled.success(),
+        "the page was not compiled; is the target there? (rustup target add wasm32-unknown-unknown)"
+    );
+    Ok(target.join("wasm32-unknown-unknown").join(folder).join("gravitile.wasm"))
+}
+
+/// A third goes where Binaryen's `wasm-opt` is installed.
+fn make_smaller(program: &Path) -> Result<(), String> {
+    let smaller = program.with_extension("smaller");
+    let ran = Command::new("wasm-opt").args(WASM_OPT).arg(program).arg("-o").arg(&smaller).output();
+    let ran = ran.map_err(|_| "it is not installed (Debian: binaryen)".to_owned())?;
+    if !ran.status.success() {
+        let said = String::from_utf8_lossy(&ran.stderr);
+        return Err(said.lines().next().unwrap_or("it failed").to_owned());
+    }
+    fs::rename(&smaller, program).map_err(|error| error.to_string())
+}

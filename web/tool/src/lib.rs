@@ -1,0 +1,10 @@
+//! Makes the folder of the page, and serves it on this machine.
+
+#![warn(missing_docs)]
+
+mod bindings;
+mod folder;
+mod serve;
+
+pub use folder::{Made, Profile, make};
+pub use serve::Server;

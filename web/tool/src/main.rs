@@ -1,0 +1,76 @@
+//! `script/web`: see its help.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use gravitile_web::{Profile, Server, make};
+
+const HELP: &str = "\
+Makes the page of gravitile: a folder that any static host can serve.
+
+usage: script/web [--out FOLDER] [--dev] [--serve [PORT]]
+
+  --out FOLDER    where to put it (target/web/page if left out)
+  --dev           compile quickly, for work on the page; the page is large and slow
+  --serve [PORT]  serve it on this machine until Ctrl-C (port 8320 if left out)
+";
+
+struct Asked {
+    out: PathBuf,
+    profile: Profile,
+    serve: Option<u16>,
+}
+
+fn asked() -> Result<Option<Asked>> {
+    let root = folder_of_the_repository();
+    let mut asked =
+        Asked { out: root.join("target/web/page"), profile: Profile::Release, serve: None };
+    let mut words = std::env::args().skip(1).peekable();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--out" => asked.out = words.next().context("--out wants a folder")?.into(),
+            "--dev" => asked.profile = Profile::Dev,
+            "--serve" => {
+                let port = words.next_if(|word| !word.starts_with('-'));
+                let port = port.map_or(Ok(8320), |port| {
+                    port.parse().with_context(|| format!("'{port}' is no port"))
+                });
+                asked.serve = Some(port?);
+            }
+            "-h" | "--help" => return Ok(None),
+            other => bail!("'{other}' is unknown\n\n{HELP}"),
+        }
+    }
+    Ok(Some(asked))
+}
+
+fn folder_of_the_repository() -> PathBuf {
+    let tool = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    tool.join("../..").canonicalize().unwrap_or(tool)
+}
+
+fn run() -> Result<()> {
+    let Some(Asked { out, profile, serve }) = asked()? else {
+        print!("{HELP}");
+        return Ok(());
+    };
+    let made = make(&folder_of_the_repository(), &out, profile)?;
+    println!("{}: {made}", out.display());
+    if let Some(port) = serve {
+        let server = Server::open(&out, port)?;
+        println!("http://{}/ (Ctrl-C ends)", server.address());
+        server.run();
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("script/web: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! The page in a browser, on a real WebGPU device. Where no browser can be had, this is said aloud.
+
+#[path = "page/browser.rs"]
+mod browser;
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use browser::{Browser, Sight};
+use gravitile_web::{Profile, Server, make};
+
+/// The address of the page, made once and served as long as the tests run.
+fn page() -> String {
+    static ADDRESS: OnceLock<String> = OnceLock::new();
+    let address = ADDRESS.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("page");
+        let made = make(&root, &out, Profile::Dev).unwrap();
+        println!("{made}");
+        let server = Server::open(&out, 0).unwrap();
+        let address = server.address();
+        std::thread::spawn(move || server.run());
+        format!("http://{address}/")
+    });
+    address.clone()
+}
+
+/// Tells `script/test` that this was left out.
+fn skipped(why: &str) {
+    eprintln!("skipped: {why}");
+    if let Some(path) = std::env::var_os("GRAVITILE_SKIPPED") {
+        use std::io::Write;
+        let file = std::fs::File::options().append(true).create(true).open(path);
+        let _ = file.and_then(|mut file| writeln!(file, "{why}"));
+    }
+}
+
+fn open(sight: Sight) -> Option<Browser> {
+    let browser = Browser::open(sight, [1280, 720]);
+    if browser.is_none() {
+        skipped("the page: no Chromium, or no Xvfb");
+    }
+    browser
+}
+
+/// The pictures that were taken, to be looked at.
+fn picture(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+/// The part of the pixels that are lighter than the sky.
+fn lit(path: &Path) -> f64 {
+    let file = std::io::BufReader::new(std::fs::File::open(path).unwrap());
+    let mut reader = png::Decoder::new(file).read_info().unwrap();
+    let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
+    let frame = reader.next_frame(&mut bytes).unwrap();
+    let channels = frame.color_type.samples();
+    let light = bytes.chunks_exact(channels).filter(|pixel| pixel[..3].iter().any(|c| *c > 60));
+    light.count() as f64 / f64::from(frame.width * frame.height)
+}
+
+/// Presses the control of that name by the words that the page has for it.
+fn press(browser: &mut Browser, name: &str) {
+    let found = format!(
+        "[...document.querySelectorAll('#mirror button')].find(e => e.textContent === {name:?})"
+    );
+    let pressing = format!(
+        "(async () => {{ for (let k = 0; k < 200; k++) {{ const e = {found}; if (e) {{ e.click(); return true; }} \
+         await new Promise(done => setTimeout(done, 50)); }} return false; }})()"
+    );
+    assert_eq!(
+        browser.value(&pressing),
+        true,
+        "no control is called {name}; {:#?}",
+        browser.last()
+    );
+}
+
+/// A small scene on the device, watched closely.
+fn small() -> String {
+    format!("{}?log=trace#scene=galaxy-collision&n=1000&engine=gpu", page())
+}
+
+/// Drops a file onto the page.
+fn drop_file(browser: &mut Browser, name: &str, content: &str) {
+    browser.value(&format!(
+        "(() => {{ const data = new DataTransfer(); data.items.add(new File([{content}], {name:?})); \
+         document.dispatchEvent(new DragEvent('drop', {{ dataTransfer: data, cancelable: true }})); }})()"
+    ));
+}
+
+#[test]
+fn the_page_loads_and_makes_steps_and_can_be_seen() {
+    let Some(mut browser) = open(Sight::Pictures) else { return };
+    browser.go(&small());
+    browser.stepped(5, 0);
+    let path = picture("desktop.png");
+    browser.picture(&path);
+    assert!(lit(&path) > 0.02, "{}", lit(&path));
+    assert_eq!(browser.value("document.title"), "gravitile: galaxy-collision");
+    assert_eq!(browser.value("getComputedStyle(document.getElementById('begin')).display"), "none");
+    assert!(
+        !browser.console.iter().any(|line| line.contains("exception")),
+        "{:#?}",
+        browser.console
+    );
+}
+
+#[test]
+#[ignore = "script/test --long"]
+fn every_tab_is_opened_by_its_name_and_what_was_chosen_is_remembered() {
+    let Some(mut browser) = open(Sight::Pictures) else { return };
+    browser.go(&small());
+    browser.stepped(1, 0);
+    let tabs = [
+        "Physics",
+        "Kernel",
+        "Tree",
+        "View",
+        "Learn",
+        "Numbers",
+        "Conservation",
+        "File",
+        "Scene",
+        "Learn",
+    ];
+    for tab in tabs {
+        let from = browser.console.len();
+        press(&mut browser, tab);
+        browser.line_with(&[&format!("frame on {tab}")], from);
+        browser.picture(&picture(&format!("tab-{tab}.png")));
+    }
+    browser.value("document.dispatchEvent(new Event('visibilitychange'))");
+    browser.value("new Promise(done => setTimeout(done, 1500))");
+    let kept = browser.value("localStorage.getItem('gravitile/window.toml')");
+    assert!(kept.as_str().is_some_and(|text| text.contains("tab = \"learn\"")), "{kept}");
+    let from = browser.console.len();
+    browser.value("location.reload()");
+    browser.line_with(&["frame on Learn"], from);
+    browser.stepped(1, from);
+}
+
+#[test]
+#[ignore = "script/test --long"]
+fn bodies_are_dropped_saved_and_read_again() {
+    let Some(mut browser) = open(Sight::Pictures) else { return };
+    browser.go(&small());
+    browser.stepped(1, 0);
+    drop_file(&mut browser, "nothing.gvt", "'nonsense'");
+    browser.line_with(&["says", "nothing.gvt"], 0);
+    let table = "'x,y,z,vx,vy,vz,mass\\n1,0,0,0,0.5,0,1\\n-1,0,0,0,-0.5,0,1\\n'";
+    drop_file(&mut browser, "two.csv", table);
+    browser.line_with(&["says", "rests at"], 0);
+    assert_eq!(browser.value("document.title"), "gravitile: dropped/two.csv");
+    // What is offered for download is kept here.
+    browser.value(
+        "HTMLAnchorElement.prototype.click = function () { \
+         window.offered = fetch(this.href).then(answer => answer.arrayBuffer()) }",
+    );
+    press(&mut browser, "File");
+    press(&mut browser, "Save");
+    browser.line_with(&["says saved", "snapshot.gvt"], 0);
+    let text = "offered.then(b => Array.from(new Uint8Array(b), x => x.toString(16).padStart(2, '0')).join(''))";
+    let hex = browser.value(text);
+    let hex = hex.as_str().unwrap();
+    let bytes: Vec<u8> = (0..hex.len() / 2)
+        .map(|k| u8::from_str_radix(&hex[2 * k..2 * k + 2], 16).unwrap())
+        .collect();
+    let saved = picture("saved.gvt");
+    std::fs::write(&saved, bytes).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let table = picture("saved.csv");
+    let _ = std::fs::remove_file(&table);
+    let read = std::process::Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
+        .current_dir(root)
+        .args([
+            "run",
+            "--quiet",
+            "--locked",
+            "--features",
+            "capi",
+            "--bin",
+            "gravitile",
+            "--",
+            "convert",
+        ])
+        .args([&saved, &table])
+        .output()
+        .unwrap();
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+    let rows =
+        std::fs::read_to_string(&table).unwrap().lines().filter(|l| !l.starts_with('#')).count();
+    assert_eq!(rows, 3, "a head and two bodies");
+    // A link cannot hold them.
+    press(&mut browser, "Copy the link");
+    browser.line_with(&["says a link holds a scene by its name"], 0);
+}
+
+#[test]
+#[ignore = "script/test --long"]
+fn a_lost_device_is_replaced_and_a_second_time_too() {
+    let Some(mut browser) = open(Sight::Pictures) else { return };
+    browser.before(
+        "const ask = GPUAdapter.prototype.requestDevice; \
+         GPUAdapter.prototype.requestDevice = async function (...how) { \
+         return window.device = await ask.apply(this, how) }",
+    );
+    browser.go(&small());
+    browser.stepped(3, 0);
+    for _ in 0..2 {
+        browser.value("new Promise(done => setTimeout(done, 3500))");
+        let from = browser.console.len();
+        browser.value("window.device.destroy()");
+        browser.line_with(&["says", "device was lost"], from);
+        let from = browser.console.len();
+        browser.line_with(&["frame on", "going"], from);
+        browser.value("new Promise(done => setTimeout(done, 1000))");
+    }
+    let path = picture("recovered.png");
+    browser.picture(&path);
+    assert!(lit(&path) > 0.02, "{}", lit(&path));
+}
+
+#[test]
+#[ignore = "script/test --long"]
+fn without_webgpu_there_are_bodies_a_button_and_a_sentence() {
+    let Some(mut browser) = open(Sight::Without) else { return };
+    browser.go(&format!("{}?log=trace", page()));
+    browser.line_with(&["plain picture, step 3"], 0);
+    let path = picture("plain.png");
+    browser.picture(&path);
+    assert!(lit(&path) > 0.02, "{}", lit(&path));
+    let said = browser.value("document.getElementById('note').textContent");
+    assert!(said.as_str().is_some_and(|said| said.contains("no WebGPU")), "{said}");
+    browser.value("document.getElementById('pause').click()");
+    browser.value("new Promise(done => setTimeout(done, 300))");
+    let from = browser.console.len();
+    browser.value("new Promise(done => setTimeout(done, 700))");
+    assert_eq!(browser.console.len(), from, "it rests: {:?}", browser.last());
+    assert_eq!(browser.value("document.getElementById('pause').textContent"), "Play");
+}
+
+#[test]
+#[ignore = "script/test --long"]
+fn a_link_that_is_nonsense_is_said_and_one_that_was_copied_shows_the_same() {
+    let Some(mut browser) = open(Sight::Pictures) else { return };
+    browser.go(&format!("{}?log=trace#scene=plumer&n=3", page()));
+    browser.line_with(&["says", "plummer"], 0);
+    browser.go("about:blank");
+    let from = browser.console.len();
+    browser.go(&format!("{}?log=trace#scene=plummer&n=700&engine=gpu&colour=speed", page()));
+    browser.stepped(1, from);
+    press(&mut browser, "File");
+    press(&mut browser, "Copy the link");
+    let line = browser.line_with(&["says copied: http"], from);
+    assert!(line.contains("#scene=plummer&n=700&") && line.contains("colour=speed"), "{line}");
+}
+
+#[test]
+#[ignore = "script/test --long"]
+fn a_phone_and_a_projector_show_the_picture() {
+    let Some(mut browser) = open(Sight::Pictures) else { return };
+    browser.resize([390, 780], 1.0, true);
+    browser.go(&small());
+    browser.stepped(2, 0);
+    assert_eq!(browser.value("document.getElementById('window').width"), 390);
+    let path = picture("phone.png");
+    browser.picture(&path);
+    assert!(lit(&path) > 0.02, "{}", lit(&path));
+    let from = browser.console.len();
+    browser.touch(&[[200.0, 400.0], [240.0, 420.0], [280.0, 440.0]]);
+    browser.line_with(&["frame on"], from);
+    let dragged = picture("phone-dragged.png");
+    browser.picture(&dragged);
+    press(&mut browser, "« panel");
+    browser.value("new Promise(done => setTimeout(done, 1500))");
+    browser.picture(&picture("phone-panel.png"));
+    browser.resize([1920, 1080], 1.0, false);
+    browser.value("new Promise(done => setTimeout(done, 4000))");
+    browser.picture(&picture("projector.png"));
+}
