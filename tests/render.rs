@@ -10,6 +10,8 @@ mod diagram;
 mod films;
 #[path = "render/gpu.rs"]
 mod gpu;
+#[path = "render/medium.rs"]
+mod medium;
 #[path = "render/pictures.rs"]
 mod pictures;
 #[path = "render/resolution.rs"]

@@ -138,6 +138,7 @@ fn hash(bodies: &Bodies) -> u64 {
 fn the_bits_of_scenes_stay() {
     let known: &[(&str, u64)] = &[
         ("galaxy-collision", 0x8742913ad61e4b39),
+        ("gas-collision", 0xafb5c07b3dd36c1c),
         ("cartwheel", 0x2816cc361cef26e1),
         ("minor-merger", 0x10fcd946251df7ba),
         ("disk-galaxy", 0x1a0c7f3c1472da8c),
@@ -517,6 +518,36 @@ fn a_collision_is_of_two_such_galaxies() {
             assert_eq!(alone.default, parameter.default, "{}", parameter.name);
         }
     }
+}
+
+#[test]
+fn gas_is_a_thin_layer_of_the_disk_that_stays_one() {
+    let mut scene = small("disk-galaxy", 12_000);
+    let plain = build(&scene);
+    scene.set("gas", 0.3).unwrap();
+    let mut bodies = build(&scene);
+    assert_eq!(bodies.len(), plain.len());
+    let gas = bodies.components.iter().position(|c| c.role == Role::Gas).unwrap() as u8;
+    assert_eq!(bodies.components[usize::from(gas)].name, "gas");
+    let mass =
+        |of: &Bodies, component| -> f64 { of.of_component(component).map(|i| of.mass[i]).sum() };
+    assert!((mass(&bodies, 0) + mass(&bodies, gas) - mass(&plain, 0)).abs() < 1e-12);
+    let share = mass(&bodies, gas) / mass(&plain, 0);
+    assert!((share - 0.3).abs() < 1e-3, "{share}");
+    // Median height within four scale lengths.
+    let height = |of: &Bodies, component| {
+        let is_near = |&i: &usize| of.position[i].truncate().length() < 4.0;
+        let mut heights: Vec<f64> =
+            of.of_component(component).filter(is_near).map(|i| of.position[i].z.abs()).collect();
+        heights.sort_by(f64::total_cmp);
+        heights[heights.len() / 2]
+    };
+    let (stars, layer) = (height(&bodies, 0), height(&bodies, gas));
+    assert!((0.3..0.5).contains(&(layer / stars)), "{layer} of {stars}");
+    drift(&mut bodies, 0.15, 0.05, 1.0);
+    let (stars, later) = (height(&bodies, 0), height(&bodies, gas));
+    assert!(later < 2.0 * layer && later < 0.8 * stars, "{layer} became {later} of {stars}");
+    assert!(scene.set("gas", 0.95).is_err());
 }
 
 #[test]

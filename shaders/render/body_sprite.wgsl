@@ -22,12 +22,18 @@ struct ComponentLook {
     white_peak: f32,
     inverse_mean_mass: f32,
     by_birth: f32,
-    pad: f32,
+    is_gas: f32,
 }
 
 const SCALE_STEPS = 32u;
 // The colour of a disk's middle.
 const OLD = vec3f(1.18, 0.88, 0.54);
+// Gas: thin, where stars begin to form in it, and where they have.
+const THIN_GAS = vec3f(0.30, 0.20, 0.18);
+const GLOWING_GAS = vec3f(10.0, 1.70, 3.60);
+const NEW_STARS = vec3f(6.00, 10.5, 21.0);
+// How much more dust takes of red, green and blue.
+const REDDENING = vec3f(0.72, 1.0, 1.36);
 
 struct LookUniform {
     colour_by: u32,
@@ -35,9 +41,11 @@ struct LookUniform {
     scale_from: f32,
     scale_factor: f32,
     depth_cue: f32,
-    pad_0: f32,
-    pad_1: f32,
-    pad_2: f32,
+    // How dense gas is where it begins to shine, in octaves, and 1 / (where it shines most - that).
+    gas_from: f32,
+    gas_factor: f32,
+    // 1 where densities are known, 2 where dust is, 3 both.
+    medium: u32,
     scale: array<vec4f, SCALE_STEPS>,
     components: array<ComponentLook, 256>,
 }
@@ -49,6 +57,8 @@ struct LookUniform {
 @group(0) @binding(3) var<storage, read> vectors: array<vec4f>;
 // A whole number in w: component in the low 8 bits, 16 bits of chance above them (Bodies::tag).
 @group(0) @binding(4) var<storage, read> tags: array<vec4f>;
+// log2 of the density around a body, and the optical depth before it (medium.wgsl), where look.medium says so.
+@group(0) @binding(5) var<storage, read> surroundings: array<vec2f>;
 
 // A soft round spot: peak * profile(), in pixels from the picture's upper left corner.
 struct BodySprite {
@@ -60,6 +70,13 @@ struct BodySprite {
 
 fn unseen_sprite() -> BodySprite {
     return BodySprite(vec2f(0.0), 0.0, vec3f(0.0));
+}
+
+// Thin gas is seen faintly; where it is dense it glows, and where it is densest young stars outshine it.
+fn gas_colour(density: f32) -> vec3f {
+    let dense = clamp((density - look.gas_from) * look.gas_factor, 0.0, 1.0);
+    let glowing = mix(THIN_GAS, GLOWING_GAS, smoothstep(0.25, 0.7, dense));
+    return mix(glowing, NEW_STARS, smoothstep(0.6, 1.0, dense));
 }
 
 fn sprite_of(body: u32) -> BodySprite {
@@ -103,15 +120,24 @@ fn sprite_of(body: u32) -> BodySprite {
         own = mix(component.white_peak * OLD, own, clamp(vectors[body].x, 0.0, 1.0));
     }
     var colour = own * vec3f(1.0 + 0.35 * tint, 1.0, 1.0 - 0.35 * tint);
+    if component.is_gas > 0.0 && (look.medium & 1u) != 0u {
+        colour = component.white_peak * gas_colour(surroundings[body].x);
+    }
     if look.colour_by != 0u {
         let vector = vectors[body].xyz;
-        let value = 0.5 * log2(max(dot(vector, vector), 1e-30));
+        var value = 0.5 * log2(max(dot(vector, vector), 1e-30));
+        if look.colour_by == 4u {
+            value = surroundings[body].x;
+        }
         let on_scale = (value - look.scale_from) * look.scale_factor;
         let part = clamp(select(on_scale, vector.x, look.colour_by == 3u), 0.0, 1.0);
         let along = part * f32(SCALE_STEPS - 1u);
         let first = min(u32(along), SCALE_STEPS - 2u);
         let weight = along - f32(first);
         colour = component.white_peak * mix(look.scale[first].rgb, look.scale[first + 1u].rgb, weight);
+    }
+    if (look.medium & 2u) != 0u {
+        colour *= exp(-surroundings[body].y * REDDENING);
     }
     return BodySprite(centre_px, radius_px, colour * light);
 }

@@ -69,6 +69,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("render/glow.wgsl", include_str!("../../shaders/render/glow.wgsl")),
     ("render/sky.wgsl", include_str!("../../shaders/render/sky.wgsl")),
     ("render/smoothing.wgsl", include_str!("../../shaders/render/smoothing.wgsl")),
+    ("render/medium.wgsl", include_str!("../../shaders/render/medium.wgsl")),
     ("render/splat.wgsl", include_str!("../../shaders/render/splat.wgsl")),
     ("render/sprite.wgsl", include_str!("../../shaders/render/sprite.wgsl")),
     ("render/tone_map.wgsl", include_str!("../../shaders/render/tone_map.wgsl")),

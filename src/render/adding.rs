@@ -3,6 +3,7 @@
 use super::camera::{Camera, View};
 use super::image::PictureSize;
 use super::look::LookUniform;
+use super::palette::NEW_STARS;
 use super::splat::RadiusLimits;
 use crate::error::{Error, Result};
 
@@ -71,7 +72,7 @@ impl Adding {
 
 /// Whether shaders may bind as much as `splat.wgsl` does.
 fn can_compute(limits: &wgpu::Limits) -> bool {
-    limits.max_storage_buffers_per_shader_stage >= 5
+    limits.max_storage_buffers_per_shader_stage >= 6
         && limits.max_storage_textures_per_shader_stage >= 1
         && limits.max_compute_invocations_per_workgroup >= 64
 }
@@ -107,6 +108,7 @@ pub fn light_unit(view: &View, look: &LookUniform, [least_radius_px, _]: RadiusL
                 f64::from(component.radius_in_world) * f64::from(view.focal_px) / distance;
             let coverage = (radius_px / f64::from(least_radius_px)).min(1.0);
             let peak = match look.colour_by {
+                0 if component.is_gas > 0.0 => f64::from(component.white_peak) * most(&NEW_STARS),
                 0 => most(&component.peak).max(1.3 * f64::from(component.white_peak)) * tint,
                 _ => f64::from(component.white_peak) * scale,
             };

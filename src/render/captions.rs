@@ -7,7 +7,7 @@ use super::image::Image;
 use super::lettering::{Lettering, line, rectangle};
 use super::look::Look;
 use super::overlay::ScaleBar;
-use super::palette::component_colour;
+use super::palette::{GLOWING_GAS, NEW_STARS, THIN_GAS, component_colour};
 use super::style::ColourBy;
 use super::tone::srgb_encode;
 use crate::bodies::{Component, Role};
@@ -154,6 +154,14 @@ pub fn colour_bar(look: &Look, units: &Units) -> Option<(String, [String; 2])> {
         ColourBy::Acceleration => {
             per(length.factor / (time.factor * time.factor), unit("\u{b2}"), "acceleration")
         }
+        ColourBy::Density => {
+            let mass = Measure::of(&units.mass);
+            let unit = match mass.name.is_empty() || length.name.is_empty() {
+                true => String::new(),
+                false => format!("{}/{}\u{b3}", mass.name, length.name),
+            };
+            per(mass.factor / (length.factor * length.factor * length.factor), unit, "density")
+        }
     }
 }
 
@@ -234,21 +242,30 @@ fn legend(
         let nth = nth_of_role[component.role as usize];
         nth_of_role[component.role as usize] += 1;
         if look.uniform.components[index].white_peak > 0.0 {
-            entries.push((component.name.as_str(), shown(component_colour(component.role, nth))));
+            let colours = match component.role == Role::Gas && look.uniform.medium & 1 != 0 {
+                // From thin to dense.
+                true => vec![THIN_GAS, GLOWING_GAS, NEW_STARS],
+                false => vec![component_colour(component.role, nth)],
+            };
+            // What no pressure acts on is not to be taken for a fluid.
+            let name = match component.role == Role::Gas {
+                true => format!("{} (collisionless)", component.name),
+                false => component.name.clone(),
+            };
+            entries.push((name, colours));
         }
     }
     // A list longer than this is no help.
     entries.truncate(8);
-    for (row, (name, colour)) in entries.iter().rev().enumerate() {
+    for (row, (name, colours)) in entries.iter().rev().enumerate() {
         let y = bottom - (row + 1) as f64 * 1.35 * size;
         let left = right - letters.width(name);
         letters.write(image, [left, y], name);
-        rectangle(
-            image,
-            [left - 1.1 * size, y + 0.35 * size, 0.6 * size, 0.6 * size],
-            *colour,
-            0.95,
-        );
+        for (k, &colour) in colours.iter().rev().enumerate() {
+            let x = left - (1.1 + 0.7 * k as f64) * size;
+            let place = [x, y + 0.35 * size, 0.6 * size, 0.6 * size];
+            rectangle(image, place, shown(colour), 0.95);
+        }
     }
 }
 

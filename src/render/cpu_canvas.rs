@@ -5,6 +5,7 @@ use super::exposure::{Meter, histogram};
 use super::glow::{Glow, Smoothing};
 use super::image::{Image, PictureSize};
 use super::look::Look;
+use super::medium::Medium;
 use super::scale::Scale;
 use super::sky::{self, Sky};
 use super::splat::{HdrImage, Point, Splatter};
@@ -16,6 +17,7 @@ use crate::error::Result;
 pub struct CpuCanvas {
     size: PictureSize,
     splatter: Splatter,
+    medium: Option<Box<Medium>>,
     hdr: HdrImage,
     trail: Option<HdrImage>,
     trail_clock: TrailClock,
@@ -32,6 +34,7 @@ impl CpuCanvas {
         Self {
             size,
             splatter: Splatter::default(),
+            medium: None,
             hdr: HdrImage::new(size),
             trail: None,
             trail_clock: TrailClock::default(),
@@ -74,7 +77,16 @@ impl CpuCanvas {
         let view = camera.view_in(self.size, scale)?;
         let limits = look.radius_limits_px(self.size);
         let uniform = look.uniform_in(scale);
-        self.splatter.draw(&mut self.hdr, &view, &uniform, limits, count, point);
+        let medium = look.medium.as_ref().map(|plan| plan.uniform(camera, self.size, scale));
+        if let Some(medium) = medium {
+            let sums = self.medium.get_or_insert_default();
+            let found = sums.find((&medium, &view, &uniform), count, &point);
+            let point = |i: usize| Point { surroundings: found[i], ..point(i) };
+            self.splatter.draw(&mut self.hdr, &view, &uniform, limits, count, point);
+        } else {
+            self.medium = None;
+            self.splatter.draw(&mut self.hdr, &view, &uniform, limits, count, point);
+        }
         let style = &look.style;
         if style.trail_secs > 0.0 {
             let kept = self.trail_clock.kept(style.trail_secs, time_secs, camera, self.size);

@@ -174,7 +174,9 @@ impl GpuCanvas {
         let limits = look.radius_limits_px(size);
         let (targets, groups) = (&self.targets, &self.glow_groups);
         let [sprites, glow, exposure, tone_map] = PARTS;
-        self.sprites.draw(gpu, encoder, targets, points, (&view, limits, look))?;
+        let medium = look.medium.as_ref().map(|plan| plan.uniform(camera, size, &points.scale));
+        let seen = (&view, limits, look);
+        self.sprites.draw(gpu, encoder, targets, points, seen, medium.as_ref())?;
         if look.style.trail_secs > 0.0 {
             let kept = self.trail_clock.kept(look.style.trail_secs, time_secs, camera, size);
             self.trails.mix(gpu, encoder, targets, kept);

@@ -13,11 +13,12 @@ use super::ages::{Ages, ages};
 use super::camera::Camera;
 use super::framing::{median, quantile};
 use super::image::PictureSize;
+use super::medium::Plan;
 use super::palette::{SCALE_STEPS, component_colour};
+use super::part::{Part, median_radius, percentiles};
 use super::scale::Scale;
 use super::style::{ColourBy, Style};
 use crate::bodies::{Bodies, Role};
-use crate::diagnostics::neighbour_distance;
 use crate::error::Result;
 use crate::frame::{Frame, power_below};
 
@@ -25,6 +26,9 @@ use crate::frame::{Frame, power_below};
 const LEAST_DISK: usize = 200;
 /// Seconds of film in which a colour scale follows 63 % of a change.
 const FOLLOWING_SECS: f64 = 1.0;
+
+/// Parts of the gas, by how dense it is beside its surroundings: from where on it shines, and from where most.
+const GAS_SHINES: [f64; 2] = [0.5, 0.985];
 
 /// Components that a [`LookUniform`] has room for, as many as [`Bodies`] may have.
 pub const MAX_COMPONENTS: usize = 256;
@@ -43,15 +47,15 @@ pub struct ComponentLook {
     pub inverse_mean_mass: f32,
     /// 1 where bodies' own colours go from that of old stars to `peak` by where they were born; else 0.
     pub by_birth: f32,
-    /// Keeps the layout a multiple of 16 bytes.
-    pub pad: f32,
+    /// 1 for gas, else 0.
+    pub is_gas: f32,
 }
 
 /// All that is the same for every sprite of a film; one layout on the host and in `body_sprite.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct LookUniform {
-    /// 0 colours by component, 1 by speed, 2 by acceleration, 3 by age.
+    /// 0 colours by component, 1 by speed, 2 by acceleration, 3 by age, 4 by density.
     pub colour_by: u32,
     /// How much stars differ, 0 to 1.
     pub variety: f32,
@@ -61,8 +65,12 @@ pub struct LookUniform {
     pub scale_factor: f32,
     /// How much what is farther away is dimmed, 0 to 1.
     pub depth_cue: f32,
-    /// Keeps the layout a multiple of 16 bytes.
-    pub pad: [f32; 3],
+    /// How dense gas is, beside its surroundings, where it begins to shine; in octaves.
+    pub gas_from: f32,
+    /// 1 / (log2 of that at which it shines most - `gas_from`).
+    pub gas_factor: f32,
+    /// 1 where densities are known, 2 where dust is, 3 both.
+    pub medium: u32,
     /// The colour scale, linear RGB.
     pub scale: [[f32; 4]; SCALE_STEPS],
     /// One entry for each component.
@@ -84,6 +92,8 @@ pub struct Look {
     pub median_radius: f64,
     /// One for each body where colours depend on it ([`Look::shows_ages`]), else `None`.
     pub ages: Option<Ages>,
+    /// Densities and dust, where colours depend on them.
+    pub medium: Option<Plan>,
     /// How all bodies move together, which their colours by speed leave out.
     pub drift: DVec3,
     /// Sprite radius and mean mass of each component in f64, from which `uniform` follows in any units.
@@ -179,24 +189,25 @@ impl Look {
                         && part.role == Role::Disk
                         && part.count >= LEAST_DISK,
                 ),
-                pad: 0.0,
+                is_gas: f32::from(part.role == Role::Gas),
             };
         }
         let drift = DVec3::from(Frame::of(bodies, 1.0, 0.0).velocity);
         uniform.colour_by = style.colour_by as u32;
-        let style = style.clone();
         let mut look = Self {
-            style,
+            style: style.clone(),
             uniform,
             seen,
             light,
             median_radius: scene_radius,
             ages: None,
+            medium: medium_of(style, &parts),
             drift,
             sizes,
             least_value: 1.0,
             most_value: 2.0,
         };
+        look.prepare_medium(bodies);
         if look.shows_ages() {
             look.ages = Some(ages(bodies, None));
         }
@@ -213,9 +224,30 @@ impl Look {
             || self.uniform.components.iter().any(|component| component.by_birth > 0.0)
     }
 
+    /// What sprites need of the medium, and from which to which density gas shines brighter and brighter: those of the
+    /// bodies at hand, which the film begins with.
+    fn prepare_medium(&mut self, bodies: &Bodies) {
+        let Some(plan) = &self.medium else { return };
+        let shows_gas = self.style.gas > 0.0 && self.style.colour_by == ColourBy::Component;
+        let knows_densities = plan.counts_all || shows_gas;
+        self.uniform.medium = u32::from(knows_densities) | u32::from(plan.has_dust()) << 1;
+        if !shows_gas {
+            return;
+        }
+        let mut densities = plan.sampled(bodies, &self.uniform, true);
+        if densities.is_empty() {
+            return;
+        }
+        let [from, to] = GAS_SHINES.map(|part| quantile(&mut densities, part));
+        // Less strength is a later beginning.
+        let octaves = (to - from).max(1.0) / self.style.gas;
+        self.uniform.gas_from = from as f32;
+        self.uniform.gas_factor = (1.0 / octaves) as f32;
+    }
+
     /// Whether the colour scale has numbers, and they are those of the bodies.
     pub fn follows_values(&self) -> bool {
-        let has_numbers = matches!(self.style.colour_by, ColourBy::Speed | ColourBy::Acceleration);
+        let has_numbers = !matches!(self.style.colour_by, ColourBy::Component | ColourBy::Age);
         has_numbers && self.style.value_range.is_none()
     }
 
@@ -251,13 +283,19 @@ impl Look {
             ColourBy::Component | ColourBy::Age => None,
             ColourBy::Speed => Some(of(&bodies.velocity, self.drift)),
             ColourBy::Acceleration => Some(of(acceleration.unwrap_or_default(), DVec3::ZERO)),
+            ColourBy::Density => {
+                let plan = self.medium.as_ref()?;
+                let octaves = plan.sampled(bodies, &self.uniform, false);
+                Some(percentiles(octaves.into_iter().map(|y| libm::exp2(y) * plan.unit())))
+            }
         }
     }
 
     /// Spans the colour scale between two values.
     fn span(&mut self, [least, most]: [f64; 2]) {
         (self.least_value, self.most_value) = (least, most);
-        self.uniform.scale_from = libm::log2(least) as f32;
+        let unit = self.value_unit(&Scale::PLAIN);
+        self.uniform.scale_from = (libm::log2(least) - libm::log2(unit)) as f32;
         let octaves = (libm::log2(most) - libm::log2(least)).max(1e-3);
         self.uniform.scale_factor = (1.0 / octaves) as f32;
     }
@@ -274,9 +312,17 @@ impl Look {
                 component.inverse_mean_mass = (scale.mass / mean_mass) as f32;
             }
         }
-        let value = scale.value(self.style.colour_by);
+        let value = self.value_unit(scale);
         uniform.scale_from = (libm::log2(self.least_value) - libm::log2(value)) as f32;
         uniform
+    }
+
+    /// One unit of what colours show, as the sprite passes count.
+    fn value_unit(&self, scale: &Scale) -> f64 {
+        match (self.style.colour_by, &self.medium) {
+            (ColourBy::Density, Some(plan)) => plan.unit(),
+            _ => scale.value(self.style.colour_by),
+        }
     }
 
     /// A scale that suits points on the host for a picture of what `camera` sees.
@@ -316,52 +362,31 @@ impl Look {
     }
 }
 
-/// What [`Look::new`] needs to know of one component.
-struct Part {
-    role: Role,
-    count: usize,
-    radius: f64,
-    /// Typical distance to the eighth neighbour.
-    spacing: f64,
-    mean_mass: f64,
-    points: Vec<DVec3>,
-}
-
-impl Part {
-    fn measure(bodies: &Bodies, component: u8, role: Role) -> Self {
-        let members: Vec<usize> = bodies.of_component(component).collect();
-        // A few thousand bodies tell the median to a percent; a million need not be sorted.
-        let stride = members.len().div_ceil(16_384).max(1);
-        let points: Vec<DVec3> =
-            members.iter().step_by(stride).map(|&i| bodies.position[i]).collect();
-        let mass: f64 = members.iter().map(|&i| bodies.mass[i]).sum();
-        Self {
-            role,
-            count: members.len(),
-            radius: if points.len() > 1 { median_radius(&points) } else { 0.0 },
-            spacing: neighbour_distance(&points, 8, 0.5)
-                * libm::cbrt(points.len() as f64 / members.len().max(1) as f64),
-            mean_mass: mass / members.len().max(1) as f64,
-            points,
-        }
+/// Densities and dust where a style shows them of bodies with these parts.
+fn medium_of(style: &Style, parts: &[Part]) -> Option<Plan> {
+    let is_drawn = |p: &&Part| p.count > 0 && (style.show_halo || p.role != Role::Halo);
+    let counts_all = style.colour_by == ColourBy::Density;
+    let gas = parts.iter().filter(is_drawn).filter(|p| p.role == Role::Gas);
+    let (count, weighted) =
+        gas.clone().fold((0, 0.0), |(n, r), p| (n + p.count, r + p.radius * p.count as f64));
+    let has_gas = count > 0 && (style.gas > 0.0 || style.dust > 0.0);
+    if !(counts_all || has_gas) {
+        return None;
     }
-}
-
-/// Median distance from the median point, or 1 where that is 0 or not finite.
-fn median_radius(points: &[DVec3]) -> f64 {
-    let centre = median(points);
-    let radius = quantile(&mut points.iter().map(|p| p.distance(centre)).collect::<Vec<_>>(), 0.5);
-    if radius > 0.0 && radius.is_finite() { radius } else { 1.0 }
-}
-
-/// 2nd and 98th percentile of the values above 0, never equal.
-fn percentiles(values: impl Iterator<Item = f64>) -> [f64; 2] {
-    let mut values: Vec<f64> = values.filter(|v| *v > 0.0 && v.is_finite()).collect();
-    if values.is_empty() {
-        return [1e-3, 1e3];
-    }
-    let [least, most] = [0.02, 0.98].map(|fraction| quantile(&mut values, fraction));
-    if most > 1.001 * least { [least, most] } else { [0.5 * least, 2.0 * least] }
+    let counted = parts.iter().filter(is_drawn).filter(|p| counts_all || p.role == Role::Gas);
+    let bodies: usize = counted.clone().map(|p| p.count).sum();
+    let mass: f64 = counted.clone().map(|p| p.mean_mass * p.count as f64).sum();
+    let largest = counted.max_by_key(|p| p.count)?;
+    let spacing = [largest.spacing, largest.radius].into_iter().find(|&x| x > 0.0 && x.is_finite());
+    Some(Plan {
+        anchor: median(&largest.points),
+        cell: Plan::cell_for(spacing.unwrap_or(1.0)),
+        mean_mass: mass / bodies as f64,
+        counted: bodies,
+        counts_all,
+        gas: (count, weighted / count.max(1) as f64),
+        dust: style.dust,
+    })
 }
 
 /// What the sprite passes read for each body, see [`Bodies::tag`].

@@ -33,10 +33,13 @@ mod lettering;
 pub mod light;
 mod limits;
 pub mod look;
+pub mod medium;
+mod medium_pass;
 pub mod offscreen;
 pub mod overlay;
 pub mod painter;
 pub mod palette;
+mod part;
 mod request;
 pub mod scale;
 pub mod sky;
@@ -77,6 +80,7 @@ use crate::error::{Error, Result};
 /// The file of every pass, below `shaders/`, by name.
 pub const SHADERS: &[(&str, &str)] = &[
     ("sprite", sprites::SHADER),
+    ("medium", medium_pass::SHADER),
     ("splat", splat_pass::SHADER),
     ("trail", trail_pass::SHADER),
     ("glow", glow_pass::SHADER),

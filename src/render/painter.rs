@@ -156,6 +156,7 @@ impl Painter {
                         None => narrow_vector(vectors[i], &scale, look),
                     },
                     tag: tags[i],
+                    surroundings: [0.0; 2],
                 };
                 canvas.paint(bodies.len(), point, &scale, (camera, look), time_secs)
             }

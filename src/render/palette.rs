@@ -14,6 +14,15 @@ pub const SCALE_STEPS: usize = 32;
 /// The colour of a disk's middle, where the oldest stars are: gold.
 pub const OLD: [f32; 3] = [1.18, 0.88, 0.54];
 
+/// Gas that is thin.
+pub const THIN_GAS: [f32; 3] = [0.30, 0.20, 0.18];
+/// Gas where stars begin to form in it: hydrogen's pink.
+pub const GLOWING_GAS: [f32; 3] = [10.0, 1.70, 3.60];
+/// Gas where they have formed.
+pub const NEW_STARS: [f32; 3] = [6.00, 10.5, 21.0];
+/// How much more dust takes of red, green and blue.
+pub const REDDENING: [f32; 3] = [0.72, 1.0, 1.36];
+
 /// A colour scale for a number between 0 and 1.
 #[derive(Debug, PartialEq)]
 pub struct Palette {

@@ -33,6 +33,8 @@ impl LookRequest {
             vignette: self.vignette,
             sky: self.sky,
             depth_cue: self.depth_cue,
+            gas: self.gas,
+            dust: self.dust,
             dither: !self.no_dither,
             value_range: self.colour_range.map(|ValueRange(range)| range),
             trail_secs: self.trails,

@@ -26,10 +26,10 @@ impl Scale {
     pub const PLAIN: Self =
         Self { origin: DVec3::ZERO, length: 1.0, mass: 1.0, speed: 1.0, acceleration: 1.0 };
 
-    /// One unit of what colours show.
+    /// One unit of what colours show, but for densities, which have units of their own.
     pub fn value(&self, colour_by: ColourBy) -> f64 {
         match colour_by {
-            ColourBy::Component | ColourBy::Age => 1.0,
+            ColourBy::Component | ColourBy::Age | ColourBy::Density => 1.0,
             ColourBy::Speed => self.speed,
             ColourBy::Acceleration => self.acceleration,
         }

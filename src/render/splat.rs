@@ -10,10 +10,10 @@ use rayon::prelude::*;
 use super::camera::View;
 use super::image::PictureSize;
 use super::look::LookUniform;
-use super::palette::{OLD, SCALE_STEPS};
+use super::palette::{GLOWING_GAS, NEW_STARS, OLD, REDDENING, SCALE_STEPS, THIN_GAS};
 
 /// One body as the sprite passes see it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Point {
     /// In world units.
     pub position: [f32; 3],
@@ -23,6 +23,8 @@ pub struct Point {
     pub vector: [f32; 3],
     /// See [`crate::bodies::Bodies::tag`].
     pub tag: u32,
+    /// log2 of the density around it and the optical depth before it ([`super::medium`]), where the look shows them.
+    pub surroundings: [f32; 2],
 }
 
 /// A soft round spot on the picture: intensity `peak * (1 - (distance / radius)^2)^4`.
@@ -89,7 +91,10 @@ pub fn project(
     let nearness = (1.0 - depth / (50.0 * view.near)).max(-1.0).min(0.5);
     let cue = libm::exp2f(4.0 * look.depth_cue * nearness);
     let light = coverage * coverage * fade * heaviness * luck * cue;
-    let colour = if look.colour_by == 0 {
+    let [density, opacity] = point.surroundings;
+    let mut colour = if look.colour_by == 0 && component.is_gas > 0.0 && look.medium & 1 != 0 {
+        gas_colour(look, density).map(|c| component.white_peak * c)
+    } else if look.colour_by == 0 {
         let born = if component.by_birth > 0.0 { point.vector[0].max(0.0).min(1.0) } else { 1.0 };
         let own = |k: usize| {
             let old = component.white_peak * OLD[k];
@@ -99,6 +104,8 @@ pub fn project(
     } else {
         let part = if look.colour_by == 3 {
             point.vector[0]
+        } else if look.colour_by == 4 {
+            (density - look.scale_from) * look.scale_factor
         } else {
             let value = 0.5 * dot(point.vector, point.vector).max(1e-30).log2();
             (value - look.scale_from) * look.scale_factor
@@ -110,7 +117,24 @@ pub fn project(
         let (from, to) = (look.scale[first], look.scale[first + 1]);
         std::array::from_fn(|k| component.white_peak * (from[k] + (to[k] - from[k]) * weight))
     };
+    if look.medium & 2 != 0 {
+        colour = std::array::from_fn(|k| colour[k] * libm::expf(-opacity * REDDENING[k]));
+    }
     Some(Sprite { centre_px, radius_px, peak: colour.map(|c| c * light) })
+}
+
+/// Thin gas is seen faintly; where it is dense it glows, and where it is densest young stars outshine it.
+fn gas_colour(look: &LookUniform, density: f32) -> [f32; 3] {
+    let dense = ((density - look.gas_from) * look.gas_factor).clamp(0.0, 1.0);
+    let smoothstep = |low: f32, high: f32| {
+        let part = ((dense - low) / (high - low)).clamp(0.0, 1.0);
+        part * part * (3.0 - 2.0 * part)
+    };
+    let mix = |from: [f32; 3], to: [f32; 3], part: f32| {
+        std::array::from_fn(|k| from[k] + (to[k] - from[k]) * part)
+    };
+    let glowing = mix(THIN_GAS, GLOWING_GAS, smoothstep(0.25, 0.7));
+    mix(glowing, NEW_STARS, smoothstep(0.6, 1.0))
 }
 
 /// A picture in linear light, four f32 a pixel (red, green, blue, unused).

@@ -6,6 +6,8 @@ use super::ages::Ages;
 use super::camera::View;
 use super::light::{HDR_FORMAT, LightPipelines, shader};
 use super::look::{Look, LookUniform};
+use super::medium::MediumUniform;
+use super::medium_pass::MediumPass;
 use super::scale::Scale;
 use super::splat::RadiusLimits;
 use super::splat_pass::SplatPass;
@@ -53,7 +55,7 @@ pub struct DevicePoints<'a> {
 }
 
 /// Bind groups kept: engines take turns between two or three sets of buffers.
-const KEPT_GROUPS: usize = 4;
+const KEPT_GROUPS: usize = 6;
 
 /// The pipelines, their uniforms, and bind groups for the buffers seen last.
 pub struct SpritePass {
@@ -63,7 +65,9 @@ pub struct SpritePass {
     uniform: wgpu::Buffer,
     look: wgpu::Buffer,
     shown_look: Option<Box<LookUniform>>,
-    groups: Vec<([wgpu::Buffer; 3], wgpu::BindGroup)>,
+    groups: Vec<([wgpu::Buffer; 4], wgpu::BindGroup)>,
+    /// Only while densities or dust are shown.
+    medium: Option<MediumPass>,
     /// 16 bytes a body, only while colours depend on ages.
     ages: Option<(Ages, wgpu::Buffer)>,
 }
@@ -78,6 +82,7 @@ impl SpritePass {
             &[
                 (Binding::Uniform, both),
                 (Binding::Uniform, both),
+                (Binding::Read, both),
                 (Binding::Read, both),
                 (Binding::Read, both),
                 (Binding::Read, both),
@@ -117,11 +122,13 @@ impl SpritePass {
             look: buffer("look uniform", size_of::<LookUniform>()),
             shown_look: None,
             groups: Vec::new(),
+            medium: None,
             ages: None,
         })
     }
 
-    /// Draws `points` into the picture in linear light over darkness. Buffers too short for `points.count`, and
+    /// Draws `points` into the picture in linear light over darkness, with what `medium` says of their surroundings
+    /// where the look shows that. Buffers too short for `points.count`, and
     /// colouring by acceleration or age without one, are errors.
     pub fn draw(
         &mut self,
@@ -130,10 +137,11 @@ impl SpritePass {
         targets: &Targets,
         points: DevicePoints,
         (view, limits, look): (&View, RadiusLimits, &Look),
+        medium: Option<&MediumUniform>,
     ) -> Result<()> {
         self.bring_ages(gpu, look)?;
         let vectors = match look.style.colour_by {
-            ColourBy::Age | ColourBy::Component => {
+            ColourBy::Age | ColourBy::Component | ColourBy::Density => {
                 self.ages.as_ref().map_or(points.velocity, |(_, buffer)| buffer)
             }
             ColourBy::Speed => points.velocity,
@@ -176,7 +184,28 @@ impl SpritePass {
             self.shown_look = Some(look_uniform);
         }
         let vectors = vectors.clone();
-        let group = self.group(gpu, [points.pos_mass, &vectors, points.velocity]);
+        // Bound in the place of surroundings that nobody reads.
+        let without = [points.pos_mass, &vectors, points.velocity, points.pos_mass];
+        let group = match medium {
+            Some(medium) => {
+                let pass = match &mut self.medium {
+                    Some(pass) => pass,
+                    none => none.insert(MediumPass::new(gpu, &self.layout)?),
+                };
+                let found = pass.make_room(gpu, medium, points.count)?;
+                let bare = self.group(gpu, without);
+                if let Some(pass) = &self.medium {
+                    pass.find(gpu, encoder, medium, &self.groups[bare].1, points.count);
+                }
+                self.group(gpu, [points.pos_mass, &vectors, points.velocity, &found])
+            }
+            None => {
+                if self.medium.take().is_some() {
+                    self.groups.clear();
+                }
+                self.group(gpu, without)
+            }
+        };
         let group = &self.groups[group].1;
         if targets.adding == Adding::Compute {
             // Not there on a device for which it is not chosen, but asked for.
@@ -233,15 +262,16 @@ impl SpritePass {
     }
 
     /// The place in `self.groups` of the bind group for these buffers, made if it is not there.
-    fn group(&mut self, gpu: Handles, buffers: [&wgpu::Buffer; 3]) -> usize {
-        let same = |kept: &[wgpu::Buffer; 3]| kept.iter().zip(buffers).all(|(a, b)| a == b);
+    fn group(&mut self, gpu: Handles, buffers: [&wgpu::Buffer; 4]) -> usize {
+        let same = |kept: &[wgpu::Buffer; 4]| kept.iter().zip(buffers).all(|(a, b)| a == b);
         if let Some(known) = self.groups.iter().position(|(kept, _)| same(kept)) {
             return known;
         }
         if self.groups.len() == KEPT_GROUPS {
             self.groups.remove(0);
         }
-        let resources = [&self.uniform, &self.look, buffers[0], buffers[1], buffers[2]]
+        let [pos_mass, vectors, velocity, surroundings] = buffers;
+        let resources = [&self.uniform, &self.look, pos_mass, vectors, velocity, surroundings]
             .map(wgpu::Buffer::as_entire_binding);
         let group = bind(gpu.device, "sprites", &self.layout, &resources);
         self.groups.push((buffers.map(Clone::clone), group));

@@ -20,15 +20,18 @@ pub enum ColourBy {
     /// When it formed or, where nobody knows, how far out in its component it began: see
     /// [`mod@super::ages`].
     Age,
+    /// Mass per volume around it, on a logarithmic scale; see [`mod@super::medium`].
+    Density,
 }
 
 impl ColourBy {
     /// All choices with their names on the command line.
-    pub const ALL: [(Self, &'static str); 4] = [
+    pub const ALL: [(Self, &'static str); 5] = [
         (Self::Component, "component"),
         (Self::Speed, "speed"),
         (Self::Acceleration, "acceleration"),
         (Self::Age, "age"),
+        (Self::Density, "density"),
     ];
 
     /// The choice of that name.
@@ -69,9 +72,9 @@ pub enum Exposure {
 pub struct Style {
     /// What colour says.
     pub colour_by: ColourBy,
-    /// The scale for speed, acceleration and age.
+    /// The scale for speed, acceleration, age and density.
     pub palette: &'static Palette,
-    /// Least and largest speed or acceleration of the scale, in scene units; found from the bodies
+    /// Least and largest speed, acceleration or density of the scale, in scene units; found from the bodies
     /// at hand (2nd and 98th percentile) where `None`. Ages have a range of their own.
     pub value_range: Option<[f64; 2]>,
     /// Draws dark matter too, as a faint violet haze.
@@ -102,6 +105,10 @@ pub struct Style {
     /// How much what is farther away than the camera's target is dimmed beyond what distance does, and what is
     /// nearer brightened, 0 to 1.
     pub depth_cue: f64,
+    /// How far gas glows pink and blue where it is dense, 0 (one colour) to 1. Costs nothing where there is no gas.
+    pub gas: f64,
+    /// How much the dust in gas dims and reddens what lies behind it, 0 (none) to 1. Costs nothing without gas.
+    pub dust: f64,
     /// Hides the steps of 8-bit grey levels by a fixed fine pattern. Costs size in PNG files.
     pub dither: bool,
 }
@@ -124,6 +131,8 @@ impl Default for Style {
             background: [0.0011, 0.0014, 0.0024],
             sky: 0.5,
             depth_cue: 0.0,
+            gas: 1.0,
+            dust: 0.5,
             dither: true,
         }
     }
@@ -145,6 +154,8 @@ impl Style {
         in_range("the local exposure", self.local_exposure, 0.0, 1.0)?;
         in_range("the far sky", self.sky, 0.0, 1.0)?;
         in_range("the depth cue", self.depth_cue, 0.0, 1.0)?;
+        in_range("the glow of gas", self.gas, 0.0, 1.0)?;
+        in_range("the dust", self.dust, 0.0, 1.0)?;
         in_range("the vignette", self.vignette, 0.0, 1.0)?;
         in_range("the length of trails in seconds", self.trail_secs, 0.0, LONGEST_TRAIL_SECS)?;
         for channel in self.background {
@@ -192,6 +203,8 @@ mod tests {
         check(|s| s.sky = 1.1, "far sky");
         check(|s| s.depth_cue = -1.0, "depth cue");
         check(|s| s.vignette = 2.0, "vignette");
+        check(|s| s.gas = 1.1, "gas");
+        check(|s| s.dust = -0.1, "dust");
         check(|s| s.stops = 99.0, "stops");
         check(|s| s.trail_secs = -1.0, "trails");
         check(|s| s.background[1] = 1.0, "background");

@@ -20,6 +20,7 @@ macro_rules! built_in {
 /// The built-in scenes: names and texts, in the order in which they are listed.
 static BUILT_IN: &[(&str, &str)] = built_in![
     "galaxy-collision",
+    "gas-collision",
     "cartwheel",
     "minor-merger",
     "disk-galaxy",

@@ -13,10 +13,10 @@ use super::ValueRange;
     command(next_help_heading = "Camera and looks (what suits the bodies if left out)")
 )]
 pub struct LookRequest {
-    /// component, speed, acceleration or age
+    /// component, speed, acceleration, age or density
     #[cfg_attr(feature = "options", arg(long, value_name = "BY", visible_alias = "color"))]
     pub colour: Option<String>,
-    /// Colours for speed and acceleration
+    /// Colours for speed, acceleration, age and density
     #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().palette, value_name = "NAME"))]
     pub palette: String,
     /// Draw dark matter, too
@@ -70,10 +70,16 @@ pub struct LookRequest {
     /// How much what is farther away is dimmed, 0 (as light does) to 1
     #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().depth_cue, value_name = "PART"))]
     pub depth_cue: f64,
+    /// How far gas glows pink and blue where it is dense, 0 (one colour) to 1
+    #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().gas, value_name = "PART"))]
+    pub gas: f64,
+    /// How much the dust in gas dims what lies behind it, 0 (none) to 1
+    #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().dust, value_name = "PART"))]
+    pub dust: f64,
     /// Leave out the fine pattern that hides steps of grey: smaller files
     #[cfg_attr(feature = "options", arg(long))]
     pub no_dither: bool,
-    /// Least and largest speed or acceleration of the colours, in the bodies' units; follows them if left out
+    /// Least and largest speed, acceleration or density of the colours, in the bodies' units; follows them if left out
     #[cfg_attr(feature = "options", arg(long, value_name = "LEAST,MOST"))]
     pub colour_range: Option<ValueRange>,
     /// Seconds in which light fades to a third instead of vanishing at once; 0: no trails
@@ -104,6 +110,8 @@ impl Default for LookRequest {
             vignette: 0.2,
             sky: 0.5,
             depth_cue: 0.0,
+            gas: 1.0,
+            dust: 0.5,
             no_dither: false,
             colour_range: None,
             trails: 0.0,

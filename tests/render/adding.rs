@@ -252,6 +252,7 @@ fn no_body_gives_more_units_than_the_sums_have_room_for() {
                     mass: bodies.mass[i] as f32,
                     vector: bodies.velocity[i].as_vec3().to_array(),
                     tag: bodies.tag(i),
+                    ..Point::default()
                 };
                 let sprite = project(&view, &look.uniform, limits, &point)?;
                 Some(f64::from(sprite.peak.into_iter().fold(0.0, f32::max) / unit))

@@ -79,6 +79,7 @@ fn splat(look: &Look, camera: &Camera, bodies: &Bodies, size: PictureSize) -> Hd
         mass: 1.0,
         vector: [0.0; 3],
         tag: 0,
+        ..Point::default()
     };
     Splatter::default().draw(&mut hdr, &view, &look.uniform, limits, bodies.len(), point);
     hdr

@@ -7,6 +7,7 @@ use gravitile::render::diagram::{DiagramUniform, DrawnBox, Mark};
 use gravitile::render::exposure_pass::{ExposureState, ToneUniform};
 use gravitile::render::glow::{self, Smoothing};
 use gravitile::render::look::{ComponentLook, LookUniform};
+use gravitile::render::medium::{self, MediumUniform};
 use gravitile::render::sky::SkySprite;
 use gravitile::render::sky_pass::SkyUniform;
 use gravitile::render::sprites::SpriteUniform;
@@ -116,11 +117,38 @@ fn host_and_shader_structs_have_one_layout() {
     );
     same_layout!(
         &source("sprite"),
-        ComponentLook { peak, radius_in_world, white_peak, inverse_mean_mass, by_birth }
+        ComponentLook { peak, radius_in_world, white_peak, inverse_mean_mass, by_birth, is_gas }
     );
     same_layout!(
         &source("sprite"),
-        LookUniform { colour_by, variety, scale_from, scale_factor, depth_cue, scale, components }
+        LookUniform {
+            colour_by,
+            variety,
+            scale_from,
+            scale_factor,
+            depth_cue,
+            gas_from,
+            gas_factor,
+            medium,
+            scale,
+            components,
+        }
+    );
+    same_layout!(
+        &source("medium"),
+        MediumUniform {
+            lattice,
+            cells_per_length,
+            weight_per_mass,
+            mask,
+            counts_all,
+            columns,
+            rows,
+            column_px,
+            from_depth,
+            slices_per_depth,
+            opacity,
+        }
     );
     same_layout!(&source("sky"), SkySprite { centre_px, axis, per_px, reach_px, colour });
     same_layout!(&source("sky"), SkyUniform { size_px, encodes });
@@ -207,6 +235,15 @@ fn host_and_shader_constants_are_equal() {
     ] {
         assert_eq!(constant(&source("splat"), name), value as f32, "{name}");
     }
+    let around = |name| constant(&source("medium"), name);
+    assert_eq!(around("LEVELS"), medium::LEVELS as f32);
+    assert_eq!(around("SLICES"), medium::SLICES as f32);
+    assert_eq!(around("WEIGHT"), medium::WEIGHT);
+    assert_eq!(around("MOST_WEIGHT"), medium::MOST_WEIGHT);
+    assert_eq!(around("OPACITY_UNITS"), medium::OPACITY_UNITS);
+    assert_eq!(around("MOST_OPACITY"), medium::MOST_OPACITY);
+    assert_eq!(around("SURROUNDING"), medium::SURROUNDING);
+    assert_eq!([around("FEW"), around("MORE")], [medium::FEW, medium::MORE]);
     assert_eq!(constant(&source("tone_map"), "TILE"), targets::TILE as f32);
     assert_eq!(constant(&source("sprite"), "SCALE_STEPS"), palette::SCALE_STEPS as f32);
 }

@@ -25,7 +25,7 @@ impl Default for FileForm {
             snapshot: "snapshot.gvt".to_owned(),
             screenshot: "picture.png".to_owned(),
             size: None,
-            film: "film.apng".to_owned(),
+            film: "film.webp".to_owned(),
             film_as_picture: false,
         }
     }
@@ -84,7 +84,7 @@ impl FileForm {
                 }
             }
             None => {
-                let about = "What the window shows, as film.apng, film.mp4 or frames/: 30 pictures a second, \
+                let about = "What the window shows, as film.webp, film.mp4, film.apng or frames/: 30 pictures a second, \
                              equally far apart in simulated time, so that it plays at the speed of now \
                              however long it takes";
                 let size = self.film_as_picture.then_some([width, height]);

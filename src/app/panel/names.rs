@@ -27,6 +27,7 @@ const NAMES: &[(&str, &str, Measures)] = &[
     ("inclination_2", "tilt of disk 2", Angle),
     ("argument_2", "direction of disk 2", Angle),
     ("toomre_q", "warmth of the disk", Part),
+    ("gas", "gas in the disk", Part),
     ("disk_height", "height of the disk", Length),
     ("bulge_mass", "mass of the bulge", Mass),
     ("bulge_bodies", "bodies in the bulge", Part),

@@ -28,6 +28,11 @@ use crate::bodies::{Bodies, Component, Role};
 
 /// Radii of the tables.
 const NODES: usize = 500;
+/// Height of the gas, in that of the disk it belongs to, and its Toomre's Q in the disk's: a thin, cold layer.
+const GAS_HEIGHT: f64 = 0.4;
+const GAS_Q: f64 = 0.7;
+/// The lowest Q that gas has, where it would fall into lumps at once.
+const LEAST_GAS_Q: f64 = 0.8;
 /// Bodies whose random numbers are drawn, one after the other, before all cores make bodies of them.
 const BLOCK: usize = 1 << 16;
 
@@ -36,6 +41,9 @@ const BLOCK: usize = 1 << 16;
 pub(crate) struct Galaxy {
     /// The disk, with its number of bodies.
     pub disk: (Disk, usize),
+    /// How many of the disk's bodies are its gas: no pressure acts on them and no shock stops them, they only lie in a
+    /// thinner and colder layer.
+    pub gas: usize,
     /// The bulge.
     pub bulge: (Spheroid, usize),
     /// The halo.
@@ -45,7 +53,7 @@ pub(crate) struct Galaxy {
 }
 
 impl Galaxy {
-    /// Makes the bodies: components `disk`, `bulge` and `halo` (each only where it has bodies),
+    /// Makes the bodies: components `disk`, `gas`, `bulge` and `halo` (each only where it has bodies),
     /// spinning about +z, each with its centre of mass at rest at the origin.
     pub fn build(&self, seed: u64) -> Bodies {
         let (disk, disk_bodies) = self.disk;
@@ -70,12 +78,24 @@ impl Galaxy {
         let mut bodies = Bodies::with_capacity(count);
         bodies.components.clear();
         // Each part has a stream of random numbers of its own.
-        let disk_drawn = || {
-            if disk_bodies == 0 {
+        let layer_drawn = |layer: Disk, count: usize, stream: u64| {
+            if count == 0 {
                 return Vec::new();
             }
-            let motion = Motion::new(disk, self.softening, |r| inward(&radii, &spheres, r));
-            draw_disk(&motion, disk_bodies, &mut Stream::new(seed, 0))
+            let motion = Motion::new(layer, self.softening, |r| inward(&radii, &spheres, r));
+            draw_disk(&motion, count, &mut Stream::new(seed, stream))
+        };
+        let gas_layer = Disk {
+            height: GAS_HEIGHT * disk.height,
+            toomre_q: (GAS_Q * disk.toomre_q).max(LEAST_GAS_Q),
+            ..disk
+        };
+        let gas = self.gas.min(disk_bodies);
+        let disk_drawn = || {
+            rayon::join(
+                || layer_drawn(disk, disk_bodies - gas, 0),
+                || layer_drawn(gas_layer, gas, 3),
+            )
         };
         let spheroid_drawn = |k: usize| {
             let count = spheroids[k].1;
@@ -94,10 +114,12 @@ impl Galaxy {
             });
             drawn
         };
-        let (disk_drawn, (bulge_drawn, halo_drawn)) =
+        let ((disk_drawn, gas_drawn), (bulge_drawn, halo_drawn)) =
             rayon::join(disk_drawn, || rayon::join(|| spheroid_drawn(0), || spheroid_drawn(1)));
+        let gas_mass = disk.mass * gas as f64 / disk_bodies.max(1) as f64;
         for (name, role, mass, drawn) in [
-            ("disk", Role::Disk, disk.mass, disk_drawn),
+            ("disk", Role::Disk, disk.mass - gas_mass, disk_drawn),
+            ("gas", Role::Gas, gas_mass, gas_drawn),
             ("bulge", Role::Bulge, self.bulge.0.mass, bulge_drawn),
             ("halo", Role::Halo, self.halo.0.mass, halo_drawn),
         ] {

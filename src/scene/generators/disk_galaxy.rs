@@ -18,6 +18,13 @@ pub(crate) const TOOMRE_Q: Parameter = Parameter::real(
     5.0,
     "lowest Toomre Q of the disk; arms grow near 1, a hot disk above 2 stays smooth",
 );
+pub(crate) const GAS: Parameter = Parameter::real(
+    "gas",
+    0.0,
+    0.0,
+    0.9,
+    "share of the disk that is drawn as gas: bodies without pressure or shocks in a thinner, colder layer",
+);
 
 /// See the summary. Sources: the module `galaxy`.
 pub(crate) static GENERATOR: Generator = Generator {
@@ -33,6 +40,7 @@ pub(crate) static GENERATOR: Generator = Generator {
             0.5,
             "sech^2 scale height, in disk scale lengths",
         ),
+        GAS,
         BULGE_MASS,
         Parameter::real(
             "bulge_bodies",
@@ -83,9 +91,15 @@ fn build(values: &Values, seed: u64) -> Result<Bodies> {
         toomre_q: values.real("toomre_q"),
     };
     let n = values.count("n");
-    let mut bodies =
-        galaxy(n, disk, bulge, halo, values.real("halo_bodies"), values.real("softening"))
-            .build(seed);
+    let mut bodies = galaxy(
+        n,
+        (disk, values.real("gas")),
+        bulge,
+        halo,
+        values.real("halo_bodies"),
+        values.real("softening"),
+    )
+    .build(seed);
     bodies.recentre();
     Ok(bodies)
 }
@@ -106,10 +120,11 @@ pub(crate) struct Bulge {
 }
 
 /// A galaxy of `n` bodies: `halo_bodies` of them in the halo, the others shared between disk and
-/// bulge so that all stars have the same mass, unless the bulge says how many are its.
+/// bulge so that all stars have the same mass, unless the bulge says how many are its. `gas` is the part of the disk,
+/// by mass and number, that is gas.
 pub(crate) fn galaxy(
     n: usize,
-    disk: Disk,
+    (disk, gas): (Disk, f64),
     bulge: Bulge,
     halo: Halo,
     halo_bodies: f64,
@@ -129,8 +144,10 @@ pub(crate) fn galaxy(
     // An uncut bulge has a fifth of its mass beyond ten scale lengths, throughout the disk.
     let bulge = Spheroid { mass: bulge.mass, scale: bulge.scale, core, cutoff: 8.0 * bulge.scale };
     let halo = Spheroid { mass: halo.mass, scale: halo.scale, core, cutoff: halo.cutoff };
+    let disk_count = n - halo_count - bulge_count;
     Galaxy {
-        disk: (disk, n - halo_count - bulge_count),
+        disk: (disk, disk_count),
+        gas: (disk_count as f64 * gas).round() as usize,
         bulge: (bulge, bulge_count),
         halo: (halo, halo_count),
         softening,

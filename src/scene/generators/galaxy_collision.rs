@@ -1,6 +1,6 @@
 //! Two disk galaxies that meet.
 
-use super::disk_galaxy::{BULGE_MASS, Bulge, HALO_BODIES, HALO_MASS, Halo, TOOMRE_Q, galaxy};
+use super::disk_galaxy::{BULGE_MASS, Bulge, GAS, HALO_BODIES, HALO_MASS, Halo, TOOMRE_Q, galaxy};
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::scene::compose::{name_components, on_orbit, scale};
@@ -61,6 +61,7 @@ pub(crate) static GENERATOR: Generator = Generator {
             "from the second disk's line of nodes to the pericentre, degrees",
         ),
         TOOMRE_Q,
+        GAS,
         BULGE_MASS,
         HALO_MASS,
         HALO_BODIES,
@@ -102,9 +103,10 @@ fn build(values: &Values, seed: u64) -> Result<Bodies> {
 
 /// A galaxy of disk mass and scale length 1.
 fn one(values: &Values, count: usize, softening: f64) -> crate::scene::galaxy::Galaxy {
+    let disk = Disk { mass: 1.0, scale: 1.0, height: 0.2, toomre_q: values.real("toomre_q") };
     galaxy(
         count,
-        Disk { mass: 1.0, scale: 1.0, height: 0.2, toomre_q: values.real("toomre_q") },
+        (disk, values.real("gas")),
         Bulge { mass: values.real("bulge_mass"), scale: 0.4, bodies: 0.0 },
         Halo { mass: values.real("halo_mass"), scale: 5.0, cutoff: 7.0 },
         values.real("halo_bodies"),

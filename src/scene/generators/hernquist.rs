@@ -30,6 +30,7 @@ fn build(values: &Values, seed: u64) -> Result<Bodies> {
     let sphere = Spheroid { mass: 1.0, scale: 1.0, core: softening, cutoff: values.real("cutoff") };
     let mut bodies = Galaxy {
         disk: (Disk { mass: 0.0, scale: 1.0, height: 0.1, toomre_q: 1.0 }, 0),
+        gas: 0,
         bulge: (sphere, values.count("n")),
         halo: (nothing, 0),
         softening,

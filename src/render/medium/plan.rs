@@ -1,0 +1,194 @@
+//! What of the medium a look shows, and that in the numbers of one picture.
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use super::{LEVELS, Medium, OPACITY_UNITS, SLICES, WEIGHT};
+use crate::bodies::Bodies;
+use crate::render::camera::Camera;
+use crate::render::image::PictureSize;
+use crate::render::look::LookUniform;
+use crate::render::scale::Scale;
+use crate::render::splat::Point;
+
+/// Finest cube, in distances to the eighth neighbour.
+const FINEST: f64 = 0.3;
+/// Mean optical depth of the inner half of the gas, where dust is at full strength.
+const DEPTH_OF_GAS: f64 = 1.6;
+/// Bodies of gas that a column should hold there.
+const GAS_PER_COLUMN: f64 = 10.0;
+/// The narrowest and the widest column, as parts of the picture's shorter side.
+const COLUMNS: [f64; 2] = [1.0 / 96.0, 1.0 / 12.0];
+/// Depths between which slices lie, in distances of the camera's target.
+const DEPTHS: [f64; 2] = [0.4, 1.6];
+/// Entries of a level's table, least and most.
+const ENTRIES: [usize; 2] = [1 << 10, 1 << 20];
+
+/// What of the medium a look shows, in world units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// From where cells are counted: the same place throughout a film.
+    pub anchor: DVec3,
+    /// Side of the finest cell, greater than 0.
+    pub cell: f64,
+    /// Mean mass of the bodies that are counted; 0 where they have none.
+    pub mean_mass: f64,
+    /// How many of them there are.
+    pub counted: usize,
+    /// Whether all bodies that are drawn are counted, or gas alone.
+    pub counts_all: bool,
+    /// Bodies of gas, and the median distance of them from their middle.
+    pub gas: (usize, f64),
+    /// Strength of dust, 0 (none) to 1.
+    pub dust: f64,
+}
+
+/// [`Plan`] for one picture; the same layout on the host and in `medium.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct MediumUniform {
+    /// [`Plan::anchor`] in the points' numbers.
+    pub lattice: [f32; 3],
+    /// 1 / side of the finest cell.
+    pub cells_per_length: f32,
+    /// [`WEIGHT`] / mean mass.
+    pub weight_per_mass: f32,
+    /// Entries of a level of the table, a power of two, less 1.
+    pub mask: u32,
+    /// 1: all bodies that are drawn count; 0: gas alone.
+    pub counts_all: u32,
+    /// Columns through the picture, 0 where there is no dust.
+    pub columns: u32,
+    /// Rows of them.
+    pub rows: u32,
+    /// Their width.
+    pub column_px: f32,
+    /// Where slices begin.
+    pub from_depth: f32,
+    /// Slices in a unit of depth.
+    pub slices_per_depth: f32,
+    /// Units of opacity that a body of gas of mean mass lays over a column of one pixel, at depth 1.
+    pub opacity: f32,
+    /// Keeps the layout a multiple of 16 bytes.
+    pub pad: [u32; 3],
+}
+
+impl Plan {
+    /// The finest cell for bodies whose eighth neighbour is typically `spacing` away.
+    pub fn cell_for(spacing: f64) -> f64 {
+        FINEST * spacing
+    }
+
+    /// Mass per volume that the number 0 means, see [`Plan::sampled`].
+    pub fn unit(&self) -> f64 {
+        self.unit_mass() / (self.cell * self.cell * self.cell)
+    }
+
+    /// Whether dust dims anything.
+    pub fn has_dust(&self) -> bool {
+        self.dust > 0.0 && self.gas.0 > 0 && self.gas.1 > 0.0
+    }
+
+    /// For points of that scale on a picture of that size.
+    pub fn uniform(&self, camera: &Camera, size: PictureSize, scale: &Scale) -> MediumUniform {
+        let lattice = (self.anchor - scale.origin) / scale.length;
+        let side = f64::from(size.shorter_side());
+        let focal_px = camera.focal_px(size);
+        let (gas, radius) = self.gas;
+        let radius_px = radius * focal_px / camera.distance;
+        // Half of the gas within its median radius.
+        let wanted =
+            radius_px * (2.0 * std::f64::consts::PI * GAS_PER_COLUMN / gas.max(1) as f64).sqrt();
+        let column_px = wanted.clamp(COLUMNS[0] * side, COLUMNS[1] * side);
+        let across = |pixels: u32| match self.has_dust() {
+            true => libm::ceil(f64::from(pixels) / column_px) as u32,
+            false => 0,
+        };
+        let mean_area = 2.0 * std::f64::consts::PI * radius * radius / gas.max(1) as f64;
+        let per_length = focal_px / scale.length;
+        let opacity = self.dust * DEPTH_OF_GAS * mean_area * per_length * per_length;
+        let distance = camera.distance / scale.length;
+        let mask = self.counted.saturating_mul(2).clamp(ENTRIES[0], ENTRIES[1]).next_power_of_two();
+        MediumUniform {
+            lattice: lattice.as_vec3().to_array(),
+            cells_per_length: (scale.length / self.cell) as f32,
+            weight_per_mass: match self.mean_mass > 0.0 {
+                true => (f64::from(WEIGHT) * scale.mass / self.mean_mass) as f32,
+                false => 0.0,
+            },
+            mask: mask as u32 - 1,
+            counts_all: u32::from(self.counts_all),
+            columns: across(size.width()),
+            rows: across(size.height()),
+            column_px: column_px as f32,
+            from_depth: (DEPTHS[0] * distance) as f32,
+            slices_per_depth: (f64::from(SLICES) / ((DEPTHS[1] - DEPTHS[0]) * distance)) as f32,
+            opacity: (f64::from(OPACITY_UNITS) * opacity) as f32,
+            pad: [0; 3],
+        }
+    }
+}
+
+impl MediumUniform {
+    /// Entries of the table of all levels.
+    pub fn entries(&self) -> usize {
+        LEVELS as usize * (self.mask as usize + 1)
+    }
+
+    /// Entries of all columns' slices.
+    pub fn slices(&self) -> usize {
+        self.columns as usize * self.rows as usize * SLICES as usize
+    }
+}
+
+/// Bodies among which densities are looked at on the host.
+const SAMPLED: usize = 65_536;
+
+impl Plan {
+    /// Numbers of some of the bodies that are counted, in octaves above [`Plan::unit`], as a picture finds them but
+    /// for coarser cells where there are very many; of gas alone, if told to.
+    pub fn sampled(&self, bodies: &Bodies, look: &LookUniform, of_gas: bool) -> Vec<f64> {
+        let stride = bodies.len().div_ceil(SAMPLED).max(1);
+        let chosen: Vec<usize> = (0..bodies.len()).step_by(stride).collect();
+        let plan = Self {
+            cell: self.cell * libm::cbrt(stride as f64),
+            counted: self.counted / stride,
+            dust: 0.0,
+            ..*self
+        };
+        let camera = Camera { target: self.anchor, ..Camera::default() };
+        let scale = Scale {
+            origin: self.anchor,
+            length: self.cell,
+            mass: self.unit_mass(),
+            ..Scale::PLAIN
+        };
+        // Densities depend on neither.
+        let Ok(size) = PictureSize::new(64, 64) else { return Vec::new() };
+        let Ok(view) = camera.view_in(size, &scale) else { return Vec::new() };
+        let uniform = plan.uniform(&camera, size, &scale);
+        let tags = tags_of(bodies, &chosen);
+        let point = |k: usize| Point {
+            position: scale.position(bodies.position[chosen[k]]),
+            mass: (bodies.mass[chosen[k]] / scale.mass) as f32,
+            tag: tags[k],
+            ..Point::default()
+        };
+        let mut medium = Medium::default();
+        let found = medium.find((&uniform, &view, look), chosen.len(), point);
+        let is_asked = |k: &usize| {
+            let component = &look.components[(tags[*k] & 0xff) as usize];
+            let counts = component.is_gas > 0.0 || (self.counts_all && !of_gas);
+            component.white_peak > 0.0 && counts
+        };
+        (0..chosen.len()).filter(is_asked).map(|k| f64::from(found[k][0])).collect()
+    }
+
+    fn unit_mass(&self) -> f64 {
+        if self.mean_mass > 0.0 { self.mean_mass } else { 1.0 }
+    }
+}
+
+fn tags_of(bodies: &Bodies, chosen: &[usize]) -> Vec<u32> {
+    chosen.par_iter().map(|&i| bodies.tag(i)).collect()
+}

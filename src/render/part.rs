@@ -1,0 +1,61 @@
+//! What a look needs to know of one component, and numbers that stand for many.
+
+use glam::DVec3;
+
+use super::framing::{median, quantile};
+use crate::bodies::{Bodies, Role};
+use crate::diagnostics::neighbour_distance;
+
+/// What [`Look::new`] needs to know of one component.
+pub(super) struct Part {
+    /// What they are.
+    pub role: Role,
+    /// How many.
+    pub count: usize,
+    /// Median distance from their middle.
+    pub radius: f64,
+    /// Typical distance to the eighth neighbour.
+    pub spacing: f64,
+    /// Their mean mass.
+    pub mean_mass: f64,
+    /// Some thousands of them.
+    pub points: Vec<DVec3>,
+}
+
+impl Part {
+    /// Of the bodies with that component.
+    pub fn measure(bodies: &Bodies, component: u8, role: Role) -> Self {
+        let members: Vec<usize> = bodies.of_component(component).collect();
+        // A few thousand bodies tell the median to a percent; a million need not be sorted.
+        let stride = members.len().div_ceil(16_384).max(1);
+        let points: Vec<DVec3> =
+            members.iter().step_by(stride).map(|&i| bodies.position[i]).collect();
+        let mass: f64 = members.iter().map(|&i| bodies.mass[i]).sum();
+        Self {
+            role,
+            count: members.len(),
+            radius: if points.len() > 1 { median_radius(&points) } else { 0.0 },
+            spacing: neighbour_distance(&points, 8, 0.5)
+                * libm::cbrt(points.len() as f64 / members.len().max(1) as f64),
+            mean_mass: mass / members.len().max(1) as f64,
+            points,
+        }
+    }
+}
+
+/// Median distance from the median point, or 1 where that is 0 or not finite.
+pub(super) fn median_radius(points: &[DVec3]) -> f64 {
+    let centre = median(points);
+    let radius = quantile(&mut points.iter().map(|p| p.distance(centre)).collect::<Vec<_>>(), 0.5);
+    if radius > 0.0 && radius.is_finite() { radius } else { 1.0 }
+}
+
+/// 2nd and 98th percentile of the values above 0, never equal.
+pub(super) fn percentiles(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    let mut values: Vec<f64> = values.filter(|v| *v > 0.0 && v.is_finite()).collect();
+    if values.is_empty() {
+        return [1e-3, 1e3];
+    }
+    let [least, most] = [0.02, 0.98].map(|fraction| quantile(&mut values, fraction));
+    if most > 1.001 * least { [least, most] } else { [0.5 * least, 2.0 * least] }
+}
