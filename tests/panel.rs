@@ -12,5 +12,7 @@ mod keys;
 mod pictures;
 #[path = "panel/tree.rs"]
 mod tree;
+#[path = "panel/welcome.rs"]
+mod welcome;
 #[path = "panel/world.rs"]
 mod world;

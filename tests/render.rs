@@ -20,6 +20,8 @@ mod resolution;
 mod shaders;
 #[path = "common/skip.rs"]
 mod skip;
+#[path = "render/targets.rs"]
+mod targets;
 
 use glam::DVec3;
 use gravitile::bodies::{Bodies, Component, Role};

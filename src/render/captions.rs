@@ -4,13 +4,11 @@
 
 use super::camera::Camera;
 use super::image::Image;
+use super::legend::{colour_bar, component_colours, shown};
 use super::lettering::{Lettering, line, rectangle};
 use super::look::Look;
 use super::overlay::ScaleBar;
-use super::palette::{GLOWING_GAS, NEW_STARS, THIN_GAS, component_colour};
-use super::style::ColourBy;
-use super::tone::srgb_encode;
-use crate::bodies::{Component, Role};
+use crate::bodies::Component;
 use crate::error::{Error, Result};
 use crate::units::{Measure, Units};
 
@@ -112,7 +110,9 @@ impl Said {
             let right = f64::from(size.width()) - edge;
             match colour_bar(look, &self.units) {
                 Some((name, labels)) => bar(image, &letters, [right, bottom], look, &name, labels),
-                None => legend(image, &letters, [right, bottom], look, components),
+                None => {
+                    names(image, &letters, [right, bottom], &component_colours(look, components));
+                }
             }
         }
     }
@@ -126,83 +126,6 @@ pub fn time_label(time: f64, interval: f64, units: &Units) -> String {
         if step > 0.0 { (-libm::floor(libm::log10(step))).clamp(0.0, 6.0) as usize } else { 2 };
     let number = format!("{:.digits$}", time * factor + 0.0);
     if name.is_empty() { format!("t = {number}") } else { format!("t = {number} {name}") }
-}
-
-/// The name of what a colour scale shows, with its unit, and the numbers at its ends; `None` where colours are
-/// those of components.
-pub fn colour_bar(look: &Look, units: &Units) -> Option<(String, [String; 2])> {
-    let (length, time) = (Measure::of(&units.length), Measure::of(&units.time));
-    let ends = [look.least_value, look.most_value];
-    let per = |factor: f64, unit: String, what: &str| {
-        let name = if unit.is_empty() { what.to_owned() } else { format!("{what} in {unit}") };
-        Some((name, ends.map(|end| short(end * factor))))
-    };
-    let named = !length.name.is_empty() && !time.name.is_empty();
-    let unit = |power: &str| match named {
-        true => format!("{}/{}{power}", length.name, time.name),
-        false => String::new(),
-    };
-    match look.style.colour_by {
-        ColourBy::Component => None,
-        ColourBy::Age => {
-            Some(("age".to_owned(), ["old, inner".to_owned(), "young, outer".to_owned()]))
-        }
-        ColourBy::Speed => match km_per_sec(&length, &time) {
-            Some(factor) => per(factor, "km/s".to_owned(), "speed"),
-            None => per(length.factor / time.factor, unit(""), "speed"),
-        },
-        ColourBy::Acceleration => {
-            per(length.factor / (time.factor * time.factor), unit("\u{b2}"), "acceleration")
-        }
-        ColourBy::Density => {
-            let mass = Measure::of(&units.mass);
-            let unit = match mass.name.is_empty() || length.name.is_empty() {
-                true => String::new(),
-                false => format!("{}/{}\u{b3}", mass.name, length.name),
-            };
-            per(mass.factor / (length.factor * length.factor * length.factor), unit, "density")
-        }
-    }
-}
-
-/// What one unit of speed is in km/s, where the units are known.
-fn km_per_sec(length: &Measure, time: &Measure) -> Option<f64> {
-    const PC_KM: f64 = 3.085_677_581_49e13;
-    const YEAR_SECS: f64 = 3.155_76e7;
-    let km = match length.name.as_str() {
-        "km" => 1.0,
-        "au" | "AU" => 1.495_978_707e8,
-        "pc" => PC_KM,
-        "kpc" => 1e3 * PC_KM,
-        "Mpc" => 1e6 * PC_KM,
-        _ => return None,
-    };
-    let secs = match time.name.as_str() {
-        "s" => 1.0,
-        "yr" => YEAR_SECS,
-        "kyr" => 1e3 * YEAR_SECS,
-        "Myr" => 1e6 * YEAR_SECS,
-        "Gyr" => 1e9 * YEAR_SECS,
-        _ => return None,
-    };
-    Some(length.factor * km / (time.factor * secs))
-}
-
-/// Two digits that count.
-fn short(value: f64) -> String {
-    let power = libm::floor(libm::log10(value.abs().max(1e-300)));
-    if !(-3.0..5.0).contains(&power) {
-        return format!("{value:.1e}");
-    }
-    let digits = (1.0 - power).max(0.0) as usize;
-    let unit = libm::pow(10.0, power - 1.0);
-    format!("{:.digits$}", (value / unit).round() * unit)
-}
-
-/// Linear light as the screen shows it at its brightest.
-fn shown(colour: [f32; 3]) -> [u8; 3] {
-    let most = colour.into_iter().fold(1e-6, f32::max);
-    colour.map(|channel| (255.0 * srgb_encode(channel / most) + 0.5) as u8)
 }
 
 fn bar(
@@ -227,36 +150,14 @@ fn bar(
     letters.write(image, [right - letters.width(&most), bottom - 1.25 * size], &most);
 }
 
-/// A dot and a name for each component that is drawn.
-fn legend(
+/// Dots and a name for each entry.
+fn names(
     image: &mut Image,
     letters: &Lettering,
     [right, bottom]: [f64; 2],
-    look: &Look,
-    components: &[Component],
+    entries: &[(String, Vec<[u8; 3]>)],
 ) {
     let size = letters.size_px();
-    let mut nth_of_role = [0; Role::ALL.len()];
-    let mut entries = Vec::new();
-    for (index, component) in components.iter().enumerate().take(look.uniform.components.len()) {
-        let nth = nth_of_role[component.role as usize];
-        nth_of_role[component.role as usize] += 1;
-        if look.uniform.components[index].white_peak > 0.0 {
-            let colours = match component.role == Role::Gas && look.uniform.medium & 1 != 0 {
-                // From thin to dense.
-                true => vec![THIN_GAS, GLOWING_GAS, NEW_STARS],
-                false => vec![component_colour(component.role, nth)],
-            };
-            // What no pressure acts on is not to be taken for a fluid.
-            let name = match component.role == Role::Gas {
-                true => format!("{} (collisionless)", component.name),
-                false => component.name.clone(),
-            };
-            entries.push((name, colours));
-        }
-    }
-    // A list longer than this is no help.
-    entries.truncate(8);
     for (row, (name, colours)) in entries.iter().rev().enumerate() {
         let y = bottom - (row + 1) as f64 * 1.35 * size;
         let left = right - letters.width(name);
@@ -264,7 +165,7 @@ fn legend(
         for (k, &colour) in colours.iter().rev().enumerate() {
             let x = left - (1.1 + 0.7 * k as f64) * size;
             let place = [x, y + 0.35 * size, 0.6 * size, 0.6 * size];
-            rectangle(image, place, shown(colour), 0.95);
+            rectangle(image, place, colour, 0.95);
         }
     }
 }
@@ -272,8 +173,8 @@ fn legend(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bodies::Bodies;
-    use crate::render::{PictureSize, Style};
+    use crate::bodies::{Bodies, Role};
+    use crate::render::{ColourBy, PictureSize, Style};
     use glam::DVec3;
 
     fn bodies() -> Bodies {

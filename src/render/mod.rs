@@ -28,6 +28,7 @@ pub mod glow;
 pub mod glow_pass;
 pub mod gpu_canvas;
 pub mod image;
+pub mod legend;
 #[cfg(not(target_arch = "wasm32"))]
 mod lettering;
 pub mod light;

@@ -277,13 +277,13 @@ fn file_opens_saves_and_records() {
     assert_eq!(after(&mut harness, |h| buttons(h, 0)), [], "no name, no file");
 
     let record = after(&mut harness, |h| h.get_by_label_contains("Record").click());
-    assert_eq!(record, [Action::Record("film.apng".into(), None)]);
+    assert_eq!(record, [Action::Record("film.webp".into(), None)]);
     click(&mut harness, "1280 x 720");
     let record = after(&mut harness, |h| h.get_by_label_contains("Record").click());
-    assert_eq!(record, [Action::Record("film.apng".into(), Some([1280, 720]))]);
-    harness.state_mut().recording = Some(("film.apng".into(), 45));
+    assert_eq!(record, [Action::Record("film.webp".into(), Some([1280, 720]))]);
+    harness.state_mut().recording = Some(("film.webp".into(), 45));
     harness.run();
-    assert!(harness.query_by_label("recording film.apng: 1.5 s").is_some());
+    assert!(harness.query_by_label("recording film.webp: 1.5 s").is_some());
     // In the tab, and over the picture, where it is seen from every tab.
     for k in 0..2 {
         let stop = |h: &egui_kittest::Harness<'static, World>| {

@@ -24,7 +24,7 @@ fn looks(harness: Harness<'static, World>, name: &str) {
     looks_the_same(harness, name);
 }
 
-fn looks_the_same(mut harness: Harness<'static, World>, name: &str) {
+pub fn looks_the_same(mut harness: Harness<'static, World>, name: &str) {
     harness.remove_cursor();
     harness.run();
     harness.snapshot_options(name, &options());

@@ -187,6 +187,7 @@ impl World {
             past: &self.past,
             times: self.times.as_ref(),
             panel_secs: 0.0004,
+            colour_range: Some([0.01, 2.5]),
             picture: [1280, 720],
             recording: self.recording.as_ref().map(|(path, n)| (path.as_path(), *n)),
             loading: None,

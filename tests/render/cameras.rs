@@ -28,11 +28,18 @@ fn framed(bodies: &Bodies, camera: &Camera, size: PictureSize) -> f64 {
     all.iter().filter(is_inside).count() as f64 / all.len() as f64
 }
 
-/// The parts framed at each moment of a scene's film, read as it is now.
-fn film(file: &Path) -> Vec<f64> {
+/// The moments of a scene's film of `n` bodies, read as it is now: seconds of film, bodies, the
+/// camera.
+pub fn moments(
+    file: &Path,
+    n: usize,
+    style: &Style,
+    size: PictureSize,
+    mut each: impl FnMut(f64, &Bodies, &Camera),
+) {
     let mut input = InputRequest { input: file.display().to_string(), ..Default::default() };
     if input.scene().unwrap().and_then(|scene| scene.n()) > Some(3) {
-        input.n = Some(2000);
+        input.n = Some(n);
     }
     let loaded = input.load(None).unwrap();
     let engine = EngineRequest {
@@ -41,10 +48,7 @@ fn film(file: &Path) -> Vec<f64> {
     };
     let mut settings = StepRequest::default().settings(&loaded, &engine).unwrap();
     let bodies = loaded.snapshot.bodies;
-    let size = PictureSize::new(1280, 720).unwrap();
-    let style = Style::default();
-    let motion =
-        LookRequest::default().motion(&bodies, loaded.view.as_ref(), &style, size).unwrap();
+    let motion = LookRequest::default().motion(&bodies, loaded.view.as_ref(), style, size).unwrap();
     let interval = loaded.run.until / (MOMENTS - 1) as f64;
     // Where bodies are to a hundredth of the picture needs no small steps, but for three bodies.
     let coarser = if bodies.len() > 3 { 4.0 } else { 1.0 };
@@ -52,18 +56,31 @@ fn film(file: &Path) -> Vec<f64> {
     settings.dt = interval / steps as f64;
     let mut director = Director::default();
     let mut sim = Simulation::new(bodies, settings).unwrap();
-    (0..MOMENTS)
-        .map(|moment| {
-            if moment > 0 {
-                sim.step(steps).unwrap();
-            }
-            let bodies = sim.bodies().unwrap();
-            let secs = FILM_SECS * moment as f64 / (MOMENTS - 1) as f64;
-            let times = (secs, sim.time());
-            let camera = director.camera(&motion, times, &bodies, &style, size).unwrap();
-            framed(&bodies, &camera, size)
-        })
-        .collect()
+    for moment in 0..MOMENTS {
+        if moment > 0 {
+            sim.step(steps).unwrap();
+        }
+        let bodies = sim.bodies().unwrap();
+        let secs = FILM_SECS * moment as f64 / (MOMENTS - 1) as f64;
+        let times = (secs, sim.time());
+        let camera = director.camera(&motion, times, &bodies, style, size).unwrap();
+        each(secs, &bodies, &camera);
+    }
+}
+
+/// The file of a built-in scene.
+pub fn file_of(scene: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("assets/scenes/{scene}.toml"))
+}
+
+/// The parts framed at each moment of a scene's film.
+fn film(file: &Path) -> Vec<f64> {
+    let size = PictureSize::new(1280, 720).unwrap();
+    let mut parts = Vec::new();
+    moments(file, 2000, &Style::default(), size, |_, bodies, camera| {
+        parts.push(framed(bodies, camera, size));
+    });
+    parts
 }
 
 #[test]

@@ -79,6 +79,8 @@ pub enum Action {
     FoldPanel,
     /// The sheet of keys.
     Help,
+    /// A few scenes as pictures.
+    Welcome,
     /// Leaves fullscreen or goes there.
     Fullscreen,
     /// The next of the colourings.

@@ -63,6 +63,8 @@ pub struct Facts<'a> {
     pub times: Option<&'a FrameTimes>,
     /// Seconds of the processor per frame that the panel took.
     pub panel_secs: f64,
+    /// Least and largest value of the colour scale, if it has numbers.
+    pub colour_range: Option<[f64; 2]>,
     /// Size of the picture in pixels.
     pub picture: [u32; 2],
     /// Where a film is being recorded to, and the number of its pictures.

@@ -21,6 +21,7 @@ mod theme;
 mod transport;
 pub mod tree;
 mod view;
+mod welcome;
 mod wgsl;
 
 pub use actions::{Action, Integration};
@@ -31,6 +32,7 @@ pub use scene::{MeetingOffer, SceneForm};
 pub use theme::style;
 pub use transport::PastMark;
 pub use view::{Place, ViewChoice};
+pub use welcome::Welcome;
 
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +89,8 @@ pub struct Panel {
     pub help: bool,
     /// Whether it is asked if the window is to be closed.
     pub asks_to_quit: bool,
+    /// A few scenes as pictures, for who has not chosen one.
+    pub welcome: Welcome,
     /// The scene as it is being changed.
     pub scene: SceneForm,
     /// What is shown of the tree.
@@ -126,6 +130,7 @@ impl Panel {
             free.max.x = (free.max.x - self.width).max(free.min.x + 60.0);
         }
         status::show(ui, facts, free, &mut actions);
+        self.welcome.show(ui.ctx(), free, &mut actions);
         if self.asks_to_quit {
             self.question(ui, facts, &mut actions);
         }

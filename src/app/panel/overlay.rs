@@ -1,15 +1,23 @@
-//! What is drawn over the picture: a scale bar and axes.
+//! What is drawn over the picture: a scale bar, axes, what colours mean.
 
 use egui::{Align2, Color32, FontId, Painter, Pos2, Stroke, Ui, vec2};
 use glam::DVec2;
 
 use super::ViewChoice;
 use super::theme::DIM;
+use crate::bodies::Component;
+use crate::render::legend::{colour_bar, component_colours, shown};
 use crate::render::overlay::{ScaleBar, axes};
-use crate::render::{Camera, PictureSize};
+use crate::render::{Camera, Look, PictureSize};
+use crate::units::Units;
 
 /// Axes reach this part of the way to the picture's edge.
 const AXES_PART: f64 = 0.3;
+/// Points that a colour bar is long, and its steps.
+const BAR: f32 = 150.0;
+const BAR_STEPS: usize = 48;
+/// A picture less wide than this has no legend.
+const LEGEND_FROM: f32 = 380.0;
 const COLOURS: [(&str, Color32); 3] = [
     ("x", Color32::from_rgb(220, 90, 80)),
     ("y", Color32::from_rgb(110, 190, 90)),
@@ -38,6 +46,52 @@ pub fn show(ui: &Ui, view: &ViewChoice, camera: &Camera, size: PictureSize, unit
         }
         let middle = left + (right - left) * 0.5 - vec2(0.0, 5.0);
         painter.text(middle, Align2::CENTER_BOTTOM, bar.label, FontId::proportional(12.0), DIM);
+    }
+}
+
+/// What colours mean, at the lower right of the part of the picture that the panel leaves free: `covered_px` pixels
+/// are its.
+pub fn legend(ui: &Ui, look: &Look, units: &Units, components: &[Component], covered_px: f64) {
+    let scale = f64::from(ui.ctx().pixels_per_point());
+    let painter = ui.ctx().layer_painter(egui::LayerId::background());
+    let content = ui.ctx().content_rect();
+    let corner = Pos2::new(
+        content.right() - (covered_px / scale) as f32 - 14.0,
+        // Above the bar and the line at the bottom.
+        content.bottom() - 62.0,
+    );
+    // A small picture is for the bodies.
+    if corner.x < LEGEND_FROM || corner.y < 0.5 * LEGEND_FROM {
+        return;
+    }
+    let font = FontId::proportional(12.0);
+    let colour = |[r, g, b]: [u8; 3]| Color32::from_rgb(r, g, b);
+    match colour_bar(look, units) {
+        Some((name, ends)) => {
+            let left = corner - vec2(BAR, 0.0);
+            for k in 0..BAR_STEPS {
+                let from = left + vec2(BAR * k as f32 / BAR_STEPS as f32, -6.0);
+                let part = egui::Rect::from_min_size(from, vec2(BAR / BAR_STEPS as f32, 6.0));
+                let at = k as f32 / (BAR_STEPS - 1) as f32;
+                painter.rect_filled(part, 0.0, colour(shown(look.style.palette.at(at))));
+            }
+            let [least, most] = ends;
+            painter.text(left + vec2(0.0, 2.0), Align2::LEFT_TOP, least, font.clone(), DIM);
+            painter.text(corner + vec2(0.0, 2.0), Align2::RIGHT_TOP, most, font.clone(), DIM);
+            painter.text(corner - vec2(0.0, 9.0), Align2::RIGHT_BOTTOM, name, font, DIM);
+        }
+        None => {
+            for (row, (name, colours)) in
+                component_colours(look, components).iter().rev().enumerate()
+            {
+                let right = corner - vec2(0.0, 16.0 * row as f32);
+                let text = painter.text(right, Align2::RIGHT_BOTTOM, name, font.clone(), DIM);
+                for (k, &dot) in colours.iter().rev().enumerate() {
+                    let middle = text.left_center() - vec2(9.0 + 9.0 * k as f32, 0.0);
+                    painter.circle_filled(middle, 3.5, colour(dot));
+                }
+            }
+        }
     }
 }
 

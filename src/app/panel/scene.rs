@@ -6,12 +6,17 @@ use egui::{ComboBox, DragValue, Slider, Ui};
 
 use super::theme::{DIM, WARN, heading, quantity};
 use super::{Action, Facts, Input, names};
+use crate::bodies::Role;
 use crate::messages;
 use crate::scene::{Kind, Orbit, Scene};
 use crate::settings::Assignment;
 
 /// Of the scene's numbers, in points.
 const SLIDER_WIDTH: f32 = 100.0;
+
+/// What gas is here.
+const COLLISIONLESS: &str = "Collisionless: these bodies attract and are attracted, but no pressure acts on them and no \
+                             shock stops them. Only their colours, by density, are those of gas";
 
 /// The scene as it is being changed, before it is made.
 #[derive(Default)]
@@ -91,6 +96,10 @@ impl SceneForm {
                 actions.push(Action::Restart { anew: true });
             }
         });
+        let about = "Some of the scenes as pictures, with what there is to see";
+        if ui.link("Choose by pictures").on_hover_text(about).clicked() {
+            actions.push(Action::Welcome);
+        }
         if let Some(name) = picked {
             actions.push(Action::Load(Input::named(name)));
         }
@@ -128,7 +137,11 @@ impl SceneForm {
         }
         heading(ui, "Components");
         for component in facts.components {
-            ui.label(format!("{} ({})", messages::piece(&component.name), component.role.name()));
+            let name = messages::piece(&component.name);
+            let label = ui.label(format!("{name} ({})", component.role.name()));
+            if component.role == Role::Gas {
+                label.on_hover_text(COLLISIONLESS);
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Colours, exposure, camera.
 
-use egui::{ComboBox, Slider, Ui};
+use egui::{ComboBox, DragValue, Slider, Ui};
 
 use super::theme::{heading, resets};
 use super::{Action, Facts};
@@ -16,6 +16,8 @@ pub struct ViewChoice {
     pub axes: bool,
     /// A bar of a round length.
     pub scale_bar: bool,
+    /// What colours mean.
+    pub legend: bool,
     /// The camera's turning, in degrees per second.
     pub orbit_degrees_per_sec: f64,
     /// What stays in the middle.
@@ -28,6 +30,7 @@ impl Default for ViewChoice {
             style: Style::default(),
             axes: false,
             scale_bar: true,
+            legend: true,
             orbit_degrees_per_sec: 0.0,
             follow: Follow::Nothing,
         }
@@ -58,6 +61,7 @@ impl Place {
 
 pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec<Action>) {
     let style = &mut view.style;
+    let coloured_by = style.colour_by;
     heading(ui, "Colour");
     ui.horizontal_wrapped(|ui| {
         for (by, name) in ColourBy::ALL {
@@ -71,7 +75,11 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
             ui.selectable_value(&mut style.colour_by, by, name).on_hover_text(about);
         }
     });
-    let about = "Scales that colour-blind eyes can read; for speed, acceleration and age";
+    if style.colour_by != coloured_by {
+        // Numbers of one quantity are none of another.
+        style.value_range = None;
+    }
+    let about = "Scales that colour-blind eyes can read; for speed, acceleration, age and density";
     let uses_palette = style.colour_by != ColourBy::Component;
     ui.add_enabled_ui(uses_palette, |ui| {
         ComboBox::from_label("palette")
@@ -85,13 +93,26 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
             .on_hover_text(about)
             .on_disabled_hover_text("Components have colours of their own");
     });
+    if !matches!(style.colour_by, ColourBy::Component | ColourBy::Age) {
+        range(ui, facts.colour_range, &mut style.value_range);
+    }
     if facts.components.iter().any(|component| component.role == Role::Halo) {
         ui.checkbox(&mut style.show_halo, "dark matter")
             .on_hover_text("Bodies of the halo attract, and are unseen unless this is on (h)");
     }
+    let usual = Style::default();
+    if facts.components.iter().any(|component| component.role == Role::Gas) {
+        reset_after(ui, &mut style.gas, usual.gas, |ui, gas| {
+            ui.add(Slider::new(gas, 0.0..=1.0).text("glow of gas"))
+                .on_hover_text("How far gas is pink and blue where it is dense; 0: one colour");
+        });
+        reset_after(ui, &mut style.dust, usual.dust, |ui, dust| {
+            ui.add(Slider::new(dust, 0.0..=1.0).text("dust"))
+                .on_hover_text("How much the dust in gas dims and reddens what lies behind it");
+        });
+    }
 
     heading(ui, "Light");
-    let usual = Style::default();
     reset_after(ui, &mut style.sprite_size, usual.sprite_size, |ui, size| {
         ui.add(Slider::new(size, 0.1..=10.0).logarithmic(true).text("size"))
             .on_hover_text("Of the sprites; their light stays the same (p and shift+p)");
@@ -161,6 +182,29 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
         ui.checkbox(&mut view.axes, "axes").on_hover_text("x red, y green, z blue");
         ui.checkbox(&mut view.scale_bar, "scale bar")
             .on_hover_text("A round length at the depth of what is looked at");
+        ui.checkbox(&mut view.legend, "legend").on_hover_text("What colours mean");
+    });
+}
+
+/// An end of the scale: a step is a part of the number, since scales span many powers of ten.
+fn end(value: &mut f64, allowed: std::ops::RangeInclusive<f64>) -> DragValue<'_> {
+    let speed = 0.01 * *value;
+    DragValue::new(value).speed(speed).range(allowed).max_decimals(6)
+}
+
+/// The ends of the colour scale: as the bodies have them, or set by hand.
+fn range(ui: &mut Ui, now: Option<[f64; 2]>, set: &mut Option<[f64; 2]>) {
+    ui.horizontal(|ui| {
+        let mut follows = set.is_none();
+        let about =
+            "The scale follows the bodies. Off: it stays, or is set here, in the bodies' units";
+        if ui.checkbox(&mut follows, "scale follows").on_hover_text(about).changed() {
+            *set = if follows { None } else { now };
+        }
+        let Some([least, most]) = set else { return };
+        ui.add(end(least, f64::MIN_POSITIVE..=*most * 0.999)).on_hover_text("Least");
+        ui.label("to");
+        ui.add(end(most, *least * 1.001..=f64::MAX)).on_hover_text("Largest");
     });
 }
 

@@ -154,12 +154,14 @@ impl Frames {
             Action::Camera(place) => self.go(place),
             Action::FoldPanel => self.panel.open = !self.panel.open,
             Action::Help => self.panel.help = !self.panel.help,
+            Action::Welcome => self.panel.welcome.open = true,
             Action::Fullscreen => self.output.toggle_fullscreen(),
             Action::NextColouring => {
                 let all = ColourBy::ALL;
                 let now = all.iter().position(|(by, _)| *by == self.viewer.choice.style.colour_by);
                 let (next, name) = all[(now.unwrap_or(0) + 1) % all.len()];
                 self.viewer.choice.style.colour_by = next;
+                self.viewer.choice.style.value_range = None;
                 self.output.say(format!("coloured by {name}"), false);
             }
             Action::SpriteSize(factor) => {
@@ -239,6 +241,8 @@ impl Frames {
         let panel = &mut self.panel;
         if panel.asks_to_quit || panel.help {
             (panel.asks_to_quit, panel.help) = (false, false);
+        } else if panel.welcome.open {
+            panel.welcome.open = false;
         } else if panel.scene.has_encounter() {
             panel.scene.drop_encounter();
         } else if self.output.window.fullscreen().is_some() {
@@ -251,6 +255,7 @@ impl Frames {
     fn load(&mut self, input: InputRequest) -> Result<()> {
         // A name that is nothing is said at once.
         input.scene()?;
+        self.panel.welcome.open = false;
         let input = suited(input, self.output.screen.gpu.adapter.class);
         // Lengths and times that suited the last bodies are left behind.
         let mut wanted = self.simulated.wanted.clone();

@@ -66,12 +66,16 @@ impl Frames {
         memory: Memory,
     ) -> Result<impl Future<Output = Result<Self>> + use<>> {
         let opening = Output::open(window, display, &request.engine.adapter)?;
+        let open = memory.panel_open && machine::has_room_for_panel();
+        let mut panel = Panel::new(open, memory.tab);
+        // Who came without a wish is shown what there is, once.
+        panel.welcome.open = !memory.welcomed && request == super::first_scene();
         Ok(async move {
             let output = opening.await?;
             Ok(Self {
                 viewer: Viewer::new(&request, &memory)?,
                 input: Input::new(&output.screen, request.shaders.clone()),
-                panel: Panel::new(memory.panel_open && machine::has_room_for_panel(), memory.tab),
+                panel,
                 start: Start::from(&request),
                 simulated: Simulated::new(&output.screen.gpu, request)?,
                 output,
@@ -309,6 +313,7 @@ impl Frames {
             self.memory.window_size = [size.width.round(), size.height.round()];
         }
         (self.memory.panel_open, self.memory.tab) = (self.panel.open, self.panel.tab);
+        self.memory.welcomed = true;
         self.memory.take_view(&self.viewer.choice);
         self.memory.save();
     }

@@ -17,28 +17,44 @@ pub struct Memory {
     pub window_size: [f64; 2],
     pub panel_open: bool,
     pub tab: Tab,
+    /// The scenes as pictures have been shown.
+    pub welcomed: bool,
     palette: String,
     show_halo: bool,
     sprite_size: f64,
     bloom: f64,
     trail_secs: f64,
+    local_exposure: f64,
+    vignette: f64,
+    sky: f64,
+    gas: f64,
+    dust: f64,
     axes: bool,
     scale_bar: bool,
+    legend: bool,
 }
 
 impl Default for Memory {
     fn default() -> Self {
         let mut memory = Self {
             window_size: [1280.0, 720.0],
-            panel_open: true,
+            // What the scene's picture shows comes first.
+            panel_open: false,
             tab: Tab::Scene,
+            welcomed: false,
             palette: String::new(),
             show_halo: false,
             sprite_size: 1.0,
             bloom: 1.0,
             trail_secs: 0.0,
+            local_exposure: 0.0,
+            vignette: 0.0,
+            sky: 0.0,
+            gas: 0.0,
+            dust: 0.0,
             axes: false,
             scale_bar: true,
+            legend: true,
         };
         memory.take_view(&ViewChoice::default());
         memory
@@ -89,7 +105,11 @@ impl Memory {
         self.sprite_size = view.style.sprite_size;
         self.bloom = view.style.bloom;
         self.trail_secs = view.style.trail_secs;
-        (self.axes, self.scale_bar) = (view.axes, view.scale_bar);
+        self.local_exposure = view.style.local_exposure;
+        self.vignette = view.style.vignette;
+        self.sky = view.style.sky;
+        (self.gas, self.dust) = (view.style.gas, view.style.dust);
+        (self.axes, self.scale_bar, self.legend) = (view.axes, view.scale_bar, view.legend);
     }
 
     /// Changes `view` to what was remembered, as far as that makes sense.
@@ -101,10 +121,14 @@ impl Memory {
         style.sprite_size = self.sprite_size;
         style.bloom = self.bloom;
         style.trail_secs = self.trail_secs;
+        style.local_exposure = self.local_exposure;
+        style.vignette = self.vignette;
+        style.sky = self.sky;
+        (style.gas, style.dust) = (self.gas, self.dust);
         if style.validate().is_err() {
             *style = usual;
         }
-        (view.axes, view.scale_bar) = (self.axes, self.scale_bar);
+        (view.axes, view.scale_bar, view.legend) = (self.axes, self.scale_bar, self.legend);
     }
 }
 
@@ -116,7 +140,9 @@ mod tests {
     fn a_view_comes_back_and_nonsense_does_not() {
         let mut view = ViewChoice::default();
         view.style.sprite_size = 2.0;
-        view.axes = true;
+        view.style.dust = 0.25;
+        view.style.sky = 0.0;
+        (view.axes, view.legend) = (true, false);
         let mut memory = Memory::default();
         memory.take_view(&view);
         let text = toml::to_string(&memory).unwrap();

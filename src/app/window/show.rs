@@ -31,7 +31,7 @@ impl Frames {
         let loading = self.simulated.loading.as_ref().map(|loading| loading.what.clone());
         let output = context.run_ui(input, |ui| {
             let Self { viewer, simulated, input, output, panel, .. } = &mut *self;
-            let Viewer { choice: view, steering, .. } = viewer;
+            let Viewer { choice: view, steering, look, .. } = viewer;
             let Simulated { session, history, past, .. } = simulated;
             let Output { screen, times, recording, .. } = output;
             let picker = &mut input.picker;
@@ -62,6 +62,7 @@ impl Frames {
                     past: past.marks(),
                     times: times.as_ref(),
                     panel_secs,
+                    colour_range: look.as_ref().map(|look| [look.least_value, look.most_value]),
                     picture: screen.size(),
                     recording: recording.as_ref().map(|r| (r.path.as_path(), r.pictures)),
                     loading: loading.as_deref(),
@@ -74,7 +75,11 @@ impl Frames {
                     actions.extend(panel::pressed(ui.ctx(), &facts));
                 }
                 let seen = steering.shown(covered, size);
-                panel::overlay::show(ui, view, &seen, size, &session.template.units.length);
+                let units = &session.template.units;
+                panel::overlay::show(ui, view, &seen, size, &units.length);
+                if let (true, Some(look)) = (view.legend, look.as_ref()) {
+                    panel::overlay::legend(ui, look, units, &session.bodies.components, covered);
+                }
                 actions.extend(panel.show(ui, &facts, view));
             } else {
                 let wants_out = |input: &egui::InputState| {
