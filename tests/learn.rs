@@ -75,6 +75,7 @@ impl World {
             past: &[],
             times: world.times.as_ref(),
             panel_secs: 0.0,
+            colour_range: None,
             picture: [960, 540],
             recording: None,
             loading: None,

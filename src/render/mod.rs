@@ -47,6 +47,7 @@ pub mod sky;
 pub mod sky_pass;
 pub mod splat;
 pub mod splat_pass;
+pub mod sprite_look;
 pub mod sprites;
 pub mod steering;
 pub mod style;

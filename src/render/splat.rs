@@ -9,8 +9,8 @@ use rayon::prelude::*;
 
 use super::camera::View;
 use super::image::PictureSize;
-use super::look::LookUniform;
 use super::palette::{GLOWING_GAS, NEW_STARS, OLD, REDDENING, SCALE_STEPS, THIN_GAS};
+use super::sprite_look::LookUniform;
 
 /// One body as the sprite passes see it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

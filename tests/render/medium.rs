@@ -78,8 +78,10 @@ fn densities_are_those_of_the_bodies() {
 /// Stars before and behind a sheet of gas, seen from above: the left ones lie behind.
 fn before_and_behind() -> Bodies {
     let mut chance = chances();
-    let mut bodies = Bodies::default();
-    bodies.components = vec![Component::new("stars", Role::Star), Component::new("gas", Role::Gas)];
+    let mut bodies = Bodies {
+        components: vec![Component::new("stars", Role::Star), Component::new("gas", Role::Gas)],
+        ..Bodies::default()
+    };
     for i in 0..6000 {
         let place = cube(&mut chance, 1.0);
         if i % 2 == 0 {
@@ -95,7 +97,7 @@ fn before_and_behind() -> Bodies {
 /// Light of the stars, not of the gas, in the left and the right half: blue and red.
 fn halves(bodies: &Bodies, style: &Style) -> [[f32; 2]; 2] {
     let size = PictureSize::new(240, 120).unwrap();
-    let camera = Camera { elevation_rad: 1.5707, ..Camera::default() };
+    let camera = Camera { elevation_rad: 89.99f64.to_radians(), ..Camera::default() };
     let mut look = Look::new(style, bodies, None).unwrap();
     // Gas that dims and does not shine.
     look.uniform.components[1].peak = [0.0; 3];

@@ -16,8 +16,8 @@ pub use plan::{MediumUniform, Plan};
 use rayon::prelude::*;
 
 use super::camera::View;
-use super::look::{ComponentLook, LookUniform};
 use super::splat::Point;
+use super::sprite_look::{ComponentLook, LookUniform};
 
 /// Sizes of cubes.
 pub const LEVELS: u32 = 6;

@@ -7,9 +7,9 @@ use super::{LEVELS, Medium, OPACITY_UNITS, SLICES, WEIGHT};
 use crate::bodies::Bodies;
 use crate::render::camera::Camera;
 use crate::render::image::PictureSize;
-use crate::render::look::LookUniform;
 use crate::render::scale::Scale;
 use crate::render::splat::Point;
+use crate::render::sprite_look::LookUniform;
 
 /// Finest cube, in distances to the eighth neighbour.
 const FINEST: f64 = 0.3;
