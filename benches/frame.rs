@@ -4,7 +4,8 @@
 //! After `--`: `--adapter NAME` takes another adapter, `--baseline` nothing beyond WebGPU's baseline,
 //! `--bodies N` only so many, `--no-glow` leaves the glow out, `--adding raster|compute` adds light up that way
 //! (else as the program would: the column `adding` tells), `--pictures FOLDER` writes what was painted,
-//! `--shaders FOLDER` takes the shaders from a copy of `shaders/`. Parts come from GPU timestamps where the
+//! `--effects` shows a million bodies (or `--bodies N`) with gas at 1920x1080 instead, with all effects on, without each of
+//! them, and coloured by density. `--shaders FOLDER` takes the shaders from a copy of `shaders/`. Parts come from GPU timestamps where the
 //! adapter has them, the whole from the wall clock around a drained queue: the median of pictures of half a
 //! second, at least 5. The last column is the same picture on the processor, without a graphics driver.
 
@@ -13,14 +14,28 @@ use std::time::Instant;
 
 use gravitile::gpu::{AdapterRequest, FrameTimes, Gpu, Timeline};
 use gravitile::render::{
-    Adding, Camera, DevicePoints, GpuCanvas, Look, PARTS, Painter, PictureSize, Style, tags,
+    Adding, Camera, ColourBy, DevicePoints, GpuCanvas, Look, PARTS, Painter, PictureSize, Style,
+    tags,
 };
 use gravitile::scene::Scene;
 
 const SIZES: [(u32, u32); 2] = [(1280, 720), (1920, 1080)];
 const BODIES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 
+/// Effects that a picture may have, each with what leaves it out.
+const EFFECTS: [(&str, fn(&mut Style)); 8] = [
+    ("glow", |style| style.bloom = 0.0),
+    ("local exposure", |style| style.local_exposure = 0.0),
+    ("gas", |style| style.gas = 0.0),
+    ("dust", |style| style.dust = 0.0),
+    ("trails", |style| style.trail_secs = 0.0),
+    ("far sky", |style| style.sky = 0.0),
+    ("depth cue", |style| style.depth_cue = 0.0),
+    ("vignette", |style| style.vignette = 0.0),
+];
+
 struct Options {
+    effects: bool,
     request: AdapterRequest,
     bodies: Vec<usize>,
     pictures: Option<PathBuf>,
@@ -30,6 +45,7 @@ struct Options {
 
 fn options() -> Options {
     let mut found = Options {
+        effects: false,
         request: AdapterRequest::default(),
         bodies: BODIES.to_vec(),
         pictures: None,
@@ -61,13 +77,14 @@ fn options() -> Options {
                 let way = ways.into_iter().find(|way| way.name() == name);
                 found.adding = Some(way.expect("--adding raster or --adding compute"));
             }
+            "--effects" => found.effects = true,
             "--no-glow" => (found.style.bloom, found.style.local_exposure) = (0.0, 0.0),
             "--pictures" => found.pictures = words.next().map(PathBuf::from),
             // What cargo passes.
             "--bench" => {}
             other => {
                 panic!(
-                    "{other} is unknown; known are --adapter NAME, --baseline, --bodies N, --no-glow, --adding raster|compute, --pictures FOLDER, --shaders FOLDER"
+                    "{other} is unknown; known are --adapter NAME, --baseline, --bodies N, --no-glow, --effects, --adding raster|compute, --pictures FOLDER, --shaders FOLDER"
                 )
             }
         }
@@ -90,12 +107,45 @@ fn main() {
     print!("{:>9} {:>10} {:>8}", "bodies", "size", "adding");
     PARTS.iter().for_each(|name| print!(" {name:>9}"));
     println!(" {:>9} {:>9} {:>9}", "sum", "whole", "cpu");
+    if options.effects {
+        effects(&gpu, &options);
+        return;
+    }
     for &n in &options.bodies {
-        let scene = Bodies::new(&gpu, n);
+        let scene = Bodies::new(&gpu, n, 0.0);
         for (width, height) in SIZES {
-            scene.measure(&gpu, PictureSize::new(width, height).expect("a size"), &options);
+            let size = PictureSize::new(width, height).expect("a size");
+            scene.measure(&gpu, size, &options, "");
         }
     }
+}
+
+/// All effects, and all but one of them, in turn.
+fn effects(gpu: &Gpu, options: &Options) {
+    let n = if options.bodies.len() == 1 { options.bodies[0] } else { 1_000_000 };
+    let scene = Bodies::new(gpu, n, 0.3);
+    let size = PictureSize::new(1920, 1080).expect("a size");
+    let all = Style { trail_secs: 0.5, depth_cue: 0.3, ..options.style.clone() };
+    let row = |about: &str, change: &dyn Fn(&mut Style)| {
+        let mut style = all.clone();
+        change(&mut style);
+        let options = Options {
+            effects: true,
+            request: options.request.clone(),
+            bodies: Vec::new(),
+            pictures: None,
+            style,
+            adding: options.adding,
+        };
+        scene.measure(gpu, size, &options, about);
+    };
+    row("all on", &|_| ());
+    for (name, leave_out) in EFFECTS {
+        row(&format!("without {name}"), &leave_out);
+    }
+    row("all off", &|style| EFFECTS.iter().for_each(|(_, leave_out)| leave_out(style)));
+    row("by density", &|style| style.colour_by = ColourBy::Density);
+    row("by speed", &|style| style.colour_by = ColourBy::Speed);
 }
 
 /// The galaxy collision's first moment in device buffers, as the engine keeps it.
@@ -106,9 +156,10 @@ struct Bodies {
 }
 
 impl Bodies {
-    fn new(gpu: &Gpu, n: usize) -> Self {
+    fn new(gpu: &Gpu, n: usize, gas: f64) -> Self {
         let mut scene = Scene::builtin("galaxy-collision").expect("a scene of that name");
         scene.set_n(n).expect("a number of bodies");
+        scene.set("gas", gas).expect("a part of the disk");
         let host = scene.build(&|_| unreachable!("it needs no files")).expect("bodies");
         let rows = |of: &[glam::DVec3], w: &dyn Fn(usize) -> f32| -> Vec<glam::Vec4> {
             of.iter().enumerate().map(|(i, v)| v.as_vec3().extend(w(i))).collect()
@@ -131,7 +182,7 @@ impl Bodies {
         }
     }
 
-    fn measure(&self, gpu: &Gpu, size: PictureSize, options: &Options) {
+    fn measure(&self, gpu: &Gpu, size: PictureSize, options: &Options, about: &str) {
         let style = &options.style;
         let look = Look::new(style, &self.host, None).expect("a look");
         let camera = Camera::default().framing(&self.host, style, 0.95, size);
@@ -192,9 +243,13 @@ impl Bodies {
             );
         }
         let sum = median(parts.iter().map(FrameTimes::total_secs));
-        let by_processor = 1e3 * self.paint_on_cpu(size, &look, camera);
+        // Of many pictures of a million bodies the device's alone are asked for.
+        let by_processor = match about.is_empty() {
+            true => 1e3 * self.paint_on_cpu(size, &look, camera),
+            false => f64::NAN,
+        };
         println!(
-            " {:>9.3} {:>9.3} {by_processor:>9.3}",
+            " {:>9.3} {:>9.3} {by_processor:>9.3} {about}",
             1e3 * sum,
             1e3 * median(whole.into_iter())
         );
