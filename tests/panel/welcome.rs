@@ -56,7 +56,7 @@ fn the_pictures_lie_side_by_side() {
 
 #[test]
 fn the_pictures_fit_a_small_window() {
-    fits([400.0, 300.0], "welcome_small");
+    fits([400.0, 240.0], "welcome_small");
 }
 
 #[test]

@@ -45,7 +45,7 @@ const CARDS: [Card; 4] = [
 const HINT: &str = "drag to turn · scroll to come nearer · space to pause";
 /// Points that a card is wide where there is room, and at least.
 const WIDE: f32 = 176.0;
-const NARROW: f32 = 76.0;
+const NARROW: f32 = 64.0;
 /// Below this width of the picture a card has no sentence.
 const SENTENCES_FROM: f32 = 520.0;
 
@@ -70,7 +70,11 @@ impl Welcome {
         }
         // Four in a row, else two and two.
         let columns = if free.width() >= 4.0 * 120.0 + 60.0 { 4 } else { 2 };
-        let width = ((free.width() - 44.0) / columns as f32 - 12.0).clamp(NARROW, WIDE);
+        let rows = CARDS.len().div_ceil(columns) as f32;
+        // What is above and below the pictures, and a title below each.
+        let high = (free.height() - 84.0) / rows - 26.0;
+        let width = ((free.width() - 44.0) / columns as f32 - 12.0).min(high * 16.0 / 9.0);
+        let width = width.clamp(NARROW, WIDE);
         let has_sentences = free.width() >= SENTENCES_FROM;
         let mut chosen = None;
         Area::new(egui::Id::unique("welcome"))
