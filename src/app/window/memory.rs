@@ -38,8 +38,8 @@ impl Default for Memory {
     fn default() -> Self {
         let mut memory = Self {
             window_size: [1280.0, 720.0],
-            // What the scene's picture shows comes first.
-            panel_open: false,
+            // In a window the picture comes first.
+            panel_open: cfg!(target_arch = "wasm32"),
             tab: Tab::Scene,
             welcomed: false,
             palette: String::new(),
