@@ -68,7 +68,7 @@ impl Frames {
         let opening = Output::open(window, display, &request.engine.adapter)?;
         let open = memory.panel_open && machine::has_room_for_panel();
         let mut panel = Panel::new(open, memory.tab);
-        // Who came without a wish is shown what there is, once. In a page the links beside it do that.
+        // Who came without a wish is shown what there is, once; in a page not yet.
         let is_page = cfg!(target_arch = "wasm32");
         panel.welcome.open = !is_page && !memory.welcomed && request == super::first_scene();
         Ok(async move {
