@@ -20,7 +20,7 @@ pub(super) const FIGURE: Figure = Figure {
     title: "Several devices (Sapporo2, figure 5; kirin's thesis, tables 5.1 and 5.2)",
     about: "How many times as fast steps of a leapfrog by all pairs are where several devices share the bodies: each \
             holds all of them and moves a part, and after each drift they exchange positions through the host. The \
-            bits are those of one device. The model has a device's measured time, divided by their number, 150 µs \
+            bits are those of one device. The model has a device's measured time, divided by their number, 300 µs \
             for each exchange and 25 GB/s for its 16 bytes a body. The second plot is the part of each step that the \
             first device spends waiting and copying. By the tree each device builds all of it and walks for a part of the \
             bodies (alpha 1e-4); of that there is no model.",
@@ -29,7 +29,7 @@ pub(super) const FIGURE: Figure = Figure {
 };
 
 /// Seconds that an exchange takes however little is exchanged, by the model.
-const LATENCY: f64 = 150e-6;
+const LATENCY: f64 = 300e-6;
 /// Bytes per second between a device and the host, by the model.
 const BANDWIDTH: f64 = 25e9;
 /// Bytes that a body's position and mass take.
