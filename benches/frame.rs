@@ -22,8 +22,11 @@ use gravitile::scene::Scene;
 const SIZES: [(u32, u32); 2] = [(1280, 720), (1920, 1080)];
 const BODIES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 
+/// An effect's name, and what takes it out of a style.
+type Effect = (&'static str, fn(&mut Style));
+
 /// Effects that a picture may have, each with what leaves it out.
-const EFFECTS: [(&str, fn(&mut Style)); 8] = [
+const EFFECTS: [Effect; 8] = [
     ("glow", |style| style.bloom = 0.0),
     ("local exposure", |style| style.local_exposure = 0.0),
     ("gas", |style| style.gas = 0.0),

@@ -50,7 +50,7 @@ pub struct Browser {
 }
 
 /// The longest that anything is awaited: a lost device or a dead page shows as this.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 impl Browser {
     /// None where no browser, or for pictures no display, is to be had.
@@ -81,7 +81,16 @@ impl Browser {
             .by_ref()
             .map_while(Result::ok)
             .find_map(|line| Some(line.strip_prefix("DevTools listening on ")?.to_owned()));
-        let address = address.expect("the browser says where it listens");
+        // A browser that does not start here is none.
+        let Some(address) = address else {
+            let _ = child.kill();
+            let _ = child.wait();
+            if let Some(mut display) = display {
+                let _ = display.kill();
+                let _ = display.wait();
+            }
+            return None;
+        };
         // It goes on writing, and must not wait for somebody who reads.
         std::thread::spawn(move || said.for_each(drop));
         let host = address.strip_prefix("ws://").unwrap().split('/').next().unwrap();
