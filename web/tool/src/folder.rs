@@ -1,4 +1,7 @@
-//! The folder: compiled, bound, made smaller, and the files beside it.
+//! The folder: compiled, bound, and the files beside it.
+//!
+//! Binaryen's `wasm-opt` has no part in it: compressed, the page is no smaller for it, and Debian 12's (108) makes one that
+//! does not load.
 
 use std::fmt::{Display, Formatter};
 use std::fs;
@@ -23,19 +26,6 @@ pub enum Profile {
 /// Files that are taken as they are.
 const FILES: &[&str] = &["index.html", "page.css", "page.js", "icon.svg"];
 
-/// What `wasm-opt` has to know of what the compiler emits.
-const WASM_OPT: &[&str] = &[
-    "-Os",
-    "--enable-reference-types",
-    "--enable-simd",
-    "--enable-bulk-memory",
-    "--enable-nontrapping-float-to-int",
-    "--enable-multivalue",
-    "--enable-mutable-globals",
-    "--enable-sign-ext",
-    "--vacuum",
-];
-
 /// What was made.
 #[derive(Debug)]
 pub struct Made {
@@ -43,18 +33,12 @@ pub struct Made {
     pub bytes: u64,
     /// Bytes of all files, compressed by gzip as hosts send them.
     pub compressed: u64,
-    /// Why `wasm-opt` had no part in it, if it had not.
-    pub not_smaller: Option<String>,
 }
 
 impl Display for Made {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let mb = |bytes: u64| bytes as f64 / 1e6;
-        write!(f, "{:.2} MB, {:.2} MB compressed", mb(self.bytes), mb(self.compressed))?;
-        match &self.not_smaller {
-            Some(why) => write!(f, " (without wasm-opt: {why})"),
-            None => Ok(()),
-        }
+        write!(f, "{:.2} MB, {:.2} MB by gzip", mb(self.bytes), mb(self.compressed))
     }
 }
 
@@ -64,15 +48,11 @@ pub fn make(root: &Path, out: &Path, profile: Profile) -> Result<Made> {
     let program = compile(root, profile)?;
     fs::create_dir_all(out).with_context(|| format!("making the folder {}", out.display()))?;
     bindings::write(&program, out, profile == Profile::Dev)?;
-    let not_smaller = match profile {
-        Profile::Release => make_smaller(&out.join("gravitile_bg.wasm")).err(),
-        Profile::Dev => Some("not asked for".to_owned()),
-    };
     for name in FILES {
         let from = root.join("web").join(name);
         fs::copy(&from, out.join(name)).with_context(|| format!("copying {}", from.display()))?;
     }
-    let mut made = Made { bytes: 0, compressed: 0, not_smaller };
+    let mut made = Made { bytes: 0, compressed: 0 };
     for name in FILES.iter().chain(&["gravitile.js", "gravitile_bg.wasm"]) {
         let bytes = fs::read(out.join(name))?;
         let mut packed = GzEncoder::new(Vec::new(), Compression::best());
@@ -106,16 +86,4 @@ fn compile(root: &Path, profile: Profile) -> Result<PathBuf> {
         "the page was not compiled; is the target there? (rustup target add wasm32-unknown-unknown)"
     );
     Ok(target.join("wasm32-unknown-unknown").join(folder).join("gravitile.wasm"))
-}
-
-/// A third goes where Binaryen's `wasm-opt` is installed.
-fn make_smaller(program: &Path) -> Result<(), String> {
-    let smaller = program.with_extension("smaller");
-    let ran = Command::new("wasm-opt").args(WASM_OPT).arg(program).arg("-o").arg(&smaller).output();
-    let ran = ran.map_err(|_| "it is not installed (Debian: binaryen)".to_owned())?;
-    if !ran.status.success() {
-        let said = String::from_utf8_lossy(&ran.stderr);
-        return Err(said.lines().next().unwrap_or("it failed").to_owned());
-    }
-    fs::rename(&smaller, program).map_err(|error| error.to_string())
 }

@@ -9,14 +9,17 @@ use std::sync::OnceLock;
 use browser::{Browser, Sight};
 use gravitile_web::{Profile, Server, make};
 
-/// The address of the page, made once and served as long as the tests run.
+/// The address of the page, made once and served as long as the tests run; or of the one that lies in the folder
+/// GRAVITILE_PAGE, as that which is to be published.
 fn page() -> String {
     static ADDRESS: OnceLock<String> = OnceLock::new();
     let address = ADDRESS.get_or_init(|| {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("page");
-        let made = make(&root, &out, Profile::Dev).unwrap();
-        println!("{made}");
+        let out = std::env::var_os("GRAVITILE_PAGE").map(PathBuf::from).unwrap_or_else(|| {
+            let out = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("page");
+            println!("{}", make(&root, &out, Profile::Dev).unwrap());
+            out
+        });
         let server = Server::open(&out, 0).unwrap();
         let address = server.address();
         std::thread::spawn(move || server.run());
@@ -139,7 +142,7 @@ fn every_tab_is_opened_by_its_name_and_what_was_chosen_is_remembered() {
     let kept = browser.value("localStorage.getItem('gravitile/window.toml')");
     assert!(kept.as_str().is_some_and(|text| text.contains("tab = \"learn\"")), "{kept}");
     let from = browser.console.len();
-    browser.value("location.reload()");
+    browser.reload();
     browser.line_with(&["frame on Learn"], from);
     browser.stepped(1, from);
 }

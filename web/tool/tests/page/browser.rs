@@ -119,6 +119,12 @@ impl Browser {
 
     /// One call of the protocol.
     pub fn call(&mut self, method: &str, parameters: Value) -> Value {
+        let answer = self.answer(method, parameters);
+        assert!(answer["error"].is_null(), "{method}: {}", answer["error"]);
+        answer["result"].clone()
+    }
+
+    fn answer(&mut self, method: &str, parameters: Value) -> Value {
         self.count += 1;
         let mut message = json!({"id": self.count, "method": method, "params": parameters});
         if !self.session.is_empty() {
@@ -130,8 +136,7 @@ impl Browser {
                 panic!("no answer to {method}; {:?}", self.last())
             };
             if answer["id"] == json!(self.count) {
-                assert!(answer["error"].is_null(), "{method}: {}", answer["error"]);
-                return answer["result"].clone();
+                return answer;
             }
         }
     }
@@ -165,6 +170,11 @@ impl Browser {
     /// Goes to an address.
     pub fn go(&mut self, address: &str) {
         self.call("Page.navigate", json!({"url": address}));
+    }
+
+    /// Loads the page again.
+    pub fn reload(&mut self) {
+        self.call("Page.reload", json!({}));
     }
 
     /// What an expression of JavaScript comes to; promises are awaited.
@@ -202,7 +212,9 @@ impl Browser {
                 return line.clone();
             }
             assert!(begun.elapsed() < PATIENCE, "no line with {what}; {:#?}", self.last());
-            self.value("new Promise(done => setTimeout(done, 50))");
+            // A page that is just being left answers with an error; the next one will not.
+            std::thread::sleep(Duration::from_millis(50));
+            self.answer("Runtime.evaluate", json!({"expression": "0"}));
         }
     }
 
