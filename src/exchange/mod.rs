@@ -1,6 +1,6 @@
 //! What members of a group say to each other: devices of this process, ranks of MPI, or both.
 //!
-//! Each member owns a range of the bodies ([`shares`]) and steps it. All do the same things in the same order; where
+//! Each member owns a range of the bodies (`shares`) and steps it. All do the same things in the same order; where
 //! one needs what the others have made, it calls an [`Exchange`], which returns once all of them have called it. So
 //! whoever computes knows nothing of threads or networks, and the order of every sum is the order of members.
 

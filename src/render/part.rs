@@ -6,7 +6,7 @@ use super::framing::{median, quantile};
 use crate::bodies::{Bodies, Role};
 use crate::diagnostics::neighbour_distance;
 
-/// What [`Look::new`] needs to know of one component.
+/// What `Look::new` needs to know of one component.
 pub(super) struct Part {
     /// What they are.
     pub role: Role,

@@ -2,7 +2,7 @@
 //!
 //! They stand at infinity: turning the camera moves them, stepping back does not. They are put over the finished
 //! picture, as light on a screen is, so that no exposure makes them flicker. Their places come from numbers that are
-//! the same everywhere. Mirrored by `sky.wgsl`, which gets the very sprites of [`sprites`].
+//! the same everywhere. Mirrored by `sky.wgsl`, which gets the very sprites of `sprites`.
 
 use super::camera::View;
 use super::image::Image;

@@ -22,7 +22,7 @@ pub struct Score {
     pub version: String,
     /// Day and time of the run.
     pub date: String,
-    /// 10^9 interactions per second in whole steps at each of [`SIZES`]; `None` where a step took too long.
+    /// 10^9 interactions per second in whole steps at each number of bodies; `None` where a step took too long.
     pub rates: [Option<f64>; 3],
     /// Largest part by which the quartiles of one size are apart.
     pub spread: f64,
