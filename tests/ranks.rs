@@ -26,6 +26,18 @@ fn ranks(folder: &Path, count: usize) -> Option<Command> {
     Some(command)
 }
 
+/// [`ranks`] of a shell, where `$rank` is each one's number and `$gravitile` the program.
+fn ranks_by_shell(folder: &Path, count: usize, script: &str) -> Option<Command> {
+    let command = ranks(folder, count)?;
+    let args: Vec<_> = command.get_args().map(|arg| arg.to_owned()).collect();
+    let (program, launcher) = args.split_last().unwrap();
+    let mut shell = Command::new("mpirun");
+    let script = format!("rank=${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}; {script}");
+    shell.args(launcher).args(["sh", "-c", &script]).current_dir(folder);
+    shell.env("GRAVITILE_CACHE_DIR", "").env("RAYON_NUM_THREADS", "1").env("gravitile", program);
+    Some(shell)
+}
+
 fn texts(output: &Output) -> [String; 2] {
     [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned())
 }
@@ -47,6 +59,15 @@ fn plummer<'a>(n: &'a str, out: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&begin[..], &["--out", out], more].concat()
 }
 
+/// The program without a launcher.
+fn alone(folder: &Path, args: &[&str]) -> [String; 2] {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gravitile"));
+    command.current_dir(folder).env("GRAVITILE_CACHE_DIR", "");
+    let output = command.args(args).output().unwrap();
+    assert!(output.status.success(), "{args:?}: {:?}", texts(&output));
+    texts(&output)
+}
+
 /// Runs on so many ranks and expects all to be well.
 fn run(folder: &Path, count: usize, args: &[&str]) -> Option<[String; 2]> {
     let output = ranks(folder, count)?.args(args).output().unwrap();
@@ -55,7 +76,7 @@ fn run(folder: &Path, count: usize, args: &[&str]) -> Option<[String; 2]> {
 }
 
 #[test]
-fn any_number_of_ranks_gives_the_same_bits_and_one_speaks() {
+fn any_number_of_ranks_gives_the_bits_of_a_run_without_mpi_and_one_speaks() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     for (engine, more) in [
@@ -64,17 +85,15 @@ fn any_number_of_ranks_gives_the_same_bits_and_one_speaks() {
         ("tree", &["--engine", "gpu", "--method", "tree"]),
         ("hermite", &["--engine", "cpu", "--integrator", "hermite4", "--dt-max", "0.0078125"]),
     ] {
-        let mut first: Option<Vec<(String, Vec<u8>)>> = None;
+        let without = format!("{engine}0");
+        alone(folder, &plummer("1301", &without, more));
+        let without = content(&folder.join(without));
+        assert_eq!(without.len(), 5, "{engine}");
         for count in [1, 2, 4] {
             let out = format!("{engine}{count}");
-            let Some([said, _]) = run(folder, count, &plummer("301", &out, more)) else { return };
-            assert_eq!(said.matches("301 bodies, eps").count(), 1, "{said}");
-            let found = content(&folder.join(&out));
-            assert_eq!(found.len(), 5, "{engine}");
-            match &first {
-                None => first = Some(found),
-                Some(first) => assert!(found == *first, "{engine} on {count} ranks"),
-            }
+            let Some([said, _]) = run(folder, count, &plummer("1301", &out, more)) else { return };
+            assert_eq!(said.matches("1301 bodies, eps").count(), 1, "{said}");
+            assert!(content(&folder.join(&out)) == without, "{engine} on {count} ranks");
         }
     }
 }
@@ -109,10 +128,7 @@ fn more_ranks_than_bodies_and_no_launcher_at_all() {
             return;
         }
     }
-    let mut alone = Command::new(env!("CARGO_BIN_EXE_gravitile"));
-    alone.current_dir(folder).env("GRAVITILE_CACHE_DIR", "");
-    let output = alone.args(plummer("2", "c", &["--engine", "gpu"])).output().unwrap();
-    assert!(output.status.success(), "{:?}", texts(&output));
+    alone(folder, &plummer("2", "c", &["--engine", "gpu"]));
     assert!(content(&folder.join("b")) == content(&folder.join("c")));
 }
 
@@ -136,19 +152,60 @@ fn what_is_wrong_is_said_once_and_ends_all_ranks() {
     std::fs::write(folder.join("step_0000000001.gvt"), "mine").unwrap();
     refused(&plummer("100", ".", &["--engine", "cpu"]), "step_0000000001.gvt");
     // Input of which each rank reads another: a pipe of the shell's, here by the rank's own number.
-    let Some(command) = ranks(folder, 2) else { return };
-    let program = env!("CARGO_BIN_EXE_gravitile");
-    let script = format!(
-        "exec {program} run plummer -n 10${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} --engine cpu --dt 0.01 --until 0.02 --out c"
-    );
-    let args: Vec<_> = command.get_args().map(|arg| arg.to_owned()).collect();
-    let mut shell = Command::new("mpirun");
-    shell.args(&args[..args.len() - 1]).args(["sh", "-c", &script]).current_dir(folder);
-    let output = shell.env("GRAVITILE_CACHE_DIR", "").output().unwrap();
+    let other =
+        "exec $gravitile run plummer -n 10$rank --engine cpu --dt 0.01 --until 0.02 --out c";
+    let Some(mut command) = ranks_by_shell(folder, 2, other) else { return };
+    let output = command.output().unwrap();
     let [_, said] = texts(&output);
     assert!(!output.status.success());
     assert!(said.contains("rank 1 has another command line than rank 0"), "{said}");
     assert!(!folder.join("c").exists());
+}
+
+/// The change of the energy over a run.
+fn energy_error(run: &Path) -> f64 {
+    let log = std::fs::read_to_string(run.join("energy.csv")).unwrap();
+    let mut rows = log.lines().map(|row| row.split(',').collect::<Vec<_>>());
+    let names = rows.next().unwrap();
+    let at = names.iter().position(|name| name.contains("total")).unwrap();
+    let totals: Vec<f64> = rows.map(|row| row[at].parse().unwrap()).collect();
+    (totals[totals.len() - 1] / totals[0] - 1.0).abs()
+}
+
+#[test]
+fn a_rank_without_a_gpu_computes_on_its_cpu() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (without, out, more) in [
+        (1, "first", ""),
+        (0, "second", ""),
+        (1, "hermite", "--integrator hermite4 --precision double-single --dt-max 0.0078125"),
+    ] {
+        let run = plummer("700", out, &["--engine", "gpu", "--method", "direct"]).join(" ");
+        let hidden =
+            format!("[ $rank = {without} ] && export VK_DRIVER_FILES=/none VK_ICD_FILENAMES=/none");
+        let script = format!("{hidden}; exec $gravitile {run} {more}");
+        let Some(mut command) = ranks_by_shell(folder, 2, &script) else { return };
+        let output = command.output().unwrap();
+        let [said, noted] = texts(&output);
+        assert!(output.status.success(), "{said} {noted}");
+        let sentence = format!("rank {without} without a GPU");
+        assert_eq!(noted.matches(&sentence).count(), 1, "{noted}");
+        assert!(energy_error(&folder.join(out)) < 1e-4, "{out}");
+    }
+    // It goes on where all have one, and where one has none.
+    let cut = folder.join("first/step_0000000006.gvt");
+    for count in [1, 2] {
+        std::fs::remove_file(&cut).unwrap();
+        self::run(folder, count, &["resume", "first"]).unwrap();
+        assert!(cut.exists());
+    }
+    // Nobody has one.
+    let script = "export VK_DRIVER_FILES=/none VK_ICD_FILENAMES=/none; exec $gravitile run plummer -n 50 --engine gpu --out none";
+    let output = ranks_by_shell(folder, 2, script).unwrap().output().unwrap();
+    let [_, noted] = texts(&output);
+    assert!(!output.status.success());
+    assert_eq!(noted.matches("no graphics adapter").count(), 1, "{noted}");
 }
 
 /// A run that nobody waits for, on three ranks; once it has written something.
@@ -213,6 +270,53 @@ fn a_rank_that_is_killed_is_named_and_ends_the_others() {
     // What is there can be gone on with, whoever it is.
     let found = content(&folder.join("killed"));
     assert!(found.len() > 2, "snapshots should be there");
+}
+
+#[test]
+fn what_the_first_rank_cannot_write_it_alone_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let Some(child) = long(folder, "unwritten") else { return };
+    // As a full disk: nothing can be written any more.
+    std::fs::remove_dir_all(folder.join("unwritten")).unwrap();
+    let output = ended(child, Duration::from_secs(20));
+    let [_, said] = texts(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_eq!(said.matches("gravitile: ").count(), 1, "{said}");
+    assert!(said.contains("there is no folder") && !said.contains("is gone"), "{said}");
+}
+
+/// Each rank may be told; all break the step off, and the run can be gone on with from before it.
+#[test]
+fn a_long_step_is_broken_off_on_all_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (told, out, more) in [
+        (1, "cpu", &["-n", "24k", "--engine", "reference"][..]),
+        (0, "gpu", &["-n", "24k", "--engine", "gpu", "--method", "direct"]),
+        (1, "tree", &["-n", "12k", "--engine", "gpu", "--method", "tree", "--alpha", "0.000001"]),
+    ] {
+        let Some(mut command) = ranks(folder, 2) else { return };
+        command.args(["run", "plummer", "--dt", "0.01", "--until", "10", "--every", "0.01"]);
+        command.args(more).args(["--out", out]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        // In the first step, which takes seconds: the row of the beginning has been written.
+        let log = folder.join(out).join("energy.csv");
+        let begun = Instant::now();
+        while std::fs::read_to_string(&log).map_or(0, |text| text.lines().count()) < 2 {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{out} should begin");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        // SAFETY: interrupts a process that this test has started.
+        unsafe { libc::kill(processes(&child)[told], libc::SIGTERM) };
+        let output = ended(child, Duration::from_secs(20));
+        let [said, noted] = texts(&output);
+        let sentence = format!("stopped; resume with: gravitile resume {out}");
+        assert!(said.contains(&sentence) && !noted.contains("rank"), "{out}: {said} {noted}");
+        let names: Vec<String> =
+            content(&folder.join(out)).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["energy.csv", "step_0000000000.gvt"], "{out}: no step should be done");
+    }
 }
 
 #[test]

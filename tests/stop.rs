@@ -1,14 +1,19 @@
 //! Work that is broken off leaves the bodies as they were, and can be done again to the same bits. One
 //! test, for the request to stop is the whole process's.
 
+use std::sync::Arc;
+
 use gravitile::error::Error;
+use gravitile::forces::Method;
+use gravitile::gpu::Gpu;
 use gravitile::scene::Scene;
-use gravitile::sim::{EngineKind, Settings, Simulation};
+use gravitile::sim::{Choice, EngineKind, Settings, Simulation};
 use gravitile::{snapshot, stop};
 
 mod common;
 
-fn sim(n: usize, integrator: &str, engine: EngineKind) -> Simulation {
+/// A simulation on an engine, a GPU by a method on so many devices.
+fn sim(n: usize, integrator: &str, engine: EngineKind, on: (Method, usize)) -> Simulation {
     let mut scene = Scene::builtin("plummer").unwrap();
     scene.set_n(n).unwrap();
     let bodies = scene.build(&|path| Ok(snapshot::read(path)?.bodies)).unwrap();
@@ -20,7 +25,15 @@ fn sim(n: usize, integrator: &str, engine: EngineKind) -> Simulation {
         adapter: common::adapter_request(),
         ..Settings::default()
     };
-    Simulation::new(bodies, settings).unwrap()
+    let (method, devices) = on;
+    if devices == 1 {
+        return Simulation::new(bodies, settings).unwrap();
+    }
+    let mut open: Vec<Arc<Gpu>> =
+        (0..devices).map(|_| Gpu::open_blocking(&settings.adapter).unwrap()).collect();
+    let choice = Choice::of(engine, method, "asked for", open.pop());
+    let settings = Settings { method: Some(method), ..settings };
+    Simulation::on(Choice { beside: open, ..choice }, bodies, settings).unwrap()
 }
 
 /// A step that engines look through to its end, and the number of looks.
@@ -59,19 +72,22 @@ fn broken_off(sim: &mut Simulation, looks: u64) -> usize {
 
 #[test]
 fn steps_broken_off_are_as_if_not_begun() {
-    for (n, integrator, engine) in [
-        (3000, "leapfrog", EngineKind::Reference),
-        (12_000, "leapfrog", EngineKind::Cpu),
-        (16_000, "leapfrog", EngineKind::Gpu),
-        (500, "hermite4", EngineKind::Reference),
-        (1000, "hermite6", EngineKind::Cpu),
-        (256, "hermite4", EngineKind::Gpu),
+    let alone = (Method::Direct, 1);
+    for (n, integrator, engine, on) in [
+        (3000, "leapfrog", EngineKind::Reference, alone),
+        (12_000, "leapfrog", EngineKind::Cpu, alone),
+        (16_000, "leapfrog", EngineKind::Gpu, alone),
+        (16_000, "leapfrog", EngineKind::Gpu, (Method::Direct, 2)),
+        (16_000, "leapfrog", EngineKind::Gpu, (Method::Tree, 2)),
+        (500, "hermite4", EngineKind::Reference, alone),
+        (1000, "hermite6", EngineKind::Cpu, alone),
+        (256, "hermite4", EngineKind::Gpu, alone),
     ] {
-        let case = format!("{integrator} on {}", engine.name());
-        let mut other = sim(n, integrator, engine);
+        let case = format!("{integrator} on {} {on:?}", engine.name());
+        let mut other = sim(n, integrator, engine, on);
         let looks = step_and_count(&mut other);
         assert!(looks > 0, "{case}: nobody looks whether to stop");
-        let mut disturbed = sim(n, integrator, engine);
+        let mut disturbed = sim(n, integrator, engine, on);
         assert!(broken_off(&mut disturbed, looks) > 0, "{case}: not stopped");
         if disturbed.steps() == 0 {
             disturbed.step(1).unwrap();

@@ -11,6 +11,9 @@ mod ranks;
 mod shares;
 mod threads;
 
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
 use crate::error::{Error, Result};
 
 pub use ranks::Ranks;
@@ -37,6 +40,42 @@ pub trait Exchange: Send {
     /// Tells the others that this member gives up, and why: what they wait for, or call next, is an error.
     fn abort(&self, why: &str);
 
+    /// Says to other processes that work is to be broken off ([`crate::stop`]), if it is, and hears whether they say so:
+    /// it is to be broken off here then, too. Nothing is waited for. Called between pieces of long work.
+    fn look_for_stop(&mut self) {}
+
+    /// The greatest of what all members say.
+    fn greatest(&mut self, mine: u8) -> Result<u8> {
+        let mut greatest = 0;
+        let bytes = vec![1; self.members()];
+        self.all_gather(&[mine], &bytes, &mut |_, told| {
+            greatest = told.iter().copied().fold(greatest, u8::max);
+        })?;
+        Ok(greatest)
+    }
+
+    /// Whether all members say yes.
+    fn all_agree(&mut self, yes: bool) -> Result<bool> {
+        Ok(self.greatest(u8::from(!yes))? == 0)
+    }
+
+    /// What has come of something that all members do and that may be broken off: if it was anywhere, it was for all.
+    ///
+    /// Errors: [`Error::Stopped`]; this member's own error, of which the others are to be told ([`Exchange::abort`]).
+    fn unless_stopped<T>(&mut self, done: Result<T>) -> Result<T>
+    where
+        Self: Sized,
+    {
+        let stopped = matches!(done, Err(Error::Stopped));
+        match done {
+            Err(error) if !stopped => Err(error),
+            done => match self.all_agree(!stopped)? {
+                true => done,
+                false => Err(Error::Stopped),
+            },
+        }
+    }
+
     /// Returns once all members have called it.
     fn barrier(&mut self) -> Result<()> {
         self.all_gather(&[], &vec![0; self.members()], &mut |_, _| ())
@@ -53,6 +92,28 @@ pub trait Exchange: Send {
             }
         })
     }
+}
+
+/// How often it is looked whether long work is to be broken off.
+const LOOKS: Duration = Duration::from_millis(50);
+
+/// Does `work`, which takes long, on another thread, while this one looks whether it is to be broken off elsewhere.
+pub fn while_looking<T: Send>(way: &mut dyn Exchange, work: impl FnOnce() -> T + Send) -> T {
+    let (done, is_done) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(move || {
+            let result = work();
+            // Nobody waits for it after a panic here.
+            let _ = done.send(());
+            result
+        });
+        while let Err(RecvTimeoutError::Timeout) = is_done.recv_timeout(LOOKS) {
+            way.look_for_stop();
+        }
+        // Where it was broken off here, the others have to hear of it.
+        way.look_for_stop();
+        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// What a member is told when another has given up: its own error says what was wrong, this one only that it ended.

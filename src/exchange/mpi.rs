@@ -2,19 +2,25 @@
 
 use std::sync::OnceLock;
 
-use mpi::Threading;
 use mpi::datatype::PartitionMut;
 use mpi::topology::{Communicator, SimpleCommunicator};
-use mpi::traits::CommunicatorCollectives;
+use mpi::traits::{CommunicatorCollectives, Destination, Source};
+use mpi::{Tag, Threading};
 
 use super::{Exchange, Hear, Ranks};
 use crate::error::{Error, Result};
+use crate::stop;
 
-/// All ranks. Holds nothing: MPI is the process's own.
+/// All ranks. MPI itself is the process's own.
 struct World {
     rank: usize,
     size: usize,
+    /// Whether this rank knows that work is to be broken off, and so do the others, by this rank or by another.
+    is_stopping: bool,
 }
+
+/// Messages that work is to be broken off; all else is said to all ranks at once, without a tag.
+const STOP: Tag = 1;
 
 /// MPI itself, until [`end`]: dropped, it takes its leave of the other ranks.
 static BEGUN: OnceLock<std::sync::Mutex<Option<Universe>>> = OnceLock::new();
@@ -43,7 +49,7 @@ pub fn begin() -> Result<Ranks> {
     let (rank, size) = (world.rank() as usize, world.size() as usize);
     let local = world.split_shared(world.rank()).rank() as usize;
     let _ = BEGUN.set(std::sync::Mutex::new(Some(Universe { _until_dropped: universe })));
-    Ok(Ranks::new(Box::new(World { rank, size }), local))
+    Ok(Ranks::new(Box::new(World { rank, size, is_stopping: false }), local))
 }
 
 /// Takes leave of the other ranks, after the last exchange; waits for them.
@@ -51,6 +57,8 @@ pub fn end() {
     if let Some(begun) = BEGUN.get()
         && let Ok(mut begun) = begun.lock()
     {
+        // Where several ranks were to stop, each has told the others, who knew.
+        hear_stop(&SimpleCommunicator::world());
         drop(begun.take());
     }
 }
@@ -77,6 +85,12 @@ impl Exchange for World {
     fn all_gather(&mut self, mine: &[u8], bytes: &[usize], hear: &mut Hear<'_>) -> Result<()> {
         let world = SimpleCommunicator::world();
         let total: usize = bytes.iter().sum();
+        if total == 0 {
+            // MPI refuses buffers in the same place, as are all that have no room.
+            world.barrier();
+            (0..self.size).for_each(|rank| hear(rank, &[]));
+            return Ok(());
+        }
         if total <= MOST_BYTES {
             let mut all = vec![0; total];
             gather(&world, mine, bytes, &mut all);
@@ -109,9 +123,35 @@ impl Exchange for World {
         Ok(())
     }
 
+    fn look_for_stop(&mut self) {
+        let world = SimpleCommunicator::world();
+        if self.is_stopping {
+            return;
+        }
+        if stop::is_wanted() {
+            let others = (0..self.size).filter(|rank| *rank != self.rank);
+            others.for_each(|rank| world.process_at_rank(rank as i32).send_with_tag(&[0u8], STOP));
+            self.is_stopping = true;
+        } else if hear_stop(&world) {
+            stop::all_work(true);
+            self.is_stopping = true;
+        }
+    }
+
     fn abort(&self, _: &str) {
         // The program does that, once it has said what was wrong: see `abort` above.
     }
+}
+
+/// Takes in what ranks have said of breaking off; whether any has.
+fn hear_stop(world: &SimpleCommunicator) -> bool {
+    let mut heard = false;
+    while let Some(status) = world.any_process().immediate_probe_with_tag(STOP) {
+        let mut told = [0u8];
+        world.process_at_rank(status.source_rank()).receive_into_with_tag(&mut told, STOP);
+        heard = true;
+    }
+    heard
 }
 
 /// An all-gather of so many bytes of each rank, one after the other.

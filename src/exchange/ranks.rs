@@ -95,6 +95,10 @@ impl Exchange for Ranks {
         self.way().all_gather(mine, bytes, hear)
     }
 
+    fn look_for_stop(&mut self) {
+        self.way().look_for_stop();
+    }
+
     fn abort(&self, why: &str) {
         self.way().abort(why);
     }

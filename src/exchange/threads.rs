@@ -118,6 +118,12 @@ impl Exchange for Member {
         Ok(())
     }
 
+    fn look_for_stop(&mut self) {
+        if let Some(outer) = &mut self.outer {
+            outer.exchange.look_for_stop();
+        }
+    }
+
     fn abort(&self, why: &str) {
         self.team.barrier.abort(why);
         if let Some(outer) = &self.outer {

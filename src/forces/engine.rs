@@ -1,5 +1,6 @@
 //! The one interface of engines: sources that stay, an evaluation that is begun and finished.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use glam::DVec3;
@@ -107,6 +108,11 @@ pub trait ForceEngine: Send {
         None
     }
 
+    /// The engine as one that answers for a part of the sinks as it does for all, if it does.
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        None
+    }
+
     /// [`ForceEngine::collect`], and answers that are numbers.
     ///
     /// Errors: a sum that is not finite; the sink's number stands for its id ([`Error::with_ids`]).
@@ -139,6 +145,22 @@ pub trait ForceEngine: Send {
         self.set_sources(sources)?;
         self.evaluate(sinks, softening, want, out)
     }
+}
+
+/// An engine that answers for a part of the sinks with the bits which they have where it answers for all: what ranks
+/// that share the sinks need.
+pub trait InParts {
+    /// [`ForceEngine::begin`] where only the answers of the sinks `part` are asked for: the others' entries of what is
+    /// collected hold anything. It takes so much less time as the part is smaller.
+    ///
+    /// Errors: those of [`ForceEngine::begin`].
+    fn begin_part(
+        &mut self,
+        sinks: &Sinks,
+        part: Range<usize>,
+        softening: f64,
+        want: &Want,
+    ) -> Result<()>;
 }
 
 /// Refuses indices of [`ForceEngine::update_sources`] that do not fit.

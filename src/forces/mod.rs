@@ -46,7 +46,7 @@ pub use device::{
     DeviceForces, Making, Piece, SharedForces, evaluate, evaluate_blocking, record_within,
 };
 use engine::check_plain;
-pub use engine::{ForceEngine, check_update};
+pub use engine::{ForceEngine, InParts, check_update};
 pub use kind::{EngineKind, Place, engine_names};
 pub use moving::{Moving, MovingSources};
 pub use on_device::{BindForces, DeviceEntry, DeviceTools, on_device};

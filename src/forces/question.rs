@@ -39,6 +39,24 @@ pub struct Sinks<'a> {
     pub identity: Identity<'a>,
 }
 
+#[cfg(not(target_arch = "wasm32"))]
+impl<'a> Sinks<'a> {
+    /// Those of `part`, in their order.
+    pub(crate) fn part(&self, part: std::ops::Range<usize>) -> Sinks<'a> {
+        let of = |all: &'a [DVec3]| if all.is_empty() { all } else { &all[part.clone()] };
+        Sinks {
+            position: of(self.position),
+            velocity: of(self.velocity),
+            acceleration: of(self.acceleration),
+            identity: match self.identity {
+                Identity::Foreign => Identity::Foreign,
+                Identity::Offset(offset) => Identity::Offset(offset + part.start),
+                Identity::Each(index) => Identity::Each(&index[part.clone()]),
+            },
+        }
+    }
+}
+
 /// Up to which derivative of the acceleration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]

@@ -1,21 +1,36 @@
 //! An engine whose sinks are spread over ranks: each rank has all sources and answers for a part of the sinks.
 //!
-//! Sinks are cut into pieces by their number alone, and a rank takes whole pieces: so the bits do not depend on how many
-//! ranks there are. They may differ from those of the engine by itself, which can use that it has all sinks at once.
+//! The engines of the CPU answer for a part as they do for all ([`InParts`](super::InParts)): the bits are those of the engine by itself.
+//! For others sinks are cut into pieces by their number alone, and a rank takes whole pieces: so the bits do not depend on
+//! how many ranks there are, but may differ from those of the engine by itself.
 
 use std::ops::Range;
 
 use glam::DVec3;
+use web_time::Instant;
 
-use super::{Answers, ForceEngine, Identity, Order, Precision, Sinks, Sources, Want};
+use super::{Answers, ForceEngine, Order, Precision, Sinks, Sources, Want};
 use crate::error::{Error, Result};
-use crate::exchange::{Exchange, Ranks, equal_shares};
+use crate::exchange::{Exchange, Ranks, equal_shares, shares, while_looking};
 
 /// An engine of this rank, and the way to those of the others.
 pub struct Spread {
     engine: Box<dyn ForceEngine>,
     ranks: Ranks,
     begun: Answers,
+    weights: Weights,
+    /// The tier of the answers: all ranks take what depends on it alike.
+    precision: Precision,
+}
+
+/// How much of the sinks each rank answers for.
+enum Weights {
+    /// As much as the others.
+    Equal,
+    /// By how fast it is, as its first answers will show: ranks have engines of several kinds.
+    Unknown,
+    /// By that, in the order of ranks.
+    Known(Vec<f64>),
 }
 
 /// Sinks of a piece, a multiple of which makes whole tasks of the CPU's engines.
@@ -23,6 +38,9 @@ const PIECE: usize = 64;
 
 /// Pieces at most.
 const PIECES: usize = 64;
+
+/// From so many interactions on, some hundredths of a second, it is looked meanwhile whether another rank is to stop.
+const LONG: u64 = 1 << 27;
 
 impl Spread {
     /// `engine` is this rank's, of the same kind and with the same sources as those of all `ranks`.
@@ -33,44 +51,98 @@ impl Spread {
             let allowed = "direct where ranks share the bodies of an engine on the host";
             return Err(Error::value("the method", "tree", allowed));
         }
-        Ok(Self { engine, ranks, begun: Answers::default() })
+        let (precision, weights) = (engine.precision(), Weights::Equal);
+        Ok(Self { engine, ranks, begun: Answers::default(), weights, precision })
     }
 
-    /// Sinks `part` of `sinks` by this rank's engine, into the same entries of `out`.
-    fn answer_for(
-        &mut self,
-        part: Range<usize>,
-        sinks: &Sinks,
-        softening: f64,
-        want: &Want,
-        out: &mut Answers,
-    ) -> Result<()> {
-        fn of<'a>(all: &'a [DVec3], part: &Range<usize>) -> &'a [DVec3] {
-            if all.is_empty() { all } else { &all[part.clone()] }
-        }
-        let sinks = Sinks {
-            position: of(sinks.position, &part),
-            velocity: of(sinks.velocity, &part),
-            acceleration: of(sinks.acceleration, &part),
-            identity: match sinks.identity {
-                Identity::Foreign => Identity::Foreign,
-                Identity::Offset(offset) => Identity::Offset(offset + part.start),
-                Identity::Each(index) => Identity::Each(&index[part.clone()]),
-            },
+    /// [`Spread::new`] where ranks may have engines of several kinds: they answer for as many sinks as they are fast. The
+    /// bits depend on who answers for which.
+    ///
+    /// Errors: those of [`Spread::new`]; ranks that cannot be heard.
+    pub fn mixed(engine: Box<dyn ForceEngine>, ranks: Ranks) -> Result<Self> {
+        // As coarse as the coarsest.
+        let tiers = [Precision::Double, Precision::DoubleSingle, Precision::Single];
+        let own = tiers.iter().position(|tier| *tier == engine.precision()).unwrap_or(0);
+        let mut ranks = ranks;
+        let precision = tiers[usize::from(ranks.greatest(own as u8)?).min(tiers.len() - 1)];
+        Ok(Self { weights: Weights::Unknown, precision, ..Self::new(engine, ranks)? })
+    }
+
+    /// Which sinks each rank answers for, in whole pieces.
+    fn shares(&self, n: usize, piece: usize) -> Vec<Range<usize>> {
+        let pieces = n.div_ceil(piece);
+        let of_pieces = match &self.weights {
+            Weights::Known(rates) => shares(pieces, rates, 1),
+            _ => equal_shares(pieces, self.ranks.size(), 1),
         };
-        let mut found = Answers::default();
-        self.engine.begin(&sinks, softening, want)?;
-        self.engine.collect(&mut found)?;
-        for (all, found) in vectors(out).into_iter().zip(vectors(&mut found)) {
-            if !found.is_empty() {
-                all[part.clone()].copy_from_slice(found);
-            }
+        let end = |piece_end: usize| (piece_end * piece).min(n);
+        of_pieces.into_iter().map(|share| end(share.start)..end(share.end)).collect()
+    }
+
+    /// Takes in how fast all are: this one has answered for so many sinks since `begun`.
+    fn learn(&mut self, own: usize, begun: Instant) -> Result<()> {
+        if !matches!(self.weights, Weights::Unknown) {
+            return Ok(());
         }
-        if want.potential {
-            out.potential[part].copy_from_slice(&found.potential);
+        let interactions = self.engine.interactions(own) as f64;
+        let rate = interactions / begun.elapsed().as_secs_f64().max(1e-9);
+        let mut rates = vec![0.0; self.ranks.size()];
+        let bytes = vec![size_of::<f64>(); rates.len()];
+        self.ranks.all_gather(&rate.to_le_bytes(), &bytes, &mut |rank, told| {
+            rates[rank] = bytemuck::pod_read_unaligned(told);
+        })?;
+        // Of few sinks some have none, and say nothing by that.
+        if rates.iter().all(|rate| *rate > 0.0) {
+            self.weights = Weights::Known(rates);
         }
         Ok(())
     }
+}
+
+/// Sinks `own` of `sinks` by this rank's engine, into the same entries of `out`: as a part of all where the engine
+/// knows how, else as so many evaluations of `piece` sinks.
+fn answer(
+    engine: &mut dyn ForceEngine,
+    (own, piece): (Range<usize>, usize),
+    sinks: &Sinks,
+    softening: f64,
+    want: &Want,
+    out: &mut Answers,
+) -> Result<()> {
+    if let Some(engine) = engine.in_parts() {
+        engine.begin_part(sinks, own, softening, want)?;
+    } else {
+        for begin in own.clone().step_by(piece) {
+            let part = begin..(begin + piece).min(own.end);
+            answer_piece(engine, part, sinks, softening, want, out)?;
+        }
+        return Ok(());
+    }
+    engine.collect(out)
+}
+
+/// Sinks `part` of `sinks` in an evaluation of their own, into the same entries of `out`.
+fn answer_piece(
+    engine: &mut dyn ForceEngine,
+    part: Range<usize>,
+    sinks: &Sinks,
+    softening: f64,
+    want: &Want,
+    out: &mut Answers,
+) -> Result<()> {
+    let sinks = sinks.part(part.clone());
+    let mut found = Answers::default();
+    engine.begin(&sinks, softening, want)?;
+    engine.collect(&mut found)?;
+    for (all, found) in vectors(out).into_iter().zip(vectors(&mut found)) {
+        if !found.is_empty() {
+            all[part.clone()].copy_from_slice(found);
+        }
+    }
+    if want.potential {
+        out.potential[part].copy_from_slice(&found.potential);
+    }
+    Ok(())
 }
 
 fn vectors(answers: &mut Answers) -> [&mut [DVec3]; 3] {
@@ -90,7 +162,7 @@ impl ForceEngine for Spread {
     }
 
     fn precision(&self) -> Precision {
-        self.engine.precision()
+        self.precision
     }
 
     fn source_count(&self) -> usize {
@@ -119,28 +191,25 @@ impl ForceEngine for Spread {
         let mut out = std::mem::take(&mut self.begun);
         out.resize(n, want);
         // Pieces go by the number of sinks alone, shares by the number of ranks too.
-        let piece = n.div_ceil(PIECES).next_multiple_of(PIECE);
-        let pieces = n.div_ceil(piece.max(1));
-        let end = |piece_end: usize| (piece_end * piece).min(n);
-        let shares: Vec<Range<usize>> = equal_shares(pieces, self.ranks.size(), 1)
-            .into_iter()
-            .map(|share| end(share.start)..end(share.end))
-            .collect();
+        let piece = n.div_ceil(PIECES).next_multiple_of(PIECE).max(PIECE);
+        let shares = self.shares(n, piece);
         let own = shares[self.ranks.rank()].clone();
-        let mut answered = Ok(());
-        for begin in own.clone().step_by(piece.max(1)) {
-            let part = begin..(begin + piece).min(own.end);
-            answered = self.answer_for(part, sinks, softening, want, &mut out);
-            if answered.is_err() {
-                break;
-            }
-        }
+        let begun = Instant::now();
+        // Where bits are not those of one engine anyway, nothing is cut.
+        let piece = if matches!(self.weights, Weights::Equal) { piece } else { n.max(1) };
+        let sinks_of_own = own.len();
+        let Self { engine, ranks, .. } = self;
+        let is_long = ranks.size() > 1 && engine.interactions(own.len()) > LONG;
+        let answer = || answer(engine.as_mut(), (own, piece), sinks, softening, want, &mut out);
+        let answered = if is_long { while_looking(ranks, answer) } else { answer() };
         // All ranks end alike: who cannot answer says so before the others wait for its answers.
-        let failed = self.ranks.any(answered.is_err())?;
-        answered?;
-        if failed {
+        let failed = matches!(&answered, Err(error) if !matches!(error, Error::Stopped));
+        if self.ranks.any(failed)? {
+            answered?;
             return Err(crate::exchange::given_up("its engine failed"));
         }
+        self.ranks.unless_stopped(answered)?;
+        self.learn(sinks_of_own, begun)?;
         gather(&mut self.ranks, &shares, &mut out, want)?;
         self.begun = out;
         Ok(())
@@ -200,8 +269,8 @@ fn gather(
 mod tests {
     use super::*;
     use crate::exchange::team;
-    use crate::forces::TestBodies;
     use crate::forces::direct::{CpuDouble, CpuSingle, Reference};
+    use crate::forces::{Identity, TestBodies};
 
     /// What each of so many ranks answers.
     fn answers(
@@ -235,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn any_number_of_ranks_gives_the_same_bits() {
+    fn any_number_of_ranks_gives_the_bits_of_the_engine_by_itself() {
         let jerk = Want { potential: true, ..Want::only(Order::Jerk) };
         type Case = (fn() -> Box<dyn ForceEngine>, Want<'static>);
         let engines: [Case; 4] = [
@@ -244,30 +313,67 @@ mod tests {
             (|| Box::new(CpuDouble::new()), jerk),
             (|| Box::new(Reference::default()), jerk),
         ];
-        for (engine, want) in engines {
-            for count in [1, 63, 500] {
-                let one = answers(1, engine, &want, count);
-                for ranks in [2, 3, 5] {
-                    for found in answers(ranks, engine, &want, count) {
-                        assert!(found == one[0], "{count} bodies on {ranks} ranks, {want:?}");
+        for (make, want) in engines {
+            for count in [1, 63, 500, 2500] {
+                let TestBodies { position, velocity, mass, .. } = TestBodies::new(count, 7);
+                let mut sources = Sources::new(&position, &mass);
+                sources.velocity = &velocity;
+                let mut sinks = Sinks::new(&position, Identity::Offset(0));
+                sinks.velocity = &velocity;
+                let mut alone = Answers::default();
+                make().evaluate_from(&sources, &sinks, 0.05, &want, &mut alone).unwrap();
+                for ranks in [1, 2, 3, 5] {
+                    for found in answers(ranks, make, &want, count) {
+                        assert!(found == alone, "{count} bodies on {ranks} ranks, {want:?}");
                     }
                 }
             }
         }
     }
 
+    /// One that answers for all sinks at once, as those on a device do.
+    struct Whole(CpuSingle);
+
+    impl ForceEngine for Whole {
+        fn name(&self) -> &'static str {
+            self.0.name()
+        }
+        fn describe(&self) -> String {
+            self.0.describe()
+        }
+        fn precision(&self) -> Precision {
+            self.0.precision()
+        }
+        fn source_count(&self) -> usize {
+            self.0.source_count()
+        }
+        fn set_sources(&mut self, sources: &Sources) -> Result<()> {
+            self.0.set_sources(sources)
+        }
+        fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
+            self.0.update_sources(index, sources)
+        }
+        fn highest_order(&self) -> Order {
+            self.0.highest_order()
+        }
+        fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
+            self.0.begin(sinks, softening, want)
+        }
+        fn collect(&mut self, out: &mut Answers) -> Result<()> {
+            self.0.collect(out)
+        }
+    }
+
     #[test]
-    fn they_are_the_forces_of_the_engine_by_itself() {
-        let TestBodies { position, mass, .. } = TestBodies::new(300, 7);
-        let found = answers(3, || Box::new(CpuDouble::new()), &Want::ACCELERATION, 300);
-        let mut alone = Answers::default();
-        let sinks = Sinks::new(&position, Identity::Offset(0));
-        let sources = Sources::new(&position, &mass);
-        Reference::default()
-            .evaluate_from(&sources, &sinks, 0.05, &Want::ACCELERATION, &mut alone)
-            .unwrap();
-        for (a, b) in found[2].acceleration.iter().zip(&alone.acceleration) {
-            assert!((*a - *b).length() <= 1e-12 * b.length());
+    fn engines_that_know_no_parts_give_the_same_bits_on_any_number_of_ranks() {
+        let make: fn() -> Box<dyn ForceEngine> = || Box::new(Whole(CpuSingle::new()));
+        for count in [1, 63, 500] {
+            let one = answers(1, make, &Want::ACCELERATION, count);
+            for ranks in [2, 3, 5] {
+                for found in answers(ranks, make, &Want::ACCELERATION, count) {
+                    assert!(found == one[0], "{count} bodies on {ranks} ranks");
+                }
+            }
         }
     }
 }

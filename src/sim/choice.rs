@@ -34,6 +34,8 @@ pub struct Choice {
     /// The ranks that share the bodies, where there may be several.
     #[cfg(not(target_arch = "wasm32"))]
     pub ranks: Option<crate::exchange::Ranks>,
+    /// Whether ranks have engines of several kinds, which the host of each calls then.
+    pub is_mixed: bool,
 }
 
 impl Choice {
@@ -83,6 +85,7 @@ impl Choice {
             beside,
             #[cfg(not(target_arch = "wasm32"))]
             ranks: None,
+            is_mixed: false,
         }
     }
 

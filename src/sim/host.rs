@@ -28,7 +28,11 @@ pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
             let engine = match settings.spread {
                 true => {
                     let ranks = choice.ranks.clone().unwrap_or_else(crate::exchange::Ranks::alone);
-                    Box::new(crate::forces::Spread::new(engine, ranks)?)
+                    let spread = match choice.is_mixed {
+                        true => crate::forces::Spread::mixed(engine, ranks)?,
+                        false => crate::forces::Spread::new(engine, ranks)?,
+                    };
+                    Box::new(spread)
                 }
                 false => engine,
             };

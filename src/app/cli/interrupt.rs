@@ -62,10 +62,6 @@ fn signalled() {
     match &*manner {
         Manner::InGoodOrder if !WANTED.swap(true, Ordering::SeqCst) => {
             super::print::note("stopping in good order (Ctrl-C again stops at once)");
-            // Ranks end after the same step, which one that breaks off would keep from the others.
-            if ranks::ranks().is_some_and(|ranks| ranks.size() > 1) {
-                return;
-            }
             // On a thread of its own: the next signal must find this one free.
             let hurry = || {
                 std::thread::sleep(GRACE);

@@ -140,6 +140,8 @@ fn end_ranks(error: &anyhow::Error, code: u8) {
             print::from_any_rank(&words);
         }
     }
+    #[cfg(unix)]
+    watchdog::leave();
     crate::exchange::mpi::abort(code.into());
 }
 

@@ -53,7 +53,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         let problem = format!("holds {n} bodies, but run.toml says {planned}");
         return Err(Error::file(&path, problem).into());
     }
-    let settings = folder.plan.settings(found.step)?;
+    let mut settings = folder.plan.settings(found.step)?;
     if !args.json {
         let (step, steps) = (found.step, folder.plan.steps);
         print::text(&format!(
@@ -75,7 +75,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let mut sim = match ranks::ranks() {
         None => Simulation::resume(bodies, settings, restart.as_ref())?,
         Some(_) => {
-            let choice = together::told(settings.clone())?;
+            let choice = together::told(&mut settings)?;
             pollster::block_on(Simulation::open_on(choice, bodies, settings, restart.as_ref()))?
         }
     };

@@ -1,8 +1,10 @@
 //! What ranks of MPI settle among themselves before they share a run: which engine, and which device each takes.
 
+use super::print;
 use crate::app::{lookup, ranks};
 use crate::error::{Error, Result};
 use crate::exchange::Ranks;
+use crate::forces::Precision;
 use crate::gpu::{AdapterName, AdapterRequest, DeviceCount, adapters};
 use crate::sim::{Choice, EngineKind, Method, Settings};
 
@@ -12,43 +14,90 @@ use crate::sim::{Choice, EngineKind, Method, Settings};
 pub fn choose(n: usize, settings: &mut Settings) -> Result<Choice> {
     let Some(ranks) = ranks::ranks() else { return lookup::choose(n, settings) };
     settings.adapter = own_adapter(ranks, settings)?;
-    let mut chosen = None;
-    let told = match ranks.rank() {
-        0 => {
-            let choice = lookup::choose(n, settings)?;
-            let told = format!("{} {}", choice.kind.name(), choice.method.name());
-            chosen = Some(choice);
-            told
+    let mine = match ranks.rank() {
+        0 => Some(lookup::choose(n, settings)),
+        _ => None,
+    };
+    let told = match &mine {
+        Some(Ok(choice)) => format!("{} {}", choice.kind.name(), choice.method.name()),
+        // Others may have what this one lacks.
+        Some(Err(error)) if lacks_gpu(error) => {
+            let method = settings.engine.by(settings.method)?.1;
+            format!("{} {}", EngineKind::Gpu.name(), method.name())
         }
         _ => String::new(),
     };
-    let told = ranks::from_first(told)?;
-    let choice = match chosen {
-        Some(choice) => choice,
-        None => {
-            let (engine, method) = told.split_once(' ').unwrap_or((&told, ""));
-            let method = Method::from_name(method)?;
-            let named =
-                Settings { engine: EngineKind::from_name(engine)?, method, ..settings.clone() };
-            Choice { reason: "as on rank 0".to_owned(), ..lookup::choose(n, &mut named.clone())? }
+    let (told, mine) = match mine {
+        Some(Err(error)) if told.is_empty() => return Err(error),
+        mine => (ranks::from_first(told)?, mine),
+    };
+    let mine = mine.unwrap_or_else(|| {
+        let (engine, method) = told.split_once(' ').unwrap_or((&told, ""));
+        let method = Method::from_name(method)?;
+        let mut named =
+            Settings { engine: EngineKind::from_name(engine)?, method, ..settings.clone() };
+        let choice = lookup::choose(n, &mut named)?;
+        Ok(Choice { reason: "as on rank 0".to_owned(), ..choice })
+    });
+    let choice = or_cpu(mine, ranks, settings)?;
+    of_ranks(choice, ranks, settings)
+}
+
+/// Whether it was a GPU that was missing.
+fn lacks_gpu(error: &Error) -> bool {
+    matches!(error, Error::NoAdapter { .. })
+}
+
+/// This rank's engine: the CPU where a GPU was chosen and this rank has none, but others do. All hear of it then, since
+/// the host of each calls its engine.
+///
+/// Errors: what was wrong otherwise; no rank with a GPU; a method that the CPU's ranks cannot share.
+fn or_cpu(mine: Result<Choice>, ranks: &Ranks, settings: &mut Settings) -> Result<Choice> {
+    let missing = match &mine {
+        Err(error) if lacks_gpu(error) => error.to_string(),
+        _ => String::new(),
+    };
+    let told = ranks.tell(missing.as_bytes())?;
+    let (have, lack): (Vec<usize>, Vec<usize>) =
+        (0..told.len()).partition(|rank| told[*rank].is_empty());
+    if lack.is_empty() || have.is_empty() {
+        return mine;
+    }
+    let why = String::from_utf8_lossy(&told[lack[0]]).into_owned();
+    let names: Vec<String> = lack.iter().map(usize::to_string).collect();
+    let who = if lack.len() == 1 { "rank" } else { "ranks" };
+    print::note(&format!(
+        "{who} {} without a GPU ({why}): the CPU computes there, and steps are taken on the hosts; the bits depend on the ranks' shares",
+        names.join(", ")
+    ));
+    let choice = match mine {
+        Ok(choice) => choice,
+        Err(_) => {
+            // A tier that a CPU lacks is one that f64 has room for.
+            settings.precision = match settings.precision {
+                Some(Precision::DoubleSingle) => Some(Precision::Double),
+                precision => precision,
+            };
+            let method = settings.engine.by(settings.method)?.1;
+            Choice::of(EngineKind::Cpu, method, "this rank has no GPU", None)
         }
     };
-    of_ranks(choice, ranks, settings)
+    Ok(Choice { is_mixed: true, ..choice })
 }
 
 /// The engine that the settings name, on the device of this rank.
 ///
 /// Errors: a rank without the device that it needs.
-pub fn told(mut settings: Settings) -> Result<Choice> {
+pub fn told(settings: &mut Settings) -> Result<Choice> {
     let Some(ranks) = ranks::ranks() else {
-        return pollster::block_on(Choice::told(&settings));
+        return pollster::block_on(Choice::told(settings));
     };
     // The adapters of the run's beginning were those of another number of ranks.
     settings.adapter.names.clear();
     settings.devices = DeviceCount::default();
-    settings.adapter = own_adapter(ranks, &settings)?;
-    let choice = pollster::block_on(Choice::told(&settings))?;
-    of_ranks(choice, ranks, &settings)
+    settings.adapter = own_adapter(ranks, settings)?;
+    let choice = or_cpu(pollster::block_on(Choice::told(settings)), ranks, settings)?;
+    of_ranks(choice, ranks, settings)
 }
 
 fn of_ranks(choice: Choice, ranks: &Ranks, settings: &Settings) -> Result<Choice> {

@@ -3,6 +3,7 @@
 //! MPI's own launchers end the rest of a run, but name processes only, and some wait for ever: a rank that is gone
 //! leaves the others in an exchange that never comes to its end.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -18,6 +19,12 @@ const GRACE: Duration = Duration::from_secs(2);
 
 static OVER: AtomicBool = AtomicBool::new(false);
 
+/// By this signal a rank that ends by itself tells the others on its machine that it has said why. A process that does
+/// not expect it is left alone by it.
+const LEAVING: libc::c_int = libc::SIGURG;
+
+static PEERS: OnceLock<Vec<Peer>> = OnceLock::new();
+
 /// A rank on this machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Peer {
@@ -29,12 +36,19 @@ struct Peer {
 ///
 /// Errors: ranks that cannot be heard.
 pub fn begin(ranks: &Ranks, machine: &str) -> Result<()> {
+    // Before anybody knows this process.
+    // SAFETY: the handler stores a flag and does nothing else.
+    unsafe {
+        let handler: extern "C" fn(libc::c_int) = hear_leaving;
+        libc::signal(LEAVING, handler as libc::sighandler_t);
+    }
     let own = std::process::id();
     let told = ranks.tell(format!("{own} {machine}").as_bytes())?;
     let peers = peers(&told, machine, ranks.rank());
     if peers.is_empty() {
         return Ok(());
     }
+    let peers = PEERS.get_or_init(|| peers);
     let (rank, machine) = (ranks.rank(), machine.to_owned());
     let watch = move || {
         while !OVER.load(Ordering::SeqCst) {
@@ -61,6 +75,19 @@ pub fn begin(ranks: &Ranks, machine: &str) -> Result<()> {
         log::warn!("nobody watches whether ranks are killed: {error}");
     }
     Ok(())
+}
+
+extern "C" fn hear_leaving(_: libc::c_int) {
+    OVER.store(true, Ordering::SeqCst);
+}
+
+/// Tells the other ranks on this machine that this one has said why it ends: nothing is left for them to say.
+pub fn leave() {
+    end();
+    for Peer { process, .. } in PEERS.get().into_iter().flatten() {
+        // SAFETY: sends a signal that does no harm.
+        unsafe { libc::kill(*process as libc::pid_t, LEAVING) };
+    }
 }
 
 /// Stops watching: from now on ranks end by themselves.

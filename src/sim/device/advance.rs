@@ -16,9 +16,6 @@ use crate::stop;
 /// Submissions in flight: the device always has the next one at hand.
 const IN_FLIGHT: usize = 2;
 
-/// Steps that take longer are broken off where that is asked for ([`stop`]); the others are finished.
-const LONG_STEP_SECS: f64 = 0.3;
-
 /// The bodies before a long step.
 struct Before {
     motion: [wgpu::Buffer; 2],
@@ -82,7 +79,7 @@ impl DeviceState {
                     end_of_pass_write_index: Some(1),
                 });
                 let mut left = wanted - submitted;
-                if self.throughput.secs(self.stepper.forces().interactions(), 2) > LONG_STEP_SECS {
+                if self.takes_long_steps() {
                     left = left.min(1);
                     if left > 0 && self.is_between_steps() {
                         let n = self.buffers.count as usize;

@@ -8,12 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 use web_time::Instant;
 
+use super::long::{Before, Length};
 use super::{DeviceState, Phase, Submitted, Wanted};
 use crate::error::{Error, Result};
 use crate::exchange::{Exchange, Member};
 use crate::forces::Budget;
 use crate::gpu::layout::VEC4;
 use crate::gpu::read_part;
+use crate::stop;
 
 /// Submissions in flight, as elsewhere.
 pub(super) const IN_FLIGHT: usize = 2;
@@ -87,6 +89,11 @@ impl DeviceState {
         watch: &mut dyn FnMut(u64) -> bool,
     ) -> Result<u64> {
         let dt = dt / self.frame.time;
+        match self.length_of_steps(&mut group.member)? {
+            Length::None => return Ok(0),
+            Length::Long => return self.advance_long(group, (dt, steps), last, watch).await,
+            Length::Short => (),
+        }
         let mut done = 0;
         loop {
             let is_in_step = matches!(self.phase, Phase::Force { dt } if dt != 0.0);
@@ -95,7 +102,7 @@ impl DeviceState {
             if self.phase == Phase::Between && next.is_none() {
                 return Ok(done);
             }
-            self.turn(group, next).await?;
+            self.turn(group, next, false).await?;
             let is_new = ends > done;
             done = ends;
             // Said before the exchange, and so heard by all after it: the step that has begun is everybody's last.
@@ -108,25 +115,72 @@ impl DeviceState {
         }
     }
 
-    /// Ends the step that has begun, and begins another one of `next`.
-    async fn turn(&mut self, group: &mut Lockstep, next: Option<f64>) -> Result<()> {
+    /// [`DeviceState::advance_with`] where a step takes long: each has ended before the next begins, and one that is
+    /// broken off ([`stop`]) on any device has not been on any. Fewer steps than wanted are done then.
+    async fn advance_long(
+        &mut self,
+        group: &mut Lockstep,
+        (dt, steps): (f64, u64),
+        last: &AtomicU64,
+        watch: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<u64> {
+        let mut done = 0;
+        if self.phase != Phase::Between {
+            self.turn(group, None, false).await?;
+        }
+        let before = Before::room(self);
+        while done < steps.min(last.load(Ordering::SeqCst)) {
+            before.save(self);
+            let steps_before = self.steps;
+            self.turn(group, Some(dt), false).await?;
+            self.exchange(group)?;
+            let complete = self.turn(group, None, true).await?;
+            if !group.member.all_agree(complete)? {
+                before.restore(self, steps_before);
+                break;
+            }
+            done += 1;
+            if !watch(done) {
+                last.fetch_min(done, Ordering::SeqCst);
+            }
+            // All hear of that before they look.
+            group.member.barrier()?;
+        }
+        Ok(done)
+    }
+
+    /// Ends the step that has begun, and begins another one of `next`. If it may be broken off ([`stop`]): whether
+    /// it was not.
+    async fn turn(
+        &mut self,
+        group: &mut Lockstep,
+        next: Option<f64>,
+        may_stop: bool,
+    ) -> Result<bool> {
         let mut flying: VecDeque<Submitted> = VecDeque::with_capacity(IN_FLIGHT);
         let mut since = Instant::now();
         let mut complete = false;
-        while !complete || !flying.is_empty() {
-            if !complete {
+        let mut stopped = false;
+        while !(complete || stopped) || !flying.is_empty() {
+            // Not before the first slice, which takes in what was heard.
+            if !(complete || stopped) {
                 let slice;
                 (slice, complete) = self.submit_turn(group, next);
                 flying.push_back(slice);
             }
-            if flying.len() == IN_FLIGHT || complete {
+            if flying.len() == IN_FLIGHT || complete || stopped {
                 let Some(slice) = flying.pop_front() else { break };
                 self.gpu.finish(slice.submission).await?;
                 self.learn(slice.work, since.elapsed().as_secs_f64());
                 since = Instant::now();
             }
+            if may_stop && !stopped {
+                stopped = stop::is_wanted() && !complete;
+                // The others hear of it, if so.
+                group.member.look_for_stop();
+            }
         }
-        Ok(())
+        Ok(complete)
     }
 
     /// Submits as much of a turn as the budget allows, and whether that is all.

@@ -5,6 +5,7 @@ mod change;
 mod diagnosis;
 #[cfg(not(target_arch = "wasm32"))]
 mod lockstep;
+mod long;
 mod potentials;
 #[cfg(not(target_arch = "wasm32"))]
 mod replica;

@@ -11,11 +11,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use web_time::Instant;
 
 use super::lockstep::{IN_FLIGHT, copy};
+use super::long::{Before, Length};
 use super::{DeviceState, Phase, Submitted, Wanted, Work};
 use crate::error::{Error, Result};
 use crate::exchange::{Exchange, Member, shares};
 use crate::forces::Budget;
 use crate::gpu::layout::VEC4;
+use crate::stop;
 
 /// A device's place in a group of such devices, and the memory by which answers come and go.
 pub(in crate::sim) struct Replica {
@@ -105,7 +107,7 @@ impl Replica {
 impl DeviceState {
     /// Takes up to `steps` steps of `dt`, as [`DeviceState::advance_with`] does.
     ///
-    /// Errors: the device failed; another member gave up; [`Error::Stopped`] before the end of a long step.
+    /// Errors: the device failed; another member gave up.
     pub(in crate::sim) async fn advance_alike(
         &mut self,
         group: &mut Replica,
@@ -116,10 +118,15 @@ impl DeviceState {
         let dt = dt / self.frame.time;
         // A first force, or a step that another way has begun: this device alone.
         self.settle().await?;
+        match self.length_of_steps(&mut group.member)? {
+            Length::None => return Ok(0),
+            Length::Long => return self.advance_alike_long(group, (dt, steps), last, watch).await,
+            Length::Short => (),
+        }
         let mut done = 0;
         let mut close_last = None;
         while done < steps.min(last.load(Ordering::SeqCst)) {
-            self.answer(group, close_last, dt).await?;
+            self.answer(group, close_last, dt, false).await?;
             done += 1;
             // Said before the exchange, and so heard by all after it.
             if !watch(done) {
@@ -136,8 +143,50 @@ impl DeviceState {
         Ok(done)
     }
 
-    /// Ends the step before, if it has not ended, begins another one of `dt`, and computes its own part of the force.
-    async fn answer(&mut self, group: &mut Replica, mut close: Option<f64>, dt: f64) -> Result<()> {
+    /// [`DeviceState::advance_alike`] where a step takes long: each has ended before the next begins, and one that is
+    /// broken off ([`stop`]) on any device has not been on any. Fewer steps than wanted are done then.
+    async fn advance_alike_long(
+        &mut self,
+        group: &mut Replica,
+        (dt, steps): (f64, u64),
+        last: &AtomicU64,
+        watch: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<u64> {
+        let mut done = 0;
+        let before = Before::room(self);
+        while done < steps.min(last.load(Ordering::SeqCst)) {
+            before.save(self);
+            let steps_before = self.steps;
+            let complete = self.answer(group, None, dt, true).await?;
+            if !group.member.all_agree(complete)? {
+                if complete && !group.own().is_empty() {
+                    group.down.unmap();
+                }
+                before.restore(self, steps_before);
+                break;
+            }
+            done += 1;
+            // Said before the exchange, and so heard by all after it.
+            if !watch(done) {
+                last.fetch_min(done, Ordering::SeqCst);
+            }
+            self.exchange_answers(group)?;
+            let (slice, _) = self.submit_answer(group, Some(dt), None);
+            self.gpu.finish(slice.submission).await?;
+            self.phase = Phase::Between;
+        }
+        Ok(done)
+    }
+
+    /// Ends the step before, if it has not ended, begins another one of `dt`, and computes its own part of the force. If it
+    /// may be broken off ([`stop`]): whether it was not.
+    async fn answer(
+        &mut self,
+        group: &mut Replica,
+        mut close: Option<f64>,
+        dt: f64,
+        may_stop: bool,
+    ) -> Result<bool> {
         let own = group.own();
         let own = own.start as u32..own.end as u32;
         let answer_for = |state: &mut Self, own: Option<&Range<u32>>| {
@@ -149,23 +198,29 @@ impl DeviceState {
         let mut flying: VecDeque<Submitted> = VecDeque::with_capacity(IN_FLIGHT);
         let mut since = Instant::now();
         let (mut begins, mut complete) = (Some(dt), false);
-        while !complete || !flying.is_empty() {
-            if !complete {
+        let mut stopped = false;
+        while !(complete || stopped) || !flying.is_empty() {
+            if !(complete || stopped) {
                 let slice;
                 (slice, complete) = self.submit_answer(group, close.take(), Some(begins.take()));
                 self.phase = Phase::Force { dt };
                 flying.push_back(slice);
             }
-            if flying.len() == IN_FLIGHT || complete {
+            if flying.len() == IN_FLIGHT || complete || stopped {
                 let Some(slice) = flying.pop_front() else { break };
                 self.gpu.finish(slice.submission).await?;
                 self.learn(slice.work, since.elapsed().as_secs_f64());
                 since = Instant::now();
             }
+            if may_stop && !stopped {
+                stopped = stop::is_wanted() && !complete;
+                // The others hear of it, if so.
+                group.member.look_for_stop();
+            }
         }
         answer_for(self, None);
-        self.steps += 1;
-        Ok(())
+        self.steps += u64::from(complete);
+        Ok(complete)
     }
 
     /// Submits the end of a step, with the answers that were heard, and as much as the budget allows of a force, with the

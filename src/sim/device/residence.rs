@@ -16,7 +16,8 @@ use crate::sim::{EngineKind, OnDevice, Residence, ResidenceEntry, Settings, Soon
 /// A device: for bodies that share a step, where a GPU was chosen.
 pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
     suits: |choice, settings| {
-        choice.kind == EngineKind::Gpu && choice.gpu.is_some() && !settings.steps_on_host()
+        let is_there = choice.kind == EngineKind::Gpu && choice.gpu.is_some();
+        is_there && !choice.is_mixed && !settings.steps_on_host()
     },
     open: |choice, bodies, settings, restart| {
         Box::pin(async move {

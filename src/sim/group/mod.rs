@@ -18,7 +18,7 @@ use super::Watch;
 use super::device::{DeviceState, Lockstep, Replica};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::exchange::{self, Exchange, Member};
+use crate::exchange::{self, Exchange, Member, Ranks};
 
 /// A device of this process, and its place among all.
 pub(super) struct Part {
@@ -187,10 +187,18 @@ impl DeviceGroup {
     /// Potentials of all bodies: each device computes those of its own, or the first one all where it has them all.
     fn potentials(&mut self) -> Result<Vec<f64>> {
         if let [Part { state, group: Place::Replica(_) }, ..] = self.parts.as_mut_slice() {
-            return pollster::block_on(state.potential());
+            let mut alone = Ranks::alone();
+            let ranks = self.ranks.as_mut().unwrap_or(&mut alone);
+            let all = exchange::while_looking(ranks, || pollster::block_on(state.potential()));
+            return ranks.unless_stopped(all);
         }
         let mut all = self.all(|Part { state, group }| {
-            let own = pollster::block_on(state.potential())?;
+            let member = group.member_mut();
+            let own = match member.leads() {
+                true => exchange::while_looking(member, || pollster::block_on(state.potential())),
+                false => pollster::block_on(state.potential()),
+            };
+            let own = member.unless_stopped(own)?;
             match group {
                 Place::Lockstep(place) => place.gather(&own),
                 Place::Replica(_) => Ok(own),

@@ -6,7 +6,7 @@ use glam::DVec3;
 
 use super::DeviceGroup;
 use crate::bodies::Bodies;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::gpu::Gpu;
 use crate::integrate::blocks::Restart;
@@ -16,7 +16,7 @@ use crate::sim::{OnDevice, Residence, ResidenceEntry, Settings, Soon, Watch};
 pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
     suits: |choice, settings| {
         let are_several = !choice.beside.is_empty() || choice.is_shared();
-        choice.gpu.is_some() && are_several && !settings.steps_on_host()
+        choice.gpu.is_some() && are_several && !choice.is_mixed && !settings.steps_on_host()
     },
     open: |choice, bodies, settings, restart| {
         Box::pin(async move {
@@ -55,7 +55,14 @@ impl Residence for DeviceGroup {
         watch: &'a mut Watch<'a>,
     ) -> Soon<'a, (u64, Result<()>)> {
         Box::pin(async move {
-            match DeviceGroup::advance(self, dt, steps, watch) {
+            let mut ended = false;
+            let mut watch = |done| {
+                let go_on = watch(done);
+                ended |= !go_on;
+                go_on
+            };
+            match DeviceGroup::advance(self, dt, steps, &mut watch) {
+                Ok(done) if done < steps && !ended => (done, Err(Error::Stopped)),
                 Ok(done) => (done, Ok(())),
                 Err(error) => (0, Err(error)),
             }

@@ -5,14 +5,16 @@
 //! fixed piece of the sinks and of the sources. Sources that move are predicted where they are read, in the
 //! loop for one sink, and block by block for several.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::Kernel;
 use crate::error::{Error, Result};
 use crate::forces::engine::check_indices;
 use crate::forces::{
-    Answers, ForceEngine, Moving, MovingSources, NO_SOURCE, Order, Precision, Sinks, Sources, Want,
-    check_update,
+    Answers, ForceEngine, InParts, Moving, MovingSources, NO_SOURCE, Order, Precision, Sinks,
+    Sources, Want, check_update,
 };
 use crate::stop;
 
@@ -126,8 +128,8 @@ impl CpuDouble {
         }));
     }
 
-    /// Fills the first slice of `self.sums` and `self.around`.
-    fn attract(&mut self, attract: Attract, softening: f64, want: &Want) {
+    /// Fills the first slice of `self.sums` and `self.around`, for the sinks of `part`.
+    fn attract(&mut self, attract: Attract, part: &Range<usize>, softening: f64, want: &Want) {
         let n = self.sinks.len();
         // Whole blocks per slice. Numbers of tasks and slices depend on the sizes alone.
         let packs = self.count.div_ceil(PACK);
@@ -167,7 +169,9 @@ impl CpuDouble {
             for (group, sums) in sums.chunks_mut(SINKS).enumerate() {
                 let (lists, later) = rest.split_at_mut(if lists > 0 { sums.len() } else { 0 });
                 rest = later;
-                tasks.push((slice, group, sums, lists));
+                if group * SINKS < part.end && (group + 1) * SINKS > part.start {
+                    tasks.push((slice, group, sums, lists));
+                }
             }
         }
         if tasks.len() == 1 {
@@ -237,12 +241,41 @@ impl ForceEngine for CpuDouble {
     }
 
     fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
+        self.begin_part(sinks, 0..sinks.position.len(), softening, want)
+    }
+
+    fn collect(&mut self, out: &mut Answers) -> Result<()> {
+        // What was in `out` is overwritten by the next `begin`: its memory goes round.
+        std::mem::swap(out, &mut self.begun);
+        if !std::mem::take(&mut self.ready) {
+            *out = Answers::default();
+        }
+        Ok(())
+    }
+
+    fn moving(&mut self) -> Option<&mut dyn MovingSources> {
+        Some(self)
+    }
+
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
+    }
+}
+
+impl InParts for CpuDouble {
+    fn begin_part(
+        &mut self,
+        sinks: &Sinks,
+        part: Range<usize>,
+        softening: f64,
+        want: &Want,
+    ) -> Result<()> {
         sinks.check(softening, want)?;
         want.order.check_sources(self.count, self.velocities, self.accelerations)?;
         let n = sinks.position.len();
         self.begun.resize(n, want);
         self.ready = true;
-        if n == 0 {
+        if part.is_empty() {
             return Ok(());
         }
         let besides = if want.within.is_some() {
@@ -256,7 +289,7 @@ impl ForceEngine for CpuDouble {
         };
         self.take_sinks(sinks, want);
         let table = loops::table(self.kernel);
-        self.attract(table[want.order as usize][besides as usize], softening, want);
+        self.attract(table[want.order as usize][besides as usize], &part, softening, want);
         if let Err(stopped) = stop::check() {
             self.ready = false;
             return Err(stopped);
@@ -286,19 +319,6 @@ impl ForceEngine for CpuDouble {
             out.neighbours.push(&list.kept, list.found);
         }
         Ok(())
-    }
-
-    fn collect(&mut self, out: &mut Answers) -> Result<()> {
-        // What was in `out` is overwritten by the next `begin`: its memory goes round.
-        std::mem::swap(out, &mut self.begun);
-        if !std::mem::take(&mut self.ready) {
-            *out = Answers::default();
-        }
-        Ok(())
-    }
-
-    fn moving(&mut self) -> Option<&mut dyn MovingSources> {
-        Some(self)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Kernel;
 use super::direct::Sum;
-use super::mutual::{Own, Rectangle};
+use super::mutual::Leaves;
 use super::pack::{Pack, Sink};
 use super::scalar;
 
@@ -28,8 +28,7 @@ pub(super) struct Loops {
     pub acceleration_excluding: Direct,
     pub potential: Direct,
     pub potential_guarded: Direct,
-    pub own: Own,
-    pub rectangle: Rectangle,
+    pub mutual: Leaves,
 }
 
 /// Compiles the loops for a vector type: with `$sinks` sinks in registers (direct), `$vectors`
@@ -38,7 +37,7 @@ macro_rules! entry {
     ($vector:ty, $sinks:literal, $vectors:literal $(, $features:literal)?) => {
         use super::direct::{Sum as Total, attract};
         use super::pack::{Pack, Sink};
-        use super::mutual::Pull;
+        use super::mutual::{Leaves, Pull};
 
         macro_rules! direct {
             ($name:ident, $potential:literal, $exclude:literal, $guard:literal) => {
@@ -63,7 +62,21 @@ macro_rules! entry {
         $(#[target_feature(enable = $features)])?
         unsafe fn rectangle(a: &[Pack], b: &mut [Pull], c: &[Pack], d: &mut [Pull], e: f32) {
             // SAFETY: the caller knows that the processor has the instructions.
-            unsafe { super::mutual::rectangle::<$vector, $vectors>(a, b, c, d, e) }
+            unsafe { super::mutual::rectangle::<$vector, $vectors, true, true>(a, b, c, d, e) }
+        }
+
+        $(#[target_feature(enable = $features)])?
+        unsafe fn onto_first(a: &[Pack], c: &[Pack], pull: &mut [Pull], e: f32) {
+            let none = &mut [];
+            // SAFETY: the caller knows that the processor has the instructions.
+            unsafe { super::mutual::rectangle::<$vector, $vectors, true, false>(a, pull, c, none, e) }
+        }
+
+        $(#[target_feature(enable = $features)])?
+        unsafe fn onto_second(a: &[Pack], c: &[Pack], pull: &mut [Pull], e: f32) {
+            let none = &mut [];
+            // SAFETY: the caller knows that the processor has the instructions.
+            unsafe { super::mutual::rectangle::<$vector, $vectors, false, true>(a, none, c, pull, e) }
         }
 
         /// Compiled for this file's vector.
@@ -72,8 +85,7 @@ macro_rules! entry {
             acceleration_excluding,
             potential,
             potential_guarded,
-            own,
-            rectangle,
+            mutual: Leaves { own, rectangle, onto_first, onto_second },
         };
     };
 }

@@ -10,11 +10,13 @@
 //! pairs, 2.8 with potentials; AVX2 2.4; scalar 0.8. The ports would allow 7.3, 8.1 and 4.5. Error
 //! against f64: 3e-7 rms, 1.4e-5 for the worst body (Plummer sphere).
 //!
-//! Both give the same bits on any number of threads. Positions are narrowed to f32 in a frame of
+//! Both give the same bits on any number of threads, and where a part of the sinks is asked for ([`InParts`]). Positions are narrowed to f32 in a frame of
 //! their own ([`Frame::of_call`]): relative to the middle of the sources and scaled by powers of two, so
 //! neither a far origin nor unusual units cost precision. What f32 cannot tell apart, separations
 //! below 6e-8 of the distance from the middle, it does not resolve; a softening below 2^-58 of the
 //! extent acts like that.
+
+use std::ops::Range;
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -23,7 +25,7 @@ use super::Kernel;
 use crate::error::Result;
 use crate::forces::held::HeldSources;
 use crate::forces::{
-    Answers, ForceEngine, Identity, Order, Precision, Sinks, Sources, Want, check_plain,
+    Answers, ForceEngine, Identity, InParts, Order, Precision, Sinks, Sources, Want, check_plain,
 };
 use crate::frame::Frame;
 use crate::stop;
@@ -93,20 +95,22 @@ impl CpuSingle {
         Self { kernel, sources, packs, pulls, sinks, sums, begun }
     }
 
-    /// All on all by the third law.
+    /// All on all by the third law, for the bodies of `part`.
     fn mutual(
         &mut self,
         frame: &Frame,
         softening_squared: f32,
         loops: &Loops,
+        part: &Range<usize>,
         acceleration: &mut [DVec3],
     ) {
         self.pulls.clear();
         self.pulls.resize(self.packs.len(), Pull::ZERO);
+        let wanted = part.start / PACK..part.end.div_ceil(PACK);
         // SAFETY: a kernel that is not available cannot be had, see `with_kernel`.
         let pairs =
-            unsafe { Mutual::new(loops.own, loops.rectangle, softening_squared, self.packs.len()) };
-        pairs.triangle(&self.packs, &mut self.pulls);
+            unsafe { Mutual::new(&loops.mutual, softening_squared, self.packs.len(), wanted) };
+        pairs.all(&self.packs, &mut self.pulls);
         let unit = frame.acceleration_unit();
         for (chunk, Pull([x, y, z])) in acceleration.chunks_mut(PACK).zip(&self.pulls) {
             for (lane, a) in chunk.iter_mut().enumerate() {
@@ -115,13 +119,14 @@ impl CpuSingle {
         }
     }
 
-    /// Any sinks, by ordered pairs: fills the first slice of `self.sums`.
+    /// Any sinks, of which those of `part` are asked for, by ordered pairs: fills the first slice of `self.sums`.
     fn direct(
         &mut self,
         frame: &Frame,
         softening_squared: f32,
         sinks: &Sinks,
         sources: &Sources,
+        part: &Range<usize>,
         attract: Direct,
     ) {
         let none = Sink { x: 0.0, y: 0.0, z: 0.0, itself: Sink::NONE };
@@ -142,10 +147,11 @@ impl CpuSingle {
         let (all, packs) = (&self.sinks, &self.packs);
         let tasks = all.len() / TASK;
         self.sums.par_chunks_mut(TASK).enumerate().for_each(|(task, sums)| {
-            if stop::is_wanted() {
+            let begin = task % tasks * TASK;
+            if stop::is_wanted() || begin >= part.end || begin + TASK <= part.start {
                 return;
             }
-            let (sinks, first) = (&all[task % tasks * TASK..][..TASK], task / tasks * slice);
+            let (sinks, first) = (&all[begin..][..TASK], task / tasks * slice);
             let packs = packs.get(first..packs.len().min(first + slice)).unwrap_or_default();
             // SAFETY: a kernel that is not available cannot be had, see `with_kernel`.
             unsafe { attract(packs, first * PACK, sinks, sums, softening_squared) }
@@ -193,17 +199,7 @@ impl ForceEngine for CpuSingle {
     }
 
     fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
-        sinks.check(softening, want)?;
-        check_plain(self, want)?;
-        let (held, mut begun) =
-            (std::mem::take(&mut self.sources), std::mem::take(&mut self.begun));
-        begun.resize(sinks.position.len(), want);
-        let done = self.compute(sinks, &held.all(), softening, want.potential, &mut begun);
-        (self.sources, self.begun) = (held, begun);
-        if done.is_err() {
-            self.begun = Answers::default();
-        }
-        done
+        self.begin_part(sinks, 0..sinks.position.len(), softening, want)
     }
 
     fn collect(&mut self, out: &mut Answers) -> Result<()> {
@@ -212,12 +208,39 @@ impl ForceEngine for CpuSingle {
         self.begun.resize(0, &Want::ACCELERATION);
         Ok(())
     }
+
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
+    }
+}
+
+impl InParts for CpuSingle {
+    fn begin_part(
+        &mut self,
+        sinks: &Sinks,
+        part: Range<usize>,
+        softening: f64,
+        want: &Want,
+    ) -> Result<()> {
+        sinks.check(softening, want)?;
+        check_plain(self, want)?;
+        let (held, mut begun) =
+            (std::mem::take(&mut self.sources), std::mem::take(&mut self.begun));
+        begun.resize(sinks.position.len(), want);
+        let (sources, potential) = (held.all(), want.potential);
+        let done = self.compute((sinks, &part), &sources, softening, potential, &mut begun);
+        (self.sources, self.begun) = (held, begun);
+        if done.is_err() {
+            self.begun = Answers::default();
+        }
+        done
+    }
 }
 
 impl CpuSingle {
     fn compute(
         &mut self,
-        sinks: &Sinks,
+        (sinks, part): (&Sinks, &Range<usize>),
         sources: &Sources,
         softening: f64,
         potential: bool,
@@ -227,11 +250,11 @@ impl CpuSingle {
         let softening_squared = softening_squared(&frame, softening);
         pack::pack(&frame, sources, &mut self.packs);
         let loops = loops::of(self.kernel);
-        if sinks.position.is_empty() {
+        if part.is_empty() {
             return Ok(());
         }
         if !potential && sinks.identity == Identity::Offset(0) && same_places(sinks, sources) {
-            self.mutual(&frame, softening_squared, loops, &mut out.acceleration);
+            self.mutual(&frame, softening_squared, loops, part, &mut out.acceleration);
             return stop::check();
         }
         let attract = match (potential, softening == 0.0) {
@@ -240,7 +263,7 @@ impl CpuSingle {
             (false, _) if at_own_source(sinks, sources) => loops.acceleration,
             (false, _) => loops.acceleration_excluding,
         };
-        self.direct(&frame, softening_squared, sinks, sources, attract);
+        self.direct(&frame, softening_squared, sinks, sources, part, attract);
         stop::check()?;
         let (unit, potential_unit) = (frame.acceleration_unit(), frame.potential_unit());
         for (a, sum) in out.acceleration.iter_mut().zip(&self.sums) {

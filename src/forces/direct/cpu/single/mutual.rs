@@ -4,6 +4,11 @@
 //! (M. Frigo's cache-oblivious scheme). Two parts run side by side only where they write to
 //! different bodies, and the cuts depend on the number of bodies alone: so every body's sum is
 //! formed in the same order on any number of threads, in memory that grows like N.
+//!
+//! Where only a part of the bodies is asked for, what touches none of them is left out, and what pulls others too
+//! is computed for them alone: the rest happens in the same order, so they have the same bits.
+
+use std::ops::Range;
 
 use super::lanes::{Lanes, Separation, Sum};
 use super::pack::{PACK, Pack};
@@ -31,72 +36,115 @@ const STRIP: usize = 4;
 /// have the instructions.
 pub(super) type Rectangle = unsafe fn(&[Pack], &mut [Pull], &[Pack], &mut [Pull], f32);
 
+/// Adds to the pulls of the first packs what the second exert on them, or the other way round: `unsafe` likewise.
+pub(super) type OneSide = unsafe fn(&[Pack], &[Pack], &mut [Pull], f32);
+
 /// Adds to the pulls of `a` what its bodies exert on each other.
 pub(super) type Own = unsafe fn(&[Pack], &mut [Pull], f32);
 
-/// One evaluation of all on all.
+/// The loops that evaluate what is not cut further.
 #[derive(Clone, Copy)]
-pub(super) struct Mutual {
-    own: Own,
-    rectangle: Rectangle,
-    softening_squared: f32,
-    leaf: usize,
+pub(super) struct Leaves {
+    pub own: Own,
+    pub rectangle: Rectangle,
+    /// What [`Leaves::rectangle`] adds to the first pulls alone, and to the second ones.
+    pub onto_first: OneSide,
+    pub onto_second: OneSide,
 }
 
-impl Mutual {
-    /// For `packs` packs. Safety: the processor has the instructions that the two functions use.
+/// Neighbouring packs and the pulls on them.
+struct Span<'a> {
+    /// The number of the first.
+    first: usize,
+    packs: &'a [Pack],
+    pulls: &'a mut [Pull],
+}
+
+impl Span<'_> {
+    fn halves(&mut self) -> (Span<'_>, Span<'_>) {
+        let half = self.packs.len() / 2;
+        let (low, high) = self.packs.split_at(half);
+        let (pulls_low, pulls_high) = self.pulls.split_at_mut(half);
+        let first = self.first + half;
+        let low = Span { first: self.first, packs: low, pulls: pulls_low };
+        (low, Span { first, packs: high, pulls: pulls_high })
+    }
+}
+
+/// One evaluation of all on all.
+#[derive(Clone, Copy)]
+pub(super) struct Mutual<'a> {
+    leaves: &'a Leaves,
+    softening_squared: f32,
+    leaf: usize,
+    /// The packs whose pulls are asked for: from the first to before the second.
+    wanted: (usize, usize),
+}
+
+impl<'a> Mutual<'a> {
+    /// Of so many packs, for the pulls on those of `wanted`. Safety: the processor has the instructions of the `leaves`.
     pub unsafe fn new(
-        own: Own,
-        rectangle: Rectangle,
+        leaves: &'a Leaves,
         softening_squared: f32,
         packs: usize,
+        wanted: Range<usize>,
     ) -> Self {
         // Small sets are cut finer, so that there is something to do for every core.
-        Self { own, rectangle, softening_squared, leaf: (packs / 16).clamp(16, LEAF) }
+        let leaf = (packs / 16).clamp(16, LEAF);
+        Self { leaves, softening_squared, leaf, wanted: (wanted.start, wanted.end) }
+    }
+
+    /// Adds all pairs to `pulls`. Those of packs that are not wanted are anything afterwards.
+    pub fn all(self, packs: &[Pack], pulls: &mut [Pull]) {
+        self.triangle(Span { first: 0, packs, pulls });
+    }
+
+    fn wants(self, span: &Span<'_>) -> bool {
+        span.first < self.wanted.1 && span.first + span.packs.len() > self.wanted.0
     }
 
     /// Adds all pairs within `a`.
-    pub fn triangle(self, a: &[Pack], pull: &mut [Pull]) {
-        if stop::is_wanted() {
+    fn triangle(self, mut a: Span<'_>) {
+        if stop::is_wanted() || !self.wants(&a) {
             return;
         }
-        if a.len() <= OWN_LEAF {
+        if a.packs.len() <= OWN_LEAF {
             // SAFETY: promised to `new`.
-            return unsafe { (self.own)(a, pull, self.softening_squared) };
+            return unsafe { (self.leaves.own)(a.packs, a.pulls, self.softening_squared) };
         }
-        let half = a.len() / 2;
-        let (low, high) = a.split_at(half);
-        let (pull_low, pull_high) = pull.split_at_mut(half);
-        if a.len() <= self.leaf {
-            self.triangle(low, pull_low);
-            self.triangle(high, pull_high);
+        let is_small = a.packs.len() <= self.leaf;
+        let (low, high) = a.halves();
+        if is_small {
+            self.triangle(low);
+            self.triangle(high);
         } else {
-            rayon::join(|| self.triangle(low, pull_low), || self.triangle(high, pull_high));
+            rayon::join(|| self.triangle(low), || self.triangle(high));
         }
-        self.rectangle(low, pull_low, high, pull_high);
+        let (low, high) = a.halves();
+        self.rectangle(low, high);
     }
 
     /// Adds all pairs between `a` and `b`, of lengths that differ by 1 at most.
-    fn rectangle(self, a: &[Pack], pull_a: &mut [Pull], b: &[Pack], pull_b: &mut [Pull]) {
-        if stop::is_wanted() {
+    fn rectangle(self, mut a: Span<'_>, mut b: Span<'_>) {
+        let wanted = (self.wants(&a), self.wants(&b));
+        if stop::is_wanted() || wanted == (false, false) {
             return;
         }
-        if a.len().max(b.len()) <= self.leaf {
+        if a.packs.len().max(b.packs.len()) <= self.leaf {
+            let (leaves, eps2) = (self.leaves, self.softening_squared);
             // SAFETY: promised to `new`.
-            return unsafe { (self.rectangle)(a, pull_a, b, pull_b, self.softening_squared) };
+            return unsafe {
+                match wanted {
+                    (_, false) => (leaves.onto_first)(a.packs, b.packs, a.pulls, eps2),
+                    (false, _) => (leaves.onto_second)(a.packs, b.packs, b.pulls, eps2),
+                    _ => (leaves.rectangle)(a.packs, a.pulls, b.packs, b.pulls, eps2),
+                }
+            };
         }
-        let (a_half, b_half) = (a.len() / 2, b.len() / 2);
-        let ((a0, a1), (b0, b1)) = (a.split_at(a_half), b.split_at(b_half));
-        let (pull_a0, pull_a1) = pull_a.split_at_mut(a_half);
-        let (pull_b0, pull_b1) = pull_b.split_at_mut(b_half);
-        rayon::join(
-            || self.rectangle(a0, pull_a0, b0, pull_b0),
-            || self.rectangle(a1, pull_a1, b1, pull_b1),
-        );
-        rayon::join(
-            || self.rectangle(a0, pull_a0, b1, pull_b1),
-            || self.rectangle(a1, pull_a1, b0, pull_b0),
-        );
+        let ((a0, a1), (b0, b1)) = (a.halves(), b.halves());
+        rayon::join(|| self.rectangle(a0, b0), || self.rectangle(a1, b1));
+        let ((a0, a1), (b0, b1)) = (a.halves(), b.halves());
+        rayon::join(|| self.rectangle(a0, b1), || self.rectangle(a1, b0));
     }
 }
 
@@ -104,22 +152,23 @@ impl Mutual {
 #[repr(C, align(64))]
 struct Sums<const N: usize>([Sum; N]);
 
-/// [`Rectangle`] for `V`, with `R` vectors of `a` in registers.
+/// [`Rectangle`] for `V`, with `R` vectors of `a` in registers; without `ON_A` or `ON_B` for the pulls on the other
+/// alone, whose bits are the same.
 #[inline(always)]
-pub(super) unsafe fn rectangle<V: Lanes, const R: usize>(
+pub(super) unsafe fn rectangle<V: Lanes, const R: usize, const ON_A: bool, const ON_B: bool>(
     a: &[Pack],
     pull_a: &mut [Pull],
     b: &[Pack],
     pull_b: &mut [Pull],
-    softening_squared: f32,
+    eps2: f32,
 ) {
     // SAFETY: the instructions are there.
     unsafe {
         match (common_mass(a), common_mass(b)) {
             (Some(mass_a), Some(mass_b)) => {
-                leaf::<V, R, true, true>(a, pull_a, b, pull_b, softening_squared, mass_b, mass_a);
+                leaf::<V, R, true, ON_A, ON_B>(a, pull_a, b, pull_b, eps2, mass_b, mass_a);
             }
-            _ => leaf::<V, R, false, true>(a, pull_a, b, pull_b, softening_squared, 1.0, 1.0),
+            _ => leaf::<V, R, false, ON_A, ON_B>(a, pull_a, b, pull_b, eps2, 1.0, 1.0),
         }
     }
 }
@@ -132,7 +181,7 @@ pub(super) unsafe fn own<V: Lanes, const R: usize>(
     softening_squared: f32,
 ) {
     // SAFETY: the instructions are there.
-    unsafe { leaf::<V, R, false, false>(a, pull, a, &mut [], softening_squared, 1.0, 1.0) }
+    unsafe { leaf::<V, R, false, true, false>(a, pull, a, &mut [], softening_squared, 1.0, 1.0) }
 }
 
 /// The mass that all bodies of all packs have, if they do.
@@ -142,9 +191,9 @@ fn common_mass(packs: &[Pack]) -> Option<f32> {
 }
 
 /// The pairs of `a` and `b`. `EQUAL` leaves masses out of the pairs and multiplies the sums on `a`
-/// by `mass_b`, those on `b` by `mass_a`. Without `BOTH`, `b` is only a source.
+/// by `mass_b`, those on `b` by `mass_a`. Without `ON_A` or `ON_B` that side only attracts.
 #[inline(always)]
-unsafe fn leaf<V: Lanes, const R: usize, const EQUAL: bool, const BOTH: bool>(
+unsafe fn leaf<V: Lanes, const R: usize, const EQUAL: bool, const ON_A: bool, const ON_B: bool>(
     a: &[Pack],
     pull_a: &mut [Pull],
     b: &[Pack],
@@ -153,8 +202,8 @@ unsafe fn leaf<V: Lanes, const R: usize, const EQUAL: bool, const BOTH: bool>(
     mass_b: f32,
     mass_a: f32,
 ) {
-    assert!(a.len() <= LEAF && a.len() == pull_a.len());
-    assert!(!BOTH || b.len() == pull_b.len());
+    assert!(a.len() <= LEAF && (!ON_A || a.len() == pull_a.len()));
+    assert!(!ON_B || b.len() == pull_b.len());
     let mut on_a = Sums::<LEAF>([[[0.0; PACK]; 3]; LEAF]);
     for (s, strip) in b.chunks(STRIP).enumerate() {
         let mut on_b = Sums::<{ STRIP * PACK }>([[[0.0; PACK]; 3]; STRIP * PACK]);
@@ -164,15 +213,17 @@ unsafe fn leaf<V: Lanes, const R: usize, const EQUAL: bool, const BOTH: bool>(
         // SAFETY: the instructions are there; vectors v..v + R and v lie within `a`.
         unsafe {
             while v + R <= vectors {
-                pass::<V, R, EQUAL, BOTH>(a, v, &mut on_a, &bodies, &mut on_b, softening_squared);
+                let (on_a, on_b) = (&mut on_a, &mut on_b);
+                pass::<V, R, EQUAL, ON_A, ON_B>(a, v, on_a, &bodies, on_b, softening_squared);
                 v += R;
             }
             while v < vectors {
-                pass::<V, 1, EQUAL, BOTH>(a, v, &mut on_a, &bodies, &mut on_b, softening_squared);
+                let (on_a, on_b) = (&mut on_a, &mut on_b);
+                pass::<V, 1, EQUAL, ON_A, ON_B>(a, v, on_a, &bodies, on_b, softening_squared);
                 v += 1;
             }
         }
-        if BOTH {
+        if ON_B {
             let factor = V::CUBE * f64::from(mass_a);
             let pulls = &mut pull_b[s * STRIP..][..strip.len()];
             for (pull, sums) in pulls.iter_mut().zip(on_b.0.as_chunks().0) {
@@ -185,6 +236,9 @@ unsafe fn leaf<V: Lanes, const R: usize, const EQUAL: bool, const BOTH: bool>(
                 }
             }
         }
+    }
+    if !ON_A {
+        return;
     }
     let factor = V::CUBE * f64::from(mass_b);
     for (pull, sums) in pull_a.iter_mut().zip(&on_a.0) {
@@ -199,7 +253,7 @@ unsafe fn leaf<V: Lanes, const R: usize, const EQUAL: bool, const BOTH: bool>(
 /// Vectors v..v + R of `a` against a strip of `b`. Safety: they lie within `a`, at most [`LEAF`]
 /// packs; the instructions are there.
 #[inline(always)]
-unsafe fn pass<V: Lanes, const R: usize, const EQUAL: bool, const BOTH: bool>(
+unsafe fn pass<V: Lanes, const R: usize, const EQUAL: bool, const ON_A: bool, const ON_B: bool>(
     a: &[Pack],
     v: usize,
     on_a: &mut Sums<LEAF>,
@@ -221,13 +275,16 @@ unsafe fn pass<V: Lanes, const R: usize, const EQUAL: bool, const BOTH: bool>(
             ];
             mass[k] = V::load(pack.mass.as_ptr().add(lane));
         }
-        let pull = sweep::<V, R, EQUAL, BOTH>(
+        let pull = sweep::<V, R, EQUAL, ON_A, ON_B>(
             from,
             mass,
             &strip.body[..strip.len],
             &mut on_b.0[..strip.len],
             softening_squared,
         );
+        if !ON_A {
+            return;
+        }
         for k in 0..R {
             let lane = (v + k) % parts * V::WIDTH;
             let totals = on_a.0.get_unchecked_mut((v + k) / parts);
@@ -261,13 +318,13 @@ type Body = [f32; 4];
 
 /// `R` vectors of bodies at `from` against single bodies: returns the bodies' pull on the vectors, and
 /// adds the vectors' opposite pull on the bodies to `on_bodies`. `EQUAL` leaves the masses out, without
-/// `BOTH` the bodies feel nothing. Safety: as [`Lanes`].
+/// `ON_B` the bodies feel nothing, without `ON_A` the vectors. Safety: as [`Lanes`].
 ///
 /// With AVX-512 a vector takes 21 operations for 32 interactions (19 where masses are `EQUAL`), and two
 /// ports take them: 10.5 cycles at least. Written in assembly, each vector begun while another is
 /// finished, it took 13 and all on all was 6 % faster: not worth 200 lines.
 #[inline(always)]
-unsafe fn sweep<V: Lanes, const R: usize, const EQUAL: bool, const BOTH: bool>(
+unsafe fn sweep<V: Lanes, const R: usize, const EQUAL: bool, const ON_A: bool, const ON_B: bool>(
     from: [[V; 3]; R],
     mass: [V; R],
     bodies: &[Body],
@@ -286,18 +343,20 @@ unsafe fn sweep<V: Lanes, const R: usize, const EQUAL: bool, const BOTH: bool>(
             for k in 0..R {
                 let d = Separation::new(from[k], [x, y, z], eps2);
                 let cube = d.r2.inverse_cube(d.estimate);
-                let to_a = if EQUAL { cube } else { cube.times(body_mass) };
-                pull[k][0] = d.dx.times_plus(to_a, pull[k][0]);
-                pull[k][1] = d.dy.times_plus(to_a, pull[k][1]);
-                pull[k][2] = d.dz.times_plus(to_a, pull[k][2]);
-                if BOTH {
+                if ON_A {
+                    let to_a = if EQUAL { cube } else { cube.times(body_mass) };
+                    pull[k][0] = d.dx.times_plus(to_a, pull[k][0]);
+                    pull[k][1] = d.dy.times_plus(to_a, pull[k][1]);
+                    pull[k][2] = d.dz.times_plus(to_a, pull[k][2]);
+                }
+                if ON_B {
                     let to_b = if EQUAL { cube } else { cube.times(mass[k]) };
                     b[0] = d.dx.times_plus(to_b, b[0]);
                     b[1] = d.dy.times_plus(to_b, b[1]);
                     b[2] = d.dz.times_plus(to_b, b[2]);
                 }
             }
-            if BOTH {
+            if ON_B {
                 b[0].store(sum[0].as_mut_ptr());
                 b[1].store(sum[1].as_mut_ptr());
                 b[2].store(sum[2].as_mut_ptr());

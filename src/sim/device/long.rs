@@ -1,0 +1,89 @@
+//! Steps that take long are broken off where that is asked for: the bodies go back to where the step began.
+
+use super::DeviceState;
+#[cfg(not(target_arch = "wasm32"))]
+use super::Phase;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::{
+    error::Result,
+    exchange::{Exchange, Member},
+    gpu::storage,
+    stop,
+};
+
+/// Steps that take longer are broken off where that is asked for ([`crate::stop`]); the others are finished.
+pub(super) const LONG_STEP_SECS: f64 = 0.3;
+
+/// The bodies before a step that several devices take: positions, velocities and accelerations.
+#[cfg(not(target_arch = "wasm32"))]
+pub(super) struct Before {
+    motion: [wgpu::Buffer; 3],
+}
+
+/// How long the next steps of several devices take.
+#[cfg(not(target_arch = "wasm32"))]
+pub(super) enum Length {
+    Short,
+    /// So that one is broken off where that is asked for.
+    Long,
+    /// It is asked for already, between two steps.
+    None,
+}
+
+impl DeviceState {
+    /// How long steps take, as all members know it: long for all if they are for one.
+    ///
+    /// Errors: another member gave up.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn length_of_steps(&self, member: &mut Member) -> Result<Length> {
+        let mine = match self.phase == Phase::Between && stop::is_wanted() {
+            true => 2,
+            false => u8::from(self.takes_long_steps()),
+        };
+        Ok(match member.greatest(mine)? {
+            0 => Length::Short,
+            1 => Length::Long,
+            _ => Length::None,
+        })
+    }
+
+    /// Whether a step takes long, as far as is known.
+    pub(super) fn takes_long_steps(&self) -> bool {
+        self.throughput.secs(self.stepper.forces().interactions(), 2) > LONG_STEP_SECS
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Before {
+    /// Room for the bodies of `state`.
+    pub fn room(state: &DeviceState) -> Self {
+        let n = state.buffers.count as usize;
+        Self { motion: std::array::from_fn(|_| storage(&state.gpu, "bodies before a step", n)) }
+    }
+
+    /// Keeps the bodies, between two steps.
+    pub fn save(&self, state: &DeviceState) {
+        self.copy(state, true);
+    }
+
+    /// Takes the bodies back to where they were saved after `steps` steps of the run. Some devices may have ended the
+    /// step, and have other accelerations by now.
+    pub fn restore(&self, state: &mut DeviceState, steps: u64) {
+        self.copy(state, false);
+        state.stepper.begin_force_again();
+        state.stepper.forces_mut().begin_step(steps + 1);
+        state.steps = steps;
+        state.phase = Phase::Between;
+    }
+
+    fn copy(&self, state: &DeviceState, save: bool) {
+        let mut encoder = state.gpu.device.create_command_encoder(&Default::default());
+        let buffers = &state.buffers;
+        let now = [&buffers.position_mass, &buffers.velocity, &buffers.acceleration];
+        for (now, then) in now.into_iter().zip(&self.motion) {
+            let (from, to) = if save { (now, then) } else { (then, now) };
+            encoder.copy_buffer_to_buffer(from, 0, to, 0, now.size());
+        }
+        state.gpu.queue.submit([encoder.finish()]);
+    }
+}
