@@ -257,6 +257,18 @@ fn programs_run_on_an_adapter_in_double_single() {
     ] {
         judge(&compile(name, "-std=c99", SHARED), &[bound, second], &variables);
     }
+    // Two devices on one adapter share what is large enough.
+    let twice = format!("{number},{number}");
+    let variables = [variables[0], variables[1], ("GRAVITILE_ADAPTER", &twice)];
+    judge(&compile("forces", "-std=c99", SHARED), &["3e-6", "1"], &variables);
+    let program = compile("status", "-std=c89", SHARED);
+    let status = text(&run(&mut command(&program, &[], &variables)).stderr);
+    assert!(status.contains(&format!(" + {}", gpu.adapter.name)), "{status}");
+    // More than there are of a kind.
+    let many = [variables[0], ("GRAVITILE_DEVICES", "64")];
+    let output = command(&program, &[], &many).output().unwrap();
+    let refused = text(&output.stderr);
+    assert!(!output.status.success() && refused.contains("64, but must be at most"), "{refused}");
 }
 
 #[test]

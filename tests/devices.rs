@@ -2,11 +2,14 @@
 
 #[path = "common/mod.rs"]
 mod common;
+#[path = "devices/library.rs"]
+mod library;
+#[path = "devices/lost.rs"]
+mod lost;
 
 use std::sync::Arc;
 
 use gravitile::bodies::Bodies;
-use gravitile::error::Error;
 use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::KernelRequest;
 use gravitile::forces::tree::{Opening, TreeConfig};
@@ -257,29 +260,6 @@ fn pictures_are_drawn_from_the_first_device() {
         gravitile::gpu::read_blocking::<[f32; 4]>(gpu, &all, bodies.len()).unwrap()
     });
     assert!(one == two);
-}
-
-#[test]
-fn a_device_that_is_lost_ends_the_others_with_an_error() {
-    // Devices of its own: what is lost stays so.
-    let mut own: Vec<_> =
-        (0..3).map(|_| Gpu::open_blocking(&common::adapter_request()).unwrap()).collect();
-    for lost in 0..2 {
-        let choice = Choice::of(EngineKind::Gpu, Method::Direct, "asked for", Some(own[0].clone()));
-        let choice = Choice { beside: own[1..].to_vec(), ..choice };
-        let settings = settings(KernelRequest::NONE);
-        let mut sim = Simulation::on(choice, plummer(300), settings).unwrap();
-        let gone = Arc::clone(&own[2 - lost]);
-        let mut watch = |done| {
-            if done == 3 {
-                gone.device.destroy();
-            }
-            true
-        };
-        let error = sim.step_watched(1000, &mut watch).unwrap_err();
-        assert!(matches!(error, Error::Device(_)), "{error}");
-        own[2 - lost] = Gpu::open_blocking(&common::adapter_request()).unwrap();
-    }
 }
 
 /// Ranks as threads: all that MPI adds is another way between them.

@@ -18,11 +18,11 @@ use crate::error::{Error, Result};
 both_forms! { "Opens cluster `id`. One that is open stays as it is.";
 g6_open g6_open_, GPU_g6_open GPU_g6_open_; (id: cluster) { world::open(Key::G6(id)) } }
 
-both_forms! { "Sapporo2's way to name devices; opens cluster 0. Which adapter is taken is GRAVITILE_ADAPTER's to say.";
-g6_open_special g6_open_special_; (_devices: int, _list: ignored) { world::open(Key::G6(0)) } }
+both_forms! { "Opens cluster 0 on so many devices of one kind, Sapporo2's way. Which they are is GRAVITILE_ADAPTER's to say.";
+g6_open_special g6_open_special_; (devices: int, _list: ignored) { world::open_on(Key::G6(0), devices) } }
 
 both_forms! { "The same, as Starlab calls it: with room for `nmax` particles, which is found when they come.";
-g6_open_special2 g6_open_special2_; (_devices: int, _list: ignored, _nmax: int) { world::open(Key::G6(0)) } }
+g6_open_special2 g6_open_special2_; (devices: int, _list: ignored, _nmax: int) { world::open_on(Key::G6(0), devices) } }
 
 both_forms! { "Closes cluster `id` and frees its memory.";
 g6_close g6_close_, GPU_g6_close GPU_g6_close_; (id: cluster) { world::close(Key::G6(id)) } }

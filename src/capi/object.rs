@@ -36,7 +36,7 @@ sapporo_open; (order: int, precision: int) {
     };
     // A number tells its order.
     let number = (NEXT.fetch_add(1, Ordering::Relaxed) & 0x0fff_ffff) * 4 + order;
-    world::open_in(Key::Object(number, wanted), precision)?;
+    world::open_in(Key::Object(number, wanted), precision, 1)?;
     Ok(number)
 } }
 

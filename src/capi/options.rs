@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use crate::error::{Error, Result};
+use crate::forces::direct::SeveralTiers;
 use crate::forces::tree::TreeConfig;
 use crate::forces::{self, ForceEngine, Method, Order, Precision, Tools};
 use crate::gpu::{AdapterRequest, DeviceClass, Gpu};
@@ -28,6 +29,7 @@ struct Words {
     method: Option<String>,
     precision: Option<String>,
     adapter: Option<String>,
+    devices: Option<i64>,
     pipelines: Option<i64>,
     g5_potential: Option<String>,
     alpha: Option<f64>,
@@ -45,6 +47,8 @@ pub struct Options {
     pub precision: Option<Precision>,
     /// Which adapter.
     pub adapter: AdapterRequest,
+    /// On how many of them; without, as many as the program asks for.
+    pub devices: Option<u32>,
     /// What `g6_npipes` answers.
     pub pipelines: i32,
     /// Whether `g5_get_force` gives the potential as GRAPE-5 and Phantom-GRAPE do, above 0 (as long as nobody asks for
@@ -92,6 +96,13 @@ impl Options {
         let precision = precision.map_err(|error| wrong(&what, error))?;
         let (adapter, _) = chosen("GRAVITILE_ADAPTER", words.adapter);
         let adapter = AdapterRequest::named(adapter.as_deref().unwrap_or_default());
+        let in_file = words.devices.map(|number| number.to_string());
+        let (devices, what) = chosen("GRAVITILE_DEVICES", in_file);
+        let number = |text: String| {
+            let number = text.parse().ok().filter(|number| (1..=64).contains(number));
+            number.ok_or_else(|| Error::value(what, text, "a whole number from 1 to 64"))
+        };
+        let devices = devices.map(number).transpose()?;
         let in_file = words.pipelines.map(|number| number.to_string());
         let (pipelines, what) = chosen("GRAVITILE_PIPELINES", in_file);
         let pipelines = pipelines.map_or(Ok(PIPELINES), |text| {
@@ -118,7 +129,16 @@ impl Options {
             return Err(Error::value("the method", method.name(), allowed));
         }
         let tree = TreeConfig::of(&TreeRequest { alpha, theta, ..TreeRequest::default() })?;
-        Ok(Self { engine, method, precision, adapter, pipelines, g5_potential_is_positive, tree })
+        Ok(Self {
+            engine,
+            method,
+            precision,
+            adapter,
+            devices,
+            pipelines,
+            g5_potential_is_positive,
+            tree,
+        })
     }
 
     /// The engine of that kind. Without a tree it is for forces of any order.
@@ -126,10 +146,15 @@ impl Options {
         &self,
         kind: EngineKind,
         order: Order,
-        gpu: Option<&Arc<Gpu>>,
+        devices: &[Arc<Gpu>],
         precision: Option<Precision>,
     ) -> Result<Box<dyn ForceEngine>> {
+        let gpu = devices.first();
         match self.method {
+            Method::Direct if devices.len() > 1 => {
+                let precision = precision.unwrap_or(Precision::DoubleSingle);
+                Ok(Box::new(SeveralTiers::new(devices, precision)?))
+            }
             Method::Tree => {
                 let tools = Tools { gpu, tree: self.tree, ..Tools::default() };
                 forces::make(kind.place(), self.method, self.precision, order, &tools)
@@ -138,45 +163,47 @@ impl Options {
         }
     }
 
-    /// The engine that was chosen, for forces up to `order`; a device is opened by `open`.
+    /// The engine that was chosen, for forces up to `order`; devices are opened by `open`, the first one and what is
+    /// beside it.
     ///
     /// Errors: no such adapter, a tier that the engine lacks or that does not hold there, a tree for derivatives.
     pub fn engine(
         &self,
         order: Order,
-        open: &mut dyn FnMut(&AdapterRequest) -> Result<Arc<Gpu>>,
+        open: &mut dyn FnMut(&AdapterRequest) -> Result<Vec<Arc<Gpu>>>,
     ) -> Result<Box<dyn ForceEngine>> {
         match self.engine {
             EngineKind::Auto => self.automatic(order, open),
             EngineKind::Gpu => {
-                let gpu = open(&self.adapter)?;
-                self.make(EngineKind::Gpu, order, Some(&gpu), self.precision)
+                let devices = open(&self.adapter)?;
+                self.make(EngineKind::Gpu, order, &devices, self.precision)
             }
-            kind => self.make(kind, order, None, self.precision),
+            kind => self.make(kind, order, &[], self.precision),
         }
     }
 
     fn automatic(
         &self,
         order: Order,
-        open: &mut dyn FnMut(&AdapterRequest) -> Result<Arc<Gpu>>,
+        open: &mut dyn FnMut(&AdapterRequest) -> Result<Vec<Arc<Gpu>>>,
     ) -> Result<Box<dyn ForceEngine>> {
-        let cpu = || self.make(EngineKind::Cpu, order, None, None);
+        let cpu = || self.make(EngineKind::Cpu, order, &[], None);
         // f64 is slow in the shaders of most GPUs: whoever wants it there says so.
         if self.precision == Some(Precision::Double) {
             return cpu();
         }
         let named = self.adapter.is_certain();
-        let gpu = match open(&self.adapter) {
-            Ok(gpu) => gpu,
+        let devices = match open(&self.adapter) {
+            Ok(devices) => devices,
             // An adapter asked for by name must be there; any other lack is no obstacle.
             Err(error) if named => return Err(error),
             Err(_) => return cpu(),
         };
-        if gpu.adapter.class == DeviceClass::Software && !named {
+        let is_software = |gpu: &Arc<Gpu>| gpu.adapter.class == DeviceClass::Software;
+        if devices.first().is_none_or(is_software) && !named {
             return cpu();
         }
-        match self.make(EngineKind::Gpu, order, Some(&gpu), self.precision) {
+        match self.make(EngineKind::Gpu, order, &devices, self.precision) {
             Err(_) if !named && self.precision.is_none() => cpu(),
             engine => engine,
         }

@@ -12,7 +12,7 @@ use super::guard::{DONE, say};
 use super::options::Options;
 use crate::error::{Error, Result};
 use crate::forces::{Order, Precision};
-use crate::gpu::{AdapterRequest, Gpu};
+use crate::gpu::{AdapterRequest, DeviceClass, DeviceCount, Gpu, blocking};
 
 /// A cluster's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,7 +53,7 @@ pub struct World {
     clusters: BTreeMap<Key, &'static Slot>,
     /// Of clusters that were closed.
     free: Vec<&'static Slot>,
-    gpu: Option<(AdapterRequest, Arc<Gpu>)>,
+    devices: Option<(AdapterRequest, u32, Vec<Arc<Gpu>>)>,
     /// Whether lists of neighbours are sorted by index, for all clusters.
     pub sorts_lists: bool,
     /// Whether the user knows that calls name another cluster than was opened.
@@ -112,7 +112,7 @@ static GENERATION: AtomicU64 = AtomicU64::new(0);
 static WORLD: Mutex<World> = Mutex::new(World {
     clusters: BTreeMap::new(),
     free: Vec::new(),
-    gpu: None,
+    devices: None,
     sorts_lists: true,
     told_of_numbers: false,
 });
@@ -162,11 +162,19 @@ fn find(key: Key) -> Result<Known> {
 
 /// Opens a cluster with the user's options; one that is open stays as it is.
 pub fn open(key: Key) -> Result<c_int> {
-    open_in(key, None)
+    open_in(key, None, 1)
 }
 
-/// [`open`] in a precision that the program asks for, where the user asks for none.
-pub fn open_in(key: Key, precision: Option<Precision>) -> Result<c_int> {
+/// [`open`] on several devices, where the user asks for no number of them.
+pub fn open_on(key: Key, devices: c_int) -> Result<c_int> {
+    open_in(key, None, devices.clamp(1, MOST_DEVICES) as u32)
+}
+
+/// Devices that a program may ask for.
+const MOST_DEVICES: c_int = 64;
+
+/// [`open`] in a precision and on so many devices as the program asks for, where the user asks for none.
+pub fn open_in(key: Key, precision: Option<Precision>, devices: u32) -> Result<c_int> {
     with(|world| {
         if world.clusters.contains_key(&key) {
             return Ok(DONE);
@@ -174,22 +182,58 @@ pub fn open_in(key: Key, precision: Option<Precision>) -> Result<c_int> {
         fork::own();
         let mut options = Options::of_user()?;
         options.precision = options.precision.or(precision);
-        let shared = &mut world.gpu;
+        let wanted = options.devices.unwrap_or(devices);
+        let is_asked_for = options.devices.is_some();
+        let shared = &mut world.devices;
         let engine = options.engine(key.order(), &mut |request| {
-            if let Some((known, gpu)) = shared.as_ref()
-                && known == request
+            if let Some((known, count, devices)) = shared.as_ref()
+                && (known, *count) == (request, wanted)
             {
-                return Ok(Arc::clone(gpu));
+                return Ok(devices.clone());
             }
-            let gpu = Gpu::open_blocking(request)?;
-            *shared = Some((request.clone(), Arc::clone(&gpu)));
-            Ok(gpu)
+            let devices = open_devices(request, wanted, is_asked_for)?;
+            *shared = Some((request.clone(), wanted, devices.clone()));
+            Ok(devices)
         });
-        // A device that was looked at and not taken.
-        shared.take_if(|(_, gpu)| Arc::strong_count(gpu) == 1);
+        // Devices that were looked at and not taken.
+        shared.take_if(|(_, _, devices)| devices.iter().all(|gpu| Arc::strong_count(gpu) == 1));
         let engine = engine?;
         world.insert(key, Cluster::new(engine, key.order()));
         Ok(DONE)
+    })
+}
+
+/// The first device that is asked for, and those beside it: adapters that are named are all meant. A program may ask for
+/// more than there are, and gets those, which is said.
+fn open_devices(
+    request: &AdapterRequest,
+    wanted: u32,
+    is_asked_for: bool,
+) -> Result<Vec<Arc<Gpu>>> {
+    blocking(async {
+        let first = Gpu::open_first(request).await?;
+        let count = match request.names.len() {
+            0 | 1 => DeviceCount::of_names(wanted as usize),
+            named => DeviceCount::of_names(named),
+        };
+        let beside = match Gpu::open_beside(request, count).await {
+            Err(Error::Value { .. }) if !is_asked_for => {
+                let beside = Gpu::open_beside(request, DeviceCount::Auto).await?;
+                if first.adapter.class != DeviceClass::Software {
+                    let there = 1 + beside.len();
+                    let words = format!(
+                        "{wanted} devices are asked for: there are {there} of one kind, which compute"
+                    );
+                    say("g6_open_special", &words);
+                }
+                beside
+            }
+            Err(error @ Error::Value { .. }) => {
+                return Err(Error::Outside(format!("GRAVITILE_DEVICES: {error}")));
+            }
+            beside => beside?,
+        };
+        Ok([first].into_iter().chain(beside).collect())
     })
 }
 
@@ -213,7 +257,7 @@ pub fn close(key: Key) -> Result<c_int> {
         *lock(slot) = None;
         world.free.push(slot);
         if world.clusters.is_empty() {
-            world.gpu = None;
+            world.devices = None;
             fork::disown();
         }
         Ok(DONE)

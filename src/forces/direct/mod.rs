@@ -5,6 +5,8 @@ pub mod gpu;
 mod reference;
 
 pub use cpu::{CpuDouble, CpuSingle};
+#[cfg(not(target_arch = "wasm32"))]
+pub use gpu::tiers::SeveralTiers;
 pub use gpu::{GpuSingle, tiers::GpuTiers};
 pub use reference::Reference;
 

@@ -12,6 +12,8 @@ mod kernels;
 mod motions;
 mod records;
 mod self_test;
+#[cfg(not(target_arch = "wasm32"))]
+mod several;
 mod shape;
 mod store;
 mod variant;
@@ -20,5 +22,7 @@ mod widen;
 pub use engine::GpuTiers;
 pub(crate) use frame::{TierFrame, three_parts};
 pub use self_test::{double_single, tier, tier_soon, verdict, verdict_soon};
+#[cfg(not(target_arch = "wasm32"))]
+pub use several::SeveralTiers;
 pub use shape::Shape;
 pub use variant::{DirectVariant, Near, Pairs};

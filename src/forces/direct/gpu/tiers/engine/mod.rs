@@ -43,6 +43,8 @@ pub struct GpuTiers {
     pairs: Pairs,
     checks: Checks,
     shape: Option<Shape>,
+    /// Of how many sinks those that are asked for are a part: the shape, and so the order of sums, is that of all.
+    part_of: Option<usize>,
     held: Held,
     /// To when sources that move are predicted.
     time: Option<f64>,
@@ -89,6 +91,7 @@ impl GpuTiers {
             itself: Vec::new(),
             begun: None,
             shape: None,
+            part_of: None,
             last: None,
             checks: Checks::default(),
             beside: Vec::new(),
@@ -112,6 +115,21 @@ impl GpuTiers {
     pub fn with_rate(mut self, interactions_per_sec: f64) -> Self {
         self.throughput = [Throughput::fixed(interactions_per_sec); 3];
         self
+    }
+
+    /// [`ForceEngine::begin`] for some of `all` sinks: the bits are those that they have among all.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn begin_some(
+        &mut self,
+        sinks: &Sinks,
+        all: usize,
+        softening: f64,
+        want: &Want,
+    ) -> Result<()> {
+        self.part_of = Some(all);
+        let begun = self.begin(sinks, softening, want);
+        self.part_of = None;
+        begun
     }
 
     /// The device it runs on.
@@ -170,7 +188,8 @@ impl GpuTiers {
         let largest = gpu.limits.storage_buffer;
         variant.shape = self.shape.unwrap_or_else(|| {
             let (class, refined) = (gpu.adapter.class, variant.refined);
-            Shape::for_sinks(class, refined, sinks as u32, count, sum_bytes, largest)
+            let all = self.part_of.unwrap_or(sinks) as u32;
+            Shape::for_sinks(class, refined, all, count, sum_bytes, largest)
         });
         let bytes = sum_bytes * u64::from(variant.segments_with_rows()) * sinks as u64;
         if bytes > largest {

@@ -1,0 +1,183 @@
+//! Forces with derivatives on several devices: each has all sources and answers for a part of the sinks, in the shape for
+//! all of them. So the bits are those of one device, if all are of one kind.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::GpuTiers;
+use crate::error::{Error, Result};
+use crate::exchange::equal_shares;
+use crate::forces::{
+    Answers, ForceEngine, Moving, MovingSources, Order, Precision, Sinks, Sources, Want, Within,
+};
+use crate::gpu::{DeviceClass, Gpu};
+
+/// An engine of several devices.
+pub struct SeveralTiers {
+    engines: Vec<GpuTiers>,
+    /// Which sinks each answers for, of the evaluation that was begun last.
+    parts: Vec<Range<usize>>,
+    /// Whether lists were asked for.
+    lists: bool,
+    found: Vec<Answers>,
+}
+
+/// An evaluation of more interactions is shared: a second device takes as long to begin and to hear.
+fn most_alone(class: DeviceClass) -> u64 {
+    match class {
+        DeviceClass::Discrete => 1 << 27,
+        // Too few to win anything by it, but enough for both kinds in small programs.
+        DeviceClass::Software => 1 << 14,
+        _ => 1 << 25,
+    }
+}
+
+impl SeveralTiers {
+    /// An engine of tier `precision` on these devices, one at least.
+    ///
+    /// Errors: those of [`GpuTiers::new`]; no device.
+    pub fn new(devices: &[Arc<Gpu>], precision: Precision) -> Result<Self> {
+        if devices.is_empty() {
+            return Err(Error::value("the number of devices", 0, "at least one"));
+        }
+        let make = |gpu: &Arc<Gpu>| GpuTiers::new(Arc::clone(gpu), precision);
+        let engines = devices.iter().map(make).collect::<Result<Vec<_>>>()?;
+        let found = engines.iter().map(|_| Answers::default()).collect();
+        Ok(Self { engines, parts: Vec::new(), lists: false, found })
+    }
+
+    fn first(&self) -> &GpuTiers {
+        &self.engines[0]
+    }
+}
+
+impl ForceEngine for SeveralTiers {
+    fn name(&self) -> &'static str {
+        "gpu"
+    }
+
+    fn describe(&self) -> String {
+        let others = self.engines[1..].iter().map(|engine| &engine.gpu().adapter.name);
+        others.fold(self.first().describe(), |text, name| format!("{text} + {name}"))
+    }
+
+    fn precision(&self) -> Precision {
+        self.first().precision()
+    }
+
+    fn source_count(&self) -> usize {
+        self.first().source_count()
+    }
+
+    fn set_sources(&mut self, sources: &Sources) -> Result<()> {
+        self.engines.iter_mut().try_for_each(|engine| engine.set_sources(sources))
+    }
+
+    fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
+        self.engines.iter_mut().try_for_each(|engine| engine.update_sources(index, sources))
+    }
+
+    fn highest_order(&self) -> Order {
+        Order::Snap
+    }
+
+    fn moving(&mut self) -> Option<&mut dyn MovingSources> {
+        Some(self)
+    }
+
+    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
+        sinks.check(softening, want)?;
+        let n = sinks.position.len();
+        let is_large = self.interactions(n) > most_alone(self.first().gpu().adapter.class);
+        let devices = if is_large { self.engines.len() } else { 1 };
+        self.parts = equal_shares(n, devices, 1);
+        self.lists = want.within.is_some();
+        for (engine, part) in self.engines.iter_mut().zip(&self.parts) {
+            let within = want.within.map(|Within { radius, capacity }| Within {
+                radius: &radius[part.clone()],
+                capacity,
+            });
+            let begun = engine.begin_some(
+                &sinks.part(part.clone()),
+                n,
+                softening,
+                &Want { within, ..*want },
+            );
+            begun.map_err(|error| counted_from(part.start, error))?;
+        }
+        Ok(())
+    }
+
+    fn collect(&mut self, out: &mut Answers) -> Result<()> {
+        let parts = std::mem::take(&mut self.parts);
+        let Self { engines, found, lists, .. } = self;
+        let (Some((first, others)), Some((own, theirs))) =
+            (engines.split_first_mut(), found.split_first_mut())
+        else {
+            return Ok(());
+        };
+        if parts.len() < 2 {
+            return first.collect(out);
+        }
+        // What exceeds one submission is submitted only now: on all at the same time.
+        let done: Vec<Result<()>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = others
+                .iter_mut()
+                .zip(theirs)
+                .map(|(engine, found)| scope.spawn(move || engine.collect(found)))
+                .collect();
+            let mut done = vec![first.collect(own)];
+            done.extend(threads.into_iter().map(|thread| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            }));
+            done
+        });
+        for (part, done) in parts.iter().zip(done) {
+            done.map_err(|error| counted_from(part.start, error))?;
+        }
+        join(found, *lists, out);
+        Ok(())
+    }
+}
+
+impl MovingSources for SeveralTiers {
+    fn set_moving(&mut self, sources: &[Moving]) -> Result<()> {
+        self.engines.iter_mut().try_for_each(|engine| engine.set_moving(sources))
+    }
+
+    fn update_moving(&mut self, index: &[u32], sources: &[Moving]) -> Result<()> {
+        self.engines.iter_mut().try_for_each(|engine| engine.update_moving(index, sources))
+    }
+
+    fn predict_to(&mut self, time: Option<f64>) {
+        self.engines.iter_mut().for_each(|engine| engine.predict_to(time));
+    }
+}
+
+/// An error of a sink that is counted from `first` on.
+fn counted_from(first: usize, error: Error) -> Error {
+    match error {
+        Error::Body { index, problem, .. } => {
+            Error::Body { index: first + index, id: (first + index) as u64, problem }
+        }
+        error => error,
+    }
+}
+
+/// What the devices have found, one after the other.
+fn join(found: &[Answers], lists: bool, out: &mut Answers) {
+    fn all<T: Copy>(out: &mut Vec<T>, found: &[Answers], of: impl Fn(&Answers) -> &Vec<T>) {
+        out.clear();
+        found.iter().for_each(|found| out.extend_from_slice(of(found)));
+    }
+    all(&mut out.acceleration, found, |found| &found.acceleration);
+    all(&mut out.jerk, found, |found| &found.jerk);
+    all(&mut out.snap, found, |found| &found.snap);
+    all(&mut out.potential, found, |found| &found.potential);
+    all(&mut out.nearest, found, |found| &found.nearest);
+    all(&mut out.nearest_distance, found, |found| &found.nearest_distance);
+    out.neighbours.clear();
+    for of in found.iter().map(|found| &found.neighbours).filter(|_| lists) {
+        (0..of.len()).for_each(|i| out.neighbours.push(of.of(i), of.found(i) as u32));
+    }
+}

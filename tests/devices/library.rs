@@ -1,0 +1,81 @@
+//! Forces with derivatives on several devices, as the C library asks for them: the bits are those of one.
+
+use glam::DVec3;
+use gravitile::forces::direct::{GpuTiers, SeveralTiers};
+use gravitile::forces::{
+    Answers, ForceEngine, Identity, Moving, Order, Precision, Sinks, Sources, TestBodies, Want,
+    Within,
+};
+
+use super::{common, devices};
+
+/// All that can be asked for, of the sources themselves and of some of them.
+fn answers(engine: &mut dyn ForceEngine, bodies: &TestBodies, lists: bool) -> Vec<Answers> {
+    let n = bodies.position.len();
+    let radius = vec![0.2; n];
+    [n, 150, 1, 0]
+        .map(|count| {
+            let mut sinks = Sinks::new(&bodies.position[..count], Identity::Offset(0));
+            sinks.velocity = &bodies.velocity[..count];
+            let within = Within { radius: &radius[..count], capacity: 40 };
+            let want = Want {
+                potential: true,
+                nearest: true,
+                within: lists.then_some(within),
+                ..Want::only(Order::Jerk)
+            };
+            let mut out = Answers::default();
+            engine.evaluate(&sinks, 0.01, &want, &mut out).unwrap();
+            out
+        })
+        .into()
+}
+
+fn moving(bodies: &TestBodies, at: f64) -> Vec<Moving> {
+    let zero = DVec3::ZERO;
+    let both = bodies.position.iter().zip(&bodies.velocity).zip(&bodies.mass);
+    both.map(|((x, v), mass)| Moving {
+        time: at,
+        mass: *mass,
+        motion: [*x, *v, -*x, zero, zero, zero],
+    })
+    .collect()
+}
+
+/// Sources that stay, sources that change, and sources that move.
+fn told(engine: &mut dyn ForceEngine, bodies: &TestBodies) -> Vec<Answers> {
+    let mut sources = Sources::new(&bodies.position, &bodies.mass);
+    sources.velocity = &bodies.velocity;
+    engine.set_sources(&sources).unwrap();
+    let mut all = answers(engine, bodies, true);
+    let (position, mass) = ([DVec3::new(0.1, 0.2, 0.3)], [0.5]);
+    let mut one = Sources::new(&position, &mass);
+    one.velocity = &bodies.velocity[..1];
+    engine.update_sources(&[7], &one).unwrap();
+    all.extend(answers(engine, bodies, false));
+    let movers = engine.moving().unwrap();
+    movers.set_moving(&moving(bodies, 0.0)).unwrap();
+    movers.update_moving(&[3], &moving(bodies, 0.25)[9..10]).unwrap();
+    movers.predict_to(Some(0.5));
+    all.extend(answers(engine, bodies, false));
+    all
+}
+
+#[test]
+fn the_library_has_the_same_forces_on_any_number_of_devices() {
+    let bodies = TestBodies::new(600, 3);
+    for precision in [Precision::DoubleSingle, Precision::Double] {
+        if !common::tiers().contains(&precision) {
+            common::skip::skipped("forces on several devices", precision.name());
+            continue;
+        }
+        let mut one = GpuTiers::new(devices(1).remove(0), precision).unwrap();
+        let one = told(&mut one, &bodies);
+        for count in [2, 3] {
+            let mut several = SeveralTiers::new(&devices(count), precision).unwrap();
+            assert!(told(&mut several, &bodies) == one, "{count} devices, {precision:?}");
+            assert!(several.describe().contains(" + "), "{}", several.describe());
+        }
+    }
+    assert!(SeveralTiers::new(&[], Precision::Double).is_err());
+}

@@ -1,0 +1,99 @@
+//! A device that is lost ends the work of all.
+
+use std::sync::Arc;
+
+use gravitile::error::Error;
+use gravitile::forces::Method;
+use gravitile::forces::direct::gpu::KernelRequest;
+use gravitile::gpu::Gpu;
+use gravitile::record;
+use gravitile::sim::{Choice, EngineKind, Settings, Simulation};
+use gravitile::snapshot::Snapshot;
+
+use super::{common, open, plummer, settings};
+
+#[test]
+fn a_device_that_is_lost_ends_the_others_with_an_error() {
+    // Devices of its own: what is lost stays so.
+    let mut own: Vec<_> =
+        (0..3).map(|_| Gpu::open_blocking(&common::adapter_request()).unwrap()).collect();
+    for lost in 0..2 {
+        let choice = Choice::of(EngineKind::Gpu, Method::Direct, "asked for", Some(own[0].clone()));
+        let choice = Choice { beside: own[1..].to_vec(), ..choice };
+        let settings = settings(KernelRequest::NONE);
+        let mut sim = Simulation::on(choice, plummer(300), settings).unwrap();
+        let gone = Arc::clone(&own[2 - lost]);
+        let mut watch = |done| {
+            if done == 3 {
+                gone.device.destroy();
+            }
+            true
+        };
+        let error = sim.step_watched(1000, &mut watch).unwrap_err();
+        assert!(matches!(error, Error::Device(_)), "{error}");
+        own[2 - lost] = Gpu::open_blocking(&common::adapter_request()).unwrap();
+    }
+}
+
+/// A run on two devices of which one is lost in the middle, and the snapshots that it leaves.
+fn lost_run(settings: &Settings, at: &std::path::Path, step: u64) -> (Error, Vec<Vec<u8>>) {
+    let own: Vec<_> =
+        (0..2).map(|_| Gpu::open_blocking(&common::adapter_request()).unwrap()).collect();
+    let choice = Choice::of(EngineKind::Gpu, Method::Direct, "asked for", Some(own[0].clone()));
+    let choice = Choice { beside: own[1..].to_vec(), ..choice };
+    let mut sim = Simulation::on(choice, plummer(300), settings.clone()).unwrap();
+    let mut watch = |done| {
+        if done == step {
+            own[1].device.destroy();
+        }
+        true
+    };
+    let error = recorded(&mut sim, at, &mut watch).unwrap_err();
+    (error, snapshots(at))
+}
+
+/// A run of 12 steps with a snapshot after each second one.
+fn recorded(
+    sim: &mut Simulation,
+    at: &std::path::Path,
+    watch: &mut dyn FnMut(u64) -> bool,
+) -> gravitile::error::Result<()> {
+    let mut first = Snapshot::new(sim.bodies().unwrap(), 0.0);
+    record::set_restart(&mut first, sim.restart());
+    let plan = record::Plan::of(sim, "plummer".to_owned(), 12, 2);
+    let folder = record::RunFolder::prepare(at).unwrap().begin(plan, &first).unwrap();
+    let mut log = record::EnergyLog::open(at, None).unwrap();
+    record::run(sim, &folder, &mut log, &first, watch, &mut |_| {}).map(|_| ())
+}
+
+fn snapshots(at: &std::path::Path) -> Vec<Vec<u8>> {
+    let names = (0..=12).map(|step| at.join(format!("step_{step:010}.gvt")));
+    names.filter_map(|path| std::fs::read(path).ok()).collect()
+}
+
+#[test]
+fn a_run_that_loses_a_device_ends_with_the_snapshots_before() {
+    let place = tempfile::tempdir().unwrap();
+    let hermite = Settings {
+        integrator: gravitile::integrate::find("hermite4").unwrap(),
+        precision: Some(gravitile::forces::Precision::DoubleSingle),
+        dt: 0.03125,
+        ..settings(KernelRequest::NONE)
+    };
+    for (name, settings) in [("leapfrog", settings(KernelRequest::NONE)), ("hermite", hermite)] {
+        if settings.precision.is_some_and(|precision| !common::tiers().contains(&precision)) {
+            common::skip::skipped("a device that is lost in block steps", "double-single");
+            continue;
+        }
+        let whole = place.path().join(format!("{name} whole"));
+        let mut sim = open(1, &plummer(300), &settings);
+        recorded(&mut sim, &whole, &mut |_| true).unwrap();
+        let (error, left) = lost_run(&settings, &place.path().join(name), 7);
+        assert!(matches!(error, Error::Device(_)), "{name}: {error}");
+        assert!(error.to_string().contains("gravitile resume"), "{name}: {error}");
+        // Of steps 0, 2, 4 and 6, each as in a run that nothing happened to.
+        let whole = snapshots(&whole);
+        assert!(left.len() == 4 && whole.len() == 7, "{name}: {} {}", left.len(), whole.len());
+        assert!(left[..] == whole[..4], "{name}");
+    }
+}
