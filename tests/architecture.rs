@@ -46,6 +46,7 @@ const NEIGHBOURS: &[(&str, &str)] = &[
     ("files", "error"),
     ("stop", "error"),
     ("exchange", "error"),
+    ("exchange", "stop"),
     ("diagnostics", "bodies"),
     ("diagnostics", "error"),
     ("diagnostics", "math"),
