@@ -19,7 +19,8 @@ use crate::sim::{ASKED_FOR, Choice, DeviceState, EngineKind, Settings, check_tie
 /// Chooses the engine for `n` bodies.
 ///
 /// `auto` takes the CPU where no adapter answers or the adapter is software (which shares the CPU's
-/// cores and has none of its SIMD kernels); else both are timed on bodies of this number.
+/// cores and has none of its SIMD kernels); else both are timed on bodies of this number. In a browser it takes the
+/// adapter wherever there is one.
 ///
 /// Where no method is asked for, it is `direct` or `tree`, whichever is faster there for this number of bodies. That
 /// is measured once per device, where `settings.known` does not have it, and comes back with the choice. Few bodies
@@ -95,15 +96,15 @@ async fn choose_engine(open: Option<&Arc<Gpu>>, n: usize, settings: &Settings) -
                 Err(error) if settings.adapter.is_certain() => return Err(error),
                 Err(error) => return cpu(error.to_string()),
             };
+            if cfg!(target_arch = "wasm32") {
+                let reason = "a page has one thread of the processor, and must answer meanwhile";
+                return Ok(Choice::of(EngineKind::Gpu, method, reason, Some(gpu)));
+            }
             if gpu.adapter.class == DeviceClass::Software {
                 return cpu(format!(
                     "the adapter {} is software: it shares the CPU's cores and has none of its SIMD kernels",
                     gpu.adapter.name
                 ));
-            }
-            if cfg!(target_arch = "wasm32") {
-                let reason = "a page has one thread of the processor, and must answer meanwhile";
-                return Ok(Choice::of(EngineKind::Gpu, method, reason, Some(gpu)));
             }
             let trial = n.clamp(1, LARGEST_TRIAL);
             let (on_cpu, on_gpu) = race(&gpu, trial, method, settings).await?;

@@ -1,8 +1,8 @@
 //! Measuring kernels: whether they are right, how fast they are, and what limits them.
 //!
-//! [`choose()`] says which engine is faster here, and is there everywhere. Checks and timings wait for the device,
-//! which a page in a browser cannot: [`Stopwatch`] times compute passes, [`KernelTimer`] kernels that it has found
-//! right, [`StepTimer`] whole steps with them, [`Ceilings`] what the adapter can do at most; [`predict`] says from
+//! [`choose()`] says which engine is faster here. [`Stopwatch`] times compute passes, [`StepTimer`] whole steps with
+//! kernels that it has found right; both are there everywhere. The other checks and timings wait for the device, which a
+//! page in a browser cannot: [`KernelTimer`] times forces alone, [`Ceilings`] what the adapter can do at most; [`predict`] says from
 //! those what a kernel should do. [`Session`] makes records of all this for the program, [`figures`] what to measure
 //! and how to show it.
 
@@ -27,8 +27,8 @@ pub use check::*;
 mod time;
 pub use time::*;
 
-// The program's alone.
-#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+// The program's and the page's alone.
+#[cfg(any(feature = "cli", feature = "panel"))]
 mod bench;
-#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+#[cfg(any(feature = "cli", feature = "panel"))]
 pub use bench::*;

@@ -1,10 +1,9 @@
 //! Who is timed in a session, and how each is asked.
 
 use super::host_timer::HostTimer;
-use super::record::Device;
+pub use super::names::cpu_device;
+pub(super) use super::names::plain;
 use crate::error::Result;
-use crate::forces::ForceEngine;
-use crate::forces::direct::CpuSingle;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::measure::{KernelTimer, Timer};
 
@@ -84,30 +83,4 @@ impl Ready<'_> {
             _ => "wall clock, from host to host".to_owned(),
         }
     }
-}
-
-/// The processor, as it calls itself.
-pub fn cpu_device() -> Device {
-    let engine = CpuSingle::new();
-    Device {
-        name: cpu_name(),
-        kind: "CPU".to_owned(),
-        backend: "cpu".to_owned(),
-        driver: engine.describe(),
-    }
-}
-
-fn cpu_name() -> String {
-    // Linux tells; elsewhere the architecture has to do.
-    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = told.lines().find_map(|line| {
-        let (key, value) = line.split_once(':')?;
-        (key.trim() == "model name").then(|| value.trim().to_owned())
-    });
-    plain(&name.unwrap_or_else(|| format!("{} CPU", std::env::consts::ARCH)))
-}
-
-/// One line without control characters, not too long for a result file.
-pub(super) fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(290).collect()
 }

@@ -5,12 +5,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::candidate::{cpu_device, plain};
+use super::names::{cpu_device, plain};
 use crate::gpu::{AdapterInfo, Gpu};
 
 mod state;
 
 pub use state::State;
+
+/// The figure that records of machines belong to; it is not drawn.
+pub(super) const MACHINE: &str = "machine";
 
 /// What is known of a machine. What cannot be read, or was left out, is not there.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -108,7 +111,8 @@ impl Machine {
             let info = gpu.wgpu_adapter.get_info();
             let (least, most) = (info.subgroup_min_size, info.subgroup_max_size);
             let limits = &gpu.limits;
-            machine.pci = Some(pci(&gpu.adapter));
+            // Browsers tell none.
+            machine.pci = (gpu.adapter.pci != (0, 0)).then(|| pci(&gpu.adapter));
             machine.place = gpu.adapter.place.clone().map(|place| plain(&place));
             machine.wgpu = option_env!("GRAVITILE_WGPU").map(str::to_owned);
             machine.subgroups =

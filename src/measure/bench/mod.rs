@@ -1,29 +1,48 @@
-//! What only the program's `bench` needs: records of measurements, and figures, files and reports made of them.
+//! Records of measurements, and one number of them that is measured wherever there is a device. Figures, files and reports
+//! are the program's alone.
 
-mod candidate;
 mod compiled;
 mod devices_facts;
 mod direct_facts;
-pub mod figures;
 mod files;
-mod host_timer;
 mod machine;
-pub mod plot;
+mod names;
 mod record;
-pub mod report;
 mod score;
-mod session;
-mod sizes;
+mod steps;
 mod tree_facts;
 
-pub use candidate::{Candidate, Point, cpu_device};
 pub use compiled::Compiled;
 pub use devices_facts::DevicesFacts;
 pub use direct_facts::{DirectFacts, RunFacts, RunOutcome};
 pub use files::{latest, read_json_lines, to_csv, to_json_lines};
 pub use machine::Machine;
-pub use record::{Device, FORMAT, Kind, Record};
+pub use names::cpu_device;
+pub use record::{Device, FORMAT, Kind, Record, Run};
 pub use score::Score;
-pub use session::{Observer, Session};
-pub use sizes::Sizes;
+#[cfg(test)]
+pub(crate) use score::tests::example_of_steps;
+pub use steps::{Going, measure_steps, steps_of_score};
 pub use tree_facts::TreeFacts;
+
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+mod candidate;
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+pub mod figures;
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+mod host_timer;
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+pub mod plot;
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+pub mod report;
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+mod session;
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+mod sizes;
+
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+pub use {
+    candidate::{Candidate, Point},
+    session::{Observer, Session},
+    sizes::Sizes,
+};

@@ -280,19 +280,69 @@ impl Record {
     }
 }
 
+/// What all records of one run have.
+#[derive(Clone, Debug)]
+pub struct Run {
+    commit: String,
+    date: String,
+    begun: String,
+}
+
+impl Run {
+    /// One that begins now.
+    pub fn begin() -> Self {
+        let commit = option_env!("GRAVITILE_COMMIT").unwrap_or("unknown").to_owned();
+        Self { commit, date: today(), begun: now() }
+    }
+
+    /// A record of `device` in a figure's series, without anything that was measured.
+    pub fn record(&self, device: Device, figure: &str, series: &str) -> Record {
+        Record {
+            format: FORMAT,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: self.commit.clone(),
+            date: self.date.clone(),
+            begun: Some(self.begun.clone()),
+            machine: None,
+            device,
+            figure: figure.to_owned(),
+            series: series.to_owned(),
+            x: 0.0,
+            kind: Kind::Forces,
+            sinks: 0,
+            sources: 0,
+            kernel: None,
+            ceiling: None,
+            compiled: None,
+            direct: None,
+            run: None,
+            tree: None,
+            devices: None,
+            work: 0.0,
+            samples: Vec::new(),
+            repeats: 1,
+            method: String::new(),
+            rms_error: None,
+            predicted_per_sec: None,
+            limit: None,
+            remark: None,
+        }
+    }
+}
+
 /// A number with seven significant digits: what a clock tells, and no more; it survives being written.
 pub(super) fn rounded(value: f64) -> f64 {
     format!("{value:.6e}").parse().unwrap_or(value)
 }
 
 /// Today, in UTC, as 2026-11-20.
-pub(super) fn today() -> String {
+fn today() -> String {
     let since = web_time::SystemTime::now().duration_since(web_time::UNIX_EPOCH);
     date(since.map_or(0, |d| d.as_secs() / 86_400))
 }
 
 /// The time of day now, in UTC, as 15:04:05.
-pub(super) fn now() -> String {
+fn now() -> String {
     let since = web_time::SystemTime::now().duration_since(web_time::UNIX_EPOCH);
     let secs = since.map_or(0, |d| d.as_secs() % 86_400);
     format!("{:02}:{:02}:{:02}", secs / 3600, secs / 60 % 60, secs % 60)

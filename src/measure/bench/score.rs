@@ -1,13 +1,11 @@
 //! One number that may be quoted: whole steps at three numbers of bodies.
 
+use super::names::number;
 use super::record::{Kind, Record};
 use crate::forces::direct::FLOPS;
-use crate::measure::plot::number;
 
 /// The numbers of bodies whose steps make the score.
 pub const SIZES: [usize; 3] = [1024, 16_384, 262_144];
-/// A step that takes longer leaves the score blank.
-pub const MOST_SECS: f64 = 60.0;
 /// The figure that it is measured by.
 pub(super) const FIGURE: &str = "score";
 
@@ -99,6 +97,13 @@ impl Score {
         )
     }
 
+    /// Device, score and the three rates as people read them.
+    pub fn cells(&self) -> [String; 5] {
+        let cell = |rate: Option<f64>| rate.map_or("–".to_owned(), number);
+        let [few, some, many] = self.rates.map(cell);
+        [self.device.clone(), cell(self.value()), few, some, many]
+    }
+
     /// The header of [`Score::table`].
     pub const HEADER: [&'static str; 8] =
         ["device", "driver", "score", "N = 1,024", "16,384", "262,144", "version", "date"];
@@ -140,9 +145,14 @@ impl Score {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::measure::bench::record::tests::example;
+
+    /// Records of a score.
+    pub fn example_of_steps() -> Vec<Record> {
+        run([100.0, 1000.0, 2000.0])
+    }
 
     fn step(n: usize, secs: f64) -> Record {
         let mut record = example();

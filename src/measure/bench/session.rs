@@ -12,7 +12,7 @@ use web_time::Instant;
 use super::candidate::{Candidate, Point, Ready, cpu_device, plain};
 use super::host_timer::HostTimer;
 use super::machine::Machine;
-use super::record::{Device, FORMAT, Kind, Record, now, rounded, today};
+use super::record::{Device, Kind, Record, Run, rounded};
 use super::sizes::Sizes;
 use crate::error::{Error, Result};
 use crate::forces::ForceEngine;
@@ -64,9 +64,7 @@ pub struct Session<'a> {
     gpu_rate: f64,
     cpu_rate: f64,
     stopped: bool,
-    commit: String,
-    date: String,
-    begun: String,
+    run: Run,
     machine: Option<Machine>,
     /// What whoever measures has to say of the machine.
     pub remark: Option<String>,
@@ -90,9 +88,7 @@ impl<'a> Session<'a> {
             gpu_rate: 0.0,
             cpu_rate: 0.0,
             stopped: false,
-            commit: option_env!("GRAVITILE_COMMIT").unwrap_or("unknown").to_owned(),
-            date: today(),
-            begun: now(),
+            run: Run::begin(),
             machine: None,
             remark: None,
             asked: KernelRequest::NONE,
@@ -187,36 +183,7 @@ impl<'a> Session<'a> {
     }
 
     pub(super) fn blank(&self, figure: &str, series: &str) -> Record {
-        Record {
-            format: FORMAT,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            commit: self.commit.clone(),
-            date: self.date.clone(),
-            begun: Some(self.begun.clone()),
-            machine: None,
-            device: cpu_device(),
-            figure: figure.to_owned(),
-            series: series.to_owned(),
-            x: 0.0,
-            kind: Kind::Forces,
-            sinks: 0,
-            sources: 0,
-            kernel: None,
-            ceiling: None,
-            compiled: None,
-            direct: None,
-            run: None,
-            tree: None,
-            devices: None,
-            work: 0.0,
-            samples: Vec::new(),
-            repeats: 1,
-            method: String::new(),
-            rms_error: None,
-            predicted_per_sec: None,
-            limit: None,
-            remark: None,
-        }
+        self.run.record(cpu_device(), figure, series)
     }
 
     /// Times all points of a figure; those of one size in turns, but the CPU engine apart from a GPU, whose clock falls

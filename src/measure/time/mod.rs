@@ -9,9 +9,7 @@ mod method;
 mod model;
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) mod problem;
-#[cfg(not(target_arch = "wasm32"))]
 mod step_timer;
-#[cfg(not(target_arch = "wasm32"))]
 mod stopwatch;
 #[cfg(not(target_arch = "wasm32"))]
 mod timer;
@@ -23,12 +21,12 @@ mod tree_timer;
 pub use ceilings::{Ceiling, CeilingSamples, Ceilings, Effort};
 pub use method::Method;
 pub use model::{FP32, LOOP, Limit, Prediction, overlap, predict};
+pub use step_timer::StepTimer;
+pub use stopwatch::Stopwatch;
 
 #[cfg(not(target_arch = "wasm32"))]
 pub use {
     kernel_timer::KernelTimer,
-    step_timer::StepTimer,
-    stopwatch::Stopwatch,
     timer::{Timer, in_turns, interleave},
     tree_step_timer::TreeStepTimer,
     tree_timer::{TreeTimer, TreeTimes},

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::{Method, Stopwatch, Timer};
+#[cfg(not(target_arch = "wasm32"))]
+use super::Timer;
+use super::{Method, Stopwatch};
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::direct::Reference;
@@ -24,8 +26,10 @@ const PROBED: usize = 48;
 /// there are at most some ten thousand.
 const RMS_LIMIT: f64 = 1e-5;
 const WORST_LIMIT: f64 = 1e-3;
-/// Seconds that a sample takes about.
-const SAMPLE_SECS: f64 = 0.01;
+/// Of these so many at once.
+const PROBED_AT_ONCE: usize = 4;
+/// Seconds that a sample takes about. The timestamps of browsers may be 0.1 ms apart.
+const SAMPLE_SECS: f64 = if cfg!(target_arch = "wasm32") { 0.05 } else { 0.01 };
 /// Most steps in a sample.
 const MOST_STEPS: f64 = 20_000.0;
 
@@ -105,53 +109,15 @@ impl StepTimer {
         self.prepared.get(candidate).map(|prepared| prepared.steps)
     }
 
-    /// Whether the accelerations that belong to the state's bodies are those of f64.
-    fn check(&self, state: &mut DeviceState, config: &KernelConfig) -> Result<ErrorStats> {
-        let mut now = self.bodies.clone();
-        let found = pollster::block_on(state.read(&mut now, 0.0))?;
-        let n = now.len();
-        let probes: Vec<usize> = (0..PROBED.min(n)).map(|k| k * n / PROBED.min(n)).collect();
-        let position: Vec<DVec3> = probes.iter().map(|i| now.position[*i]).collect();
-        let mut right = Answers::default();
-        // The softened force of a body on itself is nothing.
-        let sinks = Sinks::new(&position, Identity::Foreign);
-        let sources = Sources::new(&now.position, &now.mass);
-        let want = &Want::ACCELERATION;
-        Reference::default().evaluate_from(&sources, &sinks, SOFTENING, want, &mut right)?;
-        let found: Vec<DVec3> = probes.iter().map(|i| found[*i]).collect();
-        let error = acceleration_errors(&found, &right.acceleration);
-        if error.rms < RMS_LIMIT && error.worst < WORST_LIMIT {
-            return Ok(error);
-        }
-        Err(self.gpu.refuse(format!(
-            "the kernel {config} is wrong: rms error {:.1e}, worst {:.1e}",
-            error.rms, error.worst
-        )))
+    /// What two timestamps are apart at least, as far as is known: [`Stopwatch::quantum_secs`].
+    pub fn quantum_secs(&self) -> Option<f64> {
+        self.watch.quantum_secs()
     }
-}
 
-/// Seconds that `steps` steps take.
-pub(super) fn time(watch: &mut Stopwatch, state: &mut DeviceState, steps: u64) -> Result<f64> {
-    watch.span(|stamps| {
-        pollster::block_on(state.advance(DT, steps, stamps, &mut |_| true)).map(|_| ())
-    })
-}
-
-/// Warms up, longer and longer, until the number of steps that fill a sample is known.
-pub(super) fn steps_of_a_sample(watch: &mut Stopwatch, state: &mut DeviceState) -> Result<u64> {
-    let mut steps = 1;
-    loop {
-        let secs = time(watch, state, steps)?;
-        let fill = SAMPLE_SECS * steps as f64 / secs.max(1e-7);
-        if secs > 0.3 * SAMPLE_SECS || steps as f64 >= MOST_STEPS {
-            return Ok(fill.clamp(1.0, MOST_STEPS) as u64);
-        }
-        steps = (0.7 * fill).clamp((steps + 1) as f64, 16.0 * steps as f64) as u64;
-    }
-}
-
-impl Timer for StepTimer {
-    fn prepare(&mut self, candidate: &KernelConfig) -> Result<()> {
+    /// [`Timer::prepare`] without waiting, for a browser.
+    ///
+    /// Errors: those of it.
+    pub async fn prepare_soon(&mut self, candidate: &KernelConfig) -> Result<()> {
         if self.prepared.contains_key(candidate) {
             return Ok(());
         }
@@ -163,24 +129,97 @@ impl Timer for StepTimer {
             ..Settings::default()
         };
         let gpu = Arc::clone(&self.gpu);
-        let mut state = pollster::block_on(DeviceState::new(gpu, &self.bodies, None, &settings))?;
+        let mut state = DeviceState::new(gpu, &self.bodies, None, &settings).await?;
         // A step more than the first force: what steps alone do is checked too.
-        state.run(DT, 1, &mut |_| true)?;
-        let error = self.check(&mut state, candidate)?;
-        let steps = steps_of_a_sample(&mut self.watch, &mut state)?;
+        state.advance(DT, 1, None, &mut |_| true).await?;
+        let error = self.check(&mut state, candidate).await?;
+        let steps = steps_of_a_sample(&mut self.watch, &mut state).await?;
         self.prepared.insert(*candidate, Prepared { state, steps, error });
         Ok(())
     }
 
-    fn sample(&mut self, candidate: &KernelConfig) -> Result<f64> {
-        self.prepare(candidate)?;
+    /// [`Timer::sample`] without waiting, for a browser.
+    ///
+    /// Errors: those of it.
+    pub async fn sample_soon(&mut self, candidate: &KernelConfig) -> Result<f64> {
+        self.prepare_soon(candidate).await?;
         let Prepared { state, steps, .. } =
             self.prepared.get_mut(candidate).expect("prepared above");
-        let secs = time(&mut self.watch, state, *steps)?;
+        let secs = time(&mut self.watch, state, *steps).await?;
         let method = self.watch.method();
         self.mixed |= self.sampled_by.is_some_and(|earlier| earlier != method);
         self.sampled_by = Some(method);
         Ok(secs / *steps as f64)
+    }
+
+    /// Whether the accelerations that belong to the state's bodies are those of f64.
+    async fn check(&self, state: &mut DeviceState, config: &KernelConfig) -> Result<ErrorStats> {
+        let mut now = self.bodies.clone();
+        let found = state.read(&mut now, 0.0).await?;
+        let n = now.len();
+        let probes: Vec<usize> = (0..PROBED.min(n)).map(|k| k * n / PROBED.min(n)).collect();
+        let position: Vec<DVec3> = probes.iter().map(|i| now.position[*i]).collect();
+        let mut right = Vec::with_capacity(probes.len());
+        let mut reference = Reference::default();
+        reference.set_sources(&Sources::new(&now.position, &now.mass))?;
+        for few in position.chunks(PROBED_AT_ONCE) {
+            // The softened force of a body on itself is nothing.
+            let sinks = Sinks::new(few, Identity::Foreign);
+            let mut answers = Answers::default();
+            reference.begin(&sinks, SOFTENING, &Want::ACCELERATION)?;
+            reference.collect(&mut answers)?;
+            right.extend(answers.acceleration);
+            // A browser has its turn.
+            self.gpu.finish(self.gpu.queue.submit([])).await?;
+        }
+        let found: Vec<DVec3> = probes.iter().map(|i| found[*i]).collect();
+        let error = acceleration_errors(&found, &right);
+        if error.rms < RMS_LIMIT && error.worst < WORST_LIMIT {
+            return Ok(error);
+        }
+        Err(self.gpu.refuse(format!(
+            "the kernel {config} is wrong: rms error {:.1e}, worst {:.1e}",
+            error.rms, error.worst
+        )))
+    }
+}
+
+/// Seconds that `steps` steps take.
+pub(super) async fn time(
+    watch: &mut Stopwatch,
+    state: &mut DeviceState,
+    steps: u64,
+) -> Result<f64> {
+    let run = async |stamps: Option<&wgpu::QuerySet>| {
+        state.advance(DT, steps, stamps, &mut |_| true).await.map(|_| ())
+    };
+    watch.span_soon(run).await
+}
+
+/// Warms up, longer and longer, until the number of steps that fill a sample is known.
+pub(super) async fn steps_of_a_sample(
+    watch: &mut Stopwatch,
+    state: &mut DeviceState,
+) -> Result<u64> {
+    let mut steps = 1;
+    loop {
+        let secs = time(watch, state, steps).await?;
+        let fill = SAMPLE_SECS * steps as f64 / secs.max(1e-7);
+        if secs > 0.3 * SAMPLE_SECS || steps as f64 >= MOST_STEPS {
+            return Ok(fill.clamp(1.0, MOST_STEPS) as u64);
+        }
+        steps = (0.7 * fill).clamp((steps + 1) as f64, 16.0 * steps as f64) as u64;
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Timer for StepTimer {
+    fn prepare(&mut self, candidate: &KernelConfig) -> Result<()> {
+        pollster::block_on(self.prepare_soon(candidate))
+    }
+
+    fn sample(&mut self, candidate: &KernelConfig) -> Result<f64> {
+        pollster::block_on(self.sample_soon(candidate))
     }
 
     fn forget(&mut self, candidate: &KernelConfig) {

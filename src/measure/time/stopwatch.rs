@@ -6,7 +6,7 @@ use std::sync::Arc;
 use web_time::Instant;
 
 use super::Method;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::gpu::Gpu;
 
 /// Times work on the device: by its own timestamps where it has them, else by the wall clock.
@@ -21,8 +21,9 @@ pub struct Stopwatch {
 struct Queries {
     set: wgpu::QuerySet,
     resolved: wgpu::Buffer,
-    staging: wgpu::Buffer,
-    secs_per_tick: f64,
+    nanos_per_tick: f64,
+    /// What all ticks so far are multiples of.
+    quantum: u64,
 }
 
 /// Two 64-bit ticks.
@@ -54,8 +55,16 @@ impl Stopwatch {
         self.doubt.as_deref()
     }
 
+    /// Seconds between two timestamps that the device can tell apart, by those so far: browsers make them coarse. `None`
+    /// before the first, and where there are none.
+    pub fn quantum_secs(&self) -> Option<f64> {
+        let queries = self.queries.as_ref().filter(|queries| queries.quantum > 0)?;
+        Some(queries.quantum as f64 * queries.nanos_per_tick * 1e-9)
+    }
+
     /// Seconds that one compute pass takes. `record` fills the pass, and may write buffers; it must keep
     /// the pass within the driver's watchdog ([`crate::forces::Budget`]).
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn time(&mut self, record: impl FnOnce(&mut wgpu::ComputePass<'_>)) -> Result<f64> {
         let gpu = Arc::clone(&self.gpu);
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
@@ -71,7 +80,6 @@ impl Stopwatch {
         }
         if let Some(q) = &self.queries {
             encoder.resolve_query_set(&q.set, 0..2, &q.resolved, 0);
-            encoder.copy_buffer_to_buffer(&q.resolved, 0, &q.staging, 0, BYTES);
         }
         let commands = encoder.finish();
         // Buffers written so far go first, on their own: the clock starts on an empty queue.
@@ -81,35 +89,44 @@ impl Stopwatch {
         let submission = gpu.queue.submit([commands]);
         gpu.wait_for(submission)?;
         crate::stop::check()?;
-        self.believed(begun.elapsed().as_secs_f64())
+        pollster::block_on(self.believed(begun.elapsed().as_secs_f64()))
     }
 
     /// Seconds from the begin of the first compute pass of `run` to the end of its last, with all that
     /// lies between: dispatches that wait for each other, and the gaps between submissions. `run` submits
     /// any number of passes and waits for them. Where it is given a query set it has the device write the
     /// begin of the first pass into entry 0, and the end of the last into entry 1.
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn span(&mut self, run: impl FnOnce(Option<&wgpu::QuerySet>) -> Result<()>) -> Result<f64> {
+        pollster::block_on(self.span_soon(async |stamps| run(stamps)))
+    }
+
+    /// [`Stopwatch::span`] without waiting, for a browser.
+    ///
+    /// Errors: those of `run`; the device was lost.
+    pub async fn span_soon(
+        &mut self,
+        run: impl AsyncFnOnce(Option<&wgpu::QuerySet>) -> Result<()>,
+    ) -> Result<f64> {
         let gpu = Arc::clone(&self.gpu);
-        gpu.queue.submit([]);
-        gpu.wait()?;
+        gpu.finish(gpu.queue.submit([])).await?;
         let begun = Instant::now();
-        run(self.queries.as_ref().map(|q| &q.set))?;
+        run(self.queries.as_ref().map(|q| &q.set)).await?;
         // What was broken off took another time.
         crate::stop::check()?;
         let wall = begun.elapsed().as_secs_f64();
         if let Some(q) = &self.queries {
             let mut encoder = gpu.device.create_command_encoder(&Default::default());
             encoder.resolve_query_set(&q.set, 0..2, &q.resolved, 0);
-            encoder.copy_buffer_to_buffer(&q.resolved, 0, &q.staging, 0, BYTES);
             gpu.queue.submit([encoder.finish()]);
         }
-        self.believed(wall)
+        self.believed(wall).await
     }
 
     /// What the device's clock says of what took `wall` seconds on ours, if that can be.
-    fn believed(&mut self, wall: f64) -> Result<f64> {
-        let Some(queries) = &self.queries else { return Ok(wall) };
-        let secs = queries.read(&self.gpu)?;
+    async fn believed(&mut self, wall: f64) -> Result<f64> {
+        let Some(queries) = &mut self.queries else { return Ok(wall) };
+        let secs = queries.read(&self.gpu).await?;
         if secs > 0.0 && secs <= wall * PLAUSIBLE {
             return Ok(secs);
         }
@@ -124,44 +141,46 @@ impl Stopwatch {
 
 impl Queries {
     fn new(gpu: &Gpu) -> Self {
-        let buffer = |label, usage| {
-            gpu.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some(label),
-                size: BYTES,
-                usage,
-                mapped_at_creation: false,
-            })
-        };
         Self {
             set: gpu.device.create_query_set(&wgpu::QuerySetDescriptor {
                 label: Some("timestamps"),
                 ty: wgpu::QueryType::Timestamp,
                 count: 2,
             }),
-            resolved: buffer(
-                "timestamps",
-                wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
-            ),
-            staging: buffer(
-                "timestamps read",
-                wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-            ),
-            secs_per_tick: f64::from(gpu.queue.get_timestamp_period()) * 1e-9,
+            resolved: gpu.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("timestamps"),
+                size: BYTES,
+                usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
+                mapped_at_creation: false,
+            }),
+            nanos_per_tick: f64::from(gpu.queue.get_timestamp_period()),
+            quantum: 0,
         }
     }
 
     /// Seconds between the two timestamps.
-    fn read(&self, gpu: &Gpu) -> Result<f64> {
-        self.staging.map_async(wgpu::MapMode::Read, .., |_| ());
-        gpu.wait()?;
-        let ticks: Vec<u64> = {
-            let mapped = self
-                .staging
-                .get_mapped_range(..)
-                .map_err(|error| Error::Device(format!("cannot read timestamps: {error}")))?;
-            bytemuck::pod_collect_to_vec(&mapped)
-        };
-        self.staging.unmap();
-        Ok(ticks[1].wrapping_sub(ticks[0]) as f64 * self.secs_per_tick)
+    async fn read(&mut self, gpu: &Gpu) -> Result<f64> {
+        let read = crate::gpu::read::<u64>(gpu, &[&self.resolved], 2).await?;
+        let [begin, end] = [read[0][0], read[0][1]];
+        self.quantum = [begin, end].into_iter().fold(self.quantum, common_divisor);
+        Ok(end.wrapping_sub(begin) as f64 * self.nanos_per_tick * 1e-9)
+    }
+}
+
+/// The greatest number that divides both; of 0 and another that one.
+fn common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { common_divisor(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quantum_is_what_all_ticks_are_multiples_of() {
+        let quantum = |ticks: &[u64]| ticks.iter().copied().fold(0, common_divisor);
+        assert_eq!(quantum(&[300_000, 1_700_000, 2_000_000]), 100_000);
+        assert_eq!(quantum(&[0, 65_536]), 65_536);
+        assert_eq!(quantum(&[12_345, 678]), 3);
     }
 }

@@ -59,7 +59,7 @@ impl Timer<WalkShape> for TreeStepTimer {
         };
         let gpu = Arc::clone(&self.gpu);
         let mut state = pollster::block_on(DeviceState::new(gpu, &self.bodies, None, &settings))?;
-        let steps = steps_of_a_sample(&mut self.watch, &mut state)?;
+        let steps = pollster::block_on(steps_of_a_sample(&mut self.watch, &mut state))?;
         self.prepared.insert(*candidate, (state, steps));
         Ok(())
     }
@@ -67,7 +67,8 @@ impl Timer<WalkShape> for TreeStepTimer {
     fn sample(&mut self, candidate: &WalkShape) -> Result<f64> {
         self.prepare(candidate)?;
         let (state, steps) = self.prepared.get_mut(candidate).expect("prepared above");
-        Ok(time(&mut self.watch, state, *steps)? / *steps as f64)
+        let secs = pollster::block_on(time(&mut self.watch, state, *steps))?;
+        Ok(secs / *steps as f64)
     }
 
     fn forget(&mut self, candidate: &WalkShape) {

@@ -1,13 +1,12 @@
 //! The score: whole steps at three numbers of bodies, by the kernel that the program takes.
 
 use super::{Figure, RATE};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::forces::direct::gpu::{KernelRequest, Masses};
-use crate::measure::bench::candidate::plain;
-use crate::measure::bench::record::rounded;
-use crate::measure::bench::score::{FIGURE as NAME, MOST_SECS, SIZES};
+use crate::measure::bench::score::{FIGURE as NAME, SIZES};
+use crate::measure::bench::steps::{each_of, measure_steps, too_long};
 use crate::measure::plot::{Axis, Curve, Lines, Look, Plot};
-use crate::measure::{Kind, Record, Session, Steadiness, StepTimer, Summary, Timer};
+use crate::measure::{Kind, Record, Session};
 
 pub(super) const FIGURE: Figure = Figure {
     name: NAME,
@@ -20,58 +19,26 @@ pub(super) const FIGURE: Figure = Figure {
     plots,
 };
 
-const SAMPLES: usize = 7;
+/// A step that takes longer leaves the score blank.
+const MOST_SECS: f64 = 60.0;
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
     let Some(gpu) = session.gpu.clone() else { return Ok(()) };
-    // Seconds per interaction at the last size: larger ones take no more.
     let mut each: Option<f64> = None;
     for (done, n) in session.sizes.score.into_iter().enumerate() {
         let config = session.known.resolve(&KernelRequest::NONE, &gpu, n, Masses::InBlocks)?;
-        let mut record = session.step_record(FIGURE.name, "whole steps", n, config);
-        let estimate = each.map_or(0.0, |each| each * record.work);
-        if estimate > MOST_SECS {
-            record.kind = Kind::Skipped;
-            let words = format!("a step would take about {estimate:.0} s, more than {MOST_SECS} s");
-            record.remark = Some(words);
-            session.records.push(record);
+        let record = session.step_record(FIGURE.name, "whole steps", n, config);
+        if let Some(left_out) = too_long(&record, each, MOST_SECS) {
+            session.records.push(left_out);
             continue;
         }
-        let mut timer = StepTimer::new(&gpu, n);
-        let mut secs = Vec::new();
-        let part = |at: usize| (done as f64 + at as f64 / SAMPLES as f64) / SIZES.len() as f64;
-        let prepared = timer.prepare(&config);
-        for at in 0..=SAMPLES {
-            if prepared.is_err() || !session.progress(part(at.min(SAMPLES)), &format!("{n} bodies"))
-            {
-                break;
-            }
-            let sample = timer.sample(&config)?;
-            // The first is dropped: clocks rise.
-            if at > 0 {
-                secs.push(sample);
-            }
-        }
-        if session.is_stopped() {
-            return Ok(());
-        }
-        if let Err(error) = prepared {
-            if matches!(error, Error::Device(_)) {
-                return Err(error);
-            }
-            record.kind = Kind::Skipped;
-            record.remark = Some(plain(&error.to_string()));
-            session.records.push(record);
-            continue;
-        }
-        each = Summary::of(&secs).map(|summary| summary.median / record.work);
-        record.repeats = timer.steps_of(&config).unwrap_or(1) as u32;
-        record.rms_error = timer.error_of(&config).map(|error| rounded(error.rms));
-        record.method = timer.method().name().to_owned();
-        let doubt = timer.doubt().map(plain);
-        record.remark = doubt.or_else(|| Steadiness::of(&secs).remark());
-        record.set_samples(&secs);
-        session.records.push(record);
+        let mut going = |within: f64, doing: &str| {
+            session.progress((done as f64 + within) / SIZES.len() as f64, doing)
+        };
+        let measured = pollster::block_on(measure_steps(&gpu, config, record, &mut going))?;
+        let Some(measured) = measured else { return Ok(()) };
+        each = each_of(&measured);
+        session.records.push(measured);
     }
     Ok(())
 }

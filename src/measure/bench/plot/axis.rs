@@ -2,6 +2,9 @@
 
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 
+pub use crate::measure::bench::names::number;
+use crate::measure::bench::names::thousands;
+
 /// A quantity with its unit, and how it is laid out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
@@ -184,33 +187,6 @@ pub fn short(value: f64) -> String {
         return format!("{} M", trimmed(shown, 1));
     }
     if size >= 1000.0 { thousands(value.round() as i64) } else { trimmed(value, 4) }
-}
-
-/// A measured number with three significant digits: 0.0123, 1.23, 12.3, 1,230.
-pub fn number(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return if value == 0.0 { "0".to_owned() } else { "-".to_owned() };
-    }
-    let power = value.abs().log10().floor() as i32;
-    if power >= 3 {
-        return if power < 9 { thousands(value.round() as i64) } else { format!("{value:.2e}") };
-    }
-    if power < -4 {
-        return format!("{value:.2e}");
-    }
-    format!("{value:.*}", (2 - power).max(0) as usize)
-}
-
-fn thousands(value: i64) -> String {
-    let digits = value.unsigned_abs().to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    if value < 0 { format!("-{out}") } else { out }
 }
 
 fn trimmed(value: f64, digits: usize) -> String {

@@ -1,11 +1,8 @@
 //! The record of the machine.
 
-use super::super::machine::{Machine, State};
+use super::super::machine::{MACHINE, Machine, State};
 use super::super::record::{Device, Kind};
 use super::Session;
-
-/// The figure that records of machines belong to; it is not drawn.
-const MACHINE: &str = "machine";
 
 impl Session<'_> {
     /// Looks at the machine: before the first figure, and after each, while the device is still warm. The records hold

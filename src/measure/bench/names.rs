@@ -1,0 +1,59 @@
+//! Names and numbers as records and people have them.
+
+use super::record::Device;
+use crate::forces::ForceEngine;
+use crate::forces::direct::CpuSingle;
+
+/// The processor, as it calls itself.
+pub fn cpu_device() -> Device {
+    let engine = CpuSingle::new();
+    Device {
+        name: cpu_name(),
+        kind: "CPU".to_owned(),
+        backend: "cpu".to_owned(),
+        driver: engine.describe(),
+    }
+}
+
+fn cpu_name() -> String {
+    // Linux tells; elsewhere the architecture has to do.
+    let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = told.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == "model name").then(|| value.trim().to_owned())
+    });
+    plain(&name.unwrap_or_else(|| format!("{} CPU", std::env::consts::ARCH)))
+}
+
+/// One line without control characters, not too long for a result file.
+pub(super) fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(290).collect()
+}
+
+/// A measured number with three significant digits: 0.0123, 1.23, 12.3, 1,230.
+pub fn number(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return if value == 0.0 { "0".to_owned() } else { "-".to_owned() };
+    }
+    let power = value.abs().log10().floor() as i32;
+    if power >= 3 {
+        return if power < 9 { thousands(value.round() as i64) } else { format!("{value:.2e}") };
+    }
+    if power < -4 {
+        return format!("{value:.2e}");
+    }
+    format!("{value:.*}", (2 - power).max(0) as usize)
+}
+
+/// A whole number with commas.
+pub(super) fn thousands(value: i64) -> String {
+    let digits = value.unsigned_abs().to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    if value < 0 { format!("-{out}") } else { out }
+}

@@ -1,0 +1,123 @@
+//! Whole steps at the sizes of the score, measured without waiting: by the program, and by a page in a browser.
+
+use std::sync::Arc;
+
+use super::machine::{MACHINE, Machine};
+use super::names::plain;
+use super::record::{Device, Kind, Record, Run, rounded};
+use super::score::{FIGURE, SIZES};
+use crate::error::{Error, Result};
+use crate::forces::direct::gpu::{KernelConfig, KernelRequest, Masses};
+use crate::gpu::Gpu;
+use crate::measure::{Steadiness, StepTimer, Summary};
+use crate::tuned::Known;
+
+/// Samples of each size, without the first, which is dropped: clocks rise.
+const SAMPLES: usize = 7;
+
+/// Told which part of the work is done, from 0 to 1, and what is under way; false to break it off.
+pub type Going<'a> = dyn FnMut(f64, &str) -> bool + 'a;
+
+/// Measures steps of `record.sinks` bodies by that kernel and puts all about it into `record`; `None` where it was broken
+/// off. A kernel that is wrong or too large is recorded as skipped.
+///
+/// Errors: [`Error::Device`].
+pub async fn measure_steps(
+    gpu: &Arc<Gpu>,
+    config: KernelConfig,
+    mut record: Record,
+    going: &mut Going<'_>,
+) -> Result<Option<Record>> {
+    let n = record.sinks as usize;
+    let doing = format!("{n} bodies");
+    if !going(0.0, &doing) {
+        return Ok(None);
+    }
+    let mut timer = StepTimer::new(gpu, n);
+    match timer.prepare_soon(&config).await {
+        Ok(()) => {}
+        Err(error @ (Error::Device(_) | Error::Stopped)) => return Err(error),
+        Err(error) => return Ok(Some(skipped(record, &error.to_string()))),
+    }
+    let mut secs = Vec::new();
+    for at in 0..=SAMPLES {
+        if !going(at as f64 / SAMPLES as f64, &doing) {
+            return Ok(None);
+        }
+        let sample = timer.sample_soon(&config).await?;
+        if at > 0 {
+            secs.push(sample);
+        }
+    }
+    record.repeats = timer.steps_of(&config).unwrap_or(1) as u32;
+    record.rms_error = timer.error_of(&config).map(|error| rounded(error.rms));
+    record.method = timer.method().name().to_owned();
+    let doubt = timer.doubt().map(plain);
+    let coarse = timer.quantum_secs().filter(|secs| *secs > COARSE_SECS);
+    let coarse = coarse.map(|secs| format!("timestamps are {:.0} us apart", secs * 1e6));
+    record.remark = doubt.or_else(|| Steadiness::of(&secs).remark()).or(coarse);
+    record.set_samples(&secs);
+    Ok(Some(record))
+}
+
+/// Timestamps that are farther apart are remarked upon: those of browsers.
+const COARSE_SECS: f64 = 10e-6;
+
+/// That a size was left out, and why.
+pub(super) fn skipped(mut record: Record, why: &str) -> Record {
+    record.kind = Kind::Skipped;
+    record.remark = Some(plain(why));
+    record
+}
+
+/// The record of a size whose steps would take longer than `most_secs`, where steps so far took `each` seconds an
+/// interaction; larger ones take no more.
+pub(super) fn too_long(record: &Record, each: Option<f64>, most_secs: f64) -> Option<Record> {
+    let estimate = each.map_or(0.0, |each| each * record.work);
+    let words = || format!("a step would take about {estimate:.0} s, more than {most_secs} s");
+    (estimate > most_secs).then(|| skipped(record.clone(), &words()))
+}
+
+/// Seconds an interaction in a record.
+pub(super) fn each_of(record: &Record) -> Option<f64> {
+    record.summary().map(|summary: Summary| summary.median / record.work)
+}
+
+/// The records of the score of `gpu`, which they call `device`, on such a `machine`: by the kernels that the program takes; sizes whose steps would take longer than `most_secs`
+/// are left out. Nothing where it was broken off.
+///
+/// Errors: [`Error::Device`].
+pub async fn steps_of_score(
+    gpu: &Arc<Gpu>,
+    (device, machine): (Device, Machine),
+    known: &Known,
+    most_secs: f64,
+    going: &mut Going<'_>,
+) -> Result<Vec<Record>> {
+    let run = Run::begin();
+    let mut of_machine = run.record(device.clone(), MACHINE, MACHINE);
+    (of_machine.kind, of_machine.machine) = (Kind::Machine, Some(Box::new(machine)));
+    of_machine.method = "asked of the system".to_owned();
+    let mut records = vec![of_machine];
+    let mut each = None;
+    for (done, n) in SIZES.into_iter().enumerate() {
+        let config = known.resolve(&KernelRequest::NONE, gpu, n, Masses::InBlocks)?;
+        let mut record = run.record(device.clone(), FIGURE, "whole steps");
+        record.kind = Kind::Steps;
+        (record.x, record.kernel) = (n as f64, Some(config));
+        (record.sinks, record.sources) = (n as u64, n as u64);
+        record.work = n as f64 * n as f64;
+        if let Some(left_out) = too_long(&record, each, most_secs) {
+            records.push(left_out);
+            continue;
+        }
+        let mut part =
+            |within: f64, doing: &str| going((done as f64 + within) / SIZES.len() as f64, doing);
+        let Some(measured) = measure_steps(gpu, config, record, &mut part).await? else {
+            return Ok(Vec::new());
+        };
+        each = each_of(&measured);
+        records.push(measured);
+    }
+    Ok(records)
+}
