@@ -263,7 +263,7 @@ impl Bodies {
             canvas
                 .paint(handles, &mut encoder, offscreen.view(), points, (&camera, &look), 0.0)
                 .expect("a picture");
-            let picture = offscreen.finish(handles, encoder).expect("a picture");
+            let picture = pollster::block_on(offscreen.begin(handles, encoder)).expect("a picture");
             let name = format!("{}_{shape}.png", self.host.len());
             picture.save_png(&folder.join(name)).expect("a file");
         }

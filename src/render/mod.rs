@@ -12,6 +12,8 @@
 
 pub mod adding;
 pub mod ages;
+#[cfg(any(feature = "panel", not(target_arch = "wasm32")))]
+pub(crate) mod animated_png;
 pub mod bloom;
 pub mod camera;
 #[cfg(not(target_arch = "wasm32"))]

@@ -1,4 +1,4 @@
-//! A picture that nobody watches: an 8-bit target and its way back to the host. Headless only.
+//! A picture that nobody watches: an 8-bit target and its way back to the host.
 
 use super::image::{Image, PictureSize};
 use super::targets::{check_side, texture_of};
@@ -49,9 +49,15 @@ impl Offscreen {
         &self.view
     }
 
-    /// Headless: hands in `encoder`, whose last pass drew [`Offscreen::view`], waits for the device
-    /// and gives back the picture. A lost device is an error.
-    pub fn finish(&self, gpu: Handles, mut encoder: wgpu::CommandEncoder) -> Result<Image> {
+    /// Hands in `encoder`, whose last pass drew [`Offscreen::view`]; the picture comes back later, and no other
+    /// may be begun before. Natively whoever awaits it waits for the device, in a browser for the browser.
+    ///
+    /// Errors of what is awaited: a lost device.
+    pub fn begin(
+        &self,
+        gpu: Handles,
+        mut encoder: wgpu::CommandEncoder,
+    ) -> impl Future<Output = Result<Image>> + use<> {
         encoder.copy_texture_to_buffer(
             self.texture.as_image_copy(),
             wgpu::TexelCopyBufferInfo {
@@ -69,23 +75,38 @@ impl Offscreen {
             },
         );
         let submission = gpu.queue.submit([encoder.finish()]);
-        // The callback tells nothing that is not known below, and it may come late: where other threads wait on the
-        // same device, one of them may be about to call it.
-        self.readback.map_async(wgpu::MapMode::Read, .., |_| ());
-        let failed = |e: &dyn std::fmt::Display| Error::Device(format!("reading the picture: {e}"));
-        gpu.device
-            .poll(wgpu::PollType::Wait { submission_index: Some(submission), timeout: None })
-            .map_err(|e| failed(&e))?;
-        let mut image = Image::new(self.size);
-        {
-            let mapped = self.readback.get_mapped_range(..).map_err(|e| failed(&e))?;
-            let row = 4 * self.size.width() as usize;
-            let rows = mapped.chunks_exact(self.row_bytes as usize);
-            for (to, from) in image.rgba_mut().chunks_exact_mut(row).zip(rows) {
-                to.copy_from_slice(&from[..row]);
+        let (done, arrives) = futures_channel::oneshot::channel();
+        self.readback.map_async(wgpu::MapMode::Read, .., move |result| drop(done.send(result)));
+        let (device, readback) = (gpu.device.clone(), self.readback.clone());
+        let (size, row_bytes) = (self.size, self.row_bytes as usize);
+        async move {
+            let failed =
+                |e: &dyn std::fmt::Display| Error::Device(format!("reading the picture: {e}"));
+            if cfg!(target_arch = "wasm32") {
+                let mapped = arrives.await.map_err(|e| failed(&e))?;
+                mapped.map_err(|e| failed(&e))?;
+            } else {
+                // The callback tells nothing that is not known below, and it may come late: where other threads wait on
+                // the same device, one of them may be about to call it.
+                drop(arrives);
+                device
+                    .poll(wgpu::PollType::Wait {
+                        submission_index: Some(submission),
+                        timeout: None,
+                    })
+                    .map_err(|e| failed(&e))?;
             }
+            let mut image = Image::new(size);
+            {
+                let mapped = readback.get_mapped_range(..).map_err(|e| failed(&e))?;
+                let row = 4 * size.width() as usize;
+                let rows = mapped.chunks_exact(row_bytes);
+                for (to, from) in image.rgba_mut().chunks_exact_mut(row).zip(rows) {
+                    to.copy_from_slice(&from[..row]);
+                }
+            }
+            readback.unmap();
+            Ok(image)
         }
-        self.readback.unmap();
-        Ok(image)
     }
 }

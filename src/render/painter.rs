@@ -160,11 +160,7 @@ impl Painter {
                 };
                 canvas.paint(bodies.len(), point, &scale, (camera, look), time_secs)
             }
-            (Canvas::Cpu(_), Points::Device(_)) => Err(Error::value(
-                "the place of the bodies",
-                "a graphics device",
-                "the host, for a painter on the CPU",
-            )),
+            (Canvas::Cpu(_), Points::Device(_)) => Err(on_the_host()),
             (Canvas::Gpu(part), Points::Host { bodies, acceleration }) => {
                 let scale = self.scale.unwrap_or_else(|| look.scale(camera));
                 let vectors = vectors_of(bodies, acceleration, look).iter();
@@ -185,6 +181,24 @@ impl Painter {
         }
     }
 
+    /// Begins one picture of bodies on the device, for programs that must not wait: what is returned comes to the
+    /// picture, and must have done so before the next one is begun.
+    ///
+    /// Errors: those of [`Painter::paint`]; a painter on the CPU.
+    #[cfg(feature = "panel")]
+    pub(crate) fn begin(
+        &mut self,
+        points: DevicePoints<'_>,
+        camera: &Camera,
+        look: &Look,
+        time_secs: f64,
+    ) -> Result<impl Future<Output = Result<Image>> + use<>> {
+        match &mut self.canvas {
+            Canvas::Gpu(part) => part.begin(points, camera, look, time_secs),
+            Canvas::Cpu(_) => Err(on_the_host()),
+        }
+    }
+
     /// Tags follow from ids and components, which rarely change.
     fn remember_tags(&mut self, bodies: &Bodies) {
         let known = matches!(&self.tags, Some((id, component, _))
@@ -193,6 +207,11 @@ impl Painter {
             self.tags = Some((bodies.id.clone(), bodies.component.clone(), tags(bodies)));
         }
     }
+}
+
+fn on_the_host() -> Error {
+    let allowed = "the host, for a painter on the CPU";
+    Error::value("the place of the bodies", "a graphics device", allowed)
 }
 
 fn check(bodies: &Bodies, acceleration: Option<&[DVec3]>, look: &Look) -> Result<()> {
@@ -246,11 +265,21 @@ impl GpuPart {
         look: &Look,
         time_secs: f64,
     ) -> Result<Image> {
+        pollster::block_on(self.begin(points, camera, look, time_secs)?)
+    }
+
+    fn begin(
+        &mut self,
+        points: DevicePoints,
+        camera: &Camera,
+        look: &Look,
+        time_secs: f64,
+    ) -> Result<impl Future<Output = Result<Image>> + use<>> {
         let gpu = Handles { device: &self.device, queue: &self.queue };
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         let target = self.offscreen.view();
         self.canvas.paint(gpu, &mut encoder, target, points, (camera, look), time_secs)?;
-        self.offscreen.finish(gpu, encoder)
+        Ok(self.offscreen.begin(gpu, encoder))
     }
 
     /// Brings host bodies to the device, in the engine's own layout.

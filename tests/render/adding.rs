@@ -162,7 +162,7 @@ fn one_canvas_takes_other_sizes_numbers_of_bodies_and_ways() {
         let offscreen = Offscreen::new(gpu, size).unwrap();
         let mut encoder = device.create_command_encoder(&Default::default());
         canvas.paint(gpu, &mut encoder, offscreen.view(), points, (&camera, &look), 0.0).unwrap();
-        let picture = offscreen.finish(gpu, encoder).unwrap();
+        let picture = pollster::block_on(offscreen.begin(gpu, encoder)).unwrap();
         let expected = Painter::cpu(size).paint(&bodies, &camera, &look, 0.0).unwrap();
         assert_eq!(canvas.adding(), taken);
         is_same(&expected, &picture).unwrap_or_else(|e| panic!("{n} bodies, {taken:?}: {e}"));
