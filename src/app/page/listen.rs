@@ -1,4 +1,4 @@
-//! What winit does not hear in a browser: files that are dropped or picked, texts that are pasted, a page that is left.
+//! What winit does not hear in a browser: files that are dropped or picked, a page that is left.
 
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast, JsValue};
@@ -20,6 +20,20 @@ pub fn on<E: JsCast + 'static>(
         log::warn!("the page cannot listen to {name}");
     }
     // As long as the page.
+    heard.forget();
+}
+
+/// The same for events before anybody else hears them.
+pub fn on_first<E: JsCast + 'static>(
+    target: &EventTarget,
+    name: &str,
+    mut hear: impl FnMut(E) + 'static,
+) {
+    let heard = Closure::<dyn FnMut(Event)>::new(move |event: Event| hear(event.unchecked_into()));
+    let function = heard.as_ref().unchecked_ref();
+    if target.add_event_listener_with_callback_and_bool(name, function, true).is_err() {
+        log::warn!("the page cannot listen to {name}");
+    }
     heard.forget();
 }
 

@@ -58,8 +58,9 @@ pub fn mirror(update: &TreeUpdate) {
     SHOWN.with_borrow_mut(|shown| {
         shown.at_ms = now;
         if !shown.listens {
-            on(&place, "click", |event: Event| heard(&event, false));
-            on(&place, "change", |event: Event| heard(&event, true));
+            on(&place, "click", |event: Event| heard(&event, Done::Pressed));
+            on(&place, "change", |event: Event| heard(&event, Done::Changed));
+            on(&place, "focusin", |event: Event| heard(&event, Done::Entered));
             shown.listens = true;
         }
         let ids =
@@ -153,19 +154,28 @@ fn fill(control: &Control) {
     }
 }
 
-/// Somebody has pressed an element, or changed its value.
-fn heard(event: &Event, changed: bool) {
+/// What somebody has done with an element.
+enum Done {
+    Pressed,
+    Changed,
+    Entered,
+}
+
+fn heard(event: &Event, done: Done) {
     let Some(element) = event.target().and_then(|target| target.dyn_into::<Element>().ok()) else {
         return;
     };
     let id = element.id().strip_prefix("egui-").and_then(|id| id.parse().ok());
     let input = element.dyn_ref::<HtmlInputElement>();
-    let (action, data) = match (changed, input) {
-        (false, None) => (Action::Click, None),
-        (true, Some(input)) if input.type_() == "number" => {
+    let (action, data) = match (done, input) {
+        (Done::Pressed, None) => (Action::Click, None),
+        (Done::Entered, Some(input)) if input.type_() == "text" => (Action::Focus, None),
+        (Done::Changed, Some(input)) if input.type_() == "number" => {
             (Action::SetValue, Some(ActionData::NumericValue(input.value_as_number())))
         }
-        (true, Some(input)) => (Action::SetValue, Some(ActionData::Value(input.value().into()))),
+        (Done::Changed, Some(input)) => {
+            (Action::SetValue, Some(ActionData::Value(input.value().into())))
+        }
         _ => return,
     };
     let Some(id) = id else { return };

@@ -5,6 +5,7 @@ mod log;
 mod mirror;
 mod plain;
 mod shelf;
+mod typing;
 
 use std::path::PathBuf;
 
@@ -19,6 +20,7 @@ use crate::settings::{ViewRequest, link};
 
 pub use listen::copy;
 pub use mirror::mirror;
+pub use typing::{is_touched, type_into};
 
 /// The canvas that the window is.
 pub const CANVAS: &str = "window";
@@ -58,6 +60,7 @@ pub fn start(adapter: &str) {
     }
     crate::gpu::name_adapter(adapter);
     listen::set_up();
+    typing::set_up();
     if let Some(refused) = refused {
         tell(Box::new(move |frames| frames.say(refused.to_string(), true)));
     }
@@ -119,6 +122,22 @@ pub fn link(fragment: &str) -> String {
 /// The page's width in its own pixels.
 pub fn width() -> Option<f64> {
     browser()?.inner_width().ok()?.as_f64()
+}
+
+/// What the browser says of itself.
+pub fn agent() -> Option<String> {
+    browser()?.navigator().user_agent().ok()
+}
+
+/// `Firefox 145`, of what a browser says of itself: of several names the first in this order is its own.
+pub fn browser_of(agent: &str) -> String {
+    let named = |(mark, name): (&str, &str)| {
+        let version = agent.split_once(mark)?.1.split(['.', ' ']).next()?;
+        Some(format!("{name} {version}"))
+    };
+    let marks =
+        [("Firefox/", "Firefox"), ("Edg/", "Edge"), ("Chrome/", "Chrome"), ("Version/", "Safari")];
+    marks.into_iter().find_map(named).unwrap_or_else(|| "a browser".to_owned())
 }
 
 /// Says a sentence in the page itself.

@@ -73,6 +73,10 @@ pub enum Action {
     CopyLink,
     /// Text to the clipboard.
     CopyText(String),
+    /// Begins to measure the adapter's score; the simulation rests meanwhile.
+    MeasureScore,
+    /// Breaks that off.
+    StopMeasuring,
     /// The camera to a place that suits.
     Camera(Place),
     /// Shows the picture alone, or with the panel.

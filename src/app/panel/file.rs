@@ -7,6 +7,9 @@ use egui::{DragValue, TextEdit, Ui};
 use super::theme::{DIM, heading};
 use super::{Action, Facts, Input};
 
+/// A page knows no files: names are those of downloads, and films are animated PNG alone.
+const IS_PAGE: bool = cfg!(target_arch = "wasm32");
+
 /// Paths as they are being typed.
 pub struct FileForm {
     open: String,
@@ -25,7 +28,7 @@ impl Default for FileForm {
             snapshot: "snapshot.gvt".to_owned(),
             screenshot: "picture.png".to_owned(),
             size: None,
-            film: "film.webp".to_owned(),
+            film: if IS_PAGE { "film.apng" } else { "film.webp" }.to_owned(),
             film_as_picture: false,
         }
     }
@@ -84,9 +87,14 @@ impl FileForm {
                 }
             }
             None => {
-                let about = "What the window shows, as film.webp, film.mp4, film.apng or frames/: 30 pictures a second, \
-                             equally far apart in simulated time, so that it plays at the speed of now \
-                             however long it takes";
+                let kinds = match IS_PAGE {
+                    true => "film.apng",
+                    false => "film.webp, film.mp4, film.apng or frames/",
+                };
+                let about = &format!(
+                    "What the window shows, as {kinds}: 30 pictures a second, equally far apart in simulated time, so \
+                     that it plays at the speed of now however long it takes"
+                );
                 let size = self.film_as_picture.then_some([width, height]);
                 if let Some(path) = field(ui, &mut self.film, "Record", about) {
                     actions.push(Action::Record(path, size));

@@ -116,6 +116,12 @@ impl History {
         self.rates.iter()
     }
 
+    /// The newest diagnostics, if there were others before whose energy theirs can be compared with.
+    pub fn newest_compared(&self) -> Option<&ReportSample> {
+        let [.., before, last] = &self.reports[..] else { return None };
+        (before.softening == last.softening).then_some(last)
+    }
+
     /// Diagnostics, oldest first.
     pub fn reports(&self) -> &[ReportSample] {
         &self.reports

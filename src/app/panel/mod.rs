@@ -16,6 +16,7 @@ mod numbers;
 pub mod overlay;
 mod physics;
 mod scene;
+mod score;
 mod status;
 mod theme;
 mod transport;
@@ -29,6 +30,7 @@ pub use facts::{Facts, Input};
 pub use history::History;
 pub use keys::{KEYS, Key, pressed, sheet};
 pub use scene::{MeetingOffer, SceneForm};
+pub use score::ScoreForm;
 pub use theme::style;
 pub use transport::PastMark;
 pub use view::{Place, ViewChoice};
@@ -93,6 +95,8 @@ pub struct Panel {
     pub welcome: Welcome,
     /// The scene as it is being changed.
     pub scene: SceneForm,
+    /// The score of the adapter, where it can be measured here.
+    pub score: ScoreForm,
     /// What is shown of the tree.
     pub tree: tree::TreeForm,
     accuracy: accuracy::AccuracyForm,
@@ -193,7 +197,13 @@ impl Panel {
             Tab::Tree => self.tree.show(ui, facts, actions),
             Tab::View => view::show(ui, facts, view, actions),
             Tab::Learn => self.learn.show(ui, facts, actions),
-            Tab::Numbers => numbers::show(ui, facts),
+            Tab::Numbers => {
+                numbers::show(ui, facts);
+                // Elsewhere the program's bench does it, and shares the device with no window.
+                if cfg!(target_arch = "wasm32") {
+                    self.score.show(ui, actions);
+                }
+            }
             Tab::Conservation => conservation::show(ui, facts, actions),
             Tab::File => self.file.show(ui, facts, actions),
         }

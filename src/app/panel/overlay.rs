@@ -3,8 +3,8 @@
 use egui::{Align2, Color32, FontId, Painter, Pos2, Stroke, Ui, vec2};
 use glam::DVec2;
 
-use super::ViewChoice;
 use super::theme::DIM;
+use super::{ViewChoice, status};
 use crate::bodies::Component;
 use crate::render::legend::{colour_bar, component_colours, shown};
 use crate::render::overlay::{ScaleBar, axes};
@@ -37,7 +37,7 @@ pub fn show(ui: &Ui, view: &ViewChoice, camera: &Camera, size: PictureSize, unit
         let bar = ScaleBar::new(camera, size, unit, most_px);
         let height = size.height() as f32 / scale;
         // Above the bar and the line at the bottom.
-        let left = Pos2::new(12.0, height - 66.0);
+        let left = Pos2::new(12.0, height - status::height(ui.ctx()) - 14.0);
         let right = left + vec2(bar.length_px as f32 / scale, 0.0);
         let stroke = Stroke::new(1.5, DIM);
         painter.line_segment([left, right], stroke);
@@ -58,7 +58,7 @@ pub fn legend(ui: &Ui, look: &Look, units: &Units, components: &[Component], cov
     let corner = Pos2::new(
         content.right() - (covered_px / scale) as f32 - 14.0,
         // Above the bar and the line at the bottom.
-        content.bottom() - 62.0,
+        content.bottom() - status::height(ui.ctx()) - 12.0,
     );
     // A small picture is for the bodies.
     if corner.x < LEGEND_FROM || corner.y < 0.5 * LEGEND_FROM {

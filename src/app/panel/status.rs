@@ -16,13 +16,18 @@ const RED: Color32 = Color32::from_rgb(255, 110, 100);
 const SIZE: f32 = 12.5;
 /// From the edges of the picture.
 const MARGIN: f32 = 10.0;
+const BELOW: f32 = 8.0;
+/// Under which the height of bar and line is known to whoever draws above them.
+const HEIGHT: &str = "height of the status";
+/// Before they were drawn.
+const USUAL_HEIGHT: f32 = 50.0;
 
 /// Messages, progress and the line at the bottom of the picture, within the part that the panel leaves free.
 pub(super) fn show(ui: &mut Ui, facts: &Facts, free: egui::Rect, actions: &mut Vec<Action>) {
     let width = (free.width() - 2.0 * MARGIN).max(60.0);
     egui::Area::new(egui::Id::unique("status"))
         .pivot(Align2::LEFT_BOTTOM)
-        .fixed_pos(free.left_bottom() + egui::vec2(MARGIN, -8.0))
+        .fixed_pos(free.left_bottom() + egui::vec2(MARGIN, -BELOW))
         .constrain_to(free)
         .show(ui.ctx(), |ui| {
             ui.set_max_width(width);
@@ -60,6 +65,7 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, free: egui::Rect, actions: &mut V
                     ui.label(format!("{name}: {secs:.1} s recorded"));
                 });
             }
+            let top = ui.cursor().top();
             transport::show(ui, facts, width, actions);
             theme::caption().show(ui, |ui| {
                 ui.horizontal_wrapped(|ui| {
@@ -67,7 +73,15 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, free: egui::Rect, actions: &mut V
                     chip(ui, facts);
                 });
             });
+            let height = ui.min_rect().bottom() - top;
+            ui.data_mut(|data| data.insert_temp(egui::Id::unique(HEIGHT), height));
         });
+}
+
+/// Points from the lower edge that the bar and the line take: on a narrow picture the line is several.
+pub(super) fn height(context: &egui::Context) -> f32 {
+    let height: Option<f32> = context.data(|data| data.get_temp(egui::Id::unique(HEIGHT)));
+    height.map_or(USUAL_HEIGHT, |height| height + BELOW)
 }
 
 fn note(ui: &mut Ui, content: impl FnOnce(&mut Ui)) {
@@ -81,7 +95,8 @@ fn chip(ui: &mut Ui, facts: &Facts) {
         let text = RichText::new(format!("{frames:.0} fps")).size(SIZE).color(DIM);
         ui.label(text).on_hover_text("Pictures per second");
     }
-    let Some(last) = facts.history.reports().last() else { return };
+    // The first one is what others are compared with.
+    let Some(last) = facts.history.newest_compared() else { return };
     let error = last.energy_error;
     // NaN is none of these.
     let (colour, advice) = match error.abs() {

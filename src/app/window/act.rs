@@ -118,8 +118,8 @@ impl Frames {
                     let over = self.viewer.diagram.diagram();
                     let gpu = &self.output.screen.gpu;
                     let image = picture(gpu, points, (&camera, look), over, size)?;
-                    files::replace_with(&path, |out| Ok(image.write_png(out)?))?;
-                    self.output.say(format!("saved {}", absolute(&path)), false);
+                    self.output.drawn.push((image, path));
+                    self.save_drawn()?;
                 }
             }
             Action::Record(path, size) => {
@@ -151,6 +151,8 @@ impl Frames {
                 }
             }
             Action::CopyText(text) => self.input.context.copy_text(text),
+            Action::MeasureScore => self.measure_score()?,
+            Action::StopMeasuring => self.stop_measuring(),
             Action::Camera(place) => self.go(place),
             Action::FoldPanel => self.panel.open = !self.panel.open,
             Action::Help => self.panel.help = !self.panel.help,
@@ -207,10 +209,27 @@ impl Frames {
             Action::Undo => self.undo()?,
             Action::Redo => self.redo(),
             Action::Escape => self.escape(),
+            // Who leaves a page closes its tab.
+            Action::AskToQuit | Action::Quit if !machine::can_close() => {}
             // Asked twice, it is an answer.
             Action::AskToQuit if self.panel.asks_to_quit => self.quit = true,
             Action::AskToQuit => self.panel.asks_to_quit = true,
             Action::Quit => self.quit = true,
+        }
+        Ok(())
+    }
+
+    /// Saves the pictures that were drawn meanwhile.
+    pub(super) fn save_drawn(&mut self) -> Result<()> {
+        for (image, path) in std::mem::take(&mut self.output.drawn) {
+            match image.take() {
+                Some(image) => {
+                    let image = image?;
+                    files::replace_with(&path, |out| Ok(image.write_png(out)?))?;
+                    self.output.say(format!("saved {}", absolute(&path)), false);
+                }
+                None => self.output.drawn.push((image, path)),
+            }
         }
         Ok(())
     }
@@ -247,7 +266,7 @@ impl Frames {
             panel.scene.drop_encounter();
         } else if self.output.window.fullscreen().is_some() {
             self.output.toggle_fullscreen();
-        } else {
+        } else if machine::can_close() {
             panel.asks_to_quit = true;
         }
     }

@@ -9,6 +9,7 @@ use winit::window::Window;
 use super::command_line::Start;
 use super::input::Input;
 use super::machine;
+use super::measuring::Measuring;
 use super::memory::Memory;
 use super::output::Output;
 use super::pace::{Pace, Stillness};
@@ -21,6 +22,7 @@ use super::viewer::Viewer;
 use crate::app::panel::{Action, Panel};
 use crate::error::{Error, Result};
 use crate::forces::Budget;
+use crate::gpu::FrameTimes;
 use crate::live::Tempo;
 use crate::render::{self, Camera, DevicePoints, Look, PictureSize};
 use crate::settings::ViewRequest;
@@ -28,6 +30,8 @@ use crate::settings::ViewRequest;
 /// What a frame may take of the device while somebody wants the simulation as fast as possible: the
 /// window still answers within 50 ms.
 const FASTEST: Budget = Budget { dispatch_secs: 0.008, submission_secs: 0.030 };
+/// What steps take of the device beside a picture that takes long, in parts of its time.
+const STEPS_BESIDE: f64 = 0.5;
 /// A frame that took longer counts as so long: the computer slept, or the window was hidden.
 const LONGEST_FRAME_SECS: f64 = 0.25;
 /// How often it is looked whether a new device is open.
@@ -47,6 +51,7 @@ pub struct Frames {
     pub(super) quit: bool,
     pub(super) still: Stillness,
     pub(super) undo: Undo,
+    pub(super) measuring: Option<Measuring>,
     /// The last frame was taken into the film.
     filmed: bool,
     /// Nothing was drawn since the last frame because nothing moved.
@@ -84,6 +89,7 @@ impl Frames {
                 quit: false,
                 still: Stillness::default(),
                 undo: Undo::default(),
+                measuring: None,
                 filmed: false,
                 rested: false,
                 last: Instant::now(),
@@ -208,7 +214,7 @@ impl Frames {
         let covered = self.covered_px();
         let Self { viewer, simulated, output, .. } = self;
         let Viewer { look, steering, diagram, .. } = viewer;
-        let Output { screen, recording, .. } = output;
+        let Output { screen, recording, times, .. } = output;
         let session = &mut simulated.session;
         if let Some(session) = session {
             let until = recording.as_ref().and_then(|film| film.until(session.live.dt()));
@@ -226,6 +232,7 @@ impl Frames {
         if let Some(session) = session {
             let fastest = session.live.keeper().tempo == Tempo::Fastest;
             let budget = if fastest { FASTEST } else { Budget::INTERACTIVE };
+            let budget = beside(budget, times.as_ref());
             session.live.record(&mut encoder, secs, budget)?;
             timeline.end_part(&mut encoder, "steps");
         }
@@ -320,6 +327,13 @@ impl Frames {
     }
 }
 
+/// A slice of steps beside what else a frame takes of the device: where a picture takes long, one of the usual size would
+/// leave the simulation hardly anything.
+fn beside(usual: Budget, last: Option<&FrameTimes>) -> Budget {
+    let others = last.map_or(0.0, |times| times.total_secs() - times.secs("steps").unwrap_or(0.0));
+    Budget { submission_secs: usual.submission_secs.max(STEPS_BESIDE * others), ..usual }
+}
+
 fn clear(encoder: &mut wgpu::CommandEncoder, view: &wgpu::TextureView) {
     drop(encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
         label: Some("nothing yet"),
@@ -334,4 +348,21 @@ fn clear(encoder: &mut wgpu::CommandEncoder, view: &wgpu::TextureView) {
         })],
         ..Default::default()
     }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_get_their_share_beside_a_picture_that_takes_long() {
+        let times = |picture: f64| FrameTimes {
+            number: 1,
+            parts: vec![("steps", 0.1), ("sprites", picture)],
+        };
+        let secs = |picture| beside(Budget::INTERACTIVE, Some(&times(picture))).submission_secs;
+        assert_eq!(secs(0.001), Budget::INTERACTIVE.submission_secs);
+        assert!((secs(0.2) - 0.1).abs() < 1e-12);
+        assert_eq!(beside(FASTEST, None), FASTEST);
+    }
 }

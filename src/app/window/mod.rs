@@ -13,6 +13,7 @@ mod frame;
 mod input;
 mod load;
 pub(super) mod machine;
+mod measuring;
 mod memory;
 mod news;
 mod output;

@@ -37,6 +37,10 @@ impl Frames {
             }
         }
         self.take_meeting();
+        self.take_score();
+        if let Err(error) = self.save_drawn() {
+            self.output.say_error(&error);
+        }
         match self.input.shaders.as_mut().map_or(Ok(false), ShaderWatch::changed) {
             Ok(true) => self.take_shaders(),
             Ok(false) => {}

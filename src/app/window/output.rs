@@ -1,5 +1,6 @@
 //! What goes out: the window with what is drawn on, films, and messages to the user.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use web_time::{Duration, Instant};
@@ -12,6 +13,7 @@ use super::soon::Soon;
 use crate::error::{Error, Result};
 use crate::gpu::FrameTimes;
 use crate::messages;
+use crate::render::Image;
 use crate::settings::AdapterRequest;
 
 /// How long good news stays, and how long bad news does, which has to be understood.
@@ -25,6 +27,8 @@ pub struct Output {
     pub window: Arc<Window>,
     pub screen: Screen,
     pub recording: Option<Recording>,
+    /// Pictures that are being drawn, and where they are to be saved.
+    pub drawn: Vec<(Soon<Result<Image>>, PathBuf)>,
     /// Times of the parts of the last frame that is known.
     pub times: Option<FrameTimes>,
     /// Seconds of the processor per frame that the panel takes.
@@ -62,6 +66,7 @@ impl Output {
                 window,
                 screen: opening.await?,
                 recording: None,
+                drawn: Vec::new(),
                 times: None,
                 panel_secs: 0.0,
                 message: None,
@@ -88,6 +93,7 @@ impl Output {
         let opening = opening.map_err(|again| no_other(error, &again))?;
         self.replacing = Some((Soon::of(opening), error.to_string()));
         self.recording = None;
+        self.drawn.clear();
         Ok(())
     }
 

@@ -20,7 +20,7 @@ pub enum Pace {
 
 /// How often somebody looks for what is on its way.
 const LOOK: Duration = Duration::from_millis(50);
-/// How often files that may change are looked at.
+/// How often files that may change are looked at, and a measurement, which pictures disturb.
 const FILES: Duration = Duration::from_millis(500);
 /// Light is followed, and trails fade, for so many times their own time: then no grey level changes any more.
 const FADED: f64 = 6.0;
@@ -66,7 +66,8 @@ impl Frames {
     pub(super) fn pace(&self, repaint: Duration) -> Pace {
         let session = self.simulated.session.as_ref();
         let live = session.map(|session| &session.live);
-        let is_complete = self.still.is_complete(&self.viewer.choice.style);
+        let is_complete =
+            self.measuring.is_some() || self.still.is_complete(&self.viewer.choice.style);
         if self.output.has_news
             || live.is_some_and(|live| live.is_moving())
             || session.is_some() && !is_complete
@@ -75,10 +76,12 @@ impl Frames {
         }
         let mut next = [
             Some(repaint),
+            self.measuring.is_some().then_some(FILES),
             (self.simulated.loading.is_some()
                 || self.simulated.meeting.is_some()
-                || self.output.missed)
-                .then_some(LOOK),
+                || self.output.missed
+                || !self.output.drawn.is_empty())
+            .then_some(LOOK),
             live.filter(|live| live.is_waiting()).map(|_| LOOK),
             self.input.shaders.as_ref().map(|_| FILES),
             self.output.message_ends(),

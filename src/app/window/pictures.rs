@@ -4,25 +4,26 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::machine::{Film, FilmOptions};
+use super::soon::Soon;
 use crate::error::Result;
 use crate::files;
 use crate::gpu::Gpu;
-use crate::render::{Camera, DevicePoints, Diagram, Image, Look, Painter, PictureSize, Points};
+use crate::render::{Camera, DevicePoints, Diagram, Image, Look, Painter, PictureSize};
 
 /// Pictures per second of a film from the window.
 pub const FILM_RATE: u32 = 30;
 
-/// One picture of any size, with what is drawn over it.
+/// One picture of any size, with what is drawn over it: natively it is there at once.
 pub fn picture(
     gpu: &Gpu,
     points: DevicePoints,
     (camera, look): (&Camera, &Look),
     diagram: Option<&Arc<Diagram>>,
     size: PictureSize,
-) -> Result<Image> {
+) -> Result<Soon<Result<Image>>> {
     let mut painter = Painter::gpu(&gpu.device, &gpu.queue, size)?;
     painter.draw_over(diagram);
-    painter.paint(Points::Device(points), camera, look, 0.0)
+    Ok(Soon::of(painter.begin(points, camera, look, 0.0)?))
 }
 
 /// A film in the making. Its pictures are equally far apart in simulated time: each shows another state, however fast
@@ -30,6 +31,8 @@ pub fn picture(
 pub struct Recording {
     film: Film,
     painter: Painter,
+    /// A picture that is being drawn; the next one waits for it.
+    coming: Option<Soon<Result<Image>>>,
     pub path: PathBuf,
     pub pictures: u64,
     /// Simulated time from picture to picture, > 0.
@@ -47,7 +50,7 @@ impl Recording {
         let painter = Painter::gpu(&gpu.device, &gpu.queue, size)?;
         let film = Film::open(path, FilmOptions { size, frames_per_sec: FILM_RATE })?;
         let (path, pause) = (path.to_owned(), units_per_sec / f64::from(FILM_RATE));
-        Ok(Self { film, painter, path, pictures: 0, pause, next: None })
+        Ok(Self { film, painter, coming: None, path, pictures: 0, pause, next: None })
     }
 
     /// Draws this over its pictures from now on, or nothing.
@@ -73,6 +76,10 @@ impl Recording {
         camera: &Camera,
         look: &Look,
     ) -> Result<bool> {
+        self.take_in()?;
+        if self.coming.is_some() {
+            return Ok(false);
+        }
         let direction = dt.signum();
         match &mut self.next {
             Some((_, towards)) if *towards != direction => {
@@ -89,13 +96,22 @@ impl Recording {
             None => self.next = Some((time + direction * self.pause, direction)),
         }
         let film_secs = self.pictures as f64 / f64::from(FILM_RATE);
-        let image = self.painter.paint(Points::Device(points), camera, look, film_secs)?;
-        self.film.write(image)?;
+        self.coming = Some(Soon::of(self.painter.begin(points, camera, look, film_secs)?));
         self.pictures += 1;
+        self.take_in()?;
         Ok(true)
     }
 
-    /// Waits for the last picture and gives the film its name.
+    /// Writes the picture that was drawn, if it is there.
+    fn take_in(&mut self) -> Result<()> {
+        if let Some(image) = self.coming.as_ref().and_then(Soon::take) {
+            self.coming = None;
+            self.film.write(image?)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the film to its end and gives it its name. In a page without the picture that is being drawn.
     pub fn end(self) -> Result<PathBuf> {
         self.film.finish()?;
         Ok(self.path)

@@ -83,6 +83,8 @@ pub fn suited(input: InputRequest, class: DeviceClass) -> InputRequest {
         DeviceClass::Discrete if input.input == FIRST_SCENE => 48_000,
         DeviceClass::Discrete => n,
         DeviceClass::Integrated | DeviceClass::Virtual | DeviceClass::Unknown => n.min(16_000),
+        // It computes for the picture, too, and in a page has no engine on the processor beside it.
+        DeviceClass::Software if cfg!(target_arch = "wasm32") => n.min(3_000),
         DeviceClass::Software => n.min(6_000),
     };
     InputRequest { n: (wanted != n).then_some(wanted), ..input }

@@ -100,6 +100,16 @@ pub fn has_room_for_panel() -> bool {
     true
 }
 
+/// No browser is around it.
+pub fn browser() -> Option<(String, String)> {
+    None
+}
+
+/// Whether the window can be closed from within.
+pub fn can_close() -> bool {
+    true
+}
+
 /// Whoever has started the event loop goes on after it.
 pub fn ended(_: &mut Shell) {}
 

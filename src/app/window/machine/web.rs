@@ -1,7 +1,9 @@
 //! A page in a browser.
 
 use std::cell::RefCell;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use wasm_bindgen::JsCast;
 use winit::event_loop::{ActiveEventLoop, EventLoop, EventLoopProxy};
@@ -14,6 +16,8 @@ use super::Arrival;
 use crate::app::page;
 use crate::app::window::Listen;
 use crate::error::{Error, Result};
+use crate::files;
+use crate::render::animated_png::{AnimatedPng, COUNT_AT, count_chunk};
 use crate::render::{Image, PictureSize};
 use crate::settings::ViewRequest;
 
@@ -72,14 +76,21 @@ pub fn take_output(output: &egui::PlatformOutput) {
             page::copy(text);
         }
     }
+    page::type_into(output.ime.is_some());
     if let Some(update) = &output.accesskit_update {
         page::mirror(update);
     }
 }
 
+/// Fingers want larger controls than a mouse does.
+const ZOOM_FOR_FINGERS: f32 = 1.2;
+
 /// The page has every control once more, for who cannot see the picture of it.
 pub fn prepare(context: &egui::Context) {
     context.enable_accesskit();
+    if page::is_touched() {
+        context.set_zoom_factor(ZOOM_FOR_FINGERS);
+    }
 }
 
 /// The page is called so.
@@ -95,6 +106,16 @@ pub fn link(fragment: &str) -> String {
 /// Whether a panel leaves some of the picture free: on a phone it does not.
 pub fn has_room_for_panel() -> bool {
     page::width().is_none_or(|width| width >= 700.0)
+}
+
+/// The browser's name with its version, and all that it says of itself.
+pub fn browser() -> Option<(String, String)> {
+    page::agent().map(|agent| (page::browser_of(&agent), agent))
+}
+
+/// A page is closed by its browser.
+pub fn can_close() -> bool {
+    false
 }
 
 /// In a page there are no runs.
@@ -128,26 +149,84 @@ impl Picker {
 }
 
 /// The size and the rate of a film.
-#[expect(dead_code, reason = "there are no films in a page")]
 pub struct FilmOptions {
     pub size: PictureSize,
     pub frames_per_sec: u32,
 }
 
-/// There are no films in a page.
-pub struct Film;
+/// A film in the page's memory: an animated PNG, which is downloaded when it is whole.
+pub struct Film {
+    /// None once it was handed on.
+    pictures: Option<AnimatedPng<Shared>>,
+    bytes: Shared,
+    path: PathBuf,
+}
+
+/// Bytes that are read while they are being written.
+#[derive(Clone, Default)]
+struct Shared(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.borrow_mut().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Bytes of a film at most: a page has 4 GB, and the browser copies what it downloads.
+const LARGEST_FILM: usize = 500_000_000;
 
 impl Film {
-    pub fn open(_: &Path, _: FilmOptions) -> Result<Self> {
-        let problem = "a page records no films; 'gravitile render' does, from the command line that is copied here";
-        Err(Error::Outside(problem.to_owned()))
+    /// Begins it.
+    ///
+    /// Errors: a name that says another kind of film.
+    pub fn open(path: &Path, options: FilmOptions) -> Result<Self> {
+        if !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("apng")) {
+            let name = path.display();
+            let allowed = "a name that ends with .apng: a page makes animated PNG alone";
+            return Err(Error::value("the film's name", name, allowed));
+        }
+        let bytes = Shared::default();
+        let rate = options.frames_per_sec as u16;
+        let pictures = AnimatedPng::begin(bytes.clone(), options.size, rate);
+        let pictures = pictures.map_err(|error| Error::io("write", path, error))?;
+        Ok(Self { pictures: Some(pictures), bytes, path: path.to_owned() })
     }
 
-    pub fn write(&mut self, _: Image) -> Result<()> {
-        Ok(())
+    /// Adds a picture.
+    ///
+    /// Errors: the film is too long for a page; what there is of it has then been handed on.
+    pub fn write(&mut self, image: Image) -> Result<()> {
+        let Some(pictures) = &mut self.pictures else { return Ok(()) };
+        pictures.add(&image).map_err(|error| Error::io("write", &self.path, error))?;
+        if self.bytes.0.borrow().len() < LARGEST_FILM {
+            return Ok(());
+        }
+        self.hand_on()?;
+        let words = "a film in a page ends at 500 MB: it was saved as far as it goes";
+        Err(Error::Outside(words.to_owned()))
     }
 
-    pub fn finish(self) -> Result<()> {
-        Ok(())
+    /// Hands it on.
+    ///
+    /// Errors: it has no picture; the browser refuses.
+    pub fn finish(mut self) -> Result<()> {
+        self.hand_on()
+    }
+
+    fn hand_on(&mut self) -> Result<()> {
+        let Some(pictures) = self.pictures.take() else { return Ok(()) };
+        if pictures.is_empty() {
+            return Err(Error::file(&self.path, "has no pictures: nothing is saved"));
+        }
+        let count = pictures.end().map_err(|error| Error::io("write", &self.path, error))?;
+        let mut bytes = self.bytes.0.take();
+        let at = COUNT_AT as usize;
+        bytes[at..at + 16].copy_from_slice(&count_chunk(count));
+        files::replace(&self.path, &bytes)
     }
 }

@@ -1,0 +1,163 @@
+//! The score of this adapter: measured here, as the program's bench does, beside those that were handed in.
+
+use egui::{Grid, ProgressBar, RichText, Ui};
+
+use super::Action;
+use super::theme::{BRIGHT, DIM, WARN, heading};
+use crate::measure::{Record, Score, to_json_lines};
+
+/// The scores that were handed in, as a table in Markdown between two marks.
+const HANDED_IN: &str = include_str!("../../../benches/results/README.md");
+
+/// How far measuring has come.
+#[derive(Default)]
+pub enum ScoreForm {
+    /// Nobody has asked.
+    #[default]
+    Unasked,
+    /// It goes on.
+    Measuring {
+        /// The part that is done, from 0 to 1.
+        part: f64,
+        /// What is under way.
+        doing: String,
+    },
+    /// It is done.
+    Measured {
+        /// What there is to copy.
+        lines: String,
+        /// What came out.
+        score: Box<Score>,
+        /// The largest rms error of its kernels against f64.
+        rms_error: Option<f64>,
+    },
+}
+
+impl ScoreForm {
+    /// What these records say.
+    pub fn of(records: &[Record]) -> Self {
+        match Score::all(records).pop() {
+            Some(score) => Self::Measured {
+                lines: to_json_lines(records),
+                score: Box::new(score),
+                rms_error: records.iter().filter_map(|r| r.rms_error).reduce(f64::max),
+            },
+            None => Self::Unasked,
+        }
+    }
+
+    pub(super) fn show(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
+        heading(ui, "Score");
+        let about = "Whole steps of 1,024, 16,384 and 262,144 bodies in 10^9 interactions per second, and the geometric \
+                     mean of the three: what 'gravitile bench --figure score' measures";
+        match self {
+            Self::Unasked => {
+                let button = ui.button("Measure the score");
+                let about =
+                    format!("{about}. The simulation rests meanwhile, for a minute or less");
+                if button.on_hover_text(about).clicked() {
+                    actions.push(Action::MeasureScore);
+                }
+            }
+            Self::Measuring { part, doing } => {
+                ui.add(ProgressBar::new(*part as f32).text(doing.as_str()).desired_width(220.0));
+                if ui.button("Stop measuring").clicked() {
+                    actions.push(Action::StopMeasuring);
+                }
+            }
+            Self::Measured { lines, score, rms_error } => {
+                ui.horizontal(|ui| {
+                    let what = "The records as JSON lines, as the program writes them";
+                    if ui.button("Copy the result").on_hover_text(what).clicked() {
+                        actions.push(Action::CopyText(lines.clone()));
+                    }
+                    if ui.button("Measure again").on_hover_text(about).clicked() {
+                        actions.push(Action::MeasureScore);
+                    }
+                });
+                if let Some(error) = rms_error {
+                    let text = format!("forces are right to {error:.0e} (rms, against f64)");
+                    ui.colored_label(DIM, text);
+                }
+                for remark in &score.remarks {
+                    ui.colored_label(WARN, remark);
+                }
+                table(ui, score);
+            }
+        }
+    }
+}
+
+/// This score above those that were handed in.
+fn table(ui: &mut Ui, own: &Score) {
+    Grid::new("scores").num_columns(5).striped(true).show(ui, |ui| {
+        for name in ["", "score", "1,024", "16,384", "262,144"] {
+            ui.colored_label(DIM, name);
+        }
+        ui.end_row();
+        let [device, cells @ ..] = own.cells();
+        let row = std::iter::once("here".to_owned()).chain(cells);
+        for cell in row {
+            ui.label(RichText::new(cell).color(BRIGHT)).on_hover_text(&device);
+        }
+        ui.end_row();
+        for row in handed_in(HANDED_IN) {
+            for cell in row {
+                ui.label(cell);
+            }
+            ui.end_row();
+        }
+    });
+}
+
+/// Device, score and the three rates of each row of the table.
+fn handed_in(text: &str) -> Vec<[&str; 5]> {
+    let table = text.split("<!-- quote: scores -->").nth(1).unwrap_or_default();
+    let table = table.split("<!-- /quote -->").next().unwrap_or_default();
+    // The first line names the columns.
+    table.lines().filter_map(cells).skip(1).collect()
+}
+
+fn cells(line: &str) -> Option<[&str; 5]> {
+    let cells: Vec<&str> = line.strip_prefix("| ")?.split(" | ").collect();
+    let [device, _, score, few, some, many, ..] = cells[..] else { return None };
+    Some([device, score, few, some, many])
+}
+
+#[cfg(test)]
+mod tests {
+    use egui_kittest::Harness;
+    use egui_kittest::kittest::Queryable;
+
+    use super::*;
+
+    #[test]
+    fn what_was_handed_in_is_read_from_the_table() {
+        let rows = handed_in(HANDED_IN);
+        let h200 = rows.iter().find(|row| row[0] == "NVIDIA H200").expect("it is in the table");
+        let rates: Vec<f64> =
+            h200.iter().skip(1).map(|c| c.replace(',', "").parse().unwrap()).collect();
+        let mean = (rates[1] * rates[2] * rates[3]).cbrt();
+        assert!((mean / rates[0] - 1.0).abs() < 0.01, "{rates:?}");
+        assert!(handed_in("no table").is_empty());
+    }
+
+    #[test]
+    fn it_is_asked_for_stopped_and_copied() {
+        let click = |form: ScoreForm, name: &str| {
+            let show = move |ui: &mut Ui, actions: &mut Vec<Action>| form.show(ui, actions);
+            let mut harness = Harness::new_ui_state(show, Vec::new());
+            harness.get_by_label(name).click();
+            harness.run();
+            harness.state().clone()
+        };
+        assert_eq!(click(ScoreForm::Unasked, "Measure the score"), [Action::MeasureScore]);
+        let measuring = ScoreForm::Measuring { part: 0.3, doing: "16384 bodies".to_owned() };
+        assert_eq!(click(measuring, "Stop measuring"), [Action::StopMeasuring]);
+        let records = crate::measure::example_of_steps();
+        let lines = to_json_lines(&records);
+        let copied = click(ScoreForm::of(&records), "Copy the result");
+        assert_eq!(copied, [Action::CopyText(lines)]);
+        assert!(matches!(ScoreForm::of(&[]), ScoreForm::Unasked));
+    }
+}
