@@ -2,12 +2,17 @@
 
 #[path = "page/browser.rs"]
 mod browser;
+#[path = "page/native.rs"]
+mod native;
+#[path = "page/shown.rs"]
+mod shown;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use browser::{Browser, Sight};
 use gravitile_web::{Profile, Server, make};
+use shown::{keep_downloads, offered};
 
 /// The address of the page, made once and served as long as the tests run; or of the one that lies in the folder
 /// GRAVITILE_PAGE, as that which is to be published.
@@ -159,42 +164,15 @@ fn bodies_are_dropped_saved_and_read_again() {
     drop_file(&mut browser, "two.csv", table);
     browser.line_with(&["says", "rests at"], 0);
     assert_eq!(browser.value("document.title"), "gravitile: dropped/two.csv");
-    // What is offered for download is kept here.
-    browser.value(
-        "HTMLAnchorElement.prototype.click = function () { \
-         window.offered = fetch(this.href).then(answer => answer.arrayBuffer()) }",
-    );
+    keep_downloads(&mut browser);
     press(&mut browser, "File");
     press(&mut browser, "Save");
     browser.line_with(&["says saved", "snapshot.gvt"], 0);
-    let text = "offered.then(b => Array.from(new Uint8Array(b), x => x.toString(16).padStart(2, '0')).join(''))";
-    let hex = browser.value(text);
-    let hex = hex.as_str().unwrap();
-    let bytes: Vec<u8> = (0..hex.len() / 2)
-        .map(|k| u8::from_str_radix(&hex[2 * k..2 * k + 2], 16).unwrap())
-        .collect();
     let saved = picture("saved.gvt");
-    std::fs::write(&saved, bytes).unwrap();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    std::fs::write(&saved, offered(&mut browser)).unwrap();
     let table = picture("saved.csv");
     let _ = std::fs::remove_file(&table);
-    let read = std::process::Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
-        .current_dir(root)
-        .args([
-            "run",
-            "--quiet",
-            "--locked",
-            "--features",
-            "capi",
-            "--bin",
-            "gravitile",
-            "--",
-            "convert",
-        ])
-        .args([&saved, &table])
-        .output()
-        .unwrap();
-    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+    native::gravitile(&["convert", saved.to_str().unwrap(), table.to_str().unwrap()], None);
     let rows =
         std::fs::read_to_string(&table).unwrap().lines().filter(|l| !l.starts_with('#')).count();
     assert_eq!(rows, 3, "a head and two bodies");

@@ -238,6 +238,15 @@ impl Browser {
         self.call("Page.addScriptToEvaluateOnNewDocument", json!({"source": script}));
     }
 
+    /// Presses and lets go of a key, by its name and its number in Windows.
+    pub fn key(&mut self, name: &str, number: u32) {
+        for kind in ["keyDown", "keyUp"] {
+            let pressed =
+                json!({"type": kind, "key": name, "code": name, "windowsVirtualKeyCode": number});
+            self.call("Input.dispatchKeyEvent", pressed);
+        }
+    }
+
     /// A finger that goes from place to place, in the page's pixels.
     pub fn touch(&mut self, way: &[[f64; 2]]) {
         for (k, [x, y]) in way.iter().enumerate() {
