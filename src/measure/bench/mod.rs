@@ -8,6 +8,7 @@ mod files;
 mod machine;
 mod names;
 mod record;
+mod run;
 mod score;
 mod steps;
 mod tree_facts;
@@ -18,7 +19,8 @@ pub use direct_facts::{DirectFacts, RunFacts, RunOutcome};
 pub use files::{latest, read_json_lines, to_csv, to_json_lines};
 pub use machine::Machine;
 pub use names::cpu_device;
-pub use record::{Device, FORMAT, Kind, Record, Run};
+pub use record::{Device, FORMAT, Kind, Record};
+pub use run::Run;
 pub use score::Score;
 #[cfg(test)]
 pub(crate) use score::tests::example_of_steps;

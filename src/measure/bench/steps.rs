@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::machine::{MACHINE, Machine};
 use super::names::plain;
-use super::record::{Device, Kind, Record, Run, rounded};
+use super::record::{Device, Kind, Record, rounded};
+use super::run::Run;
 use super::score::{FIGURE, SIZES};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, Masses};
