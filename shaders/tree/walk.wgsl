@@ -24,7 +24,7 @@ enable subgroups;
 @group(0) @binding(2) var<storage, read> cell_open: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> cell_force: array<vec4<f32>>;
 @group(0) @binding(4) var<storage, read> state: TreeState;
-//% if lists
+//% if output == "lists"
 // For each group the numbers of cells and of bodies that act on it, its cells, and from MOST_CELLS on its bodies.
 @group(0) @binding(5) var<storage, read_write> lists: array<u32>;
 const MOST_CELLS = {{ most_cells }}u;
@@ -103,7 +103,12 @@ fn main(
     }
     let begin = word & FIRST_SINK;
     let end = select(min(begin + GROUP, inside), begin + 1u, (word & IS_SINGLE) != 0u);
-    //% if shared
+    //% if output == "counts"
+    var looked_at = 0u;
+    var met_cells = 0u;
+    var met_bodies = 0u;
+    //% endif
+    //% if output == "share"
     if begin < params.sink_begin || begin >= params.sink_end {
         return;
     }
@@ -136,13 +141,13 @@ fn main(
     var waiting = 0u;
     var waiting_cells = 0u;
     var is_first = true;
-    //% if lists
+    //% if output == "lists"
     let list = LENGTH * group;
     var told_cells = 0u;
     var told_bodies = 0u;
     //% endif
     loop {
-        //% if shared
+        //% if output == "share"
         work += 1u;
         //% endif
         // How many cells are accepted, how many are pushed, how many leaves are opened.
@@ -171,6 +176,9 @@ fn main(
             }
             let taken = workgroupUniformLoad(&told);
             height -= taken.x;
+            //% if output == "counts"
+            looked_at += taken.y;
+            //% endif
 
             // One cell for each lane.
             var kind = 0u;
@@ -236,7 +244,7 @@ fn main(
                     if done + lane < bodies {
                         body = listed(done + lane, waiting);
                         source = sources[body];
-                        //% if lists
+                        //% if output == "lists"
                         lists[list + 2u + MOST_CELLS + told_bodies + lane] = body;
                         //% endif
                     }
@@ -252,7 +260,7 @@ fn main(
                 var potential_{{ k }} = 0.0;
                 //% endif
                 //% endfor
-                for (var column = 0u; column < UNIT; column += {{ u }}u) {
+                for (var column = 0u; column < {{ bodies_taken }}u; column += {{ u }}u) {
                     //% for copy in range(u)
                     let source_{{ copy }} = tile[column + {{ copy }}u];
                     //% for k in range(r)
@@ -271,10 +279,12 @@ fn main(
                 //% endif
                 //% endfor
                 workgroupBarrier();
-                //% if lists
+                //% if output == "lists"
                 told_bodies += min(UNIT, bodies - done);
+                //% elif output == "counts"
+                met_bodies += min(UNIT, bodies - done);
                 //% endif
-                //% if shared
+                //% if output == "share"
                 work += 1u;
                 //% endif
                 done += UNIT;
@@ -303,7 +313,7 @@ fn main(
                 // Past the last one a cell of no mass, where there is none of the sinks.
                 let cell = accepted[waiting_cells + min(lane, many - 1u)];
                 let is_one = lane < many;
-                //% if lists
+                //% if output == "lists"
                 if is_one {
                     lists[list + 2u + told_cells + lane] = cell;
                 }
@@ -323,7 +333,7 @@ fn main(
             //% endif
             //% endfor
             //% set moments = ", diagonal, beside" if quadrupole else ""
-            for (var column = 0u; column < UNIT; column += {{ u }}u) {
+            for (var column = 0u; column < {{ cells_taken }}u; column += {{ u }}u) {
                 //% for copy in range(u)
                 {
                     let mass = tile[column + {{ copy }}u];
@@ -347,10 +357,12 @@ fn main(
             //% endif
             //% endfor
             workgroupBarrier();
-            //% if lists
+            //% if output == "lists"
             told_cells += many;
+            //% elif output == "counts"
+            met_cells += many;
             //% endif
-            //% if shared
+            //% if output == "share"
             work += {{ 2 if quadrupole else 1 }}u;
             //% endif
         }
@@ -359,12 +371,12 @@ fn main(
         }
     }
 
-    //% if lists
+    //% if output == "lists"
     if lane == 0u {
         lists[list] = told_cells;
         lists[list + 1u] = told_bodies;
     }
-    //% elif shared
+    //% elif output == "share"
     // In the order of the curve, in which every device's part is one range. The first sink of a group tells what that took;
     // where sinks walk one by one, what all of them take about.
     let each = select(1u, GROUP, (word & IS_SINGLE) != 0u && begin < inside);
@@ -372,6 +384,16 @@ fn main(
     if sink_index_{{ k }} < end {
         partial_sums[sink_index_{{ k }}] =
             vec4(total_{{ k }}, select(0.0, f32(work * each), sink_index_{{ k }} == begin));
+    }
+    //% endfor
+    //% elif output == "counts"
+    // Along the curve. The first sink of a group tells the cells that were looked at, and what it met; of the forces as much
+    // is kept as keeps them from being left out.
+    let met = vec3(f32(looked_at), f32(met_cells), f32(met_bodies));
+    //% for k in range(r)
+    if sink_index_{{ k }} < end {
+        partial_sums[sink_index_{{ k }}] =
+            vec4(dot(total_{{ k }}, vec3(1.0)), select(vec3(0.0), met, sink_index_{{ k }} == begin));
     }
     //% endfor
     //% else

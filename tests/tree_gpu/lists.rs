@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gravitile::forces::tree::gpu::{Field, GroupLists, TreeForces, TreeShape};
+use gravitile::forces::tree::gpu::{Field, GroupLists, Taken, TreeForces, TreeShape};
 use gravitile::forces::tree::{IS_LEAF, MultipoleOrder, Opening, Place};
 use gravitile::forces::{Throughput, evaluate_blocking};
 use gravitile::gpu::Checks;
@@ -150,5 +150,41 @@ fn hard_cases_have_the_lists_of_the_host() {
     for (name, places) in hard_cases().into_iter().filter(|(_, places)| places.len() < 4000) {
         let (tree, lists) = walked(&places, shape);
         compare(&tree, shape, &lists).unwrap_or_else(|what| panic!("{name}: {what}"));
+    }
+}
+
+#[test]
+fn a_probe_counts_what_is_on_the_lists() {
+    let (gpu, n) = (common::gpu(), 3000);
+    let shape = TreeShape::new(Opening::Octgrav { theta: 0.5 }, MultipoleOrder::Quadrupole);
+    let bodies = upload_places(&gpu, &plummer(n, 17));
+    let field =
+        Field { softening: 0.01, guarded: true, potential: false, has_accelerations: false };
+    let mut forces = pollster::block_on(TreeForces::new(&gpu, shape, &bodies, field)).unwrap();
+    evaluate_blocking(&mut forces, &gpu, &mut Throughput::guess(gpu.adapter.class)).unwrap();
+    let lists = pollster::block_on(forces.lists(&gpu)).unwrap();
+    // Whole groups stand first; those whose last one is not full walk with fewer.
+    let inside = BuiltTree::read(&gpu, &forces).unwrap().state.inside as usize;
+    let sinks = |group: usize| if 64 * group < inside { 64.min(inside - 64 * group) } else { 1 };
+    let of = |list: &dyn Fn(&GroupLists) -> usize| -> u64 {
+        lists.iter().enumerate().map(|(k, group)| (sinks(k) * list(group)) as u64).sum()
+    };
+    let cells = of(&|group| group.cells.len());
+    let met = of(&|group| group.bodies.len());
+    for (few_bodies, few_cells) in [(Taken::All, Taken::All), (Taken::OneTurn, Taken::OneTurn)] {
+        let probe = pollster::block_on(forces.probe(&gpu, few_bodies, few_cells));
+        let (mut probe, mut begin) = (probe.unwrap(), Some(0));
+        while let Some(from) = begin {
+            let mut encoder = gpu.device.create_command_encoder(&Default::default());
+            {
+                let mut pass = encoder.begin_compute_pass(&Default::default());
+                begin = forces.record_probe(&gpu, &mut pass, &mut probe, from, 1 << 20);
+            }
+            gpu.queue.submit([encoder.finish()]);
+        }
+        let counts = forces.probed(&gpu).unwrap();
+        assert_eq!((counts.cell_interactions, counts.body_interactions), (cells, met));
+        let accepted: usize = lists.iter().map(|group| group.cells.len()).sum();
+        assert!(counts.looked_at > accepted as u64);
     }
 }

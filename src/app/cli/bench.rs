@@ -46,10 +46,11 @@ Examples:
   gravitile bench --compare a.jsonl b.jsonl --out comparison/
   gravitile bench --compare benches/results/*.jsonl --markdown")]
 pub struct Args {
-    /// Figure: table, n, unroll, p, q (GPU Gems 3), sinks, crossover, precision, order (Sapporo2), blocks
-    /// (runs on individual steps), ceilings, roofline, instructions, rule, tree-error, tree-theta, tree-n,
-    /// tree-parts (Octgrav), devices (how several adapters share the bodies; --adapter 0,1 says which), score, all (without blocks and rule, which take many minutes); table where none is named,
-    /// with --from all that there are
+    /// Figure: table, n, unroll, p, q (GPU Gems 3), sinks, fill, crossover, precision, order (Sapporo2), transfer,
+    /// blocks (kirin: sending bodies, runs on individual steps), ceilings, roofline, instructions, rule, tree-error,
+    /// tree-theta, tree-n, tree-parts, tree-rates (Octgrav), devices (how several adapters share the bodies; --adapter
+    /// 0,1 says which), score, all (without blocks and rule, which take many minutes); table where none is named, with
+    /// --from all that there are
     #[arg(long, value_name = "NAME")]
     figure: Option<String>,
     /// Folder for results.jsonl, results.csv, report.html and the plots; created if it does not exist. What

@@ -69,6 +69,8 @@ pub enum Kind {
     Tree,
     /// Times of whole steps of bodies that several devices share.
     Devices,
+    /// Times of bytes that travel to the device or back.
+    Transfer,
     /// What the driver's compiler says of a kernel; no times.
     Compiled,
     /// The machine that the run was measured on; no times.
@@ -192,7 +194,7 @@ impl Record {
         match self.kernel {
             Some(kernel) => kernel.to_string(),
             None if self.kind == Kind::Ceiling => String::new(),
-            None if self.kind == Kind::Devices => self.series.clone(),
+            None if matches!(self.kind, Kind::Devices | Kind::Transfer) => self.series.clone(),
             None => "cpu engine".to_owned(),
         }
     }

@@ -17,6 +17,8 @@ mod timer;
 mod tree_step_timer;
 #[cfg(not(target_arch = "wasm32"))]
 mod tree_timer;
+#[cfg(not(target_arch = "wasm32"))]
+mod walk_rates;
 
 pub use ceilings::{Ceiling, CeilingSamples, Ceilings, Effort};
 pub use method::Method;
@@ -30,4 +32,5 @@ pub use {
     timer::{Timer, in_turns, interleave},
     tree_step_timer::TreeStepTimer,
     tree_timer::{TreeTimer, TreeTimes},
+    walk_rates::WalkSamples,
 };

@@ -30,11 +30,11 @@ impl TreeTimes {
 
 /// Times evaluations of the tree on bodies that stay where they are.
 pub struct TreeTimer {
-    gpu: Arc<Gpu>,
-    watch: Stopwatch,
+    pub(super) gpu: Arc<Gpu>,
+    pub(super) watch: Stopwatch,
     bodies: BodyBuffers,
-    forces: TreeForces,
-    throughput: Throughput,
+    pub(super) forces: TreeForces,
+    pub(super) throughput: Throughput,
 }
 
 impl TreeTimer {

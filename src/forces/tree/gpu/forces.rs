@@ -6,6 +6,7 @@ use super::buffers::BYTES_PER_BODY;
 use super::build::PARAMS_ROWS;
 use super::kept::{KEPT_BYTES_PER_BODY, Steps};
 use super::shared::SharedWalk;
+use super::walk::Output;
 use super::{
     Bound, Build, Rule, Stage, Strengths, TreeBuffers, TreeShape, Walk, WalkShape, WalkVariant,
 };
@@ -16,7 +17,7 @@ use crate::gpu::layout::TreeParams;
 use crate::gpu::{BodyBuffers, Gpu, Params, storage};
 
 /// Pieces of walks that one submission may hold.
-const MOST_PIECES: usize = 256;
+pub(super) const MOST_PIECES: usize = 256;
 
 /// What a sink counts for, in interactions: about what it meets with usual openings, cells by what they take.
 const PER_SINK: u64 = 1000;
@@ -129,9 +130,8 @@ impl TreeForces {
             let subgroups = shape.walk.subgroups && shape.walk.suits(gpu);
             let walk = WalkShape { subgroups, ..shape.walk };
             let order = shape.order;
-            let (lists, shared) = (None, false);
-            let variant =
-                WalkVariant { rule, order, shape: walk, guarded, potential, lists, shared };
+            let output = Output::Forces;
+            let variant = WalkVariant { rule, order, shape: walk, guarded, potential, output };
             Walk::new(&bound, variant, opening, softening).await
         };
         let needs_first = shape.opening.needs_accelerations() && !has_accelerations;
@@ -172,7 +172,7 @@ impl TreeForces {
     }
 
     /// The groups after `begin` that about so many interactions take, and no fewer than keep the device busy.
-    fn groups(&self, gpu: &Gpu, begin: u32, interactions: u64) -> u32 {
+    pub(super) fn groups(&self, gpu: &Gpu, begin: u32, interactions: u64) -> u32 {
         let busy = u64::from(gpu.adapter.class.threads_to_fill() / self.shape.walk.lanes);
         let wanted = (interactions / (PER_SINK * GROUP as u64)).max(busy);
         let most = u64::from(self.buffers.most_walks());

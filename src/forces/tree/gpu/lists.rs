@@ -1,5 +1,6 @@
 //! What acts on each group of a tree, as the walk on the device finds it: for tests, and for who wants to know.
 
+use super::walk::Output;
 use super::{Bound, Rule, TreeForces, Walk, WalkVariant};
 use crate::error::Result;
 use crate::gpu::{Gpu, read};
@@ -43,8 +44,7 @@ impl TreeForces {
             shape: shape.walk,
             guarded: true,
             potential: false,
-            lists: Some(most),
-            shared: false,
+            output: Output::Lists(most),
         };
         let walk = Walk::new(&bound, variant, &shape.opening, 0.0).await?;
         let mut encoder = gpu.device.create_command_encoder(&Default::default());

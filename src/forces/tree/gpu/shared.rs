@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::walk::Output;
 use super::{Bound, Rule, TreeForces, Walk, WalkShape, WalkVariant};
 use crate::error::Result;
 use crate::forces::SharedForces;
@@ -42,8 +43,7 @@ impl TreeForces {
             shape: WalkShape { subgroups, ..shape.walk },
             guarded: self.guarded,
             potential: false,
-            lists: None,
-            shared: true,
+            output: Output::Share,
         };
         let walk = Walk::new(&bound, variant, &shape.opening, self.softening).await?;
         use Binding::{Read, Write};

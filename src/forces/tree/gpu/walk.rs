@@ -56,6 +56,27 @@ impl Rule {
     }
 }
 
+/// What a walk leaves in the place of forces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Output {
+    /// The forces of all sinks.
+    Forces,
+    /// The forces of a part of the sinks along the curve, with what they took.
+    Share,
+    /// What acts on each group: at most so many cells and bodies.
+    Lists([u32; 2]),
+    /// How much acts on each group, along the curve: [`super::WalkProbe`].
+    Counts {
+        /// Bodies of each tile of bodies that attract: [`TILE`] as in a run, or one turn of the loop, to time the rest.
+        bodies: u32,
+        /// The same of cells.
+        cells: u32,
+    },
+}
+
+/// Entries of a tile of bodies or cells.
+pub const TILE: u32 = 32;
+
 /// One text of the walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WalkVariant {
@@ -69,18 +90,24 @@ pub struct WalkVariant {
     pub guarded: bool,
     /// With the potential.
     pub potential: bool,
-    /// It leaves what acts on each group in the place of forces: at most so many cells and bodies.
-    pub lists: Option<[u32; 2]>,
-    /// It takes a part of the sinks and leaves its answers along the curve, with what they took.
-    pub shared: bool,
+    /// What it leaves.
+    pub output: Output,
 }
 
 impl WalkVariant {
     /// The WGSL that runs.
     pub fn wgsl(&self) -> Result<String> {
-        let Self { guarded, potential, shared, .. } = *self;
-        let (lists, [most_cells, most_bodies]) =
-            (self.lists.is_some(), self.lists.unwrap_or_default());
+        let Self { guarded, potential, output, .. } = *self;
+        let (output, [most_cells, most_bodies]) = match output {
+            Output::Forces => ("forces", [0; 2]),
+            Output::Share => ("share", [0; 2]),
+            Output::Lists(most) => ("lists", most),
+            Output::Counts { .. } => ("counts", [0; 2]),
+        };
+        let [bodies_taken, cells_taken] = match self.output {
+            Output::Counts { bodies, cells } => [bodies, cells],
+            _ => [TILE; 2],
+        };
         let WalkShape { lanes, unroll, subgroups } = self.shape;
         let lanes_tell = if subgroups { "subgroups" } else { "memory" };
         // Browsers want to be told; naga does not know the line.
@@ -90,7 +117,7 @@ impl WalkVariant {
         let near_squared = NEAR_SQUARED.to_string();
         let values = context! {
             rule, quadrupole, guarded, potential, lanes, lanes_tell, enabled, r, u, near_squared,
-            lists, most_cells, most_bodies, shared, one_mass => false,
+            output, most_cells, most_bodies, bodies_taken, cells_taken, one_mass => false,
         };
         template::assemble("tree/walk.wgsl", values)
     }
@@ -183,14 +210,13 @@ mod tests {
                         [(32, 8, false), (64, 4, false), (64, 32, false), (32, 16, true)]
                     {
                         let shape = WalkShape { lanes, unroll, subgroups };
-                        let (lists, shared) = (None, false);
+                        let output = Output::Forces;
                         let variant =
-                            WalkVariant { rule, order, shape, guarded, potential, lists, shared };
+                            WalkVariant { rule, order, shape, guarded, potential, output };
                         let text = variant.wgsl().unwrap();
-                        let lists = WalkVariant { lists: Some([100, 1000]), ..variant };
-                        let shared = WalkVariant { shared: true, ..variant };
-                        for other in [lists, shared] {
-                            let text = other.wgsl().unwrap();
+                        let counts = Output::Counts { bodies: unroll, cells: TILE };
+                        for output in [Output::Lists([100, 1000]), Output::Share, counts] {
+                            let text = WalkVariant { output, ..variant }.wgsl().unwrap();
                             translate("other", &text, Language::SpirV, Checks::On).unwrap();
                         }
                         for language in [Language::SpirV, Language::Msl, Language::Hlsl] {

@@ -9,6 +9,7 @@ mod ceilings;
 mod conclusions;
 mod crossover;
 mod devices;
+mod fill;
 mod instructions;
 mod n;
 mod order;
@@ -20,10 +21,12 @@ mod rule;
 mod score;
 mod sinks;
 mod table;
+mod transfer;
 mod tree;
 mod tree_error;
 mod tree_n;
 mod tree_parts;
+mod tree_rates;
 mod tree_theta;
 mod unroll;
 
@@ -53,6 +56,8 @@ pub const FIGURES: &[Figure] = &[
     p::FIGURE,
     q::FIGURE,
     sinks::FIGURE,
+    fill::FIGURE,
+    transfer::FIGURE,
     crossover::FIGURE,
     precision::FIGURE,
     order::FIGURE,
@@ -65,6 +70,7 @@ pub const FIGURES: &[Figure] = &[
     tree_theta::FIGURE,
     tree_n::FIGURE,
     tree_parts::FIGURE,
+    tree_rates::FIGURE,
     devices::FIGURE,
 ];
 
@@ -175,6 +181,28 @@ fn rates_and_model<'r>(records: impl Iterator<Item = &'r Record> + Clone) -> Vec
         }
     }
     all
+}
+
+/// Curves as multiples of their first places, which stand at 1; those that begin elsewhere than at `from` are left out.
+fn gains(curves: &[Curve], from: f64) -> Vec<Curve> {
+    let begins = |curve: &&Curve| curve.places.first().is_some_and(|first| first.x == from);
+    let of = |curve: &Curve| {
+        let first = curve.places[0].y;
+        let place = |place: &Place| {
+            let (low, high) = place.range;
+            Place { x: place.x, y: place.y / first, range: (low / first, high / first) }
+        };
+        Curve { places: curve.places.iter().map(place).collect(), ..curve.clone() }
+    };
+    curves.iter().filter(begins).map(of).collect()
+}
+
+/// What the chapter's text says its GeForce 8800 GTX won: from 1 at the first place to this at the other. Its figures are
+/// not given as numbers.
+fn chapters_gain(name: &str, from: f64, to: (f64, f64)) -> Curve {
+    let place = |x: f64, y: f64| Place { x, y, range: (y, y) };
+    let places = vec![place(from, 1.0), place(to.0, to.1)];
+    Curve { name: format!("the chapter's G80{name}"), places, look: Look::Predicted, colour: GREY }
 }
 
 /// All values of some curves, for [`super::plot::Axis::fitting`].

@@ -1,10 +1,12 @@
 //! GPU Gems 3, figure 31-8: performance with several threads per body.
 
 use super::table::CHAPTER;
-use super::{Figure, RATE, of, rates_and_model, values};
+use super::{
+    Figure, GREY, RATE, chapters_gain, gains, grouped, marks, of, rate, rates_and_model, values,
+};
 use crate::error::Result;
 use crate::forces::direct::gpu::KernelConfig;
-use crate::measure::plot::{Axis, Lines, Plot};
+use crate::measure::plot::{Axis, Lines, Look, Place, Plot, short};
 use crate::measure::{Candidate, Point, Record, Session, Sizes};
 
 pub(super) const FIGURE: Figure = Figure {
@@ -38,12 +40,41 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     session.sweep(FIGURE.name, &points)
 }
 
+/// What two threads per body won on the chapter's GPU, and with how many bodies.
+const G80: f64 = 1.44;
+const G80_BODIES: u64 = 1024;
+
 fn plots(records: &[Record]) -> Vec<Plot> {
-    let curves = rates_and_model(of(records, FIGURE.name));
-    vec![Plot::Lines(Lines {
+    let found = of(records, FIGURE.name);
+    let curves = rates_and_model(found.clone());
+    // By the number of bodies, over q: slices are none of it.
+    let split = found
+        .filter(|r| r.kernel.is_some_and(|kernel| kernel.s == 1 && kernel.p * kernel.q == 256));
+    let by_size = grouped(
+        split,
+        Look::Measured,
+        |r| format!("{} bodies", short(r.sinks as f64)),
+        |r| Some(Place { x: f64::from(r.kernel?.q), ..rate(r)? }),
+    );
+    let mut won = gains(&by_size, 1.0);
+    for (colour, curve) in won.iter_mut().enumerate() {
+        curve.colour = colour % GREY;
+    }
+    let mut plots = vec![Plot::Lines(Lines {
         title: "Rate with several threads per body, p x q = 256".to_owned(),
         x: Axis::powers("number of bodies N"),
         y: Axis::fitting(RATE, values(&curves)),
         curves,
-    })]
+    })];
+    if !won.is_empty() {
+        let name = format!(", {} bodies", short(G80_BODIES as f64));
+        won.push(chapters_gain(&name, 1.0, (2.0, G80)));
+        plots.push(Plot::Lines(Lines {
+            title: "What several threads per body win over one".to_owned(),
+            x: Axis::powers("threads per body, q").with_marks(marks(&won)),
+            y: Axis::linear("rate / rate with q = 1"),
+            curves: won,
+        }));
+    }
+    plots
 }

@@ -1,7 +1,7 @@
 //! The roofline: rate against flops per byte, with the kernels on it (Williams, Waterman and Patterson 2009).
 
 use super::table::CHAPTER;
-use super::{Figure, curves, of};
+use super::{Figure, grouped, of};
 use crate::error::Result;
 use crate::forces::direct::FLOPS;
 use crate::forces::direct::gpu::KernelConfig;
@@ -17,7 +17,7 @@ pub(super) const FIGURE: Figure = Figure {
             untiled thread asks for 16 bytes per source and r interactions; a tile is asked for once per \
             workgroup, so p and r move a kernel to the right, until memory is no longer in its way. \
             Untiled kernels may stand above the slope: caches serve them, which is why tiling does not \
-            pay on every device. The upper roof counts two flops per multiply-add; the lower one is the \
+            pay on every device; beside its name stands what a kernel asks of storage per second. The upper roof counts two flops per multiply-add; the lower one is the \
             pair function with everything in registers.",
     measure,
     plots,
@@ -60,6 +60,14 @@ pub(super) fn ceilings_of(records: &[Record]) -> Option<Ceilings> {
     Some(Ceilings::of(rates).in_series(in_series))
 }
 
+/// `35.2 GB/s`, `4.61 TB/s`.
+fn bandwidth(bytes_per_sec: f64) -> String {
+    let (size, unit) = if bytes_per_sec < 1e12 { (1e9, "GB/s") } else { (1e12, "TB/s") };
+    let value = bytes_per_sec / size;
+    let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    format!("{value:.digits$} {unit}")
+}
+
 fn plots(records: &[Record]) -> Vec<Plot> {
     let gflops = |record: &Record| {
         let summary = record.summary()?;
@@ -67,7 +75,12 @@ fn plots(records: &[Record]) -> Vec<Plot> {
         let range = (of(summary.upper), of(summary.lower));
         Some(Place { x: record.x, y: of(summary.median), range })
     };
-    let mut curves = curves(of(records, FIGURE.name), Look::Measured, gflops);
+    // What a kernel asks of storage stands beside its name: caches may serve more of it than memory could.
+    let named = |record: &Record| {
+        let bytes = record.per_sec().map_or(0.0, |rate| FLOPS * rate / record.x);
+        format!("{}: {}", record.series, bandwidth(bytes))
+    };
+    let mut curves = grouped(of(records, FIGURE.name), Look::Measured, named, gflops);
     if curves.is_empty() {
         return Vec::new();
     }
@@ -81,7 +94,8 @@ fn plots(records: &[Record]) -> Vec<Plot> {
             let (name, look) = (name.to_owned(), Look::Predicted);
             curves.push(Curve { name, places, look, colour });
         };
-        roof("storage bandwidth", vec![place(least, bytes * least), place(meet, bytes * meet)], 5);
+        let storage = format!("storage: {}", bandwidth(ceilings.get(Ceiling::Storage)));
+        roof(&storage, vec![place(least, bytes * least), place(meet, bytes * meet)], 5);
         roof("multiply-adds", vec![place(meet, peak), place(most, peak)], 7);
         let pair = FLOPS * ceilings.get(Ceiling::Pair) / 1e9;
         let from = (pair / bytes).clamp(least, most);

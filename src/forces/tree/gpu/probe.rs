@@ -1,0 +1,105 @@
+//! Walks that count, and may leave out most of what acts: what the lists of a tree cost, each by itself.
+
+use super::walk::{Output, TILE};
+use super::{Bound, Rule, TreeForces, Walk, WalkVariant};
+use crate::error::Result;
+use crate::forces::tree::GROUP;
+use crate::gpu::layout::TreeParams;
+use crate::gpu::{Gpu, Params, read_blocking};
+
+/// How much of each tile of a list attracts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// All of it, as in a run.
+    All,
+    /// One turn of the unrolled loop, no less than keeps the tile from being left out by a compiler.
+    OneTurn,
+}
+
+/// How much a walk did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WalkCounts {
+    /// Cells that groups looked at, to open or to accept them.
+    pub looked_at: u64,
+    /// Sinks times the cells that act on them as a whole.
+    pub cell_interactions: u64,
+    /// Sinks times the bodies that act on them one by one.
+    pub body_interactions: u64,
+}
+
+/// A walk through the tree of the last evaluation, whose forces nobody takes.
+pub struct WalkProbe {
+    walk: Walk,
+    params: Params<TreeParams>,
+    /// Of the interactions with bodies, the part that is computed.
+    pub body_part: f64,
+    /// The same of cells.
+    pub cell_part: f64,
+}
+
+impl TreeForces {
+    /// Compiles such a walk. Its counts go where forces would go.
+    ///
+    /// Errors: the kernel does not compile here.
+    pub async fn probe(&self, gpu: &Gpu, bodies: Taken, cells: Taken) -> Result<WalkProbe> {
+        let shape = &self.shape;
+        let params = Params::new(gpu, "tree params", super::forces::MOST_PIECES);
+        let bound = Bound {
+            gpu,
+            shape,
+            buffers: &self.buffers,
+            partial_sums: &self.partial_sums,
+            params: &params,
+        };
+        let entries = |taken: Taken| match taken {
+            Taken::All => TILE,
+            Taken::OneTurn => shape.walk.unroll,
+        };
+        let (bodies, cells) = (entries(bodies), entries(cells));
+        let variant = WalkVariant {
+            rule: Rule::of(&shape.opening),
+            order: shape.order,
+            shape: shape.walk,
+            guarded: self.guarded,
+            potential: false,
+            output: Output::Counts { bodies, cells },
+        };
+        let walk = Walk::new(&bound, variant, &shape.opening, self.softening).await?;
+        let part = |entries: u32| f64::from(entries) / f64::from(TILE);
+        Ok(WalkProbe { walk, params, body_part: part(bodies), cell_part: part(cells) })
+    }
+
+    /// Records a probe's groups from `begin` on, as many as about so many interactions take; returns where to go on.
+    pub fn record_probe(
+        &self,
+        gpu: &Gpu,
+        pass: &mut wgpu::ComputePass<'_>,
+        probe: &mut WalkProbe,
+        begin: u32,
+        interactions: u64,
+    ) -> Option<u32> {
+        let end = self.groups(gpu, begin, interactions);
+        probe.params.clear();
+        probe.walk.record(pass, &mut probe.params, begin, end);
+        probe.params.upload(gpu);
+        (end < self.buffers.most_walks()).then_some(end)
+    }
+
+    /// What the last probe counted.
+    pub fn probed(&self, gpu: &Gpu) -> Result<WalkCounts> {
+        let count = self.buffers.count as usize;
+        let answers = read_blocking::<[f32; 4]>(gpu, &[&self.partial_sums], count)?.remove(0);
+        let mut counts = WalkCounts::default();
+        // A group has the sinks up to the next that tells, and no more than make a group.
+        let tells: Vec<usize> = (0..count).filter(|&sink| answers[sink][1] > 0.0).collect();
+        for (k, &begin) in tells.iter().enumerate() {
+            let next = tells.get(k + 1).copied().unwrap_or(count);
+            let sinks = (next - begin).min(GROUP) as u64;
+            let [_, looked_at, cells, bodies] = answers[begin].map(|number| number as u64);
+            counts.looked_at += looked_at;
+            counts.cell_interactions += sinks * cells;
+            counts.body_interactions += sinks * bodies;
+        }
+        Ok(counts)
+    }
+}

@@ -1,0 +1,148 @@
+//! kirin's thesis, figure 4.1: what it takes to send bodies to the device and to fetch them.
+
+use web_time::Instant;
+
+use super::{Figure, curves, marks};
+use crate::error::Result;
+use crate::forces::Precision;
+use crate::gpu::{Gpu, read_blocking, storage};
+use crate::measure::bench::session::EngineTier;
+use crate::measure::plot::{Axis, Lines, Look, Place, Plot};
+use crate::measure::{Kind, Record, Session, Sizes};
+use crate::sim::EngineKind;
+
+pub(super) const FIGURE: Figure = Figure {
+    name: "transfer",
+    title: "Sending and fetching bodies (kirin's thesis, figure 4.1)",
+    about: "How long the host waits until bodies have arrived on the device, or have come back, 16 bytes each: position and \
+            mass. A transfer has a price of its own, whatever it carries; where the curves leave the floor the bytes begin to count. \
+            Eight submissions cost eight times the floor, eight writes in one submission much less: \
+            why a block of bodies travels together, and why forces that need few bodies are best computed where those bodies are. \
+            Wall clock, from host to host.",
+    measure,
+    plots,
+};
+
+/// Pieces of a transfer that is cut up.
+const PIECES: usize = 8;
+/// Transfers before the first that counts.
+const WARMING: usize = 3;
+/// No sample is shorter than this: the same transfer is made several times.
+const LEAST_SECS: f64 = 5e-4;
+
+/// How the bodies travel.
+#[derive(Clone, Copy)]
+enum Way {
+    To,
+    From,
+    ToInWrites,
+    ToInSubmissions,
+}
+
+const WAYS: [(&str, Way); 4] = [
+    ("to the device", Way::To),
+    ("from the device", Way::From),
+    ("to the device, 8 writes", Way::ToInWrites),
+    ("to the device, 8 submissions", Way::ToInSubmissions),
+];
+
+fn transfer(gpu: &Gpu, buffer: &wgpu::Buffer, bodies: &[[f32; 4]], way: Way) -> Result<()> {
+    let submit = || pollster::block_on(gpu.finish(gpu.queue.submit([])));
+    let size = bodies.len().div_ceil(PIECES);
+    let pieces = bodies.chunks(size).enumerate();
+    let write = |(k, piece): (usize, &[[f32; 4]])| {
+        let at = (16 * k * size) as u64;
+        gpu.queue.write_buffer(buffer, at, bytemuck::cast_slice(piece));
+    };
+    match way {
+        Way::To => {
+            write((0, bodies));
+            submit()
+        }
+        Way::ToInWrites => {
+            pieces.for_each(write);
+            submit()
+        }
+        Way::ToInSubmissions => {
+            for piece in pieces {
+                write(piece);
+                submit()?;
+            }
+            Ok(())
+        }
+        Way::From => read_blocking::<[f32; 4]>(gpu, &[buffer], bodies.len()).map(drop),
+    }
+}
+
+fn measure(session: &mut Session<'_>) -> Result<()> {
+    let Some(gpu) = session.gpu.clone() else { return Ok(()) };
+    let sizes = Sizes::powers(PIECES, 4 * session.sizes.largest, 2);
+    for (done, &n) in sizes.iter().enumerate() {
+        if !session
+            .progress(done as f64 / sizes.len() as f64, &format!("{n} bodies, sent and fetched"))
+        {
+            break;
+        }
+        let (buffer, bodies) = (storage(&gpu, "bodies that travel", n), vec![[1.0f32; 4]; n]);
+        let mut samples: [Vec<f64>; WAYS.len()] = Default::default();
+        let mut repeats = [1; WAYS.len()];
+        for round in 0..WARMING + session.sizes.rounds.1 {
+            for (k, (_, way)) in WAYS.iter().enumerate() {
+                let begun = Instant::now();
+                for _ in 0..repeats[k] {
+                    transfer(&gpu, &buffer, &bodies, *way)?;
+                }
+                let secs = begun.elapsed().as_secs_f64() / f64::from(repeats[k]);
+                if round + 1 == WARMING {
+                    repeats[k] = (LEAST_SECS / secs).ceil().clamp(1.0, 100.0) as u32;
+                } else if round >= WARMING {
+                    samples[k].push(secs);
+                }
+            }
+        }
+        for (k, (series, _)) in WAYS.iter().enumerate() {
+            let tier = EngineTier { kind: EngineKind::Gpu, precision: Precision::Single };
+            let mut record = session.tier_record(FIGURE.name, series, tier);
+            record.kind = Kind::Transfer;
+            (record.x, record.work, record.repeats) = (n as f64, (16 * n) as f64, repeats[k]);
+            record.method = "wall clock".to_owned();
+            record.set_samples(&samples[k]);
+            session.records.push(record);
+        }
+    }
+    Ok(())
+}
+
+fn plots(records: &[Record]) -> Vec<Plot> {
+    let own = records.iter().filter(|r| r.figure == FIGURE.name && r.kind == Kind::Transfer);
+    let micros = |record: &Record| {
+        let summary = record.summary()?;
+        let range = (summary.lower * 1e6, summary.upper * 1e6);
+        Some(Place { x: record.x, y: summary.median * 1e6, range })
+    };
+    let bandwidth = |record: &Record| {
+        let y = record.per_sec()? / 1e9;
+        Some(Place { x: record.x, y, range: (y, y) })
+    };
+    let times = curves(own.clone(), Look::Measured, micros);
+    if times.is_empty() {
+        return Vec::new();
+    }
+    let mut rates = curves(own, Look::Measured, bandwidth);
+    rates.truncate(2);
+    let x = || Axis::powers("bodies that travel, 16 bytes each").with_marks(marks(&times));
+    vec![
+        Plot::Lines(Lines {
+            title: "Time of a transfer".to_owned(),
+            x: x(),
+            y: Axis::decades("time until it has arrived, µs"),
+            curves: times.clone(),
+        }),
+        Plot::Lines(Lines {
+            title: "Bytes per second".to_owned(),
+            x: x(),
+            y: Axis::decades("GB/s"),
+            curves: rates,
+        }),
+    ]
+}
