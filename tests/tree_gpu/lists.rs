@@ -182,7 +182,7 @@ fn a_probe_counts_what_is_on_the_lists() {
             }
             gpu.queue.submit([encoder.finish()]);
         }
-        let counts = forces.probed(&gpu).unwrap();
+        let counts = pollster::block_on(forces.probed(&gpu)).unwrap();
         assert_eq!((counts.cell_interactions, counts.body_interactions), (cells, met));
         let accepted: usize = lists.iter().map(|group| group.cells.len()).sum();
         assert!(counts.looked_at > accepted as u64);

@@ -39,7 +39,7 @@ impl TreeTimer {
                     times.push(secs);
                 }
             }
-            counts = self.forces.probed(&self.gpu)?;
+            counts = pollster::block_on(self.forces.probed(&self.gpu))?;
         }
         // The least with the least, and so on: what else a machine does falls on all of them.
         times.iter_mut().for_each(|times| times.sort_by(f64::total_cmp));

@@ -5,7 +5,7 @@ use super::{Bound, Rule, TreeForces, Walk, WalkVariant};
 use crate::error::Result;
 use crate::forces::tree::GROUP;
 use crate::gpu::layout::TreeParams;
-use crate::gpu::{Gpu, Params, read_blocking};
+use crate::gpu::{Gpu, Params, read};
 
 /// How much of each tile of a list attracts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,9 +86,9 @@ impl TreeForces {
     }
 
     /// What the last probe counted.
-    pub fn probed(&self, gpu: &Gpu) -> Result<WalkCounts> {
+    pub async fn probed(&self, gpu: &Gpu) -> Result<WalkCounts> {
         let count = self.buffers.count as usize;
-        let answers = read_blocking::<[f32; 4]>(gpu, &[&self.partial_sums], count)?.remove(0);
+        let answers = read::<[f32; 4]>(gpu, &[&self.partial_sums], count).await?.remove(0);
         let mut counts = WalkCounts::default();
         // A group has the sinks up to the next that tells, and no more than make a group.
         let tells: Vec<usize> = (0..count).filter(|&sink| answers[sink][1] > 0.0).collect();
