@@ -33,6 +33,7 @@ fn main() -> Result<()> {
         },
         style,
         said: Said::default(),
+        paths_fade_in: 0.0,
         renderer: Renderer::Auto,
     };
     let target = std::env::temp_dir().join("gravitile-example.apng");

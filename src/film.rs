@@ -14,6 +14,7 @@ use crate::forces::direct::gpu::Masses;
 use crate::frame::Frame;
 use crate::gpu::{AdapterRequest, DeviceClass, Gpu};
 use crate::render::captions::Said;
+use crate::render::paths::{self, Paths};
 use crate::render::{
     Camera, CameraMotion, ColourBy, DevicePoints, Director, Film, Follow, Image, Look, Painter,
     PictureSize, Points, Scale, Style,
@@ -50,6 +51,10 @@ impl Renderer {
     }
 }
 
+/// The lines of a few bodies know so many states from one picture to the next at least, and so many of the whole film.
+const STATES_PER_PICTURE: u64 = 8;
+const STATES_OF_FILM: u64 = 2048;
+
 /// What is filmed and how.
 #[derive(Clone, Debug)]
 pub struct Shot {
@@ -69,6 +74,8 @@ pub struct Shot {
     pub renderer: Renderer,
     /// What is written on the pictures.
     pub said: Said,
+    /// The simulated time in which the lines of a few bodies fade, if the style has them; 0 for none.
+    pub paths_fade_in: f64,
 }
 
 impl Shot {
@@ -84,6 +91,8 @@ pub struct Cinema {
     look: Look,
     director: Director,
     said: Said,
+    /// Where the bodies went and their colours, if they are few enough.
+    paths: Option<(Paths, Vec<[u8; 3]>)>,
     components: Vec<Component>,
     last_secs: Option<f64>,
     /// Whether it paints on the device that the bodies are on.
@@ -114,6 +123,7 @@ impl Cinema {
             look,
             director: Director::default(),
             said: Said::default(),
+            paths: None,
             components: moment.bodies.components,
             last_secs: None,
             shares_device,
@@ -163,6 +173,9 @@ impl Cinema {
             let moment = sim.moment()?;
             self.paint_host(&moment.bodies, &moment.acceleration, motion, times)?
         };
+        if let Some((paths, colours)) = &self.paths {
+            paths.draw(&mut image, &camera, colours);
+        }
         self.said.draw(&mut image, (&camera, &self.look, &self.components), sim.time());
         Ok(image)
     }
@@ -170,6 +183,22 @@ impl Cinema {
     /// Writes these captions on pictures from now on.
     pub fn say(&mut self, said: Said) {
         self.said = said;
+    }
+
+    /// Draws the ways of `sim`'s bodies from now on, if they are few, which fade within a simulated time.
+    pub fn follow_ways(&mut self, sim: &mut Simulation, fades_in: f64) -> Result<()> {
+        if Paths::suit(sim.len()) && fades_in > 0.0 {
+            self.paths = Some((Paths::new(fades_in), paths::colours(&sim.bodies()?)));
+        }
+        self.take_places(sim)
+    }
+
+    /// Takes in where the bodies are; says nothing of many.
+    fn take_places(&mut self, sim: &mut Simulation) -> Result<()> {
+        if let Some((paths, _)) = &mut self.paths {
+            paths.take(sim.time(), &sim.bodies()?.position);
+        }
+        Ok(())
     }
 
     fn paint_host(
@@ -309,6 +338,9 @@ pub fn shoot(
     }
     let mut cinema = Cinema::new(sim, &shot.style, shot.size, shot.renderer)?;
     cinema.say(shot.said.clone());
+    if shot.style.paths {
+        cinema.follow_ways(sim, shot.paths_fade_in)?;
+    }
     let mut filmed = 0;
     while filmed < shot.frames {
         let time_secs = filmed as f64 / f64::from(shot.frames_per_sec);
@@ -318,11 +350,21 @@ pub fn shoot(
             break;
         }
         if filmed < shot.frames {
-            let steps = shot.steps_per_frame;
-            match sim.step_watched(steps, &mut |_| watch(filmed)) {
-                Ok(done) if done == steps => (),
-                Ok(_) | Err(Error::Stopped) => break,
-                Err(error) => return Err(error),
+            let mut left = shot.steps_per_frame;
+            // Lines know where bodies were between the pictures.
+            let states = (STATES_OF_FILM / shot.frames).max(STATES_PER_PICTURE);
+            let most = if cinema.paths.is_some() { left.div_ceil(states) } else { left };
+            while left > 0 {
+                let steps = left.min(most);
+                match sim.step_watched(steps, &mut |_| watch(filmed)) {
+                    Ok(done) if done == steps => left -= steps,
+                    Ok(_) | Err(Error::Stopped) => break,
+                    Err(error) => return Err(error),
+                }
+                cinema.take_places(sim)?;
+            }
+            if left > 0 {
+                break;
             }
         }
     }

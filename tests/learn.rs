@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
-use gravitile::app::panel::{Action, Facts, History, Input, Panel, Tab, ViewChoice, style};
+use gravitile::app::panel::{
+    Action, Facts, History, Input, Integration, Panel, Tab, ViewChoice, style,
+};
 use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::{KernelConfig, KernelRequest};
 use gravitile::gpu::{FrameTimes, Gpu};
@@ -54,6 +56,7 @@ impl World {
         let facts = Facts {
             input: &input,
             hints: &hints,
+            usual: &Integration::of(&world.settings),
             units: &units,
             count: 4096,
             components: &[],

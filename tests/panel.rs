@@ -2,6 +2,8 @@
 //! with the reason, nothing is cut off, and small pictures of each tab.
 #![cfg(feature = "window")]
 
+#[path = "panel/card.rs"]
+mod card;
 #[path = "panel/controls.rs"]
 mod controls;
 #[path = "panel/kernel.rs"]
@@ -10,6 +12,8 @@ mod kernel;
 mod keys;
 #[path = "panel/pictures.rs"]
 mod pictures;
+#[path = "panel/resets.rs"]
+mod resets;
 #[path = "panel/tree.rs"]
 mod tree;
 #[path = "panel/welcome.rs"]

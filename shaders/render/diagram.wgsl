@@ -9,7 +9,8 @@ struct DiagramUniform {
     radius_px: f32,
     // Of what the camera looks at.
     target_depth: f32,
-    pad: f32,
+    // Of the picture, per pixel of one of 720 lines.
+    pixels: f32,
 }
 
 struct DrawnBox {
@@ -23,6 +24,9 @@ struct DrawnBox {
 struct Mark {
     body: u32,
     colour: u32,
+    // Of a picture of 720 lines; 0 is a dot.
+    ring_px: f32,
+    pad: u32,
 }
 
 @group(0) @binding(0) var<uniform> diagram: DiagramUniform;
@@ -38,10 +42,12 @@ struct Varyings {
     // Pixels from the middle of the line, or of the mark; in z where it ends. In w how much of it is left by distance.
     @location(0) offset_px: vec4f,
     @location(1) @interpolate(flat) colour: vec4f,
+    // How far from the middle the line goes round; 0 where it is straight, or a mark.
+    @location(2) @interpolate(flat) ring_px: f32,
 }
 
 fn unseen() -> Varyings {
-    return Varyings(vec4f(2.0, 2.0, 2.0, 1.0), vec4f(0.0), vec4f(0.0));
+    return Varyings(vec4f(2.0, 2.0, 2.0, 1.0), vec4f(0.0), vec4f(0.0), 0.0);
 }
 
 // Right, up and depth.
@@ -139,10 +145,11 @@ fn vs_box(@builtin(vertex_index) vertex: u32, @builtin(instance_index) instance:
         at_pixel(place_px),
         vec4f(0.0, side.y * reach, diagram.half_width_px, haze(mix(from_place.z, to_place.z, side.x))),
         screen(box.colour),
+        0.0,
     );
 }
 
-// A square around a disk; an instance is a mark.
+// A square around a disk or a ring; an instance is a mark.
 @vertex
 fn vs_mark(@builtin(vertex_index) vertex: u32, @builtin(instance_index) instance: u32) -> Varyings {
     let mark = marks[instance];
@@ -151,17 +158,20 @@ fn vs_mark(@builtin(vertex_index) vertex: u32, @builtin(instance_index) instance
         return unseen();
     }
     let side = side_of(vertex) * vec2f(2.0, 1.0) - vec2f(1.0, 0.0);
-    let offset_px = side * (diagram.radius_px + 1.0);
+    let ring_px = mark.ring_px * diagram.pixels;
+    let thick_px = select(diagram.radius_px, 0.7 * diagram.pixels, ring_px > 0.0);
+    let offset_px = side * (ring_px + thick_px + 1.0);
     return Varyings(
         at_pixel(pixel(place) + offset_px),
-        vec4f(offset_px, diagram.radius_px, 1.0),
+        vec4f(offset_px, thick_px, 1.0),
         screen(mark.colour),
+        ring_px,
     );
 }
 
 @fragment
 fn fs_diagram(in: Varyings) -> @location(0) vec4f {
-    let covered = clamp(in.offset_px.z + 0.5 - length(in.offset_px.xy), 0.0, 1.0);
+    let covered = clamp(in.offset_px.z + 0.5 - abs(length(in.offset_px.xy) - in.ring_px), 0.0, 1.0);
     let alpha = in.colour.a * covered * in.offset_px.w;
     return vec4f(in.colour.rgb * alpha, alpha);
 }

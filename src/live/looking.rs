@@ -1,4 +1,5 @@
-//! Looking into forces while they are computed: the error of some, the cells of the tree, what acts on a body.
+//! Looking into forces while they are computed: the error of some, the cells of the tree, what acts on a body, and what
+//! there is to say of one.
 //!
 //! It begins with a state that has come back from wherever the bodies live, and is worked on beside the frames. The
 //! simulation knows nothing of it, so that it changes no bit.
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use web_time::{Duration, Instant};
 
 use super::beside::Beside;
+use super::body::BodyFacts;
 use super::force_error::ForceError;
 use crate::error::Result;
 use crate::forces::tree::{GroupWalk, TreeConfig, TreeView};
@@ -22,6 +24,8 @@ pub struct Wish {
     pub tree: bool,
     /// What acts on this body's group, by its number; needs no other wish.
     pub body: Option<usize>,
+    /// What there is to say of this body, by its number.
+    pub about: Option<usize>,
 }
 
 impl Wish {
@@ -43,6 +47,8 @@ pub struct Seen {
     pub tree: Option<SeenTree>,
     /// What acts on the group of a body.
     pub walk: Option<SeenWalk>,
+    /// What there is to say of a body.
+    pub about: Option<BodyFacts>,
 }
 
 /// A tree and the state that it was built for.
@@ -69,6 +75,8 @@ pub struct SeenWalk {
 const ERRORS: Duration = Duration::from_secs(3);
 /// Trees come at most this often.
 const TREES: Duration = Duration::from_millis(250);
+/// What is said of a body comes at most this often.
+const FACTS: Duration = Duration::from_millis(400);
 /// Of the time a look takes, so many times as long nothing is looked for.
 const REST: u32 = 3;
 
@@ -83,6 +91,8 @@ pub(super) struct Looking {
     making: Option<(Beside<Made>, Instant)>,
     /// The body and the rule of the last walk through the tree that is seen, whether it came to one or not.
     walked: Option<(usize, TreeConfig)>,
+    /// The state and the body that something was last said of, or nothing because there is no such body.
+    said_of: Option<(Arc<Moment>, usize)>,
     seen: Seen,
     /// When the last look ended, and how long it took.
     last: Option<(Instant, Duration)>,
@@ -95,6 +105,7 @@ struct Made {
     tree: Option<Arc<TreeView>>,
     /// Of a body that there is not it is none.
     walk: Option<(usize, TreeConfig, Option<GroupWalk>)>,
+    about: Option<(usize, Option<BodyFacts>)>,
 }
 
 /// What a look is to find.
@@ -107,6 +118,7 @@ struct Task {
     /// The tree of that state, if it is there already.
     known: Option<Arc<TreeView>>,
     body: Option<usize>,
+    about: Option<usize>,
 }
 
 impl Looking {
@@ -121,6 +133,9 @@ impl Looking {
         }
         if wish.body.is_none() {
             (self.seen.walk, self.walked) = (None, None);
+        }
+        if wish.about.is_none() {
+            (self.seen.about, self.said_of) = (None, None);
         }
         if !wish.error {
             (self.error_of, self.seen.error) = (None, None);
@@ -148,7 +163,11 @@ impl Looking {
         if self.moment.as_ref().is_some_and(is_it) {
             return false;
         }
-        let pause = if self.wish.wants_tree() { TREES } else { ERRORS };
+        let pause = match (self.wish.wants_tree(), self.wish.about) {
+            (true, _) => TREES,
+            (false, Some(_)) => FACTS,
+            (false, None) => ERRORS,
+        };
         self.last.is_none_or(|(at, took)| at.elapsed() > pause.max(took * REST))
     }
 
@@ -159,11 +178,13 @@ impl Looking {
         }
         let Some(of) = &self.moment else { return false };
         let is = |known: &Arc<Moment>| Arc::ptr_eq(known, of);
-        let Wish { error, body, .. } = self.wish;
+        let Wish { error, body, about, .. } = self.wish;
+        let said = |body| self.said_of.as_ref().is_some_and(|(known, of)| *of == body && is(known));
         (of.steps, of.softening) == (steps, settings.softening)
             && (!error || self.error_of.as_ref().is_some_and(|(known, _)| is(known)))
             && (!self.wish.wants_tree() || self.tree_of.as_ref().is_some_and(is))
             && body.is_none_or(|body| self.walked == Some((body, settings.tree)))
+            && about.is_none_or(said)
     }
 
     /// Takes in what was found, and looks further.
@@ -195,10 +216,14 @@ impl Looking {
     }
 
     fn take(&mut self, made: Made) {
-        let Made { of, error, tree, walk } = made;
+        let Made { of, error, tree, walk, about } = made;
         if let (Some(error), true) = (error, self.wish.error) {
             self.error_of = Some((Arc::clone(&of), Instant::now()));
             self.seen.error = Some(error);
+        }
+        if let (Some((body, facts)), true) = (about, self.wish.about.is_some()) {
+            self.said_of = Some((Arc::clone(&of), body));
+            self.seen.about = facts;
         }
         if let (Some(view), true) = (tree, self.wish.wants_tree()) {
             self.seen.tree = Some(SeenTree { time: of.time, view });
@@ -226,9 +251,12 @@ impl Looking {
         let known = self.seen.tree.as_ref().map(|tree| Arc::clone(&tree.view)).filter(|_| !tree);
         let body =
             self.wish.body.filter(|&body| tree || self.walked != Some((body, settings.tree)));
+        let said =
+            |body: &usize| self.said_of.as_ref().is_some_and(|(known, of)| of == body && is(known));
+        let about = self.wish.about.filter(|body| !said(body));
         let gravitational_constant = settings.gravitational_constant;
         let (of, config) = (Arc::clone(of), settings.tree);
-        (error || tree || body.is_some()).then_some(Task {
+        (error || tree || body.is_some() || about.is_some()).then_some(Task {
             of,
             gravitational_constant,
             config,
@@ -236,6 +264,7 @@ impl Looking {
             tree,
             known,
             body,
+            about,
         })
     }
 }
@@ -251,6 +280,7 @@ impl Task {
             Some((body, config, view.walk(body, &config, &of.acceleration)))
         });
         let error = self.error.then(|| ForceError::of(&of, &mass)).transpose()?;
-        Ok(Made { error, tree: built, walk, of })
+        let about = self.about.map(|body| (body, BodyFacts::of(&of, &mass, body)));
+        Ok(Made { error, tree: built, walk, about, of })
     }
 }

@@ -12,6 +12,7 @@
 
 mod beside;
 mod blocks;
+mod body;
 mod cadence;
 mod command;
 mod force_error;
@@ -36,6 +37,7 @@ use web_time::Duration;
 #[cfg(feature = "panel")]
 pub(crate) use beside::Beside;
 pub use blocks::BlockFacts;
+pub use body::{BodyFacts, Neighbour};
 pub use command::{Command, Event, Report};
 pub use force_error::{ForceError, SAMPLES};
 pub use looking::{Seen, SeenTree, SeenWalk, Wish};
@@ -229,6 +231,9 @@ impl Live {
         }
         let work = recorded?;
         self.last_slice = (work, budget);
+        if !self.status.ready {
+            self.status.first_interactions += work.interactions;
+        }
         self.keeper.done(work.steps, self.dt);
         self.take_reached();
         self.status.behind = self.keeper.is_behind();

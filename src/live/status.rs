@@ -18,6 +18,8 @@ pub struct Status {
     pub steps: u64,
     /// Whether the first accelerations are known.
     pub ready: bool,
+    /// Interactions that have been asked of a device for the first accelerations.
+    pub first_interactions: u64,
     /// Whether the engine cannot keep the speed asked for.
     pub behind: bool,
 }

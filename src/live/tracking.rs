@@ -14,11 +14,13 @@ pub enum Tracking {
     Nothing,
     /// One body's, by its index; in every frame.
     Body(usize),
-    /// All bodies', every few frames.
+    /// All bodies', every few frames; in every frame where they are few.
     All,
 }
 
-/// Frames between two readings of all positions.
+/// So few bodies are read as often as one.
+const FEW: usize = 64;
+/// Frames between two readings of all positions of more.
 const FRAMES_BETWEEN: u32 = 6;
 
 #[derive(Default)]
@@ -54,7 +56,7 @@ impl Tracker {
         if self.readback.is_idle() {
             self.readback.record(&gpu.device, encoder, &[(positions, range)]);
             self.frames[0] = frame;
-            self.pause = FRAMES_BETWEEN;
+            self.pause = if count <= FEW { 0 } else { FRAMES_BETWEEN };
         }
     }
 

@@ -29,12 +29,16 @@ pub struct DrawnBox {
 
 /// A mark on a body; the same layout on the host and in `diagram.wgsl`.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Mark {
     /// The body's number.
     pub body: u32,
     /// Its colour, as of [`DrawnBox`].
     pub colour: [u8; 4],
+    /// Radius of a ring in pixels of a picture of 720 lines; 0 is a dot.
+    pub ring_px: f32,
+    /// Keeps the layout a multiple of 16 bytes.
+    pub pad: u32,
 }
 
 /// Boxes, and over them marks that go with their bodies.
@@ -60,8 +64,8 @@ pub struct DiagramUniform {
     pub radius_px: f32,
     /// How far away is what the camera looks at, in units of the scale.
     pub target_depth: f32,
-    /// Keeps the layout a multiple of 16 bytes.
-    pub pad: f32,
+    /// Pixels of the picture per pixel of one of 720 lines, at least 1.
+    pub pixels: f32,
 }
 
 /// Vertices of a box, and of a mark.
@@ -156,7 +160,7 @@ impl DiagramPass {
             let view = camera.view_in(size, scale)?;
             let target_depth = (camera.distance / scale.length) as f32;
             let (half_width_px, radius_px) = (0.5 * pixels, radius_px * pixels);
-            Ok(DiagramUniform { view, half_width_px, radius_px, target_depth, pad: 0.0 })
+            Ok(DiagramUniform { view, half_width_px, radius_px, target_depth, pixels })
         };
         let of_boxes = uniform(diagram.scale.as_ref().unwrap_or(&Scale::PLAIN))?;
         for (buffer, uniform) in self.uniforms.iter().zip([of_boxes, uniform(&points.scale)?]) {

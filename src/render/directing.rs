@@ -135,6 +135,18 @@ pub fn keyframe(camera: &Camera, time: f64) -> Keyframe {
     }
 }
 
+/// Puts a keyframe into a path, in the place of one at the same time. Azimuths are counted on, so that from each to the
+/// next the camera turns the short way.
+pub fn set_keyframe(path: &mut Vec<Keyframe>, key: Keyframe) {
+    path.retain(|known| known.time != key.time);
+    let at = path.partition_point(|known| known.time < key.time);
+    path.insert(at, key);
+    for index in 1..path.len() {
+        let turn = path[index].azimuth - path[index - 1].azimuth;
+        path[index].azimuth -= 360.0 * libm::round(turn / 360.0);
+    }
+}
+
 /// How the camera of a film may be moved, by its word.
 ///
 /// Errors: another word than `still` and `directed`.
@@ -180,6 +192,18 @@ mod tests {
         assert!(speeds.windows(2).all(|w| (w[1] - w[0]).abs() < 2e-3), "{speeds:?}");
         assert!(path_camera(&[], Camera::default(), 0.0).is_none());
         assert!(directs("wild").unwrap_err().to_string().contains("directed"));
+    }
+
+    #[test]
+    fn places_are_kept_in_the_order_of_their_times_and_turned_to_the_short_way() {
+        let key =
+            |time: f64, azimuth: f64| Keyframe { azimuth, ..keyframe(&Camera::default(), time) };
+        let mut path = Vec::new();
+        for (time, azimuth) in [(2.0, 10.0), (0.0, 350.0), (5.0, 200.0), (2.0, 20.0)] {
+            set_keyframe(&mut path, key(time, azimuth));
+        }
+        let set: Vec<(f64, f64)> = path.iter().map(|key| (key.time, key.azimuth)).collect();
+        assert_eq!(set, [(0.0, 350.0), (2.0, 380.0), (5.0, 560.0)]);
     }
 
     #[test]

@@ -20,8 +20,8 @@ pub fn colour_bar(look: &Look, units: &Units) -> Option<(String, [String; 2])> {
         Some((name, ends.map(|end| short(end * factor))))
     };
     let named = !length.name.is_empty() && !time.name.is_empty();
-    let unit = |power: &str| match named {
-        true => format!("{}/{}{power}", length.name, time.name),
+    let per_square_of_time = match named {
+        true => format!("{}/{}\u{b2}", length.name, time.name),
         false => String::new(),
     };
     match look.style.colour_by {
@@ -29,12 +29,12 @@ pub fn colour_bar(look: &Look, units: &Units) -> Option<(String, [String; 2])> {
         ColourBy::Age => {
             Some(("age".to_owned(), ["old, inner".to_owned(), "young, outer".to_owned()]))
         }
-        ColourBy::Speed => match km_per_sec(&length, &time) {
-            Some(factor) => per(factor, "km/s".to_owned(), "speed"),
-            None => per(length.factor / time.factor, unit(""), "speed"),
-        },
+        ColourBy::Speed => {
+            let Measure { factor, name } = speed_unit(units);
+            per(factor, name, "speed")
+        }
         ColourBy::Acceleration => {
-            per(length.factor / (time.factor * time.factor), unit("\u{b2}"), "acceleration")
+            per(length.factor / (time.factor * time.factor), per_square_of_time, "acceleration")
         }
         ColourBy::Density => {
             let mass = Measure::of(&units.mass);
@@ -45,6 +45,17 @@ pub fn colour_bar(look: &Look, units: &Units) -> Option<(String, [String; 2])> {
             per(mass.factor / (length.factor * length.factor * length.factor), unit, "density")
         }
     }
+}
+
+/// What one unit of speed is worth: in km/s where the units are known, else in units of length per unit of time.
+pub(crate) fn speed_unit(units: &Units) -> Measure {
+    let (length, time) = (Measure::of(&units.length), Measure::of(&units.time));
+    if let Some(factor) = km_per_sec(&length, &time) {
+        return Measure { factor, name: "km/s".to_owned() };
+    }
+    let named = !length.name.is_empty() && !time.name.is_empty();
+    let name = if named { format!("{}/{}", length.name, time.name) } else { String::new() };
+    Measure { factor: length.factor / time.factor, name }
 }
 
 /// What one unit of speed is in km/s, where the units are known.

@@ -43,6 +43,7 @@ pub mod overlay;
 pub mod painter;
 pub mod palette;
 mod part;
+pub mod paths;
 mod request;
 pub mod scale;
 pub mod sky;

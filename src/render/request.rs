@@ -3,7 +3,7 @@
 use super::{Camera, CameraMotion, ColourBy, Exposure, Follow, Palette, PictureSize, Style};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::scene::{CameraHint, ViewHints};
+use crate::scene::{CameraHint, Colouring, ViewHints};
 use crate::settings::{LookRequest, ValueRange};
 
 impl LookRequest {
@@ -27,7 +27,7 @@ impl LookRequest {
             sprite_size: self.sprite_size,
             stops: self.stops,
             exposure,
-            bloom: self.bloom,
+            bloom: self.bloom.unwrap_or(default.bloom),
             local_exposure: self.local_exposure,
             variety: self.variety,
             vignette: self.vignette,
@@ -36,12 +36,24 @@ impl LookRequest {
             gas: self.gas,
             dust: self.dust,
             dither: !self.no_dither,
+            paths: !self.no_paths,
             value_range: self.colour_range.map(|ValueRange(range)| range),
             trail_secs: self.trails,
             ..default
         };
         style.validate()?;
         Ok(style)
+    }
+
+    /// Changes the looks to what a scene says of its own, where the options say nothing.
+    pub fn suit(&self, style: &mut Style, hints: Option<&ViewHints>) {
+        let Some(hints) = hints else { return };
+        if self.colour.is_none() && hints.colouring == Colouring::Speed {
+            style.colour_by = ColourBy::Speed;
+        }
+        if let (None, Some(glow)) = (self.bloom, hints.glow) {
+            style.bloom = glow;
+        }
     }
 
     /// The camera by the options, then by the scene's hints, then by where the bodies are.

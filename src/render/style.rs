@@ -111,6 +111,8 @@ pub struct Style {
     pub dust: f64,
     /// Hides the steps of 8-bit grey levels by a fixed fine pattern. Costs size in PNG files.
     pub dither: bool,
+    /// Thin lines along which bodies went, if they are three at most; see [`super::paths`].
+    pub paths: bool,
 }
 
 impl Default for Style {
@@ -134,6 +136,7 @@ impl Default for Style {
             gas: 1.0,
             dust: 0.5,
             dither: true,
+            paths: true,
         }
     }
 }

@@ -49,6 +49,8 @@ pub struct ViewHints {
     pub orbit_speed: f64,
     /// What decides a body's colour.
     pub colouring: Colouring,
+    /// Strength of smoothing and glow, 0 to 1; what is usual where the scene says nothing.
+    pub glow: Option<f64>,
     /// How the camera moves in films.
     pub camera: CameraHint,
     /// Where it is at which times, ascending; may be none, which leaves it to the rest.
@@ -63,6 +65,7 @@ impl Default for ViewHints {
             azimuth: 0.0,
             orbit_speed: 0.0,
             colouring: Colouring::default(),
+            glow: None,
             camera: CameraHint::default(),
             keyframes: Vec::new(),
         }

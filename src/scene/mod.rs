@@ -35,7 +35,7 @@ pub use orbit::Orbit;
 pub use scene::{Loader, Scene};
 pub use test_bodies::{Spread, test_bodies};
 pub use values::{Kind, Parameter, Values};
-pub use view_text::keyframes;
+pub use view_text::{keyframes, path_text, with_keyframes};
 
 /// The most bodies that a scene makes; more would need over 10 GB on the host alone.
 pub const MAX_BODIES: usize = 100_000_000;

@@ -54,6 +54,17 @@ impl Origin<'_> {
         }
     }
 
+    /// The number of `key`, from 0 to 1, if it is there.
+    pub fn strength(&self, key: &str, value: &Option<Spanned<f64>>) -> Result<Option<f64>> {
+        let Some(spanned) = value else { return Ok(None) };
+        let value = *spanned.get_ref();
+        if !(0.0..=1.0).contains(&value) {
+            let problem = Error::value(format!("'{key}'"), value, "a number from 0 to 1");
+            return Err(self.error(spanned.span(), problem));
+        }
+        Ok(Some(value))
+    }
+
     /// The vector of `key`, or zero where it is missing.
     pub fn vector(&self, key: &str, value: &Option<Spanned<[f64; 3]>>) -> Result<DVec3> {
         let Some(spanned) = value else { return Ok(DVec3::ZERO) };

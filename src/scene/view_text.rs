@@ -17,6 +17,7 @@ pub(super) struct ViewText {
     azimuth: Option<Spanned<f64>>,
     orbit_speed: Option<Spanned<f64>>,
     colouring: Option<Colouring>,
+    glow: Option<Spanned<f64>>,
     camera: Option<CameraHint>,
     #[serde(default)]
     keyframe: Vec<KeyframeText>,
@@ -67,6 +68,7 @@ impl Origin<'_> {
                 Allowed::Any,
             )?,
             colouring: text.colouring.unwrap_or_default(),
+            glow: self.strength("glow", &text.glow)?,
             camera: text.camera.unwrap_or_default(),
             keyframes: Vec::new(),
         };
@@ -137,9 +139,72 @@ pub fn keyframes(text: &str, path: &Path) -> Result<Vec<Keyframe>> {
     origin.keyframes(&texts, &ViewHints::default())
 }
 
+/// A file of these keyframes alone, as [`keyframes`] reads it.
+pub fn path_text(path: &[Keyframe]) -> String {
+    let blocks: Vec<String> = path
+        .iter()
+        .map(|key| key.to_string().replace("[[view.keyframe]]", "[[keyframe]]"))
+        .collect();
+    blocks.join("\n")
+}
+
+/// The text of a scene file with these keyframes in place of those that it has; all else stays as it is.
+///
+/// Errors: keyframes that are written in another way than as `[[view.keyframe]]`.
+pub fn with_keyframes(text: &str, path: &[Keyframe], file: &Path) -> Result<String> {
+    let mut kept = String::with_capacity(text.len());
+    let mut is_keyframe = false;
+    for line in text.split_inclusive('\n') {
+        if line.trim_start().starts_with('[') {
+            is_keyframe = line.trim_start().starts_with("[[view.keyframe]]");
+        }
+        if !is_keyframe {
+            kept.push_str(line);
+        }
+    }
+    let mut made = kept.trim_end().to_owned();
+    made.push('\n');
+    for key in path {
+        made.push('\n');
+        made.push_str(&key.to_string());
+    }
+    // What is wrong with the scene itself is said first.
+    super::Scene::from_toml(text, file)?;
+    let has = super::Scene::from_toml(&made, file).map(|scene| scene.view.keyframes);
+    if !has.is_ok_and(|keyframes| keyframes == path) {
+        let problem = "its keyframes are not written as [[view.keyframe]]: they cannot be replaced";
+        return Err(Error::file(file, problem));
+    }
+    Ok(made)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keyframes_are_written_as_they_are_read_and_take_the_place_of_others() {
+        let key = |time: f64, azimuth: f64| Keyframe {
+            time,
+            extent: 4.5,
+            inclination: 30.25,
+            azimuth,
+            target: [0.1, -2.0, 1e-3],
+        };
+        let path = [key(0.0, 350.0), key(2.5, 380.0)];
+        let file = Path::new("path.toml");
+        assert_eq!(keyframes(&path_text(&path), file).unwrap(), path);
+        let text = super::super::Scene::builtin_text("figure-eight").unwrap();
+        let once = with_keyframes(text, &path, file).unwrap();
+        assert!(once.starts_with(text.trim_end()), "what was there stays");
+        let again = with_keyframes(&once, &path[1..], file).unwrap();
+        let scene = super::super::Scene::from_toml(&again, file).unwrap();
+        assert_eq!(scene.view.keyframes, path[1..]);
+        assert_eq!(with_keyframes(&again, &[], file).unwrap().trim_end(), text.trim_end());
+        let odd = "title = \"x\"\ngenerator = \"plummer\"\n[view]\nkeyframe = [{ time = 1 }]\n";
+        let error = with_keyframes(odd, &path, file).unwrap_err().to_string();
+        assert!(error.contains("keyframe"), "{error}");
+    }
 
     #[test]
     fn keyframes_inherit_and_wrong_ones_are_named_with_their_line() {

@@ -49,9 +49,9 @@ pub struct LookRequest {
         arg(long, default_value_t = LookRequest::default().sprite_size, value_name = "FACTOR")
     )]
     pub sprite_size: f64,
-    /// Part of the light that glows around bright places, 0 to 1
-    #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().bloom, value_name = "PART"))]
-    pub bloom: f64,
+    /// Strength of smoothing and glow, 0 to 1 [default: what the scene says, or 1]
+    #[cfg_attr(feature = "options", arg(long, value_name = "PART"))]
+    pub bloom: Option<f64>,
     /// How far dim neighbourhoods are exposed longer than bright ones, 0 (one exposure for all) to 1
     #[cfg_attr(
         feature = "options",
@@ -79,6 +79,9 @@ pub struct LookRequest {
     /// Leave out the fine pattern that hides steps of grey: smaller files
     #[cfg_attr(feature = "options", arg(long))]
     pub no_dither: bool,
+    /// Leave out the lines along which bodies went, where they are three at most
+    #[cfg_attr(feature = "options", arg(long))]
+    pub no_paths: bool,
     /// Least and largest speed, acceleration or density of the colours, in the bodies' units; follows them if left out
     #[cfg_attr(feature = "options", arg(long, value_name = "LEAST,MOST"))]
     pub colour_range: Option<ValueRange>,
@@ -104,7 +107,7 @@ impl Default for LookRequest {
             stops: 0.0,
             fixed_exposure: false,
             sprite_size: 1.0,
-            bloom: 1.0,
+            bloom: None,
             local_exposure: 0.6,
             variety: 0.8,
             vignette: 0.2,
@@ -113,6 +116,7 @@ impl Default for LookRequest {
             gas: 1.0,
             dust: 0.5,
             no_dither: false,
+            no_paths: false,
             colour_range: None,
             trails: 0.0,
             renderer: "auto".to_owned(),

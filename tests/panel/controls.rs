@@ -317,7 +317,7 @@ fn messages_stay_until_dismissed() {
 }
 
 /// The one change of the integration in `actions`.
-fn integration(actions: Vec<Action>) -> Integration {
+pub fn integration(actions: Vec<Action>) -> Integration {
     match <[Action; 1]>::try_from(actions) {
         Ok([Action::Integration(request)]) => request,
         other => panic!("one change was expected: {other:?}"),

@@ -73,7 +73,7 @@ fn boxes_and_lists_are_wished_for() {
     harness.state_mut().panel.tree.body = Some(9);
     assert_eq!(wish(&harness, false).body, None, "nobody asked for lists");
     click(&mut harness, "of the body clicked on");
-    assert_eq!(wish(&harness, true), Wish { error: true, tree: true, body: Some(9) });
+    assert_eq!(wish(&harness, true), Wish { error: true, tree: true, body: Some(9), about: None });
     click(&mut harness, "boxes");
     assert!(wish(&harness, false).tree, "lists need the tree as well");
 }

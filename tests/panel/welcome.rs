@@ -46,6 +46,11 @@ fn fits(size: [f32; 2], name: &str) {
             assert!(inside, "{title} at {size:?}: {rect:?}");
         }
     }
+    let cross = harness.get_by_label("×").rect();
+    let question = harness.get_by_label_contains("What would you like").rect();
+    assert!(question.max.x <= cross.min.x, "{question:?} reaches into {cross:?}");
+    let hint = harness.get_by_label_contains("drag to turn").rect();
+    assert!(hint.max.y <= size[1], "{hint:?}");
     super::pictures::looks_the_same(harness, name);
 }
 

@@ -8,7 +8,7 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use glam::DVec3;
 use gravitile::app::panel::{
-    Action, Facts, History, Input, Panel, PastMark, Tab, ViewChoice, pressed, style,
+    Action, Facts, History, Input, Integration, Panel, PastMark, Tab, ViewChoice, pressed, style,
 };
 use gravitile::bodies::{Component, Role};
 use gravitile::diagnostics::{ComponentRadii, Diagnostics};
@@ -49,6 +49,7 @@ pub struct World {
     pub wgsl: Option<String>,
     pub blocks: Option<BlockFacts>,
     pub seen: Seen,
+    pub usual: Integration,
     pub history: History,
     pub past: Vec<PastMark>,
     pub times: Option<FrameTimes>,
@@ -118,7 +119,7 @@ impl World {
             },
             dt: hints.dt,
             keeper,
-            status: Status { time: 1.25, steps: 125, ready: true, behind: false },
+            status: Status { time: 1.25, steps: 125, ready: true, ..Status::default() },
             engine: EngineKind::Gpu,
             method: None,
             engine_reason: "it is the fastest here for 16000 bodies".to_owned(),
@@ -127,6 +128,7 @@ impl World {
             wgsl: KernelVariant::new(config, hints.softening, 1.0, false).wgsl().ok(),
             blocks: None,
             seen: Seen::default(),
+            usual: Integration::of(&Settings::default()),
             history: History::default(),
             past: (0..10).map(|k| PastMark { time: 0.1 * f64::from(k), marked: k == 4 }).collect(),
             times: Some(FrameTimes {
@@ -183,6 +185,7 @@ impl World {
             rates: &self.rates,
             blocks: self.blocks.as_ref(),
             seen: &self.seen,
+            usual: &self.usual,
             history: &self.history,
             past: &self.past,
             times: self.times.as_ref(),
@@ -223,6 +226,7 @@ pub fn seen() -> Seen {
         error: Some(ForceError { time: 1.25, steps: 125, samples, rms, median, largest }),
         tree: Some(SeenTree { time: 1.25, view }),
         walk: Some(SeenWalk { body: 42, config, walk }),
+        about: None,
     }
 }
 

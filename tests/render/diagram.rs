@@ -89,7 +89,7 @@ fn edges_and_marks_are_where_they_belong() {
             .is_some_and(|(at, _)| (9.0..300.0).contains(&at.x) && (9.0..220.0).contains(&at.y))
     });
     let marked = marked.unwrap();
-    let mark = |body| Mark { body, colour: ORANGE };
+    let mark = |body| Mark { body, colour: ORANGE, ring_px: 0.0, pad: 0 };
     // Of a body that there is not nothing is drawn.
     let marks = Diagram { marks: vec![mark(marked), mark(4_000_000)], ..Diagram::default() };
     let image = painted(&bodies, &camera, Some(marks));
@@ -97,6 +97,13 @@ fn edges_and_marks_are_where_they_belong() {
     assert!(is_there(&image, at, ORANGE));
     assert!((4..60).contains(&changed(&plain, &image)), "{}", changed(&plain, &image));
     assert_eq!(changed(&plain, &painted(&bodies, &camera, Some(Diagram::default()))), 0);
+    // A ring leaves what is in it as it was.
+    let ring = Mark { ring_px: 11.0, ..mark(marked) };
+    let ringed = Diagram { marks: vec![ring], ..Diagram::default() };
+    let image = painted(&bodies, &camera, Some(ringed));
+    assert!(!is_there(&image, at, ORANGE));
+    assert!(is_there(&image, at + glam::DVec2::X * 11.0, ORANGE));
+    assert!((30..250).contains(&changed(&plain, &image)), "{}", changed(&plain, &image));
 }
 
 #[test]

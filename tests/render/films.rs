@@ -2,8 +2,12 @@
 
 use std::path::Path;
 
+use gravitile::film::{Renderer, Shot, shoot};
+use gravitile::render::captions::Said;
 use gravitile::render::film::format_of;
-use gravitile::render::{Film, FilmOptions, Image, PictureSize};
+use gravitile::render::{Camera, CameraMotion, Film, FilmOptions, Image, PictureSize, Style};
+use gravitile::scene::Scene;
+use gravitile::sim::{EngineKind, Settings, Simulation};
 
 fn options() -> FilmOptions {
     FilmOptions { size: PictureSize::new(48, 27).unwrap(), frames_per_sec: 25 }
@@ -160,4 +164,48 @@ fn wrong_targets_and_pictures_are_named() {
     assert!(film.write(other).unwrap_err().to_string().contains("48x27"));
     assert_eq!(format_of(Path::new("a.b/")).unwrap().pattern, "frames/");
     assert_eq!(format_of(Path::new("X.MP4")).unwrap().pattern, "film.mp4");
+}
+
+/// How many pixels of the last of 13 pictures of two bodies are lit.
+fn lit_at_last(scene: &str, paths: bool) -> usize {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("frames/");
+    let scene = Scene::builtin(scene).unwrap();
+    let bodies = scene.build(&|_| unreachable!()).unwrap();
+    let size = PictureSize::new(160, 90).unwrap();
+    let style =
+        Style { paths, sky: 0.0, bloom: 0.0, vignette: 0.0, dither: false, ..Style::default() };
+    let start = Camera { distance: 6.0, ..Camera::default() };
+    let settings = Settings {
+        engine: EngineKind::Reference,
+        softening: scene.run.softening,
+        dt: scene.run.dt,
+        ..Settings::default()
+    };
+    let mut sim = Simulation::new(bodies, settings).unwrap();
+    let shot = Shot {
+        frames: 13,
+        frames_per_sec: 30,
+        steps_per_frame: 50,
+        size,
+        motion: CameraMotion { start, ..CameraMotion::default() },
+        style,
+        renderer: Renderer::Cpu,
+        said: Said::default(),
+        paths_fade_in: 100.0,
+    };
+    let film = Film::open(&out, FilmOptions { size, frames_per_sec: 30 }).unwrap();
+    assert_eq!(shoot(&mut sim, &shot, film, &mut |_| true).unwrap(), 13);
+    let last = std::fs::File::open(out.join(names_in(&out).pop().unwrap())).unwrap();
+    let mut reader = png::Decoder::new(std::io::BufReader::new(last)).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut pixels).unwrap();
+    let step = info.color_type.samples();
+    pixels.chunks_exact(step).filter(|pixel| pixel[..3].iter().any(|&byte| byte > 60)).count()
+}
+
+#[test]
+fn films_of_few_bodies_have_the_lines_of_their_ways() {
+    let (plain, lined) = (lit_at_last("two-body", false), lit_at_last("two-body", true));
+    assert!(plain > 0 && lined > plain + 60, "{plain} without lines, {lined} with them");
 }

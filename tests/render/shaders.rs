@@ -153,9 +153,9 @@ fn host_and_shader_structs_have_one_layout() {
     same_layout!(&source("sky"), SkySprite { centre_px, axis, per_px, reach_px, colour });
     same_layout!(&source("sky"), SkyUniform { size_px, encodes });
     let diagram = &source("diagram");
-    same_layout!(diagram, DiagramUniform { view, half_width_px, radius_px, target_depth });
+    same_layout!(diagram, DiagramUniform { view, half_width_px, radius_px, target_depth, pixels });
     same_layout!(diagram, DrawnBox { lower, colour, upper });
-    same_layout!(diagram, Mark { body, colour });
+    same_layout!(diagram, Mark { body, colour, ring_px });
     for source in [&source("exposure"), &source("tone_map")] {
         same_layout!(
             source,

@@ -284,6 +284,11 @@ impl Person {
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
     }
 
+    /// Whether the card of a body is shown.
+    pub fn shows_card(&self) -> bool {
+        self.frame().split(' ').any(|word| word == "card")
+    }
+
     /// Whether the latest frame drew nothing, since nobody could see it.
     pub fn is_hidden(&self) -> bool {
         self.frame().contains(" hidden")

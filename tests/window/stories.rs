@@ -277,6 +277,8 @@ fn cells_are_drawn_and_what_acts_on_a_body_is_marked() {
     person.clicks(middle, "says looking at what acts on body");
     sky("lists", &|changed| changed > 1000);
     click_on("of the body clicked on", "");
+    // The card of the body stays until it is closed.
+    person.presses("Escape", "Named(Escape)");
     sky("no lists", &|changed| changed < 50);
 }
 

@@ -13,8 +13,9 @@ use crate::error::Error;
 use crate::film::{Renderer, Shot, shoot, still};
 use crate::render::captions::{Captions, Said};
 use crate::render::directing::directs;
-use crate::render::{ColourBy, Film, FilmOptions};
-use crate::scene::{Colouring, keyframes};
+use crate::render::paths::FADES_WITHIN;
+use crate::render::{Film, FilmOptions};
+use crate::scene::keyframes;
 use crate::settings::FilmRequest;
 use crate::sim::{Settings, Simulation, run_steps, steps_in};
 use crate::snapshot::Snapshot;
@@ -63,11 +64,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         None => args.input.input.clone(),
     };
     let input = args.input.load(args.steps.eps)?;
-    if let (None, Some(view)) = (&args.look.colour, &input.view)
-        && view.colouring == Colouring::Speed
-    {
-        style.colour_by = ColourBy::Speed;
-    }
+    args.look.suit(&mut style, input.view.as_ref());
     let mut settings = args.steps.settings(&input, &args.engine)?;
     let start = settings.start;
     let until = args.until.unwrap_or(start + input.run.until);
@@ -121,6 +118,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         style,
         renderer,
         said,
+        paths_fade_in: FADES_WITHIN * input.run.until,
     };
     if shot.is_still() {
         return paint(&input.snapshot, &settings, &shot, film, (&args.out, as_json));

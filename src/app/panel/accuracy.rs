@@ -6,7 +6,7 @@
 use egui::{Button, Slider, SliderClamping, Ui};
 
 use super::physics::plain;
-use super::theme::{DIM, heading, number, released};
+use super::theme::{DIM, heading, number, released_or_reset, resets};
 use super::{Action, Facts, Integration};
 use crate::forces::Precision;
 use crate::integrate::{self, Integrator};
@@ -27,11 +27,8 @@ const PRECISION: &str =
 impl AccuracyForm {
     pub(super) fn show(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         let settings = facts.settings;
-        let now = Integration {
-            integrator: settings.integrator,
-            blocks: settings.blocks,
-            precision: settings.precision,
-        };
+        let now = Integration::of(settings);
+        let usual = facts.usual;
         let mut wanted = now.clone();
         heading(ui, "Integrator");
         ui.horizontal_wrapped(|ui| {
@@ -48,6 +45,11 @@ impl AccuracyForm {
                         now.precision.filter(|tier| refusal(facts, integrator, *tier).is_none());
                 }
             }
+            // Whoever runs backwards can only go on with one that knows the way.
+            let has_it = usual.integrator.reversible || facts.dt > 0.0;
+            if resets(ui, settings.integrator == usual.integrator || !has_it) {
+                wanted = usual.clone();
+            }
         });
         let integrator = settings.integrator;
         if integrator.has_block_steps() {
@@ -55,8 +57,8 @@ impl AccuracyForm {
         }
         ui.horizontal_wrapped(|ui| {
             ui.label("precision").on_hover_text(PRECISION);
-            let usual = tiers(facts.engine, facts.method, integrator)[0];
-            let current = settings.precision.unwrap_or(usual);
+            let first = tiers(facts.engine, facts.method, integrator)[0];
+            let current = settings.precision.unwrap_or(first);
             for (tier, name) in Precision::ALL {
                 let refused = refusal(facts, integrator, tier);
                 let button = Button::selectable(tier == current, name);
@@ -68,6 +70,11 @@ impl AccuracyForm {
                 if button.clicked() && tier != current {
                     wanted.precision = Some(tier);
                 }
+            }
+            // What another integrator has by itself means nothing to this one.
+            let usual = usual.precision.filter(|_| integrator == usual.integrator);
+            if resets(ui, current == usual.unwrap_or(first)) {
+                wanted.precision = usual;
             }
         });
         if wanted != now {
@@ -83,21 +90,24 @@ impl AccuracyForm {
         integrator: &Integrator,
         wanted: &mut Integration,
     ) {
-        let blocks = &mut wanted.blocks;
+        let (blocks, usual) = (&mut wanted.blocks, &facts.usual.blocks);
         let about =
             "Aarseth's accuracy parameter: each body's steps are proportional to its square root";
-        released(ui, &mut self.eta, &mut blocks.eta, about, |value| eta_slider(value, 1e-6, "eta"));
+        released_or_reset(ui, &mut self.eta, (&mut blocks.eta, usual.eta), about, |value| {
+            eta_slider(value, 1e-6, "eta")
+        });
         if integrator.order > 4 {
             let about =
                 "The same of the sixth-order criterion: steps go with it. The mean of both counts";
-            released(ui, &mut self.eta6, &mut blocks.eta6, about, |value| {
+            released_or_reset(ui, &mut self.eta6, (&mut blocks.eta6, usual.eta6), about, |value| {
                 eta_slider(value, 1e-4, "eta6")
             });
         }
         let about = "The longest step of a body, a power of two: at its multiples all bodies meet";
         let suits = facts.hints.dt.log2().round();
         let mut exponent = blocks.dt_max.log2();
-        released(ui, &mut self.dt_max, &mut exponent, about, |value| {
+        let suited = usual.dt_max.log2();
+        released_or_reset(ui, &mut self.dt_max, (&mut exponent, suited), about, |value| {
             Slider::new(value, suits - 6.0..=suits + 8.0)
                 .step_by(1.0)
                 .text("dt-max")

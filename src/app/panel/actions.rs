@@ -9,7 +9,7 @@ use crate::integrate::Integrator;
 use crate::integrate::blocks::BlockSettings;
 use crate::live::Command;
 use crate::scene::Orbit;
-use crate::sim::EngineKind;
+use crate::sim::{EngineKind, Settings};
 
 /// How time is to go on.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,14 @@ pub struct Integration {
     pub blocks: BlockSettings,
     /// How precisely forces are computed; `None` for what is usual.
     pub precision: Option<Precision>,
+}
+
+impl Integration {
+    /// How time goes on with these settings.
+    pub fn of(settings: &Settings) -> Self {
+        let Settings { integrator, blocks, precision, .. } = settings;
+        Self { integrator, blocks: *blocks, precision: *precision }
+    }
 }
 
 /// What the panel, a key or the mouse asks for.
@@ -79,6 +87,10 @@ pub enum Action {
     StopMeasuring,
     /// The camera to a place that suits.
     Camera(Place),
+    /// The camera's path goes through the place of now at the time of now.
+    Keyframe,
+    /// Saves the scene with the camera's path.
+    SavePath(PathBuf),
     /// Shows the picture alone, or with the panel.
     FoldPanel,
     /// The sheet of keys.

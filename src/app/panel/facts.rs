@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{History, PastMark};
+use super::{History, Integration, PastMark};
 use crate::bodies::Component;
 use crate::forces::Method;
 use crate::forces::direct::gpu::KernelConfig;
@@ -21,6 +21,8 @@ pub struct Facts<'a> {
     pub input: &'a Input,
     /// Softening and step that suit the bodies.
     pub hints: &'a RunHints,
+    /// The integrator and its accuracy that the input has by itself.
+    pub usual: &'a Integration,
     /// Names of length, mass and time.
     pub units: &'a Units,
     /// Number of bodies.
@@ -85,11 +87,17 @@ impl Facts<'_> {
 
     /// The line at the bottom of the picture.
     pub fn status_text(&self) -> String {
-        let Status { time, steps, ready, behind } = self.status;
+        let Status { time, steps, ready, behind, first_interactions } = self.status;
         let mut text = format!("t = {}", super::theme::quantity(time, &self.units.time));
         text += &format!(" · step {steps} · {} bodies", self.count);
         if !ready {
             text += " · first forces";
+            // Of a tree nobody knows beforehand how many there will be.
+            if self.runs_all_pairs() && first_interactions > 0 {
+                let all = self.count as f64 * self.count as f64;
+                let part = (100.0 * first_interactions as f64 / all).min(99.0);
+                text += &format!(": {part:.0} %");
+            }
         } else if self.keeper.paused {
             text += " · paused";
         } else {

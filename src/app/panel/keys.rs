@@ -82,6 +82,7 @@ pub const KEYS: &[Key] = &[
     key("[ and ]", &[Code::OpenBracket], NONE, "darker, brighter", |_| vec![Action::Stops(-0.5)]),
     key("", &[Code::CloseBracket], NONE, "", |_| vec![Action::Stops(0.5)]),
     key("h", &[Code::H], NONE, "dark matter seen or unseen", |_| vec![Action::Halo]),
+    key("k", &[Code::K], NONE, "a place of the camera's path", |_| vec![Action::Keyframe]),
     key("f", &[Code::F], NONE, "all into the picture", |_| vec![Action::Camera(Place::Fit)]),
     key("Home", &[Code::Home], NONE, "the camera's first place", |_| {
         vec![Action::Camera(Place::Start)]
@@ -104,14 +105,15 @@ pub const KEYS: &[Key] = &[
 ];
 
 /// Mouse and fingers, for the sheet.
-const POINTERS: [(&str, &str); 7] = [
+const POINTERS: [(&str, &str); 8] = [
     ("left drag", "go round"),
-    ("right or middle drag", "move sideways"),
-    ("wheel", "nearer and farther, to the pointer"),
-    ("double click", "follow a body; beside all bodies: follow none"),
-    ("one finger, two fingers", "go round; pinch and move"),
-    ("drop a file or two", "open it; let two snapshots meet"),
-    ("ctrl and + - 0", "larger and smaller letters, and as usual"),
+    ("right drag", "move sideways"),
+    ("wheel", "nearer and farther"),
+    ("click", "what a body is"),
+    ("double click", "follow a body, or none"),
+    ("one or two fingers", "go round; pinch, move"),
+    ("drop a file or two", "open; let them meet"),
+    ("ctrl and + - 0", "larger, smaller letters"),
 ];
 
 fn load(name: &str) -> Vec<Action> {
@@ -145,45 +147,63 @@ pub fn pressed(context: &Context, facts: &Facts) -> Vec<Action> {
     actions
 }
 
-/// Points of the window from which on the sheet has two columns.
+/// Points of the window from which on the sheet has two columns, and the mouse beside them.
 const TWO_COLUMNS: f32 = 720.0;
+const THREE_COLUMNS: f32 = 940.0;
 
 /// The sheet of keys, in a window of its own over the picture.
 pub fn sheet(context: &Context, open: &mut bool) {
     let room = context.content_rect().size();
-    // Two columns stand side by side where there is room for them.
+    // Columns stand side by side where there is room for them.
     let columns = if room.x > TWO_COLUMNS { 2 } else { 1 };
+    let has_mouse_beside = room.x >= THREE_COLUMNS;
+    let high = (room.y - 60.0).max(100.0);
+    // A row of keys is 23 points high.
+    let needed = match (has_mouse_beside, columns) {
+        (true, _) => 400.0,
+        (false, 2) => 600.0,
+        _ => 920.0,
+    };
     egui::Window::new("Keys and mouse")
         .open(open)
         .resizable(false)
         .collapsible(false)
         .anchor(egui::Align2::CENTER_CENTER, [0.0, 0.0])
-        .default_width((room.x - 40.0).min(860.0))
-        .max_height(room.y - 60.0)
+        .default_size([(room.x - 40.0).min(920.0), high.min(needed)])
+        .max_height(high)
         .vscroll(true)
         .frame(theme::note())
         .show(context, |ui| {
-            ui.set_min_width(if columns > 1 { TWO_COLUMNS - 60.0 } else { 0.0 });
+            ui.spacing_mut().item_spacing.y = 3.0;
             ui.horizontal_top(|ui| {
                 let named: Vec<&Key> = KEYS.iter().filter(|key| !key.name.is_empty()).collect();
                 for (half, keys) in named.chunks(named.len().div_ceil(columns)).enumerate() {
-                    egui::Grid::new(("keys", half)).num_columns(2).show(ui, |ui| {
-                        for key in keys {
-                            ui.monospace(key.name);
-                            ui.colored_label(DIM, key.about);
-                            ui.end_row();
-                        }
-                    });
+                    let rows = keys.iter().map(|key| (key.name, key.about));
+                    column(ui, half, rows);
                     ui.add_space(14.0);
                 }
-            });
-            ui.separator();
-            egui::Grid::new("pointers").num_columns(2).show(ui, |ui| {
-                for (how, what) in POINTERS {
-                    ui.monospace(how);
-                    ui.colored_label(DIM, what);
-                    ui.end_row();
+                if has_mouse_beside {
+                    column(ui, columns, POINTERS);
                 }
             });
+            if !has_mouse_beside {
+                ui.separator();
+                column(ui, columns, POINTERS);
+            }
         });
+}
+
+/// What is to be done, and what it does.
+fn column(
+    ui: &mut egui::Ui,
+    number: usize,
+    rows: impl IntoIterator<Item = (&'static str, &'static str)>,
+) {
+    egui::Grid::new(("keys", number)).num_columns(2).spacing([8.0, 3.0]).show(ui, |ui| {
+        for (how, what) in rows {
+            ui.monospace(how);
+            ui.colored_label(DIM, what);
+            ui.end_row();
+        }
+    });
 }

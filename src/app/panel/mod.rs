@@ -4,6 +4,7 @@
 mod accuracy;
 mod actions;
 mod blocks;
+mod card;
 mod conservation;
 mod facts;
 mod file;
@@ -14,6 +15,7 @@ mod learn;
 mod names;
 mod numbers;
 pub mod overlay;
+mod path;
 mod physics;
 mod scene;
 mod score;
@@ -26,6 +28,7 @@ mod welcome;
 mod wgsl;
 
 pub use actions::{Action, Integration};
+pub use card::BodyCard;
 pub use facts::{Facts, Input};
 pub use history::History;
 pub use keys::{KEYS, Key, pressed, sheet};
@@ -99,10 +102,13 @@ pub struct Panel {
     pub score: ScoreForm,
     /// What is shown of the tree.
     pub tree: tree::TreeForm,
+    /// What there is to say of the body that was clicked on.
+    pub card: BodyCard,
     accuracy: accuracy::AccuracyForm,
     file: file::FileForm,
     kernel: kernel::KernelForm,
     learn: learn::LearnForm,
+    path: path::PathForm,
 }
 
 impl Panel {
@@ -133,6 +139,7 @@ impl Panel {
         if self.open {
             free.max.x = (free.max.x - self.width).max(free.min.x + 60.0);
         }
+        self.card.show(ui.ctx(), facts, free, &mut view.follow);
         status::show(ui, facts, free, &mut actions);
         self.welcome.show(ui.ctx(), free, &mut actions);
         if self.asks_to_quit {
@@ -195,7 +202,10 @@ impl Panel {
             Tab::Physics => physics::show(ui, facts, &mut self.accuracy, actions),
             Tab::Kernel => self.kernel.show(ui, facts, actions),
             Tab::Tree => self.tree.show(ui, facts, actions),
-            Tab::View => view::show(ui, facts, view, actions),
+            Tab::View => {
+                view::show(ui, facts, view, actions);
+                self.path.show(ui, facts, view, actions);
+            }
             Tab::Learn => self.learn.show(ui, facts, actions),
             Tab::Numbers => {
                 numbers::show(ui, facts);

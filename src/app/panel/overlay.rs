@@ -8,6 +8,7 @@ use super::{ViewChoice, status};
 use crate::bodies::Component;
 use crate::render::legend::{colour_bar, component_colours, shown};
 use crate::render::overlay::{ScaleBar, axes};
+use crate::render::paths::Piece;
 use crate::render::{Camera, Look, PictureSize};
 use crate::units::Units;
 
@@ -46,6 +47,25 @@ pub fn show(ui: &Ui, view: &ViewChoice, camera: &Camera, size: PictureSize, unit
         }
         let middle = left + (right - left) * 0.5 - vec2(0.0, 5.0);
         painter.text(middle, Align2::CENTER_BOTTOM, bar.label, FontId::proportional(12.0), DIM);
+    }
+}
+
+/// Lines along which bodies went, in their colours.
+pub fn paths(ui: &Ui, pieces: &[Piece], colours: &[[u8; 3]]) {
+    let scale = ui.ctx().pixels_per_point();
+    let painter = ui.ctx().layer_painter(egui::LayerId::background());
+    let point = |p: DVec2| Pos2::new(p.x as f32 / scale, p.y as f32 / scale);
+    // A few pieces have one strength: a line of each by itself would be thousands of shapes.
+    const TOGETHER: usize = 12;
+    for of_body in pieces.chunk_by(|a, b| a.body == b.body && a.ends[1] == b.ends[0]) {
+        for run in of_body.chunks(TOGETHER) {
+            let Some(&[r, g, b]) = colours.get(run[0].body) else { continue };
+            let strength = (255.0 * run[run.len() / 2].strength) as u8;
+            let colour = Color32::from_rgba_unmultiplied(r, g, b, strength);
+            let ends = run.iter().map(|piece| point(piece.ends[1]));
+            let line = std::iter::once(point(run[0].ends[0])).chain(ends).collect();
+            painter.add(egui::Shape::line(line, Stroke::new(1.2, colour)));
+        }
     }
 }
 

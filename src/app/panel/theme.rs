@@ -99,6 +99,23 @@ pub fn released(
     }
 }
 
+/// The same with the button behind it that sets the usual value.
+pub fn released_or_reset(
+    ui: &mut egui::Ui,
+    held: &mut Option<f64>,
+    (value, usual): (&mut f64, f64),
+    about: &str,
+    slider: impl FnOnce(&mut f64) -> egui::Slider<'_>,
+) {
+    ui.horizontal(|ui| {
+        released(ui, held, value, about, slider);
+        if resets(ui, *value == usual && held.is_none()) {
+            *held = None;
+            *value = usual;
+        }
+    });
+}
+
 /// A quantity in the units that a name like `kpc` or `13.05 Myr` tells; a number before the name is what
 /// one unit is worth.
 pub fn quantity(value: f64, unit: &str) -> String {

@@ -3,10 +3,10 @@
 use egui::{Button, Color32, Grid, RichText, Slider, SliderClamping, Ui};
 
 use super::physics::plain;
-use super::theme::{DIM, LINES, WARN, heading, number, released, row};
+use super::theme::{DIM, LINES, WARN, heading, number, released_or_reset, resets, row};
 use super::{Action, Facts};
 use crate::forces::Method;
-use crate::forces::tree::{LevelWalk, MultipoleOrder, Opening};
+use crate::forces::tree::{LevelWalk, MultipoleOrder, Opening, TreeConfig};
 use crate::live::{SeenWalk, Wish};
 use crate::sim::Settings;
 
@@ -63,7 +63,7 @@ impl TreeForm {
     /// What is to be looked into; the error only where somebody sees it.
     pub fn wish(&self, is_shown: bool) -> Wish {
         let body = self.body.filter(|_| self.lists);
-        Wish { error: is_shown, tree: self.boxes || self.lists, body }
+        Wish { error: is_shown, tree: self.boxes || self.lists, body, about: None }
     }
 
     pub(super) fn show(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
@@ -77,6 +77,11 @@ impl TreeForm {
                 if ui.selectable_label(current, name).on_hover_text(about).clicked() && !current {
                     wanted.opening = rule;
                 }
+            }
+            let usual = TreeConfig::default().opening;
+            let is_usual = std::mem::discriminant(&usual) == std::mem::discriminant(&now.opening);
+            if resets(ui, is_usual) {
+                wanted.opening = usual;
             }
         });
         self.slider(ui, &mut wanted.opening);
@@ -98,6 +103,10 @@ impl TreeForm {
                     wanted.moments = order;
                 }
             }
+            let usual = TreeConfig::default().moments;
+            if resets(ui, now.moments == usual) {
+                wanted.moments = usual;
+            }
         });
         if wanted != now {
             actions.push(Action::Tree(wanted));
@@ -111,6 +120,10 @@ impl TreeForm {
 
     /// The number of the rule.
     fn slider(&mut self, ui: &mut Ui, opening: &mut Opening) {
+        let usual = RULES.iter().find_map(|(rule, _, _)| {
+            let is_it = std::mem::discriminant(rule) == std::mem::discriminant(opening);
+            is_it.then(|| angle(*rule))
+        });
         let (name, value, least, about) = match opening {
             Opening::Acceleration { alpha } => (
                 "alpha",
@@ -122,7 +135,8 @@ impl TreeForm {
                 ("theta", theta, 0.1, "An angle: less is more exact and slower")
             }
         };
-        released(ui, &mut self.held, value, about, |value| {
+        let usual = usual.unwrap_or(*value);
+        released_or_reset(ui, &mut self.held, (value, usual), about, |value| {
             Slider::new(value, least..=1.0)
                 .logarithmic(true)
                 .text(name)
@@ -137,8 +151,13 @@ impl TreeForm {
                      the pictures, so that they come a moment later than the bodies";
         ui.checkbox(&mut self.boxes, "boxes").on_hover_text(about);
         let about = "Boxes are shown down to this level; the root's is 0";
-        let slider = Slider::new(&mut self.depth, 0..=20).text("depth");
-        ui.add_enabled(self.boxes, slider).on_hover_text(about);
+        ui.horizontal(|ui| {
+            let slider = Slider::new(&mut self.depth, 0..=20).text("depth");
+            ui.add_enabled(self.boxes, slider).on_hover_text(about);
+            if resets(ui, self.depth == USUAL_DEPTH) {
+                self.depth = USUAL_DEPTH;
+            }
+        });
         let Some(tree) = &facts.seen.tree else {
             // A line in any case: what is below stays where it is.
             let text = if self.boxes || self.lists { "being built …" } else { "not looked at" };
@@ -179,6 +198,14 @@ impl TreeForm {
         };
         legend(ui, walk, facts.count);
         levels(ui, &walk.walk.levels);
+    }
+}
+
+/// The number of a rule.
+fn angle(rule: Opening) -> f64 {
+    match rule {
+        Opening::Acceleration { alpha } => alpha,
+        Opening::Radius { theta } | Opening::Bonsai { theta } | Opening::Octgrav { theta } => theta,
     }
 }
 

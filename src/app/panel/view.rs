@@ -5,7 +5,9 @@ use egui::{ComboBox, DragValue, Slider, Ui};
 use super::theme::{heading, resets};
 use super::{Action, Facts};
 use crate::bodies::Role;
-use crate::render::{ColourBy, Exposure, Follow, PALETTES, Preset, Style};
+use crate::render::paths::Paths;
+use crate::render::{ColourBy, Exposure, Follow, PALETTES, Palette, Preset, Style};
+use crate::scene::Keyframe;
 
 /// All that is chosen about the picture, apart from the camera's place.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +24,10 @@ pub struct ViewChoice {
     pub orbit_degrees_per_sec: f64,
     /// What stays in the middle.
     pub follow: Follow,
+    /// Places of the camera by time, ascending.
+    pub path: Vec<Keyframe>,
+    /// Whether the camera goes along them.
+    pub plays: bool,
 }
 
 impl Default for ViewChoice {
@@ -33,6 +39,8 @@ impl Default for ViewChoice {
             legend: true,
             orbit_degrees_per_sec: 0.0,
             follow: Follow::Nothing,
+            path: Vec::new(),
+            plays: false,
         }
     }
 }
@@ -46,6 +54,8 @@ pub enum Place {
     Fit,
     /// From a side, at the distance of now.
     From(Preset),
+    /// The place of that number on the path.
+    Keyframe(usize),
 }
 
 impl Place {
@@ -79,19 +89,13 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
         // Numbers of one quantity are none of another.
         style.value_range = None;
     }
-    let about = "Scales that colour-blind eyes can read; for speed, acceleration, age and density";
     let uses_palette = style.colour_by != ColourBy::Component;
-    ui.add_enabled_ui(uses_palette, |ui| {
-        ComboBox::from_label("palette")
-            .selected_text(style.palette.name)
-            .show_ui(ui, |ui| {
-                for palette in PALETTES {
-                    ui.selectable_value(&mut style.palette, palette, palette.name);
-                }
-            })
-            .response
-            .on_hover_text(about)
-            .on_disabled_hover_text("Components have colours of their own");
+    ui.horizontal(|ui| {
+        ui.add_enabled_ui(uses_palette, |ui| palettes(ui, &mut style.palette));
+        let usual = Style::default().palette;
+        if resets(ui, style.palette == usual || !uses_palette) {
+            style.palette = usual;
+        }
     });
     if !matches!(style.colour_by, ColourBy::Component | ColourBy::Age) {
         range(ui, facts.colour_range, &mut style.value_range);
@@ -144,6 +148,10 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
     reset_after(ui, &mut style.trail_secs, usual.trail_secs, |ui, secs| {
         ui.add(Slider::new(secs, 0.0..=10.0).text("trails").suffix(" s")).on_hover_text(about);
     });
+    if Paths::suit(facts.count) {
+        ui.checkbox(&mut style.paths, "lines of their ways")
+            .on_hover_text("Thin lines in space along which the bodies went");
+    }
     let about = "Sizes, light, glow and trails as they are without any choice; colours stay";
     if ui.button("All light as usual").on_hover_text(about).clicked() {
         let Style { colour_by, palette, value_range, show_halo, .. } = *style;
@@ -184,6 +192,21 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
             .on_hover_text("A round length at the depth of what is looked at");
         ui.checkbox(&mut view.legend, "legend").on_hover_text("What colours mean");
     });
+}
+
+/// The list of palettes.
+fn palettes(ui: &mut Ui, palette: &mut &'static Palette) {
+    let about = "Scales that colour-blind eyes can read; for speed, acceleration, age and density";
+    ComboBox::from_label("palette")
+        .selected_text(palette.name)
+        .show_ui(ui, |ui| {
+            for one in PALETTES {
+                ui.selectable_value(palette, one, one.name);
+            }
+        })
+        .response
+        .on_hover_text(about)
+        .on_disabled_hover_text("Components have colours of their own");
 }
 
 /// An end of the scale: a step is a part of the number, since scales span many powers of ten.

@@ -86,14 +86,20 @@ impl Welcome {
                 theme::note().show(ui, |ui| {
                     ui.set_max_width(columns as f32 * (width + 12.0));
                     ui.horizontal(|ui| {
-                        ui.label(
-                            RichText::new("What would you like to see?").size(16.0).color(BRIGHT),
-                        );
+                        // The cross first: it keeps its place, however long the question.
                         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                             let about = "Stays with the galaxies behind this (Esc)";
                             if ui.small_button("×").on_hover_text(about).clicked() {
                                 self.open = false;
                             }
+                            let size = if has_sentences { 16.0 } else { 13.0 };
+                            let text = RichText::new("What would you like to see?").size(size);
+                            ui.with_layout(
+                                egui::Layout::left_to_right(egui::Align::Center),
+                                |ui| {
+                                    ui.add(egui::Label::new(text.color(BRIGHT)).truncate());
+                                },
+                            );
                         });
                     });
                     egui::Grid::new("scenes").num_columns(columns).show(ui, |ui| {
@@ -106,7 +112,8 @@ impl Welcome {
                             }
                         }
                     });
-                    ui.label(RichText::new(HINT).color(DIM));
+                    let size = if has_sentences { 13.0 } else { 10.0 };
+                    ui.label(RichText::new(HINT).size(size).color(DIM));
                 });
             });
         if let Some(scene) = chosen {

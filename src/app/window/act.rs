@@ -14,6 +14,7 @@ use crate::app::panel::{Action, Integration, Place};
 use crate::error::Result;
 use crate::files;
 use crate::live::Command;
+use crate::render::directing::path_camera;
 use crate::render::{ColourBy, Follow, PictureSize};
 use crate::settings::{InputRequest, StepRequest};
 use crate::sim::{Moment, Settings};
@@ -117,7 +118,8 @@ impl Frames {
                 if let Some((points, camera, look)) = self.scene_to_draw() {
                     let over = self.viewer.diagram.diagram();
                     let gpu = &self.output.screen.gpu;
-                    let image = picture(gpu, points, (&camera, look), over, size)?;
+                    let image =
+                        picture(gpu, points, (&camera, look), (over, self.viewer.lines()), size)?;
                     self.output.drawn.push((image, path));
                     self.save_drawn()?;
                 }
@@ -154,6 +156,8 @@ impl Frames {
             Action::MeasureScore => self.measure_score()?,
             Action::StopMeasuring => self.stop_measuring(),
             Action::Camera(place) => self.go(place),
+            Action::Keyframe => self.set_place(),
+            Action::SavePath(path) => self.save_path(&path)?,
             Action::FoldPanel => self.panel.open = !self.panel.open,
             Action::Help => self.panel.help = !self.panel.help,
             Action::Welcome => self.panel.welcome.open = true,
@@ -195,6 +199,7 @@ impl Frames {
                     back.what = format!("going back to t = {:.4}", moment.time);
                     session.live.rest();
                     self.simulated.loading = Some(back);
+                    self.viewer.paths.clear();
                     self.simulated.history.go_back(moment.time);
                 }
             }
@@ -264,6 +269,8 @@ impl Frames {
             panel.welcome.open = false;
         } else if panel.scene.has_encounter() {
             panel.scene.drop_encounter();
+        } else if panel.card.body.is_some() {
+            panel.card.body = None;
         } else if self.output.window.fullscreen().is_some() {
             self.output.toggle_fullscreen();
         } else if machine::can_close() {
@@ -295,7 +302,12 @@ impl Frames {
             Place::Start => self.viewer.steering.start,
             Place::Fit => now.framing(bodies, &self.viewer.choice.style, 0.95, self.free_size()),
             Place::From(preset) => now.seen_from(preset),
+            Place::Keyframe(index) => {
+                let path = self.viewer.choice.path.get(index).map(std::slice::from_ref);
+                path.and_then(|key| path_camera(key, now, 0.0)).unwrap_or(now)
+            }
         };
+        self.viewer.choice.plays = false;
         if matches!(place, Place::Start | Place::Fit) {
             self.viewer.choice.follow = Follow::Nothing;
             self.viewer.steering.release();
@@ -332,9 +344,11 @@ impl Frames {
                 let is_seen = |i: usize| seen[usize::from(bodies.component[i])];
                 let size = self.output.screen.picture_size();
                 let found = camera.pick(&bodies.position, is_seen, pixel, within_px, size);
+                self.panel.card.body = found;
                 if !follow {
-                    self.panel.tree.body = found.or(self.panel.tree.body);
-                    if let Some(body) = found {
+                    let form = &mut self.panel.tree;
+                    form.body = found.or(form.body);
+                    if let (Some(body), true) = (found, form.lists) {
                         let id = bodies.id[body];
                         self.output.say(format!("looking at what acts on body {id}"), false);
                     }

@@ -6,8 +6,12 @@ use super::frame::Frames;
 use crate::app::panel::Tab;
 use crate::app::panel::tree::{ACCEPTED, GROUP, ONE_BY_ONE, TreeForm, shown_cells};
 use crate::forces::tree::{GroupWalk, TreeView};
-use crate::live::Seen;
+use crate::live::{Seen, Wish};
 use crate::render::{Diagram, DrawnBox, Follow, Mark, Scale};
+
+/// The ring around the body that the card is of.
+const RING: egui::Color32 = egui::Color32::from_rgb(240, 240, 240);
+const RING_PX: f32 = 11.0;
 
 /// What is drawn over the picture, and what it was made of.
 #[derive(Default)]
@@ -18,18 +22,22 @@ pub struct Over {
 
 /// What decides a diagram.
 struct Made {
-    view: Arc<TreeView>,
+    view: Option<Arc<TreeView>>,
+    /// The body that the card is of.
+    ringed: Option<usize>,
     walk: Option<Arc<GroupWalk>>,
     depth: Option<u32>,
 }
 
 impl Made {
     /// What is to be drawn by now; `None` if nothing is.
-    fn of(form: &TreeForm, seen: &Seen) -> Option<Self> {
-        let view = Arc::clone(&seen.tree.as_ref()?.view);
+    fn of(form: &TreeForm, ringed: Option<usize>, seen: &Seen) -> Option<Self> {
+        let view = seen.tree.as_ref().map(|seen| Arc::clone(&seen.view));
         let walk = seen.walk.as_ref().filter(|_| form.lists).map(|seen| Arc::clone(&seen.walk));
-        let depth = form.boxes.then_some(form.depth);
-        (walk.is_some() || depth.is_some()).then_some(Self { view, walk, depth })
+        let depth = (form.boxes && view.is_some()).then_some(form.depth);
+        let walk = walk.filter(|_| view.is_some());
+        let is_something = walk.is_some() || depth.is_some() || ringed.is_some();
+        is_something.then_some(Self { view, ringed, walk, depth })
     }
 
     fn is(&self, other: &Self) -> bool {
@@ -37,12 +45,22 @@ impl Made {
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
             (a, b) => a.is_none() && b.is_none(),
         };
-        same_walk && self.depth == other.depth && Arc::ptr_eq(&self.view, &other.view)
+        let same_tree = match (&self.view, &other.view) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        same_walk && same_tree && (self.depth, self.ringed) == (other.depth, other.ringed)
     }
 
     fn diagram(&self) -> Diagram {
-        let Self { view, walk, depth } = self;
-        let mut diagram = Diagram { scale: Some(Scale::from(view.frame())), ..Diagram::default() };
+        let Self { view, ringed, walk, depth } = self;
+        let mut diagram = Diagram::default();
+        if let &Some(body) = ringed {
+            let (body, colour) = (body as u32, RING.to_array());
+            diagram.marks.push(Mark { body, colour, ring_px: RING_PX, pad: 0 });
+        }
+        let Some(view) = view else { return diagram };
+        diagram.scale = Some(Scale::from(view.frame()));
         if let Some(depth) = *depth {
             // Beside the lists they stand back.
             let part = if walk.is_some() { 0.35 } else { 1.0 };
@@ -60,8 +78,9 @@ impl Made {
         }
         let [lower, upper] = view.group_box(walk);
         diagram.boxes.push(drawn(lower, upper, GROUP, 1.0));
-        let mark =
-            |colour: egui::Color32| move |&body: &u32| Mark { body, colour: colour.to_array() };
+        let mark = |colour: egui::Color32| {
+            move |&body: &u32| Mark { body, colour: colour.to_array(), ring_px: 0.0, pad: 0 }
+        };
         diagram.marks.extend(walk.bodies.iter().map(mark(ONE_BY_ONE)));
         diagram.marks.extend(walk.members.iter().map(mark(GROUP)));
         diagram
@@ -74,8 +93,8 @@ impl Over {
         self.diagram.as_ref()
     }
 
-    fn refresh(&mut self, form: &TreeForm, seen: Option<&Seen>) {
-        let Some(now) = seen.and_then(|seen| Made::of(form, seen)) else {
+    fn refresh(&mut self, form: &TreeForm, ringed: Option<usize>, seen: Option<&Seen>) {
+        let Some(now) = seen.and_then(|seen| Made::of(form, ringed, seen)) else {
             *self = Self::default();
             return;
         };
@@ -98,9 +117,11 @@ impl Frames {
         let is_shown = self.panel.open && self.panel.tab == Tab::Tree;
         let session = &mut self.simulated.session;
         if let Some(session) = session {
-            session.live.look(form.wish(is_shown));
+            let about = self.panel.card.body;
+            session.live.look(Wish { about, ..form.wish(is_shown) });
         }
-        self.viewer.diagram.refresh(form, session.as_ref().map(|session| session.live.seen()));
+        let seen = session.as_ref().map(|session| session.live.seen());
+        self.viewer.diagram.refresh(form, self.panel.card.body, seen);
     }
 }
 

@@ -139,6 +139,9 @@ impl Frames {
             self.viewer
                 .steering
                 .pass(self.camera_secs(secs), self.viewer.choice.orbit_degrees_per_sec);
+            if let Some(session) = &self.simulated.session {
+                self.viewer.go_along(session.live.status().time);
+            }
             self.draw(output, secs)
         });
         match drawn {
@@ -213,6 +216,7 @@ impl Frames {
         }
         let covered = self.covered_px();
         let Self { viewer, simulated, output, .. } = self;
+        let lines = output.recording.as_ref().and_then(|_| viewer.lines());
         let Viewer { look, steering, diagram, .. } = viewer;
         let Output { screen, recording, times, .. } = output;
         let session = &mut simulated.session;
@@ -284,7 +288,7 @@ impl Frames {
         {
             recording.draw_over(diagram.diagram());
             let now = (session.live.status().time, session.live.dt());
-            filmed = recording.pass(now, session.live.points(), &steering.camera(), look);
+            filmed = recording.pass(now, session.live.points(), &steering.camera(), look, lines);
         }
         self.output.missed = is_shown && target.is_none();
         if let Some(target) = target {

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use web_time::Instant;
+
 use crate::app::lookup;
+use crate::app::panel::Integration;
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::gpu::Gpu;
@@ -22,6 +25,8 @@ pub struct Session {
     /// Units, facts and columns that a saved snapshot repeats; without bodies.
     pub template: Snapshot,
     pub hints: RunHints,
+    /// The integrator and its accuracy that the input has by itself.
+    pub usual: Integration,
     pub view: Option<ViewHints>,
     /// Whether the scene names an integrator of its own.
     pub names_integrator: bool,
@@ -47,6 +52,7 @@ pub struct Wanted {
 /// Something in the making.
 pub struct Loading {
     pub what: String,
+    begun: Instant,
     /// Whether the camera stays where it is.
     pub keeps_view: bool,
     making: Beside<Session>,
@@ -62,7 +68,7 @@ impl Loading {
         F: Future<Output = Result<Session>> + 'static,
     {
         let making = Beside::start("loading", make)?;
-        Ok(Self { what, keeps_view, making })
+        Ok(Self { what, begun: Instant::now(), keeps_view, making })
     }
 
     /// Makes or reads bodies and prepares their simulation.
@@ -91,6 +97,7 @@ impl Loading {
         let (input, hints, view) = (session.input.clone(), session.hints, session.view.clone());
         let (template, bodies) = (session.template.clone(), Arc::clone(&session.bodies));
         let (ages, names_integrator) = (Arc::clone(&session.ages), session.names_integrator);
+        let usual = session.usual.clone();
         let keeper = session.live.keeper().clone();
         let backwards = session.live.dt() < 0.0;
         Self::start(what.to_owned(), true, move || async move {
@@ -104,6 +111,7 @@ impl Loading {
                 input,
                 template,
                 hints,
+                usual,
                 view,
                 names_integrator,
                 bodies,
@@ -113,6 +121,14 @@ impl Loading {
                 wgsl: None,
             })
         })
+    }
+
+    /// What is being made, and for how long, where somebody may wonder.
+    pub fn said(&self) -> String {
+        match self.begun.elapsed().as_secs() {
+            0..2 => self.what.clone(),
+            secs => format!("{}, {secs} s", self.what),
+        }
     }
 
     /// The session once it is ready.
@@ -137,6 +153,8 @@ fn what_changes(now: &Settings, next: &Settings) -> &'static str {
 async fn load(gpu: Arc<Gpu>, input: InputRequest, wanted: Wanted) -> Result<Session> {
     let loaded = input.load(wanted.steps.eps)?;
     let settings = wanted.steps.over(&loaded, wanted.settings.clone())?;
+    let usual = StepRequest::default().over(&loaded, Settings::default())?;
+    let usual = Integration::of(&usual);
     let mut template = loaded.snapshot;
     let bodies = std::mem::take(&mut template.bodies);
     let mass = bodies.gravitating_mass(template.units.gravitational_constant);
@@ -149,6 +167,7 @@ async fn load(gpu: Arc<Gpu>, input: InputRequest, wanted: Wanted) -> Result<Sess
         input,
         template,
         hints: loaded.run,
+        usual,
         names_integrator: loaded.integrator.integrator.is_some(),
         view: loaded.view,
         bodies: Arc::new(heavy),

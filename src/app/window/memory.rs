@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::app::folders;
 use crate::app::panel::{Tab, ViewChoice};
 use crate::files;
-use crate::render::Palette;
+use crate::render::{Palette, Style};
 
 /// Kept in `gravitile/window.toml` in the user's folder for configuration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,6 +32,9 @@ pub struct Memory {
     axes: bool,
     scale_bar: bool,
     legend: bool,
+    /// The glow that the scene has by itself, in place of the one that is remembered.
+    #[serde(skip)]
+    lent: Option<f64>,
 }
 
 impl Default for Memory {
@@ -55,6 +58,7 @@ impl Default for Memory {
             axes: false,
             scale_bar: true,
             legend: true,
+            lent: None,
         };
         memory.take_view(&ViewChoice::default());
         memory
@@ -103,13 +107,29 @@ impl Memory {
         self.palette = view.style.palette.name.to_owned();
         self.show_halo = view.style.show_halo;
         self.sprite_size = view.style.sprite_size;
-        self.bloom = view.style.bloom;
+        if self.lent != Some(view.style.bloom) {
+            self.bloom = view.style.bloom;
+        }
         self.trail_secs = view.style.trail_secs;
         self.local_exposure = view.style.local_exposure;
         self.vignette = view.style.vignette;
         self.sky = view.style.sky;
         (self.gas, self.dust) = (view.style.gas, view.style.dust);
         (self.axes, self.scale_bar, self.legend) = (view.axes, view.scale_bar, view.legend);
+    }
+
+    /// Gives a scene the glow that it has by itself; the one of now is kept.
+    pub fn lend_glow(&mut self, style: &mut Style, glow: f64) {
+        self.take_glow_back(style);
+        self.bloom = style.bloom;
+        (style.bloom, self.lent) = (glow, Some(glow));
+    }
+
+    /// The glow before the last scene's own, unless somebody has changed it since.
+    pub fn take_glow_back(&mut self, style: &mut Style) {
+        if self.lent.take() == Some(style.bloom) {
+            style.bloom = self.bloom;
+        }
     }
 
     /// Changes `view` to what was remembered, as far as that makes sense.
@@ -155,6 +175,20 @@ mod tests {
         memory.take_view(&view);
         memory.give_view(&mut given);
         assert_eq!(given.style.colour_by, ViewChoice::default().style.colour_by);
+
+        // Nor is the glow that a scene has by itself.
+        let mut memory = Memory::default();
+        memory.lend_glow(&mut view.style, 0.7);
+        memory.lend_glow(&mut view.style, 0.6);
+        memory.take_view(&view);
+        assert_eq!((view.style.bloom, memory.bloom), (0.6, 1.0));
+        memory.take_glow_back(&mut view.style);
+        assert_eq!(view.style.bloom, 1.0);
+        memory.lend_glow(&mut view.style, 0.7);
+        view.style.bloom = 0.2;
+        memory.take_glow_back(&mut view.style);
+        memory.take_view(&view);
+        assert_eq!((view.style.bloom, memory.bloom), (0.2, 0.2));
 
         let odd = "sprite_size = nan\ncolour_by = \"taste\"\ntrail_secs = inf\nnew_thing = 3\n";
         let odd: Memory = toml::from_str(odd).unwrap();

@@ -19,6 +19,7 @@ mod news;
 mod output;
 mod pace;
 mod past;
+mod path;
 mod pictures;
 mod recover;
 mod reload;

@@ -64,6 +64,10 @@ impl Frames {
         let events = session.live.poll();
         self.simulated.history.frame(secs, session.live.rates());
         if let Some(positions) = session.live.tracked() {
+            if self.viewer.has_paths() && positions.len() == session.bodies.len() {
+                let places: Vec<_> = positions.iter().map(|p| p.truncate()).collect();
+                self.viewer.paths.take(session.live.status().time, &places);
+            }
             self.viewer.steering.follow(self.viewer.choice.follow, &positions, &session.bodies);
         }
         for event in events {
@@ -106,14 +110,27 @@ impl Frames {
             self.simulated.past = Past::default();
             // Each scene has a colouring of its own; what somebody chose holds for the same bodies.
             let chosen = request.as_ref().is_some_and(|r| r.look.colour.is_some());
-            if !chosen && !is_restart {
-                let speed = session.view.as_ref().is_some_and(|h| h.colouring == Colouring::Speed);
-                self.viewer.choice.style.colour_by =
-                    if speed { ColourBy::Speed } else { ColourBy::Component };
+            let glows = request.as_ref().is_some_and(|r| r.look.bloom.is_some());
+            if !is_restart {
+                let style = &mut self.viewer.choice.style;
+                let hints = session.view.as_ref();
+                let speed = hints.is_some_and(|hints| hints.colouring == Colouring::Speed);
+                if !chosen {
+                    style.colour_by = if speed { ColourBy::Speed } else { ColourBy::Component };
+                }
+                // What was remembered, or chosen for the last scene, stays where this one says nothing.
+                match hints.and_then(|hints| hints.glow) {
+                    Some(glow) if !glows => self.memory.lend_glow(style, glow),
+                    _ => self.memory.take_glow_back(style),
+                }
             }
+            self.viewer.begin_paths(&session);
             self.viewer.choice.orbit_degrees_per_sec = 0.0;
             self.viewer.choice.follow = Follow::Nothing;
-            self.panel.tree.body = None;
+            let view = session.view.as_ref();
+            self.viewer.choice.path = view.map_or(Vec::new(), |view| view.keyframes.clone());
+            self.viewer.choice.plays = !self.viewer.choice.path.is_empty();
+            (self.panel.tree.body, self.panel.card.body) = (None, None);
             self.viewer.steering.release();
             match self.first_camera(&session, request.as_ref()) {
                 Ok(motion) => {

@@ -8,6 +8,7 @@ use super::soon::Soon;
 use crate::error::Result;
 use crate::files;
 use crate::gpu::Gpu;
+use crate::render::paths::Paths;
 use crate::render::{Camera, DevicePoints, Diagram, Image, Look, Painter, PictureSize};
 
 /// Pictures per second of a film from the window.
@@ -18,12 +19,33 @@ pub fn picture(
     gpu: &Gpu,
     points: DevicePoints,
     (camera, look): (&Camera, &Look),
-    diagram: Option<&Arc<Diagram>>,
+    (diagram, lines): (Option<&Arc<Diagram>>, Option<Lines>),
     size: PictureSize,
 ) -> Result<Soon<Result<Image>>> {
     let mut painter = Painter::gpu(&gpu.device, &gpu.queue, size)?;
     painter.draw_over(diagram);
-    Ok(Soon::of(painter.begin(points, camera, look, 0.0)?))
+    Ok(lined(painter.begin(points, camera, look, 0.0)?, lines))
+}
+
+/// Lines along which a few bodies went, for a picture that is yet to come.
+pub struct Lines {
+    pub paths: Paths,
+    pub camera: Camera,
+    pub colours: Vec<[u8; 3]>,
+}
+
+/// The picture with its lines.
+fn lined(
+    coming: impl Future<Output = Result<Image>> + 'static,
+    lines: Option<Lines>,
+) -> Soon<Result<Image>> {
+    Soon::of(async move {
+        let mut image = coming.await?;
+        if let Some(Lines { paths, camera, colours }) = lines {
+            paths.draw(&mut image, &camera, &colours);
+        }
+        Ok(image)
+    })
 }
 
 /// A film in the making. Its pictures are equally far apart in simulated time: each shows another state, however fast
@@ -68,13 +90,14 @@ impl Recording {
         self.next.filter(|(_, direction)| *direction == dt.signum()).map(|(time, _)| time)
     }
 
-    /// Takes a picture if one is due at simulated time `time`, and says whether it was.
+    /// Takes a picture if one is due at simulated time `time`, with these lines, and says whether it was.
     pub fn pass(
         &mut self,
         (time, dt): (f64, f64),
         points: DevicePoints,
         camera: &Camera,
         look: &Look,
+        lines: Option<Lines>,
     ) -> Result<bool> {
         self.take_in()?;
         if self.coming.is_some() {
@@ -96,7 +119,8 @@ impl Recording {
             None => self.next = Some((time + direction * self.pause, direction)),
         }
         let film_secs = self.pictures as f64 / f64::from(FILM_RATE);
-        self.coming = Some(Soon::of(self.painter.begin(points, camera, look, film_secs)?));
+        let coming = self.painter.begin(points, camera, look, film_secs)?;
+        self.coming = Some(lined(coming, lines));
         self.pictures += 1;
         self.take_in()?;
         Ok(true)

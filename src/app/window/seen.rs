@@ -64,11 +64,12 @@ pub fn frame(frames: &Frames, hidden: bool) {
     let tree = &frames.panel.tree;
     let boxes = if tree.boxes { " boxes" } else { "" };
     let lists = if tree.lists { " lists" } else { "" };
+    let card = if frames.panel.card.body.is_some() { " card" } else { "" };
     let tab = frames.panel.tab;
     let filmed = match &frames.output.recording {
         Some(film) => format!(" filmed {}", film.pictures),
         None => String::new(),
     };
     let hidden = if hidden { " hidden" } else { "" };
-    trace!(target: SEEN, "frame on {tab:?}, {state}{making}{writing}{boxes}{lists}{filmed}{hidden}");
+    trace!(target: SEEN, "frame on {tab:?}, {state}{making}{writing}{boxes}{lists}{card}{filmed}{hidden}");
 }

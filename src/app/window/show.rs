@@ -3,14 +3,14 @@
 use web_time::Instant;
 
 use super::frame::Frames;
-use super::load::Session;
+use super::load::{Loading, Session};
 use super::machine;
 use super::output::Output;
 use super::simulated::{Simulated, Waiting};
 use super::steer::{PointerRequest, tracking};
 use super::viewer::Viewer;
 use crate::app::panel::{self, Action, Facts};
-use crate::live::Live;
+use crate::live::{Live, Tracking};
 use crate::render::Follow;
 use crate::settings::InputRequest;
 
@@ -28,10 +28,10 @@ impl Frames {
         let (before, panel_secs) = (self.viewer.choice.follow, self.output.panel_secs);
         let message = self.output.message.as_ref().map(|(text, _)| text.clone());
         let is_error = self.output.message.as_ref().is_some_and(|(_, is_error)| *is_error);
-        let loading = self.simulated.loading.as_ref().map(|loading| loading.what.clone());
+        let loading = self.simulated.loading.as_ref().map(Loading::said);
         let output = context.run_ui(input, |ui| {
             let Self { viewer, simulated, input, output, panel, .. } = &mut *self;
-            let Viewer { choice: view, steering, look, .. } = viewer;
+            let Viewer { choice: view, steering, look, paths, path_colours, .. } = viewer;
             let Simulated { session, history, past, .. } = simulated;
             let Output { screen, times, recording, .. } = output;
             let picker = &mut input.picker;
@@ -41,6 +41,7 @@ impl Frames {
                 let facts = Facts {
                     input: &session.input,
                     hints: &session.hints,
+                    usual: &session.usual,
                     units: &session.template.units,
                     count: live.len(),
                     components: &session.bodies.components,
@@ -70,13 +71,19 @@ impl Frames {
                     message_is_error: is_error,
                 };
                 // The picture lies below everything else: first come, last served.
-                asked = steering.input(ui, covered, size, panel.tree.lists);
+                let before = steering.camera();
+                asked = steering.input(ui, covered, size);
+                // Who moves it by hand wants it there.
+                view.plays &= steering.camera() == before;
                 if !picker.is_open() {
                     actions.extend(panel::pressed(ui.ctx(), &facts));
                 }
                 let seen = steering.shown(covered, size);
                 let units = &session.template.units;
                 panel::overlay::show(ui, view, &seen, size, &units.length);
+                if view.style.paths {
+                    panel::overlay::paths(ui, &paths.pieces(&seen, size), path_colours);
+                }
                 if let (true, Some(look)) = (view.legend, look.as_ref()) {
                     panel::overlay::legend(ui, look, units, &session.bodies.components, covered);
                 }
@@ -90,7 +97,7 @@ impl Frames {
                 }
                 egui::CentralPanel::no_frame().show(ui, |ui| {
                     ui.centered_and_justified(|ui| match (&message, &loading) {
-                        (_, Some(what)) => ui.label(format!("{what} …")),
+                        (_, Some(what)) => ui.label(format!("{what} … (Esc closes the window)")),
                         (Some(text), None) => ui.label(text),
                         (None, None) => ui.label("Drop a snapshot here"),
                     });
@@ -103,7 +110,11 @@ impl Frames {
             self.viewer.steering.release();
         }
         if let Some(session) = &mut self.simulated.session {
-            session.live.track(tracking(self.viewer.choice.follow));
+            let tracked = match self.viewer.has_paths() {
+                true => Tracking::All,
+                false => tracking(self.viewer.choice.follow),
+            };
+            session.live.track(tracked);
             if self.panel.open && self.panel.tab == panel::Tab::Numbers {
                 session.live.watch_blocks();
             }

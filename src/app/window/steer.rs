@@ -30,7 +30,7 @@ pub struct Steering {
 /// What the pointer asks for beyond moving the camera.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PointerRequest {
-    /// To follow the body at this pixel, of a picture seen by this camera, or to show what acts on it.
+    /// To follow the body at this pixel, of a picture seen by this camera, or to show its card.
     Pick {
         /// The camera at the time.
         camera: Camera,
@@ -66,19 +66,22 @@ impl Steering {
         self.moving = Some((self.camera, camera, 0.0));
     }
 
+    /// Is there now; where it began stays.
+    pub fn put(&mut self, camera: Camera) {
+        (self.camera, self.moving) = (camera, None);
+    }
+
     /// Goes there at once.
     pub fn jump(&mut self, camera: Camera) {
         *self = Self::new(camera);
     }
 
-    /// Takes in the pointer over the picture. Points are egui's; `covered_px` as of [`Self::shown`]. Whether
-    /// `clicks_pick`: a click on a body asks what acts on it.
+    /// Takes in the pointer over the picture. Points are egui's; `covered_px` as of [`Self::shown`].
     pub fn input(
         &mut self,
         ui: &mut Ui,
         covered_px: f64,
         size: PictureSize,
-        clicks_pick: bool,
     ) -> Option<PointerRequest> {
         let rect = ui.ctx().content_rect();
         let scale = f64::from(ui.ctx().pixels_per_point());
@@ -122,8 +125,7 @@ impl Steering {
             let within_px = PICK_POINTS * scale;
             let (camera, pixel, follow) = (self.camera, place(at), true);
             asked = Some(PointerRequest::Pick { camera, pixel, within_px, follow });
-        } else if clicks_pick
-            && response.clicked()
+        } else if response.clicked()
             && let Some(at) = response.interact_pointer_pos()
         {
             let (within_px, camera, pixel) = (PICK_POINTS * scale, self.camera, place(at));
@@ -157,7 +159,8 @@ impl Steering {
         let point = |p: &DVec4| p.truncate();
         self.followed = match what {
             Follow::Nothing => None,
-            Follow::Body(_) => positions.first().map(point),
+            // All positions, or that of this body alone.
+            Follow::Body(index) => positions.get(index).or(positions.first()).map(point),
             Follow::CentreOfMass => {
                 // Counted from one of them: far from the origin nothing is lost in the sums.
                 let first = positions.first().map_or(DVec3::ZERO, point);
@@ -244,7 +247,7 @@ mod tests {
             ..Default::default()
         };
         let mut asked = None;
-        let mut output = context.run_ui(input, |ui| asked = steering.input(ui, 0.0, size(), true));
+        let mut output = context.run_ui(input, |ui| asked = steering.input(ui, 0.0, size()));
         // egui insists that nobody forgets its textures.
         output.textures_delta.clear();
         asked

@@ -214,8 +214,9 @@ impl Frames {
         (self.undo.changes, self.simulated.history) = (changes, history);
         self.simulated.past = past;
         self.simulated.wanted = wanted;
+        self.viewer.begin_paths(&session);
         self.simulated.session = Some(session);
-        self.panel.tree.body = None;
+        (self.panel.tree.body, self.panel.card.body) = (None, None);
         self.give_view(view);
         self.still = Stillness::default();
         self.output.screen.canvas.reset_exposure();

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use super::diagram::Over;
 use super::load::Session;
 use super::memory::Memory;
+use super::pictures::Lines;
 use super::steer::Steering;
 use crate::app::panel::ViewChoice;
 use crate::error::Result;
+use crate::render::directing::path_camera;
+use crate::render::paths::{self, Paths};
 use crate::render::{Camera, Look, Style};
 use crate::settings::ViewRequest;
 
@@ -20,6 +23,9 @@ pub struct Viewer {
     pub look_of: Option<ViewChoice>,
     /// What is drawn over the picture.
     pub diagram: Over,
+    /// Where a few bodies went, and their colours.
+    pub paths: Paths,
+    pub path_colours: Vec<[u8; 3]>,
 }
 
 impl Viewer {
@@ -30,7 +36,46 @@ impl Viewer {
             memory.give_view(&mut choice);
         }
         let steering = Steering::new(Camera::default());
-        Ok(Self { choice, steering, look: None, look_of: None, diagram: Over::default() })
+        Ok(Self {
+            choice,
+            steering,
+            look: None,
+            look_of: None,
+            diagram: Over::default(),
+            paths: Paths::default(),
+            path_colours: Vec::new(),
+        })
+    }
+
+    /// Begins the lines of other bodies anew, if they are few.
+    pub fn begin_paths(&mut self, session: &Session) {
+        self.paths = Paths::new(paths::FADES_WITHIN * session.hints.until);
+        self.path_colours = match Paths::suit(session.bodies.len()) {
+            true => paths::colours(&session.bodies),
+            false => Vec::new(),
+        };
+    }
+
+    /// Whether there are lines to be drawn.
+    pub fn has_paths(&self) -> bool {
+        self.choice.style.paths && !self.path_colours.is_empty()
+    }
+
+    /// The lines as a picture of now has them.
+    pub fn lines(&self) -> Option<Lines> {
+        self.has_paths().then(|| Lines {
+            paths: self.paths.clone(),
+            camera: self.steering.camera(),
+            colours: self.path_colours.clone(),
+        })
+    }
+
+    /// Where the camera is by its path at a time of the run, if it goes along one.
+    pub fn go_along(&mut self, time: f64) {
+        let camera = path_camera(&self.choice.path, self.steering.camera(), time);
+        if let (Some(camera), true) = (camera, self.choice.plays) {
+            self.steering.put(camera);
+        }
     }
 
     /// Makes the looks anew where the choice or the bodies have changed, and says whether they had.

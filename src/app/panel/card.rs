@@ -1,0 +1,123 @@
+//! The card of a body that was clicked on: how it moves, whether the others hold it, who is near.
+
+use egui::{Align2, Area, Context, Grid, Id, RichText, Ui};
+
+use super::Facts;
+use super::theme::{self, BRIGHT, DIM, WARN, number, quantity, row};
+use crate::live::{BodyFacts, Neighbour};
+use crate::messages;
+use crate::render::Follow;
+use crate::render::legend::speed_unit;
+
+/// From the corner of the picture.
+const MARGIN: f32 = 10.0;
+/// Points of height from which on there is room for neighbours, too.
+const ALL_FROM: f32 = 330.0;
+
+/// Which body the card is of, if it is shown.
+#[derive(Default)]
+pub struct BodyCard {
+    /// Its number.
+    pub body: Option<usize>,
+}
+
+impl BodyCard {
+    /// Shows the card at the upper left of what the panel leaves free.
+    pub(super) fn show(
+        &mut self,
+        context: &Context,
+        facts: &Facts,
+        free: egui::Rect,
+        follow: &mut Follow,
+    ) {
+        let Some(body) = self.body else { return };
+        let mut next = self.body;
+        Area::new(Id::unique("body"))
+            .anchor(Align2::LEFT_TOP, [MARGIN, MARGIN])
+            .constrain_to(free)
+            .show(context, |ui| {
+                theme::note().show(ui, |ui| {
+                    let known = facts.seen.about.as_ref().filter(|about| about.body == body);
+                    ui.horizontal(|ui| {
+                        let close = ui.small_button("×").on_hover_text("Closes this card (Esc)");
+                        if close.clicked() {
+                            next = None;
+                        }
+                        let name = match known {
+                            Some(about) => named(facts, about.id, about.component),
+                            None => "being looked at …".to_owned(),
+                        };
+                        ui.label(RichText::new(name).strong().color(BRIGHT));
+                    });
+                    let Some(about) = known else { return };
+                    numbers(ui, facts, about);
+                    if free.height() < ALL_FROM {
+                        return;
+                    }
+                    nearest(ui, facts, &about.nearest, &mut next);
+                    let follows = *follow == Follow::Body(body);
+                    let text = "keep it in the middle";
+                    let said = "The camera follows it; a double click on a body does the same";
+                    if ui.selectable_label(follows, text).on_hover_text(said).clicked() {
+                        *follow = if follows { Follow::Nothing } else { Follow::Body(body) };
+                    }
+                });
+            });
+        self.body = next;
+    }
+}
+
+/// The id and what it belongs to.
+fn named(facts: &Facts, id: u64, component: usize) -> String {
+    match facts.components.get(component) {
+        Some(of) => format!("body {id} · {}", messages::piece(&of.name)),
+        None => format!("body {id}"),
+    }
+}
+
+fn numbers(ui: &mut Ui, facts: &Facts, about: &BodyFacts) {
+    let units = facts.units;
+    let speed = speed_unit(units);
+    let of_speed = |value: f64| {
+        format!("{} {}", number(value * speed.factor), speed.name).trim_end().to_owned()
+    };
+    let energy_unit = match speed.name.as_str() {
+        "" => String::new(),
+        name => format!(" ({name})²"),
+    };
+    let of_energy =
+        |value: f64| format!("{}{energy_unit}", number(value * speed.factor * speed.factor));
+    Grid::new("body").num_columns(2).spacing([10.0, 2.0]).show(ui, |ui| {
+        row(ui, "mass", "In the bodies' own unit", quantity(about.mass, &units.mass));
+        let said = "Relative to the centre of mass of all bodies";
+        row(ui, "speed", said, of_speed(about.speed));
+        row(ui, "from the centre", said, quantity(about.distance, &units.length));
+        let said = format!(
+            "Per mass: {} of its motion relative to the others, and {} of their attraction",
+            of_energy(about.kinetic),
+            of_energy(about.potential)
+        );
+        row(ui, "energy", &said, of_energy(about.energy()));
+        let (text, colour, said) = match about.is_bound() {
+            true => ("bound", BRIGHT, "Kinetic and potential energy are less than 0 together: the others hold it"),
+            false => ("free", WARN, "Kinetic and potential energy are not below 0 together: nothing holds it, unless the others change"),
+        };
+        row(ui, "to the others", said, RichText::new(text).color(colour));
+    });
+}
+
+/// The nearest bodies; a click goes on to them.
+fn nearest(ui: &mut Ui, facts: &Facts, nearest: &[Neighbour], next: &mut Option<usize>) {
+    if nearest.is_empty() {
+        return;
+    }
+    ui.label(RichText::new("nearest").color(DIM));
+    for near in nearest {
+        let away = quantity(near.distance, &facts.units.length);
+        let text = format!("{} at {away}", named(facts, near.id, near.component));
+        let link = ui.link(RichText::new(text).size(12.0));
+        if link.on_hover_text("Shows that body's card").clicked() {
+            *next = Some(near.body);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The camera's path: setting its places, and keeping it in a file.
+
+use std::path::Path;
+
+use super::act::absolute;
+use super::frame::Frames;
+use super::pictures::free_name;
+use crate::error::{Error, Result};
+use crate::files;
+use crate::render::directing::{keyframe, set_keyframe};
+use crate::scene::{Keyframe, Scene, path_text, with_keyframes};
+use crate::settings::InputRequest;
+
+impl Frames {
+    /// The camera is to be where it is at the time of now.
+    pub(super) fn set_place(&mut self) {
+        let Some(session) = &self.simulated.session else { return };
+        let time = session.live.status().time;
+        let choice = &mut self.viewer.choice;
+        let key = keyframe(&self.viewer.steering.camera(), time);
+        // Digits that nobody sees would only be in the way in a file.
+        let short = |value: f64| format!("{value:.6e}").parse().unwrap_or(value);
+        let [extent, inclination, azimuth] = [key.extent, key.inclination, key.azimuth].map(short);
+        set_keyframe(&mut choice.path, Keyframe { extent, inclination, azimuth, ..key });
+        let count = choice.path.len();
+        self.output.say(format!("place {count} of the camera's path, at t = {time:.4}"), false);
+    }
+
+    /// Saves the scene with the camera's path, or the path alone where there is no scene.
+    pub(super) fn save_path(&mut self, path: &Path) -> Result<()> {
+        let Some(session) = &self.simulated.session else { return Ok(()) };
+        if path.extension().is_none_or(|extension| extension != "toml") {
+            let allowed = "a name that ends in .toml";
+            return Err(Error::value("the path's file", path.display(), allowed));
+        }
+        let path = free_name(path);
+        let keys = &self.viewer.choice.path;
+        let (text, what) = match scene_text(&session.input, keys, &path)? {
+            Some(text) => (text, "the scene with the camera's path"),
+            None => (path_text(keys), "the camera's path, for render --path"),
+        };
+        files::replace(&path, text.as_bytes())?;
+        self.output.say(format!("saved {what}: {}", absolute(&path)), false);
+        Ok(())
+    }
+}
+
+/// The scene file of `input` with these keyframes, to be written to `to`; `None` if it is none, or is not to be had as a
+/// file of that folder.
+fn scene_text(input: &InputRequest, keys: &[Keyframe], to: &Path) -> Result<Option<String>> {
+    let text = if Scene::names().any(|name| name == input.input) {
+        Scene::builtin_text(&input.input)?.to_owned()
+    } else {
+        let from = Path::new(&input.input);
+        let folder = |path: &Path| std::path::absolute(path).ok()?.parent().map(Path::to_owned);
+        // Files of parts are looked for beside the scene's.
+        let stays = folder(from) == folder(to);
+        let is_scene = from.extension().is_some_and(|extension| extension == "toml");
+        if !is_scene || !stays {
+            return Ok(None);
+        }
+        files::read_text(from)?
+    };
+    with_keyframes(&text, keys, to).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::Camera;
+
+    #[test]
+    fn scenes_are_kept_with_their_path_and_snapshots_have_the_path_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let keys = [keyframe(&Camera::default(), 1.5)];
+        let made = |input: &str, to: &Path| scene_text(&InputRequest::named(input), &keys, to);
+        let to = folder.path().join("path.toml");
+        let text = made("plummer", &to).unwrap().unwrap();
+        assert_eq!(Scene::from_toml(&text, &to).unwrap().view.keyframes, keys);
+        // Of a scene file beside it, and of one elsewhere, whose parts would not be found.
+        std::fs::write(&to, text).unwrap();
+        let own = to.display().to_string();
+        assert!(made(&own, &folder.path().join("other.toml")).unwrap().is_some());
+        assert!(made(&own, Path::new("/elsewhere/other.toml")).unwrap().is_none());
+        assert!(made("bodies.gvt", &to).unwrap().is_none());
+    }
+}

@@ -1,0 +1,96 @@
+//! The buttons that reset what lies before them, and the camera's path.
+
+use egui::accesskit::Role as WidgetRole;
+use egui_kittest::kittest::Queryable;
+use gravitile::app::panel::{Action, Integration, Place, Tab};
+use gravitile::forces::tree::{Opening, TreeConfig};
+use gravitile::integrate::find;
+use gravitile::render::PALETTES;
+use gravitile::scene::Keyframe;
+
+use super::controls::integration;
+use super::world::{World, after, click};
+
+const HIGH: f32 = 1100.0;
+
+#[test]
+fn the_integrator_and_the_tree_go_back_to_what_is_usual() {
+    let row = |h: &egui_kittest::Harness<'static, World>, of: egui::Rect| {
+        let buttons = h.get_all_by_label("↺");
+        let mut beside =
+            buttons.filter(|node| (node.rect().center().y - of.center().y).abs() < 8.0);
+        beside.next().expect("a button in its row").click();
+    };
+    let mut world = World::on(Tab::Physics);
+    world.settings.integrator = find("hermite4").unwrap();
+    world.settings.blocks.eta = 0.3;
+    world.usual = Integration::of(&world.settings);
+    world.usual.blocks.eta = 0.02;
+    let usual = world.usual.clone();
+    let mut harness = world.shown(HIGH);
+    let asked = after(&mut harness, |h| {
+        row(h, h.get_by_role_and_label(WidgetRole::Slider, "eta").rect());
+    });
+    assert_eq!(integration(asked).blocks.eta, 0.02);
+    harness.state_mut().settings.integrator = find("leapfrog").unwrap();
+    harness.run();
+    let asked = after(&mut harness, |h| row(h, h.get_by_label("hermite4").rect()));
+    assert_eq!(integration(asked), usual);
+
+    let mut world = World::on(Tab::Tree);
+    world.settings.method = Some(gravitile::forces::Method::Tree);
+    world.settings.tree.opening = Opening::Radius { theta: 0.3 };
+    let mut harness = world.shown(HIGH);
+    let asked = after(&mut harness, |h| {
+        row(h, h.get_by_role_and_label(WidgetRole::Slider, "theta").rect());
+    });
+    let theta = |theta| Opening::Radius { theta };
+    let [Action::Tree(tree)] = asked[..] else { panic!("{asked:?}") };
+    assert_eq!(tree.opening, theta(0.6));
+    let asked = after(&mut harness, |h| row(h, h.get_by_label("octgrav").rect()));
+    let [Action::Tree(tree)] = asked[..] else { panic!("{asked:?}") };
+    assert_eq!(tree.opening, TreeConfig::default().opening);
+}
+
+#[test]
+fn a_palette_is_reset_where_there_is_one() {
+    let mut world = World::on(Tab::View);
+    world.view.style.colour_by = gravitile::render::ColourBy::Speed;
+    world.view.style.palette = &PALETTES[1];
+    let mut harness = world.shown(HIGH);
+    let list = harness.get_all_by_role(WidgetRole::ComboBox).next().unwrap().rect();
+    assert!(list.is_positive());
+    after(&mut harness, |h| {
+        let buttons = h.get_all_by_label("↺");
+        let y = list.center().y;
+        let mut beside = buttons.filter(|node| (node.rect().center().y - y).abs() < 8.0);
+        beside.next().expect("a button behind the palette").click();
+    });
+    assert_eq!(harness.state().view.style.palette, &PALETTES[0]);
+}
+
+#[test]
+fn places_of_the_camera_are_set_dropped_gone_to_and_saved() {
+    let key =
+        |time| Keyframe { time, extent: 2.0, inclination: 60.0, azimuth: 0.0, target: [0.0; 3] };
+    let mut harness = with_path(vec![]);
+    assert_eq!(click(&mut harness, "Set a place"), [Action::Keyframe]);
+    assert!(harness.query_by_label("Save the path").is_none(), "there is none");
+    let mut harness = with_path(vec![key(1.0), key(2.0)]);
+    click(&mut harness, "goes along it");
+    assert!(harness.state().view.plays);
+    let asked = after(&mut harness, |h| h.get_by_label_contains("t = 26.10").click());
+    assert_eq!(asked, [Action::Camera(Place::Keyframe(1))]);
+    assert_eq!(click(&mut harness, "Save the path"), [Action::SavePath("path.toml".into())]);
+    for left in [1, 0] {
+        click(&mut harness, "×");
+        assert_eq!(harness.state().view.path.len(), left);
+    }
+    assert!(!harness.state().view.plays, "there is no path any more");
+}
+
+fn with_path(path: Vec<Keyframe>) -> egui_kittest::Harness<'static, World> {
+    let mut world = World::on(Tab::View);
+    world.view.path = path;
+    world.shown(HIGH)
+}
