@@ -128,11 +128,7 @@ impl DeviceState {
         while done < steps.min(last.load(Ordering::SeqCst)) {
             self.answer(group, close_last, dt, false).await?;
             done += 1;
-            // Said before the exchange, and so heard by all after it.
-            if !watch(done) {
-                last.fetch_min(done, Ordering::SeqCst);
-            }
-            self.exchange_answers(group)?;
+            self.end_step(group, done, last, watch)?;
             close_last = Some(dt);
         }
         if close_last.is_some() {
@@ -166,16 +162,27 @@ impl DeviceState {
                 break;
             }
             done += 1;
-            // Said before the exchange, and so heard by all after it.
-            if !watch(done) {
-                last.fetch_min(done, Ordering::SeqCst);
-            }
-            self.exchange_answers(group)?;
+            self.end_step(group, done, last, watch)?;
             let (slice, _) = self.submit_answer(group, Some(dt), None);
             self.gpu.finish(slice.submission).await?;
             self.phase = Phase::Between;
         }
         Ok(done)
+    }
+
+    /// Shows `watch` how many steps are done, and exchanges the answers of the last.
+    fn end_step(
+        &mut self,
+        group: &mut Replica,
+        done: u64,
+        last: &AtomicU64,
+        watch: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<()> {
+        // Said before the exchange, and so heard by all after it.
+        if !watch(done) {
+            last.fetch_min(done, Ordering::SeqCst);
+        }
+        self.exchange_answers(group)
     }
 
     /// Ends the step before, if it has not ended, begins another one of `dt`, and computes its own part of the force. If it
