@@ -199,7 +199,8 @@ pub fn main(args: &Args) -> Result<Ended> {
             measured => measured?,
         }
         session.look_at_machine();
-        let line = finished(figure, &session.records, begun.elapsed().as_secs_f64());
+        let secs = begun.elapsed().as_secs_f64();
+        let line = finished(figure, &session.records, secs, session.gpu.is_some());
         bar.suspend(|| print::text(&line))?;
         // After each figure: a crash or a power cut later leaves what there is.
         if let Some(folder) = &folder {

@@ -20,10 +20,13 @@ pub fn heading(gpu: Option<&Gpu>, sizes: &Sizes) -> String {
 }
 
 /// A line for a finished figure.
-pub fn finished(figure: &Figure, records: &[Record], secs: f64) -> String {
+pub fn finished(figure: &Figure, records: &[Record], secs: f64, has_adapter: bool) -> String {
     let own = records.iter().filter(|record| record.figure == figure.name);
     let (skipped, measured): (Vec<_>, Vec<_>) = own.partition(|r| r.kind == Kind::Skipped);
     let (skipped, measured) = (skipped.len(), measured.len());
+    if skipped + measured == 0 && !has_adapter {
+        return format!("{:<10} nothing measured: it is about a graphics adapter\n", figure.name);
+    }
     let mut text = format!("{:<10} {measured} measured", figure.name);
     if skipped > 0 {
         text += &format!(", {skipped} skipped");
@@ -48,7 +51,9 @@ pub fn summary(records: &[Record], wanted: &[Figure]) -> String {
     if compiled.len() > 1 {
         text += &format!("\n{}", print::table(&compiled));
     }
-    for more in [report::derivatives_table(own()), report::runs_table(own())] {
+    let tables =
+        [report::derivatives_table(own()), report::runs_table(own()), report::times_table(own())];
+    for more in tables {
         if more.len() > 1 {
             text += &format!("\n{}", print::table(&more));
         }

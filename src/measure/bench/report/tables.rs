@@ -50,6 +50,24 @@ pub fn rates_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<Str
     table
 }
 
+/// Times of trees and of transfers: a header, and a line for each that was measured.
+pub fn times_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<String>> {
+    let header = ["what", "bodies", "rule", "median time", "spread"];
+    let mut table = vec![header.map(str::to_owned).to_vec()];
+    for record in records.filter(|record| matches!(record.kind, Kind::Tree | Kind::Transfer)) {
+        let Some(summary) = record.summary() else { continue };
+        let tree = record.tree.as_ref();
+        table.push(vec![
+            record.series.clone(),
+            short(tree.map_or(record.x, |tree| tree.bodies as f64)),
+            tree.map_or(String::new(), |tree| tree.rule_in_words()),
+            duration(summary.median),
+            format!("±{:.1} %", 50.0 * summary.spread()),
+        ]);
+    }
+    table
+}
+
 /// The ceilings: a header, and a line each.
 pub fn ceilings_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<String>> {
     let mut table = vec![["ceiling", "measured", "spread"].map(str::to_owned).to_vec()];
