@@ -12,7 +12,7 @@ use std::sync::Arc;
 use gravitile::bodies::Bodies;
 use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::KernelRequest;
-use gravitile::forces::tree::{Opening, TreeConfig};
+use gravitile::forces::tree::{Opening, Rebuild, TreeConfig};
 use gravitile::gpu::{AdapterRequest, DeviceCount, Gpu};
 use gravitile::scene::Scene;
 use gravitile::sim::{Choice, EngineKind, Settings, Simulation};
@@ -138,8 +138,8 @@ fn devices_share_large_blocks() {
     }
 }
 
-fn tree(opening: Opening, rebuild: u64) -> Settings {
-    let tree = TreeConfig { opening, rebuild, ..TreeConfig::default() };
+fn tree(opening: Opening, every: u64) -> Settings {
+    let tree = TreeConfig { opening, rebuild: Rebuild::Every(every), ..TreeConfig::default() };
     Settings { method: Some(Method::Tree), tree, ..settings(KernelRequest::NONE) }
 }
 

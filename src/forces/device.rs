@@ -79,6 +79,11 @@ pub trait DeviceForces: Send {
         let _ = step;
     }
 
+    /// So many more steps have been done, which took `secs` on the device: methods that may build seldom go by that.
+    fn learn_steps(&mut self, steps: u64, secs: f64) {
+        let _ = (steps, secs);
+    }
+
     /// Where the bodies were when what serves now was built, `array<vec4<f32>>`; `None` where they are there still, or
     /// nothing is kept.
     fn built_at(&self) -> Option<&wgpu::Buffer> {

@@ -17,6 +17,7 @@ use crate::bodies::Bodies;
 use crate::diagnostics::diagnose;
 use crate::error::Result;
 use crate::forces::ForceEngine;
+use crate::forces::tree::Rebuild;
 use crate::gpu::Gpu;
 use crate::sim::{Clock, EngineKind, HostState, Moment, Residence, Settings, host_engine};
 
@@ -205,7 +206,7 @@ impl Worker {
                 lock(&shared.outbox).events.push(Event::Failed(error));
             }
             if step {
-                self.step(dt).await?;
+                self.step(dt, shared).await?;
                 done += 1;
                 self.shown = false;
             }
@@ -234,7 +235,7 @@ impl Worker {
         }
     }
 
-    async fn step(&mut self, dt: f64) -> Result<()> {
+    async fn step(&mut self, dt: f64, shared: &Shared) -> Result<()> {
         if dt != self.clock.dt() {
             self.clock.set_dt(dt);
         }
@@ -245,6 +246,10 @@ impl Worker {
         self.progress.busy_secs += begun.elapsed().as_secs_f64();
         self.progress.interactions = self.residence.interactions();
         (self.progress.time, self.progress.steps) = (self.clock.time(), self.clock.steps());
+        if self.settings.tree.rebuild == Rebuild::Auto {
+            // It says what has been found out meanwhile.
+            lock(&shared.outbox).description = Some(self.residence.describe());
+        }
         Ok(())
     }
 

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Rebuild;
+
 /// What is chosen of the method `tree`; see [`crate::forces::tree::TreeConfig`] for what it comes to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -26,7 +28,7 @@ pub struct TreeRequest {
     #[cfg_attr(feature = "options", arg(long, value_name = "N"))]
     pub moments: Option<u32>,
     /// Builds the tree anew at every K-th step only: in between bodies keep their cells, whose boxes and moments follow
-    /// them [default: 1]
+    /// them; auto, in the window alone: as often as makes steps fast [default: 1]
     #[cfg_attr(feature = "options", arg(long, value_name = "K"))]
-    pub rebuild: Option<u64>,
+    pub rebuild: Option<Rebuild>,
 }

@@ -6,7 +6,7 @@ use super::clock::{MOST_STEPS, check_advance, check_dt};
 use super::{Clock, EngineKind, Moment};
 use crate::error::Result;
 use crate::forces::direct::gpu::KernelRequest;
-use crate::forces::tree::TreeConfig;
+use crate::forces::tree::{Rebuild, TreeConfig};
 use crate::forces::{Method, Precision, check_softening};
 use crate::frame::Frame;
 use crate::gpu::{AdapterRequest, DeviceCount};
@@ -145,5 +145,17 @@ impl Settings {
             return Err(crate::error::Error::value(what, steps, "at most 2^53 (9.007e15)"));
         }
         check_advance(self.start + self.steps_before as f64 * self.dt, self.dt)
+    }
+
+    /// Refuses what goes by the clock: it is for who watches, and no two runs would have the same bits.
+    pub(super) fn check_same_bits(&self) -> Result<()> {
+        match self.tree.rebuild {
+            Rebuild::Auto => {
+                let allowed =
+                    "a number of steps: auto goes by the clock, which is for the window alone";
+                Err(crate::error::Error::value("rebuild", "auto", allowed))
+            }
+            _ => Ok(()),
+        }
     }
 }

@@ -74,6 +74,7 @@ impl Simulation {
     ) -> Result<Self> {
         bodies.validate()?;
         settings.validate()?;
+        settings.check_same_bits()?;
         settings.method = Some(choice.method);
         #[cfg(not(target_arch = "wasm32"))]
         {
@@ -98,6 +99,7 @@ impl Simulation {
     ) -> Result<Self> {
         bodies.validate()?;
         settings.validate()?;
+        settings.check_same_bits()?;
         let state = blocking(HostState::open(bodies.clone(), engine, &settings, None))?;
         Self::at(Box::new(state), bodies, settings)
     }

@@ -3,10 +3,10 @@
 use egui_kittest::kittest::{NodeT, Queryable};
 use gravitile::app::panel::{Action, Tab};
 use gravitile::forces::Method;
-use gravitile::forces::tree::{MultipoleOrder, Opening, TreeConfig};
+use gravitile::forces::tree::{MultipoleOrder, Opening, Rebuild, TreeConfig};
 use gravitile::live::Wish;
 
-use super::world::{World, click, seen, slide};
+use super::world::{World, after, click, seen, slide};
 
 const HIGH: f32 = 1100.0;
 
@@ -47,6 +47,28 @@ fn rules_their_numbers_and_multipoles_are_asked_for() {
     assert!(harness.query_by_label("alpha").is_none());
     let coarser = wanted(slide(&mut harness, "theta", 0.9));
     assert_eq!(coarser.opening, Opening::Octgrav { theta: 0.9 });
+}
+
+#[test]
+fn how_often_a_tree_is_built_is_asked_for_and_reset() {
+    let mut harness = world().shown(HIGH);
+    for (name, rebuild) in
+        [("every 4 steps", Rebuild::Every(4)), ("as often as pays", Rebuild::Auto)]
+    {
+        // A list that is open has what is chosen twice.
+        harness.get_by_value("at each step").click();
+        harness.run();
+        assert_eq!(wanted(click(&mut harness, name)).rebuild, rebuild);
+    }
+    harness.state_mut().settings.tree.rebuild = Rebuild::Every(16);
+    harness.run();
+    let list = harness.get_by_value("every 16 steps").rect();
+    let asked = after(&mut harness, |h| {
+        let mut buttons = h.get_all_by_label("↺");
+        let is_beside = |rect: egui::Rect| (rect.center().y - list.center().y).abs() < 8.0;
+        buttons.find(|node| is_beside(node.rect())).expect("a button in its row").click();
+    });
+    assert_eq!(wanted(asked).rebuild, Rebuild::EACH_STEP);
 }
 
 #[test]

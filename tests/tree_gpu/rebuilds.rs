@@ -3,7 +3,7 @@
 use gravitile::bodies::Bodies;
 use gravitile::error::Result;
 use gravitile::forces::tree::gpu::{Field, TreeForces, TreeShape};
-use gravitile::forces::tree::{MultipoleOrder, Opening, Place, TreeConfig};
+use gravitile::forces::tree::{MultipoleOrder, Opening, Place, Rebuild, TreeConfig};
 use gravitile::forces::{DeviceForces, Method, Throughput, evaluate_blocking};
 use gravitile::gpu::{Checks, read_blocking};
 use gravitile::measure::{BuiltTree, upload_places};
@@ -16,7 +16,7 @@ use super::steps::{bits, plummer as plummer_bodies};
 const RULES: [Opening; 2] =
     [Opening::Acceleration { alpha: 0.003 }, Opening::Radius { theta: 0.6 }];
 
-fn settings(engine: EngineKind, opening: Opening, rebuild: u64) -> Settings {
+fn settings(engine: EngineKind, opening: Opening, rebuild: Rebuild) -> Settings {
     Settings {
         softening: 0.05,
         dt: 0.02,
@@ -51,7 +51,7 @@ fn a_run_that_is_interrupted_between_two_trees_goes_on_to_the_same_bits() {
         (EngineKind::Cpu, RULES[0]),
         (EngineKind::Cpu, RULES[1]),
     ] {
-        let settings = settings(engine, opening, 4);
+        let settings = settings(engine, opening, Rebuild::Every(4));
         let mut whole = simulation(&bodies, &settings);
         whole.step(10).unwrap();
         let expected = bits(&whole.bodies().unwrap());
@@ -69,7 +69,10 @@ fn a_run_that_is_interrupted_between_two_trees_goes_on_to_the_same_bits() {
         // Not those of a tree at each step.
         let mut each = simulation(
             &bodies,
-            &Settings { tree: TreeConfig { rebuild: 1, ..settings.tree }, ..settings.clone() },
+            &Settings {
+                tree: TreeConfig { rebuild: Rebuild::EACH_STEP, ..settings.tree },
+                ..settings.clone()
+            },
         );
         each.step(10).unwrap();
         assert!(bits(&each.bodies().unwrap()) != expected, "{engine:?}");
@@ -80,7 +83,7 @@ fn a_run_that_is_interrupted_between_two_trees_goes_on_to_the_same_bits() {
 fn other_bodies_get_a_tree_of_their_own() {
     let bodies = plummer_bodies(800);
     for engine in [EngineKind::Gpu, EngineKind::Cpu] {
-        let settings = settings(engine, RULES[1], 100);
+        let settings = settings(engine, RULES[1], Rebuild::Every(100));
         let mut edited = simulation(&bodies, &settings);
         edited.step(3).unwrap();
         assert!(!edited.bodies().unwrap().is_empty());
@@ -101,8 +104,9 @@ fn other_bodies_get_a_tree_of_their_own() {
 fn energy_is_kept_as_with_a_tree_at_each_step() {
     let bodies = plummer_bodies(1500);
     for engine in [EngineKind::Gpu, EngineKind::Cpu] {
-        let drift = |rebuild| {
-            let mut simulation = simulation(&bodies, &settings(engine, RULES[0], rebuild));
+        let drift = |every| {
+            let mut simulation =
+                simulation(&bodies, &settings(engine, RULES[0], Rebuild::Every(every)));
             let energy = |simulation: &mut Simulation| {
                 let diagnostics = simulation.diagnostics().unwrap();
                 diagnostics.kinetic + diagnostics.potential
@@ -116,9 +120,36 @@ fn energy_is_kept_as_with_a_tree_at_each_step() {
     }
 }
 
+/// Of the window: the first trial on, trees serve two steps, whatever the clock said; the number of bodies that fit is as
+/// of any tree that is kept.
+#[test]
+fn one_that_is_built_as_often_as_pays_tries_other_intervals() {
+    let gpu = common::gpu();
+    let bodies = upload_places(&gpu, &plummer(500, 3));
+    let field =
+        Field { softening: 0.01, guarded: false, potential: false, has_accelerations: true };
+    let shape = TreeShape { rebuild: Rebuild::Auto, ..shape() };
+    let mut forces = pollster::block_on(TreeForces::new(&gpu, shape, &bodies, field)).unwrap();
+    assert!(forces.describe().ends_with("built as often as pays (at each step now)"));
+    let mut throughput = Throughput::guess(gpu.adapter.class);
+    let mut kept_after = |forces: &mut TreeForces| {
+        evaluate_blocking(forces, &gpu, &mut throughput).unwrap();
+        forces.built_at().is_some()
+    };
+    forces.begin_step(0);
+    assert!([(); 3].iter().all(|()| !kept_after(&mut forces)), "each has a tree of its own");
+    forces.learn_steps(4, 1.0);
+    assert!(forces.describe().ends_with("(every 2 steps now)"), "{}", forces.describe());
+    forces.begin_step(4);
+    assert_eq!([(); 4].map(|()| kept_after(&mut forces)), [false, true, false, true]);
+    // Slower: at each step again.
+    forces.learn_steps(8, 4.0);
+    assert!(forces.describe().ends_with("(at each step now)"), "{}", forces.describe());
+}
+
 fn shape() -> TreeShape {
     let shape = TreeShape::new(RULES[0], MultipoleOrder::Quadrupole);
-    TreeShape { checks: Checks::On, rebuild: 4, ..shape }
+    TreeShape { checks: Checks::On, rebuild: Rebuild::Every(4), ..shape }
 }
 
 /// Evaluates step by step, with the bodies at these places one after the other.

@@ -1,12 +1,12 @@
 //! The tree: how cells are opened and what that costs in accuracy, its cells, and what acts on a body.
 
-use egui::{Button, Color32, Grid, RichText, Slider, SliderClamping, Ui};
+use egui::{Button, Color32, ComboBox, Grid, RichText, Slider, SliderClamping, Ui};
 
 use super::physics::plain;
 use super::theme::{DIM, LINES, WARN, heading, number, released_or_reset, resets, row};
 use super::{Action, Facts};
 use crate::forces::Method;
-use crate::forces::tree::{LevelWalk, MultipoleOrder, Opening, TreeConfig};
+use crate::forces::tree::{LevelWalk, MultipoleOrder, Opening, Rebuild, TreeConfig};
 use crate::live::{SeenWalk, Wish};
 use crate::sim::Settings;
 
@@ -108,6 +108,7 @@ impl TreeForm {
                 wanted.moments = usual;
             }
         });
+        built(ui, &mut wanted.rebuild);
         if wanted != now {
             actions.push(Action::Tree(wanted));
         }
@@ -199,6 +200,32 @@ impl TreeForm {
         legend(ui, walk, facts.count);
         levels(ui, &walk.walk.levels);
     }
+}
+
+/// How often a tree is built; what is there in between follows the bodies.
+fn built(ui: &mut Ui, rebuild: &mut Rebuild) {
+    let named = |rebuild: Rebuild| match rebuild {
+        Rebuild::EACH_STEP => "at each step".to_owned(),
+        Rebuild::Auto => "as often as pays".to_owned(),
+        every => format!("every {every} steps"),
+    };
+    let about = "In between bodies keep their cells, whose boxes and moments follow them: a little faster, and energy \
+                 drifts more. 'As often as pays' goes by the clock, for the window alone; the tab Kernel says what \
+                 it has found";
+    ui.horizontal(|ui| {
+        ui.label("built");
+        let list = ComboBox::from_id_salt("rebuild").selected_text(named(*rebuild));
+        let shown = list.show_ui(ui, |ui| {
+            let several = [2, 4, 8, 16].map(Rebuild::Every);
+            for choice in [Rebuild::EACH_STEP].into_iter().chain(several).chain([Rebuild::Auto]) {
+                ui.selectable_value(rebuild, choice, named(choice));
+            }
+        });
+        shown.response.on_hover_text(about);
+        if resets(ui, *rebuild == Rebuild::default()) {
+            *rebuild = Rebuild::default();
+        }
+    });
 }
 
 /// The number of a rule.

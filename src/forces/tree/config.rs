@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{MultipoleOrder, Opening};
 use crate::error::{Error, Result};
-use crate::settings::TreeRequest;
+use crate::settings::{Rebuild, TreeRequest};
 
 /// Opening rule, multipoles, and how often the tree is built.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,20 +16,15 @@ pub struct TreeConfig {
     pub opening: Opening,
     /// Up to which multipole.
     pub moments: MultipoleOrder,
-    /// At steps divisible by this the tree is built anew, at least 1. At the others bodies keep their cells and groups;
-    /// boxes, radii and moments are those of the bodies as they are now. Where forces are asked for without steps it is
-    /// built each time.
-    #[serde(default = "each_step", skip_serializing_if = "is_each_step")]
-    pub rebuild: u64,
+    /// At which steps the tree is built anew. At the others bodies keep their cells and groups; boxes, radii and moments
+    /// are those of the bodies as they are now. Where forces are asked for without steps it is built each time.
+    #[serde(default, skip_serializing_if = "is_each_step")]
+    pub rebuild: Rebuild,
 }
 
-/// Runs from before it could be chosen.
-fn each_step() -> u64 {
-    1
-}
-
-fn is_each_step(rebuild: &u64) -> bool {
-    *rebuild == each_step()
+/// As in runs from before it could be chosen.
+fn is_each_step(rebuild: &Rebuild) -> bool {
+    !rebuild.keeps()
 }
 
 /// Of the rule `acceleration`: rms errors of 4e-4, one body in a hundred above 1e-3.
@@ -41,7 +36,7 @@ const ALLOWED: &str = "greater than 0 and at most 1";
 impl Default for TreeConfig {
     fn default() -> Self {
         let opening = Opening::Acceleration { alpha: ALPHA };
-        Self { opening, moments: MultipoleOrder::default(), rebuild: each_step() }
+        Self { opening, moments: MultipoleOrder::default(), rebuild: Rebuild::EACH_STEP }
     }
 }
 
@@ -87,13 +82,13 @@ impl TreeConfig {
             let allowed = "left out with the opening rule acceleration, which has alpha";
             return Err(Error::value("theta", theta, allowed));
         }
-        let rebuild = request.rebuild.unwrap_or(each_step());
+        let rebuild = request.rebuild.unwrap_or_default();
         Self { opening, moments, rebuild }.check()
     }
 
     /// Refuses numbers out of range.
     pub fn check(self) -> Result<Self> {
-        if self.rebuild == 0 {
+        if self.rebuild == Rebuild::Every(0) {
             let allowed = "1 (at each step) or a larger number of steps";
             return Err(Error::value("rebuild", self.rebuild, allowed));
         }
@@ -124,15 +119,10 @@ impl TreeConfig {
         TreeRequest { opening: opening.map(str::to_owned), alpha, theta, moments, rebuild }
     }
 
-    /// Whether the tree is built for the forces of that step, if the one of an earlier step is still there.
-    pub fn builds_at(&self, step: u64) -> bool {
-        step.is_multiple_of(self.rebuild.max(1))
-    }
-
     /// Whether an evaluation depends on the accelerations of the last step: by the rule; and where the tree of an earlier
     /// step serves, so that none has to be computed again by the wrong one when a run goes on.
     pub(super) fn needs_accelerations(&self) -> bool {
-        self.opening.needs_accelerations() || self.rebuild > 1
+        self.opening.needs_accelerations() || self.rebuild.keeps()
     }
 }
 
@@ -151,8 +141,9 @@ impl fmt::Display for TreeConfig {
         };
         write!(f, "{moments}, {name} {value}")?;
         match self.rebuild {
-            1 => Ok(()),
-            steps => write!(f, ", built every {steps} steps"),
+            Rebuild::EACH_STEP => Ok(()),
+            Rebuild::Every(steps) => write!(f, ", built every {steps} steps"),
+            Rebuild::Auto => f.write_str(", built as often as pays"),
         }
     }
 }
@@ -181,19 +172,17 @@ mod tests {
         }
         let by_angle = TreeConfig::of(&request(None, None, Some(0.5))).unwrap();
         assert_eq!(by_angle.opening, Opening::Radius { theta: 0.5 });
-        let seldom = TreeRequest { rebuild: Some(4), ..TreeRequest::default() };
+        let seldom = TreeRequest { rebuild: Some(Rebuild::Every(4)), ..TreeRequest::default() };
         let config = TreeConfig::of(&seldom).unwrap();
         assert_eq!(config.request(), seldom);
         assert!(config.to_string().ends_with("0.003, built every 4 steps"));
-        assert!([0, 4, 400].into_iter().all(|step| config.builds_at(step)));
-        assert!([1, 2, 3, 401].into_iter().all(|step| !config.builds_at(step)));
     }
 
     #[test]
     fn runs_from_before_rebuilding_could_be_chosen_are_read_and_written_as_then() {
         let old = "moments = \"monopole\"\n\n[opening.radius]\ntheta = 0.5\n";
         let config: TreeConfig = toml::from_str(old).unwrap();
-        assert_eq!(config.rebuild, 1);
+        assert_eq!(config.rebuild, Rebuild::EACH_STEP);
         assert_eq!(
             toml::from_str::<TreeConfig>(&toml::to_string(&config).unwrap()).unwrap(),
             config
@@ -213,7 +202,7 @@ mod tests {
             (request(None, Some(0.1), Some(0.5)), "theta is 0.5, but must be left out"),
             (TreeRequest { moments: Some(3), ..TreeRequest::default() }, "1 (monopoles)"),
             (
-                TreeRequest { rebuild: Some(0), ..TreeRequest::default() },
+                TreeRequest { rebuild: Some(Rebuild::Every(0)), ..TreeRequest::default() },
                 "rebuild is 0, but must be 1",
             ),
         ] {

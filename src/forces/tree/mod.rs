@@ -17,12 +17,14 @@ pub mod gpu;
 mod key;
 mod moments;
 mod opening;
+mod pace;
 mod record;
 mod scattered;
 #[cfg(test)]
 mod tests;
 mod whole;
 
+pub use crate::settings::Rebuild;
 pub use cells::{Cell, Cells, NO_PARENT};
 pub use config::TreeConfig;
 pub use cpu::{CpuTree, GroupWalk, LevelWalk, Lists, TreeView};

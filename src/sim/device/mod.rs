@@ -340,5 +340,6 @@ impl DeviceState {
     /// Tells how long a slice took, so that the next ones keep the budget.
     pub fn learn(&mut self, work: Work, secs: f64) {
         self.throughput.learn(work.interactions, work.dispatches, secs);
+        self.stepper.forces_mut().learn_steps(work.steps, secs);
     }
 }

@@ -177,7 +177,7 @@ fn engine_with_derivatives(
 
 /// The engine for accelerations and potentials of `n` bodies.
 fn plain_engine(settings: &mut Settings, n: usize) -> Result<Box<dyn ForceEngine>, Error> {
-    if settings.tree.rebuild > 1 {
+    if settings.tree.rebuild.keeps() {
         let allowed = "left out: forces of one moment have a tree of their own";
         return Err(Error::value("--rebuild", settings.tree.rebuild, allowed));
     }

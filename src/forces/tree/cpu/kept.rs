@@ -2,13 +2,17 @@
 
 use glam::DVec3;
 
+use super::super::pace::RebuildPace;
+use super::CpuTree;
 use super::call::{Call, Kept};
-use super::{CpuTree, TreeConfig};
 use crate::forces::{Identity, Rebuilds, Sinks, Sources};
+use crate::settings::Rebuild;
 
 /// A tree from step to step, where it is not built at each.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct KeptTree {
+    /// How often one is built.
+    pub pace: RebuildPace,
     /// The step whose forces are asked for next, and whether the bodies are others than before.
     next: Option<(u64, bool)>,
     tree: Option<Kept>,
@@ -27,13 +31,19 @@ pub(super) struct Begun {
 }
 
 impl KeptTree {
+    /// Without a tree yet.
+    pub fn new(rebuild: Rebuild) -> Self {
+        let pace = RebuildPace::new(rebuild);
+        Self { pace, next: None, tree: None, built_at: Vec::new(), is_refitted: false }
+    }
+
     /// What serves an evaluation of `n` bodies on themselves.
-    pub fn begin(&mut self, config: &TreeConfig, n: usize) -> Begun {
+    pub fn begin(&mut self, n: usize) -> Begun {
         let next = self.next.take();
-        let is_anew = next.is_some_and(|(step, anew)| anew || config.builds_at(step));
-        let serves = config.rebuild > 1 && !is_anew && self.built_at.len() == n;
+        let is_anew = next.is_some_and(|(step, anew)| anew || self.pace.builds_at(step));
+        let serves = self.pace.keeps() && !is_anew && self.built_at.len() == n;
         let tree = if serves { self.tree.take() } else { None };
-        Begun { tree, is_step: config.rebuild > 1 && next.is_some() }
+        Begun { tree, is_step: self.pace.keeps() && next.is_some() }
     }
 
     /// Where the bodies were when the tree was built, if they have moved since.
@@ -62,7 +72,7 @@ impl Rebuilds for CpuTree {
     fn go_on(&mut self, step: u64, built_at: Option<&[DVec3]>, bodies: &Sources, softening: f64) {
         let position = match built_at {
             Some(position) => position,
-            None if self.config.builds_at(step) => bodies.position,
+            None if self.kept.pace.builds_at(step) => bodies.position,
             None => return,
         };
         let sinks = Sinks::new(position, Identity::Offset(0));

@@ -1,6 +1,7 @@
 //! The tree on the processor: built in parallel, one walk per group of sinks, SIMD over their lists, all cores.
 
 use glam::DVec3;
+use web_time::Instant;
 
 use super::TreeConfig;
 use crate::error::Result;
@@ -49,7 +50,8 @@ impl CpuTree {
     }
 
     fn of_kernel(kernel: Kernel, config: TreeConfig) -> Self {
-        let (sources, begun, kept) = Default::default();
+        let (sources, begun) = Default::default();
+        let kept = kept::KeptTree::new(config.rebuild);
         Self { kernel, config, sources, begun, interactions: 0, kept }
     }
 
@@ -69,7 +71,8 @@ impl CpuTree {
         // A tree serves its own bodies again, as sinks.
         let is_whole = call::are_the_same(sinks, &sources);
         let n = sources.position.len();
-        let begun = is_whole.then(|| kept.begin(config, n));
+        let begun = is_whole.then(|| kept.begin(n));
+        let since = Instant::now();
         let (tree, is_step) = begun.map_or((None, false), |begun| (begun.tree, begun.is_step));
         let is_refit = tree.is_some();
         let call = call::Call::new(*kernel, sinks, &sources, softening, tree);
@@ -90,6 +93,9 @@ impl CpuTree {
         if is_refit || (is_step && evaluated.is_ok()) {
             kept.end(call.into_kept(), is_step, (!is_refit).then_some(sources.position));
         }
+        if is_step {
+            kept.pace.learn(1, since.elapsed().as_secs_f64());
+        }
         *interactions = evaluated?;
         Ok(())
     }
@@ -102,7 +108,8 @@ impl ForceEngine for CpuTree {
 
     fn describe(&self) -> String {
         let threads = rayon::current_num_threads();
-        format!("tree, {}, {} on {threads} threads", self.config, self.kernel.name())
+        let (config, told) = (&self.config, self.kept.pace.told());
+        format!("tree, {config}{told}, {} on {threads} threads", self.kernel.name())
     }
 
     fn precision(&self) -> Precision {
@@ -147,7 +154,7 @@ impl ForceEngine for CpuTree {
     }
 
     fn rebuilds(&mut self) -> Option<&mut dyn Rebuilds> {
-        if self.config.rebuild > 1 { Some(self) } else { None }
+        if self.config.rebuild.keeps() { Some(self) } else { None }
     }
 
     fn built_at(&self) -> Option<&[DVec3]> {

@@ -103,7 +103,7 @@ fn text(name: &str, shape: &TreeShape, again: bool) -> Result<String> {
     let rule = Rule::of(&shape.opening).name();
     let quadrupole = shape.order == crate::forces::tree::MultipoleOrder::Quadrupole;
     let (leaf, sizes) = (shape.leaf, shape.leaf_sizes());
-    let keeps = shape.rebuild > 1 && !again;
+    let keeps = shape.rebuild.keeps() && !again;
     let values = context! {
         rows => ROWS, leaf, sizes, rule, quadrupole, crowd => CROWD, keeps, again,
         near_squared => NEAR_SQUARED.to_string(),
@@ -163,7 +163,7 @@ impl Build {
         };
         let from = [read(bodies), read(order), read(state)];
         let mut gathered = [&from[..], &[write(sources), write(partial_sums)]].concat();
-        let keeps = shape.rebuild > 1;
+        let keeps = shape.rebuild.keeps();
         let gather_again = match keeps {
             true => Some(bind_as("gather", &gathered, true, true).await?),
             false => None,

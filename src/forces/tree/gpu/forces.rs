@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::super::pace::RebuildPace;
 use super::buffers::BYTES_PER_BODY;
 use super::build::PARAMS_ROWS;
 use super::kept::{KEPT_BYTES_PER_BODY, Steps};
@@ -96,7 +97,7 @@ impl TreeForces {
             let allowed = "direct where a device moves a part of the bodies";
             return Err(Error::value("the method", "tree", allowed));
         }
-        let is_kept = shape.rebuild > 1;
+        let is_kept = shape.rebuild.keeps();
         if is_kept {
             let bytes = BYTES_PER_BODY + KEPT_BYTES_PER_BODY;
             gpu.check_bodies(u64::from(bodies.count), bytes, "tree")?;
@@ -138,8 +139,8 @@ impl TreeForces {
         let first = if needs_first { Some(walk(&TreeConfig::FIRST).await?) } else { None };
         let walk = walk(&shape.opening).await?;
         let next = BEGIN;
-        let rebuild = shape.rebuild.max(1);
-        let steps = Steps { rebuild, next: 0, is_refitted: false, are_counted: !potential };
+        let pace = RebuildPace::new(shape.rebuild);
+        let steps = Steps { pace, next: 0, is_refitted: false, are_counted: !potential };
         Ok(Self {
             shape,
             softening,
@@ -186,7 +187,7 @@ impl TreeForces {
 
 impl DeviceForces for TreeForces {
     fn describe(&self) -> String {
-        self.shape.to_string()
+        format!("{}{}", self.shape, self.steps.pace.told())
     }
 
     fn interactions(&self) -> u64 {
@@ -292,6 +293,10 @@ impl DeviceForces for TreeForces {
 
     fn begin_step(&mut self, step: u64) {
         self.steps.next = step;
+    }
+
+    fn learn_steps(&mut self, steps: u64, secs: f64) {
+        self.steps.pace.learn(steps, secs);
     }
 
     fn built_at(&self) -> Option<&wgpu::Buffer> {

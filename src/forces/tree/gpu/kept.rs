@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use super::super::pace::RebuildPace;
 use super::{Stage, Strengths, TreeForces};
 use crate::gpu::{BodyBuffers, Gpu, storage};
 
@@ -11,8 +12,8 @@ pub const KEPT_BYTES_PER_BODY: u64 = 16;
 /// From evaluation to evaluation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Steps {
-    /// At steps divisible by this the tree is built anew.
-    pub rebuild: u64,
+    /// How often a tree is built.
+    pub pace: RebuildPace,
     /// Whose forces come next.
     pub next: u64,
     /// Whether the last ones came of bodies that had moved since the tree was built.
@@ -21,28 +22,17 @@ pub(super) struct Steps {
     pub are_counted: bool,
 }
 
-impl Steps {
-    /// Whether any step does without building.
-    pub fn keep(&self) -> bool {
-        self.rebuild > 1
-    }
-
-    fn builds_at(&self, step: u64) -> bool {
-        step.is_multiple_of(self.rebuild)
-    }
-}
-
 impl TreeForces {
     /// Whether the evaluation that comes next takes the tree that is there.
     pub(super) fn takes_kept(&self) -> bool {
         let Steps { next, are_counted, .. } = self.steps;
-        let is_due = are_counted && self.steps.builds_at(next);
-        self.steps.keep() && !is_due && self.buffers.is_kept.load(Ordering::Relaxed)
+        let is_due = are_counted && self.steps.pace.builds_at(next);
+        self.steps.pace.keeps() && !is_due && self.buffers.is_kept.load(Ordering::Relaxed)
     }
 
     /// Before the building begins, and when cells are complete.
     pub(super) fn note_kept(&mut self, is_kept: bool) {
-        if self.steps.keep() && self.steps.are_counted {
+        if self.steps.pace.keeps() && self.steps.are_counted {
             self.buffers.is_kept.store(is_kept, Ordering::Relaxed);
             self.steps.is_refitted = false;
         }
@@ -65,7 +55,7 @@ impl TreeForces {
     ) {
         self.steps.next = step + 1;
         let have_moved = built_at.is_some();
-        if !self.steps.keep() || !(have_moved || self.steps.builds_at(step)) {
+        if !self.steps.pace.keeps() || !(have_moved || self.steps.pace.builds_at(step)) {
             return;
         }
         let places = &bodies.position_mass;

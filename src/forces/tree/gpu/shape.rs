@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::forces::tree::{LEAF, MultipoleOrder, Opening, TreeConfig};
 use crate::gpu::{Checks, Gpu};
+use crate::settings::Rebuild;
 
 /// Bodies in the largest of the leaves that are tried: their cells always have room.
 pub const LARGEST_LEAF: u32 = 512;
@@ -72,8 +73,8 @@ pub struct TreeShape {
     pub walk: WalkShape,
     /// Run-time checks.
     pub checks: Checks,
-    /// At steps divisible by this the tree is built anew: [`TreeConfig::rebuild`].
-    pub rebuild: u64,
+    /// At which steps the tree is built anew: [`TreeConfig::rebuild`].
+    pub rebuild: Rebuild,
 }
 
 impl TreeShape {
@@ -90,7 +91,7 @@ impl TreeShape {
     /// The usual one for an opening rule.
     pub fn new(opening: Opening, order: MultipoleOrder) -> Self {
         let (leaf, walk) = (LEAF as u32, WalkShape::USUAL);
-        Self { opening, order, leaf, walk, checks: Checks::Off, rebuild: 1 }
+        Self { opening, order, leaf, walk, checks: Checks::Off, rebuild: Rebuild::EACH_STEP }
     }
 
     /// Sizes of leaves that there may be, each twice the one before.

@@ -1,7 +1,7 @@
 //! Every text of the building.
 
 use super::*;
-use crate::forces::tree::{MultipoleOrder, Opening};
+use crate::forces::tree::{MultipoleOrder, Opening, Rebuild};
 use crate::gpu::{Checks, Language, translate};
 
 const NAMES: [&str; 17] = [
@@ -38,7 +38,7 @@ fn every_text_validates_and_translates() {
             let shape = TreeShape::new(opening, order);
             // The rule is in moments and groups alone.
             let names = if k == 0 { &NAMES[..] } else { &NAMES[12..15] };
-            let rebuilt = TreeShape { rebuild: 4, ..shape };
+            let rebuilt = TreeShape { rebuild: Rebuild::Every(4), ..shape };
             let usual = names.iter().map(|name| (name, text(name, &shape, false).unwrap()));
             let kept = [false, true].map(|again| text("gather", &rebuilt, again).unwrap());
             let kept = kept.into_iter().map(|text| (&"gather", text));
