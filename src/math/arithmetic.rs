@@ -148,7 +148,76 @@ mod aarch64 {
     );
 }
 
-/// Lanes without intrinsics: WebAssembly, and every processor without a kernel of its own. The compiler
+/// The 128-bit vectors of WebAssembly: one register for both numbers, so each has a type of its own.
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+pub(crate) mod wasm32 {
+    use std::arch::wasm32::*;
+
+    use super::Arithmetic;
+
+    /// Four f32.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Singles(pub v128);
+    /// Two f64.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Doubles(pub v128);
+
+    macro_rules! lanes {
+        ($register:ident: [$number:ty; $width:literal], $splat:ident, $add:ident, $sub:ident, $mul:ident) => {
+            impl Arithmetic for $register {
+                type Number = $number;
+                const WIDTH: usize = $width;
+
+                #[inline(always)]
+                unsafe fn splat(value: $number) -> Self {
+                    Self($splat(value))
+                }
+
+                #[inline(always)]
+                unsafe fn load(from: *const $number) -> Self {
+                    // SAFETY: readable, as the caller promises; it need not be aligned.
+                    Self(unsafe { v128_load(from.cast()) })
+                }
+
+                #[inline(always)]
+                unsafe fn store(self, to: *mut $number) {
+                    // SAFETY: writable, as the caller promises; it need not be aligned.
+                    unsafe { v128_store(to.cast(), self.0) }
+                }
+
+                #[inline(always)]
+                unsafe fn plus(self, other: Self) -> Self {
+                    Self($add(self.0, other.0))
+                }
+
+                #[inline(always)]
+                unsafe fn minus(self, other: Self) -> Self {
+                    Self($sub(self.0, other.0))
+                }
+
+                #[inline(always)]
+                unsafe fn times(self, other: Self) -> Self {
+                    Self($mul(self.0, other.0))
+                }
+
+                // There is no fma among them.
+                #[inline(always)]
+                unsafe fn times_plus(self, factor: Self, addend: Self) -> Self {
+                    Self($add($mul(self.0, factor.0), addend.0))
+                }
+
+                #[inline(always)]
+                unsafe fn times_from(self, factor: Self, minuend: Self) -> Self {
+                    Self($sub(minuend.0, $mul(self.0, factor.0)))
+                }
+            }
+        };
+    }
+    lanes!(Singles: [f32; 4], f32x4_splat, f32x4_add, f32x4_sub, f32x4_mul);
+    lanes!(Doubles: [f64; 2], f64x2_splat, f64x2_add, f64x2_sub, f64x2_mul);
+}
+
+/// Lanes without intrinsics: every processor without a kernel of its own. The compiler
 /// makes of them what it can, SSE2 on x86-64.
 #[derive(Clone, Copy)]
 pub(crate) struct Plain<T, const N: usize>(pub [T; N]);

@@ -11,13 +11,16 @@ pub enum Kernel {
     Avx2,
     /// 64-bit ARM: 4 lanes.
     Neon,
+    /// WebAssembly with its 128-bit vectors, where the program is compiled for them: 4 lanes.
+    Simd128,
     /// No intrinsics: everywhere.
     Scalar,
 }
 
 impl Kernel {
     /// All kernels, the fastest first.
-    pub const ALL: [Kernel; 4] = [Kernel::Avx512, Kernel::Avx2, Kernel::Neon, Kernel::Scalar];
+    pub const ALL: [Kernel; 5] =
+        [Kernel::Avx512, Kernel::Avx2, Kernel::Neon, Kernel::Simd128, Kernel::Scalar];
 
     /// The kernels that this processor can run, the fastest first; never empty.
     pub fn available() -> Vec<Kernel> {
@@ -30,6 +33,7 @@ impl Kernel {
             Kernel::Avx512 => "AVX-512",
             Kernel::Avx2 => "AVX2",
             Kernel::Neon => "NEON",
+            Kernel::Simd128 => "simd128",
             Kernel::Scalar => "scalar",
         }
     }
@@ -43,6 +47,9 @@ impl Kernel {
             Kernel::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
             #[cfg(target_arch = "aarch64")]
             Kernel::Neon => std::arch::is_aarch64_feature_detected!("neon"),
+            Kernel::Simd128 => {
+                cfg!(all(target_arch = "wasm32", target_feature = "simd128"))
+            }
             Kernel::Scalar => true,
             #[allow(unreachable_patterns, reason = "each target lacks another kernel")]
             _ => false,

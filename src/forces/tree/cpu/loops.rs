@@ -91,6 +91,8 @@ entry!(avx512, std::arch::x86_64::__m512, 2, "avx512f");
 entry!(avx2, std::arch::x86_64::__m256, 2, "avx2,fma");
 #[cfg(target_arch = "aarch64")]
 entry!(neon, std::arch::aarch64::float32x4_t, 4, "neon");
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+entry!(simd128, crate::math::arithmetic::wasm32::Singles, 2);
 entry!(scalar, crate::math::arithmetic::Plain<f32, 4>, 1);
 
 /// The loops of a kernel. Of one that this target does not know: the scalar ones.
@@ -102,6 +104,8 @@ pub(super) fn of(kernel: Kernel) -> &'static Loops {
         Kernel::Avx2 => &avx2::LOOPS,
         #[cfg(target_arch = "aarch64")]
         Kernel::Neon => &neon::LOOPS,
+        #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+        Kernel::Simd128 => &simd128::LOOPS,
         _ => &scalar::LOOPS,
     }
 }

@@ -45,6 +45,8 @@ pub(super) fn table(kernel: Kernel) -> &'static Table {
         Kernel::Avx2 => &super::avx2::TABLE,
         #[cfg(target_arch = "aarch64")]
         Kernel::Neon => &super::neon::TABLE,
+        #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+        Kernel::Simd128 => &super::simd128::TABLE,
         _ => &super::scalar::TABLE,
     }
 }

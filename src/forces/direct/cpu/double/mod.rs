@@ -29,6 +29,8 @@ mod neon;
 mod pack;
 mod pairs;
 mod scalar;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod simd128;
 mod sources;
 #[cfg(test)]
 mod tests;

@@ -15,6 +15,8 @@ pub(super) fn of(kernel: Kernel) -> &'static Loops {
         Kernel::Avx2 => &super::avx2::LOOPS,
         #[cfg(target_arch = "aarch64")]
         Kernel::Neon => &super::neon::LOOPS,
+        #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+        Kernel::Simd128 => &super::simd128::LOOPS,
         _ => &scalar::LOOPS,
     }
 }

@@ -45,6 +45,8 @@ mod avx512;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod scalar;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod simd128;
 
 use direct::Sum;
 pub(in crate::forces) use lanes::{Lanes, Separation};
