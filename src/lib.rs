@@ -92,8 +92,7 @@ pub mod live;
 // What can be asked for, for the program: simulations take [`sim::Settings`].
 #[doc(hidden)]
 pub mod settings;
-// The race of kernels, called by the program alone.
-#[cfg(not(target_arch = "wasm32"))]
+// The race of kernels, called by the program and its window.
 #[doc(hidden)]
 pub mod tune;
 // What the race has found; [`sim::Known`] is handed to simulations.

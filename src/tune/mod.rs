@@ -1,17 +1,27 @@
 //! Choosing a kernel shape by measurement: candidates that the device can hold and that the model does
 //! not call slow are raced, the slow ones dropped early, wrong ones never timed, inside a time budget.
 
+#[cfg(not(target_arch = "wasm32"))]
+mod known_ceilings;
 mod model;
 mod race;
+mod steps;
 
-pub use model::{FACTOR, KnownCeilings};
-pub use race::{Outcome, Ranked, Watch, race};
+#[cfg(not(target_arch = "wasm32"))]
+pub use known_ceilings::KnownCeilings;
+pub use model::FACTOR;
+#[cfg(not(target_arch = "wasm32"))]
+pub use race::race;
+pub use race::{Outcome, Racer, Ranked, Watch, race_soon};
+pub use steps::{Tuned, timed, tune_steps};
 
 use self::model::Model;
 use crate::error::Result;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::forces::direct::gpu::candidates::{Bounds, neighbours, shapes, untiled};
-use crate::measure::{Ceilings, Timer};
+use crate::measure::Ceilings;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::measure::Timer;
 
 /// What is to be found.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +53,21 @@ const BEST_OF_FIRST: usize = 3;
 /// same untiled, nor a single workgroup. Where it gives none, nothing is left out.
 ///
 /// Errors: [`crate::error::Error::Device`] of the timer, and the first refusal if nothing can be timed.
+#[cfg(not(target_arch = "wasm32"))]
 pub fn tune(
     timer: &mut dyn Timer,
+    task: Task<'_>,
+    ceilings: &mut dyn FnMut(f64) -> Option<Ceilings>,
+    watch: &mut Watch<'_>,
+) -> Result<Outcome> {
+    crate::gpu::blocking(tune_soon(&mut race::Waiting(timer), task, ceilings, watch))
+}
+
+/// [`tune`] without waiting.
+///
+/// Errors: those of it.
+pub async fn tune_soon(
+    timer: &mut impl Racer,
     task: Task<'_>,
     ceilings: &mut dyn FnMut(f64) -> Option<Ceilings>,
     watch: &mut Watch<'_>,
@@ -67,7 +90,7 @@ pub fn tune(
     let (mut slow, mut beyond_limits) = (seen.len() - first.len(), found.beyond_limits);
 
     let left = |watch: &Watch<'_>| budget_secs - ((watch.clock)() - begun);
-    let mut outcome = race(timer, &first, left(watch) * FIRST_RACE, watch)?;
+    let mut outcome = race_soon(timer, &first, left(watch) * FIRST_RACE, watch).await?;
 
     let best: Vec<KernelConfig> =
         outcome.ranking.iter().take(BEST_OF_FIRST).map(|ranked| ranked.config).collect();
@@ -89,7 +112,7 @@ pub fn tune(
     }
     let left = left(watch);
     if second.len() > best.len() && left > 0.0 && (watch.go_on)() {
-        outcome.merge(race(timer, &second, left, watch)?);
+        outcome.merge(race_soon(timer, &second, left, watch).await?);
     }
     beyond_limits.sort_by_key(|config| config.to_string());
     beyond_limits.dedup();

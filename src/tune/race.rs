@@ -2,7 +2,54 @@
 
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::KernelConfig;
+use crate::measure::StepTimer;
+#[cfg(not(target_arch = "wasm32"))]
 use crate::measure::Timer;
+
+/// What times candidates without waiting, as a page must.
+pub trait Racer<Shape = KernelConfig> {
+    /// Makes a candidate ready: compiled, found right, warmed up. Errors: what it cannot be, and why.
+    fn prepare(&mut self, shape: &Shape) -> impl Future<Output = Result<()>>;
+
+    /// Seconds per step of one that is ready. Errors: as of [`Racer::prepare`].
+    fn sample(&mut self, shape: &Shape) -> impl Future<Output = Result<f64>>;
+
+    /// Lets go of what a candidate holds on the device.
+    fn forget(&mut self, shape: &Shape);
+}
+
+impl Racer for StepTimer {
+    async fn prepare(&mut self, shape: &KernelConfig) -> Result<()> {
+        self.prepare_soon(shape).await
+    }
+
+    async fn sample(&mut self, shape: &KernelConfig) -> Result<f64> {
+        self.sample_soon(shape).await
+    }
+
+    fn forget(&mut self, shape: &KernelConfig) {
+        self.forget_soon(shape);
+    }
+}
+
+/// A timer that waits for its device.
+#[cfg(not(target_arch = "wasm32"))]
+pub(super) struct Waiting<'a, Shape>(pub &'a mut dyn Timer<Shape>);
+
+#[cfg(not(target_arch = "wasm32"))]
+impl<Shape> Racer<Shape> for Waiting<'_, Shape> {
+    async fn prepare(&mut self, shape: &Shape) -> Result<()> {
+        self.0.prepare(shape)
+    }
+
+    async fn sample(&mut self, shape: &Shape) -> Result<f64> {
+        self.0.sample(shape)
+    }
+
+    fn forget(&mut self, shape: &Shape) {
+        self.0.forget(shape);
+    }
+}
 
 /// What the race asks of the world around it.
 pub struct Watch<'a> {
@@ -107,8 +154,21 @@ const ENTRY: f64 = 0.7;
 /// enter, and rounds go on, only while there is time.
 ///
 /// Errors: [`Error::Device`] of the timer, and the first refusal if no candidate at all can be timed.
+#[cfg(not(target_arch = "wasm32"))]
 pub fn race<Shape: Copy>(
     timer: &mut dyn Timer<Shape>,
+    candidates: &[Shape],
+    budget_secs: f64,
+    watch: &mut Watch<'_>,
+) -> Result<Outcome<Shape>> {
+    crate::gpu::blocking(race_soon(&mut Waiting(timer), candidates, budget_secs, watch))
+}
+
+/// [`race`] without waiting.
+///
+/// Errors: those of it.
+pub async fn race_soon<Shape: Copy>(
+    timer: &mut impl Racer<Shape>,
     candidates: &[Shape],
     budget_secs: f64,
     watch: &mut Watch<'_>,
@@ -129,7 +189,10 @@ pub fn race<Shape: Copy>(
             break;
         }
         let before = spent(watch);
-        let entered = timer.prepare(config).and_then(|()| timer.sample(config));
+        let entered = match timer.prepare(config).await {
+            Ok(()) => timer.sample(config).await,
+            Err(error) => Err(error),
+        };
         let took = spent(watch) - before;
         entry_secs = if at == 0 { took } else { 0.5 * (entry_secs + took) };
         match entered {
@@ -155,7 +218,7 @@ pub fn race<Shape: Copy>(
             if spent(watch) + ranked.least() > budget_secs || !(watch.go_on)() {
                 break 'rounds;
             }
-            ranked.samples.push(timer.sample(&ranked.config)?);
+            ranked.samples.push(timer.sample(&ranked.config).await?);
         }
         let margin = MARGINS[round.min(MARGINS.len() - 1)];
         drop_slow(timer, &mut running, &mut dropped, margin);
@@ -178,7 +241,7 @@ pub fn race<Shape: Copy>(
 
 /// Moves those that are slower than the best by more than `margin` out of the race.
 fn drop_slow<Shape>(
-    timer: &mut dyn Timer<Shape>,
+    timer: &mut impl Racer<Shape>,
     running: &mut Vec<Ranked<Shape>>,
     dropped: &mut Vec<Ranked<Shape>>,
     margin: f64,

@@ -83,7 +83,11 @@ pub enum Action {
     CopyText(String),
     /// Begins to measure the adapter's score; the simulation rests meanwhile.
     MeasureScore,
-    /// Breaks that off.
+    /// Compares the kernel of now with f64; the simulation rests meanwhile.
+    CheckKernel,
+    /// Finds the fastest kernel for so many bodies and remembers it; the simulation rests meanwhile.
+    TuneKernel,
+    /// Breaks one of these off.
     StopMeasuring,
     /// The camera to a place that suits.
     Camera(Place),

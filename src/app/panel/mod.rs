@@ -23,6 +23,7 @@ mod status;
 mod theme;
 mod transport;
 pub mod tree;
+mod trial;
 mod view;
 mod welcome;
 mod wgsl;
@@ -36,6 +37,7 @@ pub use scene::{MeetingOffer, SceneForm};
 pub use score::ScoreForm;
 pub use theme::style;
 pub use transport::PastMark;
+pub use trial::TrialForm;
 pub use view::{Place, ViewChoice};
 pub use welcome::Welcome;
 
@@ -100,6 +102,8 @@ pub struct Panel {
     pub scene: SceneForm,
     /// The score of the adapter, where it can be measured here.
     pub score: ScoreForm,
+    /// The kernel on trial, where that can be done here.
+    pub trial: TrialForm,
     /// What is shown of the tree.
     pub tree: tree::TreeForm,
     /// What there is to say of the body that was clicked on.
@@ -200,7 +204,13 @@ impl Panel {
         match tab {
             Tab::Scene => self.scene.show(ui, facts, actions),
             Tab::Physics => physics::show(ui, facts, &mut self.accuracy, actions),
-            Tab::Kernel => self.kernel.show(ui, facts, actions),
+            Tab::Kernel => {
+                self.kernel.show(ui, facts, actions);
+                // Elsewhere the program's check and tune do it.
+                if cfg!(target_arch = "wasm32") {
+                    self.trial.show(ui, actions);
+                }
+            }
             Tab::Tree => self.tree.show(ui, facts, actions),
             Tab::View => {
                 view::show(ui, facts, view, actions);

@@ -154,6 +154,8 @@ impl Frames {
             }
             Action::CopyText(text) => self.input.context.copy_text(text),
             Action::MeasureScore => self.measure_score()?,
+            Action::CheckKernel => self.check_kernel()?,
+            Action::TuneKernel => self.tune_kernel()?,
             Action::StopMeasuring => self.stop_measuring(),
             Action::Camera(place) => self.go(place),
             Action::Keyframe => self.set_place(),

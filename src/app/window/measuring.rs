@@ -1,24 +1,39 @@
-//! Measuring the score beside the window, while the simulation rests.
+//! Measuring beside the window, while the simulation rests: the adapter's score, a kernel against f64, the fastest kernel.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use web_time::Instant;
+
 use super::frame::Frames;
 use super::machine;
 use crate::app::lookup;
-use crate::app::panel::ScoreForm;
-use crate::error::Result;
+use crate::app::panel::{ScoreForm, TrialForm};
+use crate::error::{Error, Result};
 use crate::gpu::Gpu;
 use crate::live::Beside;
-use crate::measure::{Device, Machine, Record, steps_of_score};
+use crate::measure::{Device, Machine, Record, Row, cases_around, check_soon, steps_of_score};
+use crate::tune::{Tuned, tune_steps};
 
-/// A step that would take longer is left out: nobody waits for it in front of a window.
+/// A step of the score that would take longer is left out: nobody waits for it in front of a window.
 const MOST_SECS: f64 = 5.0;
+/// Seconds that shapes are raced for.
+const RACE_SECS: f64 = 20.0;
 
-/// The score in the making.
+/// Something that is being measured.
 pub struct Measuring {
-    making: Beside<Vec<Record>>,
+    making: Beside<Found>,
     shared: Arc<Shared>,
+    is_score: bool,
+}
+
+/// What came out.
+enum Found {
+    Score(Vec<Record>),
+    Checked(Vec<Row>),
+    Tuned(Box<Tuned>),
+    /// Somebody has stopped it.
+    Nothing,
 }
 
 #[derive(Default)]
@@ -31,39 +46,96 @@ impl Shared {
     fn told(&self) -> MutexGuard<'_, (f64, String)> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl Measuring {
-    fn begin(gpu: &Arc<Gpu>) -> Result<Self> {
-        let (gpu, shared) = (Arc::clone(gpu), Arc::<Shared>::default());
-        let told = Arc::clone(&shared);
-        let measure = move || async move {
-            let mut going = |part: f64, doing: &str| {
-                *told.told() = (part, doing.to_owned());
-                !told.stop.load(Ordering::Relaxed)
-            };
-            let mut device = Device::of(&gpu.adapter);
-            let mut machine = Machine::read(Some(&gpu));
-            if let Some((browser, agent)) = machine::browser() {
-                (device.driver, machine.system) = (browser, Some(agent));
-            }
-            let known = lookup::known();
-            steps_of_score(&gpu, (device, machine), &known, MOST_SECS, &mut going).await
-        };
-        Ok(Self { making: Beside::start("measuring", measure)?, shared })
+    /// Tells how far it is, and whether to go on.
+    fn going(&self, part: f64, doing: &str) -> bool {
+        *self.told() = (part, doing.to_owned());
+        !self.stop.load(Ordering::Relaxed)
     }
 }
 
+async fn score(gpu: Arc<Gpu>, shared: Arc<Shared>) -> Result<Found> {
+    let mut device = Device::of(&gpu.adapter);
+    let mut machine = Machine::read(Some(&gpu));
+    if let Some((browser, agent)) = machine::browser() {
+        (device.driver, machine.system) = (browser, Some(agent));
+    }
+    let known = lookup::known();
+    let mut going = |part: f64, doing: &str| shared.going(part, doing);
+    let records = steps_of_score(&gpu, (device, machine), &known, MOST_SECS, &mut going).await?;
+    Ok(Found::Score(records))
+}
+
+async fn race(gpu: Arc<Gpu>, shared: Arc<Shared>, n: usize) -> Result<Found> {
+    let begun = Instant::now();
+    let doing = format!("racing with {n} bodies");
+    let go_on = || shared.going(begun.elapsed().as_secs_f64() / RACE_SECS, &doing);
+    // To measure ceilings takes longer than to try what they would leave out.
+    let tuned = tune_steps(&gpu, n, RACE_SECS, &mut |_| None, &go_on).await?;
+    if !go_on() {
+        return Ok(Found::Nothing);
+    }
+    if let (Some(store), Some(choice)) = (lookup::store(), tuned.choice(&gpu)) {
+        store.keep(choice)?;
+    }
+    Ok(Found::Tuned(Box::new(tuned)))
+}
+
 impl Frames {
-    /// Begins to measure, unless that goes on already.
-    pub(super) fn measure_score(&mut self) -> Result<()> {
-        if self.measuring.is_none() {
-            self.measuring = Some(Measuring::begin(&self.output.screen.gpu)?);
-            if let Some(session) = &mut self.simulated.session {
-                session.live.rest();
-            }
+    /// Lets `work` measure, unless something is being measured already.
+    fn measure<F>(
+        &mut self,
+        is_score: bool,
+        work: impl FnOnce(Arc<Gpu>, Arc<Shared>) -> F + Send + 'static,
+    ) -> Result<()>
+    where
+        F: Future<Output = Result<Found>> + 'static,
+    {
+        if self.measuring.is_some() {
+            return Err(Error::Outside("something is being measured already".to_owned()));
+        }
+        let (gpu, shared) = (Arc::clone(&self.output.screen.gpu), Arc::<Shared>::default());
+        let told = Arc::clone(&shared);
+        let making = Beside::start("measuring", move || work(gpu, told))?;
+        self.measuring = Some(Measuring { making, shared, is_score });
+        if let Some(session) = &mut self.simulated.session {
+            session.live.rest();
         }
         Ok(())
+    }
+
+    /// Begins to measure the score.
+    pub(super) fn measure_score(&mut self) -> Result<()> {
+        self.measure(true, score)
+    }
+
+    /// Begins to race kernels for as many bodies as there are.
+    pub(super) fn tune_kernel(&mut self) -> Result<()> {
+        let Some(session) = &self.simulated.session else { return Ok(()) };
+        let n = session.live.len();
+        self.measure(false, move |gpu, shared| race(gpu, shared, n))
+    }
+
+    /// Begins to compare the kernel of now with f64.
+    pub(super) fn check_kernel(&mut self) -> Result<()> {
+        let session = self.simulated.session.as_ref();
+        let Some(config) = session.and_then(|session| session.live.config()) else { return Ok(()) };
+        if config.is_in_one_workgroup() {
+            let allowed = "a kernel of forces; 'gravitile check' compares this one, too";
+            return Err(Error::value("the kernel to check", "steps in one workgroup", allowed));
+        }
+        self.measure(false, move |gpu, shared| async move {
+            let cases = cases_around(config);
+            let mut rows = Vec::with_capacity(cases.len());
+            for (done, case) in cases.iter().enumerate() {
+                let doing = format!("{} sinks, {} sources", case.sinks, case.sources);
+                if !shared.going(done as f64 / cases.len() as f64, &doing) {
+                    return Ok(Found::Nothing);
+                }
+                rows.push(check_soon(&gpu, *case).await?);
+            }
+            Ok(Found::Checked(rows))
+        })
     }
 
     /// Breaks measuring off, at its next sample.
@@ -74,20 +146,29 @@ impl Frames {
     }
 
     /// What has come of it since the last frame.
-    pub(super) fn take_score(&mut self) {
+    pub(super) fn take_measured(&mut self) {
         let Some(measuring) = &self.measuring else { return };
         let Some(made) = measuring.making.take() else {
             let (part, doing) = measuring.shared.told().clone();
-            self.panel.score = ScoreForm::Measuring { part, doing };
+            match measuring.is_score {
+                true => self.panel.score = ScoreForm::Measuring { part, doing },
+                false => self.panel.trial = TrialForm::Going { part, doing },
+            }
             return;
         };
+        match measuring.is_score {
+            true => self.panel.score = ScoreForm::default(),
+            false => self.panel.trial = TrialForm::default(),
+        }
         self.measuring = None;
         if let Some(session) = &mut self.simulated.session {
             session.live.go_on();
         }
-        self.panel.score = ScoreForm::default();
         match made {
-            Ok(records) => self.panel.score = ScoreForm::of(&records),
+            Ok(Found::Score(records)) => self.panel.score = ScoreForm::of(&records),
+            Ok(Found::Checked(rows)) => self.panel.trial = TrialForm::of_check(&rows),
+            Ok(Found::Tuned(tuned)) => self.panel.trial = TrialForm::of_race(&tuned),
+            Ok(Found::Nothing) => {}
             Err(error) => self.output.say_error(&error),
         }
         self.still.disturb();

@@ -37,7 +37,7 @@ impl Frames {
             }
         }
         self.take_meeting();
-        self.take_score();
+        self.take_measured();
         if let Err(error) = self.save_drawn() {
             self.output.say_error(&error);
         }

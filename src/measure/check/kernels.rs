@@ -6,11 +6,9 @@ use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::direct::Reference;
 use crate::forces::direct::gpu::{AllPairs, KernelConfig, KernelVariant, PairBuffers};
-use crate::forces::{
-    Answers, ForceEngine, Identity, Sinks, Sources, Throughput, Want, evaluate_blocking,
-};
+use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Throughput, Want, evaluate};
 use crate::gpu::layout::FOREIGN;
-use crate::gpu::{Checks, Gpu, read_blocking, storage};
+use crate::gpu::{Checks, Gpu, read, storage};
 use crate::measure::{ErrorStats, acceleration_errors, potential_errors};
 use crate::scene::{Spread, test_bodies};
 
@@ -105,6 +103,23 @@ pub fn cases_of(gpu: &Gpu, config: KernelConfig) -> Result<Vec<Case>> {
     Ok(sizes(&config).into_iter().map(case).collect())
 }
 
+/// The cases for one kernel: at sizes around its tile, with potential and without, softened and not.
+pub fn cases_around(config: KernelConfig) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (potential, softening) in [(false, 0.05), (false, 0.0), (true, 0.05)] {
+        let sizes = sizes(&config).into_iter();
+        cases.extend(sizes.map(|(sinks, sources)| Case {
+            config,
+            potential,
+            one_mass: false,
+            softening,
+            sinks,
+            sources,
+        }));
+    }
+    cases
+}
+
 /// Numbers of sinks and sources around a tile.
 fn sizes(config: &KernelConfig) -> Vec<(usize, usize)> {
     let tile = config.tile() as usize;
@@ -154,8 +169,18 @@ fn configurations() -> Vec<KernelConfig> {
 /// what is read, so that a kernel that takes one too many shows it. A binding that ended there would give it zeros.
 const GUARD: usize = 96;
 
-/// Runs one case on `gpu` and compares it with [`Reference`].
+/// Runs one case on `gpu` and compares it with [`Reference`], waiting.
+///
+/// Errors: a device that is lost, a text that does not compile.
+#[cfg(not(target_arch = "wasm32"))]
 pub fn check(gpu: &Gpu, case: Case) -> Result<Row> {
+    crate::gpu::blocking(check_soon(gpu, case))
+}
+
+/// [`check`] without waiting.
+///
+/// Errors: those of it.
+pub async fn check_soon(gpu: &Gpu, case: Case) -> Result<Row> {
     let bodies = test_bodies(case.sources.max(case.sinks), Spread::Uneven);
     let Bodies { position, mut mass, .. } = bodies;
     if case.one_mass {
@@ -210,19 +235,18 @@ pub fn check(gpu: &Gpu, case: Case) -> Result<Row> {
     let variant = KernelVariant::new(case.config, case.softening, 1.0, case.potential);
     let variant = KernelVariant { one_mass: case.one_mass, ..variant };
     let entries = case.config.s as usize * case.sinks;
-    let evaluate = |throughput: &mut Throughput| -> Result<Vec<[f32; 4]>> {
+    let computed = async |mut throughput: Throughput| -> Result<Vec<[f32; 4]>> {
         // Not a number everywhere: what the kernel does not write is seen.
         let sums = storage(gpu, "check", entries + GUARD);
         let poison = vec![[f32::NAN; 4]; entries + GUARD];
         gpu.queue.write_buffer(&sums, 0, bytemuck::cast_slice(&poison));
-        let mut kernel =
-            pollster::block_on(AllPairs::sharing(gpu, variant, field, Some(sums.clone())))?;
-        evaluate_blocking(&mut kernel, gpu, throughput)?;
-        Ok(read_blocking::<[f32; 4]>(gpu, &[&sums], entries + GUARD)?.remove(0))
+        let mut kernel = AllPairs::sharing(gpu, variant, field, Some(sums.clone())).await?;
+        evaluate(&mut kernel, gpu, &mut throughput).await?;
+        Ok(read::<[f32; 4]>(gpu, &[&sums], entries + GUARD).await?.remove(0))
     };
-    let whole = evaluate(&mut Throughput::guess(gpu.adapter.class))?;
+    let whole = computed(Throughput::guess(gpu.adapter.class)).await?;
     // A device that seems to do 4,000 interactions/s gets the smallest pieces there are.
-    let pieces = evaluate(&mut Throughput::fixed(4e3))?;
+    let pieces = computed(Throughput::fixed(4e3)).await?;
 
     let total = |i: usize, axis: usize| -> f64 {
         (0..case.config.s as usize).map(|k| f64::from(whole[k * case.sinks + i][axis])).sum()

@@ -152,6 +152,11 @@ impl StepTimer {
         Ok(secs / *steps as f64)
     }
 
+    /// Lets go of what a candidate holds on the device.
+    pub fn forget_soon(&mut self, candidate: &KernelConfig) {
+        self.prepared.remove(candidate);
+    }
+
     /// Whether the accelerations that belong to the state's bodies are those of f64.
     async fn check(&self, state: &mut DeviceState, config: &KernelConfig) -> Result<ErrorStats> {
         let mut now = self.bodies.clone();
@@ -223,6 +228,6 @@ impl Timer for StepTimer {
     }
 
     fn forget(&mut self, candidate: &KernelConfig) {
-        self.prepared.remove(candidate);
+        self.forget_soon(candidate);
     }
 }

@@ -3,24 +3,18 @@
 mod list;
 mod tree;
 
-use std::sync::Arc;
-
 use anyhow::Result;
 use serde_json::json;
-use web_time::Instant;
 
 use super::options::Measured;
 use super::{Ended, interrupt, print, progress};
 use crate::app::lookup;
 use crate::error::Error;
-use crate::forces::direct::gpu::candidates::Bounds;
-use crate::forces::direct::gpu::{KernelConfig, KernelRequest, Masses};
 use crate::forces::{self, EngineKind};
 use crate::gpu::{AdapterRequest, Gpu};
-use crate::measure::{Method, StepTimer};
 use crate::settings::MethodRequest;
-use crate::tune::{FACTOR, KnownCeilings, Outcome, Task, Watch, race, tune};
-use crate::tuned::{Choice, Kernels, Key, Store, size_class};
+use crate::tune::{FACTOR, KnownCeilings, Outcome, Tuned, timed, tune_steps};
+use crate::tuned::{Store, size_class};
 
 /// Find the fastest kernel for this adapter by measurement, and remember it for later runs
 #[derive(Debug, clap::Args)]
@@ -114,26 +108,6 @@ enum Row {
     Skipped { n: usize, reason: String },
 }
 
-/// The most bodies that are timed: beyond, a device is full and its rate does not change any more, but a step of
-/// a million bodies takes so long that few shapes would be tried.
-const MOST_TIMED: usize = 1 << 18;
-
-/// How many bodies are timed to find a kernel for `n`.
-fn timed(n: usize) -> usize {
-    n.min(MOST_TIMED)
-}
-
-/// What was found for one number of bodies.
-struct Tuned {
-    n: usize,
-    default: KernelConfig,
-    outcome: Outcome,
-    for_various_masses: Option<KernelConfig>,
-    method: Method,
-    /// Why the device's clock was not believed.
-    doubt: Option<String>,
-}
-
 fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
     let gpu = Gpu::open_blocking(&args.adapter)?;
     if let Some(problem) = store.load().damage {
@@ -160,13 +134,15 @@ fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
             rows.push(Row::Skipped { n, reason });
             continue;
         }
-        match tune_one(&gpu, n, args.secs, &mut ceilings) {
+        let mut known = |secs| ceilings.within(secs, &mut || !interrupt::wanted());
+        let tuning = tune_steps(&gpu, n, args.secs, &mut known, &|| !interrupt::wanted());
+        match crate::gpu::blocking(tuning) {
             // A race that was broken off has not tried enough to be remembered.
             Ok(_) | Err(Error::Stopped) if interrupt::wanted() => break,
             Ok(tuned) => {
                 if let Some(best) = tuned.outcome.best() {
                     rate = Some(pairs / best.secs());
-                    keep(store, &gpu, &tuned)?;
+                    tuned.choice(&gpu).map_or(Ok(()), |choice| store.keep(choice))?;
                 }
                 rows.push(Row::Tuned(tuned));
             }
@@ -191,82 +167,6 @@ fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
     Ok(if interrupt::wanted() { Ended::Interrupted } else { Ended::Done })
 }
 
-fn tune_one(
-    gpu: &Arc<Gpu>,
-    n: usize,
-    budget_secs: f64,
-    ceilings: &mut KnownCeilings,
-) -> Result<Tuned, Error> {
-    let timed = timed(n);
-    let default = KernelRequest::default().resolve(gpu, timed, timed)?;
-    let bounds = Bounds::of(gpu);
-    let task = Task { n: timed, default, bounds: &bounds, budget_secs };
-    let mut run = |timer: &mut StepTimer| {
-        let begun = Instant::now();
-        let clock = move || begun.elapsed().as_secs_f64();
-        let mut watch = Watch { clock: &clock, go_on: &mut || !interrupt::wanted() };
-        let mut known = |secs| ceilings.within(secs, &mut || !interrupt::wanted());
-        tune(timer, task, &mut known, &mut watch)
-    };
-    let mut timer = StepTimer::new(gpu, timed);
-    let mut outcome = run(&mut timer)?;
-    let doubt = timer.doubt().map(str::to_owned);
-    if timer.is_mixed() && !interrupt::wanted() {
-        // Times of two clocks cannot be compared: once more, by the one that is left.
-        timer = StepTimer::by_wall_clock(gpu, timed);
-        outcome = run(&mut timer)?;
-    }
-    let for_various_masses = if interrupt::wanted() {
-        None
-    } else {
-        various(gpu, timed, &outcome, budget_secs * FOR_VARIOUS)?
-    };
-    Ok(Tuned { n, default, outcome, for_various_masses, method: timer.method(), doubt })
-}
-
-/// Share of the budget, on top of it, for bodies that each have a mass of their own.
-const FOR_VARIOUS: f64 = 0.2;
-
-/// How many of the best are raced once more for those.
-const BEST_FOR_VARIOUS: usize = 6;
-
-/// The fastest of the best for bodies of various masses: one that reads its sources in tiles, since what a uniform
-/// buffer wins, it wins with blocks of one mass. `None` where the fastest of all is that.
-fn various(
-    gpu: &Arc<Gpu>,
-    n: usize,
-    outcome: &Outcome,
-    budget_secs: f64,
-) -> Result<Option<KernelConfig>, Error> {
-    if !outcome.best().is_some_and(|best| best.config.uniform) {
-        return Ok(None);
-    }
-    let others = outcome.ranking.iter().map(|ranked| ranked.config).filter(|shape| !shape.uniform);
-    let others: Vec<KernelConfig> = others.take(BEST_FOR_VARIOUS).collect();
-    let mut timer = StepTimer::new(gpu, n).of_masses(Masses::Various);
-    let begun = Instant::now();
-    let clock = move || begun.elapsed().as_secs_f64();
-    let mut watch = Watch { clock: &clock, go_on: &mut || !interrupt::wanted() };
-    let found = race(&mut timer, &others, budget_secs, &mut watch)?;
-    Ok(found.best().map(|best| best.config))
-}
-
-/// Remembers the winner.
-fn keep(store: &Store, gpu: &Gpu, tuned: &Tuned) -> Result<(), Error> {
-    let Tuned { n, default, outcome, for_various_masses, method, .. } = tuned;
-    let Some(best) = outcome.best() else { return Ok(()) };
-    let default_secs = outcome.of(default).map_or(best.secs(), |ranked| ranked.secs());
-    store.keep(Choice {
-        key: Key::of(gpu, Kernels::Direct, *n),
-        n: timed(*n),
-        secs_per_step: best.secs(),
-        default_secs_per_step: default_secs,
-        method: method.name().to_owned(),
-        kernel: best.config,
-        for_various_masses: *for_various_masses,
-    })
-}
-
 fn in_words(gpu: &Gpu, store: &Store, rows: &[Row], no_model: Option<&str>) -> String {
     let mut text = format!("{}, {}\n", gpu.adapter.name, gpu.adapter.driver);
     let header =
@@ -275,7 +175,7 @@ fn in_words(gpu: &Gpu, store: &Store, rows: &[Row], no_model: Option<&str>) -> S
     let mut notes = String::new();
     let mut methods: Vec<&str> = Vec::new();
     for row in rows {
-        let Tuned { n, default, outcome, for_various_masses, method, doubt } = match row {
+        let Tuned { n, default, outcome, for_various_masses, method, doubt, .. } = match row {
             Row::Skipped { n, reason } => {
                 notes += &format!("{n} bodies: {reason}\n");
                 continue;
@@ -347,7 +247,7 @@ impl std::fmt::Display for Rounded {
 fn row_json(row: &Row) -> serde_json::Value {
     match row {
         Row::Skipped { n, reason } => json!({ "n": n, "skipped": reason }),
-        Row::Tuned(Tuned { n, default, outcome, for_various_masses, method, doubt }) => json!({
+        Row::Tuned(Tuned { n, default, outcome, for_various_masses, method, doubt, .. }) => json!({
             "for_various_masses": for_various_masses.map(|shape| shape.to_string()),
             "n": n,
             "timed": timed(*n),

@@ -1,0 +1,208 @@
+//! The kernel on trial: whether it is right on this adapter, and whether another shape is faster.
+
+use egui::{ProgressBar, Ui};
+
+use super::Action;
+use super::theme::{DIM, WARN, heading};
+use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
+use crate::live::Command;
+use crate::measure::Row;
+use crate::tune::Tuned;
+
+/// How far a trial has come.
+#[derive(Default)]
+pub enum TrialForm {
+    /// Nobody has asked.
+    #[default]
+    Unasked,
+    /// It goes on.
+    Going {
+        /// The part that is done, from 0 to 1.
+        part: f64,
+        /// What is under way.
+        doing: String,
+    },
+    /// It is done.
+    Done {
+        /// What came out, and whether it is bad news.
+        said: Vec<(String, bool)>,
+        /// The shape that was found fastest.
+        fastest: Option<KernelConfig>,
+    },
+}
+
+impl TrialForm {
+    /// What a race has found.
+    pub fn of_race(tuned: &Tuned) -> Self {
+        let Tuned { n, default, outcome, method, doubt, quantum_secs, .. } = tuned;
+        let Some(best) = outcome.best() else {
+            let said = "no shape could be timed here".to_owned();
+            return Self::Done { said: vec![(said, true)], fastest: None };
+        };
+        let pairs = (crate::tune::timed(*n) as f64).powi(2);
+        let rate = super::theme::number(pairs / best.secs() / 1e9);
+        let gain = outcome.of(default).map_or(1.0, |ranked| ranked.secs() / best.secs());
+        let apart =
+            quantum_secs.map_or(String::new(), |secs| format!(", {:.1} us apart", secs * 1e6));
+        let mut said = vec![
+            (
+                format!("fastest of {} for {n} bodies: {}", outcome.ranking.len(), best.config),
+                false,
+            ),
+            (
+                format!(
+                    "{rate} G interactions/s in whole steps, {gain:.2} times the usual kernel's"
+                ),
+                false,
+            ),
+            (format!("by {}{apart}", method.name()), false),
+        ];
+        if outcome.untried > 0 {
+            said.push((format!("there was no time for {} more shapes", outcome.untried), false));
+        }
+        let refused =
+            outcome.refused.iter().map(|(shape, why)| (format!("{shape} is out: {why}"), true));
+        said.extend(refused.chain(doubt.clone().map(|doubt| (doubt, true))));
+        Self::Done { said, fastest: Some(best.config) }
+    }
+
+    /// What a check has found.
+    pub fn of_check(rows: &[Row]) -> Self {
+        let passed = rows.iter().filter(|row| row.passed()).count();
+        let worst = rows.iter().map(|row| row.acceleration.rms).fold(0.0, f64::max);
+        let agree =
+            format!("{passed} of {} cases agree with f64, to {worst:.0e} (rms)", rows.len());
+        let mut said = vec![(agree, passed < rows.len())];
+        for row in rows.iter().filter(|row| !row.passed()) {
+            let case = &row.case;
+            let what = format!(
+                "{} sinks, {} sources, softening {}: rms error {:.1e}, within its bounds: {}, the same in pieces: {}",
+                case.sinks,
+                case.sources,
+                case.softening,
+                row.acceleration.rms,
+                row.in_bounds,
+                row.same_in_pieces
+            );
+            said.push((what, true));
+        }
+        Self::Done { said, fastest: None }
+    }
+
+    pub(super) fn show(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
+        heading(ui, "On trial");
+        if let Self::Going { part, doing } = self {
+            ui.add(ProgressBar::new(*part as f32).text(doing.as_str()).desired_width(220.0));
+            if ui.button("Stop the trial").clicked() {
+                actions.push(Action::StopMeasuring);
+            }
+            return;
+        }
+        ui.horizontal_wrapped(|ui| {
+            let about = "Compares this kernel with f64: sizes around its tile, with potentials, whole and in pieces. The \
+                         simulation rests meanwhile";
+            if ui.button("Check this kernel").on_hover_text(about).clicked() {
+                actions.push(Action::CheckKernel);
+            }
+            let about = "Times whole steps of so many bodies with other shapes, for some twenty seconds, and remembers the \
+                         fastest for later visits: what 'gravitile tune' does";
+            if ui.button("Find the fastest").on_hover_text(about).clicked() {
+                actions.push(Action::TuneKernel);
+            }
+        });
+        let Self::Done { said, fastest } = self else { return };
+        for (line, is_bad) in said {
+            ui.colored_label(if *is_bad { WARN } else { DIM }, line);
+        }
+        if let Some(fastest) = fastest
+            && ui.button("Take the fastest").clicked()
+        {
+            actions.push(Action::Live(Command::Kernel(KernelRequest::from(*fastest))));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use egui_kittest::Harness;
+    use egui_kittest::kittest::Queryable;
+
+    use super::*;
+    use crate::measure::{Case, ErrorStats, Method};
+    use crate::tune::{Outcome, Ranked};
+
+    const USUAL: KernelConfig = KernelConfig::tiled(64);
+    const FASTER: KernelConfig = KernelConfig { r: 4, ..USUAL };
+
+    fn click(form: TrialForm, name: &str) -> Vec<Action> {
+        let show = move |ui: &mut Ui, actions: &mut Vec<Action>| form.show(ui, actions);
+        let mut harness = Harness::new_ui_state(show, Vec::new());
+        harness.get_by_label(name).click();
+        harness.run();
+        harness.state().clone()
+    }
+
+    fn race() -> Tuned {
+        let ranked = |config, secs| Ranked { config, samples: vec![secs] };
+        let ranking = vec![ranked(FASTER, 1e-3), ranked(USUAL, 2e-3)];
+        Tuned {
+            n: 1000,
+            default: USUAL,
+            outcome: Outcome { ranking, finished: 2, untried: 3, ..Outcome::default() },
+            for_various_masses: None,
+            method: Method::GpuTimestamps,
+            doubt: None,
+            quantum_secs: Some(1e-4),
+        }
+    }
+
+    #[test]
+    fn a_race_is_told_with_its_clock_and_its_winner_is_taken() {
+        let form = TrialForm::of_race(&race());
+        let TrialForm::Done { said, .. } = &form else { panic!("it is done") };
+        let text: Vec<&str> = said.iter().map(|(line, _)| line.as_str()).collect();
+        let text = text.join("\n");
+        for part in
+            ["fastest of 2 for 1000 bodies", "2.00 times", "100.0 us apart", "3 more shapes"]
+        {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let taken = Action::Live(Command::Kernel(KernelRequest::from(FASTER)));
+        assert_eq!(click(form, "Take the fastest"), [taken]);
+        let none = Tuned { outcome: Outcome::default(), ..race() };
+        assert!(matches!(TrialForm::of_race(&none), TrialForm::Done { fastest: None, .. }));
+    }
+
+    #[test]
+    fn a_wrong_kernel_is_named() {
+        let case = Case {
+            config: USUAL,
+            potential: false,
+            one_mass: false,
+            softening: 0.05,
+            sinks: 63,
+            sources: 65,
+        };
+        let acceleration = ErrorStats { worst: 1e-6, rms: 1e-7 };
+        let right =
+            Row { case, acceleration, potential: None, in_bounds: true, same_in_pieces: true };
+        let wrong = Row { in_bounds: false, ..right };
+        let TrialForm::Done { said, .. } = TrialForm::of_check(&[right, wrong]) else {
+            panic!("it is done")
+        };
+        assert!(said[0].0.starts_with("1 of 2") && said[0].1, "{said:?}");
+        assert!(said.len() == 2 && said[1].0.contains("63 sinks, 65 sources"), "{said:?}");
+        let TrialForm::Done { said, .. } = TrialForm::of_check(&[right]) else {
+            panic!("it is done")
+        };
+        assert!(said.len() == 1 && !said[0].1, "{said:?}");
+    }
+
+    #[test]
+    fn it_is_asked_for_and_stopped() {
+        assert_eq!(click(TrialForm::Unasked, "Check this kernel"), [Action::CheckKernel]);
+        assert_eq!(click(TrialForm::Unasked, "Find the fastest"), [Action::TuneKernel]);
+        let going = TrialForm::Going { part: 0.2, doing: "racing".to_owned() };
+        assert_eq!(click(going, "Stop the trial"), [Action::StopMeasuring]);
+    }
+}

@@ -1,0 +1,120 @@
+//! The fastest kernel for whole steps of a number of bodies on a device.
+
+use std::sync::Arc;
+
+use web_time::Instant;
+
+use super::{Outcome, Task, Watch, race_soon, tune_soon};
+use crate::error::Result;
+use crate::forces::direct::gpu::candidates::Bounds;
+use crate::forces::direct::gpu::{KernelConfig, KernelRequest, Masses};
+use crate::gpu::Gpu;
+use crate::measure::{Ceilings, Method, StepTimer};
+use crate::tuned::{Choice, Kernels, Key};
+
+/// The most bodies that are timed: beyond, a device is full and its rate does not change any more, but a step of
+/// a million bodies takes so long that few shapes would be tried.
+const MOST_TIMED: usize = 1 << 18;
+/// Share of the budget, on top of it, for bodies that each have a mass of their own.
+const FOR_VARIOUS: f64 = 0.2;
+/// How many of the best are raced once more for those.
+const BEST_FOR_VARIOUS: usize = 6;
+
+/// How many bodies are timed to find a kernel for `n`.
+pub fn timed(n: usize) -> usize {
+    n.min(MOST_TIMED)
+}
+
+/// What was found for one number of bodies.
+#[derive(Clone, Debug)]
+pub struct Tuned {
+    /// Number of bodies.
+    pub n: usize,
+    /// The shape that serves without tuning.
+    pub default: KernelConfig,
+    /// The race.
+    pub outcome: Outcome,
+    /// The shape for bodies that each have a mass of their own, where it is another one.
+    pub for_various_masses: Option<KernelConfig>,
+    /// How times were taken.
+    pub method: Method,
+    /// Why the device's clock was not believed.
+    pub doubt: Option<String>,
+    /// Seconds between two timestamps that the device can tell apart, where they were used.
+    pub quantum_secs: Option<f64>,
+}
+
+impl Tuned {
+    /// What is to be remembered for `gpu`; `None` where nothing was fast enough to be timed.
+    pub fn choice(&self, gpu: &Gpu) -> Option<Choice> {
+        let best = self.outcome.best()?;
+        let default = self.outcome.of(&self.default).unwrap_or(best);
+        Some(Choice {
+            key: Key::of(gpu, Kernels::Direct, self.n),
+            n: timed(self.n),
+            secs_per_step: best.secs(),
+            default_secs_per_step: default.secs(),
+            method: self.method.name().to_owned(),
+            kernel: best.config,
+            for_various_masses: self.for_various_masses,
+        })
+    }
+}
+
+/// Finds it within `budget_secs` seconds and a fifth of that, as long as `go_on` says so; `ceilings` as of [`super::tune`].
+///
+/// Errors: those of [`super::tune`].
+pub async fn tune_steps(
+    gpu: &Arc<Gpu>,
+    n: usize,
+    budget_secs: f64,
+    ceilings: &mut dyn FnMut(f64) -> Option<Ceilings>,
+    go_on: &dyn Fn() -> bool,
+) -> Result<Tuned> {
+    let timed = timed(n);
+    let default = KernelRequest::default().resolve(gpu, timed, timed)?;
+    let bounds = Bounds::of(gpu);
+    let task = Task { n: timed, default, bounds: &bounds, budget_secs };
+    let mut timer = StepTimer::new(gpu, timed);
+    let begun = Instant::now();
+    let clock = move || begun.elapsed().as_secs_f64();
+    let mut watch = Watch { clock: &clock, go_on: &mut || go_on() };
+    let mut outcome = tune_soon(&mut timer, task, ceilings, &mut watch).await?;
+    let doubt = timer.doubt().map(str::to_owned);
+    if timer.is_mixed() && go_on() {
+        // Times of two clocks cannot be compared: once more, by the one that is left.
+        timer = StepTimer::by_wall_clock(gpu, timed);
+        let begun = Instant::now();
+        let clock = move || begun.elapsed().as_secs_f64();
+        let mut watch = Watch { clock: &clock, go_on: &mut || go_on() };
+        outcome = tune_soon(&mut timer, task, ceilings, &mut watch).await?;
+    }
+    let for_various_masses = match go_on() {
+        true => various(gpu, timed, &outcome, budget_secs * FOR_VARIOUS, go_on).await?,
+        false => None,
+    };
+    let (method, quantum_secs) = (timer.method(), timer.quantum_secs());
+    Ok(Tuned { n, default, outcome, for_various_masses, method, doubt, quantum_secs })
+}
+
+/// The fastest of the best for bodies of various masses: one that reads its sources in tiles, since what a uniform
+/// buffer wins, it wins with blocks of one mass. `None` where the fastest of all is that.
+async fn various(
+    gpu: &Arc<Gpu>,
+    n: usize,
+    outcome: &Outcome,
+    budget_secs: f64,
+    go_on: &dyn Fn() -> bool,
+) -> Result<Option<KernelConfig>> {
+    if !outcome.best().is_some_and(|best| best.config.uniform) {
+        return Ok(None);
+    }
+    let others = outcome.ranking.iter().map(|ranked| ranked.config).filter(|shape| !shape.uniform);
+    let others: Vec<KernelConfig> = others.take(BEST_FOR_VARIOUS).collect();
+    let mut timer = StepTimer::new(gpu, n).of_masses(Masses::Various);
+    let begun = Instant::now();
+    let clock = move || begun.elapsed().as_secs_f64();
+    let mut watch = Watch { clock: &clock, go_on: &mut || go_on() };
+    let found = race_soon(&mut timer, &others, budget_secs, &mut watch).await?;
+    Ok(found.best().map(|best| best.config))
+}
