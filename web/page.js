@@ -31,7 +31,8 @@ try {
     init({ module_or_path: new URL("gravitile_bg.wasm", import.meta.url) }),
     mendPixels(),
   ]);
-  start(name);
+  performance.mark("begun");
+  await start(name);
 } catch (problem) {
   note.textContent = `The page could not be loaded: ${problem.message ?? problem}`;
   note.hidden = false;

@@ -49,6 +49,15 @@ pub fn lay_down(path: impl AsRef<Path>, bytes: impl Into<Arc<[u8]>>) {
     files().lying.insert(path.as_ref().to_owned(), bytes.into());
 }
 
+/// All that lies here, by names.
+#[cfg(all(target_arch = "wasm32", feature = "panel"))]
+pub fn lying() -> Vec<(String, Arc<[u8]>)> {
+    let named = |(path, bytes): (&PathBuf, &Arc<[u8]>)| {
+        Some((path.to_str()?.to_owned(), Arc::clone(bytes)))
+    };
+    files().lying.iter().filter_map(named).collect()
+}
+
 fn none() -> IoError {
     IoError::new(ErrorKind::NotFound, "there is no such file in this page")
 }

@@ -23,6 +23,7 @@ mod sort;
 pub mod template;
 mod timeline;
 mod translate;
+mod turn;
 mod units;
 
 pub use crate::settings::{AdapterIdentity, AdapterName, AdapterRequest, DeviceCount};
@@ -47,3 +48,4 @@ pub use scan::{Scan, scan_on_host};
 pub use sort::{KeyWidth, Sort, SortedBuffers, sort_on_host};
 pub use timeline::{FrameTimes, Timeline};
 pub use translate::{Language, translate};
+pub use turn::let_browser_turn;

@@ -4,7 +4,7 @@
 //! engine (include, if, for), and `{{ name }}` is a value. WGSL has no unroll hint, so unrolling is
 //! such a `for`. A name that is not defined is an error with file and line.
 
-use std::sync::{LazyLock, RwLock};
+use std::sync::{OnceLock, RwLock};
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior, Value};
@@ -123,18 +123,48 @@ pub const FILES: &[(&str, &str)] = &[
     ("tree/write.wgsl", include_str!("../../shaders/tree/write.wgsl")),
 ];
 
-static TEMPLATES: LazyLock<RwLock<Environment<'static>>> = LazyLock::new(|| {
-    let texts = FILES.iter().map(|(name, text)| (*name, (*text).to_owned()));
-    RwLock::new(environment(texts).expect("a test parses every shader file"))
-});
+/// Files that are parsed between two turns of a page's browser.
+const AT_ONCE: usize = 16;
 
-fn environment(
-    texts: impl Iterator<Item = (&'static str, String)>,
-) -> Result<Environment<'static>> {
+static TEMPLATES: OnceLock<RwLock<Environment<'static>>> = OnceLock::new();
+
+fn templates() -> &'static RwLock<Environment<'static>> {
+    TEMPLATES.get_or_init(|| {
+        let texts = FILES.iter().map(|(name, text)| (*name, (*text).to_owned()));
+        let parsed = with(empty(), texts);
+        RwLock::new(parsed.expect("a test parses every shader file"))
+    })
+}
+
+/// Parses all files ahead, a few at a time: in a page nothing else moves meanwhile.
+///
+/// Errors: none of texts that pass the tests.
+pub async fn prepare() -> Result<()> {
+    if TEMPLATES.get().is_some() {
+        return Ok(());
+    }
+    let mut parsed = empty();
+    for files in FILES.chunks(AT_ONCE) {
+        parsed = with(parsed, files.iter().map(|(name, text)| (*name, (*text).to_owned())))?;
+        super::let_browser_turn().await;
+    }
+    // Whoever was faster has the same texts.
+    let _ = TEMPLATES.set(RwLock::new(parsed));
+    Ok(())
+}
+
+fn empty() -> Environment<'static> {
     let mut environment = Environment::new();
     let syntax = SyntaxConfig::builder().line_statement_prefix("//%").build();
     environment.set_syntax(syntax.expect("the syntax should be valid"));
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment
+}
+
+fn with(
+    mut environment: Environment<'static>,
+    texts: impl Iterator<Item = (&'static str, String)>,
+) -> Result<Environment<'static>> {
     for (name, text) in texts {
         environment.add_template_owned(name, text).map_err(|error| told(name, &error))?;
     }
@@ -162,8 +192,8 @@ pub fn reload(folder: &std::path::Path) -> Result<()> {
         let text = std::fs::read_to_string(&path).map_err(|e| Error::io("read", &path, e))?;
         texts.push((*name, text));
     }
-    let new = environment(texts.into_iter())?;
-    *TEMPLATES.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = new;
+    let new = with(empty(), texts.into_iter())?;
+    *templates().write().unwrap_or_else(|poisoned| poisoned.into_inner()) = new;
     Ok(())
 }
 
@@ -172,7 +202,7 @@ pub fn reload(folder: &std::path::Path) -> Result<()> {
 /// Errors: [`Error::Shader`] for an unknown file, or a value that the text needs and `values` lacks,
 /// with file and line.
 pub fn assemble(name: &str, values: Value) -> Result<String> {
-    let templates = TEMPLATES.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let templates = templates().read().unwrap_or_else(|poisoned| poisoned.into_inner());
     let render = || templates.get_template(name)?.render(values);
     render().map_err(|error| told(name, &error))
 }
@@ -186,7 +216,7 @@ mod tests {
     #[test]
     fn every_file_parses_as_a_template() {
         for (name, _) in FILES {
-            assert!(TEMPLATES.read().unwrap().get_template(name).is_ok(), "{name}");
+            assert!(templates().read().unwrap().get_template(name).is_ok(), "{name}");
         }
     }
 

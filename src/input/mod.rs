@@ -1,5 +1,7 @@
 //! From a request to bodies: a scene by name, a scene file or a snapshot, with what suits it.
 
+#[cfg(any(test, all(target_arch = "wasm32", feature = "panel")))]
+mod packed;
 mod settings;
 
 use std::path::Path;

@@ -87,6 +87,18 @@ impl Cadence {
     }
 }
 
+/// How far a report has come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Reporting {
+    Nothing,
+    /// Potentials are being computed.
+    Potential,
+    /// So many of the dispatches of the [`Diagnosis`] are done.
+    Summing(u32),
+    /// The results are on their way.
+    Flying,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

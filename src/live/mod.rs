@@ -14,6 +14,7 @@ mod beside;
 mod blocks;
 mod body;
 mod cadence;
+mod change;
 mod command;
 mod force_error;
 mod frame_pace;

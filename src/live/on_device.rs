@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::beside::Beside;
-use super::cadence::Purpose;
+use super::cadence::{Purpose, Reporting};
+use super::change::{Change, Changed, Reports};
 use super::mover::{Drawn, FramePart, Mover, Reached};
 use super::{Event, Rates, Report};
 use crate::bodies::Bodies;
@@ -15,19 +16,7 @@ use crate::forces::{Budget, Throughput};
 use crate::frame::Frame;
 use crate::gpu::{BodyBuffers, FrameTimes, Gpu, Readback, layout::VEC4};
 use crate::integrate::Integrator;
-use crate::sim::{Clock, CompiledKernel, DeviceState, Diagnosis, Moment, Settings, Totals, Work};
-
-/// How far a report has come.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Reporting {
-    Nothing,
-    /// Potentials are being computed.
-    Potential,
-    /// So many of the dispatches of the [`Diagnosis`] are done.
-    Summing(u32),
-    /// The results are on their way.
-    Flying,
-}
+use crate::sim::{Clock, DeviceState, Diagnosis, Moment, Settings, Totals, Work};
 
 /// Visits of a body by the kernels of the diagnostics take as long as so many interactions, roughly.
 const INTERACTIONS_PER_VISIT: f64 = 16.0;
@@ -41,7 +30,8 @@ pub(super) struct OnDevice {
     shell: Arc<Bodies>,
     reporting: Reporting,
     want_report: bool,
-    diagnosis: Diagnosis,
+    /// None until it is compiled.
+    diagnosis: Option<Diagnosis>,
     results: Readback,
     /// Time, steps and softening of the report under way.
     reported: (f64, u64, f64),
@@ -56,38 +46,27 @@ pub(super) struct OnDevice {
     /// Bodies that have come back and become f64.
     widening: Vec<Beside<Event>>,
     changing: Option<Beside<Changed>>,
+    /// What reports need, compiled beside the first steps.
+    preparing: Option<Beside<Changed>>,
     /// What was asked for while another change was being prepared.
     next_change: Option<Change>,
 }
 
-/// Another kernel or softening, as asked for.
-#[derive(Clone, Copy)]
-struct Change {
-    request: KernelRequest,
-    softening: f64,
-    /// The texts of shaders have changed: those of the diagnostics are compiled, too.
-    anew: bool,
-}
-
-/// What a change needs, compiled.
-struct Changed {
-    kernel: CompiledKernel,
-    totals: Totals,
-    diagnosis: Option<Diagnosis>,
-    softening: f64,
-}
-
 impl OnDevice {
-    /// Puts the bodies on the device and compiles all that frames will need.
+    /// Puts the bodies on the device and compiles all that frames will need. In a page, whose browser may take seconds for a
+    /// kernel, the first picture does not wait for those of the reports: they are compiled beside it.
     ///
     /// Errors: as of [`DeviceState::begin`].
     pub async fn open(gpu: Arc<Gpu>, bodies: Bodies, settings: &Settings) -> Result<Self> {
         let mut state = DeviceState::begin(gpu, &bodies, None, settings).await?;
-        state.make_potential().await?;
-        let (gpu, buffers, frame) = (state.gpu(), state.buffers(), *state.frame());
-        let diagnosis =
-            Diagnosis::new(gpu, buffers, frame, state.potential_sums(), &bodies).await?;
-        Ok(Self {
+        let mut diagnosis = None;
+        if cfg!(not(target_arch = "wasm32")) {
+            state.make_potential().await?;
+            let (buffers, sums) = (state.buffers(), state.potential_sums());
+            let frame = *state.frame();
+            diagnosis = Some(Diagnosis::new(state.gpu(), buffers, frame, sums, &bodies).await?);
+        }
+        let mut opened = Self {
             state,
             clock: Clock::new(settings.start, settings.steps_before, settings.dt),
             ready: false,
@@ -106,8 +85,14 @@ impl OnDevice {
             widening: Vec::new(),
             flying: VecDeque::new(),
             changing: None,
+            preparing: None,
             next_change: None,
-        })
+        };
+        if opened.diagnosis.is_none() {
+            let (request, softening) = (settings.kernel, settings.softening);
+            opened.preparing = Some(opened.compile(Change { request, softening, anew: true })?);
+        }
+        Ok(opened)
     }
 
     /// The frame of a simulation's first state.
@@ -117,36 +102,45 @@ impl OnDevice {
 
     /// Lets a change be compiled beside the frames; of several that come meanwhile the last one follows.
     fn change(&mut self, change: Change) -> Result<()> {
-        let Change { request, softening, anew } = change;
-        let next = self.state.next_kernel(&request, softening, self.integrator)?;
         if self.changing.is_some() {
-            let anew = anew || self.next_change.is_some_and(|before| before.anew);
+            // What cannot be is refused at once.
+            self.state.next_kernel(&change.request, change.softening, self.integrator)?;
+            let anew = change.anew || self.next_change.is_some_and(|before| before.anew);
             self.next_change = Some(Change { anew, ..change });
             return Ok(());
         }
-        let (parts, shell) = (self.diagnosis.totals_buffers(), Arc::clone(&self.shell));
-        let frame = *self.state.frame();
-        let compile = move || async move {
+        self.changing = Some(self.compile(change)?);
+        Ok(())
+    }
+
+    fn compile(&self, change: Change) -> Result<Beside<Changed>> {
+        let Change { request, softening, anew } = change;
+        let next = self.state.next_kernel(&request, softening, self.integrator)?;
+        let parts = self.diagnosis.as_ref().filter(|_| !anew).map(Diagnosis::totals_buffers);
+        let (shell, frame) = (Arc::clone(&self.shell), *self.state.frame());
+        Beside::start("compiling", move || async move {
             let kernel = next.compile().await?;
             let (gpu, buffers, potentials) = (next.gpu(), next.buffers(), kernel.potential_sums());
-            let totals = Totals::of(gpu, buffers, potentials, &parts).await?;
-            let diagnosis = match anew {
-                true => Some(Diagnosis::new(gpu, buffers, frame, potentials, &shell).await?),
-                false => None,
+            let reports = match parts {
+                Some(parts) => Reports::Totals(Totals::of(gpu, buffers, potentials, &parts).await?),
+                None => {
+                    let all = Diagnosis::new(gpu, buffers, frame, potentials, &shell).await?;
+                    Reports::All(Box::new(all))
+                }
             };
-            Ok(Changed { kernel, totals, diagnosis, softening })
-        };
-        self.changing = Some(Beside::start("compiling", compile)?);
-        Ok(())
+            Ok(Changed { kernel, reports, softening })
+        })
     }
 
     /// A change is ready: the bodies go on with it.
     fn go_on_with(&mut self, changed: Changed) {
-        let Changed { kernel, totals, diagnosis, softening } = changed;
+        let Changed { kernel, reports, softening } = changed;
         self.state.take_kernel(kernel);
-        match diagnosis {
-            Some(diagnosis) => self.diagnosis = diagnosis,
-            None => self.diagnosis.take_totals(totals),
+        match (reports, &mut self.diagnosis) {
+            (Reports::Totals(totals), Some(diagnosis)) => diagnosis.take_totals(totals),
+            (Reports::All(made), diagnosis) => *diagnosis = Some(*made),
+            // Totals are made for what is there.
+            (Reports::Totals(_), None) => {}
         }
         if let Reporting::Potential | Reporting::Summing(_) = self.reporting {
             // The new kernel computes them from the start.
@@ -180,7 +174,8 @@ impl OnDevice {
             }
         }
         // Someone waits for the moment between two steps: begin no other one.
-        let wanted = self.want_report && self.reporting == Reporting::Nothing
+        let reports = self.want_report && self.diagnosis.is_some();
+        let wanted = reports && self.reporting == Reporting::Nothing
             || self.want.is_some() && self.bodies.is_idle();
         let due = if wanted { 0 } else { due };
         if due == 0 && self.state.is_between_steps() {
@@ -199,6 +194,8 @@ impl OnDevice {
 
     /// Goes on with the report that is wanted; true while no step may begin.
     fn record_report(&mut self, encoder: &mut wgpu::CommandEncoder, budget: Budget) -> bool {
+        // What was asked for comes when the kernels are there.
+        let Some(diagnosis) = &self.diagnosis else { return false };
         if self.reporting == Reporting::Nothing && self.want_report {
             self.want_report = false;
             self.state.begin_potential();
@@ -215,8 +212,8 @@ impl OnDevice {
         let visits =
             self.state.throughput().rate() * budget.submission_secs / INTERACTIONS_PER_VISIT;
         let gpu = self.state.gpu();
-        if self.diagnosis.record(gpu, encoder, done, visits as u64) {
-            self.results.record(&gpu.device, encoder, &self.diagnosis.results());
+        if diagnosis.record(gpu, encoder, done, visits as u64) {
+            self.results.record(&gpu.device, encoder, &diagnosis.results());
             self.reporting = Reporting::Flying;
         }
         true
@@ -296,13 +293,15 @@ impl Mover for OnDevice {
         if let Some(read) = self.results.take() {
             self.reporting = Reporting::Nothing;
             let (time, steps, softening) = self.reported;
-            events.push(match read {
-                Ok(read) => {
-                    let diagnostics = self.diagnosis.read(&read, time);
-                    Event::Report(Report { time, steps, softening, diagnostics })
+            match (read, &self.diagnosis) {
+                (Ok(read), Some(diagnosis)) => {
+                    let diagnostics = diagnosis.read(&read, time);
+                    events.push(Event::Report(Report { time, steps, softening, diagnostics }));
                 }
-                Err(error) => Event::Failed(error),
-            });
+                // Without kernels there is nothing to read.
+                (Ok(_), None) => {}
+                (Err(error), _) => events.push(Event::Failed(error)),
+            }
         }
         match self.bodies.take() {
             Some(Ok(read)) => events.extend(self.widen(read).err().map(Event::Failed)),
@@ -316,6 +315,14 @@ impl Mover for OnDevice {
             }
             None => true,
         });
+        match self.preparing.as_ref().and_then(Beside::take) {
+            // A change brings its own.
+            Some(Ok(made)) if self.changing.is_none() && self.diagnosis.is_none() => {
+                self.go_on_with(made);
+            }
+            Some(Err(error)) => events.push(Event::Failed(error)),
+            _ => {}
+        }
         // The steps of a frame count when they are recorded.
         0
     }

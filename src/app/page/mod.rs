@@ -2,6 +2,7 @@
 
 mod listen;
 mod log;
+mod making;
 mod mirror;
 mod plain;
 mod shelf;
@@ -16,9 +17,11 @@ use super::window;
 use super::window::machine::tell;
 use crate::error::{Error, Result};
 use crate::files;
+use crate::gpu::let_browser_turn;
 use crate::settings::{ViewRequest, link};
 
 pub use listen::copy;
+pub use making::load;
 pub use mirror::mirror;
 pub use typing::{is_touched, type_into};
 
@@ -46,7 +49,7 @@ pub fn element(id: &str) -> Option<Element> {
 
 /// Starts the page. `adapter` is what the browser says of the graphics adapter, empty where there is none.
 #[wasm_bindgen]
-pub fn start(adapter: &str) {
+pub async fn start(adapter: String) {
     log::set_up();
     std::panic::set_hook(Box::new(|panic| {
         ::log::error!("{panic}");
@@ -54,11 +57,14 @@ pub fn start(adapter: &str) {
         note(&format!("The page has broken off; this is an error in gravitile: {panic}"));
     }));
     files::put_up(Box::new(shelf::Browser));
+    making::set_up();
+    let_browser_turn().await;
     let (request, refused) = request();
+    let_browser_turn().await;
     if adapter.is_empty() {
         return plain::start(&request, "This browser has no WebGPU");
     }
-    crate::gpu::name_adapter(adapter);
+    crate::gpu::name_adapter(&adapter);
     listen::set_up();
     typing::set_up();
     if let Some(refused) = refused {

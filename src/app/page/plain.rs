@@ -9,7 +9,7 @@ use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::{CanvasRenderingContext2d, Event, HtmlCanvasElement, ImageData};
 
 use super::listen::on;
-use super::{BEGIN, CANVAS, browser, element, hide, named, note, show};
+use super::{BEGIN, CANVAS, browser, element, hide, making, named, note, show};
 use crate::error::{Error, Result};
 use crate::render::{Look, Painter, PictureSize, Points};
 use crate::scene::Scene;
@@ -58,7 +58,7 @@ async fn next_picture() {
 async fn run(request: &ViewRequest) -> Result<()> {
     next_picture().await;
     let size = picture_size()?;
-    let loaded = fewer(&request.input)?.load(request.steps.eps)?;
+    let loaded = making::load(&fewer(&request.input)?, request.steps.eps).await?;
     let by = MethodRequest { engine: "cpu".to_owned(), ..MethodRequest::default() };
     let engine = EngineRequest { by, ..EngineRequest::default() };
     let settings = request.steps.settings(&loaded, &engine)?;

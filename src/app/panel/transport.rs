@@ -17,6 +17,12 @@ pub struct PastMark {
     pub marked: bool,
 }
 
+/// To the beginning, pause, a step, a bookmark. A page has no font with pictograms, but for a few shapes.
+const SIGNS: [&str; 4] = match cfg!(target_arch = "wasm32") {
+    false => ["⏮", "⏸", "⏭", "⚑"],
+    true => ["|◀", "▮▮", "▶|", "◆"],
+};
+
 const HEIGHT: f32 = 18.0;
 /// A bar shorter than this is none.
 const LEAST: f32 = 60.0;
@@ -25,20 +31,21 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Act
     ui.horizontal(|ui| {
         let left = ui.cursor().min.x;
         let live = |command: Command| Action::Live(command);
-        if ui.small_button("⏮").on_hover_text("From the beginning (r)").clicked() {
+        let [beginning, pause, step, bookmark] = SIGNS;
+        if ui.small_button(beginning).on_hover_text("From the beginning (r)").clicked() {
             actions.push(Action::Restart { anew: true });
         }
         let (sign, about) =
-            if facts.keeper.paused { ("▶", "Go on (space)") } else { ("⏸", "Pause (space)") };
+            if facts.keeper.paused { ("▶", "Go on (space)") } else { (pause, "Pause (space)") };
         if ui.small_button(sign).on_hover_text(about).clicked() {
             actions.push(live(Command::Pause(!facts.keeper.paused)));
         }
-        if ui.small_button("⏭").on_hover_text("One step (s)").clicked() {
+        if ui.small_button(step).on_hover_text("One step (s)").clicked() {
             actions.push(live(Command::Pause(true)));
             actions.push(live(Command::Step(1)));
         }
         let about = "Keeps the state of now, to come back to (m)";
-        if ui.small_button("⚑").on_hover_text(about).clicked() {
+        if ui.small_button(bookmark).on_hover_text(about).clicked() {
             actions.push(Action::Bookmark);
         }
         let room = width - (ui.cursor().min.x - left) - 16.0;

@@ -77,10 +77,12 @@ impl Frames {
         let is_page = cfg!(target_arch = "wasm32");
         panel.welcome.open = !is_page && !memory.welcomed && request == super::first_scene();
         Ok(async move {
-            let output = opening.await?;
+            let mut output = opening.await?;
+            let mut input = Input::new(&output.screen, request.shaders.clone());
+            input.warm_up(&mut output).await;
             Ok(Self {
                 viewer: Viewer::new(&request, &memory)?,
-                input: Input::new(&output.screen, request.shaders.clone()),
+                input,
                 panel,
                 start: Start::from(&request),
                 simulated: Simulated::new(&output.screen.gpu, request)?,
@@ -199,13 +201,7 @@ impl Frames {
             platform_output, mut textures_delta, shapes, pixels_per_point, ..
         } = output.unwrap_or_default();
         // First of all, before anything can fail: egui insists that no texture is forgotten.
-        let freed = std::mem::take(&mut textures_delta.free);
-        for (id, deltas) in std::mem::take(&mut textures_delta.set) {
-            for delta in &deltas {
-                let Screen { gpu, egui, .. } = &mut self.output.screen;
-                egui.update_texture(&gpu.device, &gpu.queue, id, delta);
-            }
-        }
+        let freed = self.output.screen.take_textures(&mut textures_delta);
         if is_shown {
             machine::take_output(&platform_output);
             self.input.egui_state.handle_platform_output(&self.output.window, platform_output);

@@ -7,9 +7,11 @@ use winit::keyboard::{Key, NamedKey};
 use winit::window::Window;
 
 use super::machine::{self, Picker};
+use super::output::Output;
 use super::reload::ShaderWatch;
 use super::screen::Screen;
 use crate::app::panel;
+use crate::gpu::let_browser_turn;
 
 pub struct Input {
     pub egui_state: egui_winit::State,
@@ -18,6 +20,18 @@ pub struct Input {
     pub dropped: Vec<PathBuf>,
     pub shaders: Option<ShaderWatch>,
 }
+
+/// What the panel writes, and in which styles, most of it.
+const LETTERS: &[(egui::TextStyle, &str)] = {
+    use egui::TextStyle::{Body, Heading, Monospace};
+    &[
+        (Body, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,:;+-−×/()%…'=<>«»"),
+        (Heading, "aceghiklmnoprstuvyBCDEGHIMPSTW"),
+        (Monospace, "pqrus0123456789.abcdefghiklmnot"),
+    ]
+};
+/// Letters that are made in one turn of a page's browser.
+const LETTERS_AT_ONCE: usize = 8;
 
 /// What an event comes to.
 pub struct Taken {
@@ -44,6 +58,28 @@ impl Input {
         panel::style(&self.context);
         machine::prepare(&self.context);
         self.egui_state = screen.egui_state(&self.context);
+    }
+
+    /// In a page: has egui make its fonts and letters a few at a time, which would hold the first frames up.
+    pub async fn warm_up(&mut self, output: &mut Output) {
+        if !cfg!(target_arch = "wasm32") {
+            return;
+        }
+        let letters = LETTERS.iter().flat_map(|(style, letters)| {
+            let letters: Vec<char> = letters.chars().collect();
+            let few = letters.chunks(LETTERS_AT_ONCE).map(|few| few.iter().collect::<String>());
+            few.map(|few| egui::RichText::new(few).text_style(style.clone())).collect::<Vec<_>>()
+        });
+        // Without any letters first: the fonts themselves.
+        for text in std::iter::once(egui::RichText::new("")).chain(letters) {
+            let_browser_turn().await;
+            let input = self.egui_state.take_egui_input(&output.window);
+            let drawn = self.context.run_ui(input, |ui| {
+                ui.label(text.clone());
+            });
+            output.screen.take_textures(&mut { drawn.textures_delta });
+        }
+        let_browser_turn().await;
     }
 
     /// Hands an event to egui.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use web_time::Instant;
 
+use super::machine;
 use crate::app::lookup;
 use crate::app::panel::Integration;
 use crate::bodies::Bodies;
@@ -151,7 +152,7 @@ fn what_changes(now: &Settings, next: &Settings) -> &'static str {
 }
 
 async fn load(gpu: Arc<Gpu>, input: InputRequest, wanted: Wanted) -> Result<Session> {
-    let loaded = input.load(wanted.steps.eps)?;
+    let loaded = machine::load(&input, wanted.steps.eps).await?;
     let settings = wanted.steps.over(&loaded, wanted.settings.clone())?;
     let usual = StepRequest::default().over(&loaded, Settings::default())?;
     let usual = Integration::of(&usual);

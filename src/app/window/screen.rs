@@ -6,7 +6,7 @@ use std::sync::Arc;
 use winit::window::Window;
 
 use crate::error::{Error, Result};
-use crate::gpu::{AdapterRequest, Gpu, Timeline, instance};
+use crate::gpu::{AdapterRequest, Gpu, Timeline, instance, let_browser_turn, template};
 use crate::render::{GpuCanvas, PictureSize};
 
 pub struct Screen {
@@ -60,16 +60,21 @@ impl Screen {
         let surface = made.map_err(|error| refused(&error.to_string()))?;
         let request = request.clone();
         Ok(async move {
+            template::prepare().await?;
             let opened = Gpu::open_on(&instance, Some(&surface), &request).await;
             let gpu = opened.map_err(|error| match error {
                 Error::NoAdapter { .. } => no_driver(&error),
                 other => other,
             })?;
-            Self::on(window, surface, gpu)
+            Self::on(window, surface, gpu).await
         })
     }
 
-    fn on(window: Arc<Window>, surface: wgpu::Surface<'static>, gpu: Arc<Gpu>) -> Result<Self> {
+    async fn on(
+        window: Arc<Window>,
+        surface: wgpu::Surface<'static>,
+        gpu: Arc<Gpu>,
+    ) -> Result<Self> {
         let capabilities = surface.get_capabilities(&gpu.wgpu_adapter);
         // egui blends in gamma space: it asks for a format without automatic sRGB.
         let format = egui_wgpu::preferred_framebuffer_format(&capabilities.formats)
@@ -86,7 +91,9 @@ impl Screen {
         surface.configure(&gpu.device, &config);
         gpu.check()?;
         let picture = PictureSize::new(config.width, config.height)?;
+        let_browser_turn().await;
         let canvas = GpuCanvas::new(gpu.handles(), picture, format)?;
+        let_browser_turn().await;
         let options = egui_wgpu::RendererOptions::default();
         let egui = egui_wgpu::Renderer::new(&gpu.device, format, options);
         let timeline = Timeline::new(&gpu.device, &gpu.queue);
@@ -120,6 +127,16 @@ impl Screen {
 
     pub fn picture_size(&self) -> PictureSize {
         self.canvas.size()
+    }
+
+    /// Hands egui's new textures to the device, and names those that are to be let go after the next submission.
+    pub fn take_textures(&mut self, delta: &mut egui::TexturesDelta) -> Vec<egui::TextureId> {
+        for (id, deltas) in std::mem::take(&mut delta.set) {
+            for delta in &deltas {
+                self.egui.update_texture(&self.gpu.device, &self.gpu.queue, id, delta);
+            }
+        }
+        std::mem::take(&mut delta.free).into_iter().collect()
     }
 
     /// The next picture to draw into; `None` where there is nothing to be seen just now.

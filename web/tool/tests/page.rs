@@ -4,6 +4,8 @@
 mod browser;
 #[path = "page/native.rs"]
 mod native;
+#[path = "page/pace.rs"]
+mod pace;
 #[path = "page/shown.rs"]
 mod shown;
 

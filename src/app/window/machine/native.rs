@@ -11,9 +11,10 @@ use super::super::shell::{Shell, Word};
 use super::Arrival;
 use crate::app::window::Listen;
 use crate::error::Result;
+use crate::input::Input;
 pub use crate::record::refuse_names_of_runs as check_name;
 pub use crate::render::{Film, FilmOptions};
-use crate::settings::ViewRequest;
+use crate::settings::{InputRequest, ViewRequest};
 use crate::snapshot;
 
 /// Opens the window and returns when it is closed.
@@ -103,6 +104,13 @@ pub fn has_room_for_panel() -> bool {
 /// No browser is around it.
 pub fn browser() -> Option<(String, String)> {
     None
+}
+
+/// Whoever calls it is on a thread beside the window already.
+///
+/// Errors: those of [`InputRequest::load`].
+pub async fn load(input: &InputRequest, softening: Option<f64>) -> Result<Input> {
+    input.load(softening)
 }
 
 /// Whether the window can be closed from within.

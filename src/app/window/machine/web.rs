@@ -17,9 +17,10 @@ use crate::app::page;
 use crate::app::window::Listen;
 use crate::error::{Error, Result};
 use crate::files;
+use crate::input::Input;
 use crate::render::animated_png::{AnimatedPng, COUNT_AT, count_chunk};
 use crate::render::{Image, PictureSize};
-use crate::settings::ViewRequest;
+use crate::settings::{InputRequest, ViewRequest};
 
 thread_local! {
     static PROXY: RefCell<Option<EventLoopProxy<Word>>> = const { RefCell::new(None) };
@@ -88,6 +89,12 @@ const ZOOM_FOR_FINGERS: f32 = 1.2;
 /// The page has every control once more, for who cannot see the picture of it.
 pub fn prepare(context: &egui::Context) {
     context.enable_accesskit();
+    // The shapes on buttons are in this one, which is there for the lines of code.
+    let mut fonts = egui::FontDefinitions::default();
+    if let Some(fallbacks) = fonts.families.get_mut(&egui::FontFamily::Proportional) {
+        fallbacks.push("Hack".to_owned());
+    }
+    context.set_fonts(fonts);
     if page::is_touched() {
         context.set_zoom_factor(ZOOM_FOR_FINGERS);
     }
@@ -111,6 +118,13 @@ pub fn has_room_for_panel() -> bool {
 /// The browser's name with its version, and all that it says of itself.
 pub fn browser() -> Option<(String, String)> {
     page::agent().map(|agent| (page::browser_of(&agent), agent))
+}
+
+/// Bodies are made beside the page's thread.
+///
+/// Errors: those of [`InputRequest::load`].
+pub async fn load(input: &InputRequest, softening: Option<f64>) -> Result<Input> {
+    page::load(input, softening).await
 }
 
 /// A page is closed by its browser.

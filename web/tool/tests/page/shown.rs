@@ -9,15 +9,24 @@ use super::{lit, open, picture, press, small};
 
 /// The first words in the page that begin so, once they are there.
 pub fn words(browser: &mut Browser, begin: &str) -> String {
+    awaited(browser, &format!("startsWith({begin:?})"))
+}
+
+/// The first words in the page with that part, once they are there.
+pub fn words_with(browser: &mut Browser, part: &str) -> String {
+    awaited(browser, &format!("includes({part:?})"))
+}
+
+fn awaited(browser: &mut Browser, are_they: &str) -> String {
     let found = format!(
-        "[...document.querySelectorAll('#mirror span')].map(e => e.textContent).find(t => t.startsWith({begin:?}))"
+        "[...document.querySelectorAll('#mirror span')].map(e => e.textContent).find(t => t.{are_they})"
     );
     let waiting = format!(
         "(async () => {{ for (let k = 0; k < 900; k++) {{ const t = {found}; if (t) return t; \
          await new Promise(done => setTimeout(done, 100)); }} return null; }})()"
     );
     let words = browser.value(&waiting);
-    words.as_str().unwrap_or_else(|| panic!("no words begin with '{begin}'")).to_owned()
+    words.as_str().unwrap_or_else(|| panic!("there are no words with {are_they}")).to_owned()
 }
 
 /// Keeps what is offered for download, for [`offered`].

@@ -1,0 +1,138 @@
+//! Bodies are made by a worker, a thread of the browser's with the same program: a scene's tables, or a file of a million bodies,
+//! would hold the page up. Where there is no worker the page's own thread makes them.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use futures_channel::oneshot::{Sender, channel};
+use js_sys::{Array, Object, Reflect, Uint8Array};
+use wasm_bindgen::prelude::*;
+use web_sys::{Event, MessageEvent, Worker, WorkerOptions, WorkerType};
+
+use super::listen::on;
+use super::log;
+use crate::error::{Error, Result};
+use crate::files;
+use crate::input::Input;
+use crate::settings::InputRequest;
+
+/// The file with what the worker hears and says.
+const SCRIPT: &str = "worker.js";
+
+/// What has come of a request.
+enum Answer {
+    Made(Vec<u8>),
+    Refused(String),
+    BrokeOff,
+}
+
+#[derive(Default)]
+struct Making {
+    worker: Option<Worker>,
+    asked: u32,
+    waiting: BTreeMap<u32, Sender<Answer>>,
+}
+
+thread_local! {
+    static MAKING: RefCell<Making> = RefCell::default();
+}
+
+/// Starts the worker, which gets the program that is here already.
+pub fn set_up() {
+    let options = WorkerOptions::new();
+    options.set_type(WorkerType::Module);
+    let Ok(worker) = Worker::new_with_options(SCRIPT, &options) else { return };
+    let program = object(&[("program", wasm_bindgen::module())]);
+    if worker.post_message(&program).is_err() {
+        return;
+    }
+    on(&worker, "message", |event: MessageEvent| take(&event.data()));
+    // Its file is not there, or says what this browser does not understand.
+    on(&worker, "error", |_: Event| {
+        ::log::warn!("there is no worker: the page makes bodies itself");
+        // Whoever waits hears that nobody will answer.
+        MAKING.take();
+    });
+    MAKING.with_borrow_mut(|making| making.worker = Some(worker));
+}
+
+fn object(fields: &[(&str, JsValue)]) -> Object {
+    let object = Object::new();
+    for (name, value) in fields {
+        // Of an object that was just made none is refused.
+        let _ = Reflect::set(&object, &(*name).into(), value);
+    }
+    object
+}
+
+/// What the worker says.
+fn take(said: &JsValue) {
+    let get = |name: &str| Reflect::get(said, &name.into()).unwrap_or(JsValue::UNDEFINED);
+    let Some(number) = get("number").as_f64() else { return };
+    let answer = match (get("bytes").dyn_into::<Uint8Array>(), get("refused").as_string()) {
+        (Ok(bytes), _) => Answer::Made(bytes.to_vec()),
+        (_, Some(problem)) => Answer::Refused(problem),
+        (_, None) => Answer::BrokeOff,
+    };
+    let asker = MAKING.with_borrow_mut(|making| making.waiting.remove(&(number as u32)));
+    // Nobody may want it any more.
+    asker.map(|asker| asker.send(answer));
+}
+
+/// Makes or reads the bodies of `request` beside the page.
+///
+/// Errors: those of [`InputRequest::load`].
+pub async fn load(request: &InputRequest, softening: Option<f64>) -> Result<Input> {
+    // What a scene without bodies can tell is told at once, in its own words.
+    let scene = request.scene()?;
+    // A scene file may want other files.
+    let is_built_in = scene.is_some() && !request.input.contains('.');
+    let lying = if is_built_in { Vec::new() } else { files::lying() };
+    let names: Array = lying.iter().map(|(name, _)| JsValue::from(name.as_str())).collect();
+    let bytes: Array = lying.iter().map(|(_, bytes)| Uint8Array::from(&bytes[..])).collect();
+    let answer = MAKING.with_borrow_mut(|making| {
+        let worker = making.worker.as_ref()?;
+        let message = object(&[
+            ("number", making.asked.into()),
+            ("request", serde_json::to_string(request).ok()?.into()),
+            ("softening", softening.map_or(JsValue::UNDEFINED, JsValue::from)),
+            ("names", names.into()),
+            ("files", bytes.into()),
+        ]);
+        worker.post_message(&message).ok()?;
+        let (sender, answer) = channel();
+        making.waiting.insert(making.asked, sender);
+        making.asked += 1;
+        Some(answer)
+    });
+    let answer = match answer {
+        Some(answer) => answer.await.unwrap_or(Answer::BrokeOff),
+        None => Answer::BrokeOff,
+    };
+    match answer {
+        Answer::Made(bytes) => Input::unpack(request, &bytes),
+        Answer::Refused(problem) => Err(Error::Outside(problem)),
+        Answer::BrokeOff => request.load(softening),
+    }
+}
+
+/// In the worker: what [`Input::unpack`] reads, of a request in JSON and files by their names.
+///
+/// Errors: those of [`InputRequest::load`], as a text.
+#[wasm_bindgen]
+pub fn make(
+    request: &str,
+    softening: Option<f64>,
+    names: Vec<String>,
+    files: Vec<Uint8Array>,
+) -> std::result::Result<Vec<u8>, JsValue> {
+    log::set_up();
+    std::panic::set_hook(Box::new(|panic| ::log::error!("in the worker: {panic}")));
+    for (name, bytes) in names.into_iter().zip(files) {
+        files::lay_down(name, bytes.to_vec());
+    }
+    let made = serde_json::from_str::<InputRequest>(request)
+        .map_err(|problem| Error::Outside(problem.to_string()))
+        .and_then(|request| request.load(softening)?.pack());
+    made.map_err(|problem| JsValue::from(problem.to_string()))
+}

@@ -1,0 +1,94 @@
+//! An input as bytes: a page has it made by another thread of its browser, which shares no memory with it.
+
+use super::Input;
+use crate::error::{Error, Result};
+use crate::scene::{RunHints, Scene};
+use crate::settings::InputRequest;
+use crate::snapshot::{Snapshot, WriteOptions};
+
+/// The name by which a snapshot of our own is recognised.
+const NAME: &str = "input.gvt";
+/// Softening, step and duration, before the snapshot.
+const HINTS: usize = 24;
+
+impl Input {
+    /// What [`Input::unpack`] reads again, to the bit.
+    ///
+    /// Errors: bodies that no snapshot can hold.
+    pub fn pack(&self) -> Result<Vec<u8>> {
+        let RunHints { softening, dt, until } = self.run;
+        let mut bytes: Vec<u8> =
+            [softening, dt, until].into_iter().flat_map(f64::to_le_bytes).collect();
+        bytes.extend(self.snapshot.to_bytes(NAME, &WriteOptions::default())?.0);
+        Ok(bytes)
+    }
+
+    /// The input that somebody else has made for `request`. What its scene says without any bodies is not among the bytes.
+    ///
+    /// Errors: bytes that are none; those of [`InputRequest::scene`].
+    pub fn unpack(request: &InputRequest, bytes: &[u8]) -> Result<Self> {
+        let broken = || Error::Outside("bodies came back as something else".to_owned());
+        let (hints, snapshot) = bytes.split_at_checked(HINTS).ok_or_else(broken)?;
+        let (hints, _) = hints.as_chunks();
+        let [softening, dt, until] = [0, 1, 2].map(|k| f64::from_le_bytes(hints[k]));
+        let snapshot = Snapshot::from_bytes(snapshot, NAME)?;
+        let run = RunHints { softening, dt, until };
+        let (integrator, view) = match request.scene()? {
+            Some(Scene { integrator, view, .. }) => (integrator, Some(view)),
+            None => Default::default(),
+        };
+        Ok(Self { snapshot, run, integrator, view })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Assignment;
+
+    fn same(request: &InputRequest, softening: Option<f64>) {
+        let made = request.load(softening).unwrap();
+        let again = Input::unpack(request, &made.pack().unwrap()).unwrap();
+        let name = &request.input;
+        assert_eq!(again.snapshot, made.snapshot, "{name}");
+        assert_eq!(again.run, made.run, "{name}");
+        assert_eq!(again.integrator, made.integrator, "{name}");
+        assert_eq!(again.view, made.view, "{name}");
+    }
+
+    #[test]
+    fn every_scene_comes_through_to_the_bit() {
+        for name in Scene::names() {
+            let takes_n = Scene::builtin(name).unwrap().set_n(60).is_ok();
+            let n = takes_n.then_some(60);
+            same(&InputRequest { n, ..InputRequest::named(name) }, None);
+        }
+        let set = vec![Assignment { name: "mass_ratio".to_owned(), value: 0.3 }];
+        let galaxies = InputRequest {
+            n: Some(301),
+            seed: Some(7),
+            set,
+            gravity: Some(2.5),
+            ..InputRequest::named("galaxy-collision")
+        };
+        same(&galaxies, Some(0.123));
+    }
+
+    #[test]
+    fn a_snapshot_keeps_its_ids_facts_and_columns() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("three.csv");
+        let text = "id,x,y,z,vx,vy,vz,mass,age\n7,1,0,0,0,1,0,1,0.1\n9,-1,0,0,0,-1,0,1,3\n2,0,9,0,0,0,0,0.1,5\n";
+        std::fs::write(&path, text).unwrap();
+        same(&InputRequest::named(path.display().to_string()), None);
+    }
+
+    #[test]
+    fn other_bytes_are_refused() {
+        let request = InputRequest::named("two-body");
+        let bytes = request.load(None).unwrap().pack().unwrap();
+        for wrong in [&bytes[..20], &bytes[..24], &bytes[..bytes.len() - 9]] {
+            assert!(Input::unpack(&request, wrong).is_err(), "{}", wrong.len());
+        }
+    }
+}

@@ -1,0 +1,19 @@
+// Makes bodies beside the page, by the same program: the page's thread stays free. A string is a refusal, anything else that
+// is thrown is a program that broke off.
+import init, { make } from "./gravitile.js";
+
+let ready;
+onmessage = async ({ data }) => {
+  const { program, number, request, softening, names, files } = data;
+  if (program) {
+    ready = init({ module_or_path: program });
+    return;
+  }
+  try {
+    await ready;
+    const bytes = make(request, softening, names, files);
+    postMessage({ number, bytes }, [bytes.buffer]);
+  } catch (problem) {
+    postMessage(typeof problem === "string" ? { number, refused: problem } : { number });
+  }
+};
