@@ -315,13 +315,16 @@ impl Mover for OnDevice {
             }
             None => true,
         });
-        match self.preparing.as_ref().and_then(Beside::take) {
-            // A change brings its own.
-            Some(Ok(made)) if self.changing.is_none() && self.diagnosis.is_none() => {
-                self.go_on_with(made);
+        if let Some(made) = self.preparing.as_ref().and_then(Beside::take) {
+            self.preparing = None;
+            match made {
+                Ok(made) if self.changing.is_none() && self.diagnosis.is_none() => {
+                    self.go_on_with(made);
+                }
+                // A change brings its own.
+                Ok(_) => {}
+                Err(error) => events.push(Event::Failed(error)),
             }
-            Some(Err(error)) => events.push(Event::Failed(error)),
-            _ => {}
         }
         // The steps of a frame count when they are recorded.
         0

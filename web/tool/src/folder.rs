@@ -65,19 +65,13 @@ pub fn make(root: &Path, out: &Path, profile: Profile) -> Result<Made> {
 
 /// The program as the compiler leaves it.
 fn compile(root: &Path, profile: Profile) -> Result<PathBuf> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let target = target.unwrap_or_else(|| root.join("target"));
-    let (name, folder, target) = match profile {
-        Profile::Release => ("web-release", "web-release", target.join("web")),
-        // Where the macros of the dependencies are compiled already.
-        Profile::Dev => ("dev", "debug", target),
+    let (name, folder) = match profile {
+        Profile::Release => ("web-release", "web-release"),
+        Profile::Dev => ("dev", "debug"),
     };
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    if profile == Profile::Dev {
-        // Half of the time to compile the page is saved; what is hot in it runs on the device.
-        command.env("CARGO_PROFILE_DEV_OPT_LEVEL", "0").env("CARGO_PROFILE_DEV_DEBUG", "false");
-    }
-    let compiled = command
+    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let target = target.unwrap_or_else(|| root.join("target")).join("web");
+    let compiled = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .current_dir(root)
         .args(["rustc", "--locked", "--lib", "--crate-type", "cdylib"])
         .args(["--target", "wasm32-unknown-unknown", "--no-default-features"])
