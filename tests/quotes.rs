@@ -16,6 +16,7 @@
 //!   model FILE LEAST                      how good the model's predictions are with so many bodies; 0: with fewer than 65,536
 //!   cuda steps, cuda rates                the tables beside CUDA, of benches/cuda/results/
 //!   tree-steps FILE, tree-parts FILE      times of the tree and of its parts
+//!   tree-rates FILE                       rates of its two lists and of its walk by N
 //!   scores                                the table of scores of all files
 //! with FILE a name in benches/results/ without its ending; 'tree' is docs/figures/tree/nvidia-h200.jsonl.
 
@@ -143,6 +144,7 @@ fn value(what: &str, files: &Files) -> Result<String, String> {
         "cuda" => tables::cuda(&root().join("benches/cuda/results"), rest),
         "tree-steps" => tables::tree_steps(file(rest)?),
         "tree-parts" => tables::tree_parts(file(rest)?),
+        "tree-rates" => tables::tree_rates(file(rest)?),
         _ => Err(format!("nothing is known as '{verb}'")),
     }
 }

@@ -27,6 +27,17 @@ struct Large {
 @group(1) @binding(1) var<storage, read_write> large_sprites: Large;
 @group(2) @binding(0) var picture: texture_storage_2d<{{ light_format }}, write>;
 
+// Light that fades behind what moves: see src/render/trails.rs.
+struct Trailing {
+    // Part of the trail that stays, and part of the picture that comes from the trail.
+    kept: f32,
+    shown: f32,
+}
+
+// Red, green and blue of each pixel.
+@group(3) @binding(0) var<storage, read_write> trail: array<f32>;
+@group(3) @binding(1) var<uniform> trailing: Trailing;
+
 fn add(word: u32, value: f32) {
     let units = round(value * sprite.units_of_light);
     // Written so that NaN adds nothing.
@@ -113,22 +124,56 @@ fn take(word: u32) -> f32 {
     return (high * WORD + low) * sprite.light_of_unit;
 }
 
-// One thread a pixel: the sums become light, and all is left as the next picture wants it.
-@compute @workgroup_size(8, 8)
-fn resolve(@builtin(global_invocation_id) pixel: vec3u) {
-    if all(pixel.xy == vec2u(0u)) {
+// The number of a pixel that is one.
+fn index_of(pixel: vec2u) -> u32 {
+    return pixel.y * u32(sprite.view.width_px) + pixel.x;
+}
+
+fn is_one(pixel: vec2u) -> bool {
+    return all(pixel < vec2u(u32(sprite.view.width_px), u32(sprite.view.height_px)));
+}
+
+// The sums become light, and all is left as the next picture wants it.
+fn light_of(pixel: vec2u) -> vec3f {
+    if all(pixel == vec2u(0u)) {
         atomicStore(&large_sprites.count, 0u);
     }
-    let size = vec2u(u32(sprite.view.width_px), u32(sprite.view.height_px));
-    if any(pixel.xy >= size) {
+    let word = WORDS * index_of(pixel);
+    return vec3f(take(word), take(word + 2u), take(word + 4u));
+}
+
+// Half floats end at 65504, and an infinity in a trail would never fade.
+const LARGEST = vec3f(60000.0);
+
+fn paint(pixel: vec2u, light: vec3f) {
+//% if light_format == "rgba16float"
+    textureStore(picture, pixel, vec4f(min(light, LARGEST), 0.0));
+//% else
+    textureStore(picture, pixel, vec4f(light, 0.0));
+//% endif
+}
+
+// One thread a pixel.
+@compute @workgroup_size(8, 8)
+fn resolve(@builtin(global_invocation_id) pixel: vec3u) {
+    if is_one(pixel.xy) {
+        paint(pixel.xy, light_of(pixel.xy));
+    }
+}
+
+// The same over trails. Here and not in passes of their own (trail.wgsl): devices that are made for arithmetic may have a
+// rasteriser so small that two passes over the picture take longer than a million bodies.
+@compute @workgroup_size(8, 8)
+fn resolve_trailing(@builtin(global_invocation_id) pixel: vec3u) {
+    if !is_one(pixel.xy) {
         return;
     }
-    let word = WORDS * (pixel.y * size.x + pixel.x);
-    let light = vec3f(take(word), take(word + 2u), take(word + 4u));
-//% if light_format == "rgba16float"
-    // Half floats end at 65504.
-    textureStore(picture, pixel.xy, vec4f(min(light, vec3f(60000.0)), 0.0));
-//% else
-    textureStore(picture, pixel.xy, vec4f(light, 0.0));
-//% endif
+    let light = light_of(pixel.xy);
+    let first = 3u * index_of(pixel.xy);
+    let before = vec3f(trail[first], trail[first + 1u], trail[first + 2u]);
+    let after = min(light, LARGEST) * (1.0 - trailing.kept) + before * trailing.kept;
+    trail[first] = after.r;
+    trail[first + 1u] = after.g;
+    trail[first + 2u] = after.b;
+    paint(pixel.xy, after * trailing.shown + light * (1.0 - trailing.shown));
 }

@@ -13,7 +13,7 @@ use super::image::PictureSize;
 use super::light::light_format;
 use super::look::Look;
 use super::sky_pass::SkyPass;
-use super::sprites::{DevicePoints, SpritePass};
+use super::sprites::{Backdrop, DevicePoints, SpritePass};
 use super::targets::Targets;
 use super::tone_map::ToneMapPass;
 use super::trail_pass::TrailPass;
@@ -176,13 +176,20 @@ impl GpuCanvas {
         let [sprites, glow, exposure, tone_map] = PARTS;
         let medium = look.medium.as_ref().map(|plan| plan.uniform(camera, size, &points.scale));
         let seen = (&view, limits, look);
-        self.sprites.draw(gpu, encoder, targets, points, seen, medium.as_ref())?;
-        if look.style.trail_secs > 0.0 {
-            let kept = self.trail_clock.kept(look.style.trail_secs, time_secs, camera, size);
-            self.trails.mix(gpu, encoder, targets, kept);
-        } else {
-            self.trails.forget();
-            self.trail_clock.reset();
+        let kept = match look.style.trail_secs {
+            secs if secs > 0.0 => Some(self.trail_clock.kept(secs, time_secs, camera, size)),
+            _ => {
+                self.trail_clock.reset();
+                None
+            }
+        };
+        let backdrop = Backdrop { medium: medium.as_ref(), kept };
+        self.sprites.draw(gpu, encoder, targets, points, seen, backdrop)?;
+        match kept {
+            Some(kept) if adding == Adding::Raster => {
+                self.trails.mix(gpu, encoder, targets, kept);
+            }
+            _ => self.trails.forget(),
         }
         ended(encoder, sprites);
         self.glow.shrink(encoder, targets, groups);

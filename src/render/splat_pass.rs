@@ -3,6 +3,7 @@
 use super::adding::{list_bytes, sum_bytes};
 use super::light::{HDR_FORMAT, light_formats, shader};
 use super::targets::Targets;
+use super::trails::TRAIL_PART;
 use crate::error::Result;
 use crate::gpu::{Binding, Handles, bind, compute_pipeline, group_layout};
 
@@ -18,11 +19,15 @@ pub const LARGE_GROUPS: u32 = 2048;
 /// Side of the square of pixels that a workgroup makes light of.
 const RESOLVE_PX: u32 = 8;
 
+/// Bytes of a pixel's trail: three floats.
+const TRAIL_BYTES: u64 = 12;
+
 /// The pipelines, and the buffers while light is added up this way.
 pub(crate) struct SplatPass {
     small: wgpu::ComputePipeline,
     large: wgpu::ComputePipeline,
     sums_layout: wgpu::BindGroupLayout,
+    trail_layout: wgpu::BindGroupLayout,
     /// For each format of light.
     resolves: [Option<Resolve>; 2],
     room: Option<Room>,
@@ -32,6 +37,8 @@ struct Resolve {
     format: wgpu::TextureFormat,
     layout: wgpu::BindGroupLayout,
     pipeline: wgpu::ComputePipeline,
+    /// With trails.
+    trailing: wgpu::ComputePipeline,
 }
 
 /// Sums for one picture and a list for so many bodies. All sums and the list's length are 0 between
@@ -41,6 +48,24 @@ struct Room {
     sums: wgpu::BindGroup,
     picture: wgpu::TextureView,
     picture_group: wgpu::BindGroup,
+    /// Only while trails are shown.
+    trail: Option<Trail>,
+}
+
+/// What fades of the pictures past.
+struct Trail {
+    /// [`TrailUniform`].
+    uniform: wgpu::Buffer,
+    group: wgpu::BindGroup,
+}
+
+/// The same layout as in `splat.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+struct TrailUniform {
+    kept: f32,
+    shown: f32,
+    pad: [f32; 2],
 }
 
 impl SplatPass {
@@ -53,6 +78,11 @@ impl SplatPass {
             "sums",
             &[(Binding::Write, compute), (Binding::Write, compute)],
         );
+        let trail_layout = group_layout(
+            gpu.device,
+            "trail",
+            &[(Binding::Write, compute), (Binding::Uniform, compute)],
+        );
         let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
         let adding = |entry| compute_pipeline(gpu.device, &module, entry, &[sprites, &sums_layout]);
         let [narrow, wide] = light_formats(gpu.device).map(|format| {
@@ -64,13 +94,16 @@ impl SplatPass {
             };
             let layouts = [sprites, &sums_layout, &layout];
             let pipeline = compute_pipeline(gpu.device, &module, "resolve", &layouts);
-            Ok(Some(Resolve { format, layout, pipeline }))
+            let layouts = [sprites, &sums_layout, &layout, &trail_layout];
+            let trailing = compute_pipeline(gpu.device, &module, "resolve_trailing", &layouts);
+            Ok(Some(Resolve { format, layout, pipeline, trailing }))
         });
         Ok(Self {
             small: adding("small"),
             large: adding("large"),
             resolves: [narrow?, wide?],
             sums_layout,
+            trail_layout,
             room: None,
         })
     }
@@ -80,23 +113,28 @@ impl SplatPass {
         self.room = None;
     }
 
-    /// Replaces the picture by the light of `count` bodies, which `sprites` binds.
+    /// Replaces the picture by the light of `count` bodies, which `sprites` binds; over a trail of which the part `kept`
+    /// stays, where there is to be one.
     pub fn draw(
         &mut self,
         gpu: Handles,
         encoder: &mut wgpu::CommandEncoder,
         targets: &Targets,
-        sprites: &wgpu::BindGroup,
-        count: u32,
+        (sprites, count): (&wgpu::BindGroup, u32),
+        kept: Option<f32>,
     ) {
         let mut made = self.resolves.iter().flatten();
         let Some(resolve) = made.find(|resolve| resolve.format == targets.light_format) else {
             return;
         };
         let fits = |room: &Room| room.bodies >= count && room.picture == targets.hdr;
-        let kept = self.room.take().filter(fits);
-        let room =
-            kept.unwrap_or_else(|| Room::new(gpu, &self.sums_layout, resolve, targets, count));
+        let known = self.room.take().filter(fits);
+        let mut room =
+            known.unwrap_or_else(|| Room::new(gpu, &self.sums_layout, resolve, targets, count));
+        match kept {
+            Some(kept) => room.trail(gpu, &self.trail_layout, targets, kept),
+            None => room.trail = None,
+        }
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
             label: Some("splats"),
             timestamp_writes: None,
@@ -108,8 +146,14 @@ impl SplatPass {
         pass.dispatch_workgroups(groups.min(GROUPS_A_ROW), groups.div_ceil(GROUPS_A_ROW), 1);
         pass.set_pipeline(&self.large);
         pass.dispatch_workgroups(LARGE_GROUPS, 1, 1);
-        pass.set_pipeline(&resolve.pipeline);
         pass.set_bind_group(2, &room.picture_group, &[]);
+        match &room.trail {
+            Some(trail) => {
+                pass.set_pipeline(&resolve.trailing);
+                pass.set_bind_group(3, &trail.group, &[]);
+            }
+            None => pass.set_pipeline(&resolve.pipeline),
+        }
         let [columns, rows] =
             [targets.size.width(), targets.size.height()].map(|side| side.div_ceil(RESOLVE_PX));
         pass.dispatch_workgroups(columns, rows, 1);
@@ -126,17 +170,9 @@ impl Room {
         targets: &Targets,
         bodies: u32,
     ) -> Self {
-        // A new buffer holds zeros.
-        let buffer = |label, size| {
-            gpu.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some(label),
-                size,
-                usage: wgpu::BufferUsages::STORAGE,
-                mapped_at_creation: false,
-            })
-        };
-        let sums = buffer("sums of light", sum_bytes(targets.size));
-        let list = buffer("large sprites", list_bytes(bodies));
+        let storage = wgpu::BufferUsages::STORAGE;
+        let sums = buffer(gpu, "sums of light", sum_bytes(targets.size), storage);
+        let list = buffer(gpu, "large sprites", list_bytes(bodies), storage);
         let bound = [&sums, &list].map(wgpu::Buffer::as_entire_binding);
         Self {
             bodies,
@@ -148,6 +184,38 @@ impl Room {
                 &[wgpu::BindingResource::TextureView(&targets.hdr)],
             ),
             picture: targets.hdr.clone(),
+            trail: None,
         }
     }
+
+    /// Says how much of the trail stays under the next picture. A new one takes the whole picture.
+    fn trail(
+        &mut self,
+        gpu: Handles,
+        layout: &wgpu::BindGroupLayout,
+        targets: &Targets,
+        kept: f32,
+    ) {
+        let kept = if self.trail.is_some() { kept } else { 0.0 };
+        let trail = self.trail.get_or_insert_with(|| {
+            let pixels = u64::from(targets.size.width()) * u64::from(targets.size.height());
+            let light = buffer(gpu, "trail", TRAIL_BYTES * pixels, wgpu::BufferUsages::STORAGE);
+            let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+            let uniform = buffer(gpu, "trail uniform", size_of::<TrailUniform>() as u64, usage);
+            let bound = [&light, &uniform].map(wgpu::Buffer::as_entire_binding);
+            Trail { group: bind(gpu.device, "trail", layout, &bound), uniform }
+        });
+        let uniform = TrailUniform { kept, shown: TRAIL_PART, pad: [0.0; 2] };
+        gpu.queue.write_buffer(&trail.uniform, 0, bytemuck::bytes_of(&uniform));
+    }
+}
+
+/// A new one holds zeros.
+fn buffer(gpu: Handles, label: &str, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
+    gpu.device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some(label),
+        size,
+        usage,
+        mapped_at_creation: false,
+    })
 }

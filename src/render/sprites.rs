@@ -54,6 +54,16 @@ pub struct DevicePoints<'a> {
     pub scale: Scale,
 }
 
+/// What lies around the bodies of a picture and behind them.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Backdrop<'a> {
+    /// Densities and dust, where the look shows them.
+    pub medium: Option<&'a MediumUniform>,
+    /// The part of the trail that stays, where light is added up by compute and there are trails; blended pictures get
+    /// theirs from [`super::trail_pass`].
+    pub kept: Option<f32>,
+}
+
 /// Bind groups kept: engines take turns between two or three sets of buffers.
 const KEPT_GROUPS: usize = 6;
 
@@ -127,17 +137,17 @@ impl SpritePass {
         })
     }
 
-    /// Draws `points` into the picture in linear light over darkness, with what `medium` says of their surroundings
-    /// where the look shows that. Buffers too short for `points.count`, and
+    /// Draws `points` into the picture in linear light over darkness or a trail, with what `backdrop` says of their
+    /// surroundings where the look shows that. Buffers too short for `points.count`, and
     /// colouring by acceleration or age without one, are errors.
-    pub fn draw(
+    pub(crate) fn draw(
         &mut self,
         gpu: Handles,
         encoder: &mut wgpu::CommandEncoder,
         targets: &Targets,
         points: DevicePoints,
         (view, limits, look): (&View, RadiusLimits, &Look),
-        medium: Option<&MediumUniform>,
+        backdrop: Backdrop<'_>,
     ) -> Result<()> {
         self.bring_ages(gpu, look)?;
         let vectors = match look.style.colour_by {
@@ -186,7 +196,7 @@ impl SpritePass {
         let vectors = vectors.clone();
         // Bound in the place of surroundings that nobody reads.
         let without = [points.pos_mass, &vectors, points.velocity, points.pos_mass];
-        let group = match medium {
+        let group = match backdrop.medium {
             Some(medium) => {
                 let pass = match &mut self.medium {
                     Some(pass) => pass,
@@ -213,7 +223,7 @@ impl SpritePass {
                 Some(splats) => splats,
                 none => none.insert(SplatPass::new(gpu, &self.layout)?),
             };
-            splats.draw(gpu, encoder, targets, group, points.count);
+            splats.draw(gpu, encoder, targets, (group, points.count), backdrop.kept);
             return Ok(());
         }
         if let Some(splats) = &mut self.splats {

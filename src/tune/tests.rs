@@ -285,3 +285,17 @@ fn every_candidate_fits_the_device_and_holds_the_bodies() {
         }
     }
 }
+
+/// A step of so many bodies takes long: in ten seconds a race on an H200 took in 16 of 312, and the best windows were not among them.
+#[test]
+fn of_many_bodies_the_best_windows_enter_early() {
+    for n in [65_536, 262_144] {
+        let all = shapes(DEFAULT, n, &BOUNDS).shapes;
+        let windows = all.iter().position(|shape| shape.uniform).unwrap();
+        assert_eq!(windows, 2, "behind the default and the same untiled");
+        let KernelConfig { p, r, u, s, .. } = all[windows];
+        assert_eq!((p, r, u), (256, 4, 32));
+        assert!(s >= 4, "{s} slices leave threads without work");
+    }
+    assert!(!shapes(DEFAULT, 4096, &BOUNDS).shapes.iter().any(|shape| shape.uniform));
+}

@@ -279,3 +279,32 @@ pub fn tree_parts(records: &[Record]) -> Result<String, String> {
     }
     Ok(text)
 }
+
+/// Rates of the tree's two lists, of the walk without them and of the whole walk, by N, at one opening angle.
+pub fn tree_rates(records: &[Record]) -> Result<String, String> {
+    const THETA: f64 = 0.5;
+    let mut text = "\n| N | bodies, GFLOP/s | cells, GFLOP/s | cells looked at, GB/s | whole walk, 10^12 slots/s |\n\
+                    |--:|--:|--:|--:|--:|\n"
+        .to_owned();
+    for n in [30_000, 100_000, 1_000_000] {
+        let rate = |series: &str| {
+            let is_it = |r: &&Record| {
+                r.figure == "tree-rates" && r.series == series && r.sinks == n && r.x == THETA
+            };
+            let found = records.iter().rev().find(is_it).and_then(Record::per_sec);
+            found.ok_or_else(|| format!("no {series} at {n}"))
+        };
+        let [bodies, cells, rest] =
+            [rate("list of bodies")?, rate("list of cells")?, rate("walk")?].map(|r| r / 1e9);
+        let slots = rate("whole")? / 1e12;
+        text += &format!(
+            "| {} | {} | {} | {} | {} |\n",
+            number(n as f64),
+            number(bodies),
+            number(cells),
+            number(rest),
+            number_of_two(slots),
+        );
+    }
+    Ok(text)
+}

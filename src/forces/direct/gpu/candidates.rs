@@ -63,13 +63,18 @@ impl Found {
     }
 }
 
+/// p, r and u of shapes that read windows of uniform memory, the most promising first.
+const WINDOWS: [(u32, u32, u32); 5] =
+    [(256, 4, 32), (256, 8, 16), (256, 8, 8), (64, 4, 16), (128, 8, 16)];
+
 /// Turns a shape into one without workgroup memory: the baseline that tiles are compared with.
 pub fn untiled(shape: KernelConfig) -> KernelConfig {
     KernelConfig { untiled: true, uniform: false, dispatch: Dispatch::Auto, q: 1, ..shape }
 }
 
-/// Shapes for `n` bodies, the most promising first: `default`, the same untiled, and then p, q, r, s and
-/// the untiled loop with the unrolling of `default`; and one workgroup for all, where it holds them.
+/// Shapes for `n` bodies, the most promising first: `default`, the same untiled, of many bodies windows of uniform
+/// memory, and then p, q, r, s and the untiled loop with the unrolling of `default`; and one workgroup for all, where it
+/// holds them.
 pub fn shapes(default: KernelConfig, n: usize, bounds: &Bounds) -> Found {
     let mut found = Found::default();
     let mut add = |config: KernelConfig| found.add(config, n, bounds);
@@ -99,14 +104,18 @@ pub fn shapes(default: KernelConfig, n: usize, bounds: &Bounds) -> Found {
     }
     // Windows of uniform memory. On an H200 with sources in blocks of one mass p = 256, r = 4, u = 32 makes 2,333
     // where the best tiles make 2,181 (262,144 bodies, 10^9 interactions/s), and no shape beside it comes near.
+    let mut windows = None;
     if n >= 1 << 15 && !bounds.software {
-        for (p, r, u) in [(256, 4, 32), (256, 8, 16), (256, 8, 8), (64, 4, 16), (128, 8, 16)] {
+        for (p, r, u) in WINDOWS {
             let config =
                 KernelConfig { p, q: 1, r, u, s: 1, untiled: true, uniform: true, ..default };
             let most = WINDOW / p;
             let fill = slices_to_fill(&config, n, bounds);
+            let of = |s: u32| KernelConfig { s: s.clamp(1, most), ..config };
+            // A large force takes long to time, so that few shapes are: the best windows are among them.
+            windows = windows.or(Some(of(fill * 4)));
             for s in [fill * 4, fill, fill * 2, fill / 2] {
-                add(KernelConfig { s: s.clamp(1, most), ..config });
+                add(of(s));
             }
         }
     }
@@ -145,7 +154,8 @@ pub fn shapes(default: KernelConfig, n: usize, bounds: &Bounds) -> Found {
     let place = |config: &KernelConfig| match config {
         config if *config == default => 0,
         config if *config == untiled(default) => 1,
-        _ => 2,
+        config if Some(*config) == windows => 2,
+        _ => 3,
     };
     found
         .shapes

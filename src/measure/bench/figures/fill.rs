@@ -4,6 +4,7 @@ use super::table::CHAPTER;
 use super::{Figure, RATE, curves, marks, millis, of, rates_and_model, values};
 use crate::error::Result;
 use crate::forces::direct::gpu::KernelConfig;
+use crate::gpu::DeviceClass;
 use crate::measure::plot::{Axis, Lines, Look, Plot, short};
 use crate::measure::{Candidate, Point, Record, Session};
 
@@ -25,7 +26,9 @@ const USUAL_UNITS: u32 = 16;
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
     let Some(gpu) = session.gpu.clone() else { return Ok(()) };
-    let sources = session.sizes.sources;
+    // A GPU takes so many that a slice has a whole tile even where tiles and slices are largest.
+    let is_software = gpu.adapter.class == DeviceClass::Software;
+    let sources = session.sizes.sources * if is_software { 1 } else { 8 };
     let units = gpu.limits.units.unwrap_or(USUAL_UNITS);
     let mut points = Vec::new();
     for p in [32, 64, 128, 192, 256, 384, 512, 768, 1024] {
@@ -34,6 +37,10 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
         }
         for per_unit in PER_UNIT {
             let s = (per_unit * units).clamp(1, 1024);
+            if sources < (p * s) as usize {
+                // Workgroups without a source would only be counted.
+                continue;
+            }
             let candidate = Candidate::Kernel(KernelConfig { p, s, ..CHAPTER });
             let series =
                 format!("{per_unit} workgroup{} per unit", if per_unit == 1 { "" } else { "s" });
