@@ -57,9 +57,9 @@ fn main(
     // A lane past the last sink works on the last one and keeps its answer to itself.
     let sink_index_{{ k }} = first_sink + {{ k }}u * P;
     let sink_{{ k }} = min(sink_index_{{ k }}, params.sink_end - 1u);
-    let itself_{{ k }} = itself[sink_{{ k }}];
+    let itself_{{ k }} = itself[params.itself_at + sink_{{ k }}];
 //% for part, word in parts
-    let sink_{{ part }}_{{ k }} = sinks[sink_{{ k }} * PARTS + {{ word }}u];
+    let sink_{{ part }}_{{ k }} = sinks[params.sinks_at + sink_{{ k }} * PARTS + {{ word }}u];
 //% endfor
 //% if not fill
     var force_{{ k }} = Real4();

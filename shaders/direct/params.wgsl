@@ -24,9 +24,10 @@ struct DirectParams {
     segments: u32,
     // Always 0, which the compiler does not know.
     zero: u32,
-    unused_0: u32,
-    unused_1: u32,
-    unused_2: u32,
+    // Where sinks and their own numbers begin in their buffers: a vec4, a number.
+    sinks_at: u32,
+    itself_at: u32,
+    unused: u32,
 }
 
 // Some sources take new values.
@@ -34,8 +35,9 @@ struct ScatterParams {
     // Sources that change, and the words (vec4<u32>) of each.
     count: u32,
     words: u32,
-    unused_0: u32,
-    unused_1: u32,
+    // Where changes begin in their buffer.
+    at: u32,
+    unused: u32,
 }
 
 // To when sources are predicted, and in what.

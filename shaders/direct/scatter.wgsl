@@ -16,7 +16,7 @@ fn main(
     for (var at = workgroup.x * 64u + thread; at < words; at += workgroups.x * 64u) {
         let change = at / params.words;
         let word = at - change * params.words;
-        let begin = change * (params.words + 1u);
+        let begin = params.at + change * (params.words + 1u);
         sources[changes[begin].x * params.words + word] = changes[begin + 1u + word];
     }
 }

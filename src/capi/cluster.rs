@@ -38,6 +38,17 @@ pub struct Call {
     pub radius_squared: Vec<f64>,
 }
 
+/// What a client fetches of a call.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub enum Asked {
+    /// Forces, derivatives, potentials.
+    Forces,
+    /// Who is nearest, too.
+    Nearest,
+    /// And how far away.
+    Distance,
+}
+
 /// One GRAPE: its memory of j-particles, its engine, and the calls that are under way.
 pub struct Cluster {
     engine: Box<dyn ForceEngine>,
@@ -48,8 +59,9 @@ pub struct Cluster {
     calls: Calls,
     /// This client reads lists: they are made along with the forces, with this room for each.
     capacity: Option<usize>,
-    /// This client asks who is nearest: that is found along with the forces.
+    /// This client asks who is nearest, and how far away: that is found along with the forces.
     with_nearest: bool,
+    with_distance: bool,
 }
 
 impl Cluster {
@@ -63,6 +75,7 @@ impl Cluster {
             calls: Calls::default(),
             capacity: None,
             with_nearest: false,
+            with_distance: false,
         }
     }
 
@@ -74,6 +87,18 @@ impl Cluster {
     /// Forgets a call of this thread that is under way. The memory stays.
     pub fn reset(&mut self) {
         self.calls.renew();
+    }
+
+    /// An empty call with the memory of this thread's last one.
+    pub fn spare(&mut self) -> Call {
+        let place = self.calls.renew();
+        let mut call = std::mem::take(&mut self.calls.all[place].call);
+        call.position.clear();
+        call.velocity.clear();
+        call.acceleration.clear();
+        call.index.clear();
+        call.radius_squared.clear();
+        call
     }
 
     /// Starts the computation of `call`. What a call of this thread before it began is lost; another thread's is
@@ -97,6 +122,7 @@ impl Cluster {
             order: self.order,
             potential: true,
             nearest: self.with_nearest,
+            distance: self.with_distance,
             within: within.map(|(radius, capacity)| Within { radius, capacity }),
         };
         let sinks = sinks(&pending.call, &pending.identity);
@@ -110,12 +136,13 @@ impl Cluster {
         let Some(place) = self.calls.at_work() else { return };
         self.calls.overlapped = true;
         // Who is nearest cannot be asked of this moment's sources later.
-        let outcome = self.collect(place, self.order > Order::Acceleration);
+        let near = self.order > Order::Acceleration;
+        let outcome = self.collect(place, if near { Asked::Distance } else { Asked::Forces });
         self.calls.all[place].state = CallState::Computed(outcome);
     }
 
     /// Waits for the call at `place`, which the engine is at.
-    fn collect(&mut self, place: usize, nearest: bool) -> Result<()> {
+    fn collect(&mut self, place: usize, asked: Asked) -> Result<()> {
         let pending = &mut self.calls.all[place];
         pending.state = CallState::Nothing;
         let ids = |index: &[i32]| index.iter().map(|&index| index as u64).collect::<Vec<_>>();
@@ -124,9 +151,13 @@ impl Cluster {
             self.memory.check_predictions()?;
             return Err(error.with_ids(&ids(&pending.call.index)));
         }
-        if nearest && pending.answers.nearest.len() < pending.call.position.len() {
+        let (n, answers) = (pending.call.position.len(), &pending.answers);
+        let lacks_nearest = asked >= Asked::Nearest && answers.nearest.len() < n;
+        let lacks_distance = asked == Asked::Distance && answers.nearest_distance.len() < n;
+        if lacks_nearest || lacks_distance {
             self.with_nearest = true;
-            let want = Want { nearest, ..Want::only(Order::Acceleration) };
+            self.with_distance |= asked == Asked::Distance;
+            let want = Want { nearest: true, ..Want::only(Order::Acceleration) };
             let sinks = sinks(&pending.call, &pending.identity);
             let (mut found, softening) =
                 (Answers::default(), pending.call.softening_squared.sqrt());
@@ -141,11 +172,11 @@ impl Cluster {
         Ok(())
     }
 
-    /// Waits for what was begun. `n` is the number of i-particles that the client has room for; `nearest` is whether it
-    /// wants to know who is nearest, which the first half does not tell: the first time they are found by themselves.
+    /// Waits for what was begun. `n` is the number of i-particles that the client has room for; Whether it
+    /// wants to know who is nearest the first half does not tell: the first time they are found by themselves.
     ///
     /// Errors: nothing was begun; another number than then; a device that failed.
-    pub fn finish(&mut self, n: usize, nearest: bool) -> Result<&Answers> {
+    pub fn finish(&mut self, n: usize, asked: Asked) -> Result<&Answers> {
         let place = self.calls.waiting()?;
         let there = self.calls.all[place].call.position.len();
         if n != there {
@@ -154,7 +185,7 @@ impl Cluster {
         }
         match std::mem::take(&mut self.calls.all[place].state) {
             CallState::Computed(outcome) => outcome?,
-            _ => self.collect(place, nearest)?,
+            _ => self.collect(place, asked)?,
         }
         Ok(&self.calls.hand_over(place).answers)
     }
@@ -271,6 +302,10 @@ fn check(call: &Call) -> Result<()> {
         ("acceleration", &call.acceleration),
     ];
     for (name, vectors) in arrays {
+        // Without branches, so that it is done in vectors: x times 0 is 0, unless x is infinite or none.
+        if vectors.iter().fold(DVec3::ZERO, |sum, vector| sum + *vector * 0.0) == DVec3::ZERO {
+            continue;
+        }
         if let Some(i) = vectors.iter().position(|vector| !vector.is_finite()) {
             let index =
                 call.index.get(i).map_or(String::new(), |index| format!(" (index {index})"));

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use glam::DVec3;
 
-use super::cluster::{Call, Cluster};
+use super::cluster::{Asked, Call, Cluster};
 use crate::error::{Error, Result};
 
 /// What a call answers, in the order of its sinks. Derivatives beyond the cluster's order are empty.
@@ -26,7 +26,7 @@ impl Forces {
     ///
     /// Errors: those of [`Cluster::finish`].
     pub fn finish(cluster: &mut Cluster, n: usize, nearest: bool) -> Result<Self> {
-        let answers = cluster.finish(n, nearest)?;
+        let answers = cluster.finish(n, if nearest { Asked::Distance } else { Asked::Forces })?;
         let distances = if nearest { answers.nearest_distance.as_slice() } else { &[] };
         let mut forces = Self {
             acceleration: answers.acceleration.clone(),

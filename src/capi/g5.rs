@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use glam::DVec3;
 
-use super::cluster::Call;
+use super::cluster::{Asked, Call};
 use super::each::{self, Forces};
 use super::g6::{pipelines, vectors, write};
 use super::guard::DONE;
@@ -363,7 +363,7 @@ fn fetch_begun(
             Err(Error::value("the number ni of sinks", n, allowed))
         }
         None => with_cluster(Key::G5(number), |cluster| {
-            let answers = cluster.finish(n, false)?;
+            let answers = cluster.finish(n, Asked::Forces)?;
             give(&answers.acceleration, &answers.potential)
         }),
     }

@@ -7,7 +7,7 @@ use std::ffi::c_int;
 
 use glam::DVec3;
 
-use super::cluster::Call;
+use super::cluster::Asked;
 use super::guard::{DONE, OVERFLOW, say};
 use super::memory::Particle;
 use super::options::Options;
@@ -101,16 +101,15 @@ GPU2_g6calc_firsthalf GPU2_g6calc_firsthalf_;
     // Nothing that failed before is taken for this call's.
     with_cluster(Key::G6(id), |cluster| { cluster.reset(); Ok(()) })?;
     let (addresses, n) = (count("the number nj of j-particles", nj)?, count("the number ni of i-particles", ni)?);
-    let call = Call {
-        addresses,
-        position: vectors(xi.take(n)?),
-        velocity: vectors(vi.take(n)?),
-        index: index.take(n)?.to_vec(),
-        softening_squared: eps2,
-        radius_squared: h2.take_if_any(n).to_vec(),
-        ..Call::default()
-    };
-    with_cluster(Key::G6(id), |cluster| cluster.begin(call).map(|()| DONE))
+    with_cluster(Key::G6(id), |cluster| {
+        let mut call = cluster.spare();
+        (call.addresses, call.softening_squared) = (addresses, eps2);
+        call.position.extend(xi.take(n)?.iter().copied().map(DVec3::from_array));
+        call.velocity.extend(vi.take(n)?.iter().copied().map(DVec3::from_array));
+        call.index.extend_from_slice(index.take(n)?);
+        call.radius_squared.extend_from_slice(h2.take_if_any(n));
+        cluster.begin(call).map(|()| DONE)
+    })
 } }
 
 both_forms! { "Waits for what the first half started. Where it fails, the arrays are filled with NaN.";
@@ -257,7 +256,12 @@ impl Results {
 
     fn try_fetch(&mut self, id: c_int, n: usize) -> Result<c_int> {
         with_cluster(Key::G6(id), |cluster| {
-            let answers = cluster.finish(n, self.nearest.is_some())?;
+            let asked = match (&self.nearest, &self.square) {
+                (_, Some(_)) => Asked::Distance,
+                (Some(_), None) => Asked::Nearest,
+                (None, None) => Asked::Forces,
+            };
+            let answers = cluster.finish(n, asked)?;
             write(&answers.acceleration, self.acc.take(n)?);
             write(&answers.jerk, self.jerk.take(n)?);
             self.pot.take(n)?.copy_from_slice(&answers.potential);

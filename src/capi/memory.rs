@@ -49,8 +49,7 @@ pub struct Memory {
     velocity: Vec<DVec3>,
     acceleration: Vec<DVec3>,
     mass: Vec<f64>,
-    /// What goes to an engine that predicts by itself: sources and where they belong, and the time.
-    moving: Vec<Moving>,
+    /// The sources that go to an engine that predicts by itself, and the time.
     source_index: Vec<u32>,
     time: Option<f64>,
 }
@@ -73,7 +72,6 @@ impl Memory {
             velocity: Vec::new(),
             acceleration: Vec::new(),
             mass: Vec::new(),
-            moving: Vec::new(),
             source_index: Vec::new(),
             time: None,
         }
@@ -160,18 +158,25 @@ impl Memory {
             engine.set_moving(&all)?;
             self.sent = Some(Sent { addresses, time: None });
         } else if !self.changed.is_empty() {
-            self.moving.clear();
-            self.source_index.clear();
-            for place in &self.changed {
-                // Beyond the addresses in use there are particles that no engine holds.
-                let particle = self.particles.get(*place as usize);
-                if let (Some(source), Some(particle)) = (self.source_at(*place), particle) {
-                    self.source_index.push(source as u32);
-                    self.moving.push(particle.moving());
-                }
+            // In order, as most clients set them: engines go through their memory once.
+            if !self.changed.is_sorted() {
+                self.changed.sort_unstable();
             }
+            self.source_index.clear();
+            let count = self.address.len();
+            let below = |places: &[u32]| places.last().is_some_and(|k| (*k as usize) < count);
+            if below(&self.address) && below(&self.changed) {
+                self.source_index.extend_from_slice(&self.changed);
+            } else {
+                // Beyond the addresses in use there are particles that no engine holds.
+                let sources = self.changed.iter().filter_map(|place| self.source_at(*place));
+                let sources: Vec<u32> = sources.map(|source| source as u32).collect();
+                self.source_index.extend_from_slice(&sources);
+            }
+            let Self { particles, address, source_index, .. } = &*self;
+            let moving = |k: usize| particles.moving(address[source_index[k] as usize] as usize);
             // What an engine refuses may be half done.
-            let updated = engine.update_moving(&self.source_index, &self.moving);
+            let updated = engine.update_moving_by(source_index, &moving);
             updated.inspect_err(|_| self.sent = None)?;
         }
         self.forget_changes();
@@ -334,6 +339,11 @@ impl Memory {
     /// All sources of index `index`, where there are several; else none.
     pub fn twins_of(&self, index: i32) -> &[u32] {
         self.twins.get(&index).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether any two sources have one index.
+    pub fn has_twins(&self) -> bool {
+        !self.twins.is_empty()
     }
 
     /// The index of source `source`, or -1 where there is none.

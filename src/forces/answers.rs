@@ -30,7 +30,7 @@ pub struct Answers {
     pub potential: Vec<f64>,
     /// Index of the nearest source, the lowest of equally near ones; [`NO_SOURCE`] where there is none.
     pub nearest: Vec<u32>,
-    /// Its distance, without softening; infinite where there is none.
+    /// Its distance, without softening; infinite where there is none. Empty where nobody wants it.
     pub nearest_distance: Vec<f64>,
     /// The sources within each sink's radius.
     pub neighbours: Lists,
@@ -46,7 +46,7 @@ impl Answers {
         self.snap.resize(when(want.order >= Order::Snap), DVec3::ZERO);
         self.potential.resize(when(want.potential), 0.0);
         self.nearest.resize(when(want.nearest), NO_SOURCE);
-        self.nearest_distance.resize(when(want.nearest), f64::INFINITY);
+        self.nearest_distance.resize(when(want.nearest && want.distance), f64::INFINITY);
         self.neighbours.clear();
     }
 

@@ -34,6 +34,9 @@ impl Moving {
     }
 }
 
+/// Makes the k-th of some sources.
+pub type MovingSource<'a> = dyn Fn(usize) -> Moving + Sync + 'a;
+
 /// An engine that keeps the motion of its sources and predicts all of them before forces, as a GRAPE does
 /// ([`super::ForceEngine::moving`]): between two evaluations only those that changed are sent, whatever
 /// the time is. What [`super::ForceEngine::set_sources`] set is gone, and the other way round.
@@ -47,6 +50,14 @@ pub trait MovingSources {
     ///
     /// Errors: as [`MovingSources::set_moving`]; an index that is not below the number of sources.
     fn update_moving(&mut self, index: &[u32], sources: &[Moving]) -> Result<()>;
+
+    /// The same by sources that are made as they are taken, in any order and by any thread.
+    ///
+    /// Errors: as [`MovingSources::update_moving`].
+    fn update_moving_by(&mut self, index: &[u32], source: &MovingSource) -> Result<()> {
+        let sources: Vec<Moving> = (0..index.len()).map(source).collect();
+        self.update_moving(index, &sources)
+    }
 
     /// The time that sources are predicted to from the next evaluation on; `None` takes them as they are.
     fn predict_to(&mut self, time: Option<f64>);

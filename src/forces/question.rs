@@ -78,6 +78,8 @@ pub struct Want<'a> {
     pub potential: bool,
     /// The nearest source of each sink too.
     pub nearest: bool,
+    /// How far away the nearest is, too, which takes a look at where it is.
+    pub distance: bool,
     /// The sources around each sink too.
     pub within: Option<Within<'a>>,
 }
@@ -92,7 +94,7 @@ impl Want<'_> {
 
     /// Derivatives up to `order` and nothing else.
     pub const fn only(order: Order) -> Self {
-        Self { order, potential: false, nearest: false, within: None }
+        Self { order, potential: false, nearest: false, distance: true, within: None }
     }
 }
 

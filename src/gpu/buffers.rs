@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::Gpu;
 use super::layout::VEC4;
-use super::{Batch, Gpu};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::frame::{Frame, Rests};
@@ -189,12 +189,6 @@ impl<T: bytemuck::Pod + PartialEq> Params<T> {
         if !self.staging.is_empty() {
             gpu.queue.write_buffer(&self.buffer, 0, &self.staging);
         }
-    }
-
-    /// The same as part of `batch`.
-    pub fn write(&mut self, batch: &mut Batch) {
-        self.stage();
-        batch.write(&self.buffer, &self.staging);
     }
 
     fn stage(&mut self) {

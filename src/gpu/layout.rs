@@ -82,7 +82,9 @@ pub struct DirectParams {
     pub softening_lowest: f32,
     pub segments: u32,
     pub zero: u32,
-    pub unused: [u32; 3],
+    pub sinks_at: u32,
+    pub itself_at: u32,
+    pub unused: u32,
 }
 
 /// New values of some sources. See `shaders/direct/params.wgsl`.
@@ -92,7 +94,8 @@ pub struct DirectParams {
 pub struct ScatterParams {
     pub count: u32,
     pub words: u32,
-    pub unused: [u32; 2],
+    pub at: u32,
+    pub unused: u32,
 }
 
 /// To when sources are predicted. See `shaders/direct/params.wgsl`.

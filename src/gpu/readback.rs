@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 
+#[cfg(not(target_arch = "wasm32"))]
+use bytemuck::cast_slice;
+
 use super::Gpu;
 use crate::error::{Error, Result};
 
@@ -232,7 +235,7 @@ impl Readback {
                 "cannot read a buffer back: its copy failed".to_owned(),
             )));
         }
-        Some(self.read())
+        Some(self.take_waited())
     }
 
     /// The contents, after [`Gpu::finish`] of the submission that holds the copies.
@@ -249,36 +252,53 @@ impl Readback {
         .await
     }
 
+    /// What `look` makes of the contents where they lie, after [`Gpu::finish`] of the submission that holds the copies.
+    ///
+    /// Errors: nothing had been submitted; the device was lost on the way.
+    pub async fn arrive_as<T: bytemuck::Pod, R>(
+        &mut self,
+        look: impl FnOnce(&[&[T]]) -> R,
+    ) -> Result<R> {
+        #[cfg(target_arch = "wasm32")]
+        {
+            let copied = self.arrive::<T>().await?;
+            Ok(look(&copied.iter().map(Vec::as_slice).collect::<Vec<_>>()))
+        }
+        #[cfg(not(target_arch = "wasm32"))]
+        self.look(|parts| look(&parts.iter().map(|part| cast_slice(part)).collect::<Vec<_>>()))
+    }
+
     /// The contents, after a wait for the submission that holds the copies. That the callbacks have been
     /// called does not follow from it: where several threads wait on one device, another of them may be
     /// about to.
     ///
     /// Errors: nothing had been submitted; the device was lost on the way.
     pub fn take_waited<T: bytemuck::Pod>(&mut self) -> Result<Vec<Vec<T>>> {
-        if self.state != CopyState::Flying {
-            return Err(Error::Device(
-                "cannot read a buffer back: nothing is on its way".to_owned(),
-            ));
-        }
-        self.read()
+        self.look(|parts| parts.iter().map(|part| bytemuck::pod_collect_to_vec(part)).collect())
     }
 
-    fn read<T: bytemuck::Pod>(&mut self) -> Result<Vec<Vec<T>>> {
-        self.state = CopyState::Idle;
-        let read = |(staging, &bytes): (&wgpu::Buffer, &u64)| {
-            let mapped = staging
-                .get_mapped_range(0..bytes)
-                .map_err(|error| Error::Device(format!("cannot read a buffer back: {error}")))?;
-            let values = bytemuck::pod_collect_to_vec(&mapped);
-            drop(mapped);
-            staging.unmap();
-            Ok(values)
-        };
-        let read: Result<_> = self.staging.iter().zip(&self.bytes).map(read).collect();
-        if read.is_err() {
-            // Some of them may still be mapped.
-            self.staging.clear();
+    fn look<R>(&mut self, look: impl FnOnce(&[&[u8]]) -> R) -> Result<R> {
+        let failed =
+            |problem: String| Error::Device(format!("cannot read a buffer back: {problem}"));
+        if self.state != CopyState::Flying {
+            return Err(failed("nothing is on its way".to_owned()));
         }
-        read
+        self.state = CopyState::Idle;
+        let used = || self.staging.iter().zip(&self.bytes);
+        let views = used().map(|(staging, &bytes)| staging.get_mapped_range(0..bytes));
+        let views: std::result::Result<Vec<_>, _> = views.collect();
+        match views {
+            Ok(views) => {
+                let made = look(&views.iter().map(|view| &view[..]).collect::<Vec<_>>());
+                drop(views);
+                used().for_each(|(staging, _)| staging.unmap());
+                Ok(made)
+            }
+            Err(error) => {
+                // Some of them may still be mapped.
+                self.staging.clear();
+                Err(failed(error.to_string()))
+            }
+        }
     }
 }

@@ -37,7 +37,7 @@ fn wanted(bodies: &TestBodies, order: Order, capacity: usize) -> Answers {
     engine.set_sources(&bodies.sources(bodies.len())).unwrap();
     let radius = vec![0.2; bodies.len()];
     let within = Some(Within { radius: &radius, capacity });
-    let want = Want { order, potential: true, nearest: true, within };
+    let want = Want { order, potential: true, nearest: true, distance: true, within };
     let mut out = Answers::default();
     let sinks = Sinks {
         position: &bodies.position,
@@ -59,7 +59,7 @@ fn a_client_gets_its_own_indices_back() {
     for round in 0..2 {
         cluster.begin(call(&bodies, index_of)).unwrap();
         assert_eq!(cluster.calls.all[0].with_lists, round == 1);
-        let got = cluster.finish(60, true).unwrap();
+        let got = cluster.finish(60, Asked::Distance).unwrap();
         assert_eq!((&got.jerk, &got.snap), (&wanted.jerk, &wanted.snap));
         assert!(!cluster.read_lists().unwrap());
         for i in 0..60 {
@@ -80,7 +80,7 @@ fn long_lists_are_made_again_with_more_room() {
     for _ in 0..2 {
         let call = Call { radius_squared: vec![100.0; 600], ..call(&bodies, index_of) };
         cluster.begin(call).unwrap();
-        cluster.finish(600, true).unwrap();
+        cluster.finish(600, Asked::Distance).unwrap();
         assert!(!cluster.read_lists().unwrap());
         assert_eq!(cluster.list(17).unwrap().1, 599);
     }
@@ -98,7 +98,7 @@ fn all_of_an_index_are_left_out() {
     let mut cluster = cluster(&bodies, Order::Jerk, index_of);
     for _ in 0..2 {
         cluster.begin(call(&bodies, index_of)).unwrap();
-        let got = cluster.finish(40, true).unwrap().clone();
+        let got = cluster.finish(40, Asked::Distance).unwrap().clone();
         cluster.read_lists().unwrap();
         for i in [0, 5, 7, 10, 30] {
             let others: Vec<usize> = (0..40).filter(|&j| index_of(j) != index_of(i)).collect();
@@ -130,7 +130,7 @@ fn calls_out_of_order_are_refused() {
     let index_of = |k: usize| k as i32;
     let mut cluster = cluster(&bodies, Order::Jerk, index_of);
     assert!(
-        cluster.finish(10, true).is_err()
+        cluster.finish(10, Asked::Distance).is_err()
             && cluster.read_lists().is_err()
             && cluster.list(0).is_err()
     );
@@ -138,9 +138,9 @@ fn calls_out_of_order_are_refused() {
     assert!(cluster.read_lists().is_err());
     // A second first half takes the place of the first.
     cluster.begin(call(&bodies, index_of)).unwrap();
-    assert!(cluster.finish(9, true).unwrap_err().to_string().contains("ni"));
-    cluster.finish(10, true).unwrap();
-    assert!(cluster.finish(10, true).is_err() && cluster.list(0).is_err());
+    assert!(cluster.finish(9, Asked::Distance).unwrap_err().to_string().contains("ni"));
+    cluster.finish(10, Asked::Distance).unwrap();
+    assert!(cluster.finish(10, Asked::Distance).is_err() && cluster.list(0).is_err());
     cluster.read_lists().unwrap();
     assert!(cluster.list(10).is_err() && cluster.list(-1).is_err() && cluster.list(9).is_ok());
     cluster.reset();
@@ -163,16 +163,16 @@ fn what_is_no_number_is_named() {
     // Radii that nobody reads may be anything.
     let odd = Call { radius_squared: vec![f64::NAN; 10], ..call(&bodies, index_of) };
     cluster.begin(odd).unwrap();
-    cluster.finish(10, true).unwrap();
+    cluster.finish(10, Asked::Distance).unwrap();
     let text = cluster.read_lists().unwrap_err().to_string();
     assert!(text.contains("h2 of i-particle 0"), "{text}");
     cluster.begin(Call { radius_squared: Vec::new(), ..call(&bodies, index_of) }).unwrap();
-    cluster.finish(10, true).unwrap();
+    cluster.finish(10, Asked::Distance).unwrap();
     assert!(cluster.read_lists().unwrap_err().to_string().contains("h2"));
     // No sources, no i-particles.
     cluster.begin(Call { addresses: 0, ..call(&bodies, index_of) }).unwrap();
-    assert_eq!(cluster.finish(10, true).unwrap().acceleration, [DVec3::ZERO; 10]);
+    assert_eq!(cluster.finish(10, Asked::Distance).unwrap().acceleration, [DVec3::ZERO; 10]);
     assert_eq!(cluster.nearest_indices()[3], -1);
     cluster.begin(Call { addresses: 10, softening_squared: 0.0, ..Call::default() }).unwrap();
-    assert!(cluster.finish(0, true).unwrap().acceleration.is_empty());
+    assert!(cluster.finish(0, Asked::Distance).unwrap().acceleration.is_empty());
 }

@@ -34,7 +34,9 @@ impl Pending {
             if want.nearest {
                 let nearest = one.nearest[0];
                 answers.nearest[i] = sources.get(nearest as usize).copied().unwrap_or(NO_SOURCE);
-                answers.nearest_distance[i] = one.nearest_distance[0];
+                if let Some(distance) = answers.nearest_distance.get_mut(i) {
+                    *distance = one.nearest_distance[0];
+                }
             }
         }
         Ok(())
@@ -72,6 +74,9 @@ impl Pending {
 
 /// i-particles, ascending, whose index several j-particles have.
 fn with_twins(memory: &Memory, call: &Call) -> Vec<usize> {
+    if !memory.has_twins() {
+        return Vec::new();
+    }
     let twins = |i: &usize| !memory.twins_of(call.index[*i]).is_empty();
     (0..call.index.len()).filter(twins).collect()
 }

@@ -4,6 +4,7 @@ use glam::DVec3;
 
 use super::Particle;
 use crate::error::{Error, Result};
+use crate::forces::Moving;
 
 /// What is there of most particles: two cache lines.
 #[derive(Clone, Copy)]
@@ -17,7 +18,6 @@ struct Record {
     index: i32,
     /// Whether anybody has set this one.
     is_set: bool,
-    is_changed: bool,
 }
 
 const _: () = assert!(size_of::<Record>() == 128);
@@ -29,13 +29,14 @@ const NOBODY: Record = Record {
     softening_squared: 0.0,
     index: 0,
     is_set: false,
-    is_changed: false,
 };
 
 /// Particles by address; addresses that nobody has set are no particles.
 #[derive(Default)]
 pub(super) struct Records {
     low: Vec<Record>,
+    /// Whether each has changed since [`Records::forget_change`]; by themselves, since all are gone through.
+    changed: Vec<bool>,
     /// Snaps and crackles: as many, or none as long as all are 0.
     high: Vec<[DVec3; 2]>,
 }
@@ -59,8 +60,10 @@ impl Records {
             self.grow(place, high != [DVec3::ZERO; 2])?;
         }
         let record = &mut self.low[place];
-        let before =
-            Before { index: record.is_set.then_some(record.index), was_changed: record.is_changed };
+        let before = Before {
+            index: record.is_set.then_some(record.index),
+            was_changed: std::mem::replace(&mut self.changed[place], true),
+        };
         *record = Record {
             motion: [x, v, a, j],
             time: particle.time,
@@ -68,7 +71,6 @@ impl Records {
             softening_squared: particle.softening_squared,
             index: particle.index,
             is_set: true,
-            is_changed: true,
         };
         if let Some(old) = self.high.get_mut(place) {
             *old = high;
@@ -87,7 +89,9 @@ impl Records {
             self.high.try_reserve(length - self.high.len()).map_err(full)?;
             self.high.resize(length, [DVec3::ZERO; 2]);
         }
+        self.changed.try_reserve(length - self.changed.len()).map_err(full)?;
         self.low.resize(length, NOBODY);
+        self.changed.resize(length, false);
         Ok(())
     }
 
@@ -105,6 +109,16 @@ impl Records {
         })
     }
 
+    /// The particle at an address as engines take it; one of no mass where there is none.
+    pub fn moving(&self, place: usize) -> Moving {
+        let Some(record) = self.low.get(place).filter(|record| record.is_set) else {
+            return Moving::default();
+        };
+        let [x, v, a, j] = record.motion;
+        let [s, c] = self.high.get(place).copied().unwrap_or_default();
+        Moving { time: record.time, mass: record.mass, motion: [x, v, a, j, s, c] }
+    }
+
     /// Addresses and indices of all particles, ascending by address.
     pub fn all(&self) -> impl Iterator<Item = (usize, i32)> {
         let records = self.low.iter().enumerate();
@@ -113,6 +127,6 @@ impl Records {
 
     /// The particle at an address is no longer a changed one.
     pub fn forget_change(&mut self, place: usize) {
-        self.low[place].is_changed = false;
+        self.changed[place] = false;
     }
 }

@@ -97,6 +97,8 @@ impl ForceEngine for Reference {
             }
             if want.nearest {
                 out.nearest.push(sum.nearest);
+            }
+            if want.nearest && want.distance {
                 out.nearest_distance.push(sum.nearest_squared.sqrt());
             }
             if let Some(within) = want.within {
@@ -254,7 +256,8 @@ mod tests {
             identity: Identity::Offset(0),
         };
         let within = Some(Within { radius: &[3.0, 2.9], capacity: 4 });
-        let want = Want { order: Order::Snap, potential: true, nearest: true, within };
+        let want =
+            Want { order: Order::Snap, potential: true, nearest: true, distance: true, within };
         let mut out = Answers::default();
         engine.evaluate(&sinks, 4.0, &want, &mut out).unwrap();
         // R^2 = 9 + 16 = 25; A = 5 * 3 / 125; S = 5 * 10 / 125 - 3 * (30 / 25) * A.

@@ -74,9 +74,11 @@ fn host_and_shader_agree() {
         softening_low,
         softening_lowest,
         segments,
-        zero
+        zero,
+        sinks_at,
+        itself_at
     );
-    assert_same_layout!(ScatterParams, count, words);
+    assert_same_layout!(ScatterParams, count, words, at);
     assert_same_layout!(PredictParams, count, has_snap, moves, zero, time, drift, drift_low);
     assert_same_layout!(
         BlockParams,

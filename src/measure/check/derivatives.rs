@@ -153,6 +153,7 @@ pub fn check_direct(gpu: &Arc<Gpu>, case: DirectCase) -> Result<DirectRow> {
         order: case.order,
         potential: true,
         nearest: with_neighbours,
+        distance: true,
         within: with_neighbours.then_some(Within { radius: &radius, capacity }),
     };
 

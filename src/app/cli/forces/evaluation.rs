@@ -48,6 +48,7 @@ impl<'a> Evaluation<'a> {
             order,
             potential: true,
             nearest: self.options.neighbours.is_some(),
+            distance: true,
             within: self.options.neighbours.map(|_| within),
         };
         self.ask(engine, &acceleration, &want, &mut found)?;

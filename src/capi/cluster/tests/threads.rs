@@ -53,7 +53,7 @@ fn index_of(k: usize) -> i32 {
 /// Checks answers, nearest and lists of sinks `from` to `to`.
 fn check(cluster: &mut Cluster, bodies: &TestBodies, from: usize, to: usize) {
     let wanted = wanted(bodies, Order::Jerk, 100);
-    let got = cluster.finish(to - from, true).unwrap();
+    let got = cluster.finish(to - from, Asked::Distance).unwrap();
     assert_eq!(got.acceleration, wanted.acceleration[from..to]);
     assert_eq!(got.jerk, wanted.jerk[from..to]);
     for i in from..to {
@@ -86,7 +86,7 @@ fn each_thread_gets_its_own_call_back() {
             // Lists are each thread's own, too.
             one.does(|cluster| check_lists(cluster, bodies, 0, 20));
             two.does(|cluster| check_lists(cluster, bodies, 20, 60));
-            one.does(|cluster| assert!(cluster.finish(20, true).is_err()));
+            one.does(|cluster| assert!(cluster.finish(20, Asked::Distance).is_err()));
         }
         // A first half after a first half by the same thread takes its place, and the other's stays.
         one.does(|cluster| cluster.begin(part(bodies, 0, 20)).unwrap());
@@ -98,7 +98,7 @@ fn each_thread_gets_its_own_call_back() {
         one.does(|cluster| cluster.begin(part(bodies, 0, 20)).unwrap());
         let broken = Call { softening_squared: f64::NAN, ..part(bodies, 0, 20) };
         assert!(two.does(move |cluster| cluster.begin(broken)).is_err());
-        assert!(two.does(|cluster| cluster.finish(20, true).is_err()));
+        assert!(two.does(|cluster| cluster.finish(20, Asked::Distance).is_err()));
         one.does(|cluster| check(cluster, bodies, 0, 20));
     });
 }
@@ -122,12 +122,13 @@ fn threads_in_turn_are_one_caller() {
         let three = Worker::new(scope, &cluster);
         one.does(|cluster| cluster.begin(part(bodies, 0, 10)).unwrap());
         two.does(|cluster| cluster.begin(part(bodies, 0, 10)).unwrap());
-        let text = three.does(|cluster| cluster.finish(10, true).unwrap_err().to_string());
+        let text =
+            three.does(|cluster| cluster.finish(10, Asked::Distance).unwrap_err().to_string());
         assert!(text.contains("2 threads have begun"), "{text}");
         one.does(|cluster| check(cluster, bodies, 0, 10));
         // One is left: it is meant.
         three.does(|cluster| check(cluster, bodies, 0, 10));
-        assert!(two.does(|cluster| cluster.finish(10, true).is_err()));
+        assert!(two.does(|cluster| cluster.finish(10, Asked::Distance).is_err()));
     });
 }
 
@@ -148,7 +149,7 @@ fn a_thread_that_ends_leaves_nothing_that_others_wait_for() {
         scope.spawn(|| cluster.begin(part(&bodies, 2, 9)).unwrap()).join().unwrap();
     });
     check(&mut cluster, &bodies, 2, 9);
-    assert!(cluster.finish(7, true).is_err());
+    assert!(cluster.finish(7, Asked::Distance).is_err());
 }
 
 #[test]
@@ -164,7 +165,7 @@ fn what_came_between_the_halves_changes_no_answer() {
         two.does(move |cluster| cluster.memory.set(39, stranger).unwrap());
         two.does(|cluster| cluster.begin(part(bodies, 3, 5)).unwrap());
         one.does(|cluster| check(cluster, bodies, 0, 20));
-        let with_stranger = two.does(|cluster| cluster.finish(2, true).unwrap().clone());
+        let with_stranger = two.does(|cluster| cluster.finish(2, Asked::Distance).unwrap().clone());
         let without = wanted(bodies, Order::Jerk, 100);
         assert_ne!(with_stranger.acceleration, without.acceleration[3..5]);
         one.does(|cluster| assert!(cluster.read_lists().is_ok()));

@@ -313,8 +313,10 @@ impl InParts for CpuDouble {
                 // Beyond the last source is what fills up the last pack.
                 let there = sum.nearest < self.count as f64;
                 out.nearest[i] = if there { sum.nearest as u32 } else { NO_SOURCE };
-                out.nearest_distance[i] =
-                    if there { sum.nearest_squared.sqrt() } else { f64::INFINITY };
+                if want.distance {
+                    let distance = sum.nearest_squared.sqrt();
+                    out.nearest_distance[i] = if there { distance } else { f64::INFINITY };
+                }
             }
         }
         for list in self.around.iter().take(n) {

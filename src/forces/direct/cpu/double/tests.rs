@@ -64,6 +64,7 @@ fn every_kernel_agrees_with_the_reference() {
                         order,
                         potential: true,
                         nearest: true,
+                        distance: true,
                         within: Some(Within { radius: &radius, capacity: 5 }),
                     };
                     let wants =

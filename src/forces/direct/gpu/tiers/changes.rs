@@ -1,70 +1,91 @@
-//! Records that changed: gathered, sent in one piece, put in place by a kernel.
+//! Records that changed: made where they are sent from, sent in one piece, put in place by a kernel.
 
 use super::frame::Word;
+use super::records::first_refused;
 use crate::error::Result;
 use crate::gpu::layout::{ScatterParams, VEC4};
 use crate::gpu::{
-    Batch, Binding, BoundKernel, Checks, ComputeKernel, Gpu, Params, compile, storage, template,
+    Batch, Binding, BoundKernel, Checks, ComputeKernel, Gpu, compile, storage, template,
 };
-
-/// No record of it has changed.
-const NONE: u32 = u32::MAX;
 
 /// The device's records of some bodies, and which of them are to be replaced.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     /// Words of a record.
     words: usize,
-    /// Per change the number of its body in a word of its own, and its record.
+    /// Bodies whose records changed, each once.
+    changed: Vec<u32>,
+    /// Whether a body is one of them.
+    is_changed: Vec<bool>,
+    /// As they are sent, each a body's number in a word of its own and its record: those of `changed`, or made when
+    /// they are sent.
     staging: Vec<Word>,
-    /// Per body its change, or [`NONE`].
-    slot: Vec<u32>,
+    is_staged: bool,
     /// Whether all records are to be sent.
     pub all: bool,
     records: Option<wgpu::Buffer>,
-    changes: Option<wgpu::Buffer>,
-    kernel: Option<(ComputeKernel, Params<ScatterParams>)>,
-    /// The kernel bound to the buffers as they are now.
-    bound: Option<BoundKernel>,
+    kernel: Option<ComputeKernel>,
+    /// Where many changes arrive by themselves.
+    alone: Option<wgpu::Buffer>,
+    /// The kernel bound to the buffers of changes, records and parameters as they are now: for those that go along with a
+    /// batch, and for those that are sent alone.
+    bound: [Option<([wgpu::Buffer; 3], BoundKernel)>; 2],
 }
+
+/// Words from which on changes are a write of their own, which takes less time than to copy them once more.
+const ALONG: usize = 4096;
 
 impl Changes {
     /// Other bodies, `count` of them, in records of `words` words: all are to be sent.
     pub fn restart(&mut self, count: usize, words: usize) {
         self.words = words;
-        self.staging.clear();
-        self.slot.clear();
-        self.slot.resize(count, NONE);
+        self.changed.clear();
+        self.is_changed.clear();
+        self.is_changed.resize(count, false);
         self.all = true;
     }
 
-    /// The record that replaces body `j`'s.
-    pub fn put(&mut self, j: u32, record: &[Word]) {
-        let each = self.words + 1;
-        let mut slot = self.slot[j as usize];
-        if slot == NONE {
-            slot = (self.staging.len() / each) as u32;
-            self.slot[j as usize] = slot;
-            self.staging.resize(self.staging.len() + each, [j, 0, 0, 0]);
+    /// Whether nothing is to be sent yet.
+    pub fn is_clean(&self) -> bool {
+        !self.all && self.changed.is_empty()
+    }
+
+    /// Bodies `index`, each once, have other records, which are to be written into what this returns: for each a word that
+    /// has its number, and the record. Nothing else may have changed ([`Changes::is_clean`]).
+    pub fn stage(&mut self, index: &[u32]) -> &mut [Word] {
+        self.changed.extend_from_slice(index);
+        index.iter().for_each(|&j| self.is_changed[j as usize] = true);
+        let words = index.len() * (self.words + 1);
+        if self.staging.len() < words {
+            self.staging.resize(words, Word::default());
         }
-        let at = slot as usize * each + 1;
-        self.staging[at..at + self.words].copy_from_slice(record);
+        self.is_staged = true;
+        &mut self.staging[..words]
+    }
+
+    /// Body `j` has another record.
+    pub fn note(&mut self, j: u32) {
+        if !std::mem::replace(&mut self.is_changed[j as usize], true) {
+            self.changed.push(j);
+        }
+        self.is_staged = false;
     }
 
     /// Bytes that are to be sent.
     pub fn bytes(&self) -> u64 {
-        let whole = self.slot.len() * self.words;
-        VEC4 * (if self.is_whole() { whole } else { self.staging.len() }) as u64
+        let whole = self.is_changed.len() * self.words;
+        let some = self.changed.len() * (self.words + 1);
+        VEC4 * (if self.is_whole() { whole } else { some }) as u64
     }
 
     /// Whether all records are to be sent rather than those that changed.
     pub fn is_whole(&self) -> bool {
-        self.all || self.staging.len() / (self.words + 1) > self.slot.len() / 2
+        self.all || self.changed.len() > self.is_changed.len() / 2
     }
 
     /// The buffer of the records. Of a new one, which is empty, all are to be sent. There must be bodies.
     pub fn fit(&mut self, gpu: &Gpu, label: &str) -> wgpu::Buffer {
-        let need = self.slot.len() * self.words;
+        let need = self.is_changed.len() * self.words;
         if let Some(buffer) = &self.records
             && buffer.size() >= need as u64 * VEC4
         {
@@ -75,12 +96,12 @@ impl Changes {
         let room = if self.records.is_some() { need + need / 2 } else { need };
         let buffer = storage(gpu, label, room.min(most));
         self.records = Some(buffer.clone());
-        self.bound = None;
         self.all = true;
         buffer
     }
 
-    /// Sends what changed into the buffer of [`Changes::fit`], by a kernel in `batch`.
+    /// Sends what changed into the buffer of [`Changes::fit`], by a kernel in `batch`. `make` makes the record of a body
+    /// and tells whether it fits the tier. The first body whose record does not, if any: nothing is to be submitted then.
     ///
     /// Errors: a kernel that does not compile.
     pub async fn scatter(
@@ -88,52 +109,70 @@ impl Changes {
         gpu: &Gpu,
         batch: &mut Batch,
         records: &wgpu::Buffer,
-    ) -> Result<()> {
-        let count = self.staging.len() / (self.words + 1);
+        make: impl Fn(u32, &mut [Word]) -> bool + Sync,
+    ) -> Result<Option<u32>> {
+        let count = self.changed.len();
         if count == 0 {
-            return Ok(());
+            return Ok(None);
         }
-        let need = self.staging.len();
-        let fits = self.changes.as_ref().is_some_and(|b| b.size() >= need as u64 * VEC4);
-        if !fits {
-            self.changes = Some(storage(gpu, "changes", need.next_power_of_two()));
-            self.bound = None;
-        }
-        let changes = self.changes.as_ref().expect("made above");
         if self.kernel.is_none() {
             let name = "direct/scatter.wgsl";
             let text = template::assemble(name, minijinja::context! {})?;
             let params = Binding::Params(size_of::<ScatterParams>() as u64);
             let bindings = [Binding::Read, Binding::Write, params];
-            let kernel = compile(gpu, name, &text, &bindings, Checks::default()).await?;
-            self.kernel = Some((kernel, Params::new(gpu, "scatter params", 1)));
+            self.kernel = Some(compile(gpu, name, &text, &bindings, Checks::default()).await?);
         }
-        let (kernel, params) = self.kernel.as_mut().expect("made above");
-        batch.write(changes, bytemuck::cast_slice(&self.staging));
-        params.clear();
-        let offset = params.offset_of(ScatterParams {
+        let each = self.words + 1;
+        if !self.is_staged {
+            let changed = &self.changed;
+            self.staging.resize(count * each, Word::default());
+            let refused = first_refused(&mut self.staging[..count * each], each, |(k, out)| {
+                out[0] = [changed[k], 0, 0, 0];
+                make(changed[k], &mut out[1..])
+            });
+            if let Some(k) = refused {
+                return Ok(Some(changed[k]));
+            }
+        }
+        let staging = &self.staging[..count * each];
+        let (at, from, which) = if staging.len() < ALONG {
+            let (at, there) = batch.part::<Word>(staging.len());
+            there.copy_from_slice(staging);
+            (at, batch.buffer(), 0)
+        } else {
+            let bytes = staging.len() as u64 * VEC4;
+            if self.alone.as_ref().is_none_or(|there| there.size() < bytes) {
+                self.alone = Some(storage(gpu, "changes", staging.len().next_power_of_two()));
+            }
+            let alone = self.alone.as_ref().expect("made above");
+            gpu.queue.write_buffer(alone, 0, bytemuck::cast_slice(staging));
+            (0, alone, 1)
+        };
+        let from = from.clone();
+        let offset = batch.row(ScatterParams {
             count: count as u32,
             words: self.words as u32,
+            at: at / VEC4 as u32,
             ..Default::default()
         });
-        params.write(batch);
-        let bound = self.bound.get_or_insert_with(|| {
-            let resources =
-                [changes.as_entire_binding(), records.as_entire_binding(), params.binding()];
-            kernel.bind(gpu, "scatter", &resources)
-        });
+        let goal = [&from, records, batch.buffer()];
+        if self.bound[which].as_ref().is_none_or(|(known, _)| known.each_ref() != goal) {
+            let kernel = self.kernel.as_ref().expect("made above");
+            let row = batch.row_binding::<ScatterParams>();
+            let resources = [goal[0].as_entire_binding(), goal[1].as_entire_binding(), row];
+            let bound = kernel.bind(gpu, "scatter", &resources);
+            self.bound[which] = Some((goal.map(Clone::clone), bound));
+        }
+        let (_, bound) = self.bound[which].as_ref().expect("made above");
         // Threads take several words where there are more than a dispatch may have.
         let groups = (count * self.words).div_ceil(64).min(4096) as u32;
         batch.dispatch(bound, offset, [groups, 1]);
-        Ok(())
+        Ok(None)
     }
 
     /// All is sent: nothing has changed any more.
     pub fn sent(&mut self) {
-        for change in self.staging.chunks(self.words + 1) {
-            self.slot[change[0][0] as usize] = NONE;
-        }
-        self.staging.clear();
+        self.changed.drain(..).for_each(|j| self.is_changed[j as usize] = false);
         self.all = false;
     }
 }

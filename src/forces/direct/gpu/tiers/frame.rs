@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use crate::forces::{Moving, Precision, Sources};
+use crate::forces::{Precision, Sources};
 use crate::frame::Frame;
 
 /// One `vec4<u32>` of a record.
@@ -37,7 +37,7 @@ pub(super) struct Entry {
 const GRAIN: f64 = 16.0;
 
 /// Masses in f32 tiers are so much smaller than 1.
-const ROOM: f64 = (1u64 << 32) as f64;
+pub(super) const ROOM: f64 = (1u64 << 32) as f64;
 
 /// What the device's numbers are worth.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,6 +82,12 @@ fn common_motion(velocity: &[DVec3]) -> DVec3 {
     let mean = velocity.iter().sum::<DVec3>() / velocity.len().max(1) as f64;
     let is_common = mean.is_finite() && mean.abs().max_element() > largest(velocity, mean);
     if is_common { mean } else { DVec3::ZERO }
+}
+
+/// Whether all are numbers, as f32: without branches, many at a time.
+pub(super) fn are_finite(words: &[Word]) -> bool {
+    const EXPONENT: u32 = 0x7f80_0000;
+    !words.iter().flatten().fold(false, |bad, bits| bad | (bits & EXPONENT == EXPONENT))
 }
 
 /// A number as an f32 and twice what that lacks of it.
@@ -149,15 +155,6 @@ impl TierFrame {
         needed.then_some((length / unit, present / unit))
     }
 
-    /// Whether the unit of velocity is far too small for a body that comes later.
-    pub(super) fn is_outrun(&self, later: &Moving) -> bool {
-        let Frame { velocity, length, mass, .. } = self.frame;
-        let fastest = (later.motion[1] - DVec3::from(velocity)).abs().max_element();
-        let acceleration = later.motion[2].abs().max_element();
-        let unit = velocity_unit_for(fastest, acceleration, length, mass / ROOM);
-        self.precision != Precision::Double && unit > self.frame.velocity_unit() * 256.0
-    }
-
     /// Words of a record.
     pub fn words(precision: Precision) -> usize {
         match precision {
@@ -166,28 +163,34 @@ impl TierFrame {
         }
     }
 
-    /// The record of a source. False if a number of it leaves the range of the tier.
-    pub(super) fn source(&self, entry: &Entry, out: &mut [Word]) -> bool {
-        self.record(entry, entry.last / self.frame.mass, out)
+    /// What positions, velocities and accelerations are multiplied by: powers of two, so that a product is the quotient.
+    pub(super) fn per_unit(&self) -> [f64; 3] {
+        let (length, unit) = (self.frame.length, self.frame.velocity_unit());
+        [1.0 / length, 1.0 / unit, length / (unit * unit)]
     }
 
-    /// The record of a sink. A radius is a little longer than asked for, by more than the tier rounds distances:
-    /// the host takes a second look at who is within.
-    pub(super) fn sink(&self, entry: &Entry, out: &mut [Word]) -> bool {
+    /// The record of a source. False if a number of it leaves the range of the tier.
+    pub(super) fn source(&self, entry: &Entry, out: &mut [Word]) -> bool {
+        self.record(self.per_unit(), entry, entry.last / self.frame.mass, out)
+    }
+
+    /// The record of a sink, with [`TierFrame::per_unit`] worked out before. A radius is a little longer than asked for, by
+    /// more than the tier rounds distances: the host takes a second look at who is within.
+    pub(super) fn sink(&self, per_unit: [f64; 3], entry: &Entry, out: &mut [Word]) -> bool {
         let (share, least) = match self.precision {
             Precision::Double => (1e-12, 0.0),
             _ => (1e-6, 2f64.powi(-44)),
         };
-        let radius = entry.last / self.frame.length;
+        let radius = entry.last * per_unit[0];
         let longer = radius * (1.0 + share) + least;
-        self.record(entry, if radius < 0.0 { -1.0 } else { longer * longer }, out)
+        self.record(per_unit, entry, if radius < 0.0 { -1.0 } else { longer * longer }, out)
     }
 
-    fn record(&self, entry: &Entry, last: f64, out: &mut [Word]) -> bool {
-        let position = self.frame.scaled_position(entry.position);
-        let velocity = self.frame.scaled_velocity(entry.velocity);
-        let unit = self.frame.velocity_unit();
-        let acceleration = entry.acceleration * (self.frame.length / (unit * unit));
+    fn record(&self, per_unit: [f64; 3], entry: &Entry, last: f64, out: &mut [Word]) -> bool {
+        let [per_length, per_velocity, per_acceleration] = per_unit;
+        let position = (entry.position - DVec3::from(self.frame.origin)) * per_length;
+        let velocity = (entry.velocity - DVec3::from(self.frame.velocity)) * per_velocity;
+        let acceleration = entry.acceleration * per_acceleration;
         let word = |v: glam::Vec3, w: f32| [v.x, v.y, v.z, w].map(f32::to_bits);
         let high = |v: DVec3, w: f32| word(v.as_vec3(), w);
         let low = |v: DVec3, w: f32| word((v - v.as_vec3().as_dvec3()).as_vec3(), w);
@@ -215,7 +218,7 @@ impl TierFrame {
                 return numbers.iter().all(|v| v.is_finite()) && last.is_finite();
             }
         }
-        out.iter().flatten().all(|bits| f32::from_bits(*bits).is_finite())
+        are_finite(out)
     }
 
     /// eps^2 as `DirectParams` has it: an f32, and twice what it lacks of the f64.
@@ -332,7 +335,10 @@ mod tests {
                 last: -1.0,
             };
             let mut out = vec![[0; 4]; TierFrame::words(precision)];
-            assert_eq!(frame.sink(&far, &mut out), precision == Precision::Double);
+            assert_eq!(
+                frame.sink(frame.per_unit(), &far, &mut out),
+                precision == Precision::Double
+            );
         }
         assert_eq!([0.0, 1.0, 1.5, 3.0, f64::NAN].map(power_above), [1.0, 2.0, 2.0, 4.0, 1.0]);
     }

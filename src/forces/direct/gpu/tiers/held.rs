@@ -64,12 +64,14 @@ impl Held {
         }
     }
 
-    /// Bytes that the next [`Held::send`] sends.
-    pub fn bytes_to_send(&self) -> u64 {
-        match self {
-            Self::Still(store) => store.bytes_to_send(),
-            Self::Moving(motions) => motions.bytes_to_send(),
-        }
+    /// Bytes that the next [`Held::send`] sends, and those of them that go along with its batch; where all are sent for
+    /// the first time, they go by themselves.
+    pub fn bytes_to_send(&self) -> (u64, u64) {
+        let changes = match self {
+            Self::Still(store) => store.changes(),
+            Self::Moving(motions) => motions.changes(),
+        };
+        (changes.bytes(), if changes.is_whole() { 0 } else { changes.bytes() })
     }
 
     /// What was recorded by [`Held::send`] is not submitted: all are sent the next time.

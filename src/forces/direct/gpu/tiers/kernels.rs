@@ -1,11 +1,10 @@
 //! Compiled kernels, and the buffers that they work on.
 
-use super::frame::{TierFrame, Word};
 use super::{DirectVariant, Near};
 use crate::error::Result;
 use crate::gpu::layout::{DirectParams, VEC4};
 use crate::gpu::{
-    Batch, BoundKernel, Checks, ComputeKernel, Gpu, Params, blocking, compile, read, storage,
+    Batch, BoundKernel, Checks, ComputeKernel, Gpu, blocking, compile, read, storage,
 };
 
 /// The kernels of a variant.
@@ -53,8 +52,8 @@ pub(super) struct BoundKernels {
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     sources: Option<wgpu::Buffer>,
-    sinks: Option<wgpu::Buffer>,
-    itself: Option<wgpu::Buffer>,
+    /// Sinks, their own numbers and rows of parameters: where the batch arrives.
+    transfer: Option<wgpu::Buffer>,
     partial_sums: Option<wgpu::Buffer>,
     neighbours: Option<wgpu::Buffer>,
     sums: Option<wgpu::Buffer>,
@@ -81,13 +80,14 @@ impl Buffers {
         &mut self,
         gpu: &Gpu,
         sources: wgpu::Buffer,
+        batch: &Batch,
         variant: &DirectVariant,
         sinks: usize,
         capacity: usize,
     ) {
-        let n = sinks as u64;
         let guard = self.guard;
-        let mut is_other = self.sources.as_ref() != Some(&sources);
+        let mut is_other = self.sources.as_ref() != Some(&sources)
+            || self.transfer.as_ref() != Some(batch.buffer());
         // Content of a buffer that is too small may go: all of it is made anew.
         let mut grow = |buffer: &mut Option<wgpu::Buffer>, label: &str, bytes: u64| {
             if buffer.as_ref().is_none_or(|b| b.size() < bytes + guard) {
@@ -97,9 +97,7 @@ impl Buffers {
             }
         };
         self.sources = Some(sources);
-        let words = TierFrame::words(variant.precision) as u64;
-        grow(&mut self.sinks, "sinks", n * words * VEC4);
-        grow(&mut self.itself, "identities of sinks", n * 4);
+        self.transfer = Some(batch.buffer().clone());
         let [partial_sums, neighbours, sums, lists] = written(variant, sinks, capacity);
         grow(&mut self.partial_sums, "partial sums", partial_sums);
         grow(&mut self.neighbours, "neighbours of segments", neighbours);
@@ -110,17 +108,6 @@ impl Buffers {
         }
     }
 
-    /// The sinks go along with `batch`.
-    pub fn write_sinks(&self, batch: &mut Batch, records: &[Word], itself: &[u32]) {
-        let mut write = |buffer: &Option<wgpu::Buffer>, bytes: &[u8]| {
-            if let Some(buffer) = buffer {
-                batch.write(buffer, bytes);
-            }
-        };
-        write(&self.sinks, bytemuck::cast_slice(records));
-        write(&self.itself, bytemuck::cast_slice(itself));
-    }
-
     /// The kernels of a variant bound to the buffers, all of which must be there ([`Buffers::fit`]). While the
     /// buffers stay, so do the bindings.
     pub fn bind(
@@ -128,37 +115,32 @@ impl Buffers {
         gpu: &Gpu,
         variant: DirectVariant,
         kernels: &Kernels,
-        params: &Params<DirectParams>,
+        batch: &Batch,
     ) -> Result<BoundKernels> {
         let has_lists = kernels.lists.is_some();
         self.bound.retain(|(known, bound)| *known != variant || bound.lists.is_some() == has_lists);
         if let Some((_, bound)) = self.bound.iter().find(|(known, _)| *known == variant) {
             return Ok(bound.clone());
         }
-        let bound = self.bind_anew(gpu, kernels, params)?;
+        let bound = self.bind_anew(gpu, kernels, batch)?;
         self.bound.push((variant, bound.clone()));
         Ok(bound)
     }
 
-    fn bind_anew(
-        &self,
-        gpu: &Gpu,
-        kernels: &Kernels,
-        params: &Params<DirectParams>,
-    ) -> Result<BoundKernels> {
+    fn bind_anew(&self, gpu: &Gpu, kernels: &Kernels, batch: &Batch) -> Result<BoundKernels> {
         let bind = |kernel: &ComputeKernel, buffers: &[&Option<wgpu::Buffer>]| {
             let mut resources = Vec::with_capacity(buffers.len() + 1);
             for &buffer in buffers {
                 let buffer = buffer.as_ref().ok_or_else(|| gpu.refuse("a buffer was not made"))?;
                 resources.push(buffer.as_entire_binding());
             }
-            resources.push(params.binding());
+            resources.push(batch.row_binding::<DirectParams>());
             Ok(kernel.bind(gpu, "direct", &resources))
         };
         let forces = [
             &self.sources,
-            &self.sinks,
-            &self.itself,
+            &self.transfer,
+            &self.transfer,
             &self.partial_sums,
             &self.neighbours,
             &self.lists,

@@ -9,6 +9,7 @@ mod engine;
 mod frame;
 mod held;
 mod kernels;
+mod motion_records;
 mod motions;
 mod records;
 mod self_test;

@@ -2,23 +2,22 @@
 
 use glam::DVec3;
 use minijinja::context;
+use rayon::prelude::*;
 
 use super::changes::Changes;
-use super::frame::{TierFrame, Word, three_parts, wide_words};
-use super::records::first_refused;
+use super::frame::{TierFrame, Word, three_parts};
+use super::motion_records::{Scale, has_snap};
+use super::records::{MANY, first_refused};
 use super::variant::Pairs;
 use crate::error::{Error, Result};
-use crate::forces::{Moving, Order, Precision, Sources};
+use crate::forces::{Moving, MovingSource, Order, Precision, Sources};
 use crate::gpu::layout::{PredictParams, VEC4};
 use crate::gpu::{
-    Batch, Binding, BoundKernel, Checks, ComputeKernel, Gpu, Params, compile, storage, template,
+    Batch, Binding, BoundKernel, Checks, ComputeKernel, Gpu, compile, storage, template,
 };
 
-/// Vectors of a body's motion, from position to crackle.
-const ROWS: usize = 6;
-
-/// A body so many units of length away, or so much heavier than the heaviest was, asks for another frame.
-const FAR: f64 = 8.0;
+/// Bodies of a part of an update.
+const PART: usize = 256;
 
 /// Sources with their motion, and their copy on the device.
 #[derive(Debug)]
@@ -39,13 +38,10 @@ pub(super) struct Motions {
     predicted: Option<(Option<u64>, bool)>,
     sources: Option<wgpu::Buffer>,
     kernels: Vec<(bool, ComputeKernel)>,
-    params: Option<Params<PredictParams>>,
-    /// The kernel bound to the buffers of motions and sources, and for which order.
-    bound: Option<(bool, [wgpu::Buffer; 2], BoundKernel)>,
+    /// The kernel bound to the buffers of motions, sources and the transfer, and for which order.
+    bound: Option<(bool, [wgpu::Buffer; 3], BoundKernel)>,
     /// A body has left the frame: before they are sent the next time, all get another.
     outgrown: bool,
-    /// Memory for those that change.
-    records: Vec<Word>,
 }
 
 impl Motions {
@@ -62,18 +58,16 @@ impl Motions {
             predicted: None,
             sources: None,
             kernels: Vec::new(),
-            params: None,
             bound: None,
             outgrown: false,
-            records: Vec::new(),
         }
     }
 
     /// Words of a record of motion.
     fn words(&self) -> usize {
         match self.precision {
-            Precision::Double => 2 * ROWS,
-            _ => 2 * ROWS - 1,
+            Precision::Double => 12,
+            _ => 11,
         }
     }
 
@@ -106,30 +100,47 @@ impl Motions {
     }
 
     /// Replaces some. As long as one that was refused stays, there are no forces.
-    pub fn update(&mut self, index: &[u32], sources: &[Moving]) -> Result<()> {
+    pub fn update(&mut self, index: &[u32], source: &MovingSource) -> Result<()> {
         self.predicted = None;
-        for (&j, moving) in index.iter().zip(sources) {
-            self.moving[j as usize] = *moving;
-            self.has_snap |= has_snap(moving);
-            self.outgrown |= self.outgrown_by(moving);
-        }
-        // In another frame these records are of no use, and all are made anew.
-        if self.outgrown || self.changes.all {
+        let ascend = index.is_sorted_by(|a, b| a < b);
+        if !(ascend && self.changes.is_clean() && !self.outgrown) {
+            for (k, &j) in index.iter().enumerate() {
+                let moving = source(k);
+                (self.has_snap, self.outgrown) =
+                    (self.has_snap | has_snap(&moving), self.outgrown | self.outgrown_by(&moving));
+                self.moving[j as usize] = moving;
+                self.changes.note(j);
+            }
             return Ok(());
         }
-        let (words, mut records) = (self.words(), std::mem::take(&mut self.records));
-        records.resize(index.len() * words, [0; 4]);
-        let refused = first_refused(&mut records, words, |(k, out)| self.record(&sources[k], out));
-        if let Some(k) = refused {
-            // No force comes of records that the device lacks: all are made anew, and refused as long as one is.
-            self.changes.all = true;
-            return Err(self.out_of_range(index[k] as usize));
+        let scale = Scale::of(self.precision, &self.frame, self.heaviest);
+        let each = self.words() + 1;
+        // Parts of the bodies in order, each with those of it that change.
+        let mut parts: Vec<UpdatePart> = Vec::new();
+        let mut rest = (0, &mut self.moving[..]);
+        let staging = self.changes.stage(index).chunks_mut(PART * each);
+        for (n, (index, staging)) in index.chunks(PART).zip(staging).enumerate() {
+            let end = index.last().map_or(rest.0, |&j| j as usize + 1);
+            let (moving, after) = rest.1.split_at_mut(end - rest.0);
+            parts.push(UpdatePart { at: n * PART, index, staging, first: rest.0, moving });
+            rest = (end, after);
         }
-        for (&j, record) in index.iter().zip(records.chunks_exact(words)) {
-            self.changes.put(j, record);
+        let one = |part: UpdatePart| part.update(&scale, each, source);
+        let found = if index.len() < MANY {
+            parts.into_iter().map(one).fold(Updated::default(), Updated::and)
+        } else {
+            parts.into_par_iter().map(one).reduce(Updated::default, Updated::and)
+        };
+        self.has_snap |= found.has_snap;
+        self.outgrown |= found.outgrown;
+        match found.refused.filter(|_| !self.outgrown) {
+            None => Ok(()),
+            Some(k) => {
+                // No force comes of records that the device lacks: all are made anew, and refused as long as one is.
+                self.changes.all = true;
+                Err(self.out_of_range(index[k] as usize))
+            }
         }
-        self.records = records;
-        Ok(())
     }
 
     /// Chooses another frame where a body has left the one there is.
@@ -139,9 +150,9 @@ impl Motions {
         }
     }
 
-    /// Bytes that the next [`Motions::send`] sends.
-    pub fn bytes_to_send(&self) -> u64 {
-        self.changes.bytes()
+    /// What the device lacks.
+    pub fn changes(&self) -> &Changes {
+        &self.changes
     }
 
     /// What was sent last did not arrive.
@@ -171,44 +182,7 @@ impl Motions {
 
     /// Whether the frame does not suit this body: all are then sent in another.
     fn outgrown_by(&self, moving: &Moving) -> bool {
-        let position = self.frame.frame.scaled_position(moving.motion[0]);
-        let heavy = moving.mass > FAR * self.heaviest;
-        heavy || position.abs().max_element() > FAR || self.frame.is_outrun(moving)
-    }
-
-    /// Makes a record. False if a number of it leaves the range of the tier.
-    fn record(&self, moving: &Moving, out: &mut [Word]) -> bool {
-        let frame = &self.frame.frame;
-        let (l, v) = (frame.length, frame.velocity_unit());
-        // The unit of time is l / v; all of them are powers of two, and so a product is the quotient.
-        let (mut unit, per_time) = (1.0 / v, l / v);
-        let rows: [DVec3; ROWS] = std::array::from_fn(|k| match k {
-            0 => frame.scaled_position(moving.motion[0]),
-            1 => frame.scaled_velocity(moving.motion[1]),
-            _ => {
-                unit *= per_time;
-                moving.motion[k] * unit
-            }
-        });
-        let mass = moving.mass / frame.mass;
-        let time = moving.time * (v / l);
-        if self.precision == Precision::Double {
-            for (k, (row, out)) in rows.iter().zip(out.chunks_exact_mut(2)).enumerate() {
-                out.copy_from_slice(&wide_words(*row, [mass, time][k.min(1)]));
-            }
-            return rows.iter().all(|row| row.is_finite()) && mass.is_finite() && time.is_finite();
-        }
-        let [first, second, third] = three_parts(time);
-        let last = [mass as f32, (mass - f64::from(mass as f32)) as f32, first, second, third];
-        let mut good = true;
-        for (word, out) in out.iter_mut().enumerate() {
-            let (row, high) = (rows[word / 2], rows[word / 2].as_vec3());
-            let part = if word % 2 == 0 { high } else { (row - high.as_dvec3()).as_vec3() };
-            let w = last.get(word).copied().unwrap_or(0.0);
-            good &= part.is_finite() && w.is_finite();
-            *out = [part.x, part.y, part.z, w].map(f32::to_bits);
-        }
-        good
+        Scale::of(self.precision, &self.frame, self.heaviest).is_outgrown_by(moving)
     }
 
     fn out_of_range(&self, j: usize) -> Error {
@@ -241,13 +215,19 @@ impl Motions {
         if self.changes.is_whole() {
             let words = self.words();
             let mut records = vec![[0; 4]; n * words];
-            let make = |(j, out): (usize, &mut [Word])| self.record(&self.moving[j], out);
+            let scale = Scale::of(self.precision, &self.frame, self.heaviest);
+            let make = |(j, out): (usize, &mut [Word])| scale.record(&self.moving[j], out);
             if let Some(j) = first_refused(&mut records, words, make) {
                 return Err(self.out_of_range(j));
             }
             gpu.queue.write_buffer(&motions, 0, bytemuck::cast_slice(&records));
         } else {
-            self.changes.scatter(gpu, batch, &motions).await?;
+            let scale = Scale::of(self.precision, &self.frame, self.heaviest);
+            let Self { changes, moving, .. } = self;
+            let make = |j: u32, out: &mut [Word]| scale.record(&moving[j as usize], out);
+            if let Some(j) = changes.scatter(gpu, batch, &motions, make).await? {
+                return Err(self.out_of_range(j as usize));
+            }
         }
         self.changes.sent();
         let room = (n * TierFrame::words(self.precision)) as u64 * VEC4;
@@ -299,11 +279,9 @@ impl Motions {
             let kernel = compile(gpu, name, &text, &bindings, Checks::default()).await?;
             self.kernels.push((snaps, kernel));
         }
-        let params = self.params.get_or_insert_with(|| Params::new(gpu, "predict params", 1));
         let drift = DVec3::from(frame.velocity) / frame.velocity_unit();
         let narrow = |v: DVec3| [v.x as f32, v.y as f32, v.z as f32, 0.0];
-        params.clear();
-        let offset = params.offset_of(PredictParams {
+        let offset = batch.row(PredictParams {
             count: self.moving.len() as u32,
             has_snap: u32::from(self.has_snap),
             moves: u32::from(self.time.is_some()),
@@ -312,17 +290,17 @@ impl Motions {
             drift: narrow(drift),
             drift_low: narrow(drift - drift.as_vec3().as_dvec3()),
         });
-        params.write(batch);
-        let is_bound = |(known, [from, to], _): &(bool, [wgpu::Buffer; 2], BoundKernel)| {
-            *known == snaps && from == motions && to == sources
+        let buffers = [motions, sources, batch.buffer()];
+        let is_bound = |(known, there, _): &(bool, [wgpu::Buffer; 3], BoundKernel)| {
+            *known == snaps && there.each_ref() == buffers
         };
         if !self.bound.as_ref().is_some_and(is_bound) {
             let kernel =
                 self.kernels.iter().find(|(known, _)| *known == snaps).expect("made above");
-            let resources =
-                [motions.as_entire_binding(), sources.as_entire_binding(), params.binding()];
+            let row = batch.row_binding::<PredictParams>();
+            let resources = [motions.as_entire_binding(), sources.as_entire_binding(), row];
             let bound = kernel.1.bind(gpu, "predict", &resources);
-            self.bound = Some((snaps, [motions.clone(), sources.clone()], bound));
+            self.bound = Some((snaps, buffers.map(Clone::clone), bound));
         }
         let (.., bound) = self.bound.as_ref().expect("made above");
         // Threads take several sources where there are more than a dispatch may have.
@@ -333,6 +311,48 @@ impl Motions {
     }
 }
 
-fn has_snap(moving: &Moving) -> bool {
-    moving.motion[4] != DVec3::ZERO || moving.motion[5] != DVec3::ZERO
+/// Some bodies in order, those of them that change, and what is sent of these.
+struct UpdatePart<'a> {
+    /// How many change before them.
+    at: usize,
+    index: &'a [u32],
+    staging: &'a mut [Word],
+    first: usize,
+    moving: &'a mut [Moving],
+}
+
+/// What an update found.
+#[derive(Default)]
+struct Updated {
+    has_snap: bool,
+    outgrown: bool,
+    /// The first of those that change whose record does not fit the tier.
+    refused: Option<usize>,
+}
+
+impl Updated {
+    fn and(self, other: Self) -> Self {
+        Self {
+            has_snap: self.has_snap | other.has_snap,
+            outgrown: self.outgrown | other.outgrown,
+            refused: self.refused.into_iter().chain(other.refused).min(),
+        }
+    }
+}
+
+impl UpdatePart<'_> {
+    fn update(self, scale: &Scale, each: usize, source: &MovingSource) -> Updated {
+        let mut found = Updated::default();
+        for ((k, &j), out) in (self.at..).zip(self.index).zip(self.staging.chunks_exact_mut(each)) {
+            let moving = source(k);
+            out[0] = [j, 0, 0, 0];
+            if !scale.record(&moving, &mut out[1..]) {
+                found.refused = found.refused.or(Some(k));
+            }
+            found.has_snap |= has_snap(&moving);
+            found.outgrown |= scale.is_outgrown_by(&moving);
+            self.moving[j as usize - self.first] = moving;
+        }
+        found
+    }
 }

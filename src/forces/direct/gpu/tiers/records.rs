@@ -6,8 +6,9 @@ use rayon::prelude::*;
 
 use super::frame::Word;
 
-/// Records from which on it pays to wake threads, which takes as long as a thousand of them.
-pub(super) const MANY: usize = 2048;
+/// Records from which on it pays to wake threads: that takes as long as a thousand of them, and what other cores have
+/// touched is far from the one that goes on.
+pub(super) const MANY: usize = 16_384;
 
 /// Makes every record, of `words` words each, by `make`, which tells whether it fits the tier. The first that does not,
 /// if any.

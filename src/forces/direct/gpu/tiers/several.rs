@@ -8,7 +8,8 @@ use super::GpuTiers;
 use crate::error::{Error, Result};
 use crate::exchange::equal_shares;
 use crate::forces::{
-    Answers, ForceEngine, Moving, MovingSources, Order, Precision, Sinks, Sources, Want, Within,
+    Answers, ForceEngine, Moving, MovingSource, MovingSources, Order, Precision, Sinks, Sources,
+    Want, Within,
 };
 use crate::gpu::{DeviceClass, Gpu};
 
@@ -147,6 +148,10 @@ impl MovingSources for SeveralTiers {
 
     fn update_moving(&mut self, index: &[u32], sources: &[Moving]) -> Result<()> {
         self.engines.iter_mut().try_for_each(|engine| engine.update_moving(index, sources))
+    }
+
+    fn update_moving_by(&mut self, index: &[u32], source: &MovingSource) -> Result<()> {
+        self.engines.iter_mut().try_for_each(|engine| engine.update_moving_by(index, source))
     }
 
     fn predict_to(&mut self, time: Option<f64>) {

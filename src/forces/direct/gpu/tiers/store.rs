@@ -89,7 +89,7 @@ impl Store {
                 self.records[at + word] = *new;
             }
             self.position[j as usize] = sources.position[k];
-            self.changes.put(j, &self.records[at..at + words]);
+            self.changes.note(j);
         }
         Ok(())
     }
@@ -126,9 +126,9 @@ impl Store {
         kept
     }
 
-    /// Bytes that the next [`Store::send`] sends.
-    pub fn bytes_to_send(&self) -> u64 {
-        self.changes.bytes()
+    /// What the device lacks.
+    pub fn changes(&self) -> &Changes {
+        &self.changes
     }
 
     /// What was sent last did not arrive.
@@ -145,7 +145,12 @@ impl Store {
         if self.changes.is_whole() {
             gpu.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&self.records));
         } else {
-            self.changes.scatter(gpu, batch, &buffer).await?;
+            let (records, words) = (&self.records, self.words());
+            let copy = |j: u32, out: &mut [Word]| {
+                out.copy_from_slice(&records[j as usize * words..][..words]);
+                true
+            };
+            self.changes.scatter(gpu, batch, &buffer, copy).await?;
         }
         self.changes.sent();
         Ok(buffer)

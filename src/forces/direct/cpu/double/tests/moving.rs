@@ -38,7 +38,7 @@ fn ask(engine: &mut dyn ForceEngine, bodies: &TestBodies, sinks: usize, eps: f64
     let mut all = Vec::new();
     for order in [Order::Acceleration, Order::Jerk, Order::Snap] {
         let within = Some(Within { radius: &radius, capacity: 5 });
-        let want = Want { order, potential: true, nearest: true, within };
+        let want = Want { order, potential: true, nearest: true, distance: true, within };
         let near = Want { within: None, ..want };
         for want in [Want::only(order), Want { nearest: false, ..near }, near, want] {
             let sinks = bodies.sinks(0..sinks, Identity::Each(&own));

@@ -7,10 +7,10 @@ use super::super::kernels::Kernels;
 use super::super::records::first_refused;
 use super::super::widen;
 use super::GpuTiers;
-use super::evaluation::{Evaluation, Next, Replaced};
+use super::evaluation::{Evaluation, Next, ROWS, Replaced};
 use crate::error::{Error, Result};
 use crate::forces::{Answers, Order, Sinks, Want};
-use crate::gpu::layout::FOREIGN;
+use crate::gpu::layout::{FOREIGN, VEC4};
 use crate::gpu::{DeviceClass, Progress, Readback};
 
 impl GpuTiers {
@@ -34,14 +34,18 @@ impl GpuTiers {
         let (n, count) = (sinks.position.len(), self.held.count());
         want.order.check_sources(count, has_velocity, has_acceleration)?;
         let (mut variant, mut whole) = self.plan(n, want)?;
+        // Where sinks are tells the host who is how far away, and who is within a radius.
+        let looks = want.nearest && want.distance || want.within.is_some();
         let mut evaluation = Evaluation {
-            sinks: sinks.position.to_vec(),
+            count: n,
+            sinks: if looks { sinks.position.to_vec() } else { Vec::new() },
             time: self.held.time(),
             units: self.held.frame().units(),
             replaced: Replaced::default(),
             variant,
             potential: want.potential,
             nearest: want.nearest,
+            distance: want.distance,
             capacity: want.within.map(|within| within.capacity),
             radius: want.within.map(|within| within.radius.to_vec()).unwrap_or_default(),
             whole,
@@ -63,8 +67,8 @@ impl GpuTiers {
             self.held.frame().softening_squared(softening);
         evaluation.whole = whole;
         evaluation.next = Next::Forces(Some(Progress::default()));
-        self.narrow(sinks, want)?;
-        self.submit(&mut evaluation).await.inspect_err(|_| self.held.send_again())?;
+        let submitted = self.submit(&mut evaluation, sinks, want).await;
+        submitted.inspect_err(|_| self.held.send_again())?;
         if self.gpu.adapter.class == DeviceClass::Software {
             // It computes on the host's cores, which leaves no time to win. And a client may end before it asks for
             // answers: lavapipe (Mesa 22.3) crashes where a process ends while it compiles.
@@ -76,7 +80,12 @@ impl GpuTiers {
     }
 
     /// Sends what the device lacks, and submits what fits one submission.
-    async fn submit(&mut self, evaluation: &mut Evaluation) -> Result<()> {
+    async fn submit(
+        &mut self,
+        evaluation: &mut Evaluation,
+        sinks: &Sinks<'_>,
+        want: &Want<'_>,
+    ) -> Result<()> {
         let gpu = Arc::clone(&self.gpu);
         let (variant, lists) = (evaluation.variant, evaluation.capacity.is_some());
         let key = variant.unsliced();
@@ -84,12 +93,17 @@ impl GpuTiers {
             let kernels = Kernels::new(&gpu, &key, lists, self.checks).await?;
             self.kernels.insert(key, kernels);
         }
-        self.batch.clear();
-        evaluation.sent = self.held.bytes_to_send();
+        let n = evaluation.count;
+        let each = TierFrame::words(self.precision) as u64 * VEC4 + size_of::<u32>() as u64;
+        let (sent, along) = self.held.bytes_to_send();
+        // Two parts of sinks, at most one of changes with its parameters, and those of the prediction.
+        self.batch.begin(&gpu, n as u64 * each + along, 5 + ROWS as usize);
+        evaluation.sent = sent;
+        self.narrow(evaluation, sinks, want)?;
         let sources = self.held.send(&gpu, variant.order, &mut self.batch).await?;
         let capacity = evaluation.whole.capacity as usize;
-        self.buffers.fit(&gpu, sources, &variant, evaluation.sinks.len(), capacity);
-        self.buffers.write_sinks(&mut self.batch, &self.sink_records, &self.itself);
+        self.buffers.fit(&gpu, sources, &self.batch, &variant, n, capacity);
+        self.batch.keep();
         self.advance(evaluation)
     }
 
@@ -100,53 +114,66 @@ impl GpuTiers {
             out.resize(0, &nothing);
             return Ok(());
         };
-        let n = evaluation.sinks.len();
+        let n = evaluation.count;
         let want = Want {
             order: evaluation.variant.order,
             potential: evaluation.potential,
             nearest: evaluation.nearest,
+            distance: evaluation.distance,
             within: None,
         };
-        // What stays of older answers would be taken for new ones where there are no sources.
-        out.resize(0, &nothing);
+        let is_empty = n == 0 || evaluation.whole.source_count == 0;
+        if is_empty {
+            // What stays of older answers would be taken for new ones.
+            out.resize(0, &nothing);
+        }
         out.resize(n, &want);
-        if n == 0 || evaluation.whole.source_count == 0 {
+        if is_empty {
             for _ in (0..n).filter(|_| evaluation.capacity.is_some()) {
                 out.neighbours.push(&[], 0);
             }
             return Ok(());
         }
-        let copied = self.complete(&mut evaluation).await?;
+        self.complete(&mut evaluation).await?;
+        let Self { held, readback, .. } = self;
         let Replaced { some, all } = &evaluation.replaced;
         let position = |j: u32| match (some.get(&j), all) {
             (Some(position), _) => Some(*position),
             (None, Some(all)) => all.get(j as usize).copied(),
-            (None, None) => self.held.position(j as usize, evaluation.time),
+            (None, None) => held.position(j as usize, evaluation.time),
         };
         let sinks = &evaluation.sinks;
         let distance = |i: usize, nearest: u32| {
             position(nearest).map_or(f64::INFINITY, |there| (there - sinks[i]).length())
         };
-        widen::answers(&copied, &evaluation.variant, &evaluation.units, distance, out);
-        if let Some(asked) = evaluation.capacity {
-            let each = evaluation.whole.capacity as usize;
-            let is_within = |i: usize, j: u32| {
-                let radius = evaluation.radius[i];
-                let squared = |p: glam::DVec3| (p - evaluation.sinks[i]).length_squared();
-                position(j).is_some_and(|position| squared(position) <= radius * radius)
-            };
-            let (variant, room) = (&evaluation.variant, (each, asked));
-            widen::lists(&copied, variant, n, room, is_within, &mut out.neighbours);
-        }
+        let read = |copied: &[&[u32]]| {
+            widen::answers(copied[0], &evaluation.variant, &evaluation.units, distance, out);
+            if let Some(asked) = evaluation.capacity {
+                let each = evaluation.whole.capacity as usize;
+                let is_within = |i: usize, j: u32| {
+                    let radius = evaluation.radius[i];
+                    let squared = |p: glam::DVec3| (p - evaluation.sinks[i]).length_squared();
+                    position(j).is_some_and(|position| squared(position) <= radius * radius)
+                };
+                let (variant, room) = (&evaluation.variant, (each, asked));
+                widen::lists(copied, variant, n, room, is_within, &mut out.neighbours);
+            }
+        };
+        readback.arrive_as(read).await?;
         Ok(())
     }
 
-    /// The sinks as the device has them.
-    fn narrow(&mut self, sinks: &Sinks, want: &Want) -> Result<()> {
+    /// The sinks as the device has them, into the batch.
+    fn narrow(
+        &mut self,
+        evaluation: &mut Evaluation,
+        sinks: &Sinks<'_>,
+        want: &Want<'_>,
+    ) -> Result<()> {
         let (n, words) = (sinks.position.len(), TierFrame::words(self.precision));
         let or_zero = |of: &[glam::DVec3], i: usize| of.get(i).copied().unwrap_or_default();
-        self.sink_records.resize(n * words, [0; 4]);
         let frame = *self.held.frame();
+        let per_unit = frame.per_unit();
         let make = |(i, out): (usize, &mut [Word])| {
             let entry = Entry {
                 position: sinks.position[i],
@@ -154,9 +181,10 @@ impl GpuTiers {
                 acceleration: or_zero(sinks.acceleration, i),
                 last: want.within.map_or(-1.0, |within| within.radius[i]),
             };
-            frame.sink(&entry, out)
+            frame.sink(per_unit, &entry, out)
         };
-        if let Some(i) = first_refused(&mut self.sink_records, words, make) {
+        let (sinks_at, records) = self.batch.part::<Word>(n * words);
+        if let Some(i) = first_refused(records, words, make) {
             return Err(Error::Body {
                 index: i,
                 id: i as u64,
@@ -167,9 +195,13 @@ impl GpuTiers {
                 ),
             });
         }
-        self.itself.clear();
-        let identity = |i: usize| sinks.identity.of(i).map_or(FOREIGN, |j| j as u32);
-        self.itself.extend((0..n).map(identity));
+        let (itself_at, itself) = self.batch.part::<u32>(n);
+        for (i, number) in itself.iter_mut().enumerate() {
+            *number = sinks.identity.of(i).map_or(FOREIGN, |j| j as u32);
+        }
+        // A `vec4` of f64 is 32 bytes; parts begin at multiples of that.
+        evaluation.whole.sinks_at = sinks_at / evaluation.variant.vector_bytes() as u32;
+        evaluation.whole.itself_at = itself_at / size_of::<u32>() as u32;
         Ok(())
     }
 }

@@ -17,14 +17,20 @@ use crate::gpu::layout::DirectParams;
 /// Elapsed times below this tell of latency and not of a rate.
 const SHORTEST_SAMPLE: f64 = 2e-3;
 
-/// Small blocks are done by then.
-const PATIENCE: std::time::Duration = std::time::Duration::from_micros(500);
+/// All but the largest blocks are done by then.
+const PATIENCE: std::time::Duration = std::time::Duration::from_millis(5);
+
+/// Dispatches of one submission, each with parameters of its own.
+pub(super) const ROWS: u64 = 256;
 
 /// Bytes that go to a device per second, at the least.
 const SLOWEST_SENDING: f64 = 1e9;
 
 /// What is under way.
 pub struct Evaluation {
+    /// How many sinks.
+    pub count: usize,
+    /// Where they are, if the host is to tell who is how far away.
     pub sinks: Vec<DVec3>,
     /// To when sources were predicted.
     pub time: Option<f64>,
@@ -35,6 +41,8 @@ pub struct Evaluation {
     pub variant: DirectVariant,
     pub potential: bool,
     pub nearest: bool,
+    /// How far away the nearest is, too.
+    pub distance: bool,
     /// As many entries per list as are asked for, if lists are wanted, and the sinks' radii.
     pub capacity: Option<usize>,
     pub radius: Vec<f64>,
@@ -74,13 +82,12 @@ impl GpuTiers {
         let gpu = Arc::clone(&self.gpu);
         let throughput = *self.throughput(evaluation.variant.order);
         let key = evaluation.variant.unsliced();
-        let kernels = self.buffers.bind(&gpu, key, &self.kernels[&key], &self.params)?;
+        let kernels = self.buffers.bind(&gpu, key, &self.kernels[&key], &self.batch)?;
         let Evaluation { variant, whole, next, .. } = evaluation;
         let (shape, fill) = (variant.shape, gpu.adapter.class.threads_to_fill());
         let (mut interactions, mut dispatches) = (0, 0);
-        self.params.clear();
         while *next != Next::Copied
-            && !self.params.is_full()
+            && dispatches < ROWS
             && throughput.secs(interactions, dispatches) < budget.submission_secs
         {
             match next {
@@ -101,7 +108,7 @@ impl GpuTiers {
                     let lists = matches!(next, Next::Lists(_));
                     let kernel = if lists { kernels.lists.as_ref() } else { None };
                     let kernel = kernel.unwrap_or(&kernels.forces);
-                    let offset = self.params.offset_of(params);
+                    let offset = self.batch.row(params);
                     self.batch.dispatch(kernel, offset, [piece.workgroups, shape.slices]);
                     interactions += piece.interactions;
                     *next = match (piece.next, lists) {
@@ -114,7 +121,7 @@ impl GpuTiers {
                 Next::Sum(begin) => {
                     let width = (whole.sink_count - *begin).min(gpu.limits.workgroups);
                     let params = DirectParams { sink_begin: *begin, ..*whole };
-                    let offset = self.params.offset_of(params);
+                    let offset = self.batch.row(params);
                     self.batch.dispatch(&kernels.sum, offset, [width, 1]);
                     let end = *begin + width;
                     *next = if end < whole.sink_count {
@@ -129,11 +136,10 @@ impl GpuTiers {
             }
             dispatches += 1;
         }
-        self.params.write(&mut self.batch);
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         self.batch.record(&gpu, &mut encoder);
         if *next == Next::Copied {
-            let sinks = evaluation.sinks.len() as u64;
+            let sinks = evaluation.count as u64;
             let sums = sinks * variant.results() as u64 * variant.vector_bytes();
             let listed = if evaluation.capacity.is_some() {
                 sinks * u64::from(whole.capacity) * 4
@@ -143,7 +149,8 @@ impl GpuTiers {
             let wanted = self.buffers.copies([sums, listed]);
             self.readback.record(&gpu.device, &mut encoder, &wanted);
         }
-        let submission = gpu.queue.submit([encoder.finish()]);
+        let finished = encoder.finish();
+        let submission = gpu.queue.submit([finished]);
         self.readback.submitted();
         (evaluation.interactions, evaluation.dispatches) = (interactions, dispatches);
         evaluation.submitted = Some((submission, web_time::Instant::now()));
@@ -170,15 +177,16 @@ impl GpuTiers {
         Ok(())
     }
 
-    pub(super) async fn complete(&mut self, evaluation: &mut Evaluation) -> Result<Vec<Vec<u32>>> {
+    /// Waits until the answers have come back, which are then read ([`crate::gpu::Readback::arrive`]).
+    pub(super) async fn complete(&mut self, evaluation: &mut Evaluation) -> Result<()> {
         loop {
             self.wait(evaluation).await?;
             if evaluation.next == Next::Copied {
-                break;
+                return Ok(());
             }
             crate::stop::check()?;
+            self.batch.again();
             self.advance(evaluation)?;
         }
-        self.readback.arrive().await
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::frame::Word;
 use super::held::Held;
 use super::kernels::{Buffers, Kernels};
 use super::store::Store;
@@ -15,7 +14,7 @@ use crate::forces::{
     check_update,
 };
 use crate::gpu::layout::{DirectParams, FOREIGN};
-use crate::gpu::{Batch, Checks, Gpu, Params, Readback, blocking};
+use crate::gpu::{Batch, Checks, Gpu, Readback, blocking};
 
 mod answer;
 mod evaluation;
@@ -25,9 +24,6 @@ use evaluation::Evaluation;
 
 /// Entries of lists that the host may strike out again.
 const DOUBTFUL: usize = 4;
-
-/// Different dispatches of one submission.
-const PARAMS_ROWS: usize = 256;
 
 /// Forces with derivatives on a GPU.
 ///
@@ -50,12 +46,9 @@ pub struct GpuTiers {
     time: Option<f64>,
     kernels: HashMap<DirectVariant, Kernels>,
     buffers: Buffers,
-    params: Params<DirectParams>,
     throughput: [Throughput; 3],
     batch: Batch,
     readback: Readback,
-    sink_records: Vec<Word>,
-    itself: Vec<u32>,
     begun: Option<Evaluation>,
     /// Variant, sinks and capacity of the last evaluation.
     last: Option<(DirectVariant, usize, usize)>,
@@ -79,7 +72,6 @@ impl GpuTiers {
     pub fn unproven(gpu: Arc<Gpu>, precision: Precision, pairs: Pairs) -> Self {
         let pairs = if precision == Precision::DoubleSingle { pairs } else { Pairs::NONE };
         Self {
-            params: Params::new(&gpu, "direct params", PARAMS_ROWS),
             throughput: [Throughput::guess(gpu.adapter.class); 3],
             buffers: Buffers::default(),
             held: Held::Still(Box::new(Store::new(precision))),
@@ -87,8 +79,6 @@ impl GpuTiers {
             kernels: HashMap::new(),
             batch: Batch::default(),
             readback: Readback::default(),
-            sink_records: Vec::new(),
-            itself: Vec::new(),
             begun: None,
             shape: None,
             part_of: None,

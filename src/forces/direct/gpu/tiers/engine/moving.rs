@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::forces::direct::gpu::tiers::held::Held;
 use crate::forces::direct::gpu::tiers::motions::Motions;
 use crate::forces::engine::check_indices;
-use crate::forces::{Moving, MovingSources};
+use crate::forces::{Moving, MovingSource, MovingSources};
 
 impl MovingSources for GpuTiers {
     fn set_moving(&mut self, sources: &[Moving]) -> Result<()> {
@@ -21,9 +21,14 @@ impl MovingSources for GpuTiers {
 
     fn update_moving(&mut self, index: &[u32], sources: &[Moving]) -> Result<()> {
         check_indices(index, sources.len(), self.held.count())?;
+        self.update_moving_by(index, &|k| sources[k])
+    }
+
+    fn update_moving_by(&mut self, index: &[u32], source: &MovingSource) -> Result<()> {
+        check_indices(index, index.len(), self.held.count())?;
         self.keep_some_positions(index);
         match &mut self.held {
-            Held::Moving(motions) => motions.update(index, sources),
+            Held::Moving(motions) => motions.update(index, source),
             Held::Still(_) => Err(self
                 .gpu
                 .refuse("it holds sources that it does not predict: update_sources replaces them")),

@@ -1,0 +1,122 @@
+//! Records of motion as the device has them, and whether a body still suits the frame that they are in.
+
+use glam::{DVec3, Vec3};
+
+use super::frame::{ROOM, TierFrame, Word, are_finite, three_parts, wide_words};
+use crate::forces::{Moving, Precision};
+
+/// Vectors of a body's motion, from position to crackle.
+const ROWS: usize = 6;
+
+/// A body so many units of length away, or so much heavier than the heaviest was, asks for another frame.
+const FAR: f64 = 8.0;
+
+/// What records are made with, worked out once for many.
+pub(super) struct Scale {
+    precision: Precision,
+    origin: DVec3,
+    drift: DVec3,
+    /// By row; powers of two, as all units but the mass are.
+    per_unit: [f64; ROWS],
+    per_time: f64,
+    mass: f64,
+    heaviest: f64,
+    /// For how fast a body may be: by the largest velocity and acceleration that the unit of velocity is not far too small
+    /// for, and by how close a body is as its acceleration tells.
+    per_most: [f64; 2],
+    closeness: f64,
+}
+
+/// Units of velocity that a body may be fast, or its acceleration strong.
+const FASTEST: f64 = 256.0;
+
+impl Scale {
+    /// In this frame, which was chosen when the heaviest body weighed that much.
+    pub fn of(precision: Precision, frame: &TierFrame, heaviest: f64) -> Self {
+        let inside = &frame.frame;
+        let (l, v) = (inside.length, inside.velocity_unit());
+        // The unit of time is l / v.
+        let mut unit = 1.0 / v;
+        let per_unit = std::array::from_fn(|k| match k {
+            0 => 1.0 / l,
+            1 => unit,
+            _ => {
+                unit *= l / v;
+                unit
+            }
+        });
+        Self {
+            precision,
+            origin: DVec3::from(inside.origin),
+            drift: DVec3::from(inside.velocity),
+            per_unit,
+            per_time: v / l,
+            mass: inside.mass,
+            heaviest,
+            per_most: [1.0 / (FASTEST * v), l / (FASTEST * v) / (FASTEST * v)],
+            closeness: l * (l / (inside.mass / ROOM)),
+        }
+    }
+
+    /// Whether the frame does not suit this body.
+    pub fn is_outgrown_by(&self, moving: &Moving) -> bool {
+        let position = (moving.motion[0] - self.origin) * self.per_unit[0];
+        let heavy = moving.mass > FAR * self.heaviest;
+        heavy || position.abs().max_element() > FAR || self.is_outrun_by(moving)
+    }
+
+    /// Whether the unit of velocity that would be chosen for this body ([`TierFrame::of`]) is far above the one there is.
+    fn is_outrun_by(&self, moving: &Moving) -> bool {
+        let fastest = (moving.motion[1] - self.drift).abs().max_element() * self.per_most[0];
+        let acceleration = moving.motion[2].abs().max_element();
+        // Without roots: this is asked of every body that changes.
+        let closeness_squared = acceleration * self.closeness;
+        let squared = fastest * fastest;
+        let is_close =
+            closeness_squared.is_finite() && squared * squared * closeness_squared >= 1.0;
+        let is_strong = acceleration * self.per_most[1] >= 1.0;
+        self.precision != Precision::Double && (fastest >= 1.0 || is_strong || is_close)
+    }
+
+    /// Makes a record. False if a number of it leaves the range of the tier.
+    #[inline]
+    pub fn record(&self, moving: &Moving, out: &mut [Word]) -> bool {
+        let [x, v, a, j, s, c] = moving.motion;
+        let [per_x, per_v, per_a, per_j, per_s, per_c] = self.per_unit;
+        let rows = [
+            (x - self.origin) * per_x,
+            (v - self.drift) * per_v,
+            a * per_a,
+            j * per_j,
+            s * per_s,
+            c * per_c,
+        ];
+        let mass = moving.mass / self.mass;
+        let time = moving.time * self.per_time;
+        if self.precision == Precision::Double {
+            for (k, (row, out)) in rows.iter().zip(out.chunks_exact_mut(2)).enumerate() {
+                out.copy_from_slice(&wide_words(*row, [mass, time][k.min(1)]));
+            }
+            return rows.iter().all(|row| row.is_finite()) && mass.is_finite() && time.is_finite();
+        }
+        let [first, second, third] = three_parts(time);
+        let last = [mass as f32, (mass - f64::from(mass as f32)) as f32, first, second, third];
+        let word = |k: usize, part: Vec3| {
+            let w = last.get(k).copied().unwrap_or(0.0);
+            [part.x, part.y, part.z, w].map(f32::to_bits)
+        };
+        let Some(out) = out.first_chunk_mut::<11>() else { return false };
+        for (k, row) in rows.iter().enumerate() {
+            let high = row.as_vec3();
+            out[2 * k] = word(2 * k, high);
+            if k + 1 < ROWS {
+                out[2 * k + 1] = word(2 * k + 1, (row - high.as_dvec3()).as_vec3());
+            }
+        }
+        are_finite(out)
+    }
+}
+
+pub(super) fn has_snap(moving: &Moving) -> bool {
+    moving.motion[4] != DVec3::ZERO || moving.motion[5] != DVec3::ZERO
+}
