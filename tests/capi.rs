@@ -44,18 +44,13 @@ fn prefix() -> &'static Path {
         // CARGO_TARGET_TMPDIR is tmp/ in cargo's target directory.
         let temporary = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let target = temporary.parent().unwrap();
-        // With the features of the tests themselves: all that it depends on is built already.
-        run(Command::new(env!("CARGO"))
-            .current_dir(root())
-            .args(["rustc", "--locked", "--lib", "--features", "capi"])
-            .args(["--crate-type", "cdylib,staticlib", "--target-dir"])
-            .arg(target));
         let prefix = temporary.join("capi");
         let _ = std::fs::remove_dir_all(&prefix);
+        // With the profile and features of the tests themselves: all that it depends on is built already.
         run(Command::new(root().join("script/install-capi"))
             .arg(&prefix)
-            .arg("--from")
-            .arg(target.join("debug")));
+            .arg("--as-tests")
+            .env("CARGO_TARGET_DIR", target));
         prefix
     })
 }
