@@ -17,6 +17,7 @@
 //!   cuda steps, cuda rates                the tables beside CUDA, of benches/cuda/results/
 //!   tree-steps FILE, tree-parts FILE      times of the tree and of its parts
 //!   tree-rates FILE                       rates of its two lists and of its walk by N
+//!   tree-bonsai FILE                      whole steps and errors beside Bonsai's
 //!   scores                                the table of scores of all files
 //! with FILE a name in benches/results/ without its ending; 'tree' is docs/figures/tree/nvidia-h200.jsonl.
 
@@ -145,6 +146,7 @@ fn value(what: &str, files: &Files) -> Result<String, String> {
         "tree-steps" => tables::tree_steps(file(rest)?),
         "tree-parts" => tables::tree_parts(file(rest)?),
         "tree-rates" => tables::tree_rates(file(rest)?),
+        "tree-bonsai" => tables::tree_bonsai(file(rest)?),
         _ => Err(format!("nothing is known as '{verb}'")),
     }
 }

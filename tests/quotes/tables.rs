@@ -308,3 +308,45 @@ pub fn tree_rates(records: &[Record]) -> Result<String, String> {
     }
     Ok(text)
 }
+
+/// Whole steps of the tree beside Bonsai's, whose times are those in src/measure/bench/figures/tree_bonsai.rs: by N, for a
+/// usual and a careful opening.
+pub fn tree_bonsai(records: &[Record]) -> Result<String, String> {
+    const BONSAI: [(u64, [f64; 2]); 3] =
+        [(262_144, [2.54, 3.97]), (1_048_576, [6.18, 11.14]), (4_194_304, [22.7, 42.8])];
+    let mut text = "\n| N | alpha | rms error | step, ms | Bonsai's theta | rms error of its rule | its step, ms |\n\
+                    |--:|--:|--:|--:|--:|--:|--:|\n"
+        .to_owned();
+    for (n, millis) in BONSAI {
+        for ((alpha, theta), its) in [(0.013, 0.75), (0.0008, 0.5)].into_iter().zip(millis) {
+            let of = |rule: &str, parameter: f64| {
+                let is_it = |r: &&Record| {
+                    let is_rule = |facts: &gravitile::measure::TreeFacts| {
+                        facts.rule == rule && facts.parameter == parameter
+                    };
+                    r.figure == "tree-bonsai"
+                        && r.sinks == n
+                        && r.tree.as_ref().is_some_and(is_rule)
+                };
+                records
+                    .iter()
+                    .rev()
+                    .find(is_it)
+                    .ok_or_else(|| format!("no {rule} {parameter} at {n}"))
+            };
+            let (own, rule) = (of("acceleration", alpha)?, of("bonsai", theta)?);
+            let rms = |record: &Record| {
+                record.rms_error.map(|rms| format!("{rms:.1e}")).ok_or("no error".to_owned())
+            };
+            let secs = own.summary().ok_or("no samples")?.median;
+            text += &format!(
+                "| {} | {alpha} | {} | {:.2} | {theta} | {} | {its} |\n",
+                number(n as f64),
+                rms(own)?,
+                1e3 * secs,
+                rms(rule)?,
+            );
+        }
+    }
+    Ok(text)
+}

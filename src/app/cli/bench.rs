@@ -48,7 +48,7 @@ Examples:
 pub struct Args {
     /// Figure: table, n, unroll, p, q (GPU Gems 3), sinks, fill, crossover, precision, order (Sapporo2), transfer,
     /// blocks (kirin: sending bodies, runs on individual steps), ceilings, roofline, instructions, rule, tree-error,
-    /// tree-theta, tree-n, tree-parts, tree-rates (Octgrav), devices (how several adapters share the bodies; --adapter
+    /// tree-theta, tree-n, tree-parts, tree-rates (Octgrav), tree-bonsai (steps against errors), devices (how several adapters share the bodies; --adapter
     /// 0,1 says which), score, all (without blocks and rule, which take many minutes); table where none is named, with
     /// --from all that there are
     #[arg(long, value_name = "NAME")]

@@ -42,8 +42,11 @@ impl TrialForm {
         let pairs = (crate::tune::timed(*n) as f64).powi(2);
         let rate = super::theme::number(pairs / best.secs() / 1e9);
         let gain = outcome.of(default).map_or(1.0, |ranked| ranked.secs() / best.secs());
-        let apart =
-            quantum_secs.map_or(String::new(), |secs| format!(", {:.1} us apart", secs * 1e6));
+        let apart = match *quantum_secs {
+            Some(secs) if secs < 1e-6 => format!(", {:.0} ns apart", secs * 1e9),
+            Some(secs) => format!(", {:.1} us apart", secs * 1e6),
+            None => String::new(),
+        };
         let mut said = vec![
             (
                 format!("fastest of {} for {n} bodies: {}", outcome.ranking.len(), best.config),
@@ -169,6 +172,9 @@ mod tests {
         }
         let taken = Action::Live(Command::Kernel(KernelRequest::from(FASTER)));
         assert_eq!(click(form, "Take the fastest"), [taken]);
+        let fine = TrialForm::of_race(&Tuned { quantum_secs: Some(1e-8), ..race() });
+        let TrialForm::Done { said, .. } = fine else { panic!("it is done") };
+        assert!(said.iter().any(|(line, _)| line.ends_with(", 10 ns apart")), "{said:?}");
         let none = Tuned { outcome: Outcome::default(), ..race() };
         assert!(matches!(TrialForm::of_race(&none), TrialForm::Done { fastest: None, .. }));
     }

@@ -172,13 +172,10 @@ impl TreeForces {
         &self.buffers
     }
 
-    /// The groups after `begin` that about so many interactions take, and no fewer than give most of the device something to
-    /// do: a dispatch of fewer measures slow, and would make the next one smaller still. Not as many as fill it: where groups
-    /// meet all bodies, as with many in one place, these would hold up a window.
+    /// The groups after `begin` that about so many interactions take, and no fewer than keep the device busy.
     pub(super) fn groups(&self, gpu: &Gpu, begin: u32, interactions: u64) -> u32 {
         let busy = u64::from(gpu.adapter.class.threads_to_fill() / self.shape.walk.lanes);
-        let least = (busy / 8).max(2);
-        let wanted = (interactions / (PER_SINK * GROUP as u64)).max(least);
+        let wanted = (interactions / (PER_SINK * GROUP as u64)).max(busy);
         let most = u64::from(self.buffers.most_walks());
         (u64::from(begin) + wanted).min(most) as u32
     }

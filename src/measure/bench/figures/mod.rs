@@ -23,6 +23,7 @@ mod sinks;
 mod table;
 mod transfer;
 mod tree;
+mod tree_bonsai;
 mod tree_error;
 mod tree_n;
 mod tree_parts;
@@ -71,6 +72,7 @@ pub const FIGURES: &[Figure] = &[
     tree_n::FIGURE,
     tree_parts::FIGURE,
     tree_rates::FIGURE,
+    tree_bonsai::FIGURE,
     devices::FIGURE,
 ];
 
