@@ -93,7 +93,7 @@ pub(super) enum Reporting {
     Nothing,
     /// Potentials are being computed.
     Potential,
-    /// So many of the dispatches of the [`Diagnosis`] are done.
+    /// So many of the dispatches of the [`crate::sim::Diagnosis`] are done.
     Summing(u32),
     /// The results are on their way.
     Flying,
