@@ -22,10 +22,10 @@ pub(super) const FIGURE: Figure = Figure {
 };
 
 /// Numbers of bodies, with milliseconds of a whole step of Bonsai's for each of [`THETAS`].
-pub(super) const BONSAI: [(usize, [f64; 2]); 3] =
+const BONSAI: [(usize, [f64; 2]); 3] =
     [(262_144, [2.54, 3.97]), (1_048_576, [6.18, 11.14]), (4_194_304, [22.7, 42.8])];
 /// Its opening angles: as it is delivered, and careful.
-pub(super) const THETAS: [f64; 2] = [0.75, 0.5];
+const THETAS: [f64; 2] = [0.75, 0.5];
 /// Steps for so long before those that count, of a second that a sample may take.
 const WARMING_SECS: f64 = 0.8;
 const ALPHAS: [f64; 3] = [0.013, 0.003, 0.0008];
