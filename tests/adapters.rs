@@ -56,7 +56,7 @@ fn change(folder: &Path, out: &str, change: impl FnOnce(&mut toml::Table)) {
 fn several_adapters_share_a_run_and_are_refused_where_one_is_meant() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let sentence = "must be one adapter here: several are for run, resume and render";
+    let sentence = "must be one adapter here: several are for run, resume, render and view";
     let [_, refusal] = said(folder, &[], &["forces", "plummer", "--adapter", "0, 0"], 2);
     assert!(refusal.contains("--adapter is 0,0") && refusal.contains(sentence), "{refusal}");
     let [_, refusal] = said(folder, &[], &run("0,nobody", "a", &[]), 2);

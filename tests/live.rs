@@ -11,6 +11,8 @@ mod looking;
 mod reports;
 #[path = "live/same_bits.rs"]
 mod same_bits;
+#[path = "live/several.rs"]
+mod several;
 #[path = "live/trouble.rs"]
 mod trouble;
 #[path = "live/watcher.rs"]

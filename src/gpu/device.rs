@@ -1,7 +1,7 @@
 //! The open device: what it can do, and what went wrong on it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use super::DeviceClass;
 use super::adapter::{self, AdapterInfo};
@@ -77,6 +77,8 @@ pub struct Gpu {
     pub queue: wgpu::Queue,
     /// The first thing that went wrong since the last look.
     failure: Arc<Mutex<Option<String>>>,
+    /// How it was lost, if it was: that is told to everybody who looks, as several threads may.
+    loss: Arc<OnceLock<String>>,
     /// Kernels compiled so far, by their text.
     pub(super) kernels: Mutex<HashMap<(String, Checks), ComputeKernel>>,
     /// And by earlier starts.
@@ -171,19 +173,16 @@ impl Gpu {
             .map_err(|error| refused(error.to_string()))?;
 
         let failure = Arc::new(Mutex::new(None));
-        let note = |into: &Arc<Mutex<Option<String>>>| {
-            let into = Arc::clone(into);
-            move |text: String| {
-                let mut first = into.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                first.get_or_insert(text);
-            }
-        };
-        let note_error = note(&failure);
-        device.on_uncaptured_error(Arc::new(move |error| note_error(error.to_string())));
-        let note_loss = note(&failure);
+        let first_failure: Arc<Mutex<Option<String>>> = Arc::clone(&failure);
+        device.on_uncaptured_error(Arc::new(move |error| {
+            let mut first = first_failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            first.get_or_insert(error.to_string());
+        }));
+        let loss = Arc::new(OnceLock::new());
+        let first_loss: Arc<OnceLock<String>> = Arc::clone(&loss);
         // Also when it is destroyed on purpose; after it is dropped nobody asks.
         device.set_device_lost_callback(move |_, text| {
-            note_loss(format!("the device was lost: {text}"));
+            let _ = first_loss.set(format!("the device was lost: {text}"));
         });
 
         log::info!("{} is open", info.name);
@@ -216,6 +215,7 @@ impl Gpu {
             device,
             queue,
             failure,
+            loss,
             kernels: Mutex::default(),
             kernel_cache,
         }))
@@ -227,33 +227,45 @@ impl Gpu {
         pollster::block_on(Self::open(request))
     }
 
-    /// An error if anything went wrong on the device since the last call.
+    /// An error if anything went wrong on the device since the last call, or if it was lost.
     pub fn check(&self) -> Result<()> {
+        if let Some(text) = self.loss.get() {
+            return Err(Error::Device(text.clone()));
+        }
         let mut first = self.failure.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         first.take().map_or(Ok(()), |text| Err(Error::Device(text)))
     }
 
+    /// Whether it was lost.
+    pub fn is_lost(&self) -> bool {
+        self.loss.get().is_some()
+    }
+
     /// Lets callbacks of finished work run, without waiting.
     pub fn poll(&self) -> Result<()> {
-        self.device.poll(wgpu::PollType::Poll).map_err(|error| Error::Device(error.to_string()))?;
-        self.check()
+        self.come(wgpu::PollType::Poll)
+    }
+
+    fn come(&self, so_far: wgpu::PollType) -> Result<()> {
+        let polled = self.device.poll(so_far);
+        if polled.is_err() {
+            // A lost device refuses in words of its own, which come with the next look.
+            let _ = self.device.poll(wgpu::PollType::Poll);
+        }
+        self.check()?;
+        polled.map(drop).map_err(|error| Error::Device(error.to_string()))
     }
 
     /// Waits until everything submitted so far is done. For headless runs and tests.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn wait(&self) -> Result<()> {
-        self.device
-            .poll(wgpu::PollType::wait_indefinitely())
-            .map_err(|error| Error::Device(error.to_string()))?;
-        self.check()
+        self.come(wgpu::PollType::wait_indefinitely())
     }
 
     /// Waits for one submission. For headless runs and tests.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn wait_for(&self, submission: wgpu::SubmissionIndex) -> Result<()> {
-        let poll = wgpu::PollType::Wait { submission_index: Some(submission), timeout: None };
-        self.device.poll(poll).map_err(|error| Error::Device(error.to_string()))?;
-        self.check()
+        self.come(wgpu::PollType::Wait { submission_index: Some(submission), timeout: None })
     }
 
     /// [`Gpu::finish`] of what should take no longer than `patience`: for so long the host looks again and again, which

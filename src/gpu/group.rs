@@ -28,8 +28,7 @@ impl Gpu {
     ///
     /// Errors: those of [`Gpu::open`].
     pub async fn open_first(request: &AdapterRequest) -> Result<Arc<Self>> {
-        let names = request.names.first().cloned().into_iter().collect();
-        Self::open(&AdapterRequest { names, ..*request }).await
+        Self::open(&request.first()).await
     }
 
     /// Opens those that are asked for beside the first, one after the other, a device on each. An adapter that is named

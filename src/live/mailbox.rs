@@ -6,6 +6,7 @@ use std::task::{Poll, Waker};
 use super::cadence::Purpose;
 use super::points::Points;
 use super::{BlockFacts, Event};
+use crate::forces::direct::gpu::KernelRequest;
 
 /// Where the worker stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -24,6 +25,7 @@ pub(super) struct Inbox {
     pub until: u64,
     pub dt: f64,
     pub softening: Option<f64>,
+    pub kernel: Option<KernelRequest>,
     pub report: bool,
     pub bodies: Option<Purpose>,
     pub blocks: bool,
@@ -56,7 +58,13 @@ pub(super) struct Outbox {
 impl Inbox {
     /// Whether something has been asked for that comes before the next step.
     pub fn news(&self) -> bool {
-        self.softening.is_some() || self.report || self.bodies.is_some() || self.blocks
+        let changes = self.softening.is_some() || self.kernel.is_some();
+        changes || self.report || self.bodies.is_some() || self.blocks
+    }
+
+    /// Whether the worker is to look up between two steps.
+    pub fn wants_worker(&self) -> bool {
+        self.wanted || self.quit || self.news()
     }
 }
 

@@ -53,13 +53,14 @@ use crate::error::{Error, Result};
 use crate::forces::direct::gpu::KernelRequest;
 use crate::forces::{Budget, check_softening};
 use crate::gpu::{FrameTimes, Gpu};
-use crate::sim::{Choice, Clock, EngineKind, Settings, Work};
+use crate::sim::{Choice, Clock, EngineKind, Settings, Work, host_engine, residence};
 use cadence::{Cadence, Purpose};
 use frame_pace::FramePace;
 use looking::Looking;
 use mover::{FramePart, Mover, Reached};
 use on_device::OnDevice;
 use on_host::OnHost;
+use worker::Home;
 
 /// A simulation that somebody watches: it takes commands and does a bounded slice of work per frame.
 pub struct Live {
@@ -97,7 +98,8 @@ const REPORTS: Duration = Duration::from_millis(500);
 const KEPT: Duration = Duration::from_secs(1);
 
 impl Live {
-    /// Hands the bodies to the engine that was settled on, on the window's device where it is the GPU; `units_per_sec` is the usual speed in units of
+    /// Hands the bodies to the engine that was settled on, on the window's device where it is the GPU alone, and on all
+    /// of the choice where these are several; `units_per_sec` is the usual speed in units of
     /// simulated time per second. The first accelerations are computed later, by the first frames or the
     /// worker. May be awaited on any thread.
     ///
@@ -114,14 +116,21 @@ impl Live {
         settings.method = Some(choice.method);
         let count = bodies.len();
         let mover: Box<dyn Mover> = match choice.kind {
+            EngineKind::Gpu if !settings.steps_on_host() && !choice.beside.is_empty() => {
+                let group = residence(&choice, &bodies, &settings, None).await?;
+                let there = group.on_device(settings.begins_at());
+                settings.frame = there.map(|there| there.first_frame);
+                Box::new(OnHost::start(gpu, bodies, Home::Elsewhere(group), &settings)?)
+            }
             EngineKind::Gpu if !settings.steps_on_host() => {
                 let mover = OnDevice::open(Arc::clone(gpu), bodies, &settings).await?;
                 settings.frame = Some(mover.frame());
                 Box::new(mover)
             }
             kind => {
-                let computing = choice.gpu.as_ref();
-                Box::new(OnHost::start(gpu, bodies, kind, computing, &settings).await?)
+                let mut engine = host_engine(kind, choice.gpu.as_ref(), &settings).await?;
+                engine.put_beside(&choice.beside);
+                Box::new(OnHost::start(gpu, bodies, Home::Host(engine), &settings)?)
             }
         };
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);

@@ -1,11 +1,9 @@
 //! A simulation on a worker thread, drawn from buffers that the frames fill.
 
-use std::sync::Arc;
-
 use super::cadence::Purpose;
 use super::mailbox::Progress;
 use super::mover::{Drawn, FramePart, Mover, Reached};
-use super::worker::WorkerLink;
+use super::worker::{Home, WorkerLink};
 use super::{BlockFacts, Event, Rates};
 use crate::bodies::Bodies;
 use crate::error::Result;
@@ -13,7 +11,7 @@ use crate::forces::direct::gpu::KernelRequest;
 use crate::frame::Frame;
 use crate::gpu::layout::VEC4;
 use crate::gpu::{Gpu, storage};
-use crate::sim::{EngineKind, Settings, Work};
+use crate::sim::{Settings, Work};
 
 /// A worker, and what is drawn of its bodies.
 pub(super) struct OnHost {
@@ -26,20 +24,15 @@ pub(super) struct OnHost {
     frame: Frame,
     /// The steps that they come after.
     drawn_after: u64,
+    /// Whether all-pairs kernels of devices move the bodies.
+    has_kernel: bool,
 }
 
 impl OnHost {
-    /// Starts the worker, which computes the first accelerations by itself; `drawing` is the device of the window,
-    /// `computing` that of the engine, if it needs one.
+    /// Starts the worker for bodies at `home`; `drawing` is the device of the window.
     ///
-    /// Errors: more bodies than can be drawn; those of the engine.
-    pub async fn start(
-        drawing: &Gpu,
-        bodies: Bodies,
-        kind: EngineKind,
-        computing: Option<&Arc<Gpu>>,
-        settings: &Settings,
-    ) -> Result<Self> {
+    /// Errors: more bodies than can be drawn; no thread.
+    pub fn start(drawing: &Gpu, bodies: Bodies, home: Home, settings: &Settings) -> Result<Self> {
         let (n, most) = (bodies.len(), drawing.limits.storage_buffer / VEC4);
         if n as u64 > most {
             return Err(drawing.refuse(format!("it can draw at most {most} bodies")));
@@ -51,7 +44,8 @@ impl OnHost {
             frame: Frame::PLAIN,
             drawn_after: settings.steps_before,
             reached: Progress { time: settings.begins_at(), ..Progress::default() },
-            worker: WorkerLink::start(bodies, kind, computing, settings).await?,
+            has_kernel: matches!(home, Home::Elsewhere(_)),
+            worker: WorkerLink::start(bodies, home, settings)?,
         })
     }
 }
@@ -111,10 +105,14 @@ impl Mover for OnHost {
         Ok(())
     }
 
-    /// Kept for the day the engine becomes the GPU.
+    /// With an engine of the host it is kept for the day the engine becomes the GPU.
     fn set_kernel(&mut self, gpu: &Gpu, request: &KernelRequest, _: f64) -> Result<()> {
         let n = (self.position_mass.size() / VEC4) as usize;
-        request.resolve(gpu, n, n).map(|_| ())
+        request.resolve(gpu, n, n)?;
+        if self.has_kernel {
+            self.worker.set_kernel(*request);
+        }
+        Ok(())
     }
 
     fn ask_report(&mut self) {

@@ -17,9 +17,26 @@ use crate::bodies::Bodies;
 use crate::diagnostics::diagnose;
 use crate::error::Result;
 use crate::forces::ForceEngine;
+use crate::forces::direct::gpu::KernelRequest;
 use crate::forces::tree::Rebuild;
-use crate::gpu::Gpu;
-use crate::sim::{Clock, EngineKind, HostState, Moment, Residence, Settings, host_engine};
+use crate::sim::{Clock, HostState, Moment, Residence, Settings};
+
+/// Who moves the bodies.
+pub(super) enum Home {
+    /// The worker itself, which computes the first accelerations.
+    Host(Box<dyn ForceEngine>),
+    /// Those who have them already, with their first accelerations.
+    Elsewhere(Box<dyn Residence>),
+}
+
+impl Home {
+    fn describe(&self) -> String {
+        match self {
+            Self::Host(engine) => engine.describe(),
+            Self::Elsewhere(residence) => residence.describe(),
+        }
+    }
+}
 
 /// The watcher's end.
 pub(super) struct WorkerLink {
@@ -30,19 +47,16 @@ pub(super) struct WorkerLink {
 }
 
 impl WorkerLink {
-    /// Starts the worker, which computes the first accelerations by itself.
-    pub async fn start(
-        bodies: Bodies,
-        kind: EngineKind,
-        gpu: Option<&Arc<Gpu>>,
-        settings: &Settings,
-    ) -> Result<Self> {
-        let engine = host_engine(kind, gpu, settings).await?;
-        let description = engine.describe();
+    /// Starts the worker.
+    ///
+    /// Errors: no thread for it.
+    pub fn start(bodies: Bodies, home: Home, settings: &Settings) -> Result<Self> {
+        let description = home.describe();
         let inbox = Inbox {
             until: 0,
             dt: settings.dt,
             softening: None,
+            kernel: None,
             report: false,
             bodies: None,
             blocks: false,
@@ -55,7 +69,7 @@ impl WorkerLink {
         let (for_worker, settings) = (Arc::clone(&shared), settings.clone());
         run_beside("the simulation", move || async move {
             let worked = async {
-                let mut worker = Worker::new(bodies, engine, &settings, &for_worker).await?;
+                let mut worker = Worker::new(bodies, home, &settings, &for_worker).await?;
                 worker.run(&for_worker).await
             };
             let ended = worked.await;
@@ -77,6 +91,10 @@ impl WorkerLink {
 
     pub fn set_softening(&self, softening: f64) {
         self.shared.tell(|inbox| inbox.softening = Some(softening));
+    }
+
+    pub fn set_kernel(&self, request: KernelRequest) {
+        self.shared.tell(|inbox| inbox.kernel = Some(request));
     }
 
     pub fn ask_report(&self) {
@@ -156,12 +174,7 @@ struct Worker {
 }
 
 impl Worker {
-    async fn new(
-        bodies: Bodies,
-        engine: Box<dyn ForceEngine>,
-        settings: &Settings,
-        shared: &Shared,
-    ) -> Result<Self> {
+    async fn new(bodies: Bodies, home: Home, settings: &Settings, shared: &Shared) -> Result<Self> {
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
         let g = settings.gravitational_constant;
         let drawn = Narrowing::of(&bodies, g, clock.time());
@@ -170,8 +183,10 @@ impl Worker {
         // The bodies are to be seen before their first forces are known.
         publish(shared, &bodies, &zero, &drawn, progress);
         let read = Read { acceleration: zero, bodies: bodies.clone() };
-        let residence: Box<dyn Residence> =
-            Box::new(HostState::open(bodies, engine, settings, None).await?);
+        let residence: Box<dyn Residence> = match home {
+            Home::Host(engine) => Box::new(HostState::open(bodies, engine, settings, None).await?),
+            Home::Elsewhere(residence) => residence,
+        };
         lock(&shared.outbox).description = Some(residence.describe());
         let progress = Progress { ready: true, ..progress };
         let watch = BlockWatch::new(clock.time());
@@ -189,25 +204,22 @@ impl Worker {
                 if !has_work && !inbox.quit {
                     return None;
                 }
-                let step = done < inbox.until && !news;
-                let softening = inbox.softening.take();
+                let steps = if news { 0 } else { inbox.until - done };
+                let changes = (inbox.softening.take(), inbox.kernel.take());
                 let asked = (inbox.report, inbox.bodies.take(), inbox.blocks);
                 (inbox.report, inbox.blocks) = (false, false);
-                Some((inbox.quit, inbox.frames, (inbox.dt, step, softening, asked)))
+                Some((inbox.quit, inbox.frames, (inbox.dt, steps, changes, asked)))
             });
             let (quit, frames, todo) = todo.await;
             if quit {
                 return Ok(());
             }
-            let (dt, step, softening, (report, bodies, blocks)) = todo;
-            if let Some(softening) = softening
-                && let Err(error) = self.set_softening(softening).await
-            {
+            let (dt, steps, changes, (report, bodies, blocks)) = todo;
+            if let Err(error) = self.change(changes, shared).await {
                 lock(&shared.outbox).events.push(Event::Failed(error));
             }
-            if step {
-                self.step(dt, shared).await?;
-                done += 1;
+            if steps > 0 {
+                done += self.step(dt, steps, shared).await?;
                 self.shown = false;
             }
             if report || bodies.is_some() || lock(&shared.inbox).wanted {
@@ -228,19 +240,23 @@ impl Worker {
                 let event = self.report().await.map_or_else(Event::Failed, Event::Report);
                 lock(&shared.outbox).events.push(event);
             }
-            if step && cfg!(target_arch = "wasm32") {
+            if steps > 0 && cfg!(target_arch = "wasm32") {
                 // One thread for all: the next step comes after the next frame.
                 shared.news(|inbox| (inbox.frames > frames || inbox.quit).then_some(())).await;
             }
         }
     }
 
-    async fn step(&mut self, dt: f64, shared: &Shared) -> Result<()> {
+    /// Takes one step, or up to `steps` where the bodies are elsewhere, until something is wanted of them; returns
+    /// how many.
+    async fn step(&mut self, dt: f64, steps: u64, shared: &Shared) -> Result<u64> {
         if dt != self.clock.dt() {
             self.clock.set_dt(dt);
         }
         let begun = Instant::now();
-        let (done, ended) = self.residence.advance(dt, 1, &mut |_| true).await;
+        let steps = if self.residence.on_host().is_some() { 1 } else { steps };
+        let mut watch = |_| !lock(&shared.inbox).wants_worker();
+        let (done, ended) = self.residence.advance(dt, steps, &mut watch).await;
         self.clock.advance(done);
         ended?;
         self.progress.busy_secs += begun.elapsed().as_secs_f64();
@@ -250,15 +266,29 @@ impl Worker {
             // It says what has been found out meanwhile.
             lock(&shared.outbox).description = Some(self.residence.describe());
         }
-        Ok(())
+        Ok(done)
     }
 
-    /// Continues with another softening, from the bodies as they are.
-    async fn set_softening(&mut self, softening: f64) -> Result<()> {
+    /// Continues with another softening or another kernel, if there is one, from the bodies as they are.
+    async fn change(
+        &mut self,
+        changes: (Option<f64>, Option<KernelRequest>),
+        shared: &Shared,
+    ) -> Result<()> {
+        if changes == (None, None) {
+            return Ok(());
+        }
         self.fetch().await?;
-        let settings = Settings { softening, ..self.settings.clone() };
+        let softening = changes.0.unwrap_or(self.settings.softening);
+        let kernel = changes.1.unwrap_or(self.settings.kernel);
+        let (dt, steps_before) = (self.clock.dt(), self.clock.steps());
+        // From now on, and as if all steps had been of this length.
+        let start = self.clock.time() - steps_before as f64 * dt;
+        let settings = Settings { softening, kernel, ..self.settings.clone() };
+        let now = Settings { start, dt, steps_before, ..settings.clone() };
         let bodies = self.read.of(self.residence.as_ref()).0.clone();
-        self.residence.replace(&bodies, &settings).await?;
+        self.residence.replace(&bodies, &now).await?;
+        lock(&shared.outbox).description = Some(self.residence.describe());
         self.settings = settings;
         Ok(())
     }

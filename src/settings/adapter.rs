@@ -40,6 +40,12 @@ impl AdapterRequest {
         Self { names: vec![AdapterName::Known(identity)], ..Self::default() }
     }
 
+    /// The first of them alone, or the best one still.
+    #[must_use]
+    pub fn first(&self) -> Self {
+        Self { names: self.names.first().cloned().into_iter().collect(), ..*self }
+    }
+
     /// The one that is asked for, if any.
     ///
     /// Errors: several.
@@ -49,7 +55,7 @@ impl AdapterRequest {
             [name] => Ok(Some(name)),
             several => {
                 let list: Vec<String> = several.iter().map(AdapterName::to_string).collect();
-                let allowed = "one adapter here: several are for run, resume and render";
+                let allowed = "one adapter here: several are for run, resume, render and view";
                 Err(Error::value("--adapter", list.join(","), allowed))
             }
         }
@@ -272,7 +278,7 @@ mod tests {
         let text = AdapterRequest::named("a,b").only().unwrap_err().to_string();
         assert_eq!(
             text,
-            "--adapter is a,b, but must be one adapter here: several are for run, resume and render"
+            "--adapter is a,b, but must be one adapter here: several are for run, resume, render and view"
         );
         assert_eq!(AdapterRequest::default().only().unwrap(), None);
         let mut known = AdapterIdentity::of_name("A100");

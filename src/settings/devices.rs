@@ -19,6 +19,8 @@ pub enum DeviceCount {
 }
 
 impl DeviceCount {
+    /// The usual one.
+    pub const ONE: Self = Self::These(1);
     /// More than any machine has.
     const MOST: u32 = 256;
 
@@ -29,13 +31,13 @@ impl DeviceCount {
 
     /// Whether it is one device, whatever is there.
     pub fn is_one(&self) -> bool {
-        *self == Self::These(1)
+        *self == Self::ONE
     }
 }
 
 impl Default for DeviceCount {
     fn default() -> Self {
-        Self::These(1)
+        Self::ONE
     }
 }
 

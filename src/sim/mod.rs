@@ -39,6 +39,7 @@ pub use crate::tuned::{Crossover, Known};
 #[cfg(not(target_arch = "wasm32"))]
 pub use group::{DeviceGroup, Exchanged};
 pub use host::HostState;
+pub(crate) use residence::residence;
 pub use residence::{OnDevice, OpenResidence, Residence, ResidenceEntry, Soon, Watch};
 pub use settings::Settings;
 pub use simulation::{Moment, Simulation};

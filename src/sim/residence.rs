@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::{Choice, Settings};
+use super::{Choice, RESIDENCES, Settings};
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::direct::gpu::KernelConfig;
@@ -117,6 +117,20 @@ pub type OpenResidence = for<'a> fn(
     &'a Settings,
     Option<&'a Restart>,
 ) -> Soon<'a, Result<Box<dyn Residence>>>;
+
+/// Brings bodies to the first place that suits them, with their first accelerations.
+///
+/// Errors: those of the place.
+pub(crate) async fn residence(
+    choice: &Choice,
+    bodies: &Bodies,
+    settings: &Settings,
+    restart: Option<&Restart>,
+) -> Result<Box<dyn Residence>> {
+    let suits = |entry: &&ResidenceEntry| (entry.suits)(choice, settings);
+    let entry = RESIDENCES.iter().find(suits).unwrap_or(&super::host::RESIDENCE);
+    (entry.open)(choice, bodies, settings, restart).await
+}
 
 /// Bodies on a device.
 #[derive(Clone, Copy)]

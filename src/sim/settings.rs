@@ -99,7 +99,7 @@ impl Settings {
         if self.devices.is_one() {
             return Ok(());
         }
-        let allowed = "1 here: several are for run, resume and render";
+        let allowed = "1 here: several are for run, resume, render and view";
         Err(crate::error::Error::value("--devices", self.devices, allowed))
     }
 

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::clock::{check_advance, check_dt};
-use super::{
-    Choice, Clock, EngineKind, HostState, RESIDENCES, Residence, ResidenceEntry, Settings, Watch,
-};
+use super::{Choice, Clock, EngineKind, HostState, Residence, Settings, Watch};
 use crate::bodies::Bodies;
 use crate::diagnostics::{Diagnostics, diagnose};
 use crate::error::{Error, Result};
@@ -80,9 +78,7 @@ impl Simulation {
         {
             settings.spread |= choice.ranks.is_some();
         }
-        let suits = |entry: &&ResidenceEntry| (entry.suits)(&choice, &settings);
-        let entry = RESIDENCES.iter().find(suits).unwrap_or(&super::host::RESIDENCE);
-        let residence = (entry.open)(&choice, &bodies, &settings, restart).await?;
+        let residence = super::residence(&choice, &bodies, &settings, restart).await?;
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
         let there = residence.on_device(clock.time());
         settings.frame = there.map(|there| there.first_frame).or(settings.frame);

@@ -9,7 +9,7 @@ use gravitile::forces::Budget;
 use gravitile::gpu::Gpu;
 use gravitile::live::{Command, Event, Live, Report};
 use gravitile::measure::choose_on;
-use gravitile::sim::{Moment, Settings, Work};
+use gravitile::sim::{Choice, Moment, Settings, Work};
 
 use super::common;
 
@@ -39,7 +39,11 @@ impl Watcher {
 
     pub fn on(gpu: &Arc<Gpu>, bodies: Bodies, settings: Settings) -> Self {
         let choice = choose_on(Some(gpu), bodies.len(), &settings);
-        let choice = pollster::block_on(choice).unwrap();
+        Self::chosen(gpu, pollster::block_on(choice).unwrap(), bodies, settings)
+    }
+
+    /// On an engine that has been settled on.
+    pub fn chosen(gpu: &Arc<Gpu>, choice: Choice, bodies: Bodies, settings: Settings) -> Self {
         let mut live = pollster::block_on(Live::open(gpu, choice, bodies, settings, 1.0)).unwrap();
         live.apply(Command::Pause(true)).unwrap();
         let (reports, failures, in_flight) = (Vec::new(), Vec::new(), VecDeque::new());
@@ -84,6 +88,16 @@ impl Watcher {
             std::thread::sleep(Duration::from_micros(200));
         }
         assert!(self.failures.is_empty(), "{:?}", self.failures);
+    }
+
+    /// Frames until something has failed.
+    pub fn until_failure(&mut self) {
+        let begun = Instant::now();
+        while self.failures.is_empty() {
+            assert!(begun.elapsed() < PATIENCE, "nothing fails");
+            self.frame();
+            std::thread::sleep(Duration::from_micros(200));
+        }
     }
 
     /// Waits for the first accelerations.

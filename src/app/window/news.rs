@@ -85,7 +85,7 @@ impl Frames {
                     }
                 }
                 Event::Moment(moment) => self.use_moment(&moment),
-                Event::Failed(error) => self.output.say_error(&error),
+                Event::Failed(error) => self.failed(&error),
             }
         }
     }

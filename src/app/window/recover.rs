@@ -3,6 +3,8 @@
 use super::frame::Frames;
 use super::load::Loading;
 use crate::error::{Error, Result};
+use crate::settings::DeviceCount;
+use crate::sim::Settings;
 
 impl Frames {
     /// After trouble with the device: a new one is asked for.
@@ -13,6 +15,37 @@ impl Frames {
         }
         self.output.replace_device(error, &self.simulated.wanted.settings.adapter)?;
         self.go_on_elsewhere()
+    }
+
+    /// The simulation has failed by itself. One on several devices goes on with the window's alone if another is lost.
+    pub(super) fn failed(&mut self, error: &Error) {
+        if self.output.screen.gpu.is_lost() {
+            // The next frame sees that, and replaces it.
+            return;
+        }
+        let session = self.simulated.session.as_ref();
+        let several = session.filter(|session| !session.live.choice().beside.is_empty());
+        let last = several.and_then(|session| Some((session, session.last.clone()?)));
+        let (Error::Device(_), Some((session, moment))) = (error, last) else {
+            self.output.say_error(error);
+            return;
+        };
+        let settings = Settings {
+            devices: DeviceCount::ONE,
+            adapter: session.live.settings().adapter.first(),
+            ..session.live.settings().clone()
+        };
+        self.simulated.wanted.settings.devices = settings.devices;
+        self.simulated.wanted.settings.adapter = settings.adapter.clone();
+        match Loading::change(&self.output.screen.gpu, session, &moment, settings) {
+            Ok(change) => {
+                self.simulated.loading = Some(change);
+                let time = moment.time;
+                let text = format!("{error}. Going on with one device from t = {time:.4}");
+                self.output.say(text, true);
+            }
+            Err(again) => self.output.say_error(&again),
+        }
     }
 
     /// With the new device, once it is there, the last state that came back goes on.

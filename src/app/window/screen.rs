@@ -46,7 +46,7 @@ fn no_driver(_: &Error) -> Error {
 }
 
 impl Screen {
-    /// Opens a device that can draw on the window.
+    /// Opens a device that can draw on the window: the first one that is asked for.
     ///
     /// Errors: the window has no surface; then no such device.
     pub fn open(
@@ -58,7 +58,7 @@ impl Screen {
         let instance = instance(Some(display));
         let made = instance.create_surface(Arc::clone(&window));
         let surface = made.map_err(|error| refused(&error.to_string()))?;
-        let request = request.clone();
+        let request = request.first();
         Ok(async move {
             template::prepare().await?;
             let opened = Gpu::open_on(&instance, Some(&surface), &request).await;

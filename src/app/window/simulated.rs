@@ -47,7 +47,6 @@ impl Simulated {
     pub fn new(gpu: &Arc<Gpu>, request: ViewRequest) -> Result<Self> {
         let input = suited(request.input.clone(), gpu.adapter.class);
         let (steps, settings) = (request.steps.clone(), request.engine.settings()?);
-        settings.check_one_device()?;
         let wanted = Wanted { steps, settings };
         let loading = Loading::input(gpu, input, wanted.clone(), false)?;
         Ok(Self {

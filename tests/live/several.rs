@@ -1,0 +1,111 @@
+//! Several devices behind a window: the bits of one, whatever is asked for in between.
+
+use std::sync::Arc;
+
+use gravitile::forces::Method;
+use gravitile::gpu::Gpu;
+use gravitile::live::{Command, Live, Tempo};
+use gravitile::sim::{Choice, EngineKind, Settings, Simulation};
+
+use super::watcher::{Watcher, bits};
+use super::{common, plummer, settings, shape};
+
+const N: usize = 700;
+
+/// Devices of its own: those of other tests are kept busy by these.
+fn device() -> Arc<Gpu> {
+    Gpu::open_blocking(&common::adapter_request()).unwrap()
+}
+
+/// A window on the first device, with bodies on all.
+fn on(devices: &[Arc<Gpu>], settings: Settings) -> Watcher {
+    let method = settings.method.unwrap_or(Method::Direct);
+    let choice = Choice::of(EngineKind::Gpu, method, "asked for", Some(devices[0].clone()));
+    let choice = Choice { beside: devices[1..].to_vec(), ..choice };
+    Watcher::chosen(&devices[0], choice, plummer(N), settings).ready()
+}
+
+#[test]
+fn two_devices_have_the_bits_of_one_through_every_change() {
+    let devices = [device(), device()];
+    let story = |devices: &[Arc<Gpu>]| {
+        let mut watcher = on(devices, settings(EngineKind::Gpu));
+        for command in [Command::Dt(0.008), Command::Softening(0.08), Command::Reverse] {
+            watcher.steps(4);
+            watcher.apply(command);
+            watcher.apply(Command::Report);
+        }
+        watcher.steps(7);
+        (bits(&watcher.moment()), watcher.live.describe_engine())
+    };
+    let (of_one, _) = story(&devices[..1]);
+    let (of_two, said) = story(&devices);
+    assert!(of_two == of_one, "{said}");
+    assert_eq!(said.matches(&devices[0].adapter.name).count(), 2, "both are named: {said}");
+}
+
+#[test]
+fn another_kernel_is_taken_by_all_devices() {
+    let devices = [device(), device()];
+    let mut watcher = on(&devices, settings(EngineKind::Gpu));
+    watcher.steps(2);
+    watcher.apply(Command::Kernel(shape(32, 3)));
+    watcher.until("the kernel", |w| w.live.describe_engine().contains("p=32"));
+    watcher.steps(2);
+    let mut alone =
+        Simulation::new(plummer(N), Settings { kernel: shape(32, 3), ..settings(EngineKind::Gpu) })
+            .unwrap();
+    alone.step(4).unwrap();
+    let (now, then) = (watcher.moment(), alone.moment().unwrap());
+    for (now, then) in now.bodies.position.iter().zip(&then.bodies.position) {
+        assert!(now.distance(*then) < 1e-5 * then.length(), "{now} is not near {then}");
+    }
+}
+
+#[test]
+fn a_tree_and_block_steps_are_watched_on_two_devices() {
+    let devices = [device(), device()];
+    let tree = Settings { method: Some(Method::Tree), ..settings(EngineKind::Gpu) };
+    let hermite = Settings {
+        integrator: gravitile::integrate::find("hermite4").unwrap(),
+        ..settings(EngineKind::Gpu)
+    };
+    for settings in [tree, hermite] {
+        let name = settings.integrator.name;
+        let mut alone = Simulation::new(plummer(N), settings.clone()).unwrap();
+        alone.step(5).unwrap();
+        let mut watcher = on(&devices, settings);
+        watcher.steps(5);
+        assert!(bits(&watcher.moment()) == bits(&alone.moment().unwrap()), "{name}");
+    }
+}
+
+#[test]
+fn steps_go_on_while_frames_are_drawn_and_stop_where_they_are_told_to() {
+    let devices = [device(), device()];
+    let mut watcher = on(&devices, settings(EngineKind::Gpu));
+    let until = 0.4;
+    Live::go_until(&mut watcher.live, Some(until));
+    watcher.apply(Command::Tempo(Tempo::Fastest));
+    watcher.apply(Command::Pause(false));
+    watcher.until("the time", |w| w.live.status().steps >= 40 && w.live.is_drawn_whole());
+    assert_eq!(watcher.live.status().steps, 40);
+    assert!(!watcher.kept.is_empty(), "states to go on from came meanwhile");
+}
+
+#[test]
+fn a_lost_device_is_told_and_what_had_come_back_goes_on_with_one() {
+    let devices = [device(), device()];
+    let mut watcher = on(&devices, settings(EngineKind::Gpu));
+    watcher.steps(3);
+    let last = watcher.moment();
+    devices[1].device.destroy();
+    watcher.apply(Command::Step(1));
+    watcher.until_failure();
+    assert!(watcher.failures[0].contains("lost"), "{:?}", watcher.failures);
+    assert!(watcher.live.status().steps == 3 && !watcher.live.is_moving());
+    let there = settings(EngineKind::Gpu).going_on_from(&last);
+    let mut second = Watcher::on(&device(), last.bodies.clone(), there).ready();
+    second.steps(2);
+    assert_eq!(second.moment().steps, 5);
+}
