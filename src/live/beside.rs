@@ -15,7 +15,11 @@ where
     #[cfg(not(target_arch = "wasm32"))]
     {
         let thread = std::thread::Builder::new().name(name.to_owned());
-        let spawned = thread.spawn(move || pollster::block_on(work()));
+        let spawned = thread.spawn(move || {
+            #[cfg(feature = "window")]
+            super::priority::give_way();
+            pollster::block_on(work());
+        });
         spawned.map(drop).map_err(|error| Error::Device(format!("no thread for {name}: {error}")))
     }
     #[cfg(target_arch = "wasm32")]

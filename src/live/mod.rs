@@ -24,6 +24,8 @@ mod mover;
 mod on_device;
 mod on_host;
 mod points;
+#[cfg(all(feature = "window", not(target_arch = "wasm32")))]
+mod priority;
 mod rates;
 mod status;
 mod tempo;
@@ -42,6 +44,8 @@ pub use body::{BodyFacts, Neighbour};
 pub use command::{Command, Event, Report};
 pub use force_error::{ForceError, SAMPLES};
 pub use looking::{Seen, SeenTree, SeenWalk, Wish};
+#[cfg(all(feature = "window", not(target_arch = "wasm32")))]
+pub(crate) use priority::let_engines_give_way;
 pub use rates::Rates;
 pub use status::Status;
 pub use tempo::{Tempo, TimeKeeper};

@@ -1,5 +1,7 @@
 //! Adding up light by compute: whole numbers in a buffer, whose sum does not depend on the order.
 
+use std::sync::OnceLock;
+
 use super::adding::{list_bytes, sum_bytes};
 use super::light::{HDR_FORMAT, light_formats, shader};
 use super::targets::Targets;
@@ -26,6 +28,7 @@ const TRAIL_BYTES: u64 = 12;
 pub(crate) struct SplatPass {
     small: wgpu::ComputePipeline,
     large: wgpu::ComputePipeline,
+    sprites_layout: wgpu::BindGroupLayout,
     sums_layout: wgpu::BindGroupLayout,
     trail_layout: wgpu::BindGroupLayout,
     /// For each format of light.
@@ -37,8 +40,9 @@ struct Resolve {
     format: wgpu::TextureFormat,
     layout: wgpu::BindGroupLayout,
     pipeline: wgpu::ComputePipeline,
-    /// With trails.
-    trailing: wgpu::ComputePipeline,
+    module: wgpu::ShaderModule,
+    /// With trails: compiled when these are first shown.
+    trailing: OnceLock<wgpu::ComputePipeline>,
 }
 
 /// Sums for one picture and a list for so many bodies. All sums and the list's length are 0 between
@@ -94,14 +98,13 @@ impl SplatPass {
             };
             let layouts = [sprites, &sums_layout, &layout];
             let pipeline = compute_pipeline(gpu.device, &module, "resolve", &layouts);
-            let layouts = [sprites, &sums_layout, &layout, &trail_layout];
-            let trailing = compute_pipeline(gpu.device, &module, "resolve_trailing", &layouts);
-            Ok(Some(Resolve { format, layout, pipeline, trailing }))
+            Ok(Some(Resolve { format, layout, pipeline, module, trailing: OnceLock::new() }))
         });
         Ok(Self {
             small: adding("small"),
             large: adding("large"),
             resolves: [narrow?, wide?],
+            sprites_layout: sprites.clone(),
             sums_layout,
             trail_layout,
             room: None,
@@ -149,7 +152,7 @@ impl SplatPass {
         pass.set_bind_group(2, &room.picture_group, &[]);
         match &room.trail {
             Some(trail) => {
-                pass.set_pipeline(&resolve.trailing);
+                pass.set_pipeline(self.trailing(gpu, resolve));
                 pass.set_bind_group(3, &trail.group, &[]);
             }
             None => pass.set_pipeline(&resolve.pipeline),
@@ -159,6 +162,15 @@ impl SplatPass {
         pass.dispatch_workgroups(columns, rows, 1);
         drop(pass);
         self.room = Some(room);
+    }
+}
+
+impl SplatPass {
+    /// What mixes trails into the light of one format.
+    fn trailing<'a>(&'a self, gpu: Handles, resolve: &'a Resolve) -> &'a wgpu::ComputePipeline {
+        let Resolve { layout, module, trailing, .. } = resolve;
+        let layouts = [&self.sprites_layout, &self.sums_layout, layout, &self.trail_layout];
+        trailing.get_or_init(|| compute_pipeline(gpu.device, module, "resolve_trailing", &layouts))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The card of a body that was clicked on, and how far first forces are.
 
 use egui_kittest::kittest::Queryable;
-use gravitile::app::panel::Tab;
+use gravitile::app::panel::{Action, Tab};
 use gravitile::live::{BodyFacts, Neighbour};
 use gravitile::render::Follow;
 
@@ -63,4 +63,20 @@ fn first_forces_say_how_far_they_are_where_that_is_known() {
     harness.run();
     assert!(harness.query_by_label_contains("first forces").is_some());
     assert!(harness.query_by_label_contains("25 %").is_none());
+}
+
+#[test]
+fn first_forces_that_take_long_can_be_left() {
+    let mut world = World::on(Tab::File);
+    world.status.ready = false;
+    let mut harness = world.shown(700.0);
+    assert!(harness.query_by_label("Cancel").is_none(), "most take no time to speak of");
+    // A spinner turns from then on: the picture never comes to rest.
+    harness.run_steps(8);
+    harness.get_by_label("Cancel").click();
+    harness.run_steps(2);
+    assert!(harness.state().actions.contains(&Action::LeaveForces));
+    harness.state_mut().status.ready = true;
+    harness.run();
+    assert!(harness.query_by_label("Cancel").is_none());
 }

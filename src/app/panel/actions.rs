@@ -113,6 +113,8 @@ pub enum Action {
     Halo,
     /// What is being made is not wanted any more.
     CancelLoading,
+    /// Leaves bodies whose first forces take long.
+    LeaveForces,
     /// The message has been read.
     DismissMessage,
     /// Closes what is open, leaves the whole screen, or asks whether the window is to be closed.

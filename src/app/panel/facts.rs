@@ -85,17 +85,21 @@ impl Facts<'_> {
         (self.engine, self.method) == (EngineKind::Gpu, Method::Direct)
     }
 
+    /// How much of the first forces there is, in per cent. Of a tree nobody knows beforehand how many there will be.
+    pub fn part_of_first_forces(&self) -> Option<f64> {
+        let (all, so_far) = (self.count as f64 * self.count as f64, self.status.first_interactions);
+        let is_known = self.runs_all_pairs() && so_far > 0;
+        is_known.then(|| (100.0 * so_far as f64 / all).min(99.0))
+    }
+
     /// The line at the bottom of the picture.
     pub fn status_text(&self) -> String {
-        let Status { time, steps, ready, behind, first_interactions } = self.status;
+        let Status { time, steps, ready, behind, .. } = self.status;
         let mut text = format!("t = {}", super::theme::quantity(time, &self.units.time));
         text += &format!(" · step {steps} · {} bodies", self.count);
         if !ready {
             text += " · first forces";
-            // Of a tree nobody knows beforehand how many there will be.
-            if self.runs_all_pairs() && first_interactions > 0 {
-                let all = self.count as f64 * self.count as f64;
-                let part = (100.0 * first_interactions as f64 / all).min(99.0);
+            if let Some(part) = self.part_of_first_forces() {
                 text += &format!(": {part:.0} %");
             }
         } else if self.keeper.paused {

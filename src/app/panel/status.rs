@@ -52,6 +52,16 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, free: egui::Rect, actions: &mut V
                     }
                 });
             }
+            if let Some(part) = forces_take_long(ui, facts) {
+                note(ui, |ui| {
+                    ui.spinner();
+                    ui.label(format!("first forces of {} bodies{part} …", facts.count));
+                    let about = "Back to the bodies before, or to others";
+                    if ui.small_button("Cancel").on_hover_text(about).clicked() {
+                        actions.push(Action::LeaveForces);
+                    }
+                });
+            }
             if let Some((path, pictures)) = facts.recording {
                 note(ui, |ui| {
                     let size = egui::vec2(10.0, 16.0);
@@ -158,4 +168,20 @@ mod tests {
         assert_eq!(told(16.0), "1600.0 %");
         assert_eq!(told(f64::NAN), "NaN %");
     }
+}
+
+/// First forces that take longer are worth a word.
+const LONG_SECS: f64 = 1.0;
+
+/// Where the first forces are under way for some time: how much of them there is, as far as that is known.
+fn forces_take_long(ui: &Ui, facts: &Facts) -> Option<String> {
+    let (id, now) = (egui::Id::unique("first forces"), ui.input(|input| input.time));
+    if facts.status.ready {
+        ui.data_mut(|data| data.remove::<f64>(id));
+        return None;
+    }
+    let since = ui.data_mut(|data| *data.get_temp_mut_or_insert_with(id, || now));
+    (now - since > LONG_SECS).then(|| {
+        facts.part_of_first_forces().map_or(String::new(), |part| format!(": {part:.0} %"))
+    })
 }

@@ -191,6 +191,7 @@ impl Frames {
                     self.output.say("what was being made is not wanted any more".to_owned(), false);
                 }
             }
+            Action::LeaveForces => self.leave_forces(),
             Action::DismissMessage => self.output.dismiss_message(),
             Action::GoTo(at) => {
                 let moment = self.simulated.past.moment(at).map(Arc::clone);

@@ -5,7 +5,9 @@ use web_time::{Duration, Instant};
 use winit::window::Window;
 
 use super::frame::Frames;
+use crate::gpu::DeviceClass;
 use crate::render::{Camera, Exposure, Style};
+use crate::sim::EngineKind;
 
 /// When the next frame is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +28,8 @@ const FILES: Duration = Duration::from_millis(500);
 const FADED: f64 = 6.0;
 /// What egui, the window system and a worker still have to show after the last change.
 const AFTERMATH_SECS: f64 = 0.5;
+/// So late a window answers at most by its own will.
+const LATEST: Duration = Duration::from_millis(50);
 /// Where the display does not tell.
 const USUAL_RATE_HZ: f64 = 60.0;
 
@@ -96,6 +100,26 @@ impl Frames {
     }
 }
 
+impl Frames {
+    /// The time from picture to picture, where `display` is that of the display.
+    pub(super) fn pause(&self, display: Duration) -> Duration {
+        let live = self.simulated.session.as_ref().map(|session| &session.live);
+        let steps =
+            live.is_some_and(|live| live.is_moving() && live.choice().kind != EngineKind::Gpu);
+        let is_software = self.output.screen.gpu.adapter.class == DeviceClass::Software;
+        match &self.output.times {
+            Some(times) if steps && is_software => shared(display, times.total_secs()),
+            _ => display,
+        }
+    }
+}
+
+/// The time from picture to picture where pictures that take `picture_secs` and steps share the processor: about a half for
+/// either, unless the window would answer too late.
+fn shared(display: Duration, picture_secs: f64) -> Duration {
+    display.max(Duration::from_secs_f64((2.0 * picture_secs).clamp(0.0, LATEST.as_secs_f64())))
+}
+
 /// The time from picture to picture of the display that the window is on.
 pub fn display_pause(window: &Window) -> Duration {
     let monitor = window.current_monitor();
@@ -136,6 +160,15 @@ mod tests {
         let frozen = Style { exposure: Exposure::Auto { adapt_secs: f64::INFINITY }, ..style };
         seconds(&mut still, 2);
         assert!(still.is_complete(&frozen));
+    }
+
+    #[test]
+    fn pictures_of_the_processor_leave_half_of_it_to_steps() {
+        let ms = Duration::from_millis;
+        assert_eq!(shared(ms(16), 0.002), ms(16), "they take next to nothing");
+        assert_eq!(shared(ms(16), 0.020), ms(40));
+        assert_eq!(shared(ms(16), 0.300), ms(50), "the window answers nevertheless");
+        assert_eq!(shared(ms(16), -1.0), ms(16));
     }
 
     #[test]

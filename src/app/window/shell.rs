@@ -139,7 +139,7 @@ impl Shell {
         match frames.frame(hidden) {
             Ok(_) if frames.is_over() => event_loop.exit(),
             Ok(pace) => {
-                let pause = if hidden { HIDDEN_FRAME } else { self.pause };
+                let pause = if hidden { HIDDEN_FRAME } else { frames.pause(self.pause) };
                 self.due = due(pace, begun, pause);
             }
             Err(error) => {

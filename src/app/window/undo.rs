@@ -189,6 +189,15 @@ impl Frames {
         }
     }
 
+    /// Leaves bodies whose first forces take too long, for those before them, or for others to be chosen.
+    pub(super) fn leave_forces(&mut self) {
+        match self.undo.earlier.take() {
+            // They are not kept: whatever computes for them is to end.
+            Some(resting) => drop(self.swap(*resting)),
+            None => self.panel.welcome.open = true,
+        }
+    }
+
     fn give_view(&mut self, view: ViewChoice) {
         self.undo.take_view(&view);
         self.viewer.choice = view;

@@ -22,6 +22,7 @@ use crate::snapshot;
 /// Errors: those of [`super::super::open`].
 pub fn run(request: ViewRequest, listen: Listen) -> Result<()> {
     let event_loop = event_loop()?;
+    crate::live::let_engines_give_way();
     let outside = event_loop.create_proxy();
     listen(Box::new(move || {
         // Where nobody is there any more, the window is closed already.
