@@ -15,6 +15,8 @@ mod display;
 mod log;
 #[path = "window/person.rs"]
 mod person;
+#[path = "window/several.rs"]
+mod several;
 #[path = "common/skip.rs"]
 mod skip;
 #[path = "window/slips.rs"]

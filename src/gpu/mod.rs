@@ -8,6 +8,7 @@ mod buffers;
 mod device;
 mod draw;
 mod entries;
+mod fault;
 mod group;
 mod handles;
 mod identity;

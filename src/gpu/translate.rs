@@ -3,7 +3,7 @@
 use naga::back::{hlsl, msl, spv};
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 
-use super::Checks;
+use super::{Checks, fault};
 use crate::error::{Error, Result};
 
 /// A language that a kernel can be shown in.
@@ -33,7 +33,7 @@ impl Language {
 pub fn translate(name: &str, text: &str, language: Language, checks: Checks) -> Result<Vec<u8>> {
     let failed = |problem: String| Error::Shader { name: name.to_owned(), problem };
     let module =
-        naga::front::wgsl::parse_str(text).map_err(|error| failed(error.emit_to_string(text)))?;
+        naga::front::wgsl::parse_str(text).map_err(|error| failed(fault::unread(&error, text)))?;
     let capabilities = match language {
         Language::Wgsl | Language::SpirV => Capabilities::FLOAT64,
         Language::Msl | Language::Hlsl => Capabilities::empty(),
@@ -42,7 +42,7 @@ pub fn translate(name: &str, text: &str, language: Language, checks: Checks) -> 
         .subgroup_stages(naga::valid::ShaderStages::COMPUTE)
         .subgroup_operations(naga::valid::SubgroupOperationSet::all())
         .validate(&module)
-        .map_err(|error| failed(error.emit_to_string(text)))?;
+        .map_err(|error| failed(fault::invalid(&error, text)))?;
     let policy = match checks {
         Checks::Off => naga::proc::BoundsCheckPolicy::Unchecked,
         Checks::On => naga::proc::BoundsCheckPolicy::Restrict,

@@ -158,9 +158,11 @@ fn names(
     entries: &[(String, Vec<[u8; 3]>)],
 ) {
     let size = letters.size_px();
+    // Names begin below each other, and so do the dots before them.
+    let widest = entries.iter().map(|(name, _)| letters.width(name)).fold(0.0, f64::max);
+    let left = right - widest;
     for (row, (name, colours)) in entries.iter().rev().enumerate() {
         let y = bottom - (row + 1) as f64 * 1.35 * size;
-        let left = right - letters.width(name);
         letters.write(image, [left, y], name);
         for (k, &colour) in colours.iter().rev().enumerate() {
             let x = left - (1.1 + 0.7 * k as f64) * size;

@@ -101,13 +101,18 @@ pub fn legend(ui: &Ui, look: &Look, units: &Units, components: &[Component], cov
             painter.text(corner - vec2(0.0, 9.0), Align2::RIGHT_BOTTOM, name, font, DIM);
         }
         None => {
-            for (row, (name, colours)) in
-                component_colours(look, components).iter().rev().enumerate()
-            {
-                let right = corner - vec2(0.0, 16.0 * row as f32);
-                let text = painter.text(right, Align2::RIGHT_BOTTOM, name, font.clone(), DIM);
+            // Names begin below each other, and so do the dots before them.
+            let rows: Vec<_> = component_colours(look, components)
+                .into_iter()
+                .map(|(name, colours)| (painter.layout_no_wrap(name, font.clone(), DIM), colours))
+                .collect();
+            let widest = rows.iter().map(|(name, _)| name.size().x).fold(0.0, f32::max);
+            for (row, (name, colours)) in rows.into_iter().rev().enumerate() {
+                let height = name.size().y;
+                let place = corner - vec2(widest, 16.0 * row as f32 + height);
+                painter.galley(place, name, DIM);
                 for (k, &dot) in colours.iter().rev().enumerate() {
-                    let middle = text.left_center() - vec2(9.0 + 9.0 * k as f32, 0.0);
+                    let middle = place + vec2(-9.0 - 9.0 * k as f32, 0.5 * height);
                     painter.circle_filled(middle, 3.5, colour(dot));
                 }
             }

@@ -152,6 +152,9 @@ impl Frames {
             Err(error) => self.output.say_error(&error),
             Ok(()) => {}
         }
+        if let Some(error) = self.simulated.refused.take() {
+            return Err(error);
+        }
         let moves = self.simulated.session.as_ref().is_some_and(|s| s.live.is_moving());
         self.still.pass(secs, self.viewer.steering.camera(), moves);
         seen::frame(self, hidden);

@@ -8,7 +8,7 @@ use super::machine;
 use super::past::Past;
 use super::reload::ShaderWatch;
 use super::simulated::Waiting;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::forces::direct::gpu::own;
 use crate::live::Event;
 use crate::messages;
@@ -27,6 +27,12 @@ impl Frames {
             self.simulated.loading = None;
             match made {
                 Ok(session) => self.begin(session, keeps_view),
+                // Whoever asked for it on the command line reads it there.
+                Err(error @ Error::Value { .. })
+                    if self.simulated.request.is_some() && !cfg!(target_arch = "wasm32") =>
+                {
+                    self.simulated.refused = Some(error);
+                }
                 Err(error) => {
                     // What was to be replaced goes on.
                     if let Some(session) = &mut self.simulated.session {

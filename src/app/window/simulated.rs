@@ -9,7 +9,7 @@ use super::load::{Loading, Session, Wanted};
 use super::past::Past;
 use super::steer::PointerRequest;
 use crate::app::panel::History;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gpu::{DeviceClass, Gpu};
 use crate::live::{Beside, Command};
 use crate::scene::Scene;
@@ -24,6 +24,8 @@ pub struct Simulated {
     pub wanted: Wanted,
     /// What the window was opened with, until the first bodies are there.
     pub request: Option<ViewRequest>,
+    /// What of it cannot be had here: nothing is to be shown then.
+    pub refused: Option<Error>,
     pub history: History,
     /// States of the run so far.
     pub past: Past,
@@ -55,6 +57,7 @@ impl Simulated {
             waiting: Vec::new(),
             wanted,
             request: Some(request),
+            refused: None,
             history: History::default(),
             past: Past::default(),
             meeting: None,

@@ -83,8 +83,7 @@ pub(super) fn text() -> Option<String> {
 fn shape(name: &str, text: &str) -> Result<KernelConfig> {
     let refused = |problem: String| Error::Shader { name: name.to_owned(), problem };
     translate(name, text, Language::Wgsl, crate::gpu::Checks::Off)?;
-    let module =
-        naga::front::wgsl::parse_str(text).map_err(|error| refused(error.emit_to_string(text)))?;
+    let module = naga::front::wgsl::parse_str(text).map_err(|error| refused(error.to_string()))?;
     let constant = |wanted: &str| {
         let mut constants = module.constants.iter().map(|(_, constant)| constant);
         let found = constants.find(|constant| constant.name.as_deref() == Some(wanted))?;

@@ -1,0 +1,72 @@
+//! What a compiler says of a shader, in one line: where, what, and the line of the text that it means.
+
+use std::error::Error;
+
+use naga::front::wgsl::ParseError;
+use naga::{SourceLocation, WithSpan};
+
+/// Of a long line of the text so much is shown.
+const MOST_CHARS: usize = 100;
+
+/// A text that is no WGSL.
+pub(super) fn unread(error: &ParseError, text: &str) -> String {
+    let labels = error.labels().map(|(_, label)| label);
+    let words = [error.message()].into_iter().chain(labels).chain(error.notes());
+    pointed(words, error.location(text), text)
+}
+
+/// A text that is WGSL, but no valid one.
+pub(super) fn invalid<E: Error>(error: &WithSpan<E>, text: &str) -> String {
+    let mut words = vec![error.as_inner().to_string()];
+    let mut because = error.as_inner().source();
+    while let Some(reason) = because {
+        words.push(reason.to_string());
+        because = reason.source();
+    }
+    words.extend(error.spans().map(|(_, label)| label.clone()));
+    pointed(words.iter().map(String::as_str), error.location(text), text)
+}
+
+/// `line 35, column 17: WHAT, WHY; in 'THE LINE'`.
+fn pointed<'a>(
+    words: impl Iterator<Item = &'a str>,
+    place: Option<SourceLocation>,
+    text: &str,
+) -> String {
+    let mut said: Vec<&str> = Vec::new();
+    for word in words.map(str::trim).filter(|word| !word.is_empty()) {
+        if !said.contains(&word) {
+            said.push(word);
+        }
+    }
+    let said = said.join(", ");
+    let Some(SourceLocation { line_number, line_position, .. }) = place else { return said };
+    let line = text.lines().nth(line_number.saturating_sub(1) as usize).unwrap_or_default().trim();
+    let shown: String = line.chars().take(MOST_CHARS).collect();
+    let more = if shown.len() < line.len() { "…" } else { "" };
+    format!("line {line_number}, column {line_position}: {said}; in '{shown}{more}'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Checks, Language, translate};
+
+    #[test]
+    fn a_fault_is_one_line_that_says_where() {
+        let told = |text: &str| {
+            let translated = translate("mine.wgsl", text, Language::Wgsl, Checks::Off);
+            translated.unwrap_err().to_string()
+        };
+        let text = told("const A = 1;\n  fn f(x: vek3<f32>) -> f32 { return 1.0; }\n");
+        assert!(text.starts_with("shader mine.wgsl: line 2, column 11: no definition"), "{text}");
+        assert!(text.contains("`vek3`") && text.contains("in 'fn f(x: vek3<f32>)"), "{text}");
+        // What parses and does not hold.
+        let text = told("@compute @workgroup_size(0)\nfn main() {}\n");
+        assert!(text.contains("orkgroup"), "{text}");
+        let text = told(&format!("fn f() -> f32 {{ return {}; }}", "1.0 + ".repeat(60)));
+        assert!(text.len() < 400 && text.contains("line 1") && text.contains('…'), "{text}");
+        for text in [told("fn"), told("fn f() {\n\n"), told("\u{1F300}")] {
+            assert!(text.starts_with("shader mine.wgsl: ") && !text.contains('\n'), "{text}");
+        }
+    }
+}
