@@ -6,6 +6,8 @@ mod common;
 mod library;
 #[path = "devices/lost.rs"]
 mod lost;
+#[path = "devices/ranks.rs"]
+mod ranks;
 
 use std::sync::Arc;
 
@@ -260,35 +262,6 @@ fn pictures_are_drawn_from_the_first_device() {
         gravitile::gpu::read_blocking::<[f32; 4]>(gpu, &all, bodies.len()).unwrap()
     });
     assert!(one == two);
-}
-
-/// Ranks as threads: all that MPI adds is another way between them.
-#[test]
-fn ranks_with_devices_of_their_own_take_the_steps_of_one() {
-    let bodies = plummer(777);
-    let settings = settings(SHAPES[2]);
-    let mut one = open(1, &bodies, &settings);
-    one.step(4).unwrap();
-    let one = told(&mut one);
-    let members = gravitile::exchange::team(2, None, std::time::Duration::ZERO);
-    let open = devices(3);
-    // The first rank has one device, the second two.
-    let of_rank = [vec![Arc::clone(&open[0])], open[1..].to_vec()];
-    std::thread::scope(|scope| {
-        for (member, mut own) in members.into_iter().zip(of_rank) {
-            let (bodies, settings, one) = (&bodies, &settings, &one);
-            scope.spawn(move || {
-                let beside = own.split_off(1);
-                let ranks = Some(gravitile::exchange::Ranks::new(Box::new(member), 0));
-                let choice = Choice::of(EngineKind::Gpu, Method::Direct, "asked for", own.pop());
-                let choice = Choice { beside, ranks, ..choice };
-                let mut sim = Simulation::on(choice, bodies.clone(), settings.clone()).unwrap();
-                sim.step(1).unwrap();
-                sim.step(3).unwrap();
-                assert!(told(&mut sim) == *one, "all ranks should know all bodies");
-            });
-        }
-    });
 }
 
 #[test]

@@ -208,6 +208,40 @@ fn a_rank_without_a_gpu_computes_on_its_cpu() {
     assert_eq!(noted.matches("no graphics adapter").count(), 1, "{noted}");
 }
 
+#[test]
+fn block_steps_live_on_the_devices_of_all_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let hermite = ["--engine", "gpu", "--integrator", "hermite4", "--dt-max", "0.0078125"];
+    alone(folder, &plummer("301", "alone", &hermite));
+    let without = content(&folder.join("alone"));
+    assert_eq!(without.len(), 5);
+    let two_each = [&hermite[..], &["--adapter", "0,0"]].concat();
+    for (count, out, more, devices) in
+        [(2, "two", &hermite[..], 2), (3, "three", &hermite, 3), (2, "four", &two_each, 4)]
+    {
+        let Some([said, _]) = run(folder, count, &plummer("301", out, more)) else { return };
+        let words = format!("block steps on {devices} devices, which share large blocks");
+        assert!(said.contains(&words), "{said}");
+        assert!(content(&folder.join(out)) == without, "{count} ranks, {devices} devices");
+    }
+    // Begun on some and gone on with on others, as if it had been killed after its second snapshot.
+    for (from, count) in [("alone", 2), ("three", 2), ("four", 1)] {
+        let cut = format!("{from}-cut");
+        std::fs::create_dir(folder.join(&cut)).unwrap();
+        for name in ["run.toml", "energy.csv", "step_0000000000.gvt", "step_0000000002.gvt"] {
+            std::fs::copy(folder.join(from).join(name), folder.join(&cut).join(name)).unwrap();
+        }
+        let said = run(folder, count, &["resume", &cut]).unwrap();
+        assert_eq!(said[0].matches("resuming from step 2 of 6").count(), 1, "{said:?}");
+        assert!(content(&folder.join(&cut)) == without, "{from} on {count} ranks");
+    }
+    let cut = folder.join("two/step_0000000006.gvt");
+    std::fs::remove_file(&cut).unwrap();
+    alone(folder, &["resume", "two"]);
+    assert!(content(&folder.join("two")) == without);
+}
+
 /// A run that nobody waits for, on three ranks; once it has written something.
 fn long(folder: &Path, out: &str) -> Option<Child> {
     let mut command = ranks(folder, 3)?;
@@ -277,8 +311,8 @@ fn what_the_first_rank_cannot_write_it_alone_says() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let Some(child) = long(folder, "unwritten") else { return };
-    // As a full disk: nothing can be written any more.
-    std::fs::remove_dir_all(folder.join("unwritten")).unwrap();
+    // As a full disk: nothing can be written any more. (Removed, it could be written to meanwhile.)
+    std::fs::rename(folder.join("unwritten"), folder.join("elsewhere")).unwrap();
     let output = ended(child, Duration::from_secs(20));
     let [_, said] = texts(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
@@ -292,11 +326,13 @@ fn a_long_step_is_broken_off_on_all_ranks() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     for (told, out, more) in [
-        (1, "cpu", &["-n", "24k", "--engine", "reference"][..]),
-        (0, "gpu", &["-n", "60k", "--engine", "gpu", "--method", "direct"]),
+        (1, "cpu", &["-n", "24k", "--engine", "reference", "--dt", "128"][..]),
+        (0, "gpu", &["-n", "60k", "--engine", "gpu", "--method", "direct", "--dt", "128"]),
+        // Hundreds of thousands of small blocks, of which each device takes all.
+        (1, "blocks", &["-n", "60", "--engine", "gpu", "--integrator", "hermite4", "--dt", "128"]),
     ] {
         let Some(mut command) = ranks(folder, 2) else { return };
-        command.args(["run", "plummer", "--dt", "0.01", "--until", "10", "--every", "0.01"]);
+        command.args(["run", "plummer", "--until", "1280", "--every", "128"]);
         command.args(more).args(["--out", out]).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn().unwrap();
         // In the first step, which takes seconds: bodies are written at its beginning, their potentials come beside it.

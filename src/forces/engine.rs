@@ -93,7 +93,8 @@ pub trait ForceEngine: Send {
         None
     }
 
-    /// The engine on a device, if it is that: bodies on block steps may then live there.
+    /// The engine on a device, if it is that: bodies on block steps may then live there, on those of all
+    /// [`ForceEngine::ranks`].
     fn on_device(&self) -> Option<&GpuTiers> {
         None
     }
@@ -101,6 +102,12 @@ pub trait ForceEngine: Send {
     /// Further devices for bodies on block steps that live on its own; without meaning for other engines.
     fn put_beside(&mut self, devices: &[Arc<Gpu>]) {
         let _ = devices;
+    }
+
+    /// The ranks that answer together with this engine, if there are some.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn ranks(&self) -> Option<&crate::exchange::Ranks> {
+        None
     }
 
     /// The engine as one that predicts its sources itself, if it does.

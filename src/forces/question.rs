@@ -39,7 +39,6 @@ pub struct Sinks<'a> {
     pub identity: Identity<'a>,
 }
 
-#[cfg(not(target_arch = "wasm32"))]
 impl<'a> Sinks<'a> {
     /// Those of `part`, in their order.
     pub(crate) fn part(&self, part: std::ops::Range<usize>) -> Sinks<'a> {

@@ -1,17 +1,20 @@
 //! An engine whose sinks are spread over ranks: each rank has all sources and answers for a part of the sinks.
 //!
-//! The engines of the CPU answer for a part as they do for all ([`InParts`](super::InParts)): the bits are those of the engine by itself.
-//! For others sinks are cut into pieces by their number alone, and a rank takes whole pieces: so the bits do not depend on
-//! how many ranks there are, but may differ from those of the engine by itself.
+//! Most engines answer for a part as they do for all ([`InParts`](super::InParts)): the bits are those of the engine by
+//! itself. For the one on GPUs in single precision sinks are cut into pieces by their number alone, and a rank takes whole
+//! pieces: so the bits do not depend on how many ranks there are, but may differ from those of the engine by itself.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use glam::DVec3;
 use web_time::Instant;
 
+use super::direct::GpuTiers;
 use super::{Answers, ForceEngine, Order, Precision, Sinks, Sources, Want};
 use crate::error::{Error, Result};
 use crate::exchange::{Exchange, Ranks, equal_shares, shares, while_looking};
+use crate::gpu::Gpu;
 
 /// An engine of this rank, and the way to those of the others.
 pub struct Spread {
@@ -223,6 +226,20 @@ impl ForceEngine for Spread {
 
     fn interactions(&self, sinks: usize) -> u64 {
         self.engine.interactions(sinks)
+    }
+
+    fn on_device(&self) -> Option<&GpuTiers> {
+        // Where ranks may have engines of several kinds some have no device.
+        let are_alike = matches!(self.weights, Weights::Equal);
+        self.engine.on_device().filter(|_| are_alike)
+    }
+
+    fn put_beside(&mut self, devices: &[Arc<Gpu>]) {
+        self.engine.put_beside(devices);
+    }
+
+    fn ranks(&self) -> Option<&Ranks> {
+        Some(&self.ranks)
     }
 }
 

@@ -5,7 +5,7 @@ use std::future::ready;
 
 use glam::DVec3;
 
-use self::asked::{all_on_all, begin_step, evaluate, in_f64};
+use self::asked::{all_on_all, begin_step, check_kinds, evaluate, in_f64};
 use super::{Clock, Residence, ResidenceEntry, Settings, Soon, Watch, host_engine};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
@@ -22,6 +22,9 @@ pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
     suits: |_, _| true,
     open: |choice, bodies, settings, restart| {
         Box::pin(async move {
+            if settings.integrator.has_block_steps() {
+                check_kinds(choice)?;
+            }
             let mut engine = host_engine(choice.kind, choice.gpu.as_ref(), settings).await?;
             engine.put_beside(&choice.beside);
             #[cfg(not(target_arch = "wasm32"))]
@@ -248,7 +251,7 @@ impl HostState {
             How::Shared { .. } => &mut self.engine,
             How::Blocks { .. } if self.engine.precision() == Precision::Double => &mut self.engine,
             How::Blocks { exact: Some(exact), .. } => exact,
-            How::Blocks { exact, .. } => exact.insert(in_f64(self.engine.as_ref()).await),
+            How::Blocks { exact, .. } => exact.insert(in_f64(self.engine.as_ref()).await?),
         };
         let known = (&self.gravitating_mass[..], &self.acceleration[..]);
         let (bodies, want, mut found) = (&self.bodies, &Want::POTENTIAL, Answers::default());

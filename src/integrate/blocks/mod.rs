@@ -18,6 +18,8 @@ mod mark;
 mod messages;
 mod near;
 mod passage;
+#[cfg(not(target_arch = "wasm32"))]
+mod ranks;
 mod residence;
 mod resident;
 mod restart;

@@ -1,5 +1,7 @@
 //! Where bodies on individual steps live: here, or on the engine's device.
 
+#[cfg(not(target_arch = "wasm32"))]
+use super::ranks;
 use super::resident::{Resident, Residents};
 use super::{Attractors, BlockSteps};
 use crate::error::Result;
@@ -42,7 +44,7 @@ impl BlockSteps {
         }
     }
 
-    /// The bodies on the engine's device, and on those beside it.
+    /// The bodies on the engine's device, on those beside it, and on those of other ranks.
     async fn residents(
         &self,
         field: &Attractors<'_>,
@@ -54,16 +56,22 @@ impl BlockSteps {
             let bodies = (&self.tracks[..], &self.schedule);
             Resident::new(gpu, tier, self.scheme, &self.accuracy, bodies, field)
         };
-        let residents = Residents::alone(make(first.gpu()).await?);
+        #[cfg(target_arch = "wasm32")]
+        return Ok(Residents::alone(make(first.gpu()).await?));
         #[cfg(not(target_arch = "wasm32"))]
-        let residents = {
-            let mut beside = Vec::with_capacity(first.beside().len());
-            for gpu in first.beside() {
-                beside.push(make(gpu).await?);
-            }
-            residents.with(beside)
-        };
-        Ok(residents)
+        {
+            let ranks = ranks::of(engine, first)?;
+            let made = async {
+                let residents = Residents::alone(make(first.gpu()).await?);
+                let mut beside = Vec::with_capacity(first.beside().len());
+                for gpu in first.beside() {
+                    beside.push(make(gpu).await?);
+                }
+                Ok((residents, beside))
+            };
+            let (residents, beside) = ranks::all_or_none(ranks.as_ref(), made.await)?;
+            Ok(residents.with(beside, ranks))
+        }
     }
 
     /// Whether the bodies live on a device.

@@ -1,13 +1,29 @@
-//! Forces of bodies on the host on each other, as engines are asked for them.
+//! Forces of bodies on the host on each other, as engines are asked for them, and what is asked of those first.
 
 use std::sync::Arc;
 
 use glam::DVec3;
 
 use crate::bodies::Bodies;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::forces::direct::{CpuDouble, GpuTiers};
 use crate::forces::{Answers, ForceEngine, Identity, Precision, Sinks, Sources, Want};
+use crate::sim::Choice;
+
+/// Refuses devices of several kinds for block steps: each of them moves all bodies, in its own way, and for some a block is
+/// large that others take alone.
+pub(super) fn check_kinds(choice: &Choice) -> Result<()> {
+    let mut names = choice.devices().map(|gpu| &gpu.adapter.name);
+    let Some(first) = names.next() else { return Ok(()) };
+    match names.find(|name| *name != first) {
+        None => Ok(()),
+        Some(other) => {
+            let allowed =
+                "of one kind with individual steps, in which each of them moves all bodies";
+            Err(Error::value("what the devices are", format!("{first} and {other}"), allowed))
+        }
+    }
+}
 
 /// Accelerations, and potentials if wanted, of all `bodies` on each other; those of the last step, if there are any,
 /// tell engines how large they are.
@@ -48,13 +64,18 @@ pub(super) fn begin_step(engine: &mut dyn ForceEngine, step: u64, anew: bool) {
     }
 }
 
-/// An engine in f64 where `engine` computes, or else on the CPU.
-pub(super) async fn in_f64(engine: &dyn ForceEngine) -> Box<dyn ForceEngine> {
+/// An engine in f64 where `engine` computes, or else on the CPU; ranks share its sinks, too.
+pub(super) async fn in_f64(engine: &dyn ForceEngine) -> Result<Box<dyn ForceEngine>> {
+    let mut made: Box<dyn ForceEngine> = Box::new(CpuDouble::new());
     if let Some(there) = engine.on_device()
         && there.gpu().adapter.class != crate::gpu::DeviceClass::Software
-        && let Ok(made) = GpuTiers::open(Arc::clone(there.gpu()), Precision::Double).await
+        && let Ok(there) = GpuTiers::open(Arc::clone(there.gpu()), Precision::Double).await
     {
-        return Box::new(made);
+        made = Box::new(there);
     }
-    Box::new(CpuDouble::new())
+    #[cfg(not(target_arch = "wasm32"))]
+    if let Some(ranks) = engine.ranks() {
+        made = Box::new(crate::forces::Spread::new(made, ranks.clone())?);
+    }
+    Ok(made)
 }

@@ -10,13 +10,12 @@ mod advance;
 mod kernels;
 mod proof;
 mod records;
+mod run;
 #[cfg(not(target_arch = "wasm32"))]
 mod shared;
 mod together;
 
 use std::sync::Arc;
-
-use web_time::Instant;
 
 use super::schedule::{PERIOD, Schedule};
 use super::{Accuracy, Attractors, LEVELS, Scheme, Track};
@@ -24,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::forces::direct::gpu::tiers::{Pairs, Shape, TierFrame, three_parts};
 use crate::forces::{Precision, Sources};
 use crate::gpu::layout::{BlockParams, BlockState};
-use crate::gpu::{DeviceClass, Gpu, Params, read, read_each};
+use crate::gpu::{DeviceClass, Gpu, Params, read_each};
 use kernels::{BlockKernels, Buffers, KernelTier};
 pub(super) use together::Residents;
 
@@ -33,9 +32,6 @@ const MOST_PIECES: u64 = 64;
 
 /// Bodies per dispatch of the kernels with one thread or one workgroup per body.
 const MOST_BODIES: u64 = 64 * 65_535;
-
-/// A submission should take about this long: a window on the same device still answers.
-const SUBMISSION_SECS: f64 = 0.02;
 
 /// No block has this body: no number of one.
 const NONE: u32 = u32::MAX;
@@ -234,71 +230,6 @@ impl Resident {
         queue.write_buffer(&self.buffers.levels, 0, bytemuck::cast_slice(&levels));
         queue.write_buffer(&self.buffers.state, 0, bytemuck::bytes_of(&state));
         self.seen = state;
-        Ok(())
-    }
-
-    /// All blocks that end up to `end` ticks, at most those of one `dt_max`.
-    ///
-    /// Errors: the device failed.
-    pub async fn run(&mut self, end: u64) -> Result<Done> {
-        let offset = std::mem::offset_of!(BlockState, end) as u64;
-        self.gpu.queue.write_buffer(
-            &self.buffers.state,
-            offset,
-            bytemuck::bytes_of(&two_words(end)),
-        );
-        let before = self.seen;
-        loop {
-            self.check_stop()?;
-            let (begun, blocks) = (Instant::now(), self.seen.blocks);
-            self.submit(self.at_once);
-            let read = read::<BlockState>(&self.gpu, &[&self.buffers.state], 1).await?;
-            self.seen = read[0][0];
-            let secs = begun.elapsed().as_secs_f64();
-            let done = self.seen.blocks.wrapping_sub(blocks);
-            if self.seen.waiting > 0 {
-                self.at_once = self.at_once.min(2 * done + 2);
-                self.take_part().await?;
-                continue;
-            }
-            if self.seen.members == 0 {
-                // Of what comes after the last block every kernel is started for nothing.
-                self.at_once = self.at_once.min(2 * done + 2);
-                break;
-            }
-            if secs < SUBMISSION_SECS / 2.0 {
-                self.at_once = (2 * self.at_once).min(1024);
-            } else if secs > 2.0 * SUBMISSION_SECS {
-                self.at_once = (self.at_once / 2).max(1);
-            }
-        }
-        let now = &self.seen;
-        let body = |number: u32| (number != NONE).then_some(number as usize);
-        Ok(Done {
-            blocks: u64::from(now.blocks.wrapping_sub(before.blocks)),
-            body_steps: one_number(now.body_steps).wrapping_sub(one_number(before.body_steps)),
-            last_active: now.last_members as usize,
-            now: one_number(now.now),
-            lengthened: [
-                u64::from(now.lengthened.wrapping_sub(before.lengthened)),
-                u64::from(now.lengthened_levels.wrapping_sub(before.lengthened_levels)),
-            ],
-            lost: body(now.lost),
-            too_short: body(now.too_short),
-        })
-    }
-
-    /// Devices that share blocks hear from each other whether to stop.
-    fn check_stop(&self) -> Result<()> {
-        #[cfg(not(target_arch = "wasm32"))]
-        if self.shared.is_some() {
-            return Ok(());
-        }
-        crate::stop::check()
-    }
-
-    #[cfg(target_arch = "wasm32")]
-    async fn take_part(&mut self) -> Result<()> {
         Ok(())
     }
 

@@ -18,6 +18,8 @@ pub(super) struct Shared {
     is_heard: bool,
     /// Sinks of this device in the last such block.
     last_own: usize,
+    /// Blocks that were taken, as [`Resident::taken`] counts them, when all have met last.
+    met: u32,
 }
 
 /// A block of more interactions is shared: one of so many takes a device twice as long as an exchange does.
@@ -27,6 +29,16 @@ fn most_alone(class: DeviceClass) -> u64 {
         // Too few to win anything by it, but enough for blocks of both kinds in small runs.
         DeviceClass::Software => 1 << 14,
         _ => 1 << 25,
+    }
+}
+
+/// After so many blocks that each device takes by itself, or a shared one, they hear from each other whether to stop:
+/// less than a second of the largest that are not shared.
+fn between_meetings(class: DeviceClass) -> u32 {
+    match class {
+        DeviceClass::Discrete => 1024,
+        DeviceClass::Software => 128,
+        _ => 256,
     }
 }
 
@@ -41,7 +53,38 @@ impl Resident {
         let shared = BlockParams { alone: u32::MAX, parts, part, ..self.common };
         let row = self.params.offset_of(shared);
         self.params.upload(&self.gpu);
-        self.shared = Some(Shared { member, row, is_heard: false, last_own: 0 });
+        let met = self.taken();
+        self.shared = Some(Shared { member, row, is_heard: false, last_own: 0, met });
+    }
+
+    /// Blocks that were taken so far: the device counts one when it looks for the next.
+    fn taken(&self) -> u32 {
+        self.seen.blocks.wrapping_add(u32::from(self.seen.members > 0))
+    }
+
+    /// Refuses to go on where work is to be broken off: devices that share blocks after the same one, once they meet.
+    ///
+    /// Errors: [`Error::Stopped`]; another device gave up.
+    pub(super) fn check_stop(&mut self) -> Result<()> {
+        let (left, taken) = (self.until_meeting(), self.taken());
+        let Some(Shared { member, met, .. }) = &mut self.shared else { return stop::check() };
+        if left > 0 {
+            return Ok(());
+        }
+        *met = taken;
+        match member.all_agree(!stop::is_wanted())? {
+            true => Ok(()),
+            false => Err(Error::Stopped),
+        }
+    }
+
+    /// How many blocks may be taken before the devices have to meet.
+    pub(super) fn until_meeting(&self) -> u32 {
+        let Some(Shared { met, .. }) = self.shared else { return u32::MAX };
+        let since = self.taken().wrapping_sub(met);
+        // One that was shared is counted before it is done.
+        let since = if since > u32::MAX / 2 { 0 } else { since };
+        between_meetings(self.gpu.adapter.class).saturating_sub(since)
     }
 
     /// Tells the others that this device gives up.
@@ -93,7 +136,7 @@ impl Resident {
             }
             guess = own.min(most);
         };
-        let words = self.buffers.sum_words;
+        let (words, taken) = (self.buffers.sum_words, self.taken());
         let Some(shared) = &mut self.shared else { return Ok(()) };
         shared.last_own = own;
         // Whether to stop is heard by all at the same block.
@@ -128,6 +171,7 @@ impl Resident {
             return Err(Error::Device(what));
         }
         shared.is_heard = true;
+        shared.met = taken.wrapping_add(1);
         Ok(())
     }
 

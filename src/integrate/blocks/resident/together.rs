@@ -1,13 +1,18 @@
-//! The device on which bodies on individual steps live, or several of them that share their blocks.
+//! The device on which bodies on individual steps live, or several of them, of this process and of others, that share their
+//! blocks.
 
 use super::{Done, Resident};
 use crate::error::Result;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::exchange::{Exchange, Ranks, team};
 use crate::integrate::blocks::{Accuracy, Schedule, Track};
 
 /// The first device, and others that take the same steps.
 pub(in super::super) struct Residents {
     first: Box<Resident>,
     beside: Vec<Resident>,
+    /// Whether they share blocks, with each other or with those of other ranks.
+    are_several: bool,
     words: String,
 }
 
@@ -15,22 +20,26 @@ impl Residents {
     /// Bodies on one device.
     pub fn alone(first: Resident) -> Self {
         let words = "block steps on the device".to_owned();
-        Self { first: Box::new(first), beside: Vec::new(), words }
+        Self { first: Box::new(first), beside: Vec::new(), are_several: false, words }
     }
 
-    /// With others that have the same bodies.
+    /// With others that have the same bodies: in this process, and on other ranks, of which `members_of` says how many
+    /// devices each has.
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn with(self, beside: Vec<Resident>) -> Self {
-        if beside.is_empty() {
+    pub fn with(self, beside: Vec<Resident>, ranks: Option<(Ranks, Vec<usize>)>) -> Self {
+        let own = 1 + beside.len();
+        let all = ranks.as_ref().map_or(own, |(_, members_of)| members_of.iter().sum());
+        if all < 2 {
             return self;
         }
+        let outer =
+            ranks.map(|(ranks, members_of)| (Box::new(ranks) as Box<dyn Exchange>, members_of));
         let (mut first, mut beside) = (self.first, beside);
-        let members = crate::exchange::team(1 + beside.len(), None, first.gpu.patience());
-        let all = std::iter::once(&mut *first).chain(&mut beside);
-        all.zip(members).for_each(|(resident, member)| resident.share(member));
-        let words =
-            format!("block steps on {} devices, which share large blocks", 1 + beside.len());
-        Self { first, beside, words }
+        let members = team(own, outer, first.gpu.patience());
+        let devices = std::iter::once(&mut *first).chain(&mut beside);
+        devices.zip(members).for_each(|(resident, member)| resident.share(member));
+        let words = format!("block steps on {all} devices, which share large blocks");
+        Self { first, beside, are_several: true, words }
     }
 
     /// Where the bodies are predicted and corrected, in words.
@@ -41,7 +50,7 @@ impl Residents {
     /// [`Resident::run`] on all devices.
     pub async fn run(&mut self, end: u64) -> Result<Done> {
         #[cfg(not(target_arch = "wasm32"))]
-        if !self.beside.is_empty() {
+        if self.are_several {
             return self.run_together(end);
         }
         self.first.run(end).await

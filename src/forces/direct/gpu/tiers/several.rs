@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::GpuTiers;
+use super::engine::counted_from;
 use crate::error::{Error, Result};
 use crate::exchange::equal_shares;
 use crate::forces::{
@@ -156,16 +157,6 @@ impl MovingSources for SeveralTiers {
 
     fn predict_to(&mut self, time: Option<f64>) {
         self.engines.iter_mut().for_each(|engine| engine.predict_to(time));
-    }
-}
-
-/// An error of a sink that is counted from `first` on.
-fn counted_from(first: usize, error: Error) -> Error {
-    match error {
-        Error::Body { index, problem, .. } => {
-            Error::Body { index: first + index, id: (first + index) as u64, problem }
-        }
-        error => error,
     }
 }
 

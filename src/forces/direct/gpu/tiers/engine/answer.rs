@@ -38,6 +38,7 @@ impl GpuTiers {
         let looks = want.nearest && want.distance || want.within.is_some();
         let mut evaluation = Evaluation {
             count: n,
+            among: None,
             sinks: if looks { sinks.position.to_vec() } else { Vec::new() },
             time: self.held.time(),
             units: self.held.frame().units(),

@@ -8,6 +8,7 @@ use glam::DVec3;
 use super::super::DirectVariant;
 use super::super::frame::Units;
 use super::GpuTiers;
+use super::parts::Among;
 use crate::error::Result;
 use crate::forces::Order;
 use crate::forces::{Budget, Throughput};
@@ -30,6 +31,8 @@ const SLOWEST_SENDING: f64 = 1e9;
 pub struct Evaluation {
     /// How many sinks.
     pub count: usize,
+    /// Which of all sinks they are, if all have entries in the answers.
+    pub among: Option<Among>,
     /// Where they are, if the host is to tell who is how far away.
     pub sinks: Vec<DVec3>,
     /// To when sources were predicted.

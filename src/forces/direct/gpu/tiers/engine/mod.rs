@@ -10,7 +10,7 @@ use super::{DirectVariant, Near, Pairs, Shape, self_test};
 use crate::error::Result;
 use crate::forces::Throughput;
 use crate::forces::{
-    Answers, ForceEngine, Making, MovingSources, Order, Precision, Sinks, Sources, Want,
+    Answers, ForceEngine, InParts, Making, MovingSources, Order, Precision, Sinks, Sources, Want,
     check_update,
 };
 use crate::gpu::layout::{DirectParams, FOREIGN};
@@ -19,8 +19,11 @@ use crate::gpu::{Batch, Checks, Gpu, Readback, blocking};
 mod answer;
 mod evaluation;
 mod moving;
+mod parts;
 
 use evaluation::Evaluation;
+#[cfg(not(target_arch = "wasm32"))]
+pub(super) use parts::counted_from;
 
 /// Entries of lists that the host may strike out again.
 const DOUBTFUL: usize = 4;
@@ -105,21 +108,6 @@ impl GpuTiers {
     pub fn with_rate(mut self, interactions_per_sec: f64) -> Self {
         self.throughput = [Throughput::fixed(interactions_per_sec); 3];
         self
-    }
-
-    /// [`ForceEngine::begin`] for some of `all` sinks: the bits are those that they have among all.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub(super) fn begin_some(
-        &mut self,
-        sinks: &Sinks,
-        all: usize,
-        softening: f64,
-        want: &Want,
-    ) -> Result<()> {
-        self.part_of = Some(all);
-        let begun = self.begin(sinks, softening, want);
-        self.part_of = None;
-        begun
     }
 
     /// The device it runs on.
@@ -257,6 +245,10 @@ impl ForceEngine for GpuTiers {
         self.beside = devices.to_vec();
     }
 
+    fn in_parts(&mut self) -> Option<&mut dyn InParts> {
+        Some(self)
+    }
+
     fn set_sources(&mut self, sources: &Sources) -> Result<()> {
         sources.check()?;
         self.keep_positions();
@@ -289,7 +281,12 @@ impl ForceEngine for GpuTiers {
     }
 
     fn collect(&mut self, out: &mut Answers) -> Result<()> {
-        blocking(self.collect_soon(out))
+        let among = self.begun.as_ref().and_then(|begun| begun.among.clone());
+        blocking(self.collect_soon(out))?;
+        if let Some(among) = among {
+            among.place(out);
+        }
+        Ok(())
     }
 
     fn answer<'a>(

@@ -1,0 +1,97 @@
+//! What ranks settle before bodies on individual steps live on the devices of all of them.
+
+use crate::error::{Error, Result};
+use crate::exchange::Ranks;
+use crate::forces::ForceEngine;
+use crate::forces::direct::gpu::tiers::GpuTiers;
+
+/// The ranks that share the bodies with this one, and how many devices each has; `None` where there are no others.
+///
+/// Errors: devices of several kinds, of which each would move the bodies in its own way; ranks that cannot be heard.
+pub(super) fn of(
+    engine: &dyn ForceEngine,
+    first: &GpuTiers,
+) -> Result<Option<(Ranks, Vec<usize>)>> {
+    let Some(ranks) = engine.ranks().filter(|ranks| ranks.size() > 1) else { return Ok(None) };
+    let own: Vec<String> = std::iter::once(first.gpu())
+        .chain(first.beside())
+        .map(|gpu| {
+            let adapter = &gpu.adapter;
+            let kind = format!("{} ({}, {})", adapter.name, adapter.backend, adapter.driver);
+            format!("{} {}", kind.replace('\n', " "), first.pairs().name())
+        })
+        .collect();
+    let told = ranks.tell(own.join("\n").as_bytes())?;
+    members_of(&told).map(|members_of| Some((ranks.clone(), members_of)))
+}
+
+/// How many devices each rank has, out of the kinds that each has told, one a line.
+fn members_of(told: &[Vec<u8>]) -> Result<Vec<usize>> {
+    let told: Vec<_> = told.iter().map(|lines| String::from_utf8_lossy(lines)).collect();
+    let all =
+        || told.iter().enumerate().flat_map(|(rank, text)| text.lines().map(move |k| (rank, k)));
+    let first = all().next().map_or("", |(_, kind)| kind);
+    match all().find(|(_, kind)| *kind != first) {
+        None => Ok(told.iter().map(|text| text.lines().count()).collect()),
+        Some((rank, other)) => Err(Error::Outside(format!(
+            "devices that share block steps must be of one kind, but rank 0 has {first}, and rank {rank} {other}"
+        ))),
+    }
+}
+
+/// What this rank has made where all others have, too.
+///
+/// Errors: this rank's own; else that of the first rank that has one; ranks that cannot be heard.
+pub(super) fn all_or_none<T>(ranks: Option<&(Ranks, Vec<usize>)>, made: Result<T>) -> Result<T> {
+    let Some((ranks, _)) = ranks else { return made };
+    let why = made.as_ref().err().map_or(String::new(), Error::to_string);
+    let told = ranks.tell(why.as_bytes())?;
+    let failed = told.iter().position(|why| !why.is_empty());
+    match (made, failed) {
+        (Ok(_), Some(rank)) => {
+            let why = String::from_utf8_lossy(&told[rank]);
+            Err(Error::Outside(format!("rank {rank}: {why}")))
+        }
+        (made, _) => made,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(ranks: &[&str]) -> Vec<Vec<u8>> {
+        ranks.iter().map(|lines| lines.as_bytes().to_vec()).collect()
+    }
+
+    #[test]
+    fn ranks_with_devices_of_one_kind_say_how_many() {
+        assert_eq!(members_of(&told(&["A", "A\nA", "A"])).unwrap(), [1, 2, 1]);
+        let text = members_of(&told(&["A", "A\nB"])).unwrap_err().to_string();
+        assert!(text.ends_with("rank 0 has A, and rank 1 B"), "{text}");
+    }
+
+    #[test]
+    fn what_one_rank_cannot_make_none_has() {
+        let said = std::thread::scope(|scope| {
+            let threads: Vec<_> = crate::exchange::team(3, None, std::time::Duration::ZERO)
+                .into_iter()
+                .map(|member| Ranks::new(Box::new(member), 0))
+                .map(|ranks| {
+                    scope.spawn(move || {
+                        let rank = ranks.rank();
+                        let ranks = (ranks, Vec::new());
+                        assert_eq!(all_or_none(Some(&ranks), Ok(rank)).unwrap(), rank);
+                        let made = match rank {
+                            1 => Err(Error::Outside("too small".to_owned())),
+                            _ => Ok(()),
+                        };
+                        all_or_none(Some(&ranks), made).unwrap_err().to_string()
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+        });
+        assert_eq!(said, ["rank 1: too small", "too small", "rank 1: too small"]);
+    }
+}

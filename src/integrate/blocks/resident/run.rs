@@ -1,0 +1,81 @@
+//! Blocks submitted, as many as take a while, until nothing is due any more.
+
+use web_time::Instant;
+
+use super::{Done, NONE, Resident, one_number, two_words};
+use crate::error::Result;
+use crate::gpu::layout::BlockState;
+use crate::gpu::read;
+
+/// A submission should take about this long: a window on the same device still answers.
+const SUBMISSION_SECS: f64 = 0.02;
+
+impl Resident {
+    /// All blocks that end up to `end` ticks, at most those of one `dt_max`.
+    ///
+    /// Errors: the device failed; [`crate::error::Error::Stopped`], on devices that share blocks after the same one.
+    pub async fn run(&mut self, end: u64) -> Result<Done> {
+        let offset = std::mem::offset_of!(BlockState, end) as u64;
+        self.gpu.queue.write_buffer(
+            &self.buffers.state,
+            offset,
+            bytemuck::bytes_of(&two_words(end)),
+        );
+        let before = self.seen;
+        loop {
+            self.check_stop()?;
+            let (begun, blocks) = (Instant::now(), self.seen.blocks);
+            let submitted = self.at_once.min(self.until_meeting());
+            self.submit(submitted);
+            let read = read::<BlockState>(&self.gpu, &[&self.buffers.state], 1).await?;
+            self.seen = read[0][0];
+            let secs = begun.elapsed().as_secs_f64();
+            let done = self.seen.blocks.wrapping_sub(blocks);
+            if self.seen.waiting > 0 {
+                self.at_once = self.at_once.min(2 * done + 2);
+                self.take_part().await?;
+                continue;
+            }
+            if self.seen.members == 0 {
+                // Of what comes after the last block every kernel is started for nothing.
+                self.at_once = self.at_once.min(2 * done + 2);
+                break;
+            }
+            if secs < SUBMISSION_SECS / 2.0 && submitted == self.at_once {
+                self.at_once = (2 * self.at_once).min(1024);
+            } else if secs > 2.0 * SUBMISSION_SECS {
+                self.at_once = (submitted / 2).max(1);
+            }
+        }
+        let now = &self.seen;
+        let body = |number: u32| (number != NONE).then_some(number as usize);
+        Ok(Done {
+            blocks: u64::from(now.blocks.wrapping_sub(before.blocks)),
+            body_steps: one_number(now.body_steps).wrapping_sub(one_number(before.body_steps)),
+            last_active: now.last_members as usize,
+            now: one_number(now.now),
+            lengthened: [
+                u64::from(now.lengthened.wrapping_sub(before.lengthened)),
+                u64::from(now.lengthened_levels.wrapping_sub(before.lengthened_levels)),
+            ],
+            lost: body(now.lost),
+            too_short: body(now.too_short),
+        })
+    }
+}
+
+/// A page has one device.
+#[cfg(target_arch = "wasm32")]
+impl Resident {
+    fn check_stop(&mut self) -> Result<()> {
+        crate::stop::check()
+    }
+
+    fn until_meeting(&self) -> u32 {
+        u32::MAX
+    }
+
+    async fn take_part(&mut self) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,169 @@
+//! Ranks as threads: all that MPI adds is another way between them.
+
+use std::sync::Arc;
+
+use gravitile::bodies::Bodies;
+use gravitile::exchange::{Ranks, team};
+use gravitile::forces::direct::gpu::KernelRequest;
+use gravitile::forces::{
+    Answers, ForceEngine, Identity, Order, Precision, Sinks, Sources, Spread, Want, direct,
+};
+use gravitile::integrate::blocks::BlockSettings;
+use gravitile::sim::{Choice, EngineKind, Method, Settings, Simulation};
+
+use super::{SHAPES, common, devices, open, plummer, settings, told};
+
+/// Does `work` as each of so many ranks, on a thread of its own.
+fn as_ranks<T: Send>(count: usize, work: impl Fn(Ranks) -> T + Sync) -> Vec<T> {
+    std::thread::scope(|scope| {
+        let work = &work;
+        let members = team(count, None, std::time::Duration::ZERO);
+        let ranks = members.into_iter().map(|member| Ranks::new(Box::new(member), 0));
+        let threads: Vec<_> = ranks.map(|ranks| scope.spawn(move || work(ranks))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+/// A simulation on the devices of two ranks: the first has one, the second two.
+fn open_on(ranks: Ranks, bodies: &Bodies, settings: &Settings) -> Simulation {
+    let mut own = devices(3);
+    own = if ranks.rank() == 0 { own[..1].to_vec() } else { own[1..].to_vec() };
+    let beside = own.split_off(1);
+    let choice = Choice::of(EngineKind::Gpu, Method::Direct, "asked for", own.pop());
+    let choice = Choice { beside, ranks: Some(ranks), ..choice };
+    Simulation::on(choice, bodies.clone(), settings.clone()).unwrap()
+}
+
+#[test]
+fn ranks_with_devices_of_their_own_take_the_steps_of_one() {
+    let bodies = plummer(777);
+    let settings = settings(SHAPES[2]);
+    let mut one = open(1, &bodies, &settings);
+    one.step(4).unwrap();
+    let one = told(&mut one);
+    for all in as_ranks(2, |ranks| {
+        let mut sim = open_on(ranks, &bodies, &settings);
+        sim.step(1).unwrap();
+        sim.step(3).unwrap();
+        told(&mut sim)
+    }) {
+        assert!(all == one, "all ranks should know all bodies");
+    }
+}
+
+fn hermite(name: &str, precision: Precision) -> Settings {
+    Settings {
+        integrator: gravitile::integrate::find(name).unwrap(),
+        precision: Some(precision),
+        dt: 0.0625,
+        ..settings(KernelRequest::NONE)
+    }
+}
+
+#[test]
+fn block_steps_live_on_the_devices_of_all_ranks() {
+    let mut bodies = plummer(301);
+    bodies.mass[5] *= 20.0;
+    for (name, precision) in [
+        ("hermite4", Precision::DoubleSingle),
+        ("hermite6", Precision::DoubleSingle),
+        ("hermite4", Precision::Double),
+    ] {
+        if !common::tiers().contains(&precision) {
+            common::skip::skipped("block steps on the devices of ranks", precision.name());
+            continue;
+        }
+        let settings = hermite(name, precision);
+        let mut one = open(1, &bodies, &settings);
+        one.step(3).unwrap();
+        let one = (told(&mut one), *one.blocks().unwrap().stats());
+        // Those of software take blocks of more than 2^14 interactions together.
+        assert!(one.1.last_active > (1 << 14) / 301, "{:?}", one.1);
+        for (all, words) in as_ranks(2, |ranks| {
+            let mut sim = open_on(ranks, &bodies, &settings);
+            sim.step(1).unwrap();
+            sim.step(2).unwrap();
+            let stats = *sim.blocks().unwrap().stats();
+            ((told(&mut sim), stats), sim.describe_engine())
+        }) {
+            assert!(words.contains("on 3 devices") && words.contains("each of 2 ranks"), "{words}");
+            assert!(all == one, "{name}, {precision:?}");
+        }
+    }
+}
+
+/// A small number of bodies: no block is shared, and the devices meet now and then to hear whether to go on.
+#[test]
+fn devices_of_ranks_meet_where_no_block_is_large() {
+    let bodies = plummer(40);
+    let settings = hermite("hermite4", Precision::DoubleSingle);
+    let settings = Settings {
+        softening: 0.001,
+        dt: 0.5,
+        blocks: BlockSettings { eta: 0.002, dt_max: 0.015625, ..BlockSettings::default() },
+        ..settings
+    };
+    let mut one = open(1, &bodies, &settings);
+    one.step(2).unwrap();
+    let stats = *one.blocks().unwrap().stats();
+    assert!(stats.blocks > 3 * 128, "there should be meetings: {stats:?}");
+    let one = told(&mut one);
+    for all in as_ranks(2, |ranks| {
+        let mut sim = open_on(ranks, &bodies, &settings);
+        sim.step(2).unwrap();
+        told(&mut sim)
+    }) {
+        assert!(all == one);
+    }
+}
+
+#[test]
+fn where_precision_is_single_hosts_step_and_devices_compute() {
+    let bodies = plummer(301);
+    let settings = hermite("hermite4", Precision::Single);
+    let mut one = open(1, &bodies, &settings);
+    one.step(2).unwrap();
+    let one = told(&mut one);
+    for (all, words) in as_ranks(2, |ranks| {
+        let mut sim = open_on(ranks, &bodies, &settings);
+        sim.step(2).unwrap();
+        (told(&mut sim), sim.describe_engine())
+    }) {
+        assert!(words.contains("block steps on the host: single is too narrow"), "{words}");
+        assert!(all == one);
+    }
+}
+
+/// What else an engine on a device may be asked: some ranks have no sinks.
+#[test]
+fn answers_of_a_part_are_those_among_all() {
+    let bodies = plummer(500);
+    let mut sources = Sources::new(&bodies.position, &bodies.mass);
+    sources.velocity = &bodies.velocity;
+    for (precision, order) in
+        [(Precision::DoubleSingle, Order::Jerk), (Precision::Single, Order::Acceleration)]
+    {
+        let want = Want { potential: true, ..Want::only(order) };
+        for count in [3, 130, 500] {
+            let mut sinks = Sinks::new(&bodies.position[..count], Identity::Offset(0));
+            sinks.velocity = &bodies.velocity[..count];
+            let answer = |engine: &mut dyn ForceEngine| {
+                let mut out = Answers::default();
+                engine.evaluate_from(&sources, &sinks, 0.05, &want, &mut out).unwrap();
+                out
+            };
+            let make = || {
+                let gpu = Arc::clone(&devices(1)[0]);
+                direct::GpuTiers::new(gpu, precision).unwrap()
+            };
+            let one = answer(&mut make());
+            for ranks in [2, 3] {
+                for all in as_ranks(ranks, |ranks| {
+                    answer(&mut Spread::new(Box::new(make()), ranks).unwrap())
+                }) {
+                    assert!(all == one, "{precision:?}, {count} sinks on {ranks} ranks");
+                }
+            }
+        }
+    }
+}
