@@ -223,9 +223,12 @@ fn a_watch_ends_all_devices_at_the_same_step_and_they_go_on() {
         seen.push(done);
         done < 4
     });
-    // The step that had begun is finished.
-    assert_eq!((done.unwrap(), seen), (5, vec![1, 2, 3, 4, 5]));
-    sim.step(2).unwrap();
+    // A step that had begun is finished; where the machine is so busy that steps take long, none had.
+    let done = done.unwrap();
+    assert!(done == 4 || done == 5, "{done}");
+    assert_eq!(seen, (1..=done).collect::<Vec<_>>());
+    assert_eq!(sim.steps(), done);
+    sim.step(7 - done).unwrap();
     let mut one = open(1, &bodies, &settings);
     one.step(7).unwrap();
     assert!(told(&mut sim) == told(&mut one));

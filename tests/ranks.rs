@@ -2,45 +2,16 @@
 //! Built with the feature `mpi`; without `mpirun` its tests say that they are skipped.
 #![cfg(all(feature = "mpi", unix))]
 
+#[path = "ranks/launched.rs"]
+mod launched;
 #[path = "common/skip.rs"]
 mod skip;
 
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
-/// `mpirun` with this number of ranks of the program, in `folder`; `None` where there is no mpirun.
-fn ranks(folder: &Path, count: usize) -> Option<Command> {
-    let version = Command::new("mpirun").arg("--version").output();
-    let Ok(version) = version else {
-        skip::skipped("ranks of MPI", "there is no mpirun");
-        return None;
-    };
-    let mut command = Command::new("mpirun");
-    if String::from_utf8_lossy(&version.stdout).contains("Open MPI") {
-        // More ranks than cores, as whoever owns a container.
-        command.args(["--allow-run-as-root", "--oversubscribe"]);
-    }
-    command.args(["-n", &count.to_string(), env!("CARGO_BIN_EXE_gravitile")]);
-    command.current_dir(folder).env("GRAVITILE_CACHE_DIR", "").env("RAYON_NUM_THREADS", "1");
-    Some(command)
-}
-
-/// [`ranks`] of a shell, where `$rank` is each one's number and `$gravitile` the program.
-fn ranks_by_shell(folder: &Path, count: usize, script: &str) -> Option<Command> {
-    let command = ranks(folder, count)?;
-    let args: Vec<_> = command.get_args().map(|arg| arg.to_owned()).collect();
-    let (program, launcher) = args.split_last().unwrap();
-    let mut shell = Command::new("mpirun");
-    let script = format!("rank=${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}; {script}");
-    shell.args(launcher).args(["sh", "-c", &script]).current_dir(folder);
-    shell.env("GRAVITILE_CACHE_DIR", "").env("RAYON_NUM_THREADS", "1").env("gravitile", program);
-    Some(shell)
-}
-
-fn texts(output: &Output) -> [String; 2] {
-    [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned())
-}
+use launched::{Launched, processes, ranks, ranks_by_shell, texts};
 
 /// What a run consists of: its snapshots and its log.
 fn content(run: &Path) -> Vec<(String, Vec<u8>)> {
@@ -162,6 +133,31 @@ fn what_is_wrong_is_said_once_and_ends_all_ranks() {
     assert!(!folder.join("c").exists());
 }
 
+/// SwiftShader beside the usual driver: one of several kinds of devices.
+#[test]
+fn block_steps_of_ranks_with_several_kinds_of_devices_are_the_hosts() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let named = std::env::var("GRAVITILE_SWIFTSHADER");
+    let other = named.unwrap_or("/usr/lib/chromium/vk_swiftshader_icd.json".to_owned());
+    if !Path::new(&other).exists() {
+        skip::skipped("ranks with devices of several kinds", "there is no SwiftShader");
+        return;
+    }
+    let hermite = "--engine gpu --integrator hermite4 --dt-max 0.0078125 --adapter 0";
+    let run = plummer("150", "kinds", &[]).join(" ");
+    let script = format!(
+        "[ $rank = 1 ] && export VK_DRIVER_FILES={other} VK_ICD_FILENAMES={other}; exec $gravitile {run} {hermite}"
+    );
+    let Some(mut command) = ranks_by_shell(folder, 2, &script) else { return };
+    let output = command.output().unwrap();
+    let [said, noted] = texts(&output);
+    assert!(output.status.success(), "{said} {noted}");
+    let words = "block steps on the host: devices that share block steps must be of one kind";
+    assert!(said.contains(words) && said.contains("rank 1 SwiftShader"), "{said}");
+    assert!(energy_error(&folder.join("kinds")) < 1e-6, "{said}");
+}
+
 /// The change of the energy over a run.
 fn energy_error(run: &Path) -> f64 {
     let log = std::fs::read_to_string(run.join("energy.csv")).unwrap();
@@ -243,48 +239,12 @@ fn block_steps_live_on_the_devices_of_all_ranks() {
 }
 
 /// A run that nobody waits for, on three ranks; once it has written something.
-fn long(folder: &Path, out: &str) -> Option<Child> {
+fn long(folder: &Path, out: &str) -> Option<Launched> {
     let mut command = ranks(folder, 3)?;
     command.args(["run", "plummer", "-n", "2000", "--engine", "cpu", "--dt", "0.0001"]);
     command.args(["--until", "1000", "--every", "0.01", "--out", out]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let begun = Instant::now();
-    while !folder.join(out).join("step_0000000100.gvt").exists() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "it should begin");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    Some(child)
-}
-
-/// The processes of the ranks below `launcher`.
-fn processes(launcher: &Child) -> Vec<i32> {
-    let listed = Command::new("ps").args(["-eo", "pid,ppid,comm"]).output().unwrap();
-    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
-    let mut found: Vec<i32> = listed
-        .lines()
-        .filter_map(|line| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let is_rank = words.get(1)? == &launcher.id().to_string() && words[2] == "gravitile";
-            is_rank.then(|| words[0].parse().unwrap())
-        })
-        .collect();
-    found.sort();
-    found
-}
-
-fn ended(child: Child, within: Duration) -> Output {
-    let id = child.id() as i32;
-    let waiting = std::thread::spawn(move || child.wait_with_output().unwrap());
-    let begun = Instant::now();
-    while !waiting.is_finished() {
-        if begun.elapsed() > within {
-            // SAFETY: ends a process of this test's own.
-            unsafe { libc::kill(id, libc::SIGKILL) };
-            panic!("it should have ended within {within:?}");
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    waiting.join().unwrap()
+    let written = folder.join(out).join("step_0000000100.gvt");
+    Some(Launched::new(&mut command).having_written(&written))
 }
 
 #[test]
@@ -296,7 +256,7 @@ fn a_rank_that_is_killed_is_named_and_ends_the_others() {
     assert_eq!(ranks.len(), 3, "{ranks:?}");
     // SAFETY: kills a process that this test has started.
     unsafe { libc::kill(ranks[1], libc::SIGKILL) };
-    let output = ended(child, Duration::from_secs(10));
+    let output = child.ended(Duration::from_secs(10));
     let [_, said] = texts(&output);
     assert!(!output.status.success());
     let line = format!("(process {}", ranks[1]);
@@ -313,7 +273,7 @@ fn what_the_first_rank_cannot_write_it_alone_says() {
     let Some(child) = long(folder, "unwritten") else { return };
     // As a full disk: nothing can be written any more. (Removed, it could be written to meanwhile.)
     std::fs::rename(folder.join("unwritten"), folder.join("elsewhere")).unwrap();
-    let output = ended(child, Duration::from_secs(20));
+    let output = child.ended(Duration::from_secs(20));
     let [_, said] = texts(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert_eq!(said.matches("gravitile: ").count(), 1, "{said}");
@@ -328,29 +288,53 @@ fn a_long_step_is_broken_off_on_all_ranks() {
     for (told, out, more) in [
         (1, "cpu", &["-n", "24k", "--engine", "reference", "--dt", "128"][..]),
         (0, "gpu", &["-n", "60k", "--engine", "gpu", "--method", "direct", "--dt", "128"]),
+        // Walks that take long, which nobody could foresee.
+        (1, "tree", &["-n", "20k", "--engine", "gpu", "--alpha", "1e-7", "--method", "tree"]),
         // Hundreds of thousands of small blocks, of which each device takes all.
         (1, "blocks", &["-n", "60", "--engine", "gpu", "--integrator", "hermite4", "--dt", "128"]),
     ] {
         let Some(mut command) = ranks(folder, 2) else { return };
         command.args(["run", "plummer", "--until", "1280", "--every", "128"]);
-        command.args(more).args(["--out", out]).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = command.spawn().unwrap();
+        command.args(more).args(["--out", out]);
         // In the first step, which takes seconds: bodies are written at its beginning, their potentials come beside it.
         let beginning = folder.join(out).join("step_0000000000.gvt");
-        let begun = Instant::now();
-        while !beginning.exists() {
-            assert!(begun.elapsed() < Duration::from_secs(60), "{out} should begin");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let child = Launched::new(&mut command).having_written(&beginning);
         // SAFETY: interrupts a process that this test has started.
         unsafe { libc::kill(processes(&child)[told], libc::SIGTERM) };
-        let output = ended(child, Duration::from_secs(20));
+        let output = child.ended(Duration::from_secs(20));
         let [said, noted] = texts(&output);
         let sentence = format!("stopped; resume with: gravitile resume {out}");
         assert!(said.contains(&sentence) && !noted.contains("rank"), "{out}: {said} {noted}");
         let names: Vec<String> =
             content(&folder.join(out)).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["energy.csv", "step_0000000000.gvt"], "{out}: no step should be done");
+    }
+}
+
+/// Ctrl-C in a terminal: mpirun tells the ranks itself, and ends them some time later, a second in Open MPI.
+#[test]
+fn a_signal_to_the_launcher_stops_all_in_good_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let args =
+        ["run", "plummer", "-n", "300", "--engine", "cpu", "--dt", "0.0001", "--until", "0.4"];
+    let args = [&args[..], &["--every", "0.01", "--out"]].concat();
+    alone(folder, &[&args[..], &["whole"]].concat());
+    let last = "step_0000004000.gvt";
+    for (signal, out) in [(libc::SIGINT, "int"), (libc::SIGTERM, "term")] {
+        let Some(mut command) = ranks(folder, 3) else { return };
+        command.args(&args).arg(out);
+        let written = folder.join(out).join("step_0000000100.gvt");
+        let child = Launched::new(&mut command).having_written(&written);
+        // SAFETY: interrupts a process that this test has started.
+        unsafe { libc::kill(child.id(), signal) };
+        let [said, noted] = texts(&child.ended(Duration::from_secs(20)));
+        assert!(!folder.join(out).join(last).exists(), "it should not have come to its end");
+        assert!(said.contains("stopped; resume with:"), "{said} {noted}");
+        assert!(!noted.contains("is gone"), "{noted}");
+        run(folder, 2, &["resume", out]).unwrap();
+        let [stopped, whole] = [out, "whole"].map(|run| folder.join(run).join(last));
+        assert!(std::fs::read(stopped).unwrap() == std::fs::read(whole).unwrap(), "{out}");
     }
 }
 
@@ -362,7 +346,7 @@ fn a_signal_to_the_first_rank_stops_all_in_good_order() {
     let ranks = processes(&child);
     // SAFETY: interrupts a process that this test has started.
     unsafe { libc::kill(ranks[0], libc::SIGINT) };
-    let output = ended(child, Duration::from_secs(20));
+    let output = child.ended(Duration::from_secs(20));
     let [said, noted] = texts(&output);
     assert!(said.contains("stopped; resume with: gravitile resume stopped"), "{said} {noted}");
     assert!(!noted.contains("is gone"), "{noted}");

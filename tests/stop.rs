@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use gravitile::error::Error;
 use gravitile::forces::Method;
+use gravitile::forces::tree::{Opening, TreeConfig};
 use gravitile::gpu::Gpu;
 use gravitile::scene::Scene;
 use gravitile::sim::{Choice, EngineKind, Settings, Simulation};
@@ -82,6 +83,7 @@ fn steps_broken_off_are_as_if_not_begun() {
         (500, "hermite4", EngineKind::Reference, alone),
         (1000, "hermite6", EngineKind::Cpu, alone),
         (256, "hermite4", EngineKind::Gpu, alone),
+        (256, "hermite4", EngineKind::Gpu, (Method::Direct, 2)),
     ] {
         let case = format!("{integrator} on {} {on:?}", engine.name());
         let mut other = sim(n, integrator, engine, on);
@@ -104,4 +106,29 @@ fn steps_broken_off_are_as_if_not_begun() {
         assert!(matches!(diagnostics, Err(Error::Stopped)), "{case}");
         disturbed.diagnostics().unwrap();
     }
+    walks_that_nobody_foresees_are_looked_at_often();
+}
+
+/// A tree with hardly any errors: its walks take a hundred times as long as usual ones, which is known once they are done.
+fn walks_that_nobody_foresees_are_looked_at_often() {
+    let mut scene = Scene::builtin("plummer").unwrap();
+    scene.set_n(24_000).unwrap();
+    let bodies = scene.build(&|path| Ok(snapshot::read(path)?.bodies)).unwrap();
+    let opening = Opening::Acceleration { alpha: 1e-7 };
+    let settings = Settings {
+        softening: 0.05,
+        engine: EngineKind::Gpu,
+        method: Some(Method::Tree),
+        tree: TreeConfig { opening, ..TreeConfig::default() },
+        ..Settings::default()
+    };
+    let request = common::adapter_request();
+    let mut open: Vec<Arc<Gpu>> = (0..2).map(|_| Gpu::open_blocking(&request).unwrap()).collect();
+    let choice = Choice::of(EngineKind::Gpu, Method::Tree, "asked for", open.pop());
+    let mut sim = Simulation::on(Choice { beside: open, ..choice }, bodies, settings).unwrap();
+    let begun = std::time::Instant::now();
+    // Each of the two devices looks.
+    let looks = step_and_count(&mut sim) / 2;
+    let secs = begun.elapsed().as_secs_f64();
+    assert!(looks > 0 && secs / (looks as f64) < 1.0, "{looks} looks in {secs} seconds");
 }

@@ -33,6 +33,11 @@ pub trait DeviceForces: Send {
     /// Interactions of one whole evaluation; where that is not known beforehand, of the last one.
     fn interactions(&self) -> u64;
 
+    /// Whether that says how long an evaluation takes: else pieces that count for as much may take a thousand times as long.
+    fn is_even(&self) -> bool {
+        true
+    }
+
     /// Forgets the parameters of the last submission.
     fn begin_submission(&mut self);
 

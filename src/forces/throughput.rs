@@ -23,7 +23,11 @@ pub struct Throughput {
     dispatch_secs: f64,
     measured: bool,
     fixed: bool,
+    uneven: bool,
 }
+
+/// Of uneven work a submission that takes so long teaches as much as another would.
+const UNEVEN_SECS: f64 = 1.0;
 
 impl Throughput {
     /// Before anything was measured: what the slowest device of the class would do.
@@ -36,18 +40,26 @@ impl Throughput {
         };
         // lavapipe needs 60 microseconds to start a dispatch; a GPU a few.
         let dispatch_secs = if class == Software { 6e-5 } else { 5e-6 };
-        Self { interactions_per_sec, dispatch_secs, measured: false, fixed: false }
+        Self { interactions_per_sec, dispatch_secs, measured: false, fixed: false, uneven: false }
     }
 
     /// A rate that is taken for granted and never learns: for cutting work into pieces of known size.
     pub fn fixed(interactions_per_sec: f64) -> Self {
-        Self { interactions_per_sec, dispatch_secs: 0.0, measured: true, fixed: true }
+        let dispatch_secs = 0.0;
+        Self { interactions_per_sec, dispatch_secs, measured: true, fixed: true, uneven: false }
     }
 
     /// Begins with this rate, until others are measured.
     #[must_use]
     pub fn with_rate(self, interactions_per_sec: f64) -> Self {
         Self { interactions_per_sec, measured: true, ..self }
+    }
+
+    /// From now on its pieces may take much longer than others that count for as much: the rate follows the slow ones at
+    /// once, so that none takes long twice, and quick ones by how long they are and by factors, so that they do not hide
+    /// the slow ones that come after them.
+    pub fn expect_uneven(&mut self) {
+        self.uneven = true;
     }
 
     /// Takes in a finished submission. Short ones say nothing about the rate.
@@ -57,6 +69,12 @@ impl Throughput {
         }
         let fixed = dispatches as f64 * self.dispatch_secs;
         let seen = interactions as f64 / (secs - fixed).max(0.2 * secs);
+        if self.uneven && self.measured {
+            let ratio = seen / self.interactions_per_sec;
+            let weight = if ratio < 0.5 { 1.0 } else { 0.3 * (secs / UNEVEN_SECS).min(1.0) };
+            self.interactions_per_sec *= ratio.powf(weight);
+            return;
+        }
         // A machine shared with others is slower now and then: follow slowly down, quickly at first.
         let weight = if self.measured { 0.3 } else { 1.0 };
         self.interactions_per_sec += weight * (seen - self.interactions_per_sec);
@@ -93,5 +111,33 @@ mod tests {
             throughput.learn(work, 4, work as f64 / true_rate + 4.0 * 5e-6);
         }
         assert!((throughput.rate() / true_rate - 1.0).abs() < 0.01, "{}", throughput.rate());
+    }
+
+    /// As a tree with hardly any errors: a second of walks after a tenth of building, which counts as much.
+    #[test]
+    fn slow_pieces_take_long_once_where_work_is_uneven() {
+        let slowest = |uneven: bool| {
+            let mut throughput = Throughput::guess(DeviceClass::Discrete);
+            if uneven {
+                throughput.expect_uneven();
+            }
+            let mut slowest = 0.0_f64;
+            for step in 0..10 {
+                for (rate, secs) in [(1e11, 0.1), (1e9, 1.0)] {
+                    let mut left: f64 = rate * secs;
+                    while left > 0.0 {
+                        let work = left.min(throughput.interactions_in(0.25) as f64);
+                        left -= work;
+                        throughput.learn(work as u64, 1, work / rate + 5e-6);
+                        if step > 0 {
+                            slowest = slowest.max(work / rate);
+                        }
+                    }
+                }
+            }
+            slowest
+        };
+        assert!(slowest(true) < 0.5, "{}", slowest(true));
+        assert!(slowest(false) > 0.9, "{}", slowest(false));
     }
 }

@@ -1,11 +1,12 @@
 //! Every figure on the adapter at reduced size, with its files read back.
 
+use gravitile::gpu::Gpu;
 use gravitile::measure::figures::{FIGURES, Figure};
 use gravitile::measure::{
     Ceiling, Kind, Observer, Record, Session, Sizes, read_json_lines, report, to_csv, to_json_lines,
 };
 
-use super::common::gpu;
+use super::common::{self, gpu};
 
 /// Lets a session do so many samples.
 struct Patience(usize);
@@ -94,6 +95,48 @@ fn every_figure_is_measured_written_and_drawn() {
         let page = through_files(&records);
         assert!(page.contains(&format!("<section id=\"{}\">", figure.name)));
     }
+}
+
+/// Two on one adapter, which is all that a machine need have.
+#[test]
+fn several_devices_are_measured_beside_a_model() {
+    let figure = FIGURES.iter().find(|figure| figure.name == "devices").unwrap();
+    let mut patience = Patience(usize::MAX);
+    let mut session = Session::new(Some(gpu()), sizes(), &mut patience);
+    session.beside = vec![Gpu::open_blocking(&common::adapter_request()).unwrap()];
+    (figure.measure)(&mut session).unwrap();
+    let records = session.records.clone();
+    for way in ["", ", by the tree", ", hermite4"] {
+        for devices in [1, 2] {
+            let named = format!("{devices} device{}{way}", if devices == 1 { "" } else { "s" });
+            let own: Vec<_> = records.iter().filter(|r| r.series == named).collect();
+            assert!(!own.is_empty(), "{named} is missing");
+            for record in own {
+                assert_eq!(record.kind, Kind::Devices, "{record:?}");
+                let facts = record.devices.as_ref().unwrap();
+                assert_eq!(facts.devices, devices);
+                assert_eq!(facts.exchanging > 0.0, devices == 2, "{named}: {facts:?}");
+                assert!(facts.exchanging < 1.0 && facts.speed_up.unwrap() > 0.0, "{facts:?}");
+                // By the model two devices are never twice as fast.
+                let foreseen = record.work / record.predicted_per_sec.unwrap();
+                let first = record.work / record.per_sec().unwrap() * facts.speed_up.unwrap();
+                let least = if devices == 1 { 0.99 } else { 0.5 };
+                assert!(foreseen > least * first, "{named}: {foreseen} {first}");
+            }
+        }
+    }
+    let plots = (figure.plots)(&records);
+    assert_eq!(plots.len(), 2);
+    let [speed_up, exchanging] = [&plots[0], &plots[1]].map(|plot| plot.svg());
+    let names = |svg: &str, name: &str| svg.lines().any(|line| line == name);
+    for way in ["2 devices", "2 devices, by the tree", "2 devices, hermite4"] {
+        assert!(names(&speed_up, way) && names(&exchanging, way), "{way} should be drawn");
+        assert!(
+            speed_up.contains(&format!("{way}, by the model")),
+            "{way}'s model should be drawn"
+        );
+    }
+    through_files(&records);
 }
 
 #[test]

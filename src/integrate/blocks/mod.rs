@@ -33,7 +33,7 @@ pub use passage::Passage;
 pub use restart::{PREFIX, Restart};
 pub use scheme::{Accuracy, Change, Predicted, Pull, Scheme, Track, aarseth, beyond, ratio};
 pub use settings::{BlockSettings, LEVELS, power_of_two_below};
-pub use stats::BlockStats;
+pub use stats::{BlockStats, SharedBlocks};
 
 use glam::DVec3;
 

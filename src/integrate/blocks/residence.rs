@@ -3,7 +3,7 @@
 #[cfg(not(target_arch = "wasm32"))]
 use super::ranks;
 use super::resident::{Resident, Residents};
-use super::{Attractors, BlockSteps};
+use super::{Attractors, BlockSteps, SharedBlocks};
 use crate::error::Result;
 use crate::forces::direct::gpu::tiers::GpuTiers;
 use crate::forces::{ForceEngine, Precision};
@@ -77,6 +77,14 @@ impl BlockSteps {
     /// Whether the bodies live on a device.
     pub fn is_on_device(&self) -> bool {
         !matches!(self.residence, Residence::Host(_))
+    }
+
+    /// What of the blocks several devices have shared.
+    pub fn shared(&self) -> SharedBlocks {
+        match &self.residence {
+            Residence::Host(_) => SharedBlocks::default(),
+            Residence::Device(residents) => residents.shared(),
+        }
     }
 
     /// Where the bodies are predicted and corrected, in words.

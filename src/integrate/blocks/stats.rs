@@ -17,6 +17,19 @@ pub struct BlockStats {
     pub lengthened_levels: u64,
 }
 
+/// What of the blocks several devices have shared, since the bodies live on them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SharedBlocks {
+    /// Blocks of which each device computed a part of the forces.
+    pub blocks: u64,
+    /// Steps of single bodies in them.
+    pub body_steps: u64,
+    /// Bytes that all devices told.
+    pub bytes: u64,
+    /// Seconds that the first device of this process spent telling, and waiting for what others told.
+    pub secs: f64,
+}
+
 /// How often a step is halved for a wanted step in its units; -1 where it is doubled. As in
 /// `shaders/blocks/correct.wgsl`.
 fn halvings(wanted: f64) -> i64 {

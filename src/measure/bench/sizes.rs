@@ -39,6 +39,8 @@ pub struct Sizes {
     pub devices: &'static [usize],
     /// The same by the tree.
     pub devices_tree: &'static [usize],
+    /// The same on individual steps.
+    pub devices_blocks: &'static [usize],
     /// Opening angles of the tree, ascending.
     pub tree_thetas: &'static [f64],
     /// The numbers of bodies of the score.
@@ -73,6 +75,7 @@ impl Sizes {
             tree_n: &[10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000],
             devices: &[16_384, 65_536, 262_144, 1_048_576],
             devices_tree: &[1_048_576, 4_194_304],
+            devices_blocks: &[65_536, 131_072, 262_144],
             tree_thetas: &[0.2, 0.3, 0.4, 0.5, 0.6, 0.7],
             score: SIZES,
             sample_secs: 1.5,
@@ -94,6 +97,7 @@ impl Sizes {
             tree_n: &[1000, 3000, 10_000],
             devices: &[1024, 4096, 16_384],
             devices_tree: &[4096, 16_384],
+            devices_blocks: &[1024, 4096],
             tree_thetas: &[0.3, 0.5, 0.7],
             sources: 16_384,
             map: 4096,
@@ -127,6 +131,7 @@ impl Sizes {
             tree_n: &[300, 1000],
             devices: &[512, 1024],
             devices_tree: &[512, 1024],
+            devices_blocks: &[256],
             tree_thetas: &[0.4, 0.7],
             score: [64, 128, 256],
             sample_secs: 0.5,

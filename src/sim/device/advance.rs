@@ -49,6 +49,7 @@ impl DeviceState {
         let (mut submitted, mut done, mut wanted) = (0, 0, steps);
         let mut since = Instant::now();
         let mut before: Option<Before> = None;
+        self.expect_its_pace();
         loop {
             if stop::is_wanted() && (submitted < wanted || !self.is_between_steps()) {
                 let begins = self.phase == Phase::Force { dt: 0.0 };

@@ -89,25 +89,53 @@ impl DeviceState {
         watch: &mut dyn FnMut(u64) -> bool,
     ) -> Result<u64> {
         let dt = dt / self.frame.time;
-        match self.length_of_steps(&mut group.member)? {
-            Length::None => return Ok(0),
-            Length::Long => return self.advance_long(group, (dt, steps), last, watch).await,
-            Length::Short => (),
-        }
         let mut done = 0;
         loop {
-            let is_in_step = matches!(self.phase, Phase::Force { dt } if dt != 0.0);
-            let ends = done + u64::from(is_in_step);
-            let next = (ends < steps.min(last.load(Ordering::SeqCst))).then_some(dt);
-            if self.phase == Phase::Between && next.is_none() {
+            let length = self.length_of_steps(&mut group.member)?;
+            // What was written there before is seen by all since they have asked each other.
+            let wanted = steps.min(last.load(Ordering::SeqCst));
+            match length {
+                _ if done > 0 && done >= wanted => return Ok(done),
+                Length::None => return Ok(done),
+                Length::Long => {
+                    let are_whole =
+                        self.advance_long(group, dt, (&mut done, wanted), last, watch).await?;
+                    if !are_whole {
+                        return Ok(done);
+                    }
+                }
+                Length::Short => {
+                    self.advance_short(group, dt, (&mut done, wanted), last, watch).await?;
+                }
+            }
+            if done >= steps {
                 return Ok(done);
             }
+        }
+    }
+
+    /// [`DeviceState::advance_with`] until so many steps are wanted, the end of each in one turn with the beginning of the next.
+    async fn advance_short(
+        &mut self,
+        group: &mut Lockstep,
+        dt: f64,
+        (done, wanted): (&mut u64, u64),
+        last: &AtomicU64,
+        watch: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<()> {
+        loop {
+            let is_in_step = matches!(self.phase, Phase::Force { dt } if dt != 0.0);
+            let ends = *done + u64::from(is_in_step);
+            let next = (ends < wanted.min(last.load(Ordering::SeqCst))).then_some(dt);
+            if self.phase == Phase::Between && next.is_none() {
+                return Ok(());
+            }
             self.turn(group, next, false).await?;
-            let is_new = ends > done;
-            done = ends;
+            let is_new = ends > *done;
+            *done = ends;
             // Said before the exchange, and so heard by all after it: the step that has begun is everybody's last.
-            if is_new && !watch(done) {
-                last.fetch_min(done + u64::from(next.is_some()), Ordering::SeqCst);
+            if is_new && !watch(ends) {
+                last.fetch_min(ends + u64::from(next.is_some()), Ordering::SeqCst);
             }
             if next.is_some() {
                 self.exchange(group)?;
@@ -115,38 +143,36 @@ impl DeviceState {
         }
     }
 
-    /// [`DeviceState::advance_with`] where a step takes long: each has ended before the next begins, and one that is
-    /// broken off ([`stop`]) on any device has not been on any. Fewer steps than wanted are done then.
+    /// One step of [`DeviceState::advance_with`], if one is wanted, where a step takes long: it has ended before this returns, and if
+    /// it is broken off ([`stop`]) on any device it has not been on any. Whether it was not.
     async fn advance_long(
         &mut self,
         group: &mut Lockstep,
-        (dt, steps): (f64, u64),
+        dt: f64,
+        (done, wanted): (&mut u64, u64),
         last: &AtomicU64,
         watch: &mut dyn FnMut(u64) -> bool,
-    ) -> Result<u64> {
-        let mut done = 0;
+    ) -> Result<bool> {
         if self.phase != Phase::Between {
             self.turn(group, None, false).await?;
         }
-        let before = Before::room(self);
-        while done < steps.min(last.load(Ordering::SeqCst)) {
-            before.save(self);
-            let steps_before = self.steps;
-            self.turn(group, Some(dt), false).await?;
-            self.exchange(group)?;
-            let complete = self.turn(group, None, true).await?;
-            if !group.member.all_agree(complete)? {
-                before.restore(self, steps_before);
-                break;
-            }
-            done += 1;
-            if !watch(done) {
-                last.fetch_min(done, Ordering::SeqCst);
-            }
-            // All hear of that before they look.
-            group.member.barrier()?;
+        if *done >= wanted {
+            return Ok(true);
         }
-        Ok(done)
+        let before = Before::of(self);
+        let steps_before = self.steps;
+        self.turn(group, Some(dt), false).await?;
+        self.exchange(group)?;
+        let complete = self.turn(group, None, true).await?;
+        if !group.member.all_agree(complete)? {
+            before.restore(self, steps_before);
+            return Ok(false);
+        }
+        *done += 1;
+        if !watch(*done) {
+            last.fetch_min(*done, Ordering::SeqCst);
+        }
+        Ok(true)
     }
 
     /// Ends the step that has begun, and begins another one of `next`. If it may be broken off ([`stop`]): whether

@@ -20,6 +20,10 @@ pub(super) struct Before {
     motion: [wgpu::Buffer; 3],
 }
 
+/// After so many short steps devices ask each other again how long they take, if that changes with where the bodies are.
+#[cfg(not(target_arch = "wasm32"))]
+pub(super) const ASKED_EVERY: u64 = 64;
+
 /// How long the next steps of several devices take.
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) enum Length {
@@ -47,23 +51,34 @@ impl DeviceState {
         })
     }
 
-    /// Whether a step takes long, as far as is known.
+    /// Whether a step takes long, as far as is known: by what it counts for, or by the last one where that tells little; who
+    /// has seen none yet expects the worst.
     pub(super) fn takes_long_steps(&self) -> bool {
-        self.throughput.secs(self.stepper.forces().interactions(), 2) > LONG_STEP_SECS
+        let forces = self.stepper.forces();
+        let is_long = |secs: f64| secs > LONG_STEP_SECS;
+        match forces.is_even() {
+            true => is_long(self.throughput.secs(forces.interactions(), 2)),
+            false => self.step_secs.is_none_or(is_long),
+        }
+    }
+
+    /// Makes the pace that of the forces, for who waits for whole steps.
+    pub(super) fn expect_its_pace(&mut self) {
+        if !self.stepper.forces().is_even() {
+            self.throughput.expect_uneven();
+        }
     }
 }
 
 #[cfg(not(target_arch = "wasm32"))]
 impl Before {
-    /// Room for the bodies of `state`.
-    pub fn room(state: &DeviceState) -> Self {
+    /// Those of `state`, between two steps.
+    pub fn of(state: &DeviceState) -> Self {
         let n = state.buffers.count as usize;
-        Self { motion: std::array::from_fn(|_| storage(&state.gpu, "bodies before a step", n)) }
-    }
-
-    /// Keeps the bodies, between two steps.
-    pub fn save(&self, state: &DeviceState) {
-        self.copy(state, true);
+        let motion = std::array::from_fn(|_| storage(&state.gpu, "bodies before a step", n));
+        let before = Self { motion };
+        before.copy(state, true);
+        before
     }
 
     /// Takes the bodies back to where they were saved after `steps` steps of the run. Some devices may have ended the

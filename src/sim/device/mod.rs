@@ -75,6 +75,9 @@ pub struct DeviceState {
     phase: Phase,
     interactions: u64,
     throughput: Throughput,
+    /// Seconds that the last step took, once one is known, and what slices have taken since.
+    step_secs: Option<f64>,
+    since_step: f64,
     /// Of f32 numbers on the device, in whose units everything below is counted too.
     frame: Frame,
     /// What the bodies read last lack in f64.
@@ -157,6 +160,8 @@ impl DeviceState {
             phase: Phase::Force { dt: 0.0 },
             interactions: 0,
             throughput,
+            step_secs: None,
+            since_step: 0.0,
             frame,
             rests: Rests::default(),
             largest_mass,
@@ -340,6 +345,11 @@ impl DeviceState {
     /// Tells how long a slice took, so that the next ones keep the budget.
     pub fn learn(&mut self, work: Work, secs: f64) {
         self.throughput.learn(work.interactions, work.dispatches, secs);
+        self.since_step += secs;
+        if work.steps > 0 {
+            self.step_secs = Some(self.since_step / work.steps as f64);
+            self.since_step = 0.0;
+        }
         self.stepper.forces_mut().learn_steps(work.steps, secs);
     }
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use web_time::Instant;
 
 use super::lockstep::{IN_FLIGHT, copy};
-use super::long::{Before, Length};
+use super::long::{ASKED_EVERY, Before, Length};
 use super::{DeviceState, Phase, Submitted, Wanted, Work};
 use crate::error::{Error, Result};
 use crate::exchange::{Exchange, Member, shares};
@@ -118,56 +118,83 @@ impl DeviceState {
         let dt = dt / self.frame.time;
         // A first force, or a step that another way has begun: this device alone.
         self.settle().await?;
-        match self.length_of_steps(&mut group.member)? {
-            Length::None => return Ok(0),
-            Length::Long => return self.advance_alike_long(group, (dt, steps), last, watch).await,
-            Length::Short => (),
-        }
+        self.expect_its_pace();
         let mut done = 0;
+        loop {
+            let length = self.length_of_steps(&mut group.member)?;
+            // What was written there before is seen by all since they have asked each other.
+            let wanted = steps.min(last.load(Ordering::SeqCst));
+            let until = wanted.min(done + ASKED_EVERY);
+            match length {
+                _ if done >= wanted => return Ok(done),
+                Length::None => return Ok(done),
+                Length::Long => {
+                    if !self.advance_alike_long(group, dt, &mut done, last, watch).await? {
+                        return Ok(done);
+                    }
+                }
+                Length::Short => {
+                    self.advance_alike_short(group, dt, (&mut done, until), last, watch).await?;
+                }
+            }
+        }
+    }
+
+    /// [`DeviceState::advance_alike`] until so many steps are done, the end of each in one submission with the beginning of the
+    /// next.
+    async fn advance_alike_short(
+        &mut self,
+        group: &mut Replica,
+        dt: f64,
+        (done, until): (&mut u64, u64),
+        last: &AtomicU64,
+        watch: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<()> {
         let mut close_last = None;
-        while done < steps.min(last.load(Ordering::SeqCst)) {
+        while *done < until.min(last.load(Ordering::SeqCst)) {
             self.answer(group, close_last, dt, false).await?;
-            done += 1;
-            self.end_step(group, done, last, watch)?;
+            *done += 1;
+            self.end_step(group, *done, last, watch)?;
             close_last = Some(dt);
         }
         if close_last.is_some() {
-            let (slice, _) = self.submit_answer(group, close_last, None);
-            self.gpu.finish(slice.submission).await?;
-            self.phase = Phase::Between;
+            self.close_step(group, dt).await?;
         }
-        Ok(done)
+        Ok(())
     }
 
-    /// [`DeviceState::advance_alike`] where a step takes long: each has ended before the next begins, and one that is
-    /// broken off ([`stop`]) on any device has not been on any. Fewer steps than wanted are done then.
+    /// One step of [`DeviceState::advance_alike`] where a step takes long: it has ended before this returns, and if it is broken
+    /// off ([`stop`]) on any device it has not been on any. Whether it was not.
     async fn advance_alike_long(
         &mut self,
         group: &mut Replica,
-        (dt, steps): (f64, u64),
+        dt: f64,
+        done: &mut u64,
         last: &AtomicU64,
         watch: &mut dyn FnMut(u64) -> bool,
-    ) -> Result<u64> {
-        let mut done = 0;
-        let before = Before::room(self);
-        while done < steps.min(last.load(Ordering::SeqCst)) {
-            before.save(self);
-            let steps_before = self.steps;
-            let complete = self.answer(group, None, dt, true).await?;
-            if !group.member.all_agree(complete)? {
-                if complete && !group.own().is_empty() {
-                    group.down.unmap();
-                }
-                before.restore(self, steps_before);
-                break;
+    ) -> Result<bool> {
+        let before = Before::of(self);
+        let steps_before = self.steps;
+        let complete = self.answer(group, None, dt, true).await?;
+        if !group.member.all_agree(complete)? {
+            if complete && !group.own().is_empty() {
+                group.down.unmap();
             }
-            done += 1;
-            self.end_step(group, done, last, watch)?;
-            let (slice, _) = self.submit_answer(group, Some(dt), None);
-            self.gpu.finish(slice.submission).await?;
-            self.phase = Phase::Between;
+            before.restore(self, steps_before);
+            return Ok(false);
         }
-        Ok(done)
+        *done += 1;
+        self.end_step(group, *done, last, watch)?;
+        self.close_step(group, dt).await?;
+        Ok(true)
+    }
+
+    /// Ends a step of `dt` whose forces all have answered.
+    async fn close_step(&mut self, group: &mut Replica, dt: f64) -> Result<()> {
+        let (slice, _) = self.submit_answer(group, Some(dt), None);
+        self.gpu.finish(slice.submission).await?;
+        self.phase = Phase::Between;
+        Ok(())
     }
 
     /// Shows `watch` how many steps are done, and exchanges the answers of the last.
@@ -203,7 +230,8 @@ impl DeviceState {
         };
         answer_for(self, Some(&own));
         let mut flying: VecDeque<Submitted> = VecDeque::with_capacity(IN_FLIGHT);
-        let mut since = Instant::now();
+        let begun = Instant::now();
+        let mut since = begun;
         let (mut begins, mut complete) = (Some(dt), false);
         let mut stopped = false;
         while !(complete || stopped) || !flying.is_empty() {
@@ -227,6 +255,9 @@ impl DeviceState {
         }
         answer_for(self, None);
         self.steps += u64::from(complete);
+        if complete {
+            (self.step_secs, self.since_step) = (Some(begun.elapsed().as_secs_f64()), 0.0);
+        }
         Ok(complete)
     }
 

@@ -23,6 +23,10 @@ pub(super) const MOST_PIECES: usize = 256;
 /// What a sink counts for, in interactions: about what it meets with usual openings, cells by what they take.
 const PER_SINK: u64 = 1000;
 
+/// So many pieces of a walk that nobody has timed are as small as keeps the device busy, each in a submission of its own:
+/// with few errors a sink may meet a thousand times as much as it counts for.
+const CAREFUL: u32 = 2;
+
 /// The step that an evaluation takes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
@@ -65,6 +69,9 @@ pub struct TreeForces {
     pub(super) partial_sums: wgpu::Buffer,
     pub(super) params: Params<TreeParams>,
     next: Next,
+    /// Pieces that are to be small, and whether the submission ends with one.
+    careful: u32,
+    ends_submission: bool,
     pub(super) steps: Steps,
     /// Where several devices answer for a part of the sinks each.
     pub(super) shared: Option<SharedWalk>,
@@ -152,6 +159,8 @@ impl TreeForces {
             partial_sums,
             params,
             next,
+            careful: CAREFUL,
+            ends_submission: false,
             steps,
             shared: None,
         })
@@ -195,7 +204,12 @@ impl DeviceForces for TreeForces {
         u64::from(self.buffers.count) * (PER_SINK + stages)
     }
 
+    fn is_even(&self) -> bool {
+        false
+    }
+
     fn begin_submission(&mut self) {
+        self.ends_submission = false;
         self.params.clear();
         self.build.begin_submission();
     }
@@ -206,7 +220,7 @@ impl DeviceForces for TreeForces {
     }
 
     fn is_full(&self) -> bool {
-        !self.params.has_room(PARAMS_ROWS)
+        self.ends_submission || !self.params.has_room(PARAMS_ROWS)
     }
 
     fn is_begun(&self) -> bool {
@@ -254,12 +268,18 @@ impl DeviceForces for TreeForces {
                 stage(Stage::Groups)
             }
             Next::First(begin) | Next::Walk(begin) => {
+                self.ends_submission = self.careful > 0;
+                let interactions = if self.ends_submission { 0 } else { interactions };
+                self.careful = self.careful.saturating_sub(1);
                 let end = self.groups(gpu, begin, interactions);
                 let first = self.first.as_ref().filter(|_| matches!(self.next, Next::First(_)));
                 let shared = self.shared.as_ref().and_then(SharedWalk::walk);
                 let walk = first.or(shared).unwrap_or(&self.walk);
                 walk.record(pass, &mut self.params, begin, end);
                 let is_last = end == most && first.is_none();
+                if end == most && first.is_some() {
+                    self.careful = CAREFUL;
+                }
                 self.next = match (end == most, self.next) {
                     (true, Next::First(_)) => Next::Groups,
                     (true, _) => BEGIN,

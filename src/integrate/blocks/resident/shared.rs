@@ -2,11 +2,14 @@
 //! worth it each computes what acts on a part of the bodies, and hears the rest from the others through the host. Every
 //! body's sums have the order that they have on one device, so the bits are those of one.
 
+use web_time::Instant;
+
 use super::{NONE, Resident};
 use crate::error::{Error, Result};
 use crate::exchange::{Exchange, Member};
 use crate::gpu::layout::{BlockParams, BlockState};
 use crate::gpu::{DeviceClass, read_each};
+use crate::integrate::blocks::SharedBlocks;
 use crate::stop;
 
 /// A device's place among those that share blocks.
@@ -20,6 +23,7 @@ pub(super) struct Shared {
     last_own: usize,
     /// Blocks that were taken, as [`Resident::taken`] counts them, when all have met last.
     met: u32,
+    spent: SharedBlocks,
 }
 
 /// A block of more interactions is shared: one of so many takes a device twice as long as an exchange does.
@@ -54,7 +58,8 @@ impl Resident {
         let row = self.params.offset_of(shared);
         self.params.upload(&self.gpu);
         let met = self.taken();
-        self.shared = Some(Shared { member, row, is_heard: false, last_own: 0, met });
+        let spent = SharedBlocks::default();
+        self.shared = Some(Shared { member, row, is_heard: false, last_own: 0, met, spent });
     }
 
     /// Blocks that were taken so far: the device counts one when it looks for the next.
@@ -85,6 +90,11 @@ impl Resident {
         // One that was shared is counted before it is done.
         let since = if since > u32::MAX / 2 { 0 } else { since };
         between_meetings(self.gpu.adapter.class).saturating_sub(since)
+    }
+
+    /// What it has shared with others so far.
+    pub fn shared_blocks(&self) -> SharedBlocks {
+        self.shared.as_ref().map(|shared| shared.spent).unwrap_or_default()
     }
 
     /// Tells the others that this device gives up.
@@ -139,6 +149,7 @@ impl Resident {
         let (words, taken) = (self.buffers.sum_words, self.taken());
         let Some(shared) = &mut self.shared else { return Ok(()) };
         shared.last_own = own;
+        let begun = Instant::now();
         // Whether to stop is heard by all at the same block.
         let count = if stop::is_wanted() { NONE } else { own as u32 };
         let all = vec![size_of::<u32>(); shared.member.members()];
@@ -170,6 +181,10 @@ impl Resident {
             let what = format!("the devices have found {at} bodies of a block of {members}");
             return Err(Error::Device(what));
         }
+        shared.spent.blocks += 1;
+        shared.spent.body_steps += members as u64;
+        shared.spent.bytes += bytes.iter().sum::<usize>() as u64;
+        shared.spent.secs += begun.elapsed().as_secs_f64();
         shared.is_heard = true;
         shared.met = taken.wrapping_add(1);
         Ok(())

@@ -5,7 +5,7 @@ use super::{Done, Resident};
 use crate::error::Result;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::exchange::{Exchange, Ranks, team};
-use crate::integrate::blocks::{Accuracy, Schedule, Track};
+use crate::integrate::blocks::{Accuracy, Schedule, SharedBlocks, Track};
 
 /// The first device, and others that take the same steps.
 pub(in super::super) struct Residents {
@@ -45,6 +45,14 @@ impl Residents {
     /// Where the bodies are predicted and corrected, in words.
     pub fn describe(&self) -> &str {
         &self.words
+    }
+
+    /// What of the blocks they have shared.
+    pub fn shared(&self) -> SharedBlocks {
+        #[cfg(not(target_arch = "wasm32"))]
+        return self.first.shared_blocks();
+        #[cfg(target_arch = "wasm32")]
+        SharedBlocks::default()
     }
 
     /// [`Resident::run`] on all devices.

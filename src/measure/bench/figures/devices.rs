@@ -2,103 +2,135 @@
 
 use std::sync::Arc;
 
-use web_time::Instant;
+mod drawing;
+mod model;
+mod timed;
 
-use super::tree::{exactly, sphere};
-use super::{Curve, Figure, Place, marks};
+use drawing::plots;
+use model::Model;
+use timed::timed;
+
+use super::Figure;
 use crate::error::{Error, Result};
 use crate::forces::Method;
 use crate::forces::tree::{Opening, TreeConfig};
 use crate::gpu::Gpu;
+use crate::integrate::{self, blocks::BlockSettings};
 use crate::measure::bench::record::rounded;
-use crate::measure::plot::{Axis, Lines, Look, Plot};
+use crate::measure::bench::sizes::Sizes;
 use crate::measure::{Device, DevicesFacts, Kind, Record, Session};
-use crate::sim::{ASKED_FOR, Choice, DeviceGroup, EngineKind, Settings, Simulation};
+use crate::sim::{EngineKind, Settings};
 
 pub(super) const FIGURE: Figure = Figure {
     name: "devices",
     title: "Several devices (Sapporo2, figure 5; kirin's thesis, tables 5.1 and 5.2)",
-    about: "How many times as fast steps of a leapfrog by all pairs are where several devices share the bodies: each \
-            holds all of them and moves a part, and after each drift they exchange positions through the host. The \
-            bits are those of one device. The model has a device's measured time, divided by their number, 300 µs \
-            for each exchange and 25 GB/s for its 16 bytes a body. The second plot is the part of each step that the \
-            first device spends waiting and copying. By the tree each device builds all of it and walks for a part of the \
-            bodies (alpha 1e-4); of that there is no model.",
+    about: "How many times as fast steps are where several devices share the bodies, to the bits of one device. By all pairs \
+            each device holds all bodies and moves a part, and after each drift they exchange positions through the \
+            host; by the tree (alpha 1e-4) each builds all of it, walks for a part of the bodies, and they exchange forces; with \
+            hermite4 in double-single (Plummer spheres in virial equilibrium, 1/64 of a unit of time is one step here) each \
+            takes all blocks, and large ones are shared. The model has a device's measured time, of which what is shared is divided by the \
+            number of devices: all of it by all pairs, all but the building by the tree, the forces of \
+            shared blocks, at the rate of a force on all bodies, with hermite4; and 300 µs for each exchange and 25 GB/s for its bytes. The second plot \
+            is the part of each step that the first device spends waiting for others and copying.",
     measure,
     plots,
 };
-
-/// Seconds that an exchange takes however little is exchanged, by the model.
-const LATENCY: f64 = 300e-6;
-/// Bytes per second between a device and the host, by the model.
-const BANDWIDTH: f64 = 25e9;
-/// Bytes that a body's position and mass take.
-const BYTES: f64 = 16.0;
 
 const SOFTENING: f64 = 0.01;
 const DT: f64 = 1e-6;
 /// With few errors walks take longer than building, which is each device's own.
 const STRICT: Opening = Opening::Acceleration { alpha: 1e-4 };
+/// The longest of the individual steps; all bodies meet after each.
+const DT_MAX: f64 = 1.0 / 64.0;
 
-/// What one or several devices took for some steps.
-struct Timed {
-    secs: Vec<f64>,
-    /// The part of that time in exchanges.
-    exchanging: f64,
-    steps: u64,
+/// How the bodies are stepped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Leapfrog by all pairs.
+    Pairs,
+    /// Leapfrog by the tree.
+    Tree,
+    /// Individual steps.
+    Blocks,
+}
+
+impl Way {
+    const ALL: [Self; 3] = [Self::Pairs, Self::Tree, Self::Blocks];
+
+    /// What names of its series end with.
+    fn words(self) -> &'static str {
+        match self {
+            Self::Pairs => "",
+            Self::Tree => ", by the tree",
+            Self::Blocks => ", hermite4",
+        }
+    }
+
+    /// Whose record it is.
+    fn of(record: &Record) -> Self {
+        let named = |way: &Self| *way != Self::Pairs && record.series.ends_with(way.words());
+        Self::ALL.into_iter().find(named).unwrap_or(Self::Pairs)
+    }
+
+    fn sizes(self, sizes: &Sizes) -> &'static [usize] {
+        match self {
+            Self::Pairs => sizes.devices,
+            Self::Tree => sizes.devices_tree,
+            Self::Blocks => sizes.devices_blocks,
+        }
+    }
+
+    fn settings(self, session: &Session<'_>) -> Result<Settings> {
+        let settings = Settings {
+            softening: SOFTENING,
+            dt: DT,
+            engine: EngineKind::Gpu,
+            known: session.known.clone(),
+            method: Some(if self == Self::Tree { Method::Tree } else { Method::Direct }),
+            tree: TreeConfig { opening: STRICT, ..TreeConfig::default() },
+            ..Settings::default()
+        };
+        Ok(match self {
+            Self::Blocks => Settings {
+                dt: DT_MAX,
+                integrator: integrate::find("hermite4")?,
+                blocks: BlockSettings { dt_max: DT_MAX, ..BlockSettings::default() },
+                ..settings
+            },
+            _ => settings,
+        })
+    }
 }
 
 fn measure(session: &mut Session<'_>) -> Result<()> {
     let Some(gpu) = session.gpu.clone() else { return Ok(()) };
     let devices: Vec<Arc<Gpu>> = [gpu].into_iter().chain(session.beside.clone()).collect();
-    for method in [Method::Direct, Method::Tree] {
-        by_method(session, &devices, method)?;
+    for (done, way) in Way::ALL.into_iter().enumerate() {
+        one_way(session, &devices, way, done as f64 / Way::ALL.len() as f64)?;
     }
     Ok(())
 }
 
 /// Each number of bodies on each number of devices.
-fn by_method(session: &mut Session<'_>, devices: &[Arc<Gpu>], method: Method) -> Result<()> {
+fn one_way(session: &mut Session<'_>, devices: &[Arc<Gpu>], way: Way, before: f64) -> Result<()> {
     let counts = counts(devices.len());
-    let sizes = match method {
-        Method::Tree => session.sizes.devices_tree,
-        _ => session.sizes.devices,
-    };
-    let of_tree = if method == Method::Tree { 0.5 } else { 0.0 };
+    let sizes = way.sizes(&session.sizes);
     for (k, &n) in sizes.iter().enumerate() {
-        let mut alone = None;
+        let mut model = None;
         for (j, &count) in counts.iter().enumerate() {
             let part = (k as f64 + j as f64 / counts.len() as f64) / sizes.len() as f64;
-            let name = series(count, method);
-            if !session.progress(of_tree + 0.5 * part, &format!("N = {n}, {name}")) {
+            let name = series(count, way);
+            let done = before + part / Way::ALL.len() as f64;
+            if !session.progress(done, &format!("N = {n}, {name}")) {
                 return Ok(());
             }
             let mut record = session.blank(FIGURE.name, &name);
             record.device = Device::of(&devices[0].adapter);
             (record.kind, record.x) = (Kind::Devices, n as f64);
             (record.sinks, record.sources) = (n as u64, n as u64);
-            record.work = if method == Method::Tree { n as f64 } else { (n as f64).powi(2) };
             record.method = "wall clock, whole steps".to_owned();
-            match timed(session, &devices[..count], n, method) {
-                Ok(Some(timed)) => {
-                    record.repeats = timed.steps as u32;
-                    record.set_samples(&timed.secs);
-                    let median = record.summary().map(|summary| summary.median);
-                    alone = alone.or(median);
-                    let is_foreseen = |_: &f64| method == Method::Direct;
-                    let foreseen = alone.filter(is_foreseen).map(|alone| foreseen(alone, n, count));
-                    record.predicted_per_sec = foreseen.map(|secs| rounded(record.work / secs));
-                    record.devices = Some(DevicesFacts {
-                        devices: count as u32,
-                        exchanging: rounded(timed.exchanging),
-                        speed_up: alone.zip(median).map(|(one, all)| rounded(one / all)),
-                    });
-                    record.remark = record.devices.as_ref().map(|facts| in_words(n, &name, facts));
-                }
-                Ok(None) => {
-                    record.kind = Kind::Skipped;
-                    record.remark = Some("one step takes longer than is allowed here".to_owned());
-                }
+            match one(session, &devices[..count], n, way, &mut model, &mut record) {
+                Ok(()) => (),
                 Err(error @ (Error::Device(_) | Error::Stopped)) => return Err(error),
                 Err(error) => {
                     record.kind = Kind::Skipped;
@@ -111,6 +143,40 @@ fn by_method(session: &mut Session<'_>, devices: &[Arc<Gpu>], method: Method) ->
     Ok(())
 }
 
+/// One number of bodies on these devices. The first time, on one device, gives the `model` of the others.
+fn one(
+    session: &Session<'_>,
+    devices: &[Arc<Gpu>],
+    n: usize,
+    way: Way,
+    model: &mut Option<Model>,
+    record: &mut Record,
+) -> Result<()> {
+    let Some(timed) = timed(session, devices, n, way)? else {
+        record.kind = Kind::Skipped;
+        record.remark = Some("one step takes longer than is allowed here".to_owned());
+        return Ok(());
+    };
+    record.work = timed.work;
+    record.repeats = timed.steps as u32;
+    record.set_samples(&timed.secs);
+    let median = record.summary().map_or(f64::NAN, |summary| summary.median);
+    if devices.len() == 1 {
+        *model = Some(Model::of(way, &devices[0], n, median, session.beside.is_empty())?);
+    }
+    let known = model.as_ref();
+    let foreseen = known.map(|model| model.secs(devices.len(), &timed.shared));
+    record.predicted_per_sec = foreseen.map(|secs| rounded(record.work / secs));
+    let facts = DevicesFacts {
+        devices: devices.len() as u32,
+        exchanging: rounded(timed.shared.secs / median),
+        speed_up: known.map(|model| rounded(model.alone() / median)),
+    };
+    record.remark = Some(in_words(n, &record.series, &facts));
+    record.devices = Some(facts);
+    Ok(())
+}
+
 /// 1, 2, 3, 4, 8, 16, ... and all.
 fn counts(devices: usize) -> Vec<usize> {
     let mut counts: Vec<usize> = (1..=devices).filter(|n| *n < 4 || n.is_power_of_two()).collect();
@@ -120,13 +186,10 @@ fn counts(devices: usize) -> Vec<usize> {
     counts
 }
 
-fn series(count: usize, method: Method) -> String {
+fn series(count: usize, way: Way) -> String {
     let devices = if count == 1 { "1 device".to_owned() } else { format!("{count} devices") };
-    if method == Method::Tree { format!("{devices}{BY_TREE}") } else { devices }
+    devices + way.words()
 }
-
-/// What names of series end with.
-const BY_TREE: &str = ", by the tree";
 
 fn in_words(n: usize, name: &str, facts: &DevicesFacts) -> String {
     format!(
@@ -135,126 +198,4 @@ fn in_words(n: usize, name: &str, facts: &DevicesFacts) -> String {
         facts.speed_up.unwrap_or(f64::NAN),
         100.0 * facts.exchanging
     )
-}
-
-/// Seconds per step by the model, where one device takes `alone`.
-fn foreseen(alone: f64, n: usize, count: usize) -> f64 {
-    match count {
-        1 => alone,
-        _ => alone / count as f64 + LATENCY + BYTES * n as f64 / BANDWIDTH,
-    }
-}
-
-/// Steps of `n` bodies on `devices`, as runs take them; `None` where one takes longer than is allowed.
-fn timed(
-    session: &Session<'_>,
-    devices: &[Arc<Gpu>],
-    n: usize,
-    method: Method,
-) -> Result<Option<Timed>> {
-    let bodies = sphere(n);
-    let settings = Settings {
-        softening: SOFTENING,
-        dt: DT,
-        engine: EngineKind::Gpu,
-        known: session.known.clone(),
-        method: Some(method),
-        tree: TreeConfig { opening: STRICT, ..TreeConfig::default() },
-        ..Settings::default()
-    };
-    if devices.len() == 1 {
-        let gpu = Some(Arc::clone(&devices[0]));
-        let choice = Choice::of(EngineKind::Gpu, method, ASKED_FOR, gpu);
-        let mut sim = Simulation::on(choice, bodies, settings)?;
-        return samples(session, &mut |steps| sim.step(steps).map(|()| 0.0));
-    }
-    let mut group = pollster::block_on(DeviceGroup::open(devices, None, &bodies, None, &settings))?;
-    samples(session, &mut |steps| {
-        group.advance(DT, steps, &mut |_| true)?;
-        Ok(group.take_exchanged().secs)
-    })
-}
-
-/// Samples of `take`, which takes so many steps and tells how many seconds went into exchanges.
-fn samples(
-    session: &Session<'_>,
-    take: &mut dyn FnMut(u64) -> Result<f64>,
-) -> Result<Option<Timed>> {
-    let mut timed = |steps: u64| -> Result<(f64, f64)> {
-        let begun = Instant::now();
-        let exchanging = take(steps)?;
-        Ok((begun.elapsed().as_secs_f64() / steps as f64, exchanging / steps as f64))
-    };
-    // The first may compile, and tells how long the others take.
-    timed(1)?;
-    let first = timed(1)?.0;
-    if first > session.sizes.sample_secs {
-        return Ok(None);
-    }
-    // What is done once for an advance is next to nothing beside so many steps.
-    let steps = (0.5 / first).clamp(2.0, 1000.0) as u64;
-    timed(steps)?;
-    let (mut secs, mut parts) = (Vec::new(), 0.0);
-    for _ in 0..session.sizes.rounds.0.max(3) {
-        let (step, exchanging) = timed(steps)?;
-        secs.push(step);
-        parts += exchanging / step;
-    }
-    let exchanging = parts / secs.len() as f64;
-    Ok(Some(Timed { secs, exchanging, steps }))
-}
-
-fn plots(records: &[Record]) -> Vec<Plot> {
-    let own = || {
-        let own = records.iter().filter(|r| r.figure == FIGURE.name && r.kind == Kind::Devices);
-        own.filter_map(|record| Some((record, record.devices.as_ref()?)))
-    };
-    let curves = |look: Look, y: &dyn Fn(&Record, &DevicesFacts) -> Option<f64>| {
-        let mut curves: Vec<Curve> = Vec::new();
-        for (record, facts) in own().filter(|(_, facts)| facts.devices > 1) {
-            let name = match look {
-                Look::Measured => record.series.clone(),
-                _ => format!("{}, by the model", record.series),
-            };
-            let known = curves.iter().position(|curve| curve.name == name);
-            let index = known.unwrap_or_else(|| {
-                curves.push(Curve { name, places: Vec::new(), look, colour: curves.len() });
-                curves.len() - 1
-            });
-            curves[index].places.extend(y(record, facts).map(|y| exactly(record.x, y)));
-        }
-        // Not everything has a model.
-        curves.retain(|curve| !curve.places.is_empty());
-        for curve in &mut curves {
-            curve.places.sort_by(|a: &Place, b: &Place| a.x.total_cmp(&b.x));
-        }
-        curves
-    };
-    let mut speed_up = curves(Look::Measured, &|_, facts| facts.speed_up);
-    let is_tree = |record: &Record| record.series.ends_with(BY_TREE);
-    let alone = |n: f64| {
-        let is_it = |(record, facts): &(&Record, &DevicesFacts)| {
-            facts.devices == 1 && record.x == n && !is_tree(record)
-        };
-        own().find(is_it)?.0.summary()
-    };
-    speed_up.extend(curves(Look::Predicted, &|record, _| {
-        Some(alone(record.x)?.median / (record.work / record.predicted_per_sec?))
-    }));
-    let exchanging = curves(Look::Measured, &|_, facts| Some(100.0 * facts.exchanging));
-    let plot = |title: &str, y: &str, curves: Vec<Curve>| {
-        Plot::Lines(Lines {
-            title: title.to_owned(),
-            x: Axis::decades("number of bodies N").with_marks(marks(&curves)),
-            y: Axis::fitting(y, super::values(&curves)),
-            curves,
-        })
-    };
-    if speed_up.is_empty() {
-        return Vec::new();
-    }
-    vec![
-        plot("Speed-up by several devices", "time on one / time on all", speed_up),
-        plot("Time spent in exchanges", "part of a step, %", exchanging),
-    ]
 }

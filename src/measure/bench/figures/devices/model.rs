@@ -1,0 +1,114 @@
+//! What several devices should take.
+
+use std::sync::Arc;
+
+use web_time::Instant;
+
+use super::timed::{Shared, virial};
+use super::{SOFTENING, STRICT, Way};
+use crate::error::Result;
+use crate::forces::direct::GpuTiers;
+use crate::forces::tree::TreeConfig;
+use crate::forces::tree::gpu::Part;
+use crate::forces::{Answers, ForceEngine, Identity, Order, Precision, Sinks, Sources, Want};
+use crate::gpu::Gpu;
+use crate::measure::{Cloud, TreeTimer};
+
+/// Seconds that an exchange takes however little is exchanged.
+const LATENCY: f64 = 300e-6;
+/// Bytes per second between a device and the host.
+const BANDWIDTH: f64 = 25e9;
+
+/// What is known of one device.
+pub(super) struct Model {
+    /// Seconds that a step takes.
+    alone: f64,
+    way: Way,
+    /// Seconds of a step that each device needs for itself.
+    own: f64,
+    /// Interactions per second of forces of all bodies on all.
+    rate: f64,
+}
+
+impl Model {
+    /// Of `n` bodies, of which a step takes so long on `gpu` alone; what else it takes is measured, unless it is the only device.
+    ///
+    /// Errors: the device failed.
+    pub fn of(way: Way, gpu: &Arc<Gpu>, n: usize, alone: f64, is_only: bool) -> Result<Self> {
+        let own = if way == Way::Tree && !is_only { building(gpu, n)? } else { 0.0 };
+        let rate = if way == Way::Blocks && !is_only { rate(gpu, n)? } else { f64::INFINITY };
+        Ok(Self { alone, way, own, rate })
+    }
+
+    /// Seconds of a step on one device.
+    pub fn alone(&self) -> f64 {
+        self.alone
+    }
+
+    /// Seconds of a step on so many devices, which share what they share.
+    pub fn secs(&self, count: usize, shared: &Shared) -> f64 {
+        if count == 1 {
+            return self.alone;
+        }
+        let divided = match self.way {
+            Way::Blocks => shared.interactions / self.rate,
+            _ => self.alone - self.own,
+        };
+        let divided = divided.clamp(0.0, self.alone);
+        self.alone - divided
+            + divided / count as f64
+            + LATENCY * shared.times
+            + shared.bytes / BANDWIDTH
+    }
+}
+
+/// Seconds that building a tree takes.
+fn building(gpu: &Arc<Gpu>, n: usize) -> Result<f64> {
+    let config = TreeConfig { opening: STRICT, ..TreeConfig::default() };
+    let mut timer = TreeTimer::new(gpu, &config, &Cloud::Plummer.places(n), SOFTENING as f32)?;
+    let mut best = f64::INFINITY;
+    for _ in 0..3 {
+        let parts = timer.parts()?;
+        let stages = parts.parts.iter().filter(|(part, _)| matches!(part, Part::Build(_)));
+        best = best.min(stages.map(|(_, secs)| secs).sum());
+    }
+    Ok(best)
+}
+
+/// Interactions per second of accelerations and jerks of all bodies on all.
+fn rate(gpu: &Arc<Gpu>, n: usize) -> Result<f64> {
+    let bodies = virial(n)?;
+    let mut engine = GpuTiers::new(Arc::clone(gpu), Precision::DoubleSingle)?;
+    let mut sources = Sources::new(&bodies.position, &bodies.mass);
+    sources.velocity = &bodies.velocity;
+    engine.set_sources(&sources)?;
+    let mut sinks = Sinks::new(&bodies.position, Identity::Offset(0));
+    sinks.velocity = &bodies.velocity;
+    let (mut out, mut best) = (Answers::default(), f64::INFINITY);
+    // The first may compile.
+    for _ in 0..4 {
+        let begun = Instant::now();
+        engine.evaluate(&sinks, SOFTENING, &Want::only(Order::Jerk), &mut out)?;
+        best = best.min(begun.elapsed().as_secs_f64());
+    }
+    Ok((n as f64).powi(2) / best)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_shared_is_not_divided() {
+        let model = |way, own, rate| Model { alone: 1.0, way, own, rate };
+        let shared = Shared { times: 1.0, bytes: 2.5e9, interactions: 3e9, secs: 0.0 };
+        let told = LATENCY + 0.1;
+        let pairs = model(Way::Pairs, 0.0, f64::INFINITY);
+        assert!((pairs.secs(2, &shared) - (0.5 + told)).abs() < 1e-12);
+        assert_eq!(pairs.secs(1, &shared), 1.0);
+        let tree = model(Way::Tree, 0.4, f64::INFINITY);
+        assert!((tree.secs(3, &shared) - (0.4 + 0.2 + told)).abs() < 1e-12);
+        let blocks = model(Way::Blocks, 0.0, 6e9);
+        assert!((blocks.secs(2, &shared) - (0.75 + told)).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,179 @@
+//! Steps on one device and on several, by the clock.
+
+use std::sync::Arc;
+
+use web_time::Instant;
+
+use super::{DT, Way};
+use crate::bodies::Bodies;
+use crate::error::Result;
+use crate::forces::Method;
+use crate::gpu::Gpu;
+use crate::measure::Session;
+use crate::measure::bench::figures::tree::sphere;
+use crate::scene::Scene;
+use crate::sim::{ASKED_FOR, Choice, DeviceGroup, EngineKind, Settings, Simulation};
+
+/// Bytes that devices tell of a body, by all pairs and by the tree.
+const BYTES: f64 = 16.0;
+
+/// Of runs on individual steps a step is as much as many others, and may take so many times as long.
+const LONGER: f64 = 10.0;
+
+/// What one or several devices took for some steps.
+pub(super) struct Timed {
+    /// Seconds per step.
+    pub secs: Vec<f64>,
+    /// How many steps a sample has.
+    pub steps: u64,
+    /// Interactions per step; by the tree bodies.
+    pub work: f64,
+    pub shared: Shared,
+}
+
+/// What devices told each other in a step.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shared {
+    /// Seconds that the first one spent on that, and waiting.
+    pub secs: f64,
+    /// How often.
+    pub times: f64,
+    pub bytes: f64,
+    /// Interactions of blocks that were shared, where there are blocks.
+    pub interactions: f64,
+}
+
+/// A Plummer sphere in virial equilibrium.
+pub(super) fn virial(n: usize) -> Result<Bodies> {
+    let mut scene = Scene::builtin("plummer")?;
+    scene.set_n(n)?;
+    scene.build(&|path| Ok(crate::snapshot::read(path)?.bodies))
+}
+
+/// Steps of `n` bodies on `devices`, as runs take them; `None` where one takes longer than is allowed.
+pub(super) fn timed(
+    session: &Session<'_>,
+    devices: &[Arc<Gpu>],
+    n: usize,
+    way: Way,
+) -> Result<Option<Timed>> {
+    let settings = way.settings(session)?;
+    if way == Way::Blocks {
+        return blocks(session, devices, &virial(n)?, &settings);
+    }
+    let bodies = sphere(n);
+    let work = if way == Way::Tree { n as f64 } else { (n as f64).powi(2) };
+    if devices.len() == 1 {
+        let mut sim = Simulation::on(choice(devices, &settings), bodies, settings)?;
+        return samples(session, work, &mut |steps| {
+            sim.step(steps)?;
+            Ok(Shared::default())
+        });
+    }
+    let mut group = pollster::block_on(DeviceGroup::open(devices, None, &bodies, None, &settings))?;
+    samples(session, work, &mut |steps| {
+        group.advance(DT, steps, &mut |_| true)?;
+        let exchanged = group.take_exchanged();
+        let times = exchanged.times as f64;
+        let bytes = times * BYTES * n as f64;
+        Ok(Shared { secs: exchanged.secs, times, bytes, interactions: 0.0 })
+    })
+}
+
+fn choice(devices: &[Arc<Gpu>], settings: &Settings) -> Choice {
+    let method = settings.method.unwrap_or(Method::Direct);
+    let choice = Choice::of(EngineKind::Gpu, method, ASKED_FOR, devices.first().cloned());
+    Choice { beside: devices[1..].to_vec(), ..choice }
+}
+
+/// Samples of `take`, which takes so many steps and tells what devices told each other.
+fn samples(
+    session: &Session<'_>,
+    work: f64,
+    take: &mut dyn FnMut(u64) -> Result<Shared>,
+) -> Result<Option<Timed>> {
+    let mut timed = |steps: u64| -> Result<(f64, Shared)> {
+        let begun = Instant::now();
+        let shared = take(steps)?;
+        Ok((begun.elapsed().as_secs_f64() / steps as f64, shared.per(steps as f64)))
+    };
+    // The first may compile, and tells how long the others take.
+    timed(1)?;
+    let first = timed(1)?.0;
+    if first > session.sizes.sample_secs {
+        return Ok(None);
+    }
+    // What is done once for an advance is next to nothing beside so many steps.
+    let steps = (0.5 / first).clamp(2.0, 1000.0) as u64;
+    timed(steps)?;
+    let (mut secs, mut all) = (Vec::new(), Shared::default());
+    for _ in 0..session.sizes.rounds.0.max(3) {
+        let (step, shared) = timed(steps)?;
+        secs.push(step);
+        all = all.plus(&shared);
+    }
+    let shared = all.per(secs.len() as f64);
+    Ok(Some(Timed { secs, steps, work, shared }))
+}
+
+/// The same with individual steps: whatever the number of devices, the blocks are the same.
+fn blocks(
+    session: &Session<'_>,
+    devices: &[Arc<Gpu>],
+    bodies: &Bodies,
+    settings: &Settings,
+) -> Result<Option<Timed>> {
+    let n = bodies.len() as f64;
+    let mut sim = Simulation::on(choice(devices, settings), bodies.clone(), settings.clone())?;
+    let mut timed = || -> Result<(f64, Shared, f64)> {
+        let now = |sim: &Simulation| {
+            let steps = sim.blocks();
+            let shared = steps.map(|steps| steps.shared()).unwrap_or_default();
+            (shared, steps.map_or(0, |steps| steps.stats().interactions))
+        };
+        let (before, begun) = (now(&sim), Instant::now());
+        sim.step(1)?;
+        let (secs, after) = (begun.elapsed().as_secs_f64(), now(&sim));
+        let (then, all) = (before.0, after.0);
+        let shared = Shared {
+            secs: all.secs - then.secs,
+            times: (all.blocks - then.blocks) as f64,
+            bytes: (all.bytes - then.bytes) as f64,
+            interactions: (all.body_steps - then.body_steps) as f64 * n,
+        };
+        Ok((secs, shared, (after.1 - before.1) as f64))
+    };
+    // The first may compile.
+    if timed()?.0 > LONGER * session.sizes.sample_secs {
+        return Ok(None);
+    }
+    let (mut secs, mut all, mut work) = (Vec::new(), Shared::default(), 0.0);
+    for _ in 0..session.sizes.rounds.0.max(3) {
+        let (step, shared, interactions) = timed()?;
+        secs.push(step);
+        all = all.plus(&shared);
+        work += interactions;
+    }
+    let samples = secs.len() as f64;
+    Ok(Some(Timed { secs, steps: 1, work: work / samples, shared: all.per(samples) }))
+}
+
+impl Shared {
+    fn plus(self, other: &Self) -> Self {
+        Self {
+            secs: self.secs + other.secs,
+            times: self.times + other.times,
+            bytes: self.bytes + other.bytes,
+            interactions: self.interactions + other.interactions,
+        }
+    }
+
+    fn per(self, steps: f64) -> Self {
+        Self {
+            secs: self.secs / steps,
+            times: self.times / steps,
+            bytes: self.bytes / steps,
+            interactions: self.interactions / steps,
+        }
+    }
+}
