@@ -158,6 +158,8 @@ fn empty() -> Environment<'static> {
     let syntax = SyntaxConfig::builder().line_statement_prefix("//%").build();
     environment.set_syntax(syntax.expect("the syntax should be valid"));
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    // All that shaders want of the engine's functions: a page has no others.
+    environment.add_function("range", |count: u32| (0..count).collect::<Vec<u32>>());
     environment
 }
 

@@ -220,8 +220,16 @@ pub(crate) mod wasm32 {
 /// Lanes without intrinsics: every processor without a kernel of its own. The compiler
 /// makes of them what it can, SSE2 on x86-64.
 #[derive(Clone, Copy)]
+#[cfg_attr(
+    all(target_arch = "wasm32", target_feature = "simd128"),
+    expect(dead_code, reason = "vectors are everywhere")
+)]
 pub(crate) struct Plain<T, const N: usize>(pub [T; N]);
 
+#[cfg_attr(
+    all(target_arch = "wasm32", target_feature = "simd128"),
+    expect(dead_code, reason = "vectors are everywhere")
+)]
 impl<T: Copy, const N: usize> Plain<T, N> {
     #[inline(always)]
     fn zip(self, other: Self, operation: impl Fn(T, T) -> T) -> Self {

@@ -19,7 +19,7 @@ use super::tone_map::ToneMapPass;
 use super::trail_pass::TrailPass;
 use super::trails::TrailClock;
 use crate::error::Result;
-use crate::gpu::Handles;
+use crate::gpu::{Handles, let_browser_turn};
 
 /// Parts of a picture, in the order of their work: adding up the bodies' light and their trails;
 /// shrinking the picture and spreading its light; finding the exposure; making grey levels.
@@ -50,25 +50,70 @@ pub struct GpuCanvas {
     covered_px: u32,
 }
 
+/// What a picture is made by.
+struct Passes {
+    glow: GlowPass,
+    exposure: ExposurePass,
+    tone_map: ToneMapPass,
+    sprites: SpritePass,
+    trails: TrailPass,
+    sky: SkyPass,
+    diagrams: DiagramPass,
+}
+
 impl GpuCanvas {
     /// For pictures of `size` in `format` (see [`ToneMapPass::new`]), with the shaders as they stand now.
     pub fn new(gpu: Handles, size: PictureSize, format: wgpu::TextureFormat) -> Result<Self> {
+        let passes = Passes {
+            glow: GlowPass::new(gpu)?,
+            exposure: ExposurePass::new(gpu)?,
+            tone_map: ToneMapPass::new(gpu, format)?,
+            sprites: SpritePass::new(gpu)?,
+            trails: TrailPass::new(gpu)?,
+            sky: SkyPass::new(gpu, format)?,
+            diagrams: DiagramPass::new(gpu, format)?,
+        };
+        Self::of(passes, gpu, size)
+    }
+
+    /// The same, one pass after the other: a page answers in between.
+    pub async fn open(
+        gpu: Handles<'_>,
+        size: PictureSize,
+        format: wgpu::TextureFormat,
+    ) -> Result<Self> {
         let glow = GlowPass::new(gpu)?;
+        let_browser_turn().await;
         let exposure = ExposurePass::new(gpu)?;
+        let_browser_turn().await;
         let tone_map = ToneMapPass::new(gpu, format)?;
+        let_browser_turn().await;
+        let sprites = SpritePass::new(gpu)?;
+        let_browser_turn().await;
+        let trails = TrailPass::new(gpu)?;
+        let_browser_turn().await;
+        let sky = SkyPass::new(gpu, format)?;
+        let_browser_turn().await;
+        let diagrams = DiagramPass::new(gpu, format)?;
+        let_browser_turn().await;
+        Self::of(Passes { glow, exposure, tone_map, sprites, trails, sky, diagrams }, gpu, size)
+    }
+
+    fn of(passes: Passes, gpu: Handles, size: PictureSize) -> Result<Self> {
+        let Passes { glow, exposure, tone_map, sprites, trails, sky, diagrams } = passes;
         let targets = Targets::new(gpu, size, light_format(gpu.device, 0), Adding::Raster)?;
         Ok(Self {
             glow_groups: glow.groups(gpu, &targets),
             exposure_group: exposure.group(gpu, &targets),
             tone_group: tone_map.group(gpu, &targets, &exposure),
-            sprites: SpritePass::new(gpu)?,
-            trails: TrailPass::new(gpu)?,
+            sprites,
+            trails,
             trail_clock: TrailClock::default(),
             glow,
             exposure,
             tone_map,
-            sky: SkyPass::new(gpu, format)?,
-            diagrams: DiagramPass::new(gpu, format)?,
+            sky,
+            diagrams,
             diagram: None,
             targets,
             wanted: None,

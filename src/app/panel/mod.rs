@@ -8,6 +8,7 @@ mod card;
 mod conservation;
 mod facts;
 mod file;
+pub mod growth;
 mod history;
 mod kernel;
 mod keys;
@@ -44,7 +45,7 @@ pub use welcome::Welcome;
 use serde::{Deserialize, Serialize};
 
 /// The tabs, in their order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tab {
     /// What is simulated.
@@ -82,6 +83,9 @@ impl Tab {
         (Self::File, "File", "Open, save, record"),
     ];
 }
+
+/// Points beside the panel under which nothing is written there.
+const LEAST_ROOM: f32 = 200.0;
 
 /// What the panel itself remembers from frame to frame.
 #[derive(Default)]
@@ -144,7 +148,13 @@ impl Panel {
             free.max.x = (free.max.x - self.width).max(free.min.x + 60.0);
         }
         self.card.show(ui.ctx(), facts, free, &mut view.follow);
-        status::show(ui, facts, free, &mut actions);
+        if growth::is_due(ui.ctx(), "status") {
+            match self.leaves_room(ui.ctx()) {
+                true => status::show(ui, facts, free, &mut actions),
+                // On a phone the panel is all there is to be seen: what is said is said over it.
+                false => status::show_messages(ui, facts, ui.ctx().content_rect(), &mut actions),
+            }
+        }
         self.welcome.show(ui.ctx(), free, &mut actions);
         if self.asks_to_quit {
             self.question(ui, facts, &mut actions);
@@ -155,6 +165,11 @@ impl Panel {
         actions
     }
 
+    /// Whether the panel leaves a part of the picture free in which something can be written.
+    pub fn leaves_room(&self, context: &egui::Context) -> bool {
+        !self.open || context.content_rect().width() - self.width >= LEAST_ROOM
+    }
+
     /// The tab bar and the tab below it.
     pub fn tabs(
         &mut self,
@@ -163,6 +178,9 @@ impl Panel {
         view: &mut ViewChoice,
         actions: &mut Vec<Action>,
     ) {
+        if !growth::is_due(ui.ctx(), "head") {
+            return;
+        }
         ui.horizontal(|ui| {
             ui.label(egui::RichText::new("gravitile").strong().size(16.0));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
@@ -181,6 +199,9 @@ impl Panel {
             });
         });
         ui.add_space(2.0);
+        if !growth::is_due(ui.ctx(), "tabs") {
+            return;
+        }
         ui.horizontal_wrapped(|ui| {
             for (tab, title, about) in Tab::ALL {
                 ui.selectable_value(&mut self.tab, tab, title).on_hover_text(about);
@@ -188,7 +209,9 @@ impl Panel {
         });
         ui.separator();
         egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-            self.tab(ui, self.tab, facts, view, actions);
+            if growth::is_due(ui.ctx(), self.tab) {
+                self.tab(ui, self.tab, facts, view, actions);
+            }
         });
     }
 

@@ -4,7 +4,7 @@ use egui::{Align2, Color32, FontId, Painter, Pos2, Stroke, Ui, vec2};
 use glam::DVec2;
 
 use super::theme::DIM;
-use super::{ViewChoice, status};
+use super::{ViewChoice, growth, status};
 use crate::bodies::Component;
 use crate::render::legend::{colour_bar, component_colours, shown};
 use crate::render::overlay::{ScaleBar, axes};
@@ -33,7 +33,7 @@ pub fn show(ui: &Ui, view: &ViewChoice, camera: &Camera, size: PictureSize, unit
         let length = AXES_PART * f64::from(size.shorter_side()) * camera.world_per_px(size);
         draw_axes(&painter, camera, size, length, scale);
     }
-    if view.scale_bar {
+    if view.scale_bar && growth::is_due(ui.ctx(), "scale bar") {
         let most_px = 160.0 * f64::from(scale);
         let bar = ScaleBar::new(camera, size, unit, most_px);
         let height = size.height() as f32 / scale;

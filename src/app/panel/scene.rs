@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use egui::{ComboBox, DragValue, Slider, Ui};
 
 use super::theme::{DIM, WARN, heading, quantity};
-use super::{Action, Facts, Input, names};
+use super::{Action, Facts, Input, growth, names};
 use crate::bodies::Role;
 use crate::messages;
 use crate::scene::{Kind, Orbit, Scene};
@@ -103,6 +103,9 @@ impl SceneForm {
         if let Some(name) = picked {
             actions.push(Action::Load(Input::named(name)));
         }
+        if !growth::is_due(ui.ctx(), "parameters") {
+            return;
+        }
         match &mut self.scene {
             Some(scene) => {
                 ui.label(egui::RichText::new(messages::piece(&scene.title)).italics());
@@ -134,6 +137,9 @@ impl SceneForm {
                 let name = egui::RichText::new(&facts.input.input).color(DIM);
                 ui.add(egui::Label::new(name).truncate());
             }
+        }
+        if !growth::is_due(ui.ctx(), "components") {
+            return;
         }
         heading(ui, "Components");
         for component in facts.components {
@@ -172,7 +178,10 @@ impl SceneForm {
                 .on_hover_text("Another seed, other random numbers: the same kind of scene");
             ui.add(DragValue::new(&mut scene.seed)).on_hover_text("Drag, or click to type");
             ui.end_row();
-            for (name, parameter, value) in scene.parameters() {
+            for (k, (name, parameter, value)) in scene.parameters().into_iter().enumerate() {
+                if !growth::is_due(ui.ctx(), ("parameter", k)) {
+                    break;
+                }
                 if parameter.kind == Kind::Count && parameter.name == "n" {
                     continue;
                 }

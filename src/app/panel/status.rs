@@ -24,6 +24,32 @@ const USUAL_HEIGHT: f32 = 50.0;
 
 /// Messages, progress and the line at the bottom of the picture, within the part that the panel leaves free.
 pub(super) fn show(ui: &mut Ui, facts: &Facts, free: egui::Rect, actions: &mut Vec<Action>) {
+    at_the_bottom(ui, free, |ui, width| {
+        messages(ui, facts, actions);
+        transport::show(ui, facts, width, actions);
+        theme::caption().show(ui, |ui| {
+            ui.horizontal_wrapped(|ui| {
+                ui.label(RichText::new(facts.status_text()).size(SIZE).color(DIM));
+                chip(ui, facts);
+            });
+        });
+        // With messages: nothing else is drawn where they are.
+        let height = ui.min_rect().height();
+        ui.data_mut(|data| data.insert_temp(egui::Id::unique(HEIGHT), height));
+    });
+}
+
+/// Messages and progress alone.
+pub(super) fn show_messages(
+    ui: &mut Ui,
+    facts: &Facts,
+    free: egui::Rect,
+    actions: &mut Vec<Action>,
+) {
+    at_the_bottom(ui, free, |ui, _| messages(ui, facts, actions));
+}
+
+fn at_the_bottom(ui: &Ui, free: egui::Rect, content: impl FnOnce(&mut Ui, f32)) {
     let width = (free.width() - 2.0 * MARGIN).max(60.0);
     egui::Area::new(egui::Id::unique("status"))
         .pivot(Align2::LEFT_BOTTOM)
@@ -32,63 +58,57 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, free: egui::Rect, actions: &mut V
         .show(ui.ctx(), |ui| {
             ui.set_max_width(width);
             ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Wrap);
-            if let Some(message) = facts.message {
-                note(ui, |ui| {
-                    // First in the row: it is in reach, however long the message.
-                    if ui.small_button("×").on_hover_text("Dismiss").clicked() {
-                        actions.push(Action::DismissMessage);
-                    }
-                    let colour = if facts.message_is_error { WARN } else { theme::BRIGHT };
-                    ui.label(RichText::new(message).color(colour));
-                });
-            }
-            if let Some(loading) = facts.loading {
-                note(ui, |ui| {
-                    ui.spinner();
-                    ui.label(format!("{loading} …"));
-                    let about = "Stays with what is shown";
-                    if ui.small_button("Cancel").on_hover_text(about).clicked() {
-                        actions.push(Action::CancelLoading);
-                    }
-                });
-            }
-            if let Some(part) = forces_take_long(ui, facts) {
-                note(ui, |ui| {
-                    ui.spinner();
-                    ui.label(format!("first forces of {} bodies{part} …", facts.count));
-                    let about = "Back to the bodies before, or to others";
-                    if ui.small_button("Cancel").on_hover_text(about).clicked() {
-                        actions.push(Action::LeaveForces);
-                    }
-                });
-            }
-            if let Some((path, pictures)) = facts.recording {
-                note(ui, |ui| {
-                    let size = egui::vec2(10.0, 16.0);
-                    let (rect, _) = ui.allocate_exact_size(size, egui::Sense::hover());
-                    ui.painter().circle(rect.center(), 4.5, RED, egui::Stroke::NONE);
-                    if ui.small_button("Stop").on_hover_text("Ends and saves the film").clicked() {
-                        actions.push(Action::StopRecording);
-                    }
-                    let secs = pictures as f64 / 30.0;
-                    let name = path.file_name().unwrap_or_default().to_string_lossy();
-                    ui.label(format!("{name}: {secs:.1} s recorded"));
-                });
-            }
-            let top = ui.cursor().top();
-            transport::show(ui, facts, width, actions);
-            theme::caption().show(ui, |ui| {
-                ui.horizontal_wrapped(|ui| {
-                    ui.label(RichText::new(facts.status_text()).size(SIZE).color(DIM));
-                    chip(ui, facts);
-                });
-            });
-            let height = ui.min_rect().bottom() - top;
-            ui.data_mut(|data| data.insert_temp(egui::Id::unique(HEIGHT), height));
+            content(ui, width);
         });
 }
 
-/// Points from the lower edge that the bar and the line take: on a narrow picture the line is several.
+fn messages(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
+    if let Some(message) = facts.message {
+        note(ui, |ui| {
+            // First in the row: it is in reach, however long the message.
+            if ui.small_button("×").on_hover_text("Dismiss").clicked() {
+                actions.push(Action::DismissMessage);
+            }
+            let colour = if facts.message_is_error { WARN } else { theme::BRIGHT };
+            ui.label(RichText::new(message).color(colour));
+        });
+    }
+    if let Some(loading) = facts.loading {
+        note(ui, |ui| {
+            ui.spinner();
+            ui.label(format!("{loading} …"));
+            let about = "Stays with what is shown";
+            if ui.small_button("Cancel").on_hover_text(about).clicked() {
+                actions.push(Action::CancelLoading);
+            }
+        });
+    }
+    if let Some(part) = forces_take_long(ui, facts) {
+        note(ui, |ui| {
+            ui.spinner();
+            ui.label(format!("first forces of {} bodies{part} …", facts.count));
+            let about = "Back to the bodies before, or to others";
+            if ui.small_button("Cancel").on_hover_text(about).clicked() {
+                actions.push(Action::LeaveForces);
+            }
+        });
+    }
+    if let Some((path, pictures)) = facts.recording {
+        note(ui, |ui| {
+            let size = egui::vec2(10.0, 16.0);
+            let (rect, _) = ui.allocate_exact_size(size, egui::Sense::hover());
+            ui.painter().circle(rect.center(), 4.5, RED, egui::Stroke::NONE);
+            if ui.small_button("Stop").on_hover_text("Ends and saves the film").clicked() {
+                actions.push(Action::StopRecording);
+            }
+            let secs = pictures as f64 / 30.0;
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            ui.label(format!("{name}: {secs:.1} s recorded"));
+        });
+    }
+}
+
+/// Points from the lower edge that messages, the bar and the line take: on a narrow picture the line is several.
 pub(super) fn height(context: &egui::Context) -> f32 {
     let height: Option<f32> = context.data(|data| data.get_temp(egui::Id::unique(HEIGHT)));
     height.map_or(USUAL_HEIGHT, |height| height + BELOW)

@@ -22,7 +22,7 @@ use super::viewer::Viewer;
 use crate::app::panel::{Action, Panel};
 use crate::error::{Error, Result};
 use crate::forces::Budget;
-use crate::gpu::FrameTimes;
+use crate::gpu::{FrameTimes, Gpu};
 use crate::live::Tempo;
 use crate::render::{self, Camera, DevicePoints, Look, PictureSize};
 use crate::settings::ViewRequest;
@@ -56,7 +56,7 @@ pub struct Frames {
     filmed: bool,
     /// Nothing was drawn since the last frame because nothing moved.
     rested: bool,
-    last: Instant,
+    pub(super) last: Instant,
     begun: Instant,
 }
 
@@ -70,14 +70,16 @@ impl Frames {
         request: ViewRequest,
         memory: Memory,
     ) -> Result<impl Future<Output = Result<Self>> + use<>> {
-        let opening = Output::open(window, display, &request.engine.adapter)?;
+        let (adapter, wanted) = (request.engine.adapter.clone(), request.clone());
+        let begin = move |gpu: &Arc<Gpu>| Simulated::new(gpu, wanted);
+        let opening = Output::open(window, display, &adapter, begin)?;
         let open = memory.panel_open && machine::has_room_for_panel();
         let mut panel = Panel::new(open, memory.tab);
         // Who came without a wish is shown what there is, once; in a page not yet.
         let is_page = cfg!(target_arch = "wasm32");
         panel.welcome.open = !is_page && !memory.welcomed && request == super::first_scene();
         Ok(async move {
-            let mut output = opening.await?;
+            let (mut output, simulated) = opening.await?;
             let mut input = Input::new(&output.screen, request.shaders.clone());
             input.warm_up(&mut output).await;
             Ok(Self {
@@ -85,7 +87,7 @@ impl Frames {
                 input,
                 panel,
                 start: Start::from(&request),
-                simulated: Simulated::new(&output.screen.gpu, request)?,
+                simulated,
                 output,
                 memory,
                 quit: false,

@@ -11,7 +11,7 @@ use super::pictures::Recording;
 use super::screen::Screen;
 use super::soon::Soon;
 use crate::error::{Error, Result};
-use crate::gpu::FrameTimes;
+use crate::gpu::{FrameTimes, Gpu};
 use crate::messages;
 use crate::render::Image;
 use crate::settings::AdapterRequest;
@@ -52,19 +52,22 @@ fn no_other(error: impl std::fmt::Display, again: &Error) -> Error {
 }
 
 impl Output {
-    /// Opens the device of a window.
+    /// Opens the device of a window; `begin` is called when it is there, and what it begins goes on beside the rest.
     ///
-    /// Errors: the window cannot be drawn on; then no device that can draw on it.
-    pub fn open(
+    /// Errors: the window cannot be drawn on; then no device that can draw on it, or those of `begin`.
+    pub fn open<T, B: FnOnce(&Arc<Gpu>) -> Result<T>>(
         window: Arc<Window>,
         display: OwnedDisplayHandle,
         adapter: &AdapterRequest,
-    ) -> Result<impl Future<Output = Result<Self>> + use<>> {
-        let opening = Screen::open(Arc::clone(&window), Box::new(display.clone()), adapter)?;
+        begin: B,
+    ) -> Result<impl Future<Output = Result<(Self, T)>> + use<T, B>> {
+        let handle = Box::new(display.clone());
+        let opening = Screen::open(Arc::clone(&window), handle, adapter, begin)?;
         Ok(async move {
-            Ok(Self {
+            let (screen, begun) = opening.await?;
+            let output = Self {
                 window,
-                screen: opening.await?,
+                screen,
                 recording: None,
                 drawn: Vec::new(),
                 times: None,
@@ -76,7 +79,8 @@ impl Output {
                 display,
                 recovered: None,
                 replacing: None,
-            })
+            };
+            Ok((output, begun))
         })
     }
 
@@ -89,8 +93,9 @@ impl Output {
         }
         self.screen.release();
         let display = Box::new(self.display.clone());
-        let opening = Screen::open(Arc::clone(&self.window), display, adapter);
+        let opening = Screen::open(Arc::clone(&self.window), display, adapter, |_| Ok(()));
         let opening = opening.map_err(|again| no_other(error, &again))?;
+        let opening = async move { opening.await.map(|(screen, ())| screen) };
         self.replacing = Some((Soon::of(opening), error.to_string()));
         self.recording = None;
         self.drawn.clear();

@@ -46,14 +46,16 @@ fn no_driver(_: &Error) -> Error {
 }
 
 impl Screen {
-    /// Opens a device that can draw on the window: the first one that is asked for.
+    /// Opens a device that can draw on the window, the first one that is asked for. What is begun by `begin`, as soon as the device is there, goes on beside
+    /// the rest.
     ///
-    /// Errors: the window has no surface; then no such device.
-    pub fn open(
+    /// Errors: the window has no surface; then no such device, or those of `begin`.
+    pub fn open<T, B: FnOnce(&Arc<Gpu>) -> Result<T>>(
         window: Arc<Window>,
         display: Box<dyn wgpu::wgt::WgpuHasDisplayHandle>,
         request: &AdapterRequest,
-    ) -> Result<impl Future<Output = Result<Self>> + use<>> {
+        begin: B,
+    ) -> Result<impl Future<Output = Result<(Self, T)>> + use<T, B>> {
         // Window systems want this done by the thread of the window.
         let instance = instance(Some(display));
         let made = instance.create_surface(Arc::clone(&window));
@@ -66,7 +68,8 @@ impl Screen {
                 Error::NoAdapter { .. } => no_driver(&error),
                 other => other,
             })?;
-            Self::on(window, surface, gpu).await
+            let begun = begin(&gpu)?;
+            Ok((Self::on(window, surface, gpu).await?, begun))
         })
     }
 
@@ -92,7 +95,7 @@ impl Screen {
         gpu.check()?;
         let picture = PictureSize::new(config.width, config.height)?;
         let_browser_turn().await;
-        let canvas = GpuCanvas::new(gpu.handles(), picture, format)?;
+        let canvas = GpuCanvas::open(gpu.handles(), picture, format).await?;
         let_browser_turn().await;
         let options = egui_wgpu::RendererOptions::default();
         let egui = egui_wgpu::Renderer::new(&gpu.device, format, options);

@@ -30,7 +30,7 @@ impl Frames {
         let is_error = self.output.message.as_ref().is_some_and(|(_, is_error)| *is_error);
         let loading = self.simulated.loading.as_ref().map(Loading::said);
         let output = context.run_ui(input, |ui| {
-            let Self { viewer, simulated, input, output, panel, .. } = &mut *self;
+            let Self { viewer, simulated, input, output, panel, last, .. } = &mut *self;
             let Viewer { choice: view, steering, look, paths, path_colours, .. } = viewer;
             let Simulated { session, history, past, .. } = simulated;
             let Output { screen, times, recording, .. } = output;
@@ -70,6 +70,7 @@ impl Frames {
                     message: message.as_deref(),
                     message_is_error: is_error,
                 };
+                panel::growth::begin(ui.ctx(), *last);
                 // The picture lies below everything else: first come, last served.
                 let before = steering.camera();
                 asked = steering.input(ui, covered, size);
@@ -80,7 +81,9 @@ impl Frames {
                 }
                 let seen = steering.shown(covered, size);
                 let units = &session.template.units;
-                panel::overlay::show(ui, view, &seen, size, &units.length);
+                if panel.leaves_room(ui.ctx()) {
+                    panel::overlay::show(ui, view, &seen, size, &units.length);
+                }
                 if view.style.paths {
                     panel::overlay::paths(ui, &paths.pieces(&seen, size), path_colours);
                 }
@@ -97,7 +100,10 @@ impl Frames {
                 }
                 egui::CentralPanel::no_frame().show(ui, |ui| {
                     ui.centered_and_justified(|ui| match (&message, &loading) {
-                        (_, Some(what)) => ui.label(format!("{what} … (Esc closes the window)")),
+                        (_, Some(what)) if machine::can_close() => {
+                            ui.label(format!("{what} … (Esc closes the window)"))
+                        }
+                        (_, Some(what)) => ui.label(format!("{what} …")),
                         (Some(text), None) => ui.label(text),
                         (None, None) => ui.label("Drop a snapshot here"),
                     });

@@ -27,40 +27,61 @@ pub enum Profile {
 const FILES: &[&str] = &["index.html", "page.css", "page.js", "worker.js", "icon.svg"];
 
 /// What was made.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Made {
     /// Bytes of all files.
     pub bytes: u64,
-    /// Bytes of all files, compressed by gzip as hosts send them.
-    pub compressed: u64,
+    /// Bytes of all files, compressed by gzip, as every host sends them.
+    pub by_gzip: u64,
+    /// And by brotli, as some do.
+    pub by_brotli: u64,
 }
 
 impl Display for Made {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let mb = |bytes: u64| bytes as f64 / 1e6;
-        write!(f, "{:.2} MB, {:.2} MB by gzip", mb(self.bytes), mb(self.compressed))
+        let [bytes, by_gzip, by_brotli] = [self.bytes, self.by_gzip, self.by_brotli].map(mb);
+        write!(f, "{bytes:.2} MB; compressed: {by_gzip:.2} MB by gzip, {by_brotli:.2} MB by brotli")
     }
 }
 
-/// Compiles the page of the repository `root` and puts it into the folder `out`.
-pub fn make(root: &Path, out: &Path, profile: Profile) -> Result<Made> {
+/// Compiles the page of the repository `root` and puts it into the folder `out`, each file also compressed, with `.gz` and `.br`
+/// after its name: servers that are told so (nginx: `gzip_static`, `brotli_static`) send these; functions keep their names where
+/// `names` are wanted.
+pub fn make(root: &Path, out: &Path, profile: Profile, names: bool) -> Result<Made> {
     bindings::check_version(&fs::read_to_string(root.join("Cargo.lock"))?)?;
     let program = compile(root, profile)?;
     fs::create_dir_all(out).with_context(|| format!("making the folder {}", out.display()))?;
-    bindings::write(&program, out, profile == Profile::Dev)?;
+    bindings::write(&program, out, names)?;
     for name in FILES {
         let from = root.join("web").join(name);
         fs::copy(&from, out.join(name)).with_context(|| format!("copying {}", from.display()))?;
     }
-    let mut made = Made { bytes: 0, compressed: 0 };
+    let mut made = Made::default();
     for name in FILES.iter().chain(&["gravitile.js", "gravitile_bg.wasm"]) {
         let bytes = fs::read(out.join(name))?;
-        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
-        packed.write_all(&bytes)?;
         made.bytes += bytes.len() as u64;
-        made.compressed += packed.finish()?.len() as u64;
+        let packed = [("gz", by_gzip(&bytes)?), ("br", by_brotli(&bytes, profile)?)];
+        for ((ending, packed), sum) in packed.iter().zip([&mut made.by_gzip, &mut made.by_brotli]) {
+            *sum += packed.len() as u64;
+            fs::write(out.join(format!("{name}.{ending}")), packed)?;
+        }
     }
     Ok(made)
+}
+
+fn by_gzip(bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+    packed.write_all(bytes)?;
+    Ok(packed.finish()?)
+}
+
+/// As well as can be for a page that is published.
+fn by_brotli(bytes: &[u8], profile: Profile) -> Result<Vec<u8>> {
+    let quality = if profile == Profile::Release { 11 } else { 2 };
+    let mut packed = brotli::CompressorWriter::new(Vec::new(), 1 << 16, quality, 24);
+    packed.write_all(bytes)?;
+    Ok(packed.into_inner())
 }
 
 /// The program as the compiler leaves it.
@@ -71,16 +92,19 @@ fn compile(root: &Path, profile: Profile) -> Result<PathBuf> {
     };
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let target = target.unwrap_or_else(|| root.join("target")).join("web");
-    let compiled = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut compile = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .current_dir(root)
         .args(["rustc", "--locked", "--lib", "--crate-type", "cdylib"])
         .args(["--target", "wasm32-unknown-unknown", "--no-default-features"])
         .args(["--features", "panel", "--profile", name, "--target-dir"])
         .arg(&target)
         // 128-bit vectors, which every browser with WebAssembly of today has.
-        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", "-Ctarget-feature=+simd128")
-        .status()
-        .context("starting cargo")?;
+        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", "-Ctarget-feature=+simd128");
+    if profile == Profile::Dev {
+        // Compiling takes the time here, not the page.
+        compile.env("CARGO_PROFILE_DEV_OPT_LEVEL", "1").env("CARGO_PROFILE_DEV_DEBUG", "false");
+    }
+    let compiled = compile.status().context("starting cargo")?;
     ensure!(
         compiled.success(),
         "the page was not compiled; is the target there? (rustup target add wasm32-unknown-unknown)"

@@ -9,28 +9,35 @@ use gravitile_web::{Profile, Server, make};
 const HELP: &str = "\
 Makes the page of gravitile: a folder that any static host can serve.
 
-usage: script/web [--out FOLDER] [--dev] [--serve [PORT]]
+usage: script/web [--out FOLDER] [--dev] [--names] [--serve [PORT]]
 
   --out FOLDER    where to put it (target/web/page if left out)
   --dev           compile quickly, for work on the page; the page is large and slow
+  --names         keep the names of functions, for profilers: the page is larger
   --serve [PORT]  serve it on this machine until Ctrl-C (port 8320 if left out)
 ";
 
 struct Asked {
     out: PathBuf,
     profile: Profile,
+    names: bool,
     serve: Option<u16>,
 }
 
 fn asked() -> Result<Option<Asked>> {
     let root = folder_of_the_repository();
-    let mut asked =
-        Asked { out: root.join("target/web/page"), profile: Profile::Release, serve: None };
+    let mut asked = Asked {
+        out: root.join("target/web/page"),
+        profile: Profile::Release,
+        names: false,
+        serve: None,
+    };
     let mut words = std::env::args().skip(1).peekable();
     while let Some(word) = words.next() {
         match word.as_str() {
             "--out" => asked.out = words.next().context("--out wants a folder")?.into(),
-            "--dev" => asked.profile = Profile::Dev,
+            "--dev" => (asked.profile, asked.names) = (Profile::Dev, true),
+            "--names" => asked.names = true,
             "--serve" => {
                 let port = words.next_if(|word| !word.starts_with('-'));
                 let port = port.map_or(Ok(8320), |port| {
@@ -51,11 +58,11 @@ fn folder_of_the_repository() -> PathBuf {
 }
 
 fn run() -> Result<()> {
-    let Some(Asked { out, profile, serve }) = asked()? else {
+    let Some(Asked { out, profile, names, serve }) = asked()? else {
         print!("{HELP}");
         return Ok(());
     };
-    let made = make(&folder_of_the_repository(), &out, profile)?;
+    let made = make(&folder_of_the_repository(), &out, profile, names)?;
     println!("{}: {made}", out.display());
     if let Some(port) = serve {
         let server = Server::open(&out, port)?;

@@ -40,26 +40,40 @@ fn answer(stream: TcpStream, folder: &Path) -> IoResult<()> {
     let mut lines = BufReader::new(stream.try_clone()?).take(16 << 10);
     let mut first = String::new();
     lines.read_line(&mut first)?;
-    let mut line = String::new();
+    let (mut line, mut takes_brotli) = (String::new(), false);
     while lines.read_line(&mut line)? > 2 {
+        takes_brotli |= is_brotli_accepted(&line);
         line.clear();
     }
-    let found =
-        asked(&first).and_then(|name| Some((kind(name)?, fs::read(folder.join(name)).ok()?)));
+    let found = asked(&first).and_then(|name| {
+        let packed = format!("{name}.br");
+        let packed = takes_brotli.then(|| fs::read(folder.join(packed)).ok()).flatten();
+        Some(match packed {
+            Some(bytes) => (kind(name)?, "Content-Encoding: br\r\n", bytes),
+            None => (kind(name)?, "", fs::read(folder.join(name)).ok()?),
+        })
+    });
     let mut stream = stream;
-    let (status, kind, bytes) = match found {
-        Some((kind, bytes)) => ("200 OK", kind, bytes),
-        None => ("404 Not Found", "text/plain", b"there is no such file\n".to_vec()),
+    let (status, (kind, encoding, bytes)) = match found {
+        Some(found) => ("200 OK", found),
+        None => ("404 Not Found", ("text/plain", "", b"there is no such file\n".to_vec())),
     };
     // Isolated pages have finer clocks.
     write!(
         stream,
-        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-cache\r\n\
-         Cross-Origin-Opener-Policy: same-origin\r\nCross-Origin-Embedder-Policy: require-corp\r\n\
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n{encoding}\
+         Cache-Control: no-cache\r\nVary: Accept-Encoding\r\nCross-Origin-Opener-Policy: same-origin\r\nCross-Origin-Embedder-Policy: require-corp\r\n\
          Connection: close\r\n\r\n",
         bytes.len()
     )?;
     stream.write_all(&bytes)
+}
+
+/// Whether a line of a request says that its answer may come compressed by brotli.
+fn is_brotli_accepted(line: &str) -> bool {
+    let line = line.to_ascii_lowercase();
+    let Some(ways) = line.strip_prefix("accept-encoding:") else { return false };
+    ways.split(',').any(|way| way.trim() == "br")
 }
 
 /// The file that a request names: one of the folder itself.
@@ -93,5 +107,13 @@ mod tests {
             assert_eq!(asked(wrong), None, "{wrong}");
         }
         assert_eq!(kind("Cargo.toml"), None);
+    }
+
+    #[test]
+    fn compressed_files_go_to_who_takes_them() {
+        assert!(is_brotli_accepted("Accept-Encoding: gzip, deflate, br, zstd\r\n"));
+        for none in ["accept-encoding: gzip\r\n", "Accept: br\r\n", "accept-encoding: brown\r\n"] {
+            assert!(!is_brotli_accepted(none), "{none}");
+        }
     }
 }

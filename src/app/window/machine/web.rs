@@ -89,15 +89,29 @@ const ZOOM_FOR_FINGERS: f32 = 1.2;
 /// The page has every control once more, for who cannot see the picture of it.
 pub fn prepare(context: &egui::Context) {
     context.enable_accesskit();
-    // The shapes on buttons are in this one, which is there for the lines of code.
-    let mut fonts = egui::FontDefinitions::default();
-    if let Some(fallbacks) = fonts.families.get_mut(&egui::FontFamily::Proportional) {
-        fallbacks.push("Hack".to_owned());
-    }
-    context.set_fonts(fonts);
+    context.set_fonts(fonts());
     if page::is_touched() {
         context.set_zoom_factor(ZOOM_FOR_FINGERS);
     }
+}
+
+/// Those of egui, with the letters that a page shows. Shapes on buttons are in that for lines of code.
+fn fonts() -> egui::FontDefinitions {
+    use egui::FontFamily::{Monospace, Proportional};
+    let mut fonts = egui::FontDefinitions::empty();
+    let files: [(&str, &[u8]); 3] = [
+        ("letters", include_bytes!(concat!(env!("OUT_DIR"), "/letters.ttf"))),
+        ("icons", include_bytes!(concat!(env!("OUT_DIR"), "/icons.ttf"))),
+        ("code", include_bytes!(concat!(env!("OUT_DIR"), "/code.ttf"))),
+    ];
+    for (name, bytes) in files {
+        let data = std::sync::Arc::new(egui::FontData::from_static(bytes));
+        fonts.font_data.insert(name.to_owned(), data);
+    }
+    let named = |names: [&str; 3]| names.map(str::to_owned).to_vec();
+    fonts.families.insert(Proportional, named(["letters", "icons", "code"]));
+    fonts.families.insert(Monospace, named(["code", "letters", "icons"]));
+    fonts
 }
 
 /// The page is called so.

@@ -13,7 +13,7 @@ pub enum Kernel {
     Neon,
     /// WebAssembly with its 128-bit vectors, where the program is compiled for them: 4 lanes.
     Simd128,
-    /// No intrinsics: everywhere.
+    /// No intrinsics: everywhere but in a program for WebAssembly's vectors.
     Scalar,
 }
 
@@ -50,7 +50,8 @@ impl Kernel {
             Kernel::Simd128 => {
                 cfg!(all(target_arch = "wasm32", target_feature = "simd128"))
             }
-            Kernel::Scalar => true,
+            // Vectors are everywhere where they are compiled for: the page carries no other loops.
+            Kernel::Scalar => !cfg!(all(target_arch = "wasm32", target_feature = "simd128")),
             #[allow(unreachable_patterns, reason = "each target lacks another kernel")]
             _ => false,
         }

@@ -93,9 +93,10 @@ entry!(avx2, std::arch::x86_64::__m256, 2, "avx2,fma");
 entry!(neon, std::arch::aarch64::float32x4_t, 4, "neon");
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 entry!(simd128, crate::math::arithmetic::wasm32::Singles, 2);
+#[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
 entry!(scalar, crate::math::arithmetic::Plain<f32, 4>, 1);
 
-/// The loops of a kernel. Of one that this target does not know: the scalar ones.
+/// The loops of a kernel. Of one that this target does not know: those of the kernel that it always has.
 pub(super) fn of(kernel: Kernel) -> &'static Loops {
     match kernel {
         #[cfg(target_arch = "x86_64")]
@@ -105,7 +106,8 @@ pub(super) fn of(kernel: Kernel) -> &'static Loops {
         #[cfg(target_arch = "aarch64")]
         Kernel::Neon => &neon::LOOPS,
         #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-        Kernel::Simd128 => &simd128::LOOPS,
+        _ => &simd128::LOOPS,
+        #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
         _ => &scalar::LOOPS,
     }
 }

@@ -46,6 +46,8 @@ pub struct Browser {
     count: u64,
     /// What the page has written to its console.
     pub console: Vec<String>,
+    /// When, in milliseconds since 1970.
+    written: Vec<f64>,
     _profile: tempfile::TempDir,
 }
 
@@ -104,6 +106,7 @@ impl Browser {
             session: String::new(),
             count: 0,
             console: Vec::new(),
+            written: Vec::new(),
             _profile: profile,
         };
         let made = browser.call("Target.createTarget", json!({"url": "about:blank"}));
@@ -152,10 +155,12 @@ impl Browser {
                     other => other.to_string(),
                 });
                 self.console.push(words.collect::<Vec<_>>().join(" "));
+                self.written.push(value["params"]["timestamp"].as_f64().unwrap_or(f64::NAN));
             }
             Some("Runtime.exceptionThrown") => {
                 let text = &value["params"]["exceptionDetails"];
                 self.console.push(format!("exception: {text}"));
+                self.written.push(value["params"]["timestamp"].as_f64().unwrap_or(f64::NAN));
             }
             _ => {}
         }
@@ -165,6 +170,15 @@ impl Browser {
     /// The last of what the console says.
     pub fn last(&self) -> &[String] {
         &self.console[self.console.len().saturating_sub(12)..]
+    }
+
+    /// When the first frame with bodies was complete, in milliseconds since the page was asked for; lines from `from` on count.
+    pub fn pictured(&mut self, from: usize) -> f64 {
+        let lines = self.console.iter().zip(&self.written).skip(from);
+        let first =
+            lines.into_iter().find(|(line, _)| line.contains("frame on") && line.contains("step "));
+        let first = first.map_or(f64::NAN, |(_, at)| *at);
+        first - self.value("performance.timeOrigin").as_f64().unwrap_or(f64::NAN)
     }
 
     /// Goes to an address.
@@ -187,6 +201,39 @@ impl Browser {
             answer["exceptionDetails"]
         );
         answer["result"]["value"].clone()
+    }
+
+    /// Waits until an expression of JavaScript comes to something (neither nothing nor false), and returns it.
+    pub fn until(&mut self, expression: &str) -> Value {
+        let begun = Instant::now();
+        loop {
+            let value = self.value(expression);
+            if !matches!(value, Value::Null | Value::Bool(false)) {
+                return value;
+            }
+            assert!(begun.elapsed() < PATIENCE, "never: {expression}; {:#?}", self.last());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Waits until the console has been silent for a while.
+    pub fn until_silent(&mut self) {
+        let begun = Instant::now();
+        loop {
+            let before = self.console.len();
+            self.value("new Promise(done => setTimeout(done, 700))");
+            if self.console.len() == before {
+                return;
+            }
+            assert!(begun.elapsed() < PATIENCE, "it never rests; {:#?}", self.last());
+        }
+    }
+
+    /// Waits for a frame that begins after now, and whatever it took in before: the second from here.
+    pub fn frame(&mut self) {
+        for _ in 0..2 {
+            self.line_with(&["frame on"], self.console.len());
+        }
     }
 
     /// Waits until a line of the console holds all these words, and returns it; lines from `from` on count.

@@ -45,7 +45,10 @@ fn no_task_holds_the_page_up_while_it_begins() {
         browser.stepped(3, from);
         let begun = begun(&mut browser);
         let tasks = long_tasks(&mut browser);
-        println!("program there at {begun:.0} ms, long tasks (begin, ms): {tasks:.0?}");
+        let pictured = browser.pictured(from);
+        println!(
+            "program there at {begun:.0} ms, first picture at {pictured:.0} ms, long tasks (begin, ms): {tasks:.0?}"
+        );
         let of_ours = tasks.iter().filter(|[begin, _]| *begin >= begun).map(|[_, ms]| *ms);
         least = least.min(of_ours.fold(0.0, f64::max));
         browser.go("about:blank");
@@ -68,7 +71,9 @@ fn a_kernel_is_checked_and_the_fastest_is_found_and_remembered() {
     let said = super::shown::words_with(&mut browser, "for 1000 bodies:");
     assert!(said.starts_with("fastest of "), "{said}");
     let clock = super::shown::words(&mut browser, "by ");
-    let is_stated = clock.starts_with("by GPU timestamps, ") && clock.ends_with(" us apart");
+    // How fine is for the browser to say: 1 ns where it may, 100 us where pages are kept from it.
+    let apart = clock.strip_prefix("by GPU timestamps, ").and_then(|c| c.strip_suffix("s apart"));
+    let is_stated = apart.is_some_and(|apart| apart.starts_with(|c: char| c.is_ascii_digit()));
     assert!(is_stated || clock == "by wall clock", "{clock}");
     let kept = browser.value("localStorage.getItem('gravitile/tuned.toml')");
     assert!(kept.as_str().is_some_and(|text| text.contains("[[choice]]")), "{kept}");

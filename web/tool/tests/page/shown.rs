@@ -21,12 +21,7 @@ fn awaited(browser: &mut Browser, are_they: &str) -> String {
     let found = format!(
         "[...document.querySelectorAll('#mirror span')].map(e => e.textContent).find(t => t.{are_they})"
     );
-    let waiting = format!(
-        "(async () => {{ for (let k = 0; k < 900; k++) {{ const t = {found}; if (t) return t; \
-         await new Promise(done => setTimeout(done, 100)); }} return null; }})()"
-    );
-    let words = browser.value(&waiting);
-    words.as_str().unwrap_or_else(|| panic!("there are no words with {are_they}")).to_owned()
+    browser.until(&found).as_str().unwrap_or_default().to_owned()
 }
 
 /// Keeps what is offered for download, for [`offered`].
@@ -111,28 +106,17 @@ fn a_text_is_pasted_and_a_phone_types() {
     browser.stepped(1, 0);
     press(&mut browser, "File");
     let first = "document.querySelector('#mirror input[type=text]')";
-    let has = |text: &str| {
-        format!(
-            "(async () => {{ for (let k = 0; k < 200; k++) {{ if ({first}?.value === {text:?}) return true; \
-             await new Promise(done => setTimeout(done, 50)); }} return {first}?.value; }})()"
-        )
-    };
-    let there = format!(
-        "(async () => {{ for (let k = 0; k < 200; k++) {{ if ({first}) {{ {first}.focus(); return true; }} \
-         await new Promise(done => setTimeout(done, 50)); }} return false; }})()"
-    );
-    assert_eq!(browser.value(&there), true);
+    let has = |text: &str| format!("{first}?.value === {text:?}");
+    browser.until(&format!("(() => {{ {first}?.focus(); return !!{first}; }})()"));
     let from = browser.console.len();
     browser.line_with(&["frame on File", "writing"], from);
     // egui has a field to type into: the keyboard of a device that is touched opens for this one.
-    let active = "(async () => { for (let k = 0; k < 200; k++) { if (document.activeElement.id === 'typing') return true; \
-                  await new Promise(done => setTimeout(done, 50)); } return document.activeElement.id; })()";
-    assert_eq!(browser.value(active), true);
+    browser.until("document.activeElement.id === 'typing'");
     browser.value(
         "(() => { const data = new DataTransfer(); data.setData('text', 'plum'); \
          document.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true })); })()",
     );
-    assert_eq!(browser.value(&has("plum")), true);
+    browser.until(&has("plum"));
     // The keyboard has written 'merk' and corrects itself.
     let types = |ending: &str| {
         format!(
@@ -141,9 +125,9 @@ fn a_text_is_pasted_and_a_phone_types() {
         )
     };
     browser.value(&types("merk"));
-    assert_eq!(browser.value(&has("plummerk")), true);
+    browser.until(&has("plummerk"));
     browser.value(&types("mer"));
-    assert_eq!(browser.value(&has("plummer")), true);
+    browser.until(&has("plummer"));
 }
 
 /// Size and number of pictures of a PNG file, each of which is decoded.

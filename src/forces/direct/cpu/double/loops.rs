@@ -36,7 +36,7 @@ pub(super) type Attract = unsafe fn(&SourceSlice, &[Sink], &mut [Sum], &mut [Aro
 /// By order, then by [`Besides`].
 pub(super) type Table = [[Attract; 4]; 3];
 
-/// The loops of a kernel. Of one that this target does not know: the scalar ones.
+/// The loops of a kernel. Of one that this target does not know: those of the kernel that it always has.
 pub(super) fn table(kernel: Kernel) -> &'static Table {
     match kernel {
         #[cfg(target_arch = "x86_64")]
@@ -46,7 +46,8 @@ pub(super) fn table(kernel: Kernel) -> &'static Table {
         #[cfg(target_arch = "aarch64")]
         Kernel::Neon => &super::neon::TABLE,
         #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-        Kernel::Simd128 => &super::simd128::TABLE,
+        _ => &super::simd128::TABLE,
+        #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
         _ => &super::scalar::TABLE,
     }
 }

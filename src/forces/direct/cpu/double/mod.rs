@@ -28,6 +28,7 @@ mod loops;
 mod neon;
 mod pack;
 mod pairs;
+#[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
 mod scalar;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod simd128;

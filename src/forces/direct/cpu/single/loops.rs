@@ -4,9 +4,8 @@ use super::Kernel;
 use super::direct::Sum;
 use super::mutual::Leaves;
 use super::pack::{Pack, Sink};
-use super::scalar;
 
-/// The loops of a kernel. Of one that this target does not know: the scalar ones.
+/// The loops of a kernel. Of one that this target does not know: those of the kernel that it always has.
 pub(super) fn of(kernel: Kernel) -> &'static Loops {
     match kernel {
         #[cfg(target_arch = "x86_64")]
@@ -16,8 +15,9 @@ pub(super) fn of(kernel: Kernel) -> &'static Loops {
         #[cfg(target_arch = "aarch64")]
         Kernel::Neon => &super::neon::LOOPS,
         #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-        Kernel::Simd128 => &super::simd128::LOOPS,
-        _ => &scalar::LOOPS,
+        _ => &super::simd128::LOOPS,
+        #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
+        _ => &super::scalar::LOOPS,
     }
 }
 
