@@ -1,9 +1,5 @@
-//! Tells the program which commit and which wgpu it is built from; result files say so. Makes the fonts of the page.
+//! Tells the program which commit and which wgpu it is built from; result files say so.
 
-#[path = "build/letters.rs"]
-mod letters;
-
-use std::path::Path;
 use std::process::Command;
 
 fn main() {
@@ -29,27 +25,4 @@ fn main() {
     {
         println!("cargo::rerun-if-changed={log}");
     }
-    let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|is| is == value);
-    if is("CARGO_CFG_TARGET_ARCH", "wasm32") && is("CARGO_FEATURE_PANEL", "1") {
-        make_fonts();
-    }
-}
-
-/// The fonts that egui has for every program, with the letters of a page.
-fn make_fonts() {
-    println!("cargo::rerun-if-changed=build");
-    let out = std::env::var("OUT_DIR").expect("cargo names the folder");
-    let fonts = [
-        ("letters.ttf", epaint_default_fonts::UBUNTU_LIGHT),
-        ("code.ttf", epaint_default_fonts::HACK_REGULAR),
-    ];
-    let write = |name: &str, font: &[u8]| {
-        std::fs::write(Path::new(&out).join(name), font).expect("the folder can be written to");
-    };
-    for (name, font) in fonts {
-        let thin = letters::thinned(font, letters::is_of_page).expect("egui's fonts are TrueType");
-        write(name, &thin);
-    }
-    // A few signs that no other font has.
-    write("icons.ttf", epaint_default_fonts::EGUI_ICONS);
 }

@@ -100,9 +100,9 @@ fn fonts() -> egui::FontDefinitions {
     use egui::FontFamily::{Monospace, Proportional};
     let mut fonts = egui::FontDefinitions::empty();
     let files: [(&str, &[u8]); 3] = [
-        ("letters", include_bytes!(concat!(env!("OUT_DIR"), "/letters.ttf"))),
-        ("icons", include_bytes!(concat!(env!("OUT_DIR"), "/icons.ttf"))),
-        ("code", include_bytes!(concat!(env!("OUT_DIR"), "/code.ttf"))),
+        ("letters", include_bytes!("../../../../assets/fonts/letters.ttf")),
+        ("icons", epaint_default_fonts::EGUI_ICONS),
+        ("code", include_bytes!("../../../../assets/fonts/code.ttf")),
     ];
     for (name, bytes) in files {
         let data = std::sync::Arc::new(egui::FontData::from_static(bytes));
