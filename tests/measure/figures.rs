@@ -131,10 +131,7 @@ fn several_devices_are_measured_beside_a_model() {
     let names = |svg: &str, name: &str| svg.lines().any(|line| line == name);
     for way in ["2 devices", "2 devices, by the tree", "2 devices, hermite4"] {
         assert!(names(&speed_up, way) && names(&exchanging, way), "{way} should be drawn");
-        assert!(
-            speed_up.contains(&format!("{way}, by the model")),
-            "{way}'s model should be drawn"
-        );
+        assert!(names(&speed_up, &format!("{way}, by the model")), "{way} has a model");
     }
     through_files(&records);
 }

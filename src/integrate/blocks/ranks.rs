@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::exchange::Ranks;
 use crate::forces::ForceEngine;
 use crate::forces::direct::gpu::tiers::GpuTiers;
+use crate::gpu::AdapterInfo;
 
 /// The ranks that share the bodies with this one, and how many devices each has; `None` where there are no others.
 ///
@@ -16,27 +17,31 @@ pub(super) fn of(
     let own: Vec<String> = std::iter::once(first.gpu())
         .chain(first.beside())
         .map(|gpu| {
-            let adapter = &gpu.adapter;
-            let kind = format!("{} ({}, {})", adapter.name, adapter.backend, adapter.driver);
-            format!("{} {}", kind.replace('\n', " "), first.pairs().name())
+            let AdapterInfo { name, backend, driver, .. } = &gpu.adapter;
+            let words = [name, backend, driver, first.pairs().name()];
+            words.map(|words| words.replace(['\n', '\t'], " ")).join("\t")
         })
         .collect();
     let told = ranks.tell(own.join("\n").as_bytes())?;
     members_of(&told).map(|members_of| Some((ranks.clone(), members_of)))
 }
 
-/// How many devices each rank has, out of the kinds that each has told, one a line.
+/// How many devices each rank has, out of the kinds that each has told, one a line: a name, and what else may differ.
 fn members_of(told: &[Vec<u8>]) -> Result<Vec<usize>> {
     let told: Vec<_> = told.iter().map(|lines| String::from_utf8_lossy(lines)).collect();
-    let all =
-        || told.iter().enumerate().flat_map(|(rank, text)| text.lines().map(move |k| (rank, k)));
+    let all = || {
+        let lines = |(rank, text)| str::lines(text).map(move |kind: &str| (rank, kind));
+        told.iter().map(AsRef::as_ref).enumerate().flat_map(lines)
+    };
     let first = all().next().map_or("", |(_, kind)| kind);
-    match all().find(|(_, kind)| *kind != first) {
-        None => Ok(told.iter().map(|text| text.lines().count()).collect()),
-        Some((rank, other)) => Err(Error::Outside(format!(
-            "devices that share block steps must be of one kind, but rank 0 has {first}, and rank {rank} {other}"
-        ))),
-    }
+    let Some((rank, other)) = all().find(|(_, kind)| *kind != first) else {
+        return Ok(told.iter().map(|text| text.lines().count()).collect());
+    };
+    let mut words = first.split('\t').zip(other.split('\t'));
+    let (first, other) = words.find(|(first, other)| first != other).unwrap_or((first, other));
+    Err(Error::Outside(format!(
+        "rank {rank} has another kind of device than rank 0 ({other}, not {first})"
+    )))
 }
 
 /// What this rank has made where all others have, too.
@@ -67,8 +72,11 @@ mod tests {
     #[test]
     fn ranks_with_devices_of_one_kind_say_how_many() {
         assert_eq!(members_of(&told(&["A", "A\nA", "A"])).unwrap(), [1, 2, 1]);
-        let text = members_of(&told(&["A", "A\nB"])).unwrap_err().to_string();
-        assert!(text.ends_with("rank 0 has A, and rank 1 B"), "{text}");
+        let refused = |told: Vec<Vec<u8>>| members_of(&told).unwrap_err().to_string();
+        let text = refused(told(&["A\t1", "A\t1\nB\t1"]));
+        assert_eq!(text, "rank 1 has another kind of device than rank 0 (B, not A)");
+        let text = refused(told(&["A\t1", "A\t1", "A\t2"]));
+        assert_eq!(text, "rank 2 has another kind of device than rank 0 (2, not 1)");
     }
 
     #[test]
