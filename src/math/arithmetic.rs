@@ -222,13 +222,13 @@ pub(crate) mod wasm32 {
 #[derive(Clone, Copy)]
 #[cfg_attr(
     all(target_arch = "wasm32", target_feature = "simd128"),
-    expect(dead_code, reason = "vectors are everywhere")
+    allow(dead_code, reason = "vectors are everywhere")
 )]
 pub(crate) struct Plain<T, const N: usize>(pub [T; N]);
 
 #[cfg_attr(
     all(target_arch = "wasm32", target_feature = "simd128"),
-    expect(dead_code, reason = "vectors are everywhere")
+    allow(dead_code, reason = "vectors are everywhere")
 )]
 impl<T: Copy, const N: usize> Plain<T, N> {
     #[inline(always)]

@@ -10,6 +10,9 @@ use super::{Action, Facts, Input};
 /// A page knows no files: names are those of downloads, and films are animated PNG alone.
 const IS_PAGE: bool = cfg!(target_arch = "wasm32");
 
+/// What is dropped on.
+const WHERE: &str = if IS_PAGE { "the page" } else { "the window" };
+
 /// Paths as they are being typed.
 pub struct FileForm {
     open: String,
@@ -50,7 +53,7 @@ impl FileForm {
                 actions.push(Action::OpenDialog);
             }
         });
-        ui.colored_label(DIM, "or drop one or two snapshots onto the window");
+        ui.colored_label(DIM, format!("or drop one or two snapshots onto {WHERE}"));
 
         heading(ui, "Save the bodies");
         let about =

@@ -179,6 +179,8 @@ impl Panel {
         actions: &mut Vec<Action>,
     ) {
         if !growth::is_due(ui.ctx(), "head") {
+            // As wide as it will be: the picture has its place from the beginning.
+            ui.take_available_width();
             return;
         }
         ui.horizontal(|ui| {
@@ -200,6 +202,7 @@ impl Panel {
         });
         ui.add_space(2.0);
         if !growth::is_due(ui.ctx(), "tabs") {
+            ui.take_available_width();
             return;
         }
         ui.horizontal_wrapped(|ui| {

@@ -132,6 +132,9 @@ impl Frames {
         let longest = if self.rested { USUAL_FRAME_SECS } else { LONGEST_FRAME_SECS };
         let secs = (now - self.last).as_secs_f64().min(longest);
         self.last = now;
+        // In a page the first bodies are awaited by its own words, and nothing is drawn that takes from them.
+        let awaits = self.simulated.session.is_none() && self.simulated.loading.is_some();
+        let hidden = hidden || (cfg!(target_arch = "wasm32") && awaits);
         let mut repaint = Duration::MAX;
         // The device may have been lost since the last frame.
         let healthy = self.output.screen.gpu.poll();

@@ -92,7 +92,8 @@ fn compile(root: &Path, profile: Profile) -> Result<PathBuf> {
     };
     let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
     let target = target.unwrap_or_else(|| root.join("target")).join("web");
-    let mut compile = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let mut compile = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    compile
         .current_dir(root)
         .args(["rustc", "--locked", "--lib", "--crate-type", "cdylib"])
         .args(["--target", "wasm32-unknown-unknown", "--no-default-features"])
