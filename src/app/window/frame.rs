@@ -133,7 +133,7 @@ impl Frames {
         let secs = (now - self.last).as_secs_f64().min(longest);
         self.last = now;
         // In a page the first bodies are awaited by its own words, and nothing is drawn that takes from them.
-        let awaits = self.simulated.session.is_none() && self.simulated.loading.is_some();
+        let awaits = self.simulated.request.is_some() && self.simulated.loading.is_some();
         let hidden = hidden || (cfg!(target_arch = "wasm32") && awaits);
         let mut repaint = Duration::MAX;
         // The device may have been lost since the last frame.
@@ -214,7 +214,11 @@ impl Frames {
             machine::take_output(&platform_output);
             self.input.egui_state.handle_platform_output(&self.output.window, platform_output);
         }
-        let clipped = self.input.context.tessellate(shapes, pixels_per_point);
+        // After a lost device egui has no fonts before it has drawn.
+        let clipped = match is_shown {
+            true => self.input.context.tessellate(shapes, pixels_per_point),
+            false => Vec::new(),
+        };
         if self.viewer.refresh(self.simulated.session.as_ref())? {
             self.still.disturb();
         }
