@@ -84,7 +84,8 @@ fn a_long_step_is_broken_off_on_all_ranks() {
 fn a_signal_to_the_launcher_stops_all_in_good_order() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let args = ["run", "plummer", "-n", "100", "--engine", "cpu", "--dt", "0.0001", "--until", "2"];
+    let args =
+        ["run", "plummer", "-n", "1000", "--engine", "cpu", "--dt", "0.0001", "--until", "2"];
     let args = [&args[..], &["--every", "0.1", "--out"]].concat();
     alone(folder, &[&args[..], &["whole"]].concat());
     let Some(mut command) = ranks(folder, 3) else { return };
