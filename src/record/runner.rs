@@ -106,7 +106,10 @@ fn steps(
         // The next multiple: after a stop in between, the later snapshots fall where they would have.
         let next =
             ((begun / plan.steps_per_snapshot + 1) * plan.steps_per_snapshot).min(plan.steps);
-        let mut watch = |done| watch(begun + done) && !writer.has_failed();
+        // Where ranks take steps together one of them alone knows that: it leaves between two snapshots, with the others
+        // waiting for it in a step, and not in the middle of what all tell each other.
+        let is_shared = sim.choice().is_shared();
+        let mut watch = |done| watch(begun + done) && (is_shared || !writer.has_failed());
         let done = match sim.step_watched(next - begun, &mut watch) {
             Ok(done) => done,
             Err(Error::Stopped) => sim.steps() - begun,
