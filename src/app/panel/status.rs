@@ -177,19 +177,6 @@ impl Panel {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn errors_are_told_as_people_read_them() {
-        assert_eq!(told(1.23e-6), "1.2e-6");
-        assert_eq!(told(-0.012), "-1.2 %");
-        assert_eq!(told(16.0), "1600.0 %");
-        assert_eq!(told(f64::NAN), "NaN %");
-    }
-}
-
 /// First forces that take longer are worth a word.
 const LONG_SECS: f64 = 1.0;
 
@@ -204,4 +191,17 @@ fn forces_take_long(ui: &Ui, facts: &Facts) -> Option<String> {
     (now - since > LONG_SECS).then(|| {
         facts.part_of_first_forces().map_or(String::new(), |part| format!(": {part:.0} %"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_told_as_people_read_them() {
+        assert_eq!(told(1.23e-6), "1.2e-6");
+        assert_eq!(told(-0.012), "-1.2 %");
+        assert_eq!(told(16.0), "1600.0 %");
+        assert_eq!(told(f64::NAN), "NaN %");
+    }
 }
