@@ -12,6 +12,7 @@ pub(in super::super) struct Residents {
     first: Box<Resident>,
     beside: Vec<Resident>,
     /// Whether they share blocks, with each other or with those of other ranks.
+    #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "a page has one device"))]
     are_several: bool,
     words: String,
 }
