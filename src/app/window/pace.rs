@@ -29,7 +29,7 @@ const FADED: f64 = 6.0;
 /// What egui, the window system and a worker still have to show after the last change.
 const AFTERMATH_SECS: f64 = 0.5;
 /// So late a window answers at most by its own will.
-const LATEST: Duration = Duration::from_millis(50);
+const LATEST: Duration = Duration::from_millis(45);
 /// Where the display does not tell.
 const USUAL_RATE_HZ: f64 = 60.0;
 
@@ -167,7 +167,7 @@ mod tests {
         let ms = Duration::from_millis;
         assert_eq!(shared(ms(16), 0.002), ms(16), "they take next to nothing");
         assert_eq!(shared(ms(16), 0.020), ms(40));
-        assert_eq!(shared(ms(16), 0.300), ms(50), "the window answers nevertheless");
+        assert_eq!(shared(ms(16), 0.300), ms(45), "the window answers nevertheless");
         assert_eq!(shared(ms(16), -1.0), ms(16));
     }
 
