@@ -62,6 +62,12 @@ impl Inbox {
         changes || self.report || self.bodies.is_some() || self.blocks
     }
 
+    /// Steps that may be taken now by a worker that has taken `done`. It may be ahead of what was allowed last: who watches
+    /// counts from what is known there, and a pause allows nothing beyond that.
+    pub fn due(&self, done: u64) -> u64 {
+        if self.news() { 0 } else { self.until.saturating_sub(done) }
+    }
+
     /// Whether the worker is to look up between two steps.
     pub fn wants_worker(&self) -> bool {
         self.wanted || self.quit || self.news()
@@ -104,4 +110,29 @@ impl Shared {
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_that_is_ahead_of_a_pause_takes_no_step() {
+        let mut inbox = Inbox {
+            until: 3,
+            dt: 0.1,
+            softening: None,
+            kernel: None,
+            report: false,
+            bodies: None,
+            blocks: false,
+            wanted: true,
+            quit: false,
+            frames: 0,
+            waiting: None,
+        };
+        assert_eq!([0, 3, 5].map(|done| inbox.due(done)), [3, 0, 0]);
+        inbox.report = true;
+        assert_eq!(inbox.due(0), 0, "what was asked for comes first");
+    }
 }

@@ -199,12 +199,11 @@ impl Worker {
         loop {
             let shown = self.shown;
             let todo = shared.news(|inbox| {
-                let news = inbox.news();
-                let has_work = done < inbox.until || news || (inbox.wanted && !shown);
+                let steps = inbox.due(done);
+                let has_work = steps > 0 || inbox.news() || (inbox.wanted && !shown);
                 if !has_work && !inbox.quit {
                     return None;
                 }
-                let steps = if news { 0 } else { inbox.until - done };
                 let changes = (inbox.softening.take(), inbox.kernel.take());
                 let asked = (inbox.report, inbox.bodies.take(), inbox.blocks);
                 (inbox.report, inbox.blocks) = (false, false);

@@ -46,8 +46,8 @@ fn no_driver(_: &Error) -> Error {
 }
 
 impl Screen {
-    /// Opens a device that can draw on the window, the first one that is asked for. What is begun by `begin`, as soon as the device is there, goes on beside
-    /// the rest.
+    /// Opens a device that can draw on the window, the first one that is asked for. What is begun by `begin`, as soon as
+    /// the device is there, goes on beside the rest.
     ///
     /// Errors: the window has no surface; then no such device, or those of `begin`.
     pub fn open<T, B: FnOnce(&Arc<Gpu>) -> Result<T>>(
