@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use gravitile::bodies::Bodies;
 use gravitile::forces::Method;
 use gravitile::gpu::Gpu;
 use gravitile::live::{Command, Live, Tempo};
@@ -19,10 +20,14 @@ fn device() -> Arc<Gpu> {
 
 /// A window on the first device, with bodies on all.
 fn on(devices: &[Arc<Gpu>], settings: Settings) -> Watcher {
+    with(devices, settings, plummer(N))
+}
+
+fn with(devices: &[Arc<Gpu>], settings: Settings, bodies: Bodies) -> Watcher {
     let method = settings.method.unwrap_or(Method::Direct);
     let choice = Choice::of(EngineKind::Gpu, method, "asked for", Some(devices[0].clone()));
     let choice = Choice { beside: devices[1..].to_vec(), ..choice };
-    Watcher::chosen(&devices[0], choice, plummer(N), settings).ready()
+    Watcher::chosen(&devices[0], choice, bodies, settings).ready()
 }
 
 #[test]
@@ -42,6 +47,31 @@ fn two_devices_have_the_bits_of_one_through_every_change() {
     let (of_two, said) = story(&devices);
     assert!(of_two == of_one, "{said}");
     assert_eq!(said.matches(&devices[0].adapter.name).count(), 2, "both are named: {said}");
+}
+
+#[test]
+fn far_away_and_in_motion_a_change_leaves_the_bodies_where_they_are() {
+    let devices = [device(), device()];
+    let (place, motion) = (glam::DVec3::new(1e6, -2e6, 3e5), glam::DVec3::new(100.0, 0.0, -40.0));
+    let mut away = plummer(N);
+    away.position.iter_mut().for_each(|x| *x += place);
+    away.velocity.iter_mut().for_each(|v| *v += motion);
+    let story = |devices: &[Arc<Gpu>], bodies| {
+        let mut watcher = with(devices, settings(EngineKind::Gpu), bodies);
+        watcher.steps(4);
+        watcher.apply(Command::Dt(0.008));
+        watcher.steps(4);
+        watcher.apply(Command::Softening(0.08));
+        watcher.steps(4);
+        watcher.moment()
+    };
+    let (here, there) = (story(&devices[..1], plummer(N)), story(&devices, away));
+    assert_eq!(here.time, there.time);
+    let there_time = there.time;
+    for (here, there) in here.bodies.position.iter().zip(&there.bodies.position) {
+        let off = (*there - place - motion * there_time) - *here;
+        assert!(off.length() < 1e-5, "{off}");
+    }
 }
 
 #[test]
