@@ -69,6 +69,59 @@ fn potentials_alone_have_the_bits_of_those_beside_accelerations() {
     }
 }
 
+/// Partial sums by the kernel of this variant, each of them: acceleration and potential.
+fn sums(gpu: &Gpu, bodies: &BodyBuffers, variant: KernelVariant) -> Vec<[f32; 4]> {
+    let field = PairBuffers::of_bodies(bodies, if variant.guarded { 0.0 } else { 0.05 });
+    let mut forces = pollster::block_on(AllPairs::new(gpu, variant, field)).unwrap();
+    evaluate_blocking(&mut forces, gpu, &mut Throughput::guess(gpu.adapter.class)).unwrap();
+    let entries = bodies.count as usize * variant.config.s as usize;
+    read_blocking::<[f32; 4]>(gpu, &[&forces.partial_sums], entries).unwrap().swap_remove(0)
+}
+
+/// What takes the place of a step's forces has their bits, with tiles of one mass, too, in an order of their own: there a
+/// body is left out of its own potential all the same, and only itself.
+#[test]
+fn forces_beside_potentials_have_the_bits_of_forces_alone() {
+    let gpu = common::gpu();
+    let mut host = plummer(1003);
+    for i in 0..host.len() {
+        host.mass[i] = [0.001, 0.5, 0.002][(i * i) % 7 % 3];
+    }
+    host.position[7] = host.position[400];
+    let bodies = BodyBuffers::upload(&gpu, &host, 1.0, &Frame::PLAIN, None).unwrap();
+    for (shape, one_mass) in [
+        (KernelConfig { r: 8, u: 32, ..KernelConfig::tiled(64) }, true),
+        (KernelConfig { r: 4, s: 3, ..KernelConfig::tiled(32) }, true),
+        (KernelConfig { untiled: true, r: 2, s: 2, ..KernelConfig::tiled(64) }, true),
+        (KernelConfig { q: 8, s: 3, ..KernelConfig::tiled(16) }, false),
+        (KernelConfig { r: 16, u: 4, ..KernelConfig::tiled(32) }, false),
+    ] {
+        for softening in [0.05, 0.0] {
+            let plain = KernelVariant::new(shape, softening, 1.0, false);
+            let forces = KernelVariant { one_mass: one_mass && !plain.guarded, ..plain };
+            let both = forces.with_potential().unwrap();
+            let [alone, both] = [forces, both].map(|variant| sums(&gpu, &bodies, variant));
+            let n = host.len();
+            for (i, (alone, both)) in alone.iter().zip(&both).enumerate() {
+                let same = (0..3).all(|axis| alone[axis].to_bits() == both[axis].to_bits());
+                assert!(same, "{forces:?}, sink {}: {alone:?}, {both:?}", i % n);
+            }
+            for i in 0..n {
+                let found: f64 = both.iter().skip(i).step_by(n).map(|sum| f64::from(sum[3])).sum();
+                let of = |j: usize| {
+                    let towards = host.position[j] - host.position[i];
+                    let softened = towards.length_squared() + softening * softening;
+                    if j == i || softened == 0.0 { 0.0 } else { -host.mass[j] / softened.sqrt() }
+                };
+                let exact: f64 = (0..n).map(of).sum();
+                assert!((found / exact - 1.0).abs() < 1e-5, "{forces:?}, {i}: {found}, {exact}");
+            }
+        }
+    }
+    let windows = KernelConfig { untiled: true, uniform: true, ..KernelConfig::tiled(64) };
+    assert_eq!(KernelVariant::new(windows, 0.05, 1.0, false).with_potential(), None);
+}
+
 fn bits(state: &mut DeviceState, bodies: &Bodies) -> Vec<[u64; 6]> {
     let mut now = bodies.clone();
     pollster::block_on(state.read(&mut now, 0.0)).unwrap();

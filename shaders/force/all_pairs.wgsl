@@ -64,7 +64,8 @@ fn main(
 //% endif
 //% if potential
                 potential_{{ k }} = potential_of(potential_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }},
-                    softening_squared, tiles_begin + slot_{{ copy }} == itself_{{ k }});
+                    softening_squared,
+                    {{ "bitcast<u32>(source_" ~ copy ~ ".w)" if one_mass else "tiles_begin + slot_" ~ copy }} == itself_{{ k }});
 //% endif
 //% endfor
 //% endfor
@@ -77,7 +78,7 @@ fn main(
             total_{{ k }} {{ "= fma(vec3(mass), sum_" ~ k ~ ", total_" ~ k ~ ")" if one_mass else "+= sum_" ~ k }};
 //% endif
 //% if potential
-            potential_total_{{ k }} += potential_{{ k }};
+            potential_total_{{ k }} {{ "= fma(-mass, potential_" ~ k ~ ", potential_total_" ~ k ~ ")" if one_mass else "+= potential_" ~ k }};
 //% endif
 //% endfor
         }

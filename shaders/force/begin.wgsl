@@ -23,7 +23,7 @@
     }
 //% endif
 //% if potential
-    let itself_{{ k }} = source_index_of(sink_index_{{ k }}, sink_{{ k }});
+    let itself_{{ k }} = {{ "NUMBERS | " if one_mass }}source_index_of(sink_index_{{ k }}, sink_{{ k }});
     var potential_total_{{ k }} = 0.0;
 //% endif
 //% if not then_step

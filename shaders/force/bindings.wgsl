@@ -35,4 +35,10 @@ fn source_index_of(sink_index: u32, sink: vec4<f32>) -> u32 {
     }
     return select(sink_index + params.self_offset, FOREIGN, params.self_offset == FOREIGN);
 }
+//% if one_mass
+
+// In place of a mass, which is the block's, each source has its number: among the powers of two from 2 on, where no
+// number is too small for a float.
+const NUMBERS: u32 = 0x40000000u;
+//% endif
 //% endif

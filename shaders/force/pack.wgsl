@@ -22,6 +22,11 @@ fn main(
     if body == NOBODY {
         packed[place] = vec4(NOWHERE, NOWHERE, NOWHERE, 0.0);
     } else {
+//% if numbered
+        // Masses are the blocks'; see NUMBERS in bindings.wgsl.
+        packed[place] = vec4(bodies[body].xyz, bitcast<f32>(0x40000000u | body));
+//% else
         packed[place] = bodies[body];
+//% endif
     }
 }

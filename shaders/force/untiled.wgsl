@@ -42,7 +42,8 @@ fn main(
 //% endif
 //% if potential
             potential_{{ k }} = potential_of(potential_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }},
-                softening_squared, {{ "window_begin + " if uniform }}j + {{ copy }}u == itself_{{ k }});
+                softening_squared,
+                {{ "bitcast<u32>(source_" ~ copy ~ ".w)" if one_mass else ("window_begin + " if uniform else "") ~ "j + " ~ copy ~ "u" }} == itself_{{ k }});
 //% endif
 //% endfor
 //% endfor
@@ -56,7 +57,7 @@ fn main(
 //% endif
 //% if potential
             potential_{{ k }} = potential_of(potential_{{ k }}, sink_{{ k }}.xyz, source,
-                softening_squared, j == itself_{{ k }});
+                softening_squared, {{ "bitcast<u32>(source.w)" if one_mass else "j" }} == itself_{{ k }});
 //% endif
 //% endfor
         }
@@ -69,7 +70,7 @@ fn main(
         total_{{ k }} {{ "= fma(vec3(mass), sum_" ~ k ~ ", total_" ~ k ~ ")" if one_mass else "+= sum_" ~ k }};
 //% endif
 //% if potential
-        potential_total_{{ k }} += potential_{{ k }};
+        potential_total_{{ k }} {{ "= fma(-mass, potential_" ~ k ~ ", potential_total_" ~ k ~ ")" if one_mass else "+= potential_" ~ k }};
 //% endif
 //% endfor
     }

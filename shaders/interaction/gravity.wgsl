@@ -13,11 +13,14 @@ fn attract(sum: vec3<f32>, sink: vec3<f32>, source: vec4<f32>, softening_squared
     return fma(vec3(pull), towards * inverse, sum);
 }
 //% else
+fn softened_square(towards: vec3<f32>, softening_squared: f32) -> f32 {
+    return fma(towards.z, towards.z,
+        fma(towards.y, towards.y, fma(towards.x, towards.x, softening_squared)));
+}
+
 fn attract(sum: vec3<f32>, sink: vec3<f32>, source: vec4<f32>, softening_squared: f32) -> vec3<f32> {
     let towards = source.xyz - sink;
-    let softened = fma(towards.z, towards.z,
-        fma(towards.y, towards.y, fma(towards.x, towards.x, softening_squared)));
-    let inverse = inverseSqrt(softened);
+    let inverse = inverseSqrt(softened_square(towards, softening_squared));
 //% if one_mass
     // Sources of one mass, which their sum is multiplied by: one instruction less.
     let pull = inverse * (inverse * inverse);
@@ -32,7 +35,8 @@ fn attract(sum: vec3<f32>, sink: vec3<f32>, source: vec4<f32>, softening_squared
 const SMALLEST: f32 = 1.17549435e-38;
 
 //% if potential
-// The same pair's share of the potential; a body is left out of its own by number.
+// The same pair's share of the potential; a body is left out of its own by number. What it has in common with the
+// acceleration a compiler computes once.
 fn potential_of(
     sum: f32,
     sink: vec3<f32>,
@@ -41,12 +45,17 @@ fn potential_of(
     is_itself: bool,
 ) -> f32 {
     let towards = source.xyz - sink;
-    let softened = dot(towards, towards) + softening_squared;
 //% if guarded
+    let softened = dot(towards, towards) + softening_squared;
     let inverse = select(inverseSqrt(max(softened, SMALLEST)), 0.0, is_itself || softened == 0.0);
 //% else
-    let inverse = select(inverseSqrt(softened), 0.0, is_itself);
+    let inverse =
+        select(inverseSqrt(softened_square(towards, softening_squared)), 0.0, is_itself);
 //% endif
+//% if one_mass
+    return sum + inverse;
+//% else
     return fma(-source.w, inverse, sum);
+//% endif
 }
 //% endif

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 
 pub use ranks::Ranks;
 pub use shares::{equal_shares, shares};
-pub use threads::{Member, team};
+pub use threads::{Lent, Member, team};
 
 /// Takes in what a member sent: its number and its bytes.
 pub type Hear<'a> = dyn FnMut(usize, &[u8]) + 'a;

@@ -12,6 +12,43 @@ use crate::error::Result;
 /// One core copies so many bytes.
 const COPY_BYTES: usize = 1 << 20;
 
+/// Bytes where they lie, for others to read.
+pub type Lent = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// What a member has told.
+enum Told {
+    Copied(Vec<u8>),
+    Lent(Lent),
+}
+
+impl Default for Told {
+    fn default() -> Self {
+        Self::Copied(Vec::new())
+    }
+}
+
+impl Told {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Copied(bytes) => bytes,
+            Self::Lent(lent) => (**lent).as_ref(),
+        }
+    }
+
+    /// Takes a copy, in the memory of the last one.
+    fn copy(&mut self, mine: &[u8]) {
+        if let Self::Lent(_) = self {
+            *self = Self::default();
+        }
+        let Self::Copied(copy) = self else { return };
+        copy.resize(mine.len(), 0);
+        // By as many cores as it takes to keep memory busy.
+        copy.par_chunks_mut(COPY_BYTES)
+            .zip(mine.par_chunks(COPY_BYTES))
+            .for_each(|(copy, mine)| copy.copy_from_slice(mine));
+    }
+}
+
 /// What the threads of a team share.
 struct Team {
     /// Members of all processes, and the first of this one.
@@ -20,7 +57,7 @@ struct Team {
     barrier: Barrier,
     /// What each member of this process has told, twice: of this exchange, and of the one before, which a slow member
     /// may still be hearing. One meeting per exchange is enough then.
-    told: [Vec<RwLock<Vec<u8>>>; 2],
+    told: [Vec<RwLock<Told>>; 2],
     /// What other processes have told, and where each of their members' begins.
     elsewhere: [RwLock<Vec<u8>>; 2],
 }
@@ -30,6 +67,8 @@ pub struct Member {
     team: Arc<Team>,
     own: usize,
     exchanges: usize,
+    /// Whether what it told last was lent.
+    has_lent: bool,
     outer: Option<Outer>,
 }
 
@@ -63,7 +102,7 @@ pub fn team(
     let mut outer = outer.map(|(exchange, members_of)| Outer { exchange, members_of });
     let member = |own| {
         let outer = if own == 0 { outer.take() } else { None };
-        Member { team: Arc::clone(&team), own, exchanges: 0, outer }
+        Member { team: Arc::clone(&team), own, exchanges: 0, has_lent: false, outer }
     };
     (0..threads).map(member).collect()
 }
@@ -73,34 +112,38 @@ impl Member {
     pub fn leads(&self) -> bool {
         self.own == 0
     }
-}
 
-impl Exchange for Member {
-    fn members(&self) -> usize {
-        self.team.members
+    /// [`Exchange::all_gather`] without a copy: the others of this process read `mine` where it lies. It is let go once the
+    /// exchange after this one has returned, or has failed.
+    ///
+    /// Errors: as there.
+    pub fn all_gather_lent(
+        &mut self,
+        mine: Lent,
+        bytes: &[usize],
+        hear: &mut Hear<'_>,
+    ) -> Result<()> {
+        debug_assert!((*mine).as_ref().len() == bytes[self.member()]);
+        *write(&self.team.told[self.exchanges % 2][self.own]) = Told::Lent(mine);
+        self.exchange(true, bytes, hear)
     }
 
-    fn member(&self) -> usize {
-        self.team.first + self.own
-    }
-
-    fn all_gather(&mut self, mine: &[u8], bytes: &[usize], hear: &mut Hear<'_>) -> Result<()> {
-        debug_assert!(mine.len() == bytes[self.member()] && bytes.len() == self.members());
+    /// Tells what lies in this turn's place, and hears the others.
+    fn exchange(&mut self, lends: bool, bytes: &[usize], hear: &mut Hear<'_>) -> Result<()> {
+        debug_assert!(bytes.len() == self.members());
         let turn = self.exchanges % 2;
         self.exchanges += 1;
+        let has_lent = std::mem::replace(&mut self.has_lent, lends);
         let team = &*self.team;
-        {
-            let mut slot = write(&team.told[turn][self.own]);
-            slot.resize(mine.len(), 0);
-            // By as many cores as it takes to keep memory busy.
-            slot.par_chunks_mut(COPY_BYTES)
-                .zip(mine.par_chunks(COPY_BYTES))
-                .for_each(|(slot, mine)| slot.copy_from_slice(mine));
+        let met = team.barrier.wait();
+        if has_lent {
+            // Who has come here has heard what was told before.
+            *write(&team.told[1 - turn][self.own]) = Told::default();
         }
-        team.barrier.wait()?;
+        met?;
         if team.members == team.told[turn].len() {
             for (member, slot) in team.told[turn].iter().enumerate() {
-                hear(member, &read(slot));
+                hear(member, read(slot).bytes());
             }
             return Ok(());
         }
@@ -116,6 +159,22 @@ impl Exchange for Member {
             begin += length;
         }
         Ok(())
+    }
+}
+
+impl Exchange for Member {
+    fn members(&self) -> usize {
+        self.team.members
+    }
+
+    fn member(&self) -> usize {
+        self.team.first + self.own
+    }
+
+    fn all_gather(&mut self, mine: &[u8], bytes: &[usize], hear: &mut Hear<'_>) -> Result<()> {
+        debug_assert!(mine.len() == bytes[self.member()]);
+        write(&self.team.told[self.exchanges % 2][self.own]).copy(mine);
+        self.exchange(false, bytes, hear)
     }
 
     fn look_for_stop(&mut self) {
@@ -134,13 +193,8 @@ impl Exchange for Member {
 
 impl Outer {
     /// What all members of all processes have told, one after the other.
-    fn gather(
-        &mut self,
-        told: &[RwLock<Vec<u8>>],
-        bytes: &[usize],
-        all: &mut Vec<u8>,
-    ) -> Result<()> {
-        let mine: Vec<u8> = told.iter().flat_map(|slot| read(slot).clone()).collect();
+    fn gather(&mut self, told: &[RwLock<Told>], bytes: &[usize], all: &mut Vec<u8>) -> Result<()> {
+        let mine: Vec<u8> = told.iter().flat_map(|slot| read(slot).bytes().to_vec()).collect();
         let mut first = 0;
         let mut of_process = |members: &usize| {
             let lengths = &bytes[first..first + members];
@@ -239,6 +293,32 @@ mod tests {
         });
         let total = values.iter().fold(0.0, |sum, value| sum + value);
         assert_eq!(sums, [[total, 4.0]; 4]);
+    }
+
+    /// What is lent is read where it lies, and let go once the exchange after it has returned.
+    #[test]
+    fn what_is_lent_is_let_go_one_exchange_later() {
+        each(team(3, None, Duration::ZERO), |mut member| {
+            let own = member.member();
+            let lengths = vec![4; 3];
+            let mut last: Option<std::sync::Weak<Vec<u8>>> = None;
+            for round in 0..100u8 {
+                let mine = Arc::new(vec![10 * own as u8 + round; 4]);
+                let weak = Arc::downgrade(&mine);
+                let mut heard = Vec::new();
+                let mut hear = |_: usize, told: &[u8]| heard.extend_from_slice(told);
+                if round % 3 == 2 {
+                    // A copy between two loans.
+                    member.all_gather(&mine, &lengths, &mut hear).unwrap();
+                } else {
+                    member.all_gather_lent(mine, &lengths, &mut hear).unwrap();
+                }
+                let all: Vec<u8> = (0..3).flat_map(|k| [10 * k as u8 + round; 4]).collect();
+                assert_eq!(heard, all);
+                assert!(last.is_none_or(|last| last.upgrade().is_none()), "round {round}");
+                last = Some(weak);
+            }
+        });
     }
 
     #[test]

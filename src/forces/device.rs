@@ -70,6 +70,17 @@ pub trait DeviceForces: Send {
         bodies: &'a BodyBuffers,
     ) -> Making<'a, Box<dyn DeviceForces>>;
 
+    /// Makes what computes potentials with these forces, to the bits of these forces as far as can be foreseen: it may take
+    /// their place in a step. It takes the memory of these partial sums. `None` where a method has no such thing.
+    fn with_both<'a>(
+        &'a self,
+        gpu: &'a Gpu,
+        bodies: &'a BodyBuffers,
+    ) -> Option<Making<'a, Box<dyn DeviceForces>>> {
+        let _ = (gpu, bodies);
+        None
+    }
+
     /// Whether an evaluation depends on the accelerations that the last one left with the bodies: a snapshot then
     /// holds them, and a run goes on from them.
     fn needs_last_accelerations(&self) -> bool {

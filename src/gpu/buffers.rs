@@ -1,6 +1,8 @@
 //! Bodies on the device, in the numbers of a frame.
 
 use std::ops::Range;
+
+use rayon::prelude::*;
 use std::sync::Arc;
 
 use super::Gpu;
@@ -52,35 +54,32 @@ impl BodyBuffers {
                 gpu.limits.storage_buffer
             )));
         }
-        let checked = |i: usize, [x, y, z]: [f32; 3], w: f32, what: &str| {
-            let entry = [x, y, z, w];
-            if entry.iter().all(|x| x.is_finite()) {
-                return Ok(entry);
-            }
-            let problem = format!(
-                "its {what} is so far from that of the other bodies that it leaves the range of f32 (1e38 times theirs)"
-            );
-            Err(Error::Body { index: i, id: bodies.id[i], problem })
-        };
-        let entry_of_position = |i: usize| {
+        let position_mass = entries(n, |i| {
             let position = bodies.position[i];
             let narrow = match rests {
                 Some(rests) => frame.narrow_position(position, rests.position[i]),
                 None => frame.position(position),
             };
             let mass = bodies.mass[i] * gravitational_constant / frame.mass;
-            checked(i, narrow, mass as f32, "position or mass")
-        };
-        let entry_of_velocity = |i: usize| {
+            (narrow, mass as f32)
+        });
+        let velocity = entries(n, |i| {
             let velocity = bodies.velocity[i];
             let narrow = match rests {
                 Some(rests) => frame.narrow_velocity(velocity, rests.velocity[i]),
                 None => frame.velocity(velocity),
             };
-            checked(i, narrow, bodies.tag(i) as f32, "velocity")
-        };
-        let position_mass: Vec<[f32; 4]> = (0..n).map(entry_of_position).collect::<Result<_>>()?;
-        let velocity: Vec<[f32; 4]> = (0..n).map(entry_of_velocity).collect::<Result<_>>()?;
+            (narrow, bodies.tag(i) as f32)
+        });
+        for (entries, what) in [(&position_mass, "position or mass"), (&velocity, "velocity")] {
+            let is_out = |entry: &[f32; 4]| entry.iter().any(|x| !x.is_finite());
+            if let Some(index) = entries.par_iter().position_first(is_out) {
+                let problem = format!(
+                    "its {what} is so far from that of the other bodies that it leaves the range of f32 (1e38 times theirs)"
+                );
+                return Err(Error::Body { index, id: bodies.id[index], problem });
+            }
+        }
 
         let buffers = Self {
             count: n as u32,
@@ -121,6 +120,15 @@ impl BodyBuffers {
     }
 }
 
+/// `n` entries of three numbers and one, as many at a time as there are cores.
+fn entries(n: usize, of: impl Fn(usize) -> ([f32; 3], f32) + Sync) -> Vec<[f32; 4]> {
+    let entry = |i: usize| {
+        let ([x, y, z], w) = of(i);
+        [x, y, z, w]
+    };
+    (0..n).into_par_iter().map(entry).collect()
+}
+
 /// A storage buffer of `count` `vec4<f32>`, readable, writable and copyable.
 pub(crate) fn storage(gpu: &Gpu, label: &str, count: usize) -> wgpu::Buffer {
     gpu.device.create_buffer(&wgpu::BufferDescriptor {
@@ -139,6 +147,8 @@ pub struct Params<T> {
     buffer: wgpu::Buffer,
     stride: u32,
     rows: Vec<T>,
+    /// Those that the device has: a write takes the host longer than to record a step.
+    sent: Vec<T>,
     capacity: usize,
     staging: Vec<u8>,
 }
@@ -153,7 +163,8 @@ impl<T: bytemuck::Pod + PartialEq> Params<T> {
             usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
-        Self { buffer, stride, rows: Vec::with_capacity(capacity), capacity, staging: Vec::new() }
+        let [rows, sent] = [(); 2].map(|()| Vec::with_capacity(capacity));
+        Self { buffer, stride, rows, sent, capacity, staging: Vec::new() }
     }
 
     /// Empties the table, for the next submission.
@@ -185,10 +196,12 @@ impl<T: bytemuck::Pod + PartialEq> Params<T> {
 
     /// Sends the rows to the device; they hold for the next submission.
     pub fn upload(&mut self, gpu: &Gpu) {
-        self.stage();
-        if !self.staging.is_empty() {
-            gpu.queue.write_buffer(&self.buffer, 0, &self.staging);
+        if self.sent.starts_with(&self.rows) {
+            return;
         }
+        self.stage();
+        gpu.queue.write_buffer(&self.buffer, 0, &self.staging);
+        self.sent.clone_from(&self.rows);
     }
 
     fn stage(&mut self) {

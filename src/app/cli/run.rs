@@ -231,7 +231,9 @@ fn report(
     let rate = sim.interactions() as f64 / wall_secs / 1e9;
     // Few bodies make few interactions: three digits of either unit.
     let rate = if rate < 0.1 { format!("{:.3} M", rate * 1e3) } else { format!("{rate:.2} G") };
-    let mut text = format!("t = {} after {} steps, ", sim.time(), sim.steps());
+    // A multiple of a decimal step is no decimal in binary: it shows from the 16th digit on.
+    let time: f64 = format!("{:.11e}", sim.time()).parse().unwrap_or(sim.time());
+    let mut text = format!("t = {time} after {} steps, ", sim.steps());
     if let (Some(error), Some(last)) = (error, &outcome.last) {
         text += &format!("energy error {error:.2e}, 2K/|W| {:.3}, ", last.virial_ratio());
     }

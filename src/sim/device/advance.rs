@@ -179,7 +179,7 @@ impl DeviceState {
 
     /// A range of the entries of each of these buffers, all at one moment. Room on the host is kept from one time to the
     /// next: to have it anew takes longer than to copy.
-    async fn bring(
+    pub(super) async fn bring(
         &mut self,
         buffers: &[wgpu::Buffer],
         entries: Range<usize>,
@@ -201,13 +201,18 @@ impl DeviceState {
         Ok(read)
     }
 
-    /// Potentials of the bodies that the device moves, G included, by the kernel with potential.
+    /// Potentials of the bodies that the device moves, G included: those that the last force has given, or by a kernel with
+    /// potential.
     pub async fn potential(&mut self) -> Result<Vec<f64>> {
         self.settle().await?;
-        self.make_potential().await?;
-        self.begin_potential();
-        let forces = self.potential.as_mut().expect("bound above");
-        evaluate(forces.as_mut(), &self.gpu, &mut self.throughput).await?;
+        if self.make_together().await? {
+            self.evaluate_together().await?;
+        } else {
+            self.make_potential().await?;
+            self.begin_potential();
+            let forces = self.potential.as_mut().expect("bound above");
+            evaluate(forces.as_mut(), &self.gpu, &mut self.throughput).await?;
+        }
         let sinks = self.sinks();
         let n = sinks.len();
         let (sums, slices) = self.potential_sums();

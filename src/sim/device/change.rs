@@ -90,6 +90,7 @@ impl DeviceState {
             self.throughput = Throughput::guess(self.gpu.adapter.class);
         }
         (self.softening, self.potential, self.stepper) = (softening, Some(potential), stepper);
+        self.together = None;
         let is_in_step = self.phase != (Phase::Force { dt: 0.0 });
         self.stepper.forces_mut().begin_step(self.steps + u64::from(is_in_step));
     }

@@ -9,12 +9,13 @@ use rayon::prelude::*;
 use web_time::Instant;
 
 use super::long::{Before, Length};
+use super::telling::Telling;
 use super::{DeviceState, Phase, Submitted, Wanted};
 use crate::error::{Error, Result};
 use crate::exchange::{Exchange, Member};
 use crate::forces::Budget;
 use crate::gpu::layout::VEC4;
-use crate::gpu::read_part;
+use crate::gpu::{Gpu, read_part};
 use crate::stop;
 
 /// Submissions in flight, as elsewhere.
@@ -29,7 +30,7 @@ pub(in crate::sim) struct Lockstep {
     /// Which bodies each member moves, in the order of members.
     shares: Vec<Range<usize>>,
     /// Its own positions, on their way to the host.
-    down: wgpu::Buffer,
+    telling: Telling,
     /// All positions, of which those of the others are on their way to the device; mapped between two turns.
     up: wgpu::Buffer,
     /// Whether there is something in `up` that the device has not got yet.
@@ -40,18 +41,9 @@ pub(in crate::sim) struct Lockstep {
 
 impl Lockstep {
     pub fn new(state: &DeviceState, member: Member, shares: Vec<Range<usize>>) -> Self {
-        let make = |label, count: usize, usage, mapped_at_creation| {
-            let size = (count.max(1) as u64) * VEC4;
-            let label = Some(label);
-            let made = wgpu::BufferDescriptor { label, size, usage, mapped_at_creation };
-            state.gpu.device.create_buffer(&made)
-        };
-        use wgpu::BufferUsages as Usage;
-        let down = Usage::MAP_READ | Usage::COPY_DST;
-        let down = make("own positions", state.sinks().len(), down, false);
-        let up = Usage::MAP_WRITE | Usage::COPY_SRC;
-        let up = make("others' positions", state.buffers.count as usize, up, true);
-        Self { member, shares, down, up, has_heard: false, spent: (0.0, 0) }
+        let telling = Telling::new(&state.gpu, state.sinks().len());
+        let up = others(&state.gpu, "others' positions", state.buffers.count as usize);
+        Self { member, shares, telling, up, has_heard: false, spent: (0.0, 0) }
     }
 
     /// Seconds spent waiting for others and copying since this was asked last, and exchanges.
@@ -196,7 +188,7 @@ impl DeviceState {
             }
             if flying.len() == IN_FLIGHT || complete || stopped {
                 let Some(slice) = flying.pop_front() else { break };
-                self.gpu.finish(slice.submission).await?;
+                self.finish_last(slice.submission, flying.is_empty()).await?;
                 self.learn(slice.work, since.elapsed().as_secs_f64());
                 since = Instant::now();
             }
@@ -240,7 +232,7 @@ impl DeviceState {
         let moved = complete && next.is_some() && !own.is_empty();
         if moved {
             let length = own.end - own.start;
-            encoder.copy_buffer_to_buffer(positions, own.start, &group.down, 0, length);
+            encoder.copy_buffer_to_buffer(positions, own.start, group.telling.buffer(), 0, length);
         }
         let submission = self.gpu.queue.submit([encoder.finish()]);
         // They are mapped once the submission is done, which is waited for.
@@ -248,7 +240,7 @@ impl DeviceState {
             group.up.map_async(wgpu::MapMode::Write, .., |_| ());
         }
         if moved {
-            group.down.map_async(wgpu::MapMode::Read, .., |_| ());
+            group.telling.bring(own.end - own.start);
         }
         self.interactions += work.interactions;
         self.steps += work.steps;
@@ -265,20 +257,13 @@ impl DeviceState {
         let own = group.member.member();
         {
             let mut up = group.up.get_mapped_range_mut(..).map_err(failed)?;
-            let down = match bytes[own] {
-                0 => None,
-                _ => Some(group.down.get_mapped_range(..).map_err(failed)?),
-            };
             let mut at = 0;
-            group.member.all_gather(down.as_deref().unwrap_or(&[]), &bytes, &mut |k, told| {
+            group.telling.tell(&mut group.member, &bytes, &mut |k, told| {
                 if k != own && !told.is_empty() {
                     copy(told, up.slice(at..at + told.len()));
                 }
                 at += told.len();
             })?;
-        }
-        if bytes[own] > 0 {
-            group.down.unmap();
         }
         group.has_heard = true;
         group.spent.0 += begun.elapsed().as_secs_f64();
@@ -303,6 +288,16 @@ impl DeviceState {
         }
         self.gpu.check()
     }
+}
+
+/// Memory of the host for what the others tell of `bodies` bodies, mapped, from where the device takes it.
+pub(super) fn others(gpu: &Gpu, label: &str, bodies: usize) -> wgpu::Buffer {
+    gpu.device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some(label),
+        size: (bodies.max(1) as u64) * VEC4,
+        usage: wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
+        mapped_at_creation: true,
+    })
 }
 
 /// Copies by as many cores as it takes to keep memory busy.

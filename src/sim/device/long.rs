@@ -24,6 +24,10 @@ pub(super) struct Before {
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) const ASKED_EVERY: u64 = 64;
 
+/// The end of shorter steps is awaited awake: others wait for this device, and being woken takes some 100 µs.
+#[cfg(not(target_arch = "wasm32"))]
+const SHORT_STEP_SECS: f64 = 0.005;
+
 /// How long the next steps of several devices take.
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) enum Length {
@@ -60,6 +64,23 @@ impl DeviceState {
             true => is_long(self.throughput.secs(forces.interactions(), 2)),
             false => self.step_secs.is_none_or(is_long),
         }
+    }
+
+    /// Waits for `submission`, which is the `last` of a turn or has another behind it.
+    ///
+    /// Errors: the device was lost.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) async fn finish_last(
+        &self,
+        submission: wgpu::SubmissionIndex,
+        last: bool,
+    ) -> Result<()> {
+        let is_short = self.step_secs.is_some_and(|secs| secs < SHORT_STEP_SECS);
+        if last && is_short {
+            let patience = std::time::Duration::from_secs_f64(2.0 * SHORT_STEP_SECS);
+            return self.gpu.finish_soon(submission, patience).await;
+        }
+        self.gpu.finish(submission).await
     }
 
     /// Makes the pace that of the forces, for who waits for whole steps.

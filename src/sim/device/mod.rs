@@ -11,6 +11,9 @@ mod potentials;
 mod replica;
 mod residence;
 mod stepper;
+#[cfg(not(target_arch = "wasm32"))]
+mod telling;
+mod together;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,6 +29,7 @@ pub use self::potentials::add_potentials;
 pub(super) use self::replica::Replica;
 pub use self::residence::RESIDENCE;
 use self::stepper::{Stepper, Wanted};
+use self::together::Together;
 use super::Settings;
 use crate::bodies::Bodies;
 use crate::error::Result;
@@ -72,6 +76,8 @@ pub struct DeviceState {
     stepper: Stepper,
     /// The forces with potential, bound when first asked for.
     potential: Option<Box<dyn DeviceForces>>,
+    /// Forces and potentials in one, where there are many bodies.
+    together: Option<Together>,
     phase: Phase,
     interactions: u64,
     throughput: Throughput,
@@ -156,6 +162,7 @@ impl DeviceState {
             buffers,
             stepper,
             potential: None,
+            together: None,
             // A step of length 0: only its force and its end are left to do.
             phase: Phase::Force { dt: 0.0 },
             interactions: 0,

@@ -18,6 +18,7 @@ impl DeviceState {
 
     /// Begins with the potentials anew, after [`DeviceState::make_potential`].
     pub fn begin_potential(&mut self) {
+        self.forget_together();
         if let Some(potential) = &mut self.potential {
             potential.begin_again();
         }

@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use web_time::Instant;
 
-use super::lockstep::{IN_FLIGHT, copy};
+use super::lockstep::{IN_FLIGHT, copy, others};
 use super::long::{ASKED_EVERY, Before, Length};
+use super::telling::Telling;
 use super::{DeviceState, Phase, Submitted, Wanted, Work};
 use crate::error::{Error, Result};
 use crate::exchange::{Exchange, Member, shares};
@@ -31,7 +32,7 @@ pub(in crate::sim) struct Replica {
     /// What each such piece of the sinks has taken last.
     took: Vec<f32>,
     /// Its own answers, on their way to the host.
-    down: wgpu::Buffer,
+    telling: Telling,
     /// All answers, of which those of the others are on their way to the device; mapped between two turns.
     up: wgpu::Buffer,
     /// Seconds spent in exchanges since they were asked for last, and how many those were.
@@ -54,18 +55,11 @@ impl Replica {
             return Err(Error::value("the method", state.method.name(), allowed));
         };
         let unit = shared.unit();
-        let make = |label, usage, mapped_at_creation| {
-            let size = (n.max(1) as u64) * VEC4;
-            let label = Some(label);
-            let made = wgpu::BufferDescriptor { label, size, usage, mapped_at_creation };
-            gpu.device.create_buffer(&made)
-        };
-        use wgpu::BufferUsages as Usage;
-        let down = make("own answers", Usage::MAP_READ | Usage::COPY_DST, false);
-        let up = make("others' answers", Usage::MAP_WRITE | Usage::COPY_SRC, true);
+        let telling = Telling::new(&gpu, n);
+        let up = others(&gpu, "others' answers", n);
         let shares = shares(n, &vec![1.0; member.members()], unit);
         let took = vec![0.0; n.div_ceil(unit)];
-        Ok(Self { member, shares, heard_own: 0..0, unit, took, down, up, spent: (0.0, 0) })
+        Ok(Self { member, shares, heard_own: 0..0, unit, took, telling, up, spent: (0.0, 0) })
     }
 
     /// Seconds spent waiting for others and copying since this was asked last, and exchanges.
@@ -178,7 +172,7 @@ impl DeviceState {
         let complete = self.answer(group, None, dt, true).await?;
         if !group.member.all_agree(complete)? {
             if complete && !group.own().is_empty() {
-                group.down.unmap();
+                group.telling.forget();
             }
             before.restore(self, steps_before);
             return Ok(false);
@@ -243,7 +237,7 @@ impl DeviceState {
             }
             if flying.len() == IN_FLIGHT || complete || stopped {
                 let Some(slice) = flying.pop_front() else { break };
-                self.gpu.finish(slice.submission).await?;
+                self.finish_last(slice.submission, flying.is_empty()).await?;
                 self.learn(slice.work, since.elapsed().as_secs_f64());
                 since = Instant::now();
             }
@@ -305,7 +299,7 @@ impl DeviceState {
         let has_answered = complete && force.is_some() && !own.is_empty();
         if has_answered {
             let length = own.end - own.start;
-            encoder.copy_buffer_to_buffer(&answers, own.start, &group.down, 0, length);
+            encoder.copy_buffer_to_buffer(&answers, own.start, group.telling.buffer(), 0, length);
         }
         let submission = self.gpu.queue.submit([encoder.finish()]);
         // They are mapped once the submission is done, which is waited for.
@@ -313,7 +307,7 @@ impl DeviceState {
             group.up.map_async(wgpu::MapMode::Write, .., |_| ());
         }
         if has_answered {
-            group.down.map_async(wgpu::MapMode::Read, 0..own.end - own.start, |_| ());
+            group.telling.bring(own.end - own.start);
         }
         self.interactions += work.interactions;
         (Submitted { submission, work }, complete)
@@ -330,13 +324,9 @@ impl DeviceState {
         let (own, range) = (group.member.member(), group.own());
         {
             let mut up = group.up.get_mapped_range_mut(..).map_err(failed)?;
-            let down = match bytes[own] {
-                0 => None,
-                length => Some(group.down.get_mapped_range(0..length as u64).map_err(failed)?),
-            };
             let (shares, took, unit) = (&group.shares, &mut group.took, group.unit);
             let mut at = 0;
-            group.member.all_gather(down.as_deref().unwrap_or(&[]), &bytes, &mut |k, told| {
+            group.telling.tell(&mut group.member, &bytes, &mut |k, told| {
                 if k != own && !told.is_empty() {
                     copy(told, up.slice(at..at + told.len()));
                 }
@@ -348,9 +338,6 @@ impl DeviceState {
                     *took = bytemuck::pod_read_unaligned(&answers[12..16]);
                 }
             })?;
-        }
-        if bytes[own] > 0 {
-            group.down.unmap();
         }
         group.heard_own = range;
         group.balance(self.buffers.count as usize);

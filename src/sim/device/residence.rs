@@ -24,7 +24,7 @@ pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
             let no_device = || Error::value("the engine", "gpu", "a device that is open");
             let gpu = Arc::clone(choice.gpu.as_ref().ok_or_else(no_device)?);
             let mut state = DeviceState::begin_again(gpu, bodies, restart, settings).await?;
-            state.settle().await?;
+            state.settle_together().await?;
             Ok(Box::new(state) as Box<dyn Residence>)
         })
     },
@@ -71,7 +71,7 @@ impl Residence for DeviceState {
                 ended |= !go_on;
                 go_on
             };
-            match DeviceState::advance(self, dt, steps, None, &mut watch).await {
+            match self.advance_to_output(dt, steps, &mut watch).await {
                 Ok(done) if done < steps && !ended => (done, Err(Error::Stopped)),
                 Ok(done) => (done, Ok(())),
                 Err(error) => (0, Err(error)),

@@ -58,10 +58,11 @@ impl Place {
 }
 
 impl Part {
-    /// See [`DeviceState::advance_with`] and [`DeviceState::advance_alike`].
+    /// See [`DeviceState::advance_with`] and [`DeviceState::advance_alike`]. If it `gathers`, the device has everything of all
+    /// bodies afterwards.
     fn advance(
         &mut self,
-        steps: (f64, u64),
+        (steps, gathers): ((f64, u64), bool),
         last: &AtomicU64,
         watch: &mut Watch<'_>,
     ) -> Result<u64> {
@@ -70,7 +71,9 @@ impl Part {
             match group {
                 Place::Lockstep(place) => {
                     let done = state.advance_with(place, steps, last, watch).await?;
-                    state.gather(place).await?;
+                    if gathers {
+                        state.gather(place).await?;
+                    }
                     Ok(done)
                 }
                 Place::Replica(place) => state.advance_alike(place, steps, last, watch).await,
@@ -153,9 +156,43 @@ impl DeviceGroup {
     ///
     /// Errors: a device failed.
     pub fn advance(&mut self, dt: f64, steps: u64, watch: &mut Watch<'_>) -> Result<u64> {
+        if !self.foresee_potentials() || steps == 0 {
+            return self.take(((dt, steps), true), watch);
+        }
+        let mut ended = false;
+        let mut before = |done| {
+            ended |= !watch(done);
+            !ended
+        };
+        let done = self.take(((dt, steps - 1), false), &mut before)?;
+        if ended || done < steps - 1 {
+            self.take(((dt, 0), true), &mut |_| true)?;
+            return Ok(done);
+        }
+        self.parts.iter_mut().for_each(|part| part.state.swap_together());
+        let last = self.take(((dt, 1), true), &mut |last| watch(done + last));
+        self.parts.iter_mut().for_each(|part| part.state.swap_together());
+        let last = last?;
+        if last == 1 {
+            self.parts.iter_mut().for_each(|part| part.state.end_together());
+        }
+        Ok(done + last)
+    }
+
+    /// Whether the last force of the next advance is to give potentials, too, on all devices alike: those of other ranks are
+    /// not asked.
+    fn foresee_potentials(&mut self) -> bool {
+        let mut all = self.ranks.is_none();
+        for Part { state, group } in &mut self.parts {
+            all &= state.foresees_potentials() && matches!(group, Place::Lockstep(_));
+        }
+        all
+    }
+
+    /// [`Part::advance`] of all devices.
+    fn take(&mut self, steps: ((f64, u64), bool), watch: &mut Watch<'_>) -> Result<u64> {
         let last = AtomicU64::new(u64::MAX);
         let last = &last;
-        let steps = (dt, steps);
         let done = self.each(
             |part| part.advance(steps, last, watch),
             |part| part.advance(steps, last, &mut |_| true),

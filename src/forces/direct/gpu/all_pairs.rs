@@ -95,7 +95,10 @@ impl AllPairs {
             )));
         }
         let packed = match variant.packing(field.source_mass) {
-            Some(packing) => Some(Packed::new(gpu, &config, &packing, field.sources).await?),
+            Some(packing) => {
+                let numbered = variant.potential && variant.one_mass;
+                Some(Packed::new(gpu, &config, &packing, field.sources, numbered).await?)
+            }
             None => None,
         };
         let (sources, source_count) = match &packed {
@@ -161,6 +164,19 @@ impl AllPairs {
     pub fn is_one_chunk(&self) -> bool {
         let config = self.variant.config;
         config.q == 1 || FIXED_CUT_WITH_Q.next_multiple_of(config.tile()) >= self.whole.slice_length
+    }
+
+    /// A kernel beside this one, for the same bodies. The last step's partial sums have been added up when it runs: their
+    /// room is used again.
+    async fn beside(
+        &self,
+        gpu: &Gpu,
+        bodies: &BodyBuffers,
+        variant: KernelVariant,
+    ) -> Result<Box<dyn DeviceForces>> {
+        let field = PairBuffers::of_bodies(bodies, self.softening);
+        let sums = Some(self.partial_sums.clone());
+        Ok(Box::new(Self::sharing(gpu, variant, field, sums).await?))
     }
 
     /// What pieces are cut from.
@@ -255,14 +271,16 @@ impl DeviceForces for AllPairs {
         gpu: &'a Gpu,
         bodies: &'a BodyBuffers,
     ) -> Making<'a, Box<dyn DeviceForces>> {
-        let variant = self.variant.of_potentials();
-        // The last step's partial sums have been added up: their room can be used again.
-        let sums = Some(self.partial_sums.clone());
-        Box::pin(async move {
-            let field = PairBuffers::of_bodies(bodies, self.softening);
-            let made = Self::sharing(gpu, variant, field, sums).await?;
-            Ok(Box::new(made) as Box<dyn DeviceForces>)
-        })
+        Box::pin(self.beside(gpu, bodies, self.variant.of_potentials()))
+    }
+
+    fn with_both<'a>(
+        &'a self,
+        gpu: &'a Gpu,
+        bodies: &'a BodyBuffers,
+    ) -> Option<Making<'a, Box<dyn DeviceForces>>> {
+        let variant = self.variant.with_potential()?;
+        Some(Box::pin(self.beside(gpu, bodies, variant)))
     }
 
     fn all_pairs(&self) -> Option<&AllPairs> {

@@ -39,8 +39,8 @@ impl Masses {
         let plain = mass.len().div_ceil(block);
         let most = plain + plain / MOST_FILLING;
         let mut counts: HashMap<u32, usize> = HashMap::new();
-        for mass in mass {
-            *counts.entry(mass.to_bits()).or_default() += 1;
+        for equal in runs(mass) {
+            *counts.entry(equal[0].to_bits()).or_default() += equal.len();
             if counts.len() > most {
                 return Self::Various;
             }
@@ -48,6 +48,11 @@ impl Masses {
         let blocks: usize = counts.values().map(|count| count.div_ceil(block)).sum();
         if blocks <= most { Self::InBlocks } else { Self::Various }
     }
+}
+
+/// Neighbours of one mass together: bodies of a kind stand side by side, as a rule.
+fn runs(mass: &[f32]) -> impl Iterator<Item = &[f32]> {
+    mass.chunk_by(|a, b| a.to_bits() == b.to_bits())
 }
 
 /// Which source stands where, in whole blocks.
@@ -70,12 +75,15 @@ impl Packing {
     pub fn by_mass(mass: &[f32], block: u32) -> Self {
         let mut places = HashMap::new();
         let mut classes: Vec<(f32, Vec<u32>)> = Vec::new();
-        for (body, &mass) in (0..).zip(mass) {
-            let class = *places.entry(mass.to_bits()).or_insert_with(|| {
-                classes.push((mass, Vec::new()));
+        let mut body = 0;
+        for equal in runs(mass) {
+            let class = *places.entry(equal[0].to_bits()).or_insert_with(|| {
+                classes.push((equal[0], Vec::new()));
                 classes.len() - 1
             });
-            classes[class].1.push(body);
+            let end = body + equal.len() as u32;
+            classes[class].1.extend(body..end);
+            body = end;
         }
         let (mut order, mut block_mass) = (Vec::with_capacity(mass.len()), Vec::new());
         for (mass, bodies) in classes {
@@ -105,7 +113,7 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    /// For a kernel of shape `config` that reads `bodies`.
+    /// For a kernel of shape `config` that reads `bodies`; if they are `numbered`, with their numbers in place of masses.
     ///
     /// Errors: a copy larger than the adapter's largest buffer.
     pub async fn new(
@@ -113,6 +121,7 @@ impl Packed {
         config: &KernelConfig,
         packing: &Packing,
         bodies: &wgpu::Buffer,
+        numbered: bool,
     ) -> Result<Self> {
         let len = packing.places();
         let room = if config.uniform { len.next_multiple_of(WINDOW) } else { len }.max(1);
@@ -135,7 +144,8 @@ impl Packed {
         };
         let order = filled("order of sources", &packing.order);
         let block_masses = filled("masses of blocks", bytemuck::cast_slice(&packing.block_mass));
-        let text = template::assemble("force/pack.wgsl", context! { threads => THREADS })?;
+        let text =
+            template::assemble("force/pack.wgsl", context! { threads => THREADS, numbered })?;
         let bindings = [Binding::Read, Binding::Read, Binding::Write];
         let kernel = compile(gpu, "force/pack.wgsl", &text, &bindings, Checks::Off).await?;
         let resources =

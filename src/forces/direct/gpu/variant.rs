@@ -57,6 +57,19 @@ impl KernelVariant {
         Self { config, potential: true, alone: true, one_mass: false, ..self }
     }
 
+    /// The kernel with forces and potentials in one, which takes the place of this one in a step: the same sums in the same
+    /// order. `None` for a kernel of the user's own, and for sources in windows, whose sums have an order of their own.
+    pub fn with_potential(self) -> Option<Self> {
+        let KernelConfig { r, u, uniform, own, .. } = self.config;
+        if uniform || own || self.potential {
+            return None;
+        }
+        // Registers for twice as many sums; and it is to compile fast.
+        let u = if u.is_multiple_of(4) { 4 } else { u.min(4) };
+        let config = KernelConfig { r: r.min(8), u, ..self.config };
+        Some(Self { config, potential: true, alone: false, ..self })
+    }
+
     /// Whether the kernel finds its way among sources in another order: a potential asks for their numbers.
     pub fn can_sort(&self) -> bool {
         !self.guarded && !self.potential && !self.config.own && self.config.q == 1
@@ -136,10 +149,12 @@ mod tests {
                             (true, true, false, false),
                             (true, true, true, false),
                             (false, false, false, true),
+                            (false, true, false, true),
                         ] {
                             let variant =
                                 KernelVariant { config, guarded, potential, alone, one_mass };
-                            if one_mass && !variant.can_sort() {
+                            let forces = KernelVariant { potential: false, ..variant };
+                            if one_mass && !(forces.can_sort() && (!potential || !uniform)) {
                                 continue;
                             }
                             let text = variant.wgsl().unwrap();

@@ -62,6 +62,8 @@ trait Way: Send {
 pub(super) struct Stepper {
     ordinary: Ordinary,
     way: Box<dyn Way>,
+    /// Whether every step is the ordinary way's.
+    is_ordinary: bool,
 }
 
 impl Stepper {
@@ -117,6 +119,16 @@ impl Stepper {
         self.ordinary.force(pass, wanted)
     }
 
+    /// Whether all steps take [`Stepper::forces`], and none has them fused into something else.
+    pub fn takes_forces(&self) -> bool {
+        self.is_ordinary
+    }
+
+    /// Puts other forces, with partial sums in the same place, in the place of those of its steps, between two steps.
+    pub fn swap_forces(&mut self, forces: &mut Box<dyn DeviceForces>) {
+        self.ordinary.swap_forces(forces);
+    }
+
     /// The forces of its steps.
     pub fn forces(&self) -> &dyn DeviceForces {
         self.ordinary.forces()
@@ -151,23 +163,26 @@ pub(super) async fn bind(
     let side = make(gpu, bodies, forces.as_ref()).await?;
     let pairs = forces.all_pairs();
     let dispatch = pairs.map_or(Dispatch::Ordinary, |pairs| pairs.variant.config.dispatch);
-    let way: Box<dyn Way> = match (pairs, dispatch) {
+    let way: Option<Box<dyn Way>> = match (pairs, dispatch) {
         (Some(pairs), Dispatch::OneWorkgroup) => {
             OneWorkgroup::takes(integrator)?;
-            Box::new(OneWorkgroup::new(gpu, &pairs.variant, bodies, tools.softening).await?)
+            let one = OneWorkgroup::new(gpu, &pairs.variant, bodies, tools.softening).await?;
+            Some(Box::new(one))
         }
         (Some(pairs), Dispatch::Auto | Dispatch::Fused) => {
             match Fused::new(gpu, bodies, pairs, integrator).await? {
-                Some(fused) => Box::new(fused),
+                Some(fused) => Some(Box::new(fused)),
                 None if dispatch == Dispatch::Fused => {
                     return Err(cannot_be_fused(bodies, integrator));
                 }
-                None => Box::new(StepByStep),
+                None => None,
             }
         }
-        _ => Box::new(StepByStep),
+        _ => None,
     };
-    Ok(Stepper { ordinary: Ordinary::new(forces, side), way })
+    let is_ordinary = way.is_none();
+    let way = way.unwrap_or_else(|| Box::new(StepByStep));
+    Ok(Stepper { ordinary: Ordinary::new(forces, side), way, is_ordinary })
 }
 
 fn cannot_be_fused(bodies: &BodyBuffers, integrator: &Integrator) -> Error {

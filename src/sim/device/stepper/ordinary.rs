@@ -42,6 +42,11 @@ impl Ordinary {
         self.forces.as_mut()
     }
 
+    /// Takes other forces in their place.
+    pub fn swap_forces(&mut self, forces: &mut Box<dyn DeviceForces>) {
+        std::mem::swap(&mut self.forces, forces);
+    }
+
     /// Gives up a force that is half done: it is computed anew.
     pub fn begin_force_again(&mut self) {
         self.forces.begin_again();
