@@ -37,7 +37,8 @@ struct ScatterParams {
     words: u32,
     // Where changes begin in their buffer.
     at: u32,
-    unused: u32,
+    // Of each so many words are sent; those after them are 0.
+    sent: u32,
 }
 
 // To when sources are predicted, and in what.

@@ -1,5 +1,6 @@
 // New values of some sources, sent in one piece, put where they belong. A change is the source's number
-// in a vec4<u32> and its record of `words` more: bits are moved, whatever numbers they are.
+// in a vec4<u32> and the first words of its record, which has `words`: the others are 0. Bits are moved,
+// whatever numbers they are.
 //% include "direct/params.wgsl"
 // No number comes twice.
 @group(0) @binding(0) var<storage, read> changes: array<vec4<u32>>;
@@ -16,7 +17,11 @@ fn main(
     for (var at = workgroup.x * 64u + thread; at < words; at += workgroups.x * 64u) {
         let change = at / params.words;
         let word = at - change * params.words;
-        let begin = params.at + change * (params.words + 1u);
-        sources[changes[begin].x * params.words + word] = changes[begin + 1u + word];
+        let begin = params.at + change * (params.sent + 1u);
+        var value = vec4(0u);
+        if word < params.sent {
+            value = changes[begin + 1u + word];
+        }
+        sources[changes[begin].x * params.words + word] = value;
     }
 }

@@ -80,7 +80,7 @@ impl Cluster {
     }
 
     /// What it computes on, in one line.
-    pub fn describe(&self) -> String {
+    pub fn describe(&mut self) -> String {
         format!("{}, {} j-particles", self.engine.describe(), self.memory.len())
     }
 
@@ -113,11 +113,11 @@ impl Cluster {
         let pending = &mut self.calls.all[place];
         pending.call = call;
         pending.identify(&self.memory);
-        let radius = pending.radii().ok();
         let fits = |room: &usize| room.saturating_mul(pending.call.position.len()) <= ENTRIES_ALONG;
-        let capacity = self.capacity.filter(|room| radius.is_some() && fits(room));
-        pending.with_lists = capacity.is_some();
+        let capacity = self.capacity.filter(fits);
+        let radius = capacity.and_then(|_| pending.radii().ok());
         let within = radius.as_deref().zip(capacity);
+        pending.with_lists = within.is_some();
         let want = Want {
             order: self.order,
             potential: true,
@@ -126,7 +126,9 @@ impl Cluster {
             within: within.map(|(radius, capacity)| Within { radius, capacity }),
         };
         let sinks = sinks(&pending.call, &pending.identity);
-        self.engine.begin(&sinks, pending.call.softening_squared.sqrt(), &want)?;
+        let begun = self.engine.begin(&sinks, pending.call.softening_squared.sqrt(), &want);
+        self.memory.settle(self.engine.as_mut());
+        begun?;
         pending.state = CallState::Begun;
         Ok(())
     }

@@ -71,8 +71,16 @@ macro_rules! fetched {
 }
 
 /// `both_forms! { "What it does."; value_name pointer_name, ...; (argument: kind, ...) { body } }`:
-/// functions of these names, all with this body, which answers `Result<c_int>`.
+/// functions of these names, all with this body, which answers `Result<c_int>`. For what is called by the hundred
+/// thousand, `first { ... }` before the body answers `Ok(true)` where it has done all that is to be done, without what it
+/// takes to catch a panic; it must not panic.
 macro_rules! both_forms {
+    ($doc:literal; $($value:ident $pointer:ident),+; $arguments:tt first $first:block $body:block) => {
+        $(
+            value_form! { $doc; $value; $arguments first $first $body }
+            pointer_form! { $value; $pointer; $arguments first $first $body }
+        )+
+    };
     ($doc:literal; $($value:ident $pointer:ident),+; $arguments:tt $body:block) => {
         $(
             value_form! { $doc; $value; $arguments $body }
@@ -83,34 +91,64 @@ macro_rules! both_forms {
 
 /// `value_form! { "What it does."; name; (argument: kind, ...) { body } }`: C's form alone, for what only C++ calls.
 macro_rules! value_form {
-    ($doc:literal; $value:ident; ($($name:ident: $kind:ident),*) $body:block) => {
+    (made $doc:literal; $value:ident; ($($name:ident: $kind:ident),*) { $($begin:tt)* } $body:block) => {
         #[doc = $doc]
         ///
         /// # Safety
         /// Pointers are NULL or point to as many numbers as the call says.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $value($($name: value_type!($kind)),*) -> ::std::ffi::c_int {
+            $($begin)*
             $crate::capi::guard::guarded(stringify!($value), || {
                 $(let $name = array!($kind, $name);)*
                 $body
             })
         }
     };
+    ($doc:literal; $value:ident; ($($name:ident: $kind:ident),*) first $first:block $body:block) => {
+        value_form! { made $doc; $value; ($($name: $kind),*) {
+            let first = || -> $crate::error::Result<bool> {
+                $(let $name = array!($kind, $name);)*
+                $first
+            };
+            if first().unwrap_or(false) {
+                return $crate::capi::guard::DONE;
+            }
+        } $body }
+    };
+    ($doc:literal; $value:ident; ($($name:ident: $kind:ident),*) $body:block) => {
+        value_form! { made $doc; $value; ($($name: $kind),*) {} $body }
+    };
 }
 
 /// Fortran's form of the call `value`.
 macro_rules! pointer_form {
-    ($value:ident; $pointer:ident; ($($name:ident: $kind:ident),*) $body:block) => {
+    (made $value:ident; $pointer:ident; ($($name:ident: $kind:ident),*) { $($begin:tt)* } $body:block) => {
         #[doc = concat!("[`", stringify!($value), "`] with scalars by pointer, as Fortran calls.")]
         ///
         /// # Safety
         /// Pointers are NULL or point to as many numbers as the call says.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $pointer($($name: pointer_type!($kind)),*) -> ::std::ffi::c_int {
+            $($begin)*
             $crate::capi::guard::guarded(stringify!($pointer), || {
                 $(let $name = fetched!($kind, $name);)*
                 $body
             })
         }
+    };
+    ($value:ident; $pointer:ident; ($($name:ident: $kind:ident),*) first $first:block $body:block) => {
+        pointer_form! { made $value; $pointer; ($($name: $kind),*) {
+            let first = || -> $crate::error::Result<bool> {
+                $(let $name = fetched!($kind, $name);)*
+                $first
+            };
+            if first().unwrap_or(false) {
+                return $crate::capi::guard::DONE;
+            }
+        } $body }
+    };
+    ($value:ident; $pointer:ident; ($($name:ident: $kind:ident),*) $body:block) => {
+        pointer_form! { made $value; $pointer; ($($name: $kind),*) {} $body }
     };
 }

@@ -55,11 +55,10 @@ force_j_particle_send force_j_particle_send_; () { Ok(DONE) } }
 both_forms! { "Puts a j-particle at an address.";
 g6_set_j_particle g6_set_j_particle_, GPU_g6_set_j_particle GPU_g6_set_j_particle_;
 (id: cluster, address: int, index: int, tj: double, _dtj: double, mass: double,
- k18: vectors, j6: vectors, a2: vectors, v: vectors, x: vectors) {
-    let of = |vector: Input<[f64; 3]>| vector.one().map(DVec3::from_array);
-    let motion = [of(x)?, of(v)?, 2.0 * of(a2)?, 6.0 * of(j6)?, 18.0 * of(k18)?, DVec3::ZERO];
-    let particle = Particle { index, time: tj, mass, motion, ..Particle::default() };
-    with_cluster(Key::G6(id), |cluster| cluster.memory.set(address, particle).map(|()| DONE))
+ k18: vectors, j6: vectors, a2: vectors, v: vectors, x: vectors) first {
+    Ok(world::post(Key::G6(id), address, &particle(index, tj, mass, [x, v, a2, j6, k18])?))
+} {
+    world::set(Key::G6(id), address, particle(index, tj, mass, [x, v, a2, j6, k18])?)
 } }
 
 both_forms! { "The same for a particle at rest, as treecodes set them.";
@@ -209,6 +208,14 @@ pub fn write(from: &[DVec3], into: &mut [[f64; 3]]) {
     into.iter_mut().zip(from).for_each(|(into, from)| *into = from.to_array());
 }
 
+#[inline(always)]
+fn particle(index: c_int, time: f64, mass: f64, given: [Input<[f64; 3]>; 5]) -> Result<Particle> {
+    let [x, v, a2, j6, k18] = given;
+    let of = |vector: Input<[f64; 3]>| vector.one().map(DVec3::from_array);
+    let motion = [of(x)?, of(v)?, 2.0 * of(a2)?, 6.0 * of(j6)?, 18.0 * of(k18)?, DVec3::ZERO];
+    Ok(Particle { index, time, mass, motion, ..Particle::default() })
+}
+
 fn at_rest(
     id: c_int,
     address: c_int,
@@ -219,7 +226,7 @@ fn at_rest(
     let mut motion = [DVec3::ZERO; 6];
     motion[0] = DVec3::from_array(x.one()?);
     let particle = Particle { index, mass, motion, ..Particle::default() };
-    with_cluster(Key::G6(id), |cluster| cluster.memory.set(address, particle).map(|()| DONE))
+    world::set(Key::G6(id), address, particle)
 }
 
 fn reset(id: c_int) -> Result<c_int> {

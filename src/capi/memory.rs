@@ -1,6 +1,7 @@
 //! The j-particles of one cluster: kept on the host in f64, and sent to the engine in one piece, only when something
 //! has changed (Belleman et al. 2008, section 3.5). An engine that does not predict them gets them predicted.
 
+mod letters;
 mod particle;
 mod records;
 
@@ -9,8 +10,9 @@ use std::collections::HashMap;
 use glam::DVec3;
 use rayon::prelude::*;
 
+use super::inbox::{Inbox, Letters};
 use crate::error::{Error, Result};
-use crate::forces::{ForceEngine, Moving, MovingSources, Order, Sources};
+use crate::forces::{ForceEngine, Moving, MovingSources, Order, Placed, Sources};
 pub use particle::Particle;
 use records::Records;
 
@@ -49,9 +51,13 @@ pub struct Memory {
     velocity: Vec<DVec3>,
     acceleration: Vec<DVec3>,
     mass: Vec<f64>,
-    /// The sources that go to an engine that predicts by itself, and the time.
-    source_index: Vec<u32>,
+    /// To when the engine's sources are predicted.
     time: Option<f64>,
+    /// Where particles arrive that clients set one by one, and those that were fetched from there.
+    inbox: Option<&'static Inbox>,
+    letters: Letters,
+    /// Other sources that were announced to the engine and not settled.
+    announced: Vec<Placed>,
 }
 
 impl Memory {
@@ -72,20 +78,22 @@ impl Memory {
             velocity: Vec::new(),
             acceleration: Vec::new(),
             mass: Vec::new(),
-            source_index: Vec::new(),
             time: None,
+            inbox: None,
+            letters: Letters::default(),
+            announced: Vec::new(),
         }
     }
 
     /// Number of particles that were ever set.
-    pub fn len(&self) -> usize {
+    pub fn len(&mut self) -> usize {
+        self.put_away();
         self.particles.all().count()
     }
 
     /// Puts a particle at `address`, in the place of what was there.
     ///
     /// Errors: an address out of range, no memory, numbers that are none. The old particle then stays.
-    #[inline]
     pub fn set(&mut self, address: i32, particle: Particle) -> Result<()> {
         let place = match usize::try_from(address) {
             Ok(place) if place < LARGEST_MEMORY => place,
@@ -94,23 +102,35 @@ impl Memory {
         if !particle.is_sound() {
             particle.check(place)?;
         }
-        let before = self.particles.put(place, &particle)?;
-        self.rearranged |= before.index != Some(particle.index);
+        // They came before.
+        self.put_away();
+        let placed = Placed { moving: particle.moving(), at: place as u32, tag: particle.index };
+        self.put(&placed, particle.softening_squared)?;
+        self.tell_room();
+        Ok(())
+    }
+
+    /// Puts a particle in its place, to be sent.
+    fn put(&mut self, placed: &Placed, softening_squared: f64) -> Result<()> {
+        let before = self.particles.put(placed, softening_squared)?;
+        self.rearranged |= before.index != Some(placed.tag);
         if !before.was_changed {
-            self.changed.push(place as u32);
+            self.changed.push(placed.at);
         }
         Ok(())
     }
 
     /// The particle at `address`.
-    pub fn get(&self, address: i32) -> Result<Particle> {
+    pub fn get(&mut self, address: i32) -> Result<Particle> {
+        self.put_away();
         let there = usize::try_from(address).ok().and_then(|place| self.particles.get(place));
         there.ok_or_else(|| {
             Error::value("the address of a j-particle", address, "one that was set before")
         })
     }
 
-    /// Makes `engine` hold the particles below address `addresses`, predicted to `time`.
+    /// Makes `engine` hold the particles below address `addresses`, predicted to `time`: [`Memory::settle`] comes after
+    /// the evaluation has begun.
     ///
     /// Errors: a particle whose prediction is not finite; what the engine refuses.
     pub fn send(
@@ -122,6 +142,7 @@ impl Memory {
         if let Some(moving) = engine.moving() {
             return self.send_moving(moving, addresses, time);
         }
+        self.put_away();
         self.time = time;
         let goal = Some(Sent { addresses, time });
         // Beyond a quarter one large transfer is cheaper than many small writes.
@@ -150,6 +171,18 @@ impl Memory {
     ) -> Result<()> {
         self.time = time;
         engine.predict_to(time);
+        self.fetch();
+        if self.letters_are_sources(addresses) {
+            if self.letters.is_empty() {
+                return Ok(());
+            }
+            return engine.announce_moving(self.letters.placed()).inspect_err(|_| {
+                // What an engine refuses may be half done.
+                self.sent = None;
+                self.put_away();
+            });
+        }
+        self.put_away();
         if self.rearranged || self.sent.is_none_or(|sent| sent.addresses != addresses) {
             self.sent = None;
             self.arrange(addresses);
@@ -162,22 +195,21 @@ impl Memory {
             if !self.changed.is_sorted() {
                 self.changed.sort_unstable();
             }
-            self.source_index.clear();
-            let count = self.address.len();
-            let below = |places: &[u32]| places.last().is_some_and(|k| (*k as usize) < count);
-            if below(&self.address) && below(&self.changed) {
-                self.source_index.extend_from_slice(&self.changed);
-            } else {
+            self.announced.clear();
+            for &place in &self.changed {
                 // Beyond the addresses in use there are particles that no engine holds.
-                let sources = self.changed.iter().filter_map(|place| self.source_at(*place));
-                let sources: Vec<u32> = sources.map(|source| source as u32).collect();
-                self.source_index.extend_from_slice(&sources);
+                if let Some(source) = self.source_at(place) {
+                    let moving = self.particles.moving(place as usize);
+                    self.announced.push(Placed { moving, at: source as u32, tag: 0 });
+                }
             }
-            let Self { particles, address, source_index, .. } = &*self;
-            let moving = |k: usize| particles.moving(address[source_index[k] as usize] as usize);
             // What an engine refuses may be half done.
-            let updated = engine.update_moving_by(source_index, &moving);
-            updated.inspect_err(|_| self.sent = None)?;
+            let announced = engine.announce_moving(&self.announced);
+            if announced.is_err() {
+                self.announced.clear();
+                self.sent = None;
+            }
+            announced?;
         }
         self.forget_changes();
         Ok(())

@@ -11,10 +11,11 @@
 //! | `object` | what `include/sapporo.h` makes Sapporo2's class of |
 //! | `looking` | calls that show particles, and write them to files |
 //! | `each` | forces on sinks with a softening each |
-//! | `slices` | the client's pointers: all `unsafe` but for the wrapping in `forms` and the one call of `fork` |
+//! | `slices` | the client's pointers: all `unsafe` but for the wrapping in `forms`, the one call of `fork` and the lock of `inbox` |
 //! | `guard` | no panic leaves; error codes, and one line on stderr |
 //! | `world`, `fork` | open clusters, a lock for each, the shared device; what must not be used after a fork |
 //! | `cluster`, `memory` | one GRAPE: j-particles, each thread's call under way, lists |
+//! | `inbox` | particles on their way to a memory, behind a lock of its own |
 //! | `options` | engine, precision, adapter: the user's choice |
 
 mod cluster;
@@ -25,6 +26,7 @@ mod forms;
 mod g5;
 mod g6;
 mod guard;
+mod inbox;
 mod looking;
 #[cfg(test)]
 mod lost;

@@ -67,7 +67,7 @@ sapporo_set_j_particle; (object: int, address: int, index: int, time: double, ma
         *into = DVec3::from_array(from.one()?);
     }
     let particle = Particle { index, time, mass, softening_squared: eps2, motion };
-    with_object(object, |cluster| cluster.memory.set(address, particle).map(|()| DONE))
+    world::set(key(object), address, particle)
 } }
 
 value_form! { "Starts the forces of the j-particles below address `nj` on `ni` i-particles. `acc` is for the sixth order; `eps2_i`, if not NULL, has one for each in the place of `eps2`.";

@@ -25,11 +25,16 @@ initialize_special initialize_special_; (_devices: int, _list: ignored) { world:
 both_forms! { "Puts a j-particle at an address, with plain derivatives. `eps2` is kept for pick_up_predictor_2.";
 set_j_particle set_j_particle_, set_jp_2 set_jp_2_;
 (address: int, pos: vectors, vel: vectors, acc: vectors, jrk: vectors, snp: vectors, crk: vectors,
- mass: double, time: double, id: int, eps2: double) {
+ mass: double, time: double, id: int, eps2: double) first {
     let of = |vector: Input<[f64; 3]>| vector.one().map(DVec3::from_array);
     let motion = [of(pos)?, of(vel)?, of(acc)?, of(jrk)?, of(snp)?, of(crk)?];
     let particle = Particle { index: id, time, mass, softening_squared: eps2, motion };
-    with_cluster(Key::Sixth, |cluster| cluster.memory.set(address, particle).map(|()| DONE))
+    Ok(world::post(Key::Sixth, address, &particle))
+} {
+    let of = |vector: Input<[f64; 3]>| vector.one().map(DVec3::from_array);
+    let motion = [of(pos)?, of(vel)?, of(acc)?, of(jrk)?, of(snp)?, of(crk)?];
+    let particle = Particle { index: id, time, mass, softening_squared: eps2, motion };
+    world::set(Key::Sixth, address, particle)
 } }
 
 both_forms! { "The time that j-particles are predicted to, by all derivatives.";

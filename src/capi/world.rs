@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use super::cluster::Cluster;
 use super::fork;
 use super::guard::{DONE, say};
+use super::inbox::Inbox;
+use super::memory::Particle;
 use super::options::Options;
 use crate::error::{Error, Result};
 use crate::forces::{Order, Precision};
@@ -83,16 +85,22 @@ impl World {
     }
 
     /// Opens a cluster that is not.
-    fn insert(&mut self, key: Key, cluster: Cluster) {
-        let slot = self.free.pop().unwrap_or_else(|| Box::leak(Box::default()));
-        *lock(slot) = Some(cluster);
+    fn insert(&mut self, key: Key, mut cluster: Cluster) {
+        let slot: &'static Slot = self.free.pop().unwrap_or_else(|| Box::leak(Box::default()));
+        cluster.memory.listen_to(&slot.inbox);
+        *lock(&slot.cluster) = Some(cluster);
         self.clusters.insert(key, slot);
         GENERATION.fetch_add(1, Ordering::AcqRel);
     }
 }
 
 /// Where a cluster is, or was. Slots stay, so that a thread may look into one that another thread empties.
-type Slot = Mutex<Option<Cluster>>;
+#[derive(Default)]
+struct Slot {
+    cluster: Mutex<Option<Cluster>>,
+    /// For those who set particles: they do not wait for calls on the cluster.
+    inbox: Inbox,
+}
 
 /// The slot that a thread's last call meant.
 #[derive(Clone, Copy)]
@@ -139,7 +147,7 @@ pub fn with_cluster<T>(key: Key, work: impl FnOnce(&mut Cluster) -> Result<T>) -
             Some(known) if known.generation == GENERATION.load(Ordering::Acquire) => known,
             _ => find(key)?,
         };
-        let mut slot = lock(known.slot);
+        let mut slot = lock(&known.slot.cluster);
         // Unless another thread has just closed it.
         if known.generation == GENERATION.load(Ordering::Acquire)
             && let Some(cluster) = &mut *slot
@@ -147,6 +155,25 @@ pub fn with_cluster<T>(key: Key, work: impl FnOnce(&mut Cluster) -> Result<T>) -
             return work(cluster);
         }
     }
+}
+
+/// Puts a particle at an address of an open cluster, in the place of what was there.
+///
+/// Errors: those of [`super::memory::Memory::set`] and of [`with_cluster`].
+pub fn set(key: Key, address: c_int, particle: Particle) -> Result<c_int> {
+    if post(key, address, &particle) {
+        return Ok(DONE);
+    }
+    with_cluster(key, |cluster| cluster.memory.set(address, particle).map(|()| DONE))
+}
+
+/// [`set`], if nothing is in the way. False: nothing is done.
+#[inline(always)]
+pub fn post(key: Key, address: c_int, particle: &Particle) -> bool {
+    let Some(known) = KNOWN.get().filter(|known| known.asked == key) else { return false };
+    // Whoever closes a cluster says so before the inbox is emptied.
+    let is_open = || known.generation == GENERATION.load(Ordering::Acquire);
+    fork::check_noted().is_ok() && known.slot.inbox.post(address, particle, is_open)
 }
 
 #[cold]
@@ -254,7 +281,8 @@ pub fn close(key: Key) -> Result<c_int> {
         let key = world.meant(key);
         let slot = world.clusters.remove(&key).ok_or_else(|| key.closed())?;
         GENERATION.fetch_add(1, Ordering::AcqRel);
-        *lock(slot) = None;
+        *lock(&slot.cluster) = None;
+        slot.inbox.close();
         world.free.push(slot);
         if world.clusters.is_empty() {
             world.devices = None;

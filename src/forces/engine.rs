@@ -6,7 +6,9 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::direct::GpuTiers;
-use super::{Answers, Making, MovingSources, Order, Precision, Rebuilds, Sinks, Sources, Want};
+use super::{
+    Answers, Making, MovingSources, Order, Placed, Precision, Rebuilds, Sinks, Sources, Want,
+};
 use crate::error::{Error, Result};
 use crate::gpu::Gpu;
 
@@ -183,6 +185,15 @@ pub fn check_indices(index: &[u32], sources: usize, count: usize) -> Result<()> 
         return Err(Error::value("the number of source indices", index.len(), allowed));
     }
     match index.iter().find(|&&j| j as usize >= count) {
+        Some(j) => Err(Error::value("a source index", j, format!("below {count}"))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses places where `count` sources are held.
+pub fn check_places(sources: &[Placed], count: usize) -> Result<()> {
+    let highest = sources.iter().map(|placed| placed.at).max();
+    match highest.filter(|&j| j as usize >= count) {
         Some(j) => Err(Error::value("a source index", j, format!("below {count}"))),
         None => Ok(()),
     }

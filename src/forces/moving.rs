@@ -34,8 +34,16 @@ impl Moving {
     }
 }
 
-/// Makes the k-th of some sources.
-pub type MovingSource<'a> = dyn Fn(usize) -> Moving + Sync + 'a;
+/// A source on its way to the place of another.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Placed {
+    /// What comes.
+    pub moving: Moving,
+    /// The source that it replaces.
+    pub at: u32,
+    /// The owner's own: no engine looks at it.
+    pub tag: i32,
+}
 
 /// An engine that keeps the motion of its sources and predicts all of them before forces, as a GRAPE does
 /// ([`super::ForceEngine::moving`]): between two evaluations only those that changed are sent, whatever
@@ -51,12 +59,21 @@ pub trait MovingSources {
     /// Errors: as [`MovingSources::set_moving`]; an index that is not below the number of sources.
     fn update_moving(&mut self, index: &[u32], sources: &[Moving]) -> Result<()>;
 
-    /// The same by sources that are made as they are taken, in any order and by any thread.
+    /// [`MovingSources::update_moving`] in two parts, around the beginning of an evaluation: an engine whose device is
+    /// to have them at once does now what that takes, and the rest in [`MovingSources::settle_moving`], while the device
+    /// computes. Where one place is given several times, the last counts.
     ///
     /// Errors: as [`MovingSources::update_moving`].
-    fn update_moving_by(&mut self, index: &[u32], source: &MovingSource) -> Result<()> {
-        let sources: Vec<Moving> = (0..index.len()).map(source).collect();
-        self.update_moving(index, &sources)
+    fn announce_moving(&mut self, sources: &[Placed]) -> Result<()> {
+        let (index, sources): (Vec<u32>, Vec<Moving>) =
+            sources.iter().map(|placed| (placed.at, placed.moving)).unzip();
+        self.update_moving(&index, &sources)
+    }
+
+    /// The second part, by the same sources: to be called after the next [`super::ForceEngine::begin`], whether that
+    /// began anything or not, and before anything else.
+    fn settle_moving(&mut self, sources: &[Placed]) {
+        let _ = sources;
     }
 
     /// The time that sources are predicted to from the next evaluation on; `None` takes them as they are.

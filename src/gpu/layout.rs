@@ -95,7 +95,7 @@ pub struct ScatterParams {
     pub count: u32,
     pub words: u32,
     pub at: u32,
-    pub unused: u32,
+    pub sent: u32,
 }
 
 /// To when sources are predicted. See `shaders/direct/params.wgsl`.

@@ -3,8 +3,8 @@
 use glam::DVec3;
 use gravitile::forces::direct::Reference;
 use gravitile::forces::{
-    Answers, ForceEngine, Identity, Moving, Order, Precision, Sinks, Sources, TestBodies, Want,
-    Within,
+    Answers, ForceEngine, Identity, Moving, Order, Placed, Precision, Sinks, Sources, TestBodies,
+    Want, Within,
 };
 
 use super::{ask, engine, tiers};
@@ -199,6 +199,59 @@ fn some_are_replaced_and_units_follow() {
             m.motion[0] += DVec3::new(5e4, 1e4, 0.0);
             m.motion[1] += DVec3::new(0.0, 200.0, -100.0);
         });
+    }
+}
+
+/// What is announced before forces and settled after they have begun has the bits of what is replaced at once.
+#[test]
+fn what_is_announced_is_what_is_replaced() {
+    for precision in tiers() {
+        for snaps in [false, true] {
+            let mut sources = moving(3000, snaps);
+            let (mut first, mut second) = (engine(precision), engine(precision));
+            first.moving().unwrap().set_moving(&sources).unwrap();
+            second.moving().unwrap().set_moving(&sources).unwrap();
+            let lists: [Vec<u32>; 6] = [
+                (0..3000).step_by(7).collect(),
+                (0..700).rev().collect(),
+                // One of them twice, with other values; so many that all are sent; none.
+                vec![5, 1, 2999, 5],
+                (0..2000).collect(),
+                Vec::new(),
+                vec![17],
+            ];
+            for (turn, list) in lists.iter().enumerate() {
+                let time = Some(3.01 + turn as f64 / 4096.0);
+                let mut placed = Vec::new();
+                for (k, &at) in list.iter().enumerate() {
+                    let moving = &mut sources[at as usize];
+                    moving.time += 1.0 / 2048.0;
+                    moving.motion[0] += DVec3::splat(1e-3 * (k + 1) as f64 / list.len() as f64);
+                    // A snap where none had one, at last.
+                    moving.motion[4].x += if turn == 5 { 300.0 } else { 0.0 };
+                    placed.push(Placed { moving: *moving, at, tag: -1 });
+                }
+                let values: Vec<Moving> = placed.iter().map(|one| one.moving).collect();
+                let block = Block::of(&sources, 90, time);
+                let (mut at_once, mut announced) = (Answers::default(), Answers::default());
+                let want = Want { distance: true, ..wanted(Order::Jerk) };
+                first.moving().unwrap().predict_to(time);
+                first.moving().unwrap().update_moving(list, &values).unwrap();
+                first.evaluate(&block.sinks(), 0.0, &want, &mut at_once).unwrap();
+                second.moving().unwrap().predict_to(time);
+                second.moving().unwrap().announce_moving(&placed).unwrap();
+                second.begin(&block.sinks(), 0.0, &want).unwrap();
+                second.moving().unwrap().settle_moving(&placed);
+                second.finish(&mut announced).unwrap();
+                assert_eq!(at_once.acceleration, announced.acceleration, "{turn}");
+                assert_eq!(at_once.jerk, announced.jerk, "{turn}");
+                assert_eq!(at_once.nearest_distance, announced.nearest_distance, "{turn}");
+                compare(&mut second, &sources, time, Order::Jerk);
+            }
+            let wrong = Placed { at: 3000, ..Placed::default() };
+            let text = second.moving().unwrap().announce_moving(&[wrong]).unwrap_err().to_string();
+            assert!(text.contains("below 3000"), "{text}");
+        }
     }
 }
 

@@ -22,12 +22,19 @@ pub struct Particle {
 
 impl Particle {
     /// Whether all is a number: without branches, so that it is done in vectors.
-    #[inline]
-    pub(super) fn is_sound(&self) -> bool {
+    #[inline(always)]
+    pub fn is_sound(&self) -> bool {
         // x times 0 is 0, unless x is infinite or none.
         let scalars = self.mass * 0.0 + self.time * 0.0;
         let sum = self.motion.iter().fold(DVec3::ZERO, |sum, vector| sum + *vector * 0.0);
         (sum.x + sum.y + sum.z + scalars == 0.0) & (self.mass >= 0.0)
+    }
+
+    /// Whether it has neither snap nor crackle.
+    #[inline(always)]
+    pub fn is_low(&self) -> bool {
+        let [.., s, c] = self.motion;
+        (s == DVec3::ZERO) & (c == DVec3::ZERO)
     }
 
     /// Refuses what is not a number; the texts name the particle.

@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use super::Particle;
 use crate::error::{Error, Result};
-use crate::forces::Moving;
+use crate::forces::{Moving, Placed};
 
 /// What is there of most particles: two cache lines.
 #[derive(Clone, Copy)]
@@ -50,12 +50,13 @@ pub(super) struct Before {
 }
 
 impl Records {
-    /// Puts a particle at an address, changed.
+    /// Puts a particle, whose index is the tag, at its address, changed.
     ///
     /// Errors: no memory. Nothing has changed then.
     #[inline]
-    pub fn put(&mut self, place: usize, particle: &Particle) -> Result<Before> {
-        let [x, v, a, j, high @ ..] = particle.motion;
+    pub fn put(&mut self, placed: &Placed, softening_squared: f64) -> Result<Before> {
+        let place = placed.at as usize;
+        let [x, v, a, j, high @ ..] = placed.moving.motion;
         if place >= self.low.len() || (self.high.is_empty() && high != [DVec3::ZERO; 2]) {
             self.grow(place, high != [DVec3::ZERO; 2])?;
         }
@@ -66,10 +67,10 @@ impl Records {
         };
         *record = Record {
             motion: [x, v, a, j],
-            time: particle.time,
-            mass: particle.mass,
-            softening_squared: particle.softening_squared,
-            index: particle.index,
+            time: placed.moving.time,
+            mass: placed.moving.mass,
+            softening_squared,
+            index: placed.tag,
             is_set: true,
         };
         if let Some(old) = self.high.get_mut(place) {
@@ -93,6 +94,13 @@ impl Records {
         self.low.resize(length, NOBODY);
         self.changed.resize(length, false);
         Ok(())
+    }
+
+    /// Addresses that particles can be put at without other memory, and whether snaps and crackles can.
+    pub fn room(&self) -> (usize, bool) {
+        let low = self.low.capacity().min(self.changed.capacity());
+        let takes_high = !self.high.is_empty();
+        (if takes_high { low.min(self.high.capacity()) } else { low }, takes_high)
     }
 
     /// The particle at an address.

@@ -145,3 +145,130 @@ fn what_is_no_particle_is_refused_and_named() {
     assert!(text.contains("address 3 (index 8)"), "{text}");
     memory.send(&mut engine, 4, Some(1.0)).unwrap();
 }
+
+/// Predicts by itself, and notes what it is told.
+#[derive(Default)]
+struct Mover {
+    inner: Counter,
+    whole: usize,
+    announced: Vec<Vec<(u32, f64)>>,
+    settled: Vec<usize>,
+}
+
+impl ForceEngine for Mover {
+    fn name(&self) -> &'static str {
+        "mover"
+    }
+    fn describe(&self) -> String {
+        self.inner.describe()
+    }
+    fn precision(&self) -> crate::forces::Precision {
+        self.inner.precision()
+    }
+    fn highest_order(&self) -> crate::forces::Order {
+        self.inner.highest_order()
+    }
+    fn source_count(&self) -> usize {
+        self.inner.source_count()
+    }
+    fn set_sources(&mut self, sources: &Sources) -> Result<()> {
+        self.inner.set_sources(sources)
+    }
+    fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
+        self.inner.update_sources(index, sources)
+    }
+    fn begin(&mut self, sinks: &Sinks, softening: f64, want: &Want) -> Result<()> {
+        self.inner.begin(sinks, softening, want)
+    }
+    fn collect(&mut self, out: &mut Answers) -> Result<()> {
+        self.inner.collect(out)
+    }
+    fn moving(&mut self) -> Option<&mut dyn MovingSources> {
+        Some(self)
+    }
+}
+
+impl MovingSources for Mover {
+    fn set_moving(&mut self, _: &[Moving]) -> Result<()> {
+        self.whole += 1;
+        Ok(())
+    }
+    fn update_moving(&mut self, _: &[u32], _: &[Moving]) -> Result<()> {
+        unreachable!("they are announced")
+    }
+    fn announce_moving(&mut self, sources: &[Placed]) -> Result<()> {
+        if sources.iter().any(|one| one.moving.mass == 666.0) {
+            return Err(Error::value("a mass", 666.0, "another"));
+        }
+        self.announced.push(sources.iter().map(|one| (one.at, one.moving.motion[0].x)).collect());
+        Ok(())
+    }
+    fn settle_moving(&mut self, sources: &[Placed]) {
+        self.settled.push(sources.len());
+    }
+    fn predict_to(&mut self, _: Option<f64>) {}
+}
+
+#[test]
+fn particles_reach_the_engine_as_they_came_and_the_memory_after_that() {
+    let inbox: &'static Inbox = Box::leak(Box::default());
+    let mut memory = Memory::new(Order::Jerk);
+    memory.listen_to(inbox);
+    let mut engine = Mover::default();
+    for k in 0..100 {
+        memory.set(k, particle(k, 0.0)).unwrap();
+    }
+    let post = |k: i32, index: i32, x: f64| inbox.post(k, &particle(index, x), || true);
+    let send = |memory: &mut Memory, engine: &mut Mover| {
+        let sent = memory.send(engine, 100, Some(1.0));
+        memory.settle(engine);
+        sent
+    };
+    send(&mut memory, &mut engine).unwrap();
+    assert_eq!((engine.whole, engine.announced.len()), (1, 0));
+    // In the client's order, also what comes twice.
+    assert!(post(70, 70, 1.0) && post(3, 3, 2.0) && post(70, 70, 3.0));
+    send(&mut memory, &mut engine).unwrap();
+    assert_eq!(engine.announced.pop().unwrap(), [(70, 1.0), (3, 2.0), (70, 3.0)]);
+    assert_eq!((engine.settled.pop(), memory.changed.len()), (Some(3), 0));
+    assert_eq!([3, 70].map(|k| memory.get(k).unwrap().motion[0].x), [2.0, 3.0]);
+    // Nothing new, and nothing is said.
+    send(&mut memory, &mut engine).unwrap();
+    assert!(engine.announced.is_empty());
+    // Seen before it is sent, and sent nevertheless.
+    assert!(post(5, 5, 4.0));
+    assert_eq!(memory.get(5).unwrap().motion[0].x, 4.0);
+    assert!(post(4, 4, 5.0));
+    send(&mut memory, &mut engine).unwrap();
+    let mut both = engine.announced.pop().unwrap();
+    both.sort_by_key(|one| one.0);
+    assert_eq!((both, engine.settled.pop()), (vec![(4, 5.0), (5, 4.0)], Some(2)));
+    // What is set otherwise keeps its turn.
+    assert!(post(8, 8, 1.0));
+    memory.set(8, particle(8, 2.0)).unwrap();
+    assert!(post(8, 8, 3.0));
+    send(&mut memory, &mut engine).unwrap();
+    assert_eq!(engine.announced.pop().unwrap(), [(8, 3.0)]);
+    // Another index, and fewer addresses, mean all of them.
+    assert!(post(9, 1000, 1.0));
+    send(&mut memory, &mut engine).unwrap();
+    assert_eq!((engine.whole, memory.source_of(1000)), (2, Some(9)));
+    assert!(post(99, 99, 7.0));
+    memory.send(&mut engine, 99, None).unwrap();
+    memory.settle(&mut engine);
+    assert_eq!((engine.whole, engine.announced.len()), (3, 0));
+    // Beyond them one is kept, and not sent.
+    assert!(post(99, 99, 8.0) && post(2, 2, 9.0));
+    memory.send(&mut engine, 99, None).unwrap();
+    memory.settle(&mut engine);
+    assert_eq!(engine.announced.pop().unwrap(), [(2, 9.0)]);
+    assert_eq!(memory.get(99).unwrap().motion[0].x, 8.0);
+    // What the engine refuses: all are sent the next time, with it.
+    let heavy = Particle { mass: 666.0, ..particle(2, 0.5) };
+    assert!(inbox.post(2, &heavy, || true));
+    assert!(memory.send(&mut engine, 99, None).is_err());
+    assert_eq!((memory.get(2).unwrap().mass, engine.whole), (666.0, 3));
+    memory.send(&mut engine, 99, None).unwrap();
+    memory.settle(&mut engine);
+    assert_eq!(engine.whole, 4);
+}

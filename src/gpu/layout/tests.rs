@@ -78,7 +78,7 @@ fn host_and_shader_agree() {
         sinks_at,
         itself_at
     );
-    assert_same_layout!(ScatterParams, count, words, at);
+    assert_same_layout!(ScatterParams, count, words, at, sent);
     assert_same_layout!(PredictParams, count, has_snap, moves, zero, time, drift, drift_low);
     assert_same_layout!(
         BlockParams,

@@ -11,10 +11,10 @@ use rayon::prelude::*;
 
 use super::Kernel;
 use crate::error::{Error, Result};
-use crate::forces::engine::check_indices;
+use crate::forces::engine::{check_indices, check_places};
 use crate::forces::{
-    Answers, ForceEngine, InParts, Moving, MovingSources, NO_SOURCE, Order, Precision, Sinks,
-    Sources, Want, check_update,
+    Answers, ForceEngine, InParts, Moving, MovingSources, NO_SOURCE, Order, Placed, Precision,
+    Sinks, Sources, Want, check_update,
 };
 use crate::stop;
 
@@ -340,6 +340,13 @@ impl MovingSources for CpuDouble {
         self.check_moves(true)?;
         check_indices(index, sources.len(), self.count)?;
         index.iter().zip(sources).for_each(|(&k, source)| self.movers.put(k as usize, source));
+        Ok(())
+    }
+
+    fn announce_moving(&mut self, sources: &[Placed]) -> Result<()> {
+        self.check_moves(true)?;
+        check_places(sources, self.count)?;
+        sources.iter().for_each(|placed| self.movers.put(placed.at as usize, &placed.moving));
         Ok(())
     }
 

@@ -20,7 +20,8 @@ pub(super) struct Changes {
     /// As they are sent, each a body's number in a word of its own and its record: those of `changed`, or made when
     /// they are sent.
     staging: Vec<Word>,
-    is_staged: bool,
+    /// Words of the records that lie there; `None`: those of `changed` do not.
+    staged: Option<usize>,
     /// Whether all records are to be sent.
     pub all: bool,
     records: Option<wgpu::Buffer>,
@@ -50,17 +51,33 @@ impl Changes {
         !self.all && self.changed.is_empty()
     }
 
-    /// Bodies `index`, each once, have other records, which are to be written into what this returns: for each a word that
-    /// has its number, and the record. Nothing else may have changed ([`Changes::is_clean`]).
-    pub fn stage(&mut self, index: &[u32]) -> &mut [Word] {
-        self.changed.extend_from_slice(index);
-        index.iter().for_each(|&j| self.is_changed[j as usize] = true);
-        let words = index.len() * (self.words + 1);
-        if self.staging.len() < words {
-            self.staging.resize(words, Word::default());
+    /// These bodies have other records, which are to be written into what this returns: for each a word that has its
+    /// number, and the first `words` of the record, whose others are 0. Nothing else may have changed
+    /// ([`Changes::is_clean`]). `None`: a body comes twice, and nothing is done.
+    pub fn stage(
+        &mut self,
+        bodies: impl Iterator<Item = u32>,
+        words: usize,
+    ) -> Option<&mut [Word]> {
+        for j in bodies {
+            if std::mem::replace(&mut self.is_changed[j as usize], true) {
+                self.unstage();
+                return None;
+            }
+            self.changed.push(j);
         }
-        self.is_staged = true;
-        &mut self.staging[..words]
+        let all = self.changed.len() * (words + 1);
+        if self.staging.len() < all {
+            self.staging.resize(all, Word::default());
+        }
+        self.staged = Some(words);
+        Some(&mut self.staging[..all])
+    }
+
+    /// What was staged is not to be sent.
+    pub fn unstage(&mut self) {
+        self.changed.drain(..).for_each(|j| self.is_changed[j as usize] = false);
+        self.staged = None;
     }
 
     /// Body `j` has another record.
@@ -68,19 +85,24 @@ impl Changes {
         if !std::mem::replace(&mut self.is_changed[j as usize], true) {
             self.changed.push(j);
         }
-        self.is_staged = false;
+        self.staged = None;
     }
 
     /// Bytes that are to be sent.
     pub fn bytes(&self) -> u64 {
         let whole = self.is_changed.len() * self.words;
-        let some = self.changed.len() * (self.words + 1);
+        let some = self.changed.len() * (self.staged.unwrap_or(self.words) + 1);
         VEC4 * (if self.is_whole() { whole } else { some }) as u64
     }
 
     /// Whether all records are to be sent rather than those that changed.
     pub fn is_whole(&self) -> bool {
-        self.all || self.changed.len() > self.is_changed.len() / 2
+        self.all || self.are_most(self.changed.len())
+    }
+
+    /// Whether so many are more than half: then all are sent, by one copy.
+    pub fn are_most(&self, count: usize) -> bool {
+        count > self.is_changed.len() / 2
     }
 
     /// The buffer of the records. Of a new one, which is empty, all are to be sent. There must be bodies.
@@ -122,10 +144,13 @@ impl Changes {
             let bindings = [Binding::Read, Binding::Write, params];
             self.kernel = Some(compile(gpu, name, &text, &bindings, Checks::default()).await?);
         }
-        let each = self.words + 1;
-        if !self.is_staged {
+        let sent = self.staged.unwrap_or(self.words);
+        let each = sent + 1;
+        if self.staged.is_none() {
             let changed = &self.changed;
-            self.staging.resize(count * each, Word::default());
+            if self.staging.len() < count * each {
+                self.staging.resize(count * each, Word::default());
+            }
             let refused = first_refused(&mut self.staging[..count * each], each, |(k, out)| {
                 out[0] = [changed[k], 0, 0, 0];
                 make(changed[k], &mut out[1..])
@@ -153,7 +178,7 @@ impl Changes {
             count: count as u32,
             words: self.words as u32,
             at: at / VEC4 as u32,
-            ..Default::default()
+            sent: sent as u32,
         });
         let goal = [&from, records, batch.buffer()];
         if self.bound[which].as_ref().is_none_or(|(known, _)| known.each_ref() != goal) {
@@ -172,7 +197,7 @@ impl Changes {
 
     /// All is sent: nothing has changed any more.
     pub fn sent(&mut self) {
-        self.changed.drain(..).for_each(|j| self.is_changed[j as usize] = false);
+        self.unstage();
         self.all = false;
     }
 }

@@ -84,10 +84,15 @@ fn common_motion(velocity: &[DVec3]) -> DVec3 {
     if is_common { mean } else { DVec3::ZERO }
 }
 
-/// Whether all are numbers, as f32: without branches, many at a time.
-pub(super) fn are_finite(words: &[Word]) -> bool {
-    const EXPONENT: u32 = 0x7f80_0000;
-    !words.iter().flatten().fold(false, |bad, bits| bad | (bits & EXPONENT == EXPONENT))
+/// Four numbers, each as an f32 and what that lacks of it, which is a number if the f32 is: `nothing` stays 0 then.
+#[inline(always)]
+pub(super) fn halves(v: DVec3, last: f64, nothing: &mut [f32; 4]) -> [Word; 2] {
+    let row = [v.x, v.y, v.z, last];
+    let high = row.map(|x| x as f32);
+    // x times 0 is 0, unless x is infinite or none.
+    *nothing = std::array::from_fn(|k| nothing[k] + high[k] * 0.0);
+    let low: [f32; 4] = std::array::from_fn(|k| (row[k] - f64::from(high[k])) as f32);
+    [high.map(f32::to_bits), low.map(f32::to_bits)]
 }
 
 /// A number as an f32 and twice what that lacks of it.
@@ -191,34 +196,26 @@ impl TierFrame {
         let position = (entry.position - DVec3::from(self.frame.origin)) * per_length;
         let velocity = (entry.velocity - DVec3::from(self.frame.velocity)) * per_velocity;
         let acceleration = entry.acceleration * per_acceleration;
-        let word = |v: glam::Vec3, w: f32| [v.x, v.y, v.z, w].map(f32::to_bits);
-        let high = |v: DVec3, w: f32| word(v.as_vec3(), w);
-        let low = |v: DVec3, w: f32| word((v - v.as_vec3().as_dvec3()).as_vec3(), w);
-        match self.precision {
-            Precision::Single => out.copy_from_slice(&[
-                high(position, last as f32),
-                high(velocity, 0.0),
-                high(acceleration, 0.0),
-                low(position, 0.0),
-            ]),
-            Precision::DoubleSingle => out.copy_from_slice(&[
-                high(position, last as f32),
-                low(position, (last - f64::from(last as f32)) as f32),
-                high(velocity, 0.0),
-                low(velocity, 0.0),
-                high(acceleration, 0.0),
-                low(acceleration, 0.0),
-            ]),
-            Precision::Double => {
-                let rows = [(position, last), (velocity, 0.0), (acceleration, 0.0)];
-                for ((v, w), out) in rows.into_iter().zip(out.chunks_exact_mut(2)) {
-                    out.copy_from_slice(&wide_words(v, w));
-                }
-                let numbers = [position, velocity, acceleration];
-                return numbers.iter().all(|v| v.is_finite()) && last.is_finite();
+        if self.precision == Precision::Double {
+            let rows = [(position, last), (velocity, 0.0), (acceleration, 0.0)];
+            for ((v, w), out) in rows.into_iter().zip(out.chunks_exact_mut(2)) {
+                out.copy_from_slice(&wide_words(v, w));
             }
+            let numbers = [position, velocity, acceleration];
+            return numbers.iter().all(|v| v.is_finite()) && last.is_finite();
         }
-        are_finite(out)
+        let mut nothing = [0.0; 4];
+        let [first, second] = halves(position, last, &mut nothing);
+        let [third, fourth] = halves(velocity, 0.0, &mut nothing);
+        let [fifth, sixth] = halves(acceleration, 0.0, &mut nothing);
+        match self.precision {
+            Precision::Single => {
+                let [x, y, z, _] = second;
+                out.copy_from_slice(&[first, third, fifth, [x, y, z, 0]]);
+            }
+            _ => out.copy_from_slice(&[first, second, third, fourth, fifth, sixth]),
+        }
+        nothing == [0.0; 4]
     }
 
     /// eps^2 as `DirectParams` has it: an f32, and twice what it lacks of the f64.

@@ -1,9 +1,15 @@
 //! Records of motion as the device has them, and whether a body still suits the frame that they are in.
 
-use glam::{DVec3, Vec3};
+use glam::DVec3;
 
-use super::frame::{ROOM, TierFrame, Word, are_finite, three_parts, wide_words};
+use super::frame::{ROOM, TierFrame, Word, halves, three_parts, wide_words};
 use crate::forces::{Moving, Precision};
+
+/// Words of a record at most.
+pub(super) const MOST_WORDS: usize = 12;
+
+/// Words of a record up to the jerk: in pairs of f32 as in f64.
+pub(super) const WORDS_TO_JERK: usize = 8;
 
 /// Vectors of a body's motion, from position to crackle.
 const ROWS: usize = 6;
@@ -78,42 +84,39 @@ impl Scale {
         self.precision != Precision::Double && (fastest >= 1.0 || is_strong || is_close)
     }
 
-    /// Makes a record. False if a number of it leaves the range of the tier.
+    /// Makes a record, or its first [`WORDS_TO_JERK`] words, as `out` has room. False if a number of it leaves the range of
+    /// the tier.
     #[inline]
     pub fn record(&self, moving: &Moving, out: &mut [Word]) -> bool {
         let [x, v, a, j, s, c] = moving.motion;
         let [per_x, per_v, per_a, per_j, per_s, per_c] = self.per_unit;
-        let rows = [
-            (x - self.origin) * per_x,
-            (v - self.drift) * per_v,
-            a * per_a,
-            j * per_j,
-            s * per_s,
-            c * per_c,
-        ];
+        let low = [(x - self.origin) * per_x, (v - self.drift) * per_v, a * per_a, j * per_j];
+        let high = [s * per_s, c * per_c];
         let mass = moving.mass / self.mass;
         let time = moving.time * self.per_time;
+        let is_whole = out.len() > WORDS_TO_JERK;
         if self.precision == Precision::Double {
-            for (k, (row, out)) in rows.iter().zip(out.chunks_exact_mut(2)).enumerate() {
+            let rows = low.iter().chain(high.iter().filter(|_| is_whole));
+            for (k, (row, out)) in rows.zip(out.chunks_exact_mut(2)).enumerate() {
                 out.copy_from_slice(&wide_words(*row, [mass, time][k.min(1)]));
             }
-            return rows.iter().all(|row| row.is_finite()) && mass.is_finite() && time.is_finite();
+            let finite = low.iter().chain(&high).all(|row| row.is_finite());
+            return finite && mass.is_finite() && time.is_finite();
         }
-        let [first, second, third] = three_parts(time);
-        let last = [mass as f32, (mass - f64::from(mass as f32)) as f32, first, second, third];
-        let word = |k: usize, part: Vec3| {
-            let w = last.get(k).copied().unwrap_or(0.0);
-            [part.x, part.y, part.z, w].map(f32::to_bits)
+        let third = f64::from(three_parts(time)[2]);
+        let Some((begin, rest)) = out.split_first_chunk_mut::<WORDS_TO_JERK>() else {
+            return false;
         };
-        let Some(out) = out.first_chunk_mut::<11>() else { return false };
-        for (k, row) in rows.iter().enumerate() {
-            let high = row.as_vec3();
-            out[2 * k] = word(2 * k, high);
-            if k + 1 < ROWS {
-                out[2 * k + 1] = word(2 * k + 1, (row - high.as_dvec3()).as_vec3());
-            }
+        // What an f32 lacks of a number is one if the f32 is.
+        let mut nothing = [0.0; 4];
+        for (k, (row, last)) in low.into_iter().zip([mass, time, third, 0.0]).enumerate() {
+            [begin[2 * k], begin[2 * k + 1]] = halves(row, last, &mut nothing);
         }
-        are_finite(out)
+        if let Some(rest) = rest.first_chunk_mut::<3>() {
+            [rest[0], rest[1]] = halves(high[0], 0.0, &mut nothing);
+            [rest[2], _] = halves(high[1], 0.0, &mut nothing);
+        }
+        nothing == [0.0; 4]
     }
 }
 

@@ -6,11 +6,11 @@ use rayon::prelude::*;
 
 use super::changes::Changes;
 use super::frame::{TierFrame, Word, three_parts};
-use super::motion_records::{Scale, has_snap};
+use super::motion_records::{MOST_WORDS, Scale, WORDS_TO_JERK, has_snap};
 use super::records::{MANY, first_refused};
 use super::variant::Pairs;
 use crate::error::{Error, Result};
-use crate::forces::{Moving, MovingSource, Order, Precision, Sources};
+use crate::forces::{Moving, Order, Placed, Precision, Sources};
 use crate::gpu::layout::{PredictParams, VEC4};
 use crate::gpu::{
     Batch, Binding, BoundKernel, Checks, ComputeKernel, Gpu, compile, storage, template,
@@ -27,6 +27,8 @@ pub(super) struct Motions {
     pub frame: TierFrame,
     /// As the caller set them: the distances of neighbours come from them.
     moving: Vec<Moving>,
+    /// Whether some that are announced are not among them yet.
+    lags: bool,
     /// To when they are predicted.
     pub time: Option<f64>,
     /// Whether any of them has a snap or a crackle.
@@ -51,6 +53,7 @@ impl Motions {
             pairs,
             frame: TierFrame::of(&Sources::default(), precision),
             moving: Vec::new(),
+            lags: false,
             time: None,
             has_snap: false,
             heaviest: 0.0,
@@ -85,6 +88,7 @@ impl Motions {
     pub fn set(&mut self, gpu: &Gpu, sources: &[Moving]) -> Result<()> {
         let bytes = self.words() as u64 * VEC4;
         self.moving.clear();
+        self.lags = false;
         self.changes.restart(0, self.words());
         let most = gpu.limits.storage_buffer / bytes;
         if sources.len() as u64 > most {
@@ -99,47 +103,71 @@ impl Motions {
         Ok(())
     }
 
-    /// Replaces some. As long as one that was refused stays, there are no forces.
-    pub fn update(&mut self, index: &[u32], source: &MovingSource) -> Result<()> {
+    /// Others come in the place of some: what the device is to have of them is made now, so that it can be sent, and the
+    /// host's own copies follow in [`Motions::take_in`]. As long as one that was refused stays, there are no forces.
+    pub fn announce(&mut self, sources: &[Placed]) -> Result<()> {
         self.predicted = None;
-        let ascend = index.is_sorted_by(|a, b| a < b);
-        if !(ascend && self.changes.is_clean() && !self.outgrown) {
-            for (k, &j) in index.iter().enumerate() {
-                let moving = source(k);
-                (self.has_snap, self.outgrown) =
-                    (self.has_snap | has_snap(&moving), self.outgrown | self.outgrown_by(&moving));
-                self.moving[j as usize] = moving;
-                self.changes.note(j);
+        if self.changes.is_clean() && !self.outgrown && !self.changes.are_most(sources.len()) {
+            match self.stage(sources) {
+                Some(true) => {
+                    self.lags = true;
+                    return Ok(());
+                }
+                Some(false) => self.changes.unstage(),
+                None => {}
             }
-            return Ok(());
         }
+        let mut refused = None;
+        let mut record = [Word::default(); MOST_WORDS];
         let scale = Scale::of(self.precision, &self.frame, self.heaviest);
-        let each = self.words() + 1;
-        // Parts of the bodies in order, each with those of it that change.
-        let mut parts: Vec<UpdatePart> = Vec::new();
-        let mut rest = (0, &mut self.moving[..]);
-        let staging = self.changes.stage(index).chunks_mut(PART * each);
-        for (n, (index, staging)) in index.chunks(PART).zip(staging).enumerate() {
-            let end = index.last().map_or(rest.0, |&j| j as usize + 1);
-            let (moving, after) = rest.1.split_at_mut(end - rest.0);
-            parts.push(UpdatePart { at: n * PART, index, staging, first: rest.0, moving });
-            rest = (end, after);
-        }
-        let one = |part: UpdatePart| part.update(&scale, each, source);
-        let found = if index.len() < MANY {
-            parts.into_iter().map(one).fold(Updated::default(), Updated::and)
-        } else {
-            parts.into_par_iter().map(one).reduce(Updated::default, Updated::and)
-        };
-        self.has_snap |= found.has_snap;
-        self.outgrown |= found.outgrown;
-        match found.refused.filter(|_| !self.outgrown) {
-            None => Ok(()),
-            Some(k) => {
-                // No force comes of records that the device lacks: all are made anew, and refused as long as one is.
-                self.changes.all = true;
-                Err(self.out_of_range(index[k] as usize))
+        for Placed { moving, at, .. } in sources {
+            self.has_snap |= has_snap(moving);
+            self.outgrown |= scale.is_outgrown_by(moving);
+            self.moving[*at as usize] = *moving;
+            self.changes.note(*at);
+            if refused.is_none() && !scale.record(moving, &mut record[..self.words()]) {
+                refused = Some(*at as usize);
             }
+        }
+        // In another frame it may be none.
+        match refused.filter(|_| !self.outgrown) {
+            None => Ok(()),
+            Some(j) => Err(self.out_of_range(j)),
+        }
+    }
+
+    /// Makes the records of sources that come once each. False: they are not what they were expected to be; `None`: one
+    /// comes twice.
+    fn stage(&mut self, sources: &[Placed]) -> Option<bool> {
+        let scale = Scale::of(self.precision, &self.frame, self.heaviest);
+        // Of bodies without snap and crackle nothing is sent of these.
+        let words = if self.has_snap { self.words() } else { WORDS_TO_JERK };
+        let (each, with_snap) = (words + 1, self.has_snap);
+        let staging = self.changes.stage(sources.iter().map(|placed| placed.at), words)?;
+        let part = |(sources, staging): (&[Placed], &mut [Word])| {
+            let mut fits = true;
+            for (Placed { moving, at, .. }, out) in
+                sources.iter().zip(staging.chunks_exact_mut(each))
+            {
+                let (head, record) = out.split_at_mut(1);
+                head[0] = [*at, 0, 0, 0];
+                fits &= scale.record(moving, record);
+                fits &= with_snap || !has_snap(moving);
+                fits &= !scale.is_outgrown_by(moving);
+            }
+            fits
+        };
+        if sources.len() < MANY {
+            return Some(part((sources, staging)));
+        }
+        let parts = sources.par_chunks(PART).zip(staging.par_chunks_mut(PART * each));
+        Some(parts.map(part).reduce(|| true, |a, b| a & b))
+    }
+
+    /// What was announced last takes its place here, too.
+    pub fn take_in(&mut self, sources: &[Placed]) {
+        if std::mem::take(&mut self.lags) {
+            sources.iter().for_each(|placed| self.moving[placed.at as usize] = placed.moving);
         }
     }
 
@@ -178,11 +206,6 @@ impl Motions {
         self.heaviest = mass.iter().copied().fold(0.0, f64::max);
         self.changes.restart(self.moving.len(), self.words());
         (self.predicted, self.outgrown) = (None, false);
-    }
-
-    /// Whether the frame does not suit this body: all are then sent in another.
-    fn outgrown_by(&self, moving: &Moving) -> bool {
-        Scale::of(self.precision, &self.frame, self.heaviest).is_outgrown_by(moving)
     }
 
     fn out_of_range(&self, j: usize) -> Error {
@@ -308,51 +331,5 @@ impl Motions {
         batch.dispatch(bound, offset, [groups, 1]);
         self.predicted = goal;
         Ok(())
-    }
-}
-
-/// Some bodies in order, those of them that change, and what is sent of these.
-struct UpdatePart<'a> {
-    /// How many change before them.
-    at: usize,
-    index: &'a [u32],
-    staging: &'a mut [Word],
-    first: usize,
-    moving: &'a mut [Moving],
-}
-
-/// What an update found.
-#[derive(Default)]
-struct Updated {
-    has_snap: bool,
-    outgrown: bool,
-    /// The first of those that change whose record does not fit the tier.
-    refused: Option<usize>,
-}
-
-impl Updated {
-    fn and(self, other: Self) -> Self {
-        Self {
-            has_snap: self.has_snap | other.has_snap,
-            outgrown: self.outgrown | other.outgrown,
-            refused: self.refused.into_iter().chain(other.refused).min(),
-        }
-    }
-}
-
-impl UpdatePart<'_> {
-    fn update(self, scale: &Scale, each: usize, source: &MovingSource) -> Updated {
-        let mut found = Updated::default();
-        for ((k, &j), out) in (self.at..).zip(self.index).zip(self.staging.chunks_exact_mut(each)) {
-            let moving = source(k);
-            out[0] = [j, 0, 0, 0];
-            if !scale.record(&moving, &mut out[1..]) {
-                found.refused = found.refused.or(Some(k));
-            }
-            found.has_snap |= has_snap(&moving);
-            found.outgrown |= scale.is_outgrown_by(&moving);
-            self.moving[j as usize - self.first] = moving;
-        }
-        found
     }
 }

@@ -9,8 +9,8 @@ use super::engine::counted_from;
 use crate::error::{Error, Result};
 use crate::exchange::equal_shares;
 use crate::forces::{
-    Answers, ForceEngine, Moving, MovingSource, MovingSources, Order, Precision, Sinks, Sources,
-    Want, Within,
+    Answers, ForceEngine, Moving, MovingSources, Order, Placed, Precision, Sinks, Sources, Want,
+    Within,
 };
 use crate::gpu::{DeviceClass, Gpu};
 
@@ -151,8 +151,12 @@ impl MovingSources for SeveralTiers {
         self.engines.iter_mut().try_for_each(|engine| engine.update_moving(index, sources))
     }
 
-    fn update_moving_by(&mut self, index: &[u32], source: &MovingSource) -> Result<()> {
-        self.engines.iter_mut().try_for_each(|engine| engine.update_moving_by(index, source))
+    fn announce_moving(&mut self, sources: &[Placed]) -> Result<()> {
+        self.engines.iter_mut().try_for_each(|engine| engine.announce_moving(sources))
+    }
+
+    fn settle_moving(&mut self, sources: &[Placed]) {
+        self.engines.iter_mut().for_each(|engine| engine.settle_moving(sources));
     }
 
     fn predict_to(&mut self, time: Option<f64>) {

@@ -263,7 +263,7 @@ impl ForceEngine for GpuTiers {
 
     fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
         check_update(index, sources, self.source_count())?;
-        self.keep_some_positions(index);
+        self.keep_positions_of(index.iter().copied());
         match &mut self.held {
             Held::Still(store) => store.update(index, sources),
             Held::Moving(_) => Err(self

@@ -5,8 +5,8 @@ use super::evaluation::Evaluation;
 use crate::error::Result;
 use crate::forces::direct::gpu::tiers::held::Held;
 use crate::forces::direct::gpu::tiers::motions::Motions;
-use crate::forces::engine::check_indices;
-use crate::forces::{Moving, MovingSource, MovingSources};
+use crate::forces::engine::{check_indices, check_places};
+use crate::forces::{Moving, MovingSources, Placed};
 
 impl MovingSources for GpuTiers {
     fn set_moving(&mut self, sources: &[Moving]) -> Result<()> {
@@ -21,17 +21,27 @@ impl MovingSources for GpuTiers {
 
     fn update_moving(&mut self, index: &[u32], sources: &[Moving]) -> Result<()> {
         check_indices(index, sources.len(), self.held.count())?;
-        self.update_moving_by(index, &|k| sources[k])
+        let place = |(&at, &moving): (&u32, &Moving)| Placed { moving, at, tag: 0 };
+        let placed: Vec<Placed> = index.iter().zip(sources).map(place).collect();
+        let announced = self.announce_moving(&placed);
+        self.settle_moving(&placed);
+        announced
     }
 
-    fn update_moving_by(&mut self, index: &[u32], source: &MovingSource) -> Result<()> {
-        check_indices(index, index.len(), self.held.count())?;
-        self.keep_some_positions(index);
+    fn announce_moving(&mut self, sources: &[Placed]) -> Result<()> {
+        check_places(sources, self.held.count())?;
+        self.keep_some_positions(sources);
         match &mut self.held {
-            Held::Moving(motions) => motions.update(index, source),
+            Held::Moving(motions) => motions.announce(sources),
             Held::Still(_) => Err(self
                 .gpu
                 .refuse("it holds sources that it does not predict: update_sources replaces them")),
+        }
+    }
+
+    fn settle_moving(&mut self, sources: &[Placed]) {
+        if let Held::Moving(motions) = &mut self.held {
+            motions.take_in(sources);
         }
     }
 
@@ -56,13 +66,20 @@ impl GpuTiers {
     }
 
     /// The same before some of them are.
-    pub(super) fn keep_some_positions(&mut self, index: &[u32]) {
+    pub(super) fn keep_some_positions(&mut self, sources: &[Placed]) {
+        if self.begun.is_some() {
+            self.keep_positions_of(sources.iter().map(|placed| placed.at));
+        }
+    }
+
+    /// The same of sources by their numbers.
+    pub(super) fn keep_positions_of(&mut self, index: impl Iterator<Item = u32>) {
         let Self { begun, held, .. } = self;
         if let Some(Evaluation { replaced, nearest, capacity, time, .. }) = begun
             && (*nearest || capacity.is_some())
             && replaced.all.is_none()
         {
-            for &j in index {
+            for j in index {
                 if let Some(position) = held.position(j as usize, *time) {
                     replaced.some.entry(j).or_insert(position);
                 }

@@ -1,0 +1,69 @@
+//! Particles that clients set one by one: they go to an engine as they came, and to their places in memory while that
+//! computes.
+
+use super::super::inbox::Inbox;
+use super::Memory;
+use crate::forces::ForceEngine;
+
+impl Memory {
+    /// Where particles arrive from now on.
+    pub fn listen_to(&mut self, inbox: &'static Inbox) {
+        self.inbox = Some(inbox);
+        self.tell_room();
+    }
+
+    /// Tells the inbox what there is memory for.
+    pub(super) fn tell_room(&self) {
+        if let Some(inbox) = self.inbox {
+            let (room, takes_high) = self.particles.room();
+            inbox.make_room(room, takes_high);
+        }
+    }
+
+    /// Fetches what arrived.
+    pub(super) fn fetch(&mut self) {
+        if let Some(inbox) = self.inbox
+            && self.letters.is_empty()
+        {
+            inbox.take(&mut self.letters);
+        }
+    }
+
+    /// Puts all that arrived in its place, to be sent.
+    pub(super) fn put_away(&mut self) {
+        self.fetch();
+        let letters = std::mem::take(&mut self.letters);
+        for (placed, softening_squared) in letters.each() {
+            // There is room, or they would not have been let in.
+            let put = self.put(placed, softening_squared);
+            debug_assert!(put.is_ok(), "{put:?}");
+        }
+        self.letters = letters;
+        self.letters.clear();
+    }
+
+    /// Whether what arrived is all that changed, and replaces sources of the same indices at the same numbers.
+    pub(super) fn letters_are_sources(&self, addresses: usize) -> bool {
+        let count = self.address.len();
+        let numbered = self.address.last().is_none_or(|last| *last as usize + 1 == count);
+        let is_sent = self.sent.is_some_and(|sent| sent.addresses == addresses);
+        let is_usual = numbered && is_sent && !self.rearranged && self.changed.is_empty();
+        let index = |at: u32| self.index.get(at as usize);
+        is_usual && self.letters.placed().iter().all(|one| index(one.at) == Some(&one.tag))
+    }
+
+    /// Puts what was announced to `engine` in its place, in its memory and here: after an evaluation has begun.
+    pub fn settle(&mut self, engine: &mut dyn ForceEngine) {
+        if let Some(moving) = engine.moving() {
+            let arrived = self.announced.is_empty();
+            moving.settle_moving(if arrived { self.letters.placed() } else { &self.announced });
+        }
+        self.announced.clear();
+        for (placed, softening_squared) in self.letters.each() {
+            if self.particles.put(placed, softening_squared).is_ok() {
+                self.particles.forget_change(placed.at as usize);
+            }
+        }
+        self.letters.clear();
+    }
+}
