@@ -14,8 +14,8 @@ use std::time::Instant;
 
 use gravitile::gpu::{AdapterRequest, FrameTimes, Gpu, Timeline};
 use gravitile::render::{
-    Adding, Camera, ColourBy, DevicePoints, GpuCanvas, Look, PARTS, Painter, PictureSize, Style,
-    tags,
+    Adding, Camera, ColourBy, DevicePoints, GpuCanvas, Look, PARTS, Painter, PictureSize, Points,
+    Style, tags,
 };
 use gravitile::scene::Scene;
 
@@ -26,16 +26,20 @@ const BODIES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 type Effect = (&'static str, fn(&mut Style));
 
 /// Effects that a picture may have, each with what leaves it out.
-const EFFECTS: [Effect; 8] = [
+const EFFECTS: [Effect; 9] = [
     ("glow", |style| style.bloom = 0.0),
     ("local exposure", |style| style.local_exposure = 0.0),
     ("gas", |style| style.gas = 0.0),
     ("dust", |style| style.dust = 0.0),
     ("trails", |style| style.trail_secs = 0.0),
+    ("streaks", |style| style.streak_time = 0.0),
     ("far sky", |style| style.sky = 0.0),
     ("depth cue", |style| style.depth_cue = 0.0),
     ("vignette", |style| style.vignette = 0.0),
 ];
+
+/// Time of streaks: about what the text of docs/pictures.md shows.
+const STREAK_TIME: f64 = 0.5;
 
 struct Options {
     effects: bool,
@@ -128,7 +132,12 @@ fn effects(gpu: &Gpu, options: &Options) {
     let n = if options.bodies.len() == 1 { options.bodies[0] } else { 1_000_000 };
     let scene = Bodies::new(gpu, n, 0.3);
     let size = PictureSize::new(1920, 1080).expect("a size");
-    let all = Style { trail_secs: 0.5, depth_cue: 0.3, ..options.style.clone() };
+    let all = Style {
+        trail_secs: 0.5,
+        streak_time: STREAK_TIME,
+        depth_cue: 0.3,
+        ..options.style.clone()
+    };
     let row = |about: &str, change: &dyn Fn(&mut Style)| {
         let mut style = all.clone();
         change(&mut style);
@@ -156,6 +165,7 @@ struct Bodies {
     host: gravitile::bodies::Bodies,
     pos_mass: wgpu::Buffer,
     velocity: wgpu::Buffer,
+    acceleration: wgpu::Buffer,
 }
 
 impl Bodies {
@@ -181,6 +191,8 @@ impl Bodies {
         Self {
             pos_mass: buffer(rows(&host.position, &|i| host.mass[i] as f32)),
             velocity: buffer(rows(&host.velocity, &|i| tags[i] as f32)),
+            // Only streaks read them: as if all went in circles.
+            acceleration: buffer(rows(&turning(&host.velocity), &|_| 0.0)),
             host,
         }
     }
@@ -199,7 +211,7 @@ impl Bodies {
         let points = DevicePoints {
             pos_mass: &self.pos_mass,
             velocity: &self.velocity,
-            acceleration: None,
+            acceleration: Some(&self.acceleration),
             count: self.host.len() as u32,
             scale: gravitile::render::Scale::PLAIN,
         };
@@ -274,11 +286,13 @@ impl Bodies {
     /// Seconds of the same picture on the processor.
     fn paint_on_cpu(&self, size: PictureSize, look: &Look, camera: Camera) -> f64 {
         let mut painter = Painter::cpu(size);
+        let acceleration = turning(&self.host.velocity);
         let (mut whole, begun) = (Vec::new(), Instant::now());
         for frame in 0_u64.. {
             let camera = camera.orbited(0.01 * frame as f64);
             let from = Instant::now();
-            painter.paint(&self.host, &camera, look, frame as f64 / 60.0).expect("a picture");
+            let points = Points::Host { bodies: &self.host, acceleration: Some(&acceleration) };
+            painter.paint(points, &camera, look, frame as f64 / 60.0).expect("a picture");
             whole.push(from.elapsed().as_secs_f64());
             if whole.len() >= 5 && begun.elapsed().as_secs_f64() > 0.5 {
                 break;
@@ -286,6 +300,11 @@ impl Bodies {
         }
         median(whole.into_iter().skip(2))
     }
+}
+
+/// Accelerations under which these velocities turn around z by a radian in a unit of time.
+fn turning(velocity: &[glam::DVec3]) -> Vec<glam::DVec3> {
+    velocity.iter().map(|&v| glam::DVec3::Z.cross(v)).collect()
 }
 
 /// The middle one; NaN of none.

@@ -79,9 +79,10 @@ pub struct Shot {
 }
 
 impl Shot {
-    /// Whether nothing of it depends on a force: no step is taken, no colour shows an acceleration.
+    /// Whether nothing of it depends on a force: no step is taken, no colour shows an acceleration, which bends no streak.
     pub fn is_still(&self) -> bool {
-        self.frames == 1 && self.style.colour_by != ColourBy::Acceleration
+        let has_streaks = self.style.streak_time > 0.0;
+        self.frames == 1 && self.style.colour_by != ColourBy::Acceleration && !has_streaks
     }
 }
 

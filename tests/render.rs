@@ -20,6 +20,8 @@ mod resolution;
 mod shaders;
 #[path = "common/skip.rs"]
 mod skip;
+#[path = "render/streaks.rs"]
+mod streaks;
 #[path = "render/targets.rs"]
 mod targets;
 

@@ -11,9 +11,11 @@ struct SpriteUniform {
     light_of_unit: f32,
     units_of_light: f32,
     count: u32,
-    pad_0: u32,
-    pad_1: u32,
-    pad_2: u32,
+    // Of streaks (streak_path.wgsl): what velocities and accelerations times the streaks' time come to in
+    // lengths, and the number of pieces.
+    streak_reach: f32,
+    streak_bend: f32,
+    streak_pieces: u32,
 }
 
 struct ComponentLook {
@@ -79,7 +81,13 @@ fn gas_colour(density: f32) -> vec3f {
     return mix(glowing, NEW_STARS, smoothstep(0.6, 1.0, dense));
 }
 
+// The body's sprite if it reaches into the picture.
 fn sprite_of(body: u32) -> BodySprite {
+    return sprite_within(body, 0.0);
+}
+
+// The same of a body that may lie so far outside the picture.
+fn sprite_within(body: u32, margin_px: f32) -> BodySprite {
     let tag = u32(tags[body].w);
     let component = look.components[tag & 0xffu];
     if component.white_peak <= 0.0 {
@@ -99,7 +107,8 @@ fn sprite_of(body: u32) -> BodySprite {
     let centre_px = 0.5 * size_px + sideways * scale_px;
     let true_radius_px = component.radius_in_world * scale_px;
     let radius_px = clamp(true_radius_px, sprite.least_radius_px, sprite.most_radius_px);
-    if !(all(centre_px + radius_px > vec2f(0.0)) && all(centre_px - radius_px < size_px)) {
+    let reach_px = radius_px + margin_px;
+    if !(all(centre_px + reach_px > vec2f(0.0)) && all(centre_px - reach_px < size_px)) {
         return unseen_sprite();
     }
     // A sprite enlarged to the least radius spreads its light: the sum over its pixels is kept.

@@ -3,27 +3,16 @@
 // has the same bits on every run.
 
 //% include "render/body_sprite.wgsl"
+//% include "render/sums.wgsl"
 
-const GROUP = 64u;
-// Workgroups in a row of a dispatch of one thread a body.
-const GROUPS_A_ROW = 1024u;
-// Workgroups that share the large sprites.
-const LARGE_GROUPS = 2048u;
 // Sprites up to this radius are added by one thread, larger ones by a workgroup.
 const SMALL_PX: f32 = 4.0;
-// Sixteen times what a body can give (light_unit() in adding.rs): what is larger is an infinity.
-const MOST_UNITS: f32 = 1099511627776.0;
-const WORD: f32 = 4294967296.0;
-const PER_WORD: f32 = 2.3283064365386963e-10;
-// Of a pixel: low and high for red, green and blue.
-const WORDS = 6u;
 
 struct Large {
     count: atomic<u32>,
     bodies: array<u32>,
 }
 
-@group(1) @binding(0) var<storage, read_write> sums: array<atomic<u32>>;
 @group(1) @binding(1) var<storage, read_write> large_sprites: Large;
 @group(2) @binding(0) var picture: texture_storage_2d<{{ light_format }}, write>;
 
@@ -38,28 +27,8 @@ struct Trailing {
 @group(3) @binding(0) var<storage, read_write> trail: array<f32>;
 @group(3) @binding(1) var<uniform> trailing: Trailing;
 
-fn add(word: u32, value: f32) {
-    let units = round(value * sprite.units_of_light);
-    // Written so that NaN adds nothing.
-    if !(units >= 1.0 && units <= MOST_UNITS) {
-        return;
-    }
-    // Both exact: powers of two, and a difference of no more bits than `units` has.
-    let high = u32(units * PER_WORD);
-    let low = u32(units - f32(high) * WORD);
-    let before = atomicAdd(&sums[word], low);
-    let carried = high + u32(before + low < before);
-    if carried > 0u {
-        atomicAdd(&sums[word + 1u], carried);
-    }
-}
-
 fn add_pixel(pixel: vec2u, seen: BodySprite, inverse_square_radius: f32) {
-    let part = profile(vec2f(pixel) + 0.5 - seen.centre_px, inverse_square_radius);
-    let word = WORDS * (pixel.y * u32(sprite.view.width_px) + pixel.x);
-    add(word, seen.peak.r * part);
-    add(word + 2u, seen.peak.g * part);
-    add(word + 4u, seen.peak.b * part);
+    add_light(pixel, seen.peak * profile(vec2f(pixel) + 0.5 - seen.centre_px, inverse_square_radius));
 }
 
 // Pixels whose centres lie in the square around a sprite, the ends not among them.
@@ -122,11 +91,6 @@ fn take(word: u32) -> f32 {
     atomicStore(&sums[word], 0u);
     atomicStore(&sums[word + 1u], 0u);
     return (high * WORD + low) * sprite.light_of_unit;
-}
-
-// The number of a pixel that is one.
-fn index_of(pixel: vec2u) -> u32 {
-    return pixel.y * u32(sprite.view.width_px) + pixel.x;
 }
 
 fn is_one(pixel: vec2u) -> bool {

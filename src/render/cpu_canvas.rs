@@ -1,6 +1,6 @@
 //! All steps of one picture on the CPU.
 
-use super::camera::Camera;
+use super::camera::{Camera, View};
 use super::exposure::{Meter, histogram};
 use super::glow::{Glow, Smoothing};
 use super::image::{Image, PictureSize};
@@ -8,7 +8,9 @@ use super::look::Look;
 use super::medium::Medium;
 use super::scale::Scale;
 use super::sky::{self, Sky};
-use super::splat::{HdrImage, Point, Splatter};
+use super::splat::{HdrImage, Point, RadiusLimits, Splatter};
+use super::sprite_look::LookUniform;
+use super::streaks::{Reach, Streaks};
 use super::tone::{Developer, ToneCurve};
 use super::trails::{self, TrailClock};
 use crate::error::Result;
@@ -17,6 +19,8 @@ use crate::error::Result;
 pub struct CpuCanvas {
     size: PictureSize,
     splatter: Splatter,
+    /// Only while streaks are shown.
+    streaks: Option<Box<Streaks>>,
     medium: Option<Box<Medium>>,
     hdr: HdrImage,
     trail: Option<HdrImage>,
@@ -34,6 +38,7 @@ impl CpuCanvas {
         Self {
             size,
             splatter: Splatter::default(),
+            streaks: None,
             medium: None,
             hdr: HdrImage::new(size),
             trail: None,
@@ -78,14 +83,16 @@ impl CpuCanvas {
         let limits = look.radius_limits_px(self.size);
         let uniform = look.uniform_in(scale);
         let medium = look.medium.as_ref().map(|plan| plan.uniform(camera, self.size, scale));
+        let reach = Reach::new(look, scale, count as u32, true);
         if let Some(medium) = medium {
-            let sums = self.medium.get_or_insert_default();
+            let mut sums = self.medium.take().unwrap_or_default();
             let found = sums.find((&medium, &view, &uniform), count, &point);
             let point = |i: usize| Point { surroundings: found[i], ..point(i) };
-            self.splatter.draw(&mut self.hdr, &view, &uniform, limits, count, point);
+            self.add_up((&view, &uniform, limits), reach, count, point);
+            self.medium = Some(sums);
         } else {
             self.medium = None;
-            self.splatter.draw(&mut self.hdr, &view, &uniform, limits, count, point);
+            self.add_up((&view, &uniform, limits), reach, count, point);
         }
         let style = &look.style;
         if style.trail_secs > 0.0 {
@@ -113,5 +120,23 @@ impl CpuCanvas {
             sky::paint(&mut image, &self.sky.sprites(&view, style.sky as f32));
         }
         Ok(image)
+    }
+
+    /// Replaces the picture in linear light by these bodies and their streaks.
+    fn add_up(
+        &mut self,
+        (view, look, limits): (&View, &LookUniform, RadiusLimits),
+        reach: Option<Reach>,
+        count: usize,
+        point: impl Fn(usize) -> Point + Sync,
+    ) {
+        self.splatter.draw(&mut self.hdr, view, look, limits, count, &point);
+        match reach {
+            Some(reach) => {
+                let streaks = self.streaks.get_or_insert_default();
+                streaks.draw(&mut self.hdr, (view, look, limits), &reach, count, point);
+            }
+            None => self.streaks = None,
+        }
     }
 }

@@ -18,6 +18,7 @@ use super::palette::component_colour;
 use super::part::{Part, median_radius, percentiles};
 use super::scale::Scale;
 pub use super::sprite_look::{ComponentLook, LookUniform, MAX_COMPONENTS};
+use super::streaks::STREAK_PART;
 use super::style::{ColourBy, Style};
 use crate::bodies::{Bodies, Role};
 use crate::error::Result;
@@ -103,6 +104,8 @@ impl Look {
             let points: Vec<DVec3> = seen_parts.flat_map(|p| p.points.iter().copied()).collect();
             median_radius(&points)
         };
+        // The rest of a body's light is its streak's.
+        let own_part = if style.streak_time > 0.0 { 1.0 - STREAK_PART } else { 1.0 };
         let mut uniform: Box<LookUniform> = bytemuck::zeroed_box();
         uniform.variety = style.variety as f32;
         uniform.depth_cue = style.depth_cue as f32;
@@ -124,7 +127,7 @@ impl Look {
             let ratio = scene_radius / radius;
             // The profile (1 - u^2)^4 holds a fifth of an even disk's light.
             let white_peak = if is_seen(part.role) {
-                5.0 * ratio * ratio * role_weight(part.role) / light
+                5.0 * ratio * ratio * role_weight(part.role) * own_part / light
             } else {
                 0.0
             };
@@ -281,13 +284,20 @@ impl Look {
 
     /// A scale that suits points on the host for a picture of what `camera` sees.
     pub(super) fn scale(&self, camera: &Camera) -> Scale {
+        let length = power_below(camera.distance);
         let value = power_below(self.least_value);
+        // Where colours do not show them velocities and accelerations are those of streaks.
+        let time = self.style.streak_time;
+        let own = |by: ColourBy, streaks: f64| match self.style.colour_by == by || time <= 0.0 {
+            true => value,
+            false => power_below(streaks),
+        };
         Scale {
             origin: camera.target,
-            length: power_below(camera.distance),
+            length,
             mass: power_below(self.largest_mean_mass()),
-            speed: value,
-            acceleration: value,
+            speed: own(ColourBy::Speed, length / time),
+            acceleration: own(ColourBy::Acceleration, length / time / time),
         }
     }
 

@@ -1,9 +1,9 @@
 //! Pictures and films of bodies: soft additive sprites in linear light, glow, exposure, asinh tones.
 //!
 //! ```text
-//! bodies -> sprites (-> trails) -> HDR picture -> shrunk picture -> meter -> exposure ---+
-//!                                        |              +-> levels -> smooth picture ---+|
-//!                                        +----------------------------------------------++-> tones -> far sky -> 8-bit picture -> film
+//! bodies -> sprites (-> streaks, trails) -> HDR picture -> shrunk picture -> meter -> exposure ---+
+//!                                                |      +-> levels -> smooth picture ---+|
+//!                                                +--------------------------------------++-> tones -> far sky -> 8-bit picture -> film
 //! ```
 //!
 //! Everything exists twice, by the same formulas: in WGSL for the device (`sprites`, `splat_pass`,
@@ -53,6 +53,8 @@ pub mod splat_pass;
 pub mod sprite_look;
 pub mod sprites;
 pub mod steering;
+pub(crate) mod streak_pass;
+pub mod streaks;
 pub mod style;
 pub mod targets;
 pub mod tone;
@@ -87,6 +89,8 @@ pub const SHADERS: &[(&str, &str)] = &[
     ("sprite", sprites::SHADER),
     ("medium", medium_pass::SHADER),
     ("splat", splat_pass::SHADER),
+    ("streak", streak_pass::SHADER),
+    ("streak_splat", streak_pass::SPLAT_SHADER),
     ("trail", trail_pass::SHADER),
     ("glow", glow_pass::SHADER),
     ("exposure", exposure_pass::SHADER),

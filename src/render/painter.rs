@@ -66,6 +66,8 @@ struct GpuPart {
 struct Uploads {
     pos_mass: wgpu::Buffer,
     vectors: wgpu::Buffer,
+    /// Accelerations beside velocities, only while streaks are shown.
+    accelerations: Option<wgpu::Buffer>,
     room: usize,
 }
 
@@ -146,6 +148,7 @@ impl Painter {
         match (&mut self.canvas, points) {
             (Canvas::Cpu(canvas), Points::Host { bodies, acceleration }) => {
                 let vectors = vectors_of(bodies, acceleration, look);
+                let has_streaks = look.style.streak_time > 0.0;
                 let ages = look.ages.as_deref().filter(|_| look.shows_ages());
                 let scale = self.scale.unwrap_or_else(|| look.scale(camera));
                 let point = |i: usize| Point {
@@ -155,6 +158,10 @@ impl Painter {
                         Some(ages) => [ages[i], 0.0, 0.0],
                         None => narrow_vector(vectors[i], &scale, look),
                     },
+                    motion: match has_streaks {
+                        true => motion_of(bodies, acceleration, i, &scale, look),
+                        false => [[0.0; 3]; 2],
+                    },
                     tag: tags[i],
                     surroundings: [0.0; 2],
                 };
@@ -163,13 +170,22 @@ impl Painter {
             (Canvas::Cpu(_), Points::Device(_)) => Err(on_the_host()),
             (Canvas::Gpu(part), Points::Host { bodies, acceleration }) => {
                 let scale = self.scale.unwrap_or_else(|| look.scale(camera));
-                let vectors = vectors_of(bodies, acceleration, look).iter();
-                let vectors = vectors.map(|&vector| narrow_vector(vector, &scale, look));
-                let uploads = part.upload(bodies, vectors, tags, &scale)?;
+                let uploads = if look.style.streak_time > 0.0 {
+                    let motion = |i| motion_of(bodies, acceleration, i, &scale, look);
+                    let moves = [0, 1].map(|k| (0..bodies.len()).map(move |i| motion(i)[k]));
+                    let [velocities, accelerations] = moves;
+                    let accelerations = acceleration.map(|_| accelerations);
+                    part.upload(bodies, velocities, accelerations, tags, &scale)?
+                } else {
+                    let vectors = vectors_of(bodies, acceleration, look).iter();
+                    let vectors = vectors.map(|&vector| narrow_vector(vector, &scale, look));
+                    part.upload(bodies, vectors, NOTHING, tags, &scale)?
+                };
+                let colours = Some(&uploads.vectors).filter(|_| look.style.streak_time <= 0.0);
                 let points = DevicePoints {
                     pos_mass: &uploads.pos_mass,
                     velocity: &uploads.vectors,
-                    acceleration: Some(&uploads.vectors),
+                    acceleration: uploads.accelerations.as_ref().or(colours),
                     count: bodies.len() as u32,
                     scale,
                 };
@@ -208,6 +224,9 @@ impl Painter {
         }
     }
 }
+
+/// No accelerations to bring.
+const NOTHING: Option<std::iter::Empty<[f32; 3]>> = None;
 
 fn on_the_host() -> Error {
     let allowed = "the host, for a painter on the CPU";
@@ -250,6 +269,21 @@ fn vectors_of<'a>(
     }
 }
 
+/// Velocity and acceleration of one body in units of the scale, with the colours' numbers where they show either.
+fn motion_of(
+    bodies: &Bodies,
+    acceleration: Option<&[DVec3]>,
+    i: usize,
+    scale: &Scale,
+    look: &Look,
+) -> [[f32; 3]; 2] {
+    let acceleration = acceleration.map_or(DVec3::ZERO, |all| all[i]);
+    [
+        crate::frame::narrow((bodies.velocity[i] - look.drift) / scale.speed),
+        crate::frame::narrow(acceleration / scale.acceleration),
+    ]
+}
+
 /// What of a body the colour shows, in f32.
 fn narrow_vector(vector: DVec3, scale: &Scale, look: &Look) -> [f32; 3] {
     let colour_by = look.style.colour_by;
@@ -287,6 +321,7 @@ impl GpuPart {
         &mut self,
         bodies: &Bodies,
         vectors: impl Iterator<Item = [f32; 3]>,
+        accelerations: Option<impl Iterator<Item = [f32; 3]>>,
         tags: &[u32],
         scale: &Scale,
     ) -> Result<Uploads> {
@@ -297,10 +332,19 @@ impl GpuPart {
             let allowed = format!("at most {most} to be painted on this device");
             return Err(Error::value("the number of bodies", n, allowed));
         }
-        let uploads = match self.uploads.take().filter(|uploads| uploads.room >= n) {
+        let mut uploads = match self.uploads.take().filter(|uploads| uploads.room >= n) {
             Some(uploads) => uploads,
             None => Uploads::new(&self.device, n.max(1)),
         };
+        uploads.accelerations = accelerations.map(|accelerations| {
+            let rows: Vec<_> = accelerations.map(|[x, y, z]| [x, y, z, 0.0]).collect();
+            let known = uploads.accelerations.take();
+            let buffer = known.unwrap_or_else(|| {
+                Uploads::buffer(&self.device, "painted accelerations", uploads.room)
+            });
+            self.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&rows));
+            buffer
+        });
         let with_mass = |(&x, &mass): (&DVec3, &f64)| {
             let [x, y, z] = scale.position(x);
             [x, y, z, (mass / scale.mass) as f32]
@@ -316,18 +360,20 @@ impl GpuPart {
 
 impl Uploads {
     fn new(device: &wgpu::Device, room: usize) -> Self {
-        let buffer = |label, size: usize| {
-            device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some(label),
-                size: size as u64,
-                usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            })
-        };
         Self {
-            pos_mass: buffer("painted positions", 16 * room),
-            vectors: buffer("painted vectors", 16 * room),
+            pos_mass: Self::buffer(device, "painted positions", room),
+            vectors: Self::buffer(device, "painted vectors", room),
+            accelerations: None,
             room,
         }
+    }
+
+    fn buffer(device: &wgpu::Device, label: &str, room: usize) -> wgpu::Buffer {
+        device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            size: 16 * room as u64,
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        })
     }
 }

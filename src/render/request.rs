@@ -39,6 +39,7 @@ impl LookRequest {
             paths: !self.no_paths,
             value_range: self.colour_range.map(|ValueRange(range)| range),
             trail_secs: self.trails,
+            streak_time: self.streaks,
             ..default
         };
         style.validate()?;

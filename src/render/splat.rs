@@ -23,6 +23,8 @@ pub struct Point {
     pub vector: [f32; 3],
     /// See [`crate::bodies::Bodies::tag`].
     pub tag: u32,
+    /// Velocity and acceleration in units of the points' scale, where there are streaks.
+    pub motion: [[f32; 3]; 2],
     /// log2 of the density around it and the optical depth before it ([`super::medium`]), where the look shows them.
     pub surroundings: [f32; 2],
 }
@@ -46,12 +48,23 @@ fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
 }
 
 /// Where and how a body is drawn; `None` where nothing of it is seen. Mirrors `body_sprite.wgsl`.
-#[allow(clippy::manual_clamp)] // clamp() would let a NaN pass.
 pub fn project(
     view: &View,
     look: &LookUniform,
     limits: RadiusLimits,
     point: &Point,
+) -> Option<Sprite> {
+    project_within(view, look, limits, point, 0.0)
+}
+
+/// The same of a body that may lie so far outside the picture.
+#[allow(clippy::manual_clamp)] // clamp() would let a NaN pass.
+pub(crate) fn project_within(
+    view: &View,
+    look: &LookUniform,
+    limits: RadiusLimits,
+    point: &Point,
+    margin_px: f32,
 ) -> Option<Sprite> {
     let component = &look.components[(point.tag & 0xff) as usize];
     if component.white_peak <= 0.0 {
@@ -71,10 +84,11 @@ pub fn project(
     ];
     let true_radius_px = component.radius_in_world * scale_px;
     let radius_px = true_radius_px.max(limits[0]).min(limits[1]);
-    let inside = centre_px[0] + radius_px > 0.0
-        && centre_px[0] - radius_px < view.width_px
-        && centre_px[1] + radius_px > 0.0
-        && centre_px[1] - radius_px < view.height_px;
+    let reach_px = radius_px + margin_px;
+    let inside = centre_px[0] + reach_px > 0.0
+        && centre_px[0] - reach_px < view.width_px
+        && centre_px[1] + reach_px > 0.0
+        && centre_px[1] - reach_px < view.height_px;
     if !inside {
         return None;
     }

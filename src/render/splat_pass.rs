@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use super::adding::{list_bytes, sum_bytes};
 use super::light::{HDR_FORMAT, light_formats, shader};
+use super::streak_pass::StreakSplats;
 use super::targets::Targets;
 use super::trails::TRAIL_PART;
 use crate::error::Result;
@@ -34,6 +35,8 @@ pub(crate) struct SplatPass {
     /// For each format of light.
     resolves: [Option<Resolve>; 2],
     room: Option<Room>,
+    /// Once streaks were shown.
+    streaks: Option<StreakSplats>,
 }
 
 struct Resolve {
@@ -108,16 +111,18 @@ impl SplatPass {
             sums_layout,
             trail_layout,
             room: None,
+            streaks: None,
         })
     }
 
     /// Gives the buffers back: light is added up the other way.
     pub fn forget(&mut self) {
         self.room = None;
+        self.streaks = None;
     }
 
     /// Replaces the picture by the light of `count` bodies, which `sprites` binds; over a trail of which the part `kept`
-    /// stays, where there is to be one.
+    /// stays, where there is to be one, and with the streaks that these accelerations bend, where there are to be some.
     pub fn draw(
         &mut self,
         gpu: Handles,
@@ -125,10 +130,11 @@ impl SplatPass {
         targets: &Targets,
         (sprites, count): (&wgpu::BindGroup, u32),
         kept: Option<f32>,
-    ) {
+        streaks: Option<&wgpu::Buffer>,
+    ) -> Result<()> {
         let mut made = self.resolves.iter().flatten();
         let Some(resolve) = made.find(|resolve| resolve.format == targets.light_format) else {
-            return;
+            return Ok(());
         };
         let fits = |room: &Room| room.bodies >= count && room.picture == targets.hdr;
         let known = self.room.take().filter(fits);
@@ -138,6 +144,26 @@ impl SplatPass {
             Some(kept) => room.trail(gpu, &self.trail_layout, targets, kept),
             None => room.trail = None,
         }
+        let streaks = match streaks {
+            Some(accelerations) => {
+                let pass = match &mut self.streaks {
+                    Some(pass) => pass,
+                    none => none.insert(StreakSplats::new(
+                        gpu,
+                        &self.sprites_layout,
+                        &self.sums_layout,
+                    )?),
+                };
+                let group = pass.prepare(gpu, encoder, accelerations, count);
+                Some((&*pass, group))
+            }
+            None => {
+                if let Some(pass) = &mut self.streaks {
+                    pass.forget();
+                }
+                None
+            }
+        };
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
             label: Some("splats"),
             timestamp_writes: None,
@@ -149,6 +175,9 @@ impl SplatPass {
         pass.dispatch_workgroups(groups.min(GROUPS_A_ROW), groups.div_ceil(GROUPS_A_ROW), 1);
         pass.set_pipeline(&self.large);
         pass.dispatch_workgroups(LARGE_GROUPS, 1, 1);
+        if let Some((streaks, group)) = &streaks {
+            streaks.add(&mut pass, group, count);
+        }
         pass.set_bind_group(2, &room.picture_group, &[]);
         match &room.trail {
             Some(trail) => {
@@ -162,6 +191,7 @@ impl SplatPass {
         pass.dispatch_workgroups(columns, rows, 1);
         drop(pass);
         self.room = Some(room);
+        Ok(())
     }
 }
 

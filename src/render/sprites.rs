@@ -11,6 +11,8 @@ use super::medium_pass::MediumPass;
 use super::scale::Scale;
 use super::splat::RadiusLimits;
 use super::splat_pass::SplatPass;
+use super::streak_pass::StreakPass;
+use super::streaks::Reach;
 use super::style::ColourBy;
 use super::targets::Targets;
 use crate::error::{Error, Result};
@@ -35,8 +37,12 @@ pub struct SpriteUniform {
     pub units_of_light: f32,
     /// Number of bodies.
     pub count: u32,
-    /// Keeps the layout a multiple of 16 bytes.
-    pub pad: [u32; 3],
+    /// See [`Reach`]; 0 without streaks.
+    pub streak_reach: f32,
+    /// The same for accelerations.
+    pub streak_bend: f32,
+    /// Pieces of a streak.
+    pub streak_pieces: u32,
 }
 
 /// Bodies in device buffers, all of them STORAGE and at least `count` entries long.
@@ -71,6 +77,8 @@ const KEPT_GROUPS: usize = 6;
 pub struct SpritePass {
     pipelines: LightPipelines,
     splats: Option<SplatPass>,
+    /// Once streaks were shown.
+    streaks: Option<StreakPass>,
     layout: wgpu::BindGroupLayout,
     uniform: wgpu::Buffer,
     look: wgpu::Buffer,
@@ -127,6 +135,7 @@ impl SpritePass {
                 Some(_) => Some(SplatPass::new(gpu, &layout)?),
                 None => None,
             },
+            streaks: None,
             layout,
             uniform: buffer("sprite uniform", size_of::<SpriteUniform>()),
             look: buffer("look uniform", size_of::<LookUniform>()),
@@ -167,6 +176,7 @@ impl SpritePass {
             ("positions", points.pos_mass),
             ("velocities", points.velocity),
             ("velocities, accelerations or ages", vectors),
+            ("accelerations", points.acceleration.unwrap_or(vectors)),
         ] {
             if buffer.size() < 16 * u64::from(points.count) {
                 return Err(Error::value(
@@ -176,6 +186,10 @@ impl SpritePass {
                 ));
             }
         }
+        let has_accelerations = points.acceleration.is_some();
+        let reach = Reach::new(look, &points.scale, points.count, has_accelerations);
+        // Without accelerations something that is not read is bound.
+        let accelerations = points.acceleration.unwrap_or(points.pos_mass);
         let [least_radius_px, most_radius_px] = limits;
         let look_uniform = look.uniform_in(&points.scale);
         let light_of_unit = light_unit(view, &look_uniform, limits);
@@ -186,7 +200,9 @@ impl SpritePass {
             light_of_unit,
             units_of_light: 1.0 / light_of_unit,
             count: points.count,
-            pad: [0; 3],
+            streak_reach: reach.map_or(0.0, |reach| reach.of_velocity),
+            streak_bend: reach.map_or(0.0, |reach| reach.of_acceleration),
+            streak_pieces: reach.map_or(0, |reach| reach.pieces),
         };
         gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(&uniform));
         if self.shown_look.as_ref() != Some(&look_uniform) {
@@ -223,11 +239,21 @@ impl SpritePass {
                 Some(splats) => splats,
                 none => none.insert(SplatPass::new(gpu, &self.layout)?),
             };
-            splats.draw(gpu, encoder, targets, (group, points.count), backdrop.kept);
-            return Ok(());
+            let streaks = reach.map(|_| accelerations);
+            return splats.draw(
+                gpu,
+                encoder,
+                targets,
+                (group, points.count),
+                backdrop.kept,
+                streaks,
+            );
         }
         if let Some(splats) = &mut self.splats {
             splats.forget();
+        }
+        if reach.is_some() && self.streaks.is_none() {
+            self.streaks = Some(StreakPass::new(gpu, &self.layout)?);
         }
         let mut pass = begin_drawing(encoder, "sprites", &targets.hdr, DARK);
         if let Some(pipeline) = self.pipelines.find(targets.light_format) {
@@ -236,6 +262,10 @@ impl SpritePass {
         pass.set_bind_group(0, group, &[]);
         // Buffers end below 2^31 bytes, or 2^27 bodies: three times that is a u32.
         pass.draw(0..3 * points.count, 0..1);
+        if let (Some(streaks), Some(reach)) = (&mut self.streaks, reach) {
+            let drawn = (points.count, reach.pieces);
+            streaks.draw(gpu, &mut pass, targets.light_format, accelerations, drawn);
+        }
         Ok(())
     }
 

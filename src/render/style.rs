@@ -98,6 +98,9 @@ pub struct Style {
     /// Seconds in which light fades behind moving bodies to a third, 0 (no trails) to 30; see
     /// [`super::trails`].
     pub trail_secs: f64,
+    /// Time, in the bodies' units, through which bodies draw streaks of light behind them in space, 0 (none) or more; see
+    /// [`super::streaks`].
+    pub streak_time: f64,
     /// The empty sky, linear RGB, 0 to 0.5 each.
     pub background: [f32; 3],
     /// How bright the far stars and galaxies behind everything are, 0 (none) to 1; see [`super::sky`].
@@ -130,6 +133,7 @@ impl Default for Style {
             local_exposure: 0.6,
             vignette: 0.2,
             trail_secs: 0.0,
+            streak_time: 0.0,
             background: [0.0011, 0.0014, 0.0024],
             sky: 0.5,
             depth_cue: 0.0,
@@ -161,6 +165,7 @@ impl Style {
         in_range("the dust", self.dust, 0.0, 1.0)?;
         in_range("the vignette", self.vignette, 0.0, 1.0)?;
         in_range("the length of trails in seconds", self.trail_secs, 0.0, LONGEST_TRAIL_SECS)?;
+        super::streaks::check(self.streak_time)?;
         for channel in self.background {
             in_range("a background colour", f64::from(channel), 0.0, 0.5)?;
         }
@@ -210,6 +215,10 @@ mod tests {
         check(|s| s.dust = -0.1, "dust");
         check(|s| s.stops = 99.0, "stops");
         check(|s| s.trail_secs = -1.0, "trails");
+        for time in [-1.0, f64::NAN, f64::INFINITY] {
+            let text = Style { streak_time: time, ..Style::default() }.validate().unwrap_err();
+            assert!(text.to_string().contains("streaks reach back"), "{text}");
+        }
         check(|s| s.background[1] = 1.0, "background");
         check(|s| s.value_range = Some([2.0, 1.0]), "range");
         check(|s| s.exposure = Exposure::Fixed { white: 1.0, mid: 2.0 }, "mid level");

@@ -88,6 +88,9 @@ pub struct LookRequest {
     /// Seconds in which light fades to a third instead of vanishing at once; 0: no trails
     #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().trails, value_name = "SECS"))]
     pub trails: f64,
+    /// How far back in simulated time bodies draw streaks of light behind them in space; 0: no streaks
+    #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().streaks, value_name = "TIME"))]
+    pub streaks: f64,
     /// What paints: auto, gpu, cpu
     #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().renderer, value_name = "WHO"))]
     pub renderer: String,
@@ -119,6 +122,7 @@ impl Default for LookRequest {
             no_paths: false,
             colour_range: None,
             trails: 0.0,
+            streaks: 0.0,
             renderer: "auto".to_owned(),
         }
     }

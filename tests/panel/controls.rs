@@ -196,10 +196,12 @@ fn view_changes_the_picture() {
     slide(&mut harness, "size", 3.0);
     slide(&mut harness, "stops", -2.0);
     slide(&mut harness, "trails", 2.5);
+    slide(&mut harness, "streaks", 0.5);
     slide(&mut harness, "orbit", 12.0);
     let view = &harness.state().view;
     assert_eq!((view.style.sprite_size, view.style.stops), (3.0, -2.0));
     assert_eq!((view.style.trail_secs, view.orbit_degrees_per_sec), (2.5, 12.0));
+    assert_eq!(view.style.streak_time, 0.5);
     click(&mut harness, "automatic exposure");
     let frozen = harness.state().view.style.exposure;
     assert!(matches!(frozen, Exposure::Auto { adapt_secs } if adapt_secs.is_infinite()));

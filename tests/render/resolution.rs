@@ -1,8 +1,9 @@
 //! The same state looks alike at any resolution: a picture of 2160 lines, box-filtered to 720, is the one of 720; and one of
 //! 1080, box-filtered to 360, for what costs software too much at 2160.
 
+use glam::DVec3;
 use gravitile::bodies::Bodies;
-use gravitile::render::{Adding, Camera, Image, Look, Painter, PictureSize, Style};
+use gravitile::render::{Adding, Camera, Image, Look, Painter, PictureSize, Points, Style};
 
 use crate::gpu::{Device, devices, painter_on};
 use crate::two_galaxies;
@@ -56,7 +57,9 @@ fn pictures(
 ) -> [Image; 2] {
     let camera = Camera::default().framing(bodies, style, 0.95, size(lines));
     let look = Look::new(style, bodies, None).unwrap();
-    [lines, 3 * lines].map(|lines| painter(size(lines)).paint(bodies, &camera, &look, 0.0).unwrap())
+    let pull: Vec<DVec3> = bodies.velocity.iter().map(|&v| DVec3::Z.cross(v)).collect();
+    let points = Points::Host { bodies, acceleration: Some(&pull) };
+    [lines, 3 * lines].map(|lines| painter(size(lines)).paint(points, &camera, &look, 0.0).unwrap())
 }
 
 #[test]
@@ -70,15 +73,19 @@ fn the_look_does_not_depend_on_the_resolution() {
             painter
         }
     };
-    for n in [3, 700, 20_000] {
+    let streaks = Style { streak_time: 0.5, ..style.clone() };
+    let all = [3, 700, 20_000].map(|n| [(n, &style), (n, &streaks)]);
+    for (n, style) in all.into_iter().flatten() {
         let bodies = two_galaxies(n);
+        let time = style.streak_time;
         let check = |who: &str, [small, large]: [Image; 2]| {
-            compare(&small, &large).unwrap_or_else(|e| panic!("{n} bodies by {who}: {e}"));
+            compare(&small, &large)
+                .unwrap_or_else(|e| panic!("{n} bodies, streaks of {time}, by {who}: {e}"));
         };
-        check("CPU", pictures(&bodies, &style, 720, Painter::cpu));
+        check("CPU", pictures(&bodies, style, 720, Painter::cpu));
         let device = devices().1.as_ref().unwrap_or(&devices().0);
-        check("raster", pictures(&bodies, &style, 360, on(device, Adding::Raster)));
-        check("compute", pictures(&bodies, &style, 360, on(device, Adding::Compute)));
+        check("raster", pictures(&bodies, style, 360, on(device, Adding::Raster)));
+        check("compute", pictures(&bodies, style, 360, on(device, Adding::Compute)));
     }
     // What is compared is seen to differ: half as large sprites, and a picture that is a little brighter.
     let bodies = two_galaxies(700);

@@ -11,6 +11,7 @@ use gravitile::render::medium::{self, MediumUniform};
 use gravitile::render::sky::SkySprite;
 use gravitile::render::sky_pass::SkyUniform;
 use gravitile::render::sprites::SpriteUniform;
+use gravitile::render::streaks::path;
 use gravitile::render::{SHADERS, bloom, exposure, palette, splat_pass, targets, tone};
 
 fn source(name: &str) -> String {
@@ -113,6 +114,9 @@ fn host_and_shader_structs_have_one_layout() {
             light_of_unit,
             units_of_light,
             count,
+            streak_reach,
+            streak_bend,
+            streak_pieces,
         }
     );
     same_layout!(
@@ -234,6 +238,22 @@ fn host_and_shader_constants_are_equal() {
         ("LARGE_GROUPS", splat_pass::LARGE_GROUPS),
     ] {
         assert_eq!(constant(&source("splat"), name), value as f32, "{name}");
+    }
+    for name in ["streak", "streak_splat"] {
+        for (constant_name, value) in [
+            ("POINTS", path::POINTS as f32),
+            ("PIECE_TURN", path::PIECE_TURN),
+            ("STREAK_TURN", path::STREAK_TURN),
+            ("LEAST_PX", path::LEAST_PX),
+            ("MOST_PX", path::MOST_PX),
+            ("TAIL_PART", path::TAIL_PART),
+            ("TAIL_PX", path::TAIL_PX),
+            ("STREAK_LIGHT", path::STREAK_LIGHT),
+            ("LINE_LIGHT", path::LINE_LIGHT),
+            ("HALF_DISK_LIGHT", path::HALF_DISK_LIGHT),
+        ] {
+            assert_eq!(constant(&source(name), constant_name), value, "{name}: {constant_name}");
+        }
     }
     let around = |name| constant(&source("medium"), name);
     assert_eq!(around("LEVELS"), medium::LEVELS as f32);

@@ -1,12 +1,12 @@
 //! Colours, exposure, camera.
 
-use egui::{ComboBox, DragValue, Slider, Ui};
+use egui::{ComboBox, DragValue, Slider, SliderClamping, Ui};
 
 use super::theme::{heading, resets};
 use super::{Action, Facts};
 use crate::bodies::Role;
 use crate::render::paths::Paths;
-use crate::render::{ColourBy, Exposure, Follow, PALETTES, Palette, Preset, Style};
+use crate::render::{ColourBy, Exposure, Follow, PALETTES, Palette, Preset, Style, round_below};
 use crate::scene::Keyframe;
 
 /// All that is chosen about the picture, apart from the camera's place.
@@ -148,11 +148,18 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
     reset_after(ui, &mut style.trail_secs, usual.trail_secs, |ui, secs| {
         ui.add(Slider::new(secs, 0.0..=10.0).text("trails").suffix(" s")).on_hover_text(about);
     });
+    let about = "Light drawn out in space along the ways that bodies came, through so much time of the bodies'";
+    let longest = longest_streak(facts.hints.until);
+    reset_after(ui, &mut style.streak_time, usual.streak_time, |ui, time| {
+        let slider = Slider::new(time, 0.0..=longest).clamping(SliderClamping::Never);
+        ui.add(slider.text("streaks")).on_hover_text(about);
+    });
     if Paths::suit(facts.count) {
         ui.checkbox(&mut style.paths, "lines of their ways")
             .on_hover_text("Thin lines in space along which the bodies went");
     }
-    let about = "Sizes, light, glow and trails as they are without any choice; colours stay";
+    let about =
+        "Sizes, light, glow, trails and streaks as they are without any choice; colours stay";
     if ui.button("All light as usual").on_hover_text(about).clicked() {
         let Style { colour_by, palette, value_range, show_halo, .. } = *style;
         *style = Style { colour_by, palette, value_range, show_halo, ..usual };
@@ -192,6 +199,12 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
             .on_hover_text("A round length at the depth of what is looked at");
         ui.checkbox(&mut view.legend, "legend").on_hover_text("What colours mean");
     });
+}
+
+/// Where the slider of streaks ends, a round number: a tenth of a run. Longer ones can be typed.
+fn longest_streak(until: f64) -> f64 {
+    let (digit, power) = round_below(0.1 * until);
+    f64::from(digit) * 10f64.powi(power)
 }
 
 /// The list of palettes.

@@ -148,6 +148,7 @@ impl Shown<'_> {
             no_paths: !style.paths,
             colour_range: style.value_range.map(|range| ValueRange(range.map(short))),
             trails: short(style.trail_secs),
+            streaks: short(style.streak_time),
             renderer: self.start.renderer.clone(),
         }
     }
@@ -286,6 +287,7 @@ mod tests {
             "no_paths" => &["--no-paths"],
             "colour_range" => &["--colour-range", "0.1,3"],
             "trails" => &["--trails", "2"],
+            "streaks" => &["--streaks", "0.5"],
             "renderer" => &["--renderer", "cpu"],
             "target" => &["--target", "-1.5,0,2"],
             "paused" => &["--paused"],

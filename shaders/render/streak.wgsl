@@ -1,0 +1,53 @@
+// Streaks of light behind bodies, added up by the rasteriser: a triangle around each piece.
+
+//% include "render/body_sprite.wgsl"
+
+@group(1) @binding(0) var<storage, read> accelerations: array<vec4f>;
+
+//% include "render/streak_path.wgsl"
+
+struct Varyings {
+    @builtin(position) position: vec4f,
+    @location(0) @interpolate(flat) ends: vec4f,
+    @location(1) @interpolate(flat) joints: vec4f,
+    @location(2) @interpolate(flat) shape: vec4f,
+    // Its alpha is the length of the pieces before.
+    @location(3) @interpolate(flat) peak: vec4f,
+}
+
+@vertex
+fn vs_streak(@builtin(vertex_index) vertex: u32) -> Varyings {
+    let triangle = vertex / 3u;
+    let corner = vertex - 3u * triangle;
+    let body = triangle / sprite.streak_pieces;
+    let index = triangle - body * sprite.streak_pieces;
+    var streak = streak_of(body);
+    if index >= pieces_of(streak.count) {
+        // Outside of clip space, so that nothing is rasterised.
+        return Varyings(vec4f(2.0, 2.0, 2.0, 1.0), vec4f(0.0), vec4f(0.0), vec4f(0.0), vec4f(0.0));
+    }
+    let piece = piece_of(&streak, index);
+    let own = direction_of(piece);
+    let radius_px = streak.radius_px;
+    let before = margin_px(radius_px, own, piece.enters);
+    let after = margin_px(radius_px, own, piece.leaves);
+    // Half of the rectangle with twice its sides.
+    let along = select(-before, 2.0 * (distance(piece.first, piece.last) + after) + before, corner == 1u);
+    let across = select(-radius_px, 3.0 * radius_px, corner == 2u);
+    let corner_px = piece.first + own * along + vec2f(-own.y, own.x) * across;
+    let size_px = vec2f(sprite.view.width_px, sprite.view.height_px);
+    let clip = corner_px / size_px * 2.0 - 1.0;
+    return Varyings(
+        vec4f(clip.x, -clip.y, 0.5, 1.0),
+        vec4f(piece.first, piece.last),
+        vec4f(piece.enters, piece.leaves),
+        shape_of(&streak),
+        vec4f(streak.peak, piece.before_px),
+    );
+}
+
+@fragment
+fn fs_streak(in: Varyings) -> @location(0) vec4f {
+    let piece = Piece(in.ends.xy, in.ends.zw, in.joints.xy, in.joints.zw, in.peak.w);
+    return vec4f(in.peak.rgb * piece_light(piece, in.shape, in.position.xy), 0.0);
+}

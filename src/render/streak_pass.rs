@@ -1,0 +1,153 @@
+//! Streaks on the device; see [`super::streaks`] for what they are. In both ways of [`super::Adding`].
+
+use super::adding::list_bytes;
+use super::light::{HDR_FORMAT, LightPipelines, shader};
+use super::splat_pass::{GROUP, GROUPS_A_ROW, LARGE_GROUPS};
+use crate::error::Result;
+use crate::gpu::{Binding, DrawPipeline, Handles, bind, compute_pipeline, group_layout};
+
+/// The file of the blended pass, below `shaders/`.
+pub const SHADER: &str = "render/streak.wgsl";
+/// The file of the computed one.
+pub const SPLAT_SHADER: &str = "render/streak_splat.wgsl";
+
+/// Bind groups kept, as of the sprites.
+const KEPT_GROUPS: usize = 6;
+
+/// The blended pass, made when streaks are first shown.
+pub(crate) struct StreakPass {
+    pipelines: LightPipelines,
+    layout: wgpu::BindGroupLayout,
+    /// By the buffers of accelerations.
+    groups: Vec<(wgpu::Buffer, wgpu::BindGroup)>,
+}
+
+impl StreakPass {
+    /// Builds the pipelines, whose first bind group has the layout of the sprites'.
+    pub fn new(gpu: Handles, sprites: &wgpu::BindGroupLayout) -> Result<Self> {
+        let vertex = wgpu::ShaderStages::VERTEX;
+        let layout = group_layout(gpu.device, "streaks", &[(Binding::Read, vertex)]);
+        let add = wgpu::BlendComponent {
+            src_factor: wgpu::BlendFactor::One,
+            dst_factor: wgpu::BlendFactor::One,
+            operation: wgpu::BlendOperation::Add,
+        };
+        let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
+        let drawn = DrawPipeline {
+            module: &module,
+            entry_points: ["vs_streak", "fs_streak"],
+            constants: &[],
+            layouts: &[sprites, &layout],
+            format: HDR_FORMAT,
+            blend: Some(add),
+        };
+        let pipelines = LightPipelines::make(gpu.device, drawn);
+        Ok(Self { pipelines, layout, groups: Vec::new() })
+    }
+
+    /// Adds the streaks of `count` bodies, of so many pieces each, after the sprites in the same pass.
+    pub fn draw(
+        &mut self,
+        gpu: Handles,
+        pass: &mut wgpu::RenderPass<'_>,
+        format: wgpu::TextureFormat,
+        accelerations: &wgpu::Buffer,
+        (count, pieces): (u32, u32),
+    ) {
+        let Some(pipeline) = self.pipelines.find(format) else { return };
+        if !self.groups.iter().any(|(known, _)| known == accelerations) {
+            if self.groups.len() == KEPT_GROUPS {
+                self.groups.remove(0);
+            }
+            let bound = [accelerations.as_entire_binding()];
+            let group = bind(gpu.device, "streaks", &self.layout, &bound);
+            self.groups.push((accelerations.clone(), group));
+        }
+        let group = self.groups.iter().find(|(known, _)| known == accelerations);
+        pass.set_pipeline(pipeline);
+        pass.set_bind_group(1, group.map(|(_, group)| group), &[]);
+        // Of 2^27 bodies, which have two pieces each, a u32 holds it.
+        pass.draw(0..3 * pieces * count, 0..1);
+    }
+}
+
+/// The computed pass and its list of long streaks, 4 bytes a body; made when streaks are first shown.
+pub(crate) struct StreakSplats {
+    small: wgpu::ComputePipeline,
+    long: wgpu::ComputePipeline,
+    layout: wgpu::BindGroupLayout,
+    list: Option<wgpu::Buffer>,
+    groups: Vec<(wgpu::Buffer, wgpu::BindGroup)>,
+}
+
+impl StreakSplats {
+    /// Builds the pipelines, whose first bind groups have the layouts of the sprites' and of the sums.
+    pub fn new(
+        gpu: Handles,
+        sprites: &wgpu::BindGroupLayout,
+        sums: &wgpu::BindGroupLayout,
+    ) -> Result<Self> {
+        let compute = wgpu::ShaderStages::COMPUTE;
+        let bindings = [(Binding::Read, compute), (Binding::Write, compute)];
+        let layout = group_layout(gpu.device, "streaks", &bindings);
+        let module = shader(gpu.device, SPLAT_SHADER, HDR_FORMAT)?;
+        let made = |entry| compute_pipeline(gpu.device, &module, entry, &[sprites, sums, &layout]);
+        let (small, long) = (made("small_streak"), made("long_streak"));
+        Ok(Self { small, long, layout, list: None, groups: Vec::new() })
+    }
+
+    /// Gives the list back: no streaks are shown.
+    pub fn forget(&mut self) {
+        self.list = None;
+        self.groups.clear();
+    }
+
+    /// The bind group for these accelerations of `count` bodies, with an empty list.
+    pub fn prepare(
+        &mut self,
+        gpu: Handles,
+        encoder: &mut wgpu::CommandEncoder,
+        accelerations: &wgpu::Buffer,
+        count: u32,
+    ) -> wgpu::BindGroup {
+        let room = list_bytes(count);
+        let list = match self.list.take().filter(|list| list.size() >= room) {
+            Some(list) => list,
+            None => {
+                self.groups.clear();
+                gpu.device.create_buffer(&wgpu::BufferDescriptor {
+                    label: Some("long streaks"),
+                    size: room,
+                    usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+                    mapped_at_creation: false,
+                })
+            }
+        };
+        encoder.clear_buffer(&list, 0, Some(4));
+        let known = self.groups.iter().find(|(known, _)| known == accelerations);
+        let group = match known {
+            Some((_, group)) => group.clone(),
+            None => {
+                if self.groups.len() == KEPT_GROUPS {
+                    self.groups.remove(0);
+                }
+                let bound = [accelerations, &list].map(wgpu::Buffer::as_entire_binding);
+                let group = bind(gpu.device, "streaks", &self.layout, &bound);
+                self.groups.push((accelerations.clone(), group.clone()));
+                group
+            }
+        };
+        self.list = Some(list);
+        group
+    }
+
+    /// Adds the streaks to the sums, with bodies and sums bound in the pass.
+    pub fn add(&self, pass: &mut wgpu::ComputePass<'_>, group: &wgpu::BindGroup, count: u32) {
+        pass.set_bind_group(2, group, &[]);
+        pass.set_pipeline(&self.small);
+        let groups = count.div_ceil(GROUP);
+        pass.dispatch_workgroups(groups.min(GROUPS_A_ROW), groups.div_ceil(GROUPS_A_ROW), 1);
+        pass.set_pipeline(&self.long);
+        pass.dispatch_workgroups(LARGE_GROUPS, 1, 1);
+    }
+}

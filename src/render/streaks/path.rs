@@ -1,0 +1,269 @@
+//! The way of one streak through the picture. Mirrors `streak_path.wgsl`.
+
+use super::super::camera::View;
+use super::super::splat::{Point, Sprite};
+use super::{Reach, STREAK_PART};
+
+/// Most points of a streak.
+pub const POINTS: usize = 25;
+/// Most that a piece of a streak turns, in radians.
+pub const PIECE_TURN: f32 = 0.6;
+/// Most that a streak turns, in radians: three quarters of a circle, whose tail still keeps away from its head.
+pub const STREAK_TURN: f32 = 4.7;
+/// Points nearer than this to the one before are left out.
+pub const LEAST_PX: f32 = 0.5;
+/// A point farther than this from the one before ends the streak, and a body so far outside the picture has none.
+pub const MOST_PX: f32 = 1e6;
+/// Half the width of the tail, in that of the head,
+pub const TAIL_PART: f32 = 0.4;
+/// and at least: what is finer falls between the pixels' centres.
+pub const TAIL_PX: f32 = 1.5;
+/// Light of a streak in that of its sprite.
+pub const STREAK_LIGHT: f32 = (STREAK_PART / (1.0 - STREAK_PART)) as f32;
+/// Light of the profile (1 - u^2)^4 across a line of half the width 1 and as long.
+pub const LINE_LIGHT: f32 = 0.812_698_4;
+/// And over half of a disk of radius 1.
+pub const HALF_DISK_LIGHT: f32 = 0.314_159_27;
+
+type Pair = [f32; 2];
+
+fn dot(a: Pair, b: Pair) -> f32 {
+    a[0] * b[0] + a[1] * b[1]
+}
+
+fn minus(a: Pair, b: Pair) -> Pair {
+    [a[0] - b[0], a[1] - b[1]]
+}
+
+fn distance(a: Pair, b: Pair) -> f32 {
+    let d = minus(a, b);
+    dot(d, d).sqrt()
+}
+
+fn dot3(a: [f32; 3], b: [f32; 3]) -> f32 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// A body's streak on the picture.
+#[derive(Clone, Copy, Debug)]
+pub struct Streak {
+    points: [Pair; POINTS],
+    count: usize,
+    /// From head to tail along its pieces.
+    pub length_px: f32,
+    /// Half the width at the head.
+    pub radius_px: f32,
+    /// Part of that which the tail lacks.
+    pub taper: f32,
+    /// How far light fades towards the tail, 0 to 1.
+    pub fading: f32,
+    /// Mean intensity along its middle, linear RGB.
+    pub peak: [f32; 3],
+}
+
+impl Streak {
+    /// Of the body that `sprite` shows, which may lie outside the picture.
+    pub fn of(view: &View, reach: &Reach, point: &Point, sprite: &Sprite) -> Self {
+        let mut points = [sprite.centre_px; POINTS];
+        let (mut count, mut length_px) = (1, 0.0);
+        let pieces = (reach.pieces as usize).min(POINTS - 1);
+        let [velocity, pull] = point.motion;
+        let velocity = velocity.map(|v| v * reach.of_velocity);
+        let pull = pull.map(|a| a * reach.of_acceleration);
+        let square = dot3(velocity, velocity);
+        // False for NaN, and for what f32 does not hold.
+        if square > 1e-36 && square < 1e36 {
+            let way = square.sqrt();
+            let forward = velocity.map(|v| v / way);
+            let along = dot3(forward, pull);
+            let aside: [f32; 3] = std::array::from_fn(|k| pull[k] - forward[k] * along);
+            let bend = dot3(aside, aside).sqrt();
+            let turn = bend / way;
+            let is_bent = turn > 1e-3 && turn < 1e12;
+            let angle = turn.min((PIECE_TURN * pieces as f32).min(STREAK_TURN)) / pieces as f32;
+            let square = angle * angle;
+            let sine =
+                angle * (1.0 - square * (1.0 / 6.0 - square * (1.0 / 120.0 - square / 5040.0)));
+            let cosine = 1.0 - square * (0.5 - square * (1.0 / 24.0 - square / 720.0));
+            let mut turned = [1.0, 0.0];
+            let mut last = sprite.centre_px;
+            for k in 1..=pieces {
+                let [c, s] = turned;
+                turned = [c * cosine - s * sine, s * cosine + c * sine];
+                let offset: [f32; 3] = std::array::from_fn(|i| {
+                    let back = if is_bent {
+                        (way / turn)
+                            * (aside[i] / bend * (1.0 - turned[0]) - forward[i] * turned[1])
+                    } else {
+                        -velocity[i] * (k as f32 / pieces as f32)
+                    };
+                    point.position[i] - view.eye_in_world[i] + back
+                });
+                let depth = dot3(offset, view.forward_in_world);
+                let is_in_front = depth > view.near;
+                if !is_in_front {
+                    break;
+                }
+                let scale_px = view.focal_px / depth;
+                let place = [
+                    0.5 * view.width_px + dot3(offset, view.right_in_world) * scale_px,
+                    0.5 * view.height_px - dot3(offset, view.up_in_world) * scale_px,
+                ];
+                let step = distance(place, last);
+                let is_near = step < MOST_PX;
+                if !is_near {
+                    break;
+                }
+                if step >= LEAST_PX {
+                    points[count] = place;
+                    count += 1;
+                    length_px += step;
+                    last = place;
+                }
+            }
+        }
+        let radius_px = sprite.radius_px;
+        let fading = length_px / (length_px + 2.0 * radius_px);
+        let taper = fading * (1.0 - TAIL_PART.max(TAIL_PX / radius_px)).max(0.0);
+        // All light of the shape for an intensity of 1: the line, and the halves of disks at its ends.
+        let line = LINE_LIGHT * radius_px * length_px * (1.0 - 0.5 * taper + 0.25 * taper * fading);
+        let tail = (1.0 - taper) * (1.0 - taper) * (1.0 - fading);
+        let ends = HALF_DISK_LIGHT * radius_px * radius_px * (1.0 + 2.0 * fading + tail);
+        let sprite_light = 2.0 * HALF_DISK_LIGHT * radius_px * radius_px;
+        let part = STREAK_LIGHT * sprite_light / (line + ends);
+        let peak = sprite.peak.map(|c| c * part);
+        Self { points, count, length_px, radius_px, taper, fading, peak }
+    }
+
+    /// Where it goes through the picture, from the head on: at least one point.
+    pub fn points(&self) -> &[Pair] {
+        &self.points[..self.count]
+    }
+
+    /// Its pieces from the head on: at least one, for a body at rest of no length.
+    pub fn pieces(&self) -> impl Iterator<Item = Piece> {
+        let mut before_px = 0.0;
+        (0..(self.count - 1).max(1)).map(move |index| {
+            let piece = Piece::new(self, index, before_px);
+            before_px += distance(piece.first, piece.last);
+            piece
+        })
+    }
+}
+
+/// A straight piece of a streak.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    first: Pair,
+    last: Pair,
+    own: Pair,
+    /// Across the joint with the piece before; `None` at the head.
+    enters: Option<Pair>,
+    /// Across the joint with the piece after; `None` at the tail.
+    leaves: Option<Pair>,
+    before_px: f32,
+    length_px: f32,
+    radius_px: f32,
+    taper: f32,
+    fading: f32,
+}
+
+/// A unit vector from one place to another, to the right where they are one.
+fn direction(from: Pair, to: Pair) -> Pair {
+    let way = minus(to, from);
+    let length = dot(way, way).sqrt();
+    if length > 0.0 { way.map(|x| x / length) } else { [1.0, 0.0] }
+}
+
+/// Along the bisector of two neighbours, which leaves neither gap nor overlap; across the one where they fold back.
+fn joint(own: Pair, other: Pair) -> Pair {
+    let both = [own[0] + other[0], own[1] + other[1]];
+    if dot(both, both) >= 1.0 { both } else { own }
+}
+
+impl Piece {
+    fn new(streak: &Streak, index: usize, before_px: f32) -> Self {
+        let points = streak.points();
+        let (first, last) = (points[index], points[(index + 1).min(points.len() - 1)]);
+        let own = direction(first, last);
+        let before = index.checked_sub(1).map(|k| direction(points[k], first));
+        let after = points.get(index + 2).map(|&next| direction(last, next));
+        Self {
+            first,
+            last,
+            own,
+            enters: before.map(|other| joint(own, other)),
+            leaves: after.map(|other| joint(own, other)),
+            before_px,
+            length_px: streak.length_px,
+            radius_px: streak.radius_px,
+            taper: streak.taper,
+            fading: streak.fading,
+        }
+    }
+
+    fn margin_px(&self, end: Option<Pair>) -> f32 {
+        let own = self.own;
+        end.map_or(self.radius_px, |end| {
+            self.radius_px * (own[0] * end[1] - own[1] * end[0]).abs() / dot(own, end)
+        })
+    }
+
+    /// From and to where along its direction it reaches.
+    fn along(&self) -> [f32; 2] {
+        let length = distance(self.first, self.last);
+        [-self.margin_px(self.enters), length + self.margin_px(self.leaves)]
+    }
+
+    /// From and to which height of the picture it reaches.
+    pub fn heights(&self) -> [f32; 2] {
+        let [least, most] = self.along();
+        let middle = self.first[1] + self.own[1] * 0.5 * (least + most);
+        let half = 0.5 * (most - least) * self.own[1].abs() + self.radius_px * self.own[0].abs();
+        [middle - half, middle + half]
+    }
+
+    /// From and to where it reaches at that height.
+    pub fn widths(&self, y: f32) -> [f32; 2] {
+        let (down, own) = (y - self.first[1], self.own);
+        let radius = self.radius_px;
+        let beside = crossing(own[0] * down, -own[1], [-radius, radius]);
+        let along = crossing(own[1] * down, own[0], self.along());
+        [beside[0].max(along[0]) + self.first[0], beside[1].min(along[1]) + self.first[0]]
+    }
+
+    /// Part of the streak's peak at that place.
+    pub fn light(&self, place: Pair) -> f32 {
+        let (from, to) = (minus(place, self.first), minus(place, self.last));
+        let is_outside = self.enters.is_some_and(|enters| dot(from, enters) < 0.0)
+            || self.leaves.is_some_and(|leaves| dot(to, leaves) >= 0.0);
+        if is_outside {
+            return 0.0;
+        }
+        let along = dot(from, self.own);
+        let across = self.own[0] * from[1] - self.own[1] * from[0];
+        let mut beyond = 0.0;
+        if self.enters.is_none() {
+            beyond = (-along).max(0.0);
+        }
+        if self.leaves.is_none() {
+            beyond = dot(to, self.own).max(beyond);
+        }
+        let part = ((self.before_px + along) / self.length_px.max(1e-6)).clamp(0.0, 1.0);
+        let width = self.radius_px * (1.0 - self.taper * part);
+        let rest = 1.0 - part;
+        let light = 1.0 - self.fading + 3.0 * self.fading * rest * rest;
+        let within = (1.0 - (across * across + beyond * beyond) / (width * width)).max(0.0);
+        let square = within * within;
+        light * square * square
+    }
+}
+
+/// Where a number that is `start` at 0 and grows by `slope` lies between two; everywhere if it hardly grows.
+fn crossing(start: f32, slope: f32, [least, most]: [f32; 2]) -> [f32; 2] {
+    if slope.abs() < 1e-4 {
+        return [-MOST_PX, MOST_PX];
+    }
+    let ends = [(least - start) / slope, (most - start) / slope];
+    [ends[0].min(ends[1]), ends[0].max(ends[1])]
+}
