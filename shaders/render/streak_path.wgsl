@@ -122,8 +122,8 @@ fn pieces_of(count: u32) -> u32 {
 
 fn direction_of(piece: Piece) -> vec2f {
     let way = piece.last - piece.first;
-    let length = length(way);
-    return select(vec2f(1.0, 0.0), way / length, length > 0.0);
+    let size = length(way);
+    return select(vec2f(1.0, 0.0), way / size, size > 0.0);
 }
 
 // Along the bisector of two neighbours, which leaves neither gap nor overlap; across the one where they fold back.
@@ -166,21 +166,21 @@ fn shape_of(streak: ptr<function, Streak>) -> vec4f {
 // Part of the peak at that place.
 fn piece_light(piece: Piece, shape: vec4f, place: vec2f) -> f32 {
     let own = direction_of(piece);
-    let from = place - piece.first;
-    let to = place - piece.last;
+    let behind = place - piece.first;
+    let ahead = place - piece.last;
     let is_first = all(piece.enters == vec2f(0.0));
     let is_last = all(piece.leaves == vec2f(0.0));
-    if dot(from, piece.enters) < 0.0 || (!is_last && dot(to, piece.leaves) >= 0.0) {
+    if dot(behind, piece.enters) < 0.0 || (!is_last && dot(ahead, piece.leaves) >= 0.0) {
         return 0.0;
     }
-    let along = dot(from, own);
-    let across = own.x * from.y - own.y * from.x;
+    let along = dot(behind, own);
+    let across = own.x * behind.y - own.y * behind.x;
     var beyond = 0.0;
     if is_first {
         beyond = max(-along, 0.0);
     }
     if is_last {
-        beyond = max(beyond, dot(to, own));
+        beyond = max(beyond, dot(ahead, own));
     }
     let part = clamp((piece.before_px + along) / max(shape.x, 1e-6), 0.0, 1.0);
     let width = shape.y * (1.0 - shape.z * part);
