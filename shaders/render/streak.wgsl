@@ -29,8 +29,9 @@ fn vs_streak(@builtin(vertex_index) vertex: u32) -> Varyings {
     let piece = piece_of(&streak, index);
     let own = direction_of(piece);
     let radius_px = streak.radius_px;
-    let before = margin_px(radius_px, own, piece.enters);
-    let after = margin_px(radius_px, own, piece.leaves);
+    // Corners are rounded to parts of a pixel, and no pixel at a joint is to be left out.
+    let before = margin_px(radius_px, own, piece.enters) + 0.1;
+    let after = margin_px(radius_px, own, piece.leaves) + 0.1;
     // Half of the rectangle with twice its sides.
     let along = select(-before, 2.0 * (distance(piece.first, piece.last) + after) + before, corner == 1u);
     let across = select(-radius_px, 3.0 * radius_px, corner == 2u);

@@ -120,10 +120,14 @@ fn pieces_of(count: u32) -> u32 {
     return select(max(count - 1u, 1u), 0u, count == 0u);
 }
 
-fn direction_of(piece: Piece) -> vec2f {
-    let way = piece.last - piece.first;
+// Of length 1; to the right where there is no way.
+fn unit(way: vec2f) -> vec2f {
     let size = length(way);
     return select(vec2f(1.0, 0.0), way / size, size > 0.0);
+}
+
+fn direction_of(piece: Piece) -> vec2f {
+    return unit(piece.last - piece.first);
 }
 
 // Along the bisector of two neighbours, which leaves neither gap nor overlap; across the one where they fold back.
@@ -142,10 +146,10 @@ fn piece_of(streak: ptr<function, Streak>, index: u32) -> Piece {
         piece.before_px += distance((*streak).points[k], (*streak).points[k + 1u]);
     }
     if index > 0u {
-        piece.enters = joint(own, normalize(piece.first - (*streak).points[index - 1u]));
+        piece.enters = joint(own, unit(piece.first - (*streak).points[index - 1u]));
     }
     if index + 2u < count {
-        piece.leaves = joint(own, normalize((*streak).points[index + 2u] - piece.last));
+        piece.leaves = joint(own, unit((*streak).points[index + 2u] - piece.last));
     }
     return piece;
 }
