@@ -37,6 +37,61 @@ fn refused(cache: &Path, args: &[&str]) -> String {
     error
 }
 
+/// Numbers of a file that `forces` wrote.
+fn numbers(path: &Path) -> Vec<f64> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let rows =
+        text.lines().filter(|line| !line.starts_with(|c: char| c.is_alphabetic() || c == '#'));
+    rows.flat_map(|row| row.split(',').map(|word| word.trim().parse().unwrap())).collect()
+}
+
+#[test]
+fn shapes_for_derivatives_are_found_listed_taken_and_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let [cache, empty] = ["cache", "empty"].map(|name| folder.path().join(name));
+    let args = ["tune", "--derivatives", "jerk", "-n", "200", "--secs", "4", "--json"];
+    let tuned = json(&cache, &args);
+    assert_eq!(
+        (&tuned["derivatives"], &tuned["precision"]),
+        (&"jerk".into(), &"double-single".into())
+    );
+    let sizes = tuned["sizes"].as_array().unwrap();
+    assert!(sizes.len() >= 3, "{tuned}");
+    for size in sizes {
+        assert_eq!(size["up_to"], 256);
+        let ranking = size["ranking"].as_array().unwrap();
+        assert_eq!(ranking[0]["kernel"], size["best"]);
+        assert!(ranking.iter().any(|row| row["kernel"] == size["default"]), "{size}");
+        // Whatever was tried has the forces of f64.
+        assert_eq!(size["refused"].as_array().unwrap().len(), 0, "{size}");
+    }
+    let listed = json(&cache, &["tune", "--list", "--json"]);
+    assert!(listed.to_string().contains("jerk in double-single, up to 16 sinks"), "{listed}");
+
+    let forces = |cache: &Path, name: &str| {
+        let out = folder.path().join(name);
+        let args = ["forces", "plummer", "-n", "200", "--eps", "0.05", "--jerk", "--engine", "gpu"];
+        let more = ["--precision", "double-single", "--out", out.to_str().unwrap()];
+        let output = gravitile(cache, &[args.as_slice(), &more].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        numbers(&out)
+    };
+    let (found, rule) = (forces(&cache, "found.csv"), forces(&empty, "rule.csv"));
+    assert_eq!(found.len(), rule.len());
+    assert!(found.len() >= 200 * 6);
+    let largest = rule.iter().fold(0.0f64, |largest, x| largest.max(x.abs()));
+    for (found, rule) in found.iter().zip(&rule) {
+        assert!((found - rule).abs() < 1e-9 * largest, "{found}, {rule}");
+    }
+
+    let error = refused(&cache, &["tune", "--derivatives", "crackle", "-n", "20"]);
+    assert!(error.contains("acceleration, jerk or snap"), "{error}");
+    let error = refused(&cache, &["tune", "--derivatives", "jerk", "--method", "tree", "-n", "20"]);
+    assert!(error.contains("direct, which has derivatives"), "{error}");
+    assert!(gravitile(&cache, &["tune", "--forget"]).status.success());
+    assert!(!json(&cache, &["tune", "--list", "--json"]).to_string().contains("jerk"));
+}
+
 #[test]
 fn what_tuning_finds_is_used_listed_survives_damage_and_is_forgotten() {
     let folder = tempfile::tempdir().unwrap();

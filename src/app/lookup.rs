@@ -18,11 +18,10 @@ use crate::tuned::{Known, OUTDATED, Store};
 /// The user's file of tuned kernels: in the folder that GRAVITILE_CACHE_DIR names, else in the system's folder
 /// for caches. `None` where there is no such folder. With GRAVITILE_CACHE_DIR empty nothing is kept.
 pub fn store() -> Option<Store> {
-    const FILE: &str = "tuned.toml";
     match std::env::var_os("GRAVITILE_CACHE_DIR") {
         Some(folder) if folder.is_empty() => None,
-        Some(folder) => Some(Store::at(Path::new(&folder).join(FILE))),
-        None => Some(Store::at(folders::cache()?.join(FILE))),
+        Some(folder) => Some(Store::at(Path::new(&folder).join(Store::FILE))),
+        None => Some(Store::at(folders::cache()?.join(Store::FILE))),
     }
 }
 
@@ -42,7 +41,9 @@ pub fn known() -> Known {
         static SAID: std::sync::Once = std::sync::Once::new();
         SAID.call_once(|| log::error!("{problem}: ignored; 'gravitile tune' writes it anew"));
     }
-    Known::new(loaded.choices, loaded.crossovers).with_walks(loaded.walks)
+    Known::new(loaded.choices, loaded.crossovers)
+        .with_walks(loaded.walks)
+        .with_derivatives(loaded.derivatives)
 }
 
 /// From how many bodies on the tree is faster, on each device where that was measured with these kernels or others.

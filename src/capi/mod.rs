@@ -16,11 +16,13 @@
 //! | `world`, `fork` | open clusters, a lock for each, the shared device; what must not be used after a fork |
 //! | `cluster`, `memory` | one GRAPE: j-particles, each thread's call under way, lists |
 //! | `inbox` | particles on their way to a memory, behind a lock of its own |
+//! | `found` | shapes that `gravitile tune` found |
 //! | `options` | engine, precision, adapter: the user's choice |
 
 mod cluster;
 mod each;
 mod fork;
+mod found;
 #[macro_use]
 mod forms;
 mod g5;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use super::found;
 use crate::error::{Error, Result};
 use crate::forces::direct::SeveralTiers;
 use crate::forces::tree::TreeConfig;
@@ -150,17 +151,21 @@ impl Options {
         precision: Option<Precision>,
     ) -> Result<Box<dyn ForceEngine>> {
         let gpu = devices.first();
-        match self.method {
+        let mut engine = match self.method {
             Method::Direct if devices.len() > 1 => {
                 let precision = precision.unwrap_or(Precision::DoubleSingle);
-                Ok(Box::new(SeveralTiers::new(devices, precision)?))
+                Box::new(SeveralTiers::new(devices, precision)?)
             }
             Method::Tree => {
                 let tools = Tools { gpu, tree: self.tree, ..Tools::default() };
-                forces::make(kind.place(), self.method, self.precision, order, &tools)
+                forces::make(kind.place(), self.method, self.precision, order, &tools)?
             }
-            method => direct_engine(kind, method, gpu, precision),
+            method => direct_engine(kind, method, gpu, precision)?,
+        };
+        if let Some(gpu) = gpu {
+            engine.use_shapes(&found::shapes(gpu));
         }
+        Ok(engine)
     }
 
     /// The engine that was chosen, for forces up to `order`; devices are opened by `open`, the first one and what is

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::direct::GpuTiers;
+use super::direct::gpu::tiers::FittedShapes;
 use super::{
     Answers, Making, MovingSources, Order, Placed, Precision, Rebuilds, Sinks, Sources, Want,
 };
@@ -93,6 +94,12 @@ pub trait ForceEngine: Send {
     /// Where the bodies were when what serves now was built; `None` where they are there still, or nothing is kept.
     fn built_at(&self) -> Option<&[DVec3]> {
         None
+    }
+
+    /// Takes the shapes that were found on its device in the place of its own rule, from the next evaluation on. Sums then have
+    /// another order, and forces other last bits. Engines that have no such shapes do nothing.
+    fn use_shapes(&mut self, found: &FittedShapes) {
+        let _ = found;
     }
 
     /// The engine on a device, if it is that: bodies on block steps may then live there, on those of all

@@ -57,7 +57,10 @@ impl<'a> Sinks<'a> {
 }
 
 /// Up to which derivative of the acceleration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Order {
     /// a alone (leapfrog, GRAPE-5).

@@ -98,8 +98,7 @@ pub struct Style {
     /// Seconds in which light fades behind moving bodies to a third, 0 (no trails) to 30; see
     /// [`super::trails`].
     pub trail_secs: f64,
-    /// Time, in the bodies' units, through which bodies draw streaks of light behind them in space, 0 (none) or more; see
-    /// [`super::streaks`].
+    /// Time, in the bodies' units, through which bodies draw streaks of light behind them in space, 0 (none) or more.
     pub streak_time: f64,
     /// The empty sky, linear RGB, 0 to 0.5 each.
     pub background: [f32; 3],
@@ -165,7 +164,14 @@ impl Style {
         in_range("the dust", self.dust, 0.0, 1.0)?;
         in_range("the vignette", self.vignette, 0.0, 1.0)?;
         in_range("the length of trails in seconds", self.trail_secs, 0.0, LONGEST_TRAIL_SECS)?;
-        super::streaks::check(self.streak_time)?;
+        if !(self.streak_time.is_finite() && self.streak_time >= 0.0) {
+            let allowed = "0 (none) or a finite time above it, in the bodies' units";
+            return Err(Error::value(
+                "the time that streaks reach back",
+                self.streak_time,
+                allowed,
+            ));
+        }
         for channel in self.background {
             in_range("a background colour", f64::from(channel), 0.0, 0.5)?;
         }

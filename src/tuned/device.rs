@@ -29,6 +29,8 @@ pub enum Kernels {
     Direct,
     /// Steps by the tree.
     Tree,
+    /// Forces with derivatives.
+    Derivatives,
 }
 
 impl Kernels {
@@ -37,6 +39,7 @@ impl Kernels {
             Self::Direct => &["force/", "interaction/", "integrate/"],
             // And what it is compared with.
             Self::Tree => &["force/", "interaction/", "integrate/", "scan/", "sort/", "tree/"],
+            Self::Derivatives => &["direct/"],
         }
     }
 

@@ -8,16 +8,19 @@
 //! behind that way is told ([`OUTDATED`]).
 
 mod crossover;
+mod derivatives;
 mod device;
 mod store;
 
 pub use crossover::{Crossover, Trial};
+pub use derivatives::DerivativesChoice;
 pub use device::{Device, Kernels};
 pub use store::{Choice, Loaded, Store};
 
 use std::sync::Arc;
 
 use crate::error::Result;
+use crate::forces::direct::gpu::tiers::FittedShapes;
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, Masses};
 use crate::forces::tree::gpu::WalkShape;
 use crate::gpu::Gpu;
@@ -58,20 +61,36 @@ pub fn size_class(n: usize) -> u64 {
 pub struct Known {
     choices: Arc<[Choice]>,
     walks: Arc<[Choice<WalkShape>]>,
+    derivatives: Arc<[DerivativesChoice]>,
     crossovers: Arc<[Crossover]>,
 }
 
 impl Known {
     /// These kernels, and from how many bodies on the tree is faster.
     pub fn new(choices: Vec<Choice>, crossovers: Vec<Crossover>) -> Self {
-        let walks = Arc::default();
-        Self { choices: choices.into(), walks, crossovers: crossovers.into() }
+        Self { choices: choices.into(), crossovers: crossovers.into(), ..Self::default() }
     }
 
     /// And these walks of the tree.
     #[must_use]
     pub fn with_walks(self, walks: Vec<Choice<WalkShape>>) -> Self {
         Self { walks: walks.into(), ..self }
+    }
+
+    /// And these shapes of forces with derivatives.
+    #[must_use]
+    pub fn with_derivatives(self, found: Vec<DerivativesChoice>) -> Self {
+        Self { derivatives: found.into(), ..self }
+    }
+
+    /// The shapes of forces with derivatives that were found on `gpu` with the present kernels.
+    pub fn shapes(&self, gpu: &Gpu) -> FittedShapes {
+        if self.derivatives.is_empty() {
+            return FittedShapes::default();
+        }
+        let on = Device::of(gpu, Kernels::Derivatives);
+        let here = self.derivatives.iter().filter(|choice| choice.on == on);
+        FittedShapes::new(here.map(|choice| choice.fitted).collect())
     }
 
     /// That walk of the tree for `n` bodies on `gpu`, as if it had been found.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Crossover, Kernels, Key};
+use super::{Crossover, DerivativesChoice, Kernels, Key};
 use crate::error::{Error, Result};
 use crate::files::{self, Found};
 use crate::forces::direct::gpu::{KernelConfig, Masses};
@@ -63,6 +63,8 @@ pub struct Loaded {
     pub choices: Vec<Choice>,
     /// The same of walks of the tree.
     pub walks: Vec<Choice<WalkShape>>,
+    /// Shapes of forces with derivatives.
+    pub derivatives: Vec<DerivativesChoice>,
     /// From how many bodies on the tree is faster, per device; as far as the file goes.
     pub crossovers: Vec<Crossover>,
     /// File and fault, if it is damaged.
@@ -77,6 +79,8 @@ struct Content {
     choice: Vec<Choice>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     walk: Vec<Choice<WalkShape>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    derivatives: Vec<DerivativesChoice>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     crossover: Vec<Crossover>,
 }
@@ -97,6 +101,9 @@ pub struct Store {
 }
 
 impl Store {
+    /// The file's name, in whatever folder it is.
+    pub const FILE: &str = "tuned.toml";
+
     /// The file of that path.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
@@ -125,8 +132,14 @@ impl Store {
         };
         match toml::from_str::<Content>(&text) {
             Ok(content) if content.version == VERSION => {
-                let Content { choice: choices, walk: walks, crossover: crossovers, .. } = content;
-                Loaded { choices, walks, crossovers, damage: None }
+                let Content { choice, walk, derivatives, crossover, .. } = content;
+                Loaded {
+                    choices: choice,
+                    walks: walk,
+                    derivatives,
+                    crossovers: crossover,
+                    damage: None,
+                }
             }
             Ok(content) => {
                 damaged(format!("is of version {}, but {VERSION} is known", content.version))
@@ -158,6 +171,16 @@ impl Store {
         self.write(all)
     }
 
+    /// [`Store::keep`] of a shape of forces with derivatives.
+    ///
+    /// Errors: those of [`Store::keep`].
+    pub fn keep_derivatives(&self, choice: DerivativesChoice) -> Result<()> {
+        let mut all = self.load();
+        all.derivatives.retain(|known| !known.is_for_the_same(&choice));
+        all.derivatives.push(choice);
+        self.write(all)
+    }
+
     /// Keeps a measurement in the place of an older one on the same device.
     ///
     /// Errors: those of [`Store::keep`].
@@ -169,13 +192,19 @@ impl Store {
     }
 
     fn write(&self, all: Loaded) -> Result<()> {
-        let Loaded { mut choices, mut walks, mut crossovers, .. } = all;
+        let Loaded { mut choices, mut walks, mut derivatives, mut crossovers, .. } = all;
         let order = |key: &Key| (key.on.device.clone(), key.on.driver.clone(), key.up_to);
         choices.sort_by_key(|choice| order(&choice.key));
         walks.sort_by_key(|choice| order(&choice.key));
+        derivatives.sort_by_key(|choice| (choice.on.device.clone(), choice.fitted.order_in_file()));
         crossovers.sort_by(|a, b| a.on.device.cmp(&b.on.device));
-        let content =
-            Content { version: VERSION, choice: choices, walk: walks, crossover: crossovers };
+        let content = Content {
+            version: VERSION,
+            choice: choices,
+            walk: walks,
+            derivatives,
+            crossover: crossovers,
+        };
         let text = toml::to_string(&content).map_err(|error| {
             Error::file(&self.path, format!("cannot be expressed in TOML: {error}"))
         })?;

@@ -161,8 +161,9 @@ pub fn main(args: &Args) -> Result<Ended> {
             "configuration": sim.describe_engine(),
         }))?;
     } else {
+        let pictures = if filmed == 1 { "picture" } else { "pictures" };
         print::text(&format!(
-            "wrote {} ({filmed} pictures, t = {:.6}, {wall_secs:.1} s)\n",
+            "wrote {} ({filmed} {pictures}, t = {:.6}, {wall_secs:.1} s)\n",
             args.out.display(),
             sim.time()
         ))?;

@@ -4,6 +4,8 @@
 mod ceiling_bench;
 mod ceilings;
 #[cfg(not(target_arch = "wasm32"))]
+mod derivatives_timer;
+#[cfg(not(target_arch = "wasm32"))]
 mod kernel_timer;
 mod method;
 mod model;
@@ -28,6 +30,7 @@ pub use stopwatch::Stopwatch;
 
 #[cfg(not(target_arch = "wasm32"))]
 pub use {
+    derivatives_timer::DerivativesTimer,
     kernel_timer::KernelTimer,
     timer::{Timer, in_turns, interleave},
     tree_step_timer::TreeStepTimer,

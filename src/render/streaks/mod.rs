@@ -16,8 +16,6 @@ pub(crate) use splatter::Streaks;
 
 use super::look::Look;
 use super::scale::Scale;
-use crate::error::{Error, Result};
-
 /// Part of a body's light that its streak gets.
 pub const STREAK_PART: f64 = 0.6;
 
@@ -47,13 +45,4 @@ impl Reach {
             pieces: pieces.unwrap_or(1),
         })
     }
-}
-
-/// An error if streaks cannot be as long as that.
-pub(super) fn check(time: f64) -> Result<()> {
-    if time.is_finite() && time >= 0.0 {
-        return Ok(());
-    }
-    let allowed = "0 (none) or a finite time above it, in the bodies' units";
-    Err(Error::value("the time that streaks reach back", time, allowed))
 }

@@ -172,7 +172,11 @@ fn engine_with_derivatives(
         EngineKind::Gpu => Some(Gpu::open_blocking(&settings.adapter)?),
         _ => None,
     };
-    direct_engine(kind, method, gpu.as_ref(), tier)
+    let mut engine = direct_engine(kind, method, gpu.as_ref(), tier)?;
+    if let Some(gpu) = &gpu {
+        engine.use_shapes(&lookup::known().shapes(gpu));
+    }
+    Ok(engine)
 }
 
 /// The engine for accelerations and potentials of `n` bodies.

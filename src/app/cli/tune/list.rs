@@ -7,12 +7,13 @@ use serde_json::json;
 
 use super::super::{Ended, print};
 use super::Rounded;
-use crate::tuned::{Choice, Kernels, Key, Loaded, OUTDATED, Store};
+use crate::tuned::{Choice, DerivativesChoice, Device, Kernels, Loaded, OUTDATED, Store};
 
-/// A choice of either method.
+/// A choice of any kind.
 struct Shown<'a> {
-    method: &'static str,
-    key: &'a Key,
+    method: String,
+    on: &'a Device,
+    up_to: u64,
     n: usize,
     kernel: String,
     secs: f64,
@@ -24,8 +25,9 @@ struct Shown<'a> {
 impl<'a> Shown<'a> {
     fn of<Shape: Display>(choice: &'a Choice<Shape>, kernels: Kernels) -> Self {
         Self {
-            method: if kernels == Kernels::Tree { "tree" } else { "direct" },
-            key: &choice.key,
+            method: if kernels == Kernels::Tree { "tree" } else { "direct" }.to_owned(),
+            on: &choice.key.on,
+            up_to: choice.key.up_to,
             n: choice.n,
             kernel: choice.kernel.to_string(),
             secs: choice.secs_per_step,
@@ -34,25 +36,42 @@ impl<'a> Shown<'a> {
             is_outdated: choice.is_outdated(kernels),
         }
     }
+
+    fn of_derivatives(choice: &'a DerivativesChoice) -> Self {
+        let fitted = &choice.fitted;
+        let (order, tier) = (fitted.order.name(), fitted.precision.name());
+        Self {
+            method: format!("{order} in {tier}, up to {} sinks", fitted.sinks),
+            on: &choice.on,
+            up_to: fitted.sources.into(),
+            n: fitted.sources as usize,
+            kernel: fitted.shape.to_string(),
+            secs: choice.secs,
+            default_secs: choice.default_secs,
+            timed_by: "wall clock",
+            is_outdated: choice.is_outdated(),
+        }
+    }
 }
 
 pub fn main(store: &Store, as_json: bool) -> Result<Ended> {
-    let Loaded { choices, walks, damage, .. } = store.load();
+    let Loaded { choices, walks, derivatives, damage, .. } = store.load();
     let kernels = choices.iter().map(|choice| Shown::of(choice, Kernels::Direct));
     let walks = walks.iter().map(|choice| Shown::of(choice, Kernels::Tree));
-    let choices: Vec<Shown<'_>> = kernels.chain(walks).collect();
+    let derivatives = derivatives.iter().map(Shown::of_derivatives);
+    let choices: Vec<Shown<'_>> = kernels.chain(walks).chain(derivatives).collect();
     let place = store.path.display();
     if as_json {
         let choices: Vec<_> = choices
             .iter()
             .map(|choice| {
                 json!({
-                    "adapter": choice.key.on.device,
-                    "driver": choice.key.on.driver,
-                    "backend": choice.key.on.backend,
-                    "kernels": choice.key.on.kernels,
+                    "adapter": choice.on.device,
+                    "driver": choice.on.driver,
+                    "backend": choice.on.backend,
+                    "kernels": choice.on.kernels,
                     "outdated": choice.is_outdated,
-                    "up_to": choice.key.up_to,
+                    "up_to": choice.up_to,
                     "n": choice.n,
                     "forces": choice.method,
                     "kernel": choice.kernel,
@@ -78,15 +97,15 @@ pub fn main(store: &Store, as_json: bool) -> Result<Ended> {
         let mut table = vec![header.map(str::to_owned).to_vec()];
         for choice in &choices {
             table.push(vec![
-                choice.key.on.device.clone(),
-                choice.key.on.driver.clone(),
-                choice.key.up_to.to_string(),
-                choice.method.to_owned(),
+                choice.on.device.clone(),
+                choice.on.driver.clone(),
+                choice.up_to.to_string(),
+                choice.method.clone(),
                 choice.kernel.clone(),
                 format!("{:.4}", Rounded(1.0 / choice.secs)),
                 format!("{:.2}x", choice.default_secs / choice.secs),
                 choice.timed_by.to_owned(),
-                choice.key.on.kernels.clone(),
+                choice.on.kernels.clone(),
             ]);
         }
         text += &print::table(&table);

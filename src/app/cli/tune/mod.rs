@@ -1,5 +1,6 @@
 //! `gravitile tune`: the fastest kernel for this adapter, measured and remembered.
 
+mod derivatives;
 mod list;
 mod tree;
 
@@ -23,12 +24,17 @@ Examples:
   gravitile tune                         for 256 to 262144 bodies, 10 s each
   gravitile tune -n 20k --secs 30        for 16385 to 32768 bodies, more thoroughly
   gravitile tune --method tree           how the tree is walked, for up to 1048576 bodies
+  gravitile tune --derivatives jerk      forces for GRAPE codes, on 1 to 16384 sinks
   gravitile tune --list                  what is remembered, for every adapter
   gravitile tune --forget
 
 Whole steps are timed: by the GPU's own clock where it has one, else by the wall clock. What
 the adapter cannot hold, and what a model predicts to be slow from its measured ceilings, is
 not tried. For more than 262144 bodies 262144 are timed, which fill a device as well.
+
+With --derivatives evaluations are timed from host to host, for each number of sinks; what is found
+serves 'forces --jerk' and the C library, whose sums then have another order. Runs keep their own
+shapes, and with them their bits.
 
 A choice holds for up to that number of bodies and for more than half of it, for this adapter, its
 driver and the program's present kernels. It is used wherever no option fixes the kernel. It
@@ -40,6 +46,12 @@ pub struct Args {
     /// Seconds for each number of bodies
     #[arg(long, default_value_t = 10.0, value_name = "SECS")]
     secs: f64,
+    /// Tune forces up to this derivative: acceleration, jerk (GRAPE-6, hermite4) or snap (the sixth order)
+    #[arg(long, value_name = "ORDER")]
+    derivatives: Option<String>,
+    /// In which tier: single, double-single or double
+    #[arg(long, value_name = "TIER", requires = "derivatives", default_value = "double-single")]
+    precision: String,
     /// Show what is remembered, and measure nothing
     #[arg(long, conflicts_with_all = ["forget", "n"])]
     list: bool,
@@ -89,16 +101,26 @@ pub fn main(args: &Args) -> Result<Ended> {
         return Err(Error::value("--secs", args.secs, "greater than 0").into());
     }
     let is_tree = forces::Method::from_name(&args.by.method)? == Some(forces::Method::Tree);
-    let usual = if is_tree { &tree::SIZES[..] } else { &SIZES };
+    let kind = derivatives::Kind::of(args)?;
+    if is_tree && kind.is_some() {
+        let allowed = "auto or direct, which has derivatives";
+        return Err(Error::value("the method", &args.by.method, allowed).into());
+    }
+    let usual = match (is_tree, &kind) {
+        (true, _) => &tree::SIZES[..],
+        (_, Some(_)) => &derivatives::SIZES,
+        _ => &SIZES,
+    };
     let mut sizes = if args.n.is_empty() { usual.to_vec() } else { args.n.clone() };
     if sizes.contains(&0) {
         return Err(Error::value("-n", 0, "at least 1").into());
     }
     sizes.sort_unstable();
     sizes.dedup();
-    match is_tree {
-        true => tree::measure(args, &store, &sizes),
-        false => measure(args, &store, &sizes),
+    match kind {
+        Some(kind) => derivatives::measure(args, kind, &store, &sizes),
+        None if is_tree => tree::measure(args, &store, &sizes),
+        None => measure(args, &store, &sizes),
     }
 }
 

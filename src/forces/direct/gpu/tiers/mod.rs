@@ -6,6 +6,7 @@
 
 mod changes;
 mod engine;
+mod fitted;
 mod frame;
 mod held;
 mod kernels;
@@ -21,6 +22,7 @@ mod variant;
 mod widen;
 
 pub use engine::GpuTiers;
+pub use fitted::{Fitted, FittedShapes, sinks_class, sources_class};
 pub(crate) use frame::{TierFrame, three_parts};
 pub use self_test::{double_single, tier, tier_soon, verdict, verdict_soon};
 #[cfg(not(target_arch = "wasm32"))]

@@ -4,8 +4,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::GpuTiers;
 use super::engine::counted_from;
+use super::{FittedShapes, GpuTiers};
 use crate::error::{Error, Result};
 use crate::exchange::equal_shares;
 use crate::forces::{
@@ -77,6 +77,10 @@ impl ForceEngine for SeveralTiers {
 
     fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
         self.engines.iter_mut().try_for_each(|engine| engine.update_sources(index, sources))
+    }
+
+    fn use_shapes(&mut self, found: &FittedShapes) {
+        self.engines.iter_mut().for_each(|engine| engine.use_shapes(found));
     }
 
     fn highest_order(&self) -> Order {

@@ -4,7 +4,8 @@ use crate::error::{Error, Result};
 use crate::gpu::{DeviceClass, Rectangle};
 
 /// The shape of the kernels. See the words of `shaders/direct/forces.wgsl`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Shape {
     /// Sinks side by side in a workgroup.
     pub p: u32,
@@ -72,13 +73,18 @@ impl Shape {
             (_, ..8192) => (64, 2, 2),
             _ => (64, 1, 2),
         };
-        let longest = match (class, refined) {
+        let u = p.min(Self::longest_text(class, refined));
+        Self { p, q, r: if refined { 1 } else { r }, u, l: 1, slices: 1 }
+    }
+
+    /// Interactions that are written out one after the other at most.
+    pub(super) fn longest_text(class: DeviceClass, refined: bool) -> u32 {
+        match (class, refined) {
             (DeviceClass::Software, false) => 8,
             (DeviceClass::Software, true) => 2,
             (_, false) => 16,
             (_, true) => 4,
-        };
-        Self { p, q, r: if refined { 1 } else { r }, u: p.min(longest), l: 1, slices: 1 }
+        }
     }
 
     /// Threads that work on so many sinks, with one slice.

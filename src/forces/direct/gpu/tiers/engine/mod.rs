@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::fitted::FittedShapes;
 use super::held::Held;
 use super::kernels::{Buffers, Kernels};
 use super::store::Store;
@@ -42,6 +43,7 @@ pub struct GpuTiers {
     pairs: Pairs,
     checks: Checks,
     shape: Option<Shape>,
+    fitted: FittedShapes,
     /// Of how many sinks those that are asked for are a part: the shape, and so the order of sums, is that of all.
     part_of: Option<usize>,
     held: Held,
@@ -84,6 +86,7 @@ impl GpuTiers {
             readback: Readback::default(),
             begun: None,
             shape: None,
+            fitted: FittedShapes::default(),
             part_of: None,
             last: None,
             checks: Checks::default(),
@@ -108,6 +111,11 @@ impl GpuTiers {
     pub fn with_rate(mut self, interactions_per_sec: f64) -> Self {
         self.throughput = [Throughput::fixed(interactions_per_sec); 3];
         self
+    }
+
+    /// The shape of the last evaluation, if there was one.
+    pub fn last_shape(&self) -> Option<Shape> {
+        self.last.map(|(variant, ..)| variant.shape)
     }
 
     /// The device it runs on.
@@ -166,8 +174,18 @@ impl GpuTiers {
         let largest = gpu.limits.storage_buffer;
         variant.shape = self.shape.unwrap_or_else(|| {
             let (class, refined) = (gpu.adapter.class, variant.refined);
-            let all = self.part_of.unwrap_or(sinks) as u32;
-            Shape::for_sinks(class, refined, all, count, sum_bytes, largest)
+            let all = self.part_of.unwrap_or(sinks);
+            let found = self.fitted.find(self.precision, want.order, all, count as usize);
+            // Found for this device, but a file may say anything.
+            let most = gpu.limits.threads_per_workgroup;
+            let holds = |shape: &Shape| {
+                let segments = u64::from(shape.slices) * u64::from(shape.q + 1);
+                let fits = sum_bytes * segments * all as u64 <= largest;
+                shape.validate().is_ok() && shape.threads() <= most && fits
+            };
+            found.filter(holds).unwrap_or_else(|| {
+                Shape::for_sinks(class, refined, all as u32, count, sum_bytes, largest)
+            })
         });
         let bytes = sum_bytes * u64::from(variant.segments_with_rows()) * sinks as u64;
         if bytes > largest {
@@ -239,6 +257,10 @@ impl ForceEngine for GpuTiers {
 
     fn on_device(&self) -> Option<&GpuTiers> {
         Some(self)
+    }
+
+    fn use_shapes(&mut self, found: &FittedShapes) {
+        self.fitted = found.clone();
     }
 
     fn put_beside(&mut self, devices: &[Arc<Gpu>]) {

@@ -1,0 +1,216 @@
+//! `gravitile tune --derivatives jerk`: the shapes of forces with derivatives that are fastest on this adapter.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use serde_json::json;
+use web_time::Instant;
+
+use super::super::{Ended, interrupt, print, progress};
+use super::{Args, Rounded};
+use crate::error::Error;
+use crate::forces::direct::gpu::tiers::{Fitted, Shape, sinks_class, sources_class};
+use crate::forces::{Order, Precision};
+use crate::gpu::Gpu;
+use crate::measure::DerivativesTimer;
+use crate::messages::any_of;
+use crate::tune::{Outcome, Watch, race};
+use crate::tuned::{DerivativesChoice, Device, Kernels, Store};
+
+/// Numbers of sources that are tuned unless somebody says others.
+pub const SIZES: [usize; 4] = [4096, 16_384, 131_072, 524_288];
+
+/// Sinks that are timed: the largest of their classes, which are powers of four.
+const SINKS: [usize; 8] = [1, 4, 16, 64, 256, 1024, 4096, 16_384];
+
+/// Which forces are tuned.
+#[derive(Clone, Copy)]
+pub struct Kind {
+    order: Order,
+    precision: Precision,
+}
+
+impl Kind {
+    /// What is asked for, if derivatives are.
+    ///
+    /// Errors: a name that is none.
+    pub fn of(args: &Args) -> Result<Option<Self>, Error> {
+        let Some(name) = &args.derivatives else { return Ok(None) };
+        let orders = [Order::Acceleration, Order::Jerk, Order::Snap];
+        let order = orders
+            .into_iter()
+            .find(|order| order.name() == name)
+            .ok_or_else(|| Error::value("--derivatives", name, any_of(&orders.map(Order::name))))?;
+        Ok(Some(Self { order, precision: Precision::from_name(&args.precision)? }))
+    }
+}
+
+/// What was found for some sinks and sources.
+struct Row {
+    sinks: usize,
+    sources: usize,
+    usual: Shape,
+    outcome: Outcome<Shape>,
+}
+
+impl Row {
+    /// The fastest, and how long an evaluation takes with it and by the rule.
+    fn best(&self) -> Option<(Shape, f64, f64)> {
+        let best = self.outcome.best()?;
+        let usual = self.outcome.of(&self.usual).map_or(best.secs(), |ranked| ranked.secs());
+        Some((best.config, best.secs(), usual))
+    }
+}
+
+pub fn measure(args: &Args, kind: Kind, store: &Store, sizes: &[usize]) -> Result<Ended> {
+    let gpu = Gpu::open_blocking(&args.adapter)?;
+    if let Some(problem) = store.load().damage {
+        print::note(&format!("{problem}: ignored and written anew"));
+    }
+    interrupt::end_in_good_order();
+    let (mut rows, mut skipped) = (Vec::new(), Vec::new());
+    let bar = progress::bar((sizes.len() * SINKS.len()) as u64, "tuning");
+    // Pairs per second of the last, by which it is known what the next one will take.
+    let mut rate: Option<f64> = None;
+    'all: for &sources in sizes {
+        let blocks: Vec<usize> = SINKS.into_iter().filter(|sinks| *sinks <= sources).collect();
+        let secs = args.secs / blocks.len() as f64;
+        for &sinks in &blocks {
+            if interrupt::wanted() {
+                break 'all;
+            }
+            bar.set_message(format!("{sinks} of {sources} bodies"));
+            let pairs = (sinks * sources) as f64;
+            if let Some(each) = rate.map(|rate| pairs / rate).filter(|each| 8.0 * each > secs) {
+                let said = format!(
+                    "{sinks} of {sources}: takes about {each:.2} s, too long for a race of {secs:.2} s (--secs)"
+                );
+                skipped.push(said);
+                continue;
+            }
+            match tune_one(&gpu, kind, sinks, sources, secs) {
+                // A race that was broken off has not tried enough to be remembered.
+                Ok(_) | Err(Error::Stopped) if interrupt::wanted() => break 'all,
+                Ok(row) => {
+                    if let Some((_, best_secs, _)) = row.best() {
+                        rate = Some(pairs / best_secs);
+                    }
+                    keep(store, &gpu, kind, &row)?;
+                    rows.push(row);
+                }
+                Err(error @ Error::Device(_)) => return Err(error.into()),
+                Err(error) => skipped.push(format!("{sinks} of {sources}: {error}")),
+            }
+            bar.inc(1);
+        }
+    }
+    bar.finish_and_clear();
+    if args.json {
+        print::json(&json!({
+            "adapter": gpu.adapter.name,
+            "driver": gpu.adapter.driver,
+            "backend": gpu.adapter.backend,
+            "file": store.path.display().to_string(),
+            "derivatives": kind.order.name(),
+            "precision": kind.precision.name(),
+            "sizes": rows.iter().map(row_json).collect::<Vec<_>>(),
+            "skipped": skipped,
+        }))?;
+    } else {
+        print::text(&in_words(&gpu, kind, store, &rows, &skipped))?;
+    }
+    Ok(if interrupt::wanted() { Ended::Interrupted } else { Ended::Done })
+}
+
+fn tune_one(
+    gpu: &Arc<Gpu>,
+    kind: Kind,
+    sinks: usize,
+    sources: usize,
+    secs: f64,
+) -> Result<Row, Error> {
+    let Kind { order, precision } = kind;
+    let begun = Instant::now();
+    let mut timer = DerivativesTimer::new(gpu, precision, order, (sinks, sources))?;
+    let (usual, refined) = (timer.usual(), precision.refines(sources));
+    let others = Shape::candidates(gpu, usual, refined, sinks as u32, sources as u32);
+    let candidates: Vec<Shape> = std::iter::once(usual).chain(others).collect();
+    let left = secs - begun.elapsed().as_secs_f64();
+    let clock = move || begun.elapsed().as_secs_f64();
+    let mut watch = Watch { clock: &clock, go_on: &mut || !interrupt::wanted() };
+    let outcome = race(&mut timer, &candidates, left, &mut watch)?;
+    Ok(Row { sinks, sources, usual, outcome })
+}
+
+fn keep(store: &Store, gpu: &Gpu, kind: Kind, row: &Row) -> Result<(), Error> {
+    let Some((shape, secs, default_secs)) = row.best() else { return Ok(()) };
+    let fitted = Fitted {
+        precision: kind.precision,
+        order: kind.order,
+        sinks: sinks_class(row.sinks),
+        sources: sources_class(row.sources),
+        shape,
+    };
+    let on = Device::of(gpu, Kernels::Derivatives);
+    store.keep_derivatives(DerivativesChoice { on, secs, default_secs, default: row.usual, fitted })
+}
+
+fn in_words(gpu: &Gpu, kind: Kind, store: &Store, rows: &[Row], skipped: &[String]) -> String {
+    let mut text = format!(
+        "{}, {}: {} in {}\n",
+        gpu.adapter.name,
+        gpu.adapter.driver,
+        kind.order.name(),
+        kind.precision.name()
+    );
+    let header = ["sources", "sinks", "best", "us", "G pairs/s", "default", "gain", "tried"];
+    let mut table = vec![header.map(str::to_owned).to_vec()];
+    let mut notes = String::new();
+    for row in rows {
+        let Some((best, secs, usual)) = row.best() else { continue };
+        let pairs = (row.sinks * row.sources) as f64;
+        table.push(vec![
+            format!("up to {}", sources_class(row.sources)),
+            format!("up to {}", sinks_class(row.sinks)),
+            best.to_string(),
+            format!("{:.4}", Rounded(secs * 1e6)),
+            format!("{:.4}", Rounded(pairs / secs / 1e9)),
+            row.usual.to_string(),
+            format!("{:.2}x", usual / secs),
+            row.outcome.ranking.len().to_string(),
+        ]);
+        for (shape, why) in &row.outcome.refused {
+            notes += &format!("{} of {}: {shape} is out: {why}\n", row.sinks, row.sources);
+        }
+    }
+    let untried: usize = rows.iter().map(|row| row.outcome.untried).sum();
+    text += &print::table(&table);
+    text += &notes;
+    skipped.iter().for_each(|said| text += &format!("{said}\n"));
+    if untried > 0 {
+        text += &format!("not tried: {untried} for want of time (--secs)\n");
+    }
+    text += &format!("from host to host, by the wall clock; kept in {}\n", store.path.display());
+    text
+}
+
+fn row_json(row: &Row) -> serde_json::Value {
+    json!({
+        "n": row.sources,
+        "up_to": sources_class(row.sources),
+        "sinks": row.sinks,
+        "up_to_sinks": sinks_class(row.sinks),
+        "default": row.usual.to_string(),
+        "best": row.best().map(|(shape, ..)| shape.to_string()),
+        "finished": row.outcome.finished,
+        "untried": row.outcome.untried,
+        "ranking": row.outcome.ranking.iter().map(|ranked| json!({
+            "kernel": ranked.config.to_string(),
+            "secs": ranked.secs(),
+            "samples": ranked.samples,
+        })).collect::<Vec<_>>(),
+        "refused": row.outcome.refused.iter().map(|(shape, why)| json!({
+            "kernel": shape.to_string(), "reason": why,
+        })).collect::<Vec<_>>(),
+    })
+}

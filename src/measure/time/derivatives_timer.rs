@@ -1,0 +1,145 @@
+//! Times forces with derivatives from host to host: what an integrator on the host or a client of the C library waits for.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use glam::DVec3;
+use web_time::Instant;
+
+use super::Timer;
+use crate::error::{Error, Result};
+use crate::forces::direct::CpuDouble;
+use crate::forces::direct::gpu::tiers::{GpuTiers, Shape};
+use crate::forces::{Answers, ForceEngine, Identity, Order, Precision, TestBodies, Want};
+use crate::gpu::{Checks, Gpu};
+
+const SOFTENING: f64 = 1.0 / 256.0;
+
+/// Sinks that are compared with f64.
+const PROBED: usize = 16;
+
+/// How many times the noise of its tier a right kernel may be off, and what it may be off whatever the tier, of the mean
+/// acceleration; of jerks a hundred times that.
+const NOISES: f64 = 100.0;
+const LEAST_BOUND: f64 = 1e-9;
+
+/// Seconds that a sample takes about, and evaluations in it at most.
+const SAMPLE_SECS: f64 = 0.01;
+const MOST: f64 = 1000.0;
+
+/// Times forces up to a derivative, with potentials and the nearest, on some sinks; the sources stay on the device.
+pub struct DerivativesTimer {
+    order: Order,
+    bodies: TestBodies,
+    sinks: usize,
+    /// Always there but while it gets another shape.
+    engine: Option<GpuTiers>,
+    usual: Shape,
+    /// In f64, of the first sinks.
+    right: Answers,
+    /// Evaluations in a sample of each shape that is ready.
+    prepared: HashMap<Shape, usize>,
+    found: Answers,
+}
+
+impl DerivativesTimer {
+    /// A timer on `gpu` of evaluations on `sinks` of so many sources, both 1 or more.
+    ///
+    /// Errors: a tier that does not hold there; bodies that do not fit.
+    pub fn new(
+        gpu: &Arc<Gpu>,
+        precision: Precision,
+        order: Order,
+        (sinks, sources): (usize, usize),
+    ) -> Result<Self> {
+        let bodies = TestBodies::new(sources, 1);
+        let mut engine = GpuTiers::new(Arc::clone(gpu), precision)?;
+        engine.set_sources(&bodies.sources(sources))?;
+        let mut cpu = CpuDouble::new();
+        cpu.set_sources(&bodies.sources(sources))?;
+        let probed = bodies.sinks(0..sinks.min(PROBED), Identity::Offset(0));
+        let mut right = Answers::default();
+        cpu.evaluate(&probed, SOFTENING, &want(order), &mut right)?;
+        let mut found = Answers::default();
+        let all = bodies.sinks(0..sinks, Identity::Offset(0));
+        engine.evaluate(&all, SOFTENING, &want(order), &mut found)?;
+        let usual = engine
+            .last_shape()
+            .ok_or_else(|| Error::value("the number of sinks or sources", 0, "at least 1"))?;
+        let prepared = HashMap::new();
+        Ok(Self { order, bodies, sinks, engine: Some(engine), usual, right, prepared, found })
+    }
+
+    /// What the rule takes.
+    pub fn usual(&self) -> Shape {
+        self.usual
+    }
+
+    fn evaluate(&mut self, shape: &Shape) -> Result<f64> {
+        // A shape that is refused takes no engine with it.
+        shape.validate()?;
+        let Some(engine) = self.engine.take() else {
+            return Err(Error::Outside("the engine was lost with an earlier shape".to_owned()));
+        };
+        let engine = self.engine.insert(engine.with_shape(*shape, Checks::default())?);
+        let sinks = self.bodies.sinks(0..self.sinks, Identity::Offset(0));
+        let begun = Instant::now();
+        engine.evaluate(&sinks, SOFTENING, &want(self.order), &mut self.found)?;
+        Ok(begun.elapsed().as_secs_f64())
+    }
+
+    /// Refuses a shape with other forces than f64 has.
+    fn check(&self, shape: &Shape) -> Result<()> {
+        let precision = self.engine.as_ref().map_or(Precision::Double, GpuTiers::precision);
+        let noise = precision.noise(self.bodies.len()).acceleration;
+        let bound = (NOISES * noise).max(LEAST_BOUND);
+        let rows = [
+            (&self.found.acceleration, &self.right.acceleration, bound),
+            (&self.found.jerk, &self.right.jerk, 100.0 * bound),
+            (&self.found.snap, &self.right.snap, 1e4 * bound),
+        ];
+        for (found, right, bound) in rows {
+            let mean = right.iter().map(|v| v.length()).sum::<f64>() / right.len().max(1) as f64;
+            let off = |(a, b): (&DVec3, &DVec3)| (*a - *b).length();
+            let worst = found.iter().zip(right).map(off).fold(0.0, |a: f64, b| a.max(b));
+            // NaN is refused, too.
+            if !(worst <= bound * mean || right.is_empty()) {
+                let words = format!("{shape}, off by {:.1e}", worst / mean);
+                return Err(Error::value("a kernel", words, format!("right to {bound:.0e}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn want(order: Order) -> Want<'static> {
+    Want { potential: true, nearest: true, distance: false, ..Want::only(order) }
+}
+
+impl Timer<Shape> for DerivativesTimer {
+    fn prepare(&mut self, candidate: &Shape) -> Result<()> {
+        if self.prepared.contains_key(candidate) {
+            return Ok(());
+        }
+        // The first compiles.
+        self.evaluate(candidate)?;
+        self.check(candidate)?;
+        let secs = self.evaluate(candidate)?.max(1e-9);
+        self.prepared.insert(*candidate, (SAMPLE_SECS / secs).clamp(1.0, MOST) as usize);
+        Ok(())
+    }
+
+    fn sample(&mut self, candidate: &Shape) -> Result<f64> {
+        self.prepare(candidate)?;
+        let evaluations = self.prepared[candidate];
+        // The first after another shape may find other buffers.
+        if evaluations > 1 {
+            self.evaluate(candidate)?;
+        }
+        let begun = Instant::now();
+        for _ in 0..evaluations {
+            self.evaluate(candidate)?;
+        }
+        Ok(begun.elapsed().as_secs_f64() / evaluations as f64)
+    }
+}
