@@ -7,7 +7,7 @@ use std::hint::spin_loop;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::memory::Particle;
+use super::particle::Particle;
 use crate::forces::{Moving, Placed};
 
 /// Particles that wait at most: 6 MB. A client that sets more without a call has them put in their places meanwhile.

@@ -2,7 +2,6 @@
 //! has changed (Belleman et al. 2008, section 3.5). An engine that does not predict them gets them predicted.
 
 mod letters;
-mod particle;
 mod records;
 
 use std::collections::HashMap;
@@ -11,9 +10,9 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::inbox::{Inbox, Letters};
+pub use super::particle::Particle;
 use crate::error::{Error, Result};
 use crate::forces::{ForceEngine, Moving, MovingSources, Order, Placed, Sources};
-pub use particle::Particle;
 use records::Records;
 
 /// Addresses are below this: 1.1 GB of particles, 1.5 with snaps. A wild address is an error, not a full machine.

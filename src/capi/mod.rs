@@ -15,6 +15,7 @@
 //! | `guard` | no panic leaves; error codes, and one line on stderr |
 //! | `world`, `fork` | open clusters, a lock for each, the shared device; what must not be used after a fork |
 //! | `cluster`, `memory` | one GRAPE: j-particles, each thread's call under way, lists |
+//! | `particle` | a j-particle as clients set it |
 //! | `inbox` | particles on their way to a memory, behind a lock of its own |
 //! | `found` | shapes that `gravitile tune` found |
 //! | `options` | engine, precision, adapter: the user's choice |
@@ -35,6 +36,7 @@ mod lost;
 mod memory;
 mod object;
 mod options;
+mod particle;
 mod sixth;
 mod slices;
 mod world;

@@ -77,6 +77,13 @@ fn can_compute(limits: &wgpu::Limits) -> bool {
         && limits.max_compute_invocations_per_workgroup >= 64
 }
 
+/// Threads of a workgroup, as in `splat.wgsl`.
+pub const GROUP: u32 = 64;
+/// Workgroups in a row of a dispatch of one thread a body, as in `splat.wgsl`.
+pub const GROUPS_A_ROW: u32 = 1024;
+/// Workgroups that share the large sprites, as in `splat.wgsl`.
+pub const LARGE_GROUPS: u32 = 2048;
+
 /// Bytes of the sums of a picture.
 pub(crate) fn sum_bytes(size: PictureSize) -> u64 {
     PIXEL_BYTES * size.pixels() as u64

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::adding::{list_bytes, sum_bytes};
+use super::adding::{GROUP, GROUPS_A_ROW, LARGE_GROUPS, list_bytes, sum_bytes};
 use super::light::{HDR_FORMAT, light_formats, shader};
 use super::streak_pass::StreakSplats;
 use super::targets::Targets;
@@ -13,12 +13,6 @@ use crate::gpu::{Binding, Handles, bind, compute_pipeline, group_layout};
 /// The file of the passes, below `shaders/`.
 pub const SHADER: &str = "render/splat.wgsl";
 
-/// Threads of a workgroup, as in `splat.wgsl`.
-pub const GROUP: u32 = 64;
-/// Workgroups in a row of a dispatch of one thread a body, as in `splat.wgsl`.
-pub const GROUPS_A_ROW: u32 = 1024;
-/// Workgroups that share the large sprites, as in `splat.wgsl`.
-pub const LARGE_GROUPS: u32 = 2048;
 /// Side of the square of pixels that a workgroup makes light of.
 const RESOLVE_PX: u32 = 8;
 

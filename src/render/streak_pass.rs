@@ -1,8 +1,7 @@
 //! Streaks on the device; see [`super::streaks`] for what they are. In both ways of [`super::Adding`].
 
-use super::adding::list_bytes;
+use super::adding::{GROUP, GROUPS_A_ROW, LARGE_GROUPS, list_bytes};
 use super::light::{HDR_FORMAT, LightPipelines, shader};
-use super::splat_pass::{GROUP, GROUPS_A_ROW, LARGE_GROUPS};
 use crate::error::Result;
 use crate::gpu::{Binding, DrawPipeline, Handles, bind, compute_pipeline, group_layout};
 

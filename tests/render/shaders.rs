@@ -12,7 +12,7 @@ use gravitile::render::sky::SkySprite;
 use gravitile::render::sky_pass::SkyUniform;
 use gravitile::render::sprites::SpriteUniform;
 use gravitile::render::streaks::path;
-use gravitile::render::{SHADERS, bloom, exposure, palette, splat_pass, targets, tone};
+use gravitile::render::{SHADERS, adding, bloom, exposure, palette, splat_pass, targets, tone};
 
 fn source(name: &str) -> String {
     gravitile::render::wgsl(name).unwrap()
@@ -233,9 +233,9 @@ fn host_and_shader_constants_are_equal() {
     assert_eq!(constant(&source("tone_map"), "BLEACH"), tone::BLEACH);
     assert_eq!(constant(&source("tone_map"), "LARGEST"), tone::LARGEST);
     for (name, value) in [
-        ("GROUP", splat_pass::GROUP),
-        ("GROUPS_A_ROW", splat_pass::GROUPS_A_ROW),
-        ("LARGE_GROUPS", splat_pass::LARGE_GROUPS),
+        ("GROUP", adding::GROUP),
+        ("GROUPS_A_ROW", adding::GROUPS_A_ROW),
+        ("LARGE_GROUPS", adding::LARGE_GROUPS),
     ] {
         assert_eq!(constant(&source("splat"), name), value as f32, "{name}");
     }

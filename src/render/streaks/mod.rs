@@ -14,7 +14,6 @@ mod splatter;
 
 pub(crate) use splatter::Streaks;
 
-use super::look::Look;
 use super::scale::Scale;
 /// Part of a body's light that its streak gets.
 pub const STREAK_PART: f64 = 0.6;
@@ -34,9 +33,8 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Of `count` points of that scale; `None` where the look has no streaks.
-    pub fn new(look: &Look, scale: &Scale, count: u32, has_accelerations: bool) -> Option<Self> {
-        let time = look.style.streak_time;
+    /// Of `count` points of that scale, back through so much time; `None` where that is 0.
+    pub fn new(time: f64, scale: &Scale, count: u32, has_accelerations: bool) -> Option<Self> {
         let pieces = PIECES.iter().find(|(most, _)| count <= *most).map(|(_, pieces)| *pieces);
         let of_acceleration = time * (time * (scale.acceleration / scale.length));
         (time > 0.0).then(|| Self {
