@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench frame` measures 1k to 1M bodies of the galaxy collision at 1280x720 and 1920x1080.
 //! After `--`: `--adapter NAME` takes another adapter, `--baseline` nothing beyond WebGPU's baseline,
-//! `--bodies N` only so many, `--no-glow` leaves the glow out, `--adding raster|compute` adds light up that way
+//! `--bodies N` only so many, `--no-glow` leaves the glow out, `--streaks` adds streaks, `--adding raster|compute` adds light up that way
 //! (else as the program would: the column `adding` tells), `--pictures FOLDER` writes what was painted,
 //! `--effects` shows a million bodies (or `--bodies N`) with gas at 1920x1080 instead, with all effects on, without each of
 //! them, and coloured by density. `--shaders FOLDER` takes the shaders from a copy of `shaders/`. Parts come from GPU timestamps where the
@@ -85,13 +85,14 @@ fn options() -> Options {
                 found.adding = Some(way.expect("--adding raster or --adding compute"));
             }
             "--effects" => found.effects = true,
+            "--streaks" => found.style.streak_time = STREAK_TIME,
             "--no-glow" => (found.style.bloom, found.style.local_exposure) = (0.0, 0.0),
             "--pictures" => found.pictures = words.next().map(PathBuf::from),
             // What cargo passes.
             "--bench" => {}
             other => {
                 panic!(
-                    "{other} is unknown; known are --adapter NAME, --baseline, --bodies N, --no-glow, --effects, --adding raster|compute, --pictures FOLDER, --shaders FOLDER"
+                    "{other} is unknown; known are --adapter NAME, --baseline, --bodies N, --no-glow, --streaks, --effects, --adding raster|compute, --pictures FOLDER, --shaders FOLDER"
                 )
             }
         }
