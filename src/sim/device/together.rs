@@ -2,7 +2,7 @@
 //! A pass of their own takes more than half as long as the forces, this one sum more a fifth.
 
 use super::{DeviceState, Phase};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::forces::{DeviceForces, evaluate};
 use crate::gpu::layout::VEC4;
 use crate::gpu::{Gpu, read};
@@ -35,7 +35,11 @@ impl DeviceState {
         }
         if self.together.is_none() {
             let mut both = match self.stepper.forces().with_both(&self.gpu, &self.buffers) {
-                Some(making) => Some(making.await?),
+                Some(making) => match making.await {
+                    // A copy of the sources of its own: where there is no room for that, a pass of its own needs none.
+                    Err(Error::Adapter { .. }) => None,
+                    made => Some(made?),
+                },
                 None => None,
             };
             if let Some(forces) = &mut both {
