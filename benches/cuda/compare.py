@@ -9,7 +9,7 @@ sample), compare.md and cuda.jsonl (every line of the CUDA program). Only the st
 
 A step is one force and one leapfrog pass in both programs; all steps of a run are queued without a
 wait in between. gravitile is timed by the difference of a long and a short run, which leaves out
-what is done once (first forces, snapshots, energies). The CUDA program takes its best shape at each size;
+what is done once (first forces, snapshots, energies); that scatters by some hundredths of a second, of the 5 that a run takes. The CUDA program takes its best shape at each size;
 with --tune gravitile does the same ('gravitile tune'), without it takes its defaults.
 
 Exit: 0 done; 1 a program failed or a result was wrong; 2 no nvcc, no GPU or no gravitile.
@@ -29,6 +29,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SIZES = "1024,4096,16384,65536,262144,1048576"
 DT = 0.001
+# Seconds for each shape of the CUDA kernel while the best is looked for.
+SWEEP_SECS = 0.3
 # Above these sizes a sweep of every shape takes too long: only the best of the size before are tried.
 ALL_SHAPES_UP_TO, SOME_SHAPES_UP_TO = 65536, 262144
 SOME_SHAPES, FEW_SHAPES = 16, 4
@@ -115,7 +117,7 @@ def shapes_for(n, before):
 def gravitile_run(program, n, steps, extra):
     with tempfile.TemporaryDirectory() as folder:
         time_of_run = repr(steps * DT)
-        command = [program, "run", "plummer", "-n", n, "--eps", "0.05", "--dt", DT, "--until", time_of_run]
+        command = [program, "run", "plummer", "-n", n, "--method", "direct", "--eps", "0.05", "--dt", DT, "--until", time_of_run]
         command += ["--every", time_of_run, "--engine", "gpu", "--out", Path(folder, "run"), "--json", *extra]
         text = call(command)
     try:
@@ -154,7 +156,7 @@ def compare_at(n, cuda, gravitile, before, options):
     """One row, and the CUDA program's lines for this size."""
     if options.tune:
         call([gravitile, "tune", "-n", n, "--secs", options.tune, "--json"], 60 + 3 * options.tune)
-    arguments = ["--n", n, "--sweep", "--secs", options.secs]
+    arguments = ["--n", n, "--sweep", "--secs", min(options.secs, SWEEP_SECS)]
     among = shapes_for(n, before)
     if among:
         arguments += ["--among", among]
@@ -230,7 +232,8 @@ def keep(folder, report, lines):
 def options_of(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default=SIZES, help="numbers of bodies, multiples of 1024 (%(default)s)")
-    parser.add_argument("--secs", type=float, default=0.5, help="seconds per sample (%(default)s)")
+    parser.add_argument("--secs", type=float, default=5.0,
+                        help="seconds per sample of either program (%(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="turns of both programs (%(default)s)")
     parser.add_argument("--gravitile", default=str(HERE.parents[1] / "target" / "release" / "gravitile"))
     parser.add_argument("--gravitile-args", default="", help="more options of 'gravitile run', in one word")

@@ -6,6 +6,7 @@
 use std::fmt::{Display, Formatter};
 use std::fs;
 use std::io::Write;
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -25,6 +26,9 @@ pub enum Profile {
 
 /// Files that are taken as they are.
 const FILES: &[&str] = &["index.html", "page.css", "page.js", "worker.js", "icon.svg"];
+
+/// How often zopfli looks for a better division; fifteen are hardly smaller.
+const ROUNDS: NonZeroU64 = NonZeroU64::new(5).expect("more than none");
 
 /// What was made.
 #[derive(Debug, Default)]
@@ -61,7 +65,7 @@ pub fn make(root: &Path, out: &Path, profile: Profile, names: bool) -> Result<Ma
     for name in FILES.iter().chain(&["gravitile.js", "gravitile_bg.wasm"]) {
         let bytes = fs::read(out.join(name))?;
         made.bytes += bytes.len() as u64;
-        let packed = [("gz", by_gzip(&bytes)?), ("br", by_brotli(&bytes, profile)?)];
+        let packed = [("gz", by_gzip(&bytes, profile)?), ("br", by_brotli(&bytes, profile)?)];
         for ((ending, packed), sum) in packed.iter().zip([&mut made.by_gzip, &mut made.by_brotli]) {
             *sum += packed.len() as u64;
             fs::write(out.join(format!("{name}.{ending}")), packed)?;
@@ -70,10 +74,17 @@ pub fn make(root: &Path, out: &Path, profile: Profile, names: bool) -> Result<Ma
     Ok(made)
 }
 
-fn by_gzip(bytes: &[u8]) -> Result<Vec<u8>> {
-    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
-    packed.write_all(bytes)?;
-    Ok(packed.finish()?)
+/// For a page that is published by zopfli, whose files any host can send: 4 % smaller than zlib's best, in some twenty seconds.
+fn by_gzip(bytes: &[u8], profile: Profile) -> Result<Vec<u8>> {
+    if profile == Profile::Dev {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(bytes)?;
+        return Ok(packed.finish()?);
+    }
+    let options = zopfli::Options { iteration_count: ROUNDS, ..zopfli::Options::default() };
+    let mut packed = Vec::new();
+    zopfli::compress(options, zopfli::Format::Gzip, bytes, &mut packed)?;
+    Ok(packed)
 }
 
 /// As well as can be for a page that is published.

@@ -57,6 +57,14 @@ const PATIENCE: Duration = Duration::from_secs(180);
 impl Browser {
     /// None where no browser, or for pictures no display, is to be had.
     pub fn open(sight: Sight, size: [u32; 2]) -> Option<Self> {
+        match sight {
+            Sight::Pictures => Self::with(&[WEBGPU, SHOWN].concat(), true, size),
+            Sight::Without => Self::with(&["--headless=new"], false, size),
+        }
+    }
+
+    /// One with more options of its command line, on a display without a screen where `unseen`; None where it does not start.
+    pub fn with(options: &[&str], unseen: bool, size: [u32; 2]) -> Option<Self> {
         let program =
             ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| {
                 Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success())
@@ -64,17 +72,12 @@ impl Browser {
         let profile = tempfile::tempdir().unwrap();
         let mut command = Command::new(program);
         command.args(EVERYWHERE).arg(format!("--user-data-dir={}", profile.path().display()));
-        command.arg(format!("--window-size={},{}", size[0], size[1]));
-        if sight != Sight::Without {
-            command.args(WEBGPU);
-        }
+        command.arg(format!("--window-size={},{}", size[0], size[1])).args(options);
         let mut display = None;
-        if sight == Sight::Pictures {
+        if unseen {
             let (child, name) = display_without_a_screen()?;
-            command.args(SHOWN).env("DISPLAY", name);
+            command.env("DISPLAY", name);
             display = Some(child);
-        } else {
-            command.arg("--headless=new");
         }
         command.arg("about:blank").stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
