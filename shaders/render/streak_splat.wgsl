@@ -16,7 +16,7 @@ struct Drawn {
 //% include "render/streak_path.wgsl"
 
 // Threads that share a streak of up to so many pixels; larger ones are a workgroup's.
-const STREAK_LANES = 8u;
+const STREAK_LANES = 16u;
 const SMALL_PX: f32 = 2048.0;
 // Workgroups that share the streaks of STREAK_LANES threads each.
 const STREAK_GROUPS = 8192u;
