@@ -7,7 +7,10 @@ use super::load::Session;
 use super::machine;
 use super::past::Past;
 use super::reload::ShaderWatch;
+use super::seen;
 use super::simulated::Waiting;
+use super::sparing::Asked;
+use crate::bodies::Role;
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::own;
 use crate::live::Event;
@@ -60,6 +63,18 @@ impl Frames {
         while let Some(times) = self.output.screen.timeline.take() {
             if let Some(session) = &mut self.simulated.session {
                 session.live.learn(&times);
+                let asked = Asked {
+                    style: self.viewer.choice.style.clone(),
+                    has_gas: session.bodies.components.iter().any(|part| part.role == Role::Gas),
+                    bodies: session.bodies.len(),
+                    size: self.output.screen.size(),
+                };
+                let (newest, now) = (session.live.frame(), self.begun.elapsed().as_secs_f64());
+                if self.viewer.choice.spares
+                    && self.viewer.sparing.learn(&asked, &times, newest, now)
+                {
+                    seen::spared(self.viewer.sparing.said().as_deref());
+                }
             }
             self.output.times = Some(times);
         }
