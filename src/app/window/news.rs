@@ -120,10 +120,13 @@ impl Frames {
         if let Some(before) = before {
             let keeper = before.live.keeper().clone();
             session.live.take_tempo_of(&keeper);
-            let (name, time) = (&before.input.input, before.live.status().time);
-            self.output
-                .say(format!("{name} rests at t = {time:.4}: ctrl+z goes back to it"), false);
-            self.keep(before);
+            // One without its first forces would go on computing them.
+            if before.live.status().ready {
+                let (name, time) = (&before.input.input, before.live.status().time);
+                self.output
+                    .say(format!("{name} rests at t = {time:.4}: ctrl+z goes back to it"), false);
+                self.keep(before);
+            }
         }
         let request = self.simulated.request.take();
         if !keeps_view {
