@@ -191,7 +191,7 @@ impl SpritePass {
             }
         }
         let has_accelerations = points.acceleration.is_some();
-        let reach = Reach::new(look, &points.scale, points.count, has_accelerations);
+        let reach = Reach::new(look.streaks(), &points.scale, points.count, has_accelerations);
         // Without accelerations something that is not read is bound.
         let accelerations = points.acceleration.unwrap_or(points.pos_mass);
         let [least_radius_px, most_radius_px] = limits;

@@ -37,7 +37,6 @@ fn first_forces_that_nobody_waits_for_any_more_end_at_once() {
     ] {
         let (secs, ready) = left(kind, method, n);
         assert!(!ready, "{kind:?} {method:?}: too fast to be left");
-        println!("{kind:?} {method:?} ended after {secs:.3} s");
         assert!(secs < 0.5, "{kind:?} {method:?} went on for {secs} s");
     }
 }

@@ -17,7 +17,6 @@ mod splatter;
 
 pub(crate) use splatter::Streaks;
 
-use super::look::Look;
 use super::scale::Scale;
 
 /// Part of a body's light that its streak gets.
@@ -40,9 +39,14 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Of `count` points of that scale, as the look wants streaks; `None` where it wants none.
-    pub fn new(look: &Look, scale: &Scale, count: u32, has_accelerations: bool) -> Option<Self> {
-        let time = look.style.streak_time;
+    /// Of `count` points of that scale, back through so much time; `None` where that is 0. In world units ways up to `own_way`
+    /// ([`share::own_way`]) are everyone's own.
+    pub fn new(
+        (time, own_way): (f64, f64),
+        scale: &Scale,
+        count: u32,
+        has_accelerations: bool,
+    ) -> Option<Self> {
         let pieces = PIECES.iter().find(|(most, _)| count <= *most).map(|(_, pieces)| *pieces);
         let of_acceleration = time * (time * (scale.acceleration / scale.length));
         (time > 0.0).then(|| Self {
@@ -50,8 +54,7 @@ impl Reach {
             of_acceleration: if has_accelerations { of_acceleration as f32 } else { 0.0 },
             pieces: pieces.unwrap_or(1),
             // No infinity in what shaders read.
-            own_way: (share::own_way(look.median_radius, look.seen) / scale.length)
-                .min(f64::from(f32::MAX)) as f32,
+            own_way: (own_way / scale.length).min(f64::from(f32::MAX)) as f32,
         })
     }
 }

@@ -9,8 +9,8 @@
 /// So many bodies draw their own streaks, however long.
 pub const FEW: usize = 20_000;
 /// Length of the others' streaks together, in median radii of what is drawn. Where a picture of 1080 lines shows the whole,
-/// some five streaks lie over each of its lit pixels.
-pub const MOST_LENGTH: f64 = 5_000.0;
+/// some four streaks lie over each of its lit pixels.
+pub const MOST_LENGTH: f64 = 4_000.0;
 /// The least part of bodies that draw.
 pub const LEAST_SHARE: f32 = 1.0 / 64.0;
 /// Of that part, how many more are on their way in or out.
