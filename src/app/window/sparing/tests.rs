@@ -22,9 +22,8 @@ impl Adapter {
             let picture = self.base + effects.sum::<f64>();
             self.number += 1;
             self.now += picture.max(1.0 / 60.0);
-            let quarter = |&part: &&'static str| (part, 0.25 * picture);
-            let parts = [("steps", 1.0)].into_iter().chain(PARTS.iter().map(|p| quarter(&p)));
-            let parts = parts.chain([("panel", 1.0)]).collect();
+            let drawn = PARTS.map(|part| (part, 0.25 * picture));
+            let parts = [("steps", 1.0)].into_iter().chain(drawn).chain([("panel", 1.0)]).collect();
             let times = FrameTimes { number: self.number - 1, parts };
             if sparing.learn(asked, &times, self.number, self.now) {
                 self.changes.push((sparing.left, self.now));
