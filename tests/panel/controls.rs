@@ -217,21 +217,6 @@ fn view_changes_the_picture() {
 }
 
 #[test]
-fn what_is_left_out_is_said_and_can_be_insisted_on() {
-    let said = "left out on this adapter (over 20 ms): streaks";
-    let mut world = World::on(Tab::View);
-    world.left_out = Some(said.to_owned());
-    let mut harness = world.shown(HIGH);
-    // In the tab and in the line at the bottom.
-    assert_eq!(harness.get_all_by_label(said).count(), 2);
-    assert!(harness.state().view.spares);
-    click(&mut harness, "leave out what is too slow here");
-    assert!(!harness.state().view.spares);
-    let everything = World::on(Tab::View).shown(HIGH);
-    assert_eq!(everything.query_all_by_label(said).count(), 0);
-}
-
-#[test]
 fn view_moves_the_camera_and_follows() {
     let mut harness = World::on(Tab::View).shown(HIGH);
     for (place, name, _) in Place::ALL {
