@@ -2,9 +2,9 @@
 //!
 //! `cargo bench --bench frame` measures 1k to 1M bodies of the galaxy collision at 1280x720 and 1920x1080.
 //! After `--`: `--adapter NAME` takes another adapter, `--baseline` nothing beyond WebGPU's baseline,
-//! `--bodies N` only so many, `--no-glow` leaves the glow out, `--streaks` adds streaks, `--adding raster|compute` adds light up that way
+//! `--bodies N` only so many, `--size WIDTHxHEIGHT` only that size, `--no-glow` leaves the glow out, `--streaks` adds streaks, `--adding raster|compute` adds light up that way
 //! (else as the program would: the column `adding` tells), `--pictures FOLDER` writes what was painted,
-//! `--effects` shows a million bodies (or `--bodies N`) with gas at 1920x1080 instead, with all effects on, without each of
+//! `--effects` shows a million bodies (or `--bodies N`) with gas at 1920x1080 (or `--size`) instead, with all effects on, without each of
 //! them, and coloured by density. `--shaders FOLDER` takes the shaders from a copy of `shaders/`. Parts come from GPU timestamps where the
 //! adapter has them, the whole from the wall clock around a drained queue: the median of pictures of half a
 //! second, at least 5. The last column is the same picture on the processor, without a graphics driver.
@@ -45,6 +45,7 @@ struct Options {
     effects: bool,
     request: AdapterRequest,
     bodies: Vec<usize>,
+    sizes: Vec<(u32, u32)>,
     pictures: Option<PathBuf>,
     style: Style,
     adding: Option<Adding>,
@@ -55,6 +56,7 @@ fn options() -> Options {
         effects: false,
         request: AdapterRequest::default(),
         bodies: BODIES.to_vec(),
+        sizes: SIZES.to_vec(),
         pictures: None,
         style: Style::default(),
         adding: None,
@@ -74,6 +76,12 @@ fn options() -> Options {
                 let n = words.next().and_then(|n| n.parse().ok()).expect("--bodies N");
                 found.bodies = vec![n];
             }
+            "--size" => {
+                let word = words.next().unwrap_or_default();
+                let size =
+                    word.split_once('x').and_then(|(w, h)| w.parse().ok().zip(h.parse().ok()));
+                found.sizes = vec![size.expect("--size WIDTHxHEIGHT")];
+            }
             "--shaders" => {
                 let folder = words.next().expect("--shaders FOLDER");
                 gravitile::gpu::template::reload(folder.as_ref()).expect("shaders");
@@ -92,7 +100,7 @@ fn options() -> Options {
             "--bench" => {}
             other => {
                 panic!(
-                    "{other} is unknown; known are --adapter NAME, --baseline, --bodies N, --no-glow, --streaks, --effects, --adding raster|compute, --pictures FOLDER, --shaders FOLDER"
+                    "{other} is unknown; known are --adapter NAME, --baseline, --bodies N, --size WIDTHxHEIGHT, --no-glow, --streaks, --effects, --adding raster|compute, --pictures FOLDER, --shaders FOLDER"
                 )
             }
         }
@@ -121,7 +129,7 @@ fn main() {
     }
     for &n in &options.bodies {
         let scene = Bodies::new(&gpu, n, 0.0);
-        for (width, height) in SIZES {
+        for &(width, height) in &options.sizes {
             let size = PictureSize::new(width, height).expect("a size");
             scene.measure(&gpu, size, &options, "");
         }
@@ -132,7 +140,8 @@ fn main() {
 fn effects(gpu: &Gpu, options: &Options) {
     let n = if options.bodies.len() == 1 { options.bodies[0] } else { 1_000_000 };
     let scene = Bodies::new(gpu, n, 0.3);
-    let size = PictureSize::new(1920, 1080).expect("a size");
+    let (width, height) = if options.sizes.len() == 1 { options.sizes[0] } else { SIZES[1] };
+    let size = PictureSize::new(width, height).expect("a size");
     let all = Style {
         trail_secs: 0.5,
         streak_time: STREAK_TIME,
@@ -146,6 +155,7 @@ fn effects(gpu: &Gpu, options: &Options) {
             effects: true,
             request: options.request.clone(),
             bodies: Vec::new(),
+            sizes: Vec::new(),
             pictures: None,
             style,
             adding: options.adding,

@@ -2,9 +2,12 @@
 //!
 //! A force on a million bodies, or one step of theirs, may take minutes. Engines look here between pieces
 //! of it (milliseconds each); once it is wanted they give up with [`Error::Stopped`], and whoever called
-//! them is as far as before. One request serves the whole process, as Ctrl-C does.
+//! them is as far as before. One request serves the whole process, as Ctrl-C does; another is for what one thread has begun
+//! ([`heed`]), whose work others may share ([`of_caller`]).
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 
@@ -30,8 +33,46 @@ pub fn looks_left() -> u64 {
     LOOKS_LEFT.load(Ordering::SeqCst)
 }
 
-/// Whether work is to be broken off.
+thread_local! {
+    /// See [`heed`].
+    static HEEDED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
+}
+
+/// From now on engines that this thread calls give up while `flag` is set, too.
+pub(crate) fn heed(flag: &Arc<AtomicBool>) {
+    HEEDED.with_borrow_mut(|heeded| *heeded = Some(Arc::clone(flag)));
+}
+
+/// Whether work is to be broken off that one thread began and others share.
+#[derive(Clone, Debug)]
+pub struct OfCaller(Option<Arc<AtomicBool>>);
+
+/// For the work that this thread begins; to be asked by all threads that take part in it.
+pub fn of_caller() -> OfCaller {
+    OfCaller(HEEDED.with_borrow(Clone::clone))
+}
+
+impl OfCaller {
+    /// Whether it is.
+    pub fn is_wanted(&self) -> bool {
+        self.0.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) || all_is_wanted()
+    }
+
+    /// [`Error::Stopped`] if it is.
+    pub fn check(&self) -> Result<()> {
+        if self.is_wanted() { Err(Error::Stopped) } else { Ok(()) }
+    }
+}
+
+/// Whether work of this thread's own is to be broken off.
 pub fn is_wanted() -> bool {
+    let heeded = |flag: &Option<Arc<AtomicBool>>| {
+        flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    };
+    HEEDED.with_borrow(heeded) || all_is_wanted()
+}
+
+fn all_is_wanted() -> bool {
     match LOOKS_LEFT.load(Ordering::Relaxed) {
         NEVER => false,
         0 => true,
@@ -41,8 +82,34 @@ pub fn is_wanted() -> bool {
     }
 }
 
-/// [`Error::Stopped`] if work is to be broken off: called between pieces of it, and after pieces that
+/// [`Error::Stopped`] if work of this thread's own is to be broken off: called between pieces of it, and after pieces that
 /// were left out.
 pub fn check() -> Result<()> {
     if is_wanted() { Err(Error::Stopped) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_heeds_its_flag_and_so_do_those_that_share_its_work() {
+        let flag = Arc::new(AtomicBool::new(false));
+        let own = Arc::clone(&flag);
+        std::thread::spawn(move || {
+            heed(&own);
+            let asked = of_caller();
+            assert!(check().is_ok() && asked.check().is_ok());
+            own.store(true, Ordering::Relaxed);
+            assert!(is_wanted() && check().is_err());
+            let elsewhere = std::thread::spawn(move || {
+                assert!(asked.is_wanted(), "it works for the thread that began");
+                assert!(!is_wanted() && !of_caller().is_wanted(), "and has none of its own");
+            });
+            elsewhere.join().unwrap();
+        })
+        .join()
+        .unwrap();
+        assert!(!is_wanted());
+    }
 }

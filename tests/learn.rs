@@ -82,6 +82,7 @@ impl World {
             picture: [960, 540],
             recording: None,
             loading: None,
+            left_out: None,
             message: None,
             message_is_error: false,
         };

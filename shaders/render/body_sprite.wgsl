@@ -12,10 +12,11 @@ struct SpriteUniform {
     units_of_light: f32,
     count: u32,
     // Of streaks (streak_path.wgsl): what velocities and accelerations times the streaks' time come to in
-    // lengths, and the number of pieces.
+    // lengths, the number of pieces, and the way up to which each body draws its own.
     streak_reach: f32,
     streak_bend: f32,
     streak_pieces: u32,
+    streak_most: f32,
 }
 
 struct ComponentLook {

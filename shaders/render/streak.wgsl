@@ -21,14 +21,26 @@ fn vs_streak(@builtin(vertex_index) vertex: u32) -> Varyings {
     let corner = vertex - 3u * triangle;
     let body = triangle / sprite.streak_pieces;
     let index = triangle - body * sprite.streak_pieces;
-    var streak = streak_of(body);
-    if index >= pieces_of(streak.count) {
+    let streak = streak_of(body);
+    let radius_px = streak.radius_px;
+    var found = radius_px > 0.0;
+    var pieces: Pieces;
+    if found {
+        pieces = first_piece(streak);
+        for (var k = 0u; k < index; k++) {
+            found = pieces.has_next;
+            if !found {
+                break;
+            }
+            pieces = next_piece(streak, pieces);
+        }
+    }
+    if !found {
         // Outside of clip space, so that nothing is rasterised.
         return Varyings(vec4f(2.0, 2.0, 2.0, 1.0), vec4f(0.0), vec4f(0.0), vec4f(0.0), vec4f(0.0));
     }
-    let piece = piece_of(&streak, index);
+    let piece = pieces.piece;
     let own = direction_of(piece);
-    let radius_px = streak.radius_px;
     // Corners are rounded to parts of a pixel, and no pixel at a joint is to be left out.
     let before = margin_px(radius_px, own, piece.enters) + 0.1;
     let after = margin_px(radius_px, own, piece.leaves) + 0.1;
@@ -42,7 +54,7 @@ fn vs_streak(@builtin(vertex_index) vertex: u32) -> Varyings {
         vec4f(clip.x, -clip.y, 0.5, 1.0),
         vec4f(piece.first, piece.last),
         vec4f(piece.enters, piece.leaves),
-        shape_of(&streak),
+        shape_of(streak),
         vec4f(streak.peak, piece.before_px),
     );
 }

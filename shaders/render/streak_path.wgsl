@@ -1,8 +1,9 @@
 // The light that a body left behind it, as straight pieces along the circle that its velocity and acceleration say:
-// for streak.wgsl and streak_splat.wgsl, which declare `accelerations`. The CPU twin is src/render/streaks/path.rs.
+// for streak.wgsl and streak_splat.wgsl, which declare `accelerations`. The CPU twins are src/render/streaks/path.rs and
+// share.rs. Points are found anew wherever they are needed: arrays of them would be memory of each thread.
 
-// Most points of a streak.
-const POINTS = 25u;
+// Most pieces of a streak.
+const MOST_PIECES = 24u;
 // Most that a piece turns, and that a streak does, in radians.
 const PIECE_TURN: f32 = 0.6;
 const STREAK_TURN: f32 = 4.7;
@@ -17,79 +18,158 @@ const STREAK_LIGHT: f32 = 1.5;
 // Of profile(): across a line of half the width 1, and half of a disk of radius 1.
 const LINE_LIGHT: f32 = 0.8126984;
 const HALF_DISK_LIGHT: f32 = 0.31415927;
+// Where not all draw streaks: the least part of bodies that do, and of that part how many more are on their way in.
+const LEAST_SHARE: f32 = 0.015625;
+const ENTERING: f32 = 0.25;
 
-struct Streak {
-    // From the head on, in pixels.
-    points: array<vec2f, POINTS>,
-    // 0 where nothing is seen.
-    count: u32,
-    length_px: f32,
-    // Half the width at the head, and the part of it that the tail lacks.
-    radius_px: f32,
-    taper: f32,
-    // How far the light fades towards the tail: 0 for a body at rest, towards 1 for a long streak.
-    fading: f32,
-    peak: vec3f,
+// The body's way back through the last streak_reach in space: along a circle, which circular orbits are and others are
+// for a while, and which stays near where a parabola leaves.
+struct Course {
+    velocity: vec3f,
+    // Length of the way, 0 for a body at rest.
+    way: f32,
+    forward: vec3f,
+    // Of the circle, 0 where the way is straight.
+    radius: f32,
+    inward: vec3f,
+    // 0 for a body at rest.
+    pieces: u32,
+    // Cosine and sine of the angle of a piece.
+    turn: vec2f,
 }
 
-// The body's way back through the last streak_reach: along a circle, which circular orbits are and others are for a
-// while, and which stays near where a parabola leaves.
-fn streak_of(body: u32) -> Streak {
-    var streak: Streak;
-    let seen = sprite_within(body, MOST_PX);
-    if seen.radius_px <= 0.0 {
-        return streak;
-    }
-    let view = sprite.view;
-    let pieces = min(sprite.streak_pieces, POINTS - 1u);
-    let velocity = tags[body].xyz * sprite.streak_reach;
-    let pull = accelerations[body].xyz * sprite.streak_bend;
-    let square = dot(velocity, velocity);
-    streak.points[0] = seen.centre_px;
-    streak.count = 1u;
-    var length_px = 0.0;
+fn course_of(body: u32) -> Course {
+    var course: Course;
+    course.velocity = tags[body].xyz * sprite.streak_reach;
+    let square = dot(course.velocity, course.velocity);
     // False for NaN, and for what f32 does not hold.
-    if square > 1e-36 && square < 1e36 {
-        let way = sqrt(square);
-        let forward = velocity / way;
-        let aside = pull - forward * dot(forward, pull);
-        let bend = length(aside);
-        let turn = bend / way;
-        let is_bent = turn > 1e-3 && turn < 1e12;
+    if !(square > 1e-36 && square < 1e36) {
+        return course;
+    }
+    let pull = accelerations[body].xyz * sprite.streak_bend;
+    let pieces = min(sprite.streak_pieces, MOST_PIECES);
+    let way = sqrt(square);
+    let forward = course.velocity / way;
+    let aside = pull - forward * dot(forward, pull);
+    let bend = length(aside);
+    let turn = bend / way;
+    course.pieces = pieces;
+    course.way = way;
+    course.forward = forward;
+    if turn > 1e-3 && turn < 1e12 {
         let most = min(PIECE_TURN * f32(pieces), STREAK_TURN);
-        // Of one piece: angle, its sine and cosine.
+        // Of one piece.
         let angle = min(turn, most) / f32(pieces);
         let square_angle = angle * angle;
         let sine = angle * (1.0 - square_angle * (1.0 / 6.0 - square_angle * (1.0 / 120.0 - square_angle / 5040.0)));
         let cosine = 1.0 - square_angle * (0.5 - square_angle * (1.0 / 24.0 - square_angle / 720.0));
-        let inward = select(vec3f(0.0), aside / bend, is_bent);
-        let radius = select(0.0, way / turn, is_bent);
-        let head = pos_mass[body].xyz - view.eye_in_world;
-        let size_px = vec2f(view.width_px, view.height_px);
-        var turned = vec2f(1.0, 0.0);
-        var last = seen.centre_px;
-        for (var k = 1u; k <= pieces; k++) {
-            turned = vec2f(turned.x * cosine - turned.y * sine, turned.y * cosine + turned.x * sine);
-            let arc = radius * (inward * (1.0 - turned.x) - forward * turned.y);
-            let straight = -velocity * (f32(k) / f32(pieces));
-            let offset = head + select(straight, arc, is_bent);
-            let depth = dot(offset, view.forward_in_world);
-            if !(depth > view.near) {
-                break;
-            }
-            let sideways = vec2f(dot(offset, view.right_in_world), -dot(offset, view.up_in_world));
-            let point = 0.5 * size_px + sideways * (view.focal_px / depth);
-            let step = distance(point, last);
-            if !(step < MOST_PX) {
-                break;
-            }
-            if step >= LEAST_PX {
-                streak.points[streak.count] = point;
-                streak.count += 1u;
-                length_px += step;
-                last = point;
-            }
+        course.turn = vec2f(cosine, sine);
+        course.inward = aside / bend;
+        course.radius = way / turn;
+        course.way = way * min(most / turn, 1.0);
+    }
+    return course;
+}
+
+// A number from 0 up to 1 that is a body's own.
+fn chance_of(body: u32) -> f32 {
+    let mixed = body * 747796405u + 2891336453u;
+    let word = ((mixed >> ((mixed >> 28u) + 4u)) ^ mixed) * 277803737u;
+    return f32(((word >> 22u) ^ word) >> 8u) * 5.9604645e-8;
+}
+
+// Light of the streak that a body draws in that of its own, mean 1: where all ways together are longer than is seen, long
+// ones are drawn by some bodies for the others.
+fn share_of(body: u32, way: f32) -> f32 {
+    let part = max(sprite.streak_most / max(way, 1e-30), LEAST_SHARE);
+    if part >= 1.0 {
+        return 1.0;
+    }
+    let range = ENTERING * part;
+    let up_to = part + range;
+    let beyond = max(up_to - 1.0, 0.0);
+    let mean = part + (range * range - beyond * beyond) / (2.0 * range);
+    return clamp((up_to - chance_of(body)) / range, 0.0, 1.0) / mean;
+}
+
+// A body's streak on the picture.
+struct Streak {
+    course: Course,
+    // From the eye to the body.
+    head: vec3f,
+    // 0 where nothing is seen.
+    radius_px: f32,
+    centre_px: vec2f,
+    // All pieces together.
+    length_px: f32,
+    // Part of half the width at the head, radius_px, that the tail lacks.
+    taper: f32,
+    peak: vec3f,
+    // How far the light fades towards the tail: 0 for a body at rest, towards 1 for a long streak.
+    fading: f32,
+}
+
+// Someone who goes from point to point of a streak.
+struct Walk {
+    place: vec2f,
+    step_px: f32,
+    // Points passed, and cosine and sine of the angle so far.
+    passed: u32,
+    turned: vec2f,
+}
+
+fn walk_from(centre_px: vec2f) -> Walk {
+    return Walk(centre_px, 0.0, 0u, vec2f(1.0, 0.0));
+}
+
+// To the next point; false where there is none.
+fn go_on(course: Course, head: vec3f, walk: ptr<function, Walk>) -> bool {
+    let view = sprite.view;
+    while (*walk).passed < course.pieces {
+        (*walk).passed += 1u;
+        let before = (*walk).turned;
+        let turned = vec2f(
+            before.x * course.turn.x - before.y * course.turn.y,
+            before.y * course.turn.x + before.x * course.turn.y,
+        );
+        (*walk).turned = turned;
+        let arc = course.radius * (course.inward * (1.0 - turned.x) - course.forward * turned.y);
+        let straight = -course.velocity * (f32((*walk).passed) / f32(course.pieces));
+        let offset = head + select(straight, arc, course.radius > 0.0);
+        let depth = dot(offset, view.forward_in_world);
+        let sideways = vec2f(dot(offset, view.right_in_world), -dot(offset, view.up_in_world));
+        let place = 0.5 * vec2f(view.width_px, view.height_px) + sideways * (view.focal_px / depth);
+        let step_px = distance(place, (*walk).place);
+        if !(depth > view.near && step_px < MOST_PX) {
+            (*walk).passed = course.pieces;
+            return false;
         }
+        if step_px >= LEAST_PX {
+            (*walk).place = place;
+            (*walk).step_px = step_px;
+            return true;
+        }
+    }
+    return false;
+}
+
+// Of nothing where the body draws none, or is not seen.
+fn streak_of(body: u32) -> Streak {
+    var streak: Streak;
+    let course = course_of(body);
+    let share = share_of(body, course.way);
+    if share <= 0.0 {
+        return streak;
+    }
+    let seen = sprite_within(body, MOST_PX);
+    if seen.radius_px <= 0.0 {
+        return streak;
+    }
+    let head = pos_mass[body].xyz - sprite.view.eye_in_world;
+    var length_px = 0.0;
+    var walk = walk_from(seen.centre_px);
+    while go_on(course, head, &walk) {
+        length_px += walk.step_px;
     }
     let radius_px = seen.radius_px;
     let fading = length_px / (length_px + 2.0 * radius_px);
@@ -98,11 +178,14 @@ fn streak_of(body: u32) -> Streak {
     let tail = (1.0 - taper) * (1.0 - taper) * (1.0 - fading);
     let ends = HALF_DISK_LIGHT * radius_px * radius_px * (1.0 + 2.0 * fading + tail);
     let sprite_light = 2.0 * HALF_DISK_LIGHT * radius_px * radius_px;
+    streak.course = course;
+    streak.head = head;
+    streak.centre_px = seen.centre_px;
     streak.length_px = length_px;
     streak.radius_px = radius_px;
     streak.taper = taper;
     streak.fading = fading;
-    streak.peak = seen.peak * (STREAK_LIGHT * sprite_light / (line + ends));
+    streak.peak = seen.peak * (share * STREAK_LIGHT * sprite_light / (line + ends));
     return streak;
 }
 
@@ -116,8 +199,43 @@ struct Piece {
     before_px: f32,
 }
 
-fn pieces_of(count: u32) -> u32 {
-    return select(max(count - 1u, 1u), 0u, count == 0u);
+// The pieces of a streak, one after the other; there is at least one, for a body at rest of no length.
+struct Pieces {
+    piece: Piece,
+    walk: Walk,
+    has_next: bool,
+}
+
+fn first_piece(streak: Streak) -> Pieces {
+    var pieces: Pieces;
+    pieces.piece.first = streak.centre_px;
+    var walk = walk_from(streak.centre_px);
+    let moves = go_on(streak.course, streak.head, &walk);
+    pieces.piece.last = walk.place;
+    pieces.has_next = moves && go_on(streak.course, streak.head, &walk);
+    pieces.walk = walk;
+    if pieces.has_next {
+        let own = direction_of(pieces.piece);
+        pieces.piece.leaves = joint(own, unit(walk.place - pieces.piece.last));
+    }
+    return pieces;
+}
+
+fn next_piece(streak: Streak, before: Pieces) -> Pieces {
+    var pieces: Pieces;
+    let old = before.piece;
+    pieces.piece.first = old.last;
+    pieces.piece.last = before.walk.place;
+    pieces.piece.before_px = old.before_px + distance(old.first, old.last);
+    let own = direction_of(pieces.piece);
+    pieces.piece.enters = joint(own, direction_of(old));
+    var walk = before.walk;
+    pieces.has_next = go_on(streak.course, streak.head, &walk);
+    pieces.walk = walk;
+    if pieces.has_next {
+        pieces.piece.leaves = joint(own, unit(walk.place - pieces.piece.last));
+    }
+    return pieces;
 }
 
 // Of length 1; to the right where there is no way.
@@ -136,24 +254,6 @@ fn joint(own: vec2f, other: vec2f) -> vec2f {
     return select(own, both, dot(both, both) >= 1.0);
 }
 
-fn piece_of(streak: ptr<function, Streak>, index: u32) -> Piece {
-    var piece: Piece;
-    let count = (*streak).count;
-    piece.first = (*streak).points[index];
-    piece.last = (*streak).points[min(index + 1u, count - 1u)];
-    let own = direction_of(piece);
-    for (var k = 0u; k < index; k++) {
-        piece.before_px += distance((*streak).points[k], (*streak).points[k + 1u]);
-    }
-    if index > 0u {
-        piece.enters = joint(own, unit(piece.first - (*streak).points[index - 1u]));
-    }
-    if index + 2u < count {
-        piece.leaves = joint(own, unit((*streak).points[index + 2u] - piece.last));
-    }
-    return piece;
-}
-
 // How far light reaches beyond an end of a piece.
 fn margin_px(radius_px: f32, own: vec2f, end: vec2f) -> f32 {
     if all(end == vec2f(0.0)) {
@@ -163,8 +263,8 @@ fn margin_px(radius_px: f32, own: vec2f, end: vec2f) -> f32 {
 }
 
 // What all pieces of a streak have in common: length, half the width, taper and fading.
-fn shape_of(streak: ptr<function, Streak>) -> vec4f {
-    return vec4f((*streak).length_px, (*streak).radius_px, (*streak).taper, (*streak).fading);
+fn shape_of(streak: Streak) -> vec4f {
+    return vec4f(streak.length_px, streak.radius_px, streak.taper, streak.fading);
 }
 
 // Part of the peak at that place.

@@ -3,18 +3,23 @@
 //% include "render/body_sprite.wgsl"
 //% include "render/sums.wgsl"
 
-struct Long {
+// Bodies that draw streaks, and behind them, in the second half, those of them whose streaks are large.
+struct Drawn {
     count: atomic<u32>,
+    large: atomic<u32>,
     bodies: array<u32>,
 }
 
 @group(2) @binding(0) var<storage, read> accelerations: array<vec4f>;
-@group(2) @binding(1) var<storage, read_write> long_streaks: Long;
+@group(2) @binding(1) var<storage, read_write> drawn: Drawn;
 
 //% include "render/streak_path.wgsl"
 
-// Streaks of up to so many pixels are added by one thread, larger ones by a workgroup.
-const SMALL_PX: f32 = 256.0;
+// Threads that share a streak of up to so many pixels; larger ones are a workgroup's.
+const STREAK_LANES = 16u;
+const SMALL_PX: f32 = 2048.0;
+// Workgroups that share the streaks of STREAK_LANES threads each.
+const STREAK_GROUPS = 8192u;
 
 // From and up to which number the centres of pixels (at halves) lie between two places.
 fn between(low: f32, high: f32, size: f32) -> vec2i {
@@ -30,61 +35,111 @@ fn crossing(start: f32, slope: f32, least: f32, most: f32) -> vec2f {
     return vec2f(min(ends.x, ends.y), max(ends.x, ends.y));
 }
 
-// Adds every so-many-th pixel of the streak's pieces in both directions, from these on.
-fn add_streak(streak: ptr<function, Streak>, start: vec2i, stride: vec2i) {
-    let shape = shape_of(streak);
+// Adds every so-many-th pixel of a piece along it and across, from these on.
+fn add_piece(piece: Piece, shape: vec4f, peak: vec3f, start: vec2i, stride: vec2i) {
     let radius_px = shape.y;
-    let peak = (*streak).peak;
-    for (var index = 0u; index < pieces_of((*streak).count); index++) {
-        let piece = piece_of(streak, index);
-        let own = direction_of(piece);
-        let least = -margin_px(radius_px, own, piece.enters);
-        let most = distance(piece.first, piece.last) + margin_px(radius_px, own, piece.leaves);
-        let middle = piece.first + own * (0.5 * (least + most));
-        let half = 0.5 * (most - least) * abs(own.y) + radius_px * abs(own.x);
-        let rows = between(middle.y - half, middle.y + half, sprite.view.height_px);
-        for (var y = rows.x + start.y; y < rows.y; y += stride.y) {
-            // The row within the rectangle around the piece.
-            let down = f32(y) + 0.5 - piece.first.y;
-            let beside = crossing(own.x * down, -own.y, -radius_px, radius_px);
-            let along = crossing(own.y * down, own.x, least, most);
-            let inside = vec2f(max(beside.x, along.x), min(beside.y, along.y)) + piece.first.x;
-            let columns = between(inside.x, inside.y, sprite.view.width_px);
-            for (var x = columns.x + start.x; x < columns.y; x += stride.x) {
-                let light = peak * piece_light(piece, shape, vec2f(f32(x), f32(y)) + 0.5);
-                add_light(vec2u(vec2i(x, y)), light);
-            }
+    let along_piece = direction_of(piece);
+    let least = -margin_px(radius_px, along_piece, piece.enters);
+    let most = distance(piece.first, piece.last) + margin_px(radius_px, along_piece, piece.leaves);
+    // Rows of pixels go across the piece: those of the picture, or its columns.
+    let is_steep = abs(along_piece.y) >= abs(along_piece.x);
+    let own = select(along_piece.yx, along_piece, is_steep);
+    let first = select(piece.first.yx, piece.first, is_steep);
+    let size_px = vec2f(sprite.view.width_px, sprite.view.height_px);
+    let size = select(size_px.yx, size_px, is_steep);
+    let middle = first + own * (0.5 * (least + most));
+    let half = 0.5 * (most - least) * abs(own.y) + radius_px * abs(own.x);
+    let rows = between(middle.y - half, middle.y + half, size.y);
+    for (var y = rows.x + start.y; y < rows.y; y += stride.y) {
+        // The row within the rectangle around the piece.
+        let down = f32(y) + 0.5 - first.y;
+        let beside = crossing(own.x * down, -own.y, -radius_px, radius_px);
+        let along = crossing(own.y * down, own.x, least, most);
+        let inside = vec2f(max(beside.x, along.x), min(beside.y, along.y)) + first.x;
+        let columns = between(inside.x, inside.y, size.x);
+        for (var x = columns.x + start.x; x < columns.y; x += stride.x) {
+            let pixel = select(vec2i(y, x), vec2i(x, y), is_steep);
+            add_light(vec2u(pixel), peak * piece_light(piece, shape, vec2f(pixel) + 0.5));
         }
     }
 }
 
-// One thread a body.
-@compute @workgroup_size(GROUP)
-fn small_streak(@builtin(global_invocation_id) thread: vec3u) {
-    let body = thread.y * (GROUPS_A_ROW * GROUP) + thread.x;
-    if body >= sprite.count {
-        return;
+fn add_streak(streak: Streak, start: vec2i, stride: vec2i) {
+    let shape = shape_of(streak);
+    var pieces = first_piece(streak);
+    loop {
+        add_piece(pieces.piece, shape, streak.peak, start, stride);
+        if !pieces.has_next {
+            break;
+        }
+        pieces = next_piece(streak, pieces);
     }
-    var streak = streak_of(body);
-    if streak.count == 0u {
-        return;
-    }
-    if (streak.length_px + 2.0 * streak.radius_px) * 2.0 * streak.radius_px > SMALL_PX {
-        long_streaks.bodies[atomicAdd(&long_streaks.count, 1u)] = body;
-        return;
-    }
-    add_streak(&streak, vec2i(0), vec2i(1));
 }
 
-// One workgroup a streak, whose pixels its threads share. The list has another order on every run.
+var<workgroup> chosen: atomic<u32>;
+var<workgroup> first_chosen: u32;
+
+// One thread a body: who draws. The list has another order on every run.
 @compute @workgroup_size(GROUP)
-fn long_streak(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32) {
-    let count = atomicLoad(&long_streaks.count);
+fn choose_streaks(
+    @builtin(global_invocation_id) thread: vec3u,
+    @builtin(local_invocation_index) local: u32,
+) {
+    if local == 0u {
+        atomicStore(&chosen, 0u);
+    }
+    workgroupBarrier();
+    let body = thread.y * (GROUPS_A_ROW * GROUP) + thread.x;
+    var draws = false;
+    if body < sprite.count {
+        let component = look.components[u32(tags[body].w) & 0xffu];
+        draws = component.white_peak > 0.0 && share_of(body, course_of(body).way) > 0.0;
+    }
+    var at = 0u;
+    if draws {
+        at = atomicAdd(&chosen, 1u);
+    }
+    workgroupBarrier();
+    if local == 0u {
+        first_chosen = atomicAdd(&drawn.count, atomicLoad(&chosen));
+    }
+    workgroupBarrier();
+    if draws {
+        drawn.bodies[first_chosen + at] = body;
+    }
+}
+
+// A few threads a streak; large ones are put off.
+@compute @workgroup_size(GROUP)
+fn small_streaks(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32) {
+    let count = atomicLoad(&drawn.count);
+    let lane = thread % STREAK_LANES;
+    let first = group.x * (GROUP / STREAK_LANES) + thread / STREAK_LANES;
+    for (var at = first; at < count; at += STREAK_GROUPS * (GROUP / STREAK_LANES)) {
+        let body = drawn.bodies[at];
+        let streak = streak_of(body);
+        if streak.radius_px <= 0.0 {
+            continue;
+        }
+        if (streak.length_px + 2.0 * streak.radius_px) * 2.0 * streak.radius_px > SMALL_PX {
+            if lane == 0u {
+                drawn.bodies[sprite.count + atomicAdd(&drawn.large, 1u)] = body;
+            }
+            continue;
+        }
+        add_streak(streak, vec2i(0, i32(lane)), vec2i(1, i32(STREAK_LANES)));
+    }
+}
+
+// One workgroup a streak.
+@compute @workgroup_size(GROUP)
+fn large_streaks(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32) {
+    let count = atomicLoad(&drawn.large);
     let start = vec2i(i32(thread & 7u), i32(thread >> 3u));
     for (var at = group.x; at < count; at += LARGE_GROUPS) {
-        var streak = streak_of(long_streaks.bodies[at]);
-        if streak.count > 0u {
-            add_streak(&streak, start, vec2i(8));
+        let streak = streak_of(drawn.bodies[sprite.count + at]);
+        if streak.radius_px > 0.0 {
+            add_streak(streak, start, vec2i(8));
         }
     }
 }

@@ -5,8 +5,8 @@ const GROUP = 64u;
 const GROUPS_A_ROW = 1024u;
 // Workgroups that share the large sprites.
 const LARGE_GROUPS = 2048u;
-// Sixteen times what a body can give (light_unit() in adding.rs): what is larger is an infinity.
-const MOST_UNITS: f32 = 1099511627776.0;
+// 128 times what a body can give (light_unit() in adding.rs), which may have the streaks of 64: what is larger is an infinity.
+const MOST_UNITS: f32 = 8796093022208.0;
 const WORD: f32 = 4294967296.0;
 const PER_WORD: f32 = 2.3283064365386963e-10;
 // Of a pixel: low and high for red, green and blue.

@@ -1,6 +1,8 @@
 //! Work beside the frames: on a thread of its own, or, in a browser, in turns of the event loop.
 
 use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 
 use crate::error::{Error, Result};
@@ -34,6 +36,14 @@ where
 pub(crate) struct Beside<T> {
     name: &'static str,
     made: Receiver<Result<T>>,
+    /// Set when nobody wants it any more: engines that are at it give up.
+    left: Arc<AtomicBool>,
+}
+
+impl<T> Drop for Beside<T> {
+    fn drop(&mut self) {
+        self.left.store(true, Ordering::Relaxed);
+    }
 }
 
 impl<T: Send + 'static> Beside<T> {
@@ -45,14 +55,20 @@ impl<T: Send + 'static> Beside<T> {
         F: Future<Output = Result<T>> + 'static,
     {
         let (sender, made) = channel();
+        let left = Arc::<AtomicBool>::default();
+        let own = Arc::clone(&left);
         run_beside(name, move || {
             let making = work();
             async move {
+                // A browser has one thread, which goes on with other things.
+                if cfg!(not(target_arch = "wasm32")) {
+                    crate::stop::heed(&own);
+                }
                 // Nobody may want it any more.
                 let _ = sender.send(making.await);
             }
         })?;
-        Ok(Self { name, made })
+        Ok(Self { name, made, left })
     }
 
     /// What was made, once; `None` until it is ready.
@@ -79,6 +95,20 @@ mod tests {
             }
             std::thread::yield_now();
         }
+    }
+
+    #[test]
+    fn what_nobody_wants_any_more_is_told_to_stop() {
+        let (told, tells) = channel();
+        let made = Beside::start("a number", move || async move {
+            let begun = web_time::Instant::now();
+            while crate::stop::check().is_ok() && begun.elapsed().as_secs() < 20 {
+                std::thread::yield_now();
+            }
+            told.send(crate::stop::is_wanted()).map_err(|_| Error::Stopped)
+        });
+        drop(made.unwrap());
+        assert!(tells.recv().unwrap());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a worker and its watcher tell each other, each whenever it likes.
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 
 use super::cadence::Purpose;
@@ -77,6 +78,8 @@ impl Inbox {
 pub(super) struct Shared {
     pub inbox: Mutex<Inbox>,
     pub outbox: Mutex<Outbox>,
+    /// Set when nobody watches any more: forces that are being computed are to end.
+    pub left: Arc<AtomicBool>,
 }
 
 impl Shared {

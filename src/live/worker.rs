@@ -2,6 +2,7 @@
 //! turns between frames. The watcher never waits: it tells how many steps are due and takes whatever state is
 //! finished.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use glam::DVec3;
@@ -65,9 +66,17 @@ impl WorkerLink {
             frames: 0,
             waiting: None,
         };
-        let shared = Arc::new(Shared { inbox: Mutex::new(inbox), outbox: Mutex::default() });
+        let shared = Arc::new(Shared {
+            inbox: Mutex::new(inbox),
+            outbox: Mutex::default(),
+            left: Arc::default(),
+        });
         let (for_worker, settings) = (Arc::clone(&shared), settings.clone());
         run_beside("the simulation", move || async move {
+            // A browser has one thread, which goes on with other things; devices leave by themselves.
+            if cfg!(not(target_arch = "wasm32")) && matches!(home, Home::Host(_)) {
+                crate::stop::heed(&for_worker.left);
+            }
             let worked = async {
                 let mut worker = Worker::new(bodies, home, &settings, &for_worker).await?;
                 worker.run(&for_worker).await
@@ -155,8 +164,9 @@ impl WorkerLink {
 }
 
 impl Drop for WorkerLink {
-    /// The worker ends after the step it is in; nobody waits for it.
+    /// The worker breaks off what it is at, elsewhere than on the host after the step it is in; nobody waits for it.
     fn drop(&mut self) {
+        self.shared.left.store(true, Ordering::Relaxed);
         self.shared.tell(|inbox| inbox.quit = true);
     }
 }
@@ -356,3 +366,6 @@ fn publish(
     }
     wanted
 }
+
+#[cfg(test)]
+mod tests;

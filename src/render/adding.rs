@@ -83,6 +83,10 @@ pub const GROUP: u32 = 64;
 pub const GROUPS_A_ROW: u32 = 1024;
 /// Workgroups that share the large sprites, as in `splat.wgsl`.
 pub const LARGE_GROUPS: u32 = 2048;
+/// Threads that share a streak that is not large, as in `streak_splat.wgsl`.
+pub const STREAK_LANES: u32 = 16;
+/// Workgroups that share all such streaks, as in `streak_splat.wgsl`.
+pub const STREAK_GROUPS: u32 = 8192;
 
 /// Bytes of the sums of a picture.
 pub(crate) fn sum_bytes(size: PictureSize) -> u64 {

@@ -83,7 +83,7 @@ impl CpuCanvas {
         let limits = look.radius_limits_px(self.size);
         let uniform = look.uniform_in(scale);
         let medium = look.medium.as_ref().map(|plan| plan.uniform(camera, self.size, scale));
-        let reach = Reach::new(look.style.streak_time, scale, count as u32, true);
+        let reach = Reach::new(look.streaks(), scale, count as u32, true);
         if let Some(medium) = medium {
             let mut sums = self.medium.take().unwrap_or_default();
             let found = sums.find((&medium, &view, &uniform), count, &point);

@@ -19,6 +19,7 @@ use super::part::{Part, median_radius, percentiles};
 use super::scale::Scale;
 pub use super::sprite_look::{ComponentLook, LookUniform, MAX_COMPONENTS};
 use super::streaks::STREAK_PART;
+use super::streaks::share::own_way;
 use super::style::{ColourBy, Style};
 use crate::bodies::{Bodies, Role};
 use crate::error::Result;
@@ -299,6 +300,11 @@ impl Look {
             speed: own(ColourBy::Speed, length / time),
             acceleration: own(ColourBy::Acceleration, length / time / time),
         }
+    }
+
+    /// The time of streaks, and the length up to which each body draws its own, in world units.
+    pub(super) fn streaks(&self) -> (f64, f64) {
+        (self.style.streak_time, own_way(self.median_radius, self.seen))
     }
 
     /// Of all components' mean masses.

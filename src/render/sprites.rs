@@ -43,6 +43,10 @@ pub struct SpriteUniform {
     pub streak_bend: f32,
     /// Pieces of a streak.
     pub streak_pieces: u32,
+    /// See [`Reach::own_way`].
+    pub streak_most: f32,
+    /// Unused.
+    pub pad: [u32; 3],
 }
 
 /// Bodies in device buffers, all of them STORAGE and at least `count` entries long.
@@ -187,8 +191,7 @@ impl SpritePass {
             }
         }
         let has_accelerations = points.acceleration.is_some();
-        let reach =
-            Reach::new(look.style.streak_time, &points.scale, points.count, has_accelerations);
+        let reach = Reach::new(look.streaks(), &points.scale, points.count, has_accelerations);
         // Without accelerations something that is not read is bound.
         let accelerations = points.acceleration.unwrap_or(points.pos_mass);
         let [least_radius_px, most_radius_px] = limits;
@@ -204,6 +207,8 @@ impl SpritePass {
             streak_reach: reach.map_or(0.0, |reach| reach.of_velocity),
             streak_bend: reach.map_or(0.0, |reach| reach.of_acceleration),
             streak_pieces: reach.map_or(0, |reach| reach.pieces),
+            streak_most: reach.map_or(0.0, |reach| reach.own_way),
+            pad: [0; 3],
         };
         gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(&uniform));
         if self.shown_look.as_ref() != Some(&look_uniform) {

@@ -1,6 +1,6 @@
 //! Streaks on the device; see [`super::streaks`] for what they are. In both ways of [`super::Adding`].
 
-use super::adding::{GROUP, GROUPS_A_ROW, LARGE_GROUPS, list_bytes};
+use super::adding::{GROUP, GROUPS_A_ROW, LARGE_GROUPS, STREAK_GROUPS, STREAK_LANES};
 use super::light::{HDR_FORMAT, LightPipelines, shader};
 use crate::error::Result;
 use crate::gpu::{Binding, DrawPipeline, Handles, bind, compute_pipeline, group_layout};
@@ -9,6 +9,11 @@ use crate::gpu::{Binding, DrawPipeline, Handles, bind, compute_pipeline, group_l
 pub const SHADER: &str = "render/streak.wgsl";
 /// The file of the computed one.
 pub const SPLAT_SHADER: &str = "render/streak_splat.wgsl";
+
+/// Bytes of the list of streaks, which all bodies may have, and all of them large: two numbers of streaks, and two words each.
+fn list_bytes(count: u32) -> u64 {
+    8 * (u64::from(count.max(1)) + 1)
+}
 
 /// Bind groups kept, as of the sprites.
 const KEPT_GROUPS: usize = 6;
@@ -70,10 +75,11 @@ impl StreakPass {
     }
 }
 
-/// The computed pass and its list of long streaks, 4 bytes a body; made when streaks are first shown.
+/// The computed passes and their list of streaks, 8 bytes a body; made when streaks are first shown.
 pub(crate) struct StreakSplats {
+    choose: wgpu::ComputePipeline,
     small: wgpu::ComputePipeline,
-    long: wgpu::ComputePipeline,
+    large: wgpu::ComputePipeline,
     layout: wgpu::BindGroupLayout,
     list: Option<wgpu::Buffer>,
     groups: Vec<(wgpu::Buffer, wgpu::BindGroup)>,
@@ -91,8 +97,9 @@ impl StreakSplats {
         let layout = group_layout(gpu.device, "streaks", &bindings);
         let module = shader(gpu.device, SPLAT_SHADER, HDR_FORMAT)?;
         let made = |entry| compute_pipeline(gpu.device, &module, entry, &[sprites, sums, &layout]);
-        let (small, long) = (made("small_streak"), made("long_streak"));
-        Ok(Self { small, long, layout, list: None, groups: Vec::new() })
+        let names = ["choose_streaks", "small_streaks", "large_streaks"];
+        let [choose, small, large] = names.map(made);
+        Ok(Self { choose, small, large, layout, list: None, groups: Vec::new() })
     }
 
     /// Gives the list back: no streaks are shown.
@@ -115,14 +122,14 @@ impl StreakSplats {
             None => {
                 self.groups.clear();
                 gpu.device.create_buffer(&wgpu::BufferDescriptor {
-                    label: Some("long streaks"),
+                    label: Some("list of streaks"),
                     size: room,
                     usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
                     mapped_at_creation: false,
                 })
             }
         };
-        encoder.clear_buffer(&list, 0, Some(4));
+        encoder.clear_buffer(&list, 0, Some(8));
         let known = self.groups.iter().find(|(known, _)| known == accelerations);
         let group = match known {
             Some((_, group)) => group.clone(),
@@ -143,10 +150,13 @@ impl StreakSplats {
     /// Adds the streaks to the sums, with bodies and sums bound in the pass.
     pub fn add(&self, pass: &mut wgpu::ComputePass<'_>, group: &wgpu::BindGroup, count: u32) {
         pass.set_bind_group(2, group, &[]);
-        pass.set_pipeline(&self.small);
+        pass.set_pipeline(&self.choose);
         let groups = count.div_ceil(GROUP);
         pass.dispatch_workgroups(groups.min(GROUPS_A_ROW), groups.div_ceil(GROUPS_A_ROW), 1);
-        pass.set_pipeline(&self.long);
+        pass.set_pipeline(&self.small);
+        let groups = count.div_ceil(GROUP / STREAK_LANES);
+        pass.dispatch_workgroups(groups.min(STREAK_GROUPS), 1, 1);
+        pass.set_pipeline(&self.large);
         pass.dispatch_workgroups(LARGE_GROUPS, 1, 1);
     }
 }

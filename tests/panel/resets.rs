@@ -1,4 +1,4 @@
-//! The buttons that reset what lies before them, and the camera's path.
+//! The buttons that reset what lies before them, the camera's path, and what is left out of pictures.
 
 use egui::accesskit::Role as WidgetRole;
 use egui_kittest::kittest::Queryable;
@@ -93,4 +93,19 @@ fn with_path(path: Vec<Keyframe>) -> egui_kittest::Harness<'static, World> {
     let mut world = World::on(Tab::View);
     world.view.path = path;
     world.shown(HIGH)
+}
+
+#[test]
+fn what_is_left_out_is_said_and_can_be_insisted_on() {
+    let said = "left out on this adapter (over 20 ms): streaks";
+    let mut world = World::on(Tab::View);
+    world.left_out = Some(said.to_owned());
+    let mut harness = world.shown(HIGH);
+    // In the tab and in the line at the bottom.
+    assert_eq!(harness.get_all_by_label(said).count(), 2);
+    assert!(harness.state().view.spares);
+    click(&mut harness, "leave out what is too slow here");
+    assert!(!harness.state().view.spares);
+    let everything = World::on(Tab::View).shown(HIGH);
+    assert_eq!(everything.query_all_by_label(said).count(), 0);
 }

@@ -55,6 +55,7 @@ pub struct World {
     pub times: Option<FrameTimes>,
     pub recording: Option<(PathBuf, u64)>,
     pub message: Option<(String, bool)>,
+    pub left_out: Option<String>,
     pub panel: Panel,
     pub view: ViewChoice,
     pub actions: Vec<Action>,
@@ -144,6 +145,7 @@ impl World {
             }),
             recording: None,
             message: None,
+            left_out: None,
             panel: Panel::new(true, tab),
             view: ViewChoice::default(),
             actions: Vec::new(),
@@ -194,6 +196,7 @@ impl World {
             picture: [1280, 720],
             recording: self.recording.as_ref().map(|(path, n)| (path.as_path(), *n)),
             loading: None,
+            left_out: self.left_out.as_deref(),
             message: self.message.as_ref().map(|(text, _)| text.as_str()),
             message_is_error: self.message.as_ref().is_some_and(|(_, bad)| *bad),
         };

@@ -75,7 +75,9 @@ fn the_look_does_not_depend_on_the_resolution() {
     };
     let streaks = Style { streak_time: 0.5, ..style.clone() };
     let all = [3, 700, 20_000].map(|n| [(n, &style), (n, &streaks)]);
-    for (n, style) in all.into_iter().flatten() {
+    // Of which some draw the streaks of all.
+    let long = Style { streak_time: 2.0, ..style.clone() };
+    for (n, style) in all.into_iter().flatten().chain([(60_000, &long)]) {
         let bodies = two_galaxies(n);
         let time = style.streak_time;
         let check = |who: &str, [small, large]: [Image; 2]| {

@@ -11,7 +11,7 @@ use gravitile::render::medium::{self, MediumUniform};
 use gravitile::render::sky::SkySprite;
 use gravitile::render::sky_pass::SkyUniform;
 use gravitile::render::sprites::SpriteUniform;
-use gravitile::render::streaks::path;
+use gravitile::render::streaks::{course, path, share};
 use gravitile::render::{SHADERS, adding, bloom, exposure, palette, splat_pass, targets, tone};
 
 fn source(name: &str) -> String {
@@ -117,6 +117,7 @@ fn host_and_shader_structs_have_one_layout() {
             streak_reach,
             streak_bend,
             streak_pieces,
+            streak_most,
         }
     );
     same_layout!(
@@ -241,9 +242,11 @@ fn host_and_shader_constants_are_equal() {
     }
     for name in ["streak", "streak_splat"] {
         for (constant_name, value) in [
-            ("POINTS", path::POINTS as f32),
-            ("PIECE_TURN", path::PIECE_TURN),
-            ("STREAK_TURN", path::STREAK_TURN),
+            ("MOST_PIECES", course::MOST_PIECES as f32),
+            ("PIECE_TURN", course::PIECE_TURN),
+            ("STREAK_TURN", course::STREAK_TURN),
+            ("LEAST_SHARE", share::LEAST_SHARE),
+            ("ENTERING", share::ENTERING),
             ("LEAST_PX", path::LEAST_PX),
             ("MOST_PX", path::MOST_PX),
             ("TAIL_PART", path::TAIL_PART),
@@ -254,6 +257,11 @@ fn host_and_shader_constants_are_equal() {
         ] {
             assert_eq!(constant(&source(name), constant_name), value, "{name}: {constant_name}");
         }
+    }
+    for (name, value) in
+        [("STREAK_LANES", adding::STREAK_LANES), ("STREAK_GROUPS", adding::STREAK_GROUPS)]
+    {
+        assert_eq!(constant(&source("streak_splat"), name), value as f32, "{name}");
     }
     let around = |name| constant(&source("medium"), name);
     assert_eq!(around("LEVELS"), medium::LEVELS as f32);

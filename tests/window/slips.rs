@@ -2,6 +2,7 @@
 
 use egui_kittest::kittest::Queryable;
 use gravitile::app::panel::Tab;
+use gravitile::gpu::DeviceClass;
 
 use super::display::is_there;
 use super::person::{Person, SIZE, SKY, place};
@@ -53,6 +54,27 @@ fn a_window_in_which_nothing_moves_draws_nothing() {
     person.eventually("steps", || (person.step() > step && person.is_hidden()).then_some(()));
     person.moves_window(0, 0);
     person.waits_until_sky(true);
+}
+
+#[test]
+fn what_software_cannot_draw_in_time_is_left_out_of_the_window() {
+    if !is_there() {
+        return;
+    }
+    if World::on(Tab::View).gpu.adapter.class != DeviceClass::Software {
+        return;
+    }
+    let args = ["view", "galaxy-collision", "-n", "20k", "--streaks", "3", "--engine", "cpu"];
+    let person = Person::opens(&args, Tab::Numbers);
+    person.waits_until_sky(true);
+    let said = "shows left out on this adapter (over 20 ms): streaks";
+    person.eventually("streaks to go", || person.has_said(said).then_some(()));
+    // They are gone for good: they cost several times what there is.
+    person.eventually("frames", || (person.frames() > 150).then_some(()));
+    assert!(!person.has_said("shows everything"), "{}", person.said());
+    person.presses("Escape", "Named(Escape)");
+    person.presses("Return", "Named(Enter)");
+    assert_eq!(person.ended().code(), Some(0), "{}", person.said());
 }
 
 #[test]

@@ -73,6 +73,8 @@ pub struct Facts<'a> {
     pub recording: Option<(&'a Path, u64)>,
     /// Something is being loaded.
     pub loading: Option<&'a str>,
+    /// What the window's pictures lack because the adapter is too slow for it, in a sentence.
+    pub left_out: Option<&'a str>,
     /// Something to tell the user.
     pub message: Option<&'a str>,
     /// Whether that is bad news.

@@ -1,8 +1,8 @@
 //! Colours, exposure, camera.
 
-use egui::{ComboBox, DragValue, Slider, SliderClamping, Ui};
+use egui::{ComboBox, DragValue, RichText, Slider, SliderClamping, Ui};
 
-use super::theme::{heading, resets};
+use super::theme::{self, heading, resets};
 use super::{Action, Facts};
 use crate::bodies::Role;
 use crate::render::paths::Paths;
@@ -28,6 +28,8 @@ pub struct ViewChoice {
     pub path: Vec<Keyframe>,
     /// Whether the camera goes along them.
     pub plays: bool,
+    /// Whether what the adapter is too slow for is left out while the window is watched.
+    pub spares: bool,
 }
 
 impl Default for ViewChoice {
@@ -41,6 +43,7 @@ impl Default for ViewChoice {
             follow: Follow::Nothing,
             path: Vec::new(),
             plays: false,
+            spares: true,
         }
     }
 }
@@ -158,6 +161,13 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
         ui.checkbox(&mut style.paths, "lines of their ways")
             .on_hover_text("Thin lines in space along which the bodies went");
     }
+    let about = "Effects that take this adapter too long go one by one, and come back when there is time. Off: all that is \
+                 asked for, however slow. Films and saved pictures have everything";
+    ui.checkbox(&mut view.spares, "leave out what is too slow here").on_hover_text(about);
+    if let Some(left_out) = facts.left_out {
+        ui.label(RichText::new(left_out).color(theme::DIM));
+    }
+    let style = &mut view.style;
     let about =
         "Sizes, light, glow, trails and streaks as they are without any choice; colours stay";
     if ui.button("All light as usual").on_hover_text(about).clicked() {

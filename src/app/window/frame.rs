@@ -57,7 +57,7 @@ pub struct Frames {
     /// Nothing was drawn since the last frame because nothing moved.
     rested: bool,
     pub(super) last: Instant,
-    begun: Instant,
+    pub(super) begun: Instant,
 }
 
 impl Frames {
@@ -225,7 +225,7 @@ impl Frames {
         let covered = self.covered_px();
         let Self { viewer, simulated, output, .. } = self;
         let lines = output.recording.as_ref().and_then(|_| viewer.lines());
-        let Viewer { look, steering, diagram, .. } = viewer;
+        let Viewer { look, spared_look, steering, diagram, .. } = viewer;
         let Output { screen, recording, times, .. } = output;
         let session = &mut simulated.session;
         if let Some(session) = session {
@@ -250,7 +250,8 @@ impl Frames {
         }
         let mut painted = Ok(());
         if let Some(target) = &target {
-            if let (Some(session), Some(look)) = (&session, &look) {
+            if let (Some(session), Some(look)) = (&session, spared_look.as_ref().or(look.as_ref()))
+            {
                 let borrowed = render::Handles { device, queue };
                 let points = session.live.points();
                 let now = self.begun.elapsed().as_secs_f64();

@@ -32,6 +32,7 @@ pub struct Memory {
     axes: bool,
     scale_bar: bool,
     legend: bool,
+    spares: bool,
     /// The glow that the scene has by itself, in place of the one that is remembered.
     #[serde(skip)]
     lent: Option<f64>,
@@ -58,6 +59,7 @@ impl Default for Memory {
             axes: false,
             scale_bar: true,
             legend: true,
+            spares: true,
             lent: None,
         };
         memory.take_view(&ViewChoice::default());
@@ -116,6 +118,7 @@ impl Memory {
         self.sky = view.style.sky;
         (self.gas, self.dust) = (view.style.gas, view.style.dust);
         (self.axes, self.scale_bar, self.legend) = (view.axes, view.scale_bar, view.legend);
+        self.spares = view.spares;
     }
 
     /// Gives a scene the glow that it has by itself; the one of now is kept.
@@ -149,6 +152,7 @@ impl Memory {
             *style = usual;
         }
         (view.axes, view.scale_bar, view.legend) = (self.axes, self.scale_bar, self.legend);
+        view.spares = self.spares;
     }
 }
 
@@ -162,7 +166,7 @@ mod tests {
         view.style.sprite_size = 2.0;
         view.style.dust = 0.25;
         view.style.sky = 0.0;
-        (view.axes, view.legend) = (true, false);
+        (view.axes, view.legend, view.spares) = (true, false, false);
         let mut memory = Memory::default();
         memory.take_view(&view);
         let text = toml::to_string(&memory).unwrap();

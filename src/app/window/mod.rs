@@ -29,6 +29,7 @@ mod shell;
 mod show;
 mod simulated;
 mod soon;
+mod sparing;
 mod steer;
 mod undo;
 mod viewer;

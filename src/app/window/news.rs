@@ -7,7 +7,10 @@ use super::load::Session;
 use super::machine;
 use super::past::Past;
 use super::reload::ShaderWatch;
+use super::seen;
 use super::simulated::Waiting;
+use super::sparing::Asked;
+use crate::bodies::Role;
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::own;
 use crate::live::Event;
@@ -60,6 +63,18 @@ impl Frames {
         while let Some(times) = self.output.screen.timeline.take() {
             if let Some(session) = &mut self.simulated.session {
                 session.live.learn(&times);
+                let asked = Asked {
+                    style: self.viewer.choice.style.clone(),
+                    has_gas: session.bodies.components.iter().any(|part| part.role == Role::Gas),
+                    bodies: session.bodies.len(),
+                    size: self.output.screen.size(),
+                };
+                let (newest, now) = (session.live.frame(), self.begun.elapsed().as_secs_f64());
+                if self.viewer.choice.spares
+                    && self.viewer.sparing.learn(&asked, &times, newest, now)
+                {
+                    seen::spared(self.viewer.sparing.said().as_deref());
+                }
             }
             self.output.times = Some(times);
         }
@@ -105,10 +120,13 @@ impl Frames {
         if let Some(before) = before {
             let keeper = before.live.keeper().clone();
             session.live.take_tempo_of(&keeper);
-            let (name, time) = (&before.input.input, before.live.status().time);
-            self.output
-                .say(format!("{name} rests at t = {time:.4}: ctrl+z goes back to it"), false);
-            self.keep(before);
+            // One without its first forces would go on computing them.
+            if before.live.status().ready {
+                let (name, time) = (&before.input.input, before.live.status().time);
+                self.output
+                    .say(format!("{name} rests at t = {time:.4}: ctrl+z goes back to it"), false);
+                self.keep(before);
+            }
         }
         let request = self.simulated.request.take();
         if !keeps_view {

@@ -55,6 +55,7 @@ impl Frames {
         self.undo.forget();
         self.input.renew(&self.output.screen);
         (self.viewer.look, self.viewer.look_of) = (None, None);
+        self.viewer.sparing.forget();
         let settings = session.live.settings().clone();
         match &session.last {
             Some(moment) => {

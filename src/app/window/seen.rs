@@ -41,6 +41,11 @@ pub fn message(text: &str) {
     trace!(target: SEEN, "says {text}");
 }
 
+/// A line where other effects are left out from now on.
+pub fn spared(said: Option<&str>) {
+    trace!(target: SEEN, "shows {}", said.unwrap_or("everything"));
+}
+
 /// A line where no frame follows until something happens.
 pub fn rest() {
     trace!(target: SEEN, "rests");

@@ -29,6 +29,7 @@ impl Frames {
         let message = self.output.message.as_ref().map(|(text, _)| text.clone());
         let is_error = self.output.message.as_ref().is_some_and(|(_, is_error)| *is_error);
         let loading = self.simulated.loading.as_ref().map(Loading::said);
+        let left_out = self.viewer.sparing.said();
         let output = context.run_ui(input, |ui| {
             let Self { viewer, simulated, input, output, panel, last, .. } = &mut *self;
             let Viewer { choice: view, steering, look, paths, path_colours, .. } = viewer;
@@ -67,6 +68,7 @@ impl Frames {
                     picture: screen.size(),
                     recording: recording.as_ref().map(|r| (r.path.as_path(), r.pictures)),
                     loading: loading.as_deref(),
+                    left_out: left_out.as_deref(),
                     message: message.as_deref(),
                     message_is_error: is_error,
                 };

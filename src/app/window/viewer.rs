@@ -6,6 +6,7 @@ use super::diagram::Over;
 use super::load::Session;
 use super::memory::Memory;
 use super::pictures::Lines;
+use super::sparing::Sparing;
 use super::steer::Steering;
 use crate::app::panel::ViewChoice;
 use crate::error::Result;
@@ -17,10 +18,13 @@ use crate::settings::ViewRequest;
 pub struct Viewer {
     pub choice: ViewChoice,
     pub steering: Steering,
-    /// What the choice comes to for the bodies.
+    /// What the choice comes to for the bodies: films and pictures that are saved have all of it.
     pub look: Option<Look>,
     /// The choice that it was made for; none where it must be made anew.
     pub look_of: Option<ViewChoice>,
+    /// The same without what is left out of the window's pictures, where that is something.
+    pub spared_look: Option<Look>,
+    pub sparing: Sparing,
     /// What is drawn over the picture.
     pub diagram: Over,
     /// Where a few bodies went, and their colours.
@@ -41,6 +45,8 @@ impl Viewer {
             steering,
             look: None,
             look_of: None,
+            spared_look: None,
+            sparing: Sparing::default(),
             diagram: Over::default(),
             paths: Paths::default(),
             path_colours: Vec::new(),
@@ -81,7 +87,13 @@ impl Viewer {
     /// Makes the looks anew where the choice or the bodies have changed, and says whether they had.
     pub fn refresh(&mut self, session: Option<&Session>) -> Result<bool> {
         let Some(session) = session else { return Ok(false) };
-        if self.look.is_some() && self.look_of.as_ref() == Some(&self.choice) {
+        let is_known = self.look.is_some() && self.look_of.as_ref() == Some(&self.choice);
+        if !self.choice.spares {
+            self.sparing.forget();
+        }
+        let spared = self.sparing.spared(&self.choice.style);
+        let drawn = self.spared_look.as_ref().or(self.look.as_ref());
+        if is_known && drawn.is_some_and(|look| look.style == spared) {
             return Ok(false);
         }
         let zero;
@@ -92,8 +104,17 @@ impl Viewer {
                 &zero
             }
         };
-        let look = Look::new(&self.choice.style, &session.bodies, Some(acceleration))?;
-        self.look = Some(look.with_ages(Arc::clone(&session.ages)));
+        let made = |style: &Style| -> Result<Look> {
+            let look = Look::new(style, &session.bodies, Some(acceleration))?;
+            Ok(look.with_ages(Arc::clone(&session.ages)))
+        };
+        if !is_known {
+            self.look = Some(made(&self.choice.style)?);
+        }
+        self.spared_look = match spared == self.choice.style {
+            true => None,
+            false => Some(made(&spared)?),
+        };
         self.look_of = Some(self.choice.clone());
         Ok(true)
     }

@@ -73,8 +73,9 @@ impl ForceEngine for Reference {
         if want.order == Order::Acceleration && !want.nearest && want.within.is_none() {
             return self.begin_plain(sinks, softening, want.potential);
         }
+        let asked = stop::of_caller();
         let on_sink = |i: usize| {
-            stop::check()?;
+            asked.check()?;
             let sink = motion(sinks.position, sinks.velocity, sinks.acceleration, i);
             let radius = want.within.map(|within| within.radius[i]);
             Ok(sum(&sources, sink, sinks.identity.of(i), softening, radius))
@@ -119,7 +120,8 @@ impl Reference {
     /// Accelerations, and potentials if wanted.
     fn begin_plain(&mut self, sinks: &Sinks, softening: f64, potential: bool) -> Result<()> {
         let sources = self.sources.all();
-        let force = |i: usize| match stop::is_wanted() {
+        let asked = stop::of_caller();
+        let force = |i: usize| match asked.is_wanted() {
             true => Default::default(),
             false => plain(sinks.position[i], sinks.identity.of(i), &sources, softening),
         };

@@ -7,14 +7,18 @@
 //!
 //! The way back is the circle on which velocity and acceleration put a body now: a body on a circular orbit came along
 //! it, others did for a while. A streak ends where it has turned far ([`path`]). In the picture it is a chain of straight
-//! pieces, as wide as the sprite at its head and narrower towards its tail.
+//! pieces, as wide as the sprite at its head and narrower towards its tail. Of very many bodies some draw streaks for all
+//! ([`share`]).
 
+pub mod course;
 pub mod path;
+pub mod share;
 mod splatter;
 
 pub(crate) use splatter::Streaks;
 
 use super::scale::Scale;
+
 /// Part of a body's light that its streak gets.
 pub const STREAK_PART: f64 = 0.6;
 
@@ -30,17 +34,27 @@ pub struct Reach {
     pub of_acceleration: f32,
     /// Pieces of a streak.
     pub pieces: u32,
+    /// Length of a way up to which each body draws its own streak, in that of the points.
+    pub own_way: f32,
 }
 
 impl Reach {
-    /// Of `count` points of that scale, back through so much time; `None` where that is 0.
-    pub fn new(time: f64, scale: &Scale, count: u32, has_accelerations: bool) -> Option<Self> {
+    /// Of `count` points of that scale, back through so much time; `None` where that is 0. In world units ways up to `own_way`
+    /// ([`share::own_way`]) are everyone's own.
+    pub fn new(
+        (time, own_way): (f64, f64),
+        scale: &Scale,
+        count: u32,
+        has_accelerations: bool,
+    ) -> Option<Self> {
         let pieces = PIECES.iter().find(|(most, _)| count <= *most).map(|(_, pieces)| *pieces);
         let of_acceleration = time * (time * (scale.acceleration / scale.length));
         (time > 0.0).then(|| Self {
             of_velocity: (time * (scale.speed / scale.length)) as f32,
             of_acceleration: if has_accelerations { of_acceleration as f32 } else { 0.0 },
             pieces: pieces.unwrap_or(1),
+            // No infinity in what shaders read.
+            own_way: (own_way / scale.length).min(f64::from(f32::MAX)) as f32,
         })
     }
 }

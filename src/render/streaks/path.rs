@@ -2,14 +2,11 @@
 
 use super::super::camera::View;
 use super::super::splat::{Point, Sprite};
-use super::{Reach, STREAK_PART};
+use super::STREAK_PART;
+use super::course::{Course, MOST_PIECES, dot3};
 
 /// Most points of a streak.
-pub const POINTS: usize = 25;
-/// Most that a piece of a streak turns, in radians.
-pub const PIECE_TURN: f32 = 0.6;
-/// Most that a streak turns, in radians: three quarters of a circle, whose tail still keeps away from its head.
-pub const STREAK_TURN: f32 = 4.7;
+const POINTS: usize = MOST_PIECES + 1;
 /// Points nearer than this to the one before are left out.
 pub const LEAST_PX: f32 = 0.5;
 /// A point farther than this from the one before ends the streak, and a body so far outside the picture has none.
@@ -40,10 +37,6 @@ fn distance(a: Pair, b: Pair) -> f32 {
     dot(d, d).sqrt()
 }
 
-fn dot3(a: [f32; 3], b: [f32; 3]) -> f32 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
 /// A body's streak on the picture.
 #[derive(Clone, Copy, Debug)]
 pub struct Streak {
@@ -62,64 +55,34 @@ pub struct Streak {
 }
 
 impl Streak {
-    /// Of the body that `sprite` shows, which may lie outside the picture.
-    pub fn of(view: &View, reach: &Reach, point: &Point, sprite: &Sprite) -> Self {
+    /// Along that course of the body that `sprite` shows, which may lie outside the picture; with so many times its light.
+    pub fn of(view: &View, course: &Course, point: &Point, sprite: &Sprite, share: f32) -> Self {
         let mut points = [sprite.centre_px; POINTS];
         let (mut count, mut length_px) = (1, 0.0);
-        let pieces = (reach.pieces as usize).min(POINTS - 1);
-        let [velocity, pull] = point.motion;
-        let velocity = velocity.map(|v| v * reach.of_velocity);
-        let pull = pull.map(|a| a * reach.of_acceleration);
-        let square = dot3(velocity, velocity);
-        // False for NaN, and for what f32 does not hold.
-        if square > 1e-36 && square < 1e36 {
-            let way = square.sqrt();
-            let forward = velocity.map(|v| v / way);
-            let along = dot3(forward, pull);
-            let aside: [f32; 3] = std::array::from_fn(|k| pull[k] - forward[k] * along);
-            let bend = dot3(aside, aside).sqrt();
-            let turn = bend / way;
-            let is_bent = turn > 1e-3 && turn < 1e12;
-            let angle = turn.min((PIECE_TURN * pieces as f32).min(STREAK_TURN)) / pieces as f32;
-            let square = angle * angle;
-            let sine =
-                angle * (1.0 - square * (1.0 / 6.0 - square * (1.0 / 120.0 - square / 5040.0)));
-            let cosine = 1.0 - square * (0.5 - square * (1.0 / 24.0 - square / 720.0));
-            let mut turned = [1.0, 0.0];
-            let mut last = sprite.centre_px;
-            for k in 1..=pieces {
-                let [c, s] = turned;
-                turned = [c * cosine - s * sine, s * cosine + c * sine];
-                let offset: [f32; 3] = std::array::from_fn(|i| {
-                    let back = if is_bent {
-                        (way / turn)
-                            * (aside[i] / bend * (1.0 - turned[0]) - forward[i] * turned[1])
-                    } else {
-                        -velocity[i] * (k as f32 / pieces as f32)
-                    };
-                    point.position[i] - view.eye_in_world[i] + back
-                });
-                let depth = dot3(offset, view.forward_in_world);
-                let is_in_front = depth > view.near;
-                if !is_in_front {
-                    break;
-                }
-                let scale_px = view.focal_px / depth;
-                let place = [
-                    0.5 * view.width_px + dot3(offset, view.right_in_world) * scale_px,
-                    0.5 * view.height_px - dot3(offset, view.up_in_world) * scale_px,
-                ];
-                let step = distance(place, last);
-                let is_near = step < MOST_PX;
-                if !is_near {
-                    break;
-                }
-                if step >= LEAST_PX {
-                    points[count] = place;
-                    count += 1;
-                    length_px += step;
-                    last = place;
-                }
+        let mut last = sprite.centre_px;
+        for back in course.offsets() {
+            let offset: [f32; 3] =
+                std::array::from_fn(|i| point.position[i] - view.eye_in_world[i] + back[i]);
+            let depth = dot3(offset, view.forward_in_world);
+            let is_in_front = depth > view.near;
+            if !is_in_front {
+                break;
+            }
+            let scale_px = view.focal_px / depth;
+            let place = [
+                0.5 * view.width_px + dot3(offset, view.right_in_world) * scale_px,
+                0.5 * view.height_px - dot3(offset, view.up_in_world) * scale_px,
+            ];
+            let step = distance(place, last);
+            let is_near = step < MOST_PX;
+            if !is_near {
+                break;
+            }
+            if step >= LEAST_PX {
+                points[count] = place;
+                count += 1;
+                length_px += step;
+                last = place;
             }
         }
         let radius_px = sprite.radius_px;
@@ -130,7 +93,7 @@ impl Streak {
         let tail = (1.0 - taper) * (1.0 - taper) * (1.0 - fading);
         let ends = HALF_DISK_LIGHT * radius_px * radius_px * (1.0 + 2.0 * fading + tail);
         let sprite_light = 2.0 * HALF_DISK_LIGHT * radius_px * radius_px;
-        let part = STREAK_LIGHT * sprite_light / (line + ends);
+        let part = share * STREAK_LIGHT * sprite_light / (line + ends);
         let peak = sprite.peak.map(|c| c * part);
         Self { points, count, length_px, radius_px, taper, fading, peak }
     }

@@ -6,7 +6,9 @@ use super::super::camera::View;
 use super::super::splat::{HdrImage, Point, RadiusLimits, project_within};
 use super::super::sprite_look::LookUniform;
 use super::Reach;
+use super::course::Course;
 use super::path::{MOST_PX, Piece, Streak};
+use super::share::share_of;
 
 /// Bodies of one task; fixed, so that sums have the same order for any number of threads.
 const CHUNK: usize = 4096;
@@ -50,9 +52,14 @@ impl Streaks {
                 let from = first + index * CHUNK;
                 for i in from..count.min(from + CHUNK) {
                     let point = point(i);
+                    let course = Course::of(reach, &point);
+                    let share = share_of(i as u32, course.way, reach.own_way);
+                    if share <= 0.0 {
+                        continue;
+                    }
                     let sprite = project_within(view, look, limits, &point, MOST_PX);
                     let Some(sprite) = sprite else { continue };
-                    let streak = Streak::of(view, reach, &point, &sprite);
+                    let streak = Streak::of(view, &course, &point, &sprite, share);
                     streak.pieces().for_each(|piece| chunk.take(piece, streak.peak, height));
                 }
             });

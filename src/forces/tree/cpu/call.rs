@@ -11,7 +11,7 @@ use super::groups::Groups;
 use super::kernel::{Block, Sums};
 use super::loops::{self, Loops};
 use super::walk::{Lists, Opened};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::forces::direct::cpu::{Kernel, at_own_source, same_places, softening_squared};
 use crate::forces::{Answers, Identity, Sinks, Sources};
 use crate::frame::Frame;
@@ -49,13 +49,15 @@ struct Rule {
 
 impl Call {
     /// Builds a tree, or takes the one that was `kept`, made over the same bodies elsewhere, where they are the sinks, too.
+    ///
+    /// Errors: [`crate::error::Error::Stopped`].
     pub fn new(
         kernel: Kernel,
         sinks: &Sinks,
         sources: &Sources,
         softening: f64,
         kept: Option<Kept>,
-    ) -> Self {
+    ) -> Result<Self> {
         let same = are_the_same(sinks, sources);
         // What has left the range of numbers must not take the frame with it.
         let (at, from) = (finite(sinks.position), finite(sources.position));
@@ -72,7 +74,10 @@ impl Call {
                 (tree, groups)
             }
             None => {
+                // Each part takes a tenth of a second or more for a million bodies. A tree that was kept is not left.
+                stop::check()?;
                 let tree = Tree::new([0.0; 3], &places);
+                stop::check()?;
                 let groups = match same {
                     true => Groups::of_tree(&tree),
                     false => {
@@ -94,7 +99,7 @@ impl Call {
                 all.filter(|&i| !sinks.position[i as usize].is_finite()).collect()
             }
         };
-        Self {
+        Ok(Self {
             softening_squared: softening_squared(&frame, softening),
             loops: loops::of(kernel),
             frame,
@@ -103,7 +108,7 @@ impl Call {
             own,
             at_own_source: same || at_own_source(sinks, sources),
             lost,
-        }
+        })
     }
 
     /// The tree and its groups, for another call.
@@ -114,7 +119,7 @@ impl Call {
     /// Fills `out` by that rule; `acceleration` are the sinks' own as far as they are known, if the rule asks for
     /// them. Returns the number of interactions.
     ///
-    /// Errors: [`Error::Stopped`].
+    /// Errors: [`crate::error::Error::Stopped`].
     pub fn evaluate(
         &self,
         opening: Opening,
@@ -138,17 +143,19 @@ impl Call {
             true => self.groups.least_accelerations(acceleration, unit),
             false => vec![0.0; ranges.len()],
         };
+        let asked = stop::of_caller();
         let found: Vec<(Vec<Gathered>, u64)> = ranges
             .par_iter()
             .zip(&reaches)
             .map_init(Lists::default, |lists, (range, &least)| {
+                if asked.is_wanted() {
+                    return (Vec::new(), 0);
+                }
                 let reach = opening.reach(least, order);
                 self.group(range.clone(), reach, &rule, lists)
             })
             .collect();
-        if stop::is_wanted() {
-            return Err(Error::Stopped);
-        }
+        asked.check()?;
         let sums = found.iter().flat_map(|(sums, _)| sums);
         for (&sink, sum) in self.groups.order.iter().zip(sums) {
             out.acceleration[sink as usize] = sum.acceleration;
@@ -173,9 +180,6 @@ impl Call {
         rule: &Rule,
         lists: &mut Lists,
     ) -> (Vec<Gathered>, u64) {
-        if stop::is_wanted() {
-            return (Vec::new(), 0);
-        }
         let mut block = self.groups.block(range.clone());
         // SAFETY of all calls below: a kernel that is not available cannot be had.
         unsafe { (self.loops.walk)(&rule.opened, &block.reach(reach), lists) };

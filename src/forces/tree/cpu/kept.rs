@@ -77,8 +77,9 @@ impl Rebuilds for CpuTree {
         };
         let sinks = Sinks::new(position, Identity::Offset(0));
         let then = Sources::new(position, bodies.mass);
-        let tree = Call::new(self.kernel, &sinks, &then, softening, None).into_kept();
-        self.kept.end(tree, true, Some(position));
+        // One that is stopped here is stopped before its forces, too.
+        let Ok(call) = Call::new(self.kernel, &sinks, &then, softening, None) else { return };
+        self.kept.end(call.into_kept(), true, Some(position));
         self.kept.is_refitted = built_at.is_some();
     }
 }

@@ -75,7 +75,7 @@ impl CpuTree {
         let since = Instant::now();
         let (tree, is_step) = begun.map_or((None, false), |begun| (begun.tree, begun.is_step));
         let is_refit = tree.is_some();
-        let call = call::Call::new(*kernel, sinks, &sources, softening, tree);
+        let call = call::Call::new(*kernel, sinks, &sources, softening, tree)?;
         let TreeConfig { opening, moments, .. } = *config;
         let evaluated =
             if !opening.needs_accelerations() || sinks.acceleration.len() == sinks.position.len() {

@@ -152,8 +152,9 @@ impl CpuDouble {
             false => sources::Sources::Still(&self.packs),
         };
         let capacity = want.within.map_or(0, |within| within.capacity);
+        let asked = stop::of_caller();
         let run = |slice: usize, group: usize, sums: &mut [Sum], around: &mut [Around]| {
-            if stop::is_wanted() {
+            if asked.is_wanted() {
                 return;
             }
             let begin = (slice * length).min(packs);

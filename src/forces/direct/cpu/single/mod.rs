@@ -110,9 +110,11 @@ impl CpuSingle {
         self.pulls.clear();
         self.pulls.resize(self.packs.len(), Pull::ZERO);
         let wanted = part.start / PACK..part.end.div_ceil(PACK);
+        let asked = stop::of_caller();
         // SAFETY: a kernel that is not available cannot be had, see `with_kernel`.
-        let pairs =
-            unsafe { Mutual::new(&loops.mutual, softening_squared, self.packs.len(), wanted) };
+        let pairs = unsafe {
+            Mutual::new(&loops.mutual, softening_squared, self.packs.len(), wanted, &asked)
+        };
         pairs.all(&self.packs, &mut self.pulls);
         let unit = frame.acceleration_unit();
         for (chunk, Pull([x, y, z])) in acceleration.chunks_mut(PACK).zip(&self.pulls) {
@@ -149,9 +151,10 @@ impl CpuSingle {
         self.sums.resize(slices * self.sinks.len(), Sum::default());
         let (all, packs) = (&self.sinks, &self.packs);
         let tasks = all.len() / TASK;
+        let asked = stop::of_caller();
         self.sums.par_chunks_mut(TASK).enumerate().for_each(|(task, sums)| {
             let begin = task % tasks * TASK;
-            if stop::is_wanted() || begin >= part.end || begin + TASK <= part.start {
+            if asked.is_wanted() || begin >= part.end || begin + TASK <= part.start {
                 return;
             }
             let (sinks, first) = (&all[begin..][..TASK], task / tasks * slice);

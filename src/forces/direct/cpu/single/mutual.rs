@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use super::lanes::{Lanes, Separation, Sum};
 use super::pack::{PACK, Pack};
-use crate::stop;
+use crate::stop::OfCaller;
 
 /// Accelerations of a pack's bodies, in the frame's units.
 #[derive(Clone, Copy, Debug)]
@@ -79,19 +79,21 @@ pub(super) struct Mutual<'a> {
     leaf: usize,
     /// The packs whose pulls are asked for: from the first to before the second.
     wanted: (usize, usize),
+    asked: &'a OfCaller,
 }
 
 impl<'a> Mutual<'a> {
-    /// Of so many packs, for the pulls on those of `wanted`. Safety: the processor has the instructions of the `leaves`.
+    /// Of so many packs, for the pulls on those of `wanted`, until it is `asked` to stop. Safety: the processor has the instructions of the `leaves`.
     pub unsafe fn new(
         leaves: &'a Leaves,
         softening_squared: f32,
         packs: usize,
         wanted: Range<usize>,
+        asked: &'a OfCaller,
     ) -> Self {
         // Small sets are cut finer, so that there is something to do for every core.
         let leaf = (packs / 16).clamp(16, LEAF);
-        Self { leaves, softening_squared, leaf, wanted: (wanted.start, wanted.end) }
+        Self { leaves, softening_squared, leaf, wanted: (wanted.start, wanted.end), asked }
     }
 
     /// Adds all pairs to `pulls`. Those of packs that are not wanted are anything afterwards.
@@ -105,7 +107,7 @@ impl<'a> Mutual<'a> {
 
     /// Adds all pairs within `a`.
     fn triangle(self, mut a: Span<'_>) {
-        if stop::is_wanted() || !self.wants(&a) {
+        if self.asked.is_wanted() || !self.wants(&a) {
             return;
         }
         if a.packs.len() <= OWN_LEAF {
@@ -127,7 +129,7 @@ impl<'a> Mutual<'a> {
     /// Adds all pairs between `a` and `b`, of lengths that differ by 1 at most.
     fn rectangle(self, mut a: Span<'_>, mut b: Span<'_>) {
         let wanted = (self.wants(&a), self.wants(&b));
-        if stop::is_wanted() || wanted == (false, false) {
+        if self.asked.is_wanted() || wanted == (false, false) {
             return;
         }
         if a.packs.len().max(b.packs.len()) <= self.leaf {

@@ -1,0 +1,190 @@
+//! What a slow adapter leaves out of the window's pictures, by the time that they took: never of films and pictures that are
+//! saved, which are as they were asked for.
+//!
+//! One effect after the other goes, in the order of [`ORDER`], while pictures take longer than [`LIMIT_SECS`]. The last one
+//! that went comes back once pictures with it, as far as is known, would take clearly less. One that then has to go again waits
+//! twice as long the next time, so that nothing flickers.
+
+use crate::gpu::FrameTimes;
+use crate::render::{PARTS, Style};
+
+/// The longest that a picture may take on the device, without steps and panel.
+pub const LIMIT_SECS: f64 = 0.020;
+/// An effect comes back where a picture with it is expected to take no longer than this.
+const EASY_SECS: f64 = 0.75 * LIMIT_SECS;
+/// Pictures of which the median counts.
+const PICTURES: usize = 15;
+/// Pictures after a change that do not count: they compile what is new.
+const SETTLING: u64 = 3;
+/// How long an effect stays away at least, and at most where it had to go again.
+const WAIT_SECS: [f64; 2] = [5.0, 600.0];
+
+/// Something that a picture can do without.
+struct Effect {
+    name: &'static str,
+    is_asked: fn(&Style) -> bool,
+    leave_out: fn(&mut Style),
+}
+
+/// In this order: what costs software most and changes least of what the bodies are, first.
+const ORDER: [Effect; 6] = [
+    Effect {
+        name: "streaks",
+        is_asked: |style| style.streak_time > 0.0,
+        leave_out: |style| style.streak_time = 0.0,
+    },
+    Effect {
+        name: "trails",
+        is_asked: |style| style.trail_secs > 0.0,
+        leave_out: |style| style.trail_secs = 0.0,
+    },
+    Effect {
+        name: "dust",
+        is_asked: |style| style.dust > 0.0,
+        leave_out: |style| style.dust = 0.0,
+    },
+    Effect {
+        name: "glow of gas",
+        is_asked: |style| style.gas > 0.0,
+        leave_out: |style| style.gas = 0.0,
+    },
+    Effect {
+        name: "glow with the second scale of exposure",
+        is_asked: |style| style.bloom > 0.0 || style.local_exposure > 0.0,
+        leave_out: |style| (style.bloom, style.local_exposure) = (0.0, 0.0),
+    },
+    Effect {
+        name: "far sky",
+        is_asked: |style| style.sky > 0.0,
+        leave_out: |style| style.sky = 0.0,
+    },
+];
+
+/// What the time of a picture depends on, besides the camera.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    /// All that is asked for.
+    pub style: Style,
+    /// Whether there is gas: without it its effects cost nothing.
+    pub has_gas: bool,
+    /// Number of bodies.
+    pub bodies: usize,
+    /// Size of the picture.
+    pub size: [u32; 2],
+}
+
+impl Asked {
+    fn has(&self, index: usize) -> bool {
+        let is_of_gas = matches!(ORDER[index].name, "dust" | "glow of gas");
+        (self.has_gas || !is_of_gas) && (ORDER[index].is_asked)(&self.style)
+    }
+}
+
+/// How many of [`ORDER`] are left out, and why.
+#[derive(Debug, Default)]
+pub struct Sparing {
+    asked: Option<Asked>,
+    /// The first so many are left out, where they are asked for.
+    left: usize,
+    /// Times of pictures since the last change.
+    secs: Vec<f64>,
+    /// The first picture that counts.
+    first: u64,
+    changed_at: f64,
+    /// What pictures took before the last effect went.
+    before: Option<f64>,
+    /// What each effect took when it went, and how long it is to stay away.
+    costs: [f64; ORDER.len()],
+    waits: [f64; ORDER.len()],
+    /// The effect that came back last.
+    returned: Option<usize>,
+}
+
+impl Sparing {
+    /// Takes in the times of a frame, of which `newest` is the last that was recorded, at a time in seconds. True where
+    /// something else is left out from now on.
+    pub fn learn(&mut self, asked: &Asked, times: &FrameTimes, newest: u64, now: f64) -> bool {
+        if self.asked.as_ref() != Some(asked) {
+            // What was learnt is of other pictures. What is left out stays so until it is known to be cheap.
+            self.asked = Some(asked.clone());
+            (self.costs, self.waits) = ([0.0; ORDER.len()], [WAIT_SECS[0]; ORDER.len()]);
+            (self.before, self.returned) = (None, None);
+            self.begin(newest, now);
+        }
+        if self.first > newest + SETTLING {
+            // Frames are counted anew.
+            self.begin(newest, now);
+        }
+        let parts: Vec<f64> = PARTS.iter().filter_map(|part| times.secs(part)).collect();
+        if times.number < self.first || parts.len() < PARTS.len() {
+            return false;
+        }
+        self.secs.push(parts.iter().sum());
+        if self.secs.len() < PICTURES {
+            return false;
+        }
+        let mut sorted = std::mem::take(&mut self.secs);
+        sorted.sort_by(f64::total_cmp);
+        let changed = self.decide(asked, sorted[PICTURES / 2], now);
+        if changed {
+            self.begin(newest, now);
+        }
+        changed
+    }
+
+    fn begin(&mut self, newest: u64, now: f64) {
+        self.secs.clear();
+        (self.first, self.changed_at) = (newest + SETTLING, now);
+    }
+
+    /// Whether something goes or comes back where pictures take so long.
+    fn decide(&mut self, asked: &Asked, secs: f64, now: f64) -> bool {
+        let last = (0..self.left).rev().find(|&k| asked.has(k));
+        if let (Some(before), Some(last)) = (self.before.take(), last) {
+            self.costs[last] = (before - secs).max(0.0);
+        }
+        if secs > LIMIT_SECS {
+            let Some(next) = (self.left..ORDER.len()).find(|&k| asked.has(k)) else { return false };
+            if self.returned == Some(next) {
+                self.waits[next] = (2.0 * self.waits[next]).min(WAIT_SECS[1]);
+            }
+            (self.left, self.before, self.returned) = (next + 1, Some(secs), None);
+            return true;
+        }
+        let Some(last) = last else {
+            self.left = 0;
+            return false;
+        };
+        let is_cheap = secs + self.costs[last] <= EASY_SECS;
+        if is_cheap && now - self.changed_at >= self.waits[last] {
+            (self.left, self.returned) = (last, Some(last));
+            return true;
+        }
+        false
+    }
+
+    /// Nothing is left out any more: somebody wants all of it, or it is another device.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The style without what is left out.
+    pub fn spared(&self, style: &Style) -> Style {
+        let mut style = style.clone();
+        ORDER[..self.left].iter().for_each(|effect| (effect.leave_out)(&mut style));
+        style
+    }
+
+    /// What is left out, in a sentence; `None` where nothing is.
+    pub fn said(&self) -> Option<String> {
+        let asked = self.asked.as_ref()?;
+        let names: Vec<_> =
+            (0..self.left).filter(|&k| asked.has(k)).map(|k| ORDER[k].name).collect();
+        let limit = 1e3 * LIMIT_SECS;
+        (!names.is_empty())
+            .then(|| format!("left out on this adapter (over {limit:.0} ms): {}", names.join(", ")))
+    }
+}
+
+#[cfg(test)]
+mod tests;

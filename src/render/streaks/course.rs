@@ -1,0 +1,88 @@
+//! The way of one body back through space. Mirrors `course_of` of `streak_path.wgsl`.
+
+use super::super::splat::Point;
+use super::Reach;
+
+/// Most pieces of a streak.
+pub const MOST_PIECES: usize = 24;
+/// Most that a piece of a streak turns, in radians.
+pub const PIECE_TURN: f32 = 0.6;
+/// Most that a streak turns, in radians: three quarters of a circle, whose tail still keeps away from its head.
+pub const STREAK_TURN: f32 = 4.7;
+
+pub(super) fn dot3(a: [f32; 3], b: [f32; 3]) -> f32 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// Along a circle, or straight.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Course {
+    velocity: [f32; 3],
+    forward: [f32; 3],
+    inward: [f32; 3],
+    /// Of the circle; 0 where the way is straight.
+    radius: f32,
+    /// Cosine and sine of the angle of a piece.
+    turn: [f32; 2],
+    /// Its length in units of the points' scale; 0 for a body at rest.
+    pub way: f32,
+    /// Its pieces, 0 for a body at rest.
+    pub pieces: u32,
+}
+
+impl Course {
+    /// Of a body with that motion.
+    pub fn of(reach: &Reach, point: &Point) -> Self {
+        let [velocity, pull] = point.motion;
+        let velocity = velocity.map(|v| v * reach.of_velocity);
+        let square = dot3(velocity, velocity);
+        // False for NaN, and for what f32 does not hold.
+        let is_number = square > 1e-36 && square < 1e36;
+        if !is_number {
+            return Self::default();
+        }
+        let pull = pull.map(|a| a * reach.of_acceleration);
+        let pieces = reach.pieces.min(MOST_PIECES as u32);
+        let way = square.sqrt();
+        let forward = velocity.map(|v| v / way);
+        let along = dot3(forward, pull);
+        let aside: [f32; 3] = std::array::from_fn(|k| pull[k] - forward[k] * along);
+        let bend = dot3(aside, aside).sqrt();
+        let turn = bend / way;
+        let straight = Self { velocity, forward, way, pieces, ..Self::default() };
+        let is_bent = turn > 1e-3 && turn < 1e12;
+        if !is_bent {
+            return straight;
+        }
+        let most = (PIECE_TURN * pieces as f32).min(STREAK_TURN);
+        let angle = turn.min(most) / pieces as f32;
+        let square = angle * angle;
+        let sine = angle * (1.0 - square * (1.0 / 6.0 - square * (1.0 / 120.0 - square / 5040.0)));
+        let cosine = 1.0 - square * (0.5 - square * (1.0 / 24.0 - square / 720.0));
+        Self {
+            inward: aside.map(|a| a / bend),
+            radius: way / turn,
+            turn: [cosine, sine],
+            way: way * (most / turn).min(1.0),
+            ..straight
+        }
+    }
+
+    /// From the body to the ends of its pieces, from the nearest on.
+    pub fn offsets(&self) -> impl Iterator<Item = [f32; 3]> {
+        let course = *self;
+        let mut turned = [1.0, 0.0];
+        (1..=course.pieces).map(move |k| {
+            let ([c, s], [cosine, sine]) = (turned, course.turn);
+            turned = [c * cosine - s * sine, s * cosine + c * sine];
+            std::array::from_fn(|i| {
+                if course.radius > 0.0 {
+                    let aside = course.inward[i] * (1.0 - turned[0]);
+                    course.radius * (aside - course.forward[i] * turned[1])
+                } else {
+                    -course.velocity[i] * (k as f32 / course.pieces as f32)
+                }
+            })
+        })
+    }
+}

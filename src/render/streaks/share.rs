@@ -1,0 +1,84 @@
+//! Which bodies draw streaks where there are very many. Mirrors `share_of` of `streak_path.wgsl`.
+//!
+//! What streaks cost is their length, and single ones of a million cannot be told apart. So all but those of as many bodies as
+//! can be ([`FEW`]) are together [`MOST_LENGTH`] long at most: those of more than their part of it are drawn by some bodies, with
+//! the light of the others. Along a longer streak there is then as much light as along one of just that part. Who draws follows from a body's
+//! number and the length of its way in space, not from the picture: no streak comes or goes as the camera moves, and pictures
+//! of any size show the same ones. As a way grows its streak does not vanish at once, but fades.
+
+/// So many bodies draw their own streaks, however long.
+pub const FEW: usize = 20_000;
+/// Length of the others' streaks together, in median radii of what is drawn. Where a picture of 1080 lines shows the whole,
+/// some four streaks lie over each of its lit pixels.
+pub const MOST_LENGTH: f64 = 4_000.0;
+/// The least part of bodies that draw.
+pub const LEAST_SHARE: f32 = 1.0 / 64.0;
+/// Of that part, how many more are on their way in or out.
+pub const ENTERING: f32 = 0.25;
+
+/// The way up to which each of so many bodies draws its own streak, in the unit of `median_radius`.
+pub fn own_way(median_radius: f64, seen: usize) -> f64 {
+    match seen.checked_sub(FEW) {
+        // Bodies in one place have no size to measure by.
+        Some(more) if more > 0 && median_radius > 0.0 => MOST_LENGTH * median_radius / more as f64,
+        _ => f64::INFINITY,
+    }
+}
+
+/// A number from 0 up to 1 that is a body's own.
+pub fn chance_of(body: u32) -> f32 {
+    let mixed = body.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
+    let word = ((mixed >> ((mixed >> 28) + 4)) ^ mixed).wrapping_mul(277_803_737);
+    (((word >> 22) ^ word) >> 8) as f32 * (1.0 / 16_777_216.0)
+}
+
+/// Light of the streak that a body draws in that of its own, for a way of that length where `most` are everyone's own: 0 where
+/// others draw it, and with mean 1 over all bodies.
+pub fn share_of(body: u32, way: f32, most: f32) -> f32 {
+    let part = (most / way.max(1e-30)).max(LEAST_SHARE);
+    if part >= 1.0 {
+        return 1.0;
+    }
+    let range = ENTERING * part;
+    let up_to = part + range;
+    let beyond = (up_to - 1.0).max(0.0);
+    let mean = part + (range * range - beyond * beyond) / (2.0 * range);
+    ((up_to - chance_of(body)) / range).clamp(0.0, 1.0) / mean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_light_is_drawn_by_few_bodies() {
+        const BODIES: u32 = 2_000_000;
+        for way in [0.5, 1.0, 1.1, 1.3, 3.0, 10.0, 64.0, 1e9] {
+            let shares = (0..BODIES).map(|body| share_of(body, way, 1.0));
+            let light: f64 = shares.clone().map(f64::from).sum();
+            assert!((light / f64::from(BODIES) - 1.0).abs() < 0.025, "way {way}: {light}");
+            let drawn = shares.filter(|&share| share > 0.0).count() as f64 / f64::from(BODIES);
+            let most = (1.0 / f64::from(way)).max(f64::from(LEAST_SHARE)) * 1.3;
+            assert!(drawn <= most.min(1.0), "way {way}: {drawn} draw");
+        }
+    }
+
+    #[test]
+    fn few_bodies_draw_their_own_and_none_comes_or_goes_at_once() {
+        assert_eq!(own_way(0.0, 1_000_000), f64::INFINITY);
+        assert_eq!([0, 3, FEW].map(|seen| own_way(2.0, seen)), [f64::INFINITY; 3]);
+        assert_eq!(own_way(2.0, FEW + 100), MOST_LENGTH / 50.0);
+        assert!((0..100).all(|body| share_of(body, 5.0, f32::MAX) == 1.0));
+        for body in 0..1000 {
+            let mut last = share_of(body, 0.9, 1.0);
+            for step in 0..20_000 {
+                let way = 0.9 * 1.0005_f32.powi(step);
+                let share = share_of(body, way, 1.0);
+                // In parts of what it is where it is drawn in full.
+                let change = (share - last) * (1.0 / way).clamp(LEAST_SHARE, 1.0);
+                assert!(change.abs() < 0.005, "{body} at {way}: {last} to {share}");
+                last = share;
+            }
+        }
+    }
+}
