@@ -1,17 +1,20 @@
 //! What a slow adapter leaves out of the window's pictures, by the time that they took: never of films and pictures that are
 //! saved, which are as they were asked for.
 //!
-//! One effect after the other goes, in the order of [`ORDER`], while pictures take longer than [`LIMIT_SECS`]. The last one
+//! One effect after the other goes, in the order of [`ORDER`], while pictures take longer than the next one allows: an extra is
+//! not worth a slow picture ([`EXTRA_SECS`]), but without its glow it is another picture ([`LOOK_SECS`]). The last one
 //! that went comes back once pictures with it, as far as is known, would take clearly less. One that then has to go again waits
 //! twice as long the next time, so that nothing flickers.
 
 use crate::gpu::FrameTimes;
 use crate::render::{PARTS, Style};
 
-/// The longest that a picture may take on the device, without steps and panel.
-pub const LIMIT_SECS: f64 = 0.020;
-/// An effect comes back where a picture with it is expected to take no longer than this.
-const EASY_SECS: f64 = 0.75 * LIMIT_SECS;
+/// The longest that a picture may take on the device, without steps and panel, while it has extras.
+const EXTRA_SECS: f64 = 0.020;
+/// The same for what the look is made of: glow and the sky.
+const LOOK_SECS: f64 = 0.050;
+/// An effect comes back where a picture with it is expected to take no longer than this part of what it allows.
+const EASY: f64 = 0.75;
 /// Pictures of which the median counts.
 const PICTURES: usize = 15;
 /// Pictures after a change that do not count: they compile what is new.
@@ -22,6 +25,8 @@ const WAIT_SECS: [f64; 2] = [5.0, 600.0];
 /// Something that a picture can do without.
 struct Effect {
     name: &'static str,
+    /// It goes where pictures take longer.
+    limit_secs: f64,
     is_asked: fn(&Style) -> bool,
     leave_out: fn(&mut Style),
 }
@@ -30,31 +35,37 @@ struct Effect {
 const ORDER: [Effect; 6] = [
     Effect {
         name: "streaks",
+        limit_secs: EXTRA_SECS,
         is_asked: |style| style.streak_time > 0.0,
         leave_out: |style| style.streak_time = 0.0,
     },
     Effect {
         name: "trails",
+        limit_secs: EXTRA_SECS,
         is_asked: |style| style.trail_secs > 0.0,
         leave_out: |style| style.trail_secs = 0.0,
     },
     Effect {
         name: "dust",
+        limit_secs: EXTRA_SECS,
         is_asked: |style| style.dust > 0.0,
         leave_out: |style| style.dust = 0.0,
     },
     Effect {
         name: "glow of gas",
+        limit_secs: EXTRA_SECS,
         is_asked: |style| style.gas > 0.0,
         leave_out: |style| style.gas = 0.0,
     },
     Effect {
-        name: "glow with the second scale of exposure",
+        name: "glow",
+        limit_secs: LOOK_SECS,
         is_asked: |style| style.bloom > 0.0 || style.local_exposure > 0.0,
         leave_out: |style| (style.bloom, style.local_exposure) = (0.0, 0.0),
     },
     Effect {
         name: "far sky",
+        limit_secs: LOOK_SECS,
         is_asked: |style| style.sky > 0.0,
         leave_out: |style| style.sky = 0.0,
     },
@@ -143,8 +154,8 @@ impl Sparing {
         if let (Some(before), Some(last)) = (self.before.take(), last) {
             self.costs[last] = (before - secs).max(0.0);
         }
-        if secs > LIMIT_SECS {
-            let Some(next) = (self.left..ORDER.len()).find(|&k| asked.has(k)) else { return false };
+        let next = (self.left..ORDER.len()).find(|&k| asked.has(k));
+        if let Some(next) = next.filter(|&next| secs > ORDER[next].limit_secs) {
             if self.returned == Some(next) {
                 self.waits[next] = (2.0 * self.waits[next]).min(WAIT_SECS[1]);
             }
@@ -155,7 +166,7 @@ impl Sparing {
             self.left = 0;
             return false;
         };
-        let is_cheap = secs + self.costs[last] <= EASY_SECS;
+        let is_cheap = secs + self.costs[last] <= EASY * ORDER[last].limit_secs;
         if is_cheap && now - self.changed_at >= self.waits[last] {
             (self.left, self.returned) = (last, Some(last));
             return true;
@@ -178,11 +189,11 @@ impl Sparing {
     /// What is left out, in a sentence; `None` where nothing is.
     pub fn said(&self) -> Option<String> {
         let asked = self.asked.as_ref()?;
-        let names: Vec<_> =
-            (0..self.left).filter(|&k| asked.has(k)).map(|k| ORDER[k].name).collect();
-        let limit = 1e3 * LIMIT_SECS;
-        (!names.is_empty())
-            .then(|| format!("left out on this adapter (over {limit:.0} ms): {}", names.join(", ")))
+        let left: Vec<&Effect> =
+            (0..self.left).filter(|&k| asked.has(k)).map(|k| &ORDER[k]).collect();
+        let limit = 1e3 * left.last()?.limit_secs;
+        let names: Vec<&str> = left.iter().map(|effect| effect.name).collect();
+        Some(format!("left out on this adapter (over {limit:.0} ms): {}", names.join(", ")))
     }
 }
 
