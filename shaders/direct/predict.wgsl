@@ -17,6 +17,16 @@
 
 const WORDS: u32 = {{ 11 if pairs else 6 }}u;
 const PARTS: u32 = {{ words }}u;
+const BODIES: u32 = 64u;
+// Words up to the jerk, and those of a source that are made.
+const LOW: u32 = {{ 8 if pairs else 4 }}u;
+//% set made = 3 if not pairs else 6 if snaps and tier != "single" else 4
+const MADE: u32 = {{ made }}u;
+
+// Records on their way in, then sources on their way out: threads beside one another take words beside one another, where
+// a thread that takes a record takes lines of memory apart. One word more than a record has: banks of memory take turns.
+const BESIDE: u32 = LOW + 1u;
+var<workgroup> passing: array<Real4, BODIES * BESIDE>;
 
 //% if pairs
 fn wide_at(at: u32) -> Wide {
@@ -41,37 +51,45 @@ fn wide_at(at: u32) -> Wide {
 }
 //% endif
 
-@compute @workgroup_size(64, 1, 1)
+@compute @workgroup_size(BODIES, 1, 1)
 fn main(
     @builtin(workgroup_id) workgroup: vec3<u32>,
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
-    for (var i = workgroup.x * 64u + thread; i < params.count; i += workgroups.x * 64u) {
-        let at = i * WORDS;
-        let to = i * PARTS;
+    for (var begin = workgroup.x * BODIES; begin < params.count; begin += workgroups.x * BODIES) {
+        let here = min(BODIES, params.count - begin);
+        for (var k = thread; k < here * LOW; k += BODIES) {
+            let body = k / LOW;
+            let word = k - body * LOW;
+            passing[body * BESIDE + word] = motions[(begin + body) * WORDS + word];
+        }
+        workgroupBarrier();
+        let at = thread * BESIDE;
+        // Threads beyond the last body work on what is there, and nobody reads it.
+        let high = (begin + min(thread, here - 1u)) * WORDS;
 //% if pairs
-        let first = motions[at];
-        let second = motions[at + 1u];
-        let third = motions[at + 2u];
-        let fourth = motions[at + 3u];
-        let fifth = motions[at + 4u];
+        let first = passing[at];
+        let second = passing[at + 1u];
+        let third = passing[at + 2u];
+        let fourth = passing[at + 3u];
+        let fifth = passing[at + 4u];
         let position = Wide(first.xyz, second.xyz);
         let velocity = Wide(third.xyz, fourth.xyz);
-        let acceleration = Wide(fifth.xyz, motions[at + 5u].xyz);
-        let jerk = wide_at(at + 6u);
+        let acceleration = Wide(fifth.xyz, passing[at + 5u].xyz);
+        let jerk = Wide(passing[at + 6u].xyz, passing[at + 7u].xyz);
         let drift = Wide(params.drift.xyz, params.drift_low.xyz);
         var h = span_from(vec3(third.w, fourth.w, fifth.w));
         if params.moves == 0u {
             h = Span(0.0, 0.0);
         }
 //% else
-        let first = motions[at];
-        let second = motions[at + 1u];
+        let first = passing[at];
+        let second = passing[at + 1u];
         let position = first.xyz;
         let velocity = second.xyz;
-        let acceleration = motions[at + 2u].xyz;
-        let jerk = wide_at(at + 3u);
+        let acceleration = passing[at + 2u].xyz;
+        let jerk = passing[at + 3u].xyz;
         let drift = Wide();
         var h = Span();
         if params.moves != 0u {
@@ -81,31 +99,39 @@ fn main(
         var snap = Wide();
         var crackle = Real3();
         if params.has_snap != 0u {
-            snap = wide_at(at + {{ 8 if pairs else 4 }}u);
-            crackle = motions[at + {{ 10 if pairs else 5 }}u].xyz;
+            snap = wide_at(high + {{ 8 if pairs else 4 }}u);
+            crackle = motions[high + {{ 10 if pairs else 5 }}u].xyz;
         }
         let there = taylor(position, velocity, acceleration, jerk, snap, crackle, h);
+        // Each thread has read its own entries, and puts its source there.
 //% if pairs
         // Velocities are counted beside what all have in common, positions are not.
         let moved = sum(there.position, times(drift, h));
-        sources[to] = vec4(moved.high, first.w);
+        passing[at] = vec4(moved.high, first.w);
 //% if tier == "single"
-        sources[to + 1u] = vec4(there.velocity.high, 0.0);
-        sources[to + 2u] = vec4(there.acceleration.high, 0.0);
-        sources[to + 3u] = vec4(moved.low, 0.0);
+        passing[at + 1u] = vec4(there.velocity.high, 0.0);
+        passing[at + 2u] = vec4(there.acceleration.high, 0.0);
+        passing[at + 3u] = vec4(moved.low, 0.0);
 //% else
-        sources[to + 1u] = vec4(moved.low, second.w);
-        sources[to + 2u] = vec4(there.velocity.high, 0.0);
-        sources[to + 3u] = vec4(there.velocity.low, 0.0);
+        passing[at + 1u] = vec4(moved.low, second.w);
+        passing[at + 2u] = vec4(there.velocity.high, 0.0);
+        passing[at + 3u] = vec4(there.velocity.low, 0.0);
 //% if snaps
-        sources[to + 4u] = vec4(there.acceleration.high, 0.0);
-        sources[to + 5u] = vec4(there.acceleration.low, 0.0);
+        passing[at + 4u] = vec4(there.acceleration.high, 0.0);
+        passing[at + 5u] = vec4(there.acceleration.low, 0.0);
 //% endif
 //% endif
 //% else
-        sources[to] = Real4(there.position, first.w);
-        sources[to + 1u] = Real4(there.velocity, Real(0.0));
-        sources[to + 2u] = Real4(there.acceleration, Real(0.0));
+        passing[at] = Real4(there.position, first.w);
+        passing[at + 1u] = Real4(there.velocity, Real(0.0));
+        passing[at + 2u] = Real4(there.acceleration, Real(0.0));
 //% endif
+        workgroupBarrier();
+        for (var k = thread; k < here * MADE; k += BODIES) {
+            let body = k / MADE;
+            let word = k - body * MADE;
+            sources[(begin + body) * PARTS + word] = passing[body * BESIDE + word];
+        }
+        workgroupBarrier();
     }
 }
