@@ -1,7 +1,7 @@
 // All sources to the time of a call: from records of their motion to those that the forces read.
 //% include "direct/params.wgsl"
 //% include "direct/arithmetic.wgsl"
-// Records of WORDS vec4:
+// Records of WORDS vec4, those above the jerk only where some body has them:
 //% if pairs
 //   0, 1 position (w: mass)    2, 3 velocity (w: the time of it all, in two parts)    4, 5 acceleration (w of 4: the
 //   time's third part)    6, 7 jerk    8, 9 snap, each with its low part    10 crackle
@@ -15,12 +15,12 @@
 //% include "direct/wide.wgsl"
 //% include "direct/taylor.wgsl"
 
-const WORDS: u32 = {{ 11 if pairs else 6 }}u;
+const WORDS: u32 = {{ (11 if pairs else 6) if high else (8 if pairs else 4) }}u;
 const PARTS: u32 = {{ words }}u;
 const BODIES: u32 = 64u;
 // Words up to the jerk, and those of a source that are made.
 const LOW: u32 = {{ 8 if pairs else 4 }}u;
-//% set made = 3 if not pairs else 6 if snaps and tier != "single" else 4
+//% set made = (3 if snaps else 2) if not pairs else 6 if snaps and tier != "single" else 4
 const MADE: u32 = {{ made }}u;
 
 // Records on their way in, then sources on their way out: threads beside one another take words beside one another, where
@@ -28,11 +28,13 @@ const MADE: u32 = {{ made }}u;
 const BESIDE: u32 = LOW + 1u;
 var<workgroup> passing: array<Real4, BODIES * BESIDE>;
 
-//% if pairs
+//% if high
 fn wide_at(at: u32) -> Wide {
-    return Wide(motions[at].xyz, motions[at + 1u].xyz);
+    return {{ "Wide(motions[at].xyz, motions[at + 1u].xyz)" if pairs else "motions[at].xyz" }};
 }
 
+//% endif
+//% if pairs
 // The time from a record's, in three parts, to the call's: what cancels is exact.
 fn span_from(time: vec3<f32>) -> Span {
     let now = params.time.xyz;
@@ -44,10 +46,6 @@ fn span_from(time: vec3<f32>) -> Span {
     let rest = lost_3(a, b, both).x + (lost.x + lost.y) + high.z;
     let tidy = tidied(both, vec3(rest));
     return Span(tidy.high.x, tidy.low.x);
-}
-//% else
-fn wide_at(at: u32) -> Wide {
-    return motions[at].xyz;
 }
 //% endif
 
@@ -67,7 +65,6 @@ fn main(
         workgroupBarrier();
         let at = thread * BESIDE;
         // Threads beyond the last body work on what is there, and nobody reads it.
-        let high = (begin + min(thread, here - 1u)) * WORDS;
 //% if pairs
         let first = passing[at];
         let second = passing[at + 1u];
@@ -98,10 +95,11 @@ fn main(
 //% endif
         var snap = Wide();
         var crackle = Real3();
-        if params.has_snap != 0u {
-            snap = wide_at(high + {{ 8 if pairs else 4 }}u);
-            crackle = motions[high + {{ 10 if pairs else 5 }}u].xyz;
-        }
+//% if high
+        let rest = (begin + min(thread, here - 1u)) * WORDS;
+        snap = wide_at(rest + {{ 8 if pairs else 4 }}u);
+        crackle = motions[rest + {{ 10 if pairs else 5 }}u].xyz;
+//% endif
         let there = taylor(position, velocity, acceleration, jerk, snap, crackle, h);
         // Each thread has read its own entries, and puts its source there.
 //% if pairs

@@ -16,13 +16,6 @@ pub fn data() -> Option<PathBuf> {
     Some(etcetera::choose_base_strategy().ok()?.data_dir().join("gravitile"))
 }
 
-/// What can be found out again.
-#[cfg(not(target_arch = "wasm32"))]
-pub fn cache() -> Option<PathBuf> {
-    use etcetera::BaseStrategy;
-    Some(etcetera::base_strategy::choose_native_strategy().ok()?.cache_dir().join("gravitile"))
-}
-
 /// All of it is in the one place that a page has.
 #[cfg(target_arch = "wasm32")]
 pub fn configuration() -> Option<PathBuf> {
@@ -30,4 +23,4 @@ pub fn configuration() -> Option<PathBuf> {
 }
 
 #[cfg(target_arch = "wasm32")]
-pub use {configuration as cache, configuration as data};
+pub use configuration as data;

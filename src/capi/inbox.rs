@@ -134,21 +134,19 @@ impl Inbox {
         if is_beyond || (room & TAKES_HIGH == 0 && !particle.is_low()) {
             return false;
         }
-        let softening_squared = particle.softening_squared;
         if self.lane.is_mine() {
-            let letter = letter(address, particle);
             return is_open()
-                && (self.lane.post(letter, softening_squared)
-                    || self.post_in_full_lane(letter, softening_squared));
+                && (self.lane.post(address, particle)
+                    || self.post_in_full_lane(address, particle));
         }
         let mut waiting = self.waiting.lock();
-        is_open() && waiting.push(letter(address, particle), softening_squared)
+        is_open() && waiting.push(letter(address, particle), particle.softening_squared)
     }
 
     #[cold]
-    fn post_in_full_lane(&self, letter: Placed, softening_squared: f64) -> bool {
+    fn post_in_full_lane(&self, address: c_int, particle: &Particle) -> bool {
         let held = self.waiting.lock();
-        self.lane.grow(&held) && self.lane.post(letter, softening_squared)
+        self.lane.grow(&held) && self.lane.post(address, particle)
     }
 
     /// Gives what waits for `empty`, which is.

@@ -6,10 +6,12 @@
 //! so everything in it came before anything that others set after it.
 
 use std::cell::{Cell, UnsafeCell};
+use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use super::spin::Held;
-use super::{FIRST, Letters, MOST};
+use super::{FIRST, Letters, MOST, letter};
+use crate::capi::particle::Particle;
 use crate::forces::Placed;
 
 thread_local! {
@@ -49,8 +51,6 @@ struct Kept {
 // SAFETY: `kept` is reached by the holder of the inbox's lock alone, and the entries of its letters by the owner, which
 // writes those from `count` on, and by that holder, which reads those below.
 unsafe impl Sync for Lane {}
-// SAFETY: the pointers are those of vectors that it has.
-unsafe impl Send for Lane {}
 
 impl Lane {
     /// Whether this thread's particles go by the lane.
@@ -73,7 +73,7 @@ impl Lane {
 
     /// Takes a particle of the owner's. False: it is full.
     #[inline(always)]
-    pub fn post(&self, letter: Placed, softening_squared: f64) -> bool {
+    pub fn post(&self, address: c_int, particle: &Particle) -> bool {
         let k = self.count.load(Ordering::Relaxed);
         if k >= self.room.load(Ordering::Relaxed) {
             return false;
@@ -81,8 +81,10 @@ impl Lane {
         // SAFETY: this is the owner, the only thread that changes the memory or the number of entries; k is below that of
         // entries there are, and nobody reads those from `count` on.
         unsafe {
-            self.placed.load(Ordering::Relaxed).add(k).write(letter);
-            self.softening_squared.load(Ordering::Relaxed).add(k).write(softening_squared);
+            // Made in its place: a copy on the way would cost as much as all the rest.
+            self.placed.load(Ordering::Relaxed).add(k).write(letter(address, particle));
+            let softening_squared = self.softening_squared.load(Ordering::Relaxed);
+            softening_squared.add(k).write(particle.softening_squared);
         }
         self.count.store(k + 1, Ordering::Release);
         true
