@@ -4,6 +4,7 @@
 #[cfg(feature = "panel")]
 use std::sync::Arc;
 
+use super::folders;
 use crate::error::Result;
 #[cfg(feature = "panel")]
 use crate::gpu::Gpu;
@@ -15,7 +16,7 @@ use crate::tuned::{Known, OUTDATED, Store};
 
 /// The user's file of tuned kernels ([`Store::of_user`]).
 pub fn store() -> Option<Store> {
-    Store::of_user(std::env::var_os(Store::FOLDER))
+    Store::of_user(std::env::var_os(Store::FOLDER), folders::caches)
 }
 
 /// From now on compiled kernels are kept beside the tuned ones.

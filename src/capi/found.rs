@@ -5,9 +5,16 @@ use crate::forces::direct::gpu::tiers::FittedShapes;
 use crate::gpu::Gpu;
 use crate::tuned::{Known, Store};
 
+/// The program's file.
+fn store() -> Option<Store> {
+    use etcetera::BaseStrategy;
+    let system = || Some(etcetera::base_strategy::choose_native_strategy().ok()?.cache_dir());
+    Store::of_user(std::env::var_os(Store::FOLDER), system)
+}
+
 /// The shapes of forces with derivatives that were found on `gpu`. A damaged file is said, and holds none.
 pub fn shapes(gpu: &Gpu) -> FittedShapes {
-    let Some(store) = Store::of_user(std::env::var_os(Store::FOLDER)) else {
+    let Some(store) = store() else {
         return FittedShapes::default();
     };
     let loaded = store.load();

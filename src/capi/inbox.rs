@@ -166,6 +166,13 @@ impl Inbox {
         }
     }
 
+    /// Gives back letters that have been read, as empty ones.
+    pub fn give_back(&self, read: &mut Letters) {
+        read.clear();
+        let held = self.waiting.lock();
+        self.lane.take_memory(read, &held);
+    }
+
     /// From now on particles below address `room` can be put in their places, and so can snaps and crackles.
     pub fn make_room(&self, room: usize, takes_high: bool) {
         let room = u64::from(u32::try_from(room).unwrap_or(u32::MAX));
@@ -243,7 +250,8 @@ mod tests {
         let found = |letters: &mut Letters| {
             inbox.take(letters);
             let tags: Vec<i32> = letters.placed().iter().map(|placed| placed.tag).collect();
-            letters.clear();
+            inbox.give_back(letters);
+            assert!(letters.is_empty());
             tags
         };
         let elsewhere = |work: &(dyn Fn() -> Vec<i32> + Sync)| {

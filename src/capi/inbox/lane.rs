@@ -119,6 +119,18 @@ impl Lane {
         }
     }
 
+    /// Takes the memory of `read` for the owner's next entries, if there are none yet: what was read last is near.
+    pub fn take_memory(&self, read: &mut Letters, _held: &Held<'_, Letters>) {
+        // SAFETY: the lock is held.
+        let kept = unsafe { &mut *self.kept.get() };
+        let is_owner = self.owner.load(Ordering::Relaxed) == mark();
+        let is_empty = kept.taken == 0 && self.count.load(Ordering::Relaxed) == 0;
+        if is_owner && is_empty && read.placed.len() >= kept.letters.placed.len() {
+            std::mem::swap(&mut kept.letters, read);
+            self.tell_memory(&mut kept.letters);
+        }
+    }
+
     /// Makes room for twice as many, which the owner does. False: there is none.
     pub fn grow(&self, _held: &Held<'_, Letters>) -> bool {
         // SAFETY: the lock is held.

@@ -15,6 +15,10 @@ use crate::gpu::layout::{PredictParams, VEC4};
 use crate::gpu::{
     Batch, Binding, BoundKernel, Checks, ComputeKernel, Gpu, compile, storage, template,
 };
+use crate::math::fetch_ahead;
+
+/// Bodies after the next one whose places are fetched.
+const AHEAD: usize = 8;
 
 /// Bodies of a part of an update.
 const PART: usize = 256;
@@ -170,7 +174,12 @@ impl Motions {
     /// What was announced last takes its place here, too.
     pub fn take_in(&mut self, sources: &[Placed]) {
         if std::mem::take(&mut self.lags) {
-            sources.iter().for_each(|placed| self.moving[placed.at as usize] = placed.moving);
+            for (k, placed) in sources.iter().enumerate() {
+                if let Some(later) = sources.get(k + AHEAD) {
+                    fetch_ahead(&self.moving, later.at as usize);
+                }
+                self.moving[placed.at as usize] = placed.moving;
+            }
         }
     }
 

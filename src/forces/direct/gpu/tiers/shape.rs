@@ -1,6 +1,7 @@
 //! How forces with derivatives are cut up, so that one sink or a million fill the device.
 
 use crate::error::{Error, Result};
+use crate::forces::Precision;
 use crate::gpu::{DeviceClass, Gpu, Rectangle};
 
 /// The shape of the kernels. See the words of `shaders/direct/forces.wgsl`.
@@ -32,7 +33,7 @@ impl Shape {
     /// keeps per sink, `largest` the largest buffer.
     pub fn for_sinks(
         class: DeviceClass,
-        refined: bool,
+        (precision, refined): (Precision, bool),
         sinks: u32,
         sources: u32,
         sum_bytes: u64,
@@ -40,9 +41,10 @@ impl Shape {
     ) -> Self {
         let block = Self::of_block(class, refined, sinks);
         // Where sinks fill a device by themselves, tiles of 128 with one row serve twice as many of them: on an H200 2 % faster
-        // than two rows. Bodies that live on a device keep to the shapes that they began with.
-        let shape = match (class, sinks) {
-            (DeviceClass::Discrete, 1024..8192) if !refined => Self { p: 128, q: 1, ..block },
+        // than two rows, in f32; in f64 slower. Bodies that live on a device keep to the shapes that they began with.
+        let is_wide = class == DeviceClass::Discrete && precision != Precision::Double && !refined;
+        let shape = match sinks {
+            1024..8192 if is_wide => Self { p: 128, q: 1, ..block },
             _ => block,
         };
         let (busy, tile) = (shape.busy(sinks), shape.tile());
@@ -179,10 +181,11 @@ mod tests {
 
     #[test]
     fn shapes_are_valid_and_few_sinks_fill_the_device() {
+        let tier = (Precision::DoubleSingle, false);
         for class in [DeviceClass::Discrete, DeviceClass::Integrated, DeviceClass::Software] {
             for sinks in [1, 7, 64, 100, 4096, 131_072, 1 << 20] {
                 for sources in [1, 63, 1000, 131_072, 1 << 20] {
-                    let shape = Shape::for_sinks(class, false, sinks, sources, 80, 128 << 20);
+                    let shape = Shape::for_sinks(class, tier, sinks, sources, 80, 128 << 20);
                     shape.validate().unwrap();
                     let covered = u64::from(shape.slice_length(sources)) * u64::from(shape.slices);
                     assert!(covered >= u64::from(sources));
@@ -191,10 +194,10 @@ mod tests {
                 }
             }
         }
-        let one = Shape::for_sinks(DeviceClass::Discrete, false, 1, 131_072, 80, 128 << 20);
+        let one = Shape::for_sinks(DeviceClass::Discrete, tier, 1, 131_072, 80, 128 << 20);
         let threads = one.threads() * one.slices;
         assert!(threads >= 16_384, "{one}");
-        let many = Shape::for_sinks(DeviceClass::Discrete, false, 1 << 18, 1 << 18, 80, 128 << 20);
+        let many = Shape::for_sinks(DeviceClass::Discrete, tier, 1 << 18, 1 << 18, 80, 128 << 20);
         assert_eq!((many.slices, many.q, many.r), (1, 1, 2));
     }
 

@@ -192,7 +192,8 @@ impl GpuTiers {
                 shape.holds_on(gpu) && fits
             };
             found.filter(holds).unwrap_or_else(|| {
-                Shape::for_sinks(class, refined, all as u32, count, sum_bytes, largest)
+                let tier = (self.precision, refined);
+                Shape::for_sinks(class, tier, all as u32, count, sum_bytes, largest)
             })
         });
         let bytes = sum_bytes * u64::from(variant.segments_with_rows()) * sinks as u64;
