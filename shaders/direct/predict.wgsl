@@ -93,14 +93,15 @@ fn main(
             h = (Real(params.time.x) + Real(params.time.y) + Real(params.time.z)) - second.w;
         }
 //% endif
-        var snap = Wide();
-        var crackle = Real3();
 //% if high
+        // Threads beyond the last body work on what is there, and nobody reads it.
         let rest = (begin + min(thread, here - 1u)) * WORDS;
-        snap = wide_at(rest + {{ 8 if pairs else 4 }}u);
-        crackle = motions[rest + {{ 10 if pairs else 5 }}u].xyz;
-//% endif
+        let snap = wide_at(rest + {{ 8 if pairs else 4 }}u);
+        let crackle = motions[rest + {{ 10 if pairs else 5 }}u].xyz;
         let there = taylor(position, velocity, acceleration, jerk, snap, crackle, h);
+//% else
+        let there = taylor_to_jerk(position, velocity, acceleration, jerk, h);
+//% endif
         // Each thread has read its own entries, and puts its source there.
 //% if pairs
         // Velocities are counted beside what all have in common, positions are not.

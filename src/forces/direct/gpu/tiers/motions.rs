@@ -324,7 +324,7 @@ impl Motions {
         let narrow = |v: DVec3| [v.x as f32, v.y as f32, v.z as f32, 0.0];
         let offset = batch.row(PredictParams {
             count: self.moving.len() as u32,
-            has_snap: u32::from(self.has_snap),
+            unused: 0,
             moves: u32::from(self.time.is_some()),
             zero: 0,
             time: [parts[0], parts[1], parts[2], 0.0],
