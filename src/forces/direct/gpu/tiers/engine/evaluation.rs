@@ -10,8 +10,8 @@ use super::super::frame::Units;
 use super::GpuTiers;
 use super::parts::Among;
 use crate::error::Result;
-use crate::forces::Order;
 use crate::forces::{Budget, Throughput};
+use crate::forces::{Order, Precision};
 use crate::gpu::Progress;
 use crate::gpu::layout::DirectParams;
 
@@ -77,6 +77,11 @@ pub enum Next {
 /// From so many sinks on some go ahead.
 const MANY_SINKS: u32 = 2048;
 
+/// Up to so many interactions: a quarter of the sinks leaves much of a device idle, which costs more than records of the
+/// others where forces take long. In f64 they take twice as long.
+const MOST_AHEAD: u64 = 1 << 29;
+const MOST_AHEAD_IN_F64: u64 = 1 << 27;
+
 impl GpuTiers {
     /// How many sinks' forces are submitted before the host makes records of the others, which takes longer than another
     /// submission where there are many: a quarter, if all would fit one dispatch. Sums of a sink are the same however sinks
@@ -88,8 +93,12 @@ impl GpuTiers {
         let at_once =
             self.throughput(variant.order).interactions_in(Budget::HEADLESS.dispatch_secs);
         let ahead = (sinks / 4).next_multiple_of(shape.sinks_per_workgroup());
-        let is_one =
-            interactions <= at_once && shape.workgroups(sinks) <= self.gpu.limits.workgroups;
+        let most = match variant.precision {
+            Precision::Double => MOST_AHEAD_IN_F64,
+            _ => MOST_AHEAD,
+        };
+        let is_one = interactions <= at_once.min(most)
+            && shape.workgroups(sinks) <= self.gpu.limits.workgroups;
         if sinks < MANY_SINKS || capacity.is_some() || !is_one { 0 } else { ahead.min(sinks) }
     }
 
