@@ -313,17 +313,15 @@ fn what_changes_between_begin_and_finish_belongs_to_the_next_evaluation() {
 /// Of many sinks some are computed while the host makes records of the others.
 #[test]
 fn sinks_that_go_ahead_have_the_bits_of_all_at_once() {
+    let cloud = TestBodies::new(2500, 4);
+    let sinks = cloud.sinks(0..2500, Identity::Foreign);
     for precision in tiers() {
-        let cloud = TestBodies::new(2500, 4);
-        let sinks = cloud.sinks(0..2500, Identity::Foreign);
-        let found = [engine(precision).with_rate(1e15), engine(precision).with_rate(1e6)].map(
-            |mut engine| {
-                engine.set_sources(&cloud.sources(300)).unwrap();
-                ask(&mut engine, &sinks, &jerks())
-            },
-        );
+        let found = [1e15, 1e6].map(|rate| {
+            let mut engine = engine(precision).with_rate(rate);
+            engine.set_sources(&cloud.sources(300)).unwrap();
+            ask(&mut engine, &sinks, &jerks())
+        });
         assert_eq!(found[0], found[1], "{}", precision.name());
-        assert!(found[0].acceleration.iter().all(|a| a.is_finite()));
     }
 }
 

@@ -171,7 +171,7 @@ impl TierFrame {
     /// Words of a record without acceleration, where that can be left out.
     pub fn words_to_velocity(precision: Precision) -> usize {
         match precision {
-            // Behind it is the low part of the position; and in f64 forces took a fifth longer on an H200 with it left out.
+            // Behind it is the low part of the position; in f64 nothing was seen to be won by leaving it out.
             Precision::Single | Precision::Double => Self::words(precision),
             Precision::DoubleSingle => 4,
         }
