@@ -125,7 +125,9 @@ impl GpuTiers {
 
     /// The shape of kernels for blocks of so many sinks among `sources`, all in one slice: what was found, else the rule's.
     pub(crate) fn block_shape(&self, order: Order, sinks: usize, sources: usize) -> Shape {
-        let found = self.fitted.find(self.precision, order, sinks, sources);
+        // No more sinks are tuned than there are bodies.
+        let most = 1 << (sources.max(1).ilog2() & !1);
+        let found = self.fitted.find(self.precision, order, sinks.min(most), sources);
         let found = found.filter(|shape| shape.holds_on(&self.gpu));
         let refined = self.precision.refines(sources);
         let usual = || Shape::of_block(self.gpu.adapter.class, refined, sinks as u32);
