@@ -310,6 +310,21 @@ fn what_changes_between_begin_and_finish_belongs_to_the_next_evaluation() {
     assert_eq!(found.acceleration.len(), 0);
 }
 
+/// Of many sinks some are computed while the host makes records of the others.
+#[test]
+fn sinks_that_go_ahead_have_the_bits_of_all_at_once() {
+    let cloud = TestBodies::new(2500, 4);
+    let sinks = cloud.sinks(0..2500, Identity::Foreign);
+    for precision in tiers() {
+        let found = [1e15, 1e6].map(|rate| {
+            let mut engine = engine(precision).with_rate(rate);
+            engine.set_sources(&cloud.sources(300)).unwrap();
+            ask(&mut engine, &sinks, &jerks())
+        });
+        assert_eq!(found[0], found[1], "{}", precision.name());
+    }
+}
+
 #[test]
 fn a_list_that_overflows_says_so_and_counts_on() {
     let cloud = TestBodies::new(400, 6);

@@ -133,8 +133,16 @@ fn derivatives(navi21: &Inspector, single: f64) {
         let shape = Shape { p: 64, q: 1, r, u: 16, l: 1, slices: 1 };
         let pairs = Pairs { fence, fused: false };
         let near = if neighbours { Near::Listed } else { Near::Nothing };
-        let variant =
-            DirectVariant { shape, precision, order, near, softened: false, pairs, refined: false };
+        let variant = DirectVariant {
+            shape,
+            precision,
+            order,
+            near,
+            softened: false,
+            pairs,
+            brief: false,
+            refined: false,
+        };
         let report = navi21.report_direct(&variant).unwrap();
         let assembly = report.assembly.as_deref().unwrap();
         let found = report.inner_loop.as_ref().unwrap();
@@ -165,6 +173,7 @@ fn derivatives(navi21: &Inspector, single: f64) {
             near: Near::Nothing,
             softened: false,
             pairs,
+            brief: false,
             refined: true,
         };
         let report = navi21.report_direct(&variant).unwrap();

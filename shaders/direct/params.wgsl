@@ -44,8 +44,7 @@ struct ScatterParams {
 // To when sources are predicted, and in what.
 struct PredictParams {
     count: u32,
-    // Whether any source has derivatives above the jerk.
-    has_snap: u32,
+    unused: u32,
     // Whether they are predicted at all.
     moves: u32,
     // Always 0, which the compiler does not know.

@@ -1,7 +1,7 @@
 // All sources to the time of a call: from records of their motion to those that the forces read.
 //% include "direct/params.wgsl"
 //% include "direct/arithmetic.wgsl"
-// Records of WORDS vec4:
+// Records of WORDS vec4, those above the jerk only where some body has them:
 //% if pairs
 //   0, 1 position (w: mass)    2, 3 velocity (w: the time of it all, in two parts)    4, 5 acceleration (w of 4: the
 //   time's third part)    6, 7 jerk    8, 9 snap, each with its low part    10 crackle
@@ -15,14 +15,26 @@
 //% include "direct/wide.wgsl"
 //% include "direct/taylor.wgsl"
 
-const WORDS: u32 = {{ 11 if pairs else 6 }}u;
+const WORDS: u32 = {{ (11 if pairs else 6) if high else (8 if pairs else 4) }}u;
 const PARTS: u32 = {{ words }}u;
+const BODIES: u32 = 64u;
+// Words up to the jerk, and those of a source that are made.
+const LOW: u32 = {{ 8 if pairs else 4 }}u;
+//% set made = (3 if snaps else 2) if not pairs else 6 if snaps and tier != "single" else 4
+const MADE: u32 = {{ made }}u;
 
-//% if pairs
+// Records on their way in, then sources on their way out: threads beside one another take words beside one another, where
+// a thread that takes a record takes lines of memory apart. One word more than a record has: banks of memory take turns.
+const BESIDE: u32 = LOW + 1u;
+var<workgroup> passing: array<Real4, BODIES * BESIDE>;
+
+//% if high
 fn wide_at(at: u32) -> Wide {
-    return Wide(motions[at].xyz, motions[at + 1u].xyz);
+    return {{ "Wide(motions[at].xyz, motions[at + 1u].xyz)" if pairs else "motions[at].xyz" }};
 }
 
+//% endif
+//% if pairs
 // The time from a record's, in three parts, to the call's: what cancels is exact.
 fn span_from(time: vec3<f32>) -> Span {
     let now = params.time.xyz;
@@ -35,77 +47,90 @@ fn span_from(time: vec3<f32>) -> Span {
     let tidy = tidied(both, vec3(rest));
     return Span(tidy.high.x, tidy.low.x);
 }
-//% else
-fn wide_at(at: u32) -> Wide {
-    return motions[at].xyz;
-}
 //% endif
 
-@compute @workgroup_size(64, 1, 1)
+@compute @workgroup_size(BODIES, 1, 1)
 fn main(
     @builtin(workgroup_id) workgroup: vec3<u32>,
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
-    for (var i = workgroup.x * 64u + thread; i < params.count; i += workgroups.x * 64u) {
-        let at = i * WORDS;
-        let to = i * PARTS;
+    for (var begin = workgroup.x * BODIES; begin < params.count; begin += workgroups.x * BODIES) {
+        let here = min(BODIES, params.count - begin);
+        for (var k = thread; k < here * LOW; k += BODIES) {
+            let body = k / LOW;
+            let word = k - body * LOW;
+            passing[body * BESIDE + word] = motions[(begin + body) * WORDS + word];
+        }
+        workgroupBarrier();
+        let at = thread * BESIDE;
+        // Threads beyond the last body work on what is there, and nobody reads it.
 //% if pairs
-        let first = motions[at];
-        let second = motions[at + 1u];
-        let third = motions[at + 2u];
-        let fourth = motions[at + 3u];
-        let fifth = motions[at + 4u];
+        let first = passing[at];
+        let second = passing[at + 1u];
+        let third = passing[at + 2u];
+        let fourth = passing[at + 3u];
+        let fifth = passing[at + 4u];
         let position = Wide(first.xyz, second.xyz);
         let velocity = Wide(third.xyz, fourth.xyz);
-        let acceleration = Wide(fifth.xyz, motions[at + 5u].xyz);
-        let jerk = wide_at(at + 6u);
+        let acceleration = Wide(fifth.xyz, passing[at + 5u].xyz);
+        let jerk = Wide(passing[at + 6u].xyz, passing[at + 7u].xyz);
         let drift = Wide(params.drift.xyz, params.drift_low.xyz);
         var h = span_from(vec3(third.w, fourth.w, fifth.w));
         if params.moves == 0u {
             h = Span(0.0, 0.0);
         }
 //% else
-        let first = motions[at];
-        let second = motions[at + 1u];
+        let first = passing[at];
+        let second = passing[at + 1u];
         let position = first.xyz;
         let velocity = second.xyz;
-        let acceleration = motions[at + 2u].xyz;
-        let jerk = wide_at(at + 3u);
+        let acceleration = passing[at + 2u].xyz;
+        let jerk = passing[at + 3u].xyz;
         let drift = Wide();
         var h = Span();
         if params.moves != 0u {
             h = (Real(params.time.x) + Real(params.time.y) + Real(params.time.z)) - second.w;
         }
 //% endif
-        var snap = Wide();
-        var crackle = Real3();
-        if params.has_snap != 0u {
-            snap = wide_at(at + {{ 8 if pairs else 4 }}u);
-            crackle = motions[at + {{ 10 if pairs else 5 }}u].xyz;
-        }
+//% if high
+        // Threads beyond the last body work on what is there, and nobody reads it.
+        let rest = (begin + min(thread, here - 1u)) * WORDS;
+        let snap = wide_at(rest + {{ 8 if pairs else 4 }}u);
+        let crackle = motions[rest + {{ 10 if pairs else 5 }}u].xyz;
         let there = taylor(position, velocity, acceleration, jerk, snap, crackle, h);
+//% else
+        let there = taylor_to_jerk(position, velocity, acceleration, jerk, h);
+//% endif
+        // Each thread has read its own entries, and puts its source there.
 //% if pairs
         // Velocities are counted beside what all have in common, positions are not.
         let moved = sum(there.position, times(drift, h));
-        sources[to] = vec4(moved.high, first.w);
+        passing[at] = vec4(moved.high, first.w);
 //% if tier == "single"
-        sources[to + 1u] = vec4(there.velocity.high, 0.0);
-        sources[to + 2u] = vec4(there.acceleration.high, 0.0);
-        sources[to + 3u] = vec4(moved.low, 0.0);
+        passing[at + 1u] = vec4(there.velocity.high, 0.0);
+        passing[at + 2u] = vec4(there.acceleration.high, 0.0);
+        passing[at + 3u] = vec4(moved.low, 0.0);
 //% else
-        sources[to + 1u] = vec4(moved.low, second.w);
-        sources[to + 2u] = vec4(there.velocity.high, 0.0);
-        sources[to + 3u] = vec4(there.velocity.low, 0.0);
+        passing[at + 1u] = vec4(moved.low, second.w);
+        passing[at + 2u] = vec4(there.velocity.high, 0.0);
+        passing[at + 3u] = vec4(there.velocity.low, 0.0);
 //% if snaps
-        sources[to + 4u] = vec4(there.acceleration.high, 0.0);
-        sources[to + 5u] = vec4(there.acceleration.low, 0.0);
+        passing[at + 4u] = vec4(there.acceleration.high, 0.0);
+        passing[at + 5u] = vec4(there.acceleration.low, 0.0);
 //% endif
 //% endif
 //% else
-        sources[to] = Real4(there.position, first.w);
-        sources[to + 1u] = Real4(there.velocity, Real(0.0));
-        sources[to + 2u] = Real4(there.acceleration, Real(0.0));
+        passing[at] = Real4(there.position, first.w);
+        passing[at + 1u] = Real4(there.velocity, Real(0.0));
+        passing[at + 2u] = Real4(there.acceleration, Real(0.0));
 //% endif
+        workgroupBarrier();
+        for (var k = thread; k < here * MADE; k += BODIES) {
+            let body = k / MADE;
+            let word = k - body * MADE;
+            sources[(begin + body) * PARTS + word] = passing[body * BESIDE + word];
+        }
+        workgroupBarrier();
     }
 }

@@ -21,3 +21,14 @@ fn taylor(position: Wide, velocity: Wide, acceleration: Wide, jerk: Wide, snap: 
         sum(acceleration, turn_a),
     );
 }
+
+// The same without snap and crackle, in a third fewer operations.
+fn taylor_to_jerk(position: Wide, velocity: Wide, acceleration: Wide, jerk: Wide, h: Span) -> Predicted {
+    let turn = times(jerk, h);
+    let mean_velocity = sum(velocity, scaled(times(sum(acceleration, times(turn, THIRD)), h), Real(0.5)));
+    return Predicted(
+        sum(position, times(mean_velocity, h)),
+        sum(velocity, times(sum(acceleration, scaled(turn, Real(0.5))), h)),
+        sum(acceleration, turn),
+    );
+}

@@ -16,11 +16,11 @@ pub fn data() -> Option<PathBuf> {
     Some(etcetera::choose_base_strategy().ok()?.data_dir().join("gravitile"))
 }
 
-/// What can be found out again.
+/// Where all programs keep what can be found out again.
 #[cfg(not(target_arch = "wasm32"))]
-pub fn cache() -> Option<PathBuf> {
+pub fn caches() -> Option<PathBuf> {
     use etcetera::BaseStrategy;
-    Some(etcetera::base_strategy::choose_native_strategy().ok()?.cache_dir().join("gravitile"))
+    Some(etcetera::base_strategy::choose_native_strategy().ok()?.cache_dir())
 }
 
 /// All of it is in the one place that a page has.
@@ -30,4 +30,4 @@ pub fn configuration() -> Option<PathBuf> {
 }
 
 #[cfg(target_arch = "wasm32")]
-pub use {configuration as cache, configuration as data};
+pub use {configuration as caches, configuration as data};

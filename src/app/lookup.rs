@@ -1,7 +1,6 @@
 //! What the program looks up for the library, which asks neither the environment nor the clock: remembered
 //! kernels, and which engine and which method is the faster one.
 
-use std::path::Path;
 #[cfg(feature = "panel")]
 use std::sync::Arc;
 
@@ -15,14 +14,9 @@ use crate::sim::{Choice, Settings};
 use crate::tuned::Crossover;
 use crate::tuned::{Known, OUTDATED, Store};
 
-/// The user's file of tuned kernels: in the folder that GRAVITILE_CACHE_DIR names, else in the system's folder
-/// for caches. `None` where there is no such folder. With GRAVITILE_CACHE_DIR empty nothing is kept.
+/// The user's file of tuned kernels ([`Store::of_user`]).
 pub fn store() -> Option<Store> {
-    match std::env::var_os("GRAVITILE_CACHE_DIR") {
-        Some(folder) if folder.is_empty() => None,
-        Some(folder) => Some(Store::at(Path::new(&folder).join(Store::FILE))),
-        None => Some(Store::at(folders::cache()?.join(Store::FILE))),
-    }
+    Store::of_user(std::env::var_os(Store::FOLDER), folders::caches)
 }
 
 /// From now on compiled kernels are kept beside the tuned ones.

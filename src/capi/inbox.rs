@@ -1,14 +1,16 @@
 //! j-particles on their way to a cluster's memory: each written once, beside the one before, however far apart their
 //! addresses are. Clients set one every few nanoseconds, where a place in a large memory takes a hundred to reach.
 
-use std::cell::UnsafeCell;
+mod lane;
+mod spin;
+
 use std::ffi::c_int;
-use std::hint::spin_loop;
-use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::particle::Particle;
 use crate::forces::{Moving, Placed};
+use lane::Lane;
+use spin::Spin;
 
 /// Particles that wait at most: 6 MB. A client that sets more without a call has them put in their places meanwhile.
 const MOST: usize = 1 << 15;
@@ -48,36 +50,74 @@ impl Letters {
     /// Twice the room. False: there is none.
     #[cold]
     fn grow(&mut self) -> bool {
-        let room = (2 * self.count).clamp(FIRST, MOST);
+        self.reserve((2 * self.count).clamp(FIRST, MOST)) && self.count < self.placed.len()
+    }
+
+    /// Room for so many in all. False: there is no memory.
+    fn reserve(&mut self, room: usize) -> bool {
         let more = room.saturating_sub(self.placed.len());
-        let is_full = more == 0
-            || self.placed.try_reserve_exact(more).is_err()
+        let is_full = self.placed.try_reserve_exact(more).is_err()
             || self.softening_squared.try_reserve_exact(more).is_err();
-        if !is_full {
+        if !is_full && more > 0 {
             self.placed.resize(room, Placed::default());
             self.softening_squared.resize(room, 0.0);
         }
         !is_full
     }
+
+    /// Takes one more. False: there is no room.
+    #[inline(always)]
+    fn push(&mut self, placed: Placed, softening_squared: f64) -> bool {
+        if self.count == self.placed.len() && !self.grow() {
+            return false;
+        }
+        let k = self.count;
+        let (Some(place), Some(softening)) =
+            (self.placed.get_mut(k), self.softening_squared.get_mut(k))
+        else {
+            return false;
+        };
+        (*place, *softening) = (placed, softening_squared);
+        self.count += 1;
+        true
+    }
+
+    /// Takes others behind those that are there, for which there is memory or the process ends.
+    fn append<'a>(&mut self, others: impl Iterator<Item = (&'a Placed, f64)>) {
+        self.placed.truncate(self.count);
+        self.softening_squared.truncate(self.count);
+        for (placed, softening_squared) in others {
+            self.placed.push(*placed);
+            self.softening_squared.push(softening_squared);
+        }
+        self.count = self.placed.len();
+    }
 }
 
-/// What waits, and what may.
-#[derive(Default)]
-struct Waiting {
-    letters: Letters,
-    /// Below this address there is memory for particles.
-    room: u32,
-    /// And for snaps and crackles of them.
-    takes_high: bool,
+/// A letter of a particle for an address.
+#[inline(always)]
+fn letter(address: c_int, particle: &Particle) -> Placed {
+    let moving = Moving { time: particle.time, mass: particle.mass, motion: particle.motion };
+    Placed { moving, at: address as u32, tag: particle.index }
 }
+
+/// Added to the room where there is memory for snaps and crackles, too.
+const TAKES_HIGH: u64 = 1 << 32;
 
 /// The particles that a cluster's memory has not seen yet.
 #[derive(Default)]
-pub struct Inbox(Spin<Waiting>);
+pub struct Inbox {
+    /// Below this address there is memory for particles; and [`TAKES_HIGH`].
+    room: AtomicU64,
+    /// Of the one thread that sets particles, in most programs.
+    lane: Lane,
+    /// Of all others.
+    waiting: Spin<Letters>,
+}
 
 impl Inbox {
     /// Takes a particle for `address`, if that needs nothing that might be refused, and if it `is_open`, as is asked
-    /// when no other thread can close it. False: nothing is done.
+    /// last. False: nothing is done.
     #[inline(always)]
     pub fn post(
         &self,
@@ -88,105 +128,63 @@ impl Inbox {
         if !particle.is_sound() {
             return false;
         }
-        let high = !particle.is_low();
-        let mut waiting = self.0.lock();
-        let Waiting { letters, room, takes_high } = &mut *waiting;
+        let room = self.room.load(Ordering::Acquire);
         // An address below 0 is far above.
-        let refused = address as u32 >= *room || (high && !*takes_high) || !is_open();
-        if refused || (letters.count == letters.placed.len() && !letters.grow()) {
+        let is_beyond = address as u32 >= room as u32;
+        if is_beyond || (room & TAKES_HIGH == 0 && !particle.is_low()) {
             return false;
         }
-        let Letters { placed, softening_squared, count } = letters;
-        let (Some(place), Some(softening)) =
-            (placed.get_mut(*count), softening_squared.get_mut(*count))
-        else {
-            return false;
-        };
-        let moving = Moving { time: particle.time, mass: particle.mass, motion: particle.motion };
-        *place = Placed { moving, at: address as u32, tag: particle.index };
-        *softening = particle.softening_squared;
-        *count += 1;
-        true
+        if self.lane.is_mine() {
+            return is_open()
+                && (self.lane.post(address, particle)
+                    || self.post_in_full_lane(address, particle));
+        }
+        let mut waiting = self.waiting.lock();
+        is_open() && waiting.push(letter(address, particle), particle.softening_squared)
+    }
+
+    #[cold]
+    fn post_in_full_lane(&self, address: c_int, particle: &Particle) -> bool {
+        let held = self.waiting.lock();
+        self.lane.grow(&held) && self.lane.post(address, particle)
     }
 
     /// Gives what waits for `empty`, which is.
     pub fn take(&self, empty: &mut Letters) {
-        let mut waiting = self.0.lock();
-        if !waiting.letters.is_empty() {
-            std::mem::swap(&mut waiting.letters, empty);
+        // Whoever takes holds this lock.
+        let mut waiting = self.waiting.lock();
+        // What another thread set after one of the lane's came after it: from then on nothing goes by the lane.
+        self.lane.take(empty, &waiting);
+        if waiting.is_empty() {
+            return;
         }
+        if empty.is_empty() {
+            std::mem::swap(&mut *waiting, empty);
+        } else {
+            empty.append(waiting.each());
+            waiting.clear();
+        }
+    }
+
+    /// Gives back letters that have been read, as empty ones.
+    pub fn give_back(&self, read: &mut Letters) {
+        read.clear();
+        let held = self.waiting.lock();
+        self.lane.take_memory(read, &held);
     }
 
     /// From now on particles below address `room` can be put in their places, and so can snaps and crackles.
     pub fn make_room(&self, room: usize, takes_high: bool) {
-        let mut waiting = self.0.lock();
-        waiting.room = u32::try_from(room).unwrap_or(u32::MAX);
-        waiting.takes_high = takes_high;
+        let room = u64::from(u32::try_from(room).unwrap_or(u32::MAX));
+        self.room.store(room + if takes_high { TAKES_HIGH } else { 0 }, Ordering::Release);
     }
 
     /// Nobody is there any more to read it.
     pub fn close(&self) {
-        *self.0.lock() = Waiting::default();
-    }
-}
-
-/// A lock for moments: it takes one atomic operation, where a mutex that can sleep takes two.
-#[derive(Default)]
-struct Spin<T> {
-    is_held: AtomicBool,
-    value: UnsafeCell<T>,
-}
-
-// SAFETY: whoever holds the lock is the only one with a reference to the value.
-unsafe impl<T: Send> Sync for Spin<T> {}
-
-impl<T> Spin<T> {
-    #[inline(always)]
-    fn lock(&self) -> Held<'_, T> {
-        if self.is_held.swap(true, Ordering::Acquire) {
-            self.wait();
-        }
-        Held(self)
-    }
-
-    #[cold]
-    fn wait(&self) {
-        let mut turns = 0;
-        while self.is_held.swap(true, Ordering::Acquire) {
-            while self.is_held.load(Ordering::Relaxed) {
-                turns += 1;
-                // Whoever holds it may have lost its core.
-                if turns % 128 == 0 { std::thread::yield_now() } else { spin_loop() }
-            }
-        }
-    }
-}
-
-/// The lock, held.
-struct Held<'a, T>(&'a Spin<T>);
-
-impl<T> Deref for Held<'_, T> {
-    type Target = T;
-
-    #[inline(always)]
-    fn deref(&self) -> &T {
-        // SAFETY: the lock is held.
-        unsafe { &*self.0.value.get() }
-    }
-}
-
-impl<T> DerefMut for Held<'_, T> {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the lock is held, and this is its only holder.
-        unsafe { &mut *self.0.value.get() }
-    }
-}
-
-impl<T> Drop for Held<'_, T> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        self.0.is_held.store(false, Ordering::Release);
+        self.room.store(0, Ordering::Release);
+        let mut waiting = self.waiting.lock();
+        *waiting = Letters::default();
+        self.lane.close(&waiting);
     }
 }
 
@@ -242,6 +240,51 @@ mod tests {
         inbox.take(&mut letters);
         assert!(letters.placed().iter().zip(0..).all(|(placed, k)| placed.tag == k));
         assert!(inbox.post(3, &particle(5), || true));
+    }
+
+    /// Memory is read by another thread than the one that sets, then by that one; and another thread sets, too.
+    #[test]
+    fn what_comes_later_is_taken_later() {
+        let inbox = Inbox::default();
+        inbox.make_room(9, false);
+        let found = |letters: &mut Letters| {
+            inbox.take(letters);
+            let tags: Vec<i32> = letters.placed().iter().map(|placed| placed.tag).collect();
+            inbox.give_back(letters);
+            assert!(letters.is_empty());
+            tags
+        };
+        let elsewhere = |work: &(dyn Fn() -> Vec<i32> + Sync)| {
+            std::thread::scope(|scope| scope.spawn(work).join().unwrap())
+        };
+        let mut letters = Letters::default();
+        let post = |range: std::ops::Range<i32>| {
+            range.for_each(|k| assert!(inbox.post(k % 9, &particle(k), || true)));
+        };
+        post(0..300);
+        let by_another = elsewhere(&|| found(&mut Letters::default()));
+        assert!(by_another.into_iter().eq(0..300));
+        post(300..700);
+        assert!(found(&mut letters).into_iter().eq(300..700), "not those that are taken");
+        post(700..800);
+        elsewhere(&|| {
+            post(800..900);
+            Vec::new()
+        });
+        post(900..1000);
+        assert!(found(&mut letters).into_iter().eq(700..1000));
+        post(1000..1100);
+        assert!(elsewhere(&|| found(&mut Letters::default())).into_iter().eq(1000..1100));
+        assert!(found(&mut letters).is_empty());
+        // Closed by another thread than the one that set.
+        let inbox = Inbox::default();
+        inbox.make_room(9, false);
+        assert!(inbox.post(0, &particle(0), || true));
+        std::thread::scope(|scope| drop(scope.spawn(|| inbox.close())));
+        inbox.make_room(9, false);
+        assert!(inbox.post(1, &particle(1), || true));
+        inbox.take(&mut letters);
+        assert_eq!(letters.placed().iter().map(|placed| placed.tag).collect::<Vec<_>>(), [1]);
     }
 
     #[test]

@@ -104,7 +104,7 @@ pub struct ScatterParams {
 #[allow(missing_docs)]
 pub struct PredictParams {
     pub count: u32,
-    pub has_snap: u32,
+    pub unused: u32,
     pub moves: u32,
     pub zero: u32,
     pub time: [f32; 4],

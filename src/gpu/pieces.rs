@@ -33,6 +33,13 @@ pub struct Progress {
     chunk: u32,
 }
 
+impl Progress {
+    /// With all sources of the sinks below this one.
+    pub fn from_sink(sink: u32) -> Self {
+        Self { sink, sink_end: sink, chunk: 0 }
+    }
+}
+
 /// One dispatch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {

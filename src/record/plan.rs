@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
+use crate::forces::direct::gpu::tiers::Fitted;
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
 use crate::forces::tree::TreeConfig;
 use crate::forces::{Method, Precision};
@@ -65,6 +66,10 @@ pub struct Plan {
     /// How individual steps are chosen, if the integrator has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockSettings>,
+    /// Shapes of the kernels with derivatives that tuning had found when the run began; runs from before those were looked at
+    /// have none, and go on by the rule.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shapes: Vec<Fitted>,
     /// In which frame a device has the bodies in f32; runs from before there were frames have none, and go on
     /// with the plain numbers that they began with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -125,6 +130,7 @@ impl Plan {
             kernel: _,
             tree,
             known: _,
+            shapes,
             frame,
         } = settings;
         let Course { input, n, steps, steps_per_snapshot } = course;
@@ -153,6 +159,7 @@ impl Plan {
             kernel,
             tree: (method == Some(Method::Tree) || tree != TreeConfig::default()).then_some(tree),
             blocks: integrator.has_block_steps().then_some(blocks),
+            shapes: shapes.unwrap_or_default(),
             frame,
         }
     }
@@ -182,6 +189,8 @@ impl Plan {
             spread: self.spread,
             kernel: kernel.unwrap_or_default(),
             tree: self.tree.unwrap_or_default(),
+            // Never what tuning has found since.
+            shapes: Some(self.shapes.clone()),
             frame: Some(self.frame.unwrap_or(Frame::PLAIN)),
             ..Settings::default()
         })
@@ -198,6 +207,8 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+    use crate::forces::Order;
+    use crate::forces::direct::gpu::tiers::Shape;
 
     /// Settings of which a plan keeps everything.
     fn settings() -> Settings {
@@ -215,8 +226,19 @@ mod tests {
             method: Some(Method::Direct),
             adapter: AdapterRequest::known(identity),
             kernel: KernelConfig::tiled(64).into(),
+            shapes: Some(vec![fitted()]),
             frame: Some(Frame::PLAIN),
             ..Settings::default()
+        }
+    }
+
+    fn fitted() -> Fitted {
+        Fitted {
+            precision: Precision::Double,
+            order: Order::Jerk,
+            sinks: 16,
+            sources: 1024,
+            shape: Shape { p: 16, q: 8, r: 1, u: 16, l: 1, slices: 7 },
         }
     }
 
@@ -261,6 +283,7 @@ mod tests {
             Value::from("hermite4"),
             Value::from("double-single"),
             Value::from("monopole"),
+            Value::from("snap"),
             Value::from("2"),
         ];
         let with = |sample: Value| {

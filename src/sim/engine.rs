@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Settings;
 use crate::error::{Error, Result};
+use crate::forces::direct::gpu::tiers::FittedShapes;
 use crate::forces::{self, EngineKind, ForceEngine, Method, Order, Precision, Tools};
 use crate::gpu::Gpu;
 use crate::integrate::Integrator;
@@ -18,7 +19,7 @@ pub fn tiers(kind: EngineKind, method: Method, integrator: &Integrator) -> Vec<P
 /// The method and the tier that are asked for, or the usual ones.
 ///
 /// Errors: a method that the engine does not have, or a tier that it does not have with this integrator.
-fn tier_of(kind: EngineKind, settings: &Settings) -> Result<(Method, Precision)> {
+pub(super) fn tier_of(kind: EngineKind, settings: &Settings) -> Result<(Method, Precision)> {
     let method = kind.by(settings.method)?.1;
     let integrator = settings.integrator;
     forces::check_order(kind.place(), method, integrator.order_of_forces())?;
@@ -57,7 +58,11 @@ pub async fn host_engine(
     let (method, precision) = tier_of(kind, settings)?;
     let tools = Tools { gpu, kernel: settings.kernel, tree: settings.tree };
     let order = settings.integrator.order_of_forces();
-    forces::open(kind.place(), method, Some(precision), order, &tools).await
+    let mut engine = forces::open(kind.place(), method, Some(precision), order, &tools).await?;
+    if let Some(shapes) = &settings.shapes {
+        engine.use_shapes(&FittedShapes::new(shapes.clone()));
+    }
+    Ok(engine)
 }
 
 /// An engine for forces with derivatives, by itself; `gpu` is for the engine `gpu` alone. Without a

@@ -24,6 +24,7 @@ mod group;
 mod host;
 mod residence;
 mod settings;
+mod shapes;
 mod simulation;
 mod suggest;
 

@@ -6,6 +6,7 @@ use super::clock::{MOST_STEPS, check_advance, check_dt};
 use super::{Clock, EngineKind, Moment};
 use crate::error::Result;
 use crate::forces::direct::gpu::KernelRequest;
+use crate::forces::direct::gpu::tiers::Fitted;
 use crate::forces::tree::{Rebuild, TreeConfig};
 use crate::forces::{Method, Precision, check_softening};
 use crate::frame::Frame;
@@ -56,6 +57,9 @@ pub struct Settings {
     /// looks it up. No setting of its own: what it came to is kept as `kernel`.
     #[serde(skip)]
     pub known: Known,
+    /// Shapes of the kernels with derivatives that bodies on individual steps are moved with, each for some numbers of sinks
+    /// and sources; the engine's rule serves for the rest. `None`: those that tuning has found (`known`).
+    pub shapes: Option<Vec<Fitted>>,
     /// In which frame a device steps bodies in f32; `None`: one that suits the bodies as they are given.
     pub frame: Option<Frame>,
 }
@@ -79,6 +83,7 @@ impl Default for Settings {
             kernel: KernelRequest::default(),
             tree: TreeConfig::default(),
             known: Known::default(),
+            shapes: None,
             frame: None,
         }
     }

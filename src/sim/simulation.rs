@@ -78,6 +78,7 @@ impl Simulation {
         {
             settings.spread |= choice.ranks.is_some();
         }
+        super::shapes::settle(&mut settings, &choice, bodies.len())?;
         let residence = super::residence(&choice, &bodies, &settings, restart).await?;
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
         let there = residence.on_device(clock.time());

@@ -10,6 +10,7 @@
 mod crossover;
 mod derivatives;
 mod device;
+mod place;
 mod store;
 
 pub use crossover::{Crossover, Trial};
@@ -20,7 +21,7 @@ pub use store::{Choice, Loaded, Store};
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::forces::direct::gpu::tiers::FittedShapes;
+use crate::forces::direct::gpu::tiers::{Fitted, FittedShapes, sources_class};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, Masses};
 use crate::forces::tree::gpu::WalkShape;
 use crate::gpu::Gpu;
@@ -91,6 +92,22 @@ impl Known {
         let on = Device::of(gpu, Kernels::Derivatives);
         let here = self.derivatives.iter().filter(|choice| choice.on == on);
         FittedShapes::new(here.map(|choice| choice.fitted).collect())
+    }
+
+    /// Those of them that are for `n` sources.
+    pub fn shapes_for(&self, gpu: &Gpu, n: usize) -> Vec<Fitted> {
+        let all = self.shapes(gpu);
+        all.each().filter(|one| one.sources == sources_class(n)).copied().collect()
+    }
+
+    /// True where all that was found of them for `n` sources on `gpu` is [`OUTDATED`].
+    pub fn has_outdated_shapes(&self, gpu: &Gpu, n: usize) -> bool {
+        let on = Device::of(gpu, Kernels::Derivatives);
+        let for_these = |choice: &&DerivativesChoice| {
+            choice.on.is_but_for_kernels(&on) && choice.fitted.sources == sources_class(n)
+        };
+        let mut found = self.derivatives.iter().filter(for_these).peekable();
+        found.peek().is_some() && found.all(DerivativesChoice::is_outdated)
     }
 
     /// That walk of the tree for `n` bodies on `gpu`, as if it had been found.

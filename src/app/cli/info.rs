@@ -10,11 +10,12 @@ use crate::app::lookup;
 use crate::forces::ForceEngine;
 use crate::forces::Precision;
 use crate::forces::direct::CpuSingle;
+use crate::forces::direct::gpu::tiers::Fitted;
 use crate::forces::direct::gpu::tiers::verdict;
 use crate::forces::direct::gpu::{KernelConfig, Masses};
 use crate::gpu::{AdapterInfo, AdapterRequest, Gpu};
 use crate::sim::{Choice, Settings};
-use crate::tuned::{Crossover, OUTDATED, Trial};
+use crate::tuned::{Crossover, Known, OUTDATED, Trial};
 
 /// Show adapters, drivers, limits, features, and which engine and method auto takes and why
 #[derive(Debug, clap::Args)]
@@ -153,6 +154,7 @@ fn capabilities(gpu: &Gpu, n: usize) -> String {
         None if known.is_outdated(gpu, n) => (default, OUTDATED),
         None => (default, "not tuned: see 'gravitile tune'"),
     };
+    let derivatives = derivatives(&known, gpu, n);
     let units = limits.units.map_or_else(String::new, |units| {
         format!("            {units} compute units (NVIDIA: multiprocessors)\n")
     });
@@ -160,7 +162,8 @@ fn capabilities(gpu: &Gpu, n: usize) -> String {
         "  limits    {} threads and {} KiB memory per workgroup, {} workgroups per dimension\n\
          \x20           {} MiB per storage buffer (at most {} bodies), pictures up to {} pixels wide\n{units}\
          \x20 optional  timestamps {}, f64 {}, subgroups {}, float32 blending {}\n\
-         \x20 kernel    {config} for {n} bodies ({found})\n",
+         \x20 kernel    {config} for {n} bodies ({found})\n\
+         \x20           {derivatives}\n",
         limits.threads_per_workgroup,
         limits.workgroup_memory / 1024,
         limits.workgroups,
@@ -172,6 +175,43 @@ fn capabilities(gpu: &Gpu, n: usize) -> String {
         yes(tier.subgroups),
         yes(tier.float32_blending),
     )
+}
+
+/// What tuning has found of kernels with derivatives for `n` sources, in words.
+fn derivatives(known: &Known, gpu: &Gpu, n: usize) -> String {
+    let found = known.shapes_for(gpu, n);
+    if found.is_empty() {
+        let why = match known.has_outdated_shapes(gpu, n) {
+            true => OUTDATED,
+            false => "not tuned: see 'gravitile tune --derivatives jerk'",
+        };
+        return format!("with derivatives by the rule ({why})");
+    }
+    // By tier and order, each once.
+    let mut kinds: Vec<(String, Vec<String>)> = Vec::new();
+    for one in found {
+        let kind = format!("{} in {}", one.order.name(), one.precision.name());
+        let sinks = one.sinks.to_string();
+        match kinds.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, all)) => all.push(sinks),
+            None => kinds.push((kind, vec![sinks])),
+        }
+    }
+    let words =
+        kinds.iter().map(|(kind, sinks)| format!("{kind}, up to {} sinks", sinks.join(", ")));
+    format!("with derivatives: {} (found by tuning)", words.collect::<Vec<_>>().join("; "))
+}
+
+fn derivatives_json(gpu: &Gpu, n: usize) -> serde_json::Value {
+    let shown = |one: Fitted| {
+        json!({
+            "derivatives": one.order.name(),
+            "precision": one.precision.name(),
+            "up_to_sinks": one.sinks,
+            "kernel": one.shape.to_string(),
+        })
+    };
+    lookup::known().shapes_for(gpu, n).into_iter().map(shown).collect()
 }
 
 fn adapter_json(info: &AdapterInfo, gpu: Option<&Arc<Gpu>>, n: usize) -> Result<serde_json::Value> {
@@ -199,6 +239,8 @@ fn adapter_json(info: &AdapterInfo, gpu: Option<&Arc<Gpu>>, n: usize) -> Result<
         })),
         "tuned_kernel": gpu.and_then(|gpu| lookup::known().find(gpu, n, Masses::InBlocks)).map(|c| c.to_string()),
         "tuned_with_earlier_shaders": gpu.map(|gpu| lookup::known().is_outdated(gpu, n)),
+        "tuned_derivatives": gpu.map(|gpu| derivatives_json(gpu, n)),
+        "tuned_derivatives_with_earlier_shaders": gpu.map(|gpu| lookup::known().has_outdated_shapes(gpu, n)),
         "default_kernel": KernelConfig::for_device(info.class, n, n).to_string(),
         "tiers": gpu.map(tiers_json).transpose()?,
     }))

@@ -5,6 +5,9 @@ use super::super::inbox::Inbox;
 use super::Memory;
 use crate::forces::ForceEngine;
 
+/// Letters after the next one whose places are fetched.
+const AHEAD: usize = 8;
+
 impl Memory {
     /// Where particles arrive from now on.
     pub fn listen_to(&mut self, inbox: &'static Inbox) {
@@ -59,11 +62,18 @@ impl Memory {
             moving.settle_moving(if arrived { self.letters.placed() } else { &self.announced });
         }
         self.announced.clear();
-        for (placed, softening_squared) in self.letters.each() {
-            if self.particles.put(placed, softening_squared).is_ok() {
-                self.particles.forget_change(placed.at as usize);
+        let placed = self.letters.placed();
+        for (k, (one, softening_squared)) in self.letters.each().enumerate() {
+            if let Some(later) = placed.get(k + AHEAD) {
+                self.particles.fetch(later.at as usize);
+            }
+            if self.particles.put(one, softening_squared).is_ok() {
+                self.particles.forget_change(one.at as usize);
             }
         }
-        self.letters.clear();
+        match self.inbox {
+            Some(inbox) => inbox.give_back(&mut self.letters),
+            None => self.letters.clear(),
+        }
     }
 }

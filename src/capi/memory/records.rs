@@ -5,6 +5,7 @@ use glam::DVec3;
 use super::Particle;
 use crate::error::{Error, Result};
 use crate::forces::{Moving, Placed};
+use crate::math::fetch_ahead;
 
 /// What is there of most particles: two cache lines.
 #[derive(Clone, Copy)]
@@ -77,6 +78,12 @@ impl Records {
             *old = high;
         }
         Ok(before)
+    }
+
+    /// Begins to fetch the place of an address that is set soon.
+    #[inline(always)]
+    pub fn fetch(&self, place: usize) {
+        fetch_ahead(&self.low, place);
     }
 
     /// Makes room for an address, and for the higher derivatives if they are needed.

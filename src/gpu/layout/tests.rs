@@ -79,7 +79,7 @@ fn host_and_shader_agree() {
         itself_at
     );
     assert_same_layout!(ScatterParams, count, words, at, sent);
-    assert_same_layout!(PredictParams, count, has_snap, moves, zero, time, drift, drift_low);
+    assert_same_layout!(PredictParams, count, unused, moves, zero, time, drift, drift_low);
     assert_same_layout!(
         BlockParams,
         count,

@@ -2,7 +2,7 @@
 
 #[cfg(not(target_arch = "wasm32"))]
 use super::ranks;
-use super::resident::{Resident, Residents};
+use super::resident::{Resident, Residents, SHAPED};
 use super::{Attractors, BlockSteps, SharedBlocks};
 use crate::error::Result;
 use crate::forces::direct::gpu::tiers::GpuTiers;
@@ -51,10 +51,13 @@ impl BlockSteps {
         engine: &dyn ForceEngine,
         first: &GpuTiers,
     ) -> Result<Residents> {
+        // Those of the first device for all.
+        let shapes =
+            SHAPED.map(|sinks| first.block_shape(self.scheme.order(), sinks, self.tracks.len()));
         let make = |gpu| {
             let tier = (engine.precision(), first.pairs());
             let bodies = (&self.tracks[..], &self.schedule);
-            Resident::new(gpu, tier, self.scheme, &self.accuracy, bodies, field)
+            Resident::new(gpu, tier, shapes, self.scheme, &self.accuracy, bodies, field)
         };
         #[cfg(target_arch = "wasm32")]
         return Ok(Residents::alone(make(first.gpu()).await?));

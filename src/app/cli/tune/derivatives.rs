@@ -7,7 +7,7 @@ use serde_json::json;
 use web_time::Instant;
 
 use super::super::{Ended, interrupt, print, progress};
-use super::{Args, Rounded};
+use super::{Args, Rounded, told};
 use crate::error::Error;
 use crate::forces::direct::gpu::tiers::{Fitted, Shape, sinks_class, sources_class};
 use crate::forces::{Order, Precision};
@@ -195,22 +195,11 @@ fn in_words(gpu: &Gpu, kind: Kind, store: &Store, rows: &[Row], skipped: &[Strin
 }
 
 fn row_json(row: &Row) -> serde_json::Value {
-    json!({
+    let own = json!({
         "n": row.sources,
         "up_to": sources_class(row.sources),
         "sinks": row.sinks,
         "up_to_sinks": sinks_class(row.sinks),
-        "default": row.usual.to_string(),
-        "best": row.best().map(|(shape, ..)| shape.to_string()),
-        "finished": row.outcome.finished,
-        "untried": row.outcome.untried,
-        "ranking": row.outcome.ranking.iter().map(|ranked| json!({
-            "kernel": ranked.config.to_string(),
-            "secs": ranked.secs(),
-            "samples": ranked.samples,
-        })).collect::<Vec<_>>(),
-        "refused": row.outcome.refused.iter().map(|(shape, why)| json!({
-            "kernel": shape.to_string(), "reason": why,
-        })).collect::<Vec<_>>(),
-    })
+    });
+    told::row_json(own, &row.usual, &row.outcome, "secs")
 }

@@ -20,7 +20,12 @@ struct Shown<'a> {
     default_secs: f64,
     timed_by: &'a str,
     is_outdated: bool,
+    /// What is counted by the second.
+    what: &'static str,
 }
+
+const STEPS: &str = "steps/s";
+const EVALUATIONS: &str = "evaluations/s";
 
 impl<'a> Shown<'a> {
     fn of<Shape: Display>(choice: &'a Choice<Shape>, kernels: Kernels) -> Self {
@@ -34,6 +39,7 @@ impl<'a> Shown<'a> {
             default_secs: choice.default_secs_per_step,
             timed_by: &choice.method,
             is_outdated: choice.is_outdated(kernels),
+            what: STEPS,
         }
     }
 
@@ -50,6 +56,7 @@ impl<'a> Shown<'a> {
             default_secs: choice.default_secs,
             timed_by: "wall clock",
             is_outdated: choice.is_outdated(),
+            what: EVALUATIONS,
         }
     }
 }
@@ -90,25 +97,9 @@ pub fn main(store: &Store, as_json: bool) -> Result<Ended> {
         None => String::new(),
     };
     if !choices.is_empty() {
-        let header = [
-            "adapter", "driver", "up to", "method", "kernel", "steps/s", "gain", "timed by",
-            "kernels",
-        ];
-        let mut table = vec![header.map(str::to_owned).to_vec()];
-        for choice in &choices {
-            table.push(vec![
-                choice.on.device.clone(),
-                choice.on.driver.clone(),
-                choice.up_to.to_string(),
-                choice.method.clone(),
-                choice.kernel.clone(),
-                format!("{:.4}", Rounded(1.0 / choice.secs)),
-                format!("{:.2}x", choice.default_secs / choice.secs),
-                choice.timed_by.to_owned(),
-                choice.on.kernels.clone(),
-            ]);
+        for what in [STEPS, EVALUATIONS] {
+            text += &table(choices.iter().filter(|choice| choice.what == what), what);
         }
-        text += &print::table(&table);
         text += &format!("in {place}\n");
         let outdated = choices.iter().filter(|choice| choice.is_outdated).count();
         if outdated > 0 {
@@ -117,4 +108,25 @@ pub fn main(store: &Store, as_json: bool) -> Result<Ended> {
     }
     print::text(&text)?;
     Ok(Ended::Done)
+}
+
+/// What is remembered of one kind; nothing where nothing is.
+fn table<'a>(choices: impl Iterator<Item = &'a Shown<'a>>, what: &str) -> String {
+    let header =
+        ["adapter", "driver", "up to", "method", "kernel", what, "gain", "timed by", "kernels"];
+    let mut table = vec![header.map(str::to_owned).to_vec()];
+    table.extend(choices.map(|choice| {
+        vec![
+            choice.on.device.clone(),
+            choice.on.driver.clone(),
+            choice.up_to.to_string(),
+            choice.method.clone(),
+            choice.kernel.clone(),
+            format!("{:.4}", Rounded(1.0 / choice.secs)),
+            format!("{:.2}x", choice.default_secs / choice.secs),
+            choice.timed_by.to_owned(),
+            choice.on.kernels.clone(),
+        ]
+    }));
+    if table.len() > 1 { print::table(&table) } else { String::new() }
 }

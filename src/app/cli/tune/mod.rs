@@ -2,6 +2,7 @@
 
 mod derivatives;
 mod list;
+mod told;
 mod tree;
 
 use anyhow::Result;
@@ -269,28 +270,19 @@ impl std::fmt::Display for Rounded {
 fn row_json(row: &Row) -> serde_json::Value {
     match row {
         Row::Skipped { n, reason } => json!({ "n": n, "skipped": reason }),
-        Row::Tuned(Tuned { n, default, outcome, for_various_masses, method, doubt, .. }) => json!({
-            "for_various_masses": for_various_masses.map(|shape| shape.to_string()),
-            "n": n,
-            "timed": timed(*n),
-            "up_to": size_class(*n),
-            "method": method.name(),
-            "doubt": doubt,
-            "default": default.to_string(),
-            "best": outcome.best().map(|best| best.config.to_string()),
-            "finished": outcome.finished,
-            "untried": outcome.untried,
-            "beyond_limits": outcome.beyond_limits,
-            "slow_by_model": outcome.slow_by_model,
-            "ranking": outcome.ranking.iter().map(|ranked| json!({
-                "kernel": ranked.config.to_string(),
-                "secs_per_step": ranked.secs(),
-                "samples": ranked.samples,
-            })).collect::<Vec<_>>(),
-            "refused": outcome.refused.iter().map(|(config, why)| json!({
-                "kernel": config.to_string(), "reason": why,
-            })).collect::<Vec<_>>(),
-        }),
+        Row::Tuned(Tuned { n, default, outcome, for_various_masses, method, doubt, .. }) => {
+            let own = json!({
+                "for_various_masses": for_various_masses.map(|shape| shape.to_string()),
+                "n": n,
+                "timed": timed(*n),
+                "up_to": size_class(*n),
+                "method": method.name(),
+                "doubt": doubt,
+                "beyond_limits": outcome.beyond_limits,
+                "slow_by_model": outcome.slow_by_model,
+            });
+            told::row_json(own, default, outcome, "secs_per_step")
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use web_time::Instant;
 
 use super::super::{Ended, interrupt, print, progress};
-use super::{Args, Rounded};
+use super::{Args, Rounded, told};
 use crate::error::Error;
 use crate::forces::tree::TreeConfig;
 use crate::forces::tree::gpu::WalkShape;
@@ -155,27 +155,17 @@ fn in_words(gpu: &Gpu, store: &Store, rows: &[Row]) -> String {
 }
 
 fn row_json((n, row): &Row) -> serde_json::Value {
-    let tuned = match row {
-        Err(reason) => return json!({ "n": n, "skipped": reason }),
-        Ok(tuned) => tuned,
-    };
-    json!({
-        "n": n,
-        "timed": n,
-        "up_to": size_class(*n),
-        "method": tuned.method.name(),
-        "doubt": tuned.doubt,
-        "default": WalkShape::USUAL.to_string(),
-        "best": tuned.best().map(|(walk, ..)| walk.to_string()),
-        "finished": tuned.outcome.finished,
-        "untried": tuned.outcome.untried,
-        "ranking": tuned.outcome.ranking.iter().map(|ranked| json!({
-            "kernel": ranked.config.to_string(),
-            "secs_per_step": ranked.secs(),
-            "samples": ranked.samples,
-        })).collect::<Vec<_>>(),
-        "refused": tuned.outcome.refused.iter().map(|(walk, why)| json!({
-            "kernel": walk.to_string(), "reason": why,
-        })).collect::<Vec<_>>(),
-    })
+    match row {
+        Err(reason) => json!({ "n": n, "skipped": reason }),
+        Ok(tuned) => {
+            let own = json!({
+                "n": n,
+                "timed": n,
+                "up_to": size_class(*n),
+                "method": tuned.method.name(),
+                "doubt": tuned.doubt,
+            });
+            told::row_json(own, &WalkShape::USUAL, &tuned.outcome, "secs_per_step")
+        }
+    }
 }

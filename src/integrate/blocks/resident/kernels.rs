@@ -64,7 +64,8 @@ impl KernelTier<'_> {
     /// The kernels of the forces in a shape.
     pub fn variant(&self, shape: Shape) -> DirectVariant {
         let Self { precision, pairs, refined, order, softened, .. } = *self;
-        DirectVariant { shape, precision, order, near: Near::Nothing, softened, pairs, refined }
+        let (near, brief) = (Near::Nothing, false);
+        DirectVariant { shape, precision, order, near, softened, pairs, brief, refined }
     }
 
     /// The text of `blocks/NAME.wgsl`.

@@ -33,6 +33,12 @@ const MOST_PIECES: u64 = 64;
 /// Bodies per dispatch of the kernels with one thread or one workgroup per body.
 const MOST_BODIES: u64 = 64 * 65_535;
 
+/// Blocks of so many bodies at most are computed in a shape of their own.
+const FEW: usize = 16;
+
+/// Blocks of these sizes decide the two shapes: what is found for the first holds for all up to [`FEW`].
+pub(super) const SHAPED: [usize; 2] = [8, 1024];
+
 /// No block has this body: no number of one.
 const NONE: u32 = u32::MAX;
 
@@ -78,12 +84,14 @@ fn most_interactions(class: DeviceClass) -> u64 {
 }
 
 impl Resident {
-    /// Puts bodies on the device, as they stand, and proves on them that its arithmetic holds.
+    /// Puts bodies on the device, as they stand, and proves on them that its arithmetic holds. The shapes are those for
+    /// blocks of a few bodies, and for larger ones.
     ///
     /// Errors: more bodies than fit; numbers out of the tier's range; arithmetic that does not hold there.
     pub async fn new(
         gpu: &Arc<Gpu>,
         (precision, pairs): (Precision, Pairs),
+        [few, many]: [Shape; 2],
         scheme: &dyn Scheme,
         accuracy: &Accuracy,
         (tracks, schedule): (&[Track], &Schedule),
@@ -114,8 +122,6 @@ impl Resident {
         let kernel_tier =
             KernelTier { precision, pairs, refined, softened, order: scheme.order(), scheme: file };
         let class = gpu.adapter.class;
-        // For blocks of a few bodies, and for larger ones.
-        let [few, many] = [8, 1024].map(|sinks| Shape::of_block(class, refined, sinks));
         let n = count as u64;
         let piece = (most_interactions(class) / n.max(1))
             .max(n.div_ceil(MOST_PIECES))
@@ -137,7 +143,7 @@ impl Resident {
         let noise = precision.noise(count);
         let common = BlockParams {
             count: count as u32,
-            few: 2 * few.p,
+            few: FEW as u32,
             few_sinks: few.sinks_per_workgroup(),
             few_threads: few.threads(),
             few_tile: few.tile(),

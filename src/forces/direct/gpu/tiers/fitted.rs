@@ -44,6 +44,11 @@ impl FittedShapes {
         Self(found.into())
     }
 
+    /// All of them.
+    pub fn each(&self) -> impl Iterator<Item = &Fitted> {
+        self.0.iter()
+    }
+
     /// What was found for so many sinks and sources, if anything was.
     pub fn find(
         &self,

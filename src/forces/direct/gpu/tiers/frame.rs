@@ -168,6 +168,15 @@ impl TierFrame {
         }
     }
 
+    /// Words of a record without acceleration, where that can be left out.
+    pub fn words_to_velocity(precision: Precision) -> usize {
+        match precision {
+            // Behind it is the low part of the position; in f64 nothing was seen to be won by leaving it out.
+            Precision::Single | Precision::Double => Self::words(precision),
+            Precision::DoubleSingle => 4,
+        }
+    }
+
     /// What positions, velocities and accelerations are multiplied by: powers of two, so that a product is the quotient.
     pub(super) fn per_unit(&self) -> [f64; 3] {
         let (length, unit) = (self.frame.length, self.frame.velocity_unit());
@@ -175,12 +184,14 @@ impl TierFrame {
     }
 
     /// The record of a source. False if a number of it leaves the range of the tier.
+    #[inline(always)]
     pub(super) fn source(&self, entry: &Entry, out: &mut [Word]) -> bool {
         self.record(self.per_unit(), entry, entry.last / self.frame.mass, out)
     }
 
     /// The record of a sink, with [`TierFrame::per_unit`] worked out before. A radius is a little longer than asked for, by
     /// more than the tier rounds distances: the host takes a second look at who is within.
+    #[inline(always)]
     pub(super) fn sink(&self, per_unit: [f64; 3], entry: &Entry, out: &mut [Word]) -> bool {
         let (share, least) = match self.precision {
             Precision::Double => (1e-12, 0.0),
@@ -191,6 +202,7 @@ impl TierFrame {
         self.record(per_unit, entry, if radius < 0.0 { -1.0 } else { longer * longer }, out)
     }
 
+    #[inline(always)]
     fn record(&self, per_unit: [f64; 3], entry: &Entry, last: f64, out: &mut [Word]) -> bool {
         let [per_length, per_velocity, per_acceleration] = per_unit;
         let position = (entry.position - DVec3::from(self.frame.origin)) * per_length;
@@ -213,7 +225,12 @@ impl TierFrame {
                 let [x, y, z, _] = second;
                 out.copy_from_slice(&[first, third, fifth, [x, y, z, 0]]);
             }
-            _ => out.copy_from_slice(&[first, second, third, fourth, fifth, sixth]),
+            // As many of them as there is room for: where no snaps are computed, nobody asks for accelerations.
+            _ => {
+                out.iter_mut()
+                    .zip([first, second, third, fourth, fifth, sixth])
+                    .for_each(|(out, word)| *out = word);
+            }
         }
         nothing == [0.0; 4]
     }

@@ -41,6 +41,11 @@ impl Held {
         }
     }
 
+    /// Whether records end with the velocity in evaluations of this order: what is predicted is made anew for each.
+    pub fn is_brief(&self, order: Order) -> bool {
+        matches!(self, Self::Moving(_)) && order < Order::Snap
+    }
+
     /// To when sources are predicted.
     pub fn time(&self) -> Option<f64> {
         match self {

@@ -65,6 +65,7 @@ impl Scale {
     }
 
     /// Whether the frame does not suit this body.
+    #[inline(always)]
     pub fn is_outgrown_by(&self, moving: &Moving) -> bool {
         let position = (moving.motion[0] - self.origin) * self.per_unit[0];
         let heavy = moving.mass > FAR * self.heaviest;
@@ -72,6 +73,7 @@ impl Scale {
     }
 
     /// Whether the unit of velocity that would be chosen for this body ([`TierFrame::of`]) is far above the one there is.
+    #[inline(always)]
     fn is_outrun_by(&self, moving: &Moving) -> bool {
         let fastest = (moving.motion[1] - self.drift).abs().max_element() * self.per_most[0];
         let acceleration = moving.motion[2].abs().max_element();
@@ -86,7 +88,7 @@ impl Scale {
 
     /// Makes a record, or its first [`WORDS_TO_JERK`] words, as `out` has room. False if a number of it leaves the range of
     /// the tier.
-    #[inline]
+    #[inline(always)]
     pub fn record(&self, moving: &Moving, out: &mut [Word]) -> bool {
         let [x, v, a, j, s, c] = moving.motion;
         let [per_x, per_v, per_a, per_j, per_s, per_c] = self.per_unit;

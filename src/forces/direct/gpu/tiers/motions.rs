@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::changes::Changes;
 use super::frame::{TierFrame, Word, three_parts};
 use super::motion_records::{MOST_WORDS, Scale, WORDS_TO_JERK, has_snap};
-use super::records::{MANY, first_refused};
+use super::records::{MANY, first_refused, in_wide_registers};
 use super::variant::Pairs;
 use crate::error::{Error, Result};
 use crate::forces::{Moving, Order, Placed, Precision, Sources};
@@ -15,9 +15,16 @@ use crate::gpu::layout::{PredictParams, VEC4};
 use crate::gpu::{
     Batch, Binding, BoundKernel, Checks, ComputeKernel, Gpu, compile, storage, template,
 };
+use crate::math::fetch_ahead;
+
+/// Bodies after the next one whose places are fetched.
+const AHEAD: usize = 8;
 
 /// Bodies of a part of an update.
 const PART: usize = 256;
+
+/// What the kernel's text depends on: whether snaps are computed, and whether records have any.
+type Text = [bool; 2];
 
 /// Sources with their motion, and their copy on the device.
 #[derive(Debug)]
@@ -39,9 +46,9 @@ pub(super) struct Motions {
     /// For which time and order the predicted sources are those of [`Motions::moving`].
     predicted: Option<(Option<u64>, bool)>,
     sources: Option<wgpu::Buffer>,
-    kernels: Vec<(bool, ComputeKernel)>,
-    /// The kernel bound to the buffers of motions, sources and the transfer, and for which order.
-    bound: Option<(bool, [wgpu::Buffer; 3], BoundKernel)>,
+    kernels: Vec<(Text, ComputeKernel)>,
+    /// The kernel bound to the buffers of motions, sources and the transfer.
+    bound: Option<(Text, [wgpu::Buffer; 3], BoundKernel)>,
     /// A body has left the frame: before they are sent the next time, all get another.
     outgrown: bool,
 }
@@ -66,11 +73,16 @@ impl Motions {
         }
     }
 
-    /// Words of a record of motion.
+    /// Words of a record of motion: up to the jerk, as long as no body has more.
     fn words(&self) -> usize {
+        if self.has_snap { self.most_words() } else { WORDS_TO_JERK }
+    }
+
+    /// The same where some has.
+    fn most_words(&self) -> usize {
         match self.precision {
-            Precision::Double => 12,
-            _ => 11,
+            Precision::Double => MOST_WORDS,
+            _ => MOST_WORDS - 1,
         }
     }
 
@@ -86,7 +98,8 @@ impl Motions {
 
     /// Takes all sources anew. Nothing is kept of the old ones, also when these are refused.
     pub fn set(&mut self, gpu: &Gpu, sources: &[Moving]) -> Result<()> {
-        let bytes = self.words() as u64 * VEC4;
+        // Snaps may come later.
+        let bytes = self.most_words() as u64 * VEC4;
         self.moving.clear();
         self.lags = false;
         self.changes.restart(0, self.words());
@@ -117,7 +130,7 @@ impl Motions {
                 None => {}
             }
         }
-        let mut refused = None;
+        let (mut refused, had_snap) = (None, self.has_snap);
         let mut record = [Word::default(); MOST_WORDS];
         let scale = Scale::of(self.precision, &self.frame, self.heaviest);
         for Placed { moving, at, .. } in sources {
@@ -128,6 +141,10 @@ impl Motions {
             if refused.is_none() && !scale.record(moving, &mut record[..self.words()]) {
                 refused = Some(*at as usize);
             }
+        }
+        if self.has_snap && !had_snap {
+            // All records are longer from now on.
+            self.changes.restart(self.moving.len(), self.words());
         }
         // In another frame it may be none.
         match refused.filter(|_| !self.outgrown) {
@@ -140,34 +157,29 @@ impl Motions {
     /// comes twice.
     fn stage(&mut self, sources: &[Placed]) -> Option<bool> {
         let scale = Scale::of(self.precision, &self.frame, self.heaviest);
-        // Of bodies without snap and crackle nothing is sent of these.
-        let words = if self.has_snap { self.words() } else { WORDS_TO_JERK };
+        let words = self.words();
         let (each, with_snap) = (words + 1, self.has_snap);
         let staging = self.changes.stage(sources.iter().map(|placed| placed.at), words)?;
-        let part = |(sources, staging): (&[Placed], &mut [Word])| {
-            let mut fits = true;
-            for (Placed { moving, at, .. }, out) in
-                sources.iter().zip(staging.chunks_exact_mut(each))
-            {
-                let (head, record) = out.split_at_mut(1);
-                head[0] = [*at, 0, 0, 0];
-                fits &= scale.record(moving, record);
-                fits &= with_snap || !has_snap(moving);
-                fits &= !scale.is_outgrown_by(moving);
-            }
-            fits
-        };
         if sources.len() < MANY {
-            return Some(part((sources, staging)));
+            let all = || stage_part(&scale, with_snap, sources, staging.chunks_exact_mut(each));
+            return Some(in_wide_registers(all));
         }
         let parts = sources.par_chunks(PART).zip(staging.par_chunks_mut(PART * each));
+        let part = |(sources, staging): (&[Placed], &mut [Word])| {
+            stage_part(&scale, with_snap, sources, staging.chunks_exact_mut(each))
+        };
         Some(parts.map(part).reduce(|| true, |a, b| a & b))
     }
 
     /// What was announced last takes its place here, too.
     pub fn take_in(&mut self, sources: &[Placed]) {
         if std::mem::take(&mut self.lags) {
-            sources.iter().for_each(|placed| self.moving[placed.at as usize] = placed.moving);
+            for (k, placed) in sources.iter().enumerate() {
+                if let Some(later) = sources.get(k + AHEAD) {
+                    fetch_ahead(&self.moving, later.at as usize);
+                }
+                self.moving[placed.at as usize] = placed.moving;
+            }
         }
     }
 
@@ -253,12 +265,16 @@ impl Motions {
             }
         }
         self.changes.sent();
-        let room = (n * TierFrame::words(self.precision)) as u64 * VEC4;
+        let room = (n * source_words(self.precision, true)) as u64 * VEC4;
         let sources = match &self.sources {
             Some(there) if there.size() >= room => there.clone(),
             _ => {
                 self.predicted = None;
-                let made = storage(gpu, "sources", (motions.size() / VEC4) as usize);
+                let made = storage(
+                    gpu,
+                    "sources",
+                    ((motions.size() / VEC4) as usize).max(n * source_words(self.precision, true)),
+                );
                 self.sources.insert(made).clone()
             }
         };
@@ -284,29 +300,31 @@ impl Motions {
             let what = "the time that sources are predicted to";
             return Err(Error::value(what, time, "within the range of the precision"));
         }
-        if !self.kernels.iter().any(|(known, _)| *known == snaps) {
+        let which: Text = [snaps, self.has_snap];
+        if !self.kernels.iter().any(|(known, _)| *known == which) {
             let values = context! {
                 tier => self.precision.name(),
                 // Positions are pairs in single, too.
                 pairs => self.precision != Precision::Double,
                 fence => true,
                 fused => self.pairs.fused,
-                words => TierFrame::words(self.precision) as u64 * VEC4
+                words => source_words(self.precision, snaps) as u64 * VEC4
                     / if self.precision == Precision::Double { 32 } else { 16 },
                 snaps,
+                high => self.has_snap,
             };
             let name = "direct/predict.wgsl";
             let text = template::assemble(name, values)?;
             let params = Binding::Params(size_of::<PredictParams>() as u64);
             let bindings = [Binding::Read, Binding::Write, params];
             let kernel = compile(gpu, name, &text, &bindings, Checks::default()).await?;
-            self.kernels.push((snaps, kernel));
+            self.kernels.push((which, kernel));
         }
         let drift = DVec3::from(frame.velocity) / frame.velocity_unit();
         let narrow = |v: DVec3| [v.x as f32, v.y as f32, v.z as f32, 0.0];
         let offset = batch.row(PredictParams {
             count: self.moving.len() as u32,
-            has_snap: u32::from(self.has_snap),
+            unused: 0,
             moves: u32::from(self.time.is_some()),
             zero: 0,
             time: [parts[0], parts[1], parts[2], 0.0],
@@ -314,16 +332,16 @@ impl Motions {
             drift_low: narrow(drift - drift.as_vec3().as_dvec3()),
         });
         let buffers = [motions, sources, batch.buffer()];
-        let is_bound = |(known, there, _): &(bool, [wgpu::Buffer; 3], BoundKernel)| {
-            *known == snaps && there.each_ref() == buffers
+        let is_bound = |(known, there, _): &(Text, [wgpu::Buffer; 3], BoundKernel)| {
+            *known == which && there.each_ref() == buffers
         };
         if !self.bound.as_ref().is_some_and(is_bound) {
             let kernel =
-                self.kernels.iter().find(|(known, _)| *known == snaps).expect("made above");
+                self.kernels.iter().find(|(known, _)| *known == which).expect("made above");
             let row = batch.row_binding::<PredictParams>();
             let resources = [motions.as_entire_binding(), sources.as_entire_binding(), row];
             let bound = kernel.1.bind(gpu, "predict", &resources);
-            self.bound = Some((snaps, buffers.map(Clone::clone), bound));
+            self.bound = Some((which, buffers.map(Clone::clone), bound));
         }
         let (.., bound) = self.bound.as_ref().expect("made above");
         // Threads take several sources where there are more than a dispatch may have.
@@ -332,4 +350,28 @@ impl Motions {
         self.predicted = goal;
         Ok(())
     }
+}
+
+/// Words of a predicted source.
+fn source_words(precision: Precision, snaps: bool) -> usize {
+    if snaps { TierFrame::words(precision) } else { TierFrame::words_to_velocity(precision) }
+}
+
+/// The changes of some sources into `staging`. False: they are not what they were expected to be.
+#[inline(always)]
+fn stage_part<'a>(
+    scale: &Scale,
+    with_snap: bool,
+    sources: &[Placed],
+    staging: impl Iterator<Item = &'a mut [Word]>,
+) -> bool {
+    let mut fits = true;
+    for (Placed { moving, at, .. }, out) in sources.iter().zip(staging) {
+        let (head, record) = out.split_at_mut(1);
+        head[0] = [*at, 0, 0, 0];
+        fits &= scale.record(moving, record);
+        fits &= with_snap || !has_snap(moving);
+        fits &= !scale.is_outgrown_by(moving);
+    }
+    fits
 }

@@ -30,3 +30,21 @@ pub(super) fn first_refused(
     );
     Some(first.into_inner()).filter(|k| *k != usize::MAX)
 }
+
+/// Does `work` compiled for registers of four f64, where the processor has them: a record is rows of four. The same
+/// operations in the same order, so the same bits.
+#[inline(always)]
+pub(super) fn in_wide_registers<R>(work: impl FnOnce() -> R) -> R {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2")]
+        fn wide<R>(work: impl FnOnce() -> R) -> R {
+            work()
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has them.
+            return unsafe { wide(work) };
+        }
+    }
+    work()
+}

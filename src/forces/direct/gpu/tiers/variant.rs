@@ -57,6 +57,8 @@ pub struct DirectVariant {
     pub softened: bool,
     /// For double-single.
     pub pairs: Pairs,
+    /// Whether records of sources and sinks end with the velocity.
+    pub brief: bool,
     /// For double-single: accelerations and jerks in pairs of f32 throughout, see [`Precision::refines`].
     pub refined: bool,
 }
@@ -116,7 +118,7 @@ impl DirectVariant {
         context! {
             p, q, r, u, l, order, pairs, fill, close,
             parts => self.parts(fill),
-            words => TierFrame::words(self.precision) as u64 * VEC4 / self.vector_bytes(),
+            words => self.words() as u64 * VEC4 / self.vector_bytes(),
             tier => self.precision.name(),
             fence => self.pairs.fence,
             fused => self.pairs.fused,
@@ -127,6 +129,14 @@ impl DirectVariant {
             // Rows meet in pairs from here on.
             half => q.next_power_of_two() / 2,
             softened => self.softened,
+        }
+    }
+
+    /// Words of a record of a source or sink.
+    pub(super) fn words(&self) -> usize {
+        match self.brief {
+            true => TierFrame::words_to_velocity(self.precision),
+            false => TierFrame::words(self.precision),
         }
     }
 
@@ -228,6 +238,7 @@ mod tests {
                                 near,
                                 softened: near == Near::Nearest,
                                 pairs: Pairs { fence, fused },
+                                brief: order < Order::Snap && r == 1,
                                 refined,
                             };
                             let mut texts = vec![variant.forces().unwrap(), variant.sum().unwrap()];
@@ -290,6 +301,7 @@ mod tests {
             near: Near::Nothing,
             softened: true,
             pairs: Pairs::NONE,
+            brief: true,
             refined: false,
         };
         let text = variant.forces().unwrap();

@@ -1,10 +1,11 @@
 //! From sinks to their answers, awaiting the device.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use super::super::frame::{Entry, TierFrame, Word};
+use super::super::frame::{Entry, Word};
 use super::super::kernels::Kernels;
-use super::super::records::first_refused;
+use super::super::records::{MANY, first_refused, in_wide_registers};
 use super::super::widen;
 use super::GpuTiers;
 use super::evaluation::{Evaluation, Next, ROWS, Replaced};
@@ -95,17 +96,24 @@ impl GpuTiers {
             self.kernels.insert(key, kernels);
         }
         let n = evaluation.count;
-        let each = TierFrame::words(self.precision) as u64 * VEC4 + size_of::<u32>() as u64;
+        let each = variant.words() as u64 * VEC4 + size_of::<u32>() as u64;
         let (sent, along) = self.held.bytes_to_send();
-        // Two parts of sinks, at most one of changes with its parameters, and those of the prediction.
-        self.batch.begin(&gpu, n as u64 * each + along, 5 + ROWS as usize);
+        // Two parts of sinks, twice, at most one of changes with its parameters, and those of the prediction.
+        self.batch.begin(&gpu, n as u64 * each + along, 8 + ROWS as usize);
         evaluation.sent = sent;
-        self.narrow(evaluation, sinks, want)?;
+        let ahead = self.going_ahead(evaluation) as usize;
+        self.narrow(evaluation, if ahead > 0 { 0..ahead } else { 0..n }, sinks, want)?;
         let sources = self.held.send(&gpu, variant.order, &mut self.batch).await?;
         let capacity = evaluation.whole.capacity as usize;
         self.buffers.fit(&gpu, sources, &self.batch, &variant, n, capacity);
+        if ahead > 0 {
+            self.go_ahead(evaluation, ahead as u32)?;
+            self.narrow(evaluation, ahead..n, sinks, want)?;
+        }
         self.batch.keep();
-        self.advance(evaluation)
+        self.advance(evaluation)?;
+        evaluation.interactions += ahead as u64 * u64::from(evaluation.whole.source_count);
+        Ok(())
     }
 
     /// [`crate::forces::ForceEngine::collect`], awaiting the device.
@@ -164,28 +172,31 @@ impl GpuTiers {
         Ok(())
     }
 
-    /// The sinks as the device has them, into the batch.
+    /// Some of the sinks as the device has them, into the batch.
     fn narrow(
         &mut self,
         evaluation: &mut Evaluation,
+        part: Range<usize>,
         sinks: &Sinks<'_>,
         want: &Want<'_>,
     ) -> Result<()> {
-        let (n, words) = (sinks.position.len(), TierFrame::words(self.precision));
-        let or_zero = |of: &[glam::DVec3], i: usize| of.get(i).copied().unwrap_or_default();
+        let (begin, n, words) = (part.start, part.len(), evaluation.variant.words());
         let frame = *self.held.frame();
         let per_unit = frame.per_unit();
-        let make = |(i, out): (usize, &mut [Word])| {
-            let entry = Entry {
-                position: sinks.position[i],
-                velocity: or_zero(sinks.velocity, i),
-                acceleration: or_zero(sinks.acceleration, i),
-                last: want.within.map_or(-1.0, |within| within.radius[i]),
-            };
-            frame.sink(per_unit, &entry, out)
+        let make = |(k, out): (usize, &mut [Word])| {
+            frame.sink(per_unit, &entry(sinks, want, begin + k), out)
         };
         let (sinks_at, records) = self.batch.part::<Word>(n * words);
-        if let Some(i) = first_refused(records, words, make) {
+        let refused = if n < MANY {
+            in_wide_registers(|| {
+                let refuses = |(k, out)| !frame.sink(per_unit, &entry(sinks, want, begin + k), out);
+                records.chunks_exact_mut(words).enumerate().position(refuses)
+            })
+        } else {
+            first_refused(records, words, make)
+        };
+        if let Some(k) = refused {
+            let i = begin + k;
             return Err(Error::Body {
                 index: i,
                 id: i as u64,
@@ -197,12 +208,27 @@ impl GpuTiers {
             });
         }
         let (itself_at, itself) = self.batch.part::<u32>(n);
-        for (i, number) in itself.iter_mut().enumerate() {
-            *number = sinks.identity.of(i).map_or(FOREIGN, |j| j as u32);
+        for (k, number) in itself.iter_mut().enumerate() {
+            *number = sinks.identity.of(begin + k).map_or(FOREIGN, |j| j as u32);
         }
         // A `vec4` of f64 is 32 bytes; parts begin at multiples of that.
-        evaluation.whole.sinks_at = sinks_at / evaluation.variant.vector_bytes() as u32;
-        evaluation.whole.itself_at = itself_at / size_of::<u32>() as u32;
+        // Kernels count from the first of all sinks, whose place parts that come later lie behind.
+        let before = (begin * words) as u64 * VEC4;
+        let at = u64::from(sinks_at) - before;
+        evaluation.whole.sinks_at = (at / evaluation.variant.vector_bytes()) as u32;
+        evaluation.whole.itself_at = itself_at / size_of::<u32>() as u32 - begin as u32;
         Ok(())
+    }
+}
+
+/// Sink `i` as records are made of it.
+#[inline(always)]
+fn entry(sinks: &Sinks<'_>, want: &Want<'_>, i: usize) -> Entry {
+    let or_zero = |of: &[glam::DVec3]| of.get(i).copied().unwrap_or_default();
+    Entry {
+        position: sinks.position[i],
+        velocity: or_zero(sinks.velocity),
+        acceleration: or_zero(sinks.acceleration),
+        last: want.within.map_or(-1.0, |within| within.radius[i]),
     }
 }

@@ -10,8 +10,8 @@ use super::super::frame::Units;
 use super::GpuTiers;
 use super::parts::Among;
 use crate::error::Result;
-use crate::forces::Order;
 use crate::forces::{Budget, Throughput};
+use crate::forces::{Order, Precision};
 use crate::gpu::Progress;
 use crate::gpu::layout::DirectParams;
 
@@ -74,7 +74,55 @@ pub enum Next {
     Copied,
 }
 
+/// From so many sinks on some go ahead.
+const MANY_SINKS: u32 = 2048;
+
+/// Up to so many interactions: a quarter of the sinks leaves much of a device idle, which costs more than records of the
+/// others where forces take long. In f64 they take twice as long.
+const MOST_AHEAD: u64 = 1 << 29;
+const MOST_AHEAD_IN_F64: u64 = 1 << 27;
+
 impl GpuTiers {
+    /// How many sinks' forces are submitted before the host makes records of the others, which takes longer than another
+    /// submission where there are many: a quarter, if all would fit one dispatch. Sums of a sink are the same however sinks
+    /// are cut.
+    pub(super) fn going_ahead(&mut self, evaluation: &Evaluation) -> u32 {
+        let Evaluation { variant, whole, capacity, .. } = evaluation;
+        let (sinks, shape) = (whole.sink_count, variant.shape);
+        let interactions = u64::from(sinks) * u64::from(whole.source_count);
+        let at_once =
+            self.throughput(variant.order).interactions_in(Budget::HEADLESS.dispatch_secs);
+        let ahead = (sinks / 4).next_multiple_of(shape.sinks_per_workgroup());
+        let most = match variant.precision {
+            Precision::Double => MOST_AHEAD_IN_F64,
+            _ => MOST_AHEAD,
+        };
+        let is_one = interactions <= at_once.min(most)
+            && shape.workgroups(sinks) <= self.gpu.limits.workgroups;
+        if sinks < MANY_SINKS || capacity.is_some() || !is_one { 0 } else { ahead.min(sinks) }
+    }
+
+    /// Submits the forces of the first sinks with what is in the batch.
+    pub(super) fn go_ahead(&mut self, evaluation: &mut Evaluation, sinks: u32) -> Result<()> {
+        let gpu = Arc::clone(&self.gpu);
+        let Evaluation { variant, whole, next, .. } = evaluation;
+        let key = variant.unsliced();
+        let kernels = self.buffers.bind(&gpu, key, &self.kernels[&key], &self.batch)?;
+        let shape = variant.shape;
+        let params = DirectParams {
+            sink_end: sinks,
+            chunk_end: shape.slice_length(whole.source_count),
+            ..*whole
+        };
+        let offset = self.batch.row(params);
+        self.batch.dispatch(&kernels.forces, offset, [shape.workgroups(sinks), shape.slices]);
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        self.batch.record(&gpu, &mut encoder);
+        gpu.queue.submit([encoder.finish()]);
+        *next = Next::Forces(Some(Progress::from_sink(sinks)));
+        Ok(())
+    }
+
     fn throughput(&mut self, order: Order) -> &mut Throughput {
         &mut self.throughput[order as usize]
     }

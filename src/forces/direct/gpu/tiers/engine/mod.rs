@@ -123,6 +123,17 @@ impl GpuTiers {
         &self.gpu
     }
 
+    /// The shape of kernels for blocks of so many sinks among `sources`, all in one slice: what was found, else the rule's.
+    pub(crate) fn block_shape(&self, order: Order, sinks: usize, sources: usize) -> Shape {
+        // No more sinks are tuned than there are bodies.
+        let most = 1 << (sources.max(1).ilog2() & !1);
+        let found = self.fitted.find(self.precision, order, sinks.min(most), sources);
+        let found = found.filter(|shape| shape.holds_on(&self.gpu));
+        let refined = self.precision.refines(sources);
+        let usual = || Shape::of_block(self.gpu.adapter.class, refined, sinks as u32);
+        found.map_or_else(usual, |shape| Shape { slices: 1, ..shape })
+    }
+
     /// The devices that share with it the block steps of bodies which live there.
     pub fn beside(&self) -> &[Arc<Gpu>] {
         &self.beside
@@ -168,6 +179,7 @@ impl GpuTiers {
             },
             softened: false,
             pairs: self.pairs,
+            brief: self.held.is_brief(want.order),
             refined: self.precision.refines(count as usize),
         };
         let sum_bytes = variant.sums() as u64 * variant.vector_bytes();
@@ -176,15 +188,14 @@ impl GpuTiers {
             let (class, refined) = (gpu.adapter.class, variant.refined);
             let all = self.part_of.unwrap_or(sinks);
             let found = self.fitted.find(self.precision, want.order, all, count as usize);
-            // Found for this device, but a file may say anything.
-            let most = gpu.limits.threads_per_workgroup;
             let holds = |shape: &Shape| {
                 let segments = u64::from(shape.slices) * u64::from(shape.q + 1);
                 let fits = sum_bytes * segments * all as u64 <= largest;
-                shape.validate().is_ok() && shape.threads() <= most && fits
+                shape.holds_on(gpu) && fits
             };
             found.filter(holds).unwrap_or_else(|| {
-                Shape::for_sinks(class, refined, all as u32, count, sum_bytes, largest)
+                let tier = (self.precision, refined);
+                Shape::for_sinks(class, tier, all as u32, count, sum_bytes, largest)
             })
         });
         let bytes = sum_bytes * u64::from(variant.segments_with_rows()) * sinks as u64;

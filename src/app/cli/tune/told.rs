@@ -1,0 +1,30 @@
+//! What a race came to, as JSON: the same for every kind of kernel.
+
+use std::fmt::Display;
+
+use serde_json::{Value, json};
+
+use crate::tune::Outcome;
+
+/// A row that has been raced: what the kind of kernel has `own` to tell, an object, and the outcome. `secs` is what the
+/// seconds are called that were timed.
+pub fn row_json<Shape: Display + PartialEq>(
+    own: Value,
+    usual: &Shape,
+    outcome: &Outcome<Shape>,
+    secs: &str,
+) -> Value {
+    let mut row = own;
+    row["default"] = json!(usual.to_string());
+    row["best"] = json!(outcome.best().map(|best| best.config.to_string()));
+    row["finished"] = json!(outcome.finished);
+    row["untried"] = json!(outcome.untried);
+    let ranked = outcome.ranking.iter().map(|ranked| {
+        json!({ "kernel": ranked.config.to_string(), secs: ranked.secs(), "samples": ranked.samples })
+    });
+    row["ranking"] = ranked.collect();
+    let refused = outcome.refused.iter();
+    row["refused"] =
+        refused.map(|(shape, why)| json!({ "kernel": shape.to_string(), "reason": why })).collect();
+    row
+}

@@ -1,0 +1,49 @@
+//! Where the file of what was found is, for the program and for the C library.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::Store;
+
+impl Store {
+    /// The variable of the environment that names a folder in the place of the system's.
+    pub const FOLDER: &str = "GRAVITILE_CACHE_DIR";
+
+    /// The user's file: in the folder that [`Store::FOLDER`] names, `named`, else in the `system`'s folder for what can be
+    /// found out again. `None` where there is no such folder, and where `named` is empty: then nothing is kept.
+    pub fn of_user(
+        named: Option<OsString>,
+        system: impl FnOnce() -> Option<PathBuf>,
+    ) -> Option<Self> {
+        let folder = match named {
+            Some(folder) if folder.is_empty() => return None,
+            Some(folder) => PathBuf::from(folder),
+            // What a page has is the program's alone.
+            None if cfg!(target_arch = "wasm32") => system()?,
+            None => system()?.join(Self::IN_SYSTEM),
+        };
+        Some(Self::at(folder.join(Self::FILE)))
+    }
+
+    /// The program's folder in the system's.
+    const IN_SYSTEM: &str = "gravitile";
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_named_folder_is_taken_and_an_empty_name_keeps_nothing() {
+        let of = |named: Option<&str>, system: Option<&str>| {
+            let store = Store::of_user(named.map(OsString::from), || system.map(PathBuf::from));
+            store.map(|store| store.path)
+        };
+        assert_eq!(of(Some("here"), Some("there")), Some(Path::new("here").join(Store::FILE)));
+        assert_eq!(of(None, Some("there")), Some(Path::new("there/gravitile").join(Store::FILE)));
+        assert_eq!(of(Some(""), Some("there")), None);
+        assert_eq!(of(None, None), None);
+    }
+}
