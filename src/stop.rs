@@ -3,7 +3,7 @@
 //! A force on a million bodies, or one step of theirs, may take minutes. Engines look here between pieces
 //! of it (milliseconds each); once it is wanted they give up with [`Error::Stopped`], and whoever called
 //! them is as far as before. One request serves the whole process, as Ctrl-C does; another is for what one thread has begun
-//! ([`heed`]), whose work others may share ([`of_caller`]).
+//! (`heed`), whose work others may share (`of_caller`).
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub fn looks_left() -> u64 {
 }
 
 thread_local! {
-    /// See [`heed`].
+    /// See `heed`.
     static HEEDED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
