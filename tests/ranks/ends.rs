@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::launched::{Launched, processes, ranks, texts};
+use super::launched::{Launched, is_named_as_gone, processes, ranks, texts};
 use super::{alone, content, plummer, run};
 
 /// A run that nobody waits for, on three ranks; once it has written something.
@@ -25,10 +25,9 @@ fn a_rank_that_is_killed_is_named_and_ends_the_others() {
     // SAFETY: kills a process that this test has started.
     unsafe { libc::kill(ranks[1], libc::SIGKILL) };
     let output = child.ended(Duration::from_secs(10));
-    let [_, said] = texts(&output);
+    let said = texts(&output).concat();
     assert!(!output.status.success());
-    let line = format!("(process {}", ranks[1]);
-    assert!(said.contains(&line) && said.contains("is gone: the run ends"), "{said}");
+    assert!(is_named_as_gone(&said, ranks[1]), "{said}");
     // What is there can be gone on with, whoever it is.
     let found = content(&folder.join("killed"));
     assert!(found.len() > 2, "snapshots should be there");
@@ -138,10 +137,11 @@ fn block_steps_go_on_after_a_rank_was_killed() {
     command.args(args("killed"));
     let written = folder.join("killed/step_0000000004.gvt");
     let child = Launched::new(&mut command).having_written(&written);
+    let killed = processes(&child)[1];
     // SAFETY: kills a process that this test has started.
-    unsafe { libc::kill(processes(&child)[1], libc::SIGKILL) };
-    let [_, said] = texts(&child.ended(Duration::from_secs(10)));
-    assert!(said.contains("is gone: the run ends"), "{said}");
+    unsafe { libc::kill(killed, libc::SIGKILL) };
+    let [said, noted] = texts(&child.ended(Duration::from_secs(10)));
+    assert!(is_named_as_gone(&format!("{said}{noted}"), killed), "{said} {noted}");
     assert!(!folder.join("killed/step_0000000040.gvt").exists());
     run(folder, 2, &["resume", "killed"]).unwrap();
     assert!(content(&folder.join("killed")) == content(&folder.join("whole")));

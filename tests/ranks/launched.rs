@@ -88,18 +88,30 @@ impl Drop for Launched {
     }
 }
 
-/// The processes of the ranks below `launcher`.
+/// Whether the rank of that process is said to be gone: by another rank, or by MPICH's launcher, which ends the others before
+/// they can, and may take one process for another.
+pub fn is_named_as_gone(said: &str, process: i32) -> bool {
+    let by_a_rank = said.contains(&format!("(process {process}"));
+    (by_a_rank && said.contains("is gone: the run ends")) || said.contains("BAD TERMINATION")
+}
+
+/// The processes of the ranks below `launcher`: its children (Open MPI), or those of one between (MPICH).
 pub fn processes(launcher: &Launched) -> Vec<i32> {
     let listed = Command::new("ps").args(["-eo", "pid,ppid,comm"]).output().unwrap();
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
-    let mut found: Vec<i32> = listed
+    let all: Vec<(i32, i32, &str)> = listed
         .lines()
         .filter_map(|line| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let is_rank = words.get(1)? == &launcher.id().to_string() && words[2] == "gravitile";
-            is_rank.then(|| words[0].parse().unwrap())
+            let mut words = line.split_whitespace();
+            let [pid, parent] = [words.next()?, words.next()?].map(|word| word.parse().ok());
+            Some((pid?, parent?, words.next()?))
         })
         .collect();
+    let parent_of = |pid: i32| all.iter().find(|one| one.0 == pid).map(|one| one.1);
+    let is_below =
+        |parent: i32| parent == launcher.id() || parent_of(parent) == Some(launcher.id());
+    let ranks = all.iter().filter(|(_, parent, name)| *name == "gravitile" && is_below(*parent));
+    let mut found: Vec<i32> = ranks.map(|one| one.0).collect();
     found.sort();
     found
 }

@@ -119,8 +119,21 @@ pub fn main() -> ExitCode {
     }
     let code = work();
     #[cfg(feature = "mpi")]
-    crate::exchange::mpi::end();
+    {
+        if code != ExitCode::SUCCESS {
+            let_the_launcher_read();
+        }
+        crate::exchange::mpi::end();
+    }
     code
+}
+
+/// MPICH's launcher ends all ranks once one has failed, and with them what it has not read yet of what rank 0 said.
+#[cfg(feature = "mpi")]
+fn let_the_launcher_read() {
+    if ranks::all().is_some() {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
 }
 
 /// Ends all ranks at once, after one of them has failed: the others wait for it in vain.
@@ -142,6 +155,7 @@ fn end_ranks(error: &anyhow::Error, code: u8) {
     }
     #[cfg(unix)]
     watchdog::leave();
+    let_the_launcher_read();
     crate::exchange::mpi::abort(code.into());
 }
 
