@@ -7,10 +7,11 @@ Builds nbody.cu with nvcc, lets it find its best shape for each number of bodies
 programs by turns and prints their steps per second as markdown. --out DIR keeps compare.json (every
 sample), compare.md and cuda.jsonl (every line of the CUDA program). Only the standard library is used.
 
-A step is one force and one leapfrog pass in both programs; all steps of a run are queued without a
-wait in between. gravitile is timed by the difference of a long and a short run, which leaves out
-what is done once (first forces, snapshots, energies); that scatters by some hundredths of a second, of the 5 that a run takes. The CUDA program takes its best shape at each size;
-with --tune gravitile does the same ('gravitile tune'), without it takes its defaults.
+A step is one force on all by all and one leapfrog pass in both programs; all steps of a run are queued
+without a wait in between. gravitile is timed by the difference of a long and a short run, which leaves out
+what is done once (first forces, snapshots, energies); that scatters by some hundredths of a second, of the
+5 that a run takes. The CUDA program takes its best shape at each size; with --tune gravitile does the same
+('gravitile tune'), without it takes its defaults.
 
 Exit: 0 done; 1 a program failed or a result was wrong; 2 no nvcc, no GPU or no gravitile.
 """
@@ -117,8 +118,9 @@ def shapes_for(n, before):
 def gravitile_run(program, n, steps, extra):
     with tempfile.TemporaryDirectory() as folder:
         time_of_run = repr(steps * DT)
-        command = [program, "run", "plummer", "-n", n, "--method", "direct", "--eps", "0.05", "--dt", DT, "--until", time_of_run]
-        command += ["--every", time_of_run, "--engine", "gpu", "--out", Path(folder, "run"), "--json", *extra]
+        command = [program, "run", "plummer", "-n", n, "--method", "direct", "--eps", "0.05"]
+        command += ["--dt", DT, "--until", time_of_run, "--every", time_of_run]
+        command += ["--engine", "gpu", "--out", Path(folder, "run"), "--json", *extra]
         text = call(command)
     try:
         result = json.loads(text)

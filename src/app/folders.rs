@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 /// What is remembered from one time to the next. `None` where there is no such folder.
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(all(not(target_arch = "wasm32"), feature = "panel"))]
 pub fn configuration() -> Option<PathBuf> {
     use etcetera::BaseStrategy;
     Some(etcetera::choose_base_strategy().ok()?.config_dir().join("gravitile"))
 }
 
 /// What was made for a user.
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(all(not(target_arch = "wasm32"), feature = "panel"))]
 pub fn data() -> Option<PathBuf> {
     use etcetera::BaseStrategy;
     Some(etcetera::choose_base_strategy().ok()?.data_dir().join("gravitile"))

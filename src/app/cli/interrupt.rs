@@ -23,6 +23,7 @@ enum Manner {
     /// Asks the program to end.
     InGoodOrder,
     /// Asks somebody who listens for it.
+    #[cfg(feature = "window")]
     Told(Box<dyn Fn() + Send>),
 }
 
@@ -71,10 +72,12 @@ fn signalled() {
                 stop::all_work(true);
             }
         }
+        #[cfg(feature = "window")]
         Manner::Told(tell) if !WANTED.swap(true, Ordering::SeqCst) => tell(),
         // The lock is kept to the end: nothing new begins.
-        Manner::InGoodOrder | Manner::Told(_) => leave(None),
         Manner::AtOnce(clean) => leave(clean.as_deref()),
+        // Asked before.
+        _ => leave(None),
     }
 }
 
@@ -99,6 +102,7 @@ pub fn clean_up(clean: impl Fn() + Send + 'static) {
 }
 
 /// From now on the first signal tells this, whose owner ends the program; the second ends it at once.
+#[cfg(feature = "window")]
 pub fn tell(tell: Box<dyn Fn() + Send>) {
     *manner() = Manner::Told(tell);
 }

@@ -20,6 +20,7 @@ pub struct OwnKernel {
 
 impl OwnKernel {
     /// Nothing of the kind.
+    #[cfg(feature = "window")]
     pub const NONE: Self = Self { force_kernel: None };
 
     /// Its shape, if there is one: it is compiled as far as that can be without a device.

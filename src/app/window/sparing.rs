@@ -27,46 +27,34 @@ struct Effect {
     name: &'static str,
     /// It goes where pictures take longer.
     limit_secs: f64,
-    is_asked: fn(&Style) -> bool,
+    is_asked: fn(&Asked) -> bool,
     leave_out: fn(&mut Style),
+}
+
+const fn extra(
+    name: &'static str,
+    is_asked: fn(&Asked) -> bool,
+    leave_out: fn(&mut Style),
+) -> Effect {
+    Effect { name, limit_secs: EXTRA_SECS, is_asked, leave_out }
 }
 
 /// In this order: what costs software most and changes least of what the bodies are, first.
 const ORDER: [Effect; 6] = [
-    Effect {
-        name: "streaks",
-        limit_secs: EXTRA_SECS,
-        is_asked: |style| style.streak_time > 0.0,
-        leave_out: |style| style.streak_time = 0.0,
-    },
-    Effect {
-        name: "trails",
-        limit_secs: EXTRA_SECS,
-        is_asked: |style| style.trail_secs > 0.0,
-        leave_out: |style| style.trail_secs = 0.0,
-    },
-    Effect {
-        name: "dust",
-        limit_secs: EXTRA_SECS,
-        is_asked: |style| style.dust > 0.0,
-        leave_out: |style| style.dust = 0.0,
-    },
-    Effect {
-        name: "glow of gas",
-        limit_secs: EXTRA_SECS,
-        is_asked: |style| style.gas > 0.0,
-        leave_out: |style| style.gas = 0.0,
-    },
+    extra("streaks", |asked| asked.style.streak_time > 0.0, |style| style.streak_time = 0.0),
+    extra("trails", |asked| asked.style.trail_secs > 0.0, |style| style.trail_secs = 0.0),
+    extra("dust", |asked| asked.has_gas && asked.style.dust > 0.0, |style| style.dust = 0.0),
+    extra("glow of gas", |asked| asked.has_gas && asked.style.gas > 0.0, |style| style.gas = 0.0),
     Effect {
         name: "glow",
         limit_secs: LOOK_SECS,
-        is_asked: |style| style.bloom > 0.0 || style.local_exposure > 0.0,
+        is_asked: |asked| asked.style.bloom > 0.0 || asked.style.local_exposure > 0.0,
         leave_out: |style| (style.bloom, style.local_exposure) = (0.0, 0.0),
     },
     Effect {
         name: "far sky",
         limit_secs: LOOK_SECS,
-        is_asked: |style| style.sky > 0.0,
+        is_asked: |asked| asked.style.sky > 0.0,
         leave_out: |style| style.sky = 0.0,
     },
 ];
@@ -86,8 +74,7 @@ pub struct Asked {
 
 impl Asked {
     fn has(&self, index: usize) -> bool {
-        let is_of_gas = matches!(ORDER[index].name, "dust" | "glow of gas");
-        (self.has_gas || !is_of_gas) && (ORDER[index].is_asked)(&self.style)
+        (ORDER[index].is_asked)(self)
     }
 }
 
