@@ -59,6 +59,24 @@ fn auto_is_what_was_found_faster_and_the_run_keeps_it() {
     assert_eq!(method(&["-n", "4500", "--method", "direct"], 4500), "direct");
 }
 
+/// Whatever is faster for steps.
+#[test]
+fn forces_are_by_all_pairs_unless_a_tree_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    cache(folder.path(), 4096);
+    let computed_on = |more: &[&str]| {
+        let mut command = program::program();
+        command.args(["forces", "plummer", "-n", "5000", "--eps", "0.05"]).args(more);
+        let output = command.env("GRAVITILE_CACHE_DIR", folder.path()).output().unwrap();
+        assert!(output.status.success(), "{more:?}: {}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    for engine in [&[][..], CPU] {
+        assert!(!computed_on(engine).contains("tree"), "{engine:?}");
+        assert!(computed_on(&[engine, &["--method", "tree"]].concat()).contains("tree"));
+    }
+}
+
 #[test]
 fn a_tree_that_there_is_not_is_refused_with_what_there_is() {
     let folder = tempfile::tempdir().unwrap();

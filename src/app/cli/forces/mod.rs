@@ -179,12 +179,15 @@ fn engine_with_derivatives(
     Ok(engine)
 }
 
-/// The engine for accelerations and potentials of `n` bodies.
+/// The engine for accelerations and potentials of `n` bodies: all pairs where no method is asked for.
 fn plain_engine(settings: &mut Settings, n: usize) -> Result<Box<dyn ForceEngine>, Error> {
     if settings.tree.rebuild.keeps() {
         let allowed = "left out: forces of one moment have a tree of their own";
         return Err(Error::value("--rebuild", settings.tree.rebuild, allowed));
     }
+    // A table of forces is taken for exact, however many bodies there are: a tree has to be asked for.
+    let (_, method) = settings.engine.by(settings.method)?;
+    settings.method = Some(method);
     let choice = lookup::choose(n, settings)?;
     let tools = Tools { gpu: choice.gpu.as_ref(), kernel: settings.kernel, tree: settings.tree };
     forces::make(choice.kind.place(), choice.method, None, Order::Acceleration, &tools)
