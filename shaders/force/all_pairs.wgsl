@@ -54,8 +54,19 @@ fn main(
             var potential_{{ k }} = 0.0;
 //% endif
 //% endfor
-            for (var column = 0u; column < P; column += {{ u }}u) {
-//% for copy in range(u)
+//% if potential
+            // A body is left out of its own potential. Only tiles that may hold a sink of this thread look for it.
+            let first_{{ load }} = {{ "bitcast<u32>(tile[" ~ load ~ "u * TILE].w)" if one_mass else "tiles_begin + " ~ load ~ "u * TILE" }};
+            let span_{{ load }} = {{ "bitcast<u32>(tile[" ~ load ~ "u * TILE + TILE - 1u].w) - first_" ~ load if one_mass else "TILE - 1u" }};
+            let is_apart_{{ load }} = {% for k in range(r) %}{{ " && " if k > 0 }}itself_{{ k }} - first_{{ load }} > span_{{ load }}{% endfor %};
+//% endif
+//% for apart in ([true, false] if potential else [true])
+//% set turns = u if apart else 1
+//% if potential
+            {{ "if is_apart_" ~ load if apart else "} else" }} {
+//% endif
+            for (var column = 0u; column < P; column += {{ turns }}u) {
+//% for copy in range(turns)
                 let slot_{{ copy }} = {{ load }}u * TILE + (column + {{ copy }}u) * Q + local.y;
                 let source_{{ copy }} = tile[slot_{{ copy }}];
 //% for k in range(r)
@@ -65,11 +76,15 @@ fn main(
 //% if potential
                 potential_{{ k }} = potential_of(potential_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }},
                     softening_squared,
-                    {{ "bitcast<u32>(source_" ~ copy ~ ".w)" if one_mass else "tiles_begin + slot_" ~ copy }} == itself_{{ k }});
+                    {{ "false" if apart else ("bitcast<u32>(source_" ~ copy ~ ".w)" if one_mass else "tiles_begin + slot_" ~ copy) ~ " == itself_" ~ k }});
 //% endif
 //% endfor
 //% endfor
             }
+//% endfor
+//% if potential
+            }
+//% endif
 //% if one_mass
             let mass = block_masses[tiles_begin / TILE + {{ load }}u];
 //% endif

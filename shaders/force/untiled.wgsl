@@ -25,16 +25,29 @@ fn main(
         var potential_{{ k }} = 0.0;
 //% endif
 //% endfor
+//% if not uniform
+        let block_end = min(block_begin + P, end);
+//% endif
+//% if potential
+        // A body is left out of its own potential. Only blocks that may hold a sink of this thread look for it.
+        let first = {{ "bitcast<u32>(sources[block_begin].w)" if one_mass else ("window_begin + " if uniform else "") ~ "block_begin" }};
+        let span = {{ "bitcast<u32>(sources[" ~ ("block_begin + P" if uniform else "block_end") ~ " - 1u].w) - first" if one_mass else "P - 1u" }};
+        let is_apart = {% for k in range(r) %}{{ " && " if k > 0 }}itself_{{ k }} - first > span{% endfor %};
+//% endif
+//% for apart in ([true, false] if potential else [true])
+//% set turns = u if apart else 1
+//% if potential
+        {{ "if is_apart" if apart else "} else" }} {
+//% endif
 //% if uniform
         // Blocks are filled up: there is no rest.
-        for (var j = block_begin; j < block_begin + P; j += {{ u }}u) {
+        for (var j = block_begin; j < block_begin + P; j += {{ turns }}u) {
 //% else
         var j = block_begin;
-        let block_end = min(block_begin + P, end);
         // Whole turns of u first, then the rest of the last block one by one.
-        for (; j + {{ u - 1 }}u < block_end; j += {{ u }}u) {
+        for (; j + {{ turns - 1 }}u < block_end; j += {{ turns }}u) {
 //% endif
-//% for copy in range(u)
+//% for copy in range(turns)
             let source_{{ copy }} = sources[j + {{ copy }}u];
 //% for k in range(r)
 //% if not alone
@@ -43,12 +56,12 @@ fn main(
 //% if potential
             potential_{{ k }} = potential_of(potential_{{ k }}, sink_{{ k }}.xyz, source_{{ copy }},
                 softening_squared,
-                {{ "bitcast<u32>(source_" ~ copy ~ ".w)" if one_mass else ("window_begin + " if uniform else "") ~ "j + " ~ copy ~ "u" }} == itself_{{ k }});
+                {{ "false" if apart else ("bitcast<u32>(source_" ~ copy ~ ".w)" if one_mass else ("window_begin + " if uniform else "") ~ "j + " ~ copy ~ "u") ~ " == itself_" ~ k }});
 //% endif
 //% endfor
 //% endfor
         }
-//% if u > 1 and not uniform
+//% if turns > 1 and not uniform
         for (; j < block_end; j += 1u) {
             let source = sources[j];
 //% for k in range(r)
@@ -56,10 +69,13 @@ fn main(
             sum_{{ k }} = attract(sum_{{ k }}, sink_{{ k }}.xyz, source, softening_squared);
 //% endif
 //% if potential
-            potential_{{ k }} = potential_of(potential_{{ k }}, sink_{{ k }}.xyz, source,
-                softening_squared, {{ "bitcast<u32>(source.w)" if one_mass else "j" }} == itself_{{ k }});
+            potential_{{ k }} = potential_of(potential_{{ k }}, sink_{{ k }}.xyz, source, softening_squared, false);
 //% endif
 //% endfor
+        }
+//% endif
+//% endfor
+//% if potential
         }
 //% endif
 //% if one_mass
