@@ -259,7 +259,7 @@ impl Simulation {
     /// Errors: [`Error::Body`] when a body has left the range of numbers, which a step too long for
     /// the softening does.
     pub async fn fetch(&mut self) -> Result<Moment> {
-        let mut bodies = self.shell.clone();
+        let mut bodies = self.shell.clone_by_all_cores();
         let acceleration = self.residence.read(&mut bodies, self.clock.time()).await?;
         let (step, now) = (self.clock.steps(), self.time());
         bodies.check_range().map_err(|error| at(error, &format!("by step {step} (t = {now})")))?;

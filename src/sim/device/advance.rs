@@ -143,49 +143,57 @@ impl DeviceState {
         let BodyBuffers { position_mass, velocity, acceleration, count, .. } = &self.buffers;
         let buffers = [position_mass, velocity, acceleration].map(wgpu::Buffer::clone);
         let count = *count as usize;
-        let read = self.bring(&buffers, sinks.clone()).await?;
         let frame = self.frame_at(time);
         let three = |v: &[f32; 4]| [v[0], v[1], v[2]];
-        let position = bodies.position[sinks.clone()].par_iter_mut().zip(&read[0]);
-        let velocity = bodies.velocity[sinks.clone()].par_iter_mut().zip(&read[1]);
-        if frame.is_central() {
-            // Multiples of powers of two: f64 has them all.
-            position.for_each(|(wide, x)| *wide = frame.wide_position(three(x)));
-            velocity.for_each(|(wide, v)| *wide = frame.wide_velocity(three(v)));
-        } else {
-            self.rests.position.resize(count, DVec3::ZERO);
-            self.rests.velocity.resize(count, DVec3::ZERO);
-            let rests = self.rests.position[sinks.clone()].par_iter_mut();
-            position.zip(rests).for_each(|((wide, x), rest)| {
-                (*wide, *rest) = frame.exact_position(three(x));
-            });
-            let rests = self.rests.velocity[sinks].par_iter_mut();
-            velocity.zip(rests).for_each(|((wide, v), rest)| {
-                (*wide, *rest) = frame.exact_velocity(three(v));
-            });
-        }
-        let acceleration: Vec<_> =
-            read[2].par_iter().map(|a| frame.wide_acceleration(three(a))).collect();
+        let mut rests = std::mem::take(&mut self.rests);
+        let widened = self.bring(&buffers, sinks.clone(), |read| {
+            let position = bodies.position[sinks.clone()].par_iter_mut().zip(read[0]);
+            let velocity = bodies.velocity[sinks.clone()].par_iter_mut().zip(read[1]);
+            if frame.is_central() {
+                // Multiples of powers of two: f64 has them all.
+                position.for_each(|(wide, x)| *wide = frame.wide_position(three(x)));
+                velocity.for_each(|(wide, v)| *wide = frame.wide_velocity(three(v)));
+            } else {
+                rests.position.resize(count, DVec3::ZERO);
+                rests.velocity.resize(count, DVec3::ZERO);
+                let rest = rests.position[sinks.clone()].par_iter_mut();
+                position.zip(rest).for_each(|((wide, x), rest)| {
+                    (*wide, *rest) = frame.exact_position(three(x));
+                });
+                let rest = rests.velocity[sinks.clone()].par_iter_mut();
+                velocity.zip(rest).for_each(|((wide, v), rest)| {
+                    (*wide, *rest) = frame.exact_velocity(three(v));
+                });
+            }
+            read[2].par_iter().map(|a| frame.wide_acceleration(three(a))).collect()
+        });
+        let widened: Result<Vec<DVec3>> = widened.await;
+        self.rests = rests;
+        let acceleration = widened?;
         if self.stepper.forces().needs_last_accelerations() {
             self.last.clone_from(&acceleration);
         }
         self.built_at.clear();
         if let Some(built_at) = self.stepper.forces().built_at().cloned() {
-            let found = self.bring(&[built_at], 0..count).await?;
-            self.built_at.extend(found[0].iter().map(|at| DVec3::from(three(at).map(f64::from))));
+            let wide = |at: &[f32; 4]| DVec3::from(three(at).map(f64::from));
+            let widen = |read: &[&[[f32; 4]]]| {
+                read.first().map(|all| all.par_iter().map(wide).collect()).unwrap_or_default()
+            };
+            self.built_at = self.bring(&[built_at], 0..count, widen).await?;
         }
         Ok(acceleration)
     }
 
-    /// A range of the entries of each of these buffers, all at one moment. Room on the host is kept from one time to the
-    /// next: to have it anew takes longer than to copy.
-    pub(super) async fn bring(
+    /// What `look` makes of a range of the entries of each of these buffers, all at one moment, where they lie. Room for
+    /// them is kept from one time to the next: to have it anew takes longer than to copy.
+    async fn bring<R>(
         &mut self,
         buffers: &[wgpu::Buffer],
         entries: Range<usize>,
-    ) -> Result<Vec<Vec<[f32; 4]>>> {
+        look: impl FnOnce(&[&[[f32; 4]]]) -> R,
+    ) -> Result<R> {
         if entries.is_empty() {
-            return Ok(vec![Vec::new(); buffers.len()]);
+            return Ok(look(&vec![&[][..]; buffers.len()]));
         }
         // One that fails on the way is not used again.
         let mut readback = std::mem::take(&mut self.readback);
@@ -196,9 +204,9 @@ impl DeviceState {
         let submission = self.gpu.queue.submit([encoder.finish()]);
         readback.submitted();
         self.gpu.finish(submission).await?;
-        let read = readback.arrive().await?;
+        let made = readback.arrive_as(look).await?;
         self.readback = readback;
-        Ok(read)
+        Ok(made)
     }
 
     /// Potentials of the bodies that the device moves, G included: those that the last force has given, or by a kernel with
@@ -217,10 +225,9 @@ impl DeviceState {
         let n = sinks.len();
         let (sums, slices) = self.potential_sums();
         let sums = [sums.clone()];
-        let sums = self.bring(&sums, 0..slices as usize * n).await?;
         let unit = self.frame.potential_unit();
-        let potential: Vec<f64> =
-            add_potentials(&sums[0], n).into_iter().map(|phi| phi * unit).collect();
+        let add = |sums: &[&[[f32; 4]]]| add_potentials(sums[0], n, unit);
+        let potential = self.bring(&sums, 0..slices as usize * n, add).await?;
         match potential.iter().position(|phi| !phi.is_finite()) {
             None => Ok(potential),
             Some(i) => Err(Error::Body {

@@ -1,5 +1,7 @@
 //! Potentials of bodies on a device: by a kernel that is made when they are first asked for.
 
+use rayon::prelude::*;
+
 use super::{DeviceState, Phase};
 use crate::error::Result;
 use crate::forces::{Budget, record_within};
@@ -46,10 +48,10 @@ impl DeviceState {
     }
 }
 
-/// Potentials of `n` sinks, in the frame's unit, from partial sums: n entries for each slice, the potential
-/// fourth.
-pub fn add_potentials(partial_sums: &[[f32; 4]], n: usize) -> Vec<f64> {
+/// Potentials of `n` sinks from partial sums times `unit`, the frame's of potentials: n entries for each slice, the
+/// potential fourth.
+pub fn add_potentials(partial_sums: &[[f32; 4]], n: usize, unit: f64) -> Vec<f64> {
     let slices = partial_sums.len() / n.max(1);
-    let total = |i: usize| (0..slices).map(|k| f64::from(partial_sums[k * n + i][3])).sum();
-    (0..n).map(total).collect()
+    let total = |i: usize| (0..slices).map(|k| f64::from(partial_sums[k * n + i][3])).sum::<f64>();
+    (0..n).into_par_iter().map(|i| total(i) * unit).collect()
 }
