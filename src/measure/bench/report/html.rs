@@ -6,7 +6,7 @@ use super::template::{filled, render, safe, table};
 use crate::measure::figures::{FIGURES, Figure, conclusions};
 use crate::measure::plot::Plot;
 use crate::measure::report::direct_tables::{derivatives_table, runs_table};
-use crate::measure::report::tables::{ceilings_table, compiled_table, rates_table};
+use crate::measure::report::tables::{ceilings_table, compiled_table, rates_table, times_table};
 use crate::measure::{Device, Kind, Record};
 
 /// The page of a session's records.
@@ -26,7 +26,8 @@ fn figure(figure: &Figure, records: &[Record]) -> Value {
     let own: Vec<&Record> = records.iter().filter(|r| r.figure == figure.name).collect();
     let all = || own.iter().copied();
     let plots = (figure.plots)(records);
-    let more = [compiled_table(all()), derivatives_table(all()), runs_table(all())];
+    let more =
+        [compiled_table(all()), derivatives_table(all()), runs_table(all()), times_table(all())];
     let more: Vec<Value> = more.iter().filter(|rows| rows.len() > 1).map(|r| table(r)).collect();
     context! {
         name => figure.name,
@@ -100,6 +101,8 @@ fn remarks(records: &[&Record]) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::forces::tree::TreeConfig;
+    use crate::measure::bench::TreeFacts;
     use crate::measure::bench::record::tests::example;
 
     #[test]
@@ -112,7 +115,11 @@ mod tests {
         skipped.kind = Kind::Skipped;
         skipped.samples.clear();
         skipped.remark = Some("a tile is too large".to_owned());
-        let page = page(&[example(), hostile, skipped]);
+        let mut tree = example();
+        (tree.kind, tree.figure, tree.rms_error) = (Kind::Tree, "tree-n".to_owned(), Some(4e-4));
+        tree.tree = Some(TreeFacts::new("gpu", &TreeConfig::default(), 65_536));
+        let page = page(&[example(), hostile, skipped, tree]);
+        assert!(page.contains("acceleration 0.003") && page.contains("4.0e-4"));
         assert!(page.contains("<svg") && page.contains("a tile is too large"));
         assert!(!page.contains("<script") && !page.contains("<img") && !page.contains("<b>"));
         assert!(

@@ -52,7 +52,8 @@ pub fn rates_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<Str
 
 /// Times of trees and of transfers: a header, and a line for each that was measured.
 pub fn times_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<String>> {
-    let header = ["what", "bodies", "rule", "median time", "spread"];
+    let header =
+        ["what", "bodies", "rule", "median time", "spread", "rms error", "all pairs / tree"];
     let mut table = vec![header.map(str::to_owned).to_vec()];
     for record in records.filter(|record| matches!(record.kind, Kind::Tree | Kind::Transfer)) {
         let Some(summary) = record.summary() else { continue };
@@ -63,6 +64,8 @@ pub fn times_table<'r>(records: impl Iterator<Item = &'r Record>) -> Vec<Vec<Str
             tree.map_or(String::new(), |tree| tree.rule_in_words()),
             duration(summary.median),
             format!("±{:.1} %", 50.0 * summary.spread()),
+            record.rms_error.map_or(String::new(), |rms| format!("{rms:.1e}")),
+            tree.and_then(|tree| tree.speed_up).map_or(String::new(), number),
         ]);
     }
     table
