@@ -76,6 +76,7 @@ impl World {
             seen: &Seen::default(),
             history: &history,
             past: &[],
+            is_at_end: false,
             times: world.times.as_ref(),
             panel_secs: 0.0,
             colour_range: None,

@@ -11,11 +11,12 @@ use glam::DVec3;
 
 use super::ages::{Ages, ages};
 use super::camera::Camera;
+use super::following::Following;
 use super::framing::{median, quantile};
 use super::image::PictureSize;
 use super::medium::Plan;
 use super::palette::component_colour;
-use super::part::{Part, median_radius, percentiles};
+use super::part::{Part, median_radius};
 use super::scale::Scale;
 pub use super::sprite_look::{ComponentLook, LookUniform, MAX_COMPONENTS};
 use super::streaks::STREAK_PART;
@@ -27,8 +28,6 @@ use crate::frame::{Frame, power_below};
 
 /// Bodies of a disk that show what was born where.
 const LEAST_DISK: usize = 200;
-/// Seconds of film in which a colour scale follows 63 % of a change.
-const FOLLOWING_SECS: f64 = 1.0;
 
 /// Parts of the gas, by how dense it is beside its surroundings: from where on it shines, and from where most.
 const GAS_SHINES: [f64; 2] = [0.5, 0.985];
@@ -58,6 +57,8 @@ pub struct Look {
     pub least_value: f64,
     /// And its largest.
     pub most_value: f64,
+    /// Where the colour scale is going.
+    pub following: Following,
 }
 
 /// Light of one body of a role, relative to a star.
@@ -81,7 +82,7 @@ fn role_size(role: Role) -> f64 {
 
 impl Look {
     /// Fits `style` to `bodies` (any number, also none). `acceleration` (one per body) is needed
-    /// only for the range of [`ColourBy::Acceleration`]; without it the scale spans 1e-3 to 1e3.
+    /// only for the range of [`ColourBy::Acceleration`]; without it the scale spans 1e-3 to 1e3 until it is known.
     /// Ages are made from `bodies`, too: in the middle of a run [`Look::with_ages`] tells older ones.
     /// A style out of range is an error.
     pub fn new(style: &Style, bodies: &Bodies, acceleration: Option<&[DVec3]>) -> Result<Self> {
@@ -164,15 +165,13 @@ impl Look {
             sizes,
             least_value: 1.0,
             most_value: 2.0,
+            following: Following::default(),
         };
         look.prepare_medium(bodies);
         if look.shows_ages() {
             look.ages = Some(ages(bodies, None));
         }
-        if let Some(range) = look.style.value_range.or_else(|| look.values_of(bodies, acceleration))
-        {
-            look.span(range);
-        }
+        look.begin_values(bodies, acceleration);
         Ok(look)
     }
 
@@ -203,61 +202,6 @@ impl Look {
         self.uniform.gas_factor = (1.0 / octaves) as f32;
     }
 
-    /// Whether the colour scale has numbers, and they are those of the bodies.
-    pub fn follows_values(&self) -> bool {
-        let has_numbers = !matches!(self.style.colour_by, ColourBy::Component | ColourBy::Age);
-        has_numbers && self.style.value_range.is_none()
-    }
-
-    /// Takes the colour scale towards what suits the bodies as they are now, `elapsed_secs` of film later: in a collapse all
-    /// would else soon have the colour of its end. A scale that was set stays.
-    pub fn follow_values(
-        &mut self,
-        bodies: &Bodies,
-        acceleration: Option<&[DVec3]>,
-        elapsed_secs: f64,
-    ) {
-        if !self.follows_values() {
-            return;
-        }
-        let Some([least, most]) = self.values_of(bodies, acceleration) else { return };
-        let part = 1.0 - libm::exp(-elapsed_secs.max(0.0) / FOLLOWING_SECS);
-        let towards = |from: f64, to: f64| from * libm::pow(to / from, part);
-        self.span([towards(self.least_value, least), towards(self.most_value, most)]);
-    }
-
-    /// 2nd and 98th percentile of what the colours of the bodies drawn show; `None` where that is no number.
-    fn values_of(&self, bodies: &Bodies, acceleration: Option<&[DVec3]>) -> Option<[f64; 2]> {
-        let is_drawn = |&i: &usize| {
-            let component = bodies.component.get(i).copied().unwrap_or_default();
-            self.uniform.components[usize::from(component)].white_peak > 0.0
-        };
-        let of = |vectors: &[DVec3], drift: DVec3| {
-            let stride = vectors.len().div_ceil(16_384).max(1);
-            let sampled = (0..vectors.len()).step_by(stride).filter(is_drawn);
-            percentiles(sampled.map(|i| (vectors[i] - drift).length()))
-        };
-        match self.style.colour_by {
-            ColourBy::Component | ColourBy::Age => None,
-            ColourBy::Speed => Some(of(&bodies.velocity, self.drift)),
-            ColourBy::Acceleration => Some(of(acceleration.unwrap_or_default(), DVec3::ZERO)),
-            ColourBy::Density => {
-                let plan = self.medium.as_ref()?;
-                let octaves = plan.sampled(bodies, &self.uniform, false);
-                Some(percentiles(octaves.into_iter().map(|y| libm::exp2(y) * plan.unit())))
-            }
-        }
-    }
-
-    /// Spans the colour scale between two values.
-    fn span(&mut self, [least, most]: [f64; 2]) {
-        (self.least_value, self.most_value) = (least, most);
-        let unit = self.value_unit(&Scale::PLAIN);
-        self.uniform.scale_from = (libm::log2(least) - libm::log2(unit)) as f32;
-        let octaves = (libm::log2(most) - libm::log2(least)).max(1e-3);
-        self.uniform.scale_factor = (1.0 / octaves) as f32;
-    }
-
     /// What the sprite passes read for points of that scale.
     pub fn uniform_in(&self, scale: &Scale) -> Box<LookUniform> {
         let mut uniform = self.uniform.clone();
@@ -276,7 +220,7 @@ impl Look {
     }
 
     /// One unit of what colours show, as the sprite passes count.
-    fn value_unit(&self, scale: &Scale) -> f64 {
+    pub(super) fn value_unit(&self, scale: &Scale) -> f64 {
         match (self.style.colour_by, &self.medium) {
             (ColourBy::Density, Some(plan)) => plan.unit(),
             _ => scale.value(self.style.colour_by),

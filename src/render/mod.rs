@@ -25,6 +25,7 @@ pub mod exposure;
 pub mod exposure_pass;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod film;
+mod following;
 pub mod framing;
 pub mod glow;
 pub mod glow_pass;

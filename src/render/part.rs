@@ -50,12 +50,12 @@ pub(super) fn median_radius(points: &[DVec3]) -> f64 {
     if radius > 0.0 && radius.is_finite() { radius } else { 1.0 }
 }
 
-/// 2nd and 98th percentile of the values above 0, never equal.
-pub(super) fn percentiles(values: impl Iterator<Item = f64>) -> [f64; 2] {
+/// 2nd and 98th percentile of the values above 0, never equal; `None` where there are none.
+pub(super) fn percentiles(values: impl Iterator<Item = f64>) -> Option<[f64; 2]> {
     let mut values: Vec<f64> = values.filter(|v| *v > 0.0 && v.is_finite()).collect();
     if values.is_empty() {
-        return [1e-3, 1e3];
+        return None;
     }
     let [least, most] = [0.02, 0.98].map(|fraction| quantile(&mut values, fraction));
-    if most > 1.001 * least { [least, most] } else { [0.5 * least, 2.0 * least] }
+    Some(if most > 1.001 * least { [least, most] } else { [0.5 * least, 2.0 * least] })
 }

@@ -52,6 +52,7 @@ pub struct World {
     pub usual: Integration,
     pub history: History,
     pub past: Vec<PastMark>,
+    pub is_at_end: bool,
     pub times: Option<FrameTimes>,
     pub recording: Option<(PathBuf, u64)>,
     pub message: Option<(String, bool)>,
@@ -131,6 +132,7 @@ impl World {
             seen: Seen::default(),
             usual: Integration::of(&Settings::default()),
             history: History::default(),
+            is_at_end: false,
             past: (0..10).map(|k| PastMark { time: 0.1 * f64::from(k), marked: k == 4 }).collect(),
             times: Some(FrameTimes {
                 number: 7,
@@ -190,6 +192,7 @@ impl World {
             usual: &self.usual,
             history: &self.history,
             past: &self.past,
+            is_at_end: self.is_at_end,
             times: self.times.as_ref(),
             panel_secs: 0.0004,
             colour_range: Some([0.01, 2.5]),

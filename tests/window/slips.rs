@@ -139,6 +139,46 @@ fn a_film_is_kept_when_the_program_is_told_to_end_and_each_picture_is_another() 
     }
 }
 
+/// Steps so short that the processor is always behind: the first picture is one of the state that there is.
+#[test]
+fn a_film_begins_however_far_behind_the_steps_are() {
+    if !is_there() {
+        return;
+    }
+    let opening = ["view", "plummer", "-n", "2000", "--engine", "cpu", "--dt", "1e-6"];
+    let person = Person::opens(&opening, Tab::File);
+    person.waits_until_sky(true);
+    let record = place(World::on(Tab::File), |h| h.get_by_label("Record").rect().center());
+    person.clicks(record, "does Record");
+    person.eventually("a picture", || (person.filmed() >= 1).then_some(()));
+    person.is_told_to_end();
+    assert_eq!(person.ended().code(), Some(130), "{}", person.said());
+    assert!(person.folder().join("film.webp").is_file());
+}
+
+/// A scene's end is where one says what is next; a run is not thrown away, and does not go on unseen either.
+#[test]
+fn time_rests_at_the_end_of_a_scene_and_goes_on_when_told() {
+    if !is_there() {
+        return;
+    }
+    let scene = "title = \"Short\"\nabout = \"Thirty steps\"\n[[part]]\nname = \"stars\"\ngenerator = \"plummer\"\n\
+                 parameters = { n = 500 }\n[run]\nsoftening = 0.05\ndt = 0.01\nuntil = 0.3\n[view]\nextent = 3.0\n";
+    let opening = ["view", "short.toml", "--engine", "cpu"];
+    let person = Person::opens_with(&opening, Tab::Scene, |folder| {
+        std::fs::write(folder.join("short.toml"), scene).unwrap();
+    });
+    person.presses("x", "Character(\"x\")");
+    person.waits_until_sky(false);
+    assert_eq!(person.step(), 30);
+    person.presses("space", "Named(Space)");
+    person.eventually("steps beyond it", || (person.step() > 60).then_some(()));
+    person.presses("r", "Character(\"r\")");
+    person.eventually("the beginning", || (person.step() < 30).then_some(()));
+    person.waits_until_sky(false);
+    assert_eq!(person.step(), 30, "it ends again");
+}
+
 /// What chunks of that name hold in a RIFF file, from behind its head.
 fn chunks<'a>(mut bytes: &'a [u8], name: &[u8; 4]) -> Vec<&'a [u8]> {
     let mut found = Vec::new();

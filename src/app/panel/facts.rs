@@ -61,6 +61,8 @@ pub struct Facts<'a> {
     pub history: &'a History,
     /// Kept states, by time.
     pub past: &'a [PastMark],
+    /// Whether time rests at the end that the scene names.
+    pub is_at_end: bool,
     /// Times of the parts of a frame on the device, if it has timestamps.
     pub times: Option<&'a FrameTimes>,
     /// Seconds of the processor per frame that the panel took.

@@ -48,6 +48,14 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Act
         if ui.small_button(bookmark).on_hover_text(about).clicked() {
             actions.push(Action::Bookmark);
         }
+        if facts.is_at_end {
+            if ui.small_button("Play again").on_hover_text("From the beginning (r)").clicked() {
+                actions.push(Action::Restart { anew: true });
+            }
+            if ui.small_button("Continue").on_hover_text("Beyond the end (space)").clicked() {
+                actions.push(live(Command::Pause(false)));
+            }
+        }
         let room = width - (ui.cursor().min.x - left) - 16.0;
         if room >= LEAST {
             bar(ui, facts, room, actions);

@@ -219,7 +219,7 @@ impl Frames {
             true => self.input.context.tessellate(shapes, pixels_per_point),
             false => Vec::new(),
         };
-        if self.viewer.refresh(self.simulated.session.as_ref())? {
+        if self.viewer.refresh(self.simulated.session.as_ref())? | self.viewer.approach(secs) {
             self.still.disturb();
         }
         let covered = self.covered_px();
@@ -229,8 +229,10 @@ impl Frames {
         let Output { screen, recording, times, .. } = output;
         let session = &mut simulated.session;
         if let Some(session) = session {
-            let until = recording.as_ref().and_then(|film| film.until(session.live.dt()));
-            session.live.go_until(until);
+            let now = (session.live.status().time, session.live.dt());
+            let film = recording.as_ref().map(|film| film.until(now));
+            // An end is before time as it passes: the nearer one is the lesser.
+            session.live.go_until(film.into_iter().chain(session.limit()).reduce(f64::min));
         }
         let target = if is_shown { screen.acquire()? } else { None };
         let Screen { gpu, canvas, egui, timeline, .. } = screen;

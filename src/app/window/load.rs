@@ -36,6 +36,8 @@ pub struct Session {
     pub live: Live,
     /// The newest state that has come back.
     pub last: Option<Arc<Moment>>,
+    /// Whether time has come to the [end](Session::end) or beyond it.
+    pub beyond_end: bool,
     /// Ages for colours, from the first bodies.
     pub ages: Ages,
     /// The kernel's text, made when first shown and after each change.
@@ -100,6 +102,7 @@ impl Loading {
         let (ages, names_integrator) = (Arc::clone(&session.ages), session.names_integrator);
         let usual = session.usual.clone();
         let keeper = session.live.keeper().clone();
+        let beyond_end = session.beyond_end;
         let backwards = session.live.dt() < 0.0;
         Self::start(what.to_owned(), true, move || async move {
             let now = moment.bodies.clone();
@@ -118,6 +121,7 @@ impl Loading {
                 bodies,
                 live,
                 last: None,
+                beyond_end,
                 ages,
                 wgsl: None,
             })
@@ -174,6 +178,7 @@ async fn load(gpu: Arc<Gpu>, input: InputRequest, wanted: Wanted) -> Result<Sess
         bodies: Arc::new(heavy),
         live,
         last: None,
+        beyond_end: false,
         wgsl: None,
     })
 }

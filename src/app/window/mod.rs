@@ -9,6 +9,7 @@ mod act;
 mod command_line;
 mod diagram;
 mod encounter;
+mod ending;
 mod frame;
 mod input;
 mod load;

@@ -83,6 +83,7 @@ impl Frames {
             session.live.learn_from_frames(secs);
         }
         let events = session.live.poll();
+        session.rest_at_end();
         self.simulated.history.frame(secs, session.live.rates());
         if let Some(positions) = session.live.tracked() {
             if self.viewer.has_paths() && positions.len() == session.bodies.len() {
@@ -96,13 +97,9 @@ impl Frames {
                 Event::Report(report) => self.simulated.history.report(&report),
                 Event::Kept(moment) => {
                     self.keep_moment(&moment);
-                    let first = self.simulated.session.as_ref().is_some_and(|s| s.last.is_none());
+                    self.viewer.aim(&moment);
                     if let Some(session) = &mut self.simulated.session {
                         session.last = Some(moment);
-                    }
-                    // Accelerations are known only now.
-                    if first && self.viewer.choice.style.colour_by == ColourBy::Acceleration {
-                        self.viewer.look_of = None;
                     }
                 }
                 Event::Moment(moment) => self.use_moment(&moment),
@@ -236,6 +233,7 @@ impl Frames {
     /// The bodies have come.
     pub(super) fn use_moment(&mut self, moment: &Arc<Moment>) {
         self.keep_moment(moment);
+        self.viewer.aim(moment);
         if let Some(session) = &mut self.simulated.session {
             session.last = Some(Arc::clone(moment));
         }

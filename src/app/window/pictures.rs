@@ -85,9 +85,10 @@ impl Recording {
         self.next = None;
     }
 
-    /// No step may go beyond this time before the next picture is taken. `dt` has the direction of time.
-    pub fn until(&self, dt: f64) -> Option<f64> {
-        self.next.filter(|(_, direction)| *direction == dt.signum()).map(|(time, _)| time)
+    /// No step may go beyond this time before the next picture is taken: where none has been, or time has turned round, not
+    /// beyond now, that a whole state comes to be drawn. `dt` has the direction of time.
+    pub fn until(&self, (now, dt): (f64, f64)) -> f64 {
+        self.next.filter(|(_, direction)| *direction == dt.signum()).map_or(now, |(time, _)| time)
     }
 
     /// Takes a picture if one is due at simulated time `time`, with these lines, and says whether it was.

@@ -62,6 +62,7 @@ impl Frames {
                     seen: live.seen(),
                     history,
                     past: past.marks(),
+                    is_at_end: session.is_at_end(),
                     times: times.as_ref(),
                     panel_secs,
                     colour_range: look.as_ref().map(|look| [look.least_value, look.most_value]),

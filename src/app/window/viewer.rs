@@ -14,6 +14,7 @@ use crate::render::directing::path_camera;
 use crate::render::paths::{self, Paths};
 use crate::render::{Camera, Look, Style};
 use crate::settings::ViewRequest;
+use crate::sim::Moment;
 
 pub struct Viewer {
     pub choice: ViewChoice,
@@ -84,6 +85,19 @@ impl Viewer {
         }
     }
 
+    /// Finds out which colour scale suits the bodies as they are at `moment`.
+    pub fn aim(&mut self, moment: &Moment) {
+        for look in [&mut self.look, &mut self.spared_look].into_iter().flatten() {
+            look.aim_values(&moment.bodies, Some(&moment.acceleration));
+        }
+    }
+
+    /// Takes the colour scales there, as far as they go within `secs`; whether they moved.
+    pub fn approach(&mut self, secs: f64) -> bool {
+        let looks = [&mut self.look, &mut self.spared_look].into_iter().flatten();
+        looks.fold(false, |moved, look| look.approach_values(secs) | moved)
+    }
+
     /// Makes the looks anew where the choice or the bodies have changed, and says whether they had.
     pub fn refresh(&mut self, session: Option<&Session>) -> Result<bool> {
         let Some(session) = session else { return Ok(false) };
@@ -106,7 +120,12 @@ impl Viewer {
         };
         let made = |style: &Style| -> Result<Look> {
             let look = Look::new(style, &session.bodies, Some(acceleration))?;
-            Ok(look.with_ages(Arc::clone(&session.ages)))
+            let mut look = look.with_ages(Arc::clone(&session.ages));
+            // In the middle of a run the scale is that of now.
+            if let Some(moment) = &session.last {
+                look.follow_values(&moment.bodies, Some(&moment.acceleration), f64::INFINITY);
+            }
+            Ok(look)
         };
         if !is_known {
             self.look = Some(made(&self.choice.style)?);
