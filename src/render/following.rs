@@ -21,6 +21,8 @@ const UNKNOWN: [f64; 2] = [1e-3, 1e3];
 pub struct Following {
     /// What suits the bodies, if that is elsewhere.
     aim: Option<[f64; 2]>,
+    /// Seconds since bodies that were all at rest have had values; `None` where they had some from the beginning.
+    known_secs: Option<f64>,
     /// No body has had a value yet.
     is_unknown: bool,
 }
@@ -53,14 +55,20 @@ impl Look {
         self.following.aim = Some(found);
         if std::mem::take(&mut self.following.is_unknown) {
             self.approach_values(f64::INFINITY);
+            self.following.known_secs = Some(0.0);
         }
     }
 
     /// Takes the colour scale towards what was found to suit the bodies, `elapsed_secs` of film later; whether it was
     /// elsewhere.
     pub fn approach_values(&mut self, elapsed_secs: f64) -> bool {
+        let secs = elapsed_secs.max(0.0);
+        // What begins to move is soon twice as fast: a scale that is as old as that is no slower.
+        let known_secs = self.following.known_secs.get_or_insert(FOLLOWING_SECS);
+        *known_secs = (*known_secs + secs).min(FOLLOWING_SECS);
+        let lag = known_secs.max(f64::MIN_POSITIVE);
         let Some(aim) = self.following.aim else { return false };
-        let part = 1.0 - libm::exp(-elapsed_secs.max(0.0) / FOLLOWING_SECS);
+        let part = 1.0 - libm::exp(-secs / lag);
         let now = [self.least_value, self.most_value];
         let next = [0, 1].map(|end| now[end] * libm::pow(aim[end] / now[end], part));
         let is_there = |end: usize| (next[end] / aim[end] - 1.0).abs() < ARRIVED;

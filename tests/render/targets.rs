@@ -62,15 +62,25 @@ fn a_scale_of_speeds_follows_a_collapse() {
     let style = Style { colour_by: ColourBy::Speed, ..Style::default() };
     let size = PictureSize::new(320, 180).unwrap();
     let (mut looks, mut last) = (None, 0.0);
-    let (mut followed, mut stayed) = (0.0, 0.0f64);
+    let (mut followed, mut stayed, mut apart) = (0.0, 0.0f64, 0.0);
     moments(&file_of("cold-sphere"), 1000, &style, size, |secs, bodies, _| {
         let new = || Look::new(&style, bodies, None).unwrap();
         let (following, first) = looks.get_or_insert_with(|| (new(), new()));
         following.follow_values(bodies, None, secs - last);
         last = secs;
         followed += beyond(following, bodies) / 20.0;
+        // Of the scale that suits them: a wide one has all bodies within it, and all of one colour.
+        let right = new();
+        apart += if secs > 0.0 { octaves_apart(following, &right) / 19.0 } else { 0.0 };
         stayed = stayed.max(beyond(first, bodies));
     });
     assert!(stayed > 0.4, "the test sees no difference: {stayed}");
     assert!(followed < 0.2, "{followed} of the bodies lie beyond the scale on average");
+    assert!(apart < 1.5, "the scale's ends are {apart} octaves away on average");
+}
+
+/// How far both ends of two colour scales are apart, added up.
+fn octaves_apart(a: &Look, b: &Look) -> f64 {
+    let of = |a: f64, b: f64| (a / b).log2().abs();
+    of(a.least_value, b.least_value) + of(a.most_value, b.most_value)
 }
