@@ -128,7 +128,7 @@ pub const FILES: &[(&str, &str)] = &[
 ];
 
 /// Files that are parsed between two turns of a page's browser.
-const AT_ONCE: usize = 16;
+const AT_ONCE: usize = 8;
 
 static TEMPLATES: OnceLock<RwLock<Environment<'static>>> = OnceLock::new();
 

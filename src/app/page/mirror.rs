@@ -9,11 +9,13 @@ use egui::accesskit::{
     Action, ActionData, ActionRequest, Node, NodeId, Role, Toggled, TreeId, TreeUpdate,
 };
 use wasm_bindgen::JsCast;
+use wasm_bindgen_futures::spawn_local;
 use web_sys::{Document, Element, Event, HtmlElement, HtmlInputElement};
 
 use super::listen::on;
 use super::{browser, document, element};
 use crate::app::window::machine::tell;
+use crate::gpu::let_browser_turn;
 
 /// Where the elements are.
 const MIRROR: &str = "mirror";
@@ -65,14 +67,24 @@ pub fn mirror(update: &TreeUpdate) {
         }
         let ids =
             |controls: &[Control]| controls.iter().map(|c| (c.id, c.kind)).collect::<Vec<_>>();
-        if ids(&shown.controls) != ids(&next) {
-            build(&document, &place, &next);
-        } else {
-            let changed = shown.controls.iter().zip(&next).filter(|(old, new)| old != new);
+        let is_new = ids(&shown.controls) != ids(&next);
+        let before = std::mem::replace(&mut shown.controls, next.clone());
+        spawn_local(show(document, place, next, (!is_new).then_some(before)));
+    });
+}
+
+/// In a turn of its own, not in that of a frame: makes all elements, or changes those that are other than `before`.
+async fn show(document: Document, place: Element, now: Vec<Control>, before: Option<Vec<Control>>) {
+    let_browser_turn().await;
+    match before {
+        Some(before) => {
+            let changed = before.iter().zip(&now).filter(|(old, new)| old != new);
             changed.for_each(|(_, new)| fill(new));
         }
-        shown.controls = next;
-    });
+        None => build(&document, &place, &now),
+    }
+    // The browser lays them out now, or would in the next frame's turn.
+    place.scroll_width();
 }
 
 /// The controls in their order.

@@ -11,6 +11,7 @@ mod typing;
 use std::path::PathBuf;
 
 use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::spawn_local;
 use web_sys::{Document, Element, HtmlInputElement, Window};
 
 use super::window;
@@ -59,7 +60,7 @@ pub async fn start(adapter: String) {
     files::put_up(Box::new(shelf::Browser));
     making::set_up();
     let_browser_turn().await;
-    let (request, refused) = request();
+    let (request, refused) = request().await;
     let_browser_turn().await;
     if adapter.is_empty() {
         return plain::start(&request, "This browser has no WebGPU");
@@ -70,20 +71,22 @@ pub async fn start(adapter: String) {
     if let Some(refused) = refused {
         tell(Box::new(move |frames| frames.say(refused.to_string(), true)));
     }
+    let_browser_turn().await;
     go_on_without(window::open(request, |_| ()));
 }
 
 /// What the link asks for; where that is nothing, the first scene.
-fn request() -> (ViewRequest, Option<Error>) {
+async fn request() -> (ViewRequest, Option<Error>) {
     let fragment = browser().and_then(|browser| browser.location().hash().ok());
-    match asked(&fragment.unwrap_or_default()) {
+    match asked(&fragment.unwrap_or_default()).await {
         Ok(request) => (request, None),
         Err(error) => (window::first_scene(), Some(error)),
     }
 }
 
-fn asked(fragment: &str) -> Result<ViewRequest> {
+async fn asked(fragment: &str) -> Result<ViewRequest> {
     let request: ViewRequest = link::asked(fragment, window::FIRST_SCENE)?;
+    let_browser_turn().await;
     let engine = &request.engine;
     if request.shaders.is_some() || !engine.adapter.names.is_empty() || engine.devices.is_some() {
         let problem = "the link is not understood: folders and adapters are of one computer alone";
@@ -159,7 +162,7 @@ pub fn go_on_without(ended: Result<()>) {
         Ok(()) => {}
         Err(error) => {
             ::log::error!("{error}");
-            plain::start(&request().0, &error.to_string());
+            spawn_local(async move { plain::start(&request().await.0, &error.to_string()) });
         }
     }
 }

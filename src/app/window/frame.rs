@@ -19,10 +19,11 @@ use super::seen;
 use super::simulated::Simulated;
 use super::undo::Undo;
 use super::viewer::Viewer;
+use super::warm;
 use crate::app::panel::{Action, Panel};
 use crate::error::{Error, Result};
 use crate::forces::Budget;
-use crate::gpu::{FrameTimes, Gpu};
+use crate::gpu::{FrameTimes, Gpu, let_browser_turn};
 use crate::live::Tempo;
 use crate::render::{self, Camera, DevicePoints, Look, PictureSize};
 use crate::settings::ViewRequest;
@@ -80,9 +81,10 @@ impl Frames {
         panel.welcome.open = !is_page && !memory.welcomed && request == super::first_scene();
         Ok(async move {
             let (mut output, simulated) = opening.await?;
+            let_browser_turn().await;
             let mut input = Input::new(&output.screen, request.shaders.clone());
-            input.warm_up(&mut output).await;
-            Ok(Self {
+            warm::up(&mut input, &mut output).await;
+            let mut frames = Self {
                 viewer: Viewer::new(&request, &memory)?,
                 input,
                 panel,
@@ -98,7 +100,9 @@ impl Frames {
                 rested: false,
                 last: Instant::now(),
                 begun: Instant::now(),
-            })
+            };
+            warm::begin(&mut frames).await;
+            Ok(frames)
         })
     }
 
@@ -203,7 +207,7 @@ impl Frames {
             .min(f64::from(self.output.screen.size()[0]))
     }
 
-    fn draw(&mut self, output: Option<egui::FullOutput>, secs: f64) -> Result<()> {
+    pub(super) fn draw(&mut self, output: Option<egui::FullOutput>, secs: f64) -> Result<()> {
         let is_shown = output.is_some();
         let egui::FullOutput {
             platform_output, mut textures_delta, shapes, pixels_per_point, ..

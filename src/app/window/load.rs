@@ -9,7 +9,7 @@ use crate::app::lookup;
 use crate::app::panel::Integration;
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, let_browser_turn};
 use crate::live::{Beside, Live};
 use crate::render::ages::{Ages, ages, times_of_formation};
 use crate::scene::{RunHints, ViewHints};
@@ -157,6 +157,7 @@ fn what_changes(now: &Settings, next: &Settings) -> &'static str {
 
 async fn load(gpu: Arc<Gpu>, input: InputRequest, wanted: Wanted) -> Result<Session> {
     let loaded = machine::load(&input, wanted.steps.eps).await?;
+    let_browser_turn().await;
     let settings = wanted.steps.over(&loaded, wanted.settings.clone())?;
     let usual = StepRequest::default().over(&loaded, Settings::default())?;
     let usual = Integration::of(&usual);
@@ -190,7 +191,9 @@ async fn open(
     mut settings: Settings,
     units_per_sec: f64,
 ) -> Result<Live> {
+    let_browser_turn().await;
     let choice = lookup::choose_on(gpu, bodies.len(), &mut settings).await?;
+    let_browser_turn().await;
     Live::open(gpu, choice, bodies, settings, units_per_sec).await
 }
 

@@ -34,6 +34,7 @@ mod sparing;
 mod steer;
 mod undo;
 mod viewer;
+mod warm;
 
 pub use steer::Steering;
 

@@ -62,13 +62,16 @@ impl Screen {
         let surface = made.map_err(|error| refused(&error.to_string()))?;
         let request = request.first();
         Ok(async move {
+            let_browser_turn().await;
             template::prepare().await?;
             let opened = Gpu::open_on(&instance, Some(&surface), &request).await;
             let gpu = opened.map_err(|error| match error {
                 Error::NoAdapter { .. } => no_driver(&error),
                 other => other,
             })?;
+            let_browser_turn().await;
             let begun = begin(&gpu)?;
+            let_browser_turn().await;
             Ok((Self::on(window, surface, gpu).await?, begun))
         })
     }

@@ -107,6 +107,8 @@ fn fonts() -> egui::FontDefinitions {
     for (name, bytes) in files {
         let data = std::sync::Arc::new(egui::FontData::from_static(bytes));
         fonts.font_data.insert(name.to_owned(), data);
+        // By itself, to be read before the others.
+        fonts.families.insert(egui::FontFamily::Name(name.into()), vec![name.to_owned()]);
     }
     let named = |names: [&str; 3]| names.map(str::to_owned).to_vec();
     fonts.families.insert(Proportional, named(["letters", "icons", "code"]));

@@ -48,6 +48,8 @@ pub struct Browser {
     pub console: Vec<String>,
     /// When, in milliseconds since 1970.
     written: Vec<f64>,
+    /// What was noted of its threads, and whether that is all.
+    traced: (Vec<Value>, bool),
     _profile: tempfile::TempDir,
 }
 
@@ -110,6 +112,7 @@ impl Browser {
             count: 0,
             console: Vec::new(),
             written: Vec::new(),
+            traced: (Vec::new(), false),
             _profile: profile,
         };
         let made = browser.call("Target.createTarget", json!({"url": "about:blank"}));
@@ -165,6 +168,11 @@ impl Browser {
                 self.console.push(format!("exception: {text}"));
                 self.written.push(value["params"]["timestamp"].as_f64().unwrap_or(f64::NAN));
             }
+            Some("Tracing.dataCollected") => {
+                let events = value["params"]["value"].as_array();
+                self.traced.0.extend(events.cloned().unwrap_or_default());
+            }
+            Some("Tracing.tracingComplete") => self.traced.1 = true,
             _ => {}
         }
         Some(value)
@@ -182,6 +190,23 @@ impl Browser {
             lines.into_iter().find(|(line, _)| line.contains("frame on") && line.contains("step "));
         let first = first.map_or(f64::NAN, |(_, at)| *at);
         first - self.value("performance.timeOrigin").as_f64().unwrap_or(f64::NAN)
+    }
+
+    /// Begins to note what the browser's threads do, as far as it is of these categories.
+    pub fn trace(&mut self, categories: &[&str]) {
+        self.traced = (Vec::new(), false);
+        let wanted = json!({"includedCategories": categories});
+        let parameters = json!({"transferMode": "ReportEvents", "traceConfig": wanted});
+        self.call("Tracing.start", parameters);
+    }
+
+    /// What was noted since.
+    pub fn traced(&mut self) -> Vec<Value> {
+        self.call("Tracing.end", json!({}));
+        while !self.traced.1 {
+            assert!(self.read().is_some(), "what was noted of the browser's threads does not come");
+        }
+        std::mem::take(&mut self.traced.0)
     }
 
     /// Goes to an address.

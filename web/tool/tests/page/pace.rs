@@ -9,10 +9,12 @@ use super::{open, page, press};
 const WATCH: &str = "window.long = []; new PerformanceObserver(list => { for (const task of list.getEntries()) \
      window.long.push([task.startTime, task.duration]); }).observe({ type: 'longtask', buffered: true });";
 
-/// The longest task of a load may take so many milliseconds in a page that is compiled to be published, beside other work: two
-/// cores with six to ten busy threads took 55 to 112, of which the thread itself had 24. The aim is 50 on a machine without other
-/// work.
-const LONGEST_MS: f64 = 200.0;
+/// The longest task of a load may take so many milliseconds in a page that is compiled to be published, beside other work. The aim
+/// is 50 on a machine without any.
+const LONGEST_MS: f64 = 100.0;
+/// And so many of a core, which other work hardly changes: what is beyond is not the page's, whose thread has to wait for a core
+/// while the adapter's driver, the worker and the browser's compiler have them.
+const LONGEST_OWN_MS: f64 = 15.0;
 /// Of so many loads the one counts that was disturbed least.
 const LOADS: usize = 4;
 
@@ -28,6 +30,23 @@ fn begun(browser: &mut Browser) -> f64 {
     browser.value("performance.getEntriesByName('begun')[0].startTime").as_f64().unwrap()
 }
 
+/// The longest task of the page's thread since the program was there, in milliseconds of a core.
+fn longest_own(events: &[Value]) -> f64 {
+    let number = |event: &Value, name: &str| event[name].as_f64().unwrap_or(0.0);
+    let begun = events.iter().find(|event| event["name"] == "begun");
+    let begun = begun.expect("the page marks when its program is there");
+    let is_of_page = |event: &&Value| {
+        event["name"].as_str().is_some_and(|name| name.ends_with("RunTask"))
+            && ["pid", "tid"].iter().all(|key| event[key] == begun[key])
+            && number(event, "ts") >= number(begun, "ts")
+    };
+    // A clock that was read late tells more than has passed.
+    let own = |event: &Value| number(event, "tdur").min(number(event, "dur")) / 1e3;
+    let tasks: Vec<f64> = events.iter().filter(is_of_page).map(own).collect();
+    assert!(tasks.len() > 100, "{} tasks were noted", tasks.len());
+    tasks.into_iter().fold(0.0, f64::max)
+}
+
 #[test]
 #[ignore = "script/test --long: only a page to be published is quick"]
 fn no_task_holds_the_page_up_while_it_begins() {
@@ -38,22 +57,27 @@ fn no_task_holds_the_page_up_while_it_begins() {
     }
     let Some(mut browser) = open(Sight::Pictures) else { return };
     browser.before(WATCH);
-    let mut least = f64::INFINITY;
+    let (mut least, mut least_own) = (f64::INFINITY, f64::INFINITY);
     for _ in 0..LOADS {
         let from = browser.console.len();
+        browser.trace(&["toplevel", "blink.user_timing"]);
         browser.go(&format!("{}?log=trace#scene=galaxy-collision", page()));
         browser.stepped(3, from);
+        let own = longest_own(&browser.traced());
         let begun = begun(&mut browser);
         let tasks = long_tasks(&mut browser);
         let pictured = browser.pictured(from);
         println!(
-            "program there at {begun:.0} ms, first picture at {pictured:.0} ms, long tasks (begin, ms): {tasks:.0?}"
+            "program there at {begun:.0} ms, first picture at {pictured:.0} ms, long tasks (begin, ms): {tasks:.0?}, \
+             at most {own:.1} ms of a core"
         );
         let of_ours = tasks.iter().filter(|[begin, _]| *begin >= begun).map(|[_, ms]| *ms);
         least = least.min(of_ours.fold(0.0, f64::max));
+        least_own = least_own.min(own);
         browser.go("about:blank");
     }
     assert!(least <= LONGEST_MS, "a task takes {least} ms");
+    assert!(least_own <= LONGEST_OWN_MS, "a task takes {least_own} ms of a core");
 }
 
 #[test]
