@@ -7,6 +7,8 @@
 mod common;
 #[path = "capi/drop_in.rs"]
 mod drop_in;
+#[path = "capi/setting.rs"]
+mod setting;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -233,12 +235,16 @@ fn the_static_library_serves_too() {
     judge(&compile("oldclient", "-std=c99", &libraries), &[], CPU);
 }
 
+/// The library takes adapters by name or number: the very one that other tests run on.
+fn number_of_adapter() -> String {
+    let name = &common::gpu().adapter.name;
+    let names: Vec<String> = pollster::block_on(adapters()).into_iter().map(|a| a.name).collect();
+    names.iter().position(|there| there == name).unwrap().to_string()
+}
+
 #[test]
 fn programs_run_on_an_adapter_in_double_single() {
-    // The library takes adapters by name or number: here the very one that other tests run on.
-    let gpu = common::gpu();
-    let names: Vec<String> = pollster::block_on(adapters()).into_iter().map(|a| a.name).collect();
-    let number = names.iter().position(|name| *name == gpu.adapter.name).unwrap().to_string();
+    let (gpu, number) = (common::gpu(), number_of_adapter());
     let variables = [
         ("GRAVITILE_ENGINE", "gpu"),
         ("GRAVITILE_PRECISION", "double-single"),
