@@ -160,8 +160,8 @@ impl Lane {
         if owner != mark() {
             if owner != 0 {
                 self.is_shared.store(true, Ordering::Release);
+                kept.taken = CLOSED;
             }
-            kept.taken = CLOSED;
             return;
         }
         self.room.store(0, Ordering::Relaxed);
