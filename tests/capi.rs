@@ -4,6 +4,8 @@
 //! it is seen that the library's next line has these words, and that it says nothing else.
 #![cfg(unix)]
 
+#[path = "capi/adapter.rs"]
+mod adapter;
 mod common;
 #[path = "capi/drop_in.rs"]
 mod drop_in;
@@ -231,39 +233,6 @@ fn the_static_library_serves_too() {
     judge(&compile("hermite", "-std=c99", &libraries), &["1e-7"], CPU);
     // Its own `initialize` wins over the library's.
     judge(&compile("oldclient", "-std=c99", &libraries), &[], CPU);
-}
-
-#[test]
-fn programs_run_on_an_adapter_in_double_single() {
-    // The library takes adapters by name or number: here the very one that other tests run on.
-    let gpu = common::gpu();
-    let names: Vec<String> = pollster::block_on(adapters()).into_iter().map(|a| a.name).collect();
-    let number = names.iter().position(|name| *name == gpu.adapter.name).unwrap().to_string();
-    let variables = [
-        ("GRAVITILE_ENGINE", "gpu"),
-        ("GRAVITILE_PRECISION", "double-single"),
-        ("GRAVITILE_ADAPTER", &number),
-    ];
-    for (name, bound, second) in [
-        ("forces", "3e-6", "1"),
-        ("sixth", "3e-6", "1"),
-        ("grape5", "3e-6", "-1"),
-        ("hermite", "1e-6", "1"),
-    ] {
-        judge(&compile(name, "-std=c99", SHARED), &[bound, second], &variables);
-    }
-    // Two devices on one adapter share what is large enough.
-    let twice = format!("{number},{number}");
-    let variables = [variables[0], variables[1], ("GRAVITILE_ADAPTER", &twice)];
-    judge(&compile("forces", "-std=c99", SHARED), &["3e-6", "1"], &variables);
-    let program = compile("status", "-std=c89", SHARED);
-    let status = text(&run(&mut command(&program, &[], &variables)).stderr);
-    assert!(status.contains(&format!(" + {}", gpu.adapter.name)), "{status}");
-    // More than there are of a kind.
-    let many = [variables[0], ("GRAVITILE_DEVICES", "64")];
-    let output = command(&program, &[], &many).output().unwrap();
-    let refused = text(&output.stderr);
-    assert!(!output.status.success() && refused.contains("64, but must be at most"), "{refused}");
 }
 
 #[test]

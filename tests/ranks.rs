@@ -6,8 +6,12 @@
 mod ends;
 #[path = "ranks/launched.rs"]
 mod launched;
+#[path = "common/shapes.rs"]
+mod shapes;
 #[path = "common/skip.rs"]
 mod skip;
+#[path = "ranks/tuned.rs"]
+mod tuned;
 
 use std::path::Path;
 use std::process::Command;

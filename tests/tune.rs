@@ -5,6 +5,10 @@
 mod program;
 
 mod common;
+#[path = "tune/runs.rs"]
+mod runs;
+#[path = "common/shapes.rs"]
+mod shapes;
 
 use std::path::Path;
 use std::process::Output;
@@ -99,66 +103,6 @@ fn shapes_for_derivatives_are_found_listed_taken_and_right() {
     assert!(error.contains("direct, which has derivatives"), "{error}");
     assert!(gravitile(&cache, &["tune", "--forget"]).status.success());
     assert!(!json(&cache, &["tune", "--list", "--json"]).to_string().contains("jerk"));
-}
-
-/// A run on individual steps takes the shapes that were found when it began, and no others later.
-#[test]
-fn a_run_keeps_the_shapes_that_it_began_with() {
-    let folder = tempfile::tempdir().unwrap();
-    let [cache, empty] = ["cache", "empty"].map(|name| folder.path().join(name));
-    let done = |cache: &Path, args: &[&str]| {
-        let output = gravitile(cache, args);
-        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
-    };
-    done(&cache, &["tune", "--derivatives", "jerk", "-n", "200", "--secs", "2"]);
-    // Shapes that are none of the rule's, so that sums have another order.
-    let file = cache.join("tuned.toml");
-    let tuned = std::fs::read_to_string(&file).unwrap();
-    let shapes = tuned.lines().map(|line| {
-        let value = |name: &str, value: u32| {
-            line.starts_with(&format!("{name} = ")).then(|| format!("{name} = {value}"))
-        };
-        // Where shapes stand in lines of their own, not those of the rule.
-        [("p", 4), ("q", 2), ("r", 1), ("u", 2), ("l", 1), ("slices", 3)]
-            .into_iter()
-            .find_map(|(name, number)| value(name, number))
-            .unwrap_or_else(|| line.to_owned())
-    });
-    let mut in_rule = false;
-    let shapes: Vec<String> = shapes
-        .zip(tuned.lines())
-        .map(|(changed, line)| {
-            if line.starts_with('[') {
-                in_rule = !line.contains("fitted.shape");
-            }
-            if in_rule { line.to_owned() } else { changed }
-        })
-        .collect();
-    std::fs::write(&file, shapes.join("\n")).unwrap();
-
-    let run = |cache: &Path, name: &str, until: &str| {
-        let out = folder.path().join(name);
-        let args =
-            ["run", "plummer", "-n", "200", "--eps", "0.05", "--dt", "0.0625", "--every", "0.25"];
-        let more = ["--integrator", "hermite4", "--engine", "gpu", "--precision", "double-single"];
-        let last = ["--until", until, "--out", out.to_str().unwrap()];
-        done(cache, &[args.as_slice(), &more, &last].concat());
-        out
-    };
-    let snapshot = |out: &Path| std::fs::read(out.join("step_0000000008.gvt")).unwrap();
-    let plan = |out: &Path| std::fs::read_to_string(out.join("run.toml")).unwrap();
-    let (tuned, rule) = (run(&cache, "tuned", "0.5"), run(&empty, "rule", "0.5"));
-    assert!(plan(&tuned).contains("[[shapes]]") && plan(&tuned).contains("slices = 3"));
-    assert!(!plan(&rule).contains("shapes"), "{}", plan(&rule));
-    assert!(snapshot(&tuned) != snapshot(&rule), "another order of sums has other last bits");
-    // Each goes on to the same bits, whatever is known of shapes by then.
-    for (begun, whole, other) in [(&cache, &tuned, &empty), (&empty, &rule, &cache)] {
-        let out = run(begun, "again", "0.5");
-        std::fs::remove_file(out.join("step_0000000008.gvt")).unwrap();
-        done(other, &["resume", out.to_str().unwrap()]);
-        assert!(snapshot(&out) == snapshot(whole));
-        std::fs::remove_dir_all(out).unwrap();
-    }
 }
 
 #[test]

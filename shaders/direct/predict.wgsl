@@ -19,13 +19,16 @@ const WORDS: u32 = {{ (11 if pairs else 6) if high else (8 if pairs else 4) }}u;
 const PARTS: u32 = {{ words }}u;
 const BODIES: u32 = 64u;
 // Words up to the jerk, and those of a source that are made.
-const LOW: u32 = {{ 8 if pairs else 4 }}u;
+//% set low = 8 if pairs else 4
+const LOW: u32 = {{ low }}u;
 //% set made = (3 if snaps else 2) if not pairs else 6 if snaps and tier != "single" else 4
 const MADE: u32 = {{ made }}u;
 
 // Records on their way in, then sources on their way out: threads beside one another take words beside one another, where
 // a thread that takes a record takes lines of memory apart. One word more than a record has: banks of memory take turns.
 const BESIDE: u32 = LOW + 1u;
+// Bodies between two words that a thread brings: there are as many of them as a record has.
+const APART: u32 = BODIES / LOW;
 var<workgroup> passing: array<Real4, BODIES * BESIDE>;
 
 //% if high
@@ -57,11 +60,14 @@ fn main(
 ) {
     for (var begin = workgroup.x * BODIES; begin < params.count; begin += workgroups.x * BODIES) {
         let here = min(BODIES, params.count - begin);
-        for (var k = thread; k < here * LOW; k += BODIES) {
-            let body = k / LOW;
-            let word = k - body * LOW;
-            passing[body * BESIDE + word] = motions[(begin + body) * WORDS + word];
-        }
+        // All are asked for before the first has come. Threads beyond the last body take its words once more, and nobody
+        // reads them.
+//% for i in range(low)
+        let word_{{ i }} = motions[(begin + min(thread / LOW + {{ i }}u * APART, here - 1u)) * WORDS + thread % LOW];
+//% endfor
+//% for i in range(low)
+        passing[(thread / LOW + {{ i }}u * APART) * BESIDE + thread % LOW] = word_{{ i }};
+//% endfor
         workgroupBarrier();
         let at = thread * BESIDE;
         // Threads beyond the last body work on what is there, and nobody reads it.
@@ -126,11 +132,15 @@ fn main(
         passing[at + 2u] = Real4(there.acceleration, Real(0.0));
 //% endif
         workgroupBarrier();
-        for (var k = thread; k < here * MADE; k += BODIES) {
-            let body = k / MADE;
-            let word = k - body * MADE;
-            sources[(begin + body) * PARTS + word] = passing[body * BESIDE + word];
+//% for i in range(made)
+        {
+            let k = thread + {{ i }}u * BODIES;
+            if k < here * MADE {
+                let body = k / MADE;
+                sources[(begin + body) * PARTS + k % MADE] = passing[body * BESIDE + k % MADE];
+            }
         }
+//% endfor
         workgroupBarrier();
     }
 }

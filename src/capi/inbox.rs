@@ -287,6 +287,32 @@ mod tests {
         assert_eq!(letters.placed().iter().map(|placed| placed.tag).collect::<Vec<_>>(), [1]);
     }
 
+    /// It is closed by another thread, and opened for other particles, just after the one that sets has seen it open.
+    #[test]
+    fn a_particle_for_a_closed_one_does_not_get_into_the_next() {
+        let inbox = Inbox::default();
+        inbox.make_room(9, false);
+        assert!(inbox.post(0, &particle(0), || true));
+        let is_open = || {
+            std::thread::scope(|scope| drop(scope.spawn(|| inbox.close())));
+            inbox.make_room(9, false);
+            true
+        };
+        assert!(inbox.post(1, &particle(1), is_open));
+        let tags = |inbox: &Inbox| -> Vec<i32> {
+            let mut letters = Letters::default();
+            inbox.take(&mut letters);
+            letters.placed().iter().map(|placed| placed.tag).collect()
+        };
+        assert!(
+            std::thread::scope(|scope| scope.spawn(|| tags(&inbox)).join().unwrap()).is_empty()
+        );
+        assert!(inbox.post(2, &particle(2), || true));
+        assert_eq!(tags(&inbox), [2], "the thread that set takes what comes");
+        assert!(inbox.post(3, &particle(3), || true));
+        assert_eq!(tags(&inbox), [3]);
+    }
+
     #[test]
     fn threads_lose_nothing() {
         let inbox = Inbox::default();

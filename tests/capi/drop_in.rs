@@ -119,6 +119,7 @@ const CLIENTS: &[(&str, &str, &[&str])] = &[
     ("boards", "-std=c99", &["1e-12"]),
     ("habits", "-std=gnu99", &[]),
     ("threads", "-std=c99", &[]),
+    ("setters", "-std=c99", &["1e-12", "few"]),
     ("hermite", "-std=c99", &["1e-7"]),
     ("names", "-std=c99", &[]),
     ("sapporo", "-std=c++98", &["0", "1e-12"]),

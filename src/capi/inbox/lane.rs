@@ -14,6 +14,9 @@ use super::{FIRST, Letters, MOST, letter};
 use crate::capi::particle::Particle;
 use crate::forces::Placed;
 
+/// More than ever were written.
+const CLOSED: usize = usize::MAX;
+
 thread_local! {
     /// Its address is this thread's mark, and no other's as long as this thread lives.
     static MARK: Cell<u8> = const { Cell::new(0) };
@@ -44,7 +47,7 @@ pub struct Lane {
 #[derive(Default)]
 struct Kept {
     letters: Letters,
-    /// So many have been taken.
+    /// So many have been taken; [`CLOSED`]: what may still come is for nobody.
     taken: usize,
 }
 
@@ -149,7 +152,7 @@ impl Lane {
     }
 
     /// Nobody reads it any more. Where another thread than the owner says so, the owner may be writing: the lane then
-    /// stays closed, and keeps its memory.
+    /// stays closed, and keeps its memory. What the owner was writing was for those who read until now.
     pub fn close(&self, _held: &Held<'_, Letters>) {
         // SAFETY: the lock is held.
         let kept = unsafe { &mut *self.kept.get() };
@@ -157,8 +160,8 @@ impl Lane {
         if owner != mark() {
             if owner != 0 {
                 self.is_shared.store(true, Ordering::Release);
+                kept.taken = CLOSED;
             }
-            kept.taken = self.count.load(Ordering::Acquire);
             return;
         }
         self.room.store(0, Ordering::Relaxed);

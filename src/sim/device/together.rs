@@ -74,14 +74,20 @@ impl DeviceState {
     ///
     /// Errors: the device failed; [`crate::error::Error::Stopped`].
     pub(super) async fn evaluate_together(&mut self) -> Result<()> {
+        let is_there = self.has_potentials();
         let Some(together) = &mut self.together else { return Ok(()) };
         together.were_wanted = true;
-        let is_there = together.made_at == Some(self.interactions);
         let Some(forces) = together.forces.as_mut().filter(|_| !is_there) else { return Ok(()) };
         together.made_at = None;
         evaluate(forces.as_mut(), &self.gpu, &mut self.throughput).await?;
         together.made_at = Some(self.interactions);
         Ok(())
+    }
+
+    /// Whether the potentials of the bodies as they stand are there.
+    pub(in crate::sim) fn has_potentials(&self) -> bool {
+        let made_at = self.together.as_ref().and_then(|together| together.made_at);
+        made_at == Some(self.interactions)
     }
 
     /// Forgets potentials that something else is about to overwrite.

@@ -156,7 +156,7 @@ impl DeviceGroup {
     ///
     /// Errors: a device failed.
     pub fn advance(&mut self, dt: f64, steps: u64, watch: &mut Watch<'_>) -> Result<u64> {
-        if !self.foresee_potentials() || steps == 0 {
+        if steps == 0 || !self.foresee_potentials()? {
             return self.take(((dt, steps), true), watch);
         }
         let mut ended = false;
@@ -179,14 +179,19 @@ impl DeviceGroup {
         Ok(done + last)
     }
 
-    /// Whether the last force of the next advance is to give potentials, too, on all devices alike: those of other ranks are
-    /// not asked.
-    fn foresee_potentials(&mut self) -> bool {
-        let mut all = self.ranks.is_none();
+    /// Whether the last force of the next advance is to give potentials, too, on the devices of all ranks alike: on one
+    /// of them a compiler may have made it so that it cannot.
+    ///
+    /// Errors: ranks that cannot be heard.
+    fn foresee_potentials(&mut self) -> Result<bool> {
+        let mut all = true;
         for Part { state, group } in &mut self.parts {
             all &= state.foresees_potentials() && matches!(group, Place::Lockstep(_));
         }
-        all
+        match &self.ranks {
+            Some(ranks) => Ok(!ranks.any(!all)?),
+            None => Ok(all),
+        }
     }
 
     /// [`Part::advance`] of all devices.
@@ -242,5 +247,71 @@ impl DeviceGroup {
             }
         })?;
         Ok(all.swap_remove(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::forces::direct::gpu::KernelRequest;
+    use crate::gpu::{AdapterRequest, Gpu};
+    use crate::scene::{Spread, test_bodies};
+    use crate::sim::{EngineKind, Residence, Settings};
+
+    /// Each of two ranks, one with two devices: whether potentials came with the last force of each advance, and all
+    /// that is told of the bodies. Enough of them for that (`device/together.rs`).
+    #[test]
+    fn ranks_foresee_potentials_and_have_the_bits_of_one_device() {
+        let name = std::env::var("GRAVITILE_TEST_ADAPTER").unwrap_or_default();
+        let request = match name.as_str() {
+            "" => AdapterRequest::default(),
+            name => AdapterRequest::named(name),
+        };
+        let gpu = Gpu::open_blocking(&request).expect("the device tests need an adapter");
+        let bodies = test_bodies(1500, Spread::Even);
+        // Slices, so that steps are not fused.
+        let kernel = KernelRequest { tiled: true, s: Some(3), ..KernelRequest::NONE };
+        let engine = EngineKind::Gpu;
+        let settings =
+            Settings { softening: 0.05, dt: 0.01, engine, kernel, ..Settings::default() };
+        let told = |place: &mut dyn Residence| {
+            let mut bodies = bodies.clone();
+            pollster::block_on(place.read(&mut bodies, 0.0)).unwrap();
+            let potential = pollster::block_on(place.potential()).unwrap();
+            format!("{bodies:?} {potential:?}")
+        };
+        let as_rank = |ranks: Option<Ranks>, devices: usize| {
+            let devices = vec![Arc::clone(&gpu); devices];
+            let group = DeviceGroup::open(&devices, ranks.as_ref(), &bodies, None, &settings);
+            let mut group = pollster::block_on(group).unwrap();
+            let mut seen = vec![told(&mut group)];
+            for (steps, is_foreseen) in [(2, true), (1, true), (0, true), (1, true)] {
+                group.advance(0.01, steps, &mut |_| true).unwrap();
+                let mut parts = group.parts.iter();
+                assert_eq!(parts.all(|part| part.state.has_potentials()), is_foreseen, "{steps}");
+                seen.push(told(&mut group));
+            }
+            // Nobody asks for potentials after this one, so the next has none.
+            for is_foreseen in [true, false] {
+                group.advance(0.01, 1, &mut |_| true).unwrap();
+                let mut parts = group.parts.iter();
+                assert!(parts.all(|part| part.state.has_potentials() == is_foreseen));
+            }
+            seen.push(told(&mut group));
+            seen
+        };
+        let alone = as_rank(None, 1);
+        let by_ranks: Vec<_> = std::thread::scope(|scope| {
+            let members = exchange::team(2, None, Duration::ZERO);
+            let ranks = members.into_iter().map(|member| Ranks::new(Box::new(member), 0));
+            let as_rank = &as_rank;
+            let each = |(k, ranks)| scope.spawn(move || as_rank(Some(ranks), 1 + k));
+            let threads: Vec<_> = ranks.enumerate().map(each).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(by_ranks.iter().all(|seen| *seen == alone));
     }
 }

@@ -1,0 +1,20 @@
+//! A file of tuned shapes with derivatives whose sums have another order than the rule's.
+
+/// The file with other shapes: each holds anywhere, and no two numbers of sinks have the same, so that whoever takes the
+/// shape of a part of the sinks for all of them is found out. What the file says of the rule's stays.
+pub fn unlike_the_rule(tuned: &str) -> String {
+    let (mut is_found, mut slices) = (false, 1);
+    let lines = tuned.lines().map(|line| {
+        if line.starts_with('[') {
+            is_found = line.contains("fitted.shape");
+            slices += u32::from(is_found);
+        }
+        let shape = [("p", 4), ("q", 2), ("r", 1), ("u", 2), ("l", 1), ("slices", slices)];
+        let other = shape.into_iter().find(|(name, _)| line.starts_with(&format!("{name} = ")));
+        match other.filter(|_| is_found) {
+            Some((name, value)) => format!("{name} = {value}"),
+            None => line.to_owned(),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
