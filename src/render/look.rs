@@ -16,7 +16,7 @@ use super::framing::{median, quantile};
 use super::image::PictureSize;
 use super::medium::Plan;
 use super::palette::component_colour;
-use super::part::{Part, median_radius};
+use super::part::{Part, median_radius, percentiles};
 use super::scale::Scale;
 pub use super::sprite_look::{ComponentLook, LookUniform, MAX_COMPONENTS};
 use super::streaks::STREAK_PART;
@@ -202,6 +202,90 @@ impl Look {
         self.uniform.gas_factor = (1.0 / octaves) as f32;
     }
 
+    /// Whether the colour scale has numbers, and they are those of the bodies.
+    pub fn follows_values(&self) -> bool {
+        let has_numbers = !matches!(self.style.colour_by, ColourBy::Component | ColourBy::Age);
+        has_numbers && self.style.value_range.is_none()
+    }
+
+    /// The scale that was set, or what suits the bodies.
+    fn begin_values(&mut self, bodies: &Bodies, acceleration: Option<&[DVec3]>) {
+        if let Some(range) = self.style.value_range {
+            self.span(range);
+        } else if self.follows_values() {
+            let (following, range) = Following::begin(self.values_of(bodies, acceleration));
+            self.following = following;
+            self.span(range);
+        }
+    }
+
+    /// Finds out which colour scale suits the bodies as they are now, for [`Look::approach_values`]: some milliseconds. The
+    /// first one of bodies that were all at rest holds at once. A scale that was set stays.
+    pub fn aim_values(&mut self, bodies: &Bodies, acceleration: Option<&[DVec3]>) {
+        if !self.follows_values() {
+            return;
+        }
+        let Some(found) = self.values_of(bodies, acceleration) else { return };
+        if let Some(range) = self.following.aim(found) {
+            self.span(range);
+        }
+    }
+
+    /// Takes the colour scale towards what was found to suit the bodies, `elapsed_secs` of film later; whether it was
+    /// elsewhere.
+    pub fn approach_values(&mut self, elapsed_secs: f64) -> bool {
+        let now = [self.least_value, self.most_value];
+        let next = self.following.approach(now, elapsed_secs);
+        if let Some(range) = next {
+            self.span(range);
+        }
+        next.is_some_and(|next| next != now)
+    }
+
+    /// Both: takes the colour scale towards what suits the bodies as they are now, `elapsed_secs` of film later.
+    pub fn follow_values(
+        &mut self,
+        bodies: &Bodies,
+        acceleration: Option<&[DVec3]>,
+        elapsed_secs: f64,
+    ) {
+        self.aim_values(bodies, acceleration);
+        self.approach_values(elapsed_secs);
+    }
+
+    /// 2nd and 98th percentile of what the colours of the bodies drawn show; `None` where that is no number, and where all
+    /// have none but 0.
+    fn values_of(&self, bodies: &Bodies, acceleration: Option<&[DVec3]>) -> Option<[f64; 2]> {
+        let is_drawn = |&i: &usize| {
+            let component = bodies.component.get(i).copied().unwrap_or_default();
+            self.uniform.components[usize::from(component)].white_peak > 0.0
+        };
+        let of = |vectors: &[DVec3], drift: DVec3| {
+            let stride = vectors.len().div_ceil(16_384).max(1);
+            let sampled = (0..vectors.len()).step_by(stride).filter(is_drawn);
+            percentiles(sampled.map(|i| (vectors[i] - drift).length()))
+        };
+        match self.style.colour_by {
+            ColourBy::Component | ColourBy::Age => None,
+            ColourBy::Speed => of(&bodies.velocity, self.drift),
+            ColourBy::Acceleration => of(acceleration.unwrap_or_default(), DVec3::ZERO),
+            ColourBy::Density => {
+                let plan = self.medium.as_ref()?;
+                let octaves = plan.sampled(bodies, &self.uniform, false);
+                percentiles(octaves.into_iter().map(|y| libm::exp2(y) * plan.unit()))
+            }
+        }
+    }
+
+    /// Spans the colour scale between two values.
+    fn span(&mut self, [least, most]: [f64; 2]) {
+        (self.least_value, self.most_value) = (least, most);
+        let unit = self.value_unit(&Scale::PLAIN);
+        self.uniform.scale_from = (libm::log2(least) - libm::log2(unit)) as f32;
+        let octaves = (libm::log2(most) - libm::log2(least)).max(1e-3);
+        self.uniform.scale_factor = (1.0 / octaves) as f32;
+    }
+
     /// What the sprite passes read for points of that scale.
     pub fn uniform_in(&self, scale: &Scale) -> Box<LookUniform> {
         let mut uniform = self.uniform.clone();
@@ -220,7 +304,7 @@ impl Look {
     }
 
     /// One unit of what colours show, as the sprite passes count.
-    pub(super) fn value_unit(&self, scale: &Scale) -> f64 {
+    fn value_unit(&self, scale: &Scale) -> f64 {
         match (self.style.colour_by, &self.medium) {
             (ColourBy::Density, Some(plan)) => plan.unit(),
             _ => scale.value(self.style.colour_by),
