@@ -36,6 +36,7 @@ pub use history::History;
 pub use keys::{KEYS, Key, pressed, sheet};
 pub use scene::{MeetingOffer, SceneForm};
 pub use score::ScoreForm;
+pub(crate) use theme::quantity;
 pub use theme::style;
 pub use transport::PastMark;
 pub use trial::TrialForm;

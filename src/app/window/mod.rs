@@ -32,6 +32,7 @@ mod simulated;
 mod soon;
 mod sparing;
 mod steer;
+mod travel;
 mod undo;
 mod viewer;
 mod warm;

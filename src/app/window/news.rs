@@ -161,6 +161,10 @@ impl Frames {
                 Err(error) => self.output.say_error(&error),
             }
             self.output.screen.canvas.reset_exposure();
+        } else {
+            let time = session.live.status().time;
+            self.simulated.past.go_to(time);
+            self.simulated.history.go_to(time);
         }
         if let Some(request) = request {
             if request.paused {

@@ -14,7 +14,7 @@ use crate::gpu::{DeviceClass, Gpu};
 use crate::live::{Beside, Command};
 use crate::scene::Scene;
 use crate::settings::{InputRequest, ViewRequest};
-use crate::sim::Settings;
+use crate::sim::{Moment, Settings};
 
 pub struct Simulated {
     pub session: Option<Session>,
@@ -42,6 +42,8 @@ pub enum Waiting {
     Pick(PointerRequest),
     /// To go on with other settings.
     Change(Box<Settings>),
+    /// To be come back to: a kept state is to be shown. Whether time stood still.
+    GoTo(Arc<Moment>, bool),
 }
 
 impl Simulated {

@@ -1,18 +1,23 @@
-//! Taking back what was done last: numbers, looks, places of the camera, and the bodies that others took the place of.
+//! Taking back what was done last: numbers, looks, places of the camera and in the run, and the bodies that others took the
+//! place of.
+
+use std::sync::Arc;
 
 use super::frame::Frames;
 use super::load::{Session, Wanted};
 use super::pace::Stillness;
 use super::past::Past;
 use super::simulated::Waiting;
-use crate::app::panel::{Action, History, ViewChoice};
+use crate::app::panel::{Action, History, ViewChoice, quantity};
 use crate::error::Result;
 use crate::live::Command;
 use crate::render::Camera;
-use crate::sim::Settings;
+use crate::sim::{Moment, Settings};
 
 /// So many changes can be taken back.
 const MOST: usize = 200;
+/// So many of them are places in the run.
+const MOST_PLACES: usize = 4;
 
 /// How something was before it was changed.
 enum Before {
@@ -24,6 +29,8 @@ enum Before {
     View(ViewChoice),
     /// The camera, which a button or a key has moved.
     Camera(Camera, ViewChoice),
+    /// Where the run stood before somebody went elsewhere in it, and whether time stood still.
+    Place(Arc<Moment>, bool),
 }
 
 /// Bodies that rest while others are shown.
@@ -74,11 +81,23 @@ impl Undo {
         }
     }
 
+    /// Notes where the run stood, and whether time stood still, before it is shown elsewhere.
+    pub fn note_place(&mut self, moment: &Arc<Moment>, paused: bool) {
+        self.note(Before::Place(Arc::clone(moment), paused));
+    }
+
     fn note(&mut self, before: Before) {
         if self.changes.len() == MOST {
             self.changes.remove(0);
         }
         self.changes.push(before);
+        // States are large: those of the latest journeys are enough.
+        let is_place = |change: &Before| matches!(change, Before::Place(..));
+        if self.changes.iter().filter(|change| is_place(change)).count() > MOST_PLACES
+            && let Some(first) = self.changes.iter().position(is_place)
+        {
+            self.changes.remove(first);
+        }
     }
 
     /// Notes how to take back a command, of those that come while a slider is held down only the first.
@@ -170,6 +189,14 @@ impl Frames {
             Some(Before::Camera(camera, view)) => {
                 self.give_view(view);
                 self.viewer.steering.go(camera);
+            }
+            Some(Before::Place(moment, paused)) => {
+                if let Some(session) = &mut self.simulated.session {
+                    session.live.apply(Command::Pause(paused))?;
+                    let time = quantity(moment.time, &session.template.units.time);
+                    self.go_to_moment(&moment)?;
+                    self.output.say(format!("taken back: at t = {time} again"), false);
+                }
             }
             None => match self.undo.earlier.take() {
                 Some(resting) => self.undo.later = self.swap(*resting),
