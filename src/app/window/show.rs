@@ -85,10 +85,11 @@ impl Frames {
                 let seen = steering.shown(covered, size);
                 let units = &session.template.units;
                 if panel.leaves_room(ui.ctx()) {
-                    panel::overlay::show(ui, view, &seen, size, &units.length);
+                    panel::overlay::show(ui, view, (&seen, size, covered), &units.length);
                 }
                 if view.style.paths {
-                    panel::overlay::paths(ui, &paths.pieces(&seen, size), path_colours);
+                    let pieces = paths.pieces(&seen, size);
+                    panel::overlay::paths(ui, &pieces, path_colours, covered);
                 }
                 if let (true, Some(look)) = (view.legend, look.as_ref()) {
                     panel::overlay::legend(ui, look, units, &session.bodies.components, covered);
