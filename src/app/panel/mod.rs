@@ -33,7 +33,7 @@ pub use actions::{Action, Integration};
 pub use card::BodyCard;
 pub use facts::{Facts, Input};
 pub use history::History;
-pub use keys::{KEYS, Key, pressed, sheet};
+pub use keys::{KEYS, Key, sheet};
 pub use scene::{MeetingOffer, SceneForm};
 pub use score::ScoreForm;
 pub(crate) use theme::quantity;
@@ -124,6 +124,11 @@ impl Panel {
     /// Unfolded or not, on that tab.
     pub fn new(open: bool, tab: Tab) -> Self {
         Self { open, tab, ..Self::default() }
+    }
+
+    /// What the keys hit in this frame ask for; while it is asked whether the window is to be closed, the answer alone.
+    pub fn pressed(&self, context: &egui::Context, facts: &Facts) -> Vec<Action> {
+        keys::pressed(context, facts, self.asks_to_quit)
     }
 
     /// Shows everything and returns what the user wants. `view` is changed in place: it is not part of

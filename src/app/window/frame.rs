@@ -114,7 +114,7 @@ impl Frames {
     pub fn on_event(&mut self, event: &WindowEvent) -> bool {
         seen::event(event);
         let taken = self.input.on_event(&self.output.window, event);
-        if taken.folds_panel {
+        if taken.folds_panel && !self.panel.asks_to_quit {
             self.act(Action::FoldPanel);
         }
         taken.repaint

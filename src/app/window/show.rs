@@ -80,7 +80,7 @@ impl Frames {
                 // Who moves it by hand wants it there.
                 view.plays &= steering.camera() == before;
                 if !picker.is_open() {
-                    actions.extend(panel::pressed(ui.ctx(), &facts));
+                    actions.extend(panel.pressed(ui.ctx(), &facts));
                 }
                 let seen = steering.shown(covered, size);
                 let units = &session.template.units;
