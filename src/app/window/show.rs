@@ -32,7 +32,7 @@ impl Frames {
         let left_out = self.viewer.sparing.said();
         let output = context.run_ui(input, |ui| {
             let Self { viewer, simulated, input, output, panel, last, .. } = &mut *self;
-            let Viewer { choice: view, steering, look, paths, path_colours, .. } = viewer;
+            let Viewer { choice: view, steering, look, spared_look, paths, path_colours, .. } = viewer;
             let Simulated { session, history, past, .. } = simulated;
             let Output { screen, times, recording, .. } = output;
             let picker = &mut input.picker;
@@ -91,7 +91,9 @@ impl Frames {
                     let pieces = paths.pieces(&seen, size);
                     panel::overlay::paths(ui, &pieces, path_colours, covered);
                 }
-                if let (true, Some(look)) = (view.legend, look.as_ref()) {
+                // What is left out has no colours to be explained.
+                let drawn = spared_look.as_ref().or(look.as_ref());
+                if let (true, Some(look)) = (view.legend, drawn) {
                     panel::overlay::legend(ui, look, units, &session.bodies.components, covered);
                 }
                 actions.extend(panel.show(ui, &facts, view));
