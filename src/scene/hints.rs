@@ -89,7 +89,7 @@ pub enum CameraHint {
 pub struct Keyframe {
     /// Simulation time.
     pub time: f64,
-    /// Half the height of the picture, in length units, > 0.
+    /// Half the shorter side of the picture, in length units, > 0.
     pub extent: f64,
     /// Angle between the line of sight and the z axis, degrees.
     pub inclination: f64,

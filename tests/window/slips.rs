@@ -118,6 +118,28 @@ fn escape_closes_and_asks_and_other_bodies_can_be_taken_back() {
 }
 
 #[test]
+fn the_first_picture_has_all_bodies_beside_the_panel() {
+    if !is_there() {
+        return;
+    }
+    let row = |folder: &std::path::Path| {
+        let text = "x,y,z,vx,vy,vz,mass\n-4,0,0,0,0,0,1\n0,0,0,0,0,0,1\n4,0,0,0,0,0,1\n";
+        std::fs::write(folder.join("row.csv"), text).unwrap();
+    };
+    for input in ["figure-eight", "row.csv"] {
+        let args = ["view", input, "--paused", "--engine", "cpu", "--sky", "0"];
+        let person = Person::opens_with(&args, Tab::Scene, row);
+        person.waits_until_sky(false);
+        let seen = person.sees();
+        let third = SKY[2] / 3;
+        for k in 0..3 {
+            let part = [k * third, SKY[1], (k + 1) * third, SKY[3]];
+            assert!(seen.bright(part) > 8, "{input}: no body in part {k} of the free picture");
+        }
+    }
+}
+
+#[test]
 fn a_slip_on_the_bar_costs_nothing() {
     if !is_there() {
         return;

@@ -293,7 +293,10 @@ impl Frames {
         };
         let camera = match place {
             Place::Start => self.viewer.steering.start,
-            Place::Fit => now.framing(bodies, &self.viewer.choice.style, 0.95, self.free_size()),
+            Place::Fit => {
+                let style = &self.viewer.choice.style;
+                self.within_free(now.framing(bodies, style, 0.95, self.fitted_size()))
+            }
             Place::From(preset) => now.seen_from(preset),
             Place::Keyframe(index) => {
                 let path = self.viewer.choice.path.get(index).map(std::slice::from_ref);

@@ -10,6 +10,7 @@ mod command_line;
 mod diagram;
 mod encounter;
 mod ending;
+mod fitting;
 mod frame;
 mod input;
 mod load;

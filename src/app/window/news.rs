@@ -11,13 +11,12 @@ use super::seen;
 use super::simulated::Waiting;
 use super::sparing::Asked;
 use crate::bodies::Role;
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::forces::direct::gpu::own;
 use crate::live::Event;
 use crate::messages;
-use crate::render::{CameraMotion, ColourBy, Follow};
+use crate::render::{ColourBy, Follow};
 use crate::scene::Colouring;
-use crate::settings::ViewRequest;
 use crate::sim::Moment;
 
 impl Frames {
@@ -153,9 +152,10 @@ impl Frames {
             self.viewer.choice.plays = !self.viewer.choice.path.is_empty();
             (self.panel.tree.body, self.panel.card.body) = (None, None);
             self.viewer.steering.release();
-            match self.first_camera(&session, request.as_ref()) {
+            self.simulated.first_view = request.clone();
+            match self.first_camera(&session) {
                 Ok(motion) => {
-                    self.viewer.steering.jump(motion.start);
+                    self.viewer.steering.begin(motion.start, self.fitted_size());
                     self.viewer.choice.follow = motion.follow;
                 }
                 Err(error) => self.output.say_error(&error),
@@ -205,21 +205,6 @@ impl Frames {
             }
         }
         Vec::new()
-    }
-
-    /// The camera at the beginning, as for a film: by the command line, then the scene's hints, then the bodies.
-    fn first_camera(
-        &self,
-        session: &Session,
-        request: Option<&ViewRequest>,
-    ) -> Result<CameraMotion> {
-        let look = request.map(|request| request.look.clone()).unwrap_or_default();
-        let (bodies, hints) = (&session.bodies, session.view.as_ref());
-        let mut motion = look.motion(bodies, hints, &self.viewer.choice.style, self.free_size())?;
-        if let Some(target) = request.and_then(|request| request.target) {
-            motion.start.target = target.0.into();
-        }
-        Ok(motion)
     }
 
     /// Asks for the bodies; what for is remembered until they come.

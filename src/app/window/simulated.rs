@@ -24,6 +24,8 @@ pub struct Simulated {
     pub wanted: Wanted,
     /// What the window was opened with, until the first bodies are there.
     pub request: Option<ViewRequest>,
+    /// What these bodies were to be looked at like, where that was said.
+    pub first_view: Option<ViewRequest>,
     /// What of it cannot be had here: nothing is to be shown then.
     pub refused: Option<Error>,
     pub history: History,
@@ -59,6 +61,7 @@ impl Simulated {
             waiting: Vec::new(),
             wanted,
             request: Some(request),
+            first_view: None,
             refused: None,
             history: History::default(),
             past: Past::default(),
