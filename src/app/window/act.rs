@@ -200,8 +200,8 @@ impl Frames {
                     self.output.say(text.to_owned(), true);
                 } else if let Some(session) = &mut self.simulated.session {
                     session.live.apply(Command::Moment)?;
-                    let time = session.live.status().time;
-                    self.output.say(format!("a bookmark at t = {time:.4}"), false);
+                    let time = session.time(session.live.status().time);
+                    self.output.say(format!("a bookmark at {time}"), false);
                 }
             }
             Action::Undo => self.undo()?,

@@ -118,9 +118,8 @@ impl Frames {
             session.live.take_tempo_of(&keeper);
             // One without its first forces would go on computing them.
             if before.live.status().ready {
-                let (name, time) = (&before.input.input, before.live.status().time);
-                self.output
-                    .say(format!("{name} rests at t = {time:.4}: ctrl+z goes back to it"), false);
+                let (name, time) = (before.name(), before.time(before.live.status().time));
+                self.output.say(format!("{name} rests at {time}: ctrl+z goes back to it"), false);
                 self.keep(before);
             }
         }
@@ -184,7 +183,7 @@ impl Frames {
     }
 
     pub(super) fn name_window(&self, session: &Session) {
-        let title = messages::piece(&format!("gravitile: {}", session.input.input));
+        let title = messages::piece(&format!("gravitile: {}", session.name()));
         self.output.window.set_title(&title);
         machine::named(&title);
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::frame::Frames;
 use super::load::Loading;
 use super::simulated::Waiting;
-use crate::app::panel::quantity;
 use crate::error::Result;
 use crate::live::Command;
 use crate::sim::Moment;
@@ -27,8 +26,7 @@ impl Frames {
         let settings = session.live.settings().clone();
         let mut change = Loading::change(&self.output.screen.gpu, session, moment, settings)?;
         let way = if moment.time < session.live.status().time { "back" } else { "on" };
-        let time = quantity(moment.time, &session.template.units.time);
-        change.what = format!("going {way} to t = {time}");
+        change.what = format!("going {way} to {}", session.time(moment.time));
         session.live.rest();
         self.simulated.loading = Some(change);
         self.viewer.paths.clear();

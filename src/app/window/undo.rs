@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::live::Command;
 use crate::render::Camera;
 use crate::sim::{Moment, Settings};
+use crate::units::Units;
 
 /// So many changes can be taken back.
 const MOST: usize = 200;
@@ -167,7 +168,8 @@ impl Frames {
     pub(super) fn undo(&mut self) -> Result<()> {
         match self.undo.changes.pop() {
             Some(Before::Live(command)) => {
-                let text = format!("taken back: {}", told(&command));
+                let units = self.simulated.session.as_ref().map(|s| s.template.units.clone());
+                let text = format!("taken back: {}", told(&command, &units.unwrap_or_default()));
                 if let Some(session) = &mut self.simulated.session {
                     session.live.apply(command)?;
                     self.simulated.wanted.settings.kernel = session.live.kernel_request();
@@ -193,9 +195,9 @@ impl Frames {
             Some(Before::Place(moment, paused)) => {
                 if let Some(session) = &mut self.simulated.session {
                     session.live.apply(Command::Pause(paused))?;
-                    let time = quantity(moment.time, &session.template.units.time);
+                    let time = session.time(moment.time);
                     self.go_to_moment(&moment)?;
-                    self.output.say(format!("taken back: at t = {time} again"), false);
+                    self.output.say(format!("taken back: at {time} again"), false);
                 }
             }
             None => match self.undo.earlier.take() {
@@ -238,8 +240,8 @@ impl Frames {
         self.simulated.waiting.clear();
         let now = self.simulated.session.take().map(|now| Box::new(self.rested_as_it_is(now)));
         session.live.go_on();
-        let time = session.live.status().time;
-        self.output.say(format!("back to {} at t = {time:.4}", session.input.input), false);
+        let time = session.time(session.live.status().time);
+        self.output.say(format!("back to {} at {time}", session.name()), false);
         self.name_window(&session);
         if let Some(film) = &mut self.output.recording {
             film.go_on();
@@ -261,10 +263,12 @@ impl Frames {
 }
 
 /// What a command that takes back brings back.
-fn told(command: &Command) -> String {
+fn told(command: &Command, units: &Units) -> String {
     match command {
-        Command::Dt(dt) => format!("the time step is {dt} again"),
-        Command::Softening(length) => format!("the softening is {length} again"),
+        Command::Dt(dt) => format!("the time step is {} again", quantity(*dt, &units.time)),
+        Command::Softening(length) => {
+            format!("the softening is {} again", quantity(*length, &units.length))
+        }
         Command::Factor(factor) => format!("the speed is {factor} times the usual one again"),
         Command::Reverse => "the direction of time".to_owned(),
         Command::Kernel(_) => "the kernel's shape".to_owned(),
