@@ -152,9 +152,8 @@ pub(super) fn pressed(context: &Context, facts: &Facts, is_asked: bool) -> Vec<A
 
 /// The same for keys that answer the question before the window is closed; others do nothing behind it.
 fn answers(context: &Context, facts: &Facts) -> Vec<Action> {
-    let answers = |action: &Action| {
-        matches!(action, Action::Escape | Action::AskToQuit | Action::Quit)
-    };
+    let answers =
+        |action: &Action| matches!(action, Action::Escape | Action::AskToQuit | Action::Quit);
     let mut actions = Vec::new();
     context.input_mut(|input| {
         for key in KEYS {

@@ -169,7 +169,11 @@ mod tests {
         output.textures_delta.clear();
         assert!(output.shapes.len() > 1, "nothing is drawn");
         for shape in &output.shapes {
-            assert!(shape.clip_rect.right() <= 670.0, "{:?} reaches under the panel", shape.clip_rect);
+            assert!(
+                shape.clip_rect.right() <= 670.0,
+                "{:?} reaches under the panel",
+                shape.clip_rect
+            );
         }
     }
 }

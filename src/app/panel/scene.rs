@@ -88,8 +88,13 @@ impl SceneForm {
                     .selected_text(short_name(&title))
                     .show_ui(ui, |ui| {
                         for name in Scene::names() {
-                            let text = Scene::builtin(name).map_or_else(|_| name.into(), |s| s.title);
-                            if ui.selectable_label(title == name, name).on_hover_text(text).clicked() {
+                            let text =
+                                Scene::builtin(name).map_or_else(|_| name.into(), |s| s.title);
+                            if ui
+                                .selectable_label(title == name, name)
+                                .on_hover_text(text)
+                                .clicked()
+                            {
                                 picked = Some(name);
                             }
                         }

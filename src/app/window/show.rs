@@ -32,7 +32,8 @@ impl Frames {
         let left_out = self.viewer.sparing.said();
         let output = context.run_ui(input, |ui| {
             let Self { viewer, simulated, input, output, panel, last, .. } = &mut *self;
-            let Viewer { choice: view, steering, look, spared_look, paths, path_colours, .. } = viewer;
+            let Viewer { choice: view, steering, look, spared_look, paths, path_colours, .. } =
+                viewer;
             let Simulated { session, history, past, .. } = simulated;
             let Output { screen, times, recording, .. } = output;
             let picker = &mut input.picker;
