@@ -10,6 +10,8 @@ mod controls;
 mod kernel;
 #[path = "panel/keys.rs"]
 mod keys;
+#[path = "panel/names.rs"]
+mod names;
 #[path = "panel/pictures.rs"]
 mod pictures;
 #[path = "panel/resets.rs"]

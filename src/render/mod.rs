@@ -45,7 +45,7 @@ pub mod painter;
 pub mod palette;
 mod part;
 pub mod paths;
-mod request;
+pub(crate) mod request;
 pub mod scale;
 pub mod sky;
 pub mod sky_pass;

@@ -6,6 +6,16 @@ use crate::error::{Error, Result};
 use crate::scene::{CameraHint, Colouring, ViewHints};
 use crate::settings::{LookRequest, ValueRange};
 
+/// The shape of the pictures that a scene's extent is meant for, width by height.
+pub(crate) const ASPECT: f64 = 16.0 / 9.0;
+
+/// How many times as large the extent of the shorter side is in a picture of that size, so that a narrower one has in it what
+/// one of [`ASPECT`] has; 1 in that one and in wider ones.
+fn widening(size: PictureSize) -> f64 {
+    let aspect = f64::from(size.width()) / f64::from(size.height());
+    (ASPECT / aspect.max(1.0)).max(1.0)
+}
+
 impl LookRequest {
     /// The looks.
     ///
@@ -57,7 +67,8 @@ impl LookRequest {
         }
     }
 
-    /// The camera by the options, then by the scene's hints, then by where the bodies are.
+    /// The camera by the options, then by the scene's hints, then by where the bodies are, for a picture of `size`. An extent
+    /// of the options is half its shorter side as it stands; one of the hints is meant for pictures of 16 by 9.
     ///
     /// Errors: numbers out of their range, a component or body to follow that is not there.
     pub fn motion(
@@ -67,7 +78,7 @@ impl LookRequest {
         style: &Style,
         size: PictureSize,
     ) -> Result<CameraMotion> {
-        let extent = self.extent.or(hints.map(|hints| hints.extent));
+        let extent = self.extent.or(hints.map(|hints| hints.extent * widening(size)));
         let hints = hints.cloned().unwrap_or(ViewHints { azimuth: -90.0, ..Default::default() });
         let inclination = self.inclination.unwrap_or(hints.inclination);
         let azimuth = self.azimuth.unwrap_or(hints.azimuth);
@@ -114,5 +125,31 @@ mod tests {
             Follow::from_name(&LookRequest::default().follow, &Bodies::default()).unwrap(),
             Follow::Nothing
         );
+    }
+
+    #[test]
+    fn what_a_wide_picture_shows_is_in_narrow_ones_too() {
+        let hints = ViewHints { extent: 3.0, ..Default::default() };
+        let bodies = Bodies::default();
+        let half = |request: &LookRequest, width: u32, height: u32| {
+            let size = PictureSize::new(width, height).unwrap();
+            let motion = request.motion(&bodies, Some(&hints), &Style::default(), size).unwrap();
+            let camera = motion.start;
+            let shorter = camera.distance * (0.5 * camera.fov_rad).tan();
+            let px = shorter / (0.5 * f64::from(size.shorter_side()));
+            [0.5 * f64::from(width) * px, 0.5 * f64::from(height) * px]
+        };
+        let usual = LookRequest::default();
+        // As ever.
+        for [width, height] in [[1280, 720], [3840, 2160], [1000, 400]] {
+            assert!((half(&usual, width, height)[1] - 3.0).abs() < 1e-9);
+        }
+        for [width, height] in [[670, 640], [500, 900], [360, 640], [720, 720], [1024, 768]] {
+            let [x, y] = half(&usual, width, height);
+            assert!((x - 3.0 * ASPECT).abs() < 1e-9 && y >= 3.0, "{width} by {height}: {x} {y}");
+        }
+        // What somebody asks for is what they get.
+        let asked = LookRequest { extent: Some(2.0), ..LookRequest::default() };
+        assert!((half(&asked, 360, 640)[0] - 2.0).abs() < 1e-9);
     }
 }

@@ -38,7 +38,8 @@ pub struct IntegratorHints {
 /// How the scene looks best.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViewHints {
-    /// Half the height of the picture, in length units, > 0.
+    /// Half the height of a picture of 16 by 9, in length units, > 0. Wider ones are as high; narrower ones show as much to
+    /// the sides.
     pub extent: f64,
     /// Angle between the line of sight and the z axis, degrees: 0 looks down on the xy plane,
     /// 90 along it.
@@ -88,7 +89,7 @@ pub enum CameraHint {
 pub struct Keyframe {
     /// Simulation time.
     pub time: f64,
-    /// Half the height of the picture, in length units, > 0.
+    /// Half the shorter side of the picture, in length units, > 0.
     pub extent: f64,
     /// Angle between the line of sight and the z axis, degrees.
     pub inclination: f64,

@@ -22,7 +22,8 @@ pub struct LookRequest {
     /// Draw dark matter, too
     #[cfg_attr(feature = "options", arg(long))]
     pub halo: bool,
-    /// Half the height of the picture, in the bodies' units
+    /// Half the shorter side of the picture, in the bodies' units. That of a scene is for 16 by 9, and narrower pictures show
+    /// as much to the sides
     #[cfg_attr(feature = "options", arg(long, value_name = "LENGTH"))]
     pub extent: Option<f64>,
     /// Angle between the line of sight and the z axis, in degrees

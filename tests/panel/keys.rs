@@ -77,6 +77,27 @@ fn escape_closes_an_open_list_and_nothing_else() {
 }
 
 #[test]
+fn behind_the_question_no_key_does_anything() {
+    let mut world = World::on(Tab::Scene);
+    world.panel.asks_to_quit = true;
+    let mut harness = world.shown(700.0);
+    let answers = [Key::Escape, Key::Q, Key::Enter];
+    for key in Key::ALL.iter().filter(|key| !answers.contains(key)) {
+        for modifiers in [Modifiers::NONE, Modifiers::SHIFT, Modifiers::COMMAND] {
+            harness.state_mut().panel.asks_to_quit = true;
+            harness.run();
+            let asked = after(&mut harness, |h| h.key_press_modifiers(modifiers, *key));
+            // Space presses the button that has the focus, which Tab gives it.
+            assert!(asked.is_empty() || asked == [Action::Quit], "{key:?}: {asked:?}");
+        }
+        assert!(!harness.state().panel.help && harness.state().panel.open, "{key:?}");
+    }
+    harness.state_mut().panel.asks_to_quit = true;
+    harness.run();
+    assert_eq!(after(&mut harness, |h| h.key_press(Key::Q)), [Action::AskToQuit]);
+}
+
+#[test]
 fn the_question_before_the_end_is_answered_by_a_button_or_a_key() {
     let mut world = World::on(Tab::Scene);
     world.panel.asks_to_quit = true;

@@ -8,7 +8,7 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use glam::DVec3;
 use gravitile::app::panel::{
-    Action, Facts, History, Input, Integration, Panel, PastMark, Tab, ViewChoice, pressed, style,
+    Action, Facts, History, Input, Integration, Panel, PastMark, Tab, ViewChoice, style,
 };
 use gravitile::bodies::{Component, Role};
 use gravitile::diagnostics::{ComponentRadii, Diagnostics};
@@ -203,7 +203,7 @@ impl World {
             message: self.message.as_ref().map(|(text, _)| text.as_str()),
             message_is_error: self.message.as_ref().is_some_and(|(_, bad)| *bad),
         };
-        self.actions.extend(pressed(ui.ctx(), &facts));
+        self.actions.extend(panel.pressed(ui.ctx(), &facts));
         self.actions.extend(panel.show(ui, &facts, view));
     }
 

@@ -294,6 +294,16 @@ impl Person {
         self.frame().contains(" hidden")
     }
 
+    /// Whether time stood still in the latest frame.
+    pub fn has_paused(&self) -> bool {
+        self.frame().contains(" paused")
+    }
+
+    /// Whether something was in the making in the latest frame.
+    pub fn is_making(&self) -> bool {
+        self.frame().contains(" making")
+    }
+
     /// The step that the latest frame told of.
     pub fn step(&self) -> u64 {
         let frame = self.frame();
@@ -380,7 +390,7 @@ pub fn command(folder: &Path) -> Command {
 /// Where something is in a window of this size, by laying out the same panel here.
 pub fn place(
     world: World,
-    find: impl FnOnce(&Harness<'static, World>) -> egui::Pos2,
+    find: impl FnOnce(&mut Harness<'static, World>) -> egui::Pos2,
 ) -> egui::Pos2 {
-    find(&world.shown(SIZE[1] as f32))
+    find(&mut world.shown(SIZE[1] as f32))
 }

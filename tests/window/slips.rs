@@ -118,6 +118,64 @@ fn escape_closes_and_asks_and_other_bodies_can_be_taken_back() {
 }
 
 #[test]
+fn the_first_picture_has_all_bodies_beside_the_panel() {
+    if !is_there() {
+        return;
+    }
+    let row = |folder: &std::path::Path| {
+        let text = "x,y,z,vx,vy,vz,mass\n-4,0,0,0,0,0,1\n0,0,0,0,0,0,1\n4,0,0,0,0,0,1\n";
+        std::fs::write(folder.join("row.csv"), text).unwrap();
+    };
+    for input in ["figure-eight", "row.csv"] {
+        let args = ["view", input, "--paused", "--engine", "cpu", "--sky", "0"];
+        let person = Person::opens_with(&args, Tab::Scene, row);
+        person.waits_until_sky(false);
+        let seen = person.sees();
+        let third = SKY[2] / 3;
+        for k in 0..3 {
+            let part = [k * third, SKY[1], (k + 1) * third, SKY[3]];
+            assert!(seen.bright(part) > 8, "{input}: no body in part {k} of the free picture");
+        }
+    }
+}
+
+#[test]
+fn a_slip_on_the_bar_costs_nothing() {
+    if !is_there() {
+        return;
+    }
+    // Nothing that a slow adapter leaves out, and says so in the line below the bar.
+    let plain = ["--bloom", "0", "--local-exposure", "0", "--sky", "0"];
+    let view = ["view", "plummer", "-n", "300", "--engine", "cpu"];
+    let person = Person::opens(&[&view[..], &plain].concat(), Tab::Scene);
+    person.waits_until_sky(true);
+    person.presses("Tab", "Named(Tab)");
+    person.presses("m", "Character(\"m\")");
+    person.eventually("the bookmark", || person.has_said("says a bookmark at t = ").then_some(()));
+    let marked = person.step();
+    person.eventually("steps", || (person.step() > marked + 50).then_some(()));
+    // The beginning of the bar is right of the last button before it.
+    let bar = place(World::on(Tab::Scene), |harness| {
+        harness.state_mut().panel.open = false;
+        harness.run();
+        let last = harness.get_all_by_label("⚑").next().unwrap().rect();
+        egui::pos2(last.right() + 14.0, last.center().y)
+    });
+    person.clicks(bar, "does GoTo(");
+    let there = person.eventually("the state of then", || {
+        let step = person.step();
+        (person.has_paused() && !person.is_making() && step < marked).then_some(step)
+    });
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(person.step(), there, "it runs on from there");
+    // What was before the slip comes back, and runs as it did.
+    person.presses("ctrl+z", "Character(\"z\")");
+    person.eventually("where it was", || (person.step() > marked).then_some(()));
+    person.eventually("going on", || (!person.has_paused()).then_some(()));
+    assert!(!person.has_said("says nothing is left"), "{}", person.said());
+}
+
+#[test]
 fn a_film_is_kept_when_the_program_is_told_to_end_and_each_picture_is_another() {
     if !is_there() {
         return;

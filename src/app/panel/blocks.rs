@@ -3,7 +3,7 @@
 use egui::{Grid, Ui};
 use egui_plot::{Bar, BarChart, Plot};
 
-use super::theme::{DIM, LINES, heading, number, quantity, row};
+use super::theme::{DIM, LINES, bodies, heading, number, quantity, row};
 use crate::live::BlockFacts;
 
 /// Where the bars stand, in powers of ten: below a single body, so that it can be seen.
@@ -14,7 +14,7 @@ pub fn show(ui: &mut Ui, steps: &BlockFacts, unit_of_time: &str) {
     Grid::new("blocks").num_columns(2).show(ui, |ui| {
         let about =
             "Bodies in the block that ended last. At the end of a dt many steps end together";
-        row(ui, "active block", about, format!("{} bodies", steps.last_active));
+        row(ui, "active block", about, bodies(steps.last_active));
         let about = "Bodies per block on average, lately";
         row(ui, "mean block", about, format!("{:.1} bodies", steps.mean_active));
         let about =
@@ -34,7 +34,7 @@ pub fn show(ui: &mut Ui, steps: &BlockFacts, unit_of_time: &str) {
     });
     let told = |bar: &Bar, _: &BarChart| {
         let count = 10f64.powf(bar.value + FLOOR).round();
-        format!("{count} bodies with dt = {}", number(bar.argument.exp2()))
+        format!("{} with dt = {}", bodies(count as usize), number(bar.argument.exp2()))
     };
     let chart = BarChart::new("bodies", bars.collect()).color(LINES[0]);
     let chart = chart.element_formatter(Box::new(told));

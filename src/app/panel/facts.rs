@@ -100,7 +100,7 @@ impl Facts<'_> {
     pub fn status_text(&self) -> String {
         let Status { time, steps, ready, behind, .. } = self.status;
         let mut text = format!("t = {}", super::theme::quantity(time, &self.units.time));
-        text += &format!(" · step {steps} · {} bodies", self.count);
+        text += &format!(" · step {steps} · {}", super::theme::bodies(self.count));
         if !ready {
             text += " · first forces";
             if let Some(part) = self.part_of_first_forces() {

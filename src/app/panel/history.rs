@@ -9,6 +9,8 @@ use crate::live::Report;
 pub struct History {
     rates: VecDeque<RateSample>,
     reports: Vec<ReportSample>,
+    /// Of times behind the state that somebody went back to, until steps from there reach them.
+    later: Vec<ReportSample>,
     since_sample_secs: f64,
     clock_secs: f64,
 }
@@ -88,6 +90,7 @@ impl History {
                 keep
             });
         }
+        self.later.retain(|later| later.time > report.time);
         self.reports.push(ReportSample {
             time: report.time,
             energy,
@@ -101,14 +104,18 @@ impl History {
         });
     }
 
-    /// The run goes on from `time`: what was measured later is none of it.
-    pub fn go_back(&mut self, time: f64) {
-        self.reports.retain(|report| report.time <= time);
+    /// The run goes on from `time`: what was measured later is not shown, but comes back with who goes there again before
+    /// steps were taken.
+    pub fn go_to(&mut self, time: f64) {
+        self.reports.append(&mut self.later);
+        let all = std::mem::take(&mut self.reports).into_iter();
+        (self.reports, self.later) = all.partition(|report| report.time <= time);
     }
 
     /// Other bodies: what was measured of the last ones is of no interest.
     pub fn restart(&mut self) {
         self.reports.clear();
+        self.later.clear();
     }
 
     /// Rates, oldest first.
@@ -125,5 +132,43 @@ impl History {
     /// Diagnostics, oldest first.
     pub fn reports(&self) -> &[ReportSample] {
         &self.reports
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostics::Diagnostics;
+
+    #[test]
+    fn who_looks_back_loses_no_measurement_before_steps_are_taken() {
+        let report = |time: f64| Report {
+            time,
+            steps: 0,
+            softening: 0.1,
+            diagnostics: Diagnostics {
+                kinetic: 1.0,
+                potential: -2.0,
+                momentum: glam::DVec3::ZERO,
+                angular_momentum: glam::DVec3::ZERO,
+                centre: glam::DVec3::ZERO,
+                drift: glam::DVec3::ZERO,
+                half_mass_radius: 1.0,
+                components: Vec::new(),
+            },
+        };
+        let times = |history: &History| -> Vec<f64> {
+            history.reports().iter().map(|report| report.time).collect()
+        };
+        let mut history = History::default();
+        (0..6).for_each(|k| history.report(&report(f64::from(k))));
+        history.go_to(2.0);
+        assert_eq!(times(&history), [0.0, 1.0, 2.0]);
+        history.go_to(5.0);
+        assert_eq!(times(&history), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        history.go_to(2.0);
+        history.report(&report(3.5));
+        history.go_to(9.0);
+        assert_eq!(times(&history), [0.0, 1.0, 2.0, 3.5, 4.0, 5.0]);
     }
 }

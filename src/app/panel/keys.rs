@@ -120,8 +120,11 @@ fn load(name: &str) -> Vec<Action> {
     vec![Action::Load(super::Input::named(name))]
 }
 
-/// What the keys hit in this frame ask for.
-pub fn pressed(context: &Context, facts: &Facts) -> Vec<Action> {
+/// What the keys hit in this frame ask for. While a question waits for its answer, only those that answer it.
+pub(super) fn pressed(context: &Context, facts: &Facts, is_asked: bool) -> Vec<Action> {
+    if is_asked {
+        return answers(context, facts);
+    }
     if context.text_edit_focused() {
         return Vec::new();
     }
@@ -141,6 +144,24 @@ pub fn pressed(context: &Context, facts: &Facts) -> Vec<Action> {
                 if input.consume_key(key.modifiers, *code) {
                     actions.extend((key.actions)(facts));
                 }
+            }
+        }
+    });
+    actions
+}
+
+/// The same for keys that answer the question before the window is closed; others do nothing behind it.
+fn answers(context: &Context, facts: &Facts) -> Vec<Action> {
+    let answers =
+        |action: &Action| matches!(action, Action::Escape | Action::AskToQuit | Action::Quit);
+    let mut actions = Vec::new();
+    context.input_mut(|input| {
+        for key in KEYS {
+            let asks = (key.actions)(facts);
+            if asks.iter().all(answers) {
+                let hit = |code: &&Code| input.consume_key(key.modifiers, **code);
+                let hits = key.codes.iter().filter(hit).count();
+                actions.extend(std::iter::repeat_n(asks, hits).flatten());
             }
         }
     });

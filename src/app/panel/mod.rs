@@ -33,9 +33,10 @@ pub use actions::{Action, Integration};
 pub use card::BodyCard;
 pub use facts::{Facts, Input};
 pub use history::History;
-pub use keys::{KEYS, Key, pressed, sheet};
+pub use keys::{KEYS, Key, sheet};
 pub use scene::{MeetingOffer, SceneForm};
 pub use score::ScoreForm;
+pub(crate) use theme::quantity;
 pub use theme::style;
 pub use transport::PastMark;
 pub use trial::TrialForm;
@@ -84,6 +85,8 @@ impl Tab {
     ];
 }
 
+/// Points that the panel is wide unless somebody drags its edge.
+const USUAL_WIDTH: f32 = 330.0;
 /// Points beside the panel under which nothing is written there.
 const LEAST_ROOM: f32 = 200.0;
 
@@ -122,7 +125,13 @@ pub struct Panel {
 impl Panel {
     /// Unfolded or not, on that tab.
     pub fn new(open: bool, tab: Tab) -> Self {
-        Self { open, tab, ..Self::default() }
+        // Known before it is shown: the first camera looks past it.
+        Self { open, tab, width: USUAL_WIDTH, ..Self::default() }
+    }
+
+    /// What the keys hit in this frame ask for; while it is asked whether the window is to be closed, the answer alone.
+    pub fn pressed(&self, context: &egui::Context, facts: &Facts) -> Vec<Action> {
+        keys::pressed(context, facts, self.asks_to_quit)
     }
 
     /// Shows everything and returns what the user wants. `view` is changed in place: it is not part of
@@ -135,7 +144,7 @@ impl Panel {
         if self.open {
             let shown = egui::Panel::right("panel")
                 .resizable(true)
-                .default_size(330.0)
+                .default_size(USUAL_WIDTH)
                 .size_range(270.0..=560.0)
                 .frame(theme::frame())
                 .show(ui, |ui| self.tabs(ui, facts, view, &mut actions));

@@ -25,10 +25,24 @@ const COLOURS: [(&str, Color32); 3] = [
     ("z", Color32::from_rgb(100, 140, 235)),
 ];
 
-/// Draws them for a picture of `size` pixels as `camera` sees it; `unit` names the unit of length.
-pub fn show(ui: &Ui, view: &ViewChoice, camera: &Camera, size: PictureSize, unit: &str) {
+/// Who draws over the part of the picture that the panel leaves free, and nowhere else: below the panel there is nothing
+/// that would hide it. `covered_px` pixels are the panel's.
+fn painter_of_free(ui: &Ui, covered_px: f64) -> Painter {
+    let mut free = ui.ctx().content_rect();
+    free.max.x -= covered_px as f32 / ui.ctx().pixels_per_point();
+    ui.ctx().layer_painter(egui::LayerId::background()).with_clip_rect(free)
+}
+
+/// Draws them for a picture of `size` pixels as `camera` sees it, beside a panel that covers `covered_px`; `unit` names the
+/// unit of length.
+pub fn show(
+    ui: &Ui,
+    view: &ViewChoice,
+    (camera, size, covered_px): (&Camera, PictureSize, f64),
+    unit: &str,
+) {
     let scale = ui.ctx().pixels_per_point();
-    let painter = ui.ctx().layer_painter(egui::LayerId::background());
+    let painter = painter_of_free(ui, covered_px);
     if view.axes {
         let length = AXES_PART * f64::from(size.shorter_side()) * camera.world_per_px(size);
         draw_axes(&painter, camera, size, length, scale);
@@ -50,10 +64,10 @@ pub fn show(ui: &Ui, view: &ViewChoice, camera: &Camera, size: PictureSize, unit
     }
 }
 
-/// Lines along which bodies went, in their colours.
-pub fn paths(ui: &Ui, pieces: &[Piece], colours: &[[u8; 3]]) {
+/// Lines along which bodies went, in their colours, beside a panel that covers `covered_px`.
+pub fn paths(ui: &Ui, pieces: &[Piece], colours: &[[u8; 3]], covered_px: f64) {
     let scale = ui.ctx().pixels_per_point();
-    let painter = ui.ctx().layer_painter(egui::LayerId::background());
+    let painter = painter_of_free(ui, covered_px);
     let point = |p: DVec2| Pos2::new(p.x as f32 / scale, p.y as f32 / scale);
     // A few pieces have one strength: a line of each by itself would be thousands of shapes.
     const TOGETHER: usize = 12;
@@ -128,5 +142,38 @@ fn draw_axes(painter: &Painter, camera: &Camera, size: PictureSize, length: f64,
         painter.line_segment([from, to], Stroke::new(1.2, colour));
         let beyond = to + (to - from).normalized() * 9.0;
         painter.text(beyond, Align2::CENTER_CENTER, axis.label, FontId::proportional(12.0), colour);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_axes_end_where_the_panel_begins() {
+        let context = egui::Context::default();
+        let rect = egui::Rect::from_min_size(Pos2::ZERO, vec2(1000.0, 640.0));
+        let input = egui::RawInput { screen_rect: Some(rect), ..Default::default() };
+        let piece = Piece {
+            body: 0,
+            ends: [DVec2::new(100.0, 100.0), DVec2::new(990.0, 300.0)],
+            strength: 1.0,
+        };
+        let size = PictureSize::new(1000, 640).unwrap();
+        let view = ViewChoice { axes: true, scale_bar: false, ..ViewChoice::default() };
+        let mut output = context.run_ui(input, |ui| {
+            paths(ui, std::slice::from_ref(&piece), &[[255; 3]], 330.0);
+            show(ui, &view, (&Camera::default(), size, 330.0), "kpc");
+        });
+        // egui insists that nobody forgets its textures.
+        output.textures_delta.clear();
+        assert!(output.shapes.len() > 1, "nothing is drawn");
+        for shape in &output.shapes {
+            assert!(
+                shape.clip_rect.right() <= 670.0,
+                "{:?} reaches under the panel",
+                shape.clip_rect
+            );
+        }
     }
 }

@@ -46,7 +46,7 @@ impl PathForm {
                 }
                 let extent = quantity(key.extent, &facts.units.length);
                 ui.label(RichText::new(format!("± {extent}")).color(DIM))
-                    .on_hover_text("Half the height of the picture");
+                    .on_hover_text("Half the shorter side of the picture");
                 if ui
                     .small_button("×")
                     .on_hover_text("Not this place (ctrl+z brings it back)")

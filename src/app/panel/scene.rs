@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use egui::{ComboBox, DragValue, Slider, Ui};
 
-use super::theme::{DIM, WARN, heading, quantity};
+use super::theme::{DIM, WARN, bodies, heading, quantity};
 use super::{Action, Facts, Input, growth, names};
 use crate::bodies::Role;
 use crate::messages;
@@ -13,6 +13,8 @@ use crate::settings::Assignment;
 
 /// Of the scene's numbers, in points.
 const SLIDER_WIDTH: f32 = 100.0;
+/// Of the list of scenes.
+const LIST_WIDTH: f32 = 200.0;
 
 /// What gas is here.
 const COLLISIONLESS: &str = "Collisionless: these bodies attract and are attracted, but no pressure acts on them and no \
@@ -76,21 +78,30 @@ impl SceneForm {
         let about =
             "A built-in scene. Snapshots and scene files: drop them onto the window, or File";
         ui.horizontal(|ui| {
-            ComboBox::from_id_salt("scene")
-                .width(200.0)
-                .height(400.0)
-                .truncate()
-                .selected_text(short_name(&title))
-                .show_ui(ui, |ui| {
-                    for name in Scene::names() {
-                        let text = Scene::builtin(name).map_or_else(|_| name.into(), |s| s.title);
-                        if ui.selectable_label(title == name, name).on_hover_text(text).clicked() {
-                            picked = Some(name);
+            // A long name takes no more than that: the button behind it would widen the panel for good.
+            ui.scope(|ui| {
+                ui.set_max_width(LIST_WIDTH);
+                ComboBox::from_id_salt("scene")
+                    .width(LIST_WIDTH)
+                    .height(400.0)
+                    .truncate()
+                    .selected_text(short_name(&title))
+                    .show_ui(ui, |ui| {
+                        for name in Scene::names() {
+                            let text =
+                                Scene::builtin(name).map_or_else(|_| name.into(), |s| s.title);
+                            if ui
+                                .selectable_label(title == name, name)
+                                .on_hover_text(text)
+                                .clicked()
+                            {
+                                picked = Some(name);
+                            }
                         }
-                    }
-                })
-                .response
-                .on_hover_text(about);
+                    })
+                    .response
+                    .on_hover_text(about);
+            });
             let about = "From the beginning, with the step and softening that suit it (r)";
             if ui.button("Restart").on_hover_text(about).clicked() {
                 actions.push(Action::Restart { anew: true });
@@ -133,7 +144,7 @@ impl SceneForm {
                 });
             }
             None => {
-                ui.label(format!("{} bodies from a file", facts.count));
+                ui.label(format!("{} from a file", bodies(facts.count)));
                 let name = egui::RichText::new(&facts.input.input).color(DIM);
                 ui.add(egui::Label::new(name).truncate());
             }

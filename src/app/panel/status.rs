@@ -91,7 +91,8 @@ fn messages(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     if let Some(part) = forces_take_long(ui, facts) {
         note(ui, |ui| {
             ui.spinner();
-            ui.label(format!("first forces of {} bodies{part} …", facts.count));
+            let bodies = theme::bodies(facts.count);
+            ui.label(format!("first forces of {bodies}{part} …"));
             let about = "Back to the bodies before, or to others";
             if ui.small_button("Cancel").on_hover_text(about).clicked() {
                 actions.push(Action::LeaveForces);

@@ -123,6 +123,11 @@ pub fn quantity(value: f64, unit: &str) -> String {
     format!("{} {name}", number(value * factor)).trim_end().to_owned()
 }
 
+/// So many bodies, in words.
+pub fn bodies(count: usize) -> String {
+    if count == 1 { "1 body".to_owned() } else { format!("{count} bodies") }
+}
+
 /// A number with three or four digits, in powers of ten where it is very large or small.
 pub fn number(value: f64) -> String {
     let size = value.abs();
@@ -136,5 +141,15 @@ pub fn number(value: f64) -> String {
         format!("{value:.2}")
     } else {
         format!("{value:.4}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_body_is_no_bodies() {
+        assert_eq!([0, 1, 2].map(bodies), ["0 bodies", "1 body", "2 bodies"]);
     }
 }

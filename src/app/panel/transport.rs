@@ -95,7 +95,8 @@ fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
         let time = facts.past[nearest].time;
         let at = Pos2::new(place(time), middle);
         painter.circle(at, 5.0, Color32::TRANSPARENT, Stroke::new(1.5, BRIGHT));
-        let text = format!("back to t = {}", quantity(time, &facts.units.time));
+        let way = if time > now { "on" } else { "back" };
+        let text = format!("{way} to t = {}", quantity(time, &facts.units.time));
         let font = FontId::proportional(12.0);
         let galley = painter.layout_no_wrap(text, font, DIM);
         let size = galley.size() + vec2(8.0, 4.0);

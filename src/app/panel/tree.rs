@@ -275,7 +275,7 @@ fn measured(ui: &mut Ui, facts: &Facts) {
             [
                 format!("{:.2e}", error.rms),
                 format!("{:.2e}, {:.2e}", error.median, error.largest),
-                format!("{} bodies at t = {time}", error.samples),
+                format!("{} at t = {time}", super::theme::bodies(error.samples)),
             ]
         }
     };
@@ -304,7 +304,8 @@ fn legend(ui: &mut Ui, seen: &SeenWalk, count: usize) {
         entry(ONE_BY_ONE, one_by_one.to_string(), "bodies one by one");
     });
     let acts = (walk.cells.len() + one_by_one) as f64;
-    let instead = format!("{} tests; {} in place of {count} bodies", walk.tests(), number(acts));
+    let all = super::theme::bodies(count);
+    let instead = format!("{} tests; {} in place of {all}", walk.tests(), number(acts));
     ui.label(instead)
         .on_hover_text("Each of the group's bodies is attracted by so many cells and bodies");
 }

@@ -49,7 +49,12 @@ impl TrialForm {
         };
         let mut said = vec![
             (
-                format!("fastest of {} for {n} bodies: {}", outcome.ranking.len(), best.config),
+                format!(
+                    "fastest of {} for {}: {}",
+                    outcome.ranking.len(),
+                    super::theme::bodies(*n),
+                    best.config
+                ),
                 false,
             ),
             (

@@ -193,25 +193,15 @@ impl Frames {
             }
             Action::LeaveForces => self.leave_forces(),
             Action::DismissMessage => self.output.dismiss_message(),
-            Action::GoTo(at) => {
-                let moment = self.simulated.past.moment(at).map(Arc::clone);
-                if let (Some(session), Some(moment)) = (&mut self.simulated.session, moment) {
-                    let gpu = &self.output.screen.gpu;
-                    let settings = session.live.settings().clone();
-                    let mut back = Loading::change(gpu, session, &moment, settings)?;
-                    back.what = format!("going back to t = {:.4}", moment.time);
-                    session.live.rest();
-                    self.simulated.loading = Some(back);
-                    self.viewer.paths.clear();
-                    self.simulated.history.go_back(moment.time);
-                }
-            }
+            Action::GoTo(at) => self.ask_for_past(at)?,
             Action::Bookmark => {
-                self.simulated.past.mark_next();
-                if let Some(session) = &mut self.simulated.session {
+                if !self.simulated.past.mark_next() {
+                    let text = "the bookmarks take all the memory that there is for states: save this one (File)";
+                    self.output.say(text.to_owned(), true);
+                } else if let Some(session) = &mut self.simulated.session {
                     session.live.apply(Command::Moment)?;
-                    let time = session.live.status().time;
-                    self.output.say(format!("a bookmark at t = {time:.4}"), false);
+                    let time = session.time(session.live.status().time);
+                    self.output.say(format!("a bookmark at {time}"), false);
                 }
             }
             Action::Undo => self.undo()?,
@@ -303,7 +293,10 @@ impl Frames {
         };
         let camera = match place {
             Place::Start => self.viewer.steering.start,
-            Place::Fit => now.framing(bodies, &self.viewer.choice.style, 0.95, self.free_size()),
+            Place::Fit => {
+                let style = &self.viewer.choice.style;
+                self.within_free(now.framing(bodies, style, 0.95, self.fitted_size()))
+            }
             Place::From(preset) => now.seen_from(preset),
             Place::Keyframe(index) => {
                 let path = self.viewer.choice.path.get(index).map(std::slice::from_ref);
@@ -370,6 +363,10 @@ impl Frames {
                 }
             }
             Waiting::Pick(PointerRequest::Release) => {}
+            Waiting::GoTo(to, paused) => {
+                self.undo.note_place(moment, paused);
+                self.go_to_moment(&to)?;
+            }
             Waiting::Change(settings) => {
                 // What is done meanwhile would be lost: the old engine rests.
                 let change = Loading::change(&self.output.screen.gpu, session, moment, *settings)?;

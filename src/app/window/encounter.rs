@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::live::Beside;
 use crate::render::framing::median;
+use crate::render::request::ASPECT;
 use crate::scene::{Orbit, RunHints};
 use crate::sim::suggest;
 use crate::snapshot;
@@ -24,8 +25,6 @@ use crate::units::{Measure, Units};
 const MOST: f64 = 0.9;
 /// The first passage comes after this part of the run.
 const UNTIL_PASSAGES: f64 = 5.0;
-/// The part of the window's width that its height is, where the panel is open.
-const NARROWEST: f64 = 1.25;
 
 /// What is known of two snapshots that are to meet.
 pub struct Meeting {
@@ -93,7 +92,7 @@ impl Meeting {
             * (separation - pericentre).max(0.0).sqrt();
         let until = rounded((UNTIL_PASSAGES * fall).max(100.0 * dt));
         let reach = |k: usize| separation * self.mass[1 - k] / mass + self.radius[k];
-        let extent = rounded(reach(0).max(reach(1)) / NARROWEST);
+        let extent = rounded(reach(0).max(reach(1)) / ASPECT);
         // The first stands at the left, the second at the right.
         let azimuth = (start.y.atan2(start.x).to_degrees() - 90.0).rem_euclid(360.0).round();
         let file = |path: &Path| toml::Value::from(absolute(path)).to_string();
@@ -218,7 +217,7 @@ mod tests {
         let load = |path: &Path| Ok(snapshot::read(path)?.bodies);
         let bodies = scene.build(&load).unwrap();
         // All of both is in the picture, and the passage comes in the first third of the run.
-        let reach = scene.view.extent * NARROWEST;
+        let reach = scene.view.extent * ASPECT;
         let seen = bodies.position.iter().filter(|x| x.length() < reach).count();
         assert!(seen as f64 > 0.85 * bodies.len() as f64, "{seen} within {reach}");
         let speed = (2.0 * bodies.total_mass() / separation).sqrt();

@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::forces::Budget;
 use crate::gpu::{FrameTimes, Gpu, let_browser_turn};
 use crate::live::Tempo;
-use crate::render::{self, Camera, DevicePoints, Look, PictureSize};
+use crate::render::{self, Camera, DevicePoints, Look};
 use crate::settings::ViewRequest;
 
 /// What a frame may take of the device while somebody wants the simulation as fast as possible: the
@@ -114,7 +114,7 @@ impl Frames {
     pub fn on_event(&mut self, event: &WindowEvent) -> bool {
         seen::event(event);
         let taken = self.input.on_event(&self.output.window, event);
-        if taken.folds_panel {
+        if taken.folds_panel && !self.panel.asks_to_quit {
             self.act(Action::FoldPanel);
         }
         taken.repaint
@@ -147,6 +147,7 @@ impl Frames {
             let output = (!hidden).then(|| self.show_panel());
             let wish = output.as_ref().and_then(|o| o.viewport_output.get(&egui::ViewportId::ROOT));
             repaint = wish.map_or(repaint, |viewport| viewport.repaint_delay);
+            self.keep_in_sight();
             self.viewer
                 .steering
                 .pass(self.camera_secs(secs), self.viewer.choice.orbit_degrees_per_sec);
@@ -189,22 +190,6 @@ impl Frames {
     /// Whether the window is to be closed.
     pub fn is_over(&self) -> bool {
         self.quit
-    }
-
-    /// The part of the picture that the panel leaves free.
-    pub(super) fn free_size(&self) -> PictureSize {
-        let size = self.output.screen.picture_size();
-        let free = size.width() as f64 - self.covered_px();
-        PictureSize::new((free as u32).max(16), size.height()).unwrap_or(size)
-    }
-
-    /// Pixels at the right that the panel covers.
-    pub(super) fn covered_px(&self) -> f64 {
-        if !self.panel.open {
-            return 0.0;
-        }
-        f64::from(self.panel.width * self.input.context.pixels_per_point())
-            .min(f64::from(self.output.screen.size()[0]))
     }
 
     pub(super) fn draw(&mut self, output: Option<egui::FullOutput>, secs: f64) -> Result<()> {

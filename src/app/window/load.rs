@@ -6,7 +6,7 @@ use web_time::Instant;
 
 use super::machine;
 use crate::app::lookup;
-use crate::app::panel::Integration;
+use crate::app::panel::{Integration, quantity};
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::gpu::{Gpu, let_browser_turn};
@@ -82,7 +82,7 @@ impl Loading {
         keeps_view: bool,
     ) -> Result<Self> {
         let gpu = Arc::clone(gpu);
-        let what = format!("making {}", input.input);
+        let what = format!("making {}", name_of(&input));
         Self::start(what, keeps_view, move || load(gpu, input, wanted))
     }
 
@@ -202,7 +202,23 @@ fn usual_speed(hints: &RunHints) -> f64 {
     if speed > 0.0 && speed.is_finite() { speed } else { hints.dt * 30.0 }
 }
 
+/// What people call an input: a scene by its name, a file without its folder.
+fn name_of(input: &InputRequest) -> &str {
+    let file = input.input.rsplit(['/', '\\']).next().unwrap_or(&input.input);
+    file.strip_suffix(".toml").unwrap_or(file)
+}
+
 impl Session {
+    /// What people call it.
+    pub fn name(&self) -> &str {
+        name_of(&self.input)
+    }
+
+    /// A time of the run in its units, as the line at the bottom has it.
+    pub fn time(&self, time: f64) -> String {
+        format!("t = {}", quantity(time, &self.template.units.time))
+    }
+
     /// A moment as a snapshot, with what is known besides the bodies.
     pub fn snapshot(&self, moment: &Moment) -> Snapshot {
         let mut snapshot = self.template.clone();
@@ -219,5 +235,19 @@ impl Session {
         snapshot.bodies = moment.bodies.clone();
         snapshot.time = moment.time;
         snapshot
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scenes_and_files_are_called_by_their_names() {
+        let name = |input: &str| name_of(&InputRequest::named(input)).to_owned();
+        assert_eq!(name("galaxy-collision"), "galaxy-collision");
+        assert_eq!(name("/root/.local/share/a-meets-b.toml"), "a-meets-b");
+        assert_eq!(name("run/step_0000000004.gvt"), "step_0000000004.gvt");
+        assert_eq!(name("C:\\runs\\last.gvt"), "last.gvt");
     }
 }

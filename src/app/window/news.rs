@@ -11,13 +11,12 @@ use super::seen;
 use super::simulated::Waiting;
 use super::sparing::Asked;
 use crate::bodies::Role;
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::forces::direct::gpu::own;
 use crate::live::Event;
 use crate::messages;
-use crate::render::{CameraMotion, ColourBy, Follow};
+use crate::render::{ColourBy, Follow};
 use crate::scene::Colouring;
-use crate::settings::ViewRequest;
 use crate::sim::Moment;
 
 impl Frames {
@@ -119,9 +118,8 @@ impl Frames {
             session.live.take_tempo_of(&keeper);
             // One without its first forces would go on computing them.
             if before.live.status().ready {
-                let (name, time) = (&before.input.input, before.live.status().time);
-                self.output
-                    .say(format!("{name} rests at t = {time:.4}: ctrl+z goes back to it"), false);
+                let (name, time) = (before.name(), before.time(before.live.status().time));
+                self.output.say(format!("{name} rests at {time}: ctrl+z goes back to it"), false);
                 self.keep(before);
             }
         }
@@ -153,14 +151,19 @@ impl Frames {
             self.viewer.choice.plays = !self.viewer.choice.path.is_empty();
             (self.panel.tree.body, self.panel.card.body) = (None, None);
             self.viewer.steering.release();
-            match self.first_camera(&session, request.as_ref()) {
+            self.simulated.first_view = request.clone();
+            match self.first_camera(&session) {
                 Ok(motion) => {
-                    self.viewer.steering.jump(motion.start);
+                    self.viewer.steering.begin(motion.start, self.fitted_size());
                     self.viewer.choice.follow = motion.follow;
                 }
                 Err(error) => self.output.say_error(&error),
             }
             self.output.screen.canvas.reset_exposure();
+        } else {
+            let time = session.live.status().time;
+            self.simulated.past.go_to(time);
+            self.simulated.history.go_to(time);
         }
         if let Some(request) = request {
             if request.paused {
@@ -180,7 +183,7 @@ impl Frames {
     }
 
     pub(super) fn name_window(&self, session: &Session) {
-        let title = messages::piece(&format!("gravitile: {}", session.input.input));
+        let title = messages::piece(&format!("gravitile: {}", session.name()));
         self.output.window.set_title(&title);
         machine::named(&title);
     }
@@ -201,21 +204,6 @@ impl Frames {
             }
         }
         Vec::new()
-    }
-
-    /// The camera at the beginning, as for a film: by the command line, then the scene's hints, then the bodies.
-    fn first_camera(
-        &self,
-        session: &Session,
-        request: Option<&ViewRequest>,
-    ) -> Result<CameraMotion> {
-        let look = request.map(|request| request.look.clone()).unwrap_or_default();
-        let (bodies, hints) = (&session.bodies, session.view.as_ref());
-        let mut motion = look.motion(bodies, hints, &self.viewer.choice.style, self.free_size())?;
-        if let Some(target) = request.and_then(|request| request.target) {
-            motion.start.target = target.0.into();
-        }
-        Ok(motion)
     }
 
     /// Asks for the bodies; what for is remembered until they come.

@@ -1,4 +1,7 @@
 //! States of the run so far that are kept, to go back to: as many as a stated memory holds, evenly over time.
+//!
+//! Who goes back loses nothing: later states stay until steps that are taken anew from there reach their times, and
+//! marked ones beyond that.
 
 use std::sync::Arc;
 
@@ -9,6 +12,8 @@ use crate::sim::Moment;
 pub const MEMORY: usize = 256 << 20;
 /// So many are enough for a bar.
 const MOST: usize = 240;
+/// So many can be marked, however large they are.
+const LEAST_MARKS: usize = 4;
 
 /// A kept state.
 #[derive(Clone)]
@@ -24,18 +29,21 @@ pub struct Past {
     marks: Vec<PastMark>,
     /// The next state is to be marked.
     wants_mark: bool,
+    /// Where the run stands, as far as states have come back.
+    now: Option<f64>,
 }
 
 impl Past {
-    /// Takes in a state that has come back. States of a run that was left here, after it, are let go.
+    /// Takes in a state that has come back. Those that it has been reached past, forwards, have others in their place now.
     pub fn take(&mut self, moment: &Arc<Moment>, forwards: bool) {
-        let is_later = |kept: &Kept| match forwards {
-            true => kept.moment.time >= moment.time,
-            false => kept.moment.time == moment.time,
+        let (time, from) = (moment.time, self.now.replace(moment.time));
+        let is_same = |kept: &Kept| is_same(kept.moment.time, time);
+        let is_replaced = |kept: &Kept| {
+            let past = from.is_some_and(|from| kept.moment.time > from && kept.moment.time < time);
+            is_same(kept) || forwards && past && !kept.marked
         };
-        let was_marked =
-            self.kept.iter().any(|kept| kept.marked && kept.moment.time == moment.time);
-        self.kept.retain(|kept| !is_later(kept));
+        let was_marked = self.kept.iter().any(|kept| kept.marked && is_same(kept));
+        self.kept.retain(|kept| !is_replaced(kept));
         let marked = std::mem::take(&mut self.wants_mark) || was_marked;
         let at = self.kept.partition_point(|kept| kept.moment.time < moment.time);
         self.kept.insert(at, Kept { moment: Arc::clone(moment), marked });
@@ -43,9 +51,21 @@ impl Past {
         self.tell();
     }
 
-    /// The next state that comes is marked: it stays.
-    pub fn mark_next(&mut self) {
-        self.wants_mark = true;
+    /// The run goes on from the state of this time: whatever was kept stays.
+    pub fn go_to(&mut self, time: f64) {
+        self.now = Some(time);
+    }
+
+    /// The next state that comes is marked: it stays. False where those that are marked leave no room for it.
+    pub fn mark_next(&mut self) -> bool {
+        let marked = self.kept.iter().filter(|kept| kept.marked).count();
+        let has_room = marked < self.most().max(LEAST_MARKS);
+        self.wants_mark |= has_room;
+        has_room
+    }
+
+    fn most(&self) -> usize {
+        self.kept.first().map_or(MOST, |kept| (MEMORY / bytes(&kept.moment)).clamp(2, MOST))
     }
 
     /// What the bar shows.
@@ -59,17 +79,17 @@ impl Past {
     }
 
     /// Lets go, one after the other, of the state whose neighbours are nearest to each other; the first, the last and
-    /// marked ones stay as long as there are others.
+    /// marked ones stay.
     fn thin(&mut self) {
-        let most =
-            self.kept.first().map_or(MOST, |kept| (MEMORY / bytes(&kept.moment)).clamp(2, MOST));
+        let most = self.most();
         while self.kept.len() > most {
             let time = |at: usize| self.kept[at].moment.time;
             let inner = 1..self.kept.len() - 1;
             let gap = |at: &usize| time(at + 1) - time(at - 1);
             let free = inner.clone().filter(|&at| !self.kept[at].marked);
             let least = free.min_by(|a, b| gap(a).total_cmp(&gap(b)));
-            self.kept.remove(least.unwrap_or(1));
+            let Some(least) = least else { break };
+            self.kept.remove(least);
         }
     }
 
@@ -77,6 +97,11 @@ impl Past {
         let mark = |kept: &Kept| PastMark { time: kept.moment.time, marked: kept.marked };
         self.marks = self.kept.iter().map(mark).collect();
     }
+}
+
+/// Whether two times are the same but for rounding.
+fn is_same(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-12 * a.abs().max(b.abs())
 }
 
 /// What a state takes, nearly.
@@ -109,8 +134,44 @@ mod tests {
         let widest = times.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max);
         assert!(widest < 12.0, "{widest}");
         assert!(past.marks().iter().any(|mark| mark.marked && mark.time == 333.0));
-        // A run that goes on from an earlier state has no later ones.
-        past.take(&moment(500.5), true);
-        assert_eq!(past.marks().last().unwrap().time, 500.5);
+    }
+
+    #[test]
+    fn who_goes_back_can_go_forward_again_until_steps_are_taken_and_keeps_the_bookmarks() {
+        let mut past = Past::default();
+        for k in 0..10 {
+            if k == 7 {
+                assert!(past.mark_next());
+            }
+            past.take(&moment(f64::from(k)), true);
+        }
+        let times = |past: &Past| past.marks().iter().map(|m| m.time).collect::<Vec<f64>>();
+        // A slip on the bar: the state of there is the first that comes back.
+        past.go_to(3.0);
+        past.take(&moment(3.0), true);
+        assert_eq!(times(&past), (0..10).map(f64::from).collect::<Vec<f64>>());
+        // Forward again over what was kept.
+        past.go_to(9.0);
+        past.take(&moment(9.0), true);
+        assert_eq!(times(&past).len(), 10);
+        // Steps from an earlier state come in the place of those that they pass, and of no others.
+        past.go_to(3.0);
+        past.take(&moment(5.5), true);
+        assert_eq!(times(&past), [0.0, 1.0, 2.0, 3.0, 5.5, 6.0, 7.0, 8.0, 9.0]);
+        past.take(&moment(8.5), true);
+        assert_eq!(times(&past), [0.0, 1.0, 2.0, 3.0, 5.5, 7.0, 8.5, 9.0]);
+        assert!(past.marks()[5].marked, "the bookmark is lost");
+    }
+
+    #[test]
+    fn a_bookmark_for_which_there_is_no_room_is_refused_and_none_is_let_go() {
+        let mut past = Past::default();
+        let mut set = 0;
+        for k in 0..2 * MOST {
+            set += usize::from(past.mark_next());
+            past.take(&moment(k as f64), true);
+        }
+        assert_eq!(set, MOST);
+        assert_eq!(past.marks().iter().filter(|mark| mark.marked).count(), MOST);
     }
 }

@@ -16,6 +16,7 @@ impl Frames {
     pub(super) fn set_place(&mut self) {
         let Some(session) = &self.simulated.session else { return };
         let time = session.live.status().time;
+        let told = session.time(time);
         let choice = &mut self.viewer.choice;
         let key = keyframe(&self.viewer.steering.camera(), time);
         // Digits that nobody sees would only be in the way in a file.
@@ -23,7 +24,7 @@ impl Frames {
         let [extent, inclination, azimuth] = [key.extent, key.inclination, key.azimuth].map(short);
         set_keyframe(&mut choice.path, Keyframe { extent, inclination, azimuth, ..key });
         let count = choice.path.len();
-        self.output.say(format!("place {count} of the camera's path, at t = {time:.4}"), false);
+        self.output.say(format!("place {count} of the camera's path, at {told}"), false);
     }
 
     /// Saves the scene with the camera's path, or the path alone where there is no scene.

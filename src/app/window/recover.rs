@@ -40,8 +40,8 @@ impl Frames {
         match Loading::change(&self.output.screen.gpu, session, &moment, settings) {
             Ok(change) => {
                 self.simulated.loading = Some(change);
-                let time = moment.time;
-                let text = format!("{error}. Going on with one device from t = {time:.4}");
+                let time = session.time(moment.time);
+                let text = format!("{error}. Going on with one device from {time}");
                 self.output.say(text, true);
             }
             Err(again) => self.output.say_error(&again),
@@ -59,10 +59,9 @@ impl Frames {
         let settings = session.live.settings().clone();
         match &session.last {
             Some(moment) => {
-                let text = format!(
-                    "{error}. Going on from t = {:.4}, the last state that had come back",
-                    moment.time
-                );
+                let time = session.time(moment.time);
+                let text =
+                    format!("{error}. Going on from {time}, the last state that had come back");
                 let change = Loading::change(&self.output.screen.gpu, &session, moment, settings)?;
                 self.simulated.loading = Some(change);
                 self.output.say(text, true);

@@ -32,7 +32,8 @@ impl Frames {
         let left_out = self.viewer.sparing.said();
         let output = context.run_ui(input, |ui| {
             let Self { viewer, simulated, input, output, panel, last, .. } = &mut *self;
-            let Viewer { choice: view, steering, look, paths, path_colours, .. } = viewer;
+            let Viewer { choice: view, steering, look, spared_look, paths, path_colours, .. } =
+                viewer;
             let Simulated { session, history, past, .. } = simulated;
             let Output { screen, times, recording, .. } = output;
             let picker = &mut input.picker;
@@ -80,17 +81,20 @@ impl Frames {
                 // Who moves it by hand wants it there.
                 view.plays &= steering.camera() == before;
                 if !picker.is_open() {
-                    actions.extend(panel::pressed(ui.ctx(), &facts));
+                    actions.extend(panel.pressed(ui.ctx(), &facts));
                 }
                 let seen = steering.shown(covered, size);
                 let units = &session.template.units;
                 if panel.leaves_room(ui.ctx()) {
-                    panel::overlay::show(ui, view, &seen, size, &units.length);
+                    panel::overlay::show(ui, view, (&seen, size, covered), &units.length);
                 }
                 if view.style.paths {
-                    panel::overlay::paths(ui, &paths.pieces(&seen, size), path_colours);
+                    let pieces = paths.pieces(&seen, size);
+                    panel::overlay::paths(ui, &pieces, path_colours, covered);
                 }
-                if let (true, Some(look)) = (view.legend, look.as_ref()) {
+                // What is left out has no colours to be explained.
+                let drawn = spared_look.as_ref().or(look.as_ref());
+                if let (true, Some(look)) = (view.legend, drawn) {
                     panel::overlay::legend(ui, look, units, &session.bodies.components, covered);
                 }
                 actions.extend(panel.show(ui, &facts, view));

@@ -14,7 +14,7 @@ use crate::gpu::{DeviceClass, Gpu};
 use crate::live::{Beside, Command};
 use crate::scene::Scene;
 use crate::settings::{InputRequest, ViewRequest};
-use crate::sim::Settings;
+use crate::sim::{Moment, Settings};
 
 pub struct Simulated {
     pub session: Option<Session>,
@@ -24,6 +24,8 @@ pub struct Simulated {
     pub wanted: Wanted,
     /// What the window was opened with, until the first bodies are there.
     pub request: Option<ViewRequest>,
+    /// What these bodies were to be looked at like, where that was said.
+    pub first_view: Option<ViewRequest>,
     /// What of it cannot be had here: nothing is to be shown then.
     pub refused: Option<Error>,
     pub history: History,
@@ -42,6 +44,8 @@ pub enum Waiting {
     Pick(PointerRequest),
     /// To go on with other settings.
     Change(Box<Settings>),
+    /// To be come back to: a kept state is to be shown. Whether time stood still.
+    GoTo(Arc<Moment>, bool),
 }
 
 impl Simulated {
@@ -57,6 +61,7 @@ impl Simulated {
             waiting: Vec::new(),
             wanted,
             request: Some(request),
+            first_view: None,
             refused: None,
             history: History::default(),
             past: Past::default(),

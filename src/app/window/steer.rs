@@ -23,6 +23,8 @@ pub struct Steering {
     /// Where it began.
     pub start: Camera,
     moving: Option<(Camera, Camera, f64)>,
+    /// The part of the window that the beginning was for, as long as it is to fit it.
+    fits: Option<PictureSize>,
     /// Where what is followed was last seen.
     followed: Option<DVec3>,
 }
@@ -48,7 +50,7 @@ pub enum PointerRequest {
 impl Steering {
     /// Begins at a camera.
     pub fn new(camera: Camera) -> Self {
-        Self { camera, start: camera, moving: None, followed: None }
+        Self { camera, start: camera, moving: None, fits: None, followed: None }
     }
 
     /// Where the camera is, the panel left aside.
@@ -74,6 +76,26 @@ impl Steering {
     /// Goes there at once.
     pub fn jump(&mut self, camera: Camera) {
         *self = Self::new(camera);
+    }
+
+    /// Begins there, where the free part of the window has that size.
+    pub fn begin(&mut self, camera: Camera, size: PictureSize) {
+        *self = Self { fits: Some(size), ..Self::new(camera) };
+    }
+
+    /// Whether nothing is to be changed where the free part of the window has that size now.
+    pub fn is_fit_for(&self, size: PictureSize) -> bool {
+        self.fits.is_none_or(|fits| fits == size)
+    }
+
+    /// The beginning is there where the free part of the window has that size. Goes along if nobody has come nearer or gone
+    /// elsewhere since; turning is none of that.
+    pub fn fit(&mut self, start: Camera, size: PictureSize) {
+        let of = |camera: &Camera| (camera.distance, camera.target);
+        if self.moving.is_none() && self.followed.is_none() && of(&self.camera) == of(&self.start) {
+            (self.camera.distance, self.camera.target) = of(&start);
+        }
+        (self.start, self.fits) = (start, Some(size));
     }
 
     /// Takes in the pointer over the picture. Points are egui's; `covered_px` as of [`Self::shown`].
@@ -287,6 +309,23 @@ mod tests {
             steering.pass(0.05, 0.0);
         }
         assert!((steering.camera().target - DVec3::new(3.0, 4.0, 5.0)).length() < 1e-3);
+    }
+
+    #[test]
+    fn another_window_is_fitted_unless_somebody_has_gone_elsewhere() {
+        let (small, large) = (PictureSize::new(300, 600).unwrap(), size());
+        let mut steering = Steering::new(Camera::default());
+        let at = |distance: f64| Camera { distance, ..Camera::default() };
+        assert!(steering.is_fit_for(small), "nothing is known of where it began");
+        steering.begin(at(10.0), large);
+        assert!(steering.is_fit_for(large) && !steering.is_fit_for(small));
+        steering.pass(1.0, 20.0);
+        let turned = steering.camera().azimuth_rad;
+        steering.fit(at(18.0), small);
+        assert_eq!((steering.camera().distance, steering.camera().azimuth_rad), (18.0, turned));
+        steering.put(steering.camera().zoomed(2.0));
+        steering.fit(at(10.0), large);
+        assert_eq!((steering.camera().distance, steering.start.distance), (9.0, 10.0));
     }
 
     #[test]

@@ -1,18 +1,24 @@
-//! Taking back what was done last: numbers, looks, places of the camera, and the bodies that others took the place of.
+//! Taking back what was done last: numbers, looks, places of the camera and in the run, and the bodies that others took the
+//! place of.
+
+use std::sync::Arc;
 
 use super::frame::Frames;
 use super::load::{Session, Wanted};
 use super::pace::Stillness;
 use super::past::Past;
 use super::simulated::Waiting;
-use crate::app::panel::{Action, History, ViewChoice};
+use crate::app::panel::{Action, History, ViewChoice, quantity};
 use crate::error::Result;
 use crate::live::Command;
 use crate::render::Camera;
-use crate::sim::Settings;
+use crate::sim::{Moment, Settings};
+use crate::units::Units;
 
 /// So many changes can be taken back.
 const MOST: usize = 200;
+/// So many of them are places in the run.
+const MOST_PLACES: usize = 4;
 
 /// How something was before it was changed.
 enum Before {
@@ -24,6 +30,8 @@ enum Before {
     View(ViewChoice),
     /// The camera, which a button or a key has moved.
     Camera(Camera, ViewChoice),
+    /// Where the run stood before somebody went elsewhere in it, and whether time stood still.
+    Place(Arc<Moment>, bool),
 }
 
 /// Bodies that rest while others are shown.
@@ -74,11 +82,23 @@ impl Undo {
         }
     }
 
+    /// Notes where the run stood, and whether time stood still, before it is shown elsewhere.
+    pub fn note_place(&mut self, moment: &Arc<Moment>, paused: bool) {
+        self.note(Before::Place(Arc::clone(moment), paused));
+    }
+
     fn note(&mut self, before: Before) {
         if self.changes.len() == MOST {
             self.changes.remove(0);
         }
         self.changes.push(before);
+        // States are large: those of the latest journeys are enough.
+        let is_place = |change: &Before| matches!(change, Before::Place(..));
+        if self.changes.iter().filter(|change| is_place(change)).count() > MOST_PLACES
+            && let Some(first) = self.changes.iter().position(is_place)
+        {
+            self.changes.remove(first);
+        }
     }
 
     /// Notes how to take back a command, of those that come while a slider is held down only the first.
@@ -148,7 +168,8 @@ impl Frames {
     pub(super) fn undo(&mut self) -> Result<()> {
         match self.undo.changes.pop() {
             Some(Before::Live(command)) => {
-                let text = format!("taken back: {}", told(&command));
+                let units = self.simulated.session.as_ref().map(|s| s.template.units.clone());
+                let text = format!("taken back: {}", told(&command, &units.unwrap_or_default()));
                 if let Some(session) = &mut self.simulated.session {
                     session.live.apply(command)?;
                     self.simulated.wanted.settings.kernel = session.live.kernel_request();
@@ -170,6 +191,14 @@ impl Frames {
             Some(Before::Camera(camera, view)) => {
                 self.give_view(view);
                 self.viewer.steering.go(camera);
+            }
+            Some(Before::Place(moment, paused)) => {
+                if let Some(session) = &mut self.simulated.session {
+                    session.live.apply(Command::Pause(paused))?;
+                    let time = session.time(moment.time);
+                    self.go_to_moment(&moment)?;
+                    self.output.say(format!("taken back: at {time} again"), false);
+                }
             }
             None => match self.undo.earlier.take() {
                 Some(resting) => self.undo.later = self.swap(*resting),
@@ -211,8 +240,8 @@ impl Frames {
         self.simulated.waiting.clear();
         let now = self.simulated.session.take().map(|now| Box::new(self.rested_as_it_is(now)));
         session.live.go_on();
-        let time = session.live.status().time;
-        self.output.say(format!("back to {} at t = {time:.4}", session.input.input), false);
+        let time = session.time(session.live.status().time);
+        self.output.say(format!("back to {} at {time}", session.name()), false);
         self.name_window(&session);
         if let Some(film) = &mut self.output.recording {
             film.go_on();
@@ -234,10 +263,12 @@ impl Frames {
 }
 
 /// What a command that takes back brings back.
-fn told(command: &Command) -> String {
+fn told(command: &Command, units: &Units) -> String {
     match command {
-        Command::Dt(dt) => format!("the time step is {dt} again"),
-        Command::Softening(length) => format!("the softening is {length} again"),
+        Command::Dt(dt) => format!("the time step is {} again", quantity(*dt, &units.time)),
+        Command::Softening(length) => {
+            format!("the softening is {} again", quantity(*length, &units.length))
+        }
         Command::Factor(factor) => format!("the speed is {factor} times the usual one again"),
         Command::Reverse => "the direction of time".to_owned(),
         Command::Kernel(_) => "the kernel's shape".to_owned(),

@@ -1,0 +1,95 @@
+//! The camera at the beginning, for the part of the window that the panel leaves free.
+
+use super::frame::Frames;
+use super::load::Session;
+use crate::error::Result;
+use crate::render::{Camera, CameraMotion, PictureSize};
+
+impl Frames {
+    /// The part of the picture that the panel leaves free.
+    pub(super) fn free_size(&self) -> PictureSize {
+        let size = self.output.screen.picture_size();
+        let free = size.width() as f64 - self.covered_px();
+        PictureSize::new((free as u32).max(16), size.height()).unwrap_or(size)
+    }
+
+    /// Pixels at the right that the panel covers.
+    pub(super) fn covered_px(&self) -> f64 {
+        if !self.panel.open {
+            return 0.0;
+        }
+        f64::from(self.panel.width * self.input.context.pixels_per_point())
+            .min(f64::from(self.output.screen.size()[0]))
+    }
+
+    /// The size of the picture that a camera is to fit: of the free part, or of the whole where a panel on a phone leaves
+    /// hardly any.
+    pub(super) fn fitted_size(&self) -> PictureSize {
+        match self.panel.leaves_room(&self.input.context) {
+            true => self.free_size(),
+            false => self.output.screen.picture_size(),
+        }
+    }
+
+    /// The camera that shows in the free part of the window what `camera` shows in a picture of [`Self::fitted_size`].
+    pub(super) fn within_free(&self, camera: Camera) -> Camera {
+        within(camera, self.fitted_size(), self.output.screen.picture_size())
+    }
+
+    /// The camera at the beginning, as for a film: by the command line, then the scene's hints, then the bodies.
+    pub(super) fn first_camera(&self, session: &Session) -> Result<CameraMotion> {
+        let request = self.simulated.first_view.as_ref();
+        let look = request.map(|request| request.look.clone()).unwrap_or_default();
+        let (bodies, hints) = (&session.bodies, session.view.as_ref());
+        let mut motion =
+            look.motion(bodies, hints, &self.viewer.choice.style, self.fitted_size())?;
+        if look.extent.is_none() {
+            motion.start = self.within_free(motion.start);
+        }
+        if let Some(target) = request.and_then(|request| request.target) {
+            motion.start.target = target.0.into();
+        }
+        Ok(motion)
+    }
+
+    /// Where nobody has come nearer, gone away or aside, what was to be seen stays in sight: the window may be
+    /// another size now, or the panel be unfolded.
+    pub(super) fn keep_in_sight(&mut self) {
+        let size = self.fitted_size();
+        let Some(session) = &self.simulated.session else { return };
+        if self.viewer.steering.is_fit_for(size) {
+            return;
+        }
+        if let Ok(motion) = self.first_camera(session) {
+            self.viewer.steering.fit(motion.start, size);
+        }
+    }
+}
+
+/// What `camera` shows in a picture of size `free`, in that part of one of size `whole`.
+fn within(camera: Camera, free: PictureSize, whole: PictureSize) -> Camera {
+    // A camera fills the shorter side of the whole picture.
+    camera.zoomed(f64::from(free.shorter_side()) / f64::from(whole.shorter_side()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::window::steer::Steering;
+
+    #[test]
+    fn what_fits_a_narrow_picture_fits_beside_the_panel() {
+        let [free, whole] = [270, 600].map(|width| PictureSize::new(width, 640).unwrap());
+        let camera = Camera::default();
+        let steering = Steering::new(within(camera, free, whole));
+        let shown = steering.shown(330.0, whole);
+        let [right, ..] = camera.axes_in_world();
+        let half = camera.distance * (0.5 * camera.fov_rad).tan();
+        for (side, edge) in [(-0.999, 0.0), (0.999, 270.0)] {
+            let (there, _) = camera.pixel_of(camera.target + right * (side * half), free).unwrap();
+            assert!((there.x - edge).abs() < 1.0, "{there}");
+            let (there, _) = shown.pixel_of(camera.target + right * (side * half), whole).unwrap();
+            assert!((there.x - edge).abs() < 2.0, "{there}");
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Names and numbers that are unusual: very long, or one.
+
+use egui_kittest::kittest::Queryable;
+use gravitile::app::panel::{Input, Tab};
+
+use super::world::{PANEL, World, cut_off};
+
+#[test]
+fn a_long_name_leaves_the_panel_as_wide_as_it_is() {
+    let mut world = World::on(Tab::Scene);
+    let name = "step_0000000004-meets-step_0000000001-once-more.toml";
+    world.input = Input::named(format!("/a/long/way/to/{name}"));
+    let mut harness = world.shown(1100.0);
+    harness.run_steps(5);
+    let width = harness.state().panel.width;
+    assert!((width - PANEL).abs() < 1.0, "the panel was pushed to {width} points");
+    assert!(cut_off(&harness).is_empty(), "{:?}", cut_off(&harness));
+}
+
+#[test]
+fn one_body_is_no_bodies() {
+    let mut world = World::on(Tab::Scene);
+    world.count = 1;
+    let harness = world.shown(640.0);
+    assert!(harness.query_by_label_contains("· 1 body ·").is_some(), "the line at the bottom");
+}
