@@ -60,8 +60,9 @@ impl Person {
         std::fs::create_dir_all(memory.parent().unwrap()).unwrap();
         let tab = format!("{tab:?}").to_lowercase();
         let [width, height] = SIZE;
+        // Pictures that are compared are to be whole ones, whatever else runs on this machine.
         let text = format!(
-            "window_size = [{width}.0, {height}.0]\npanel_open = true\nwelcomed = true\ntab = \"{tab}\"\n"
+            "window_size = [{width}.0, {height}.0]\npanel_open = true\nwelcomed = true\ntab = \"{tab}\"\nspares = false\n"
         );
         std::fs::write(memory, text).unwrap();
         prepare(folder.path());
