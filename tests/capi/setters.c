@@ -84,20 +84,25 @@ static void await(int w) {
     pthread_mutex_unlock(&workers[w].lock);
 }
 
-/* Worker `w` sets; negative: whoever calls. */
+/* Worker `w` does it; negative: whoever calls. */
+static void give(int w, struct job *job) {
+    if (w < 0)
+        fulfil(job);
+    else {
+        start(w, job);
+        await(w);
+    }
+    CHECK(job->wrong == 0);
+}
+
+/* Worker `w` sets. */
 static void by(int w, int cluster, int from, int to, int step) {
     struct job job = {0, 0, 0, 0, 0, 0};
     job.cluster = cluster;
     job.from = from;
     job.to = to;
     job.step = step;
-    if (w < 0)
-        fulfil(&job);
-    else {
-        start(w, &job);
-        await(w);
-    }
-    CHECK(job.wrong == 0);
+    give(w, &job);
 }
 
 static void *alone(void *job) {
@@ -234,13 +239,7 @@ static void many(void) {
         /* Each several times, which leaves the last. */
         job.again = 4;
         job.cluster = 1;
-        if (w < 0)
-            fulfil(&job);
-        else {
-            start(w, &job);
-            await(w);
-        }
-        CHECK(job.wrong == 0);
+        give(w, &job);
         CHECK_FORCES(1);
         /* As many as just fit, and one more. */
         by(w, 2, 0, 32768, 1);
