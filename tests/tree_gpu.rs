@@ -2,6 +2,8 @@
 
 mod common;
 
+#[path = "tree_gpu/balance.rs"]
+mod balance;
 #[path = "tree_gpu/bodies.rs"]
 mod bodies;
 #[path = "tree_gpu/forces.rs"]

@@ -89,6 +89,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("sort/keys.wgsl", include_str!("../../shaders/sort/keys.wgsl")),
     ("sort/params.wgsl", include_str!("../../shaders/sort/params.wgsl")),
     ("sort/scatter.wgsl", include_str!("../../shaders/sort/scatter.wgsl")),
+    ("tree/balance.wgsl", include_str!("../../shaders/tree/balance.wgsl")),
     ("tree/cell.wgsl", include_str!("../../shaders/tree/cell.wgsl")),
     ("tree/centre.wgsl", include_str!("../../shaders/tree/centre.wgsl")),
     ("tree/choose.wgsl", include_str!("../../shaders/tree/choose.wgsl")),

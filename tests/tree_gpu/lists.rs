@@ -109,8 +109,13 @@ fn walked(places: &[Place], shape: TreeShape) -> (BuiltTree, Vec<GroupLists>) {
     let gpu = common::gpu();
     let bodies = upload_places(&gpu, places);
     // The rule by accelerations finds them first.
-    let field =
-        Field { softening: 0.01, guarded: true, potential: false, has_accelerations: false };
+    let field = Field {
+        softening: 0.01,
+        guarded: true,
+        potential: false,
+        has_accelerations: false,
+        is_closed: true,
+    };
     let mut forces = pollster::block_on(TreeForces::new(&gpu, shape, &bodies, field)).unwrap();
     evaluate_blocking(&mut forces, &gpu, &mut Throughput::guess(gpu.adapter.class)).unwrap();
     let lists = pollster::block_on(forces.lists(&gpu)).unwrap();
@@ -158,8 +163,13 @@ fn a_probe_counts_what_is_on_the_lists() {
     let (gpu, n) = (common::gpu(), 3000);
     let shape = TreeShape::new(Opening::Octgrav { theta: 0.5 }, MultipoleOrder::Quadrupole);
     let bodies = upload_places(&gpu, &plummer(n, 17));
-    let field =
-        Field { softening: 0.01, guarded: true, potential: false, has_accelerations: false };
+    let field = Field {
+        softening: 0.01,
+        guarded: true,
+        potential: false,
+        has_accelerations: false,
+        is_closed: true,
+    };
     let mut forces = pollster::block_on(TreeForces::new(&gpu, shape, &bodies, field)).unwrap();
     evaluate_blocking(&mut forces, &gpu, &mut Throughput::guess(gpu.adapter.class)).unwrap();
     let lists = pollster::block_on(forces.lists(&gpu)).unwrap();

@@ -126,8 +126,13 @@ fn energy_is_kept_as_with_a_tree_at_each_step() {
 fn one_that_is_built_as_often_as_pays_tries_other_intervals() {
     let gpu = common::gpu();
     let bodies = upload_places(&gpu, &plummer(500, 3));
-    let field =
-        Field { softening: 0.01, guarded: false, potential: false, has_accelerations: true };
+    let field = Field {
+        softening: 0.01,
+        guarded: false,
+        potential: false,
+        has_accelerations: true,
+        is_closed: true,
+    };
     let shape = TreeShape { rebuild: Rebuild::Auto, ..shape() };
     let mut forces = pollster::block_on(TreeForces::new(&gpu, shape, &bodies, field)).unwrap();
     assert!(forces.describe().ends_with("built as often as pays (at each step now)"));
@@ -156,8 +161,13 @@ fn shape() -> TreeShape {
 fn evaluations(steps: &[&[Place]]) -> Vec<(Vec<[u32; 4]>, BuiltTree)> {
     let gpu = common::gpu();
     let bodies = upload_places(&gpu, steps[0]);
-    let field =
-        Field { softening: 0.01, guarded: false, potential: false, has_accelerations: true };
+    let field = Field {
+        softening: 0.01,
+        guarded: false,
+        potential: false,
+        has_accelerations: true,
+        is_closed: true,
+    };
     let mut forces = pollster::block_on(TreeForces::new(&gpu, shape(), &bodies, field)).unwrap();
     forces.begin_step(0);
     let evaluated = steps.iter().map(|places| {

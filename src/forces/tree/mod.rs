@@ -9,6 +9,7 @@
 //! the frame of a call or a run. Keys, order and cells are whole numbers, the same wherever they are computed;
 //! sums are in f64 here.
 
+mod balance;
 mod cells;
 mod config;
 mod cpu;
@@ -25,6 +26,7 @@ mod tests;
 mod whole;
 
 pub use crate::settings::Rebuild;
+pub use balance::{LEAST_REST, balance};
 pub use cells::{Cell, Cells, NO_PARENT};
 pub use config::TreeConfig;
 pub use cpu::{CpuTree, GroupWalk, LevelWalk, Lists, TreeView};
@@ -73,6 +75,7 @@ pub const ON_DEVICE: DeviceEntry = DeviceEntry {
             guarded: kernel.guarded,
             potential: false,
             has_accelerations: false,
+            is_closed: true,
         };
         Box::pin(async move {
             let forces = TreeForces::new(gpu, shape, bodies, field).await?;

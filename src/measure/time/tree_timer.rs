@@ -59,7 +59,13 @@ impl TreeTimer {
             acceleration: storage(gpu, "acceleration", n),
         };
         gpu.queue.write_buffer(&bodies.position_mass, 0, bytemuck::cast_slice(places));
-        let field = Field { softening, guarded: false, potential: false, has_accelerations: false };
+        let field = Field {
+            softening,
+            guarded: false,
+            potential: false,
+            has_accelerations: false,
+            is_closed: true,
+        };
         let forces = pollster::block_on(TreeForces::new(gpu, shape, &bodies, field))?;
         let throughput = Throughput::guess(gpu.adapter.class);
         let watch = Stopwatch::new(gpu);

@@ -89,6 +89,9 @@ impl CpuTree {
                     Ok(some + call.evaluate(opening, moments, known, potential, out)?)
                 })
             };
+        if is_whole && evaluated.is_ok() {
+            super::balance(&mut out.acceleration, sources.mass);
+        }
         // One that was built but has not served, or for no step, is of no further use.
         if is_refit || (is_step && evaluated.is_ok()) {
             kept.end(call.into_kept(), is_step, (!is_refit).then_some(sources.position));

@@ -61,6 +61,12 @@ impl Call {
         }
         Ok(Self { frame, places, of_sink })
     }
+
+    /// Whether the sinks are the sources, one by one.
+    fn is_closed(&self) -> bool {
+        self.of_sink.len() == self.places.len()
+            && self.of_sink.iter().enumerate().all(|(i, &j)| i == j)
+    }
 }
 
 impl GpuTree {
@@ -97,6 +103,7 @@ impl GpuTree {
             potential: want.potential,
             // Rules that ask for accelerations find them first.
             has_accelerations: false,
+            is_closed: call.is_closed(),
         };
         let n = call.places.len();
         self.gpu.check_bodies(n as u64, BYTES_PER_BODY, "tree")?;

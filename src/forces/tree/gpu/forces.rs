@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::super::pace::RebuildPace;
+use super::balance::{self, Balance};
 use super::buffers::BYTES_PER_BODY;
 use super::build::PARAMS_ROWS;
 use super::kept::{KEPT_BYTES_PER_BODY, Steps};
@@ -38,6 +39,8 @@ enum Next {
     Groups,
     /// Groups from this one on.
     Walk(u32),
+    /// What the forces leave over, of a closed system.
+    Balance,
 }
 
 /// What an evaluation is made of, for who times it.
@@ -49,6 +52,8 @@ pub enum Part {
     FirstWalk,
     /// Forces.
     Walk,
+    /// Their balance.
+    Balance,
 }
 
 const BEGIN: Next = Next::Build(0);
@@ -67,6 +72,8 @@ pub struct TreeForces {
     /// Where the rule needs accelerations and there are none yet.
     first: Option<Walk>,
     pub(super) partial_sums: wgpu::Buffer,
+    /// Of a closed system.
+    pub(super) balance: Option<Balance>,
     pub(super) params: Params<TreeParams>,
     next: Next,
     /// Pieces that are to be small, and whether the submission ends with one.
@@ -88,6 +95,8 @@ pub struct Field {
     pub potential: bool,
     /// Whether the bodies' accelerations are those of an earlier step.
     pub has_accelerations: bool,
+    /// Whether nothing else acts on the bodies: what their forces leave over is taken off ([`crate::forces::tree::balance()`]).
+    pub is_closed: bool,
 }
 
 impl TreeForces {
@@ -122,7 +131,7 @@ impl TreeForces {
         buffers: Arc<TreeBuffers>,
         partial_sums: wgpu::Buffer,
     ) -> Result<Self> {
-        let Field { softening, guarded, potential, has_accelerations } = field;
+        let Field { softening, guarded, potential, has_accelerations, is_closed } = field;
         let params = Params::new(gpu, "tree params", PARAMS_ROWS + MOST_PIECES);
         let (places, last) = (&bodies.position_mass, &bodies.acceleration);
         let bound = Bound {
@@ -145,6 +154,7 @@ impl TreeForces {
         let needs_first = shape.opening.needs_accelerations() && !has_accelerations;
         let first = if needs_first { Some(walk(&TreeConfig::FIRST).await?) } else { None };
         let walk = walk(&shape.opening).await?;
+        let balance = if is_closed { Some(Balance::new(&bound, places).await?) } else { None };
         let next = BEGIN;
         let pace = RebuildPace::new(shape.rebuild);
         let steps = Steps { pace, next: 0, is_refitted: false, are_counted: !potential };
@@ -157,6 +167,7 @@ impl TreeForces {
             walk,
             first,
             partial_sums,
+            balance,
             params,
             next,
             careful: CAREFUL,
@@ -173,6 +184,7 @@ impl TreeForces {
             Next::First(_) => Part::FirstWalk,
             Next::Groups => Part::Build(Stage::Groups),
             Next::Walk(_) => Part::Walk,
+            Next::Balance => Part::Balance,
         }
     }
 
@@ -189,6 +201,12 @@ impl TreeForces {
         (u64::from(begin) + wanted).min(most) as u32
     }
 
+    /// The evaluation is complete.
+    fn note_end(&mut self) {
+        self.first = None;
+        self.note_step();
+    }
+
     fn of_groups(begin: u32, end: u32) -> u64 {
         u64::from(end - begin) * GROUP as u64 * PER_SINK
     }
@@ -201,7 +219,7 @@ impl DeviceForces for TreeForces {
 
     fn interactions(&self) -> u64 {
         let stages: u64 = Stage::ALL.into_iter().map(Stage::interactions).sum();
-        u64::from(self.buffers.count) * (PER_SINK + stages)
+        u64::from(self.buffers.count) * (PER_SINK + stages + balance::INTERACTIONS)
     }
 
     fn is_even(&self) -> bool {
@@ -276,21 +294,31 @@ impl DeviceForces for TreeForces {
                 let shared = self.shared.as_ref().and_then(SharedWalk::walk);
                 let walk = first.or(shared).unwrap_or(&self.walk);
                 walk.record(pass, &mut self.params, begin, end);
-                let is_last = end == most && first.is_none();
+                // The devices that share the forces balance those of all.
+                let balances = self.balance.is_some() && shared.is_none();
+                let is_last = end == most && first.is_none() && !balances;
                 if end == most && first.is_some() {
                     self.careful = CAREFUL;
                 }
                 self.next = match (end == most, self.next) {
                     (true, Next::First(_)) => Next::Groups,
+                    (true, _) if balances => Next::Balance,
                     (true, _) => BEGIN,
                     (false, Next::First(_)) => Next::First(end),
                     (false, _) => Next::Walk(end),
                 };
                 if is_last {
-                    self.first = None;
-                    self.note_step();
+                    self.note_end();
                 }
                 Piece { interactions: Self::of_groups(begin, end), is_last }
+            }
+            Next::Balance => {
+                if let Some(balance) = &self.balance {
+                    balance.record(pass);
+                }
+                self.next = BEGIN;
+                self.note_end();
+                Piece { interactions: count * balance::INTERACTIONS, is_last: true }
             }
         }
     }
@@ -344,8 +372,9 @@ impl DeviceForces for TreeForces {
             softening: self.softening,
             guarded: self.guarded,
             potential: true,
-            // Potentials are asked for between steps.
+            // Potentials are asked for between steps, and accelerations are not.
             has_accelerations: true,
+            is_closed: false,
         };
         let (buffers, sums) = (Arc::clone(&self.buffers), self.partial_sums.clone());
         Box::pin(async move {

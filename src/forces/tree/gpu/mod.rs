@@ -6,6 +6,7 @@
 //! they may have to be, and workgroups without work end at once, which takes less time than to fetch their number
 //! from memory.
 
+mod balance;
 mod buffers;
 mod build;
 mod engine;

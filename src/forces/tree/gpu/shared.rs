@@ -81,5 +81,8 @@ impl SharedForces for TreeForces {
         let groups = self.buffers.count.div_ceil(THREADS);
         let [x, y] = rows_of_workgroups(groups, gpu.limits.workgroups);
         pass.dispatch_workgroups(x, y, 1);
+        if let Some(balance) = &self.balance {
+            balance.record(pass);
+        }
     }
 }

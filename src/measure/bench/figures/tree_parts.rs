@@ -19,13 +19,14 @@ pub(super) const FIGURE: Figure = Figure {
 };
 
 /// The parts by name, in the order in which they run.
-const PARTS: [(&str, Part); 6] = [
+const PARTS: [(&str, Part); 7] = [
     ("keys", Part::Build(Stage::Keys)),
     ("sort", Part::Build(Stage::Sort)),
     ("cells", Part::Build(Stage::Cells)),
     ("moments", Part::Build(Stage::Moments)),
     ("groups", Part::Build(Stage::Groups)),
     ("walk and forces", Part::Walk),
+    ("balance", Part::Balance),
 ];
 
 /// A step of a run, among the parts.

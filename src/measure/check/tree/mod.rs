@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::forces::direct::Reference;
 use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
 use crate::forces::tree::gpu::{Field, TreeForces, TreeShape, WalkShape};
-use crate::forces::tree::{CpuTree, MultipoleOrder, Opening, Place, TreeConfig};
+use crate::forces::tree::{CpuTree, LEAST_REST, MultipoleOrder, Opening, Place, TreeConfig};
 use crate::forces::{
     Answers, DeviceForces, ForceEngine, Identity, Sinks, Sources, Throughput, Want,
     evaluate_blocking,
@@ -76,8 +76,7 @@ impl TreeCase {
     /// f64 (`acceleration` 0.003: 4.4e-4, with monopoles 1.3e-3; `radius` 0.6: 6.4e-4 and 3.8e-3; `bonsai` 0.75: 7.9e-4 and
     /// 4.3e-3; `octgrav` 0.75: 2.5e-4 and, at 4,097 bodies, 1e-3): the other clouds have errors of the same size. Errors of
     /// trees have tails: one sink in a hundred is off by up to four times the rms, and where forces nearly cancel one may be
-    /// off by fifty times. Errors of the 64 sinks of a group go together, those of groups do not: momentum adds up to the
-    /// rms by the root of the number of groups, of which three times pass, and f32's own.
+    /// off by fifty times. What they leave of momentum is taken off, all but rounding.
     pub fn limits(&self) -> TreeLimits {
         let quadrupole = self.shape.order == MultipoleOrder::Quadrupole;
         let known = match self.shape.opening {
@@ -91,8 +90,7 @@ impl TreeCase {
             Cloud::OnePlace => 1e-6,
             _ => 2.0 * known[usize::from(quadrupole)],
         };
-        let groups = (self.n as f64 / 64.0).max(1.0);
-        let momentum = 3.0 * rms / groups.sqrt() + 1e-6;
+        let momentum = 2.0 * LEAST_REST;
         TreeLimits { rms, median: rms, most: 4.0 * rms, worst: 50.0 * rms, momentum }
     }
 }
@@ -239,6 +237,7 @@ fn on_device(gpu: &Gpu, case: &TreeCase, places: &[Place]) -> Result<(Found, Com
         guarded: variant.guarded,
         potential: case.potential,
         has_accelerations: false,
+        is_closed: true,
     };
     let evaluate = |throughput: &mut Throughput| -> Result<(TreeForces, Vec<[f32; 4]>)> {
         let mut forces = pollster::block_on(TreeForces::new(gpu, case.shape, &bodies, field))?;

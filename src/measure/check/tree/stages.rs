@@ -61,8 +61,13 @@ impl BuiltTree {
     /// Errors: more bodies than there is room for; the device failed.
     pub fn build(gpu: &Gpu, shape: TreeShape, places: &[Place]) -> Result<Self> {
         let bodies = upload_places(gpu, places);
-        let field =
-            Field { softening: 0.01, guarded: true, potential: false, has_accelerations: true };
+        let field = Field {
+            softening: 0.01,
+            guarded: true,
+            potential: false,
+            has_accelerations: true,
+            is_closed: true,
+        };
         let mut forces = pollster::block_on(TreeForces::new(gpu, shape, &bodies, field))?;
         evaluate_blocking(&mut forces, gpu, &mut Throughput::guess(gpu.adapter.class))?;
         Self::read(gpu, &forces)
