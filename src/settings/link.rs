@@ -46,6 +46,11 @@ pub fn fragment<R: Args + Serialize + Default>(request: &R) -> String {
 /// Errors: a name or a value that is none of the request's, in one sentence.
 pub fn asked<R: Args + FromArgMatches>(fragment: &str, usual: &str) -> Result<R> {
     let fragment = fragment.strip_prefix('#').unwrap_or(fragment);
+    let command = options::<R>().no_binary_name(true).disable_help_flag(true);
+    // A kernel's p is a long name of one letter.
+    let is_short = |name: &str| {
+        command.get_arguments().any(|arg| arg.get_short().is_some_and(|c| name == c.to_string()))
+    };
     let mut scene = None;
     let mut words = Vec::new();
     for part in fragment.split('&').filter(|part| !part.is_empty()) {
@@ -55,13 +60,12 @@ pub fn asked<R: Args + FromArgMatches>(fragment: &str, usual: &str) -> Result<R>
         };
         match (name.as_str(), value) {
             (SCENE, Some(value)) => scene = Some(value),
-            (_, Some(value)) if name.chars().count() == 1 => words.push(format!("-{name}={value}")),
+            (_, Some(value)) if is_short(&name) => words.push(format!("-{name}={value}")),
             (_, Some(value)) => words.push(format!("--{name}={value}")),
             (_, None) => words.push(format!("--{name}")),
         }
     }
     words.extend(["--".to_owned(), scene.unwrap_or_else(|| usual.to_owned())]);
-    let command = options::<R>().no_binary_name(true).disable_help_flag(true);
     let matches = command.try_get_matches_from(words).map_err(|error| not_understood(&error))?;
     R::from_arg_matches(&matches).map_err(|error| not_understood(&error))
 }
@@ -126,6 +130,10 @@ mod tests {
             "{link}"
         );
         assert!(link.contains("&orbit=-3") && link.contains("&paused"), "{link}");
+        assert_eq!(asked::<ViewRequest>(&link, "x").unwrap(), request);
+        (request.engine.kernel.p, request.engine.kernel.u) = (Some(32), Some(4));
+        let link = fragment(&request);
+        assert!(link.contains("&p=32&unroll=4"), "{link}");
         assert_eq!(asked::<ViewRequest>(&link, "x").unwrap(), request);
         let odd = ViewRequest { input: InputRequest::named("ä b&c#d%"), ..ViewRequest::default() };
         assert_eq!(asked::<ViewRequest>(&fragment(&odd), "x").unwrap(), odd);

@@ -6,6 +6,7 @@ mod making;
 mod mirror;
 mod plain;
 mod shelf;
+mod steps;
 mod typing;
 
 use std::path::PathBuf;

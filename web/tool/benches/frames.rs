@@ -4,8 +4,9 @@
 //!     GRAVITILE_PAGE=target/page cargo bench --package gravitile-web --bench frames [-- OPTION...]
 //!
 //! `--bodies A,B,...` asks for other numbers of bodies. Other options go to Chromium, in place of those below: on a machine with a
-//! screen none are needed (`-- ""`). A browser shows no more frames than its screen; without a screen it takes 60 a second for
-//! one. A picture of each page is left in the folder of temporary files of the build.
+//! screen none are needed (`-- ""`). A browser shows no more frames than its screen; on a display without one (Xvfb), which it is
+//! given where there is no `DISPLAY`, it takes 60 a second. A picture of each page is left in the folder of temporary files of
+//! the build.
 
 #[allow(dead_code, reason = "the tests drive it further")]
 #[path = "../tests/page/browser.rs"]
@@ -17,9 +18,10 @@ use std::time::{Duration, Instant};
 use browser::Browser;
 use gravitile_web::Server;
 
-/// Vulkan without a screen: what Chromium needs on a server with a GPU.
+/// Vulkan without a screen: what Chromium needs on a server with a GPU. Not `--headless=new`: an NVIDIA GPU is no adapter then.
 const NO_SCREEN: &[&str] = &[
-    "--headless=new",
+    "--ozone-platform=x11",
+    "--disable-dev-shm-usage",
     "--enable-unsafe-webgpu",
     "--ignore-gpu-blocklist",
     "--enable-features=Vulkan",
@@ -69,8 +71,11 @@ fn main() {
     let server = Server::open(&folder, 0).unwrap();
     let address = server.address();
     std::thread::spawn(move || server.run());
-    let Some(mut browser) = Browser::with(&options, false, [1280, 720]) else {
-        println!("no Chromium, or it does not start with {options:?}: nothing is measured");
+    let unseen = std::env::var_os("DISPLAY").is_none();
+    let Some(mut browser) = Browser::with(&options, unseen, [1280, 720]) else {
+        println!(
+            "no Chromium, no Xvfb, or it does not start with {options:?}: nothing is measured"
+        );
         return;
     };
     for n in bodies {
