@@ -9,7 +9,7 @@ use egui::{Context, Id};
 use web_time::{Duration, Instant};
 
 /// So long a frame goes on with parts that are new.
-const ENOUGH: Duration = Duration::from_millis(3);
+const ENOUGH: Duration = Duration::from_millis(6);
 
 #[derive(Clone, Default)]
 struct Growth {
