@@ -33,7 +33,8 @@ pub fn fragment<R: Args + Serialize + Default>(request: &R) -> String {
             .get_arguments()
             .find(is_named)
             .is_some_and(|arg| arg.get_action().takes_values());
-        match words.next().filter(|_| takes_value) {
+        // What comes after a flag is not its value.
+        match if takes_value { words.next() } else { None } {
             Some(value) => parts.push(format!("{name}={}", encoded(&value))),
             None => parts.push(name.to_owned()),
         }
