@@ -277,8 +277,10 @@ impl Results {
                 square.take(n)?.iter_mut().zip(squares).for_each(|(into, from)| *into = from);
             }
             if let Some(nearest) = &mut self.nearest {
-                let found = cluster.nearest_indices().iter().copied().chain(std::iter::repeat(-1));
-                nearest.take(n)?.iter_mut().zip(found).for_each(|(into, from)| *into = from);
+                let found = cluster.nearest_indices();
+                let (there, others) = nearest.take(n)?.split_at_mut(found.len().min(n));
+                there.copy_from_slice(&found[..there.len()]);
+                others.fill(-1);
             }
             Ok(DONE)
         })

@@ -40,9 +40,10 @@ pub struct Memory {
     /// How often sources were arranged: numbers of sources are of one arrangement.
     arrangement: u64,
     sent: Option<Sent>,
-    /// The engine's sources: where each is in memory, ascending.
+    /// The engine's sources: where each is in memory, ascending; the client's index of each, and whether that is its number.
     address: Vec<u32>,
     index: Vec<i32>,
+    counted: bool,
     /// By index: the source, and others of the same index.
     source: HashMap<i32, u32>,
     twins: HashMap<i32, Vec<u32>>,
@@ -71,6 +72,7 @@ impl Memory {
             sent: None,
             address: Vec::new(),
             index: Vec::new(),
+            counted: false,
             source: HashMap::new(),
             twins: HashMap::new(),
             position: Vec::new(),
@@ -241,6 +243,7 @@ impl Memory {
                 self.twins.entry(index).or_insert_with(|| vec![first]).push(source);
             }
         }
+        self.counted = self.index.iter().zip(0..).all(|(index, source)| *index == source);
         self.rearranged = false;
         self.arrangement += 1;
     }
@@ -361,7 +364,7 @@ impl Memory {
     pub fn source_of(&self, index: i32) -> Option<u32> {
         // Most clients count their particles as the sources are counted.
         let usual = usize::try_from(index).ok().filter(|_| self.twins.is_empty());
-        match usual.filter(|&source| self.index.get(source) == Some(&index)) {
+        match usual.filter(|&source| self.has_index(source, index)) {
             Some(source) => Some(source as u32),
             None => self.source.get(&index).copied(),
         }
@@ -379,6 +382,9 @@ impl Memory {
 
     /// The index of source `source`, or -1 where there is none.
     pub fn index_of(&self, source: u32) -> i32 {
+        if self.counted && (source as usize) < self.index.len() {
+            return source as i32;
+        }
         self.index.get(source as usize).copied().unwrap_or(-1)
     }
 }

@@ -51,8 +51,16 @@ impl Memory {
         let numbered = self.address.last().is_none_or(|last| *last as usize + 1 == count);
         let is_sent = self.sent.is_some_and(|sent| sent.addresses == addresses);
         let is_usual = numbered && is_sent && !self.rearranged && self.changed.is_empty();
-        let index = |at: u32| self.index.get(at as usize);
-        is_usual && self.letters.placed().iter().all(|one| index(one.at) == Some(&one.tag))
+        is_usual && self.letters.placed().iter().all(|one| self.has_index(one.at as usize, one.tag))
+    }
+
+    /// Whether source `source` has this index. Where indices are numbers of sources, no memory is waited for.
+    pub(super) fn has_index(&self, source: usize, index: i32) -> bool {
+        match self.counted {
+            // None below 0 is one of them: there are fewer than 2^23.
+            true => source < self.index.len() && index as u32 as usize == source,
+            false => self.index.get(source) == Some(&index),
+        }
     }
 
     /// Puts what was announced to `engine` in its place, in its memory and here: after an evaluation has begun.

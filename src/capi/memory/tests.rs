@@ -91,6 +91,33 @@ fn changes_are_gathered_and_sent_once() {
     assert_eq!((memory.source_of(1000), memory.source_of(-9)), (Some(9), None));
 }
 
+/// Whether or not indices are the numbers of sources, they mean the same.
+#[test]
+fn indices_that_count_and_others() {
+    let mut memory = Memory::new(Order::Jerk);
+    let mut engine = Counter::default();
+    for i in 0..50 {
+        memory.set(i, particle(i, f64::from(i))).unwrap();
+    }
+    memory.send(&mut engine, 50, None).unwrap();
+    let of = |memory: &Memory| [-1, 0, 7, 49, 50, i32::MIN].map(|index| memory.source_of(index));
+    let counted = [None, Some(0), Some(7), Some(49), None, None];
+    assert!(memory.counted);
+    assert_eq!(of(&memory), counted);
+    assert_eq!([0, 49, 50, u32::MAX].map(|k| memory.index_of(k)), [0, 49, -1, -1]);
+    let has =
+        |memory: &Memory| [(7, 7), (7, 8), (50, 50), (7, -7)].map(|(k, i)| memory.has_index(k, i));
+    assert_eq!(has(&memory), [true, false, false, false]);
+    // One has another: nobody counts any more, the rest is as it was.
+    memory.set(20, particle(1000, 1.0)).unwrap();
+    memory.send(&mut engine, 50, None).unwrap();
+    assert!(!memory.counted);
+    assert_eq!(of(&memory), counted);
+    assert_eq!(has(&memory), [true, false, false, false]);
+    assert_eq!((memory.source_of(1000), memory.source_of(20)), (Some(20), None));
+    assert_eq!([0, 20, 49, 50].map(|k| memory.index_of(k)), [0, 1000, 49, -1]);
+}
+
 #[test]
 fn fewer_addresses_holes_and_twins() {
     let mut memory = Memory::new(Order::Acceleration);

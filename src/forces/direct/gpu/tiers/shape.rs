@@ -48,6 +48,9 @@ impl Shape {
         let is_double = precision == Precision::Double;
         let shape = match sinks {
             _ if is_wide && is_double && block.r > 1 => Self { u: block.u.min(8), ..block },
+            // Two columns of 32 read each source half as often as four of 16: by timestamps on an H200 7 % faster on 524,288
+            // sources. Fewer sinks would leave more of them empty, and fewer sources have threads without one.
+            49..=64 if is_wide && !is_double && sources >= 1 << 16 => Self { p: 32, q: 4, ..block },
             1024..8192 if is_wide && !is_double => Self { p: 128, q: 1, ..block },
             _ => block,
         };
@@ -203,6 +206,9 @@ mod tests {
         let one = Shape::for_sinks(DeviceClass::Discrete, tier, 1, 131_072, 80, 128 << 20);
         let threads = one.threads() * one.slices;
         assert!(threads >= 16_384, "{one}");
+        let most = Shape::for_sinks(DeviceClass::Discrete, tier, 64, 1 << 19, 80, 128 << 20);
+        let fewer = Shape::for_sinks(DeviceClass::Discrete, tier, 48, 1 << 19, 80, 128 << 20);
+        assert_eq!((most.p, most.q, most.slices, fewer.p, fewer.q), (32, 4, 512, 16, 8));
         let many = Shape::for_sinks(DeviceClass::Discrete, tier, 1 << 18, 1 << 18, 80, 128 << 20);
         assert_eq!((many.slices, many.q, many.r), (1, 1, 2));
     }
