@@ -46,6 +46,16 @@ pub fn spared(said: Option<&str>) {
     trace!(target: SEEN, "shows {}", said.unwrap_or("everything"));
 }
 
+/// A line where a picture has `everything`, or lacks something again.
+pub fn drawn(everything: bool) {
+    trace!(target: SEEN, "draws {}", if everything { "everything" } else { "less" });
+}
+
+/// A line where a picture is drawn from elsewhere than the one before.
+pub fn moved() {
+    trace!(target: SEEN, "draws from elsewhere");
+}
+
 /// A line where no frame follows until something happens.
 pub fn rest() {
     trace!(target: SEEN, "rests");
