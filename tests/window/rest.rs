@@ -65,7 +65,9 @@ fn where_nothing_moves_a_picture_has_everything_once() {
     let (whole, drawn) = (person.sees(), person.frames());
     std::thread::sleep(std::time::Duration::from_millis(700));
     assert_eq!(person.frames(), drawn, "frames of a picture in which nothing moves");
-    // Whoever goes through the panel sees the same picture.
+    // Whoever goes through the panel, or takes a picture, sees the same one.
+    person.presses("F12", "Named(F12)");
+    person.eventually("a picture file", || saved(&person, "png"));
     person.goes_to(Tab::File);
     person.goes_to(Tab::View);
     person.waits_until_sky(false);
@@ -88,8 +90,11 @@ fn where_nothing_moves_a_picture_has_everything_once() {
     person.waits_until_sky(false);
     let (asked, sky) = (person.sees(), (SKY[2] - SKY[0]) * (SKY[3] - SKY[1]));
     let changes = asked.changes(&whole, SKY);
-    println!("{changes} of {sky} differ");
     assert!(changes < sky / 50, "{changes} of {sky} pixels clearly differ");
+    // Whoever insists has it in motion, too.
+    person.turns_wheel(egui::pos2(120.0, 300.0), 1);
+    person.waits_until_sky(false);
+    assert_eq!(times_said(&person, "draws less"), 1);
 }
 
 /// Frames are counted, not time: whatever comes in is looked at by the next frame, and the one after it shows what came of it.

@@ -100,7 +100,7 @@ fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
         painter.circle(at, 5.0, Color32::TRANSPARENT, Stroke::new(1.5, BRIGHT));
         let way = if time > now { "on" } else { "back" };
         let text = format!(
-            "{way} to t = {}\n{} states kept, in at most {} MB",
+            "{way} to t = {} · {} states kept, in at most {} MB",
             quantity(time, &facts.units.time),
             facts.past.len(),
             PAST_BYTES >> 20,

@@ -25,8 +25,10 @@ impl Frames {
     pub(super) fn act(&mut self, action: Action) {
         super::seen::action(&action);
         self.note(&action);
-        // What it comes to is drawn by the frames that follow.
-        self.still.disturb();
+        // What it comes to is drawn by the frames that follow; who takes a picture changes nothing of it.
+        if !matches!(action, Action::Screenshot(..)) {
+            self.still.disturb();
+        }
         if let Err(error) = self.try_to(action) {
             self.output.say_error(&error);
         }
