@@ -46,9 +46,9 @@ pub fn spared(said: Option<&str>) {
     trace!(target: SEEN, "shows {}", said.unwrap_or("everything"));
 }
 
-/// A line where a picture has `everything`, or lacks something again.
+/// A line where a picture at rest has `everything`, or one is drawn as it is in motion again.
 pub fn drawn(everything: bool) {
-    trace!(target: SEEN, "draws {}", if everything { "everything" } else { "less" });
+    trace!(target: SEEN, "draws {}", if everything { "everything" } else { "as in motion" });
 }
 
 /// A line where a picture is drawn from elsewhere than the one before.
