@@ -5,7 +5,7 @@
 
 use gravitile::error::Result;
 use gravitile::film::{Renderer, Shot, shoot};
-use gravitile::render::captions::Said;
+use gravitile::render::writing::Said;
 use gravitile::render::{Camera, CameraMotion, Film, FilmOptions, Follow, PictureSize, Style};
 use gravitile::scene::Scene;
 use gravitile::sim::{Settings, Simulation};

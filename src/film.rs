@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::forces::direct::gpu::Masses;
 use crate::frame::Frame;
 use crate::gpu::{AdapterRequest, DeviceClass, Gpu};
-use crate::render::captions::Said;
 use crate::render::paths::{self, Paths};
+use crate::render::writing::Said;
 use crate::render::{
     Camera, CameraMotion, ColourBy, DevicePoints, Director, Film, Follow, Image, Look, Painter,
     PictureSize, Points, Scale, Style,

@@ -35,6 +35,78 @@ impl Measure {
     }
 }
 
+/// What one of each unit is in SI, by the names that snapshots and scenes have for it.
+const LENGTHS: [(&[&str], f64); 8] = [
+    (&["m"], 1.0),
+    (&["cm"], 1e-2),
+    (&["km"], 1e3),
+    (&["au", "AU"], 1.495_978_707e11),
+    (&["ly", "light years"], 9.460_730_472_580_8e15),
+    (&["pc", "parsec"], PC),
+    (&["kpc"], 1e3 * PC),
+    (&["Mpc"], 1e6 * PC),
+];
+const TIMES: [(&[&str], f64); 6] = [
+    (&["s"], 1.0),
+    (&["d", "day", "days"], 86_400.0),
+    (&["yr", "year", "years"], YEAR),
+    (&["kyr"], 1e3 * YEAR),
+    (&["Myr"], 1e6 * YEAR),
+    (&["Gyr"], 1e9 * YEAR),
+];
+const MASSES: [(&[&str], f64); 4] = [
+    (&["kg"], 1.0),
+    (&["g"], 1e-3),
+    (&["Mearth"], 5.972_2e24),
+    (&["Msun", "solar masses", "solar mass"], 1.988_41e30),
+];
+const PC: f64 = 3.085_677_581_49e16;
+const YEAR: f64 = 3.155_76e7;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// In metres.
+    Length,
+    /// In kilograms.
+    Mass,
+    /// In seconds.
+    Time,
+}
+
+impl Quantity {
+    fn known(self) -> &'static [(&'static [&'static str], f64)] {
+        match self {
+            Self::Length => &LENGTHS,
+            Self::Mass => &MASSES,
+            Self::Time => &TIMES,
+        }
+    }
+
+    /// The units that can be converted into each other, with commas between them.
+    pub fn known_names(self) -> String {
+        let names: Vec<&str> = self.known().iter().map(|(names, _)| names[0]).collect();
+        names.join(", ")
+    }
+}
+
+impl Measure {
+    /// Its worth in SI, where the unit is known.
+    pub fn si(&self, of: Quantity) -> Option<f64> {
+        let mut known = of.known().iter();
+        let (_, worth) = known.find(|(names, _)| names.contains(&self.name.as_str()))?;
+        Some(self.factor * worth)
+    }
+
+    /// How many of `other` one of it is: units of one name, or two that are known.
+    pub fn in_units_of(&self, other: &Self, of: Quantity) -> Option<f64> {
+        if self.name == other.name {
+            return Some(self.factor / other.factor);
+        }
+        Some(self.si(of)? / other.si(of)?)
+    }
+}
+
 impl std::fmt::Display for Measure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.factor == 1.0 {
@@ -98,5 +170,19 @@ mod tests {
         }
         assert_eq!(Measure::parse("3.5  kpc").unwrap().to_string(), "3.5 kpc");
         assert_eq!(Measure::default().to_string(), "");
+    }
+
+    #[test]
+    fn measures_are_converted_where_their_units_are_known() {
+        let ratio = |a: &str, b: &str, of| Measure::of(a).in_units_of(&Measure::of(b), of);
+        let is = |found: Option<f64>, wanted: f64| (found.unwrap() / wanted - 1.0).abs() < 1e-9;
+        assert!(is(ratio("500 pc", "kpc", Quantity::Length), 0.5));
+        assert!(is(ratio("2 AU", "km", Quantity::Length), 2.991_957_414e8));
+        assert!(is(ratio("0.978 Gyr", "Myr", Quantity::Time), 978.0));
+        assert!(is(ratio("1e10 Msun", "1e9 solar masses", Quantity::Mass), 10.0));
+        // Nobody needs to know what a unit is worth that both have.
+        assert!(is(ratio("3 cubits", "2 cubits", Quantity::Length), 1.5));
+        assert_eq!(ratio("3 cubits", "kpc", Quantity::Length), None);
+        assert_eq!(ratio("kpc", "Myr", Quantity::Length), None);
     }
 }

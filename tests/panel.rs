@@ -2,6 +2,8 @@
 //! with the reason, nothing is cut off, and small pictures of each tab.
 #![cfg(feature = "window")]
 
+#[path = "panel/bar.rs"]
+mod bar;
 #[path = "panel/card.rs"]
 mod card;
 #[path = "panel/controls.rs"]

@@ -15,6 +15,8 @@ mod display;
 mod log;
 #[path = "window/person.rs"]
 mod person;
+#[path = "window/rest.rs"]
+mod rest;
 #[path = "window/several.rs"]
 mod several;
 #[path = "common/skip.rs"]

@@ -1,16 +1,7 @@
-//! What is written on a picture: title, time, a scale bar, what colours mean. Each by itself may be left out.
-//!
-//! Drawn on finished pictures on the host, for films, stills and whoever else has an [`Image`].
+//! Which captions a picture has: title, time, a scale bar, what colours mean. Each by itself may be left out. They are written
+//! by `writing`, where there are letters for it.
 
-use super::camera::Camera;
-use super::image::Image;
-use super::legend::{colour_bar, component_colours, shown};
-use super::lettering::{Lettering, line, rectangle};
-use super::look::Look;
-use super::overlay::ScaleBar;
-use crate::bodies::Component;
 use crate::error::{Error, Result};
-use crate::units::{Measure, Units};
 
 /// Which captions a picture has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +19,17 @@ pub struct Captions {
 impl Captions {
     /// Their words on the command line.
     pub const ALL: [&'static str; 4] = ["title", "time", "scale", "colours"];
+    /// Whether they can be written here: a page has no letters for pictures.
+    pub const ARE_WRITTEN: bool = cfg!(not(target_arch = "wasm32"));
+
+    /// Words for [`Captions::from_names`].
+    pub fn names(&self) -> String {
+        let Self { title, time, scale, colours } = *self;
+        let all = [title, time, scale, colours].into_iter().zip(Self::ALL);
+        let names: Vec<&str> =
+            all.filter_map(|(is_there, name)| is_there.then_some(name)).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(",") }
+    }
 
     /// By words with commas between them; `all` and `none` are words, too.
     ///
@@ -55,195 +57,18 @@ impl Captions {
     }
 }
 
-/// What captions say about a simulation.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Said {
-    /// Which ones there are.
-    pub captions: Captions,
-    /// For the title; may be empty, then there is none.
-    pub title: String,
-    /// What numbers are worth.
-    pub units: Units,
-    /// The time between pictures, or 0: as many digits are shown as tell them apart.
-    pub interval: f64,
-}
-
-impl Said {
-    /// Writes the captions on a picture that `camera` saw with `look` of bodies with these components, at a time of the simulation.
-    pub fn draw(
-        &self,
-        image: &mut Image,
-        (camera, look, components): (&Camera, &Look, &[Component]),
-        time: f64,
-    ) {
-        let size = image.size();
-        let side = f64::from(size.shorter_side());
-        let letters = Lettering::new((0.026 * side).max(9.0));
-        let edge = (0.03 * side).max(6.0);
-        let row = 1.35 * letters.size_px();
-        let mut y = edge;
-        if self.captions.title && !self.title.is_empty() {
-            let large = Lettering::new(1.35 * letters.size_px());
-            large.write(image, [edge, y], &self.title);
-            y += 1.35 * row;
-        }
-        if self.captions.time {
-            letters.write(image, [edge, y], &time_label(time, self.interval, &self.units));
-        }
-        let bottom = f64::from(size.height()) - edge;
-        if self.captions.scale {
-            let bar =
-                ScaleBar::new(camera, size, &self.units.length, 0.22 * f64::from(size.width()));
-            let thick = (side / 360.0).max(1.0);
-            line(image, [edge, bottom - thick], bar.length_px, thick);
-            for end in [0.0, bar.length_px - thick] {
-                rectangle(
-                    image,
-                    [edge + end, bottom - 4.0 * thick, thick, 4.0 * thick],
-                    [235; 3],
-                    0.9,
-                );
-            }
-            letters.write(image, [edge, bottom - 5.0 * thick - row], &bar.label);
-        }
-        if self.captions.colours {
-            let right = f64::from(size.width()) - edge;
-            match colour_bar(look, &self.units) {
-                Some((name, labels)) => bar(image, &letters, [right, bottom], look, &name, labels),
-                None => {
-                    names(image, &letters, [right, bottom], &component_colours(look, components));
-                }
-            }
-        }
-    }
-}
-
-/// The time in words, with digits that tell times `interval` apart from each other.
-pub fn time_label(time: f64, interval: f64, units: &Units) -> String {
-    let Measure { factor, name } = Measure::of(&units.time);
-    let step = (interval * factor).abs();
-    let digits =
-        if step > 0.0 { (-libm::floor(libm::log10(step))).clamp(0.0, 6.0) as usize } else { 2 };
-    let number = format!("{:.digits$}", time * factor + 0.0);
-    if name.is_empty() { format!("t = {number}") } else { format!("t = {number} {name}") }
-}
-
-fn bar(
-    image: &mut Image,
-    letters: &Lettering,
-    [right, bottom]: [f64; 2],
-    look: &Look,
-    name: &str,
-    labels: [String; 2],
-) {
-    let size = letters.size_px();
-    let width = 12.0 * size;
-    let left = right - width;
-    let top = bottom - 2.0 * size;
-    for column in 0..width as usize {
-        let colour = look.style.palette.at(column as f32 / width as f32);
-        rectangle(image, [left + column as f64, top, 1.0, 0.55 * size], shown(colour), 0.95);
-    }
-    letters.write(image, [right - letters.width(name), top - 1.35 * size], name);
-    let [least, most] = labels;
-    letters.write(image, [left, bottom - 1.25 * size], &least);
-    letters.write(image, [right - letters.width(&most), bottom - 1.25 * size], &most);
-}
-
-/// Dots and a name for each entry.
-fn names(
-    image: &mut Image,
-    letters: &Lettering,
-    [right, bottom]: [f64; 2],
-    entries: &[(String, Vec<[u8; 3]>)],
-) {
-    let size = letters.size_px();
-    // Names begin below each other, and so do the dots before them.
-    let widest = entries.iter().map(|(name, _)| letters.width(name)).fold(0.0, f64::max);
-    let left = right - widest;
-    for (row, (name, colours)) in entries.iter().rev().enumerate() {
-        let y = bottom - (row + 1) as f64 * 1.35 * size;
-        letters.write(image, [left, y], name);
-        for (k, &colour) in colours.iter().rev().enumerate() {
-            let x = left - (1.1 + 0.7 * k as f64) * size;
-            let place = [x, y + 0.35 * size, 0.6 * size, 0.6 * size];
-            rectangle(image, place, colour, 0.95);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bodies::{Bodies, Role};
-    use crate::render::{ColourBy, PictureSize, Style};
-    use glam::DVec3;
-
-    fn bodies() -> Bodies {
-        let mut bodies = Bodies::default();
-        bodies.components.push(Component::new("disk", Role::Disk));
-        for i in 0..50 {
-            let x = DVec3::new(f64::from(i % 7), f64::from(i % 5), 0.1);
-            bodies.push(1.0, x, x + DVec3::splat(0.1), 0);
-        }
-        bodies
-    }
 
     #[test]
     fn words_make_captions_and_others_are_named() {
         assert_eq!(Captions::from_names("none").unwrap(), Captions::default());
         let all = Captions::from_names("all").unwrap();
         assert_eq!(Captions::from_names("time, title,scale,colours").unwrap(), all);
-        assert!(Captions::from_names("date").unwrap_err().to_string().contains("scale"));
-    }
-
-    #[test]
-    fn times_and_speeds_have_units_and_enough_digits() {
-        let units =
-            Units { length: "3.5 kpc".into(), time: "13.05 Myr".into(), ..Units::default() };
-        assert_eq!(time_label(11.0, 0.1675, &units), "t = 144 Myr");
-        assert_eq!(time_label(1.0, 0.0012, &Units::default()), "t = 1.000");
-        let style =
-            Style { colour_by: ColourBy::Speed, value_range: Some([0.5, 2.0]), ..Style::default() };
-        let look = Look::new(&style, &bodies(), None).unwrap();
-        let (name, ends) = colour_bar(&look, &units).unwrap();
-        // 3.5 kpc in 13.05 Myr are 262 km/s.
-        assert_eq!((name.as_str(), ends), ("speed in km/s", ["130".to_owned(), "520".to_owned()]));
-        let (name, ends) = colour_bar(&look, &Units::default()).unwrap();
-        assert_eq!((name.as_str(), ends), ("speed", ["0.50".to_owned(), "2.0".to_owned()]));
-    }
-
-    #[test]
-    fn each_caption_is_seen_in_its_corner_on_pictures_of_any_size() {
-        let bodies = bodies();
-        for colour_by in [ColourBy::Component, ColourBy::Speed, ColourBy::Age] {
-            let look = Look::new(&Style { colour_by, ..Style::default() }, &bodies, None).unwrap();
-            let camera = Camera::default();
-            for (width, height) in [(1280, 720), (300, 200), (40, 30), (1, 1)] {
-                let size = PictureSize::new(width, height).unwrap();
-                let lit_by = |names: &str| {
-                    let captions = Captions::from_names(names).unwrap();
-                    let said = Said { captions, title: "A title".into(), ..Said::default() };
-                    let mut image = Image::new(size);
-                    said.draw(&mut image, (&camera, &look, &bodies.components), 1.5);
-                    let mut lit = [0; 4];
-                    for (i, pixel) in image.rgba().chunks(4).enumerate() {
-                        let (x, y) = (i as u32 % width, i as u32 / width);
-                        let corner = usize::from(2 * x >= width) + 2 * usize::from(2 * y >= height);
-                        lit[corner] += u32::from(pixel[..3].iter().any(|&c| c > 100));
-                    }
-                    lit
-                };
-                assert_eq!(lit_by("none"), [0; 4]);
-                if width < 300 {
-                    lit_by("all");
-                    continue;
-                }
-                for (names, corner) in [("title", 0), ("time", 0), ("scale", 2), ("colours", 3)] {
-                    let lit = lit_by(names);
-                    assert!(lit[corner] > 8, "{names} at {width}x{height}: {lit:?}");
-                }
-            }
+        for captions in [all, Captions::default(), Captions { time: true, ..Captions::default() }] {
+            assert_eq!(Captions::from_names(&captions.names()).unwrap(), captions);
         }
+        assert!(Captions::from_names("date").unwrap_err().to_string().contains("scale"));
     }
 }

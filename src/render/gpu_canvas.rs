@@ -48,6 +48,8 @@ pub struct GpuCanvas {
     wanted: Option<Adding>,
     last_secs: Option<f64>,
     covered_px: u32,
+    /// Who saw the light that the textures hold.
+    held: Option<Camera>,
 }
 
 /// What a picture is made by.
@@ -119,6 +121,7 @@ impl GpuCanvas {
             wanted: None,
             last_secs: None,
             covered_px: 0,
+            held: None,
         })
     }
 
@@ -143,6 +146,7 @@ impl GpuCanvas {
         if (size, light_format, adding) != known {
             self.targets = Targets::new(gpu, size, light_format, adding)?;
             self.trails.forget();
+            self.held = None;
             self.glow_groups = self.glow.groups(gpu, &self.targets);
             self.exposure_group = self.exposure.group(gpu, &self.targets);
             self.tone_group = self.tone_map.group(gpu, &self.targets, &self.exposure);
@@ -218,7 +222,7 @@ impl GpuCanvas {
         let view = camera.view_in(size, &points.scale)?;
         let limits = look.radius_limits_px(size);
         let (targets, groups) = (&self.targets, &self.glow_groups);
-        let [sprites, glow, exposure, tone_map] = PARTS;
+        let [sprites, glow, exposure, _] = PARTS;
         let medium = look.medium.as_ref().map(|plan| plan.uniform(camera, size, &points.scale));
         let seen = (&view, limits, look);
         let kept = match look.style.trail_secs {
@@ -249,6 +253,31 @@ impl GpuCanvas {
         self.last_secs = Some(time_secs);
         self.exposure.expose(gpu, encoder, targets, &self.exposure_group, &tone);
         ended(encoder, exposure);
+        self.held = Some(*camera);
+        self.develop(gpu, encoder, target, points, (camera, look), ended)
+    }
+
+    /// Whether the last picture's light is still there, as `camera` saw it.
+    pub fn holds(&self, camera: &Camera) -> bool {
+        self.held.as_ref() == Some(camera)
+    }
+
+    /// From light to grey levels, and what lies over them: of light that is [held](GpuCanvas::holds) it makes the last picture
+    /// once more. Of the [`PARTS`] the last one is recorded alone.
+    ///
+    /// Errors: what lies over the picture has no room on the device.
+    pub fn develop(
+        &mut self,
+        gpu: Handles,
+        encoder: &mut wgpu::CommandEncoder,
+        target: &wgpu::TextureView,
+        points: DevicePoints,
+        (camera, look): (&Camera, &Look),
+        ended: &mut dyn FnMut(&mut wgpu::CommandEncoder, &'static str),
+    ) -> Result<()> {
+        let (size, targets) = (self.targets.size, &self.targets);
+        let view = camera.view_in(size, &points.scale)?;
+        let [.., tone_map] = PARTS;
         let shown_px = size.width().saturating_sub(self.covered_px);
         self.tone_map.draw(encoder, target, targets, &self.tone_group, &look.style, shown_px);
         self.sky.draw(gpu, encoder, target, (&view, shown_px), look.style.sky as f32);

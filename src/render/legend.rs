@@ -5,7 +5,7 @@ use super::palette::{GLOWING_GAS, NEW_STARS, THIN_GAS, component_colour};
 use super::style::ColourBy;
 use super::tone::srgb_encode;
 use crate::bodies::{Component, Role};
-use crate::units::{Measure, Units};
+use crate::units::{Measure, Quantity, Units};
 
 /// A legend longer than this is no help.
 const MOST_NAMES: usize = 8;
@@ -60,25 +60,7 @@ pub(crate) fn speed_unit(units: &Units) -> Measure {
 
 /// What one unit of speed is in km/s, where the units are known.
 fn km_per_sec(length: &Measure, time: &Measure) -> Option<f64> {
-    const PC_KM: f64 = 3.085_677_581_49e13;
-    const YEAR_SECS: f64 = 3.155_76e7;
-    let km = match length.name.as_str() {
-        "km" => 1.0,
-        "au" | "AU" => 1.495_978_707e8,
-        "pc" => PC_KM,
-        "kpc" => 1e3 * PC_KM,
-        "Mpc" => 1e6 * PC_KM,
-        _ => return None,
-    };
-    let secs = match time.name.as_str() {
-        "s" => 1.0,
-        "yr" => YEAR_SECS,
-        "kyr" => 1e3 * YEAR_SECS,
-        "Myr" => 1e6 * YEAR_SECS,
-        "Gyr" => 1e9 * YEAR_SECS,
-        _ => return None,
-    };
-    Some(length.factor * km / (time.factor * secs))
+    Some(1e-3 * length.si(Quantity::Length)? / time.si(Quantity::Time)?)
 }
 
 /// Two digits that count.
@@ -121,4 +103,50 @@ pub fn component_colours(look: &Look, components: &[Component]) -> Vec<(String, 
     }
     entries.truncate(MOST_NAMES);
     entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bodies::Bodies;
+    use crate::render::Style;
+    use glam::DVec3;
+
+    /// A disk, and gas of so many bodies.
+    fn galaxy(gas: usize) -> Bodies {
+        let mut bodies = Bodies::default();
+        bodies.components.push(Component::new("disk", Role::Disk));
+        bodies.components.push(Component::new("gas", Role::Gas));
+        bodies.components.push(Component::new("halo", Role::Halo));
+        for i in 0..60 + gas {
+            let x = DVec3::new((i % 7) as f64, (i % 5) as f64, 0.01 * i as f64);
+            bodies.push(1.0, x, x * 0.1, u8::from(i >= 60));
+        }
+        bodies.push(1.0, DVec3::splat(9.0), DVec3::ZERO, 2);
+        bodies
+    }
+
+    fn names_and_colours(bodies: &Bodies, style: &Style) -> Vec<(String, Vec<[u8; 3]>)> {
+        let look = Look::new(style, bodies, None).unwrap();
+        component_colours(&look, &bodies.components)
+    }
+
+    #[test]
+    fn a_colour_that_nothing_has_is_not_in_the_legend() {
+        let style = Style { gas: 1.0, ..Style::default() };
+        let of_gas = [THIN_GAS, GLOWING_GAS, NEW_STARS].map(shown);
+        let without = names_and_colours(&galaxy(0), &style);
+        // Nor is dark matter, which is not drawn.
+        let names: Vec<&str> = without.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["disk"]);
+        let colours: Vec<[u8; 3]> = without.into_iter().flat_map(|(_, colours)| colours).collect();
+        assert!(!of_gas.iter().any(|colour| colours.contains(colour)), "{colours:?}");
+
+        let with = names_and_colours(&galaxy(40), &style);
+        assert_eq!(with.len(), 2);
+        assert_eq!(with[1], ("gas (collisionless)".to_owned(), of_gas.to_vec()));
+        // Where its glow is left out gas has one colour.
+        let plain = names_and_colours(&galaxy(40), &Style { gas: 0.0, ..style });
+        assert_eq!(plain[1].1, [shown(component_colour(Role::Gas, 0))]);
+    }
 }

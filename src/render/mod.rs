@@ -16,7 +16,6 @@ pub mod ages;
 pub(crate) mod animated_png;
 pub mod bloom;
 pub mod camera;
-#[cfg(not(target_arch = "wasm32"))]
 pub mod captions;
 pub mod cpu_canvas;
 pub mod diagram;
@@ -62,6 +61,8 @@ pub mod tone;
 pub mod tone_map;
 pub mod trail_pass;
 pub mod trails;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod writing;
 
 pub use crate::gpu::Handles;
 pub use adding::Adding;

@@ -211,8 +211,10 @@ fn view_changes_the_picture() {
     assert!(harness.state().view.style.bloom > 0.0);
     click(&mut harness, "axes");
     click(&mut harness, "scale bar");
+    click(&mut harness, "title");
     let view = &harness.state().view;
     assert!(view.axes && !view.scale_bar);
+    assert!(view.captions.title && !view.captions.time);
     assert!(view.style.validate().is_ok());
 }
 

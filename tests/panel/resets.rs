@@ -97,7 +97,7 @@ fn with_path(path: Vec<Keyframe>) -> egui_kittest::Harness<'static, World> {
 
 #[test]
 fn what_is_left_out_is_said_and_can_be_insisted_on() {
-    let said = "left out on this adapter (over 20 ms): streaks";
+    let said = "left out in motion (over 20 ms here): streaks";
     let mut world = World::on(Tab::View);
     world.left_out = Some(said.to_owned());
     let mut harness = world.shown(HIGH);

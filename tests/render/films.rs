@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use gravitile::film::{Renderer, Shot, shoot};
-use gravitile::render::captions::Said;
 use gravitile::render::film::format_of;
+use gravitile::render::writing::Said;
 use gravitile::render::{Camera, CameraMotion, Film, FilmOptions, Image, PictureSize, Style};
 use gravitile::scene::Scene;
 use gravitile::sim::{EngineKind, Settings, Simulation};

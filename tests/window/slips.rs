@@ -72,7 +72,7 @@ fn what_software_cannot_draw_in_time_is_left_out_of_the_window() {
     let args = ["view", "galaxy-collision", "-n", "20k", "--streaks", "3", "--engine", "cpu"];
     let person = Person::opens(&args, Tab::Numbers);
     person.waits_until_sky(true);
-    let said = "shows left out on this adapter (over 20 ms): streaks";
+    let said = "shows left out in motion (over 20 ms here): streaks";
     person.eventually("streaks to go", || person.has_said(said).then_some(()));
     // They are gone for good: they cost several times what there is.
     person.eventually("frames", || (person.frames() > 150).then_some(()));

@@ -38,7 +38,7 @@ pub use scene::{MeetingOffer, SceneForm};
 pub use score::ScoreForm;
 pub(crate) use theme::quantity;
 pub use theme::style;
-pub use transport::PastMark;
+pub use transport::{PAST_BYTES, PastMark};
 pub use trial::TrialForm;
 pub use view::{Place, ViewChoice};
 pub use welcome::Welcome;

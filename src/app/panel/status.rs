@@ -32,7 +32,7 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, free: egui::Rect, actions: &mut V
                 ui.label(RichText::new(facts.status_text()).size(SIZE).color(DIM));
                 chip(ui, facts);
                 if let Some(left_out) = facts.left_out {
-                    let about = "So that pictures come in time; to have all of it: the tab View";
+                    let about = "So that pictures come in time: it is there once nothing moves. To have it always: the tab View";
                     let text = RichText::new(left_out).size(SIZE).color(DIM);
                     ui.label(text).on_hover_text(about);
                 }

@@ -17,6 +17,9 @@ pub struct PastMark {
     pub marked: bool,
 }
 
+/// What kept states may take, in bytes.
+pub const PAST_BYTES: usize = 256 << 20;
+
 /// To the beginning, pause, a step, a bookmark. A page has no font with pictograms, but for a few shapes.
 const SIGNS: [&str; 4] = match cfg!(target_arch = "wasm32") {
     false => ["⏮", "⏸", "⏭", "⚑"],
@@ -96,7 +99,12 @@ fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
         let at = Pos2::new(place(time), middle);
         painter.circle(at, 5.0, Color32::TRANSPARENT, Stroke::new(1.5, BRIGHT));
         let way = if time > now { "on" } else { "back" };
-        let text = format!("{way} to t = {}", quantity(time, &facts.units.time));
+        let text = format!(
+            "{way} to t = {} · {} states kept, in at most {} MB",
+            quantity(time, &facts.units.time),
+            facts.past.len(),
+            PAST_BYTES >> 20,
+        );
         let font = FontId::proportional(12.0);
         let galley = painter.layout_no_wrap(text, font, DIM);
         let size = galley.size() + vec2(8.0, 4.0);

@@ -5,6 +5,7 @@ use egui::{ComboBox, DragValue, RichText, Slider, SliderClamping, Ui};
 use super::theme::{self, heading, resets};
 use super::{Action, Facts};
 use crate::bodies::Role;
+use crate::render::captions::Captions;
 use crate::render::paths::Paths;
 use crate::render::{ColourBy, Exposure, Follow, PALETTES, Palette, Preset, Style, round_below};
 use crate::scene::Keyframe;
@@ -20,6 +21,8 @@ pub struct ViewChoice {
     pub scale_bar: bool,
     /// What colours mean.
     pub legend: bool,
+    /// What is written on pictures and films that are saved.
+    pub captions: Captions,
     /// The camera's turning, in degrees per second.
     pub orbit_degrees_per_sec: f64,
     /// What stays in the middle.
@@ -39,6 +42,7 @@ impl Default for ViewChoice {
             axes: false,
             scale_bar: true,
             legend: true,
+            captions: Captions::default(),
             orbit_degrees_per_sec: 0.0,
             follow: Follow::Nothing,
             path: Vec::new(),
@@ -208,6 +212,27 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
         ui.checkbox(&mut view.scale_bar, "scale bar")
             .on_hover_text("A round length at the depth of what is looked at");
         ui.checkbox(&mut view.legend, "legend").on_hover_text("What colours mean");
+    });
+    if Captions::ARE_WRITTEN {
+        captions(ui, &mut view.captions);
+    }
+}
+
+/// What is written on what is saved.
+fn captions(ui: &mut Ui, captions: &mut Captions) {
+    ui.horizontal_wrapped(|ui| {
+        ui.label("on saved pictures and films");
+        let Captions { title, time, scale, colours } = captions;
+        let about = [
+            "The scene's title",
+            "The time in the scene's units",
+            "A bar of a round length",
+            "What colours mean: names, or a bar with numbers",
+        ];
+        let all = [title, time, scale, colours].into_iter().zip(Captions::ALL).zip(about);
+        for ((caption, name), about) in all {
+            ui.checkbox(caption, name).on_hover_text(about);
+        }
     });
 }
 

@@ -25,8 +25,10 @@ impl Frames {
     pub(super) fn act(&mut self, action: Action) {
         super::seen::action(&action);
         self.note(&action);
-        // What it comes to is drawn by the frames that follow.
-        self.still.disturb();
+        // What it comes to is drawn by the frames that follow; who takes a picture changes nothing of it.
+        if !matches!(action, Action::Screenshot(..)) {
+            self.still.disturb();
+        }
         if let Err(error) = self.try_to(action) {
             self.output.say_error(&error);
         }
@@ -115,11 +117,13 @@ impl Frames {
             Action::Screenshot(path, width, height) => {
                 let path = free_name(&path);
                 let size = PictureSize::new(width, height)?;
-                if let Some((points, camera, look)) = self.scene_to_draw() {
+                if let (Some(session), Some((points, camera, look))) =
+                    (&self.simulated.session, self.scene_to_draw())
+                {
                     let over = self.viewer.diagram.diagram();
+                    let on_top = self.viewer.on_top(session, 0.0);
                     let gpu = &self.output.screen.gpu;
-                    let image =
-                        picture(gpu, points, (&camera, look), (over, self.viewer.lines()), size)?;
+                    let image = picture(gpu, points, (&camera, look), (over, on_top), size)?;
                     self.output.drawn.push((image, path));
                     self.save_drawn()?;
                 }

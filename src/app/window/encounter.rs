@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use glam::DVec3;
 
 use super::act::absolute;
+use super::conversion::Conversion;
 use super::frame::Frames;
 use super::pictures::free_name;
 use crate::app::folders;
@@ -16,7 +17,7 @@ use crate::files;
 use crate::live::Beside;
 use crate::render::framing::median;
 use crate::render::request::ASPECT;
-use crate::scene::{Orbit, RunHints};
+use crate::scene::{Orbit, RunHints, scale};
 use crate::sim::suggest;
 use crate::snapshot;
 use crate::units::{Measure, Units};
@@ -34,37 +35,39 @@ pub struct Meeting {
     radius: [f64; 2],
     units: Units,
     run: RunHints,
-    /// Their units have different names.
-    pub differ: bool,
+    /// How the second one's numbers become the first one's.
+    pub conversion: Conversion,
 }
 
 impl Meeting {
     /// Reads both.
     ///
-    /// Errors: a file that is no snapshot, or without mass.
+    /// Errors: a file that is no snapshot, or without mass; units that cannot be converted.
     pub fn read(files: [PathBuf; 2]) -> Result<Self> {
         let [first, second] = [snapshot::read(&files[0])?, snapshot::read(&files[1])?];
-        let names = |units: &Units| [units.length.clone(), units.mass.clone(), units.time.clone()];
-        let differ = names(&first.units) != names(&second.units);
         let units = first.units.clone();
+        let conversion = Conversion::new(&files[1], &second.units, &units)?;
+        let factors = [[1.0; 2], [conversion.length, conversion.attraction]];
         let (mut mass, mut radius) = ([0.0; 2], [0.0; 2]);
         let mut runs = Vec::new();
         for (k, one) in [first, second].into_iter().enumerate() {
-            let g = one.units.gravitational_constant;
-            mass[k] = one.bodies.total_mass() * g;
-            radius[k] = radius_of_most(&one.bodies);
+            let (mut bodies, [length, attraction]) = (one.bodies, factors[k]);
+            bodies.mass = bodies.gravitating_mass(one.units.gravitational_constant);
+            scale(&mut bodies, length, attraction);
+            mass[k] = bodies.total_mass();
+            radius[k] = radius_of_most(&bodies);
             if !(mass[k] > 0.0 && radius[k] > 0.0) {
                 return Err(Error::file(
                     &files[k],
                     "its bodies have no mass or no extent: they cannot meet",
                 ));
             }
-            runs.push(suggest(&one.bodies, g));
+            runs.push(suggest(&bodies, 1.0));
         }
         // The finer of the two suits both.
         let finer = |of: fn(&RunHints) -> f64| of(&runs[0]).min(of(&runs[1]));
         let run = RunHints { softening: finer(|r| r.softening), dt: finer(|r| r.dt), until: 0.0 };
-        Ok(Self { files, mass, radius, units, run, differ })
+        Ok(Self { files, mass, radius, units, run, conversion })
     }
 
     /// What the panel offers: almost touching, on a parabola.
@@ -96,11 +99,16 @@ impl Meeting {
         // The first stands at the left, the second at the right.
         let azimuth = (start.y.atan2(start.x).to_degrees() - 90.0).rem_euclid(360.0).round();
         let file = |path: &Path| toml::Value::from(absolute(path)).to_string();
+        let Conversion { length, attraction, .. } = self.conversion;
+        let scales = match (length, attraction) == (1.0, 1.0) {
+            true => String::new(),
+            false => format!("length_scale = {length:?}\nmass_scale = {attraction:?}\n"),
+        };
         let quoted = |text: &str| toml::Value::from(text).to_string();
         let mut text = format!(
             "title = {}\n\n\
              [[part]]\nname = \"first\"\nfile = {}\n\n\
-             [[part]]\nname = \"second\"\nfile = {}\ntilt = {tilt_degrees:?}\n\n\
+             [[part]]\nname = \"second\"\nfile = {}\ntilt = {tilt_degrees:?}\n{scales}\n\
              [encounter]\neccentricity = {eccentricity:?}\npericentre = {pericentre:?}\nseparation = {separation:?}\n\n\
              [run]\nsoftening = {softening:?}\ndt = {dt:?}\nuntil = {until:?}\n\n\
              [view]\nextent = {extent:?}\ninclination = 30.0\nazimuth = {azimuth:?}\n",
@@ -177,9 +185,8 @@ impl Frames {
                 self.panel.scene.offer_encounter(meeting.offer());
                 (self.panel.open, self.panel.tab) = (true, Tab::Scene);
                 self.output.dismiss_message();
-                if meeting.differ {
-                    let text = "the two snapshots have different units: their numbers are taken as they stand";
-                    self.output.say(text.to_owned(), true);
+                if let Some((text, is_bad)) = &meeting.conversion.said {
+                    self.output.say(text.clone(), *is_bad);
                 }
                 self.simulated.met = Some(meeting);
             }
@@ -193,6 +200,63 @@ mod tests {
     use super::*;
     use crate::scene::Scene;
     use crate::snapshot::{Snapshot, WriteOptions};
+
+    /// A small cluster in these units, with lengths and velocities in so many of what is usual, and such a G.
+    fn written(path: PathBuf, units: Units, [length, speed]: [f64; 2]) -> PathBuf {
+        let mut scene = Scene::builtin("plummer").unwrap();
+        scene.set_n(300).unwrap();
+        let mut made = Snapshot::new(scene.build(&|_| unreachable!()).unwrap(), 0.0);
+        made.bodies.position.iter_mut().for_each(|x| *x *= length);
+        made.bodies.velocity.iter_mut().for_each(|v| *v *= speed);
+        made.units = units;
+        snapshot::write(&path, &made, &WriteOptions::default()).unwrap();
+        path
+    }
+
+    #[test]
+    fn one_galaxy_in_parsecs_meets_another_in_kiloparsecs_as_if_both_had_the_same_units() {
+        let folder = tempfile::tempdir().unwrap();
+        let named = |length: &str, time: &str, g: f64| Units {
+            length: length.into(),
+            mass: "1e10 Msun".into(),
+            time: time.into(),
+            gravitational_constant: g,
+        };
+        let in_folder = |name: &str| folder.path().join(name);
+        let one = written(in_folder("one.gvt"), named("kpc", "Myr", 1.0), [1.0, 1.0]);
+        // The same: lengths in pc, velocities in pc/kyr, which is kpc/Myr, and 1e9 pc^3 per 1e6 kyr^2.
+        let small = written(in_folder("small.gvt"), named("pc", "kyr", 1e3), [1e3, 1.0]);
+        let scene_of = |files: [PathBuf; 2]| {
+            let meeting = Meeting::read(files).unwrap();
+            let MeetingOffer { separation, pericentre, unit, .. } = meeting.offer();
+            assert_eq!(unit, "kpc");
+            let orbit = Orbit { eccentricity: 1.0, pericentre, separation };
+            let text = meeting.text("x", &orbit, 20.0).unwrap();
+            let scene = Scene::from_toml(&text, &in_folder("x.toml")).unwrap();
+            // As `InputRequest` reads the parts of a scene.
+            let load = |path: &Path| {
+                let read = snapshot::read(path)?;
+                let mut bodies = read.bodies;
+                bodies.mass = bodies.gravitating_mass(read.units.gravitational_constant);
+                Ok(bodies)
+            };
+            (scene.build(&load).unwrap(), scene.run, meeting.conversion.said)
+        };
+        let (plain, run, said) = scene_of([one.clone(), one.clone()]);
+        assert_eq!(said, None);
+        let (converted, same_run, said) = scene_of([one, small]);
+        assert!(!said.as_ref().unwrap().1, "{said:?}");
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-9 * b.abs();
+        assert!(near(same_run.softening, run.softening) && near(same_run.dt, run.dt));
+        assert_eq!(same_run.until, run.until);
+        for i in 0..plain.len() {
+            let [x, v] =
+                [(&converted.position, &plain.position), (&converted.velocity, &plain.velocity)]
+                    .map(|(a, b)| (a[i] - b[i]).length());
+            assert!(x < 1e-9 && v < 1e-9, "body {i}: {x}, {v}");
+            assert!(near(converted.mass[i], plain.mass[i]), "body {i}");
+        }
+    }
 
     #[test]
     fn two_snapshots_become_a_scene_that_begins_just_before_they_touch() {

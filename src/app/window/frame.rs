@@ -14,6 +14,7 @@ use super::memory::Memory;
 use super::output::Output;
 use super::pace::{Pace, Stillness};
 use super::pictures::FILM_RATE;
+use super::rest::{Drawing, View};
 use super::screen::Screen;
 use super::seen;
 use super::simulated::Simulated;
@@ -208,13 +209,19 @@ impl Frames {
             true => self.input.context.tessellate(shapes, pixels_per_point),
             false => Vec::new(),
         };
-        if self.viewer.refresh(self.simulated.session.as_ref())? | self.viewer.approach(secs) {
+        if self.viewer.refresh(self.simulated.session.as_ref())?
+            | self.viewer.approach(secs)
+            | self.viewer.lacks_and_moved()
+        {
             self.still.disturb();
         }
         let covered = self.covered_px();
-        let Self { viewer, simulated, output, .. } = self;
-        let lines = output.recording.as_ref().and_then(|_| viewer.lines());
-        let Viewer { look, spared_look, steering, diagram, .. } = viewer;
+        let rests = self.rests();
+        let Self { viewer, simulated, output, begun, .. } = self;
+        let filmed = output.recording.as_ref().zip(simulated.session.as_ref());
+        let on_top = filmed.map(|(film, session)| viewer.on_top(session, film.pause()));
+        let on_top = on_top.unwrap_or_default();
+        let Viewer { look, spared_look, rest, steering, diagram, .. } = viewer;
         let Output { screen, recording, times, .. } = output;
         let session = &mut simulated.session;
         if let Some(session) = session {
@@ -240,18 +247,29 @@ impl Frames {
             timeline.end_part(&mut encoder, "steps");
         }
         let mut painted = Ok(());
+        rest.begin();
         if let Some(target) = &target {
-            if let (Some(session), Some(look)) = (&session, spared_look.as_ref().or(look.as_ref()))
-            {
+            if let (Some(session), Some(whole)) = (&session, look.as_ref()) {
                 let borrowed = render::Handles { device, queue };
                 let points = session.live.points();
-                let now = self.begun.elapsed().as_secs_f64();
-                let seen = (&camera, look);
+                let status = session.live.status();
+                let state = (status.steps, status.time);
+                let now = View { camera, size: canvas.size(), state };
+                let may = (rests, canvas.holds(&camera));
+                let (drawing, now) = rest.next(now, may, (frame, begun.elapsed().as_secs_f64()));
+                let look = spared_look.as_ref().filter(|_| drawing == Drawing::Usual);
+                let seen = (&camera, look.unwrap_or(whole));
                 let (view, part) =
                     (&target.view, &mut |encoder: &mut _, part| timeline.end_part(encoder, part));
                 // The steps are in this encoder: it is submitted whatever becomes of the picture.
-                painted =
-                    canvas.paint_in_parts(borrowed, &mut encoder, view, points, seen, now, part);
+                painted = match drawing {
+                    Drawing::Again => {
+                        canvas.develop(borrowed, &mut encoder, view, points, seen, part)
+                    }
+                    _ => {
+                        canvas.paint_in_parts(borrowed, &mut encoder, view, points, seen, now, part)
+                    }
+                };
             } else {
                 clear(&mut encoder, &target.view);
             }
@@ -288,7 +306,7 @@ impl Frames {
         {
             recording.draw_over(diagram.diagram());
             let now = (session.live.status().time, session.live.dt());
-            filmed = recording.pass(now, session.live.points(), &steering.camera(), look, lines);
+            filmed = recording.pass(now, session.live.points(), &steering.camera(), look, on_top);
         }
         self.output.missed = is_shown && target.is_none();
         if let Some(target) = target {

@@ -36,6 +36,9 @@ pub struct Session {
     pub live: Live,
     /// The newest state that has come back.
     pub last: Option<Arc<Moment>>,
+    /// The scene's title; a snapshot's name. A page writes it nowhere.
+    #[cfg_attr(target_arch = "wasm32", allow(dead_code))]
+    pub title: String,
     /// Whether time has come to the [end](Session::end) or beyond it.
     pub beyond_end: bool,
     /// Ages for colours, from the first bodies.
@@ -102,7 +105,7 @@ impl Loading {
         let (ages, names_integrator) = (Arc::clone(&session.ages), session.names_integrator);
         let usual = session.usual.clone();
         let keeper = session.live.keeper().clone();
-        let beyond_end = session.beyond_end;
+        let (title, beyond_end) = (session.title.clone(), session.beyond_end);
         let backwards = session.live.dt() < 0.0;
         Self::start(what.to_owned(), true, move || async move {
             let now = moment.bodies.clone();
@@ -121,6 +124,7 @@ impl Loading {
                 bodies,
                 live,
                 last: None,
+                title,
                 beyond_end,
                 ages,
                 wgsl: None,
@@ -167,6 +171,10 @@ async fn load(gpu: Arc<Gpu>, input: InputRequest, wanted: Wanted) -> Result<Sess
     let heavy = Bodies { mass, ..bodies.clone() };
     let units_per_sec = usual_speed(&loaded.run);
     let ages = ages(&bodies, times_of_formation(&template.extra).as_deref());
+    let title = match input.scene() {
+        Ok(Some(scene)) => scene.title,
+        _ => name_of(&input).to_owned(),
+    };
     let live = open(&gpu, bodies, settings, units_per_sec).await?;
     Ok(Session {
         ages,
@@ -179,6 +187,7 @@ async fn load(gpu: Arc<Gpu>, input: InputRequest, wanted: Wanted) -> Result<Sess
         bodies: Arc::new(heavy),
         live,
         last: None,
+        title,
         beyond_end: false,
         wgsl: None,
     })

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::app::folders;
 use crate::app::panel::{Tab, ViewChoice};
 use crate::files;
+use crate::render::captions::Captions;
 use crate::render::{Palette, Style};
 
 /// Kept in `gravitile/window.toml` in the user's folder for configuration.
@@ -32,6 +33,8 @@ pub struct Memory {
     axes: bool,
     scale_bar: bool,
     legend: bool,
+    /// Words of `--captions`.
+    captions: String,
     spares: bool,
     /// The glow that the scene has by itself, in place of the one that is remembered.
     #[serde(skip)]
@@ -59,6 +62,7 @@ impl Default for Memory {
             axes: false,
             scale_bar: true,
             legend: true,
+            captions: String::new(),
             spares: true,
             lent: None,
         };
@@ -118,6 +122,7 @@ impl Memory {
         self.sky = view.style.sky;
         (self.gas, self.dust) = (view.style.gas, view.style.dust);
         (self.axes, self.scale_bar, self.legend) = (view.axes, view.scale_bar, view.legend);
+        self.captions = view.captions.names();
         self.spares = view.spares;
     }
 
@@ -152,6 +157,7 @@ impl Memory {
             *style = usual;
         }
         (view.axes, view.scale_bar, view.legend) = (self.axes, self.scale_bar, self.legend);
+        view.captions = Captions::from_names(&self.captions).unwrap_or_default();
         view.spares = self.spares;
     }
 }
@@ -167,6 +173,7 @@ mod tests {
         view.style.dust = 0.25;
         view.style.sky = 0.0;
         (view.axes, view.legend, view.spares) = (true, false, false);
+        view.captions.time = true;
         let mut memory = Memory::default();
         memory.take_view(&view);
         let text = toml::to_string(&memory).unwrap();

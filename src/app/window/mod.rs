@@ -7,6 +7,7 @@
 
 mod act;
 mod command_line;
+mod conversion;
 mod diagram;
 mod encounter;
 mod ending;
@@ -25,6 +26,7 @@ mod path;
 mod pictures;
 mod recover;
 mod reload;
+mod rest;
 mod screen;
 mod seen;
 mod shell;

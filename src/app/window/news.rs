@@ -62,6 +62,10 @@ impl Frames {
         while let Some(times) = self.output.screen.timeline.take() {
             if let Some(session) = &mut self.simulated.session {
                 session.live.learn(&times);
+                // What a picture at rest takes says nothing about those in motion.
+                if self.viewer.rest.is_whole(times.number) {
+                    continue;
+                }
                 let asked = Asked {
                     style: self.viewer.choice.style.clone(),
                     has_gas: session.bodies.components.iter().any(|part| part.role == Role::Gas),

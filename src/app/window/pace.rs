@@ -55,6 +55,11 @@ impl Stillness {
         }
     }
 
+    /// Whether a picture of that style as `camera` sees it goes on as the last ones did, which have come to rest.
+    pub fn holds(&self, style: &Style, camera: Camera) -> bool {
+        self.camera == Some(camera) && self.is_complete(style)
+    }
+
     /// Whether the picture of that style has come to rest.
     pub fn is_complete(&self, style: &Style) -> bool {
         let followed = match style.exposure {
@@ -70,8 +75,8 @@ impl Frames {
     pub(super) fn pace(&self, repaint: Duration) -> Pace {
         let session = self.simulated.session.as_ref();
         let live = session.map(|session| &session.live);
-        let is_complete =
-            self.measuring.is_some() || self.still.is_complete(&self.viewer.choice.style);
+        let is_complete = self.measuring.is_some()
+            || self.still.is_complete(&self.viewer.choice.style) && !self.viewer.owes_whole();
         if self.output.has_news
             || live.is_some_and(|live| live.is_moving())
             || session.is_some() && !is_complete
@@ -156,7 +161,8 @@ mod tests {
         seconds(&mut still, 1);
         assert!(!still.is_complete(&style), "the exposure still follows");
         seconds(&mut still, 4);
-        assert!(still.is_complete(&style));
+        assert!(still.is_complete(&style) && still.holds(&style, camera));
+        assert!(!still.holds(&style, Camera { distance: 3.0, ..camera }), "it moves just now");
         let trails = Style { trail_secs: 2.0, ..style.clone() };
         assert!(!still.is_complete(&trails), "trails still fade");
         still.pass(0.1, Camera { distance: 3.0, ..camera }, false);

@@ -5,11 +5,9 @@
 
 use std::sync::Arc;
 
-use crate::app::panel::PastMark;
+use crate::app::panel::{PAST_BYTES, PastMark};
 use crate::sim::Moment;
 
-/// What they may take, in bytes.
-pub const MEMORY: usize = 256 << 20;
 /// So many are enough for a bar.
 const MOST: usize = 240;
 /// So many can be marked, however large they are.
@@ -65,7 +63,7 @@ impl Past {
     }
 
     fn most(&self) -> usize {
-        self.kept.first().map_or(MOST, |kept| (MEMORY / bytes(&kept.moment)).clamp(2, MOST))
+        self.kept.first().map_or(MOST, |kept| (PAST_BYTES / bytes(&kept.moment)).clamp(2, MOST))
     }
 
     /// What the bar shows.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::machine::{Film, FilmOptions};
+use super::machine::{Caption, Film, FilmOptions};
 use super::soon::Soon;
 use crate::error::Result;
 use crate::files;
@@ -19,12 +19,19 @@ pub fn picture(
     gpu: &Gpu,
     points: DevicePoints,
     (camera, look): (&Camera, &Look),
-    (diagram, lines): (Option<&Arc<Diagram>>, Option<Lines>),
+    (diagram, on_top): (Option<&Arc<Diagram>>, OnTop),
     size: PictureSize,
 ) -> Result<Soon<Result<Image>>> {
     let mut painter = Painter::gpu(&gpu.device, &gpu.queue, size)?;
     painter.draw_over(diagram);
-    Ok(lined(painter.begin(points, camera, look, 0.0)?, lines))
+    Ok(finished(painter.begin(points, camera, look, 0.0)?, on_top))
+}
+
+/// What is drawn on a picture that is yet to come.
+#[derive(Default)]
+pub struct OnTop {
+    pub lines: Option<Lines>,
+    pub captions: Option<Caption>,
 }
 
 /// Lines along which a few bodies went, for a picture that is yet to come.
@@ -34,15 +41,18 @@ pub struct Lines {
     pub colours: Vec<[u8; 3]>,
 }
 
-/// The picture with its lines.
-fn lined(
+/// The picture with what is drawn on it.
+fn finished(
     coming: impl Future<Output = Result<Image>> + 'static,
-    lines: Option<Lines>,
+    on_top: OnTop,
 ) -> Soon<Result<Image>> {
     Soon::of(async move {
         let mut image = coming.await?;
-        if let Some(Lines { paths, camera, colours }) = lines {
+        if let Some(Lines { paths, camera, colours }) = on_top.lines {
             paths.draw(&mut image, &camera, &colours);
+        }
+        if let Some(caption) = on_top.captions {
+            caption.write(&mut image);
         }
         Ok(image)
     })
@@ -91,14 +101,19 @@ impl Recording {
         self.next.filter(|(_, direction)| *direction == dt.signum()).map_or(now, |(time, _)| time)
     }
 
-    /// Takes a picture if one is due at simulated time `time`, with these lines, and says whether it was.
+    /// Simulated time from picture to picture.
+    pub fn pause(&self) -> f64 {
+        self.pause
+    }
+
+    /// Takes a picture if one is due at simulated time `time`, with what is drawn on it, and says whether it was.
     pub fn pass(
         &mut self,
         (time, dt): (f64, f64),
         points: DevicePoints,
         camera: &Camera,
         look: &Look,
-        lines: Option<Lines>,
+        mut on_top: OnTop,
     ) -> Result<bool> {
         self.take_in()?;
         if self.coming.is_some() {
@@ -121,7 +136,10 @@ impl Recording {
         }
         let film_secs = self.pictures as f64 / f64::from(FILM_RATE);
         let coming = self.painter.begin(points, camera, look, film_secs)?;
-        self.coming = Some(lined(coming, lines));
+        if let Some(caption) = &mut on_top.captions {
+            caption.is_of(time);
+        }
+        self.coming = Some(finished(coming, on_top));
         self.pictures += 1;
         self.take_in()?;
         Ok(true)
@@ -159,6 +177,9 @@ pub fn free_name(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::Style;
+    use crate::render::captions::Captions;
+    use crate::render::writing::Said;
 
     #[test]
     fn a_taken_name_gets_a_number() {
@@ -168,5 +189,31 @@ mod tests {
         std::fs::write(&path, "x").unwrap();
         std::fs::write(folder.path().join("a.b-2.png"), "x").unwrap();
         assert_eq!(free_name(&path), folder.path().join("a.b-3.png"));
+    }
+
+    /// A picture as black as night with this on it.
+    fn night(on_top: OnTop) -> Image {
+        let size = PictureSize::new(320, 180).unwrap();
+        finished(async move { Ok(Image::new(size)) }, on_top).take().unwrap().unwrap()
+    }
+
+    #[test]
+    fn captions_are_written_on_what_is_saved() {
+        let bodies = crate::scene::test_bodies(10, crate::scene::Spread::Even);
+        let said = |captions| Caption {
+            said: Said { captions, title: "Night".to_owned(), ..Said::default() },
+            camera: Camera::default(),
+            look: Look::new(&Style::default(), &bodies, None).unwrap(),
+            components: bodies.components.clone(),
+            time: 1.0,
+        };
+        let lit = |captions| {
+            let image = night(OnTop { lines: None, captions: Some(said(captions)) });
+            image.rgba().chunks(4).filter(|pixel| pixel[0] > 100).count()
+        };
+        assert_eq!(lit(Captions::default()), 0);
+        for name in Captions::ALL {
+            assert!(lit(Captions::from_names(name).unwrap()) > 5, "{name}");
+        }
     }
 }

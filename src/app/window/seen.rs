@@ -46,6 +46,16 @@ pub fn spared(said: Option<&str>) {
     trace!(target: SEEN, "shows {}", said.unwrap_or("everything"));
 }
 
+/// A line where a picture at rest has `everything`, or one is drawn as it is in motion again.
+pub fn drawn(everything: bool) {
+    trace!(target: SEEN, "draws {}", if everything { "everything" } else { "as in motion" });
+}
+
+/// A line where a picture is drawn from elsewhere than the one before.
+pub fn moved() {
+    trace!(target: SEEN, "draws from elsewhere");
+}
+
 /// A line where no frame follows until something happens.
 pub fn rest() {
     trace!(target: SEEN, "rests");

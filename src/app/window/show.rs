@@ -29,7 +29,7 @@ impl Frames {
         let message = self.output.message.as_ref().map(|(text, _)| text.clone());
         let is_error = self.output.message.as_ref().is_some_and(|(_, is_error)| *is_error);
         let loading = self.simulated.loading.as_ref().map(Loading::said);
-        let left_out = self.viewer.sparing.said();
+        let (left_out, rests) = (self.viewer.sparing.said(), self.rests());
         let output = context.run_ui(input, |ui| {
             let Self { viewer, simulated, input, output, panel, last, .. } = &mut *self;
             let Viewer { choice: view, steering, look, spared_look, paths, path_colours, .. } =
@@ -93,7 +93,7 @@ impl Frames {
                     panel::overlay::paths(ui, &pieces, path_colours, covered);
                 }
                 // What is left out has no colours to be explained.
-                let drawn = spared_look.as_ref().or(look.as_ref());
+                let drawn = spared_look.as_ref().filter(|_| !rests).or(look.as_ref());
                 if let (true, Some(look)) = (view.legend, drawn) {
                     panel::overlay::legend(ui, look, units, &session.bodies.components, covered);
                 }

@@ -1,5 +1,5 @@
 //! What a slow adapter leaves out of the window's pictures, by the time that they took: never of films and pictures that are
-//! saved, which are as they were asked for.
+//! saved, which are as they were asked for, nor of the picture of a window in which nothing moves (`rest`).
 //!
 //! One effect after the other goes, in the order of [`ORDER`], while pictures take longer than the next one allows: an extra is
 //! not worth a slow picture ([`EXTRA_SECS`]), but without its glow it is another picture ([`LOOK_SECS`]). The last one
@@ -180,7 +180,7 @@ impl Sparing {
             (0..self.left).filter(|&k| asked.has(k)).map(|k| &ORDER[k]).collect();
         let limit = 1e3 * left.last()?.limit_secs;
         let names: Vec<&str> = left.iter().map(|effect| effect.name).collect();
-        Some(format!("left out on this adapter (over {limit:.0} ms): {}", names.join(", ")))
+        Some(format!("left out in motion (over {limit:.0} ms here): {}", names.join(", ")))
     }
 }
 

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use super::diagram::Over;
 use super::load::Session;
+use super::machine::Caption;
 use super::memory::Memory;
-use super::pictures::Lines;
+use super::pictures::{Lines, OnTop};
+use super::rest::{Drawing, Rest};
 use super::sparing::Sparing;
 use super::steer::Steering;
 use crate::app::panel::ViewChoice;
@@ -26,6 +28,8 @@ pub struct Viewer {
     /// The same without what is left out of the window's pictures, where that is something.
     pub spared_look: Option<Look>,
     pub sparing: Sparing,
+    /// The picture where nothing moves.
+    pub rest: Rest,
     /// What is drawn over the picture.
     pub diagram: Over,
     /// Where a few bodies went, and their colours.
@@ -48,6 +52,7 @@ impl Viewer {
             look_of: None,
             spared_look: None,
             sparing: Sparing::default(),
+            rest: Rest::default(),
             diagram: Over::default(),
             paths: Paths::default(),
             path_colours: Vec::new(),
@@ -68,8 +73,12 @@ impl Viewer {
         self.choice.style.paths && !self.path_colours.is_empty()
     }
 
-    /// The lines as a picture of now has them.
-    pub fn lines(&self) -> Option<Lines> {
+    /// What is drawn on a saved picture of now, or on those of a film that are so far apart in simulated time.
+    pub fn on_top(&self, session: &Session, interval: f64) -> OnTop {
+        OnTop { lines: self.lines(), captions: Caption::of(self, session, interval) }
+    }
+
+    fn lines(&self) -> Option<Lines> {
         self.has_paths().then(|| Lines {
             paths: self.paths.clone(),
             camera: self.steering.camera(),
@@ -83,6 +92,16 @@ impl Viewer {
         if let (Some(camera), true) = (camera, self.choice.plays) {
             self.steering.put(camera);
         }
+    }
+
+    /// Whether the last picture lacks something that one in which nothing moves has.
+    pub fn owes_whole(&self) -> bool {
+        self.spared_look.is_some() && self.rest.last() == Some(Drawing::Usual)
+    }
+
+    /// Whether the last picture lacks something and was of another view than the one before.
+    pub fn lacks_and_moved(&self) -> bool {
+        self.spared_look.is_some() && self.rest.has_moved()
     }
 
     /// Finds out which colour scale suits the bodies as they are at `moment`.

@@ -1,6 +1,8 @@
 //! What a window has of a computer and a page of a browser: choosing a file, films, the event loop.
 
 #[cfg(not(target_arch = "wasm32"))]
+mod caption;
+#[cfg(not(target_arch = "wasm32"))]
 mod native;
 #[cfg(target_arch = "wasm32")]
 mod web;

@@ -9,6 +9,7 @@ use winit::window::WindowAttributes;
 use super::super::no_display;
 use super::super::shell::{Shell, Word};
 use super::Arrival;
+pub use super::caption::Caption;
 use crate::app::window::Listen;
 use crate::error::Result;
 use crate::input::Input;

@@ -10,8 +10,10 @@ use winit::event_loop::{ActiveEventLoop, EventLoop, EventLoopProxy};
 use winit::platform::web::{EventLoopExtWebSys, WindowAttributesExtWebSys};
 use winit::window::WindowAttributes;
 
+use super::super::load::Session;
 use super::super::no_display;
 use super::super::shell::{Shell, Word};
+use super::super::viewer::Viewer;
 use super::Arrival;
 use crate::app::page;
 use crate::app::window::Listen;
@@ -176,6 +178,22 @@ impl Picker {
     pub fn picked(&mut self) -> Option<PathBuf> {
         None
     }
+}
+
+/// A page has no letters for pictures.
+pub enum Caption {}
+
+impl Caption {
+    /// There is none.
+    pub fn of(_: &Viewer, _: &Session, _: f64) -> Option<Self> {
+        None
+    }
+
+    /// There is none.
+    pub fn is_of(&mut self, _: f64) {}
+
+    /// There is none.
+    pub fn write(&self, _: &mut Image) {}
 }
 
 /// The size and the rate of a film.

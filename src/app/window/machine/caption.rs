@@ -1,0 +1,44 @@
+//! What is written on pictures and films that are saved from a window: a page has no letters for it.
+
+use super::super::load::Session;
+use super::super::viewer::Viewer;
+use crate::bodies::Component;
+use crate::render::captions::Captions;
+use crate::render::writing::Said;
+use crate::render::{Camera, Image, Look};
+
+/// What `said` says of these components, as `camera` sees them with `look` at a time.
+pub struct Caption {
+    pub said: Said,
+    pub camera: Camera,
+    pub look: Look,
+    pub components: Vec<Component>,
+    pub time: f64,
+}
+
+impl Caption {
+    /// Of what is seen now, with times that tell pictures apart which are `interval` of simulated time from each other; `None`
+    /// where nobody wants any.
+    pub fn of(viewer: &Viewer, session: &Session, interval: f64) -> Option<Self> {
+        let captions = viewer.choice.captions;
+        let look = viewer.look.as_ref().filter(|_| captions != Captions::default())?;
+        let (title, units) = (session.title.clone(), session.template.units.clone());
+        Some(Self {
+            said: Said { captions, title, units, interval },
+            camera: viewer.steering.camera(),
+            look: look.clone(),
+            components: session.bodies.components.clone(),
+            time: session.live.status().time,
+        })
+    }
+
+    /// The picture is one of that time.
+    pub fn is_of(&mut self, time: f64) {
+        self.time = time;
+    }
+
+    /// Writes it on its picture.
+    pub fn write(&self, image: &mut Image) {
+        self.said.draw(image, (&self.camera, &self.look, &self.components), self.time);
+    }
+}
