@@ -290,6 +290,11 @@ impl Person {
         self.frame().split(' ').any(|word| word == "card")
     }
 
+    /// Whether the camera directs.
+    pub fn directs(&self) -> bool {
+        self.frame().contains(" directs")
+    }
+
     /// Whether the latest frame drew nothing, since nobody could see it.
     pub fn is_hidden(&self) -> bool {
         self.frame().contains(" hidden")

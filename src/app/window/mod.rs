@@ -8,6 +8,7 @@
 mod act;
 mod command_line;
 mod diagram;
+mod directing;
 mod encounter;
 mod ending;
 mod fitting;
