@@ -122,7 +122,7 @@ impl Person {
     }
 
     /// What the program says of its latest frame.
-    fn frame(&self) -> String {
+    pub fn frame(&self) -> String {
         let mut log = self.log.borrow_mut();
         log.lines().iter().rev().find(|line| is_frame(line)).cloned().unwrap_or_default()
     }
@@ -288,11 +288,6 @@ impl Person {
     /// Whether the card of a body is shown.
     pub fn shows_card(&self) -> bool {
         self.frame().split(' ').any(|word| word == "card")
-    }
-
-    /// Whether the camera directs.
-    pub fn directs(&self) -> bool {
-        self.frame().contains(" directs")
     }
 
     /// Whether the latest frame drew nothing, since nobody could see it.
