@@ -7,6 +7,8 @@
 #[path = "common/program.rs"]
 mod program;
 
+#[path = "window/cameras.rs"]
+mod cameras;
 #[path = "window/card.rs"]
 mod card;
 #[path = "window/display.rs"]

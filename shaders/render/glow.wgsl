@@ -3,7 +3,7 @@
 
 //% include "render/smoothing.wgsl"
 
-// The part of a finer level that is mixed in where there are enough bodies.
+// The part of a finer level that is mixed in where there are very many bodies.
 const MOST_PART: f32 = 0.97;
 
 @group(0) @binding(0) var source: texture_2d<f32>;
@@ -118,7 +118,7 @@ fn doubled(position: vec2f) -> vec4f {
         + weak * strong * tap(vec2f(near.x, far.y), size_px) + weak * weak * tap(far, size_px);
 }
 
-// The finer level over what the coarser ones made: all of it where its pixels hold enough bodies. Alpha is the
+// The finer level over what the coarser ones made: the more of it, the more bodies its pixels hold. Alpha is the
 // second scale of exposure, the gain of the neighbourhood.
 @fragment
 fn fs_refine(@builtin(position) position: vec4f) -> @location(0) vec4f {
@@ -127,8 +127,8 @@ fn fs_refine(@builtin(position) position: vec4f) -> @location(0) vec4f {
     let sides = vec2f(textureDimensions(base)) / vec2f(textureDimensions(own));
     // Levels are rounded up: the power of two that is meant.
     let cell = exp2(round(log2(max(sides.x, sides.y))));
-    let enough = min(intensity(coarse) * smoothing.crowding * (cell * cell), 1.0);
-    let light = mix(coarse.rgb, fine, mix(smoothing.least_part, MOST_PART, enough));
+    let part = enough(intensity(coarse) * smoothing.crowding * (cell * cell));
+    let light = mix(coarse.rgb, fine, mix(smoothing.least_part, MOST_PART, part));
     let neighbourhood = (light.r + light.g + light.b) * (1.0 / 3.0) + smoothing.dimmest;
     let gain = exp2(-smoothing.evenness * log2(neighbourhood));
     return vec4f(light, select(coarse.a, gain, cell >= smoothing.neighbourhood));

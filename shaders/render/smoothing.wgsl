@@ -29,8 +29,14 @@ fn shrink_factor(size_px: vec2f) -> f32 {
     return max(min(size_px.x, size_px.y) / LINES, 1.0);
 }
 
+// How far bodies are enough where so many times those enough for a half overlap. Nearing 1 faster would leave dark rings
+// around bright cores.
+fn enough(crowded: f32) -> f32 {
+    return 1.0 - 1.0 / (1.0 + crowded);
+}
+
 // How much of a pixel's light comes from the smooth picture, `glow` there.
 fn bloom_weight(glow: vec4f, smoothing: Smoothing) -> f32 {
-    let enough = min(intensity(glow) * smoothing.sharp_crowding, 1.0);
-    return smoothing.bloom * (1.0 - mix(smoothing.least_sharp, MOST_SHARP, enough));
+    let part = enough(intensity(glow) * smoothing.sharp_crowding);
+    return smoothing.bloom * (1.0 - mix(smoothing.least_sharp, MOST_SHARP, part));
 }

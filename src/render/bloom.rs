@@ -1,7 +1,6 @@
 //! How a pixel is mixed with the smooth picture, on the CPU. Mirrors `tone_map.wgsl` and `exposure.wgsl`.
 
-use super::glow::{Smoothing, intensity};
-use super::limits::at_most;
+use super::glow::{Smoothing, enough, intensity};
 use super::splat::HdrImage;
 
 /// The part of the sharp picture that is shown where so many bodies overlap that it is smooth by itself. The rest
@@ -14,8 +13,8 @@ pub const MOST_SHARP: f32 = 0.85;
 /// noise, and a haze with faint stars in it tells the truth better than dots.
 #[inline(always)]
 pub fn bloom_weight(glow: [f32; 4], smoothing: &Smoothing) -> f32 {
-    let enough = at_most(intensity(glow) * smoothing.sharp_crowding, 1.0);
-    let sharp = smoothing.least_sharp + (MOST_SHARP - smoothing.least_sharp) * enough;
+    let part = enough(intensity(glow) * smoothing.sharp_crowding);
+    let sharp = smoothing.least_sharp + (MOST_SHARP - smoothing.least_sharp) * part;
     smoothing.bloom * (1.0 - sharp)
 }
 

@@ -9,6 +9,7 @@ use glam::DVec3;
 use super::camera::Camera;
 use super::framing::{CameraMotion, seen_points};
 use super::image::PictureSize;
+use super::request::widening;
 use super::style::Style;
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
@@ -32,6 +33,11 @@ pub struct Director {
 }
 
 impl Director {
+    /// One that goes on from a camera that was there at `secs`.
+    pub fn going_on_from(camera: &Camera, secs: f64) -> Self {
+        Self { last: Some((secs, camera.target, libm::log(camera.distance))) }
+    }
+
     /// The camera for the picture at `secs` of the film, when the simulation's time is `time` and the bodies are as
     /// given. Pictures are asked for in their order. Errors as of [`CameraMotion::at`].
     pub fn camera(
@@ -42,7 +48,7 @@ impl Director {
         style: &Style,
         size: PictureSize,
     ) -> Result<Camera> {
-        if let Some(camera) = path_camera(&motion.path, motion.start, time) {
+        if let Some(camera) = path_camera(&motion.path, motion.start, time, size) {
             return Ok(camera);
         }
         if !motion.directs {
@@ -51,10 +57,22 @@ impl Director {
         let points = seen_points(bodies, style);
         let stride = points.len().div_ceil(MOST_POINTS).max(1);
         let points: Vec<DVec3> = points.into_iter().step_by(stride).collect();
-        let wanted = motion
-            .start
-            .orbited(motion.orbit_rad_per_sec * secs)
-            .framing_points(&points, FRAMED, size);
+        let from = motion.start.orbited(motion.orbit_rad_per_sec * secs);
+        let camera = self.frame(from, &points, secs, size);
+        camera.validate()?;
+        Ok(camera)
+    }
+
+    /// The camera that looks in the direction of `from` at `secs`, for points of which most are to be in a picture of that
+    /// size. Cameras are asked for in the order of their times.
+    pub fn frame(
+        &mut self,
+        from: Camera,
+        points: &[DVec3],
+        secs: f64,
+        size: PictureSize,
+    ) -> Camera {
+        let wanted = from.framing_points(points, FRAMED, size);
         let (target, log_distance) = (wanted.target, libm::log(wanted.distance));
         let (target, log_distance) = match self.last {
             Some((before, last_target, last_log)) => {
@@ -69,17 +87,21 @@ impl Director {
         };
         let camera = Camera { target, distance: libm::exp(log_distance), ..wanted };
         // Whatever moves too fast to be followed smoothly stays inside nevertheless.
-        let least = camera.holding(&points, LEAST_FRAMED, size);
+        let least = camera.holding(points, LEAST_FRAMED, size);
         let camera = Camera { distance: camera.distance.max(least), ..camera };
         self.last = Some((secs, target, libm::log(camera.distance)));
-        camera.validate()?;
-        Ok(camera)
+        camera
     }
 }
 
-/// The camera of a path at a time of the simulation: through every keyframe, smoothly, and at rest before the first
-/// and after the last. `None` without keyframes. Field of view as `camera` has it.
-pub fn path_camera(path: &[Keyframe], camera: Camera, time: f64) -> Option<Camera> {
+/// The camera of a path at a time of the simulation, for a picture of that size: through every keyframe, smoothly, and at
+/// rest before the first and after the last. `None` without keyframes. Field of view as `camera` has it.
+pub fn path_camera(
+    path: &[Keyframe],
+    camera: Camera,
+    time: f64,
+    size: PictureSize,
+) -> Option<Camera> {
     let (first, last) = (path.first()?, path.last()?);
     let values = |key: &Keyframe| {
         let [x, y, z] = key.target;
@@ -119,16 +141,16 @@ pub fn path_camera(path: &[Keyframe], camera: Camera, time: f64) -> Option<Camer
         target: DVec3::new(x, y, z),
         azimuth_rad: azimuth_rad.rem_euclid(std::f64::consts::TAU),
         elevation_rad: elevation_rad.clamp(-limit, limit),
-        distance: libm::exp(log_extent) / libm::tan(0.5 * camera.fov_rad),
+        distance: libm::exp(log_extent) * widening(size) / libm::tan(0.5 * camera.fov_rad),
         ..camera
     })
 }
 
-/// What a camera shows as a keyframe at `time`, from which [`path_camera`] makes it again.
-pub fn keyframe(camera: &Camera, time: f64) -> Keyframe {
+/// What a camera shows in a picture of that size as a keyframe at `time`, from which [`path_camera`] makes it again.
+pub fn keyframe(camera: &Camera, time: f64, size: PictureSize) -> Keyframe {
     Keyframe {
         time,
-        extent: camera.distance * libm::tan(0.5 * camera.fov_rad),
+        extent: camera.distance * libm::tan(0.5 * camera.fov_rad) / widening(size),
         inclination: 90.0 - camera.elevation_rad.to_degrees(),
         azimuth: camera.azimuth_rad.to_degrees(),
         target: camera.target.to_array(),
@@ -166,6 +188,11 @@ pub fn directs(name: &str) -> Result<bool> {
 mod tests {
     use super::*;
 
+    /// Of 16 by 9.
+    fn wide() -> PictureSize {
+        PictureSize::new(1280, 720).unwrap()
+    }
+
     #[test]
     fn a_path_goes_through_its_keyframes_and_rests_at_its_ends() {
         let key = |time: f64, azimuth: f64, extent: f64| Keyframe {
@@ -176,9 +203,9 @@ mod tests {
             target: [time, 0.0, 1.0],
         };
         let path = [key(1.0, 350.0, 4.0), key(2.0, 370.0, 1.0), key(5.0, 400.0, 9.0)];
-        let at = |time| path_camera(&path, Camera::default(), time).unwrap();
+        let at = |time| path_camera(&path, Camera::default(), time, wide()).unwrap();
         for wanted in &path {
-            let found = keyframe(&at(wanted.time), wanted.time);
+            let found = keyframe(&at(wanted.time), wanted.time, wide());
             assert!((found.extent / wanted.extent - 1.0).abs() < 1e-9, "{found:?}");
             assert!((found.azimuth - wanted.azimuth.rem_euclid(360.0)).abs() < 1e-9);
             assert!((found.target[0] - wanted.target[0]).abs() < 1e-12);
@@ -190,14 +217,16 @@ mod tests {
             .map(|t| at(t + 0.01).target.x - at(t).target.x)
             .collect();
         assert!(speeds.windows(2).all(|w| (w[1] - w[0]).abs() < 2e-3), "{speeds:?}");
-        assert!(path_camera(&[], Camera::default(), 0.0).is_none());
+        assert!(path_camera(&[], Camera::default(), 0.0, wide()).is_none());
         assert!(directs("wild").unwrap_err().to_string().contains("directed"));
     }
 
     #[test]
     fn places_are_kept_in_the_order_of_their_times_and_turned_to_the_short_way() {
-        let key =
-            |time: f64, azimuth: f64| Keyframe { azimuth, ..keyframe(&Camera::default(), time) };
+        let key = |time: f64, azimuth: f64| Keyframe {
+            azimuth,
+            ..keyframe(&Camera::default(), time, wide())
+        };
         let mut path = Vec::new();
         for (time, azimuth) in [(2.0, 10.0), (0.0, 350.0), (5.0, 200.0), (2.0, 20.0)] {
             set_keyframe(&mut path, key(time, azimuth));
@@ -207,8 +236,52 @@ mod tests {
     }
 
     #[test]
+    fn a_place_shows_the_same_in_pictures_of_any_shape() {
+        let sizes = [[1280, 720], [640, 640], [720, 1280], [950, 720], [2000, 500]]
+            .map(|[width, height]| PictureSize::new(width, height).unwrap());
+        for set_in in sizes {
+            let camera = Camera { elevation_rad: 0.0, ..Camera::default() };
+            let key = keyframe(&camera, 1.0, set_in);
+            let [right, up, _] = camera.axes_in_world();
+            for shown_in in sizes {
+                let shown = path_camera(&[key], camera, 1.0, shown_in).unwrap();
+                if shown_in == set_in {
+                    assert!((shown.distance / camera.distance - 1.0).abs() < 1e-9);
+                }
+                // What a picture of 16 by 9 has in it, to its corners.
+                let half = [key.extent * 16.0 / 9.0, key.extent].map(|side| 0.999 * side);
+                for (x, y) in [(half[0], half[1]), (-half[0], half[1]), (half[0], -half[1])] {
+                    let (at, _) = shown.pixel_of(right * x + up * y, shown_in).unwrap();
+                    let [w, h] = [shown_in.width(), shown_in.height()].map(f64::from);
+                    let is_inside = (0.0..=w).contains(&at.x) && (0.0..=h).contains(&at.y);
+                    assert!(is_inside, "set in {set_in:?}, cut off in {shown_in:?}: {at}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_director_goes_on_from_where_the_camera_was() {
+        let far =
+            Camera { target: DVec3::new(3.0, -2.0, 1.0), distance: 90.0, ..Camera::default() };
+        let mut director = Director::going_on_from(&far, 2.0);
+        let points: Vec<DVec3> = (0..100).map(|i| DVec3::X * (0.02 * f64::from(i) - 1.0)).collect();
+        let mut at = |secs| director.frame(far, &points, secs, wide());
+        let first = at(2.0);
+        assert!(
+            (first.distance / 90.0 - 1.0).abs() < 1e-9
+                && (first.target - far.target).length() < 1e-9
+        );
+        let soon = at(2.1);
+        assert!(soon.distance < 89.0 && soon.distance > 60.0, "{}", soon.distance);
+        let rests = at(60.0);
+        assert!(rests.target.length() < 0.1 && rests.distance < 10.0, "{rests:?}");
+        assert_eq!(at(60.0), rests);
+    }
+
+    #[test]
     fn what_flies_apart_stays_in_the_picture_and_what_comes_together_is_approached() {
-        let size = PictureSize::new(1280, 720).unwrap();
+        let size = wide();
         let bodies = |reach: f64| {
             let mut bodies = Bodies::default();
             bodies

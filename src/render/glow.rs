@@ -1,8 +1,8 @@
 //! Smoothing and glow on the CPU: a picture as wide as its bodies are sparse. Mirrors `glow.wgsl`.
 //!
 //! The picture is shrunk to [`LINES`] lines, then again and again by 2. On the way back each level is mixed with
-//! what the coarser ones made, by how many bodies its kernel holds there: where there are enough, the finer level
-//! is taken; where there are few, their places are noise, and the wider kernel tells the truth. A little of every
+//! what the coarser ones made, by how many bodies its kernel holds there: the more there are, the more of the
+//! finer level is taken; where there are few, their places are noise, and the wider kernel tells the truth. A little of every
 //! level stays everywhere, so that a single bright body has the wings of a real point-spread function.
 //!
 //! All widths are parts of the picture's shorter side: the same state looks alike at any resolution.
@@ -23,10 +23,10 @@ use super::splat::HdrImage;
 pub const LINES: f32 = 180.0;
 /// Lines of the level that tells how bright a neighbourhood is.
 const NEIGHBOURHOOD_LINES: u32 = 20;
-/// The part of a finer level that is mixed in where there are enough bodies. The rest is glow.
+/// The part of a finer level that is mixed in where there are very many bodies. The rest is glow.
 pub const MOST_PART: f32 = 0.97;
-/// Bodies within a pixel of a level that are enough for it.
-const ENOUGH: f64 = 10.0;
+/// Bodies within a pixel of a level that are enough for half of it.
+const ENOUGH: f64 = 3.0;
 /// The area of a kernel of the sharp picture, in pixels of the shrunk one: that of the least sprite.
 const SHARP_AREA: f64 = 0.3;
 
@@ -70,7 +70,7 @@ pub fn shrink_factor(picture: PictureSize) -> f32 {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Smoothing {
-    /// An intensity times this is 1 where a pixel of the shrunk picture holds enough bodies.
+    /// An intensity times this is 1 where a pixel of the shrunk picture holds bodies enough for half of it.
     pub crowding: f32,
     /// The same for the sharp picture's kernel.
     pub sharp_crowding: f32,
@@ -106,7 +106,7 @@ impl Smoothing {
         let cell = f64::from(pyramid.neighbourhood);
         Self {
             crowding: (stars / ENOUGH) as f32,
-            sharp_crowding: (0.5 * stars * SHARP_AREA / ENOUGH) as f32,
+            sharp_crowding: (0.2 * stars * SHARP_AREA / ENOUGH) as f32,
             least_sharp: (0.5 * few).max(0.016) as f32,
             least_part: (0.3 * few).max(0.05) as f32,
             bloom: style.bloom as f32,
@@ -123,8 +123,8 @@ impl Smoothing {
     /// level is `cell` pixels of the shrunk picture.
     #[inline(always)]
     pub fn part(&self, light: f32, cell: f32) -> f32 {
-        let enough = at_most(light * self.crowding * (cell * cell), 1.0);
-        self.least_part + (MOST_PART - self.least_part) * enough
+        self.least_part
+            + (MOST_PART - self.least_part) * enough(light * self.crowding * (cell * cell))
     }
 
     /// The second scale of exposure: by what all light of a neighbourhood of that mean intensity is multiplied.
@@ -133,6 +133,15 @@ impl Smoothing {
     pub fn gain(&self, light: f32) -> f32 {
         libm::exp2f(-self.evenness * libm::log2f(light + self.dimmest))
     }
+}
+
+/// How far bodies are enough, 0 to 1, where `crowded` times as many as are enough for a half of it overlap.
+///
+/// Light of a coarse level that a finer one does not have, beside a bright core, is shown with the rest of this: a curve
+/// that nears 1 faster would take more away where there is more of that light, and leave dark rings around the core.
+#[inline(always)]
+pub fn enough(crowded: f32) -> f32 {
+    1.0 - 1.0 / (1.0 + crowded)
 }
 
 /// The mean of the three channels: the intensity of Lupton et al. (2004).

@@ -1,5 +1,6 @@
 //! From a request to looks and a camera.
 
+use super::framing::quantile;
 use super::{Camera, CameraMotion, ColourBy, Exposure, Follow, Palette, PictureSize, Style};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
@@ -9,9 +10,14 @@ use crate::settings::{LookRequest, ValueRange};
 /// The shape of the pictures that a scene's extent is meant for, width by height.
 pub(crate) const ASPECT: f64 = 16.0 / 9.0;
 
+/// Bodies that are on the move together have left their picture where they went so far, in parts of the radius that holds
+/// most of them; it is taken from so many of them.
+const DRIFTING: f64 = 0.5;
+const SAMPLES: usize = 16_384;
+
 /// How many times as large the extent of the shorter side is in a picture of that size, so that a narrower one has in it what
 /// one of [`ASPECT`] has; 1 in that one and in wider ones.
-fn widening(size: PictureSize) -> f64 {
+pub(super) fn widening(size: PictureSize) -> f64 {
     let aspect = f64::from(size.width()) / f64::from(size.height());
     (ASPECT / aspect.max(1.0)).max(1.0)
 }
@@ -68,7 +74,8 @@ impl LookRequest {
     }
 
     /// The camera by the options, then by the scene's hints, then by where the bodies are, for a picture of `size`. An extent
-    /// of the options is half its shorter side as it stands; one of the hints is meant for pictures of 16 by 9.
+    /// of the options is half its shorter side as it stands; one of the hints is meant for pictures of 16 by 9. `lasts` is
+    /// the simulated time through which they are looked at.
     ///
     /// Errors: numbers out of their range, a component or body to follow that is not there.
     pub fn motion(
@@ -77,7 +84,9 @@ impl LookRequest {
         hints: Option<&ViewHints>,
         style: &Style,
         size: PictureSize,
+        lasts: f64,
     ) -> Result<CameraMotion> {
+        let usual = usual_follow(bodies, hints, lasts);
         let extent = self.extent.or(hints.map(|hints| hints.extent * widening(size)));
         let hints = hints.cloned().unwrap_or(ViewHints { azimuth: -90.0, ..Default::default() });
         let inclination = self.inclination.unwrap_or(hints.inclination);
@@ -87,7 +96,8 @@ impl LookRequest {
             elevation_rad: (90.0 - inclination).to_radians(),
             ..Camera::default()
         };
-        let follow = Follow::from_name(&self.follow, bodies)?;
+        let named = self.follow.as_ref().map(|name| Follow::from_name(name, bodies)).transpose()?;
+        let follow = named.unwrap_or(usual);
         match extent {
             Some(extent) => {
                 if !(extent.is_finite() && extent > 0.0) {
@@ -114,17 +124,65 @@ impl LookRequest {
     }
 }
 
+/// What the camera follows where nobody says: nothing in a scene, whose view was chosen for it; of bare bodies the centre of
+/// mass if their common motion would take them out of the picture within the simulated time `lasts`.
+pub(crate) fn usual_follow(bodies: &Bodies, hints: Option<&ViewHints>, lasts: f64) -> Follow {
+    let (centre, drift) = bodies.centre_of_mass();
+    let way = drift.length() * lasts;
+    if hints.is_some() || !(way > 0.0) {
+        return Follow::Nothing;
+    }
+    let stride = bodies.len().div_ceil(SAMPLES).max(1);
+    let sample = bodies.position.iter().step_by(stride);
+    let mut away: Vec<f64> = sample.map(|place| (*place - centre).length()).collect();
+    match way > DRIFTING * quantile(&mut away, 0.95) {
+        true => Follow::CentreOfMass,
+        false => Follow::Nothing,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use glam::DVec3;
+
     use super::*;
 
     #[test]
     fn nothing_said_is_what_is_usual() {
         assert_eq!(LookRequest::default().style().unwrap(), Style::default());
+        let follow = |bodies| usual_follow(bodies, None, 10.0);
+        assert_eq!(follow(&Bodies::default()), Follow::Nothing);
+    }
+
+    #[test]
+    fn bare_bodies_that_move_together_are_followed_unless_somebody_says_otherwise() {
+        let moving = |speed: f64| {
+            let mut bodies = Bodies::default();
+            for i in 0..1000 {
+                let (sin, cos) = libm::sincos(f64::from(i));
+                let place = DVec3::new(cos, sin, 0.0) * (0.001 * f64::from(i));
+                let whirl = DVec3::new(-sin, cos, 0.0);
+                bodies.push(1.0, place, whirl + DVec3::X * speed, 0);
+            }
+            bodies
+        };
+        let size = PictureSize::new(640, 360).unwrap();
+        let follow = |request: &LookRequest, speed: f64, hints: Option<&ViewHints>, lasts: f64| {
+            let style = Style::default();
+            request.motion(&moving(speed), hints, &style, size, lasts).unwrap().follow
+        };
+        let usual = LookRequest::default();
+        assert_eq!(follow(&usual, 1.0, None, 10.0), Follow::CentreOfMass);
+        assert_eq!(follow(&usual, 1e-3, None, 10.0), Follow::Nothing, "they stay in the picture");
+        assert_eq!(follow(&usual, 1.0, None, 0.1), Follow::Nothing, "it is over before");
+        let scene = ViewHints::default();
         assert_eq!(
-            Follow::from_name(&LookRequest::default().follow, &Bodies::default()).unwrap(),
-            Follow::Nothing
+            follow(&usual, 1.0, Some(&scene), 10.0),
+            Follow::Nothing,
+            "a scene has its view"
         );
+        let asked = LookRequest { follow: Some("nothing".to_owned()), ..LookRequest::default() };
+        assert_eq!(follow(&asked, 1.0, None, 10.0), Follow::Nothing);
     }
 
     #[test]
@@ -133,7 +191,8 @@ mod tests {
         let bodies = Bodies::default();
         let half = |request: &LookRequest, width: u32, height: u32| {
             let size = PictureSize::new(width, height).unwrap();
-            let motion = request.motion(&bodies, Some(&hints), &Style::default(), size).unwrap();
+            let style = Style::default();
+            let motion = request.motion(&bodies, Some(&hints), &style, size, 10.0).unwrap();
             let camera = motion.start;
             let shorter = camera.distance * (0.5 * camera.fov_rad).tan();
             let px = shorter / (0.5 * f64::from(size.shorter_side()));

@@ -89,7 +89,8 @@ pub enum CameraHint {
 pub struct Keyframe {
     /// Simulation time.
     pub time: f64,
-    /// Half the shorter side of the picture, in length units, > 0.
+    /// Half the height of a picture of 16 by 9, in length units, > 0, as that of the whole [`ViewHints`]: pictures of every
+    /// other shape show as much and more.
     pub extent: f64,
     /// Angle between the line of sight and the z axis, degrees.
     pub inclination: f64,

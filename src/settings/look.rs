@@ -35,9 +35,10 @@ pub struct LookRequest {
     /// How fast the camera orbits, in degrees per second of film
     #[cfg_attr(feature = "options", arg(long, value_name = "DEGREES"))]
     pub orbit: Option<f64>,
-    /// What stays in the middle: nothing, centre (of mass), a component's name, or body:INDEX
-    #[cfg_attr(feature = "options", arg(long, value_name = "WHAT", default_value_t = LookRequest::default().follow))]
-    pub follow: String,
+    /// What stays in the middle: nothing, centre (of mass), a component's name, or body:INDEX [default: nothing, but the
+    /// centre of a snapshot whose bodies would leave the picture together]
+    #[cfg_attr(feature = "options", arg(long, value_name = "WHAT"))]
+    pub follow: Option<String>,
     /// Brighter or darker than automatic, in powers of two
     #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().stops, value_name = "STOPS"))]
     pub stops: f64,
@@ -107,7 +108,7 @@ impl Default for LookRequest {
             inclination: None,
             azimuth: None,
             orbit: None,
-            follow: "nothing".to_owned(),
+            follow: None,
             stops: 0.0,
             fixed_exposure: false,
             sprite_size: 1.0,

@@ -71,7 +71,8 @@ pub struct FilmRequest {
     /// How the camera moves: still (but for --orbit and --follow) or directed (keeps the light in the picture)
     #[cfg_attr(feature = "options", arg(long, value_name = "HOW"))]
     pub camera: Option<String>,
-    /// A file of keyframes that the camera follows: time, extent, inclination, azimuth, target
+    /// A file of keyframes that the camera follows: time, extent (half the height of a picture of 16 by 9), inclination,
+    /// azimuth, target
     #[cfg_attr(feature = "options", arg(long, value_name = "FILE"))]
     pub path: Option<PathBuf>,
     /// Camera and looks.

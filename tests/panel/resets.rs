@@ -89,6 +89,15 @@ fn places_of_the_camera_are_set_dropped_gone_to_and_saved() {
     assert!(!harness.state().view.plays, "there is no path any more");
 }
 
+#[test]
+fn the_camera_directs_on_demand() {
+    let mut harness = with_path(vec![]);
+    for directs in [true, false] {
+        click(&mut harness, "directs");
+        assert_eq!(harness.state().view.directs, directs);
+    }
+}
+
 fn with_path(path: Vec<Keyframe>) -> egui_kittest::Harness<'static, World> {
     let mut world = World::on(Tab::View);
     world.view.path = path;

@@ -48,7 +48,8 @@ pub fn moments(
     };
     let mut settings = StepRequest::default().settings(&loaded, &engine).unwrap();
     let bodies = loaded.snapshot.bodies;
-    let motion = LookRequest::default().motion(&bodies, loaded.view.as_ref(), style, size).unwrap();
+    let (view, lasts) = (loaded.view.as_ref(), loaded.run.until);
+    let motion = LookRequest::default().motion(&bodies, view, style, size, lasts).unwrap();
     let interval = loaded.run.until / (MOMENTS - 1) as f64;
     // Where bodies are to a hundredth of the picture needs no small steps, but for three bodies.
     let coarser = if bodies.len() > 3 { 4.0 } else { 1.0 };

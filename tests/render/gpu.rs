@@ -100,7 +100,8 @@ fn device_and_cpu_paint_the_same_pictures() {
         (1, 64, 64, plain.clone()),
         (2, 33, 70, plain.clone()),
         (100, 641, 359, plain.clone()),
-        (5000, 320, 180, Style { bloom: 0.0, ..plain.clone() }),
+        // Without glow the meter's percentiles lie at single sprites, and rounding can move them by a bin.
+        (5000, 320, 180, Style { bloom: 0.0, exposure: fixed, ..plain.clone() }),
         (5000, 180, 320, Style { colour_by: ColourBy::Speed, ..plain.clone() }),
         (5000, 321, 181, Style { colour_by: ColourBy::Acceleration, ..plain.clone() }),
         (5000, 320, 180, Style { show_halo: true, stops: 1.0, exposure: fixed, ..plain.clone() }),

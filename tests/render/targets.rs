@@ -1,8 +1,9 @@
-//! What pictures of scenes must come to: enough of the demo's film is lit and nothing burns out; a scale of speeds follows
-//! a collapse.
+//! What pictures of scenes must come to: enough of the demo's film is lit and nothing burns out; no core has rings around
+//! it; a scale of speeds follows a collapse.
 
-use gravitile::bodies::Bodies;
-use gravitile::render::{ColourBy, Image, Look, Painter, PictureSize, Style};
+use glam::DVec3;
+use gravitile::bodies::{Bodies, Component, Role};
+use gravitile::render::{Camera, ColourBy, Image, Look, Painter, PictureSize, Preset, Style};
 
 use crate::cameras::{file_of, moments};
 
@@ -48,6 +49,77 @@ fn enough_of_the_demo_is_lit_and_nothing_burns_out() {
     // One exposure for all leaves more in the dark.
     let plain = Style { bloom: 0.0, local_exposure: 0.0, ..style };
     assert!(demo(&plain).0 < 0.25);
+}
+
+/// A small dense core with hardly any bodies around it.
+fn core() -> Bodies {
+    let components = vec![Component::new("stars", Role::Star)];
+    let mut bodies = Bodies { components, ..Bodies::default() };
+    let turn = std::f64::consts::PI * (3.0 - 5f64.sqrt());
+    let mut push = |radius: f64, z: f64, angle: f64| {
+        let (sin, cos) = libm::sincos(angle);
+        let aside = (1.0 - z * z).sqrt();
+        let place = DVec3::new(aside * cos, aside * sin, z) * radius;
+        bodies.push(1.0, place, DVec3::ZERO, 0);
+    };
+    // Evenly in radius and in direction.
+    let spread = |i: i32, by: f64| (f64::from(i) * by).fract();
+    for i in 0..2700 {
+        let radius = 0.2 * (f64::from(i) + 0.5) / 2700.0;
+        push(radius, 1.0 - 2.0 * spread(i, 0.618_033_988_7), 1.7 * turn * f64::from(i));
+    }
+    for i in 0..300 {
+        let radius = 0.5 + 3.0 * spread(i, 0.754_877_666_2);
+        push(radius, 1.0 - 2.0 * spread(i, 0.569_840_290_9), 1.3 * turn * f64::from(i));
+    }
+    bodies
+}
+
+/// Medians of the luminance, 0 to 255, in rings around the middle, each `width_px` wider than the one before.
+fn rings(image: &Image, width_px: f64) -> Vec<f64> {
+    let [width, height] = [image.size().width(), image.size().height()].map(f64::from);
+    let count = (0.5 * width.min(height) / width_px) as usize;
+    let mut rings = vec![Vec::new(); count];
+    for (at, pixel) in image.rgba().chunks_exact(4).enumerate() {
+        let (x, y) = (at as f64 % width + 0.5, (at as f64 / width).floor() + 0.5);
+        let away_px = libm::hypot(x - 0.5 * width, y - 0.5 * height);
+        let [r, g, b] = [pixel[0], pixel[1], pixel[2]].map(f64::from);
+        if let Some(ring) = rings.get_mut((away_px / width_px) as usize) {
+            ring.push(0.2126 * r + 0.7152 * g + 0.0722 * b);
+        }
+    }
+    let median = |mut ring: Vec<f64>| {
+        let middle = ring.len() / 2;
+        *ring.select_nth_unstable_by(middle, f64::total_cmp).1
+    };
+    rings.into_iter().map(median).collect()
+}
+
+/// How much brighter it becomes at most beyond a darker place nearer to the middle.
+fn rise(profile: &[f64]) -> f64 {
+    let mut darkest = f64::INFINITY;
+    profile.iter().fold(0.0, |most: f64, &ring| {
+        darkest = darkest.min(ring);
+        most.max(ring - darkest)
+    })
+}
+
+#[test]
+fn no_ring_lies_around_a_bright_core() {
+    let (bodies, size) = (core(), PictureSize::new(360, 360).unwrap());
+    let style = Style { sky: 0.0, dither: false, ..Style::default() };
+    let look = Look::new(&style, &bodies, None).unwrap();
+    for extent in [1.5, 3.0, 6.0] {
+        let camera = Camera::default().seen_from(Preset::Top);
+        let distance = extent / (0.5 * camera.fov_rad).tan();
+        let camera = Camera { distance, ..camera };
+        let image = Painter::cpu(size).paint(&bodies, &camera, &look, 0.0).unwrap();
+        let profile = rings(&image, 3.0);
+        assert!(profile[0] > 100.0, "there is no core: {profile:?}");
+        let rise = rise(&profile);
+        assert!(rise < 1.5, "{rise} of 255 brighter again, of {extent}: {profile:.0?}");
+    }
+    assert_eq!(rise(&[90.0, 40.0, 45.0, 43.0, 10.0]), 5.0);
 }
 
 /// The part of the bodies whose speed lies beyond the scale.

@@ -122,7 +122,7 @@ impl Person {
     }
 
     /// What the program says of its latest frame.
-    fn frame(&self) -> String {
+    pub fn frame(&self) -> String {
         let mut log = self.log.borrow_mut();
         log.lines().iter().rev().find(|line| is_frame(line)).cloned().unwrap_or_default()
     }

@@ -92,8 +92,13 @@ pub fn main(args: &Args) -> Result<Ended> {
             (steps.round() as u64).max(1)
         }
     };
-    let mut motion =
-        args.look.motion(&input.snapshot.bodies, input.view.as_ref(), &style, args.size)?;
+    let mut motion = args.look.motion(
+        &input.snapshot.bodies,
+        input.view.as_ref(),
+        &style,
+        args.size,
+        until - start,
+    )?;
     if let Some(camera) = &args.camera {
         motion.directs = directs(camera)?;
         motion.path.clear();

@@ -64,7 +64,8 @@ async fn run(request: &ViewRequest) -> Result<()> {
     let settings = request.steps.settings(&loaded, &engine)?;
     let style = request.look.style()?;
     let bodies = loaded.snapshot.bodies;
-    let motion = request.look.motion(&bodies, loaded.view.as_ref(), &style, size)?;
+    let lasts = loaded.run.until;
+    let motion = request.look.motion(&bodies, loaded.view.as_ref(), &style, size, lasts)?;
     let mut painter = Painter::cpu(size);
     let mut sim = Simulation::open(bodies, settings).await?;
     let moment = sim.fetch().await?;

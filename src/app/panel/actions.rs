@@ -91,6 +91,8 @@ pub enum Action {
     StopMeasuring,
     /// The camera to a place that suits.
     Camera(Place),
+    /// The camera directs, or rests where it is.
+    Direct,
     /// The camera's path goes through the place of now at the time of now.
     Keyframe,
     /// Saves the scene with the camera's path.

@@ -83,6 +83,7 @@ pub const KEYS: &[Key] = &[
     key("", &[Code::CloseBracket], NONE, "", |_| vec![Action::Stops(0.5)]),
     key("h", &[Code::H], NONE, "dark matter seen or unseen", |_| vec![Action::Halo]),
     key("k", &[Code::K], NONE, "a place of the camera's path", |_| vec![Action::Keyframe]),
+    key("d", &[Code::D], NONE, "the camera directs, or rests", |_| vec![Action::Direct]),
     key("f", &[Code::F], NONE, "all into the picture", |_| vec![Action::Camera(Place::Fit)]),
     key("Home", &[Code::Home], NONE, "the camera's first place", |_| {
         vec![Action::Camera(Place::Start)]

@@ -45,8 +45,9 @@ impl PathForm {
                     actions.push(Action::Camera(Place::Keyframe(index)));
                 }
                 let extent = quantity(key.extent, &facts.units.length);
-                ui.label(RichText::new(format!("± {extent}")).color(DIM))
-                    .on_hover_text("Half the shorter side of the picture");
+                ui.label(RichText::new(format!("± {extent}")).color(DIM)).on_hover_text(
+                    "Half the height of a picture of 16 by 9; others show as much and more",
+                );
                 if ui
                     .small_button("×")
                     .on_hover_text("Not this place (ctrl+z brings it back)")

@@ -31,6 +31,8 @@ pub struct ViewChoice {
     pub path: Vec<Keyframe>,
     /// Whether the camera goes along them.
     pub plays: bool,
+    /// Whether the camera keeps the bodies' light in the picture by itself, no larger than needed.
+    pub directs: bool,
     /// Whether what the adapter is too slow for is left out while the window is watched.
     pub spares: bool,
 }
@@ -47,6 +49,7 @@ impl Default for ViewChoice {
             follow: Follow::Nothing,
             path: Vec::new(),
             plays: false,
+            directs: false,
             spares: true,
         }
     }
@@ -203,6 +206,9 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
         })
         .response
         .on_hover_text("What stays in the middle. Double-click a body to follow it");
+    let about = "Keeps the light in the picture by itself: close where it comes together, back where it spreads. Moving the \
+                 camera by hand ends that (d)";
+    ui.checkbox(&mut view.directs, "directs").on_hover_text(about);
     reset_after(ui, &mut view.orbit_degrees_per_sec, 0.0, |ui, orbit| {
         ui.add(Slider::new(orbit, -30.0..=30.0).text("orbit").suffix("°/s"))
             .on_hover_text("A slow walk around what is looked at");

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::command_line::Shown;
+use super::directing::usual;
 use super::frame::Frames;
 use super::load::{Loading, Wanted};
 use super::machine::{self, check_name};
@@ -162,6 +163,7 @@ impl Frames {
             Action::TuneKernel => self.tune_kernel()?,
             Action::StopMeasuring => self.stop_measuring(),
             Action::Camera(place) => self.go(place),
+            Action::Direct => self.viewer.toggle_directing(),
             Action::Keyframe => self.set_place(),
             Action::SavePath(path) => self.save_path(&path)?,
             Action::FoldPanel => self.panel.open = !self.panel.open,
@@ -248,6 +250,7 @@ impl Frames {
             wanted: &self.simulated.wanted.settings,
             view: &self.viewer.choice,
             camera: &self.viewer.steering.camera(),
+            usual_follow: usual(session),
             start: &self.start,
         }))
     }
@@ -304,14 +307,16 @@ impl Frames {
             Place::From(preset) => now.seen_from(preset),
             Place::Keyframe(index) => {
                 let path = self.viewer.choice.path.get(index).map(std::slice::from_ref);
-                path.and_then(|key| path_camera(key, now, 0.0)).unwrap_or(now)
+                let (size, nearer) = self.led_picture();
+                let camera = path.and_then(|key| path_camera(key, now, 0.0, size));
+                camera.map_or(now, |camera| camera.zoomed(nearer))
             }
         };
-        self.viewer.choice.plays = false;
-        if matches!(place, Place::Start | Place::Fit) {
-            self.viewer.choice.follow = Follow::Nothing;
-            self.viewer.steering.release();
-        }
+        self.viewer.take_over();
+        let camera = match place {
+            Place::Start | Place::Fit => self.follow_at(place, camera),
+            _ => camera,
+        };
         self.viewer.steering.go(camera);
     }
 
@@ -357,6 +362,7 @@ impl Frames {
                 self.viewer.steering.release();
                 match found {
                     Some(index) => {
+                        self.viewer.take_over();
                         self.viewer.choice.follow = Follow::Body(index);
                         let component = usize::from(bodies.component[index]);
                         let name = &bodies.components[component].name;

@@ -7,7 +7,7 @@ use crate::bodies::Component;
 use crate::error::{Error, Result};
 use crate::forces::Method;
 use crate::messages;
-use crate::render::{Camera, ColourBy, Exposure};
+use crate::render::{Camera, ColourBy, Exposure, Follow};
 use crate::scene::{RunHints, Scene};
 use crate::settings::{
     CommandLine, DeviceCount, EngineRequest, InputRequest, KernelRequest, LookRequest,
@@ -44,6 +44,8 @@ pub struct Shown<'a> {
     pub wanted: &'a Settings,
     pub view: &'a ViewChoice,
     pub camera: &'a Camera,
+    /// What is followed where nobody says.
+    pub usual_follow: Follow,
     pub start: &'a Start,
 }
 
@@ -132,7 +134,8 @@ impl Shown<'_> {
             inclination: Some(short(90.0 - camera.elevation_rad.to_degrees())),
             azimuth: Some(short(camera.azimuth_rad.to_degrees())),
             orbit: Some(short(self.view.orbit_degrees_per_sec)),
-            follow: self.view.follow.name(self.components),
+            follow: (self.view.follow != self.usual_follow)
+                .then(|| self.view.follow.name(self.components)),
             stops: short(style.stops),
             fixed_exposure: style.exposure == Exposure::Auto { adapt_secs: f64::INFINITY },
             sprite_size: short(style.sprite_size),
@@ -207,7 +210,8 @@ mod tests {
             let (bodies, hints) = (&loaded.snapshot.bodies, loaded.view.as_ref());
             let style = request.look.style().unwrap();
             let size = PictureSize::new(640, 360).unwrap();
-            let motion = request.look.motion(bodies, hints, &style, size).unwrap();
+            let lasts = loaded.run.until;
+            let motion = request.look.motion(bodies, hints, &style, size, lasts).unwrap();
             let CameraMotion { start: mut camera, follow, .. } = motion;
             camera.target = request.target.map_or(camera.target, |Point(target)| target.into());
             let start = Start::from(&request);
@@ -229,6 +233,7 @@ mod tests {
                 wanted: &self.settings,
                 view: &self.view,
                 camera: &self.camera,
+                usual_follow: Follow::Nothing,
                 start: &self.start,
             };
             shown.command_line().0

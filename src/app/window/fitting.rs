@@ -41,8 +41,9 @@ impl Frames {
         let request = self.simulated.first_view.as_ref();
         let look = request.map(|request| request.look.clone()).unwrap_or_default();
         let (bodies, hints) = (&session.bodies, session.view.as_ref());
+        let lasts = session.hints.until;
         let mut motion =
-            look.motion(bodies, hints, &self.viewer.choice.style, self.fitted_size())?;
+            look.motion(bodies, hints, &self.viewer.choice.style, self.fitted_size(), lasts)?;
         if look.extent.is_none() {
             motion.start = self.within_free(motion.start);
         }
@@ -68,8 +69,12 @@ impl Frames {
 
 /// What `camera` shows in a picture of size `free`, in that part of one of size `whole`.
 fn within(camera: Camera, free: PictureSize, whole: PictureSize) -> Camera {
-    // A camera fills the shorter side of the whole picture.
-    camera.zoomed(f64::from(free.shorter_side()) / f64::from(whole.shorter_side()))
+    camera.zoomed(part_of(free, whole))
+}
+
+/// What a camera, which fills the shorter side of the whole picture, has to be nearer for one that fills that of a part.
+pub(super) fn part_of(free: PictureSize, whole: PictureSize) -> f64 {
+    f64::from(free.shorter_side()) / f64::from(whole.shorter_side())
 }
 
 #[cfg(test)]

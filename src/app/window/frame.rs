@@ -149,11 +149,12 @@ impl Frames {
             let wish = output.as_ref().and_then(|o| o.viewport_output.get(&egui::ViewportId::ROOT));
             repaint = wish.map_or(repaint, |viewport| viewport.repaint_delay);
             self.keep_in_sight();
-            self.viewer
-                .steering
-                .pass(self.camera_secs(secs), self.viewer.choice.orbit_degrees_per_sec);
+            let passed = self.camera_secs(secs);
+            self.viewer.steering.pass(passed, self.viewer.choice.orbit_degrees_per_sec);
+            self.direct(passed);
+            let picture = self.led_picture();
             if let Some(session) = &self.simulated.session {
-                self.viewer.go_along(session.live.status().time);
+                self.viewer.go_along(session.live.status().time, picture);
             }
             self.draw(output, secs)
         });
@@ -221,7 +222,7 @@ impl Frames {
         let filmed = output.recording.as_ref().zip(simulated.session.as_ref());
         let on_top = filmed.map(|(film, session)| viewer.on_top(session, film.pause()));
         let on_top = on_top.unwrap_or_default();
-        let Viewer { look, spared_look, rest, steering, diagram, .. } = viewer;
+        let Viewer { choice, look, spared_look, rest, steering, diagram, .. } = viewer;
         let Output { screen, recording, times, .. } = output;
         let session = &mut simulated.session;
         if let Some(session) = session {
@@ -236,7 +237,6 @@ impl Frames {
         let mut encoder = device.create_command_encoder(&Default::default());
         let frame = session.as_ref().map_or(0, |session| session.live.frame() + 1);
         timeline.begin(&mut encoder, frame);
-        let camera = steering.shown(covered, canvas.size());
         canvas.cover(covered as u32);
         canvas.draw_over(diagram.diagram());
         if let Some(session) = session {
@@ -245,7 +245,9 @@ impl Frames {
             let budget = beside(budget, times.as_ref());
             session.live.record(&mut encoder, secs, budget)?;
             timeline.end_part(&mut encoder, "steps");
+            steering.ride(session.centre_now(), choice.follow);
         }
+        let camera = steering.shown(covered, canvas.size());
         let mut painted = Ok(());
         rest.begin();
         if let Some(target) = &target {

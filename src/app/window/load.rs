@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use glam::DVec3;
 use web_time::Instant;
 
 use super::machine;
@@ -33,6 +34,8 @@ pub struct Session {
     pub names_integrator: bool,
     /// The bodies it began with, masses times G as the device has them.
     pub bodies: Arc<Bodies>,
+    /// Their centre of mass at the time of the template, and its velocity, which stays.
+    pub centre: [DVec3; 2],
     pub live: Live,
     /// The newest state that has come back.
     pub last: Option<Arc<Moment>>,
@@ -102,6 +105,7 @@ impl Loading {
         let settings = settings.going_on_from(&moment);
         let (input, hints, view) = (session.input.clone(), session.hints, session.view.clone());
         let (template, bodies) = (session.template.clone(), Arc::clone(&session.bodies));
+        let centre = session.centre;
         let (ages, names_integrator) = (Arc::clone(&session.ages), session.names_integrator);
         let usual = session.usual.clone();
         let keeper = session.live.keeper().clone();
@@ -122,6 +126,7 @@ impl Loading {
                 view,
                 names_integrator,
                 bodies,
+                centre,
                 live,
                 last: None,
                 title,
@@ -184,6 +189,7 @@ async fn load(gpu: Arc<Gpu>, input: InputRequest, wanted: Wanted) -> Result<Sess
         usual,
         names_integrator: loaded.integrator.integrator.is_some(),
         view: loaded.view,
+        centre: heavy.centre_of_mass().into(),
         bodies: Arc::new(heavy),
         live,
         last: None,

@@ -9,6 +9,7 @@ mod act;
 mod command_line;
 mod conversion;
 mod diagram;
+mod directing;
 mod encounter;
 mod ending;
 mod fitting;

@@ -19,6 +19,10 @@ use crate::render::{ColourBy, Follow};
 use crate::scene::Colouring;
 use crate::sim::Moment;
 
+/// Said of bodies that are followed though nobody asked for it.
+const DRIFTING: &str =
+    "these bodies move together: the camera follows their centre of mass (tab View, follow)";
+
 impl Frames {
     /// What has come back since the last frame.
     pub(super) fn take_news(&mut self, secs: f64) {
@@ -94,6 +98,9 @@ impl Frames {
                 self.viewer.paths.take(session.live.status().time, &places);
             }
             self.viewer.steering.follow(self.viewer.choice.follow, &positions, &session.bodies);
+            if positions.len() == session.bodies.len() {
+                self.viewer.watch(|i| positions[i].truncate(), &session.bodies);
+            }
         }
         for event in events {
             match event {
@@ -150,6 +157,7 @@ impl Frames {
             self.viewer.begin_paths(&session);
             self.viewer.choice.orbit_degrees_per_sec = 0.0;
             self.viewer.choice.follow = Follow::Nothing;
+            self.viewer.choice.directs &= is_restart;
             let view = session.view.as_ref();
             self.viewer.choice.path = view.map_or(Vec::new(), |view| view.keyframes.clone());
             self.viewer.choice.plays = !self.viewer.choice.path.is_empty();
@@ -159,7 +167,13 @@ impl Frames {
             match self.first_camera(&session) {
                 Ok(motion) => {
                     self.viewer.steering.begin(motion.start, self.fitted_size());
-                    self.viewer.choice.follow = motion.follow;
+                    if !self.viewer.choice.directs {
+                        self.viewer.choice.follow = motion.follow;
+                    }
+                    let is_asked = request.as_ref().is_some_and(|r| r.look.follow.is_some());
+                    if self.viewer.choice.follow == Follow::CentreOfMass && !is_asked {
+                        self.output.say(DRIFTING.to_owned(), false);
+                    }
                 }
                 Err(error) => self.output.say_error(&error),
             }

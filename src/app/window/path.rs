@@ -17,8 +17,9 @@ impl Frames {
         let Some(session) = &self.simulated.session else { return };
         let time = session.live.status().time;
         let told = session.time(time);
+        let (size, nearer) = self.led_picture();
         let choice = &mut self.viewer.choice;
-        let key = keyframe(&self.viewer.steering.camera(), time);
+        let key = keyframe(&self.viewer.steering.camera().zoomed(1.0 / nearer), time, size);
         // Digits that nobody sees would only be in the way in a file.
         let short = |value: f64| format!("{value:.6e}").parse().unwrap_or(value);
         let [extent, inclination, azimuth] = [key.extent, key.inclination, key.azimuth].map(short);
@@ -68,12 +69,13 @@ fn scene_text(input: &InputRequest, keys: &[Keyframe], to: &Path) -> Result<Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::Camera;
+    use crate::render::{Camera, PictureSize};
 
     #[test]
     fn scenes_are_kept_with_their_path_and_snapshots_have_the_path_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let keys = [keyframe(&Camera::default(), 1.5)];
+        let size = PictureSize::new(1280, 720).unwrap();
+        let keys = [keyframe(&Camera::default(), 1.5, size)];
         let made = |input: &str, to: &Path| scene_text(&InputRequest::named(input), &keys, to);
         let to = folder.path().join("path.toml");
         let text = made("plummer", &to).unwrap().unwrap();

@@ -85,6 +85,11 @@ impl Recording {
         Ok(Self { film, painter, coming: None, path, pictures: 0, pause, next: None })
     }
 
+    /// Of its pictures.
+    pub fn size(&self) -> PictureSize {
+        self.painter.size()
+    }
+
     /// Draws this over its pictures from now on, or nothing.
     pub fn draw_over(&mut self, diagram: Option<&Arc<Diagram>>) {
         self.painter.draw_over(diagram);

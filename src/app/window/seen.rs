@@ -86,5 +86,6 @@ pub fn frame(frames: &Frames, hidden: bool) {
         None => String::new(),
     };
     let hidden = if hidden { " hidden" } else { "" };
-    trace!(target: SEEN, "frame on {tab:?}, {state}{making}{writing}{boxes}{lists}{card}{filmed}{hidden}");
+    let directs = if frames.viewer.choice.directs { " directs" } else { "" };
+    trace!(target: SEEN, "frame on {tab:?}, {state}{making}{writing}{boxes}{lists}{card}{filmed}{directs}{hidden}");
 }

@@ -14,6 +14,9 @@ use crate::live::{Live, Tracking};
 use crate::render::Follow;
 use crate::settings::InputRequest;
 
+/// Said when somebody moves a camera that directs.
+const TAKEN_OVER: &str = "the camera is yours: it no longer directs (tab View, directs; ctrl+z)";
+
 impl Frames {
     /// Runs the panel and carries out what it asks for.
     pub(super) fn show_panel(&mut self) -> egui::FullOutput {
@@ -25,7 +28,8 @@ impl Frames {
         let (mut actions, mut asked) = (Vec::new(), None);
         let covered = self.covered_px();
         let size = self.output.screen.picture_size();
-        let (before, panel_secs) = (self.viewer.choice.follow, self.output.panel_secs);
+        let (led, panel_secs) = (self.viewer.led(), self.output.panel_secs);
+        let mut by_hand = false;
         let message = self.output.message.as_ref().map(|(text, _)| text.clone());
         let is_error = self.output.message.as_ref().is_some_and(|(_, is_error)| *is_error);
         let loading = self.simulated.loading.as_ref().map(Loading::said);
@@ -78,8 +82,7 @@ impl Frames {
                 // The picture lies below everything else: first come, last served.
                 let before = steering.camera();
                 asked = steering.input(ui, covered, size);
-                // Who moves it by hand wants it there.
-                view.plays &= steering.camera() == before;
+                by_hand = steering.camera() != before;
                 if !picker.is_open() {
                     actions.extend(panel.pressed(ui.ctx(), &facts));
                 }
@@ -119,11 +122,13 @@ impl Frames {
             picker.show(ui.ctx());
         });
         self.output.panel_secs += 0.1 * (begun.elapsed().as_secs_f64() - self.output.panel_secs);
-        if self.viewer.choice.follow != before {
-            self.viewer.steering.release();
+        self.viewer.lead(&led);
+        // Who moves it by hand wants it there.
+        if by_hand && self.viewer.take_over() {
+            self.output.say(TAKEN_OVER.to_owned(), false);
         }
         if let Some(session) = &mut self.simulated.session {
-            let tracked = match self.viewer.has_paths() {
+            let tracked = match self.viewer.has_paths() || self.viewer.choice.directs {
                 true => Tracking::All,
                 false => tracking(self.viewer.choice.follow),
             };

@@ -27,6 +27,8 @@ pub struct Steering {
     fits: Option<PictureSize>,
     /// Where what is followed was last seen.
     followed: Option<DVec3>,
+    /// Where the centre of mass was.
+    centre: Option<DVec3>,
 }
 
 /// What the pointer asks for beyond moving the camera.
@@ -50,7 +52,7 @@ pub enum PointerRequest {
 impl Steering {
     /// Begins at a camera.
     pub fn new(camera: Camera) -> Self {
-        Self { camera, start: camera, moving: None, fits: None, followed: None }
+        Self { camera, start: camera, moving: None, fits: None, followed: None, centre: None }
     }
 
     /// Where the camera is, the panel left aside.
@@ -176,6 +178,24 @@ impl Steering {
         }
     }
 
+    /// The centre of mass is there now. What is followed takes part in its motion, and so does a camera that follows it: bodies
+    /// in fast common motion would else be ahead of it by all that they do until they are seen and caught up with.
+    pub fn ride(&mut self, centre: DVec3, what: Follow) {
+        let way = centre - self.centre.replace(centre).unwrap_or(centre);
+        if what == Follow::Nothing || !way.is_finite() {
+            return;
+        }
+        self.camera.target += way;
+        if let Some((from, to, _)) = &mut self.moving {
+            from.target += way;
+            to.target += way;
+        }
+        match what {
+            Follow::CentreOfMass => self.followed = Some(centre),
+            _ => self.followed = self.followed.map(|followed| followed + way),
+        }
+    }
+
     /// Takes in new positions of what is followed, see [`crate::live::Live::tracked`].
     pub fn follow(&mut self, what: Follow, positions: &[DVec4], bodies: &Bodies) {
         let point = |p: &DVec4| p.truncate();
@@ -183,13 +203,8 @@ impl Steering {
             Follow::Nothing => None,
             // All positions, or that of this body alone.
             Follow::Body(index) => positions.get(index).or(positions.first()).map(point),
-            Follow::CentreOfMass => {
-                // Counted from one of them: far from the origin nothing is lost in the sums.
-                let first = positions.first().map_or(DVec3::ZERO, point);
-                let mass: f64 = positions.iter().map(|p| p.w).sum();
-                let sum: DVec3 = positions.iter().map(|p| (point(p) - first) * p.w).sum();
-                (mass > 0.0).then(|| first + sum / mass)
-            }
+            // See `ride`.
+            Follow::CentreOfMass => self.followed,
             Follow::Component(component) => {
                 let members: Vec<usize> = bodies.of_component(component).collect();
                 let stride = members.len().div_ceil(SAMPLES).max(1);
@@ -211,9 +226,10 @@ impl Steering {
 /// What the simulation is to tell of for this.
 pub fn tracking(what: Follow) -> Tracking {
     match what {
-        Follow::Nothing => Tracking::Nothing,
+        // Where the centre of mass is follows from its motion.
+        Follow::Nothing | Follow::CentreOfMass => Tracking::Nothing,
         Follow::Body(index) => Tracking::Body(index),
-        Follow::CentreOfMass | Follow::Component(_) => Tracking::All,
+        Follow::Component(_) => Tracking::All,
     }
 }
 
@@ -309,6 +325,35 @@ mod tests {
             steering.pass(0.05, 0.0);
         }
         assert!((steering.camera().target - DVec3::new(3.0, 4.0, 5.0)).length() < 1e-3);
+    }
+
+    #[test]
+    fn bodies_in_common_motion_do_not_run_ahead_of_the_camera() {
+        let mut steering = Steering::new(Camera::default());
+        let place = |frame: i32| DVec3::X * (2.0 * f64::from(frame));
+        steering.go(Camera { distance: 5.0, ..Camera::default() });
+        for frame in 0..100 {
+            steering.pass(1.0 / 60.0, 0.0);
+            steering.ride(place(frame), Follow::CentreOfMass);
+            assert!((steering.camera().target - place(frame)).length() < 1e-9, "{frame}");
+        }
+        assert_eq!(steering.camera().distance, 5.0);
+        // A body that was seen some frames ago is where the others have gone since.
+        steering.release();
+        let offset = DVec3::new(0.0, 3.0, 0.0);
+        for frame in 100..200 {
+            let seen = (place(frame - 5) + offset).extend(1.0);
+            steering.follow(Follow::Body(0), &[seen], &Bodies::default());
+            steering.pass(1.0 / 60.0, 0.0);
+            steering.ride(place(frame), Follow::Body(0));
+        }
+        let away = steering.camera().target - place(199) - offset;
+        assert!(away.length() < 11.0, "{away}");
+        // Who follows nothing stays.
+        steering.release();
+        let rests = steering.camera();
+        steering.ride(DVec3::Y * 1e9, Follow::Nothing);
+        assert_eq!(steering.camera(), rests);
     }
 
     #[test]

@@ -30,6 +30,7 @@ impl Frames {
         session.live.rest();
         self.simulated.loading = Some(change);
         self.viewer.paths.clear();
+        self.viewer.watch(|i| moment.bodies.position[i], &moment.bodies);
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::diagram::Over;
+use super::directing::Directing;
 use super::load::Session;
 use super::machine::Caption;
 use super::memory::Memory;
@@ -14,13 +15,14 @@ use crate::app::panel::ViewChoice;
 use crate::error::Result;
 use crate::render::directing::path_camera;
 use crate::render::paths::{self, Paths};
-use crate::render::{Camera, Look, Style};
+use crate::render::{Camera, Look, PictureSize, Style};
 use crate::settings::ViewRequest;
 use crate::sim::Moment;
 
 pub struct Viewer {
     pub choice: ViewChoice,
     pub steering: Steering,
+    pub directing: Directing,
     /// What the choice comes to for the bodies: films and pictures that are saved have all of it.
     pub look: Option<Look>,
     /// The choice that it was made for; none where it must be made anew.
@@ -48,6 +50,7 @@ impl Viewer {
         Ok(Self {
             choice,
             steering,
+            directing: Directing::default(),
             look: None,
             look_of: None,
             spared_look: None,
@@ -86,11 +89,12 @@ impl Viewer {
         })
     }
 
-    /// Where the camera is by its path at a time of the run, if it goes along one.
-    pub fn go_along(&mut self, time: f64) {
-        let camera = path_camera(&self.choice.path, self.steering.camera(), time);
+    /// Where the camera is by its path at a time of the run, if it goes along one, for a picture that it shows so many times
+    /// nearer.
+    pub fn go_along(&mut self, time: f64, (size, nearer): (PictureSize, f64)) {
+        let camera = path_camera(&self.choice.path, self.steering.camera(), time, size);
         if let (Some(camera), true) = (camera, self.choice.plays) {
-            self.steering.put(camera);
+            self.steering.put(camera.zoomed(nearer));
         }
     }
 

@@ -1,0 +1,270 @@
+//! The camera that directs, as films have it: on the positions that come back while time passes, so it lags a few frames
+//! behind them and nobody waits. Also for which picture a camera is that is led, by this or along its path.
+
+use glam::DVec3;
+
+use super::fitting::part_of;
+use super::frame::Frames;
+use super::load::Session;
+use super::viewer::Viewer;
+use crate::app::panel::Place;
+use crate::bodies::{Bodies, Role};
+use crate::render::request::usual_follow;
+use crate::render::{Camera, Director, Follow, PictureSize};
+
+/// Bodies that it keeps in sight, of more every second, third and so on.
+const SAMPLES: usize = 4096;
+/// A camera that would move by less, in parts of what it shows, rests: nobody would see it.
+const UNSEEN: f64 = 1e-4;
+
+/// What the camera that directs goes by.
+#[derive(Default)]
+pub struct Directing {
+    director: Option<Director>,
+    /// Seconds that it has directed for, as films count them.
+    secs: f64,
+    /// Where bodies that are drawn were seen last.
+    points: Vec<DVec3>,
+}
+
+impl Viewer {
+    /// Takes in where all bodies are, by their number, if the camera directs.
+    pub fn watch(&mut self, place: impl Fn(usize) -> DVec3, bodies: &Bodies) {
+        if !self.choice.directs {
+            return;
+        }
+        let shows_halo = self.choice.style.show_halo;
+        let is_drawn = |i: usize| {
+            let part = bodies.components.get(usize::from(bodies.component[i]));
+            shows_halo || part.is_none_or(|part| part.role != Role::Halo)
+        };
+        let stride = bodies.len().div_ceil(SAMPLES).max(1);
+        let sample = || (0..bodies.len()).step_by(stride);
+        let place = |i: usize| Some(place(i)).filter(|place| place.is_finite());
+        let points = &mut self.directing.points;
+        points.clear();
+        points.extend(sample().filter(|&i| is_drawn(i)).filter_map(place));
+        if points.is_empty() {
+            points.extend(sample().filter_map(place));
+        }
+    }
+
+    /// The camera is led by nobody any more; whether it was by a director.
+    pub fn take_over(&mut self) -> bool {
+        self.choice.plays = false;
+        std::mem::take(&mut self.choice.directs)
+    }
+
+    /// One thing at a time leads the camera: what was chosen last, where that was `before`.
+    pub fn lead(&mut self, before: &Led) {
+        let Led { follow, plays, directs } = *before;
+        let choice = &mut self.choice;
+        if choice.directs && !directs {
+            (choice.follow, choice.plays) = (Follow::Nothing, false);
+        } else if choice.plays && !plays
+            || choice.follow != follow && choice.follow != Follow::Nothing
+        {
+            choice.directs = false;
+        }
+        if choice.follow != follow {
+            self.steering.release();
+        }
+    }
+
+    /// Directs from now on, or no more.
+    pub fn toggle_directing(&mut self) {
+        let led = self.led();
+        self.choice.directs = !led.directs;
+        self.lead(&led);
+    }
+
+    /// What leads the camera now.
+    pub fn led(&self) -> Led {
+        let choice = &self.choice;
+        Led { follow: choice.follow, plays: choice.plays, directs: choice.directs }
+    }
+}
+
+/// What leads the camera.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Led {
+    follow: Follow,
+    plays: bool,
+    directs: bool,
+}
+
+/// What is followed of these bodies where nobody says.
+pub(super) fn usual(session: &Session) -> Follow {
+    usual_follow(&session.bodies, session.view.as_ref(), session.hints.until)
+}
+
+impl Frames {
+    /// The picture that a led camera is for, the film's while there is one; and how many times nearer the camera that the
+    /// window has shows it.
+    pub(super) fn led_picture(&self) -> (PictureSize, f64) {
+        match &self.output.recording {
+            Some(film) => (film.size(), 1.0),
+            None => {
+                let size = self.fitted_size();
+                (size, part_of(size, self.output.screen.picture_size()))
+            }
+        }
+    }
+
+    /// What is followed where `camera` is to be that of a place that is gone to, and the camera there: who rides on the centre of
+    /// mass stays with it, and whose bodies leave together find them again at the start.
+    pub(super) fn follow_at(&mut self, place: Place, camera: Camera) -> Camera {
+        let Some(session) = &self.simulated.session else { return camera };
+        let choice = &mut self.viewer.choice;
+        let starts = place == Place::Start && usual(session) == Follow::CentreOfMass;
+        if starts || choice.follow == Follow::CentreOfMass {
+            choice.follow = Follow::CentreOfMass;
+            return Camera { target: session.centre_now(), ..camera };
+        }
+        choice.follow = Follow::Nothing;
+        self.viewer.steering.release();
+        camera
+    }
+
+    /// Lets the camera direct through a frame of `secs`, if it does.
+    pub(super) fn direct(&mut self, secs: f64) {
+        if !self.viewer.choice.directs {
+            self.viewer.directing = Directing::default();
+            return;
+        }
+        if let (true, Some(session)) =
+            (self.viewer.directing.points.is_empty(), &self.simulated.session)
+        {
+            // While time stands still nothing comes back.
+            let known = session.last.as_ref().map_or(&*session.bodies, |moment| &moment.bodies);
+            self.viewer.watch(|i| known.position[i], known);
+        }
+        let (size, nearer) = self.led_picture();
+        let Viewer { directing, steering, .. } = &mut self.viewer;
+        if let Some(camera) = directing.camera(steering.camera(), secs, (size, nearer)) {
+            steering.put(camera);
+        }
+    }
+}
+
+impl Session {
+    /// Where the centre of mass is at the time of now: no force of the bodies on each other changes its motion.
+    pub(super) fn centre_now(&self) -> DVec3 {
+        let [place, velocity] = self.centre;
+        place + velocity * (self.live.status().time - self.template.time)
+    }
+}
+
+impl Directing {
+    /// Where the camera is `secs` later, for a picture and so many times nearer; `None` where it stays.
+    fn camera(
+        &mut self,
+        now: Camera,
+        secs: f64,
+        (size, nearer): (PictureSize, f64),
+    ) -> Option<Camera> {
+        if self.points.is_empty() {
+            return None;
+        }
+        let from = now.zoomed(1.0 / nearer);
+        let begun = self.secs;
+        self.secs += secs;
+        let director = self.director.get_or_insert_with(|| Director::going_on_from(&from, begun));
+        let next = director.frame(from, &self.points, self.secs, size);
+        let aside = (next.target - from.target).length() / from.distance;
+        let moves =
+            aside > UNSEEN * secs || (next.distance / from.distance - 1.0).abs() > UNSEEN * secs;
+        (moves && next.validate().is_ok()).then(|| next.zoomed(nearer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::window::memory::Memory;
+    use crate::bodies::Component;
+    use crate::render::{Camera, Style};
+    use crate::settings::ViewRequest;
+
+    fn viewer() -> Viewer {
+        let mut viewer = Viewer::new(&ViewRequest::default(), &Memory::default()).unwrap();
+        viewer.choice.style = Style::default();
+        viewer
+    }
+
+    /// A line of stars that reaches as far as that, with dark matter far beyond.
+    fn seen(reach: f64) -> Bodies {
+        let components =
+            vec![Component::new("stars", Role::Star), Component::new("dark", Role::Halo)];
+        let mut bodies = Bodies { components, ..Bodies::default() };
+        for i in 0..10_000 {
+            let far = if i % 2 == 0 { reach } else { 100.0 };
+            let place = DVec3::X * (far * (0.0002 * f64::from(i) - 1.0));
+            bodies.push(1.0, place, DVec3::ZERO, (i % 2) as u8);
+        }
+        bodies
+    }
+
+    #[test]
+    fn the_light_is_framed_smoothly_and_then_the_camera_rests() {
+        let mut viewer = viewer();
+        let picture = (PictureSize::new(950, 720).unwrap(), 0.9);
+        let pass = |viewer: &mut Viewer, frames: u32| {
+            let mut steps = Vec::new();
+            for _ in 0..frames {
+                let now = viewer.steering.camera();
+                let Some(next) = viewer.directing.camera(now, 1.0 / 60.0, picture) else {
+                    steps.push(0.0);
+                    continue;
+                };
+                steps.push((next.distance / now.distance).ln().abs());
+                viewer.steering.put(next);
+            }
+            steps
+        };
+        let watch = |viewer: &mut Viewer, reach| {
+            let bodies = seen(reach);
+            viewer.watch(|i| bodies.position[i], &bodies);
+        };
+        watch(&mut viewer, 3.0);
+        assert!(viewer.directing.points.is_empty(), "nobody has asked for it");
+        viewer.choice.directs = true;
+        watch(&mut viewer, 3.0);
+        assert_eq!(pass(&mut viewer, 900).last(), Some(&0.0), "it comes to rest");
+        let near = viewer.steering.camera();
+        watch(&mut viewer, 6.0);
+        let steps = pass(&mut viewer, 900);
+        let far = viewer.steering.camera();
+        assert!((far.distance / near.distance / 2.0 - 1.0).abs() < 0.02, "{near:?} {far:?}");
+        assert!(steps[20..].windows(2).all(|w| w[1] <= w[0] + 1e-5), "by ever less");
+        // All stars, and none of the dark matter, are what the picture is for.
+        let whole = far.zoomed(1.0 / 0.9);
+        let inside = |place: &DVec3| {
+            let (at, _) = whole.pixel_of(*place, picture.0).unwrap();
+            (0.0..=950.0).contains(&at.x)
+        };
+        let stars = seen(6.0).position.into_iter().step_by(2);
+        assert!(stars.filter(inside).count() > 4750);
+    }
+
+    #[test]
+    fn what_was_chosen_last_leads() {
+        let mut viewer = viewer();
+        let mut choose = |change: fn(&mut Viewer)| {
+            let before = viewer.led();
+            change(&mut viewer);
+            viewer.lead(&before);
+            let Led { follow, plays, directs } = viewer.led();
+            (follow != Follow::Nothing, plays, directs)
+        };
+        assert_eq!(choose(|v| v.choice.follow = Follow::CentreOfMass), (true, false, false));
+        assert_eq!(choose(|v| v.choice.directs = true), (false, false, true));
+        assert_eq!(choose(|v| v.choice.plays = true), (false, true, false));
+        assert_eq!(choose(|v| v.choice.directs = true), (false, false, true));
+        assert_eq!(choose(|v| v.choice.follow = Follow::Body(3)), (true, false, false));
+        assert_eq!(choose(|v| v.choice.directs = true), (false, false, true));
+        assert_eq!(choose(|_| {}), (false, false, true));
+        assert!(viewer.take_over() && !viewer.take_over());
+        let _: Camera = viewer.steering.camera();
+    }
+}
