@@ -268,8 +268,10 @@ pub fn tree_steps(records: &[Record]) -> Result<String, String> {
 
 /// The parts of the tree's forces by N.
 pub fn tree_parts(records: &[Record]) -> Result<String, String> {
-    let parts = ["keys", "sort", "cells", "moments", "groups", "walk and forces", "whole"];
-    let mut text = format!("\n| N | {} |\n|--:{}|\n", parts.join(" | "), "|--:".repeat(7));
+    let parts =
+        ["keys", "sort", "cells", "moments", "groups", "walk and forces", "balance", "whole"];
+    let mut text =
+        format!("\n| N | {} |\n|--:{}|\n", parts.join(" | "), "|--:".repeat(parts.len()));
     for n in TREE_SIZES {
         text += &format!("| {} |", number(n as f64));
         for series in parts {
