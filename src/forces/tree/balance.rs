@@ -105,11 +105,11 @@ mod tests {
         let (mut a, mut mass) = some(10_000);
         a.extend([DVec3::Y * 1e4, DVec3::Y * -1e4]);
         mass.extend([1.0, 1.0]);
-        let (left, mean) = (rest(&a, &mass), 0.1);
         balance(&mut a, &mass);
         assert!(rest(&a, &mass) < 1e-12);
+        // 0.9, twenty times what others feel, if bodies gave by their accelerations alone.
         let pushed = (a[10_000] + a[10_001]).length() / 2.0;
-        assert!(pushed < 20.0 * left * mean, "{pushed} {left}");
+        assert!(pushed < 3e-3, "{pushed}");
         // One that outdoes all others leaves no more than rounding: nothing is corrected by that.
         a[10_000] *= 1e9;
         a[10_001] *= 1e9;
