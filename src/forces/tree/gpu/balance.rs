@@ -13,9 +13,6 @@ const THREADS: u32 = 256;
 /// Bodies that a thread takes at least, while there are few of them.
 const ROWS: u32 = 4;
 
-/// What it takes, in interactions for each body.
-pub(super) const INTERACTIONS: u64 = 20;
-
 /// The three kernels in their order.
 #[derive(Debug)]
 pub(super) struct Balance {
