@@ -11,6 +11,15 @@ use gravitile::measure::{BuiltTree, upload_places};
 use super::bodies::{hard_cases, plummer};
 use super::common;
 
+/// The rule by accelerations finds them first.
+const FIELD: Field = Field {
+    softening: 0.01,
+    guarded: true,
+    potential: false,
+    has_accelerations: false,
+    is_closed: true,
+};
+
 /// Where both sides of a comparison are as near as this, rounding decides.
 const ROUNDING: f64 = 1e-5;
 
@@ -108,15 +117,7 @@ fn compare(tree: &BuiltTree, shape: TreeShape, groups: &[GroupLists]) -> Result<
 fn walked(places: &[Place], shape: TreeShape) -> (BuiltTree, Vec<GroupLists>) {
     let gpu = common::gpu();
     let bodies = upload_places(&gpu, places);
-    // The rule by accelerations finds them first.
-    let field = Field {
-        softening: 0.01,
-        guarded: true,
-        potential: false,
-        has_accelerations: false,
-        is_closed: true,
-    };
-    let mut forces = pollster::block_on(TreeForces::new(&gpu, shape, &bodies, field)).unwrap();
+    let mut forces = pollster::block_on(TreeForces::new(&gpu, shape, &bodies, FIELD)).unwrap();
     evaluate_blocking(&mut forces, &gpu, &mut Throughput::guess(gpu.adapter.class)).unwrap();
     let lists = pollster::block_on(forces.lists(&gpu)).unwrap();
     (BuiltTree::read(&gpu, &forces).unwrap(), lists)
@@ -163,14 +164,7 @@ fn a_probe_counts_what_is_on_the_lists() {
     let (gpu, n) = (common::gpu(), 3000);
     let shape = TreeShape::new(Opening::Octgrav { theta: 0.5 }, MultipoleOrder::Quadrupole);
     let bodies = upload_places(&gpu, &plummer(n, 17));
-    let field = Field {
-        softening: 0.01,
-        guarded: true,
-        potential: false,
-        has_accelerations: false,
-        is_closed: true,
-    };
-    let mut forces = pollster::block_on(TreeForces::new(&gpu, shape, &bodies, field)).unwrap();
+    let mut forces = pollster::block_on(TreeForces::new(&gpu, shape, &bodies, FIELD)).unwrap();
     evaluate_blocking(&mut forces, &gpu, &mut Throughput::guess(gpu.adapter.class)).unwrap();
     let lists = pollster::block_on(forces.lists(&gpu)).unwrap();
     // Whole groups stand first; those whose last one is not full walk with fewer.

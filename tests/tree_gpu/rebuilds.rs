@@ -13,6 +13,15 @@ use super::bodies::plummer;
 use super::common;
 use super::steps::{bits, plummer as plummer_bodies};
 
+/// Of bodies whose accelerations are known.
+const FIELD: Field = Field {
+    softening: 0.01,
+    guarded: false,
+    potential: false,
+    has_accelerations: true,
+    is_closed: true,
+};
+
 const RULES: [Opening; 2] =
     [Opening::Acceleration { alpha: 0.003 }, Opening::Radius { theta: 0.6 }];
 
@@ -126,15 +135,8 @@ fn energy_is_kept_as_with_a_tree_at_each_step() {
 fn one_that_is_built_as_often_as_pays_tries_other_intervals() {
     let gpu = common::gpu();
     let bodies = upload_places(&gpu, &plummer(500, 3));
-    let field = Field {
-        softening: 0.01,
-        guarded: false,
-        potential: false,
-        has_accelerations: true,
-        is_closed: true,
-    };
     let shape = TreeShape { rebuild: Rebuild::Auto, ..shape() };
-    let mut forces = pollster::block_on(TreeForces::new(&gpu, shape, &bodies, field)).unwrap();
+    let mut forces = pollster::block_on(TreeForces::new(&gpu, shape, &bodies, FIELD)).unwrap();
     assert!(forces.describe().ends_with("built as often as pays (at each step now)"));
     let mut throughput = Throughput::guess(gpu.adapter.class);
     let mut kept_after = |forces: &mut TreeForces| {
@@ -161,14 +163,7 @@ fn shape() -> TreeShape {
 fn evaluations(steps: &[&[Place]]) -> Vec<(Vec<[u32; 4]>, BuiltTree)> {
     let gpu = common::gpu();
     let bodies = upload_places(&gpu, steps[0]);
-    let field = Field {
-        softening: 0.01,
-        guarded: false,
-        potential: false,
-        has_accelerations: true,
-        is_closed: true,
-    };
-    let mut forces = pollster::block_on(TreeForces::new(&gpu, shape(), &bodies, field)).unwrap();
+    let mut forces = pollster::block_on(TreeForces::new(&gpu, shape(), &bodies, FIELD)).unwrap();
     forces.begin_step(0);
     let evaluated = steps.iter().map(|places| {
         gpu.queue.write_buffer(&bodies.position_mass, 0, bytemuck::cast_slice(places));
