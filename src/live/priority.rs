@@ -3,9 +3,10 @@
 
 use thread_priority::{ThreadPriority, set_current_thread_priority};
 
-/// From 0 to 99, where a thread's usual priority lies at about 50. On Linux that is `nice` 5: where a thread of usual
-/// priority wants the same core a quarter of it, and all of it where nobody does.
-const BESIDE_FRAMES: u8 = 35;
+/// From 0 to 99, where a thread's usual priority lies at about 50. On Linux that is `nice` 10: where a thread of usual
+/// priority wants the same core a tenth of it, and all of it where nobody does. Frames that somebody waits for were late
+/// with `nice` 5, and with 15 next to nothing is left to steps beside a program that has nothing to do with them.
+const BESIDE_FRAMES: u8 = 22;
 
 /// The calling thread gives way from now on.
 pub(super) fn give_way() {
