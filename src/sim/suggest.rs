@@ -3,27 +3,37 @@
 use rayon::prelude::*;
 
 use crate::bodies::Bodies;
-use crate::diagnostics::neighbour_distance;
+use crate::diagnostics::{density_centre, lagrangian_radii, neighbour_distance};
 use crate::scene::RunHints;
+
+/// The neighbour whose distance is the softening.
+const NEIGHBOUR: usize = 8;
+/// No suggested run has more steps: of two clusters far apart nobody waits for the encounter.
+const MOST_STEPS: f64 = 100_000.0;
 
 /// A softening, step and duration that suit `bodies`.
 ///
 /// The softening is the distance to the eighth neighbour, in the denser quarter of the bodies: for a
 /// Plummer sphere that is what Athanassoula et al. (2000) found best. In a step the fastest tenth of the
-/// bodies crosses a quarter of it, and a circular orbit at the half-mass radius turns by at most a 30th of
-/// a radian. The duration is four revolutions there. Without extent or mass: the defaults of [`RunHints`].
+/// bodies crosses a quarter of it, and a circular orbit turns by at most a 30th of a radian at the half-mass
+/// radius and a 20th around eight neighbours, which counts where clusters are far apart. The duration is four
+/// revolutions at the half-mass radius, in 100,000 steps at most. The radius is measured from where the bodies are
+/// densest, so that a runaway does not count. Without extent or mass: the defaults of [`RunHints`].
 pub fn suggest(bodies: &Bodies, gravitational_constant: f64) -> RunHints {
     let mass = bodies.total_mass() * gravitational_constant;
     let radius = half_mass_radius(bodies);
-    let spacing = neighbour_distance(&bodies.position, 8, 0.25);
+    let spacing = neighbour_distance(&bodies.position, NEIGHBOUR, 0.25);
     if !(mass > 0.0 && radius > 0.0 && spacing > 0.0) {
         return RunHints::default();
     }
     let softening = two_digits(spacing.min(radius));
-    let per_radian = (radius.powi(3) / (0.5 * mass)).sqrt();
+    let per_radian = |radius: f64, inside: f64| (radius.powi(3) / inside).sqrt();
+    let whole = per_radian(radius, 0.5 * mass);
+    let close =
+        per_radian(spacing, mass * NEIGHBOUR.min(bodies.len()) as f64 / bodies.len() as f64);
     let crossing = 0.25 * softening / fast_speed(bodies);
-    let dt = two_digits(crossing.min(per_radian / 30.0));
-    let steps = (4.0 * std::f64::consts::TAU * per_radian / dt).round();
+    let dt = two_digits(crossing.min(whole / 30.0).min(close / 20.0));
+    let steps = (4.0 * std::f64::consts::TAU * whole / dt).min(MOST_STEPS).round();
     RunHints { softening, dt, until: steps * dt }
 }
 
@@ -36,23 +46,8 @@ fn fast_speed(bodies: &Bodies) -> f64 {
 }
 
 fn half_mass_radius(bodies: &Bodies) -> f64 {
-    let (centre, _) = bodies.centre_of_mass();
-    let mut by_radius: Vec<(f64, f64)> = bodies
-        .position
-        .iter()
-        .zip(&bodies.mass)
-        .map(|(position, mass)| ((*position - centre).length(), *mass))
-        .collect();
-    by_radius.par_sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    let half = 0.5 * bodies.total_mass();
-    let mut inside = 0.0;
-    for (radius, mass) in by_radius {
-        inside += mass;
-        if inside >= half {
-            return radius;
-        }
-    }
-    0.0
+    let all: Vec<usize> = (0..bodies.len()).collect();
+    lagrangian_radii(bodies, &all, density_centre(bodies, &all), &[0.5])[0]
 }
 
 /// Rounded down to two digits: a number that a user can read and repeat.
@@ -84,6 +79,30 @@ mod tests {
         assert!((ten.dt / one.dt / 1000.0 - 1.0).abs() < 0.1);
         assert!(one.dt > 1e-3 && one.dt < 0.1 && one.softening > 0.005 && one.softening < 0.3);
         assert_eq!(suggest(&Bodies::default(), 1.0), RunHints::default());
+    }
+
+    #[test]
+    fn neither_a_runaway_nor_a_cluster_far_away_makes_steps_long() {
+        let ball =
+            |at: DVec3| (0..1000).map(move |i| at + on_a_sphere(i) * (f64::from(i) / 1000.0));
+        let suggested = |positions: Vec<DVec3>| {
+            let mut bodies = Bodies::with_capacity(positions.len());
+            positions.iter().for_each(|x| bodies.push(1e-3, *x, DVec3::ZERO, 0));
+            suggest(&bodies, 1.0)
+        };
+        let alone = suggested(ball(DVec3::ZERO).collect());
+        let far = DVec3::new(1e6, 0.0, 0.0);
+        for beside in [vec![far], ball(far).collect()] {
+            let both = suggested(ball(DVec3::ZERO).chain(beside).collect());
+            assert!((both.dt / alone.dt - 1.0).abs() < 0.3, "{both:?} for {alone:?}");
+            assert!(both.until <= MOST_STEPS * both.dt);
+        }
+    }
+
+    fn on_a_sphere(i: u32) -> DVec3 {
+        let (z, angle) = ((f64::from(i) * 0.618_034).fract() * 2.0 - 1.0, f64::from(i) * 2.4);
+        let across = (1.0 - z * z).sqrt();
+        DVec3::new(across * angle.cos(), across * angle.sin(), z)
     }
 
     #[test]
