@@ -11,7 +11,7 @@ use web_sys::{CanvasRenderingContext2d, Event, HtmlCanvasElement, ImageData};
 use super::listen::on;
 use super::{BEGIN, CANVAS, browser, element, hide, making, named, note, show};
 use crate::error::{Error, Result};
-use crate::render::{Look, Painter, PictureSize, Points};
+use crate::render::{Director, Look, Painter, PictureSize, Points};
 use crate::scene::Scene;
 use crate::settings::{EngineRequest, InputRequest, MethodRequest, ViewRequest};
 use crate::sim::Simulation;
@@ -24,6 +24,8 @@ const PAUSE: &str = "pause";
 const MOST_BODIES: usize = 1500;
 /// Pixels of a picture, whatever the screen's.
 const PIXELS: f64 = 640.0 * 360.0;
+/// What a picture counts for, for light, colours and cameras that follow the bodies.
+const PICTURE_SECS: f64 = 1.0 / 30.0;
 
 /// Shows `request` without WebGPU, and says why.
 pub fn start(request: &ViewRequest, why: &str) {
@@ -69,13 +71,13 @@ async fn run(request: &ViewRequest) -> Result<()> {
     let mut painter = Painter::cpu(size);
     let mut sim = Simulation::open(bodies, settings).await?;
     let moment = sim.fetch().await?;
-    let look = Look::new(&style, &moment.bodies, Some(&moment.acceleration))?;
+    let mut look = Look::new(&style, &moment.bodies, Some(&moment.acceleration))?;
     let canvas = Canvas::new(size)?;
     show(PLAIN);
     named(&format!("gravitile: {}", request.input.input));
     let paused = pause_button(request.paused);
     let mut shown = None;
-    let mut secs = 0.0;
+    let (mut secs, mut director) = (0.0, Director::default());
     loop {
         next_picture().await;
         if !paused.get() {
@@ -86,8 +88,10 @@ async fn run(request: &ViewRequest) -> Result<()> {
         }
         let Some((bodies, acceleration)) = sim.host() else { return Ok(()) };
         let points = Points::Host { bodies, acceleration: Some(acceleration) };
-        secs += 1.0 / 30.0;
-        canvas.draw(painter.paint(points, &motion.start, &look, secs)?.rgba())?;
+        secs += PICTURE_SECS;
+        look.follow_values(bodies, Some(acceleration), PICTURE_SECS);
+        let camera = director.camera(&motion, (secs, sim.time()), bodies, &look.style, size)?;
+        canvas.draw(painter.paint(points, &camera, &look, secs)?.rgba())?;
         log::trace!(target: "gravitile::seen", "plain picture, step {}", sim.steps());
     }
 }
