@@ -2,32 +2,13 @@
 
 mod common;
 
-use std::path::Path;
-
-use gravitile::gpu::{Gpu, template};
 use gravitile::measure::{Case, Row, cases, check};
 
-/// Copies the shaders with one piece of one text replaced.
-fn broken(folder: &Path, file: &str, from: &str, to: &str) {
-    for (name, text) in template::FILES {
-        let text = if *name == file {
-            assert!(text.contains(from), "{file} has no '{from}'");
-            text.replace(from, to)
-        } else {
-            (*text).to_owned()
-        };
-        let path = folder.join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-}
+use common::broken::device_with;
 
 /// The case with a text replaced, on a device that has compiled nothing yet.
 fn with(case: Case, file: &str, from: &str, to: &str) -> Row {
-    let folder = tempfile::tempdir().unwrap();
-    broken(folder.path(), file, from, to);
-    template::reload(folder.path()).unwrap();
-    let gpu = Gpu::open_blocking(&common::adapter_request()).unwrap();
+    let gpu = device_with(file, from, to);
     check(&gpu, case).unwrap()
 }
 

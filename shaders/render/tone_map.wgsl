@@ -1,36 +1,7 @@
 // From linear light to the screen by the asinh curve of Lupton et al. (2004), colours kept.
 // The CPU twin is src/render/tone.rs.
 
-//% include "render/smoothing.wgsl"
-
-struct ToneUniform {
-    background: vec3f,
-    vignette: f32,
-    fixed_white_log2: f32,
-    fixed_mid_log2: f32,
-    stops: f32,
-    follow_to_dark: f32,
-    mode: u32,
-    dither: u32,
-    follow_to_bright: f32,
-    tile_columns: u32,
-    tile_rows: u32,
-    pad_0: u32,
-    pad_1: u32,
-    pad_2: u32,
-    smoothing: Smoothing,
-}
-
-struct ExposureState {
-    white_log2: f32,
-    mid_log2: f32,
-    slope: f32,
-    scale: f32,
-    primed: u32,
-    pad_0: u32,
-    pad_1: u32,
-    pad_2: u32,
-}
+//% include "render/exposure_state.wgsl"
 
 // False where the smooth picture is left out. A constant, because software renderers run both sides of a branch.
 override HAS_GLOW: bool = true;

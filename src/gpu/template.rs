@@ -66,6 +66,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("render/body_sprite.wgsl", include_str!("../../shaders/render/body_sprite.wgsl")),
     ("render/diagram.wgsl", include_str!("../../shaders/render/diagram.wgsl")),
     ("render/exposure.wgsl", include_str!("../../shaders/render/exposure.wgsl")),
+    ("render/exposure_state.wgsl", include_str!("../../shaders/render/exposure_state.wgsl")),
     ("render/glow.wgsl", include_str!("../../shaders/render/glow.wgsl")),
     ("render/sky.wgsl", include_str!("../../shaders/render/sky.wgsl")),
     ("render/smoothing.wgsl", include_str!("../../shaders/render/smoothing.wgsl")),

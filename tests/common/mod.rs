@@ -1,6 +1,7 @@
 //! What the device tests share: one open device per test program.
 #![allow(dead_code)]
 
+pub mod broken;
 pub mod skip;
 
 use std::sync::{Arc, OnceLock};
