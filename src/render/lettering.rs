@@ -32,6 +32,38 @@ impl Lettering {
         self.laid_out(text, [0.0; 2]).1
     }
 
+    /// A text in as many lines as it takes to be no wider than that, cut at words: at most so many, the last one shortened.
+    pub fn lines(&self, text: &str, width_px: f64, most: usize) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        let mut words = text.split_whitespace().peekable();
+        while let Some(word) = words.next() {
+            let mut line = word.to_owned();
+            // What follows the last line belongs to it, to be shortened.
+            let is_last = lines.len() + 1 == most;
+            while let Some(next) = words.peek() {
+                let longer = format!("{line} {next}");
+                if !is_last && self.width(&longer) > width_px {
+                    break;
+                }
+                line = longer;
+                words.next();
+            }
+            lines.push(self.shortened(&line, width_px));
+        }
+        lines
+    }
+
+    /// A text that is no wider than that: what is too much is an ellipsis, and all of it where not even that has room.
+    pub fn shortened(&self, text: &str, width_px: f64) -> String {
+        if self.width(text) <= width_px {
+            return text.to_owned();
+        }
+        let ends = text.char_indices().map(|(end, _)| end).take(200).collect::<Vec<_>>();
+        let cut = |end: &usize| format!("{}…", text[..*end].trim_end());
+        let room = ends.partition_point(|end| self.width(&cut(end)) <= width_px);
+        room.checked_sub(1).map_or(String::new(), |last| cut(&ends[last]))
+    }
+
     /// Glyphs with their places, and where the text ends.
     fn laid_out(&self, text: &str, [left, top]: [f64; 2]) -> (Vec<ab_glyph::Glyph>, f64) {
         let Some(font) = &self.font else { return (Vec::new(), left) };
@@ -118,5 +150,24 @@ mod tests {
         assert!(letters.font.is_some());
         assert!(letters.width("kpc") > 20.0 && letters.width("100 kpc") > letters.width("kpc"));
         assert_eq!(letters.width(""), 0.0);
+    }
+
+    #[test]
+    fn texts_are_cut_to_their_room_at_words() {
+        let letters = Lettering::new(20.0);
+        let text = "Two galaxies   that meet on a parabola";
+        assert_eq!(letters.lines(text, 1e4, 3), ["Two galaxies that meet on a parabola"]);
+        assert!(letters.lines(" ", 100.0, 3).is_empty());
+        for width in [60.0, 100.0, 150.0, 250.0] {
+            let lines = letters.lines(text, width, 3);
+            assert!((1..=3).contains(&lines.len()), "{lines:?}");
+            assert!(lines.iter().all(|line| letters.width(line) <= width), "{lines:?}");
+            let words: Vec<_> = lines.iter().flat_map(|line| line.split(' ')).collect();
+            let whole = words.iter().all(|word| text.split(' ').any(|known| known == *word));
+            assert_eq!(whole, !lines.concat().contains('…'), "{lines:?}");
+            assert_eq!(whole, width > 140.0, "{lines:?}");
+        }
+        assert_eq!(letters.shortened("short", 1.0), "");
+        assert_eq!(letters.shortened("short", 1e3), "short");
     }
 }

@@ -10,6 +10,9 @@ use super::overlay::ScaleBar;
 use crate::bodies::Component;
 use crate::units::{Measure, Units};
 
+/// Lines that a title may take where the picture is narrow.
+const TITLE_LINES: usize = 3;
+
 /// What captions say about a simulation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Said {
@@ -36,16 +39,31 @@ impl Said {
         let letters = Lettering::new((0.026 * side).max(9.0));
         let edge = (0.03 * side).max(6.0);
         let row = 1.35 * letters.size_px();
+        let room = f64::from(size.width()) - 2.0 * edge;
         let mut y = edge;
-        if self.captions.title && !self.title.is_empty() {
+        if self.captions.title {
             let large = Lettering::new(1.35 * letters.size_px());
-            large.write(image, [edge, y], &self.title);
-            y += 1.35 * row;
+            for title in large.lines(&self.title, room, TITLE_LINES) {
+                large.write(image, [edge, y], &title);
+                y += 1.35 * row;
+            }
         }
         if self.captions.time {
-            letters.write(image, [edge, y], &time_label(time, self.interval, &self.units));
+            let label = time_label(time, self.interval, &self.units);
+            letters.write(image, [edge, y], &letters.shortened(&label, room));
+            y += row;
         }
-        let bottom = f64::from(size.height()) - edge;
+        let mut bottom = f64::from(size.height()) - edge;
+        let right = f64::from(size.width()) - edge;
+        // Left end of what the colours mean; above the scale bar where there is no room beside it.
+        let bar_px = (12.0 * letters.size_px()).min(room);
+        let colours = colour_bar(look, &self.units);
+        let entries: Vec<_> = match (self.captions.colours, &colours) {
+            (true, None) => component_colours(look, components),
+            _ => Vec::new(),
+        };
+        let names = Names::new(&letters, entries, room);
+        let colours_px = if colours.is_some() { bar_px } else { names.width_px };
         if self.captions.scale {
             let bar =
                 ScaleBar::new(camera, size, &self.units.length, 0.22 * f64::from(size.width()));
@@ -60,15 +78,18 @@ impl Said {
                 );
             }
             letters.write(image, [edge, bottom - 5.0 * thick - row], &bar.label);
-        }
-        if self.captions.colours {
-            let right = f64::from(size.width()) - edge;
-            match colour_bar(look, &self.units) {
-                Some((name, labels)) => bar(image, &letters, [right, bottom], look, &name, labels),
-                None => {
-                    names(image, &letters, [right, bottom], &component_colours(look, components));
-                }
+            let written = bar.length_px.max(letters.width(&bar.label)) + letters.size_px();
+            if edge + written > right - colours_px {
+                bottom -= 5.0 * thick + 1.35 * row;
             }
+        }
+        match (self.captions.colours, colours) {
+            (true, Some((name, labels))) if bottom - 3.35 * letters.size_px() >= y => {
+                let name = letters.shortened(&name, room);
+                bar(image, &letters, [right, bottom, bar_px], look, &name, labels);
+            }
+            (true, None) => names.write(image, &letters, [right, bottom], y),
+            _ => {}
         }
     }
 }
@@ -86,13 +107,12 @@ pub fn time_label(time: f64, interval: f64, units: &Units) -> String {
 fn bar(
     image: &mut Image,
     letters: &Lettering,
-    [right, bottom]: [f64; 2],
+    [right, bottom, width]: [f64; 3],
     look: &Look,
     name: &str,
     labels: [String; 2],
 ) {
     let size = letters.size_px();
-    let width = 12.0 * size;
     let left = right - width;
     let top = bottom - 2.0 * size;
     for column in 0..width as usize {
@@ -106,23 +126,42 @@ fn bar(
 }
 
 /// Dots and a name for each entry.
-fn names(
-    image: &mut Image,
-    letters: &Lettering,
-    [right, bottom]: [f64; 2],
-    entries: &[(String, Vec<[u8; 3]>)],
-) {
-    let size = letters.size_px();
-    // Names begin below each other, and so do the dots before them.
-    let widest = entries.iter().map(|(name, _)| letters.width(name)).fold(0.0, f64::max);
-    let left = right - widest;
-    for (row, (name, colours)) in entries.iter().rev().enumerate() {
-        let y = bottom - (row + 1) as f64 * 1.35 * size;
-        letters.write(image, [left, y], name);
-        for (k, &colour) in colours.iter().rev().enumerate() {
-            let x = left - (1.1 + 0.7 * k as f64) * size;
-            let place = [x, y + 0.35 * size, 0.6 * size, 0.6 * size];
-            rectangle(image, place, colour, 0.95);
+struct Names {
+    entries: Vec<(String, Vec<[u8; 3]>)>,
+    /// Of the widest name.
+    names_px: f64,
+    /// With the dots before it.
+    width_px: f64,
+}
+
+impl Names {
+    /// As wide as that at most.
+    fn new(letters: &Lettering, entries: Vec<(String, Vec<[u8; 3]>)>, room_px: f64) -> Self {
+        let size = letters.size_px();
+        let most = entries.iter().map(|(_, colours)| colours.len()).max().unwrap_or(0);
+        let dots_px = (0.4 + 0.7 * most as f64) * size;
+        let short = |(name, colours): (String, _)| {
+            (letters.shortened(&name, (room_px - dots_px).max(0.0)), colours)
+        };
+        let entries: Vec<_> = entries.into_iter().map(short).collect();
+        let names_px = entries.iter().map(|(name, _)| letters.width(name)).fold(0.0, f64::max);
+        Self { entries, names_px, width_px: names_px + dots_px }
+    }
+
+    /// Names below each other, and so the dots before them, those alone that have room below `top`.
+    fn write(&self, image: &mut Image, letters: &Lettering, [right, bottom]: [f64; 2], top: f64) {
+        let size = letters.size_px();
+        let left = right - self.names_px;
+        let height = 1.35 * size;
+        let count = self.entries.len().min(((bottom - top) / height).max(0.0) as usize);
+        for (row, (name, colours)) in self.entries[..count].iter().rev().enumerate() {
+            let y = bottom - (row + 1) as f64 * height;
+            letters.write(image, [left, y], name);
+            for (k, &colour) in colours.iter().rev().enumerate() {
+                let x = left - (1.1 + 0.7 * k as f64) * size;
+                let place = [x, y + 0.35 * size, 0.6 * size, 0.6 * size];
+                rectangle(image, place, colour, 0.95);
+            }
         }
     }
 }
@@ -190,6 +229,27 @@ mod tests {
                     let lit = lit_by(names);
                     assert!(lit[corner] > 8, "{names} at {width}x{height}: {lit:?}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn long_titles_and_names_stay_in_narrow_pictures() {
+        let mut bodies = bodies();
+        bodies.components[0].name = "stars of the galaxy that came from far away".to_owned();
+        let look = Look::new(&Style::default(), &bodies, None).unwrap();
+        let title = "Two galaxies that meet on a parabola and never part again".to_owned();
+        for (width, height) in [(320, 240), (200, 400), (120, 90)] {
+            let size = PictureSize::new(width, height).unwrap();
+            let captions = Captions::from_names("all").unwrap();
+            let said = Said { captions, title: title.clone(), ..Said::default() };
+            let mut image = Image::new(size);
+            said.draw(&mut image, (&Camera::default(), &look, &bodies.components), 1.5);
+            let is_edge = |x: u32, y: u32| x.min(y).min(width - 1 - x).min(height - 1 - y) < 4;
+            for (i, pixel) in image.rgba().chunks(4).enumerate() {
+                let (x, y) = (i as u32 % width, i as u32 / width);
+                let lit = pixel[..3].iter().any(|&c| c > 60);
+                assert!(!(lit && is_edge(x, y)), "{x}, {y} of {width} x {height}");
             }
         }
     }

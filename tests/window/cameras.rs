@@ -61,3 +61,34 @@ fn a_snapshot_that_moves_as_a_whole_stays_in_the_picture() {
     assert!(far.bodies.centre_of_mass().0.x > 40.0);
     assert!(person.sees().bright(SKY) > 20, "nothing is left in the picture");
 }
+
+#[test]
+fn who_wants_the_camera_to_direct_need_not_say_so_again() {
+    if !is_there() {
+        return;
+    }
+    let memory = |folder: &std::path::Path| folder.join("config/gravitile/window.toml");
+    let wanted = |folder: &std::path::Path| {
+        let mut text = std::fs::read_to_string(memory(folder)).unwrap();
+        text += "directs = true\n";
+        std::fs::write(memory(folder), text).unwrap();
+    };
+    let args =
+        ["view", "galaxy-collision", "-n", "600", "--engine", "cpu", "--sky", "0", "--paused"];
+    let person = Person::opens_with(&args, Tab::Scene, wanted);
+    let directs = || person.frame().contains(" directs");
+    person.eventually("the camera to direct by itself", || directs().then_some(()));
+    // Moved by hand it is left alone, until other bodies come.
+    person.drags(egui::pos2(200.0, 200.0), egui::pos2(260.0, 230.0), "says the camera is yours");
+    person.eventually("nobody to direct", || (!directs()).then_some(()));
+    person.presses("2", "Character(\"2\")");
+    person.eventually("the camera to direct other bodies", || directs().then_some(()));
+    person.presses("d", "Character(\"d\")");
+    person.eventually("nobody to direct any more", || (!directs()).then_some(()));
+    let folder = person.folder();
+    person.presses("q", "Character(\"q\")");
+    person.presses("q", "Character(\"q\")");
+    assert_eq!(person.ended().code(), Some(0), "{}", person.said());
+    let text = std::fs::read_to_string(memory(&folder)).unwrap();
+    assert!(text.contains("directs = false"), "{text}");
+}

@@ -235,6 +235,10 @@ fn time_rests_at_the_end_of_a_scene_and_goes_on_when_told() {
     person.eventually("the beginning", || (person.step() < 30).then_some(()));
     person.waits_until_sky(false);
     assert_eq!(person.step(), 30, "it ends again");
+    // From where it rests, too, it is played: it rests by itself, nobody has paused it.
+    person.presses("r", "Character(\"r\")");
+    person.eventually("the beginning again", || (person.step() < 30).then_some(()));
+    person.eventually("the end again", || (person.step() == 30 && person.rests()).then_some(()));
 }
 
 /// What chunks of that name hold in a RIFF file, from behind its head.

@@ -1,7 +1,8 @@
 //! The bar below the picture: going on, single steps, the beginning, and the time so far, to go back in.
 
 use egui::{
-    Align2, Color32, CornerRadius, FontId, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, vec2,
+    Align2, Color32, CornerRadius, FontId, LayerId, Order, Pos2, Rect, Sense, Stroke, StrokeKind,
+    Ui, vec2,
 };
 
 use super::theme::{BRIGHT, DIM, LINES, quantity};
@@ -99,10 +100,13 @@ fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
         let at = Pos2::new(place(time), middle);
         painter.circle(at, 5.0, Color32::TRANSPARENT, Stroke::new(1.5, BRIGHT));
         let way = if time > now { "on" } else { "back" };
+        let count = match facts.past.len() {
+            1 => "1 state".to_owned(),
+            count => format!("{count} states"),
+        };
         let text = format!(
-            "{way} to t = {} · {} states kept, in at most {} MB",
+            "{way} to t = {} · {count} kept, in at most {} MB",
             quantity(time, &facts.units.time),
-            facts.past.len(),
             PAST_BYTES >> 20,
         );
         let font = FontId::proportional(12.0);
@@ -111,13 +115,11 @@ fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
         let left =
             (at.x - 0.5 * size.x).clamp(rect.left(), (rect.right() - size.x).max(rect.left()));
         let note = Rect::from_min_size(Pos2::new(left, rect.top() - size.y), size);
-        painter.rect(
-            note,
-            corner,
-            Color32::from_black_alpha(200),
-            Stroke::NONE,
-            StrokeKind::Inside,
-        );
+        // Over messages and the film's sign, which lie above the bar.
+        let painter =
+            ui.ctx().layer_painter(LayerId::new(Order::Tooltip, ui.scope_id().with("note")));
+        let dark = Color32::from_black_alpha(235);
+        painter.rect(note, corner, dark, Stroke::NONE, StrokeKind::Inside);
         let inside = Align2::CENTER_CENTER.align_size_within_rect(galley.size(), note);
         painter.galley(inside.min, galley, DIM);
     }

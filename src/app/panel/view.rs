@@ -207,7 +207,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
         .response
         .on_hover_text("What stays in the middle. Double-click a body to follow it");
     let about = "Keeps the light in the picture by itself: close where it comes together, back where it spreads. Moving the \
-                 camera by hand ends that (d)";
+                 camera by hand ends that until other bodies come (d)";
     ui.checkbox(&mut view.directs, "directs").on_hover_text(about);
     reset_after(ui, &mut view.orbit_degrees_per_sec, 0.0, |ui, orbit| {
         ui.add(Slider::new(orbit, -30.0..=30.0).text("orbit").suffix("°/s"))

@@ -163,7 +163,7 @@ impl Frames {
             Action::TuneKernel => self.tune_kernel()?,
             Action::StopMeasuring => self.stop_measuring(),
             Action::Camera(place) => self.go(place),
-            Action::Direct => self.viewer.toggle_directing(),
+            Action::Direct => self.memory.directs = self.viewer.toggle_directing(),
             Action::Keyframe => self.set_place(),
             Action::SavePath(path) => self.save_path(&path)?,
             Action::FoldPanel => self.panel.open = !self.panel.open,

@@ -10,7 +10,8 @@ use super::viewer::Viewer;
 use crate::app::panel::Place;
 use crate::bodies::{Bodies, Role};
 use crate::render::request::usual_follow;
-use crate::render::{Camera, Director, Follow, PictureSize};
+use crate::render::{Camera, CameraMotion, Director, Follow, PictureSize};
+use crate::settings::ViewRequest;
 
 /// Bodies that it keeps in sight, of more every second, third and so on.
 const SAMPLES: usize = 4096;
@@ -71,11 +72,12 @@ impl Viewer {
         }
     }
 
-    /// Directs from now on, or no more.
-    pub fn toggle_directing(&mut self) {
+    /// Directs from now on, or no more; which it is.
+    pub fn toggle_directing(&mut self) -> bool {
         let led = self.led();
         self.choice.directs = !led.directs;
         self.lead(&led);
+        self.choice.directs
     }
 
     /// What leads the camera now.
@@ -90,7 +92,14 @@ impl Viewer {
 pub struct Led {
     follow: Follow,
     plays: bool,
-    directs: bool,
+    pub directs: bool,
+}
+
+/// Whether a camera that is wanted to direct may do so from the start: as in films, where nobody has said what it is to
+/// show, and where it neither follows bodies that leave together nor goes along a path.
+pub(super) fn may_direct(request: Option<&ViewRequest>, motion: &CameraMotion) -> bool {
+    let is_said = request.is_some_and(|r| r.look.extent.is_some() || r.look.follow.is_some());
+    !is_said && motion.follow == Follow::Nothing && motion.path.is_empty()
 }
 
 /// What is followed of these bodies where nobody says.
@@ -184,7 +193,6 @@ mod tests {
     use crate::app::window::memory::Memory;
     use crate::bodies::Component;
     use crate::render::{Camera, Style};
-    use crate::settings::ViewRequest;
 
     fn viewer() -> Viewer {
         let mut viewer = Viewer::new(&ViewRequest::default(), &Memory::default()).unwrap();

@@ -36,6 +36,8 @@ pub struct Memory {
     /// Words of `--captions`.
     captions: String,
     spares: bool,
+    /// Somebody wants the camera to direct: switched on, and not off again, whoever has moved it since.
+    pub directs: bool,
     /// The glow that the scene has by itself, in place of the one that is remembered.
     #[serde(skip)]
     lent: Option<f64>,
@@ -64,6 +66,7 @@ impl Default for Memory {
             legend: true,
             captions: String::new(),
             spares: true,
+            directs: false,
             lent: None,
         };
         memory.take_view(&ViewChoice::default());

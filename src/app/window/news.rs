@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::directing::may_direct;
 use super::frame::Frames;
 use super::load::Session;
 use super::machine;
@@ -125,7 +126,9 @@ impl Frames {
         let before = self.simulated.session.take().filter(|_| !keeps_view);
         let is_restart = before.as_ref().is_some_and(|before| before.input == session.input);
         if let Some(before) = before {
-            let keeper = before.live.keeper().clone();
+            let mut keeper = before.live.keeper().clone();
+            // Time rests at a scene's end by itself: who plays it again wants it to pass.
+            keeper.paused &= !(is_restart && before.is_at_end());
             session.live.take_tempo_of(&keeper);
             // One without its first forces would go on computing them.
             if before.live.status().ready {
@@ -157,7 +160,7 @@ impl Frames {
             self.viewer.begin_paths(&session);
             self.viewer.choice.orbit_degrees_per_sec = 0.0;
             self.viewer.choice.follow = Follow::Nothing;
-            self.viewer.choice.directs &= is_restart;
+            let directs = self.viewer.choice.directs && is_restart;
             let view = session.view.as_ref();
             self.viewer.choice.path = view.map_or(Vec::new(), |view| view.keyframes.clone());
             self.viewer.choice.plays = !self.viewer.choice.path.is_empty();
@@ -167,8 +170,11 @@ impl Frames {
             match self.first_camera(&session) {
                 Ok(motion) => {
                     self.viewer.steering.begin(motion.start, self.fitted_size());
-                    if !self.viewer.choice.directs {
-                        self.viewer.choice.follow = motion.follow;
+                    let choice = &mut self.viewer.choice;
+                    let is_wanted = self.memory.directs && !is_restart;
+                    choice.directs = directs || is_wanted && may_direct(request.as_ref(), &motion);
+                    if !choice.directs {
+                        choice.follow = motion.follow;
                     }
                     let is_asked = request.as_ref().is_some_and(|r| r.look.follow.is_some());
                     if self.viewer.choice.follow == Follow::CentreOfMass && !is_asked {

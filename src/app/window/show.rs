@@ -122,6 +122,10 @@ impl Frames {
             picker.show(ui.ctx());
         });
         self.output.panel_secs += 0.1 * (begun.elapsed().as_secs_f64() - self.output.panel_secs);
+        // Switched in the panel: what else is chosen may end it, but is no wish that it never directs.
+        if self.viewer.choice.directs != led.directs {
+            self.memory.directs = self.viewer.choice.directs;
+        }
         self.viewer.lead(&led);
         // Who moves it by hand wants it there.
         if by_hand && self.viewer.take_over() {

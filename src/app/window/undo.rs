@@ -187,7 +187,12 @@ impl Frames {
                 self.ask_moment(Waiting::Change(Box::new(settings)));
                 self.output.say("taken back: how forces are computed".to_owned(), false);
             }
-            Some(Before::View(view)) => self.give_view(view),
+            Some(Before::View(view)) => {
+                if view.directs != self.viewer.choice.directs {
+                    self.memory.directs = view.directs;
+                }
+                self.give_view(view);
+            }
             Some(Before::Camera(camera, view)) => {
                 self.give_view(view);
                 self.viewer.steering.go(camera);

@@ -4,6 +4,8 @@
 mod caption;
 #[cfg(not(target_arch = "wasm32"))]
 mod native;
+#[cfg(not(target_arch = "wasm32"))]
+mod picker;
 #[cfg(target_arch = "wasm32")]
 mod web;
 

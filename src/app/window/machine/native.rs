@@ -1,7 +1,5 @@
 //! A window on a computer.
 
-use std::path::{Path, PathBuf};
-
 use winit::dpi::LogicalSize;
 use winit::event_loop::{ActiveEventLoop, EventLoop};
 use winit::window::WindowAttributes;
@@ -10,13 +8,13 @@ use super::super::no_display;
 use super::super::shell::{Shell, Word};
 use super::Arrival;
 pub use super::caption::Caption;
+pub use super::picker::Picker;
 use crate::app::window::Listen;
 use crate::error::Result;
 use crate::input::Input;
 pub use crate::record::refuse_names_of_runs as check_name;
 pub use crate::render::{Film, FilmOptions};
 use crate::settings::{InputRequest, ViewRequest};
-use crate::snapshot;
 
 /// Opens the window and returns when it is closed.
 ///
@@ -122,71 +120,3 @@ pub fn can_close() -> bool {
 
 /// Whoever has started the event loop goes on after it.
 pub fn ended(_: &mut Shell) {}
-
-/// A dialog to choose a file in, drawn by ourselves.
-#[derive(Default)]
-pub struct Picker(Option<egui_file::FileDialog>);
-
-impl Picker {
-    /// Opens it.
-    pub fn open(&mut self) {
-        let mut dialog = egui_file::FileDialog::open_file()
-            .title("Open a snapshot or scene")
-            .show_rename(false)
-            .show_new_folder(false)
-            .show_files_filter(Box::new(may_be_bodies));
-        dialog.open();
-        self.0 = Some(dialog);
-    }
-
-    /// Whether it lies over the window.
-    pub fn is_open(&self) -> bool {
-        self.0.as_ref().is_some_and(|dialog| dialog.visible())
-    }
-
-    /// Draws it.
-    pub fn show(&mut self, context: &egui::Context) {
-        let Some(shown) = &mut self.0 else { return };
-        shown.show(context);
-        if context.input(|input| input.key_pressed(egui::Key::Escape)) {
-            self.0 = None;
-        }
-    }
-
-    /// The file that was picked, once; the dialog goes when it is closed.
-    pub fn picked(&mut self) -> Option<PathBuf> {
-        let dialog = self.0.as_ref()?;
-        let picked = dialog.selected().then(|| dialog.path().map(PathBuf::from)).flatten();
-        if !dialog.visible() {
-            self.0 = None;
-        }
-        picked
-    }
-}
-
-/// Whether a file may be a scene or a snapshot, by its ending: many of these have none, or a number.
-fn may_be_bodies(path: &Path) -> bool {
-    let Some(ending) = path.extension().map(|e| e.to_string_lossy().to_lowercase()) else {
-        return true;
-    };
-    let mut known = snapshot::FORMATS.iter().flat_map(|format| format.extensions);
-    ending == "toml"
-        || known.any(|known| *known == ending)
-        || ending.parse::<u64>().is_ok()
-        || ["bin", "dat", "snap", "gz"].contains(&ending.as_str())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_dialog_shows_what_may_be_bodies() {
-        for name in ["a.gvt", "b.TOML", "snapshot_012", "snap.0", "galaxy.bin", "c.csv"] {
-            assert!(may_be_bodies(Path::new(name)), "{name}");
-        }
-        for name in ["film.apng", "report.pdf", "main.rs", "picture.png"] {
-            assert!(!may_be_bodies(Path::new(name)), "{name}");
-        }
-    }
-}
