@@ -49,13 +49,36 @@ fn vs_tile(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4f {
     return vec4f(place.x * 2.0 - 1.0, 1.0 - place.y * 2.0, 0.5, 1.0);
 }
 
+// Pixels that one of the smooth picture may be long and still be interpolated in straight lines: more show its squares.
+const STRAIGHT: f32 = 4.5;
+
+// The smooth picture there. Where its pixels are large, by a quadratic B-spline: two bilinear taps an axis hold its three
+// pixels. A loop, since software runs both sides of a branch.
+fn glow_at(position: vec2f, size_px: vec2f) -> vec4f {
+    let factor = shrink_factor(size_px);
+    let glow_px = vec2f(textureDimensions(glow));
+    let place = position / factor;
+    let taps = select(1u, 4u, factor > STRAIGHT);
+    let middle = floor(place) + 0.5;
+    let aside = place - middle;
+    var sum = vec4f(0.0);
+    for (var i = 0u; i < taps; i++) {
+        let side = vec2f(vec2u(i & 1u, i >> 1u)) * 2.0 - 1.0;
+        let near = 1.0 + side * aside;
+        let reach = 0.5 + side * aside;
+        let at = select(place, middle + side * reach * reach / near, taps > 1u);
+        let part = select(1.0, 0.25 * near.x * near.y, taps > 1u);
+        sum += part * textureSampleLevel(glow, smoothly, at / glow_px, 0.0);
+    }
+    return sum;
+}
+
 // The finished pixel, linear.
 fn develop(position: vec2f) -> vec3f {
     var pixel = textureLoad(hdr, vec2u(position), 0);
     let size_px = vec2f(textureDimensions(hdr));
     if HAS_GLOW {
-        let glow_px = vec2f(textureDimensions(glow)) * shrink_factor(size_px);
-        let glowing = textureSampleLevel(glow, smoothly, position / glow_px, 0.0);
+        let glowing = glow_at(position, size_px);
         pixel = mix(pixel, glowing, bloom_weight(glowing, tone.smoothing)) * glowing.a;
     }
     let rgb = min(pixel.rgb, vec3f(LARGEST));

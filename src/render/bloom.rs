@@ -29,25 +29,49 @@ fn mix(a: [f32; 4], b: [f32; 4], weight: f32) -> [f32; 4] {
     std::array::from_fn(|k| a[k] + (b[k] - a[k]) * weight)
 }
 
-/// The two pixels of a shrunk picture, `pixels` long along an axis, between which the middle of pixel `at` of the
-/// full one lies, and the weight of the second.
-pub fn place(at: usize, factor: f32, pixels: usize) -> (usize, usize, f32) {
+/// Pixels of a picture that one of the glow may be long and still be interpolated in straight lines: more show its squares.
+const STRAIGHT: f32 = 4.5;
+
+/// The pixels of a shrunk picture along an axis that the middle of a pixel of the full one is made of, and their parts.
+#[derive(Clone, Copy, Debug)]
+pub struct Taps {
+    at: [usize; 3],
+    part: [f32; 3],
+}
+
+/// What pixel `at` of the full picture is made of, of `pixels` along an axis: two of them, and where they are far larger than
+/// its own, three by a quadratic B-spline.
+pub fn place(at: usize, factor: f32, pixels: usize) -> Taps {
     let along = (at as f32 + 0.5) / factor - 0.5;
-    let first = along.floor();
-    let clamped = |i: f32| (i.max(0.0) as usize).min(pixels - 1);
-    (clamped(first), clamped(first + 1.0), along - first)
+    let (first, part) = if factor > STRAIGHT {
+        let nearest = (along + 0.5).floor();
+        let aside = along - nearest;
+        let ends = [0.5 - aside, 0.5 + aside].map(|part| 0.5 * part * part);
+        (nearest - 1.0, [ends[0], 0.75 - aside * aside, ends[1]])
+    } else {
+        let first = along.floor();
+        (first, [1.0 - (along - first), along - first, 0.0])
+    };
+    let clamped = |k: f32| ((first + k).max(0.0) as usize).min(pixels - 1);
+    Taps { at: [clamped(0.0), clamped(1.0), clamped(2.0)], part }
 }
 
 /// The row of a shrunk picture at row `y` of the full one, interpolated.
 pub fn glow_row(glow: &HdrImage, y: usize, factor: f32) -> Vec<[f32; 4]> {
     let (width, height) = (glow.size().width() as usize, glow.size().height() as usize);
-    let (upper, lower, weight) = place(y, factor, height);
-    let row = |y: usize| &glow.pixels()[y * width..(y + 1) * width];
-    row(upper).iter().zip(row(lower)).map(|(&a, &b)| mix(a, b, weight)).collect()
+    let taps = place(y, factor, height);
+    let [above, here, below] = taps.at.map(|y| &glow.pixels()[y * width..(y + 1) * width]);
+    let rows = above.iter().zip(here).zip(below);
+    rows.map(|((&a, &b), &c)| sum([a, b, c], taps.part)).collect()
 }
 
 /// The value of a row at a [`place`] along it.
 #[inline(always)]
-pub fn along(row: &[[f32; 4]], (left, right, weight): (usize, usize, f32)) -> [f32; 4] {
-    mix(row[left], row[right], weight)
+pub fn along(row: &[[f32; 4]], taps: Taps) -> [f32; 4] {
+    sum(taps.at.map(|x| row[x]), taps.part)
+}
+
+#[inline(always)]
+fn sum([a, b, c]: [[f32; 4]; 3], part: [f32; 3]) -> [f32; 4] {
+    std::array::from_fn(|k| a[k] * part[0] + b[k] * part[1] + c[k] * part[2])
 }
