@@ -5,6 +5,8 @@
 
 // False where the smooth picture is left out. A constant, because software renderers run both sides of a branch.
 override HAS_GLOW: bool = true;
+// Whether one of its pixels is so many of the picture's that straight lines between them would show as squares.
+override IS_LARGE: bool = false;
 
 // Half floats end at 65504.
 const LARGEST: f32 = 60000.0;
@@ -49,26 +51,23 @@ fn vs_tile(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4f {
     return vec4f(place.x * 2.0 - 1.0, 1.0 - place.y * 2.0, 0.5, 1.0);
 }
 
-// Pixels that one of the smooth picture may be long and still be interpolated in straight lines: more show its squares.
-const STRAIGHT: f32 = 4.5;
-
 // The smooth picture there. Where its pixels are large, by a quadratic B-spline: two bilinear taps an axis hold its three
-// pixels. A loop, since software runs both sides of a branch.
+// pixels.
 fn glow_at(position: vec2f, size_px: vec2f) -> vec4f {
-    let factor = shrink_factor(size_px);
     let glow_px = vec2f(textureDimensions(glow));
-    let place = position / factor;
-    let taps = select(1u, 4u, factor > STRAIGHT);
+    let place = position / shrink_factor(size_px);
+    if !IS_LARGE {
+        return textureSampleLevel(glow, smoothly, place / glow_px, 0.0);
+    }
     let middle = floor(place) + 0.5;
     let aside = place - middle;
     var sum = vec4f(0.0);
-    for (var i = 0u; i < taps; i++) {
+    for (var i = 0u; i < 4u; i++) {
         let side = vec2f(vec2u(i & 1u, i >> 1u)) * 2.0 - 1.0;
         let near = 1.0 + side * aside;
         let reach = 0.5 + side * aside;
-        let at = select(place, middle + side * reach * reach / near, taps > 1u);
-        let part = select(1.0, 0.25 * near.x * near.y, taps > 1u);
-        sum += part * textureSampleLevel(glow, smoothly, at / glow_px, 0.0);
+        let at = middle + side * reach * reach / near;
+        sum += 0.25 * near.x * near.y * textureSampleLevel(glow, smoothly, at / glow_px, 0.0);
     }
     return sum;
 }

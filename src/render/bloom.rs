@@ -30,7 +30,7 @@ fn mix(a: [f32; 4], b: [f32; 4], weight: f32) -> [f32; 4] {
 }
 
 /// Pixels of a picture that one of the glow may be long and still be interpolated in straight lines: more show its squares.
-const STRAIGHT: f32 = 4.5;
+pub const STRAIGHT: f32 = 4.5;
 
 /// The pixels of a shrunk picture along an axis that the middle of a pixel of the full one is made of, and their parts.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,8 @@
 //! The last pass: HDR picture, glow and exposure to the screen's format; see [`super::tone`].
 
+use super::bloom::STRAIGHT;
 use super::exposure_pass::ExposurePass;
+use super::glow::shrink_factor;
 use super::light::{HDR_FORMAT, shader};
 use super::style::Style;
 use super::targets::Targets;
@@ -19,8 +21,8 @@ pub struct ToneMapPass {
     sampler: wgpu::Sampler,
     /// Whether the shader encodes sRGB, not the device.
     encodes: bool,
-    /// By dither (no, yes) and then by glow (without, with).
-    pipelines: [[wgpu::RenderPipeline; 2]; 2],
+    /// By dither (no, yes) and then by glow (without, with, with one that is enlarged far).
+    pipelines: [[wgpu::RenderPipeline; 3]; 2],
 }
 
 impl ToneMapPass {
@@ -52,8 +54,8 @@ impl ToneMapPass {
         );
         let module = shader(gpu.device, SHADER, HDR_FORMAT)?;
         let pipelines = entries.map(|entry| {
-            [0.0, 1.0].map(|has_glow| {
-                let constants = [("HAS_GLOW", has_glow)];
+            [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]].map(|[has_glow, is_large]| {
+                let constants = [("HAS_GLOW", has_glow), ("IS_LARGE", is_large)];
                 let pipeline = DrawPipeline {
                     module: &module,
                     entry_points: ["vs_tile", entry],
@@ -114,7 +116,9 @@ impl ToneMapPass {
         }
         pass.set_scissor_rect(0, 0, shown_px, targets.size.height());
         let by_glow = &self.pipelines[usize::from(style.dither)];
-        pass.set_pipeline(&by_glow[usize::from(style.bloom > 0.0 || style.local_exposure > 0.0)]);
+        let has_glow = style.bloom > 0.0 || style.local_exposure > 0.0;
+        let is_large = has_glow && shrink_factor(targets.size) > STRAIGHT;
+        pass.set_pipeline(&by_glow[usize::from(has_glow) + usize::from(is_large)]);
         pass.set_bind_group(0, group, &[]);
         pass.draw(0..6 * targets.tiles[0] * targets.tiles[1], 0..1);
     }
