@@ -153,7 +153,9 @@ impl Loading {
 
 /// What the user has asked for, in words.
 fn what_changes(now: &Settings, next: &Settings) -> &'static str {
-    if now.engine != next.engine {
+    if (now.devices, &now.adapter) != (next.devices, &next.adapter) {
+        "changing the devices"
+    } else if now.engine != next.engine {
         "changing the engine"
     } else if now.method != next.method {
         "changing the method"
