@@ -3,9 +3,10 @@
 use egui_kittest::kittest::Queryable;
 use gravitile::app::panel::Tab;
 use gravitile::gpu::DeviceCount;
+use gravitile::snapshot::Snapshot;
 
 use super::display::{Display, is_there};
-use super::person::{Person, SKY, command, place};
+use super::person::{Person, SIZE, SKY, command, place};
 use super::world::World;
 
 #[test]
@@ -57,21 +58,55 @@ fn how_many_devices_compute_is_changed_while_the_bodies_move_and_changes_no_bit(
     let saved = person.saves();
     let engine = &saved.attributes["engine"];
     assert!(!engine.contains(" + "), "one alone: {engine}");
-    // The same steps by the command line.
+    for adapters in ["0,0", "0"] {
+        is_of_the_command_line(&person, &saved, adapters);
+    }
+}
+
+/// The steps that lead to what a window has saved, by the command line, come to the same bits.
+fn is_of_the_command_line(person: &Person, saved: &Snapshot, adapters: &str) {
     let (steps, dt) = (&saved.attributes["step"], &saved.attributes["dt"]);
     let dt: f64 = dt.parse().unwrap();
-    let until = (saved.time + 0.25 * dt).to_string();
-    let every = saved.time.to_string();
-    for (adapter, out) in [("0,0", "two"), ("0", "one")] {
-        let args = ["run", "plummer", "-n", "300", "--engine", "gpu", "--adapter", adapter];
-        let mut run = command(&person.folder());
-        let output = run.args(args).args(["--until", &until, "--every", &every, "--out", out]);
-        let output = output.output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let name = format!("step_{:0>10}.gvt", steps);
-        let other = gravitile::snapshot::read(person.folder().join(out).join(name)).unwrap();
-        assert!(saved.bodies == other.bodies, "{out}");
+    let out = person.folder().join(format!("run on {adapters}"));
+    let mut run = command(&person.folder());
+    run.args(["run", "plummer", "-n", "300", "--engine", "gpu", "--adapter", adapters]);
+    run.args(["--every", &saved.time.to_string(), "--out"]).arg(&out);
+    // Rounding is not to make one step fewer of it.
+    let output = run.args(["--until", &(saved.time + 0.25 * dt).to_string()]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let other = gravitile::snapshot::read(out.join(format!("step_{steps:0>10}.gvt"))).unwrap();
+    assert!(saved.bodies == other.bodies, "{adapters}");
+}
+
+#[test]
+fn who_goes_back_on_the_bar_goes_on_from_there_on_all_devices() {
+    if !is_there() {
+        return;
     }
+    let args = ["view", "plummer", "-n", "300", "--engine", "gpu", "--adapter", "0,0"];
+    let person = Person::opens(&args, Tab::File);
+    person.waits_until_sky(true);
+    person.eventually("states to go back to", || (person.step() > 60).then_some(()));
+    person.presses("space", "Named(Space)");
+    person.waits_until_sky(false);
+    let before = person.step();
+    // The bar's beginning, by its colour.
+    let begin = person.sees().first([0, SKY[3], SKY[2], SIZE[1]], [86, 180, 233]);
+    let early = begin.expect("the bar") + egui::vec2(6.0, 2.0);
+    for _ in 0..2 {
+        person.clicks(early, "does GoTo(");
+        person
+            .eventually("the state", || (!person.is_making() && person.has_paused()).then_some(()));
+        let there = person.step();
+        assert!(there < before, "{there} is not before {before}");
+        person.presses("space", "Named(Space)");
+        person.eventually("steps", || (person.step() > there + 3).then_some(()));
+    }
+    person.presses("space", "Named(Space)");
+    person.waits_until_sky(false);
+    let saved = person.saves();
+    assert!(saved.attributes["engine"].contains(" + "), "{:?}", saved.attributes);
+    is_of_the_command_line(&person, &saved, "0");
 }
 
 #[test]
