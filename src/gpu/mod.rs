@@ -19,6 +19,7 @@ mod memory;
 mod part;
 mod pieces;
 mod pipeline;
+mod polling;
 mod readback;
 mod scan;
 mod sort;
@@ -46,6 +47,7 @@ pub(crate) use part::Spent;
 pub use part::{DevicePart, Share};
 pub use pieces::{Piece, Progress, Rectangle};
 pub use pipeline::{BoundKernel, Checks, ComputeKernel, compile, compute_pipeline};
+pub(crate) use polling::poll;
 pub use readback::{Readback, blocking, read, read_each, read_part};
 #[cfg(not(target_arch = "wasm32"))]
 pub use readback::{read_blocking, read_each_blocking};

@@ -86,13 +86,13 @@ fn who_goes_back_on_the_bar_goes_on_from_there_on_all_devices() {
     let args = ["view", "plummer", "-n", "300", "--engine", "gpu", "--adapter", "0,0"];
     let person = Person::opens(&args, Tab::File);
     person.waits_until_sky(true);
-    person.eventually("states to go back to", || (person.step() > 60).then_some(()));
+    person.eventually("states to go back to", || (person.step() > 500).then_some(()));
     person.presses("space", "Named(Space)");
     person.waits_until_sky(false);
     let before = person.step();
     // The bar's beginning, by its colour.
     let begin = person.sees().first([0, SKY[3], SKY[2], SIZE[1]], [86, 180, 233]);
-    let early = begin.expect("the bar") + egui::vec2(6.0, 2.0);
+    let early = begin.expect("the bar") + egui::vec2(4.0, 2.0);
     for _ in 0..2 {
         person.clicks(early, "does GoTo(");
         person
