@@ -10,7 +10,7 @@ use std::sync::Arc;
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use gravitile::app::panel::{
-    Action, Facts, History, Input, Integration, Panel, Tab, ViewChoice, style,
+    Action, Facts, History, Input, Integration, Panel, Shared, Tab, ViewChoice, style,
 };
 use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::{KernelConfig, KernelRequest};
@@ -68,6 +68,7 @@ impl World {
             method: world.method,
             engine_reason: "asked for",
             engine_text: "an adapter",
+            shared: Shared::default(),
             gpu: &world.gpu,
             config: Some(world.config),
             wgsl: None,

@@ -6,6 +6,8 @@
 mod ends;
 #[path = "ranks/launched.rs"]
 mod launched;
+#[path = "ranks/lost.rs"]
+mod lost;
 #[path = "common/shapes.rs"]
 mod shapes;
 #[path = "common/skip.rs"]
@@ -15,8 +17,9 @@ mod tuned;
 
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
-use launched::{ranks, ranks_by_shell, texts};
+use launched::{Launched, ranks, ranks_by_shell, texts};
 
 /// What a run consists of: its snapshots and its log.
 fn content(run: &Path) -> Vec<(String, Vec<u8>)> {
@@ -136,6 +139,29 @@ fn what_is_wrong_is_said_once_and_ends_all_ranks() {
     assert!(!output.status.success());
     assert!(said.contains("rank 1 has another command line than rank 0"), "{said}");
     assert!(!folder.join("c").exists());
+}
+
+/// One rank would wait for the other for ever.
+#[test]
+fn ranks_that_were_told_different_things_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let run = "run plummer -n 100 --engine cpu --dt 0.01 --until 0.02 --out a";
+    for (rank, other, sentence) in [
+        (1, "info", "rank 0 was told to run; rank 1 was told something that one does alone"),
+        (0, "resume a", "rank 0 was told to resume; rank 1 was told to run"),
+        (2, "rum plummer", "rank 2 was told what it refuses: "),
+    ] {
+        let script =
+            format!("[ $rank = {rank} ] && exec $gravitile {other}; exec $gravitile {run}");
+        let Some(mut command) = ranks_by_shell(folder, 3, &script) else { return };
+        let output = Launched::new(&mut command).ended(Duration::from_secs(10));
+        let [_, said] = texts(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert_eq!(said.matches("gravitile: ").count(), 1, "{said}");
+        assert!(said.contains(sentence), "{said}");
+        assert!(!folder.join("a").exists());
+    }
 }
 
 #[test]

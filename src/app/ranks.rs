@@ -107,6 +107,20 @@ fn first_difference<'a>(what: &[(&'a str, u32)], told: &[Vec<u8>]) -> Option<(us
     Some((rank, k.map_or("version of the program", |k| what[k].0)))
 }
 
+/// Refuses ranks that were not told to do the same, which would wait for each other for ever: all hear of it.
+///
+/// Errors: the first rank that was told something else, with what; as of [`crate::exchange::Exchange`].
+pub fn must_be_told_alike(what: impl FnOnce() -> String) -> Result<()> {
+    let Some(ranks) = all().filter(|ranks| ranks.size() > 1) else { return Ok(()) };
+    let told = ranks.tell(what().as_bytes())?;
+    let other = (1..).zip(&told[1..]).find(|(_, other)| **other != told[0]);
+    let Some((rank, other)) = other else { return Ok(()) };
+    let [other, first] = [other, &told[0]].map(|bytes| String::from_utf8_lossy(bytes));
+    Err(Error::Outside(format!(
+        "rank 0 was told {first}; rank {rank} was told {other}: all ranks must run the same program on the same input with the same options"
+    )))
+}
+
 /// A checksum of this program's own file: ranks may have been built apart.
 pub fn program_sum() -> u32 {
     let own = std::env::current_exe().and_then(std::fs::read);

@@ -243,9 +243,9 @@ fn open_devices(
             0 | 1 => DeviceCount::of_names(wanted as usize),
             named => DeviceCount::of_names(named),
         };
-        let beside = match Gpu::open_beside(request, count).await {
+        let beside = match first.open_beside(request, count).await {
             Err(Error::Value { .. }) if !is_asked_for => {
-                let beside = Gpu::open_beside(request, DeviceCount::Auto).await?;
+                let beside = first.open_beside(request, DeviceCount::Auto).await?;
                 if first.adapter.class != DeviceClass::Software {
                     let there = 1 + beside.len();
                     let words = format!(

@@ -101,6 +101,14 @@ impl AdapterInfo {
         }
     }
 
+    /// Its name, and its place where there is one: so that two of one kind are told apart.
+    pub fn in_words(&self) -> String {
+        match &self.place {
+            Some(place) => format!("{} at {place}", self.name),
+            None => self.name.clone(),
+        }
+    }
+
     /// What it is known again by.
     pub fn identity(&self) -> AdapterIdentity {
         AdapterIdentity {

@@ -8,6 +8,7 @@ use super::adapter::{self, AdapterInfo};
 use super::kernel_cache::KernelCache;
 use super::layout::VEC4;
 use super::pipeline::{Checks, ComputeKernel};
+use super::polling;
 use crate::error::{Error, Result};
 use crate::settings::AdapterRequest;
 
@@ -247,13 +248,17 @@ impl Gpu {
     }
 
     fn come(&self, so_far: wgpu::PollType) -> Result<()> {
-        let polled = self.device.poll(so_far);
+        let polled = polling::poll(&self.device, so_far);
         if polled.is_err() {
             // A lost device refuses in words of its own, which come with the next look.
-            let _ = self.device.poll(wgpu::PollType::Poll);
+            let _ = polling::poll(&self.device, wgpu::PollType::Poll);
         }
         self.check()?;
-        polled.map(drop).map_err(|error| Error::Device(error.to_string()))
+        polled.map(drop).map_err(|problem| {
+            // Nothing that it has been given is ever done.
+            let _ = self.loss.set(format!("the device was lost: {problem}"));
+            Error::Device(problem)
+        })
     }
 
     /// Waits until everything submitted so far is done. For headless runs and tests.
@@ -281,7 +286,7 @@ impl Gpu {
         if cfg!(not(target_arch = "wasm32")) && self.adapter.class != DeviceClass::Software {
             let begun = web_time::Instant::now();
             while begun.elapsed() < patience {
-                let polled = self.device.poll(wgpu::PollType::Poll);
+                let polled = polling::poll(&self.device, wgpu::PollType::Poll);
                 if polled.is_ok_and(|status| status.is_queue_empty()) {
                     return self.check();
                 }

@@ -31,11 +31,12 @@ impl Gpu {
         Self::open(&request.first()).await
     }
 
-    /// Opens those that are asked for beside the first, one after the other, a device on each. An adapter that is named
-    /// twice gets two devices.
+    /// Opens those that are asked for beside this one, which is the first of them, one after the other, a device on each. An
+    /// adapter that is named twice gets two devices.
     ///
     /// Errors: those of [`Gpu::open`]; fewer adapters than are asked for.
     pub async fn open_beside(
+        &self,
         request: &AdapterRequest,
         count: DeviceCount,
     ) -> Result<Vec<Arc<Self>>> {
@@ -45,51 +46,85 @@ impl Gpu {
         }
         let found = adapter::adapters().await;
         let mut devices = Vec::new();
-        for i in group(&found, &request.names, count)?.into_iter().skip(1) {
+        for i in group(&found, &self.adapter, &request.names, count)?.into_iter().skip(1) {
             let names = vec![AdapterName::Matching(i.to_string())];
             devices.push(Self::open(&AdapterRequest { names, ..*request }).await?);
         }
         Ok(devices)
     }
+
+    /// The adapters that could share bodies with this one, which is the first of them, as [`Gpu::open_beside`] takes them.
+    ///
+    /// Errors: adapters that are named and not there.
+    pub async fn may_share(
+        adapter: &AdapterInfo,
+        names: &[AdapterName],
+    ) -> Result<Vec<AdapterInfo>> {
+        let found = adapter::adapters().await;
+        let all = candidates(&found, adapter, names, names.is_empty())?;
+        Ok(all.into_iter().map(|i| found[i].clone()).collect())
+    }
 }
 
-/// Which of the adapters in `found` make up the group that is asked for. With one name, or none, further ones are
-/// those of the same kind, and then the others; the same device through another interface is none of them.
-fn group(found: &[AdapterInfo], names: &[AdapterName], count: DeviceCount) -> Result<Vec<usize>> {
-    let mut named = Vec::new();
-    for name in names.iter().map(Some).chain(names.is_empty().then_some(None)) {
-        let at = position(found, name, &|_| true);
-        named.push(at.ok_or_else(|| adapter::not_found(name, found))?);
+/// Those of the adapters in `found` that may make up a group, the best first: all that are named, where these are several;
+/// else `first` or the one that is named, those of the same kind, and `of_other_kinds` the rest of its class.
+fn candidates(
+    found: &[AdapterInfo],
+    first: &AdapterInfo,
+    names: &[AdapterName],
+    of_other_kinds: bool,
+) -> Result<Vec<usize>> {
+    let place = |name: &AdapterName| {
+        let at = position(found, Some(name), &|_| true);
+        at.ok_or_else(|| adapter::not_found(Some(name), found))
+    };
+    if names.len() > 1 {
+        return names.iter().map(place).collect();
     }
+    let opened = AdapterName::Known(first.identity());
+    let first_at = place(names.first().unwrap_or(&opened))?;
+    let first = &found[first_at];
+    let is_another = |i: &usize| *i != first_at && found[*i].backend == first.backend;
+    let (mut all, others): (Vec<usize>, Vec<usize>) =
+        (0..found.len()).filter(is_another).partition(|i| found[*i].name == first.name);
+    all.insert(0, first_at);
+    if of_other_kinds {
+        all.extend(others.into_iter().filter(|i| found[*i].class == first.class));
+    }
+    Ok(all)
+}
+
+/// Which of the adapters in `found` make up the group that is asked for, of which `first` is open. With one name, or none,
+/// further ones are those of the same kind, and then the others; the same device through another interface is none of them.
+fn group(
+    found: &[AdapterInfo],
+    first: &AdapterInfo,
+    names: &[AdapterName],
+    count: DeviceCount,
+) -> Result<Vec<usize>> {
     let wanted = match count {
         DeviceCount::These(wanted) => wanted as usize,
         DeviceCount::Auto => usize::MAX,
     };
+    // Other kinds are for who asks for so many without a name: the slowest would only hold up the others.
+    let of_other_kinds = count != DeviceCount::Auto && names.is_empty();
+    let mut all = candidates(found, first, names, of_other_kinds)?;
     if names.len() > 1 {
         if count != DeviceCount::Auto && wanted != names.len() {
             let allowed = format!("{}, as many as --adapter names, or left out", names.len());
             return Err(Error::value("--devices", wanted, allowed));
         }
-        return Ok(named);
+        return Ok(all);
     }
-    let (first, first_at) = (&found[named[0]], named[0]);
-    let is_another = |i: &usize| *i != first_at && found[*i].backend == first.backend;
-    let (mut alike, others): (Vec<usize>, Vec<usize>) =
-        (0..found.len()).filter(is_another).partition(|i| found[*i].name == first.name);
-    alike.insert(0, first_at);
-    // Other kinds are for who asks for so many without a name: the slowest would only hold up the others.
-    if count != DeviceCount::Auto && names.is_empty() {
-        alike.extend(others.into_iter().filter(|i| found[*i].class == first.class));
-    }
-    if count != DeviceCount::Auto && wanted > alike.len() {
-        let there = alike.len();
+    if count != DeviceCount::Auto && wanted > all.len() {
+        let there = all.len();
         let allowed = format!(
             "at most {there}: so many adapters of that kind are here ('--adapter 0,0' opens two devices on one)"
         );
         return Err(Error::value("--devices", wanted, allowed));
     }
-    alike.truncate(wanted);
-    Ok(alike)
+    all.truncate(wanted);
+    Ok(all)
 }
 
 #[cfg(test)]
@@ -116,7 +151,8 @@ mod tests {
     }
 
     fn asked(names: &str, count: &str) -> Result<Vec<usize>> {
-        group(&found(), &AdapterRequest::named(names).names, count.parse().unwrap())
+        let (found, names) = (found(), AdapterRequest::named(names).names);
+        group(&found, &found[0], &names, count.parse().unwrap())
     }
 
     #[test]
@@ -129,6 +165,25 @@ mod tests {
         assert_eq!(asked("A100,0", "2").unwrap(), [1, 0]);
         // Two devices on one.
         assert_eq!(asked("4,4,4", "3").unwrap(), [4, 4, 4]);
+    }
+
+    /// A window's device is one that can show it, which need not be the best.
+    #[test]
+    fn a_group_has_the_device_that_is_open_and_what_may_share_is_the_largest_group() {
+        let found = found();
+        let of = |first: usize, count: &str| {
+            group(&found, &found[first], &[], count.parse().unwrap()).unwrap()
+        };
+        assert_eq!(of(1, "2"), [1, 0]);
+        assert_eq!(of(2, "auto"), [2, 0]);
+        assert_eq!(of(3, "auto"), [3]);
+        let all = |first: usize, names: &str| {
+            let names = AdapterRequest::named(names).names;
+            candidates(&found, &found[first], &names, names.is_empty()).unwrap()
+        };
+        assert_eq!(all(0, ""), [0, 2, 1]);
+        assert_eq!(all(0, "H200"), [0, 2]);
+        assert_eq!((all(4, ""), all(4, "4,4,4")), (vec![4], vec![4, 4, 4]));
     }
 
     #[test]

@@ -16,8 +16,10 @@ mod instance;
 mod kernel_cache;
 pub mod layout;
 mod memory;
+mod part;
 mod pieces;
 mod pipeline;
+mod polling;
 mod readback;
 mod scan;
 mod sort;
@@ -40,8 +42,12 @@ pub use draw::{DARK, DrawPipeline, begin_drawing, smooth_sampler};
 pub(crate) use entries::rows_of_workgroups;
 pub use handles::Handles;
 pub use kernel_cache::keep_kernels_in;
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use part::Spent;
+pub use part::{DevicePart, Share};
 pub use pieces::{Piece, Progress, Rectangle};
 pub use pipeline::{BoundKernel, Checks, ComputeKernel, compile, compute_pipeline};
+pub(crate) use polling::poll;
 pub use readback::{Readback, blocking, read, read_each, read_part};
 #[cfg(not(target_arch = "wasm32"))]
 pub use readback::{read_blocking, read_each_blocking};

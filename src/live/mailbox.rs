@@ -8,6 +8,7 @@ use super::cadence::Purpose;
 use super::points::Points;
 use super::{BlockFacts, Event};
 use crate::forces::direct::gpu::KernelRequest;
+use crate::gpu::DevicePart;
 
 /// Where the worker stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -50,6 +51,8 @@ pub(super) struct Outbox {
     pub done: u64,
     /// What the worker computes with and where, once it knows.
     pub description: Option<String>,
+    /// What each device does, where several compute.
+    pub parts: Option<Vec<DevicePart>>,
     /// A set of points to fill again, so that none is allocated per step.
     pub spare: Option<Points>,
     /// The worker has ended: with an error, or because nobody watches.

@@ -23,6 +23,7 @@ mod mailbox;
 mod mover;
 mod on_device;
 mod on_host;
+mod parts;
 mod points;
 #[cfg(all(feature = "window", not(target_arch = "wasm32")))]
 mod priority;

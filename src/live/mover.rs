@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::forces::direct::gpu::{KernelRequest, KernelVariant};
 use crate::forces::{Budget, Throughput};
 use crate::frame::Frame;
-use crate::gpu::{FrameTimes, Gpu};
+use crate::gpu::{DevicePart, FrameTimes, Gpu};
 use crate::sim::Work;
 
 /// A frame's part of the simulation.
@@ -87,6 +87,11 @@ pub(super) trait Mover: Send {
     /// The individual steps, if they have been told since the last call.
     fn take_blocks(&mut self) -> Option<BlockFacts> {
         None
+    }
+
+    /// What each device does, where several move the bodies.
+    fn parts(&self) -> &[DevicePart] {
+        &[]
     }
 
     /// No further step is due.

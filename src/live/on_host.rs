@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::forces::direct::gpu::KernelRequest;
 use crate::frame::Frame;
 use crate::gpu::layout::VEC4;
-use crate::gpu::{Gpu, storage};
+use crate::gpu::{DevicePart, Gpu, storage};
 use crate::sim::{Settings, Work};
 
 /// A worker, and what is drawn of its bodies.
@@ -129,6 +129,10 @@ impl Mover for OnHost {
 
     fn take_blocks(&mut self) -> Option<BlockFacts> {
         self.worker.take_blocks()
+    }
+
+    fn parts(&self) -> &[DevicePart] {
+        &self.worker.parts
     }
 
     /// A worker would go on until the next frame, beyond what is asked for after this.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::mover::Drawn;
 use super::{Live, Rates, TimeKeeper};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, KernelVariant};
-use crate::gpu::Gpu;
+use crate::gpu::{DevicePart, Gpu};
 use crate::render::DevicePoints;
 use crate::sim::{Choice, Settings};
 
@@ -142,6 +142,11 @@ impl Live {
     /// What it computes on and how, in one line.
     pub fn describe_engine(&self) -> String {
         self.mover.describe()
+    }
+
+    /// What each device does, where several move the bodies: of the last half second in which steps were taken.
+    pub fn parts(&self) -> &[DevicePart] {
+        self.mover.parts()
     }
 
     /// The shape asked for.

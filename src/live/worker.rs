@@ -12,6 +12,7 @@ use super::beside::run_beside;
 use super::blocks::BlockWatch;
 use super::cadence::Purpose;
 use super::mailbox::{Inbox, Progress, Shared, lock};
+use super::parts::PartWatch;
 use super::points::{Narrowing, Points};
 use super::{BlockFacts, Event, Report};
 use crate::bodies::Bodies;
@@ -20,6 +21,7 @@ use crate::error::Result;
 use crate::forces::ForceEngine;
 use crate::forces::direct::gpu::KernelRequest;
 use crate::forces::tree::Rebuild;
+use crate::gpu::DevicePart;
 use crate::sim::{Clock, HostState, Moment, Residence, Settings};
 
 /// Who moves the bodies.
@@ -45,6 +47,8 @@ pub(super) struct WorkerLink {
     /// Steps since the start that the watcher knows of.
     known: u64,
     pub description: String,
+    /// What each device does, where several compute.
+    pub parts: Vec<DevicePart>,
 }
 
 impl WorkerLink {
@@ -86,7 +90,7 @@ impl WorkerLink {
             outbox.events.extend(ended.err().map(Event::Failed));
             outbox.ended = true;
         })?;
-        Ok(Self { shared, known: 0, description })
+        Ok(Self { shared, known: 0, description, parts: Vec::new() })
     }
 
     /// Says how many steps beyond those last taken may be done, and of which length. Counted from
@@ -135,6 +139,9 @@ impl WorkerLink {
         if let Some(description) = outbox.description.take() {
             self.description = description;
         }
+        if let Some(parts) = outbox.parts.take() {
+            self.parts = parts;
+        }
         (steps, outbox.progress, std::mem::take(&mut outbox.events))
     }
 
@@ -180,6 +187,7 @@ struct Worker {
     drawn: Narrowing,
     progress: Progress,
     watch: BlockWatch,
+    parts: PartWatch,
     shown: bool,
 }
 
@@ -193,15 +201,16 @@ impl Worker {
         // The bodies are to be seen before their first forces are known.
         publish(shared, &bodies, &zero, &drawn, progress);
         let read = Read { acceleration: zero, bodies: bodies.clone() };
-        let residence: Box<dyn Residence> = match home {
+        let mut residence: Box<dyn Residence> = match home {
             Home::Host(engine) => Box::new(HostState::open(bodies, engine, settings, None).await?),
             Home::Elsewhere(residence) => residence,
         };
-        lock(&shared.outbox).description = Some(residence.describe());
         let progress = Progress { ready: true, ..progress };
         let watch = BlockWatch::new(clock.time());
+        lock(&shared.outbox).description = Some(residence.describe());
+        let parts = PartWatch::begin(residence.as_mut(), shared);
         let (shown, settings) = (false, settings.clone());
-        Ok(Self { residence, read, clock, settings, drawn, progress, watch, shown })
+        Ok(Self { residence, read, clock, settings, drawn, progress, watch, parts, shown })
     }
 
     async fn run(&mut self, shared: &Shared) -> Result<()> {
@@ -229,6 +238,7 @@ impl Worker {
             }
             if steps > 0 {
                 done += self.step(dt, steps, shared).await?;
+                self.parts.look(self.residence.as_mut(), shared);
                 self.shown = false;
             }
             if report || bodies.is_some() || lock(&shared.inbox).wanted {
@@ -297,6 +307,7 @@ impl Worker {
         let now = Settings { start, dt, steps_before, ..settings.clone() };
         let bodies = self.read.of(self.residence.as_ref()).0.clone();
         self.residence.replace(&bodies, &now).await?;
+        self.parts = PartWatch::begin(self.residence.as_mut(), shared);
         lock(&shared.outbox).description = Some(self.residence.describe());
         self.settings = settings;
         Ok(())

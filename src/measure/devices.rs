@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::forces::Method;
 use crate::gpu::{DeviceClass, DeviceCount, Gpu};
 use crate::scene::{Spread, test_bodies};
-use crate::sim::{Choice, EngineKind, Settings};
+use crate::sim::{Choice, Settings};
 
 /// The choice, which has been looked at ([`Choice::check_devices`]), with the devices that are to share `n` bodies with
 /// its first one.
@@ -16,13 +16,15 @@ pub(super) async fn choose_devices(
     n: usize,
     settings: &Settings,
 ) -> Result<Choice> {
+    let Some(first) = choice.gpu.clone() else { return Ok(choice) };
     match settings.devices {
-        _ if choice.kind != EngineKind::Gpu => Ok(choice),
         DeviceCount::These(_) => {
-            let beside = Gpu::open_beside(&settings.adapter, settings.devices).await?;
+            let beside = first.open_beside(&settings.adapter, settings.devices).await?;
             Ok(Choice { beside, ..choice })
         }
-        DeviceCount::Auto if !settings.steps_on_host() => several(choice, n, settings).await,
+        DeviceCount::Auto if !settings.steps_on_host() => {
+            several(&first, choice, n, settings).await
+        }
         DeviceCount::Auto => {
             let why = "block steps are on one device: how many bodies a step has is not known before (--devices N)";
             Ok(Choice { devices_reason: Some(why.to_owned()), ..choice })
@@ -46,8 +48,8 @@ fn largest_trial(choice: &Choice) -> usize {
 }
 
 /// All devices of the first one's kind, if steps are faster on them.
-async fn several(choice: Choice, n: usize, settings: &Settings) -> Result<Choice> {
-    let beside = Gpu::open_beside(&settings.adapter, DeviceCount::Auto).await?;
+async fn several(first: &Gpu, choice: Choice, n: usize, settings: &Settings) -> Result<Choice> {
+    let beside = first.open_beside(&settings.adapter, DeviceCount::Auto).await?;
     if beside.is_empty() {
         let devices_reason = Some("there is one device of that kind".to_owned());
         return Ok(Choice { devices_reason, ..choice });

@@ -51,11 +51,14 @@ pub fn run(
     let logged = match ended {
         Ok(logged) => logged,
         Err(Failure::Step(error)) => return Err(stopped(sim, folder, template, error)),
-        Err(Failure::Other(error)) => return Err(error),
+        Err(Failure::Other(error)) => return Err(with_way_on(folder, error)),
     };
     // A run that has nothing left to do writes no row.
     let last = match (last, logged) {
-        (None, true) => unless_stopped(sim.diagnostics())?,
+        (None, true) => {
+            let last = unless_stopped(sim.diagnostics());
+            last.map_err(|error| with_way_on(folder, error))?
+        }
         (last, logged) => last.filter(|_| logged),
     };
     let energy_initial = log.initial().or(last.as_ref().map(Diagnostics::energy));
@@ -175,17 +178,18 @@ pub fn restart_of(snapshot: &Snapshot) -> Option<Restart> {
     Restart::find(&snapshot.reals(&COLUMNS), &snapshot.attributes)
 }
 
-/// Saves where the bodies came to before `error` stopped them, if they are whole; the error, with where that is.
-fn stopped(
-    sim: &mut Simulation,
-    folder: &RunFolder,
-    template: &Snapshot,
-    mut error: Error,
-) -> Error {
+/// An error that has nothing to do with what was asked for, with how to go on.
+fn with_way_on(folder: &RunFolder, mut error: Error) -> Error {
     if let Error::Device(problem) | Error::Member(problem) = &mut error {
         let path = folder.path.display();
         problem.push_str(&format!("; go on from the last snapshot with: gravitile resume {path}"));
     }
+    error
+}
+
+/// Saves where the bodies came to before `error` stopped them, if they are whole; the error, with where that is.
+fn stopped(sim: &mut Simulation, folder: &RunFolder, template: &Snapshot, error: Error) -> Error {
+    let mut error = with_way_on(folder, error);
     if !matches!(error, Error::Body { .. }) {
         return error;
     }

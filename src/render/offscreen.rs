@@ -3,7 +3,7 @@
 use super::image::{Image, PictureSize};
 use super::targets::{check_side, texture_of};
 use crate::error::{Error, Result};
-use crate::gpu::Handles;
+use crate::gpu::{Handles, poll};
 
 /// Format of the target: the device encodes sRGB.
 pub const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8UnormSrgb;
@@ -89,12 +89,9 @@ impl Offscreen {
                 // The callback tells nothing that is not known below, and it may come late: where other threads wait on
                 // the same device, one of them may be about to call it.
                 drop(arrives);
-                device
-                    .poll(wgpu::PollType::Wait {
-                        submission_index: Some(submission),
-                        timeout: None,
-                    })
-                    .map_err(|e| failed(&e))?;
+                let so_far =
+                    wgpu::PollType::Wait { submission_index: Some(submission), timeout: None };
+                poll(&device, so_far).map_err(|e| failed(&e))?;
             }
             let mut image = Image::new(size);
             {

@@ -56,10 +56,10 @@ impl Choice {
         };
         let choice = Self::of(kind, method, reason, gpu);
         choice.check_devices(settings)?;
-        let beside = match (kind, settings.devices) {
+        let beside = match (&choice.gpu, settings.devices) {
             // How many of them are worth it is measured.
-            (EngineKind::Gpu, DeviceCount::These(_)) => {
-                Gpu::open_beside(&settings.adapter, settings.devices).await?
+            (Some(gpu), DeviceCount::These(_)) => {
+                gpu.open_beside(&settings.adapter, settings.devices).await?
             }
             _ => Vec::new(),
         };
@@ -106,20 +106,24 @@ impl Choice {
             let allowed = "direct where ranks share the bodies of an engine on the host";
             return Err(Error::value("the method", "tree", allowed));
         }
-        if !several {
-            return Ok(());
+        match self.only_one(settings).filter(|_| several) {
+            Some(why) => Err(Error::value("--devices", settings.devices, format!("1 {why}"))),
+            None => Ok(()),
         }
-        let integrator = settings.integrator.name;
-        let allowed = match self.kind {
+    }
+
+    /// Why the bodies cannot be shared among several devices, if they cannot, to be said after "one device".
+    pub fn only_one(&self, settings: &Settings) -> Option<String> {
+        match self.kind {
             EngineKind::Gpu if settings.steps_on_host() && !settings.blocks_may_be_shared() => {
-                format!(
-                    "1 with {integrator} here: several devices share block steps that live on them, in double-single or double"
-                )
+                let integrator = settings.integrator.name;
+                Some(format!(
+                    "with {integrator} here: several devices share block steps that live on them, in double-single or double"
+                ))
             }
-            EngineKind::Gpu => return Ok(()),
-            other => format!("1 with the engine {}: several are for gpu", other.name()),
-        };
-        Err(Error::value("--devices", settings.devices, allowed))
+            EngineKind::Gpu => None,
+            other => Some(format!("with the engine {}: several are for gpu", other.name())),
+        }
     }
 
     /// The open devices: the first one, and those beside it.

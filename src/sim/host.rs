@@ -6,7 +6,7 @@ use std::future::ready;
 use glam::DVec3;
 
 use self::asked::{all_on_all, begin_step, check_kinds, evaluate, in_f64};
-use super::{Clock, Residence, ResidenceEntry, Settings, Soon, Watch, host_engine};
+use super::{Clock, DevicePart, Residence, ResidenceEntry, Settings, Soon, Watch, host_engine};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::forces::{Answers, ForceEngine, Precision, Want};
@@ -354,6 +354,13 @@ impl Residence for HostState {
         let in_f32 = self.engine.precision() == Precision::Single && self.blocks().is_none();
         let x = &bodies.position;
         in_f32.then(|| Frame::of_call(x, x, &bodies.mass, self.softening))
+    }
+
+    fn take_parts(&mut self) -> Vec<DevicePart> {
+        match &mut self.how {
+            How::Shared { .. } => Vec::new(),
+            How::Blocks { steps, .. } => steps.take_parts(),
+        }
     }
 
     fn on_host(&self) -> Option<(&Bodies, &[DVec3])> {

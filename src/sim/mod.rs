@@ -36,6 +36,7 @@ pub use device::{
 pub use engine::{check_tier, direct_engine, host_engine, tiers};
 // The words that settings are made of.
 pub use crate::forces::{EngineKind, Method, engine_names};
+pub use crate::gpu::{DevicePart, Share};
 pub use crate::tuned::{Crossover, Known};
 #[cfg(not(target_arch = "wasm32"))]
 pub use group::{DeviceGroup, Exchanged};

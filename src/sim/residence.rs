@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::{Choice, RESIDENCES, Settings};
+use super::{Choice, DevicePart, RESIDENCES, Settings};
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::direct::gpu::KernelConfig;
@@ -77,6 +77,11 @@ pub trait Residence: Send {
     /// The individual steps, if the integrator has them.
     fn blocks(&self) -> Option<&BlockSteps> {
         None
+    }
+
+    /// What each device does, where several share the work; of this process alone.
+    fn take_parts(&mut self) -> Vec<DevicePart> {
+        Vec::new()
     }
 
     /// The closest passage since this was asked last, at a time since step 0, if the bodies have individual steps.

@@ -6,7 +6,7 @@ use gravitile::bodies::Bodies;
 use gravitile::forces::Method;
 use gravitile::gpu::Gpu;
 use gravitile::live::{Command, Live, Tempo};
-use gravitile::sim::{Choice, EngineKind, Settings, Simulation};
+use gravitile::sim::{Choice, EngineKind, Settings, Share, Simulation};
 
 use super::watcher::{Watcher, bits};
 use super::{common, plummer, settings, shape};
@@ -138,4 +138,59 @@ fn a_lost_device_is_told_and_what_had_come_back_goes_on_with_one() {
     let mut second = Watcher::on(&device(), last.bodies.clone(), there).ready();
     second.steps(2);
     assert_eq!(second.moment().steps, 5);
+}
+
+#[test]
+fn it_is_told_what_each_device_does() {
+    let devices = [device(), device()];
+    let tree = Settings { method: Some(Method::Tree), ..settings(EngineKind::Gpu) };
+    let hermite = Settings {
+        integrator: gravitile::integrate::find("hermite4").unwrap(),
+        ..settings(EngineKind::Gpu)
+    };
+    for (settings, are) in
+        [(settings(EngineKind::Gpu), "bodies"), (tree, "curve"), (hermite, "blocks")]
+    {
+        let mut watcher = on(&devices, settings.clone());
+        watcher.until("what they do", |w| w.live.parts().len() == 2);
+        assert!(watcher.live.parts().iter().all(|part| part.exchanging.is_none()), "{are}");
+        watcher.apply(Command::Tempo(Tempo::Fastest));
+        watcher.apply(Command::Pause(false));
+        watcher.until("shares of the time", |w| w.live.parts()[1].exchanging.is_some());
+        let mut end = 0;
+        for part in watcher.live.parts() {
+            assert!(part.device.starts_with(&devices[0].adapter.name), "{part:?}");
+            assert!((0.0..=1.0).contains(&part.exchanging.unwrap()), "{part:?}");
+            match (&part.share, are) {
+                (Share::Bodies(range), "bodies") | (Share::Curve(range), "curve") => {
+                    assert!(range.start == end && !range.is_empty(), "{part:?}");
+                    end = range.end;
+                }
+                (Share::Blocks, "blocks") => end = N,
+                _ => panic!("{are}: {part:?}"),
+            }
+        }
+        assert_eq!(end, N, "{are}");
+        let alone = on(&devices[..1], settings);
+        assert!(alone.live.parts().is_empty(), "one alone has no part");
+    }
+}
+
+/// What the window does when somebody chooses another number of devices.
+#[test]
+fn bodies_go_from_one_device_to_two_and_back_with_the_bits_of_one() {
+    let devices = [device(), device()];
+    let mut alone = on(&devices[..1], settings(EngineKind::Gpu));
+    alone.steps(12);
+    let mut watcher = on(&devices[..1], settings(EngineKind::Gpu));
+    for count in [2, 1, 2] {
+        watcher.steps(3);
+        let last = watcher.moment();
+        let there = watcher.live.settings().going_on_from(&last);
+        watcher = with(&devices[..count], there, last.bodies.clone());
+        let are_several = watcher.live.describe_engine().contains(" + ");
+        assert_eq!(are_several, count == 2, "{}", watcher.live.describe_engine());
+    }
+    watcher.steps(3);
+    assert!(bits(&watcher.moment()) == bits(&alone.moment()));
 }

@@ -6,9 +6,9 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use gravitile::app::panel::{Action, Tab};
 use gravitile::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest};
-use gravitile::gpu::Gpu;
+use gravitile::gpu::{DeviceCount, Gpu};
 use gravitile::live::Command;
-use gravitile::sim::EngineKind;
+use gravitile::sim::{DevicePart, EngineKind, Share};
 
 use super::world::{World, after, click, command, full};
 
@@ -173,4 +173,66 @@ fn a_shape_that_nothing_holds_is_said() {
     world.config = None;
     let harness = world.shown(HIGH);
     assert!(harness.query_by_label_contains("holds no kernel of this shape").is_some());
+}
+
+/// A machine with three cards of which two compute.
+pub fn several() -> World {
+    let mut world = World::on(Tab::Kernel);
+    world.adapters = ["0000:01:00.0", "0000:02:00.0", "0000:41:00.0"]
+        .map(|place| format!("A fast adapter at {place}"))
+        .to_vec();
+    (world.count, world.settings.devices) = (16_000, DeviceCount::These(2));
+    let part = |k: usize, range, exchanging| DevicePart {
+        device: world.adapters[k].clone(),
+        share: Share::Bodies(range),
+        exchanging: Some(exchanging),
+    };
+    world.parts = vec![part(0, 0..9_000, 0.05), part(1, 9_000..16_000, 0.125)];
+    let found =
+        "3 devices are faster: a step of 16000 bodies takes 0.211 ms on them, 0.352 ms on one";
+    world.measured = Some(found.to_owned());
+    world
+}
+
+#[test]
+fn it_is_chosen_how_many_devices_compute_where_there_are_several() {
+    let mut harness = several().shown(HIGH);
+    for (name, count) in [
+        ("1 device", DeviceCount::ONE),
+        ("3 devices", DeviceCount::These(3)),
+        ("what is faster", DeviceCount::Auto),
+    ] {
+        assert_eq!(click(&mut harness, name), [Action::Devices(count)], "{name}");
+    }
+    assert_eq!(click(&mut harness, "2 devices"), [], "these compute already");
+    for line in [
+        "2: A fast adapter at 0000:02:00.0",
+        "moves bodies 9000 to 15999, 44 %, computes 88 % of the time",
+        "as measured: 3 devices are faster: a step of 16000 bodies takes 0.211 ms on them, 0.352 ms on one",
+    ] {
+        assert!(harness.query_by_label(line).is_some(), "{line}");
+    }
+}
+
+#[test]
+fn where_one_device_alone_can_compute_it_is_said_why() {
+    let mut world = several();
+    world.parts.clear();
+    world.only_one = Some("with the engine cpu: several are for gpu".to_owned());
+    let mut harness = world.shown(HIGH);
+    assert!(harness.get_by_label("2 devices").accesskit_node().is_disabled());
+    assert_eq!(click(&mut harness, "2 devices"), []);
+    let why = "one device with the engine cpu: several are for gpu";
+    assert!(harness.query_by_label(why).is_some());
+}
+
+#[test]
+fn with_one_adapter_nothing_is_said_of_devices() {
+    for adapters in [0, 1] {
+        let mut world = World::on(Tab::Kernel);
+        world.adapters = vec!["An adapter".to_owned(); adapters];
+        let harness = world.shown(HIGH);
+        assert!(harness.query_by_label("Devices").is_none());
+        assert!(harness.query_by_label("1 device").is_none());
+    }
 }

@@ -66,6 +66,11 @@ fn kernel() {
 }
 
 #[test]
+fn kernel_on_several_devices() {
+    looks(super::kernel::several().shown(760.0), "kernel_devices");
+}
+
+#[test]
 fn kernel_with_its_text() {
     let mut harness = World::on(Tab::Kernel).shown(900.0);
     click(&mut harness, "Show the WGSL");

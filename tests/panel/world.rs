@@ -8,7 +8,7 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use glam::DVec3;
 use gravitile::app::panel::{
-    Action, Facts, History, Input, Integration, Panel, PastMark, Tab, ViewChoice, style,
+    Action, Facts, History, Input, Integration, Panel, PastMark, Shared, Tab, ViewChoice, style,
 };
 use gravitile::bodies::{Component, Role};
 use gravitile::diagnostics::{ComponentRadii, Diagnostics};
@@ -20,7 +20,7 @@ use gravitile::live::{
     BlockFacts, Command, ForceError, Rates, Report, Seen, SeenTree, SeenWalk, Status, TimeKeeper,
 };
 use gravitile::scene::{RunHints, Scene};
-use gravitile::sim::{EngineKind, Settings};
+use gravitile::sim::{DevicePart, EngineKind, Settings};
 use gravitile::units::Units;
 
 /// Where the panel is in the pictures: the free part of the window is as wide as this.
@@ -45,6 +45,11 @@ pub struct World {
     pub method: Option<Method>,
     pub engine_reason: String,
     pub engine_text: String,
+    /// Devices that could share, and what they do.
+    pub adapters: Vec<String>,
+    pub parts: Vec<DevicePart>,
+    pub measured: Option<String>,
+    pub only_one: Option<String>,
     pub config: Option<KernelConfig>,
     pub wgsl: Option<String>,
     pub blocks: Option<BlockFacts>,
@@ -126,6 +131,10 @@ impl World {
             method: None,
             engine_reason: "it is the fastest here for 16000 bodies".to_owned(),
             engine_text: format!("An adapter (vulkan), {config}"),
+            adapters: Vec::new(),
+            parts: Vec::new(),
+            measured: None,
+            only_one: None,
             config: Some(config),
             wgsl: KernelVariant::new(config, hints.softening, 1.0, false).wgsl().ok(),
             blocks: None,
@@ -183,6 +192,12 @@ impl World {
             method: self.method.unwrap_or(self.engine.method()),
             engine_reason: &self.engine_reason,
             engine_text: &self.engine_text,
+            shared: Shared {
+                adapters: &self.adapters,
+                parts: &self.parts,
+                measured: self.measured.as_deref(),
+                only_one: self.only_one.clone(),
+            },
             gpu,
             config: self.config,
             wgsl: self.wgsl.as_deref(),

@@ -115,6 +115,13 @@ impl Picture {
         self.pixels(part).any(|pixel| pixel != [0; 3])
     }
 
+    /// The first pixel of that colour in a part, from the left in its first row.
+    pub fn first(&self, part: Part, colour: [u8; 3]) -> Option<egui::Pos2> {
+        let at = self.pixels(part).position(|pixel| pixel == colour)?;
+        let width = part[2] - part[0];
+        Some(egui::pos2((part[0] + at % width) as f32, (part[1] + at / width) as f32))
+    }
+
     /// How many pixels of a part clearly differ.
     pub fn changes(&self, other: &Self, part: Part) -> usize {
         let pairs = self.pixels(part).zip(other.pixels(part));

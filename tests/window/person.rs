@@ -389,9 +389,6 @@ pub fn command(folder: &Path) -> Command {
 }
 
 /// Where something is in a window of this size, by laying out the same panel here.
-pub fn place(
-    world: World,
-    find: impl FnOnce(&mut Harness<'static, World>) -> egui::Pos2,
-) -> egui::Pos2 {
+pub fn place<T>(world: World, find: impl FnOnce(&mut Harness<'static, World>) -> T) -> T {
     find(&mut world.shown(SIZE[1] as f32))
 }

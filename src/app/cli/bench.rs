@@ -168,9 +168,9 @@ pub fn main(args: &Args) -> Result<Ended> {
     let gpu = adapter(engine, &args.adapter)?;
     // Only where they are wanted: opening one takes seconds on some machines.
     let shares = wanted.iter().any(|figure| figure.name == "devices") && gpu.is_some();
-    let beside = match shares {
-        true => pollster::block_on(Gpu::open_beside(&args.adapter, DeviceCount::Auto))?,
-        false => Vec::new(),
+    let beside = match gpu.as_ref().filter(|_| shares) {
+        Some(gpu) => pollster::block_on(gpu.open_beside(&args.adapter, DeviceCount::Auto))?,
+        None => Vec::new(),
     };
     interrupt::end_in_good_order();
     let sizes = Sizes::for_adapter(gpu.as_deref(), args.quick);

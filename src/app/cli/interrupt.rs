@@ -62,7 +62,10 @@ fn signalled() {
     let manner = manner();
     match &*manner {
         Manner::InGoodOrder if !WANTED.swap(true, Ordering::SeqCst) => {
-            super::print::note("stopping in good order (Ctrl-C again stops at once)");
+            // MPI's launcher ends the other ranks once one has failed, which that one has said.
+            if !super::together::is_ended_by_another() {
+                super::print::note("stopping in good order (Ctrl-C again stops at once)");
+            }
             // On a thread of its own: the next signal must find this one free.
             let hurry = || {
                 std::thread::sleep(GRACE);

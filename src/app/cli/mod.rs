@@ -121,49 +121,49 @@ pub fn main() -> ExitCode {
     #[cfg(feature = "mpi")]
     {
         if code != ExitCode::SUCCESS {
-            let_the_launcher_read();
+            together::let_the_launcher_read();
         }
         crate::exchange::mpi::end();
     }
     code
 }
 
-/// MPICH's launcher ends all ranks once one has failed, and with them what it has not read yet of what rank 0 said.
-#[cfg(feature = "mpi")]
-fn let_the_launcher_read() {
-    if ranks::all().is_some() {
-        std::thread::sleep(std::time::Duration::from_millis(200));
+/// Says what went wrong, and ends with this exit code; so do all ranks, which would wait for this one in vain.
+fn fail(error: &anyhow::Error, code: u8) -> ExitCode {
+    #[cfg(feature = "mpi")]
+    if let Some(ranks) = ranks::ranks().filter(|ranks| ranks.size() > 1) {
+        together::end_ranks(ranks, error, code);
     }
+    print::note(&format!("{error:#}"));
+    ExitCode::from(code)
 }
 
-/// Ends all ranks at once, after one of them has failed: the others wait for it in vain.
-#[cfg(feature = "mpi")]
-fn end_ranks(error: &anyhow::Error, code: u8) {
-    use std::time::Duration;
-    let Some(ranks) = ranks::ranks().filter(|ranks| ranks.size() > 1) else { return };
-    let words = format!("rank {}: {error:#}", ranks.rank());
-    match ranks.rank() {
-        0 => (),
-        // What all ranks have to say rank 0 says; and who has heard that another gave up leaves the word to that one.
-        _ if matches!(error.downcast_ref(), Some(Error::Member(_))) => {
-            std::thread::sleep(Duration::from_secs(2));
-        }
-        _ => {
-            std::thread::sleep(Duration::from_millis(500));
-            print::from_any_rank(&words);
-        }
-    }
-    #[cfg(unix)]
-    watchdog::leave();
-    let_the_launcher_read();
-    crate::exchange::mpi::abort(code.into());
+fn refused(error: &clap::Error) -> String {
+    let arguments: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    refusal::in_words(error, &arguments)
 }
 
-#[cfg(not(feature = "mpi"))]
-fn end_ranks(_: &anyhow::Error, _: u8) {}
+/// What a command line comes to, as far as ranks that wait for each other have to do the same.
+fn told(cli: &Result<Cli, clap::Error>) -> String {
+    match cli {
+        Ok(Cli { command: Some(Command::Run(_)), .. }) => "to run".to_owned(),
+        Ok(Cli { command: Some(Command::Resume(_)), .. }) => "to resume".to_owned(),
+        Err(error) if !refusal::is_answer(error) => {
+            format!("what it refuses: {}", refused(error))
+        }
+        _ => "something that one does alone".to_owned(),
+    }
+}
 
 fn work() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = Cli::try_parse();
+    // Before anything that one of them would wait for.
+    if let Err(error) = ranks::must_be_told_alike(|| told(&cli)) {
+        print::note(&error.to_string());
+        return ExitCode::from(2);
+    }
+    let cli = match cli {
         Ok(cli) => cli,
         Err(error) if refusal::is_answer(&error) => {
             if ranks::speaks() {
@@ -172,9 +172,7 @@ fn work() -> ExitCode {
             return ExitCode::from(error.exit_code() as u8);
         }
         Err(error) => {
-            let arguments: Vec<String> =
-                std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-            print::note(&refusal::in_words(&error, &arguments));
+            print::note(&refused(&error));
             return ExitCode::from(2);
         }
     };
@@ -232,18 +230,12 @@ fn work() -> ExitCode {
         Ok(Ended::Interrupted) => ExitCode::from(130),
         Err(error) if matches!(error.downcast_ref(), Some(Error::Device(_) | Error::Member(_))) => {
             // Nothing that was asked for is wrong.
-            print::note(&format!("{error:#}"));
-            end_ranks(&error, 1);
-            ExitCode::from(1)
+            fail(&error, 1)
         }
         Err(error) if matches!(error.downcast_ref(), Some(Error::Stopped)) => ExitCode::from(130),
         // The reader of our output went away (a pager closed, `head` had enough): no error of ours.
         Err(error) if print::is_closed_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            print::note(&format!("{error:#}"));
-            end_ranks(&error, 2);
-            ExitCode::from(2)
-        }
+        Err(error) => fail(&error, 2),
     }
 }
 

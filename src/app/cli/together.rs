@@ -138,6 +138,58 @@ pub fn watch_ranks() -> Result<(), Error> {
     Ok(())
 }
 
+/// Whether another rank on this machine has said why all end: whoever is told to, then, knows.
+pub fn is_ended_by_another() -> bool {
+    #[cfg(all(unix, feature = "mpi"))]
+    return super::watchdog::is_ended_by_another();
+    #[cfg(not(all(unix, feature = "mpi")))]
+    false
+}
+
+/// MPICH's launcher ends all ranks once one has failed, and with them what it has not read yet of what rank 0 said.
+#[cfg(feature = "mpi")]
+pub fn let_the_launcher_read() {
+    if ranks::all().is_some() {
+        std::thread::sleep(std::time::Duration::from_millis(200));
+    }
+}
+
+/// Says which of several ranks failed and how, and ends all of them at once: the others wait for it in vain.
+#[cfg(feature = "mpi")]
+pub fn end_ranks(ranks: &Ranks, error: &anyhow::Error, code: u8) -> ! {
+    use std::time::Duration;
+    let words = format!("rank {} on {}: {error:#}", ranks.rank(), crate::exchange::mpi::machine());
+    let (is_device, is_member) = match error.downcast_ref() {
+        Some(Error::Device(_)) => (true, false),
+        Some(Error::Member(_)) => (false, true),
+        _ => (false, false),
+    };
+    match ranks.rank() {
+        // Who has heard that another gave up leaves the word to that one.
+        _ if is_member => std::thread::sleep(Duration::from_secs(2)),
+        // What all ranks have to say rank 0 says for all.
+        0 if !(is_device || is_under_way()) => print::note(&format!("{error:#}")),
+        0 => print::note(&words),
+        _ => {
+            std::thread::sleep(Duration::from_millis(500));
+            print::from_any_rank(&words);
+        }
+    }
+    #[cfg(unix)]
+    super::watchdog::leave();
+    let_the_launcher_read();
+    crate::exchange::mpi::abort(code.into())
+}
+
+/// Whether steps are taken: what goes wrong then is of one rank alone.
+#[cfg(feature = "mpi")]
+fn is_under_way() -> bool {
+    #[cfg(unix)]
+    return super::watchdog::has_begun();
+    #[cfg(not(unix))]
+    false
+}
+
 /// Ranks end by themselves from now on.
 pub fn end_watch() {
     #[cfg(all(unix, feature = "mpi"))]

@@ -18,6 +18,9 @@ const PERIOD: Duration = Duration::from_millis(100);
 const GRACE: Duration = Duration::from_secs(2);
 
 static OVER: AtomicBool = AtomicBool::new(false);
+/// Another rank has said why it ends, or is gone.
+static LEFT: AtomicBool = AtomicBool::new(false);
+static BEGUN: AtomicBool = AtomicBool::new(false);
 
 /// By this signal a rank that ends by itself tells the others on its machine that it has said why. A process that does
 /// not expect it is left alone by it.
@@ -37,7 +40,8 @@ struct Peer {
 /// Errors: ranks that cannot be heard.
 pub fn begin(ranks: &Ranks, machine: &str) -> Result<()> {
     // Before anybody knows this process.
-    // SAFETY: the handler stores a flag and does nothing else.
+    BEGUN.store(true, Ordering::SeqCst);
+    // SAFETY: the handler stores flags and does nothing else.
     unsafe {
         let handler: extern "C" fn(libc::c_int) = hear_leaving;
         libc::signal(LEAVING, handler as libc::sighandler_t);
@@ -57,6 +61,8 @@ pub fn begin(ranks: &Ranks, machine: &str) -> Result<()> {
             if gone.is_empty() || OVER.load(Ordering::SeqCst) {
                 continue;
             }
+            // What the launcher tells this process now is no news.
+            LEFT.store(true, Ordering::SeqCst);
             // One of those who see it says it.
             let speaks = peers.iter().all(|peer| peer.rank > rank || gone.contains(&peer));
             for Peer { rank, process } in gone.iter().filter(|_| speaks) {
@@ -78,7 +84,18 @@ pub fn begin(ranks: &Ranks, machine: &str) -> Result<()> {
 }
 
 extern "C" fn hear_leaving(_: libc::c_int) {
+    LEFT.store(true, Ordering::SeqCst);
     OVER.store(true, Ordering::SeqCst);
+}
+
+/// Whether another rank on this machine has said why it ends, or is gone, and with it all.
+pub fn is_ended_by_another() -> bool {
+    LEFT.load(Ordering::SeqCst)
+}
+
+/// Whether ranks are, or were, watched.
+pub fn has_begun() -> bool {
+    BEGUN.load(Ordering::SeqCst)
 }
 
 /// Tells the other ranks on this machine that this one has said why it ends: nothing is left for them to say.

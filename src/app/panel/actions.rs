@@ -9,6 +9,7 @@ use crate::integrate::Integrator;
 use crate::integrate::blocks::BlockSettings;
 use crate::live::Command;
 use crate::scene::Orbit;
+use crate::settings::DeviceCount;
 use crate::sim::{EngineKind, Settings};
 
 /// How time is to go on.
@@ -37,6 +38,8 @@ pub enum Action {
     Live(Command),
     /// Another engine, with the state as it is.
     Engine(EngineKind),
+    /// The bodies on another number of devices, with the state as it is.
+    Devices(DeviceCount),
     /// Another method of the engine, with the state as it is.
     Method(Method),
     /// Another opening rule or other multipoles of the tree, with the state as it is.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{History, Integration, PastMark};
+use super::{History, Integration, PastMark, Shared};
 use crate::bodies::Component;
 use crate::forces::Method;
 use crate::forces::direct::gpu::KernelConfig;
@@ -45,6 +45,8 @@ pub struct Facts<'a> {
     pub engine_reason: &'a str,
     /// What it computes on and how.
     pub engine_text: &'a str,
+    /// Devices that share the bodies, or could.
+    pub shared: Shared<'a>,
     /// The device that draws and may compute.
     pub gpu: &'a Gpu,
     /// The kernel's shape, if the adapter can hold the one asked for.

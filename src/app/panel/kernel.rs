@@ -4,7 +4,7 @@ use egui::{Button, Ui};
 
 use super::learn::heat::{P, Q};
 use super::theme::{DIM, WARN, heading};
-use super::{Action, Facts, wgsl};
+use super::{Action, Facts, devices, wgsl};
 use crate::forces::Method;
 use crate::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest};
 use crate::gpu::Checks;
@@ -55,6 +55,7 @@ impl KernelForm {
                 ui.colored_label(DIM, note);
             }
         });
+        devices::show(ui, facts, actions);
         let Some(config) = facts.config else {
             ui.colored_label(WARN, "This adapter holds no kernel of this shape.");
             return;

@@ -6,6 +6,7 @@ mod actions;
 mod blocks;
 mod card;
 mod conservation;
+mod devices;
 mod facts;
 mod file;
 pub mod growth;
@@ -31,6 +32,7 @@ mod wgsl;
 
 pub use actions::{Action, Integration};
 pub use card::BodyCard;
+pub use devices::Shared;
 pub use facts::{Facts, Input};
 pub use history::History;
 pub use keys::{KEYS, Key, sheet};

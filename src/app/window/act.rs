@@ -9,6 +9,7 @@ use super::frame::Frames;
 use super::load::{Loading, Wanted};
 use super::machine::{self, check_name};
 use super::pictures::{Recording, free_name, picture};
+use super::sharing::with_engine;
 use super::simulated::{Waiting, suited};
 use super::steer::PointerRequest;
 use crate::app::panel::{Action, Integration, Place};
@@ -52,11 +53,13 @@ impl Frames {
                 // Another engine may have no such method; auto is chosen anew.
                 let wanted = self.simulated.wanted.settings.method;
                 let method = wanted.filter(|method| kind.methods_beside().contains(method));
-                let settings = Settings { engine: kind, method, ..now };
+                let settings = Settings { method, ..with_engine(kind, now) };
+                self.want_devices_of(&settings);
                 self.simulated.wanted.settings.engine = kind;
                 self.simulated.wanted.settings.method = method;
                 self.ask_moment(Waiting::Change(Box::new(settings)));
             }
+            Action::Devices(count) => self.share_among(count)?,
             Action::Method(method) => {
                 let Some(session) = &self.simulated.session else { return Ok(()) };
                 let method = Some(method);

@@ -102,6 +102,11 @@ impl Loading {
         let (gpu, moment) = (Arc::clone(gpu), Arc::clone(moment));
         let now = session.live.settings();
         let what = what_changes(now, &settings);
+        // Nothing is to be found out anew where other bodies come to the same place.
+        let choice = session.live.choice();
+        let is_there = choice.gpu.as_ref().is_none_or(|first| Arc::ptr_eq(first, &gpu))
+            && choice.devices().all(|gpu| !gpu.is_lost());
+        let choice = Some(choice.clone()).filter(|_| is_there && *now == settings);
         let settings = settings.going_on_from(&moment);
         let (input, hints, view) = (session.input.clone(), session.hints, session.view.clone());
         let (template, bodies) = (session.template.clone(), Arc::clone(&session.bodies));
@@ -113,7 +118,12 @@ impl Loading {
         let backwards = session.live.dt() < 0.0;
         Self::start(what.to_owned(), true, move || async move {
             let now = moment.bodies.clone();
-            let mut live = open(&gpu, now, settings, keeper.units_per_sec).await?;
+            let mut live = match choice {
+                Some(choice) => {
+                    Live::open(&gpu, choice, now, settings, keeper.units_per_sec).await?
+                }
+                None => open(&gpu, now, settings, keeper.units_per_sec).await?,
+            };
             if backwards {
                 live.apply(crate::live::Command::Reverse)?;
             }
@@ -153,7 +163,9 @@ impl Loading {
 
 /// What the user has asked for, in words.
 fn what_changes(now: &Settings, next: &Settings) -> &'static str {
-    if now.engine != next.engine {
+    if (now.devices, &now.adapter) != (next.devices, &next.adapter) {
+        "changing the devices"
+    } else if now.engine != next.engine {
         "changing the engine"
     } else if now.method != next.method {
         "changing the method"

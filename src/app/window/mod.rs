@@ -30,6 +30,7 @@ mod reload;
 mod rest;
 mod screen;
 mod seen;
+mod sharing;
 mod shell;
 mod show;
 mod simulated;

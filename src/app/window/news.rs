@@ -44,11 +44,14 @@ impl Frames {
                     // What was to be replaced goes on.
                     if let Some(session) = &mut self.simulated.session {
                         session.live.go_on();
+                        let settings = session.live.settings().clone();
+                        self.want_devices_of(&settings);
                     }
                     self.output.say_error(&error);
                 }
             }
         }
+        self.simulated.sharing.take_found();
         self.take_meeting();
         self.take_measured();
         if let Err(error) = self.save_drawn() {
@@ -202,6 +205,7 @@ impl Frames {
         }
         self.name_window(&session);
         self.undo.take_view(&self.viewer.choice);
+        self.simulated.sharing.note(&session.live);
         self.simulated.session = Some(session);
         saves.into_iter().for_each(|save| self.ask_moment(save));
     }

@@ -92,6 +92,7 @@ impl Frames {
             self.measuring.is_some().then_some(FILES),
             (self.simulated.loading.is_some()
                 || self.simulated.meeting.is_some()
+                || self.simulated.sharing.is_looking()
                 || self.output.missed
                 || !self.output.drawn.is_empty())
             .then_some(LOOK),

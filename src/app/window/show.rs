@@ -38,7 +38,7 @@ impl Frames {
             let Self { viewer, simulated, input, output, panel, last, .. } = &mut *self;
             let Viewer { choice: view, steering, look, spared_look, paths, path_colours, .. } =
                 viewer;
-            let Simulated { session, history, past, .. } = simulated;
+            let Simulated { session, history, past, sharing, .. } = simulated;
             let Output { screen, times, recording, .. } = output;
             let picker = &mut input.picker;
             if let Some(session) = session {
@@ -60,6 +60,7 @@ impl Frames {
                     engine_reason: &live.choice().because(),
                     engine_text: &live.describe_engine(),
                     gpu: &screen.gpu,
+                    shared: sharing.told(live),
                     config: live.config(),
                     wgsl: session.wgsl.as_ref().map(|(_, text)| text.as_str()),
                     rates: live.rates(),

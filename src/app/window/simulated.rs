@@ -7,6 +7,7 @@ use super::FIRST_SCENE;
 use super::encounter::Meeting;
 use super::load::{Loading, Session, Wanted};
 use super::past::Past;
+use super::sharing::Sharing;
 use super::steer::PointerRequest;
 use crate::app::panel::History;
 use crate::error::{Error, Result};
@@ -34,6 +35,7 @@ pub struct Simulated {
     /// Two snapshots that are being read to meet, and those that were.
     pub meeting: Option<Beside<Meeting>>,
     pub met: Option<Meeting>,
+    pub sharing: Sharing,
 }
 
 /// Why a moment was asked for.
@@ -53,6 +55,7 @@ impl Simulated {
     pub fn new(gpu: &Arc<Gpu>, request: ViewRequest) -> Result<Self> {
         let input = suited(request.input.clone(), gpu.adapter.class);
         let (steps, settings) = (request.steps.clone(), request.engine.settings()?);
+        let sharing = Sharing::begin(gpu, &settings.adapter);
         let wanted = Wanted { steps, settings };
         let loading = Loading::input(gpu, input, wanted.clone(), false)?;
         Ok(Self {
@@ -67,6 +70,7 @@ impl Simulated {
             past: Past::default(),
             meeting: None,
             met: None,
+            sharing,
         })
     }
 

@@ -131,7 +131,11 @@ impl Frames {
                 };
                 undo.note_command(back);
             }
-            Action::Engine(_) | Action::Method(_) | Action::Tree(_) | Action::Integration(_) => {
+            Action::Engine(_)
+            | Action::Devices(_)
+            | Action::Method(_)
+            | Action::Tree(_)
+            | Action::Integration(_) => {
                 let before = (live.settings().clone(), self.simulated.wanted.clone());
                 undo.note(Before::Settings(Box::new(before)));
             }

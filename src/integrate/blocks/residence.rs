@@ -7,6 +7,7 @@ use super::{Attractors, BlockSteps, SharedBlocks};
 use crate::error::Result;
 use crate::forces::direct::gpu::tiers::GpuTiers;
 use crate::forces::{ForceEngine, Precision};
+use crate::gpu::DevicePart;
 
 /// Where bodies are predicted and corrected.
 pub(super) enum Residence {
@@ -87,6 +88,14 @@ impl BlockSteps {
         match &self.residence {
             Residence::Host(_) => SharedBlocks::default(),
             Residence::Device(residents) => residents.shared(),
+        }
+    }
+
+    /// What each device does, where several share blocks.
+    pub fn take_parts(&mut self) -> Vec<DevicePart> {
+        match &mut self.residence {
+            Residence::Host(_) => Vec::new(),
+            Residence::Device(residents) => residents.take_parts(),
         }
     }
 

@@ -51,6 +51,16 @@ impl Lockstep {
         std::mem::take(&mut self.spent)
     }
 
+    /// Seconds spent waiting for others and copying since they were taken last.
+    pub fn exchanged_secs(&self) -> f64 {
+        self.spent.0
+    }
+
+    /// The bodies that this device moves.
+    pub fn own(&self) -> Range<usize> {
+        self.shares[self.member.member()].clone()
+    }
+
     /// Bytes that each member tells where each of its bodies has so many.
     fn bytes(&self, each: u64) -> Vec<usize> {
         self.shares.iter().map(|share| share.len() * each as usize).collect()

@@ -67,7 +67,13 @@ impl Replica {
         std::mem::take(&mut self.spent)
     }
 
-    fn own(&self) -> Range<usize> {
+    /// Seconds spent waiting for others and copying since they were taken last.
+    pub fn exchanged_secs(&self) -> f64 {
+        self.spent.0
+    }
+
+    /// The sinks that this device answers for next, in the forces' own order.
+    pub fn own(&self) -> Range<usize> {
         self.shares[self.member.member()].clone()
     }
 

@@ -11,19 +11,22 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
 use glam::DVec3;
+use web_time::Instant;
 
 pub use self::open::DeviceGroup;
 pub use self::residence::RESIDENCE;
-use super::Watch;
 use super::device::{DeviceState, Lockstep, Replica};
+use super::{DevicePart, Share, Watch};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::exchange::{self, Exchange, Member, Ranks};
+use crate::gpu::Spent;
 
 /// A device of this process, and its place among all.
 pub(super) struct Part {
     state: DeviceState,
     group: Place,
+    spent: Spent,
 }
 
 /// What a device has of the bodies and of the work.
@@ -55,6 +58,21 @@ impl Place {
             Self::Replica(place) => place.take_spent(),
         }
     }
+
+    /// Seconds spent in exchanges so far, since they were taken last.
+    fn exchanged_secs(&self) -> f64 {
+        match self {
+            Self::Lockstep(place) => place.exchanged_secs(),
+            Self::Replica(place) => place.exchanged_secs(),
+        }
+    }
+
+    fn share(&self) -> Share {
+        match self {
+            Self::Lockstep(place) => Share::Bodies(place.own()),
+            Self::Replica(place) => Share::Curve(place.own()),
+        }
+    }
 }
 
 impl Part {
@@ -66,8 +84,9 @@ impl Part {
         last: &AtomicU64,
         watch: &mut Watch<'_>,
     ) -> Result<u64> {
-        let Self { state, group } = self;
-        pollster::block_on(async {
+        let Self { state, group, spent } = self;
+        let (begun, before) = (Instant::now(), group.exchanged_secs());
+        let done = pollster::block_on(async {
             match group {
                 Place::Lockstep(place) => {
                     let done = state.advance_with(place, steps, last, watch).await?;
@@ -78,7 +97,10 @@ impl Part {
                 }
                 Place::Replica(place) => state.advance_alike(place, steps, last, watch).await,
             }
-        })
+        });
+        spent.steps += begun.elapsed().as_secs_f64();
+        spent.exchanges += group.exchanged_secs() - before;
+        done
     }
 }
 
@@ -185,7 +207,7 @@ impl DeviceGroup {
     /// Errors: ranks that cannot be heard.
     fn foresee_potentials(&mut self) -> Result<bool> {
         let mut all = true;
-        for Part { state, group } in &mut self.parts {
+        for Part { state, group, .. } in &mut self.parts {
             all &= state.foresees_potentials() && matches!(group, Place::Lockstep(_));
         }
         match &self.ranks {
@@ -211,6 +233,16 @@ impl DeviceGroup {
         Exchanged { secs, times }
     }
 
+    /// What each device of this process does.
+    fn take_parts(&mut self) -> Vec<DevicePart> {
+        let part = |part: &mut Part| DevicePart {
+            device: part.state.gpu().adapter.in_words(),
+            share: part.group.share(),
+            exchanging: part.spent.take(),
+        };
+        self.parts.iter_mut().map(part).collect()
+    }
+
     /// The bodies that each device moves, of all processes, in their order.
     pub fn shares(&self) -> &[Range<usize>] {
         &self.shares
@@ -228,13 +260,13 @@ impl DeviceGroup {
 
     /// Potentials of all bodies: each device computes those of its own, or the first one all where it has them all.
     fn potentials(&mut self) -> Result<Vec<f64>> {
-        if let [Part { state, group: Place::Replica(_) }, ..] = self.parts.as_mut_slice() {
+        if let [Part { state, group: Place::Replica(_), .. }, ..] = self.parts.as_mut_slice() {
             let mut alone = Ranks::alone();
             let ranks = self.ranks.as_mut().unwrap_or(&mut alone);
             let all = exchange::while_looking(ranks, || pollster::block_on(state.potential()));
             return ranks.unless_stopped(all);
         }
-        let mut all = self.all(|Part { state, group }| {
+        let mut all = self.all(|Part { state, group, .. }| {
             let member = group.member_mut();
             let own = match member.leads() {
                 true => exchange::while_looking(member, || pollster::block_on(state.potential())),

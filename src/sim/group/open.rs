@@ -11,7 +11,7 @@ use crate::exchange::{self, Exchange, Member, Ranks, shares};
 use crate::forces::Method;
 use crate::forces::direct::gpu::{Dispatch, KernelConfig, Masses, USUAL_BLOCK};
 use crate::frame::{Frame, Rests};
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, Spent};
 use crate::integrate::blocks::Restart;
 use crate::sim::Settings;
 use crate::sim::device::{DeviceState, Lockstep, Replica};
@@ -113,7 +113,7 @@ impl DeviceGroup {
             let gpu = Arc::clone(gpu);
             let state = DeviceState::begin_sinks(gpu, bodies, sinks, rests, settings).await?;
             let group = Place::Lockstep(Lockstep::new(&state, member, shares.clone()));
-            parts.push(Part { state, group });
+            parts.push(Part { state, group, spent: Spent::default() });
         }
         let ranks = ranks.cloned();
         let mut group = Self { parts, shares, patience, ranks, before: 0 };
@@ -135,7 +135,7 @@ impl DeviceGroup {
             let mut state =
                 DeviceState::begin_again(Arc::clone(gpu), bodies, restart, settings).await?;
             let group = Place::Replica(Replica::new(&mut state, member).await?);
-            parts.push(Part { state, group });
+            parts.push(Part { state, group, spent: Spent::default() });
         }
         let ranks = ranks.cloned();
         let all = 0..bodies.len();

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::gpu::Gpu;
 use crate::integrate::blocks::Restart;
-use crate::sim::{OnDevice, Residence, ResidenceEntry, Settings, Soon, Watch};
+use crate::sim::{DevicePart, OnDevice, Residence, ResidenceEntry, Settings, Soon, Watch};
 
 /// Several devices: for bodies that share a step, where several were chosen.
 pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
@@ -92,6 +92,10 @@ impl Residence for DeviceGroup {
             *self = other;
             Ok(())
         })
+    }
+
+    fn take_parts(&mut self) -> Vec<DevicePart> {
+        DeviceGroup::take_parts(self)
     }
 
     fn restart(&self) -> Restart {

@@ -8,7 +8,7 @@ use super::{NONE, Resident};
 use crate::error::{Error, Result};
 use crate::exchange::{Exchange, Member};
 use crate::gpu::layout::{BlockParams, BlockState};
-use crate::gpu::{DeviceClass, read_each};
+use crate::gpu::{DeviceClass, DevicePart, Share, Spent, read_each};
 use crate::integrate::blocks::SharedBlocks;
 use crate::stop;
 
@@ -24,6 +24,8 @@ pub(super) struct Shared {
     /// Blocks that were taken, as [`Resident::taken`] counts them, when all have met last.
     met: u32,
     spent: SharedBlocks,
+    /// Since it was asked last what it does.
+    lately: Spent,
 }
 
 /// A block of more interactions is shared: one of so many takes a device twice as long as an exchange does.
@@ -58,8 +60,9 @@ impl Resident {
         let row = self.params.offset_of(shared);
         self.params.upload(&self.gpu);
         let met = self.taken();
-        let spent = SharedBlocks::default();
-        self.shared = Some(Shared { member, row, is_heard: false, last_own: 0, met, spent });
+        let (spent, lately) = Default::default();
+        self.shared =
+            Some(Shared { member, row, is_heard: false, last_own: 0, met, spent, lately });
     }
 
     /// Blocks that were taken so far: the device counts one when it looks for the next.
@@ -95,6 +98,22 @@ impl Resident {
     /// What it has shared with others so far.
     pub fn shared_blocks(&self) -> SharedBlocks {
         self.shared.as_ref().map(|shared| shared.spent).unwrap_or_default()
+    }
+
+    /// Notes that steps have taken so long.
+    pub fn spend(&mut self, secs: f64) {
+        if let Some(shared) = &mut self.shared {
+            shared.lately.steps += secs;
+        }
+    }
+
+    /// What it does.
+    pub fn told(&mut self) -> DevicePart {
+        DevicePart {
+            device: self.gpu.adapter.in_words(),
+            share: Share::Blocks,
+            exchanging: self.shared.as_mut().and_then(|shared| shared.lately.take()),
+        }
     }
 
     /// Tells the others that this device gives up.
@@ -184,7 +203,9 @@ impl Resident {
         shared.spent.blocks += 1;
         shared.spent.body_steps += members as u64;
         shared.spent.bytes += bytes.iter().sum::<usize>() as u64;
-        shared.spent.secs += begun.elapsed().as_secs_f64();
+        let secs = begun.elapsed().as_secs_f64();
+        shared.spent.secs += secs;
+        shared.lately.exchanges += secs;
         shared.is_heard = true;
         shared.met = taken.wrapping_add(1);
         Ok(())

@@ -5,6 +5,7 @@ use super::{Done, Resident};
 use crate::error::Result;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::exchange::{Exchange, Ranks, team};
+use crate::gpu::DevicePart;
 use crate::integrate::blocks::{Accuracy, Schedule, SharedBlocks, Track};
 
 /// The first device, and others that take the same steps.
@@ -56,6 +57,16 @@ impl Residents {
         SharedBlocks::default()
     }
 
+    /// What each device does, where several share blocks.
+    pub fn take_parts(&mut self) -> Vec<DevicePart> {
+        #[cfg(not(target_arch = "wasm32"))]
+        if self.are_several {
+            let first = std::iter::once(&mut *self.first);
+            return first.chain(&mut self.beside).map(Resident::told).collect();
+        }
+        Vec::new()
+    }
+
     /// [`Resident::run`] on all devices.
     pub async fn run(&mut self, end: u64) -> Result<Done> {
         #[cfg(not(target_arch = "wasm32"))]
@@ -70,7 +81,9 @@ impl Residents {
         use crate::error::Error;
         let Self { first, beside, .. } = self;
         let run = |resident: &mut Resident| {
+            let begun = web_time::Instant::now();
             let done = pollster::block_on(resident.run(end));
+            resident.spend(begun.elapsed().as_secs_f64());
             // Who stops does so with all others.
             if let Err(error) = &done
                 && !matches!(error, Error::Stopped)

@@ -1,0 +1,114 @@
+//! How many devices compute, and what each of them does.
+
+use egui::{Button, Ui};
+
+use super::theme::{DIM, heading};
+use super::{Action, Facts};
+use crate::settings::DeviceCount;
+use crate::sim::{DevicePart, Share};
+
+/// Devices that share the bodies, or could.
+#[derive(Clone, Debug, Default)]
+pub struct Shared<'a> {
+    /// Those that could, the window's own first, in words. Of a single one nothing is shown.
+    pub adapters: &'a [String],
+    /// What each of those that do does.
+    pub parts: &'a [DevicePart],
+    /// Whether several are faster for these bodies, if that was measured.
+    pub measured: Option<&'a str>,
+    /// Why one alone computes, if it has to, to be said after "one device".
+    pub only_one: Option<String>,
+}
+
+/// Rows of numbers that are shown at most: more devices than in any machine of today.
+const MOST: usize = 16;
+
+/// Shows the choice, where there is one.
+pub(super) fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
+    let Shared { adapters, parts, measured, only_one } = &facts.shared;
+    if adapters.len() < 2 {
+        return;
+    }
+    heading(ui, "Devices");
+    let asked = facts.settings.devices;
+    let now = parts.len().max(1);
+    ui.horizontal_wrapped(|ui| {
+        let mut choice = |ui: &mut Ui, text: String, about: String, count: DeviceCount, is_now| {
+            let may = only_one.is_none() || count.is_one();
+            let response = ui.add_enabled(may, Button::selectable(is_now, text));
+            if response.on_hover_text(about).clicked() && !is_now {
+                actions.push(Action::Devices(count));
+            }
+        };
+        for count in 1..=adapters.len().min(MOST) {
+            let text = if count == 1 { "1 device".to_owned() } else { format!("{count} devices") };
+            let is_now = asked != DeviceCount::Auto && count == now;
+            let about = adapters[..count].join("\n");
+            choice(ui, text, about, DeviceCount::of_names(count), is_now);
+        }
+        let about =
+            "Times steps on one device and on all of its kind, and takes all if they are faster";
+        let is_now = asked == DeviceCount::Auto;
+        choice(ui, "what is faster".to_owned(), about.to_owned(), DeviceCount::Auto, is_now);
+    });
+    if let Some(why) = only_one {
+        ui.colored_label(DIM, format!("one device {why}"));
+    }
+    if let Some(found) = measured.filter(|found| !facts.engine_reason.contains(found)) {
+        ui.colored_label(DIM, format!("as measured: {found}"));
+    }
+    for (at, part) in parts.iter().enumerate() {
+        ui.label(format!("{}: {}", at + 1, part.device));
+        ui.colored_label(DIM, does(part, facts.count)).on_hover_text(
+            "The rest of the time goes into telling the others what was computed, and waiting for them",
+        );
+    }
+}
+
+/// What a device does of the work for `n` bodies.
+fn does(part: &DevicePart, n: usize) -> String {
+    let mut text = match &part.share {
+        Share::Bodies(range) | Share::Curve(range) if range.is_empty() => "no bodies".to_owned(),
+        Share::Bodies(range) => {
+            format!(
+                "moves bodies {} to {}, {:.0} %",
+                range.start,
+                range.end - 1,
+                per_cent(range.len(), n)
+            )
+        }
+        Share::Curve(range) => format!(
+            "walks for bodies {} to {} in the tree's order, {:.0} %",
+            range.start,
+            range.end - 1,
+            per_cent(range.len(), n)
+        ),
+        _ => "computes its part of each large block".to_owned(),
+    };
+    if let Some(exchanging) = part.exchanging {
+        text += &format!(", computes {:.0} % of the time", 100.0 * (1.0 - exchanging));
+    }
+    text
+}
+
+fn per_cent(part: usize, n: usize) -> f64 {
+    100.0 * part as f64 / n.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_device_does_is_said_in_a_line() {
+        let of = |share, exchanging| {
+            does(&DevicePart { device: "A".to_owned(), share, exchanging }, 400)
+        };
+        assert_eq!(of(Share::Bodies(0..100), None), "moves bodies 0 to 99, 25 %");
+        assert_eq!(
+            of(Share::Curve(100..400), Some(0.125)),
+            "walks for bodies 100 to 399 in the tree's order, 75 %, computes 88 % of the time"
+        );
+        assert_eq!(of(Share::Bodies(400..400), None), "no bodies");
+    }
+}
