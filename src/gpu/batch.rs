@@ -88,7 +88,7 @@ impl Batch {
             self.transfer = Some(Transfer::new(gpu, size));
             self.forget_made();
         }
-        self.in_place = self.transfer.as_mut().is_some_and(Transfer::is_at_hand);
+        self.in_place = self.transfer.as_mut().is_some_and(Transfer::is_at_hand) && !gpu.is_lost();
         self.given = if self.in_place { FIRST_ROWS * ALIGNMENT / size_of::<Entry>() } else { 0 };
     }
 

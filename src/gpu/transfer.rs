@@ -63,16 +63,22 @@ impl Transfer {
 
     /// Whether the host may write into it now; if not, it cannot until it is asked for again.
     pub fn is_at_hand(&mut self) -> bool {
-        if let Hold::Asked(outcome) = &self.hold {
-            self.hold = match outcome.load(Ordering::Acquire) {
-                THERE => Self::take(&self.buffer),
-                REFUSED => Hold::No,
+        let is_there = match std::mem::replace(&mut self.hold, Hold::No) {
+            Hold::No => false,
+            // Nothing was sent since. What a view of then points to may be gone with its device.
+            Hold::Yes(_) => true,
+            Hold::Asked(outcome) => match outcome.load(Ordering::Acquire) {
+                THERE => true,
+                REFUSED => false,
                 _ => {
                     // Whatever holds it up: it is not waited for.
                     self.buffer.unmap();
-                    Hold::No
+                    false
                 }
-            };
+            },
+        };
+        if is_there {
+            self.hold = Self::take(&self.buffer);
         }
         matches!(self.hold, Hold::Yes(_))
     }
