@@ -131,12 +131,23 @@ fn entries(n: usize, of: impl Fn(usize) -> ([f32; 3], f32) + Sync) -> Vec<[f32; 
 
 /// A storage buffer of `count` `vec4<f32>`, readable, writable and copyable.
 pub(crate) fn storage(gpu: &Gpu, label: &str, count: usize) -> wgpu::Buffer {
+    stored(gpu, label, count, wgpu::BufferUsages::empty())
+}
+
+/// The same in the host's memory, for what kernels write once and the host reads: where the device has
+/// [`super::Tier::mapped_storage`].
+pub(crate) fn read_in_place(gpu: &Gpu, label: &str, count: usize) -> wgpu::Buffer {
+    stored(gpu, label, count, wgpu::BufferUsages::MAP_READ)
+}
+
+fn stored(gpu: &Gpu, label: &str, count: usize, more: wgpu::BufferUsages) -> wgpu::Buffer {
     gpu.device.create_buffer(&wgpu::BufferDescriptor {
         label: Some(label),
         size: (count.max(1) as u64) * VEC4,
         usage: wgpu::BufferUsages::STORAGE
             | wgpu::BufferUsages::COPY_SRC
-            | wgpu::BufferUsages::COPY_DST,
+            | wgpu::BufferUsages::COPY_DST
+            | more,
         mapped_at_creation: false,
     })
 }

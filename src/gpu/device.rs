@@ -25,6 +25,9 @@ pub struct Tier {
     pub subgroup_size: Option<u32>,
     /// Additive blending into 32-bit float targets; without, 16-bit floats serve.
     pub float32_blending: bool,
+    /// The host writes into storage buffers of the device's own memory and reads where kernels have written; without,
+    /// what it sends and fetches is copied (Vulkan only).
+    pub mapped_storage: bool,
 }
 
 /// The limits that kernels and buffers meet.
@@ -160,7 +163,8 @@ impl Gpu {
             | wgpu::Features::TIMESTAMP_QUERY
             | wgpu::Features::SHADER_F64
             | wgpu::Features::SUBGROUP
-            | wgpu::Features::FLOAT32_BLENDABLE;
+            | wgpu::Features::FLOAT32_BLENDABLE
+            | super::memory::mapping(&adapter);
         let features =
             if baseline_only { wgpu::Features::empty() } else { adapter.features() & optional };
         let (device, queue) = adapter
@@ -199,6 +203,7 @@ impl Gpu {
                     .filter(|_| features.contains(wgpu::Features::SUBGROUP))
                     .filter(|size| *size == told.subgroup_max_size),
                 float32_blending: features.contains(wgpu::Features::FLOAT32_BLENDABLE),
+                mapped_storage: features.contains(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS),
             },
             limits: Limits {
                 threads_per_workgroup: got.max_compute_invocations_per_workgroup,

@@ -135,7 +135,7 @@ impl ComputeKernel {
 }
 
 /// A kernel bound to its buffers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct BoundKernel {
     pipeline: wgpu::ComputePipeline,
     group: wgpu::BindGroup,

@@ -127,6 +127,8 @@ async fn read_ranges<T: bytemuck::Pod>(
 #[derive(Debug, Default)]
 pub struct Readback {
     staging: Vec<wgpu::Buffer>,
+    /// A buffer that is looked at where it lies, instead of copies.
+    watched: Option<wgpu::Buffer>,
     /// Bytes of each copy under way.
     bytes: Vec<u64>,
     state: CopyState,
@@ -173,6 +175,7 @@ impl Readback {
     ) {
         debug_assert!(self.is_idle(), "a readback takes one copy at a time");
         self.bytes.clear();
+        self.watched = None;
         for (i, (buffer, range)) in buffers.iter().enumerate() {
             let bytes = range.end - range.start;
             if self.staging.get(i).is_none_or(|staging| staging.size() < bytes) {
@@ -192,6 +195,30 @@ impl Readback {
         self.state = CopyState::Recorded;
     }
 
+    /// Instead of a copy: so many bytes of a buffer that can be mapped for reading, after the next submission. Until
+    /// they have been looked at, nothing else that is submitted may use it. The readback must be idle.
+    pub fn watch(&mut self, buffer: &wgpu::Buffer, bytes: u64) {
+        debug_assert!(self.is_idle(), "a readback takes one copy at a time");
+        self.bytes.clear();
+        self.bytes.push(bytes);
+        self.watched = Some(buffer.clone());
+        self.state = CopyState::Recorded;
+    }
+
+    /// The buffers that are mapped, with as many bytes.
+    fn used(&self) -> impl Iterator<Item = (&wgpu::Buffer, u64)> {
+        let staging = if self.watched.is_some() { &[] } else { &self.staging[..] };
+        self.watched.iter().chain(staging).zip(self.bytes.iter().copied())
+    }
+
+    /// Gives up what is under way, so that what was watched can be used again.
+    pub fn abandon(&mut self) {
+        if let (CopyState::Flying, Some(watched)) = (self.state, &self.watched) {
+            watched.unmap();
+        }
+        *self = Self::default();
+    }
+
     /// Forgets copies whose encoder was dropped without being submitted.
     pub fn forget_recorded(&mut self) {
         if self.state == CopyState::Recorded {
@@ -207,9 +234,9 @@ impl Readback {
         // A counter of its own: a callback of the last copies may still be about to come, if another thread
         // polls the device and they were taken after a wait.
         self.arrived = Arc::default();
-        for (staging, bytes) in self.staging.iter().zip(&self.bytes) {
+        for (staging, bytes) in self.used() {
             let arrived = Arc::clone(&self.arrived);
-            staging.map_async(wgpu::MapMode::Read, 0..*bytes, move |result| {
+            staging.map_async(wgpu::MapMode::Read, 0..bytes, move |result| {
                 let one = if result.is_ok() { 1 } else { FAILED };
                 arrived.copies.fetch_add(one, Ordering::AcqRel);
                 if let Some(waker) = arrived.waker().take() {
@@ -284,14 +311,13 @@ impl Readback {
             return Err(failed("nothing is on its way".to_owned()));
         }
         self.state = CopyState::Idle;
-        let used = || self.staging.iter().zip(&self.bytes);
-        let views = used().map(|(staging, &bytes)| staging.get_mapped_range(0..bytes));
+        let views = self.used().map(|(staging, bytes)| staging.get_mapped_range(0..bytes));
         let views: std::result::Result<Vec<_>, _> = views.collect();
         match views {
             Ok(views) => {
                 let made = look(&views.iter().map(|view| &view[..]).collect::<Vec<_>>());
                 drop(views);
-                used().for_each(|(staging, _)| staging.unmap());
+                self.used().for_each(|(staging, _)| staging.unmap());
                 Ok(made)
             }
             Err(error) => {

@@ -9,6 +9,9 @@ use gravitile::forces::{
 
 use super::{ask, engine, tiers};
 
+#[path = "in_place.rs"]
+mod in_place;
+
 /// Bodies of which each has a time of its own, and derivatives that matter over a step of 1/64.
 fn moving(n: usize, snaps: bool) -> Vec<Moving> {
     let (first, second) = (TestBodies::new(n, 5), TestBodies::new(n, 6));
@@ -264,7 +267,7 @@ fn what_comes_between_two_halves_does_not_change_distances() {
     engine.moving().unwrap().predict_to(time);
     let block = Block::of(&sources, 40, time);
     let radius = vec![0.4; 40];
-    let within = Some(Within { radius: &radius, capacity: 64 });
+    let within = Some(Within { radius: &radius, capacity: 500 });
     let want = Want { within, ..wanted(Order::Jerk) };
     let right = right(&sources, time, &block.sinks(), &want);
     engine.begin(&block.sinks(), 0.0, &want).unwrap();

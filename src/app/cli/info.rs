@@ -161,7 +161,7 @@ fn capabilities(gpu: &Gpu, n: usize) -> String {
     format!(
         "  limits    {} threads and {} KiB memory per workgroup, {} workgroups per dimension\n\
          \x20           {} MiB per storage buffer (at most {} bodies), pictures up to {} pixels wide\n{units}\
-         \x20 optional  timestamps {}, f64 {}, subgroups {}, float32 blending {}\n\
+         \x20 optional  timestamps {}, f64 {}, subgroups {}, float32 blending {}, mapped storage {}\n\
          \x20 kernel    {config} for {n} bodies ({found})\n\
          \x20           {derivatives}\n",
         limits.threads_per_workgroup,
@@ -174,6 +174,7 @@ fn capabilities(gpu: &Gpu, n: usize) -> String {
         yes(tier.f64),
         yes(tier.subgroups),
         yes(tier.float32_blending),
+        yes(tier.mapped_storage),
     )
 }
 
@@ -236,6 +237,7 @@ fn adapter_json(info: &AdapterInfo, gpu: Option<&Arc<Gpu>>, n: usize) -> Result<
             "f64": gpu.tier.f64,
             "subgroups": gpu.tier.subgroups,
             "float32_blending": gpu.tier.float32_blending,
+            "mapped_storage": gpu.tier.mapped_storage,
         })),
         "tuned_kernel": gpu.and_then(|gpu| lookup::known().find(gpu, n, Masses::InBlocks)).map(|c| c.to_string()),
         "tuned_with_earlier_shaders": gpu.map(|gpu| lookup::known().is_outdated(gpu, n)),

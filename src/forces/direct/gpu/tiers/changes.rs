@@ -160,7 +160,7 @@ impl Changes {
             }
         }
         let staging = &self.staging[..count * each];
-        let (at, from, which) = if staging.len() < ALONG {
+        let (at, from, which) = if staging.len() < ALONG || batch.is_in_place() {
             let (at, there) = batch.part::<Word>(staging.len());
             there.copy_from_slice(staging);
             (at, batch.buffer(), 0)

@@ -4,7 +4,7 @@ use super::{DirectVariant, Near};
 use crate::error::Result;
 use crate::gpu::layout::{DirectParams, VEC4};
 use crate::gpu::{
-    Batch, BoundKernel, Checks, ComputeKernel, Gpu, blocking, compile, read, storage,
+    Batch, BoundKernel, Checks, ComputeKernel, Gpu, blocking, compile, read, read_in_place, storage,
 };
 
 /// The kernels of a variant.
@@ -64,6 +64,9 @@ pub(super) struct Buffers {
     pub guard: u64,
 }
 
+/// The buffer of what comes of the sums of all segments.
+const SUMS: &str = "sums";
+
 /// Bytes that kernels may write for so many sinks: partial sums, neighbours of segments, sums, lists.
 fn written(variant: &DirectVariant, sinks: usize, capacity: usize) -> [u64; 4] {
     let n = sinks as u64;
@@ -75,7 +78,7 @@ fn written(variant: &DirectVariant, sinks: usize, capacity: usize) -> [u64; 4] {
 }
 
 impl Buffers {
-    /// Makes room for an evaluation.
+    /// Makes room for an evaluation. True: buffers are others than they were.
     pub fn fit(
         &mut self,
         gpu: &Gpu,
@@ -84,15 +87,17 @@ impl Buffers {
         variant: &DirectVariant,
         sinks: usize,
         capacity: usize,
-    ) {
+    ) -> bool {
         let guard = self.guard;
         let mut is_other = self.sources.as_ref() != Some(&sources)
             || self.transfer.as_ref() != Some(batch.buffer());
         // Content of a buffer that is too small may go: all of it is made anew.
+        let make = if gpu.tier.mapped_storage { read_in_place } else { storage };
         let mut grow = |buffer: &mut Option<wgpu::Buffer>, label: &str, bytes: u64| {
             if buffer.as_ref().is_none_or(|b| b.size() < bytes + guard) {
                 let entries = (bytes + guard).div_ceil(VEC4) as usize;
-                *buffer = Some(storage(gpu, label, entries));
+                let make = if label == SUMS { make } else { storage };
+                *buffer = Some(make(gpu, label, entries));
                 is_other = true;
             }
         };
@@ -101,11 +106,17 @@ impl Buffers {
         let [partial_sums, neighbours, sums, lists] = written(variant, sinks, capacity);
         grow(&mut self.partial_sums, "partial sums", partial_sums);
         grow(&mut self.neighbours, "neighbours of segments", neighbours);
-        grow(&mut self.sums, "sums", sums);
+        grow(&mut self.sums, SUMS, sums);
         grow(&mut self.lists, "lists", lists);
         if is_other {
             self.bound.clear();
         }
+        is_other
+    }
+
+    /// The sums, if the host reads them where they are.
+    pub fn sums_in_place(&self) -> Option<&wgpu::Buffer> {
+        self.sums.as_ref().filter(|sums| sums.usage().contains(wgpu::BufferUsages::MAP_READ))
     }
 
     /// The kernels of a variant bound to the buffers, all of which must be there ([`Buffers::fit`]). While the

@@ -12,7 +12,7 @@ use super::evaluation::{Evaluation, Next, ROWS, Replaced};
 use crate::error::{Error, Result};
 use crate::forces::{Answers, Order, Sinks, Want};
 use crate::gpu::layout::{FOREIGN, VEC4};
-use crate::gpu::{DeviceClass, Progress, Readback};
+use crate::gpu::{DeviceClass, Progress};
 
 impl GpuTiers {
     /// [`crate::forces::ForceEngine::begin`], awaiting kernels that are not compiled yet.
@@ -28,7 +28,7 @@ impl GpuTiers {
         }
         // Left in a copy by an error.
         if !self.readback.is_idle() {
-            self.readback = Readback::default();
+            self.readback.abandon();
         }
         sinks.check(softening, want)?;
         let (has_velocity, has_acceleration) = self.held.derivatives();
@@ -105,7 +105,11 @@ impl GpuTiers {
         self.narrow(evaluation, if ahead > 0 { 0..ahead } else { 0..n }, sinks, want)?;
         let sources = self.held.send(&gpu, variant.order, &mut self.batch).await?;
         let capacity = evaluation.whole.capacity as usize;
-        self.buffers.fit(&gpu, sources, &self.batch, &variant, n, capacity);
+        let is_other = self.buffers.fit(&gpu, sources, &self.batch, &variant, n, capacity);
+        // All sources are sent where they are to come into another buffer.
+        if is_other || sent > along {
+            self.batch.forget_made();
+        }
         if ahead > 0 {
             self.go_ahead(evaluation, ahead as u32)?;
             self.narrow(evaluation, ahead..n, sinks, want)?;

@@ -116,9 +116,8 @@ impl GpuTiers {
         };
         let offset = self.batch.row(params);
         self.batch.dispatch(&kernels.forces, offset, [shape.workgroups(sinks), shape.slices]);
-        let mut encoder = gpu.device.create_command_encoder(&Default::default());
-        self.batch.record(&gpu, &mut encoder);
-        gpu.queue.submit([encoder.finish()]);
+        let commands = self.batch.finish(&gpu, None);
+        gpu.queue.submit([commands]);
         *next = Next::Forces(Some(Progress::from_sink(sinks)));
         Ok(())
     }
@@ -187,9 +186,7 @@ impl GpuTiers {
             }
             dispatches += 1;
         }
-        let mut encoder = gpu.device.create_command_encoder(&Default::default());
-        self.batch.record(&gpu, &mut encoder);
-        if *next == Next::Copied {
+        let finished = if *next == Next::Copied {
             let sinks = evaluation.count as u64;
             let sums = sinks * variant.results() as u64 * variant.vector_bytes();
             let listed = if evaluation.capacity.is_some() {
@@ -197,11 +194,27 @@ impl GpuTiers {
             } else {
                 0
             };
-            let wanted = self.buffers.copies([sums, listed]);
-            self.readback.record(&gpu.device, &mut encoder, &wanted);
-        }
-        let finished = encoder.finish();
+            match self.buffers.sums_in_place().filter(|_| listed == 0) {
+                Some(there) => {
+                    self.readback.watch(there, sums);
+                    self.batch.finish(&gpu, None)
+                }
+                None => {
+                    let (readback, wanted) =
+                        (&mut self.readback, self.buffers.copies([sums, listed]));
+                    let mut copies = |encoder: &mut wgpu::CommandEncoder| {
+                        readback.record(&gpu.device, encoder, &wanted);
+                    };
+                    self.batch.finish(&gpu, Some(&mut copies))
+                }
+            }
+        } else {
+            self.batch.finish(&gpu, None)
+        };
         let submission = gpu.queue.submit([finished]);
+        if *next == Next::Copied {
+            self.batch.submitted();
+        }
         self.readback.submitted();
         (evaluation.interactions, evaluation.dispatches) = (interactions, dispatches);
         evaluation.submitted = Some((submission, web_time::Instant::now()));
@@ -211,6 +224,7 @@ impl GpuTiers {
     /// Waits for the last submission and learns from it how fast the device is.
     pub(super) async fn wait(&mut self, evaluation: &mut Evaluation) -> Result<()> {
         let Some((submission, begun)) = evaluation.submitted.take() else { return Ok(()) };
+        self.batch.make_ahead(&self.gpu);
         self.gpu.poll()?;
         let asked = web_time::Instant::now();
         self.gpu.finish_soon(submission, PATIENCE).await?;

@@ -1,0 +1,104 @@
+//! What the host writes and reads where kernels do, against a device that gets and gives copies.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::common;
+use gravitile::forces::MovingSources;
+use gravitile::forces::direct::gpu::tiers::{GpuTiers, verdict};
+use gravitile::gpu::Gpu;
+
+/// An engine with these sources, which are predicted to no time yet.
+fn holding(gpu: &Arc<Gpu>, precision: Precision, sources: &[Moving]) -> GpuTiers {
+    let pairs = verdict(gpu, precision).unwrap().unwrap();
+    let mut engine = GpuTiers::unproven(Arc::clone(gpu), precision, pairs).with_rate(1e15);
+    engine.set_moving(sources).unwrap();
+    engine
+}
+
+/// The answers to calls of as many sinks as those, each at a later time and after as many sources were replaced.
+fn answers(engine: &mut GpuTiers, sources: &[Moving], calls: &[(usize, usize)]) -> Vec<Answers> {
+    let call = |(k, &(sinks, changes)): (usize, &(usize, usize))| {
+        let time = Some(3.0 + (k / 2) as f64 / 1024.0);
+        let place = |j: usize| {
+            let mut moving = sources[j];
+            moving.motion[0] += DVec3::splat(k as f64 / 4096.0);
+            Placed { moving, at: j as u32, tag: 0 }
+        };
+        let placed: Vec<Placed> = (0..changes).map(place).collect();
+        engine.predict_to(time);
+        engine.announce_moving(&placed).unwrap();
+        let block = Block::of(sources, sinks, time);
+        let want = wanted(if k % 5 == 4 { Order::Snap } else { Order::Jerk });
+        engine.begin(&block.sinks(), 1e-2, &want).unwrap();
+        engine.settle_moving(&placed);
+        // Now and then nobody asks for what was begun.
+        if k % 7 == 6 {
+            engine.begin(&block.sinks(), 1e-2, &want).unwrap();
+        }
+        let mut found = Answers::default();
+        engine.finish(&mut found).unwrap();
+        found
+    };
+    calls.iter().enumerate().map(call).collect()
+}
+
+#[test]
+fn what_is_in_place_has_the_bits_of_what_is_copied() {
+    let (mapped, copied) = (common::gpu(), common::baseline());
+    assert!(!copied.tier.mapped_storage, "the baseline has no such thing");
+    if !mapped.tier.mapped_storage {
+        return common::skip::lacking(&mapped.adapter.name, "mapped storage");
+    }
+    // The same again and again, other sizes of the same kernels, other kernels, larger buffers, some ahead of others.
+    let calls = [
+        (64, 64),
+        (64, 64),
+        (64, 64),
+        (50, 3),
+        (64, 0),
+        (49, 49),
+        (1, 1),
+        (17, 2),
+        (1, 1),
+        (3, 9),
+        (300, 200),
+        (64, 64),
+        (300, 300),
+        (2500, 700),
+        (2500, 2500),
+        (64, 64),
+        (2400, 10),
+        (0, 5),
+        (1, 0),
+        (3000, 2),
+        (64, 64),
+        (64, 63),
+    ];
+    for precision in [Precision::Single, Precision::DoubleSingle] {
+        let sources = moving(5000, false);
+        let [found, right] = [&mapped, &copied]
+            .map(|gpu| answers(&mut holding(gpu, precision, &sources), &sources, &calls));
+        for (k, (found, right)) in found.iter().zip(&right).enumerate() {
+            assert!(found == right, "{}, call {k} of {:?}", precision.name(), calls[k]);
+        }
+    }
+}
+
+#[test]
+fn lists_come_between_answers_that_are_read_in_place() {
+    let sources = moving(600, false);
+    let block = Block::of(&sources, 100, Some(3.0));
+    let radius = vec![0.5; 100];
+    let within = Some(Within { radius: &radius, capacity: 600 });
+    let all = |gpu: &Arc<Gpu>| {
+        let mut engine = holding(gpu, Precision::DoubleSingle, &sources);
+        engine.predict_to(Some(3.0));
+        [None, within, None, within, None]
+            .map(|within| ask(&mut engine, &block.sinks(), &Want { within, ..wanted(Order::Jerk) }))
+    };
+    let found = all(&common::gpu());
+    assert!(found == all(&common::baseline()));
+    assert_eq!(found[0].acceleration, found[4].acceleration);
+    assert!(found[1].neighbours.len() == 100 && found[1].neighbours.found(0) > 0);
+}
