@@ -30,10 +30,6 @@ const FADED: f64 = 6.0;
 const AFTERMATH_SECS: f64 = 0.5;
 /// So late a window answers at most by its own will: with what a picture and its panel take it is within 50 ms then.
 const LATEST: Duration = Duration::from_millis(30);
-/// Of the time that a picture takes, what steps have at least until the next one, unless the window is alive only without.
-const LEAST_FOR_STEPS: f64 = 0.25;
-/// With a picture in this time a window answers at once, for somebody who watches.
-const ALIVE: Duration = Duration::from_millis(45);
 /// Where the display does not tell.
 const USUAL_RATE_HZ: f64 = 60.0;
 
@@ -125,12 +121,10 @@ impl Frames {
 }
 
 /// The time from picture to picture where pictures that take `picture_secs` and steps share the processor: about a half for
-/// either, unless the window would answer too late; beside slow pictures a fifth for steps.
+/// either, unless the window would answer too late. Beside slow pictures steps have what these leave of the cores, and no less
+/// than their priority.
 fn shared(display: Duration, picture_secs: f64) -> Duration {
-    let picture = Duration::from_secs_f64(picture_secs.clamp(0.0, 1.0));
-    let slow = picture.mul_f64(1.0 + LEAST_FOR_STEPS);
-    let slow = if picture < ALIVE { slow.min(ALIVE) } else { slow };
-    display.max((2 * picture).min(LATEST)).max(slow)
+    display.max(Duration::from_secs_f64((2.0 * picture_secs).clamp(0.0, LATEST.as_secs_f64())))
 }
 
 /// The time from picture to picture of the display that the window is on.
@@ -186,9 +180,7 @@ mod tests {
         assert_eq!(shared(ms(16), 0.002), ms(16), "they take next to nothing");
         assert_eq!(shared(ms(16), 0.010), ms(20));
         assert_eq!(shared(ms(16), 0.020), ms(30), "the window answers nevertheless");
-        assert_eq!(shared(ms(16), 0.032), ms(40));
-        assert_eq!(shared(ms(16), 0.040), ms(45), "it is alive");
-        assert_eq!(shared(ms(16), 0.300), ms(375), "steps go on beside slow pictures");
+        assert_eq!(shared(ms(16), 0.300), ms(30), "however slow they are");
         assert_eq!(shared(ms(16), -1.0), ms(16));
     }
 
