@@ -24,6 +24,8 @@ mod skip;
 mod streaks;
 #[path = "render/targets.rs"]
 mod targets;
+#[path = "render/thinning.rs"]
+mod thinning;
 
 use glam::DVec3;
 use gravitile::bodies::{Bodies, Component, Role};

@@ -17,6 +17,8 @@ struct SpriteUniform {
     streak_bend: f32,
     streak_pieces: u32,
     streak_most: f32,
+    // Of so many bodies one is drawn, as bright as all of them.
+    every: u32,
 }
 
 struct ComponentLook {

@@ -44,10 +44,10 @@ fn box_of(seen: BodySprite) -> Box {
     return Box(vec2u(clamp(first, vec2f(0.0), size_px)), vec2u(clamp(end, vec2f(0.0), size_px)));
 }
 
-// One thread a body.
+// One thread a body that is drawn.
 @compute @workgroup_size(GROUP)
 fn small(@builtin(global_invocation_id) thread: vec3u) {
-    let body = thread.y * (GROUPS_A_ROW * GROUP) + thread.x;
+    let body = (thread.y * (GROUPS_A_ROW * GROUP) + thread.x) * sprite.every;
     if body >= sprite.count {
         return;
     }

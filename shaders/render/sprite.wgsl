@@ -17,9 +17,9 @@ fn unseen() -> Varyings {
 
 @vertex
 fn vs_sprite(@builtin(vertex_index) vertex: u32) -> Varyings {
-    let body = vertex / 3u;
-    let corner = vertex - 3u * body;
-    let seen = sprite_of(body);
+    let triangle = vertex / 3u;
+    let corner = vertex - 3u * triangle;
+    let seen = sprite_of(triangle * sprite.every);
     if seen.radius_px <= 0.0 {
         return unseen();
     }

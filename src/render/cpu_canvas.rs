@@ -84,15 +84,17 @@ impl CpuCanvas {
         let uniform = look.uniform_in(scale);
         let medium = look.medium.as_ref().map(|plan| plan.uniform(camera, self.size, scale));
         let reach = Reach::new(look.streaks(), scale, count as u32, true);
+        let every = look.every as usize;
+        let drawn = count.div_ceil(every);
         if let Some(medium) = medium {
             let mut sums = self.medium.take().unwrap_or_default();
             let found = sums.find((&medium, &view, &uniform), count, &point);
-            let point = |i: usize| Point { surroundings: found[i], ..point(i) };
-            self.add_up((&view, &uniform, limits), reach, count, point);
+            let point = |i: usize| Point { surroundings: found[i * every], ..point(i * every) };
+            self.add_up((&view, &uniform, limits), reach, drawn, point);
             self.medium = Some(sums);
         } else {
             self.medium = None;
-            self.add_up((&view, &uniform, limits), reach, count, point);
+            self.add_up((&view, &uniform, limits), reach, drawn, |k| point(k * every));
         }
         let style = &look.style;
         if style.trail_secs > 0.0 {

@@ -57,6 +57,8 @@ pub struct Look {
     pub least_value: f64,
     /// And its largest.
     pub most_value: f64,
+    /// Of so many bodies one is drawn, see [`Look::thinned`]; 1 draws all.
+    pub every: u32,
     /// Where the colour scale is going.
     pub following: Following,
 }
@@ -165,6 +167,7 @@ impl Look {
             sizes,
             least_value: 1.0,
             most_value: 2.0,
+            every: 1,
             following: Following::default(),
         };
         look.prepare_medium(bodies);

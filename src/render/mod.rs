@@ -57,6 +57,7 @@ pub(crate) mod streak_pass;
 pub mod streaks;
 pub mod style;
 pub mod targets;
+mod thinning;
 pub mod tone;
 pub mod tone_map;
 pub mod trail_pass;

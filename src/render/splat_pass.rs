@@ -115,14 +115,14 @@ impl SplatPass {
         self.streaks = None;
     }
 
-    /// Replaces the picture by the light of `count` bodies, which `sprites` binds; over a trail of which the part `kept`
+    /// Replaces the picture by the light of `count` bodies, which `sprites` binds and of which so many are one; over a trail of which the part `kept`
     /// stays, where there is to be one, and with the streaks that these accelerations bend, where there are to be some.
     pub fn draw(
         &mut self,
         gpu: Handles,
         encoder: &mut wgpu::CommandEncoder,
         targets: &Targets,
-        (sprites, count): (&wgpu::BindGroup, u32),
+        (sprites, count, every): (&wgpu::BindGroup, u32, u32),
         kept: Option<f32>,
         streaks: Option<&wgpu::Buffer>,
     ) -> Result<()> {
@@ -165,7 +165,7 @@ impl SplatPass {
         pass.set_bind_group(0, sprites, &[]);
         pass.set_bind_group(1, &room.sums, &[]);
         pass.set_pipeline(&self.small);
-        let groups = count.div_ceil(GROUP);
+        let groups = count.div_ceil(every).div_ceil(GROUP);
         pass.dispatch_workgroups(groups.min(GROUPS_A_ROW), groups.div_ceil(GROUPS_A_ROW), 1);
         pass.set_pipeline(&self.large);
         pass.dispatch_workgroups(LARGE_GROUPS, 1, 1);

@@ -45,8 +45,10 @@ pub struct SpriteUniform {
     pub streak_pieces: u32,
     /// See [`Reach::own_way`].
     pub streak_most: f32,
+    /// See [`Look::every`].
+    pub every: u32,
     /// Unused.
-    pub pad: [u32; 3],
+    pub pad: [u32; 2],
 }
 
 /// Bodies in device buffers, all of them STORAGE and at least `count` entries long.
@@ -208,7 +210,8 @@ impl SpritePass {
             streak_bend: reach.map_or(0.0, |reach| reach.of_acceleration),
             streak_pieces: reach.map_or(0, |reach| reach.pieces),
             streak_most: reach.map_or(0.0, |reach| reach.own_way),
-            pad: [0; 3],
+            every: look.every,
+            pad: [0; 2],
         };
         gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(&uniform));
         if self.shown_look.as_ref() != Some(&look_uniform) {
@@ -250,7 +253,7 @@ impl SpritePass {
                 gpu,
                 encoder,
                 targets,
-                (group, points.count),
+                (group, points.count, look.every),
                 backdrop.kept,
                 streaks,
             );
@@ -267,7 +270,7 @@ impl SpritePass {
         }
         pass.set_bind_group(0, group, &[]);
         // Buffers end below 2^31 bytes, or 2^27 bodies: three times that is a u32.
-        pass.draw(0..3 * points.count, 0..1);
+        pass.draw(0..3 * points.count.div_ceil(look.every), 0..1);
         if let (Some(streaks), Some(reach)) = (&mut self.streaks, reach) {
             let drawn = (points.count, reach.pieces);
             streaks.draw(gpu, &mut pass, targets.light_format, accelerations, drawn);

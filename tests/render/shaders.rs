@@ -118,6 +118,7 @@ fn host_and_shader_structs_have_one_layout() {
             streak_bend,
             streak_pieces,
             streak_most,
+            every,
         }
     );
     same_layout!(

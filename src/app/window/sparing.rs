@@ -1,7 +1,7 @@
 //! What a slow adapter leaves out of the window's pictures, by the time that they took: never of films and pictures that are
 //! saved, which are as they were asked for, nor of the picture of a window in which nothing moves (`rest`).
 //!
-//! One effect after the other goes, in the order of [`ORDER`], while pictures take longer than the next one allows: an extra is
+//! One effect after the other goes, and most of many bodies, in the order of [`ORDER`], while pictures take longer than the next one allows: an extra is
 //! not worth a slow picture ([`EXTRA_SECS`]), but without its glow it is another picture ([`LOOK_SECS`]). The last one
 //! that went comes back once pictures with it, as far as is known, would take clearly less. One that then has to go again waits
 //! twice as long the next time, so that nothing flickers.
@@ -11,8 +11,10 @@ use crate::render::{PARTS, Style};
 
 /// The longest that a picture may take on the device, without steps and panel, while it has extras.
 const EXTRA_SECS: f64 = 0.020;
-/// The same for what the look is made of: glow and the sky.
-const LOOK_SECS: f64 = 0.050;
+/// The same for what the look is made of: all bodies, glow and the sky. With steps and panel beside it the window is still alive.
+const LOOK_SECS: f64 = 0.040;
+/// So many bodies look like themselves where one of five is drawn.
+const MANY: usize = 40_000;
 /// An effect comes back where a picture with it is expected to take no longer than this part of what it allows.
 const EASY: f64 = 0.75;
 /// Pictures of which the median counts.
@@ -27,6 +29,8 @@ struct Effect {
     name: &'static str,
     /// It goes where pictures take longer.
     limit_secs: f64,
+    /// Of so many bodies one is drawn without it.
+    every: u32,
     is_asked: fn(&Asked) -> bool,
     leave_out: fn(&mut Style),
 }
@@ -36,24 +40,32 @@ const fn extra(
     is_asked: fn(&Asked) -> bool,
     leave_out: fn(&mut Style),
 ) -> Effect {
-    Effect { name, limit_secs: EXTRA_SECS, is_asked, leave_out }
+    Effect { name, limit_secs: EXTRA_SECS, every: 1, is_asked, leave_out }
+}
+
+const fn bodies(name: &'static str, every: u32, is_asked: fn(&Asked) -> bool) -> Effect {
+    Effect { name, limit_secs: LOOK_SECS, every, is_asked, leave_out: |_| () }
 }
 
 /// In this order: what costs software most and changes least of what the bodies are, first.
-const ORDER: [Effect; 6] = [
+const ORDER: [Effect; 8] = [
     extra("streaks", |asked| asked.style.streak_time > 0.0, |style| style.streak_time = 0.0),
     extra("trails", |asked| asked.style.trail_secs > 0.0, |style| style.trail_secs = 0.0),
     extra("dust", |asked| asked.has_gas && asked.style.dust > 0.0, |style| style.dust = 0.0),
     extra("glow of gas", |asked| asked.has_gas && asked.style.gas > 0.0, |style| style.gas = 0.0),
+    bodies("4 of 5 bodies", 5, |asked| asked.bodies >= MANY),
+    bodies("18 of 19 bodies", 19, |asked| asked.bodies >= 10 * MANY),
     Effect {
         name: "glow",
         limit_secs: LOOK_SECS,
+        every: 1,
         is_asked: |asked| asked.style.bloom > 0.0 || asked.style.local_exposure > 0.0,
         leave_out: |style| (style.bloom, style.local_exposure) = (0.0, 0.0),
     },
     Effect {
         name: "far sky",
         limit_secs: LOOK_SECS,
+        every: 1,
         is_asked: |asked| asked.style.sky > 0.0,
         leave_out: |style| style.sky = 0.0,
     },
@@ -173,13 +185,23 @@ impl Sparing {
         style
     }
 
+    /// Of so many bodies one is drawn: 1 draws all.
+    pub fn every(&self) -> u32 {
+        let Some(asked) = &self.asked else { return 1 };
+        let left = (0..self.left).filter(|&k| asked.has(k)).map(|k| ORDER[k].every);
+        left.max().unwrap_or(1)
+    }
+
     /// What is left out, in a sentence; `None` where nothing is.
     pub fn said(&self) -> Option<String> {
         let asked = self.asked.as_ref()?;
         let left: Vec<&Effect> =
             (0..self.left).filter(|&k| asked.has(k)).map(|k| &ORDER[k]).collect();
         let limit = 1e3 * left.last()?.limit_secs;
-        let names: Vec<&str> = left.iter().map(|effect| effect.name).collect();
+        // The last word on bodies counts.
+        let every = left.iter().map(|effect| effect.every).max().unwrap_or(1);
+        let told = left.iter().filter(|effect| effect.every == 1 || effect.every == every);
+        let names: Vec<&str> = told.map(|effect| effect.name).collect();
         Some(format!("left out in motion (over {limit:.0} ms here): {}", names.join(", ")))
     }
 }

@@ -130,7 +130,9 @@ impl Viewer {
         }
         let spared = self.sparing.spared(&self.choice.style);
         let drawn = self.spared_look.as_ref().or(self.look.as_ref());
-        if is_known && drawn.is_some_and(|look| look.style == spared) {
+        let every = self.sparing.every();
+        let is_drawn = |look: &Look| look.style == spared && look.every == every;
+        if is_known && drawn.is_some_and(is_drawn) {
             return Ok(false);
         }
         let zero;
@@ -153,9 +155,9 @@ impl Viewer {
         if !is_known {
             self.look = Some(made(&self.choice.style)?);
         }
-        self.spared_look = match spared == self.choice.style {
+        self.spared_look = match spared == self.choice.style && every == 1 {
             true => None,
-            false => Some(made(&spared)?),
+            false => Some(made(&spared)?.thinned(every)),
         };
         self.look_of = Some(self.choice.clone());
         Ok(true)

@@ -18,7 +18,10 @@ impl Adapter {
         let until = self.now + secs;
         while self.now < until {
             let shown = Asked { style: sparing.spared(&asked.style), ..asked.clone() };
-            let effects = (0..ORDER.len()).filter(|&k| shown.has(k)).map(|k| self.costs[k]);
+            let every = sparing.every();
+            let is_drawn =
+                |k: &usize| shown.has(*k) && (ORDER[*k].every == 1 || every < ORDER[*k].every);
+            let effects = (0..ORDER.len()).filter(is_drawn).map(|k| self.costs[k]);
             let picture = self.base + effects.sum::<f64>();
             self.number += 1;
             self.now += picture.max(1.0 / 60.0);
@@ -46,7 +49,7 @@ fn is_left_out(sparing: &Sparing, name: &str) -> bool {
 fn one_effect_after_the_other_goes_until_pictures_are_fast_enough() {
     let (mut sparing, asked) = (Sparing::default(), all());
     // Streaks 36 ms, glow 13: about what llvmpipe takes.
-    let mut adapter = Adapter::new([0.036, 0.004, 0.0, 0.0, 0.013, 0.001]);
+    let mut adapter = Adapter::new([0.036, 0.004, 0.0, 0.0, 0.0, 0.0, 0.013, 0.001]);
     adapter.draw(&mut sparing, &asked, 8.0);
     for gone in ["streaks", "trails", "dust", "glow of gas"] {
         assert!(is_left_out(&sparing, gone), "{gone}: {:?}", sparing.said());
@@ -56,7 +59,7 @@ fn one_effect_after_the_other_goes_until_pictures_are_fast_enough() {
     assert_eq!((shown.streak_time, shown.trail_secs), (0.0, 0.0));
     assert_eq!((shown.bloom, shown.sky), (asked.style.bloom, asked.style.sky));
     // 64 are.
-    adapter.costs[4] = 0.053;
+    adapter.costs[6] = 0.053;
     adapter.draw(&mut sparing, &asked, 8.0);
     assert!(
         sparing.said().is_some_and(|said| said.ends_with("glow of gas, glow")),
@@ -68,10 +71,14 @@ fn one_effect_after_the_other_goes_until_pictures_are_fast_enough() {
     // What is not asked for, or not there, is not said to be left out.
     let without = Asked { has_gas: false, ..asked.clone() };
     let mut sparing = Sparing::default();
-    Adapter::new([0.036, 0.004, 0.0, 0.0, 0.013, 0.001]).draw(&mut sparing, &without, 8.0);
+    Adapter::new([0.036, 0.004, 0.0, 0.0, 0.0, 0.0, 0.013, 0.001]).draw(
+        &mut sparing,
+        &without,
+        8.0,
+    );
     assert!(!is_left_out(&sparing, "dust") && is_left_out(&sparing, "streaks"));
     // It stays so.
-    adapter.costs[4] = 0.013;
+    adapter.costs[6] = 0.013;
     let before = adapter.changes.len();
     adapter.draw(&mut sparing, &without, 100.0);
     assert_eq!(adapter.changes.len(), before, "{:?}", adapter.changes);
@@ -94,7 +101,7 @@ fn what_is_fast_enough_has_everything_and_a_slow_moment_changes_nothing() {
 #[test]
 fn effects_come_back_when_there_is_time_for_them() {
     let (mut sparing, asked) = (Sparing::default(), all());
-    let mut adapter = Adapter::new([0.007, 0.001, 0.0, 0.0, 0.005, 0.001]);
+    let mut adapter = Adapter::new([0.007, 0.001, 0.0, 0.0, 0.0, 0.0, 0.005, 0.001]);
     adapter.draw(&mut sparing, &asked, 8.0);
     assert!(is_left_out(&sparing, "streaks") && !is_left_out(&sparing, "trails"));
     adapter.draw(&mut sparing, &asked, 30.0);
@@ -123,7 +130,7 @@ fn nothing_flickers_where_an_effect_costs_more_each_time_that_it_comes_back() {
 #[test]
 fn another_scene_is_judged_by_its_own_pictures_and_all_may_be_wanted() {
     let (mut sparing, asked) = (Sparing::default(), all());
-    let mut adapter = Adapter::new([0.036, 0.004, 0.0, 0.0, 0.013, 0.001]);
+    let mut adapter = Adapter::new([0.036, 0.004, 0.0, 0.0, 0.0, 0.0, 0.013, 0.001]);
     adapter.draw(&mut sparing, &asked, 8.0);
     let few = Asked { bodies: 3, ..asked.clone() };
     (adapter.costs, adapter.base) = ([0.0001; ORDER.len()], 0.001);
@@ -135,4 +142,20 @@ fn another_scene_is_judged_by_its_own_pictures_and_all_may_be_wanted() {
     assert!(is_left_out(&sparing, "streaks"));
     sparing.forget();
     assert_eq!(sparing.spared(&asked.style), asked.style);
+}
+
+#[test]
+fn of_many_bodies_most_go_before_the_glow() {
+    let drawn = |bodies: usize, base: f64, cost: f64| {
+        let (mut sparing, asked) = (Sparing::default(), Asked { bodies, ..all() });
+        let mut adapter = Adapter::new([0.0, 0.0, 0.0, 0.0, cost, 0.05 * cost, 0.013, 0.001]);
+        adapter.base = base;
+        adapter.draw(&mut sparing, &asked, 60.0);
+        (sparing.every(), sparing.said().unwrap_or_default())
+    };
+    assert_eq!(drawn(10_000, 0.005, 0.1).0, 1, "few are all drawn, however slow");
+    let (every, said) = drawn(100_000, 0.005, 0.06);
+    assert!(every == 5 && said.ends_with("glow of gas, 4 of 5 bodies"), "{every}: {said}");
+    let (every, said) = drawn(1_000_000, 0.030, 0.4);
+    assert!(every == 19 && said.ends_with("glow of gas, 18 of 19 bodies, glow"), "{every}: {said}");
 }
