@@ -95,8 +95,7 @@ fn who_goes_back_on_the_bar_goes_on_from_there_on_all_devices() {
     let early = begin.expect("the bar") + egui::vec2(4.0, 2.0);
     for _ in 0..2 {
         person.clicks(early, "does GoTo(");
-        person
-            .eventually("the state", || (!person.is_making() && person.has_paused()).then_some(()));
+        person.eventually("the state", || person.rests().then_some(()));
         let there = person.step();
         assert!(there < before, "{there} is not before {before}");
         person.presses("space", "Named(Space)");

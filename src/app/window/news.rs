@@ -126,7 +126,12 @@ impl Frames {
     pub(super) fn begin(&mut self, mut session: Session, keeps_view: bool) {
         let saves = self.waiting_saves(keeps_view);
         self.viewer.look_of = None;
-        let before = self.simulated.session.take().filter(|_| !keeps_view);
+        let last = self.simulated.session.take();
+        if let Some(last) = last.as_ref().filter(|_| keeps_view) {
+            // What was paused, or told to go on, while this one was made.
+            session.live.take_tempo_of(last.live.keeper());
+        }
+        let before = last.filter(|_| !keeps_view);
         let is_restart = before.as_ref().is_some_and(|before| before.input == session.input);
         if let Some(before) = before {
             let mut keeper = before.live.keeper().clone();
