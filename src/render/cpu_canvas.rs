@@ -84,7 +84,7 @@ impl CpuCanvas {
         let uniform = look.uniform_in(scale);
         let medium = look.medium.as_ref().map(|plan| plan.uniform(camera, self.size, scale));
         let reach = Reach::new(look.streaks(), scale, count as u32, true);
-        let every = look.every as usize;
+        let every = look.every.max(1) as usize;
         let drawn = count.div_ceil(every);
         if let Some(medium) = medium {
             let mut sums = self.medium.take().unwrap_or_default();

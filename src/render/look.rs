@@ -57,7 +57,7 @@ pub struct Look {
     pub least_value: f64,
     /// And its largest.
     pub most_value: f64,
-    /// Of so many bodies one is drawn, see [`Look::thinned`]; 1 draws all.
+    /// Of so many bodies one is drawn, see [`Look::thinned`]; 1, or 0, draws all.
     pub every: u32,
     /// Where the colour scale is going.
     pub following: Following,

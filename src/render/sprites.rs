@@ -198,6 +198,7 @@ impl SpritePass {
         let accelerations = points.acceleration.unwrap_or(points.pos_mass);
         let [least_radius_px, most_radius_px] = limits;
         let look_uniform = look.uniform_in(&points.scale);
+        let every = look.every.max(1);
         let light_of_unit = light_unit(view, &look_uniform, limits);
         let uniform = SpriteUniform {
             view: *view,
@@ -210,7 +211,7 @@ impl SpritePass {
             streak_bend: reach.map_or(0.0, |reach| reach.of_acceleration),
             streak_pieces: reach.map_or(0, |reach| reach.pieces),
             streak_most: reach.map_or(0.0, |reach| reach.own_way),
-            every: look.every,
+            every,
             pad: [0; 2],
         };
         gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(&uniform));
@@ -253,7 +254,7 @@ impl SpritePass {
                 gpu,
                 encoder,
                 targets,
-                (group, points.count, look.every),
+                (group, points.count, every),
                 backdrop.kept,
                 streaks,
             );
@@ -270,7 +271,7 @@ impl SpritePass {
         }
         pass.set_bind_group(0, group, &[]);
         // Buffers end below 2^31 bytes, or 2^27 bodies: three times that is a u32.
-        pass.draw(0..3 * points.count.div_ceil(look.every), 0..1);
+        pass.draw(0..3 * points.count.div_ceil(every), 0..1);
         if let (Some(streaks), Some(reach)) = (&mut self.streaks, reach) {
             let drawn = (points.count, reach.pieces);
             streaks.draw(gpu, &mut pass, targets.light_format, accelerations, drawn);

@@ -9,13 +9,15 @@ use super::display::{Display, is_there};
 use super::person::{Person, SIZE, SKY, command, place};
 use super::world::World;
 
+/// A window whose bodies two devices move: one adapter, opened twice.
+const TWO: [&str; 8] = ["view", "plummer", "-n", "300", "--engine", "gpu", "--adapter", "0,0"];
+
 #[test]
 fn two_devices_move_the_bodies_and_one_draws_them() {
     if !is_there() {
         return;
     }
-    let args = ["view", "plummer", "-n", "300", "--engine", "gpu", "--adapter", "0,0"];
-    let person = Person::opens(&args, Tab::File);
+    let person = Person::opens(&TWO, Tab::File);
     person.waits_until_sky(true);
     person.presses("space", "Named(Space)");
     person.waits_until_sky(false);
@@ -42,8 +44,7 @@ fn how_many_devices_compute_is_changed_while_the_bodies_move_and_changes_no_bit(
     if !is_there() {
         return;
     }
-    let args = ["view", "plummer", "-n", "300", "--engine", "gpu", "--adapter", "0,0"];
-    let person = Person::opens(&args, Tab::Kernel);
+    let person = Person::opens(&TWO, Tab::Kernel);
     person.waits_until_sky(true);
     for (name, now, next) in [("1 device", 2, 1), ("2 devices", 1, 2), ("1 device", 2, 1)] {
         let at = place(panel(now), |h| h.get_by_label(name).rect().center());
@@ -83,8 +84,7 @@ fn who_goes_back_on_the_bar_goes_on_from_there_on_all_devices() {
     if !is_there() {
         return;
     }
-    let args = ["view", "plummer", "-n", "300", "--engine", "gpu", "--adapter", "0,0"];
-    let person = Person::opens(&args, Tab::File);
+    let person = Person::opens(&TWO, Tab::File);
     person.waits_until_sky(true);
     person.eventually("states to go back to", || (person.step() > 500).then_some(()));
     person.presses("space", "Named(Space)");

@@ -28,7 +28,7 @@ const FILES: Duration = Duration::from_millis(500);
 const FADED: f64 = 6.0;
 /// What egui, the window system and a worker still have to show after the last change.
 const AFTERMATH_SECS: f64 = 0.5;
-/// So late a window answers at most by its own will: with what a picture and its panel take it is within 50 ms then.
+/// So late a window begins its next picture at most by its own will.
 const LATEST: Duration = Duration::from_millis(30);
 /// Where the display does not tell.
 const USUAL_RATE_HZ: f64 = 60.0;

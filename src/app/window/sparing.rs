@@ -1,8 +1,9 @@
 //! What a slow adapter leaves out of the window's pictures, by the time that they took: never of films and pictures that are
 //! saved, which are as they were asked for, nor of the picture of a window in which nothing moves (`rest`).
 //!
-//! One effect after the other goes, and most of many bodies, in the order of [`ORDER`], while pictures take longer than the next one allows: an extra is
-//! not worth a slow picture ([`EXTRA_SECS`]), but without its glow it is another picture ([`LOOK_SECS`]). The last one
+//! One effect after the other goes, in the order of [`ORDER`], while pictures take longer than the next one allows: an extra is
+//! not worth a slow picture ([`EXTRA_SECS`]), but without its glow it is another picture ([`LOOK_SECS`]). To draw all of many
+//! bodies counts as an effect: where it goes, some are drawn with the light of all. The last one
 //! that went comes back once pictures with it, as far as is known, would take clearly less. One that then has to go again waits
 //! twice as long the next time, so that nothing flickers.
 
