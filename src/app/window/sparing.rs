@@ -3,23 +3,26 @@
 //!
 //! One effect after the other goes, in the order of [`ORDER`], while pictures take longer than the next one allows: an extra is
 //! not worth a slow picture ([`EXTRA_SECS`]), but without its glow it is another picture ([`LOOK_SECS`]). To draw all of many
-//! bodies counts as an effect: where it goes, some are drawn with the light of all. The last one
-//! that went comes back once pictures with it, as far as is known, would take clearly less. One that then has to go again waits
-//! twice as long the next time, so that nothing flickers.
+//! bodies counts as effects, one for each of several numbers of bodies: where they go, fewer and fewer are drawn with the light
+//! of all ([`BODIES_SECS`]). The last one that went comes back once pictures with it, as far as is known, would take clearly
+//! less. One that then has to go again waits twice as long the next time, so that nothing flickers.
 
 use crate::gpu::FrameTimes;
 use crate::render::{PARTS, Style};
 
 /// The longest that a picture may take on the device, without steps and panel, while it has extras.
 const EXTRA_SECS: f64 = 0.020;
-/// The same for what the look is made of: all bodies, glow and the sky. With steps and panel beside it the window is still alive.
-const LOOK_SECS: f64 = 0.040;
-/// So many bodies look like themselves where one of five is drawn.
-const MANY: usize = 40_000;
+/// The same while all bodies are drawn that could be.
+const BODIES_SECS: f64 = 0.025;
+/// The same for what the look is made of, glow and the sky. With steps and panel beside it the window is still alive.
+const LOOK_SECS: f64 = 0.030;
 /// An effect comes back where a picture with it is expected to take no longer than this part of what it allows.
 const EASY: f64 = 0.75;
 /// Pictures of which the median counts.
 const PICTURES: usize = 15;
+/// So few are enough where each of them takes [`FAR`] times what is allowed.
+const FAR_PICTURES: usize = 3;
+const FAR: f64 = 4.0;
 /// Pictures after a change that do not count: they compile what is new.
 const SETTLING: u64 = 3;
 /// How long an effect stays away at least, and at most where it had to go again.
@@ -44,32 +47,37 @@ const fn extra(
     Effect { name, limit_secs: EXTRA_SECS, every: 1, is_asked, leave_out }
 }
 
+/// One of `every` bodies is drawn. That is a prime number, so that bodies in a file by turns, as pairs are, stay a mixture.
 const fn bodies(name: &'static str, every: u32, is_asked: fn(&Asked) -> bool) -> Effect {
-    Effect { name, limit_secs: LOOK_SECS, every, is_asked, leave_out: |_| () }
+    Effect { name, limit_secs: BODIES_SECS, every, is_asked, leave_out: |_| () }
 }
 
-/// In this order: what costs software most and changes least of what the bodies are, first.
-const ORDER: [Effect; 8] = [
+const fn look(
+    name: &'static str,
+    is_asked: fn(&Asked) -> bool,
+    leave_out: fn(&mut Style),
+) -> Effect {
+    Effect { name, limit_secs: LOOK_SECS, every: 1, is_asked, leave_out }
+}
+
+/// In this order: what costs software most and changes least of what the bodies are, first. No fewer than about 5,000 bodies
+/// are drawn, and 20,000 of a million.
+const ORDER: [Effect; 11] = [
     extra("streaks", |asked| asked.style.streak_time > 0.0, |style| style.streak_time = 0.0),
     extra("trails", |asked| asked.style.trail_secs > 0.0, |style| style.trail_secs = 0.0),
     extra("dust", |asked| asked.has_gas && asked.style.dust > 0.0, |style| style.dust = 0.0),
     extra("glow of gas", |asked| asked.has_gas && asked.style.gas > 0.0, |style| style.gas = 0.0),
-    bodies("4 of 5 bodies", 5, |asked| asked.bodies >= MANY),
-    bodies("18 of 19 bodies", 19, |asked| asked.bodies >= 10 * MANY),
-    Effect {
-        name: "glow",
-        limit_secs: LOOK_SECS,
-        every: 1,
-        is_asked: |asked| asked.style.bloom > 0.0 || asked.style.local_exposure > 0.0,
-        leave_out: |style| (style.bloom, style.local_exposure) = (0.0, 0.0),
-    },
-    Effect {
-        name: "far sky",
-        limit_secs: LOOK_SECS,
-        every: 1,
-        is_asked: |asked| asked.style.sky > 0.0,
-        leave_out: |style| style.sky = 0.0,
-    },
+    bodies("2 of 3 bodies", 3, |asked| asked.bodies >= 15_000),
+    bodies("4 of 5 bodies", 5, |asked| asked.bodies >= 40_000),
+    bodies("10 of 11 bodies", 11, |asked| asked.bodies >= 100_000),
+    bodies("18 of 19 bodies", 19, |asked| asked.bodies >= 400_000),
+    bodies("52 of 53 bodies", 53, |asked| asked.bodies >= 1_000_000),
+    look(
+        "glow",
+        |asked| asked.style.bloom > 0.0 || asked.style.local_exposure > 0.0,
+        |style| (style.bloom, style.local_exposure) = (0.0, 0.0),
+    ),
+    look("far sky", |asked| asked.style.sky > 0.0, |style| style.sky = 0.0),
 ];
 
 /// What the time of a picture depends on, besides the camera.
@@ -131,16 +139,27 @@ impl Sparing {
             return false;
         }
         self.secs.push(parts.iter().sum());
-        if self.secs.len() < PICTURES {
+        if self.secs.len() < PICTURES && !self.is_far(asked) {
             return false;
         }
         let mut sorted = std::mem::take(&mut self.secs);
         sorted.sort_by(f64::total_cmp);
-        let changed = self.decide(asked, sorted[PICTURES / 2], now);
+        let changed = self.decide(asked, sorted[sorted.len() / 2], now);
         if changed {
             self.begin(newest, now);
         }
         changed
+    }
+
+    /// The next effect that can go.
+    fn next(&self, asked: &Asked) -> Option<usize> {
+        (self.left..ORDER.len()).find(|&k| asked.has(k))
+    }
+
+    /// Whether it is clear from a few pictures that something has to go.
+    fn is_far(&self, asked: &Asked) -> bool {
+        let limit = self.next(asked).map_or(f64::INFINITY, |next| FAR * ORDER[next].limit_secs);
+        self.secs.len() >= FAR_PICTURES && self.secs.iter().all(|&secs| secs > limit)
     }
 
     fn begin(&mut self, newest: u64, now: f64) {
@@ -154,7 +173,7 @@ impl Sparing {
         if let (Some(before), Some(last)) = (self.before.take(), last) {
             self.costs[last] = (before - secs).max(0.0);
         }
-        let next = (self.left..ORDER.len()).find(|&k| asked.has(k));
+        let next = self.next(asked);
         if let Some(next) = next.filter(|&next| secs > ORDER[next].limit_secs) {
             if self.returned == Some(next) {
                 self.waits[next] = (2.0 * self.waits[next]).min(WAIT_SECS[1]);

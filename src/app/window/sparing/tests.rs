@@ -35,6 +35,17 @@ impl Adapter {
     }
 }
 
+/// What streaks, trails, each number of bodies, glow and sky take.
+fn costs(streaks: f64, trails: f64, bodies: [f64; 5], glow: f64, sky: f64) -> [f64; ORDER.len()] {
+    let mut costs = [0.0; ORDER.len()];
+    (costs[0], costs[1], costs[GLOW], costs[GLOW + 1]) = (streaks, trails, glow, sky);
+    costs[GLOW - 5..GLOW].copy_from_slice(&bodies);
+    costs
+}
+
+/// Where it stands in the order.
+const GLOW: usize = ORDER.len() - 2;
+
 fn all() -> Asked {
     let style =
         Style { streak_time: 1.0, trail_secs: 1.0, gas: 1.0, dust: 1.0, ..Style::default() };
@@ -49,7 +60,7 @@ fn is_left_out(sparing: &Sparing, name: &str) -> bool {
 fn one_effect_after_the_other_goes_until_pictures_are_fast_enough() {
     let (mut sparing, asked) = (Sparing::default(), all());
     // Streaks 36 ms, glow 13: about what llvmpipe takes.
-    let mut adapter = Adapter::new([0.036, 0.004, 0.0, 0.0, 0.0, 0.0, 0.013, 0.001]);
+    let mut adapter = Adapter::new(costs(0.036, 0.004, [0.0; 5], 0.013, 0.001));
     adapter.draw(&mut sparing, &asked, 8.0);
     for gone in ["streaks", "trails", "dust", "glow of gas"] {
         assert!(is_left_out(&sparing, gone), "{gone}: {:?}", sparing.said());
@@ -59,7 +70,7 @@ fn one_effect_after_the_other_goes_until_pictures_are_fast_enough() {
     assert_eq!((shown.streak_time, shown.trail_secs), (0.0, 0.0));
     assert_eq!((shown.bloom, shown.sky), (asked.style.bloom, asked.style.sky));
     // 64 are.
-    adapter.costs[6] = 0.053;
+    adapter.costs[GLOW] = 0.053;
     adapter.draw(&mut sparing, &asked, 8.0);
     assert!(
         sparing.said().is_some_and(|said| said.ends_with("glow of gas, glow")),
@@ -71,14 +82,10 @@ fn one_effect_after_the_other_goes_until_pictures_are_fast_enough() {
     // What is not asked for, or not there, is not said to be left out.
     let without = Asked { has_gas: false, ..asked.clone() };
     let mut sparing = Sparing::default();
-    Adapter::new([0.036, 0.004, 0.0, 0.0, 0.0, 0.0, 0.013, 0.001]).draw(
-        &mut sparing,
-        &without,
-        8.0,
-    );
+    Adapter::new(costs(0.036, 0.004, [0.0; 5], 0.013, 0.001)).draw(&mut sparing, &without, 8.0);
     assert!(!is_left_out(&sparing, "dust") && is_left_out(&sparing, "streaks"));
     // It stays so.
-    adapter.costs[6] = 0.013;
+    adapter.costs[GLOW] = 0.013;
     let before = adapter.changes.len();
     adapter.draw(&mut sparing, &without, 100.0);
     assert_eq!(adapter.changes.len(), before, "{:?}", adapter.changes);
@@ -101,7 +108,7 @@ fn what_is_fast_enough_has_everything_and_a_slow_moment_changes_nothing() {
 #[test]
 fn effects_come_back_when_there_is_time_for_them() {
     let (mut sparing, asked) = (Sparing::default(), all());
-    let mut adapter = Adapter::new([0.007, 0.001, 0.0, 0.0, 0.0, 0.0, 0.005, 0.001]);
+    let mut adapter = Adapter::new(costs(0.007, 0.001, [0.0; 5], 0.005, 0.001));
     adapter.draw(&mut sparing, &asked, 8.0);
     assert!(is_left_out(&sparing, "streaks") && !is_left_out(&sparing, "trails"));
     adapter.draw(&mut sparing, &asked, 30.0);
@@ -130,7 +137,7 @@ fn nothing_flickers_where_an_effect_costs_more_each_time_that_it_comes_back() {
 #[test]
 fn another_scene_is_judged_by_its_own_pictures_and_all_may_be_wanted() {
     let (mut sparing, asked) = (Sparing::default(), all());
-    let mut adapter = Adapter::new([0.036, 0.004, 0.0, 0.0, 0.0, 0.0, 0.013, 0.001]);
+    let mut adapter = Adapter::new(costs(0.036, 0.004, [0.0; 5], 0.013, 0.001));
     adapter.draw(&mut sparing, &asked, 8.0);
     let few = Asked { bodies: 3, ..asked.clone() };
     (adapter.costs, adapter.base) = ([0.0001; ORDER.len()], 0.001);
@@ -146,16 +153,37 @@ fn another_scene_is_judged_by_its_own_pictures_and_all_may_be_wanted() {
 
 #[test]
 fn of_many_bodies_most_go_before_the_glow() {
-    let drawn = |bodies: usize, base: f64, cost: f64| {
+    let drawn = |bodies: usize, base: f64, first: f64| {
         let (mut sparing, asked) = (Sparing::default(), Asked { bodies, ..all() });
-        let mut adapter = Adapter::new([0.0, 0.0, 0.0, 0.0, cost, 0.05 * cost, 0.013, 0.001]);
+        let thinner = [1.0, 0.3, 0.1, 0.05, 0.02].map(|part| part * first);
+        let mut adapter = Adapter::new(costs(0.0, 0.0, thinner, 0.013, 0.001));
         adapter.base = base;
         adapter.draw(&mut sparing, &asked, 60.0);
         (sparing.every(), sparing.said().unwrap_or_default())
     };
     assert_eq!(drawn(10_000, 0.005, 0.1).0, 1, "few are all drawn, however slow");
-    let (every, said) = drawn(100_000, 0.005, 0.06);
+    assert_eq!(drawn(20_000, 0.005, 0.1).0, 3);
+    assert_eq!(drawn(100_000, 0.005, 0.002).0, 1, "all are drawn where that is fast enough");
+    let (every, said) = drawn(100_000, 0.005, 0.02);
     assert!(every == 5 && said.ends_with("glow of gas, 4 of 5 bodies"), "{every}: {said}");
-    let (every, said) = drawn(1_000_000, 0.030, 0.4);
-    assert!(every == 19 && said.ends_with("glow of gas, 18 of 19 bodies, glow"), "{every}: {said}");
+    let (every, said) = drawn(1_000_000, 0.020, 0.4);
+    assert!(every == 53 && said.ends_with("glow of gas, 52 of 53 bodies, glow"), "{every}: {said}");
+}
+
+#[test]
+fn far_too_slow_pictures_are_not_watched_for_long() {
+    let (mut sparing, asked) = (Sparing::default(), Asked { bodies: 1_000_000, ..all() });
+    let slow = costs(0.0, 0.0, [0.5, 0.1, 0.02, 0.012, 0.0], 0.004, 0.001);
+    let mut adapter = Adapter::new(slow);
+    adapter.draw(&mut sparing, &asked, 120.0);
+    let pictures =
+        |secs: f64| (adapter.changes.iter().take_while(|change| change.1 < secs)).count();
+    // Four extras that are asked for, then bodies: six pictures each at 640 ms.
+    assert!(pictures(30.0) >= 6, "{:?}", adapter.changes);
+    assert_eq!(
+        (sparing.every(), is_left_out(&sparing, "glow, ")),
+        (19, false),
+        "{:?}",
+        sparing.said()
+    );
 }
