@@ -12,19 +12,20 @@ use glam::DVec3;
 use super::ages::{Ages, ages};
 use super::camera::Camera;
 use super::following::Following;
-use super::framing::{median, quantile};
+use super::framing::quantile;
 use super::image::PictureSize;
 use super::medium::Plan;
 use super::palette::component_colour;
-use super::part::{Part, median_radius, percentiles};
+use super::part::{median_radius, percentiles};
 use super::scale::Scale;
 pub use super::sprite_look::{ComponentLook, LookUniform, MAX_COMPONENTS};
 use super::streaks::STREAK_PART;
 use super::streaks::share::own_way;
 use super::style::{ColourBy, Style};
+use super::survey::Survey;
 use crate::bodies::{Bodies, Role};
 use crate::error::Result;
-use crate::frame::{Frame, power_below};
+use crate::frame::power_below;
 
 /// Bodies of a disk that show what was born where.
 const LEAST_DISK: usize = 200;
@@ -89,14 +90,19 @@ impl Look {
     /// A style out of range is an error.
     pub fn new(style: &Style, bodies: &Bodies, acceleration: Option<&[DVec3]>) -> Result<Self> {
         style.validate()?;
+        Self::surveyed(style, bodies, acceleration, &Survey::of(bodies))
+    }
+
+    /// The same, of bodies that were surveyed before, whose ages it may tell: for styles that change.
+    pub fn surveyed(
+        style: &Style,
+        bodies: &Bodies,
+        acceleration: Option<&[DVec3]>,
+        survey: &Survey,
+    ) -> Result<Self> {
+        style.validate()?;
         let is_seen = |role: Role| style.show_halo || role != Role::Halo;
-        let parts: Vec<Part> = bodies
-            .components
-            .iter()
-            .take(MAX_COMPONENTS)
-            .enumerate()
-            .map(|(index, component)| Part::measure(bodies, index as u8, component.role))
-            .collect();
+        let parts = &survey.parts;
         let seen: usize = parts.iter().filter(|p| is_seen(p.role)).map(|p| p.count).sum();
         let light: f64 = parts
             .iter()
@@ -153,7 +159,6 @@ impl Look {
                 is_gas: f32::from(part.role == Role::Gas),
             };
         }
-        let drift = DVec3::from(Frame::of(bodies, 1.0, 0.0).velocity);
         uniform.colour_by = style.colour_by as u32;
         let mut look = Self {
             style: style.clone(),
@@ -162,8 +167,8 @@ impl Look {
             light,
             median_radius: scene_radius,
             ages: None,
-            medium: medium_of(style, &parts),
-            drift,
+            medium: survey.medium(style),
+            drift: survey.drift,
             sizes,
             least_value: 1.0,
             most_value: 2.0,
@@ -172,7 +177,7 @@ impl Look {
         };
         look.prepare_medium(bodies);
         if look.shows_ages() {
-            look.ages = Some(ages(bodies, None));
+            look.ages = Some(survey.ages.clone().unwrap_or_else(|| ages(bodies, None)));
         }
         look.begin_values(bodies, acceleration);
         Ok(look)
@@ -361,33 +366,6 @@ impl Look {
         let least = (2.0 * few * many * (side / 720.0).clamp(1.0 / few, 4.0)).max(1.6);
         [least, (0.08 * side).max(least)]
     }
-}
-
-/// Densities and dust where a style shows them of bodies with these parts.
-fn medium_of(style: &Style, parts: &[Part]) -> Option<Plan> {
-    let is_drawn = |p: &&Part| p.count > 0 && (style.show_halo || p.role != Role::Halo);
-    let counts_all = style.colour_by == ColourBy::Density;
-    let gas = parts.iter().filter(is_drawn).filter(|p| p.role == Role::Gas);
-    let (count, weighted) =
-        gas.clone().fold((0, 0.0), |(n, r), p| (n + p.count, r + p.radius * p.count as f64));
-    let has_gas = count > 0 && (style.gas > 0.0 || style.dust > 0.0);
-    if !(counts_all || has_gas) {
-        return None;
-    }
-    let counted = parts.iter().filter(is_drawn).filter(|p| counts_all || p.role == Role::Gas);
-    let bodies: usize = counted.clone().map(|p| p.count).sum();
-    let mass: f64 = counted.clone().map(|p| p.mean_mass * p.count as f64).sum();
-    let largest = counted.max_by_key(|p| p.count)?;
-    let spacing = [largest.spacing, largest.radius].into_iter().find(|&x| x > 0.0 && x.is_finite());
-    Some(Plan {
-        anchor: median(&largest.points),
-        cell: Plan::cell_for(spacing.unwrap_or(1.0)),
-        mean_mass: mass / bodies as f64,
-        counted: bodies,
-        counts_all,
-        gas: (count, weighted / count.max(1) as f64),
-        dust: style.dust,
-    })
 }
 
 /// What the sprite passes read for each body, see [`Bodies::tag`].

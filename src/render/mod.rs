@@ -56,6 +56,7 @@ pub mod steering;
 pub(crate) mod streak_pass;
 pub mod streaks;
 pub mod style;
+pub mod survey;
 pub mod targets;
 mod thinning;
 pub mod tone;
@@ -84,6 +85,7 @@ pub use scale::Scale;
 pub use sprites::DevicePoints;
 pub use steering::Preset;
 pub use style::{ColourBy, Exposure, Style};
+pub use survey::Survey;
 
 use crate::error::{Error, Result};
 

@@ -6,7 +6,8 @@ use super::framing::{median, quantile};
 use crate::bodies::{Bodies, Role};
 use crate::diagnostics::neighbour_distance;
 
-/// What `Look::new` needs to know of one component.
+/// What a look needs to know of one component.
+#[derive(Debug)]
 pub(super) struct Part {
     /// What they are.
     pub role: Role,

@@ -12,7 +12,8 @@ use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::gpu::{Gpu, let_browser_turn};
 use crate::live::{Beside, Live};
-use crate::render::ages::{Ages, ages, times_of_formation};
+use crate::render::Survey;
+use crate::render::ages::{ages, times_of_formation};
 use crate::scene::{RunHints, ViewHints};
 use crate::settings::{InputRequest, StepRequest};
 use crate::sim::{Moment, Settings};
@@ -44,8 +45,8 @@ pub struct Session {
     pub title: String,
     /// Whether time has come to the [end](Session::end) or beyond it.
     pub beyond_end: bool,
-    /// Ages for colours, from the first bodies.
-    pub ages: Ages,
+    /// What looks need to know of the first bodies, with their ages.
+    pub survey: Arc<Survey>,
     /// The kernel's text, made when first shown and after each change.
     pub wgsl: Option<(crate::forces::direct::gpu::KernelVariant, String)>,
 }
@@ -111,7 +112,8 @@ impl Loading {
         let (input, hints, view) = (session.input.clone(), session.hints, session.view.clone());
         let (template, bodies) = (session.template.clone(), Arc::clone(&session.bodies));
         let centre = session.centre;
-        let (ages, names_integrator) = (Arc::clone(&session.ages), session.names_integrator);
+        let survey = Arc::clone(&session.survey);
+        let names_integrator = session.names_integrator;
         let usual = session.usual.clone();
         let keeper = session.live.keeper().clone();
         let (title, beyond_end) = (session.title.clone(), session.beyond_end);
@@ -141,7 +143,7 @@ impl Loading {
                 last: None,
                 title,
                 beyond_end,
-                ages,
+                survey,
                 wgsl: None,
             })
         })
@@ -193,8 +195,10 @@ async fn load(gpu: Arc<Gpu>, input: InputRequest, wanted: Wanted) -> Result<Sess
         _ => name_of(&input).to_owned(),
     };
     let live = open(&gpu, bodies, settings, units_per_sec).await?;
+    let_browser_turn().await;
+    let survey = Arc::new(Survey::of(&heavy).with_ages(ages));
     Ok(Session {
-        ages,
+        survey,
         input,
         template,
         hints: loaded.run,

@@ -20,9 +20,9 @@ const LOOK_SECS: f64 = 0.030;
 const EASY: f64 = 0.75;
 /// Pictures of which the median counts.
 const PICTURES: usize = 15;
-/// So few are enough where each of them takes [`FAR`] times what is allowed.
+/// So few are enough where each of them takes longer than this.
 const FAR_PICTURES: usize = 3;
-const FAR: f64 = 4.0;
+const FAR_SECS: f64 = 0.060;
 /// Pictures after a change that do not count: they compile what is new.
 const SETTLING: u64 = 3;
 /// How long an effect stays away at least, and at most where it had to go again.
@@ -139,7 +139,7 @@ impl Sparing {
             return false;
         }
         self.secs.push(parts.iter().sum());
-        if self.secs.len() < PICTURES && !self.is_far(asked) {
+        if self.secs.len() < PICTURES && !self.is_far() {
             return false;
         }
         let mut sorted = std::mem::take(&mut self.secs);
@@ -151,15 +151,9 @@ impl Sparing {
         changed
     }
 
-    /// The next effect that can go.
-    fn next(&self, asked: &Asked) -> Option<usize> {
-        (self.left..ORDER.len()).find(|&k| asked.has(k))
-    }
-
-    /// Whether it is clear from a few pictures that something has to go.
-    fn is_far(&self, asked: &Asked) -> bool {
-        let limit = self.next(asked).map_or(f64::INFINITY, |next| FAR * ORDER[next].limit_secs);
-        self.secs.len() >= FAR_PICTURES && self.secs.iter().all(|&secs| secs > limit)
+    /// Whether a few pictures tell that something has to go.
+    fn is_far(&self) -> bool {
+        self.secs.len() >= FAR_PICTURES && self.secs.iter().all(|&secs| secs > FAR_SECS)
     }
 
     fn begin(&mut self, newest: u64, now: f64) {
@@ -173,7 +167,7 @@ impl Sparing {
         if let (Some(before), Some(last)) = (self.before.take(), last) {
             self.costs[last] = (before - secs).max(0.0);
         }
-        let next = self.next(asked);
+        let next = (self.left..ORDER.len()).find(|&k| asked.has(k));
         if let Some(next) = next.filter(|&next| secs > ORDER[next].limit_secs) {
             if self.returned == Some(next) {
                 self.waits[next] = (2.0 * self.waits[next]).min(WAIT_SECS[1]);

@@ -1,7 +1,5 @@
 //! Who looks: from where, and how it is to be painted.
 
-use std::sync::Arc;
-
 use super::diagram::Over;
 use super::directing::Directing;
 use super::load::Session;
@@ -144,8 +142,8 @@ impl Viewer {
             }
         };
         let made = |style: &Style| -> Result<Look> {
-            let look = Look::new(style, &session.bodies, Some(acceleration))?;
-            let mut look = look.with_ages(Arc::clone(&session.ages));
+            let mut look =
+                Look::surveyed(style, &session.bodies, Some(acceleration), &session.survey)?;
             // In the middle of a run the scale is that of now.
             if let Some(moment) = &session.last {
                 look.follow_values(&moment.bodies, Some(&moment.acceleration), f64::INFINITY);
