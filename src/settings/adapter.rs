@@ -1,4 +1,4 @@
-//! Which graphics adapters, and what one is known again by.
+//! Which graphics adapters to use, and how one is recognised again.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +9,9 @@ use crate::error::{Error, Result};
 #[serde(default)]
 #[cfg_attr(feature = "options", derive(clap::Args), command(next_help_heading = "Engine"))]
 pub struct AdapterRequest {
-    /// Graphics adapter: its number in 'gravitile info', or part of its name
-    // The whole path, for clap: one value holds the list.
+    /// Graphics adapter: its number in 'gravitile info', or part of its name; commas separate several [default: the
+    /// best one]
+    // The full path keeps clap from expecting one value per item: a single value holds the list.
     #[cfg_attr(
         feature = "options",
         arg(
@@ -24,31 +25,31 @@ pub struct AdapterRequest {
     )]
     #[serde(rename = "adapter")]
     pub names: ::std::vec::Vec<AdapterName>,
-    /// Use nothing beyond WebGPU's baseline features and limits
+    /// Use only WebGPU's baseline features and limits
     #[cfg_attr(feature = "options", arg(long))]
     pub baseline: bool,
 }
 
 impl AdapterRequest {
-    /// The adapters of those names, or of that number, separated by commas; with none the best one.
+    /// The adapters with these names or numbers, separated by commas; the best one if there are none.
     pub fn named(list: &str) -> Self {
         Self { names: split(list), ..Self::default() }
     }
 
-    /// The adapter that was met before.
+    /// An adapter that was seen before.
     pub fn known(identity: AdapterIdentity) -> Self {
         Self { names: vec![AdapterName::Known(identity)], ..Self::default() }
     }
 
-    /// The first of them alone, or the best one still.
+    /// Only the first of them; the best one if none is named.
     #[must_use]
     pub fn first(&self) -> Self {
         Self { names: self.names.first().cloned().into_iter().collect(), ..*self }
     }
 
-    /// The one that is asked for, if any.
+    /// The one adapter that is asked for, if any.
     ///
-    /// Errors: several.
+    /// Errors: more than one.
     pub fn only(&self) -> Result<Option<&AdapterName>> {
         match self.names.as_slice() {
             [] => Ok(None),
@@ -61,28 +62,28 @@ impl AdapterRequest {
         }
     }
 
-    /// Names adapters as a command line can: what is known of one from a file by its place on the
-    /// PCI bus, or else by its name.
+    /// Names adapters as a command line does: one known from a file by its place on the PCI bus, or
+    /// by its name if that place is unknown.
     #[must_use]
     pub fn spelled(&self) -> Self {
         let names = self.names.iter().map(|name| AdapterName::Matching(name.to_string()));
         Self { names: names.collect(), ..*self }
     }
 
-    /// Whether a certain adapter is asked for.
+    /// Whether a particular adapter is asked for.
     pub fn is_certain(&self) -> bool {
         !self.names.is_empty()
     }
 }
 
-/// One of the adapters that are asked for.
+/// One of the requested adapters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum AdapterName {
     /// Its number in [`crate::gpu::adapters`], its place on the PCI bus, or part of its name, in any case.
     Matching(String),
-    /// The very one; where it is not there, another of the same name.
+    /// This very adapter or, if it is not there, another of the same name.
     Known(AdapterIdentity),
 }
 
@@ -98,7 +99,7 @@ impl std::fmt::Display for AdapterName {
     }
 }
 
-/// The parts between commas. Those in brackets are part of a name: `llvmpipe (LLVM 15.0.6, 256 bits)`.
+/// Splits at commas, except those in brackets, which belong to a name: `llvmpipe (LLVM 15.0.6, 256 bits)`.
 fn split(list: &str) -> Vec<AdapterName> {
     let mut depth = 0i32;
     let is_comma = |c: char| {
@@ -115,9 +116,9 @@ fn names(list: &str) -> std::result::Result<Vec<AdapterName>, std::convert::Infa
     Ok(split(list))
 }
 
-/// An adapter as it is known again: in another process, after a restart, beside another of its kind.
+/// What identifies an adapter in another process, after a restart, or beside another of its kind.
 ///
-/// What is not known matches anything. In files it is a table, or the name alone.
+/// A field that is not known matches anything. Files hold it as a table, or as the name alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AdapterIdentity {
     /// The driver's name for it.
@@ -125,24 +126,24 @@ pub struct AdapterIdentity {
     /// `vulkan`, `metal`, `dx12`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backend: Option<String>,
-    /// PCI vendor number, or what the driver gives in its place.
+    /// PCI vendor number, or what the driver reports instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vendor: Option<u32>,
-    /// PCI device number, or what the driver gives in its place.
+    /// PCI device number, or what the driver reports instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<u32>,
-    /// Place on the PCI bus (`0000:01:00.0`), where there is one and the driver reports it.
+    /// Place on the PCI bus (`0000:01:00.0`), if there is one and the driver reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
 }
 
 impl AdapterIdentity {
-    /// One of which only the name is known.
+    /// An adapter of which only the name is known.
     pub fn of_name(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// Whether nothing that is known of both differs.
+    /// Whether everything that is known of both agrees.
     pub fn is(&self, other: &Self) -> bool {
         fn agree<T: PartialEq>(a: &Option<T>, b: &Option<T>) -> bool {
             a.is_none() || b.is_none() || a == b
@@ -211,7 +212,7 @@ impl<'de> serde::de::Visitor<'de> for NameOrTable {
     }
 }
 
-/// Adapters in files: one is written as it always was, several as a list.
+/// Adapters in files: a single one is written as in older files, several as a list.
 pub mod one_or_several {
     use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
     use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -221,7 +222,7 @@ pub mod one_or_several {
 
     /// For `#[serde(with)]`.
     ///
-    /// Errors: those of the format.
+    /// Errors: those of the file format.
     pub fn serialize<S: Serializer>(all: &[AdapterIdentity], into: S) -> Result<S::Ok, S::Error> {
         match all {
             [one] => one.serialize(into),

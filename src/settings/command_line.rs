@@ -1,23 +1,23 @@
-//! A request back into words: the command line that asks for the same.
+//! Turns a request back into the command line that asks for the same.
 //!
-//! Nothing is listed here. Clap tells which options there are and how each is spelled, serde what a request says of
-//! each; both know a setting by its name in the code. What is as if nothing were said is left out.
+//! No option is listed here. Clap knows which options there are and how each is spelled, serde knows the value that
+//! a request gives each; both know a setting by its name in the code. Values equal to the default are left out.
 
 use clap::{Arg, ArgAction, Args, Command};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// A command line in the making.
+/// A command line being built.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandLine(pub Vec<String>);
 
 impl CommandLine {
-    /// Of these words.
+    /// Starts with these words.
     pub fn of<const N: usize>(words: [&str; N]) -> Self {
         Self(words.map(str::to_owned).into())
     }
 
-    /// With the words of a request.
+    /// Adds the words of a request.
     #[must_use]
     pub fn with<R: Args + Serialize + Default>(mut self, request: &R) -> Self {
         let (said, usual) = (values(request), values(&R::default()));
@@ -30,12 +30,12 @@ impl CommandLine {
         self
     }
 
-    /// One option.
+    /// Adds one option.
     fn say(&mut self, arg: &Arg, value: &Value) {
         match value {
             Value::Null | Value::Bool(false) => {}
             Value::Bool(true) => self.0.push(spelling(arg)),
-            // What a flag has no word for.
+            // A value that no flag expresses.
             Value::String(_) if matches!(arg.get_action(), ArgAction::SetTrue) => {}
             Value::Array(values) if matches!(arg.get_action(), ArgAction::Append) => {
                 values.iter().for_each(|value| self.say(arg, value));
@@ -45,7 +45,7 @@ impl CommandLine {
                 self.say(arg, &Value::String(list.join(",")));
             }
             value if arg.is_positional() => self.0.push(text(value)),
-            // What looks like an option is tied to its own.
+            // A value that looks like an option is joined to its own with '='.
             Value::String(word) if word.starts_with('-') => {
                 self.0.push(format!("{}={word}", spelling(arg)));
             }
@@ -53,7 +53,7 @@ impl CommandLine {
         }
     }
 
-    /// For a shell.
+    /// The line as typed into a shell.
     pub fn line(&self) -> String {
         self.0.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
     }
@@ -64,7 +64,7 @@ pub(super) fn options<R: Args>() -> Command {
     R::augment_args(Command::new("gravitile"))
 }
 
-/// What a request says, by the settings' names.
+/// The values of a request by setting name.
 fn values<R: Serialize>(request: &R) -> Map<String, Value> {
     match serde_json::to_value(request) {
         Ok(Value::Object(values)) => values,
@@ -84,13 +84,13 @@ fn spelling(arg: &Arg) -> String {
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        // Whole numbers without a point.
+        // Whole numbers get no decimal point.
         Value::Number(number) if number.is_f64() => number.as_f64().unwrap_or(0.0).to_string(),
         other => other.to_string(),
     }
 }
 
-/// In quotes where it must be.
+/// Quoted for a shell if necessary.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./,=+:@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

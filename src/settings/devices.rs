@@ -1,4 +1,4 @@
-//! How many devices take the steps together.
+//! How many devices share the steps.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// On how many devices at once. As text a number from 1 on, or `auto`.
+/// How many devices to use at once. As text, a number from 1 up, or `auto`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 #[non_exhaustive]
 pub enum DeviceCount {
-    /// So many, at least 1.
+    /// This many, at least 1.
     These(u32),
-    /// All of one kind, where that is faster than one.
+    /// All of one kind, if that is faster than one.
     Auto,
 }
 
 impl DeviceCount {
-    /// The usual one.
+    /// The default.
     pub const ONE: Self = Self::These(1);
     /// More than any machine has.
     const MOST: u32 = 256;
@@ -29,7 +29,7 @@ impl DeviceCount {
         Self::These(names.clamp(1, Self::MOST as usize) as u32)
     }
 
-    /// Whether it is one device, whatever is there.
+    /// Whether it is one device on any machine.
     pub fn is_one(&self) -> bool {
         *self == Self::ONE
     }

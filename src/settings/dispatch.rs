@@ -5,41 +5,41 @@ use std::fmt;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-/// How the steps of a simulation become dispatches on a device. Forces asked for alone come from the tiled or
-/// untiled kernel, whatever is said here.
+/// How the steps of a simulation become dispatches on a device. Forces without steps always come from the tiled or
+/// untiled kernel.
 ///
-/// In files, where it began as a yes or no: `true` is [`Dispatch::OneWorkgroup`] and `false` [`Dispatch::Auto`]; the
+/// In files, where it was first a boolean, `true` is [`Dispatch::OneWorkgroup`] and `false` is [`Dispatch::Auto`]; the
 /// others are names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dispatch {
-    /// Fused where that can be, else ordinary: the same bits.
+    /// Fused if possible, otherwise ordinary; both give the same bits.
     #[default]
     Auto,
-    /// Forces and integrator are kernels of their own.
+    /// Forces and integrator are separate kernels.
     Ordinary,
     /// The force kernel ends with the integrator: one dispatch per step.
     Fused,
-    /// Bodies that all fit one workgroup, p * r of them at most, take many steps per dispatch, with sums in an
-    /// order of their own.
+    /// At most p * r bodies, which fit one workgroup, take many steps per dispatch; forces are summed in a
+    /// different order.
     OneWorkgroup,
 }
 
-/// The ways that are names in files.
+/// The variants that files name.
 const NAMED: [(Dispatch, &str); 2] = [(Dispatch::Ordinary, "ordinary"), (Dispatch::Fused, "fused")];
 
 impl Dispatch {
-    /// One workgroup, or not said.
+    /// One workgroup if `yes`, otherwise automatic.
     pub fn in_one_workgroup(yes: bool) -> Self {
         if yes { Self::OneWorkgroup } else { Self::Auto }
     }
 
-    /// True when nothing is fixed.
+    /// Whether the choice is left to the program.
     pub fn is_auto(&self) -> bool {
         *self == Self::Auto
     }
 
-    /// The word that tells it apart from [`Dispatch::Auto`], which has none.
+    /// Its name; [`Dispatch::Auto`] has none.
     pub fn name(self) -> Option<&'static str> {
         match self {
             Self::OneWorkgroup => Some("one-workgroup"),

@@ -1,25 +1,26 @@
-//! Which engine computes, on what, and how its kernel is cut up.
+//! Which engine computes forces, on what hardware, and with which kernel shape.
 
 use serde::{Deserialize, Serialize};
 
 use super::{AdapterRequest, DeviceCount, KernelRequest, TreeRequest};
 
-/// Which engine computes, and how.
+/// Which engine computes forces, and by which method.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "options", derive(clap::Args), command(next_help_heading = "Engine"))]
 pub struct MethodRequest {
-    /// auto (measures), gpu (any graphics adapter), cpu (SIMD, all cores), reference (f64, slow)
+    /// What computes forces: auto (measures which is faster), gpu (any graphics adapter), cpu (SIMD, all cores),
+    /// reference (f64, slow)
     #[cfg_attr(feature = "options", arg(long, default_value = AUTO, value_name = "ENGINE"))]
     pub engine: String,
-    /// How forces are computed: auto (of steps, whichever of direct and tree is faster here for so many bodies; else
-    /// direct), direct (every pair), tree (far bodies together as cells of an octree), reference (every pair in f64, on
-    /// the CPU)
+    /// How forces are computed: auto (for steps, direct or tree, whichever is faster here for this many bodies;
+    /// otherwise direct), direct (every pair), tree (distant bodies grouped into cells of an octree), reference (every
+    /// pair in f64, on the CPU)
     #[cfg_attr(feature = "options", arg(long, default_value = AUTO, value_name = "METHOD"))]
     pub method: String,
 }
 
-/// Which engine computes, on what, and how its kernel is cut up.
+/// Which engine computes forces, on what hardware, and with which kernel shape.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "options", derive(clap::Args), command(next_help_heading = "Engine"))]
@@ -32,16 +33,16 @@ pub struct EngineRequest {
     #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
     pub adapter: AdapterRequest,
-    /// On how many graphics adapters at once: a number, or auto, which takes all of the best one's kind where that is
-    /// faster [default: as many as --adapter names]
-    // Not under the heading of the group before.
+    /// Number of graphics adapters to use together, or auto, which takes all adapters of the best one's kind if that
+    /// is faster [default: as many as --adapter names]
+    // Or it would get the heading of the group before.
     #[cfg_attr(feature = "options", arg(long, value_name = "N", help_heading = "Engine"))]
     pub devices: Option<DeviceCount>,
     /// The kernel's shape.
     #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
     pub kernel: KernelRequest,
-    /// How a tree is walked.
+    /// The tree's opening rule, moments and rebuilds.
     #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
     pub tree: TreeRequest,

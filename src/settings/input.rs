@@ -11,25 +11,25 @@ use serde::{Deserialize, Serialize};
 pub struct InputRequest {
     /// A built-in scene, a scene file (.toml) or a snapshot
     pub input: String,
-    /// Number of bodies of a scene: 20000, 20k, 1M
+    /// Number of bodies in a scene, such as 20000, 20k or 1M
     #[cfg_attr(feature = "options", arg(short, value_name = "N", value_parser = count))]
     pub n: Option<usize>,
-    /// Seed of a scene's random numbers
+    /// Seed for a scene's random numbers
     #[cfg_attr(feature = "options", arg(long))]
     pub seed: Option<u64>,
-    /// A scene's own parameter; may be given more than once (see 'gravitile scenes NAME')
+    /// Set one of the scene's parameters (see 'gravitile scenes NAME'); may be given more than once
     #[cfg_attr(feature = "options", arg(long = "set", value_name = "NAME=VALUE"))]
     pub set: Vec<Assignment>,
-    /// Gravitational constant of a snapshot's units; 1 unless the format says otherwise
+    /// Gravitational constant in a snapshot's units [default: what the format says, or 1]
     #[cfg_attr(feature = "options", arg(long, value_name = "G"))]
     pub gravity: Option<f64>,
-    /// Number a snapshot's bodies from 0, whatever ids it has: negative ones, say, or none
+    /// Number a snapshot's bodies from 0, ignoring its ids, which may be negative or missing
     #[cfg_attr(feature = "options", arg(long))]
     pub renumber: bool,
 }
 
 impl InputRequest {
-    /// A scene or file as it is.
+    /// A scene or file without changes.
     pub fn named(input: impl Into<String>) -> Self {
         Self { input: input.into(), ..Self::default() }
     }
@@ -37,7 +37,7 @@ impl InputRequest {
 
 /// A number of bodies: 20000, 20k or 1M.
 ///
-/// Errors: anything else, in words for whoever typed it.
+/// Errors: anything else, in words for the person who typed it.
 pub fn count(text: &str) -> Result<usize, String> {
     let (digits, factor) = match text.char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 1_000),
@@ -47,14 +47,14 @@ pub fn count(text: &str) -> Result<usize, String> {
     let number = digits.replace('_', "").parse::<usize>().ok();
     number
         .and_then(|number| number.checked_mul(factor))
-        .ok_or_else(|| "a whole number was expected, like 20000, 20k or 1M".to_owned())
+        .ok_or_else(|| "expected a whole number, such as 20000, 20k or 1M".to_owned())
 }
 
 /// A scene parameter and its value; as text NAME=VALUE.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Assignment {
-    /// The parameter, with its part's name where there are several parts.
+    /// The parameter, preceded by its part's name if there are several parts.
     pub name: String,
     /// Its value; the scene knows the range.
     pub value: f64,
@@ -65,9 +65,9 @@ impl FromStr for Assignment {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, value) =
-            text.split_once('=').ok_or("NAME=VALUE was expected, like mass-ratio=0.5")?;
+            text.split_once('=').ok_or("expected NAME=VALUE, such as mass-ratio=0.5")?;
         let number = value.trim().parse::<f64>();
-        let value = number.map_err(|_| format!("'{value}' is no number"))?;
+        let value = number.map_err(|_| format!("'{value}' is not a number"))?;
         Ok(Self { name: name.trim().to_owned(), value })
     }
 }

@@ -1,4 +1,4 @@
-//! What is fixed of the shape of the GPU's force kernel.
+//! What a request fixes of the GPU force kernel's shape.
 
 #[cfg(feature = "options")]
 use clap::builder::{BoolValueParser, TypedValueParser};
@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use super::Dispatch;
 
-/// What is fixed of a [`crate::forces::direct::gpu::KernelConfig`]; the rest is chosen for the device and the problem.
+/// The fixed parts of a [`crate::forces::direct::gpu::KernelConfig`]; the rest is chosen for device and problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(
     feature = "options",
     derive(clap::Args),
-    command(next_help_heading = "GPU kernel (what is not given is chosen for the device)")
+    command(next_help_heading = "GPU kernel (options left out are chosen for the device)")
 )]
 pub struct KernelRequest {
-    /// Threads along the sinks of a workgroup; a tile holds p x q sources
+    /// Threads of a workgroup along the sinks; a tile holds p x q sources
     #[cfg_attr(feature = "options", arg(long, value_name = "P"))]
     pub p: Option<u32>,
     /// Threads that share one sink
@@ -24,22 +24,22 @@ pub struct KernelRequest {
     /// Sinks per thread, kept in registers
     #[cfg_attr(feature = "options", arg(long, value_name = "R"))]
     pub r: Option<u32>,
-    /// Interactions written out per iteration of the inner loop
+    /// Interactions per iteration of the unrolled inner loop
     #[cfg_attr(feature = "options", arg(long = "unroll", value_name = "U", visible_alias = "u"))]
     pub u: Option<u32>,
-    /// Slices of the sources, each with workgroups of its own
+    /// Slices to cut the sources into, each with its own workgroups
     #[cfg_attr(feature = "options", arg(long = "slices", value_name = "S", visible_alias = "s"))]
     pub s: Option<u32>,
-    /// No workgroup memory: the baseline that tiling is measured against
+    /// Use no workgroup memory: the baseline that tiling is measured against
     #[cfg_attr(feature = "options", arg(long, conflicts_with = "tiled"))]
     pub untiled: bool,
-    /// Sources in a uniform buffer, 4,096 at a time, instead of workgroup memory
+    /// Read sources from a uniform buffer, 4,096 at a time, instead of workgroup memory
     #[cfg_attr(feature = "options", arg(long, conflicts_with_all = ["tiled", "one_workgroup"]))]
     pub uniform: bool,
-    /// Tiles in workgroup memory, even where the default does without
+    /// Read sources from tiles in workgroup memory, even if the default does not
     #[cfg_attr(feature = "options", arg(long))]
     pub tiled: bool,
-    /// Many steps in one dispatch of one workgroup, for as many bodies as fit one (p x r)
+    /// Take many steps in one dispatch of a single workgroup, which holds at most p x r bodies
     #[cfg_attr(
         feature = "options",
         arg(
@@ -55,7 +55,7 @@ pub struct KernelRequest {
     /// Keep the driver's run-time checks in the kernel
     #[cfg_attr(feature = "options", arg(long))]
     pub checked: bool,
-    /// The user's own kernel, which the program was told of; what it is belongs to a process, not to files.
+    /// The user's own kernel, registered with the program; its content belongs to a process, not to files.
     #[cfg_attr(feature = "options", arg(skip))]
     #[serde(skip)]
     pub own: bool,
@@ -77,12 +77,12 @@ impl KernelRequest {
         own: false,
     };
 
-    /// True when nothing of the shape is fixed: what tuning has found may serve.
+    /// True when nothing of the shape is fixed, so that the result of tuning may be used.
     pub fn fixes_nothing(&self) -> bool {
         Self { checked: false, ..*self } == Self::NONE
     }
 
-    /// An option that fixes something of the shape, with its value, if there is one.
+    /// The first option that fixes something of the shape, with its value.
     pub fn first_fixed(&self) -> Option<(&'static str, String)> {
         let numbers = [
             ("--p", self.p),

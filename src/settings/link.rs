@@ -1,5 +1,5 @@
-//! A request as the end of a link, and back: `#scene=plummer&n=4000&set=toomre_q=2&paused`. The names are those of the
-//! command line's options, which clap tells; a new setting is in links without being told.
+//! A request as the fragment of a link, and back: `#scene=plummer&n=4000&set=toomre_q=2&paused`. The names are those of
+//! the command line's options, taken from clap, so that new settings work in links by themselves.
 
 use clap::{Args, FromArgMatches};
 use serde::Serialize;
@@ -8,10 +8,10 @@ use super::CommandLine;
 use super::command_line::options;
 use crate::error::{Error, Result};
 
-/// What stands for the one word that has no name.
+/// The name for the one argument that has none on a command line.
 const SCENE: &str = "scene";
 
-/// The end of a link that asks for the same, from its `#` on.
+/// The fragment of a link that asks for the same, starting with `#`.
 pub fn fragment<R: Args + Serialize + Default>(request: &R) -> String {
     let command = options::<R>();
     let words = CommandLine::default().with(request).0;
@@ -33,7 +33,7 @@ pub fn fragment<R: Args + Serialize + Default>(request: &R) -> String {
             .get_arguments()
             .find(is_named)
             .is_some_and(|arg| arg.get_action().takes_values());
-        // What comes after a flag is not its value.
+        // A flag takes no value: the next word is another option.
         match if takes_value { words.next() } else { None } {
             Some(value) => parts.push(format!("{name}={}", encoded(&value))),
             None => parts.push(name.to_owned()),
@@ -42,13 +42,13 @@ pub fn fragment<R: Args + Serialize + Default>(request: &R) -> String {
     format!("#{}", parts.join("&"))
 }
 
-/// What the end of a link asks for, with or without its `#`; where it names no scene, of the `usual` one.
+/// What a link's fragment asks for, with or without its `#`; the scene is the `usual` one if it names none.
 ///
-/// Errors: a name or a value that is none of the request's, in one sentence.
+/// Errors: a name or a value that the request does not have, in one sentence.
 pub fn asked<R: Args + FromArgMatches>(fragment: &str, usual: &str) -> Result<R> {
     let fragment = fragment.strip_prefix('#').unwrap_or(fragment);
     let command = options::<R>().no_binary_name(true).disable_help_flag(true);
-    // A kernel's p is a long name of one letter.
+    // Some long names have one letter only, such as a kernel's p.
     let is_short = |name: &str| {
         command.get_arguments().any(|arg| arg.get_short().is_some_and(|c| name == c.to_string()))
     };
@@ -71,7 +71,7 @@ pub fn asked<R: Args + FromArgMatches>(fragment: &str, usual: &str) -> Result<R>
     R::from_arg_matches(&matches).map_err(|error| not_understood(&error))
 }
 
-/// Of what clap says, the sentence.
+/// The first sentence of clap's message.
 fn not_understood(error: &clap::Error) -> Error {
     let text = error.to_string();
     let first = text.lines().next().unwrap_or_default();
@@ -79,7 +79,7 @@ fn not_understood(error: &clap::Error) -> Error {
     Error::Outside(format!("the link is not understood: {first}"))
 }
 
-/// With percent signs in front of what has a meaning in links, or none.
+/// Percent-encodes characters that have a meaning in links, and those not allowed there.
 fn encoded(text: &str) -> String {
     let mut coded = String::new();
     for byte in text.bytes() {
@@ -93,7 +93,8 @@ fn encoded(text: &str) -> String {
 }
 
 fn decoded(text: &str) -> Result<String> {
-    let wrong = || Error::Outside(format!("the link is not understood: '{text}' is no text"));
+    let wrong =
+        || Error::Outside(format!("the link is not understood: '{text}' is not valid text"));
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

@@ -1,29 +1,31 @@
-//! The camera and the looks, of films and of the window.
+//! Camera and appearance, for films and for the window.
 
 use serde::{Deserialize, Serialize};
 
 use super::ValueRange;
 
-/// The camera and the looks.
+/// Camera and appearance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(
     feature = "options",
     derive(clap::Args),
-    command(next_help_heading = "Camera and looks (what suits the bodies if left out)")
+    command(
+        next_help_heading = "Camera and looks (options left out are chosen to suit the bodies)"
+    )
 )]
 pub struct LookRequest {
-    /// component, speed, acceleration, age or density
+    /// Colour bodies by component, speed, acceleration, age or density
     #[cfg_attr(feature = "options", arg(long, value_name = "BY", visible_alias = "color"))]
     pub colour: Option<String>,
-    /// Colours for speed, acceleration, age and density
+    /// Palette for speed, acceleration, age and density
     #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().palette, value_name = "NAME"))]
     pub palette: String,
-    /// Draw dark matter, too
+    /// Draw dark matter as well
     #[cfg_attr(feature = "options", arg(long))]
     pub halo: bool,
-    /// Half the shorter side of the picture, in the bodies' units. That of a scene is for 16 by 9, and narrower pictures show
-    /// as much to the sides
+    /// Half the picture's shorter side, in the bodies' units. A scene's own extent is meant for 16:9; narrower pictures
+    /// show as much to the sides
     #[cfg_attr(feature = "options", arg(long, value_name = "LENGTH"))]
     pub extent: Option<f64>,
     /// Angle between the line of sight and the z axis, in degrees
@@ -35,26 +37,26 @@ pub struct LookRequest {
     /// How fast the camera orbits, in degrees per second of film
     #[cfg_attr(feature = "options", arg(long, value_name = "DEGREES"))]
     pub orbit: Option<f64>,
-    /// What stays in the middle: nothing, centre (of mass), a component's name, or body:INDEX [default: nothing, but the
-    /// centre of a snapshot whose bodies would leave the picture together]
+    /// What to keep in the middle: nothing, centre (of mass), a component's name, or body:INDEX [default: nothing, or
+    /// the centre of a snapshot whose bodies would all leave the picture together]
     #[cfg_attr(feature = "options", arg(long, value_name = "WHAT"))]
     pub follow: Option<String>,
-    /// Brighter or darker than automatic, in powers of two
+    /// Exposure relative to the automatic one, in powers of two; negative is darker
     #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().stops, value_name = "STOPS"))]
     pub stops: f64,
-    /// Keep the first picture's exposure
+    /// Keep the exposure of the first picture
     #[cfg_attr(feature = "options", arg(long))]
     pub fixed_exposure: bool,
-    /// Sprites this many times larger
+    /// Draw bodies this many times larger
     #[cfg_attr(
         feature = "options",
         arg(long, default_value_t = LookRequest::default().sprite_size, value_name = "FACTOR")
     )]
     pub sprite_size: f64,
-    /// Strength of smoothing and glow, 0 to 1 [default: what the scene says, or 1]
+    /// Strength of smoothing and glow, 0 to 1 [default: the scene's, or 1]
     #[cfg_attr(feature = "options", arg(long, value_name = "PART"))]
     pub bloom: Option<f64>,
-    /// How far dim neighbourhoods are exposed longer than bright ones, 0 (one exposure for all) to 1
+    /// How much longer dim regions are exposed than bright ones, 0 (one exposure for all) to 1
     #[cfg_attr(
         feature = "options",
         arg(long, default_value_t = LookRequest::default().local_exposure, value_name = "PART")
@@ -66,34 +68,34 @@ pub struct LookRequest {
     /// How much darker the corners are, 0 to 1
     #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().vignette, value_name = "PART"))]
     pub vignette: f64,
-    /// How bright the far stars and galaxies behind everything are, 0 (none) to 1
+    /// How bright the stars and galaxies in the background are, 0 (none) to 1
     #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().sky, value_name = "PART"))]
     pub sky: f64,
-    /// How much what is farther away is dimmed, 0 (as light does) to 1
+    /// How much distant bodies are dimmed beyond what distance itself does, 0 (not at all) to 1
     #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().depth_cue, value_name = "PART"))]
     pub depth_cue: f64,
-    /// How far gas glows pink and blue where it is dense, 0 (one colour) to 1
+    /// How strongly dense gas glows pink and blue, 0 (gas has one colour) to 1
     #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().gas, value_name = "PART"))]
     pub gas: f64,
-    /// How much the dust in gas dims what lies behind it, 0 (none) to 1
+    /// How strongly dust in the gas dims what lies behind it, 0 (no dust) to 1
     #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().dust, value_name = "PART"))]
     pub dust: f64,
-    /// Leave out the fine pattern that hides steps of grey: smaller files
+    /// Leave out dithering, the fine pattern that hides steps of grey: makes smaller files
     #[cfg_attr(feature = "options", arg(long))]
     pub no_dither: bool,
-    /// Leave out the lines along which bodies went, where they are three at most
+    /// Do not draw the paths of the bodies (drawn if there are at most three)
     #[cfg_attr(feature = "options", arg(long))]
     pub no_paths: bool,
-    /// Least and largest speed, acceleration or density of the colours, in the bodies' units; follows them if left out
+    /// Speeds, accelerations or densities at the ends of the palette, in the bodies' units [default: follow the bodies]
     #[cfg_attr(feature = "options", arg(long, value_name = "LEAST,MOST"))]
     pub colour_range: Option<ValueRange>,
-    /// Seconds in which light fades to a third instead of vanishing at once; 0: no trails
+    /// Trails: seconds in which light fades to a third instead of vanishing at once; 0 for none
     #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().trails, value_name = "SECS"))]
     pub trails: f64,
-    /// How far back in simulated time bodies draw streaks of light behind them in space; 0: no streaks
+    /// Streaks of light behind the bodies in space: how far back in simulated time they reach; 0 for none
     #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().streaks, value_name = "TIME"))]
     pub streaks: f64,
-    /// What paints: auto, gpu, cpu
+    /// What draws the pictures: auto, gpu or cpu
     #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().renderer, value_name = "WHO"))]
     pub renderer: String,
 }

@@ -1,10 +1,10 @@
-//! Everything that can be chosen, in one table that belongs to nobody: the command line, the panel, files and
-//! other programs fill in these structs, and the rooms above say what they come to.
+//! Everything a user can choose, in one place: the command line, the panel, files and other programs fill in these
+//! structs, and the rooms above decide what follows from them.
 //!
-//! A *request* holds what somebody chose; what is left out is chosen by what suits the bodies and the device. Each is
-//! plain data for serde, and with the feature `cli` also a group of options, whose help is the documentation of the
-//! fields. A new setting is one field here: `command_line` writes it without being told, and a test asks every
-//! option whether it comes back.
+//! A *request* holds what somebody chose; anything left out is chosen to suit the bodies and the device. Each request
+//! is plain data for serde and, with the feature `cli`, also a group of options whose help is the documentation of the
+//! fields. A new setting is one field here: `command_line` writes it without further code, and a test checks that
+//! every option survives the round trip.
 
 mod adapter;
 #[cfg(feature = "options")]

@@ -1,4 +1,4 @@
-//! What becomes of the bodies: a run in a folder, a film, a window.
+//! What to do with the bodies: a run in a folder, a film, a window.
 
 use std::path::PathBuf;
 
@@ -19,13 +19,13 @@ pub struct RunRequest {
     #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
     pub steps: StepRequest,
-    /// Time of the last snapshot; what suits the bodies if left out
+    /// Time of the last snapshot [default: chosen to suit the bodies]
     #[cfg_attr(feature = "options", arg(long, value_name = "T"))]
     pub until: Option<f64>,
-    /// Time from one snapshot to the next, a whole number of steps; a tenth of the run if left out
+    /// Time from one snapshot to the next, a whole number of steps [default: a tenth of the run]
     #[cfg_attr(feature = "options", arg(long, value_name = "DT"))]
     pub every: Option<f64>,
-    /// Folder to write into; created if it does not exist
+    /// Folder to write to; created if it does not exist
     #[cfg_attr(feature = "options", arg(long, value_name = "DIR"))]
     pub out: PathBuf,
     /// Engine and kernel.
@@ -34,7 +34,7 @@ pub struct RunRequest {
     pub engine: EngineRequest,
 }
 
-/// A simulation filmed without a window.
+/// A simulation rendered to a film without a window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "options", derive(clap::Args))]
@@ -47,31 +47,32 @@ pub struct FilmRequest {
     #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
     pub steps: StepRequest,
-    /// What to write; the name says the kind: film.webp, film.mp4 (needs ffmpeg), film.apng, picture.png, frames/
+    /// File or folder to write; its name sets the format: film.webp, film.mp4 (needs ffmpeg), film.apng, picture.png,
+    /// frames/
     #[cfg_attr(feature = "options", arg(long, value_name = "FILM", default_value = FILM))]
     pub out: PathBuf,
-    /// Replace what is there
+    /// Replace the output if it exists
     #[cfg_attr(feature = "options", arg(long))]
     pub force: bool,
-    /// Number of pictures; 300 if left out, or 1 for picture.png
+    /// Number of pictures [default: 300, or 1 for picture.png]
     #[cfg_attr(feature = "options", arg(long, value_name = "F"))]
     pub frames: Option<u64>,
     /// Pictures per second
     #[cfg_attr(feature = "options", arg(long, default_value_t = FPS))]
     pub fps: u32,
-    /// Size in pixels
+    /// Picture size in pixels
     #[cfg_attr(feature = "options", arg(long, default_value_t = PictureSize::HD, value_name = "WxH"))]
     pub size: PictureSize,
-    /// Time at the last picture; what suits the bodies if left out
+    /// Time of the last picture [default: chosen to suit the bodies]
     #[cfg_attr(feature = "options", arg(long, value_name = "T"))]
     pub until: Option<f64>,
-    /// What is written on the pictures: none, all, or some of title,time,scale,colours
+    /// What to write on the pictures: none, all, or some of title,time,scale,colours
     #[cfg_attr(feature = "options", arg(long, value_name = "WHAT", default_value = NO_CAPTIONS))]
     pub captions: String,
-    /// How the camera moves: still (but for --orbit and --follow) or directed (keeps the light in the picture)
+    /// How the camera moves: still (except for --orbit and --follow) or directed (keeps the light in the picture)
     #[cfg_attr(feature = "options", arg(long, value_name = "HOW"))]
     pub camera: Option<String>,
-    /// A file of keyframes that the camera follows: time, extent (half the height of a picture of 16 by 9), inclination,
+    /// File of keyframes for the camera to follow: time, extent (half the height of a 16:9 picture), inclination,
     /// azimuth, target
     #[cfg_attr(feature = "options", arg(long, value_name = "FILE"))]
     pub path: Option<PathBuf>,
@@ -109,7 +110,7 @@ impl Default for FilmRequest {
     }
 }
 
-/// A simulation to be watched.
+/// A simulation to watch in a window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[cfg_attr(feature = "options", derive(clap::Args))]
@@ -126,21 +127,21 @@ pub struct ViewRequest {
     #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
     pub look: LookRequest,
-    /// The point in the middle of the picture
+    /// Point in the middle of the picture, in the bodies' units
     #[cfg_attr(
         feature = "options",
         arg(
             long,
             value_name = "X,Y,Z",
             allow_hyphen_values = true,
-            help_heading = "Camera and looks (what suits the bodies if left out)"
+            help_heading = "Camera and looks (options left out are chosen to suit the bodies)"
         )
     )]
     pub target: Option<Point>,
-    /// Begin paused
+    /// Start paused
     #[cfg_attr(feature = "options", arg(long))]
     pub paused: bool,
-    /// For work on the shaders: read their texts from a copy of shaders/, again whenever one changes
+    /// For work on the shaders: read them from this copy of shaders/, and again whenever a file changes
     #[cfg_attr(feature = "options", arg(long, value_name = "DIR"))]
     pub shaders: Option<PathBuf>,
     /// Engine and kernel.

@@ -1,4 +1,4 @@
-//! How often a tree is built.
+//! How often the tree is rebuilt.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,18 +7,18 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::{Error, Result};
 
-/// How often a tree is built over bodies that move. As text a number of steps from 1 on, or `auto`.
+/// How often the tree is rebuilt while bodies move. As text, a number of steps from 1 up, or `auto`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Rebuild {
-    /// At steps divisible by this, at least 1.
+    /// At steps whose number is divisible by this, at least 1.
     Every(u64),
-    /// As often as makes steps fast, by the clock: of the window alone, since no two runs have the same bits.
+    /// As often as is fastest by the clock. Only the window offers it, since no two runs then have the same bits.
     Auto,
 }
 
 impl Rebuild {
-    /// At each step.
+    /// At every step.
     pub const EACH_STEP: Self = Self::Every(1);
 
     /// Whether a tree may serve more than one step.
@@ -54,7 +54,7 @@ impl FromStr for Rebuild {
     }
 }
 
-/// As it stands in files: a number where it is one.
+/// The form in files: a number or a word.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Written {

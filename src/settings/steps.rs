@@ -1,4 +1,4 @@
-//! How time goes on: softening, step, integrator and its accuracy.
+//! How time advances: softening, step, integrator and its accuracy.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,14 +7,13 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 #[cfg_attr(feature = "options", derive(clap::Args))]
 pub struct StepRequest {
-    /// Plummer softening length
+    /// Plummer softening length [default: chosen to suit the bodies]
     #[cfg_attr(feature = "options", arg(long, value_name = "E"))]
     pub eps: Option<f64>,
-    /// Time step
+    /// Time step [default: chosen to suit the bodies]
     #[cfg_attr(feature = "options", arg(long, value_name = "DT"))]
     pub dt: Option<f64>,
-    /// How positions and velocities are advanced: leapfrog, hermite4, hermite6 [default: what the scene says, or
-    /// leapfrog]
+    /// Integrator: leapfrog, hermite4 or hermite6 [default: the scene's, or leapfrog]
     #[cfg_attr(feature = "options", arg(long, value_name = "NAME"))]
     pub integrator: Option<String>,
     /// The individual steps.
@@ -35,24 +34,24 @@ pub struct BlockRequest {
     /// Aarseth's accuracy parameter: steps are proportional to its square root [default: 0.01]
     #[cfg_attr(feature = "options", arg(long, value_name = "ETA"))]
     pub eta: Option<f64>,
-    /// The accuracy parameter of the sixth-order criterion, which hermite6 averages with the other;
-    /// steps are proportional to it [default: 0.1]
+    /// Accuracy parameter of the sixth-order criterion, which hermite6 averages with Aarseth's; steps are
+    /// proportional to it [default: 0.1]
     #[cfg_attr(feature = "options", arg(long, value_name = "ETA"))]
     pub eta6: Option<f64>,
-    /// The longest step of a body, a power of two; bodies are synchronised at its multiples, or every
+    /// Longest step of any body, a power of two; bodies are synchronised at its multiples, or every
     /// --dt if that is given
     #[cfg_attr(feature = "options", arg(long, value_name = "DT"))]
     pub dt_max: Option<f64>,
-    /// How precisely forces are computed: single, double-single or double; not every engine has all of them
+    /// Precision of the forces: single, double-single or double; not every engine has all of them
     #[cfg_attr(feature = "options", arg(long, value_name = "TIER"))]
     pub precision: Option<String>,
-    /// Predict and correct bodies on the host in f64, even where the GPU could keep them
+    /// Predict and correct bodies on the host in f64, even if the GPU could do it
     #[cfg_attr(feature = "options", arg(long))]
     pub host_blocks: bool,
 }
 
 impl BlockRequest {
-    /// These, and where one is missing, that of `others`.
+    /// These settings; any that is missing is taken from `others`.
     #[must_use]
     pub fn or(self, others: Self) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Values with a text of their own: what a command line and a file say of them is the same.
+//! Values with a text form, the same on a command line and in a file.
 
 use std::str::FromStr;
 
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// The longest side of a picture in pixels: what every WebGPU device can draw.
+/// The longest side of a picture in pixels: what every WebGPU device can render.
 pub const MAX_SIDE_PX: u32 = 8192;
 /// The most pixels in a picture: 2^25 holds 8K UHD (7680 x 4320).
 pub const MAX_PIXELS: u32 = 1 << 25;
 
 /// Width and height of a picture in pixels, checked against [`MAX_SIDE_PX`] and [`MAX_PIXELS`].
-/// As text WxH, 1280x720.
+/// As text, WxH: 1280x720.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PictureSize {
@@ -21,7 +21,7 @@ pub struct PictureSize {
 }
 
 impl PictureSize {
-    /// 1280 x 720, of a film that nothing is said of.
+    /// 1280 x 720, the default for films.
     pub const HD: Self = Self { width: 1280, height: 720 };
 
     /// A size of 1 to 8192 pixels a side and at most 2^25 pixels altogether.
@@ -64,7 +64,7 @@ impl PictureSize {
         Self { width: self.width.div_ceil(factor), height: self.height.div_ceil(factor) }
     }
 
-    /// A size with these sides, of 1 to its own each.
+    /// A size with these sides, each limited to between 1 and its own.
     pub(crate) fn shrunk_to(self, [width, height]: [u32; 2]) -> Self {
         Self { width: width.clamp(1, self.width), height: height.clamp(1, self.height) }
     }
@@ -78,7 +78,7 @@ impl FromStr for PictureSize {
         let (width, height) = text
             .split_once(['x', 'X'])
             .and_then(parse)
-            .ok_or("WIDTHxHEIGHT was expected, like 1280x720")?;
+            .ok_or("expected WIDTHxHEIGHT, such as 1280x720")?;
         Self::new(width, height).map_err(|error| error.to_string())
     }
 }
@@ -89,7 +89,7 @@ impl std::fmt::Display for PictureSize {
     }
 }
 
-/// A place in the bodies' units, of finite numbers. As text X,Y,Z.
+/// A point in the bodies' units, of finite numbers. As text, X,Y,Z.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Point(pub [f64; 3]);
@@ -104,7 +104,7 @@ impl FromStr for Point {
             Ok(point) if text.split(',').count() == 3 && point.iter().all(|x| x.is_finite()) => {
                 Ok(Self(point))
             }
-            _ => Err("three numbers were expected, like 1.5,0,-2".to_owned()),
+            _ => Err("expected three numbers, such as 1.5,0,-2".to_owned()),
         }
     }
 }
@@ -116,7 +116,7 @@ impl std::fmt::Display for Point {
     }
 }
 
-/// Two numbers greater than 0, the second the larger. As text LEAST,MOST.
+/// Two numbers greater than 0, the second the larger. As text, LEAST,MOST.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ValueRange(pub [f64; 2]);
@@ -136,7 +136,7 @@ impl FromStr for ValueRange {
             {
                 Ok(Self([least, most]))
             }
-            _ => Err("two numbers greater than 0 were expected, the second the larger, like 0.1,3"
+            _ => Err("expected two numbers greater than 0, the second the larger, such as 0.1,3"
                 .to_owned()),
         }
     }
@@ -149,7 +149,7 @@ impl std::fmt::Display for ValueRange {
     }
 }
 
-/// Texts of values for serde.
+/// Lets serde read and write values as text.
 macro_rules! as_text {
     ($($value:ty),*) => {$(
         impl TryFrom<String> for $value {

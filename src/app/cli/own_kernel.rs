@@ -13,7 +13,7 @@ pub struct OwnKernel {
     #[arg(
         long,
         value_name = "FILE.wgsl",
-        help_heading = "GPU kernel (what is not given is chosen for the device)"
+        help_heading = "GPU kernel (options left out are chosen for the device)"
     )]
     force_kernel: Option<PathBuf>,
 }
