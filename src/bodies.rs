@@ -5,17 +5,18 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 
-/// What part of a galaxy a component plays; the renderer and the analysis ask for it.
+/// The part of a galaxy that a component belongs to; used by the renderer and the analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Role {
-    /// Bodies of no particular part: clusters, planets, whatever a snapshot does not tell apart.
+    /// Bodies of no particular part: clusters, planets, or whatever a snapshot does not
+    /// distinguish.
     Star,
     /// A stellar disk.
     Disk,
     /// A stellar bulge.
     Bulge,
-    /// Dark matter: attracts, and is not drawn unless asked for.
+    /// Dark matter: attracts, but is drawn only on request.
     Halo,
     /// Gas particles of a snapshot (they only gravitate here).
     Gas,
@@ -36,29 +37,29 @@ impl Role {
         Self::ALL[self as usize].1
     }
 
-    /// The role of that name.
+    /// The role with this name, if there is one.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, known)| *known == name).map(|(role, _)| *role)
     }
 }
 
-/// A named group of bodies: `disk of galaxy 1`, say.
+/// A named group of bodies, for example `disk of galaxy 1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Component {
     /// Shown in tables and legends; unique within one set of bodies.
     pub name: String,
-    /// The part it plays.
+    /// The part of a galaxy it belongs to.
     pub role: Role,
 }
 
 impl Component {
-    /// A component of that name and role.
+    /// A component with this name and role.
     pub fn new(name: impl Into<String>, role: Role) -> Self {
         Self { name: name.into(), role }
     }
 }
 
-/// Entries that one core copies or looks through: fewer are not worth waking another.
+/// Entries that one core copies or scans: with fewer, waking another core does not pay.
 const SHARE: usize = 1 << 14;
 
 fn copied<T: Copy + Send + Sync>(all: &[T]) -> Vec<T> {
@@ -67,12 +68,12 @@ fn copied<T: Copy + Send + Sync>(all: &[T]) -> Vec<T> {
 
 /// N bodies as a structure of arrays. All arrays have the same length n.
 ///
-/// Units are those of the caller with G = 1, unless a [`crate::units::Units`] says otherwise.
+/// Units are the caller's with G = 1, unless a [`crate::units::Units`] says otherwise.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bodies {
-    /// Identity, kept through every conversion; usually unique.
+    /// Identifier, kept through every conversion; usually unique.
     pub id: Vec<u64>,
-    /// Mass, finite and >= 0 (0 is a test body: attracted, not attracting).
+    /// Mass, finite and >= 0 (0 is a test particle: it is attracted but does not attract).
     pub mass: Vec<f64>,
     /// Position, finite.
     pub position: Vec<DVec3>,
@@ -85,7 +86,7 @@ pub struct Bodies {
 }
 
 impl Bodies {
-    /// No bodies yet, room for `n`, with one component named `bodies`.
+    /// No bodies, with room for `n`, and one component named `bodies`.
     pub fn with_capacity(n: usize) -> Self {
         Self {
             id: Vec::with_capacity(n),
@@ -97,7 +98,8 @@ impl Bodies {
         }
     }
 
-    /// A clone that all cores make: of a million bodies most of the time goes into memory that was not used before.
+    /// A clone made by all cores: for a million bodies most of the time goes into touching new
+    /// memory for the first time.
     pub fn clone_by_all_cores(&self) -> Self {
         Self {
             id: copied(&self.id),
@@ -114,7 +116,7 @@ impl Bodies {
         self.mass.len()
     }
 
-    /// True when there are none.
+    /// Whether there are no bodies.
     pub fn is_empty(&self) -> bool {
         self.mass.is_empty()
     }
@@ -128,7 +130,8 @@ impl Bodies {
         self.component.push(component);
     }
 
-    /// Takes body `i` out; those behind it move up by one. Out of range: panics, as a slice does.
+    /// Removes body `i`; those after it move up by one. Panics if `i` is out of range, as a slice
+    /// does.
     pub fn remove(&mut self, i: usize) {
         self.id.remove(i);
         self.mass.remove(i);
@@ -137,8 +140,10 @@ impl Bodies {
         self.component.remove(i);
     }
 
-    /// Appends `other`, its components behind ours (a component of equal name and role is shared)
-    /// and its ids as they are. More than 256 components together are an error.
+    /// Appends `other`: its components follow the present ones (one of equal name and role is
+    /// shared), its ids are kept.
+    ///
+    /// Errors: more than 256 components in all.
     pub fn append(&mut self, other: &Bodies) -> Result<()> {
         let mut renumbered = Vec::with_capacity(other.components.len());
         for component in &other.components {
@@ -163,7 +168,7 @@ impl Bodies {
         Ok(())
     }
 
-    /// Gravitating masses G m, for a G of `gravitational_constant`: what engines are given.
+    /// Gravitating masses G m, for G = `gravitational_constant`: the masses that engines are given.
     pub fn gravitating_mass(&self, gravitational_constant: f64) -> Vec<f64> {
         self.mass.iter().map(|mass| mass * gravitational_constant).collect()
     }
@@ -173,7 +178,7 @@ impl Bodies {
         crate::math::sum(self.mass.iter().copied())
     }
 
-    /// Position and velocity of the centre of mass; of the plain mean where all masses are 0.
+    /// Position and velocity of the centre of mass; the unweighted mean if all masses are 0.
     pub fn centre_of_mass(&self) -> (DVec3, DVec3) {
         let total = self.total_mass();
         let (weight, norm) =
@@ -184,7 +189,7 @@ impl Bodies {
         (position / norm, velocity / norm)
     }
 
-    /// Moves all bodies by `position` and adds `velocity` to theirs.
+    /// Adds `position` to all positions and `velocity` to all velocities.
     pub fn shift(&mut self, position: DVec3, velocity: DVec3) {
         for p in &mut self.position {
             *p += position;
@@ -194,7 +199,7 @@ impl Bodies {
         }
     }
 
-    /// Puts the centre of mass to rest at the origin.
+    /// Moves to the frame where the centre of mass is at rest at the origin.
     pub fn recentre(&mut self) {
         let (position, velocity) = self.centre_of_mass();
         self.shift(-position, -velocity);
@@ -205,20 +210,20 @@ impl Bodies {
         (0..self.len()).filter(move |&i| self.component[i] == component)
     }
 
-    /// A whole number below 2^24, hence exact in f32, that travels with body `i` to wherever it is
-    /// drawn: its component in the low 8 bits, and 16 bits made from its id, by which bodies of one
-    /// component can differ.
+    /// A tag of body `i` for drawing, below 2^24 and therefore exact in f32: its component in the
+    /// low 8 bits, and above them 16 bits hashed from its id, so that bodies of one component can
+    /// look different.
     pub fn tag(&self, i: usize) -> u32 {
-        // SplitMix64's mixing: neighbouring ids get unlike bits.
+        // SplitMix64's mixing: neighbouring ids get unrelated bits.
         let mut bits = self.id[i].wrapping_add(0x9e37_79b9_7f4a_7c15);
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((bits >> 48) as u32) << 8 | u32::from(self.component[i])
     }
 
-    /// Refuses a body whose position or velocity is not finite, and says how many there are.
+    /// Checks that all positions and velocities are finite.
     ///
-    /// Errors: [`Error::Body`] with the first of them.
+    /// Errors: [`Error::Body`] names the first body that fails and counts the others.
     pub fn check_range(&self) -> Result<()> {
         let lost = |i: &usize| !(self.position[*i].is_finite() && self.velocity[*i].is_finite());
         let all = (0..self.len()).into_par_iter().with_min_len(SHARE);
@@ -235,8 +240,10 @@ impl Bodies {
         Err(Error::Body { index, id: self.id[index], problem })
     }
 
-    /// Checks what every engine relies on: n >= 1, arrays of equal length, finite coordinates and
-    /// velocities, masses finite and not negative, components that exist.
+    /// Checks what every engine relies on: n >= 1, arrays of equal length, finite positions and
+    /// velocities, finite masses >= 0, component indices in range.
+    ///
+    /// Errors: the first of these that does not hold.
     pub fn validate(&self) -> Result<()> {
         let n = self.len();
         if n == 0 {

@@ -1,6 +1,8 @@
-//! What bodies and their potentials say about a run: energies, momenta, virial ratio, Lagrangian
-//! radii. All in f64 with compensated sums, in the order of the bodies whatever the number of cores, so that the
-//! same state gives the same bits.
+//! Diagnostics of a run from the bodies and their potentials: energies, momenta, virial ratio,
+//! Lagrangian radii.
+//!
+//! All in f64 with compensated sums in the order of the bodies, whatever the number of cores, so
+//! that equal states give equal bits.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -9,20 +11,20 @@ use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::math::{sum_of, sum_vec_of};
 
-/// The mass fractions whose radii are told by default: 10, 50 and 90 %.
+/// The mass fractions whose radii are reported by default: 10, 50 and 90 %.
 pub const FRACTIONS: [f64; 3] = [0.1, 0.5, 0.9];
 
-/// The state of a system of bodies in numbers. Units are those of the bodies.
+/// Global quantities of a system of bodies, in the units of the bodies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostics {
-    /// K = sum m v^2 / 2 with v seen from the centre of mass: how fast all move together neither warms them nor
-    /// hides an error of the energy.
+    /// K = sum m v^2 / 2 with v relative to the centre of mass, so that a common drift neither
+    /// counts as heat nor hides an energy error.
     pub kinetic: f64,
-    /// W = sum m phi / 2 with phi of an engine, softened and without the self term.
+    /// W = sum m phi / 2 with phi from an engine: softened, without the self term.
     pub potential: f64,
     /// Sum m v.
     pub momentum: DVec3,
-    /// Sum m x * v (vector product) about the origin.
+    /// Sum m x * v (vector product), about the origin.
     pub angular_momentum: DVec3,
     /// Centre of mass.
     pub centre: DVec3,
@@ -34,7 +36,7 @@ pub struct Diagnostics {
     pub components: Vec<ComponentRadii>,
 }
 
-/// How far a component reaches.
+/// The extent of one component.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComponentRadii {
     /// Index into `Bodies::components`.
@@ -51,20 +53,20 @@ impl Diagnostics {
         self.kinetic + self.potential
     }
 
-    /// 2K/|W|: 1 in equilibrium (exactly so only without softening). NaN where W = 0.
+    /// 2K/|W|: 1 in equilibrium (exactly only without softening). NaN if W = 0.
     pub fn virial_ratio(&self) -> f64 {
         if self.potential == 0.0 { f64::NAN } else { 2.0 * self.kinetic / self.potential.abs() }
     }
 
-    /// (E - E0) / |E0|, how far the energy has moved since `start`; the plain difference where E0 = 0.
+    /// (E - E0) / |E0|, the relative energy change since `start`; the plain difference if E0 = 0.
     pub fn energy_error(&self, start: &Diagnostics) -> f64 {
         relative_change(self.energy(), start.energy())
     }
 }
 
-/// Distance to the neighbour of rank `neighbour` (1 is the nearest), at the part `fraction` (0 to 1) of
-/// the values of 128 points taken evenly from the list: how far apart bodies are where they are. 0 for
-/// fewer than two points.
+/// A quantile of the distances to the neighbour of rank `neighbour` (1 is the nearest): `fraction`
+/// (0 to 1) of 128 points taken evenly from the list have a smaller one. A measure of local
+/// spacing. 0 for fewer than two points.
 pub fn neighbour_distance(points: &[DVec3], neighbour: usize, fraction: f64) -> f64 {
     const SAMPLES: usize = 128;
     let n = points.len();
@@ -73,7 +75,7 @@ pub fn neighbour_distance(points: &[DVec3], neighbour: usize, fraction: f64) -> 
     }
     let distance = |i: usize| {
         let mut to_all: Vec<f64> = points.iter().map(|x| x.distance_squared(points[i])).collect();
-        // The point itself is number 0.
+        // Rank 0 is the point itself.
         to_all.select_nth_unstable_by(neighbour.min(n - 1), f64::total_cmp).1.sqrt()
     };
     let samples = (0..n).into_par_iter().step_by(n.div_ceil(SAMPLES));
@@ -82,14 +84,16 @@ pub fn neighbour_distance(points: &[DVec3], neighbour: usize, fraction: f64) -> 
     distances[((distances.len() - 1) as f64 * fraction.clamp(0.0, 1.0)).round() as usize]
 }
 
-/// (value - reference) / |reference|; the plain difference where the reference is 0.
+/// (value - reference) / |reference|; the plain difference if the reference is 0.
 pub fn relative_change(value: f64, reference: f64) -> f64 {
     let difference = value - reference;
     if reference == 0.0 { difference } else { difference / reference.abs() }
 }
 
-/// Computes everything of [`Diagnostics`]. `potential` holds one phi per body, with the gravitational
-/// constant in it, as engines return it. Errors: a length other than that of the bodies.
+/// Computes all of [`Diagnostics`]. `potential` holds one phi per body as engines return it, G
+/// included.
+///
+/// Errors: `potential` has another length than the bodies.
 pub fn diagnose(bodies: &Bodies, potential: &[f64]) -> Result<Diagnostics> {
     let n = bodies.len();
     if potential.len() != n {
@@ -121,15 +125,15 @@ pub fn diagnose(bodies: &Bodies, potential: &[f64]) -> Result<Diagnostics> {
     })
 }
 
-/// K = sum m v^2 / 2 with velocities seen from somebody who moves with `drift`.
+/// K = sum m v^2 / 2 with velocities relative to `drift`.
 pub fn kinetic_energy(bodies: &Bodies, drift: DVec3) -> f64 {
     let twice = |i: usize| bodies.mass[i] * (bodies.velocity[i] - drift).length_squared();
     0.5 * sum_of(bodies.len(), twice)
 }
 
-/// The radii around `centre` within which the fractions `fractions` (0 to 1) of the mass of
-/// `members` lie: each is the distance of the body with which the fraction is reached. Where all
-/// masses are 0, bodies are counted. 0 where there are no members.
+/// Lagrangian radii: for each of `fractions` (0 to 1) the distance from `centre` of the body at
+/// which that part of the mass of `members` is reached. If all masses are 0, bodies are counted
+/// instead. 0 if there are no members.
 pub fn lagrangian_radii(
     bodies: &Bodies,
     members: &[usize],
@@ -161,26 +165,28 @@ pub fn lagrangian_radii(
         .collect()
 }
 
-/// By which the radius of [`density_centre`]'s sphere is multiplied at a time.
+/// Factor by which [`density_centre`] shrinks its sphere per round.
 pub const SHRINK: f64 = 0.9;
-/// Most spheres that [`density_centre`] looks at.
+/// Largest number of spheres that [`density_centre`] tries.
 pub const SPHERES: u32 = 64;
 
-/// The sphere of [`density_centre`] shrinks as long as it holds so many of `members` bodies.
+/// [`density_centre`] shrinks its sphere as long as it holds at least this many of `members`
+/// bodies.
 pub fn least_in_sphere(members: usize) -> usize {
     (members / 5).max(100).min(members)
 }
 
-/// Where `members` are densest: the centre of mass of a sphere that moves there and shrinks by a tenth
-/// or more, at most 64 times, until it holds a fifth of them, or 100 (Power et al. 2003, section
-/// 2.5). Tidal tails and runaways, which carry a centre of mass away from the galaxy, do not move it.
-/// 100 members or fewer have their centre of mass instead.
+/// The point where `members` are densest, by shrinking spheres (Power et al. 2003, section 2.5):
+/// the sphere moves to the centre of mass of its bodies and shrinks by a tenth or more, at most 64
+/// times, until it holds a fifth of them, or 100. Unlike a centre of mass it is not pulled away
+/// from the galaxy by tidal tails and runaways. For 100 members or fewer it is their centre of
+/// mass.
 pub fn density_centre(bodies: &Bodies, members: &[usize]) -> DVec3 {
     let massless = members.iter().all(|&i| bodies.mass[i] == 0.0);
     let weight = |i: usize| if massless { 1.0 } else { bodies.mass[i] };
     let least = least_in_sphere(members.len());
     let (mut centre, mut radius) = (DVec3::ZERO, f64::INFINITY);
-    // Most spheres are small: the members of a wider one around them are looked through instead of all.
+    // Most spheres are small, so only the members of a somewhat wider sphere are searched, not all.
     let mut near = Near { members: None, centre, radius };
     for round in 0..SPHERES {
         near.hold(bodies, members, centre, radius);
@@ -194,9 +200,11 @@ pub fn density_centre(bodies: &Bodies, members: &[usize]) -> DVec3 {
         let shift = sum_vec_of(inside.len(), weighted) / weights;
         let reach = inside.par_iter().map(|&i| offset(i).length()).reduce(|| 0.0, f64::max);
         centre += shift;
-        // The first sphere holds everything around any point; so does the second, now around the mean.
+        // The first sphere holds everything around any point, and so does the second, now around
+        // the mean.
         if round > 0 {
-            // No body of the last sphere is farther from the new centre than the sum.
+            // By the triangle inequality no body of the last sphere is farther than this from the
+            // new centre.
             radius = SHRINK * (reach + shift.length()).min(radius);
             if inside.len() <= least || radius == 0.0 {
                 break;
@@ -206,26 +214,26 @@ pub fn density_centre(bodies: &Bodies, members: &[usize]) -> DVec3 {
     centre
 }
 
-/// Those of `members` that are in a sphere, in their order.
+/// Those of `members` that lie in a sphere, in their order.
 fn within(bodies: &Bodies, members: &[usize], centre: DVec3, radius: f64) -> Vec<usize> {
     let is_inside = |i: &usize| (bodies.position[*i] - centre).length() <= radius;
     let part = |part: &[usize]| part.iter().copied().filter(is_inside).collect::<Vec<_>>();
-    // Whole parts are put together faster than single members.
+    // Concatenating whole chunks is faster than collecting single members.
     members.par_chunks(1 << 14).map(part).collect::<Vec<_>>().concat()
 }
 
-/// All members in a sphere.
+/// All members in a sphere: candidates for the smaller spheres in it.
 struct Near {
-    /// `None` are all there are.
+    /// `None` means all.
     members: Option<Vec<usize>>,
     centre: DVec3,
     radius: f64,
 }
 
 impl Near {
-    /// Holds all members in the sphere of `radius` around `centre` from now on, and not many more.
+    /// From now on holds all members in the sphere of `radius` around `centre`, and not many more.
     fn hold(&mut self, bodies: &Bodies, members: &[usize], centre: DVec3, radius: f64) {
-        // Room for the rounding of either distance.
+        // A margin for rounding in either distance.
         let reach = ((centre - self.centre).length() + radius) * (1.0 + 1e-12);
         if !(reach <= self.radius) {
             *self = Self { members: None, centre, radius: f64::INFINITY };
@@ -266,7 +274,7 @@ mod tests {
         let mut faster = bodies.clone();
         faster.velocity[0] *= 2.0;
         let later = diagnose(&faster, &potential).unwrap();
-        // The centre of mass now moves, which is no energy of the pair.
+        // A drift of the whole pair is not energy of the pair.
         assert_eq!(later.energy_error(&made), 12.375 / 3.0);
     }
 
@@ -311,7 +319,7 @@ mod tests {
         assert!((mass_centre - DVec3::new(1.0, 2.0, 3.0)).length() > 5.0);
     }
 
-    /// [`density_centre`] as it is defined: each sphere looks for its own among all members.
+    /// [`density_centre`] by its definition: each sphere is searched for among all members.
     fn by_definition(bodies: &Bodies, members: &[usize]) -> DVec3 {
         let least = least_in_sphere(members.len());
         let (mut centre, mut radius) = (DVec3::ZERO, f64::INFINITY);
@@ -339,7 +347,7 @@ mod tests {
 
     #[test]
     fn spheres_that_look_around_themselves_find_what_all_members_hold() {
-        // Two clumps that draw the sphere to and fro, in a wide cloud; and everything in one place.
+        // Two clumps that pull the sphere to and fro in a wide cloud, and all bodies in one place.
         for (clump, apart) in [(0.0, 0.0), (0.2, 3.0), (0.45, 0.4), (1.0, 0.0)] {
             let mut bodies = Bodies::with_capacity(40_000);
             for k in 0..40_000 {

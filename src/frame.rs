@@ -1,10 +1,10 @@
-//! The one way from f64 to f32: where the origin of f32 coordinates is, how it moves, and their units.
+//! The only conversion from f64 to f32: the origin of f32 coordinates, its motion, and their units.
 //!
-//! f32 tells numbers apart to one part in 16 million and reaches from 1e-38 to 1e38. Bodies far from
-//! (0, 0, 0), or in metres and kilograms, leave both. So everything that computes in f32 does it in a
-//! frame among the bodies: coordinates are counted from an origin there, which may move steadily, in
-//! units in which lengths, masses and speeds are of order one and G is 1. The units are powers of two: to
-//! change them rounds nothing, and what is computed has the same bits in any units that differ by such
+//! f32 resolves one part in 16 million and reaches from 1e-38 to 1e38. Bodies far from (0, 0, 0),
+//! or in metres and kilograms, exceed both. So everything that computes in f32 does so in a frame
+//! among the bodies: coordinates count from an origin near them, which may move uniformly, in units
+//! in which lengths, masses and speeds are of order one and G is 1. The units are powers of two, so
+//! converting rounds nothing, and results have the same bits in any units that differ by such
 //! factors.
 
 use std::fmt;
@@ -23,18 +23,18 @@ pub use call::power_below;
 pub use coincident::coincident;
 pub use rests::{PREFIX, Rests};
 
-/// An origin and units, all in the caller's own.
+/// An origin and units, all given in the caller's units.
 ///
-/// `length`, `mass` and `time` are powers of two. In the frame of a run length^3 = mass * time^2, so that G
-/// is 1; the frame of a single call for forces has no use for time.
+/// `length`, `mass` and `time` are powers of two. In the frame of a run length^3 = mass * time^2,
+/// so that G is 1; the frame of a single force evaluation does not use `time`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Frame {
-    /// The origin at the time `epoch`.
+    /// Position of the origin at the time `epoch`.
     pub origin: [f64; 3],
-    /// How the origin moves.
+    /// Velocity of the origin.
     pub velocity: [f64; 3],
-    /// The time at which the origin is there.
+    /// The time at which the origin is at `origin`.
     pub epoch: f64,
     /// The unit of length.
     pub length: f64,
@@ -50,17 +50,19 @@ impl Default for Frame {
     }
 }
 
-/// An origin nearer to the centre of mass than this part of the bodies' extent is as good as the centre.
+/// An origin this close to the centre of mass, as a part of the bodies' extent, is as good as the
+/// centre.
 const NEAR: f64 = 1.0 / 16.0;
 
-/// Bodies whose centre of mass moves slower than this part of their own speeds stay where they are.
+/// If the centre of mass moves slower than this part of the bodies' own speeds, the frame does not
+/// move.
 const SLOW: f64 = 1e-6;
 
-/// The unit of length of a run is 2 to at most this, about 1e102, so that its cube is a number of f64.
+/// A run's unit of length is 2 to at most this power, about 1e102, so that its cube fits f64.
 const MOST_EXPONENT: i32 = 340;
 
 impl Frame {
-    /// The caller's own numbers, narrowed as they are.
+    /// The caller's numbers, narrowed without a change of origin or units.
     pub const PLAIN: Self = Self {
         origin: [0.0; 3],
         velocity: [0.0; 3],
@@ -70,15 +72,16 @@ impl Frame {
         time: 1.0,
     };
 
-    /// The frame for a run of `bodies` that begins at the time `now`, with masses that attract
-    /// `gravitational_constant` times: the origin goes with the centre of mass, half of the bodies are within one
-    /// to two units of it, and all together weigh a half to two.
+    /// The frame for a run of `bodies` that begins at the time `now` with G =
+    /// `gravitational_constant`. The origin moves with the centre of mass; half of the bodies are
+    /// within one to two units of length of it, and the total mass is between a half and two.
     ///
-    /// Bodies that are already around (0, 0, 0), or at rest as a whole, keep that. Where a few bodies far out
-    /// or fast draw the centre of mass away from the others, the origin stays with the others.
+    /// Bodies that are already centred on (0, 0, 0), or at rest as a whole, keep that. If a few far
+    /// or fast bodies draw the centre of mass away from the others, the origin stays with the
+    /// others.
     pub fn of(bodies: &Bodies, gravitational_constant: f64, now: f64) -> Self {
         let heaviest = bodies.mass.iter().copied().fold(0.0, f64::max);
-        // Masses as parts of the heaviest: their sums and moments stay within f64 whatever the units.
+        // Masses relative to the heaviest, so that their sums and moments fit f64 in any units.
         let weight = |i: usize| if heaviest > 0.0 { bodies.mass[i] / heaviest } else { 1.0 };
         let total = crate::math::sum((0..bodies.len()).map(weight));
         let centre = Spread::of(&bodies.position, &weight, total);
@@ -89,7 +92,7 @@ impl Frame {
         let alone = centre.middle.length();
         let length = exponent(if centre.extent > 0.0 { centre.extent } else { alone });
         let gravitating = total * heaviest * gravitational_constant.abs();
-        // Without gravity the bodies' own speeds tell what a time is.
+        // Without gravity the bodies' own speeds set the unit of time.
         let time = if gravitating > 0.0 {
             (3 * length - exponent(gravitating)).div_euclid(2)
         } else if drift.extent > 0.0 {
@@ -100,7 +103,7 @@ impl Frame {
         Self { origin: origin.into(), velocity: velocity.into(), epoch: now, ..units(length, time) }
     }
 
-    /// Moves the frame's origin to where it is at the time `now`.
+    /// The same frame with its origin moved to where it is at the time `now`.
     #[must_use]
     pub fn at(&self, now: f64) -> Self {
         if self.velocity == [0.0; 3] {
@@ -110,22 +113,22 @@ impl Frame {
         Self { origin: origin.into(), epoch: now, ..*self }
     }
 
-    /// Whether the origin is (0, 0, 0) for ever.
+    /// Whether the origin stays at (0, 0, 0).
     pub fn is_central(&self) -> bool {
         self.origin == [0.0; 3] && self.velocity == [0.0; 3]
     }
 
-    /// A position of the time `epoch`, counted from the origin in units of length.
+    /// A position at the time `epoch`, relative to the origin, in units of length.
     pub fn scaled_position(&self, position: DVec3) -> DVec3 {
         (position - DVec3::from(self.origin)) / self.length
     }
 
-    /// A velocity beside the origin's, in units of length and time.
+    /// A velocity relative to the origin's, in units of length and time.
     pub fn scaled_velocity(&self, velocity: DVec3) -> DVec3 {
         (velocity - DVec3::from(self.velocity)) / self.velocity_unit()
     }
 
-    /// A position of the time `epoch` in f32.
+    /// A position at the time `epoch`, in f32.
     pub fn position(&self, position: DVec3) -> [f32; 3] {
         narrow(self.scaled_position(position))
     }
@@ -140,7 +143,7 @@ impl Frame {
         narrow(acceleration / self.acceleration_unit())
     }
 
-    /// A position of the time `epoch` from f32.
+    /// A position at the time `epoch`, from f32.
     pub fn wide_position(&self, position: [f32; 3]) -> DVec3 {
         DVec3::from(self.origin) + wide(position) * self.length
     }
@@ -155,24 +158,24 @@ impl Frame {
         wide(acceleration) * self.acceleration_unit()
     }
 
-    /// What one unit of velocity is.
+    /// One unit of velocity in the caller's units.
     pub fn velocity_unit(&self) -> f64 {
         self.length / self.time
     }
 
-    /// What one unit of acceleration is.
+    /// One unit of acceleration in the caller's units.
     pub fn acceleration_unit(&self) -> f64 {
         self.mass / self.length / self.length
     }
 
-    /// What one unit of potential is.
+    /// One unit of potential in the caller's units.
     pub fn potential_unit(&self) -> f64 {
         self.mass / self.length
     }
 
-    /// A time step in the frame's unit of time.
+    /// The time step `dt` in the frame's unit of time.
     ///
-    /// Errors: one that f32 does not hold there.
+    /// Errors: a step outside the range of f32 in this unit.
     pub fn dt(&self, dt: f64) -> Result<f64> {
         let inside = dt / self.time;
         if dt == 0.0 || (inside as f32).is_normal() {
@@ -188,8 +191,8 @@ impl Frame {
         Err(Error::value("the time step dt", dt, allowed))
     }
 
-    /// The least difference that coordinates of a body at `position` can have, in the caller's length:
-    /// half of it is what rounding may move the body by.
+    /// The smallest difference between f32 coordinates of a body at `position`, in the caller's
+    /// length: rounding moves the body by at most half of it.
     pub fn spacing(&self, position: DVec3) -> f64 {
         let [x, y, z] = self.position(position);
         let largest = x.abs().max(y.abs()).max(z.abs());
@@ -197,8 +200,10 @@ impl Frame {
         f64::from(ulp) * self.length
     }
 
-    /// Refuses numbers that no frame has: origins and velocities that are not finite, units that are no
-    /// powers of two or do not make G one.
+    /// Checks that origin and velocity are finite, and that the units are powers of two and make G
+    /// 1.
+    ///
+    /// Errors: the first of these that does not hold.
     pub fn validate(&self) -> Result<()> {
         for (what, values) in [("origin", self.origin), ("velocity", self.velocity)] {
             if let Some(value) = values.iter().find(|value| !value.is_finite()) {
@@ -225,7 +230,7 @@ impl Frame {
 }
 
 impl fmt::Display for Frame {
-    /// One line for people.
+    /// Formats it in one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let vector = |[x, y, z]: [f64; 3]| format!("({x}, {y}, {z})");
         write!(f, "origin {}", vector(self.origin))?;
@@ -237,10 +242,10 @@ impl fmt::Display for Frame {
     }
 }
 
-/// Units from the exponents of length and time; the exponent of mass follows.
+/// A frame of units from the exponents of length and time; the exponent of mass follows.
 fn units(length: i32, time: i32) -> Frame {
     let length = length.clamp(-MOST_EXPONENT, MOST_EXPONENT);
-    // So that the exponent of mass stays within 1000.
+    // Keeps the exponent of mass within 1000.
     let time = time.clamp((3 * length - 1000).div_euclid(2) + 1, (3 * length + 1000).div_euclid(2));
     Frame {
         length: power(length),
@@ -250,12 +255,12 @@ fn units(length: i32, time: i32) -> Frame {
     }
 }
 
-/// 2^exponent, for exponents of normal numbers.
+/// 2^exponent, for the exponents of normal numbers.
 fn power(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023).clamp(1, 2046) as u64) << 52)
 }
 
-/// The exponent of the power of two at or below `x`; 0 for what is no number above 0.
+/// The exponent of the largest power of two not above `x`; 0 unless `x` is a number above 0.
 fn exponent(x: f64) -> i32 {
     if !(x > 0.0 && x.is_finite()) {
         return 0;
@@ -263,7 +268,7 @@ fn exponent(x: f64) -> i32 {
     ((x.to_bits() >> 52) as i32).max(1) - 1023
 }
 
-/// A triple in f32: every narrowing goes through here.
+/// A vector in f32: every narrowing goes through here.
 pub fn narrow(vector: DVec3) -> [f32; 3] {
     vector.as_vec3().to_array()
 }
@@ -272,15 +277,15 @@ fn wide(vector: [f32; 3]) -> DVec3 {
     DVec3::from(vector.map(f64::from))
 }
 
-/// Where vectors are and how far apart.
+/// The location and the extent of a set of vectors.
 struct Spread {
-    /// Their weighted mean, or their median where the mean is not among them.
+    /// Their weighted mean, or their median if the mean is not among them.
     middle: DVec3,
-    /// Their median distance from the median, those in it left out; 0 where they are all there.
+    /// Their median distance from the median, without those that lie on it; 0 if all do.
     extent: f64,
 }
 
-/// Vectors looked at to find their median: it does not follow a few that are far away.
+/// Number of vectors sampled for the median, which a few distant ones do not move.
 const SAMPLES: usize = 1023;
 
 impl Spread {
@@ -291,14 +296,14 @@ impl Spread {
         let usual = DVec3::new(along(0), along(1), along(2));
         let distances = sample().map(|vector| length(*vector - usual));
         let extent = median(distances.filter(|distance| *distance > 0.0).collect());
-        // Counted from among them, so that what is far from 0 cancels before it is summed.
+        // Relative to one of them, so that a large common offset cancels before the sum.
         let moments = (0..vectors.len()).map(|i| (vectors[i] - usual) * (weight(i) / total));
         let mean = usual + crate::math::sum_vec(moments);
         let is_among = length(mean - usual) <= extent;
         Self { middle: if is_among { mean } else { usual }, extent }
     }
 
-    /// The middle; 0 if that is as good to within so much of the extent.
+    /// The middle, or 0 if that is within `part` of the extent and so as good.
     fn unless_within(&self, part: f64) -> DVec3 {
         if length(self.middle) > part * self.extent { self.middle } else { DVec3::ZERO }
     }
@@ -313,7 +318,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     *values.select_nth_unstable_by(middle, f64::total_cmp).1
 }
 
-/// A length whose square may lie outside f64.
+/// The length of a vector whose square may overflow or underflow f64.
 fn length(vector: DVec3) -> f64 {
     let largest = vector.abs().max_element();
     if largest > 0.0 && largest.is_finite() {

@@ -1,7 +1,8 @@
 //! gravitile: a portable N-body engine on wgpu.
 //!
-//! Bodies attract each other by brute force, in tiled WGSL compute shaders on any GPU or with SIMD on
-//! the CPU; scenes and snapshots give the bodies, films and snapshots take them.
+//! Forces are direct sums over all pairs or come from a Barnes-Hut tree, in WGSL compute shaders on
+//! any GPU or with SIMD on the CPU. Scenes and snapshots supply the bodies; films and snapshots
+//! record them.
 //!
 //! ```
 //! use gravitile::scene::Scene;
@@ -21,22 +22,23 @@
 //!
 //! | you want to | look at |
 //! |---|---|
-//! | have bodies | [`scene::Scene`] makes them, [`snapshot::read`] reads them, [`bodies::Bodies`] holds them |
-//! | let time pass | [`sim::Simulation`] with its [`sim::Settings`]; [`integrate`] for the schemes |
+//! | get bodies | [`scene::Scene`] makes them, [`snapshot::read`] reads them, [`bodies::Bodies`] holds them |
+//! | run a simulation | [`sim::Simulation`] with its [`sim::Settings`]; [`integrate`] for the schemes |
 //! | compute forces alone | [`forces::make`] and [`forces::ForceEngine`]; engines by name in [`forces::direct`] |
 //! | choose a device | [`gpu::adapters`], [`gpu::AdapterRequest`], [`gpu::Gpu`] |
-//! | find out which engine is the faster | [`measure`] |
-//! | know whether a run is right | [`diagnostics::diagnose`] |
-//! | keep a run on disk, and resume it | [`record`] |
+//! | find out which engine is faster | [`measure`] |
+//! | check that a run is right | [`diagnostics::diagnose`] |
+//! | keep a run on disk and resume it | [`record`] |
 //! | make pictures and films | [`film`], [`render`] |
 //! | convert files and units | [`snapshot`], [`units::Units`] |
-//! | break off long work | [`stop`] |
-//! | handle what goes wrong | [`error::Error`] |
+//! | interrupt long work | [`stop`] |
+//! | handle errors | [`error::Error`] |
 //!
-//! Numbers on the host are f64; [`frame`] is the one way to a device's f32. `ARCHITECTURE.md` in the repository
-//! describes how the rooms hang together.
+//! The host computes in f64, devices in f32 unless another [`forces::Precision`] is chosen;
+//! [`frame`] is the only conversion from f64 to f32. `ARCHITECTURE.md` in the repository describes
+//! how the modules fit together.
 //!
-//! Units: G = 1 unless [`units::Units`] says otherwise. The host computes in f64, devices in f32.
+//! Units: G = 1 unless [`units::Units`] says otherwise.
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod bodies;
@@ -60,44 +62,44 @@ pub mod units;
 
 mod math;
 
-// Rooms that are no part of the library's interface and may change at any time. They are visible to the program
-// and to tests and benches, which are crates of their own; what other programs need of them is exported by the
-// rooms above.
+// The modules below are not part of the library's interface and may change at any time. They are
+// public for the program, tests and benches, which are separate crates; the modules above re-export
+// what other programs need of them.
 
 // The program, for `main.rs` and the tests of the panel.
 #[cfg(any(feature = "cli", feature = "panel"))]
 #[doc(hidden)]
 pub mod app;
-// C's view of the forces: its interface is a header.
+// The C interface to the forces; its documentation is the header.
 #[cfg(all(feature = "capi", not(target_arch = "wasm32")))]
 #[doc(hidden)]
 pub mod capi;
-// What members of a group say to each other: simulations are handed devices and ranks.
+// Communication between the ranks of a group; simulations are given devices and ranks.
 #[cfg(not(target_arch = "wasm32"))]
 #[doc(hidden)]
 pub mod exchange;
-// Files that are replaced whole, for tests.
+// Files that are replaced as a whole; public for tests.
 #[doc(hidden)]
 pub mod files;
-// From requests to bodies: called by the program alone.
+// Turns requests into bodies; used by the program only.
 #[doc(hidden)]
 pub mod input;
-// What a driver says of a kernel, for the program and tests.
+// What a driver reports about a kernel, for the program and tests.
 #[cfg(any(feature = "inspect", feature = "panel"))]
 #[doc(hidden)]
 pub mod inspect;
-// A simulation that is watched, for the window and its tests.
+// A simulation with a viewer, for the window and its tests.
 #[doc(hidden)]
 pub mod live;
-// What can be asked for, for the program: simulations take [`sim::Settings`].
+// Everything a user can ask for, for the program; simulations take [`sim::Settings`].
 #[doc(hidden)]
 pub mod settings;
-// The race of kernels, called by the program and its window.
+// The tuner, which races kernels against each other; called by the program and its window.
 #[doc(hidden)]
 pub mod tune;
-// What the race has found; [`sim::Known`] is handed to simulations.
+// Stored results of tuning; simulations are given a [`sim::Known`].
 #[doc(hidden)]
 pub mod tuned;
-// Text that is fit for a line, for tests.
+// Text made safe for one line of output; public for tests.
 #[doc(hidden)]
 pub mod messages;

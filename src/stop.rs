@@ -1,9 +1,9 @@
-//! Breaking off long work.
+//! Interrupting long work.
 //!
-//! A force on a million bodies, or one step of theirs, may take minutes. Engines look here between pieces
-//! of it (milliseconds each); once it is wanted they give up with [`Error::Stopped`], and whoever called
-//! them is as far as before. One request serves the whole process, as Ctrl-C does; another is for what one thread has begun
-//! (`heed`), whose work others may share (`of_caller`).
+//! A force evaluation or a step of a million bodies may take minutes. Engines check for a request
+//! between pieces of work (milliseconds each) and return [`Error::Stopped`], leaving the caller's
+//! state as it was before. One request stops the whole process, as Ctrl-C does; another stops what
+//! one thread has begun (`heed`), even if other threads share that work (`of_caller`).
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -11,23 +11,23 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::error::{Error, Result};
 
-/// How often engines look before they give up: 0 is now, [`NEVER`] is not wanted.
+/// Number of checks until engines give up: 0 is now, [`NEVER`] is no request.
 static LOOKS_LEFT: AtomicU64 = AtomicU64::new(NEVER);
 
 const NEVER: u64 = u64::MAX;
 
-/// From now on (`true`) all engines give up what they are at; with `false` they work again.
+/// With `true`, all engines give up what they are doing from now on; with `false`, they work again.
 pub fn all_work(stop: bool) {
     LOOKS_LEFT.store(if stop { 0 } else { NEVER }, Ordering::SeqCst);
 }
 
-/// Engines give up at the look after `looks` more: tests strike at a place in the work, not at a time.
+/// Engines give up after `looks` more checks: tests stop at a place in the work, not at a time.
 #[doc(hidden)]
 pub fn all_work_after(looks: u64) {
     LOOKS_LEFT.store(looks, Ordering::SeqCst);
 }
 
-/// The looks that are left of those given to [`all_work_after`].
+/// The number of checks left of those given to [`all_work_after`].
 #[doc(hidden)]
 pub fn looks_left() -> u64 {
     LOOKS_LEFT.load(Ordering::SeqCst)
@@ -38,33 +38,33 @@ thread_local! {
     static HEEDED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// From now on engines that this thread calls give up while `flag` is set, too.
+/// From now on engines called by this thread also give up while `flag` is set.
 pub(crate) fn heed(flag: &Arc<AtomicBool>) {
     HEEDED.with_borrow_mut(|heeded| *heeded = Some(Arc::clone(flag)));
 }
 
-/// Whether work is to be broken off that one thread began and others share.
+/// A request to stop work that one thread began and others share.
 #[derive(Clone, Debug)]
 pub struct OfCaller(Option<Arc<AtomicBool>>);
 
-/// For the work that this thread begins; to be asked by all threads that take part in it.
+/// The request for work that this thread begins; all threads that take part ask it.
 pub fn of_caller() -> OfCaller {
     OfCaller(HEEDED.with_borrow(Clone::clone))
 }
 
 impl OfCaller {
-    /// Whether it is.
+    /// Whether the work should stop.
     pub fn is_wanted(&self) -> bool {
         self.0.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) || all_is_wanted()
     }
 
-    /// [`Error::Stopped`] if it is.
+    /// Returns [`Error::Stopped`] if the work should stop.
     pub fn check(&self) -> Result<()> {
         if self.is_wanted() { Err(Error::Stopped) } else { Ok(()) }
     }
 }
 
-/// Whether work of this thread's own is to be broken off.
+/// Whether this thread's own work should stop.
 pub fn is_wanted() -> bool {
     let heeded = |flag: &Option<Arc<AtomicBool>>| {
         flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
@@ -82,8 +82,8 @@ fn all_is_wanted() -> bool {
     }
 }
 
-/// [`Error::Stopped`] if work of this thread's own is to be broken off: called between pieces of it, and after pieces that
-/// were left out.
+/// Returns [`Error::Stopped`] if this thread's own work should stop. Called between pieces of work,
+/// and after pieces that were skipped.
 pub fn check() -> Result<()> {
     if is_wanted() { Err(Error::Stopped) } else { Ok(()) }
 }

@@ -1,9 +1,9 @@
-//! What one unit of length, mass and time is worth outside. Inside, G = 1.
+//! Names and values of the physical units behind N-body numbers. Internally G = 1.
 
-/// What one unit is worth outside: `factor` times `name`, 3.5 kpc say.
+/// The physical value of one N-body unit: `factor` times the unit `name`, for example 3.5 kpc.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measure {
-    /// How many of the named units one N-body unit is.
+    /// How many of the named units make one N-body unit.
     pub factor: f64,
     /// The named unit; empty for plain N-body units.
     pub name: String,
@@ -16,7 +16,7 @@ impl Default for Measure {
 }
 
 impl Measure {
-    /// Reads `3.5 kpc`, or `kpc` for a factor of 1. `None` where the factor is not finite and
+    /// Reads `3.5 kpc`, or `kpc` for a factor of 1. `None` if the factor is not finite and
     /// positive, or the name is missing.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -29,13 +29,13 @@ impl Measure {
         good.then(|| Self { factor, name: name.to_owned() })
     }
 
-    /// A unit from any text: what cannot be read as a factor and a name is a name, of a factor of 1.
+    /// Reads any text: what [`Measure::parse`] rejects is taken as a name with factor 1.
     pub fn of(text: &str) -> Self {
         Self::parse(text).unwrap_or_else(|| Self { factor: 1.0, name: text.trim().to_owned() })
     }
 }
 
-/// What one of each unit is in SI, by the names that snapshots and scenes have for it.
+/// The SI value of each unit, under the names that snapshots and scenes use for it.
 const LENGTHS: [(&[&str], f64); 8] = [
     (&["m"], 1.0),
     (&["cm"], 1e-2),
@@ -63,14 +63,14 @@ const MASSES: [(&[&str], f64); 4] = [
 const PC: f64 = 3.085_677_581_49e16;
 const YEAR: f64 = 3.155_76e7;
 
-/// What is measured.
+/// The physical quantity that a unit measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// In metres.
+    /// SI unit: metres.
     Length,
-    /// In kilograms.
+    /// SI unit: kilograms.
     Mass,
-    /// In seconds.
+    /// SI unit: seconds.
     Time,
 }
 
@@ -83,7 +83,7 @@ impl Quantity {
         }
     }
 
-    /// The units that can be converted into each other, with commas between them.
+    /// The names of the convertible units, separated by commas.
     pub fn known_names(self) -> String {
         let names: Vec<&str> = self.known().iter().map(|(names, _)| names[0]).collect();
         names.join(", ")
@@ -91,14 +91,15 @@ impl Quantity {
 }
 
 impl Measure {
-    /// Its worth in SI, where the unit is known.
+    /// Its value in SI units, if the unit is known.
     pub fn si(&self, of: Quantity) -> Option<f64> {
         let mut known = of.known().iter();
         let (_, worth) = known.find(|(names, _)| names.contains(&self.name.as_str()))?;
         Some(self.factor * worth)
     }
 
-    /// How many of `other` one of it is: units of one name, or two that are known.
+    /// How many of `other` it equals; `None` unless both have the same name or both are known
+    /// units.
     pub fn in_units_of(&self, other: &Self, of: Quantity) -> Option<f64> {
         if self.name == other.name {
             return Some(self.factor / other.factor);
@@ -116,17 +117,17 @@ impl std::fmt::Display for Measure {
     }
 }
 
-/// Names and worth of the units of a scene or snapshot, for display and for converting a snapshot
-/// whose own gravitational constant is not 1.
+/// Units of a scene or snapshot, for display and for converting snapshots whose gravitational
+/// constant is not 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Units {
-    /// Name of the length unit, `kpc` say; empty for N-body units.
+    /// Name of the length unit, for example `kpc`; empty for N-body units.
     pub length: String,
     /// Name of the mass unit.
     pub mass: String,
     /// Name of the time unit.
     pub time: String,
-    /// The gravitational constant in the numbers as they stand (1 in N-body units).
+    /// The gravitational constant in these units (1 in N-body units).
     pub gravitational_constant: f64,
 }
 
@@ -180,7 +181,7 @@ mod tests {
         assert!(is(ratio("2 AU", "km", Quantity::Length), 2.991_957_414e8));
         assert!(is(ratio("0.978 Gyr", "Myr", Quantity::Time), 978.0));
         assert!(is(ratio("1e10 Msun", "1e9 solar masses", Quantity::Mass), 10.0));
-        // Nobody needs to know what a unit is worth that both have.
+        // Two quantities in the same unknown unit can still be compared.
         assert!(is(ratio("3 cubits", "2 cubits", Quantity::Length), 1.5));
         assert_eq!(ratio("3 cubits", "kpc", Quantity::Length), None);
         assert_eq!(ratio("kpc", "Myr", Quantity::Length), None);

@@ -1,18 +1,18 @@
-//! Bodies that f32 can hardly tell apart.
+//! Counts bodies that f32 can hardly tell apart.
 
 use glam::DVec3;
 use rayon::prelude::*;
 
 use super::Frame;
 
-/// A direction in which neither planes nor lattices of bodies lie.
+/// A direction along which neither planes nor lattices of bodies line up.
 const ALONG: DVec3 = DVec3::new(0.619_721_3, 0.530_497_1, 0.578_306_9);
 
-/// How many of the bodies at `position` (of the time of the frame's epoch) have another one so near that the
-/// two differ by no more than the spacing of f32 coordinates there, along every axis: their distance, and
-/// so the pull between them, is mostly rounding.
+/// How many of the bodies at `position` (at the time of the frame's epoch) have another so near
+/// that along every axis the two differ by at most the spacing of f32 coordinates there: their
+/// distance, and so their attraction, is then mostly rounding.
 ///
-/// Bodies are put in order along a direction; those that near are neighbours there.
+/// The bodies are sorted along a direction, where such pairs are neighbours.
 pub fn coincident(frame: &Frame, position: &[DVec3]) -> usize {
     let place = |i: usize| ((position[i] - DVec3::from(frame.origin)).dot(ALONG), i as u32);
     let mut order: Vec<(f64, u32)> = (0..position.len()).into_par_iter().map(place).collect();
@@ -20,7 +20,8 @@ pub fn coincident(frame: &Frame, position: &[DVec3]) -> usize {
     let has_near = |k: usize| {
         let here = position[order[k].1 as usize];
         let spacing = frame.spacing(here);
-        // The projection of a cube with edges of two spacings, the components of ALONG being below 1.
+        // A bound on the projection of a cube with edges of two spacings: each component of ALONG
+        // is below 1.
         let reach = 3.0 * spacing;
         let within = |&&(along, _): &&(f64, u32)| (along - order[k].0).abs() <= reach;
         let is_near =

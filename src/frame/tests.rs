@@ -36,7 +36,7 @@ fn bodies_around_the_origin_stay_there_in_units_of_order_one() {
     assert_eq!(frame.at(77.0).origin, [0.0; 3]);
 }
 
-/// Whatever the units are, the numbers in the frame are the same but for a factor below two.
+/// The numbers in the frame do not depend on the caller's units but for a factor below two.
 #[test]
 fn units_do_not_matter() {
     let kpc = 3.0857e19;
@@ -111,7 +111,7 @@ fn one_body_two_bodies_and_bodies_without_mass_have_a_frame() {
     assert_eq!(at_rest, Frame::PLAIN);
 }
 
-/// Far out an f64 lacks the last bits of what f32 holds near the origin: the rests have them.
+/// Far from the origin f64 lacks the last bits of what f32 holds near it: the rests keep them.
 #[test]
 fn what_was_narrow_is_narrow_again_to_the_bit() {
     let mut bodies = bodies();

@@ -1,7 +1,7 @@
-//! Entries of large arrays that are needed soon.
+//! Prefetching entries of large arrays.
 
-/// Begins to fetch entry `k`, if there is one and the processor can be told: a program that goes through a memory in steps
-/// waits for each entry otherwise.
+/// Prefetches entry `k`, if it exists and the processor has an instruction for it: a loop that
+/// strides through memory would otherwise wait for each entry.
 #[inline(always)]
 pub(crate) fn fetch_ahead<T>(of: &[T], k: usize) {
     #[cfg(target_arch = "x86_64")]

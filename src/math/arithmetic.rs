@@ -1,23 +1,23 @@
-//! Adding and multiplying the processor's vector registers, and plain arrays where it has none: what the
-//! loops in f32 and in f64 have in common.
+//! Arithmetic on the processor's vector registers, or on plain arrays where there are none: what
+//! the f32 and f64 loops have in common.
 
 use std::ops::{Add, Mul, Sub};
 
 /// A vector of `WIDTH` lanes.
 ///
-/// Every method is `unsafe` for one reason: the processor must have the register's instructions. They are
-/// inlined into functions with that `#[target_feature]`.
+/// Every method is `unsafe` for one reason: the processor must have the register's instructions.
+/// The methods are inlined into functions with that `#[target_feature]`.
 pub(crate) trait Arithmetic: Copy {
     /// What a lane holds.
     type Number: Copy;
     /// Number of lanes.
     const WIDTH: usize;
 
-    /// All lanes equal.
+    /// Sets all lanes to `value`.
     unsafe fn splat(value: Self::Number) -> Self;
-    /// `WIDTH` values from `from`, which must be readable.
+    /// Loads `WIDTH` values from `from`, which must be readable.
     unsafe fn load(from: *const Self::Number) -> Self;
-    /// `WIDTH` values to `to`, which must be writable.
+    /// Stores `WIDTH` values to `to`, which must be writable.
     unsafe fn store(self, to: *mut Self::Number);
     /// `self + other`.
     unsafe fn plus(self, other: Self) -> Self;
@@ -31,7 +31,7 @@ pub(crate) trait Arithmetic: Copy {
     unsafe fn times_from(self, factor: Self, minuend: Self) -> Self;
 }
 
-/// Names the instructions of a register.
+/// Implements [`Arithmetic`] for a register from the names of its instructions.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! arithmetic {
     (
@@ -200,7 +200,7 @@ pub(crate) mod wasm32 {
                     Self($mul(self.0, other.0))
                 }
 
-                // There is no fma among them.
+                // WebAssembly's SIMD has no fused multiply-add.
                 #[inline(always)]
                 unsafe fn times_plus(self, factor: Self, addend: Self) -> Self {
                     Self($add($mul(self.0, factor.0), addend.0))
@@ -217,8 +217,8 @@ pub(crate) mod wasm32 {
     lanes!(Doubles: [f64; 2], f64x2_splat, f64x2_add, f64x2_sub, f64x2_mul);
 }
 
-/// Lanes without intrinsics: every processor without a kernel of its own. The compiler
-/// makes of them what it can, SSE2 on x86-64.
+/// Lanes without intrinsics, for every processor without a kernel of its own. The compiler makes
+/// what it can of them, SSE2 on x86-64.
 #[derive(Clone, Copy)]
 #[cfg_attr(
     all(target_arch = "wasm32", target_feature = "simd128"),
@@ -276,7 +276,7 @@ where
         self.zip(other, |a, b| a * b)
     }
 
-    // Not mul_add: without the instruction that is a call into libm.
+    // Not mul_add: without the instruction it becomes a call into libm.
     #[inline(always)]
     unsafe fn times_plus(self, factor: Self, addend: Self) -> Self {
         self.zip(factor, |a, b| a * b).zip(addend, |ab, c| ab + c)

@@ -3,7 +3,7 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-/// A running sum after Neumaier (1974): exact to about one rounding of the result.
+/// A running sum by Neumaier's method (1974): exact to about one rounding of the result.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CompensatedSum {
     total: f64,
@@ -48,11 +48,12 @@ pub fn sum_vec(terms: impl IntoIterator<Item = DVec3>) -> DVec3 {
     DVec3::from_array(total.map(CompensatedSum::value))
 }
 
-/// Terms whose sum one core makes.
+/// Number of terms that one core sums.
 const RANGE: usize = 8192;
 
-/// The compensated sum of `term(0)` to `term(n - 1)` by all cores: of ranges, which are added in their order, so that
-/// the bits are the same with any number of cores; up to 8,192 terms those of [`sum`].
+/// The compensated sum of `term(0)` to `term(n - 1)` by all cores. Sums of fixed ranges are added
+/// in order, so that the bits do not depend on the number of cores; up to 8,192 terms they are
+/// those of [`sum`].
 pub fn sum_of(n: usize, term: impl Fn(usize) -> f64 + Sync) -> f64 {
     let [sum] = sums_of(n, |i| [term(i)]);
     sum
