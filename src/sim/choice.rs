@@ -1,4 +1,4 @@
-//! An engine that has been settled on.
+//! The engine chosen for a simulation, and the reasons.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::forces::Method;
 use crate::gpu::{DeviceCount, Gpu};
 use crate::tuned::Crossover;
 
-/// The reason of an engine that was named.
+/// The reason given for an engine that was named explicitly.
 pub const ASKED_FOR: &str = "asked for";
 
 /// A chosen engine.
@@ -21,27 +21,29 @@ pub struct Choice {
     pub method: Method,
     /// Why this engine, in one sentence.
     pub reason: String,
-    /// Why this method, where nobody asked for one.
+    /// Why this method, unless it was asked for.
     pub method_reason: Option<String>,
-    /// Why one device or several, where that was left to a measurement.
+    /// Why one device or several, if that was left to a measurement.
     pub devices_reason: Option<String>,
-    /// The measurement by which the method was chosen.
+    /// The measurement by which the method was chosen, if there was one.
     pub crossover: Option<Crossover>,
     /// The open device, if the choice is the GPU.
     pub gpu: Option<Arc<Gpu>>,
     /// Further devices that share the bodies with it.
     pub beside: Vec<Arc<Gpu>>,
-    /// The ranks that share the bodies, where there may be several.
+    /// The ranks that share the bodies, if there are several.
     #[cfg(not(target_arch = "wasm32"))]
     pub ranks: Option<crate::exchange::Ranks>,
-    /// Whether ranks have engines of several kinds, which the host of each calls then.
+    /// Whether the ranks have different kinds of engines, so that each rank's host calls its own.
     pub is_mixed: bool,
 }
 
 impl Choice {
-    /// What the settings say by themselves: nothing is measured, and no device is opened unless the engine is
-    /// `gpu`. `auto` is the CPU then; [`crate::measure::choose()`] finds out which is faster.
+    /// The choice that follows from the settings alone: nothing is measured, and a device is opened
+    /// only if the engine is `gpu`. `auto` then means the CPU; [`crate::measure::choose()`]
+    /// measures which is faster.
     ///
+    /// Errors: no such adapter; a precision that the engine does not have.
     /// Errors: an adapter that is not there; a precision that the engine lacks.
     pub async fn told(settings: &Settings) -> Result<Self> {
         let (kind, method) = settings.engine.by(settings.method)?;
@@ -57,7 +59,7 @@ impl Choice {
         let choice = Self::of(kind, method, reason, gpu);
         choice.check_devices(settings)?;
         let beside = match (&choice.gpu, settings.devices) {
-            // How many of them are worth it is measured.
+            // How many of them pay is for a measurement to say.
             (Some(gpu), DeviceCount::These(_)) => {
                 gpu.open_beside(&settings.adapter, settings.devices).await?
             }
@@ -66,7 +68,7 @@ impl Choice {
         Ok(Self { beside, ..choice })
     }
 
-    /// Of an engine and a method that nothing further is said of.
+    /// A choice of an engine and a method with nothing else set.
     pub fn of(
         kind: EngineKind,
         method: Method,
@@ -89,7 +91,7 @@ impl Choice {
         }
     }
 
-    /// Whether the bodies are shared with other processes.
+    /// Whether other processes share the bodies.
     pub fn is_shared(&self) -> bool {
         #[cfg(not(target_arch = "wasm32"))]
         return self.ranks.as_ref().is_some_and(|ranks| ranks.size() > 1);
@@ -97,9 +99,10 @@ impl Choice {
         false
     }
 
-    /// Refuses several devices where the bodies cannot be shared among them.
+    /// Checks that the bodies can be shared if several devices are asked for.
     ///
-    /// Errors: another engine than the GPU, a method or an integrator that one device alone has.
+    /// Errors: an engine other than the GPU; a method or an integrator that runs on one device
+    /// only.
     pub fn check_devices(&self, settings: &Settings) -> Result<()> {
         let several = matches!(settings.devices, DeviceCount::These(2..));
         if self.is_shared() && self.method == Method::Tree && self.kind != EngineKind::Gpu {
@@ -112,7 +115,7 @@ impl Choice {
         }
     }
 
-    /// Why the bodies cannot be shared among several devices, if they cannot, to be said after "one device".
+    /// Why the bodies cannot be shared among several devices, if so; worded to follow "one device".
     pub fn only_one(&self, settings: &Settings) -> Option<String> {
         match self.kind {
             EngineKind::Gpu if settings.steps_on_host() && !settings.blocks_may_be_shared() => {
@@ -131,7 +134,8 @@ impl Choice {
         self.gpu.iter().chain(&self.beside)
     }
 
-    /// Why this engine, this method and so many devices; what was asked for is not said again beside what was not.
+    /// Why this engine, this method and this number of devices. "Asked for" is left out if there
+    /// are other reasons.
     pub fn because(&self) -> Cow<'_, str> {
         let asked = Some(&self.reason).filter(|reason| *reason != ASKED_FOR);
         let found = [asked, self.method_reason.as_ref(), self.devices_reason.as_ref()];

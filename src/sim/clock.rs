@@ -13,7 +13,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that showed `start` at step 0, has done `steps` steps of `dt`, and goes on by them.
+    /// A clock that showed `start` at step 0 and has done `steps` steps of `dt`.
     pub fn new(start: f64, steps: u64, dt: f64) -> Self {
         Self { start, first_step: 0, dt, steps }
     }
@@ -28,7 +28,7 @@ impl Clock {
         self.steps
     }
 
-    /// The step length; negative when time runs back.
+    /// The step length; negative if time runs backwards.
     pub fn dt(&self) -> f64 {
         self.dt
     }
@@ -43,14 +43,14 @@ impl Clock {
         *self = Self { start: self.time(), first_step: self.steps, dt, steps: self.steps };
     }
 
-    /// Steps that reach `until` from now, the last one whole.
+    /// Steps from now until `until` is reached, the last one in full.
     pub fn steps_until(&self, until: f64) -> u64 {
         steps_in(until - self.time(), self.dt)
     }
 }
 
-/// The number of steps of `dt` that cover `span`; a span that is a whole number of steps up to
-/// rounding takes that number.
+/// The number of steps of `dt` that cover `span`, rounded up; a span that is a whole number of
+/// steps up to rounding takes exactly that number.
 pub fn steps_in(span: f64, dt: f64) -> u64 {
     let steps = span / dt;
     if !(steps > 0.0) {
@@ -64,12 +64,13 @@ pub fn steps_in(span: f64, dt: f64) -> u64 {
     }
 }
 
-/// Steps that a run has at most: up to there each has a number of its own in f64, and so a time.
+/// The most steps a run can have: up to here each step number is exact in f64, and so has a time of
+/// its own.
 pub const MOST_STEPS: u64 = 1 << 53;
 
 /// The number of steps of `dt` that cover the time from `start` to `until`, as [`steps_in`] counts them.
 ///
-/// Errors: none, or more than [`MOST_STEPS`].
+/// Errors: no steps, or more than [`MOST_STEPS`].
 pub fn run_steps(start: f64, until: f64, dt: f64) -> Result<u64> {
     let span = until - start;
     let steps = steps_in(span, dt);
@@ -83,7 +84,9 @@ pub fn run_steps(start: f64, until: f64, dt: f64) -> Result<u64> {
     ))
 }
 
-/// Refuses a step length that is zero, negative, not a number, or below what f64 holds to all its digits.
+/// Checks that a step length is a positive number, and not one so small that f64 loses digits.
+///
+/// Errors: any other `dt`.
 pub fn check_dt(dt: f64) -> Result<()> {
     if dt.is_normal() && dt > 0.0 {
         Ok(())
@@ -93,7 +96,7 @@ pub fn check_dt(dt: f64) -> Result<()> {
     }
 }
 
-/// Refuses a step that does not bring the clock on from `start`.
+/// Checks that a step of `dt` moves the clock on from `start`: rounding must not lose it.
 pub fn check_advance(start: f64, dt: f64) -> Result<()> {
     if (start + dt).is_finite() && start + dt != start {
         return Ok(());

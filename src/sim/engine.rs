@@ -1,4 +1,4 @@
-//! Which engine a simulation's integrator needs, and in which precision.
+//! Which engine and precision a simulation's integrator needs.
 
 use std::sync::Arc;
 
@@ -10,15 +10,16 @@ use crate::gpu::Gpu;
 use crate::integrate::Integrator;
 use crate::messages::any_of;
 
-/// The tiers that an engine has by this method for this integrator, the usual one first. A GPU may lack some of
-/// its own, which only a look at the adapter tells.
+/// The tiers that an engine has by this method for this integrator, the default first. Whether a
+/// GPU has all of its tiers is known only once the adapter is open.
 pub fn tiers(kind: EngineKind, method: Method, integrator: &Integrator) -> Vec<Precision> {
     forces::tiers(kind.place(), method, integrator.order_of_forces())
 }
 
-/// The method and the tier that are asked for, or the usual ones.
+/// The method and the tier that are asked for, or the defaults.
 ///
-/// Errors: a method that the engine does not have, or a tier that it does not have with this integrator.
+/// Errors: a method that the engine does not have, or a tier that it does not have with this
+/// integrator.
 pub(super) fn tier_of(kind: EngineKind, settings: &Settings) -> Result<(Method, Precision)> {
     let method = kind.by(settings.method)?.1;
     let integrator = settings.integrator;
@@ -41,13 +42,15 @@ pub(super) fn tier_of(kind: EngineKind, settings: &Settings) -> Result<(Method, 
     precision.map(|precision| (method, precision))
 }
 
-/// Refuses a method that the engine does not have, and a precision that it does not have with the settings'
-/// integrator.
+/// Checks that the engine has the settings' method, and their precision with their integrator.
+///
+/// Errors: it has not.
 pub fn check_tier(kind: EngineKind, settings: &Settings) -> Result<()> {
     tier_of(kind, settings).map(|_| ())
 }
 
-/// The engine `kind` as the host calls it, for the settings' integrator and in their precision.
+/// An engine of this kind to be called by the host, for the settings' method, integrator and
+/// precision.
 ///
 /// Errors: a method or a precision that this engine does not have; no device where one is needed.
 pub async fn host_engine(
@@ -65,8 +68,8 @@ pub async fn host_engine(
     Ok(engine)
 }
 
-/// An engine for forces with derivatives, by itself; `gpu` is for the engine `gpu` alone. Without a
-/// `precision` it is double, on a GPU double-single.
+/// An engine for forces with derivatives, by itself. `gpu` is used by the engine `gpu` only. The
+/// default `precision` is double, on a GPU double-single.
 ///
 /// Errors: a precision that the engine does not have, or that does not hold on this adapter.
 pub fn direct_engine(
@@ -79,7 +82,7 @@ pub fn direct_engine(
     let has = forces::tiers(kind.place(), method, Order::Snap);
     let made = forces::make(kind.place(), method, precision, Order::Snap, &tools);
     made.map_err(|error| match precision {
-        // Where there is none at all the method is what was wrong.
+        // If it has no tier at all, the method was the mistake.
         Some(precision) if !has.is_empty() && !has.contains(&precision) => {
             let allowed = any_of(&has.into_iter().map(Precision::name).collect::<Vec<_>>());
             let allowed =

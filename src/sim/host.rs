@@ -1,5 +1,5 @@
-//! The host as the place where bodies live, in f64. (Those on block steps may live on the engine's device and
-//! come back at the end of each step.)
+//! The host as the place where bodies live, in f64. (Bodies on block steps may live on the engine's
+//! device during a step and return at its end.)
 
 use std::future::ready;
 
@@ -17,7 +17,7 @@ use crate::integrate::{HostIntegrator, HostSide};
 
 mod asked;
 
-/// The host: for all that no other place takes.
+/// The host: takes every simulation that no other place takes.
 pub const RESIDENCE: ResidenceEntry = ResidenceEntry {
     suits: |_, _| true,
     open: |choice, bodies, settings, restart| {
@@ -62,25 +62,24 @@ enum How {
     Shared {
         integrator: Box<dyn HostIntegrator>,
         forces: Box<Answers>,
-        /// Positions, velocities and accelerations before the present step, to go back to if it fails.
+        /// Positions, velocities and accelerations before the present step, restored if it fails.
         before: [Vec<DVec3>; 3],
         /// Steps done since the beginning of the run.
         steps: u64,
     },
     Blocks {
-        /// What computes potentials, once they are asked for, if the engine is too coarse for them: the
-        /// errors of these integrators are smaller than those of f32 pairs.
+        /// An f64 engine for potentials, made when they are first asked for, if the main engine is
+        /// too coarse: these integrators err less than f32 pairs do.
         exact: Option<Box<dyn ForceEngine>>,
         steps: Box<BlockSteps>,
-        /// Counts the steps of the simulation, at whose ends the bodies are synchronised.
+        /// Counts the steps of the simulation; the bodies are synchronised at the end of each.
         clock: Clock,
     },
 }
 
 impl HostState {
-    /// Takes `bodies` over and computes their first forces with `engine`, which was made for these
-    /// `settings`. With `restart`, which integrators with block steps need to go on to the same bits, they go
-    /// on from there.
+    /// Takes over `bodies` and computes their first forces with `engine`, which must be made for
+    /// these `settings`. With `restart`, block steps continue to the same bits.
     ///
     /// Errors: settings out of range; bodies that the integrator cannot begin with; an engine for
     /// another kind of integrator.
@@ -128,7 +127,7 @@ impl HostState {
                 (How::Shared { integrator: make(), forces, before, steps: now }, interactions)
             }
             HostSide::Blocks(scheme) => {
-                // The integrator's time is 0 at step 0, whatever the clock on the outside shows.
+                // The integrator's time is 0 at step 0, whatever the outer clock shows.
                 let clock = Clock::new(0.0, settings.steps_before, settings.dt);
                 let accuracy = settings.blocks;
                 let field = Attractors { mass: &gravitating_mass, softening, id: &bodies.id };
@@ -148,9 +147,11 @@ impl HostState {
         Ok(Self { bodies, gravitating_mass, acceleration, softening, interactions, engine, how })
     }
 
-    /// Continues with other `bodies`, any number of them, or in another field: new forces at once.
+    /// Continues with other `bodies`, any number of them, or with other settings of forces;
+    /// recomputes the forces at once.
     ///
-    /// Errors leave everything as it was: those of the engine; a softening or bodies out of range.
+    /// On an error nothing has changed. Errors: those of the engine; a softening or bodies out of
+    /// range.
     pub async fn replace(&mut self, bodies: &Bodies, settings: &Settings) -> Result<()> {
         let (softening, g) = (settings.softening, settings.gravitational_constant);
         crate::forces::check_softening(softening)?;
@@ -178,13 +179,13 @@ impl HostState {
         Ok(())
     }
 
-    /// One step of `dt`. With individual steps: all blocks that end within it; the bodies are then
-    /// synchronised to its end.
+    /// Takes one step of `dt`. With individual steps: all blocks that end within it, after which
+    /// the bodies are synchronised to its end.
     ///
-    /// Errors: those of the engine; a body whose individual step would fall under the shortest, with the
-    /// bodies left synchronised to the last block; a negative `dt` where the integrator has no way back;
-    /// [`Error::Stopped`]. With one step for all bodies an error leaves everything as before the step, also a body
-    /// that leaves the range of numbers, which is named.
+    /// Errors: those of the engine; [`Error::Stopped`]; a negative `dt` if the integrator cannot go
+    /// back. Individual steps: a body whose step would become shorter than the shortest allowed;
+    /// the bodies are then synchronised to the last block. One step for all bodies: a body that
+    /// leaves the range of numbers, which is named; any error leaves everything as before the step.
     pub async fn step(&mut self, dt: f64) -> Result<()> {
         let Self { bodies, gravitating_mass, acceleration, softening, engine, how, interactions } =
             self;
@@ -192,7 +193,7 @@ impl HostState {
             How::Shared { integrator, forces, before, steps } => {
                 let next = *steps + 1;
                 let mut accelerate = |bodies: &Bodies, out: &mut Vec<DVec3>| {
-                    // One body that is nowhere would take all others with it.
+                    // One body that is not finite would make all others so in the next step.
                     bodies.check_range()?;
                     let (sources, sinks) = all_on_all(bodies, gravitating_mass, out);
                     begin_step(engine.as_mut(), next, false);
@@ -245,7 +246,8 @@ impl HostState {
         Ok(())
     }
 
-    /// Potentials of all bodies, G included; with block steps in f64, whatever the engine's tier.
+    /// Potentials of all bodies, G included; with block steps in f64, whatever the engine's
+    /// precision.
     pub async fn potential(&mut self) -> Result<Vec<f64>> {
         let engine = match &mut self.how {
             How::Shared { .. } => &mut self.engine,

@@ -34,7 +34,7 @@ pub use device::{
     CompiledKernel, DeviceState, Diagnosis, NextKernel, Submitted, Totals, Work, add_potentials,
 };
 pub use engine::{check_tier, direct_engine, host_engine, tiers};
-// The words that settings are made of.
+// Re-exported because [`Settings`] is made of them.
 pub use crate::forces::{EngineKind, Method, engine_names};
 pub use crate::gpu::{DevicePart, Share};
 pub use crate::tuned::{Crossover, Known};

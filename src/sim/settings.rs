@@ -1,4 +1,4 @@
-//! What a simulation is run with. One struct for the command line, the run folder and the library.
+//! Settings of a simulation: one struct for the command line, the run folder and the library.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,46 +21,47 @@ use crate::tuned::Known;
 pub struct Settings {
     /// Plummer softening length, >= 0.
     pub softening: f64,
-    /// Time step, > 0, that brings the time on. With individual steps: how often the bodies are synchronised; see `blocks` for
-    /// the steps themselves.
+    /// Time step, > 0 and large enough to advance the clock. With individual steps: the interval at
+    /// which bodies are synchronised; `blocks` sets the steps themselves.
     pub dt: f64,
     /// Time at step 0.
     pub start: f64,
-    /// Steps already done when the bodies were as they are given (a restart).
+    /// Steps already done when the bodies were as given (a restart), at most 2^53.
     pub steps_before: u64,
-    /// Factor on masses wherever they attract; 1 in N-body units.
+    /// G, a factor on all masses that attract; 1 in N-body units.
     pub gravitational_constant: f64,
     /// The integrator, one of [`crate::integrate::ALL`].
     #[serde(with = "integrate::by_name")]
     pub integrator: &'static Integrator,
-    /// How individual steps are chosen, if the integrator has them.
+    /// How individual steps are chosen, for integrators that have them.
     pub blocks: BlockSettings,
-    /// How precisely forces are computed; `None`: single where there is single, double on the engines
-    /// and with the integrators that have only that.
+    /// How precisely forces are computed; `None`: single if engine and integrator have it, else
+    /// double.
     pub precision: Option<Precision>,
     /// Which engine computes the forces.
     pub engine: EngineKind,
-    /// By which method, of those that the engine has; `None`: the usual one.
+    /// The method of computing forces, one of those that the engine has; `None`: its default.
     pub method: Option<Method>,
-    /// Which graphics adapter, if one is needed.
+    /// The graphics adapter, for engines that need one.
     pub adapter: AdapterRequest,
-    /// On how many of them.
+    /// The number of such devices.
     pub devices: DeviceCount,
-    /// Whether engines on the host take their sinks in pieces that ranks can share: so that the bits do not depend on
-    /// how many ranks there are. On devices they do not in any case.
+    /// Whether host engines split their sinks into pieces that ranks can share, so that the bits do
+    /// not depend on the number of ranks. On devices they never do.
     pub spread: bool,
     /// What is fixed of the kernel's shape.
     pub kernel: KernelRequest,
-    /// How a tree is walked, where that is the method.
+    /// How the tree is walked, for the method `tree`.
     pub tree: TreeConfig,
-    /// What tuning has found: serves where nothing of the kernel's shape is fixed. Nothing, unless somebody
-    /// looks it up. No setting of its own: what it came to is kept as `kernel`.
+    /// Stored results of tuning, used when nothing of the kernel's shape is fixed; empty unless the
+    /// caller looks them up. Not recorded as a setting: the shape chosen by it is kept as `kernel`.
     #[serde(skip)]
     pub known: Known,
-    /// Shapes of the kernels with derivatives that bodies on individual steps are moved with, each for some numbers of sinks
-    /// and sources; the engine's rule serves for the rest. `None`: those that tuning has found (`known`).
+    /// Shapes of the kernels with derivatives, for individual steps: each for a range of numbers of
+    /// sinks and sources, with the engine's rule for the rest. `None`: those that tuning has found
+    /// (`known`).
     pub shapes: Option<Vec<Fitted>>,
-    /// In which frame a device steps bodies in f32; `None`: one that suits the bodies as they are given.
+    /// The frame in which a device steps bodies in f32; `None`: one that suits the initial bodies.
     pub frame: Option<Frame>,
 }
 
@@ -90,15 +91,15 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Settings for bodies that have already come as far as `moment`: its time and steps are where the
-    /// simulation goes on.
+    /// These settings for bodies that have reached `moment`: the simulation continues from its time
+    /// and steps.
     pub fn going_on_from(&self, moment: &Moment) -> Self {
-        // `start` is the time at step 0, had all steps been of this length.
+        // `start` is the time at step 0 had all steps been of the present length.
         let start = moment.time - moment.steps as f64 * self.dt;
         Self { start, steps_before: moment.steps, ..self.clone() }
     }
 
-    /// Refuses several devices, where one alone computes.
+    /// Checks that no more than one device is asked for, for work that only one can do.
     pub fn check_one_device(&self) -> Result<()> {
         self.adapter.only()?;
         if self.devices.is_one() {
@@ -108,7 +109,7 @@ impl Settings {
         Err(crate::error::Error::value("--devices", self.devices, allowed))
     }
 
-    /// The time of the bodies as they are given.
+    /// The time of the initial bodies.
     pub fn begins_at(&self) -> f64 {
         Clock::new(self.start, self.steps_before, self.dt).time()
     }
@@ -118,13 +119,16 @@ impl Settings {
         self.integrator.device.is_none()
     }
 
-    /// Whether several devices could share the block steps: those that live on devices, which f32 alone is too narrow for.
+    /// Whether several devices could share the block steps: only those that live on devices in more
+    /// than single precision.
     pub fn blocks_may_be_shared(&self) -> bool {
         let is_wide = self.precision != Some(crate::forces::Precision::Single);
         self.integrator.has_block_steps() && !self.blocks.on_host && is_wide
     }
 
-    /// Refuses numbers outside their range, and a method that the engine lacks.
+    /// Checks all numbers for their ranges, and that the engine has the method.
+    ///
+    /// Errors: the first that fails.
     pub fn validate(&self) -> Result<()> {
         self.engine.by(self.method)?;
         check_softening(self.softening)?;
@@ -152,7 +156,8 @@ impl Settings {
         check_advance(self.start + self.steps_before as f64 * self.dt, self.dt)
     }
 
-    /// Refuses what goes by the clock: it is for who watches, and no two runs would have the same bits.
+    /// Refuses settings that depend on wall-clock time: they are for interactive use only, as no
+    /// two runs would have the same bits.
     pub(super) fn check_same_bits(&self) -> Result<()> {
         match self.tree.rebuild {
             Rebuild::Auto => {

@@ -1,14 +1,15 @@
-//! Which shapes of the kernels with derivatives a simulation on individual steps takes: settled once, when it is opened, since
-//! another shape is another order of sums.
+//! The shapes of the kernels with derivatives for a simulation on individual steps. They are fixed
+//! when it is opened, because another shape sums in another order.
 
 use super::engine::tier_of;
 use super::{Choice, EngineKind, Method, Settings};
 use crate::error::Result;
 use crate::forces::direct::gpu::tiers::Fitted;
 
-/// Those that tuning has found for `n` bodies, unless the settings say others. Of several ranks the first one's serve for all.
+/// Fills in the shapes that tuning has found for `n` bodies, unless the settings name others. With
+/// several ranks, all take those of rank 0.
 ///
-/// Errors: a tier that the engine lacks; ranks that cannot be heard.
+/// Errors: a precision that the engine does not have; no message from rank 0.
 pub(super) fn settle(settings: &mut Settings, choice: &Choice, n: usize) -> Result<()> {
     if settings.shapes.is_some() || !settings.integrator.has_block_steps() {
         return Ok(());
@@ -23,7 +24,7 @@ pub(super) fn settle(settings: &mut Settings, choice: &Choice, n: usize) -> Resu
     Ok(())
 }
 
-/// What tuning has found on the device that was chosen: for this tier and so many sources.
+/// The shapes that tuning has found on the chosen device, for this precision and `n` sources.
 fn found(settings: &Settings, choice: &Choice, n: usize) -> Result<Vec<Fitted>> {
     let takes_shapes = choice.kind == EngineKind::Gpu && choice.method == Method::Direct;
     let Some(gpu) = choice.gpu.as_ref().filter(|_| takes_shapes) else { return Ok(Vec::new()) };
@@ -33,14 +34,14 @@ fn found(settings: &Settings, choice: &Choice, n: usize) -> Result<Vec<Fitted>> 
     Ok(shapes)
 }
 
-/// Shapes as they are told.
+/// The message in which rank 0 sends its shapes.
 #[cfg(not(target_arch = "wasm32"))]
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Told {
     shapes: Vec<Fitted>,
 }
 
-/// The first rank's: others may have tuned theirs.
+/// The shapes of rank 0: other ranks may have tuned differently.
 #[cfg(not(target_arch = "wasm32"))]
 fn agreed(ranks: &crate::exchange::Ranks, shapes: Vec<Fitted>) -> Result<Vec<Fitted>> {
     let text = toml::to_string(&Told { shapes }).expect("shapes should be expressible in TOML");

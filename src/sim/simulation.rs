@@ -1,4 +1,4 @@
-//! The facade: one simulation, wherever its bodies live.
+//! [`Simulation`], the interface to one simulation wherever its bodies live.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub struct Simulation {
     clock: Clock,
     settings: Settings,
     choice: Choice,
-    /// What does not change on the device: ids, masses, components; and room to read the rest into.
+    /// What does not change on the device: ids, masses, components. The rest is read into it.
     shell: Bodies,
 }
 
@@ -34,24 +34,25 @@ pub struct Moment {
     pub steps: u64,
     /// Positions and velocities at that time.
     pub bodies: Bodies,
-    /// Accelerations, same length.
+    /// Accelerations, one per body.
     pub acceleration: Vec<DVec3>,
     /// Softening length of these accelerations.
     pub softening: f64,
 }
 
 impl Simulation {
-    /// Checks `bodies` and `settings` and computes the first accelerations. A device is opened only if the engine
-    /// is `gpu`; `auto` is the CPU (see [`Simulation::open_on`] for the faster one).
+    /// Checks `bodies` and `settings` and computes the first accelerations. A device is opened only
+    /// if the engine is `gpu`; `auto` means the CPU (see [`Simulation::open_on`] for the faster of
+    /// both).
     ///
-    /// Errors: bodies or settings out of range, an engine or adapter that is not there, bodies that
-    /// do not fit the device.
+    /// Errors: bodies or settings out of range; no such engine or adapter; bodies that do not fit
+    /// on the device.
     pub async fn open(bodies: Bodies, settings: Settings) -> Result<Self> {
         Self::open_from(bodies, settings, None).await
     }
 
-    /// Opens a simulation from a snapshot that was written in the middle of a run: with what
-    /// [`Simulation::restart`] told then, it goes on to the same bits.
+    /// Opens a simulation from a snapshot written in the middle of a run. With the `restart` that
+    /// [`Simulation::restart`] returned then, it continues to the same bits.
     pub async fn open_from(
         bodies: Bodies,
         settings: Settings,
@@ -62,8 +63,8 @@ impl Simulation {
         Self::open_on(choice, bodies, settings, restart).await
     }
 
-    /// [`Simulation::open_from`] on an engine that has been settled on: what [`crate::measure::choose()`] measured,
-    /// or a device that is open already.
+    /// [`Simulation::open_from`] on an engine already chosen: by the measurement of
+    /// [`crate::measure::choose()`], or on a device that is already open.
     pub async fn open_on(
         choice: Choice,
         bodies: Bodies,
@@ -86,9 +87,10 @@ impl Simulation {
         Ok(Self { residence, clock, settings, choice, shell: bodies })
     }
 
-    /// A simulation on an engine of the caller's own, called by the host; `settings` say the rest.
+    /// A simulation on the caller's own engine, called by the host; `settings` give the rest.
     ///
-    /// Errors: as of [`Simulation::open`]; an engine that does not compute what the integrator needs.
+    /// Errors: those of [`Simulation::open`]; an engine that does not compute what the integrator
+    /// needs.
     pub fn with_engine(
         engine: Box<dyn ForceEngine>,
         bodies: Bodies,
@@ -101,8 +103,8 @@ impl Simulation {
         Self::at(Box::new(state), bodies, settings)
     }
 
-    /// A simulation of `bodies` that live in a place of the caller's own, where their first accelerations are
-    /// known.
+    /// A simulation of `bodies` that live in the caller's own place, which has already computed
+    /// their first accelerations.
     ///
     /// Errors: bodies or settings out of range.
     pub fn at(residence: Box<dyn Residence>, bodies: Bodies, settings: Settings) -> Result<Self> {
@@ -114,19 +116,19 @@ impl Simulation {
         Ok(Self { residence, clock, settings, choice, shell: bodies })
     }
 
-    /// [`Simulation::open`] for programs that have nothing else to do meanwhile.
+    /// [`Simulation::open`], blocking.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn new(bodies: Bodies, settings: Settings) -> Result<Self> {
         pollster::block_on(Self::open(bodies, settings))
     }
 
-    /// [`Simulation::open_on`], waiting.
+    /// [`Simulation::open_on`], blocking.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn on(choice: Choice, bodies: Bodies, settings: Settings) -> Result<Self> {
         pollster::block_on(Self::open_on(choice, bodies, settings, None))
     }
 
-    /// [`Simulation::open_from`], waiting.
+    /// [`Simulation::open_from`], blocking.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn resume(bodies: Bodies, settings: Settings, restart: Option<&Restart>) -> Result<Self> {
         pollster::block_on(Self::open_from(bodies, settings, restart))
@@ -137,7 +139,7 @@ impl Simulation {
         self.clock.time()
     }
 
-    /// Steps since the beginning of the run, the ones before a restart included.
+    /// Steps since the beginning of the run, including those before a restart.
     pub fn steps(&self) -> u64 {
         self.clock.steps()
     }
@@ -147,27 +149,28 @@ impl Simulation {
         self.shell.len()
     }
 
-    /// Never: a simulation has at least one body.
+    /// Always false: a simulation has at least one body.
     pub fn is_empty(&self) -> bool {
         self.shell.is_empty()
     }
 
-    /// What it is run with.
+    /// The settings it runs with.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Which engine computes, and why.
+    /// The engine that computes the forces, and why.
     pub fn choice(&self) -> &Choice {
         &self.choice
     }
 
-    /// What it computes on and how, in one line.
+    /// What computes the forces and how, in one line.
     pub fn describe_engine(&self) -> String {
         self.residence.describe()
     }
 
-    /// The shape of the all-pairs kernel, if the bodies live on a device and it computes their forces.
+    /// The shape of the all-pairs kernel, if the bodies live on a device and it computes their
+    /// forces.
     pub fn kernel_config(&self) -> Option<KernelConfig> {
         self.residence.on_device(self.time())?.kernel
     }
@@ -177,55 +180,57 @@ impl Simulation {
         self.residence.interactions()
     }
 
-    /// The individual steps, if the integrator has them: their histogram and what blocks were like.
+    /// The state of the individual steps, if the integrator has them: their histogram and
+    /// statistics of the blocks.
     pub fn blocks(&self) -> Option<&BlockSteps> {
         self.residence.blocks()
     }
 
-    /// The closest passage since this was asked last: of bodies on individual steps on the host.
+    /// The closest passage since the last call, for bodies on individual steps on the host.
     pub fn take_passage(&mut self) -> Option<Passage> {
         let start = self.settings.start;
         let passage = self.residence.take_passage()?;
         Some(Passage { time: start + passage.time, ..passage })
     }
 
-    /// What a snapshot of the bodies read last must hold besides them to be resumed to the same bits:
-    /// individual steps; on a device what f64 lacks far from the origin. Often nothing.
+    /// What a snapshot must hold besides the bodies read last, so that a run resumed from it has
+    /// the same bits: individual steps, and on a device the digits that f64 lacks far from the
+    /// origin. Often nothing.
     pub fn restart(&self) -> Restart {
         self.residence.restart()
     }
 
-    /// The frame of the numbers in the device's buffers now, if that is where the bodies live.
+    /// The frame of the numbers in the device's buffers now, if the bodies live on one device.
     pub fn frame(&self) -> Option<Frame> {
         Some(self.residence.on_device(self.time())?.frame)
     }
 
-    /// The time to which the bodies came when a step failed half way; `None` where they are at the end
+    /// The time that the bodies reached when a step failed half way; `None` if they are at the end
     /// of a whole step.
     pub fn stopped_at(&self) -> Option<f64> {
         Some(self.settings.start + self.residence.stopped_at()?)
     }
 
-    /// How many of `bodies` have another so near that f32 does not tell the two apart
-    /// ([`crate::frame::coincident`]); 0 where forces are computed more precisely.
+    /// How many of `bodies` have another so near that f32 cannot tell the two apart
+    /// ([`crate::frame::coincident`]); 0 if forces are computed more precisely.
     pub fn closer_than_f32(&self, bodies: &Bodies) -> usize {
         let frame = self.residence.single_frame(bodies, self.time());
         frame.map_or(0, |frame| coincident(&frame, &bodies.position))
     }
 
-    /// The device and the bodies' buffers on it, in the numbers of [`Simulation::frame`], if that is where they
-    /// live.
+    /// The device and the bodies' buffers on it, in the frame [`Simulation::frame`], if the bodies
+    /// live on one device.
     pub fn device(&self) -> Option<(&Arc<Gpu>, &BodyBuffers)> {
         let there = self.residence.on_device(self.time())?;
         Some((there.gpu, there.buffers))
     }
 
-    /// The bodies and accelerations on the host, if that is where they live: no copy is made.
+    /// The bodies and accelerations, if they live on the host; nothing is copied.
     pub fn host(&self) -> Option<(&Bodies, &[DVec3])> {
         self.residence.on_host()
     }
 
-    /// Changes the time step from now on; negative steps go back in time.
+    /// Changes the time step from now on; a negative step goes back in time.
     pub fn set_dt(&mut self, dt: f64) -> Result<()> {
         check_dt(dt.abs())?;
         check_advance(self.time(), dt)?;
@@ -234,19 +239,20 @@ impl Simulation {
         Ok(())
     }
 
-    /// Does up to `n` steps. `watch` sees the number done so far after each step or batch of steps and
-    /// ends the run early by returning false. Returns the steps done; the state is whole in any case.
+    /// Takes up to `n` steps. `watch` is called with the number done so far after each step or
+    /// batch of steps; it returns false to end early. Returns the number of steps done; they are
+    /// always whole.
     ///
-    /// Errors: those of the engine; [`Error::Stopped`] if [`crate::stop`] broke it off, the bodies then being
-    /// at the end of their last whole step.
+    /// Errors: those of the engine; [`Error::Stopped`] if [`crate::stop`] interrupted it. The
+    /// bodies are then at the end of their last whole step.
     pub async fn advance(&mut self, n: u64, watch: &mut Watch<'_>) -> Result<u64> {
         let dt = self.clock.dt();
         let (done, ended) = self.residence.advance(dt, n, &mut |done| watch(done)).await;
-        // What was done before a failure counts.
+        // Steps done before a failure count.
         self.clock.advance(done);
         let (step, now) = (self.clock.steps(), self.time());
         match ended {
-            // Individual steps say by themselves when it was.
+            // Errors of individual steps name the time themselves.
             Err(error) if self.residence.blocks().is_none() => {
                 Err(at(error, &format!("in the step after {step} (t = {now})")))
             }
@@ -254,10 +260,10 @@ impl Simulation {
         }
     }
 
-    /// The bodies now, with accelerations, once they have come from where they live.
+    /// Reads the bodies and their accelerations at the present time.
     ///
-    /// Errors: [`Error::Body`] when a body has left the range of numbers, which a step too long for
-    /// the softening does.
+    /// Errors: [`Error::Body`] if a body has left the range of numbers, as happens when the step is
+    /// too long for the softening.
     pub async fn fetch(&mut self) -> Result<Moment> {
         let mut bodies = self.shell.clone_by_all_cores();
         let acceleration = self.residence.read(&mut bodies, self.clock.time()).await?;
@@ -275,20 +281,20 @@ impl Simulation {
         self.residence.potential().await
     }
 
-    /// The diagnostics of `moment`, which must be the present one.
+    /// The diagnostics of `moment`, which must be the present moment.
     pub async fn diagnose(&mut self, moment: &Moment) -> Result<Diagnostics> {
         diagnose(&moment.bodies, &self.fetch_potentials().await?)
     }
 
-    /// Continues with other bodies, or with bodies changed in number, place, motion or mass, from the present
-    /// time on; new accelerations at once, and new individual steps.
+    /// Continues from the present time with other bodies, or with bodies changed in number, place,
+    /// motion or mass. Recomputes accelerations and individual steps at once.
     ///
-    /// Errors leave everything as it was: bodies out of range; those of the engine.
+    /// On an error nothing has changed. Errors: bodies out of range; those of the engine.
     pub async fn replace(&mut self, bodies: Bodies) -> Result<()> {
         bodies.validate()?;
         let dt = self.clock.dt();
         let start = self.clock.time() - self.clock.steps() as f64 * dt;
-        // On a device in a frame that suits them: they may be elsewhere now.
+        // A device takes a new frame that suits the bodies, which may be elsewhere now.
         let (steps_before, frame) = (self.clock.steps(), None);
         let settings = Settings { start, dt, steps_before, frame, ..self.settings.clone() };
         self.residence.replace(&bodies, &settings).await?;
@@ -299,7 +305,7 @@ impl Simulation {
     }
 }
 
-/// The error, which tells of a body, with when that was.
+/// Adds to an error about a body when it happened.
 fn at(error: Error, when: &str) -> Error {
     match error {
         Error::Body { index, id, problem } => {
@@ -311,17 +317,17 @@ fn at(error: Error, when: &str) -> Error {
 
 #[cfg(not(target_arch = "wasm32"))]
 impl Simulation {
-    /// Does `n` steps and waits for them.
+    /// Takes `n` steps, blocking.
     pub fn step(&mut self, n: u64) -> Result<()> {
         self.step_watched(n, &mut |_| true).map(|_| ())
     }
 
-    /// [`Simulation::advance`], waiting.
+    /// [`Simulation::advance`], blocking.
     pub fn step_watched(&mut self, n: u64, watch: &mut Watch<'_>) -> Result<u64> {
         pollster::block_on(self.advance(n, watch))
     }
 
-    /// Steps until the clock shows at least `time`.
+    /// Takes steps until the clock shows at least `time`, blocking.
     ///
     /// Errors: those of a step; more than [`super::MOST_STEPS`] steps.
     pub fn run_until(&mut self, time: f64) -> Result<()> {
@@ -332,37 +338,39 @@ impl Simulation {
         self.step(steps)
     }
 
-    /// [`Simulation::fetch`], waiting.
+    /// [`Simulation::fetch`], blocking.
     pub fn moment(&mut self) -> Result<Moment> {
         pollster::block_on(self.fetch())
     }
 
-    /// [`Simulation::fetch_potentials`], waiting.
+    /// [`Simulation::fetch_potentials`], blocking.
     pub fn potentials(&mut self) -> Result<Vec<f64>> {
         pollster::block_on(self.fetch_potentials())
     }
 
-    /// The bodies now.
+    /// The bodies at the present time, blocking.
     pub fn bodies(&mut self) -> Result<Bodies> {
         Ok(self.moment()?.bodies)
     }
 
-    /// Changes the bodies between two steps: `change` may move them, change masses, add and remove some.
+    /// Lets `change` edit the bodies between two steps: move them, change masses, add and remove
+    /// bodies.
     ///
-    /// Errors leave everything as it was: what `change` returns; as [`Simulation::replace`].
+    /// On an error nothing has changed. Errors: those of `change` and of [`Simulation::replace`].
     pub fn edit(&mut self, change: impl FnOnce(&mut Bodies) -> Result<()>) -> Result<()> {
         let mut bodies = self.bodies()?;
         change(&mut bodies)?;
         pollster::block_on(self.replace(bodies))
     }
 
-    /// Energies, momenta, virial ratio and Lagrangian radii now. Costs one force evaluation.
+    /// Energies, momenta, virial ratio and Lagrangian radii at the present time. Costs one force
+    /// evaluation.
     pub fn diagnostics(&mut self) -> Result<Diagnostics> {
         let moment = self.moment()?;
         self.diagnostics_of(&moment)
     }
 
-    /// [`Simulation::diagnose`], waiting.
+    /// [`Simulation::diagnose`], blocking.
     pub fn diagnostics_of(&mut self, moment: &Moment) -> Result<Diagnostics> {
         pollster::block_on(self.diagnose(moment))
     }
@@ -372,7 +380,7 @@ impl Simulation {
 mod tests {
     use super::*;
 
-    /// A program may make it on one thread and step it on another.
+    /// A program may open a simulation on one thread and step it on another.
     #[test]
     fn simulations_go_from_thread_to_thread() {
         fn sendable<T: Send>() {}

@@ -1,4 +1,4 @@
-//! Softening, time step and duration for bodies that come without.
+//! Suggested softening, time step and duration for bodies that come without them.
 
 use rayon::prelude::*;
 
@@ -6,19 +6,21 @@ use crate::bodies::Bodies;
 use crate::diagnostics::{density_centre, lagrangian_radii, neighbour_distance};
 use crate::scene::RunHints;
 
-/// The neighbour whose distance is the softening.
+/// The rank of the neighbour whose distance is the softening.
 const NEIGHBOUR: usize = 8;
-/// No suggested run has more steps: of two clusters far apart nobody waits for the encounter.
+/// The most steps of a suggested run: a first encounter of two distant clusters may be too far off
+/// to wait for.
 const MOST_STEPS: f64 = 100_000.0;
 
-/// A softening, step and duration that suit `bodies`.
+/// Suggests a softening, a time step and a duration for `bodies`.
 ///
-/// The softening is the distance to the eighth neighbour, in the denser quarter of the bodies: for a
-/// Plummer sphere that is what Athanassoula et al. (2000) found best. In a step the fastest tenth of the
-/// bodies crosses a quarter of it, and a circular orbit turns by at most a 30th of a radian at the half-mass
-/// radius and a 20th around eight neighbours, which counts where clusters are far apart. The duration is four
-/// revolutions at the half-mass radius, in 100,000 steps at most. The radius is measured from where the bodies are
-/// densest, so that a runaway does not count. Without extent or mass: the defaults of [`RunHints`].
+/// The softening is the distance to the eighth neighbour in the densest quarter of the bodies,
+/// which for a Plummer sphere is what Athanassoula et al. (2000) found best. In one step the
+/// fastest tenth of the bodies crosses at most a quarter of it, and a circular orbit turns by at
+/// most 1/30 radian at the half-mass radius and 1/20 around eight neighbours (the stricter limit
+/// where clusters are far apart). The duration is four revolutions at the half-mass radius, in at
+/// most 100,000 steps. The radius is measured from the densest point, so that a runaway does not
+/// count. Bodies without extent or mass get the defaults of [`RunHints`].
 pub fn suggest(bodies: &Bodies, gravitational_constant: f64) -> RunHints {
     let mass = bodies.total_mass() * gravitational_constant;
     let radius = half_mass_radius(bodies);
@@ -50,7 +52,7 @@ fn half_mass_radius(bodies: &Bodies) -> f64 {
     lagrangian_radii(bodies, &all, density_centre(bodies, &all), &[0.5])[0]
 }
 
-/// Rounded down to two digits: a number that a user can read and repeat.
+/// `value` rounded down to two digits, so that a user can read and repeat it.
 fn two_digits(value: f64) -> f64 {
     let power = 10f64.powi(value.log10().floor() as i32 - 1);
     let digits = (value / power).floor();

@@ -1,4 +1,4 @@
-//! Steps whose force kernel ends with the integrator: one dispatch each, in pairs.
+//! Steps whose force kernel also does the integration: one dispatch each, taken in pairs.
 
 use super::ordinary::Ordinary;
 use super::{MOST_DISPATCHES, Wanted, Way};
@@ -6,7 +6,8 @@ use crate::gpu::Gpu;
 use crate::integrate::Fused;
 use crate::sim::device::{Phase, Work};
 
-/// The ordinary way begins the first step of a slice and ends the last; what lies between is fused.
+/// The ordinary way begins the first step of a slice and ends the last; the steps between are
+/// fused.
 impl Way for Fused {
     fn begin_submission(&mut self) {
         Fused::begin_submission(self);
@@ -26,7 +27,8 @@ impl Way for Fused {
         let per_step = ordinary.forces().interactions();
         let within = wanted.throughput.interactions_in(wanted.budget.dispatch_secs);
         ordinary.steps(pass, phase, wanted, &mut |pass, work| {
-            // Pairs of whole steps, as long as one more is wanted, which is ended in the ordinary way.
+            // Takes pairs of whole steps as long as one more step follows, which the ordinary way
+            // ends.
             while within >= per_step
                 && work.steps + 2 < wanted.steps
                 && work.dispatches < MOST_DISPATCHES

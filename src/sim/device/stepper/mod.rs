@@ -1,5 +1,6 @@
-//! Ways to take steps on a device: the ordinary one, with the integrator fused into the force kernel, and many
-//! steps in one workgroup. Each is a file here and a line in [`bind`].
+//! Ways to take steps on a device: the ordinary one, one with the integrator fused into the force
+//! kernel, and one that takes many steps in one workgroup. Each has a file here and a line in
+//! [`bind`].
 
 mod fused;
 mod one_workgroup;
@@ -17,14 +18,14 @@ use crate::integrate::{Fused, Integrator, OneWorkgroup};
 /// Dispatches per submission, so that command buffers stay small however fast the device is.
 const MOST_DISPATCHES: u64 = 8192;
 
-/// What is wanted of a slice.
+/// What a slice should do.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'a> {
     pub gpu: &'a Gpu,
     pub throughput: &'a Throughput,
-    /// In the frame's unit of time.
+    /// Time step in the frame's unit of time.
     pub dt: f64,
-    /// Steps at most, one that is half done not counted.
+    /// The most steps to take, not counting one that is half done.
     pub steps: u64,
     pub budget: Budget,
 }
@@ -37,18 +38,18 @@ impl Wanted<'_> {
     }
 }
 
-/// A way to take steps, beside the ordinary one, which begins, ends and resumes what it leaves.
+/// A way to take steps besides the ordinary one, which begins, ends and resumes them for it.
 trait Way: Send {
     /// Forgets the parameters of its last submission.
     fn begin_submission(&mut self) {}
 
-    /// Sends the parameters of all that it recorded.
+    /// Sends the parameters of everything it recorded.
     fn end_submission(&mut self, gpu: &Gpu) {
         let _ = gpu;
     }
 
-    /// Records what is wanted from `phase` on, which moves behind it. A step that has begun ends with its own
-    /// dt. The bits do not depend on the budget.
+    /// Records steps from `phase` on and advances `phase` past them. A step already begun ends with
+    /// its own dt. The bits do not depend on the budget.
     fn record(
         &mut self,
         ordinary: &mut Ordinary,
@@ -58,11 +59,11 @@ trait Way: Send {
     ) -> Work;
 }
 
-/// What takes steps, bound to bodies.
+/// The way to take steps, bound to the bodies.
 pub(super) struct Stepper {
     ordinary: Ordinary,
     way: Box<dyn Way>,
-    /// Whether every step is the ordinary way's.
+    /// Whether the ordinary way takes every step.
     is_ordinary: bool,
 }
 
@@ -73,7 +74,7 @@ impl Stepper {
         self.way.begin_submission();
     }
 
-    /// Sends the parameters of all that was recorded.
+    /// Sends the parameters of everything recorded.
     pub fn end_submission(&mut self, gpu: &Gpu) {
         self.ordinary.end_submission(gpu);
         self.way.end_submission(gpu);
@@ -119,12 +120,13 @@ impl Stepper {
         self.ordinary.force(pass, wanted)
     }
 
-    /// Whether all steps take [`Stepper::forces`], and none has them fused into something else.
+    /// Whether every step uses [`Stepper::forces`] and none has the forces fused into another
+    /// kernel.
     pub fn takes_forces(&self) -> bool {
         self.is_ordinary
     }
 
-    /// Puts other forces, with partial sums in the same place, in the place of those of its steps, between two steps.
+    /// Replaces the forces between two steps by others whose partial sums are in the same place.
     pub fn swap_forces(&mut self, forces: &mut Box<dyn DeviceForces>) {
         self.ordinary.swap_forces(forces);
     }
@@ -134,21 +136,22 @@ impl Stepper {
         self.ordinary.forces()
     }
 
-    /// [`Stepper::forces`], to be told something.
+    /// [`Stepper::forces`], mutably.
     pub fn forces_mut(&mut self) -> &mut dyn DeviceForces {
         self.ordinary.forces_mut()
     }
 
-    /// Gives up a force that is half done: it is computed anew.
+    /// Drops a half-computed force, to compute it anew.
     pub fn begin_force_again(&mut self) {
         self.ordinary.begin_force_again();
     }
 }
 
-/// The stepper that the kernel's shape asks for, or that suits it, the method and the integrator.
+/// The stepper that the kernel's shape asks for, or the one that suits shape, method and
+/// integrator.
 ///
-/// Errors: a way that is asked for and cannot be; a method or an integrator without a device side; shaders that
-/// do not compile or do not fit.
+/// Errors: a way that is asked for but not possible; a method or an integrator without a device
+/// side; shaders that do not compile or do not fit.
 pub(super) async fn bind(
     gpu: &Gpu,
     bodies: &BodyBuffers,

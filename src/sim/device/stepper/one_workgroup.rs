@@ -1,4 +1,4 @@
-//! Steps that are taken by one workgroup: whole steps only, many in each dispatch.
+//! Steps taken by one workgroup: whole steps only, many per dispatch.
 
 use super::ordinary::{Ordinary, StepByStep};
 use super::{Wanted, Way};
@@ -7,7 +7,7 @@ use crate::gpu::Gpu;
 use crate::integrate::OneWorkgroup;
 use crate::sim::device::{Phase, Work};
 
-/// The ordinary way is left for a step that another kernel has begun.
+/// The ordinary way only finishes a step that another kernel has begun.
 impl Way for OneWorkgroup {
     fn begin_submission(&mut self) {
         OneWorkgroup::begin_submission(self);
@@ -25,14 +25,14 @@ impl Way for OneWorkgroup {
         wanted: &Wanted,
     ) -> Work {
         if matches!(phase, Phase::Force { dt } if *dt != 0.0) {
-            // It is ended, and no further one begun.
+            // Ends that step and begins no other.
             return StepByStep.record(ordinary, pass, phase, &Wanted { steps: 0, ..*wanted });
         }
         let (throughput, budget) = (wanted.throughput, wanted.budget);
         let per_step = self.interactions();
         let mut work = Work::default();
         if *phase != Phase::Between {
-            // The first force of all.
+            // The first force of the run.
             OneWorkgroup::record(self, pass, 0.0, 0);
             (work.interactions, work.dispatches) = (per_step, 1);
             *phase = Phase::Between;
@@ -52,7 +52,7 @@ impl Way for OneWorkgroup {
     }
 }
 
-/// Steps that a dispatch of `secs` takes, at least one.
+/// The number of steps that take `secs`, at least one.
 fn steps_in(throughput: &Throughput, per_step: u64, secs: f64) -> u64 {
     (throughput.interactions_in(secs) / per_step.max(1)).clamp(1, u64::from(u32::MAX))
 }

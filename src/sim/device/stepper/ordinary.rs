@@ -1,4 +1,5 @@
-//! Steps as two kinds of kernels: forces, in as many pieces as they need, and the integrator between them.
+//! Steps by two kinds of kernels: forces, in as many pieces as needed, and the integrator between
+//! them.
 
 use super::{MOST_DISPATCHES, Wanted, Way};
 use crate::forces::{DeviceForces, record_within};
@@ -12,7 +13,7 @@ pub(super) struct Ordinary {
     integrator: Box<dyn DeviceIntegrator>,
 }
 
-/// Takes whole steps ahead of the one that has just begun, which is left to be ended.
+/// Takes whole steps ahead of the one that has just begun, which remains to be ended.
 pub(super) type Ahead<'a> = dyn FnMut(&mut wgpu::ComputePass<'_>, &mut Work) + 'a;
 
 impl Ordinary {
@@ -26,7 +27,7 @@ impl Ordinary {
         self.integrator.begin_submission();
     }
 
-    /// Sends the parameters of all that was recorded.
+    /// Sends the parameters of everything recorded.
     pub fn end_submission(&mut self, gpu: &Gpu) {
         self.forces.end_submission(gpu);
         self.integrator.end_submission(gpu);
@@ -37,22 +38,22 @@ impl Ordinary {
         self.forces.as_ref()
     }
 
-    /// [`Ordinary::forces`], to be told something.
+    /// [`Ordinary::forces`], mutably.
     pub fn forces_mut(&mut self) -> &mut dyn DeviceForces {
         self.forces.as_mut()
     }
 
-    /// Takes other forces in their place.
+    /// Swaps the forces for others.
     pub fn swap_forces(&mut self, forces: &mut Box<dyn DeviceForces>) {
         std::mem::swap(&mut self.forces, forces);
     }
 
-    /// Gives up a force that is half done: it is computed anew.
+    /// Drops a half-computed force, to compute it anew.
     pub fn begin_force_again(&mut self) {
         self.forces.begin_again();
     }
 
-    /// [`Way::record`], where `ahead` may take whole steps after the beginning of each.
+    /// [`Way::record`]; `ahead` may take whole steps each time a step has begun.
     pub fn steps(
         &mut self,
         pass: &mut wgpu::ComputePass<'_>,
@@ -84,7 +85,8 @@ impl Ordinary {
                 *phase = Phase::Force { dt };
                 break;
             }
-            // The first force of all is the end of a step of length 0 and counts as none.
+            // The first force of the run is the end of a step of length 0 and does not count as a
+            // step.
             let is_step = dt != 0.0;
             work.steps += u64::from(is_step);
             *phase = Phase::Between;
@@ -103,9 +105,9 @@ impl Ordinary {
 
 #[cfg(not(target_arch = "wasm32"))]
 impl Ordinary {
-    /// Records what is left of the step that has begun, and the beginning of another one of `next`, if that is
-    /// wanted: positions are then those of its end, and nothing else of it is done. What the budget does not allow is
-    /// left for the next submission; true once all is recorded.
+    /// Records the rest of the step that has begun, and the beginning of another of length `next`,
+    /// if given: its positions are then those of its end, and nothing else of it is done. What
+    /// exceeds the budget is left for the next submission; returns true once all is recorded.
     pub fn turn(
         &mut self,
         pass: &mut wgpu::ComputePass<'_>,
@@ -124,7 +126,8 @@ impl Ordinary {
             if !complete {
                 return (work, false);
             }
-            // The first force of all is the end of a step of length 0 and counts as none.
+            // The first force of the run is the end of a step of length 0 and does not count as a
+            // step.
             let is_step = dt != 0.0;
             work.steps = u64::from(is_step);
             *phase = Phase::Between;
@@ -143,8 +146,8 @@ impl Ordinary {
         (work, true)
     }
 
-    /// Records the end of a step of `close_last`, if one has not ended yet, with the forces that all devices have answered,
-    /// and the beginning of another of `next`.
+    /// Records the end of a step of `close_last`, if one has not ended yet, with the forces
+    /// gathered from all devices, and the beginning of another of `next`.
     pub fn pass_on(
         &mut self,
         pass: &mut wgpu::ComputePass<'_>,
@@ -164,7 +167,7 @@ impl Ordinary {
         }
     }
 
-    /// Records as much of a force as the budget allows; whether that is all of it.
+    /// Records as much of a force as the budget allows; returns whether that is all of it.
     pub fn force(&mut self, pass: &mut wgpu::ComputePass<'_>, wanted: &Wanted) -> (Work, bool) {
         let Wanted { gpu, throughput, budget, .. } = *wanted;
         let forces = self.forces.as_mut();
@@ -174,7 +177,7 @@ impl Ordinary {
     }
 }
 
-/// Nothing ahead of the ordinary way.
+/// The ordinary way with nothing ahead of it.
 pub(super) struct StepByStep;
 
 impl Way for StepByStep {
