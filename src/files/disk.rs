@@ -1,4 +1,4 @@
-//! Files of the system, written whole or not at all.
+//! Files of the operating system, written as a whole or not at all.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -9,15 +9,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::Found;
 use crate::error::{Error, Result};
 
-/// True if something is there.
+/// Whether anything exists at `path`.
 pub fn exists(path: impl AsRef<Path>) -> bool {
     path.as_ref().exists()
 }
 
-/// What there is. Nothing is opened: opening a pipe would wait for its other end.
+/// What `path` names. Nothing is opened, since opening a pipe would wait for its other end.
 ///
 /// # Errors
-/// Nothing is there, or what the system refuses.
+/// Nothing exists there, or an error of the system.
 pub fn find(path: impl AsRef<Path>) -> std::io::Result<Found> {
     let about = fs::metadata(path)?;
     Ok(match about.is_file() {
@@ -27,26 +27,26 @@ pub fn find(path: impl AsRef<Path>) -> std::io::Result<Found> {
     })
 }
 
-/// The first `count` bytes of a file, or as many as there are.
+/// The first `count` bytes of a file, or all of them if it is shorter.
 ///
 /// # Errors
-/// What the system refuses.
+/// Errors of the system.
 pub fn read_start(path: impl AsRef<Path>, count: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(count).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Makes a folder and those above it, where they are not there.
+/// Creates a folder and its parents if they do not exist.
 ///
 /// # Errors
-/// What the system refuses.
+/// Errors of the system.
 pub fn make_folder(path: impl AsRef<Path>) -> std::io::Result<()> {
     fs::create_dir_all(path)
 }
 
-/// A file that is whole beside its place and waits to take it, as several do that belong together. Dropped
-/// before, it leaves no trace.
+/// A complete temporary file beside its target, ready to replace it; several that belong together
+/// can wait for each other. If dropped before [`Replacement::finish`] it leaves no trace.
 #[derive(Debug)]
 pub struct Replacement {
     path: PathBuf,
@@ -57,7 +57,7 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Writes what will be at `path`; `write` is called once.
+    /// Writes the content of the future `path`; `write` is called once.
     ///
     /// # Errors
     /// As [`super::replace_with`].
@@ -67,23 +67,26 @@ impl Replacement {
     ) -> Result<Self> {
         let path = path.as_ref();
         let refused = |source| Error::io("write", path, source);
-        // Through a link, the file it points to is replaced, not the link.
+        // A link is followed: the file it points to is replaced, not the link.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let permissions = match fs::metadata(&target) {
-            // Renaming asks for no permission to write to the file itself.
+            // Renaming needs no permission to write to the file, so this must be checked.
             Ok(metadata) if metadata.is_file() && metadata.permissions().readonly() => {
                 return Err(Error::file(path, "is write-protected, so it was not replaced"));
             }
             Ok(metadata) if metadata.is_file() => Some(metadata.permissions()),
-            // Renaming over /dev/null, say, would put a plain file in its place.
+            // Renaming over /dev/null, for example, would replace the device by a plain file.
             Ok(_) => {
-                return Err(Error::file(path, "is no ordinary file, so nothing was written there"));
+                return Err(Error::file(
+                    path,
+                    "is not an ordinary file, so nothing was written there",
+                ));
             }
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(refused(error)),
         };
         if target.file_name().is_none() {
-            return Err(Error::file(path, "names no file to write"));
+            return Err(Error::file(path, "does not name a file to write"));
         }
         let folder = match target.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
@@ -104,15 +107,15 @@ impl Replacement {
             .and_then(|()| permissions.map_or(Ok(()), |wanted| file.set_permissions(wanted)))
             .and_then(|()| file.sync_all());
         drop(buffered);
-        // Some systems neither rename nor remove a file that is open.
+        // Some systems cannot rename or remove an open file.
         drop(file);
         written.map_err(refused).map(|()| made)
     }
 
-    /// Gives the file its name.
+    /// Renames the file to its target.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// Errors of the system.
     pub fn finish(self) -> Result<()> {
         fs::rename(&self.temporary, &self.target)
             .and_then(|()| sync_folder(&self.folder))
@@ -122,12 +125,13 @@ impl Replacement {
 
 impl Drop for Replacement {
     fn drop(&mut self) {
-        // There is none where it got its name; a leftover is removed as well as may be.
+        // After `finish` there is none; otherwise removes the leftover, as far as the system lets
+        // it.
         let _ = fs::remove_file(&self.temporary);
     }
 }
 
-/// A new file of a name that nothing else has, with the permissions that any new file gets.
+/// Creates a file with an unused name, with the permissions that any new file gets.
 fn create_beside(folder: &Path) -> std::io::Result<(File, PathBuf, Unfinished)> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     loop {
@@ -142,19 +146,19 @@ fn create_beside(folder: &Path) -> std::io::Result<(File, PathBuf, Unfinished)> 
     }
 }
 
-/// The temporary files of this process.
+/// The temporary files of this process that still exist.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Says, until dropped, that a file or folder is temporary; made before the file is.
+/// Lists a file or folder as temporary until dropped; made before the file is.
 #[derive(Debug)]
 pub struct Unfinished(PathBuf);
 
 impl Unfinished {
-    /// For what will be at `path`.
+    /// Lists `path`, which need not exist yet.
     pub fn new(path: &Path) -> Self {
         unfinished().push(path.to_owned());
         Self(path.to_owned())
@@ -167,8 +171,8 @@ impl Drop for Unfinished {
     }
 }
 
-/// For a process that ends at once, without dropping anything: removes what it has not finished. Whoever
-/// wants to begin another file waits for ever.
+/// Removes all unfinished files, for a process that ends at once without dropping anything. Holds
+/// the lock for ever: a thread that begins another file waits.
 pub fn abandon() {
     let all = unfinished();
     for path in all.iter() {
@@ -177,13 +181,13 @@ pub fn abandon() {
     std::mem::forget(all);
 }
 
-/// Brings the renaming to disk where the system lets one open a folder.
+/// Syncs the renaming to disk, on systems that can open a folder.
 fn sync_folder(folder: &Path) -> std::io::Result<()> {
     if !cfg!(unix) {
         return Ok(());
     }
     match File::open(folder)?.sync_all() {
-        // Some file systems have no such thing.
+        // Some file systems cannot sync a folder.
         Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
             Ok(())
         }

@@ -1,5 +1,5 @@
-//! Files of a page. What somebody dropped on it lies in memory under its name. What the program writes goes to the page, which
-//! keeps it, by the folder [`KEPT`], or offers it as a download.
+//! Files of a web page. Files dropped on the page are held in memory by name. Files the program
+//! writes go to the page: those in the folder [`KEPT`] are stored, others are offered as downloads.
 
 use std::collections::BTreeMap;
 use std::io::{Error as IoError, ErrorKind, Result as IoResult, Write};
@@ -9,17 +9,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::Found;
 use crate::error::{Error, Result};
 
-/// The folder of what is kept from one visit to the next.
+/// The folder of files kept from one visit to the next.
 pub const KEPT: &str = "/kept";
 
-/// Where files come to rest.
+/// Where the page stores and offers files.
 pub trait Shelf: Send {
-    /// What was kept under a name.
+    /// The file stored under `name` at an earlier visit.
     fn take_down(&self, name: &str) -> Option<Vec<u8>>;
 
-    /// Keeps this under a name until the next visit.
+    /// Stores a file under `name` for later visits.
     ///
-    /// Errors: there is no room, or nothing may be kept.
+    /// Errors: there is no room, or storing is not allowed.
     fn keep(&self, name: &str, bytes: &[u8]) -> IoResult<()>;
 
     /// Offers a file to the user.
@@ -39,17 +39,17 @@ fn files() -> MutexGuard<'static, Files> {
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on files come to rest here.
+/// Sets the shelf to which files go from now on.
 pub fn put_up(shelf: Box<dyn Shelf>) {
     files().shelf = Some(shelf);
 }
 
-/// Lays a file down that is then read by its name.
+/// Puts a file into memory, to be read by its name.
 pub fn lay_down(path: impl AsRef<Path>, bytes: impl Into<Arc<[u8]>>) {
     files().lying.insert(path.as_ref().to_owned(), bytes.into());
 }
 
-/// All that lies here, by names.
+/// All files in memory, with their names.
 #[cfg(all(target_arch = "wasm32", feature = "panel"))]
 pub fn lying() -> Vec<(String, Arc<[u8]>)> {
     let named = |(path, bytes): (&PathBuf, &Arc<[u8]>)| {
@@ -62,7 +62,7 @@ fn none() -> IoError {
     IoError::new(ErrorKind::NotFound, "there is no such file in this page")
 }
 
-/// The name of a file in [`KEPT`].
+/// The name of a file in [`KEPT`]; `None` outside it.
 fn kept(path: &Path) -> Option<&str> {
     path.strip_prefix(KEPT).ok()?.to_str()
 }
@@ -78,30 +78,30 @@ fn whole(path: &Path) -> IoResult<Arc<[u8]>> {
     }
 }
 
-/// True if there is a file.
+/// Whether a file exists.
 pub fn exists(path: impl AsRef<Path>) -> bool {
     whole(path.as_ref()).is_ok()
 }
 
-/// What there is.
+/// What `path` names.
 ///
 /// # Errors
-/// Nothing is there.
+/// No such file.
 pub fn find(path: impl AsRef<Path>) -> IoResult<Found> {
     whole(path.as_ref()).map(|bytes| Found::File(bytes.len() as u64))
 }
 
-/// The first `count` bytes of a file, or as many as there are.
+/// The first `count` bytes of a file, or all of them if it is shorter.
 ///
 /// # Errors
-/// Nothing is there.
+/// No such file.
 pub fn read_start(path: impl AsRef<Path>, count: u64) -> IoResult<Vec<u8>> {
     let bytes = whole(path.as_ref())?;
     let count = bytes.len().min(usize::try_from(count).unwrap_or(usize::MAX));
     Ok(bytes[..count].to_vec())
 }
 
-/// Nothing has to be made: names alone are folders here.
+/// Does nothing: folders are only parts of names here.
 ///
 /// # Errors
 /// None.
@@ -109,7 +109,7 @@ pub fn make_folder(_: impl AsRef<Path>) -> IoResult<()> {
     Ok(())
 }
 
-/// A file that is whole and waits to be handed on.
+/// A complete file, ready to be handed to the page.
 #[derive(Debug)]
 pub struct Replacement {
     path: PathBuf,
@@ -117,7 +117,7 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Writes what will be handed on; `write` is called once.
+    /// Writes the content; `write` is called once.
     ///
     /// # Errors
     /// Those of `write`.
@@ -131,10 +131,10 @@ impl Replacement {
         Ok(Self { path, bytes })
     }
 
-    /// Hands it on. What is offered is also read again by its name.
+    /// Hands the file to the page. A file offered as a download can also be read again by its name.
     ///
     /// # Errors
-    /// What the page refuses.
+    /// The page refuses it.
     pub fn finish(self) -> Result<()> {
         let Self { path, bytes } = self;
         let mut files = files();

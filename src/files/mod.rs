@@ -1,4 +1,5 @@
-//! Files that are replaced whole or not at all; in a browser, which has none, files in memory that are handed to the page.
+//! Files that are replaced as a whole or not at all. A browser has no files: there they are in
+//! memory and handed to the page.
 
 #[cfg(not(target_arch = "wasm32"))]
 mod disk;
@@ -14,33 +15,33 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// The whole of a text file.
+/// Reads a whole text file.
 ///
 /// # Errors
-/// A file that is not there, is not to be read, or is no text.
+/// The file does not exist, cannot be read, or is not UTF-8 text.
 pub fn read_text(path: impl AsRef<Path>) -> Result<String> {
     let path = path.as_ref();
     read_start(path, u64::MAX)
         .and_then(|bytes| {
-            let problem = "it is no text in UTF-8";
+            let problem = "it is not UTF-8 text";
             String::from_utf8(bytes)
                 .map_err(|_| std::io::Error::new(std::io::ErrorKind::InvalidData, problem))
         })
         .map_err(|source| Error::io("read", path, source))
 }
 
-/// What there is at a path.
+/// What a path names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// An ordinary file of so many bytes.
+    /// An ordinary file and its size in bytes.
     File(u64),
     /// A folder.
     Folder,
-    /// A pipe, a device.
+    /// Anything else, such as a pipe or a device.
     Other,
 }
 
-/// Puts `bytes` in the place of `path` in one step, as [`replace_with`] does.
+/// Replaces the file `path` by `bytes` in one step, as [`replace_with`] does.
 ///
 /// # Errors
 /// As [`replace_with`].
@@ -48,12 +49,13 @@ pub fn replace(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
     replace_with(path, |file| file.write_all(bytes))
 }
 
-/// Replaces a file by what `write` produces in one step: written beside it, synced, renamed. Readers see the old file or
-/// the new one, whatever happens meanwhile; permissions and links stay. `write` is called once.
+/// Replaces a file in one step: `write` writes a new file beside it, which is synced and renamed.
+/// Readers always see either the old or the new file; permissions and links are kept. `write` is
+/// called once.
 ///
 /// # Errors
-/// A file that is write-protected or no ordinary one, a folder that is not there, what the system refuses, and those of
-/// `write`; the old file is then as it was, and nothing else is left.
+/// The file is write-protected or not an ordinary file, its folder does not exist, an error of the
+/// system, or one of `write`. The old file is then unchanged, and nothing is left over.
 pub fn replace_with(
     path: impl AsRef<Path>,
     write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>,

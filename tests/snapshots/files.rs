@@ -81,7 +81,7 @@ fn targets_that_cannot_be_are_one_clear_error() {
         assert!(error.contains(words) && !error.contains('\n'), "{error}");
     };
     check(&folder.path().join("none/a.gvt"), "there is no folder");
-    check(folder.path(), "is no ordinary file");
+    check(folder.path(), "is not an ordinary file");
     check(&file.join("a.gvt"), "file/a.gvt");
     check(Path::new(""), "file");
     let guarded = folder.path().join("guarded.gvt");
