@@ -1,4 +1,4 @@
-//! Putting bodies together: scaling, turning, placing, and sending two groups on an orbit.
+//! Composing scenes: scaling, turning and placing bodies, and sending two groups on an orbit.
 
 use std::path::PathBuf;
 
@@ -22,10 +22,10 @@ pub(crate) enum Source {
 /// One part of a composed scene.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
-    /// Put before the names of its components; made up from its number where it has none.
+    /// Prefix of its components' names; made from its number if missing.
     pub name: Option<String>,
     pub source: Source,
-    /// Its own seed, or one made from the scene's and its number.
+    /// Its own seed; if missing, one made from the scene's seed and its number.
     pub seed: Option<u64>,
     /// Factors on lengths and masses; velocities follow, so that an equilibrium stays one.
     pub length_scale: f64,
@@ -37,8 +37,8 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Scales and turns the bodies of this part about their centre of mass, then puts that at the
-    /// part's position.
+    /// Scales and turns the bodies about their centre of mass, then moves that to the part's
+    /// position.
     pub fn place(&self, bodies: &mut Bodies) {
         bodies.recentre();
         scale(bodies, self.length_scale, self.mass_scale);
@@ -48,7 +48,7 @@ impl Part {
     }
 }
 
-/// Multiplies lengths and masses; velocities go with sqrt(mass / length), as G = 1 asks.
+/// Scales lengths and masses; velocities scale as sqrt(mass / length), because G = 1.
 pub(crate) fn scale(bodies: &mut Bodies, length: f64, mass: f64) {
     let speed = (mass / length).sqrt();
     for m in &mut bodies.mass {
@@ -69,8 +69,8 @@ pub(crate) fn name_components(bodies: &mut Bodies, name: impl Fn(&str) -> String
     }
 }
 
-/// Two groups, each with its centre of mass at rest at the origin, sent on `orbit` as if their
-/// masses were points; together they are at rest at the origin.
+/// Sends two groups, each with its centre of mass at rest at the origin, on `orbit` as if they were
+/// point masses; their common centre of mass is at rest at the origin.
 pub(crate) fn on_orbit(first: Bodies, mut second: Bodies, orbit: &Orbit) -> Result<Bodies> {
     let (position, velocity) = orbit.start(first.total_mass() + second.total_mass())?;
     second.shift(position, velocity);
@@ -90,7 +90,7 @@ pub(crate) fn join(groups: impl IntoIterator<Item = Bodies>) -> Result<Bodies> {
     Ok(all)
 }
 
-/// Refuses no bodies and absurdly many.
+/// Checks that there is at least one body and at most [`MAX_BODIES`].
 pub(crate) fn check_count(n: usize) -> Result<()> {
     if (1..=MAX_BODIES).contains(&n) {
         Ok(())

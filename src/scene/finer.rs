@@ -1,8 +1,8 @@
-//! More bodies, finer detail: softening and step that follow the number of bodies.
+//! Softening and time step that follow the number of bodies.
 
 use super::RunHints;
 
-/// A scene's own number of bodies, and the run that suits it.
+/// A scene's own number of bodies, and the run settings for it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Finer {
     pub n: usize,
@@ -10,9 +10,10 @@ pub(super) struct Finer {
 }
 
 impl Finer {
-    /// Makes `run` suit `n` bodies. With more of them than the scene's own they stand closer: the softening goes with
-    /// their distance, n^(-1/3), and the step with the softening, so that a body crosses as much of it at a time. Both
-    /// get two digits, which a user can read and repeat. With fewer bodies they stay: what is coarse already would blur.
+    /// Adapts `run` to `n` bodies. More bodies than the scene's own are closer together: the
+    /// softening scales with their distance, n^(-1/3), and the step with the softening, so that a
+    /// body crosses the same part of it per step. Both are rounded to two digits, which a user can
+    /// read and repeat. With fewer bodies nothing changes, as more softening would only blur.
     pub fn refine(&self, n: usize, run: &mut RunHints) {
         (run.softening, run.dt) = (self.run.softening, self.run.dt);
         if n > self.n {

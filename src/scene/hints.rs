@@ -1,15 +1,15 @@
-//! What a scene suggests to those who run, look at and label it.
+//! A scene's suggestions for running, viewing and labelling it.
 
 use crate::units::{Measure, Units};
 
-/// What a run of the scene should use unless its user says otherwise. N-body units, G = 1.
+/// The settings that a run of the scene uses unless its user overrides them. N-body units, G = 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunHints {
     /// Plummer softening length eps >= 0.
     pub softening: f64,
     /// Time step > 0 of the leapfrog.
     pub dt: f64,
-    /// Time > 0 at which the run is over.
+    /// Time > 0 at which the run ends.
     pub until: f64,
 }
 
@@ -19,15 +19,15 @@ impl Default for RunHints {
     }
 }
 
-/// Which integrator suits the scene, and how accurate it is to be. What is missing, the program chooses;
-/// names are compared with the registries where they are used.
+/// Which integrator suits the scene, and how accurate it should be. The program chooses what is
+/// missing; names are checked against the registries where they are used.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IntegratorHints {
     /// Name of the integrator.
     pub integrator: Option<String>,
     /// Aarseth's accuracy parameter > 0.
     pub eta: Option<f64>,
-    /// That of the sixth-order criterion, > 0.
+    /// Accuracy parameter of the sixth-order criterion, > 0.
     pub eta6: Option<f64>,
     /// The longest individual step > 0, a power of two.
     pub dt_max: Option<f64>,
@@ -35,11 +35,11 @@ pub struct IntegratorHints {
     pub precision: Option<String>,
 }
 
-/// How the scene looks best.
+/// How to view the scene.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViewHints {
-    /// Half the height of a picture of 16 by 9, in length units, > 0. Wider ones are as high; narrower ones show as much to
-    /// the sides.
+    /// Half the height of a 16:9 picture in length units, > 0. Wider pictures show the same height;
+    /// narrower ones show the same width.
     pub extent: f64,
     /// Angle between the line of sight and the z axis, degrees: 0 looks down on the xy plane,
     /// 90 along it.
@@ -50,11 +50,11 @@ pub struct ViewHints {
     pub orbit_speed: f64,
     /// What decides a body's colour.
     pub colouring: Colouring,
-    /// Strength of smoothing and glow, 0 to 1; what is usual where the scene says nothing.
+    /// Strength of smoothing and glow, 0 to 1; `None` for the default.
     pub glow: Option<f64>,
     /// How the camera moves in films.
     pub camera: CameraHint,
-    /// Where it is at which times, ascending; may be none, which leaves it to the rest.
+    /// Camera keyframes in ascending order of time; if there are none, the fields above hold.
     pub keyframes: Vec<Keyframe>,
 }
 
@@ -73,35 +73,35 @@ impl Default for ViewHints {
     }
 }
 
-/// How the camera moves in films; in scene files in lower case.
+/// How the camera moves in films; lower case in scene files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CameraHint {
-    /// As it was aimed, but for its orbit.
+    /// Stays where it was aimed, apart from its orbit.
     #[default]
     Still,
-    /// Keeps the bodies' light in the picture, no larger than needed.
+    /// Frames the bodies' light as closely as possible.
     Directed,
 }
 
-/// Where the camera is at a time of the simulation.
+/// The camera at one simulation time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Keyframe {
     /// Simulation time.
     pub time: f64,
-    /// Half the height of a picture of 16 by 9, in length units, > 0, as that of the whole [`ViewHints`]: pictures of every
-    /// other shape show as much and more.
+    /// Half the height of a 16:9 picture in length units, > 0, as in [`ViewHints`].
     pub extent: f64,
     /// Angle between the line of sight and the z axis, degrees.
     pub inclination: f64,
-    /// Angle of the camera about the z axis from the x axis, degrees; from one keyframe to the next it goes through all between.
+    /// Angle of the camera about the z axis from the x axis, degrees. Not reduced to one turn:
+    /// between keyframes the camera passes through all angles between.
     pub azimuth: f64,
     /// The point in the middle of the picture.
     pub target: [f64; 3],
 }
 
 impl std::fmt::Display for Keyframe {
-    /// As it stands in the `[view]` of a scene file.
+    /// Formats it as in the `[view]` of a scene file.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let [x, y, z] = self.target;
         writeln!(f, "[[view.keyframe]]")?;
@@ -113,11 +113,11 @@ impl std::fmt::Display for Keyframe {
     }
 }
 
-/// What decides a body's colour; in scene files in lower case.
+/// What decides a body's colour; lower case in scene files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Colouring {
-    /// The component that it belongs to.
+    /// The component it belongs to.
     #[default]
     Component,
     /// Its speed.
@@ -126,7 +126,7 @@ pub enum Colouring {
     Plain,
 }
 
-/// What the units of a scene are worth, for display. Inside, G = 1 whatever they are.
+/// The units of a scene, for display. Internally G = 1 whatever they are.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SceneUnits {
     /// Length.
@@ -138,7 +138,7 @@ pub struct SceneUnits {
 }
 
 impl From<&SceneUnits> for Units {
-    /// The names with their factors, `3.5 kpc` say; G = 1.
+    /// The names with their factors, for example `3.5 kpc`; G = 1.
     fn from(units: &SceneUnits) -> Self {
         Units {
             length: units.length.to_string(),

@@ -1,9 +1,9 @@
 //! Initial conditions: generators in a registry, and scenes that combine them.
 //!
 //! A [`Generator`] makes bodies from numbers and a seed. A [`Scene`] is a TOML text that names a
-//! generator or puts several parts together, and adds what a run, a camera and a display want to
-//! know. The built-in scenes are such texts too. This module opens no file and asks no clock: the
-//! caller reads the texts and hands in a loader for snapshots.
+//! generator or combines several parts, and adds hints for the run, the camera and the display. The
+//! built-in scenes are such texts too. This module opens no files and reads no clock: the caller
+//! reads the texts and passes a loader for snapshots.
 //!
 //! Units: G = 1. The same scene, parameters and seed give the same bits on every platform: all
 //! random numbers come from ChaCha, all transcendental functions from `libm`, and nothing depends on
@@ -39,7 +39,7 @@ pub use test_bodies::{Spread, test_bodies};
 pub use values::{Kind, Parameter, Values};
 pub use view_text::{keyframes, path_text, with_keyframes};
 
-/// The most bodies that a scene makes; more would need over 10 GB on the host alone.
+/// The largest number of bodies of a scene; more would need over 10 GB on the host alone.
 pub const MAX_BODIES: usize = 100_000_000;
 
 /// A way to make bodies from a few numbers.
@@ -49,15 +49,17 @@ pub struct Generator {
     pub name: &'static str,
     /// What it makes, in one line.
     pub summary: &'static str,
-    /// Its numbers, in the order in which they are shown.
+    /// Its parameters, in the order in which they are shown.
     pub parameters: &'static [Parameter],
-    /// Makes the bodies from values within their ranges and a seed. The centre of mass is at rest
+    /// Makes the bodies from values within their ranges and a seed, with the centre of mass at rest
     /// at the origin.
     pub build: fn(&Values, u64) -> Result<Bodies>,
 }
 
 impl Generator {
-    /// The parameter of that name; the error lists all names.
+    /// The parameter with this name.
+    ///
+    /// Errors: an unknown name, with all known ones.
     pub fn parameter(&self, name: &str) -> Result<&'static Parameter> {
         self.parameters.iter().find(|p| p.name == name).ok_or_else(|| Error::Unknown {
             kind: "scene parameter",
@@ -69,7 +71,7 @@ impl Generator {
         })
     }
 
-    /// True when it makes any number of bodies, told by its parameter `n`.
+    /// Whether it makes any number of bodies, set by its parameter `n`.
     pub fn takes_n(&self) -> bool {
         self.parameters.iter().any(|p| p.name == "n")
     }
@@ -91,7 +93,9 @@ pub static GENERATORS: &[&Generator] = &[
     &generators::pythagorean::GENERATOR,
 ];
 
-/// The generator of that name; the error lists all names.
+/// The generator with this name.
+///
+/// Errors: an unknown name, with all known ones.
 pub fn generator(name: &str) -> Result<&'static Generator> {
     GENERATORS.iter().copied().find(|g| g.name == name).ok_or_else(|| Error::Unknown {
         kind: "generator",

@@ -1,25 +1,26 @@
-//! Kepler's orbit of two masses, for encounters.
+//! The Kepler orbit of two masses, for encounters.
 
 use glam::DVec3;
 
 use crate::error::{Error, Result};
 
-/// The relative orbit of two masses, as of points: an ellipse, a parabola or a hyperbola.
+/// The relative orbit of two point masses: an ellipse, a parabola or a hyperbola.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Orbit {
     /// Eccentricity, at least 0; 1 is a parabola.
     pub eccentricity: f64,
     /// Smallest distance, above 0.
     pub pericentre: f64,
-    /// Distance at the start, from the smallest to the greatest of the orbit.
+    /// Initial distance, between the smallest and the greatest of the orbit.
     pub separation: f64,
 }
 
 impl Orbit {
     /// Position and velocity of the second mass relative to the first, on the way to the
     /// pericentre, for the total mass `mass` (G = 1). The orbit lies in the xy plane, runs
-    /// counter-clockwise and has its pericentre on the positive x axis. Errors: values outside the
-    /// ranges of the fields, a separation that the orbit never reaches.
+    /// counter-clockwise and has its pericentre on the positive x axis.
+    ///
+    /// Errors: fields outside their ranges; a separation that the orbit never reaches.
     pub fn start(&self, mass: f64) -> Result<(DVec3, DVec3)> {
         let Self { eccentricity, pericentre, separation } = *self;
         if !(eccentricity.is_finite() && eccentricity >= 0.0) {
@@ -36,7 +37,7 @@ impl Orbit {
             true => pericentre * (1.0 + eccentricity) / (1.0 - eccentricity),
             false => f64::INFINITY,
         };
-        // Room for the rounding of a start at the very end of an ellipse.
+        // Leaves room for rounding when a start is at the very end of an ellipse.
         let rounding = 1.0 + 1e-12;
         if !(separation.is_finite()
             && separation * rounding >= pericentre

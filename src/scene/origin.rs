@@ -1,4 +1,4 @@
-//! Values of a scene file, checked, with complaints that name the line.
+//! Checked values of a scene file, with errors that name the line.
 
 use std::ops::Range;
 use std::path::Path;
@@ -9,7 +9,7 @@ use toml::Spanned;
 use crate::error::{Error, Result};
 use crate::units::Measure;
 
-/// What a number may be.
+/// The range of a number.
 #[derive(Clone, Copy)]
 pub(super) enum Allowed {
     Any,
@@ -17,21 +17,21 @@ pub(super) enum Allowed {
     Positive,
 }
 
-/// The text under hand: turns places into lines.
+/// The text being read; turns positions into lines.
 pub(super) struct Origin<'a> {
     pub path: &'a Path,
     pub text: &'a str,
 }
 
 impl Origin<'_> {
-    /// A complaint about the text at `span`, with its line.
+    /// An error about the text at `span`, with its line.
     pub fn error(&self, span: Range<usize>, problem: impl std::fmt::Display) -> Error {
         let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
         Error::file(self.path, format!("line {line}: {problem}"))
     }
 
-    /// The number of `key`, or `default` where it is missing.
+    /// The number of `key`, or `default` if it is missing.
     pub fn number(
         &self,
         key: &str,
@@ -54,7 +54,7 @@ impl Origin<'_> {
         }
     }
 
-    /// The number of `key`, from 0 to 1, if it is there.
+    /// The number of `key`, from 0 to 1, if present.
     pub fn strength(&self, key: &str, value: &Option<Spanned<f64>>) -> Result<Option<f64>> {
         let Some(spanned) = value else { return Ok(None) };
         let value = *spanned.get_ref();
@@ -65,7 +65,7 @@ impl Origin<'_> {
         Ok(Some(value))
     }
 
-    /// The vector of `key`, or zero where it is missing.
+    /// The vector of `key`, or zero if it is missing.
     pub fn vector(&self, key: &str, value: &Option<Spanned<[f64; 3]>>) -> Result<DVec3> {
         let Some(spanned) = value else { return Ok(DVec3::ZERO) };
         let vector = DVec3::from_array(*spanned.get_ref());
@@ -78,7 +78,7 @@ impl Origin<'_> {
         }
     }
 
-    /// The unit of `key`, or a plain N-body unit where it is missing.
+    /// The unit of `key`, or a plain N-body unit if it is missing.
     pub fn measure(&self, key: &str, value: &Option<Spanned<String>>) -> Result<Measure> {
         let Some(spanned) = value else { return Ok(Measure::default()) };
         Measure::parse(spanned.get_ref()).ok_or_else(|| {

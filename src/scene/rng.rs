@@ -1,11 +1,12 @@
-//! Random numbers that are the same on every platform: ChaCha, and our own way from bits to numbers.
+//! Random numbers that are the same on every platform: ChaCha, with our own conversion of bits to
+//! numbers.
 
 use glam::DVec3;
 use rand_chacha::ChaCha12Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// One stream of random numbers. Streams of one seed are independent, so that a change in how many
-/// numbers one component takes does not shift those of another.
+/// One stream of random numbers. Streams of one seed are independent, so that drawing more numbers
+/// for one component does not shift those of another.
 pub(crate) struct Stream(ChaCha12Rng);
 
 impl Stream {
@@ -67,7 +68,7 @@ impl Stream {
         self.normal_chance().number()
     }
 
-    /// What a normal number takes from the stream, for who makes it elsewhere.
+    /// The random input of one normal number, for computing the number elsewhere.
     pub fn normal_chance(&mut self) -> NormalChance {
         loop {
             let (x, y) = (self.symmetric(), self.symmetric());
@@ -79,7 +80,7 @@ impl Stream {
     }
 }
 
-/// A point of the unit circle, from which a normal number is made.
+/// A point in the unit disk, from which a normal number is made.
 #[derive(Clone, Copy)]
 pub(crate) struct NormalChance {
     x: f64,
@@ -93,19 +94,19 @@ impl NormalChance {
     }
 }
 
-/// Points in the unit square that fill it more evenly than random ones: multiples of the powers of
-/// the plastic number (Roberts 2018, the sequence R2) from a random start. Radii and speeds drawn
-/// with them follow the wanted profiles without the 1/sqrt(n) noise that would soon mix away and
-/// look like a drift.
+/// Points that fill the unit square more evenly than random ones: multiples of the powers of the
+/// plastic number (Roberts 2018, the sequence R2) from a random start. Radii and speeds drawn with
+/// them follow the wanted profiles without the 1/sqrt(n) noise, which would soon mix away and look
+/// like a drift.
 pub(crate) struct Even([u64; 2]);
 
 impl Even {
-    /// A sequence that begins at a random place.
+    /// A sequence with a random start.
     pub fn new(stream: &mut Stream) -> Self {
         Self([stream.0.next_u64(), stream.0.next_u64()])
     }
 
-    /// Point number `k`, whoever asks first; both coordinates are multiples of 2^-53 in [0, 1).
+    /// Point number `k`, in any order of calls; both coordinates are multiples of 2^-53 in [0, 1).
     pub fn point(&self, k: usize) -> (f64, f64) {
         let along = |axis: usize, step: u64| {
             let bits = self.0[axis].wrapping_add((k as u64 + 1).wrapping_mul(step));

@@ -1,19 +1,19 @@
-//! Turning bodies about axes, with angles in degrees and the same bits on every platform.
+//! Rotating bodies, with angles in degrees and the same bits on every platform.
 
 use glam::DVec3;
 
 use crate::bodies::Bodies;
 
-/// A rotation matrix, made of `libm`'s sines: the platform's own differ in the last bit.
+/// A rotation matrix from `libm`'s sines, since the platforms' own differ in the last bit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rotation {
     rows: [DVec3; 3],
 }
 
 impl Rotation {
-    /// First by `spin` about the z axis, then by `tilt` about the x axis, then by `node` about the
-    /// z axis again; degrees. Afterwards the old z axis points to inclination `tilt`, and the line
-    /// where the old xy plane rises through the new one lies at azimuth `node`.
+    /// Rotates first by `spin` about the z axis, then by `tilt` about the x axis, then by `node`
+    /// about the z axis; degrees. The old z axis then has inclination `tilt`, and the line on which
+    /// the old xy plane rises through the new one has azimuth `node`.
     pub fn new(spin: f64, tilt: f64, node: f64) -> Self {
         let (ss, cs) = sine_cosine(spin);
         let (st, ct) = sine_cosine(tilt);
@@ -27,12 +27,12 @@ impl Rotation {
         }
     }
 
-    /// The turned vector.
+    /// The rotated vector.
     pub fn turn(&self, v: DVec3) -> DVec3 {
         DVec3::new(self.rows[0].dot(v), self.rows[1].dot(v), self.rows[2].dot(v))
     }
 
-    /// Turns positions and velocities of all bodies about the origin.
+    /// Rotates positions and velocities of all bodies about the origin.
     pub fn turn_bodies(&self, bodies: &mut Bodies) {
         for v in bodies.position.iter_mut().chain(&mut bodies.velocity) {
             *v = self.turn(*v);
@@ -66,7 +66,7 @@ mod tests {
         assert!((axis - DVec3::new(0.75_f64.sqrt(), 0.0, 0.5)).length() < 1e-15);
         let turned = rotation.turn(DVec3::new(1.0, 2.0, 3.0));
         assert!((turned.length_squared() - 14.0).abs() < 1e-14);
-        // The node: a point of the old plane that rises there.
+        // The node: a point of the old plane that rises through the new one there.
         let node = Rotation::new(0.0, 60.0, 30.0).turn(DVec3::X);
         assert!((node - DVec3::new(0.75_f64.sqrt(), 0.5, 0.0)).length() < 1e-15);
     }

@@ -1,4 +1,4 @@
-//! A scene: what to build, and hints for whoever runs it.
+//! A scene: what to build, and hints for running and viewing it.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::{IntegratorHints, Kind, Orbit, Parameter, RunHints, SceneUnits, ViewH
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 
-/// Loads the snapshot of a part. Scenes open no files themselves.
+/// Loads the snapshot of a part. Scenes do not open files themselves.
 pub type Loader<'a> = dyn Fn(&Path) -> Result<Bodies> + 'a;
 
 macro_rules! built_in {
@@ -37,12 +37,12 @@ static BUILT_IN: &[(&str, &str)] = built_in![
     "pythagorean",
 ];
 
-/// A scene, read and checked, ready to be changed and built.
+/// A parsed and checked scene, ready to be changed and built.
 #[derive(Clone, Debug)]
 pub struct Scene {
-    /// The name of the built-in scene, or that of the file without its ending.
+    /// The name of the built-in scene, or of the file without its ending.
     pub name: String,
-    /// For headings.
+    /// Title for headings.
     pub title: String,
     /// What there is to see, in a few sentences; may be empty.
     pub about: String,
@@ -50,13 +50,13 @@ pub struct Scene {
     pub seed: u64,
     /// Softening, time step and end that suit the scene.
     pub run: RunHints,
-    /// The integrator that suits it, if it says so.
+    /// The integrator that suits it, if it names one.
     pub integrator: IntegratorHints,
     /// Camera and colours that suit it.
     pub view: ViewHints,
-    /// What its units are worth, for display.
+    /// Its units, for display.
     pub units: SceneUnits,
-    /// How softening and step follow the number of bodies, where they do.
+    /// How softening and step follow the number of bodies, if they do.
     pub(super) finer: Option<Finer>,
     pub(super) contents: Contents,
 }
@@ -76,7 +76,9 @@ impl Scene {
         BUILT_IN.iter().map(|(name, _)| *name)
     }
 
-    /// The TOML text of a built-in scene, a model for one's own; the error lists all names.
+    /// The TOML text of a built-in scene, a template for new ones.
+    ///
+    /// Errors: an unknown name, with all known ones.
     pub fn builtin_text(name: &str) -> Result<&'static str> {
         BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text).ok_or_else(|| {
             Error::Unknown {
@@ -87,19 +89,23 @@ impl Scene {
         })
     }
 
-    /// The built-in scene of that name; the error lists all names.
+    /// The built-in scene with this name.
+    ///
+    /// Errors: an unknown name, with all known ones.
     pub fn builtin(name: &str) -> Result<Self> {
         Self::from_toml(Self::builtin_text(name)?, Path::new(&format!("{name}.toml")))
     }
 
-    /// Reads a scene from the text of a TOML file. `path` is where it came from: named in errors,
-    /// and its folder is where the files of parts are looked for. Unknown keys, wrong types and
-    /// values out of range are errors that name the line and what is allowed.
+    /// Reads a scene from the text of a TOML file. `path` is named in errors, and files of parts
+    /// are looked for in its folder.
+    ///
+    /// Errors: unknown keys, wrong types, values out of range; each names the line and what is
+    /// allowed.
     pub fn from_toml(text: &str, path: &Path) -> Result<Self> {
         text::read(text, path)
     }
 
-    /// Every parameter with its present value, for listings and sliders. Names are those of the
+    /// All parameters with their current values, for listings and sliders. Names are those of the
     /// generator; in a scene of parts, `1.n` is the parameter n of the first part.
     pub fn parameters(&self) -> Vec<(String, &'static Parameter, f64)> {
         let named = |prefix: String, source: &Source| match source {
@@ -119,8 +125,9 @@ impl Scene {
         }
     }
 
-    /// Sets a parameter by its name in [`Scene::parameters`]. An unknown name and a value outside
-    /// its range are errors, and leave the scene as it was.
+    /// Sets a parameter by its name in [`Scene::parameters`].
+    ///
+    /// Errors: an unknown name or a value outside its range; the scene is then unchanged.
     pub fn set(&mut self, name: &str, value: f64) -> Result<()> {
         let unknown = self.unknown(name);
         let (source, parameter) = match &mut self.contents {
@@ -144,7 +151,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Makes softening and step fit the number of bodies.
+    /// Adapts softening and step to the number of bodies.
     fn refine(&mut self) {
         if let (Some(finer), Some(n)) = (&self.finer, self.n()) {
             finer.refine(n, &mut self.run);
@@ -157,12 +164,12 @@ impl Scene {
         Error::Unknown { kind: "scene parameter", name: name.to_owned(), known }
     }
 
-    /// The number of bodies that the scene will have, or `None` where files decide.
+    /// The number of bodies that the scene will have; `None` if it depends on files.
     pub fn n(&self) -> Option<usize> {
         let count = |source: &Source| match source {
             Source::Generator(generator, values) => match values.get("n") {
                 Some(n) => Some(n as usize),
-                // Generators without n make two or three bodies.
+                // Generators without `n` make two or three bodies.
                 None => (generator.build)(values, 0).ok().map(|bodies| bodies.len()),
             },
             Source::File(_) => None,
@@ -173,8 +180,9 @@ impl Scene {
         }
     }
 
-    /// Sets the total number of bodies. Generated parts share it as they shared the old one.
-    /// Errors: a number outside the range, a scene of a fixed number, a part that is a file.
+    /// Sets the total number of bodies. Generated parts share it in the old proportions.
+    ///
+    /// Errors: a number outside the range; a scene with a fixed number; a part that is a file.
     pub fn set_n(&mut self, n: usize) -> Result<()> {
         check_count(n)?;
         let fixed = |why: &str| {
@@ -190,7 +198,7 @@ impl Scene {
             Contents::Single(_) => self.set("n", n as f64),
             Contents::Composed(parts, _) => {
                 let share = n as f64 / old as f64;
-                // The last part takes what rounding leaves.
+                // The last part takes the rounding remainder.
                 let mut changed = parts.clone();
                 let mut left = n as f64;
                 let last = changed.len() - 1;
@@ -210,9 +218,9 @@ impl Scene {
         }
     }
 
-    /// Makes the bodies. Generators that ask for a softening they were not given get that of
-    /// [`Scene::run`]. The centre of mass is at rest at the origin, ids count from 0.
-    /// `load` is called for the files of parts, with paths that already begin with the scene file's folder.
+    /// Makes the bodies. Generators whose parameter `softening` is not set get that of
+    /// [`Scene::run`]. The centre of mass is at rest at the origin; ids count from 0. `load` is
+    /// called for the files of parts, with paths that include the scene file's folder.
     pub fn build(&self, load: &Loader) -> Result<Bodies> {
         let bodies = match &self.contents {
             Contents::Single(source) => {
@@ -235,7 +243,7 @@ impl Scene {
 
     fn make_part(&self, parts: &[Part], k: usize, load: &Loader) -> Result<Bodies> {
         let part = &parts[k];
-        // Parts of equal generators must differ; the golden ratio spreads neighbouring numbers.
+        // Parts with the same generator must differ; the golden ratio spreads neighbouring numbers.
         let own = self.seed.wrapping_add((k as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let softening = self.run.softening / part.length_scale;
         let mut bodies = self.make(&part.source, part.seed.unwrap_or(own), softening, load)?;

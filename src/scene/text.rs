@@ -1,4 +1,4 @@
-//! Scene files: TOML with every key known, every value checked, every complaint with its line.
+//! Scene files: TOML with known keys only, every value checked, every error with its line.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,10 +14,10 @@ use super::view_text::ViewText;
 use super::{IntegratorHints, Orbit, RunHints, SceneUnits, Values, generator};
 use crate::error::{Error, Result};
 
-/// 2^53: each step of a run has a number of its own in f64.
+/// 2^53: up to here each step of a run has a number of its own in f64.
 const MOST_STEPS: f64 = 9_007_199_254_740_992.0;
 
-/// Numbers by name, each with its place in the text.
+/// Numbers by name, each with its position in the text.
 type Numbers = BTreeMap<String, Spanned<f64>>;
 
 #[derive(Deserialize)]
@@ -95,11 +95,11 @@ struct UnitsText {
 }
 
 impl Origin<'_> {
-    /// Step and end of a run, which must have a number of steps that can be counted.
+    /// Time step and end of a run; the number of steps must be countable.
     fn duration(&self, text: &RunText, usual: RunHints) -> Result<RunHints> {
         let dt = self.number("dt", &text.dt, usual.dt, Allowed::Positive)?;
         let until = self.number("until", &text.until, usual.until, Allowed::Positive)?;
-        // Less than a millionth of a step is taken for none.
+        // Less than a millionth of a step counts as no step.
         if dt.is_normal() && (1e-6..=MOST_STEPS).contains(&(until / dt)) {
             return Ok(RunHints { dt, until, ..usual });
         }
@@ -109,7 +109,7 @@ impl Origin<'_> {
         Err(self.error(place, Error::value(what, steps, "from 1 to 2^53 (9.007e15)")))
     }
 
-    /// The generator of that name with the numbers given.
+    /// The generator with this name and these numbers.
     fn source(&self, name: &Spanned<String>, numbers: &Numbers) -> Result<Source> {
         let generator =
             generator(name.get_ref()).map_err(|error| self.error(name.span(), error))?;
@@ -236,7 +236,7 @@ impl Origin<'_> {
     }
 }
 
-/// Reads a scene from its text; `path` is named in errors, and files of parts are relative to its
+/// Reads a scene from its text. `path` is named in errors; files of parts are relative to its
 /// folder.
 pub(super) fn read(text: &str, path: &Path) -> Result<Scene> {
     let origin = Origin { path, text };

@@ -1,4 +1,4 @@
-//! Parameters of generators: what they mean, what they may be, what they are.
+//! Parameters of generators: their meaning, allowed range and values.
 
 use super::MAX_BODIES;
 use crate::error::{Error, Result};
@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 /// What kind of number a parameter is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Any number of the range; a slider moves in equal steps.
+    /// Any number in the range; a slider moves in equal steps.
     Real,
     /// A length, mass or ratio whose range spans decades; a slider moves in equal factors.
     Scale,
@@ -14,20 +14,20 @@ pub enum Kind {
     Count,
 }
 
-/// One number that a generator asks for.
+/// A numeric parameter of a generator.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter {
     /// Its name in scene files and on the command line.
     pub name: &'static str,
-    /// What it is when nobody says otherwise.
+    /// Value if it is not set.
     pub default: f64,
     /// The smallest value allowed.
     pub min: f64,
     /// The largest value allowed.
     pub max: f64,
-    /// Whole numbers only, and how a slider moves.
+    /// Whether it is a whole number, and how a slider moves.
     pub kind: Kind,
-    /// What it means and in what unit, in one line.
+    /// Meaning and unit, in one line.
     pub help: &'static str,
 }
 
@@ -61,23 +61,25 @@ impl Parameter {
         Self { name: "n", default, min, max, kind: Kind::Count, help }
     }
 
-    /// The softening length that the start is made for; scenes hand over that of the run.
+    /// The softening length for which the initial state is made; scenes pass that of the run.
     pub(crate) const fn softening(default: f64) -> Self {
         let help =
             "softening length that velocities are in equilibrium with; that of the run, unless set";
         Self { name: "softening", default, min: 0.0, max: 1.0, kind: Kind::Real, help }
     }
 
-    /// What values are allowed, in words.
+    /// The allowed values, in words.
     pub fn allowed(&self) -> String {
         let kind = if self.kind == Kind::Count { "a whole number" } else { "a number" };
         format!("{kind} from {} to {}", self.min, self.max)
     }
 
-    /// Refuses what lies outside the range, naming parameter, value and range.
+    /// Checks `value` against the range.
+    ///
+    /// Errors: a value outside it, with parameter, value and range.
     pub fn check(&self, value: f64) -> Result<()> {
         let whole = self.kind != Kind::Count || value == value.floor();
-        // NaN fails the range.
+        // NaN is in no range.
         if (self.min..=self.max).contains(&value) && whole {
             Ok(())
         } else {
@@ -86,7 +88,7 @@ impl Parameter {
     }
 }
 
-/// Values for all parameters of one generator, each within its range.
+/// Values of all parameters of one generator, each within its range.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values {
     parameters: &'static [Parameter],
@@ -95,7 +97,7 @@ pub struct Values {
 }
 
 impl Values {
-    /// All defaults.
+    /// All parameters at their defaults.
     pub fn defaults(parameters: &'static [Parameter]) -> Self {
         Self {
             parameters,
@@ -104,7 +106,9 @@ impl Values {
         }
     }
 
-    /// Sets one value; an unknown name and a value outside the range are errors.
+    /// Sets one value.
+    ///
+    /// Errors: an unknown name; a value outside the range.
     pub fn set(&mut self, name: &str, value: f64) -> Result<()> {
         let Some(index) = self.parameters.iter().position(|p| p.name == name) else {
             return Err(Error::Unknown {
@@ -119,12 +123,12 @@ impl Values {
         Ok(())
     }
 
-    /// The value of `name`, or `None` where the generator has no such parameter.
+    /// The value of `name`, or `None` if the generator has no such parameter.
     pub fn get(&self, name: &str) -> Option<f64> {
         self.parameters.iter().position(|p| p.name == name).map(|index| self.value[index])
     }
 
-    /// True when `name` was set, be it to its default.
+    /// Whether `name` was set, even if to its default.
     pub fn is_given(&self, name: &str) -> bool {
         self.parameters.iter().zip(&self.given).any(|(p, given)| p.name == name && *given)
     }

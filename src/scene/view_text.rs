@@ -1,4 +1,4 @@
-//! The `[view]` of a scene file, and files of keyframes alone.
+//! The `[view]` of a scene file, and files that hold keyframes only.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ struct KeyframeText {
     target: Option<Spanned<[f64; 3]>>,
 }
 
-/// A file of keyframes, as they stand in the `[view]` of a scene.
+/// A file of keyframes in the form they have in the `[view]` of a scene.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PathText {
@@ -41,7 +41,7 @@ struct PathText {
     keyframe: Vec<KeyframeText>,
 }
 
-/// Of a whole scene file only the keyframes count.
+/// Only the keyframes of a whole scene file are used.
 #[derive(Deserialize)]
 struct PathView {
     #[serde(default)]
@@ -49,7 +49,7 @@ struct PathView {
 }
 
 impl Origin<'_> {
-    /// The hints of a `[view]`.
+    /// Reads the hints of a `[view]`.
     pub(super) fn view(&self, text: &ViewText) -> Result<ViewHints> {
         let usual = ViewHints::default();
         let mut view = ViewHints {
@@ -76,7 +76,8 @@ impl Origin<'_> {
         Ok(view)
     }
 
-    /// Keyframes; what the first leaves out is as in `view`, what a later one leaves out as in the one before.
+    /// Reads keyframes: values missing in the first are those of `view`, values missing later are
+    /// those of the one before.
     fn keyframes(&self, texts: &[KeyframeText], view: &ViewHints) -> Result<Vec<Keyframe>> {
         let mut last = Keyframe {
             time: f64::NEG_INFINITY,
@@ -115,8 +116,10 @@ impl Origin<'_> {
     }
 }
 
-/// Keyframes from the text of a file that holds `[[keyframe]]`s, or of a scene file with `[[view.keyframe]]`s.
-/// `path` is named in errors: unknown keys, times that do not grow, numbers out of range, no keyframe at all.
+/// Reads keyframes from the text of a file with `[[keyframe]]`s, or of a scene file with
+/// `[[view.keyframe]]`s. `path` is named in errors.
+///
+/// Errors: unknown keys; times that do not increase; numbers out of range; no keyframe.
 pub fn keyframes(text: &str, path: &Path) -> Result<Vec<Keyframe>> {
     let origin = Origin { text, path };
     let fail = |error: toml::de::Error| {
@@ -139,7 +142,7 @@ pub fn keyframes(text: &str, path: &Path) -> Result<Vec<Keyframe>> {
     origin.keyframes(&texts, &ViewHints::default())
 }
 
-/// A file of these keyframes alone, as [`keyframes`] reads it.
+/// The text of a file with these keyframes, as [`keyframes`] reads it.
 pub fn path_text(path: &[Keyframe]) -> String {
     let blocks: Vec<String> = path
         .iter()
@@ -148,9 +151,9 @@ pub fn path_text(path: &[Keyframe]) -> String {
     blocks.join("\n")
 }
 
-/// The text of a scene file with these keyframes in place of those that it has; all else stays as it is.
+/// The text of a scene file with its keyframes replaced by these; everything else is kept.
 ///
-/// Errors: keyframes that are written in another way than as `[[view.keyframe]]`.
+/// Errors: an invalid scene; existing keyframes in another notation than `[[view.keyframe]]`.
 pub fn with_keyframes(text: &str, path: &[Keyframe], file: &Path) -> Result<String> {
     let mut kept = String::with_capacity(text.len());
     let mut is_keyframe = false;
@@ -168,7 +171,7 @@ pub fn with_keyframes(text: &str, path: &[Keyframe], file: &Path) -> Result<Stri
         made.push('\n');
         made.push_str(&key.to_string());
     }
-    // What is wrong with the scene itself is said first.
+    // Errors in the scene itself come first.
     super::Scene::from_toml(text, file)?;
     let has = super::Scene::from_toml(&made, file).map(|scene| scene.view.keyframes);
     if !has.is_ok_and(|keyframes| keyframes == path) {

@@ -1,15 +1,15 @@
-//! The exponential disk: where its mass is and how it pulls. Surface density exp(-R / scale), vertical
-//! profile sech^2(z / height) (Spitzer 1942).
+//! The exponential disk: its mass distribution and attraction. Surface density exp(-R / scale),
+//! vertical profile sech^2(z / height) (Spitzer 1942).
 
 use std::f64::consts::PI;
 
 use super::ring;
 
-/// Radius of the edge, in scale lengths; an endless disk has 0.3 % of its mass beyond it.
+/// Radius of the edge in scale lengths; an unbounded disk has 0.3 % of its mass beyond it.
 pub(super) const EDGE: f64 = 8.0;
-/// Rings that stand for the disk where a few per cent are good enough.
+/// Number of rings that replace the disk where a few per cent are accurate enough.
 const RINGS: usize = 160;
-/// Heights that stand for the vertical profile, of equal mass each.
+/// Number of heights, of equal mass each, that replace the vertical profile.
 pub(super) const HEIGHTS: usize = 8;
 
 /// An exponential disk.
@@ -56,8 +56,8 @@ impl Disk {
         self.mass * sum / (4 * HEIGHTS) as f64
     }
 
-    /// The pull of the disk at distance `r` from its axis and `height` above its plane: inwards, and
-    /// down.
+    /// The attraction of the disk at distance `r` from its axis and `height` above its plane: the
+    /// components inwards and down.
     pub fn pull(&self, r: f64, height: f64, softening: f64) -> (f64, f64) {
         let width = EDGE * self.scale / RINGS as f64;
         let (mut inward, mut down) = (0.0, 0.0);
@@ -92,8 +92,8 @@ pub(super) fn height_at(u: f64) -> f64 {
     0.5 * libm::log(u / (1.0 - u))
 }
 
-/// Mean squared distances between two bodies of the disk in height, of eight equal shares of all
-/// pairs: what the pull of rings needs so that both ring and body have the disk's thickness.
+/// Mean squared vertical distances between two bodies of the disk, for eight equal shares of all
+/// pairs: with them the pull of rings accounts for the thickness at both ends.
 pub(super) fn squared_separations(height: f64) -> [f64; HEIGHTS] {
     let mut all = Vec::with_capacity(HEIGHTS * HEIGHTS * 4);
     for a in quantiles(2 * HEIGHTS) {

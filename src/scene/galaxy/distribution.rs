@@ -2,25 +2,26 @@
 //!
 //! Eddington's inversion (1916; Binney & Tremaine 2008, equation 4.46a):
 //!     f(E) = 1 / (sqrt(8) pi^2) d/dE integral_0^E (d rho / d psi) d psi / sqrt(E - psi).
-//! A population drawn from it stays as it is, unlike one with local Gaussian velocities: those
-//! have the right pressure but the wrong shape, and their radii drift.
+//! A population drawn from it is stationary, unlike one with local Gaussian velocities: those have
+//! the right pressure but the wrong shape, so radii drift.
 
 use std::f64::consts::PI;
 
 use super::monopole::Monopole;
 use super::spheroid::{Profile, place};
 
-/// Parts of equal number into which the bodies at one radius are divided by their speeds.
+/// Number of equal groups into which the bodies at one radius are divided by speed.
 const QUANTILES: usize = 256;
-/// Steps of the integral over speeds.
+/// Number of steps of the integral over speeds.
 const STEPS: usize = 512;
 
-/// f(E) on the grid of radii, at E = psi(r), and the speeds that it gives.
+/// f(E) on the grid of radii, at E = psi(r), and the speeds that follow from it.
 #[derive(Clone, Debug)]
 pub(crate) struct Distribution {
     psi: Vec<f64>,
     f: Vec<f64>,
-    /// At each radius, v / v_escape below which 0, 1, ... of [`QUANTILES`] parts of the bodies are.
+    /// At each radius, the values of v / v_escape below which 0, 1, ... of [`QUANTILES`] groups of
+    /// the bodies are.
     speed: Vec<[f64; QUANTILES + 1]>,
 }
 
@@ -32,7 +33,7 @@ impl Distribution {
             profile.slope.iter().zip(&total.slope).map(|(rho, psi)| rho / psi).collect();
         let mut f = vec![0.0; nodes];
         // From the outermost radius, where psi is least, inwards. d rho / d psi is linear in psi
-        // between nodes, so that each piece of the integral is exact.
+        // between nodes, so each piece of the integral is exact.
         for (k, value) in f.iter_mut().enumerate() {
             let energy = total.psi[k];
             let mut integral = by_psi[nodes - 1] / energy.sqrt();
@@ -70,7 +71,7 @@ impl Distribution {
                 step += 1;
             }
             let piece = below[step] - below[step - 1];
-            // In the far tail f may vanish altogether: such bodies are at rest.
+            // In the far tail f may vanish altogether; such bodies are put at rest.
             let t = if piece > 0.0 { ((wanted - below[step - 1]) / piece).min(1.0) } else { 0.0 };
             if total > 0.0 { speed(step - 1) + t * (speed(step) - speed(step - 1)) } else { 0.0 }
         })
@@ -90,7 +91,7 @@ impl Distribution {
         self.f[outer] + t * (self.f[outer - 1] - self.f[outer])
     }
 
-    /// The speed below which the fraction `fraction` < 1 of the bodies at radius `r` are.
+    /// The speed below which the fraction `fraction` < 1 of the bodies at radius `r` move.
     pub fn speed(&self, radii: &[f64], r: f64, fraction: f64) -> f64 {
         let (above, t) = place(radii, r);
         let part = fraction * QUANTILES as f64;

@@ -1,24 +1,23 @@
-//! Bulge and halo in the field of a disk.
+//! Velocities of bulge and halo in the field of a disk.
 //!
 //! A disk pulls harder along its axis than across it. A sphere with equal dispersions in all
-//! directions would be squeezed flat and spread sideways within a crossing time. So the velocities
-//! along the axis are raised and those across it lowered: averaged over spheres, the pressure in each
-//! direction bears the weight in that direction (the Jeans equations axis by axis, whose integral is
-//! the tensor virial theorem, Binney & Tremaine 2008, equation 4.241). The sum over the three axes,
-//! and with it the kinetic energy, stays that of Eddington's distribution.
+//! directions would be flattened and spread sideways within a crossing time. So the velocities
+//! along the axis are raised and those across it lowered until, averaged over spheres, the pressure
+//! in each direction balances the weight in that direction (the Jeans equations axis by axis, whose
+//! integral is the tensor virial theorem, Binney & Tremaine 2008, equation 4.241). The sum over the
+//! three axes, and with it the kinetic energy, remains that of Eddington's distribution.
 
 use super::disk::Disk;
 use super::monopole::Monopole;
 use super::spheroid::{Profile, place, radial_grid};
 
-/// Radii at which the disk's field is averaged over a sphere.
+/// Number of radii at which the disk's field is averaged over a sphere.
 const SPHERES: usize = 32;
-/// Latitudes of each, equal shares of its area.
+/// Number of latitudes on each sphere, of equal area.
 const LATITUDES: usize = 8;
 
-/// The part of a disk's pull that acts along its axis, the mean of `z a_z` over a sphere in that of
-/// `x . a`, at each of `radii`;
-/// 1/3 for a sphere.
+/// The axial share of a disk's attraction, the mean of `z a_z` over a sphere divided by that of
+/// `x . a`, at each of `radii`; 1/3 for a spherical field.
 pub(crate) fn axial_share(disk: &Disk, softening: f64, radii: &[f64]) -> Vec<f64> {
     let nodes = radial_grid(0.05 * disk.scale, 10.0 * disk.scale, SPHERES);
     let shares: Vec<f64> = nodes
@@ -43,7 +42,7 @@ pub(crate) fn axial_share(disk: &Disk, softening: f64, radii: &[f64]) -> Vec<f64
 }
 
 /// Factor on the squared velocities along the axis at each of `radii`, for the sphere `profile` in
-/// the field of `disk`, whose axial share is given, and of `spheres`. Those across the axis take
+/// the field of `disk`, whose axial share is given, and of `spheres`. Across the axis the factor is
 /// (3 - factor) / 2.
 pub(crate) fn axial_factor(
     radii: &[f64],
@@ -58,7 +57,7 @@ pub(crate) fn axial_factor(
         let weight = profile.density[k] * (radii[k + 1] - radii[k]);
         axial += weight * (3.0 * share[k] * disk.slope[k] + spheres.slope[k]);
         all += weight * (disk.slope[k] + spheres.slope[k]);
-        // Both are negative; far outside both vanish.
+        // Both are negative; far outside they vanish.
         if all < 0.0 {
             factor[k] = (axial / all).clamp(0.3, 2.0);
         }

@@ -1,8 +1,8 @@
-//! One disk galaxy in equilibrium: exponential disk, bulge and halo, all of live bodies.
+//! A disk galaxy in equilibrium: exponential disk, bulge and halo, all of live bodies.
 //!
-//! Units of the model: G = 1, and the caller's mass and scale length of the disk. Bulge and halo are
-//! drawn from Eddington's distribution functions in the potential of the whole, spherically averaged
-//! galaxy, and adapted to the disk's flat field; the disk follows Toomre's Q and the epicyclic
+//! Units: G = 1, and the caller's mass and scale length of the disk. Bulge and halo are drawn from
+//! Eddington's distribution functions in the spherically averaged potential of the whole galaxy,
+//! then adapted to the flat field of the disk; the disk follows Toomre's Q and the epicyclic
 //! approximation.
 
 mod disk;
@@ -26,40 +26,41 @@ use spheroid::{Profile, place, radial_grid};
 use super::rng::{Even, Stream};
 use crate::bodies::{Bodies, Component, Role};
 
-/// Radii of the tables.
+/// Number of radii in the tables.
 const NODES: usize = 500;
 /// Height of the gas, in that of the disk it belongs to, and its Toomre's Q in the disk's: a thin, cold layer.
 const GAS_HEIGHT: f64 = 0.4;
 const GAS_Q: f64 = 0.7;
-/// The lowest Q that gas has, where it would fall into lumps at once.
+/// The lowest Q of gas: below it the gas would clump at once.
 const LEAST_GAS_Q: f64 = 0.8;
-/// Bodies whose random numbers are drawn, one after the other, before all cores make bodies of them.
+/// Number of bodies whose random numbers are drawn in sequence before all cores make bodies from
+/// them.
 const BLOCK: usize = 1 << 16;
 
-/// A galaxy and how many bodies each part has.
+/// A galaxy and the number of bodies of each part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Galaxy {
     /// The disk, with its number of bodies.
     pub disk: (Disk, usize),
-    /// How many of the disk's bodies are its gas: no pressure acts on them and no shock stops them, they only lie in a
+    /// Number of the disk's bodies that are gas: they feel neither pressure nor shocks but lie in a
     /// thinner and colder layer.
     pub gas: usize,
     /// The bulge.
     pub bulge: (Spheroid, usize),
     /// The halo.
     pub halo: (Spheroid, usize),
-    /// Softening length that the velocities are in equilibrium with.
+    /// Softening length for which the velocities are in equilibrium.
     pub softening: f64,
 }
 
 impl Galaxy {
-    /// Makes the bodies: components `disk`, `gas`, `bulge` and `halo` (each only where it has bodies),
+    /// Makes the bodies: components `disk`, `gas`, `bulge` and `halo` (each only if it has bodies),
     /// spinning about +z, each with its centre of mass at rest at the origin.
     pub fn build(&self, seed: u64) -> Bodies {
         let (disk, disk_bodies) = self.disk;
         let spheroids = [self.bulge, self.halo];
         let from = 1e-3 * self.bulge.0.scale.min(disk.scale);
-        // exp(-5^2) of the density is left there.
+        // At this radius exp(-5^2) of the density is left.
         let cutoff = self.halo.0.cutoff.max(self.bulge.0.cutoff).min(1e3 * self.halo.0.scale);
         let radii = radial_grid(from, (5.0 * cutoff).max(10.0 * disk.scale), NODES);
         let profiles = spheroids.map(|(spheroid, _)| Profile::new(&spheroid, &radii));
@@ -77,7 +78,7 @@ impl Galaxy {
         let count = disk_bodies + self.bulge.1 + self.halo.1;
         let mut bodies = Bodies::with_capacity(count);
         bodies.components.clear();
-        // Each part has a stream of random numbers of its own.
+        // Each part has its own stream of random numbers.
         let layer_drawn = |layer: Disk, count: usize, stream: u64| {
             if count == 0 {
                 return Vec::new();
@@ -131,14 +132,14 @@ impl Galaxy {
     }
 }
 
-/// The inward pull of `spheres` at radius `r`, linear between nodes.
+/// The inward attraction of `spheres` at radius `r`, linear between nodes.
 fn inward(radii: &[f64], spheres: &Monopole, r: f64) -> f64 {
     let (above, t) = place(radii, r);
     -(spheres.slope[above - 1] + t * (spheres.slope[above] - spheres.slope[above - 1]))
 }
 
-/// `count` positions and velocities of a disk: the stream's numbers one after the other, the bodies made of them by all
-/// cores.
+/// `count` positions and velocities of a disk. The random numbers are drawn in sequence; all cores
+/// make bodies from them.
 fn draw_disk(motion: &Motion, count: usize, stream: &mut Stream) -> Vec<(DVec3, DVec3)> {
     let even = Even::new(stream);
     let mut drawn = Vec::with_capacity(count);
@@ -151,9 +152,10 @@ fn draw_disk(motion: &Motion, count: usize, stream: &mut Stream) -> Vec<(DVec3, 
     drawn
 }
 
-/// `count` positions and velocities of an isotropic sphere, on an even grid of radii and speeds. Each body has a partner at the opposite
-/// point with the opposite velocity: a halo of few bodies would otherwise sit off the centre by its
-/// radius over sqrt(n), and moving it there would carry its cusp away from the bulge's.
+/// `count` positions and velocities of an isotropic sphere, on an even grid of radii and speeds.
+/// Each body has a partner at the opposite point with the opposite velocity. Without it a halo of
+/// few bodies would be off centre by its radius over sqrt(n), and recentring it would shift its
+/// cusp away from the bulge's.
 fn draw(
     profile: &Profile,
     distribution: &Distribution,
@@ -182,7 +184,7 @@ fn draw(
     drawn
 }
 
-/// Adds a recentred component of total mass `mass`, shared equally.
+/// Adds a recentred component of total mass `mass`, in bodies of equal mass.
 fn add(bodies: &mut Bodies, name: &str, role: Role, mass: f64, drawn: Vec<(DVec3, DVec3)>) {
     let count = drawn.len() as f64;
     let position = crate::math::sum_vec(drawn.iter().map(|d| d.0)) / count;

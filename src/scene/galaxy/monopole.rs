@@ -1,8 +1,8 @@
 //! The potential of the spherically averaged galaxy, softened as the engines soften it.
 //!
-//! Averaged over angles, the softened potential of a body depends on its radius alone, and that of a
-//! thin shell is known in closed form. So disk, bulge and halo are all shells here, and the start is
-//! in equilibrium with the softened force that will act on it, not with Newton's.
+//! Averaged over angles, the softened potential of a body depends on radius only, and that of a
+//! thin shell has a closed form. So disk, bulge and halo are all treated as shells here, and the
+//! start is in equilibrium with the softened force that will act on it rather than with Newton's.
 
 /// Potential and its derivative on a grid of radii.
 #[derive(Clone, Debug)]
@@ -14,9 +14,10 @@ pub(crate) struct Monopole {
 }
 
 impl Monopole {
-    /// The potential of `enclosed` mass within each of `radii`, softened by `softening`.
+    /// The potential of the masses `enclosed` within each of `radii`, softened by `softening`.
     pub fn new(radii: &[f64], enclosed: &[f64], softening: f64) -> Self {
-        // The shell between two radii sits at their geometric mean; the innermost ball is one too.
+        // The mass between two radii becomes a shell at their geometric mean; the innermost ball
+        // becomes one too.
         let mut shells = vec![(radii[0] * 0.7, enclosed[0])];
         for k in 1..radii.len() {
             shells.push(((radii[k - 1] * radii[k]).sqrt(), enclosed[k] - enclosed[k - 1]));

@@ -1,4 +1,4 @@
-//! How the bodies of a disk move.
+//! The velocities of the bodies of a disk.
 //!
 //! Velocities follow Hernquist (1993, section 2.2.2): a velocity ellipsoid from Toomre's Q and the
 //! epicyclic approximation, and a mean rotation slowed by the asymmetric drift. The rotation curve is
@@ -12,13 +12,13 @@ use super::disk::{Disk, EDGE, HEIGHTS, height_at, quantiles, squared_separations
 use super::ring;
 use crate::scene::rng::{NormalChance, Stream};
 
-/// Radii of the tables.
+/// Number of radii in the tables.
 const NODES: usize = 161;
 /// Toomre's constant for stars: Q = sigma_R kappa / (3.36 G Sigma) (Toomre 1964).
 const TOOMRE: f64 = 3.36;
 
-/// What a body of a disk takes from the stream of random numbers: cheap to draw one after the other, so that all cores
-/// can make bodies of it.
+/// The random input of one body of a disk: cheap to draw in sequence, so that all cores can make
+/// bodies from it.
 pub(crate) struct Chance {
     height: f64,
     direction: (f64, f64),
@@ -26,7 +26,7 @@ pub(crate) struct Chance {
 }
 
 impl Chance {
-    /// The next body's.
+    /// Draws the input of the next body.
     pub fn draw(stream: &mut Stream) -> Self {
         Self {
             height: stream.uniform(),
@@ -36,7 +36,7 @@ impl Chance {
     }
 }
 
-/// What moves the bodies of a disk: tables over the cylindrical radius.
+/// The kinematics of a disk, in tables over the cylindrical radius.
 #[derive(Clone, Debug)]
 pub(crate) struct Motion {
     disk: Disk,
@@ -53,7 +53,8 @@ pub(crate) struct Motion {
 }
 
 impl Motion {
-    /// The motion of `disk` in its own field and that of spheres which pull inwards with `pull(r)`.
+    /// The kinematics of `disk` in its own field and in that of spheres whose inward attraction is
+    /// `pull(r)`.
     pub fn new(disk: Disk, softening: f64, pull: impl Fn(f64) -> f64) -> Self {
         let step = EDGE * disk.scale / (NODES - 1) as f64;
         let separations = squared_separations(disk.height);
@@ -65,7 +66,7 @@ impl Motion {
 
         let mut circular_squared = Vec::with_capacity(NODES);
         let mut vertical_squared = Vec::with_capacity(NODES);
-        // Rings between the nodes, two to a step, so that none meets a node.
+        // Two rings per step, placed between the nodes so that none falls on a node.
         let rings = 2 * (NODES - 1);
         let ring_width = 0.5 * step;
         for k in 0..NODES {
@@ -86,7 +87,7 @@ impl Motion {
                 pull(distance) * r / distance
             });
             circular_squared.push((r * (own + spheres)).max(0.0));
-            // The virial theorem in z: sigma_z^2 = <z dPhi/dz>, the disk as an infinite sheet.
+            // The virial theorem in z: sigma_z^2 = <z dPhi/dz>, with the disk as an infinite sheet.
             let sheet: f64 = separations.iter().map(|dz2| dz2 / (dz2 + square).sqrt()).sum();
             let sheet = PI * disk.surface_density(r) * sheet / HEIGHTS as f64;
             let spheres = over_heights(&|z| {
@@ -143,8 +144,8 @@ impl Motion {
         2.0 * self.circular(r) / r * self.at(&self.axis_ratio_squared, r).sqrt()
     }
 
-    /// Radial velocity dispersion at radius `r`: its square follows the surface density, as that of
-    /// a disk of constant thickness does; flattened in the centre (Hernquist 1993, equation 2.28).
+    /// Radial velocity dispersion at radius `r`: its square follows the surface density, as in a
+    /// disk of constant thickness, flattened in the centre (Hernquist 1993, equation 2.28).
     pub fn radial_dispersion(&self, r: f64) -> f64 {
         let flattened = self.flattened(r);
         (self.radial_squared * libm::exp(-flattened / self.disk.scale)).sqrt()
@@ -160,7 +161,7 @@ impl Motion {
         self.radial_dispersion(r) * self.epicyclic(r) / (TOOMRE * self.disk.surface_density(r))
     }
 
-    /// Mean rotation at radius `r`: V_c slowed by the asymmetric drift (Binney & Tremaine 2008,
+    /// Mean rotation at radius `r`: V_c reduced by the asymmetric drift (Binney & Tremaine 2008,
     /// equation 4.228, with an ellipsoid aligned with the cylinder).
     pub fn mean_rotation(&self, r: f64) -> f64 {
         let sigma = self.radial_dispersion(r);
@@ -170,7 +171,7 @@ impl Motion {
         (circular * circular + sigma * sigma * drift).max(0.0).sqrt()
     }
 
-    /// Position and velocity of the body within whose radius the fraction `u` of the mass lies.
+    /// Position and velocity of the body at the radius that encloses the fraction `u` of the mass.
     pub fn body(&self, u: f64, chance: &Chance) -> (DVec3, DVec3) {
         let r = self.disk.radius_of(u);
         // Within six scale heights, all but 1e-5 of the mass.
@@ -201,8 +202,8 @@ mod tests {
 
     #[test]
     fn the_thin_disk_rotates_as_freeman_says() {
-        // Freeman 1970: V_c^2 = 4 pi Sigma_0 R_d y^2 (I0 K0 - I1 K1) has its greatest value,
-        // 0.3874 G M / R_d, at 2.15 R_d.
+        // Freeman 1970: V_c^2 = 4 pi Sigma_0 R_d y^2 (I0 K0 - I1 K1) has its maximum, 0.3874 G M /
+        // R_d, at 2.15 R_d.
         let motion = Motion::new(DISK, 0.0, |_| 0.0);
         let peak = motion.circular(2.15);
         assert!((peak * peak - 0.3874).abs() < 0.006, "V_c^2 = {}", peak * peak);

@@ -1,4 +1,4 @@
-//! The softened attraction of a ring, the piece that a disk is made of.
+//! The softened attraction of a ring, the element from which disks are summed.
 
 use std::f64::consts::PI;
 
@@ -21,10 +21,10 @@ fn elliptic(m: f64) -> (f64, f64) {
     (k, k * (1.0 - sum))
 }
 
-/// The pull, per unit mass, of a ring of radius `ring` about the z axis on a point at distance `r`
-/// from the axis and `height` above the ring: inwards, and down towards its plane. The potential is
-/// -(2 / pi) K(m) / D with D^2 = (r + ring)^2 + height^2 + softening^2 and m = 4 r ring / D^2.
-/// `height` and the softening must not both be 0 where r = ring.
+/// The attraction per unit mass of a ring of radius `ring` about the z axis, on a point at distance
+/// `r` from the axis and `height` above the ring: the components inwards and down to its plane. The
+/// potential is -(2 / pi) K(m) / D with D^2 = (r + ring)^2 + height^2 + softening^2 and m = 4 r
+/// ring / D^2. `height` and the softening must not both be 0 if r = ring.
 pub(crate) fn pull(r: f64, ring: f64, height: f64, softening_squared: f64) -> (f64, f64) {
     let square = (r + ring) * (r + ring) + height * height + softening_squared;
     let m = 4.0 * r * ring / square;

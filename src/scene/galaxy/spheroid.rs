@@ -3,23 +3,22 @@
 /// A sphere of density C / (x (1 + x)^3) exp(-(r/cutoff)^2) with x = sqrt(r^2 + core^2) / scale:
 /// Hernquist 1990, equation 2, times a Gaussian that makes the mass finite in extent.
 ///
-/// The core takes the place of a cusp that the softened force could not hold together: the cusp is
-/// colder than what surrounds it, so that encounters would heat it and blow it up within a few
-/// rotations.
+/// The core replaces a cusp that the softened force could not hold together: the cusp is colder
+/// than its surroundings, so encounters would heat it and blow it up within a few rotations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spheroid {
     /// Total mass.
     pub mass: f64,
     /// Scale length a; the uncut sphere has half its mass within 2.41 a.
     pub scale: f64,
-    /// Radius within which the density is flat; 0 leaves the cusp.
+    /// Radius within which the density is flat; 0 keeps the cusp.
     pub core: f64,
-    /// Radius beyond which the density falls like a Gaussian; infinite for the uncut sphere.
+    /// Radius beyond which the density falls as a Gaussian; infinite for the uncut sphere.
     pub cutoff: f64,
 }
 
 impl Spheroid {
-    /// Density at radius `r` up to the factor that [`Profile`] finds, and its derivative.
+    /// Density at radius `r`, up to the factor that [`Profile`] finds, and its derivative.
     fn shape(&self, r: f64) -> (f64, f64) {
         let square = r * r + self.core * self.core;
         let x = square.sqrt() / self.scale;
@@ -30,13 +29,14 @@ impl Spheroid {
     }
 }
 
-/// Radii in equal ratios.
+/// Radii in geometric progression.
 pub(crate) fn radial_grid(from: f64, to: f64, nodes: usize) -> Vec<f64> {
     let step = libm::log(to / from) / (nodes - 1) as f64;
     (0..nodes).map(|k| from * libm::exp(step * k as f64)).collect()
 }
 
-/// Where `r` lies on the grid: between the nodes `above - 1` and `above`, and how far along.
+/// The position of `r` on the grid: between the nodes `above - 1` and `above`, and the fraction of
+/// the way.
 pub(crate) fn place(radii: &[f64], r: f64) -> (usize, f64) {
     let above = radii.partition_point(|&node| node <= r).clamp(1, radii.len() - 1);
     let t = (r - radii[above - 1]) / (radii[above] - radii[above - 1]);
@@ -50,7 +50,7 @@ pub(crate) struct Profile {
     pub enclosed: Vec<f64>,
     /// Density at each radius.
     pub density: Vec<f64>,
-    /// Its derivative by radius.
+    /// Its derivative with respect to radius.
     pub slope: Vec<f64>,
 }
 
@@ -74,13 +74,13 @@ impl Profile {
         }
     }
 
-    /// The radius within which the fraction `u` of the mass lies.
+    /// The radius that encloses the fraction `u` of the mass.
     pub fn radius_of(&self, radii: &[f64], u: f64) -> f64 {
         let last = self.enclosed.len() - 1;
         let mass = u * self.enclosed[last];
         let above = self.enclosed.partition_point(|&m| m <= mass).min(last);
         if above == 0 {
-            // Density as 1/r: mass as r^2.
+            // Density as 1/r, so mass as r^2.
             return radii[0] * (mass / self.enclosed[0]).sqrt();
         }
         let (low, high) = (self.enclosed[above - 1], self.enclosed[above]);

@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::scene::rng::Stream;
 use crate::scene::{Generator, Parameter, Values};
 
-/// A uniform sphere of M = R = 1 at rest. Were it smooth, it would fall to a point at
-/// t = pi/2 sqrt(R^3 / (2 G M)) = 1.11; the grain of n bodies makes it bounce (Aarseth, Lin &
+/// A uniform sphere of M = R = 1 at rest. If it were smooth, it would collapse to a point at t =
+/// pi/2 sqrt(R^3 / (2 G M)) = 1.11; the graininess of n bodies makes it bounce (Aarseth, Lin &
 /// Papaloizou 1988).
 pub(crate) static GENERATOR: Generator = Generator {
     name: "cold-sphere",

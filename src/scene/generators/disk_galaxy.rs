@@ -26,7 +26,7 @@ pub(crate) const GAS: Parameter = Parameter::real(
     "share of the disk that is drawn as gas: bodies without pressure or shocks in a thinner, colder layer",
 );
 
-/// See the summary. Sources: the module `galaxy`.
+/// Described by the summary; see the module `galaxy` for sources.
 pub(crate) static GENERATOR: Generator = Generator {
     name: "disk-galaxy",
     summary: "one disk galaxy in equilibrium: exponential disk, bulge and halo; disk mass and scale length 1",
@@ -104,24 +104,24 @@ fn build(values: &Values, seed: u64) -> Result<Bodies> {
     Ok(bodies)
 }
 
-/// A halo's numbers.
+/// Parameters of a halo.
 pub(crate) struct Halo {
     pub mass: f64,
     pub scale: f64,
     pub cutoff: f64,
 }
 
-/// A bulge's numbers.
+/// Parameters of a bulge.
 pub(crate) struct Bulge {
     pub mass: f64,
     pub scale: f64,
-    /// Its share of all bodies; 0: as many as give all stars the same mass.
+    /// Its share of all bodies; with 0, all stars have the same mass.
     pub bodies: f64,
 }
 
 /// A galaxy of `n` bodies: `halo_bodies` of them in the halo, the others shared between disk and
-/// bulge so that all stars have the same mass, unless the bulge says how many are its. `gas` is the part of the disk,
-/// by mass and number, that is gas.
+/// bulge so that all stars have the same mass, unless the bulge sets its own share. `gas` is the
+/// part of the disk, by mass and number, that is gas.
 pub(crate) fn galaxy(
     n: usize,
     (disk, gas): (Disk, f64),
@@ -139,9 +139,10 @@ pub(crate) fn galaxy(
         false => stars * bulge.mass / (bulge.mass + disk.mass),
     };
     let bulge_count = at_least_one(bulge.mass, bulge_count).min(n - halo_count - 1);
-    // The softened force cannot hold a cusp together within its own length.
+    // The softened force cannot hold a cusp together within the softening length.
     let core = softening;
-    // An uncut bulge has a fifth of its mass beyond ten scale lengths, throughout the disk.
+    // An uncut bulge would have a fifth of its mass beyond ten scale lengths, spread through the
+    // disk.
     let bulge = Spheroid { mass: bulge.mass, scale: bulge.scale, core, cutoff: 8.0 * bulge.scale };
     let halo = Spheroid { mass: halo.mass, scale: halo.scale, core, cutoff: halo.cutoff };
     let disk_count = n - halo_count - bulge_count;

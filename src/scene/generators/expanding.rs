@@ -5,9 +5,9 @@ use crate::error::Result;
 use crate::scene::rng::Stream;
 use crate::scene::{Generator, Parameter, Values};
 
-/// A uniform sphere of M = R = 1 whose bodies fly outwards with v = H r, like the `expand`
-/// configuration of NVIDIA's nbody sample. Below the speed of escape it comes to rest at radius
-/// 1 / (1 - expansion^2) and falls back.
+/// A uniform sphere of M = R = 1 that expands with v = H r, like the `expand` configuration of
+/// NVIDIA's nbody sample. Below the escape speed it comes to rest at radius 1 / (1 - expansion^2)
+/// and falls back.
 pub(crate) static GENERATOR: Generator = Generator {
     name: "expanding",
     summary: "a uniform sphere that flies apart and, below the speed of escape, falls back",
@@ -26,7 +26,7 @@ pub(crate) static GENERATOR: Generator = Generator {
 
 fn build(values: &Values, seed: u64) -> Result<Bodies> {
     let n = values.count("n");
-    // The speed of escape from the edge is sqrt(2 G M / R).
+    // The escape speed at the edge is sqrt(2 G M / R).
     let rate = values.real("expansion") * 2.0_f64.sqrt();
     let mut stream = Stream::new(seed, 0);
     let mut bodies = Bodies::with_capacity(n);

@@ -1,4 +1,4 @@
-//! Three bodies that chase each other along a figure of eight.
+//! Three bodies that follow each other along a figure of eight.
 
 use glam::DVec3;
 
@@ -6,8 +6,8 @@ use crate::bodies::{Bodies, Component, Role};
 use crate::error::Result;
 use crate::scene::{Generator, Values};
 
-/// The periodic solution of Chenciner & Montgomery (2000), initial values by C. Simo: three bodies
-/// of mass 1, period 6.32591398. It is stable, but only for softening 0 is it exact.
+/// The periodic solution of Chenciner & Montgomery (2000), with initial values by C. Simo: three
+/// bodies of mass 1, period 6.32591398. It is stable, but exact only for softening 0.
 pub(crate) static GENERATOR: Generator = Generator {
     name: "figure-eight",
     summary: "three equal bodies on one figure of eight (Chenciner & Montgomery): returns after 6.326",

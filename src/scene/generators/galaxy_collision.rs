@@ -1,4 +1,4 @@
-//! Two disk galaxies that meet.
+//! Two colliding disk galaxies.
 
 use super::disk_galaxy::{BULGE_MASS, Bulge, GAS, HALO_BODIES, HALO_MASS, Halo, TOOMRE_Q, galaxy};
 use crate::bodies::Bodies;
@@ -8,9 +8,10 @@ use crate::scene::galaxy::Disk;
 use crate::scene::rotation::Rotation;
 use crate::scene::{Generator, Orbit, Parameter, Values};
 
-/// Two galaxies of the kind of `disk-galaxy`, on an orbit as of two points (Toomre & Toomre 1972).
-/// The second has the same surface density: its lengths go with the root of its mass. The orbit
-/// lies in the xy plane, its pericentre on the positive x axis as seen from the first galaxy.
+/// Two galaxies of the kind of `disk-galaxy`, on an orbit as of two point masses (Toomre & Toomre
+/// 1972). The second has the same surface density: its lengths scale with the square root of its
+/// mass. The orbit lies in the xy plane, with its pericentre on the positive x axis as seen from
+/// the first galaxy.
 pub(crate) static GENERATOR: Generator = Generator {
     name: "galaxy-collision",
     summary: "two disk galaxies with bulge and halo meet, throw out tidal arms and merge",
@@ -78,14 +79,14 @@ fn build(values: &Values, seed: u64) -> Result<Bodies> {
         pericentre: values.real("pericentre"),
         separation: values.real("separation"),
     };
-    // Bodies of equal masses in both galaxies, but no galaxy without a disk.
+    // Bodies of equal masses in both galaxies, but at least ten bodies in each.
     let second_count = (n as f64 * ratio / (1.0 + ratio)).round().clamp(10.0, n as f64 - 10.0);
     let second_count = second_count as usize;
 
     let disk = |count: usize, mass: f64, which: u64, inclination: &str, node: f64| {
         let length = mass.sqrt();
         let mut bodies = one(values, count, values.real("softening") / length).build(
-            // Another galaxy is another seed, not a copy of the first.
+            // The second galaxy gets another seed, or it would be a copy of the first.
             seed.wrapping_add(which.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
         );
         scale(&mut bodies, length, mass);

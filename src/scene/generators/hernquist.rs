@@ -5,8 +5,8 @@ use crate::error::Result;
 use crate::scene::galaxy::{Disk, Galaxy, Spheroid};
 use crate::scene::{Generator, Parameter, Values};
 
-/// Hernquist 1990, cut off smoothly, with the isotropic velocities of Eddington's inversion in its
-/// own softened potential. M = a = 1.
+/// Hernquist's model (1990), cut off smoothly, with the isotropic velocities of Eddington's
+/// inversion in its own softened potential. M = a = 1.
 pub(crate) static GENERATOR: Generator = Generator {
     name: "hernquist",
     summary: "an elliptical galaxy in equilibrium: Hernquist's sphere, mass and scale length 1",

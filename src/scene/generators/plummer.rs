@@ -9,11 +9,11 @@ use crate::error::Result;
 use crate::scene::rng::{Even, Stream};
 use crate::scene::{Generator, Parameter, Values};
 
-/// Plummer's model by the recipe of Aarseth, Henon & Wielen (1974, appendix), in standard units:
-/// M = 1, W = -1/2, K = 1/4, so E = -1/4 and 2K/|W| = 1 (Heggie & Mathieu 1986).
+/// Plummer's model by the recipe of Aarseth, Henon & Wielen (1974, appendix), in standard units: M
+/// = 1, W = -1/2, K = 1/4, so E = -1/4 and 2K/|W| = 1 (Heggie & Mathieu 1986).
 ///
-/// W is that of the shells on which the bodies lie; the grain of n bodies changes it by about 1/n.
-/// Radii end at ten virial radii, within which 0.5 % of an endless sphere's mass is missing.
+/// W is that of the shells on which the bodies lie; the graininess of n bodies changes it by about
+/// 1/n. Radii end at ten virial radii, beyond which an unbounded sphere has 0.5 % of its mass.
 pub(crate) static GENERATOR: Generator = Generator {
     name: "plummer",
     summary: "a star cluster in equilibrium: Plummer's sphere in standard units, M = 1 and E = -1/4",
@@ -21,7 +21,7 @@ pub(crate) static GENERATOR: Generator = Generator {
     build,
 };
 
-/// In units of Plummer's length, which is 3 pi / 16 of the virial radius.
+/// Outer radius in units of Plummer's length, which is 3 pi / 16 of the virial radius.
 const EDGE: f64 = 10.0 * 16.0 / (3.0 * PI);
 
 fn build(values: &Values, seed: u64) -> Result<Bodies> {
@@ -57,7 +57,8 @@ fn radii(even: &Even, n: usize) -> Vec<f64> {
     all
 }
 
-/// A speed in units of that of escape, of density q^2 (1 - q^2)^(7/2), which is always below 0.1.
+/// A speed in units of the escape speed, drawn from the density q^2 (1 - q^2)^(7/2), which is
+/// always below 0.1.
 fn draw_speed(stream: &mut Stream) -> f64 {
     loop {
         let q = stream.uniform();
@@ -68,14 +69,14 @@ fn draw_speed(stream: &mut Stream) -> f64 {
     }
 }
 
-/// Stretches positions and velocities so that W = -1/2 and K = 1/4.
+/// Rescales positions and velocities so that W = -1/2 and K = 1/4.
 fn to_standard_units(bodies: &mut Bodies) {
     let mut by_radius: Vec<(f64, f64)> =
         bodies.position.par_iter().zip(&bodies.mass).map(|(x, &m)| (x.length(), m)).collect();
     by_radius.par_sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut within = 0.0;
     let potential = crate::math::sum(by_radius.iter().map(|&(r, m)| {
-        // Half of the body's own shell pulls on it.
+        // Half of the body's own shell acts on it.
         let energy = -m * (within + 0.5 * m) / r;
         within += m;
         energy

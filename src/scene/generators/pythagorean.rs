@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::scene::{Generator, Values};
 
 /// Burrau's problem (1913), solved by Szebehely & Peters (1967): masses 3, 4 and 5 at rest, each
-/// opposite the side of that length. After close passages, unsoftened, the lightest is thrown out at t = 60
-/// and the others stay a binary. A hard test of any integrator.
+/// opposite the side of that length. After close passages, unsoftened, the lightest is ejected at t
+/// = 60 and the others remain a binary. A hard test of any integrator.
 pub(crate) static GENERATOR: Generator = Generator {
     name: "pythagorean",
     summary: "three bodies of mass 3, 4 and 5 fall from a right-angled triangle (Burrau): a hard test",

@@ -7,9 +7,9 @@ use crate::error::Result;
 use crate::scene::rng::Stream;
 use crate::scene::{Generator, Parameter, Values};
 
-/// A thick shell of M = 1 that turns like a solid body about the z axis, like the `shell`
-/// configuration of NVIDIA's nbody sample: radii from 2.5 to 4 parts of it, here 0.625 to 1, and
-/// velocities across the radius, proportional to the distance from the axis.
+/// A thick shell of M = 1 that rotates as a solid body about the z axis, like the `shell`
+/// configuration of NVIDIA's nbody sample: radii from 2.5 to 4, here scaled to 0.625 to 1, and
+/// velocities perpendicular to the radius, proportional to the distance from the axis.
 pub(crate) static GENERATOR: Generator = Generator {
     name: "random-shell",
     summary: "a thick spherical shell that turns like a solid body: falls in at the poles, spreads at the equator",

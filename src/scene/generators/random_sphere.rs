@@ -6,7 +6,7 @@ use crate::scene::rng::Stream;
 use crate::scene::{Generator, Parameter, Values};
 
 /// Positions uniform in the sphere of radius 1, velocities uniform in a sphere too, like the
-/// `random` configuration of NVIDIA's nbody sample. M = 1; with W = -3/5 and a greatest speed u,
+/// `random` configuration of NVIDIA's nbody sample. M = 1; since W = -3/5, a greatest speed u gives
 /// 2K/|W| = u^2.
 pub(crate) static GENERATOR: Generator = Generator {
     name: "random-sphere",

@@ -6,8 +6,8 @@ use crate::bodies::{Bodies, Component, Role};
 use crate::error::Result;
 use crate::scene::{Generator, Orbit, Parameter, Values};
 
-/// Kepler's problem: masses of sum 1, semi-major axis 1, so the period is 2 pi. It starts at the
-/// greatest distance, in the xy plane, with the second body on the negative x axis.
+/// Kepler's problem: masses that add up to 1, semi-major axis 1, so the period is 2 pi. It starts
+/// at the greatest distance, in the xy plane, with the second body on the negative x axis.
 pub(crate) static GENERATOR: Generator = Generator {
     name: "two-body",
     summary: "two bodies on an ellipse of semi-major axis 1: returns after 2 pi",

@@ -7,8 +7,9 @@ use crate::error::Result;
 use crate::scene::rng::Stream;
 use crate::scene::{Generator, Parameter, Values};
 
-/// Positions uniform in the cube from -1 to 1, velocities normal. M = 1. The energy of a uniform
-/// cube of side L is W = -0.941156 G M^2 / L (the six-fold integral of 1/r, done numerically).
+/// Positions uniform in the cube from -1 to 1, velocities normal. M = 1. The potential energy of a
+/// uniform cube of side L is W = -0.941156 G M^2 / L (the six-fold integral of 1/r, evaluated
+/// numerically).
 pub(crate) static GENERATOR: Generator = Generator {
     name: "uniform-cube",
     summary: "random positions in a cube: the plainest load for timing, and a box that collapses into a ball",
