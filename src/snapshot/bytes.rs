@@ -1,4 +1,4 @@
-//! Reading and writing of numbers in bytes: either order, checked bounds, and errors that say where.
+//! Reading and writing numbers in bytes: either byte order, checked bounds, errors that say where.
 
 use super::column::each;
 use super::{Column, ColumnType, Endianness, Problem};
@@ -31,8 +31,8 @@ impl Endianness {
         f64::from_bits(self.u64(bytes))
     }
 
-    /// Appends a value from each piece of `bytes`, where it begins at byte `at`; pieces are `stride` bytes
-    /// long, and what is left over is no piece.
+    /// Appends one value per piece of `bytes`, read at offset `at` in the piece. Pieces are
+    /// `stride` bytes long; an incomplete last piece is ignored.
     pub(super) fn extend(self, column: &mut Column, bytes: &[u8], stride: usize, at: usize) {
         let pieces = bytes.chunks_exact(stride).map(|piece| &piece[at..]);
         match column {
@@ -44,7 +44,7 @@ impl Endianness {
         }
     }
 
-    /// The values of that type in `bytes`, one behind the other.
+    /// The values of this type packed in `bytes`.
     pub(super) fn column(self, kind: ColumnType, bytes: &[u8]) -> Column {
         let mut column = Column::with_capacity(kind, bytes.len() / kind.bytes());
         self.extend(&mut column, bytes, kind.bytes(), 0);
@@ -57,11 +57,11 @@ fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes[..N].try_into().expect("a slice of N bytes should be an array of N bytes")
 }
 
-/// Walks through the bytes of a file and knows where it is.
+/// Reads through the bytes of a file and keeps track of the offset.
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Order of the bytes of what is read next.
+    /// Byte order of what is read next.
     pub endianness: Endianness,
 }
 
@@ -80,7 +80,7 @@ impl<'a> Reader<'a> {
         self.bytes.len() - self.at
     }
 
-    /// The next `count` bytes. `what` names them for the error, which says where the file ends.
+    /// The next `count` bytes; `what` names them in the error, which says where the file ends.
     pub fn take(&mut self, count: u64, what: &str) -> Result<&'a [u8], Problem> {
         match usize::try_from(count) {
             Ok(count) if count <= self.left() => {
@@ -147,7 +147,7 @@ impl Writer {
         self.u64(value.to_bits());
     }
 
-    /// All values of a column in its own type.
+    /// Writes all values of a column in its own type.
     pub fn column(&mut self, column: &Column) {
         let endianness = self.endianness;
         if self.is_native() {
@@ -172,7 +172,7 @@ impl Writer {
         self.u64s(bytemuck::cast_slice(values));
     }
 
-    /// Whether numbers stand in memory as they are written.
+    /// Whether numbers in memory have the byte order to write.
     fn is_native(&self) -> bool {
         (self.endianness == Endianness::Little) == cfg!(target_endian = "little")
     }

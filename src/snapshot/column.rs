@@ -1,29 +1,29 @@
-//! Columns beside the bodies' own: one number for each body, of the type that the file has it in.
+//! Additional columns: one number per body, in the type that the file uses.
 
 use std::borrow::Cow;
 
-/// What one value of a [`Column`] is.
+/// The type of the values of a [`Column`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ColumnType {
-    /// 64 bits, floating point.
+    /// 64-bit floating point.
     #[default]
     F64,
-    /// 32 bits, floating point.
+    /// 32-bit floating point.
     F32,
-    /// A whole number of 64 bits, without sign.
+    /// 64-bit unsigned integer.
     U64,
-    /// A whole number of 32 bits, without sign.
+    /// 32-bit unsigned integer.
     U32,
-    /// A whole number of 64 bits, with sign.
+    /// 64-bit signed integer.
     I64,
 }
 
 impl ColumnType {
-    /// Every type.
+    /// All types.
     pub const ALL: [Self; 5] = [Self::F64, Self::F32, Self::U64, Self::U32, Self::I64];
 
-    /// The name in files and messages: `f64`.
+    /// The name in files and messages, such as `f64`.
     pub fn name(self) -> &'static str {
         match self {
             Self::F64 => "f64",
@@ -34,12 +34,12 @@ impl ColumnType {
         }
     }
 
-    /// The type of that name.
+    /// The type with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// True for floating point, which alone has NaN for a body without a value.
+    /// Whether it is floating point; only then can a body be without a value (NaN).
     pub fn is_float(self) -> bool {
         matches!(self, Self::F64 | Self::F32)
     }
@@ -53,7 +53,7 @@ impl ColumnType {
     }
 }
 
-/// One number per body. In floating point NaN stands for no value; whole numbers are there for all.
+/// One number per body. In floating point NaN means no value; integers have a value for every body.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Column {
@@ -69,7 +69,7 @@ pub enum Column {
     I64(Vec<i64>),
 }
 
-/// Evaluates one expression for the values of whatever type they are.
+/// Evaluates an expression for the values in their own type.
 macro_rules! each {
     ($column:expr, $values:ident => $result:expr) => {
         match $column {
@@ -84,7 +84,7 @@ macro_rules! each {
 pub(super) use each;
 
 impl Column {
-    /// A column without values yet, with room for `capacity` of them.
+    /// An empty column with room for `capacity` values.
     pub(super) fn with_capacity(kind: ColumnType, capacity: usize) -> Self {
         match kind {
             ColumnType::F64 => Self::F64(Vec::with_capacity(capacity)),
@@ -111,12 +111,12 @@ impl Column {
         each!(self, values => values.len())
     }
 
-    /// True without a value.
+    /// Whether it has no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Value `i`, which must be below [`Self::len`]; whole numbers beyond 2^53 are rounded to f64.
+    /// Value `i`, which must be below [`Self::len`]; integers beyond 2^53 are rounded to f64.
     pub fn value(&self, i: usize) -> f64 {
         match self {
             Self::F64(values) => values[i],
@@ -127,7 +127,7 @@ impl Column {
         }
     }
 
-    /// Value `i` of a column of whole numbers, with a sign in two's complement.
+    /// Value `i` of an integer column, in two's complement if signed; `None` for floating point.
     pub(super) fn whole(&self, i: usize) -> Option<u64> {
         match self {
             Self::U64(values) => Some(values[i]),
@@ -137,12 +137,12 @@ impl Column {
         }
     }
 
-    /// False where value `i` is NaN, which stands for none.
+    /// Whether body `i` has a value: false if it is NaN.
     pub fn has_value(&self, i: usize) -> bool {
         !self.value(i).is_nan()
     }
 
-    /// All values as f64: borrowed where they are, rounded as by [`Self::value`] elsewhere.
+    /// All values as f64: borrowed if they are, else converted as by [`Self::value`].
     pub fn to_f64(&self) -> Cow<'_, [f64]> {
         match self {
             Self::F64(values) => values.into(),

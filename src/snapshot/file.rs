@@ -1,5 +1,5 @@
-//! Reading and writing of snapshots: the format is recognised before the rest is read, and files are
-//! written whole or not at all.
+//! Reading and writing snapshots: the format is recognised from the first bytes, and files are
+//! written as a whole or not at all.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::error::{Error, Result};
 
-/// Reads a snapshot of any known format, as it stands: [`read_with`] the usual options.
+/// Reads a snapshot of any known format: [`read_with`] the default options.
 ///
 /// # Errors
 /// As [`read_with`].
@@ -18,16 +18,17 @@ pub fn read<'a>(source: impl Into<Source<'a>>) -> Result<Snapshot> {
     read_with(source, &ReadOptions::default())
 }
 
-/// Reads a snapshot. Unless the options name a format, it is recognised from the first bytes, then from
-/// the extension, before the rest is read.
+/// Reads a snapshot. Unless the options name a format, it is recognised from the first bytes and
+/// then from the extension, before the rest is read.
 ///
 /// # Errors
-/// [`Error::Io`] where the system refuses, [`Error::File`] with what is wrong, where (byte or line)
-/// and what was expected, of a snapshot in several files also where one is missing or another's;
-/// [`Error::Unknown`] for a format that is not there; [`Error::Value`] for a part that is not there.
+/// [`Error::Io`] from the system; [`Error::File`] with what is wrong, where (byte or line) and what
+/// was expected, also if a file of several is missing or belongs to another snapshot;
+/// [`Error::Unknown`] for an unknown format; [`Error::Value`] for a part that the snapshot does not
+/// have.
 pub fn read_with<'a>(source: impl Into<Source<'a>>, options: &ReadOptions) -> Result<Snapshot> {
     let source = source.into();
-    // Modifiers (tipsy-be) are for writing; a reader finds out by itself.
+    // Modifiers (tipsy-be) are for writing; readers detect the layout themselves.
     let find = |format: &String| find(format, &mut WriteOptions::default());
     let format = options.format.as_ref().map(find).transpose()?;
     let mut first = source.first()?;
@@ -46,14 +47,15 @@ pub fn read_with<'a>(source: impl Into<Source<'a>>, options: &ReadOptions) -> Re
     Ok(snapshot)
 }
 
-/// Writes a snapshot and says what the format cannot hold. The format is `options.format`, else the
-/// extension's. A file appears whole or not at all: it is written beside its place under another
-/// name, brought to disk, and then renamed, so that an older file of that name survives any failure. With
-/// [`WriteOptions::files`] there are several, `path.0`, `path.1`, ..., renamed when all are whole.
+/// Writes a snapshot and reports what the format cannot hold. The format is `options.format`, or
+/// else that of the extension. A file appears as a whole or not at all: it is written beside its
+/// target under another name, synced to disk, then renamed, so that an older file of that name
+/// survives any failure. With [`WriteOptions::files`] there are several, `path.0`, `path.1`, ...,
+/// renamed once all are complete.
 ///
 /// # Errors
 /// As [`Snapshot::to_bytes`]; [`Error::Io`] or [`Error::File`] if the folder is missing or not
-/// writable, or the target is something else than an ordinary file.
+/// writable, or if the target is not an ordinary file.
 pub fn write(
     path: impl AsRef<Path>,
     snapshot: &Snapshot,
@@ -64,8 +66,8 @@ pub fn write(
 }
 
 impl Snapshot {
-    /// Reads a snapshot from the bytes of a whole file. `name` is the file's name, as far as known:
-    /// it helps to recognise the format by its extension, and messages begin with it.
+    /// Reads a snapshot from the bytes of a whole file. `name` is the file's name as far as known:
+    /// its extension helps to recognise the format, and error messages begin with it.
     ///
     /// # Errors
     /// As [`read_with`].
@@ -81,13 +83,13 @@ impl Snapshot {
         read_with(Source::bytes(name, bytes), options)
     }
 
-    /// The bytes of a whole file and what it does not hold. The format is `options.format`, else
-    /// the one that the extension of `name` belongs to; `name` also begins the messages.
+    /// The bytes of a whole file, and what it does not hold. The format is `options.format`, or
+    /// else that of the extension of `name`; error messages begin with `name`.
     ///
     /// # Errors
-    /// [`Error::Unknown`] for a format that is not there, [`Error::File`] where the snapshot does
-    /// not pass [`Self::validate`] or a value cannot be stored at all; [`Error::Value`] where
-    /// [`WriteOptions::files`] asks for several (see [`Self::to_files`]).
+    /// [`Error::Unknown`] for an unknown format; [`Error::File`] if the snapshot fails
+    /// [`Self::validate`] or has a value that cannot be stored; [`Error::Value`] if
+    /// [`WriteOptions::files`] asks for several files (see [`Self::to_files`]).
     pub fn to_bytes(&self, name: &str, options: &WriteOptions) -> Result<(Vec<u8>, Losses)> {
         let (files, losses) = self.to_files(name, options)?;
         match <[Made; 1]>::try_from(files) {
@@ -96,22 +98,22 @@ impl Snapshot {
         }
     }
 
-    /// The bytes of every file, with its name; several with [`WriteOptions::files`].
+    /// The bytes of each file with its name; several with [`WriteOptions::files`].
     ///
     /// # Errors
-    /// As [`Self::to_bytes`], and where the format cannot be in so many files.
+    /// As [`Self::to_bytes`]; also a number of files that the format does not allow.
     pub fn to_files(&self, name: &str, options: &WriteOptions) -> Result<(Vec<Made>, Losses)> {
         put(self, Path::new(name), options, Output::in_memory)
     }
 }
 
-/// No snapshot is in more files.
+/// The largest number of files of a snapshot.
 const MOST_FILES: usize = 65_536;
 
 /// The names of the files that [`write()`] would make.
 ///
 /// # Errors
-/// [`Error::Value`] for a number of [`WriteOptions::files`] that no snapshot has.
+/// [`Error::Value`] if [`WriteOptions::files`] is out of range.
 pub fn targets(path: impl AsRef<Path>, options: &WriteOptions) -> Result<Vec<PathBuf>> {
     let path = path.as_ref();
     match options.files {
@@ -125,7 +127,7 @@ pub fn targets(path: impl AsRef<Path>, options: &WriteOptions) -> Result<Vec<Pat
     }
 }
 
-/// The format to write in, and the options with those that its name sets.
+/// The format to write, and the options including those set by its name.
 fn format_for(
     path: &Path,
     options: &WriteOptions,

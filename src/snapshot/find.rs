@@ -1,4 +1,4 @@
-//! Which format: by name, by extension, by content.
+//! Finding the format by name, extension or content.
 
 use std::path::Path;
 
@@ -11,11 +11,11 @@ pub fn formats() -> &'static [Format] {
     FORMATS
 }
 
-/// The format of that name. Modifiers behind the name (`tipsy-be-id`) are set in `options`, over
-/// what is there.
+/// The format with this name. Modifiers after the name (`tipsy-be-id`) are set in `options`,
+/// overriding what is there.
 ///
 /// # Errors
-/// [`Error::Unknown`] for a name or modifier that is not there, with those that are.
+/// [`Error::Unknown`] for an unknown name or modifier, with the known ones.
 pub fn find(spec: &str, options: &mut WriteOptions) -> Result<&'static Format> {
     let mut parts = spec.split('-');
     let name = parts.next().unwrap_or_default();
@@ -30,7 +30,10 @@ pub fn find(spec: &str, options: &mut WriteOptions) -> Result<&'static Format> {
     Ok(format)
 }
 
-/// The format that the extension of `path` belongs to; [`Error::Unknown`] if none does.
+/// The format of the extension of `path`.
+///
+/// # Errors
+/// [`Error::Unknown`] if no format has it.
 pub fn by_extension(path: &Path) -> Result<&'static Format> {
     let extension = extension(path);
     FORMATS
@@ -39,11 +42,11 @@ pub fn by_extension(path: &Path) -> Result<&'static Format> {
         .ok_or_else(|| unknown_extension(path, &extension))
 }
 
-/// The format of a file by its first bytes `head`, its length in bytes and its name: by content
-/// where that is certain, then by extension, then by what the content could be.
+/// The format of a file, given its first bytes `head`, its length in bytes and its name: by content
+/// if that is certain, then by extension, then by what the content might be.
 ///
 /// # Errors
-/// [`Error::File`] that shows the first bytes and names the known formats.
+/// [`Error::File`] that shows the first bytes and lists the known formats.
 pub fn recognise(head: &[u8], length: u64, path: &Path) -> Result<&'static Format> {
     refuse_foreign(head, path)?;
     let judged = || FORMATS.iter().map(|format| (format, (format.recognise)(head, length)));
@@ -64,10 +67,10 @@ pub fn recognise(head: &[u8], length: u64, path: &Path) -> Result<&'static Forma
         })
 }
 
-/// Where the signature of an HDF5 file can stand; a block of the user's own may come first.
+/// Offsets at which the signature of an HDF5 file can be; a user block may come first.
 const HDF5_PLACES: [usize; 5] = [0, 512, 1024, 2048, 4096];
 
-/// Refuses what is surely a file of a kind that is not read, with what to do about it.
+/// Rejects a file whose kind is certain but not supported, and says what to do about it.
 pub(super) fn refuse_foreign(head: &[u8], path: &Path) -> Result<()> {
     let hdf5 =
         |&at: &usize| head.get(at..).is_some_and(|head| head.starts_with(b"\x89HDF\r\n\x1a\n"));

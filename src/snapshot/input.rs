@@ -1,4 +1,4 @@
-//! The files of a snapshot as a format gets them.
+//! The files of a snapshot as a format receives them.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use super::parts::Numbered;
 use crate::error::{Error, Result};
 use crate::files::{self, Found};
 
-/// Enough to recognise any format by, the header line of a table included.
+/// Enough bytes to recognise any format, including the header line of a table.
 const HEAD: u64 = 64 * 1024;
 
 /// The files of one snapshot in the order of their numbers, not yet read.
@@ -18,14 +18,14 @@ pub struct Input<'a> {
 
 /// One file.
 pub(super) struct Part<'a> {
-    /// Its name, which begins the messages.
+    /// Its name, which begins error messages.
     pub path: PathBuf,
     content: Content<'a>,
 }
 
 enum Content<'a> {
     Bytes(&'a [u8]),
-    /// Its length, and its bytes once they were asked for.
+    /// The file's length, and the bytes read so far.
     OnDisk(u64, Vec<u8>),
 }
 
@@ -43,7 +43,7 @@ impl<'a> Part<'a> {
         };
         match found {
             Found::Folder => wrong("a folder"),
-            Found::Other => wrong("no ordinary file"),
+            Found::Other => wrong("not an ordinary file"),
             Found::File(length) => {
                 refuse_empty(&path, length)?;
                 Ok(Self { path, content: Content::OnDisk(length, Vec::new()) })
@@ -65,7 +65,7 @@ impl<'a> Part<'a> {
         Ok(self.bytes())
     }
 
-    /// Makes the first `count` bytes available, or as many as there are.
+    /// Reads the first `count` bytes, or all if there are fewer.
     fn read(&mut self, count: u64) -> Result<()> {
         let Content::OnDisk(length, bytes) = &mut self.content else { return Ok(()) };
         let count = count.min(*length);
@@ -78,7 +78,8 @@ impl<'a> Part<'a> {
             let problem = format!("is too large for this machine's memory: {length} bytes");
             return Err(Error::file(&self.path, problem));
         }
-        // From its beginning and whole: the file is not held open, since there may be thousands.
+        // Reads from the beginning each time: the file is not kept open, since there may be
+        // thousands.
         *bytes = files::read_start(&self.path, count)
             .map_err(|source| Error::io("read", &self.path, source))?;
         Ok(())
@@ -100,7 +101,7 @@ fn refuse_empty(path: &Path, length: u64) -> Result<()> {
 }
 
 impl<'a> Input<'a> {
-    /// `parts` of a snapshot in `files` files: all of them, or one.
+    /// Takes `parts` of a snapshot of `files` files: all of them, or one.
     pub(super) fn new(parts: Vec<Part<'a>>, files: u64) -> Self {
         Self { parts, files }
     }
@@ -119,7 +120,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// All files with their bytes.
+    /// Reads all files.
     pub(super) fn load(&mut self) -> Result<Vec<(&Path, &[u8])>> {
         for part in &mut self.parts {
             part.read(u64::MAX)?;
@@ -127,7 +128,7 @@ impl<'a> Input<'a> {
         Ok(self.parts.iter().map(|part| (part.path.as_path(), part.bytes())).collect())
     }
 
-    /// Reads a format that is always in one file.
+    /// Reads a format that always has a single file.
     pub(super) fn whole<T>(&mut self, read: impl FnOnce(&[u8]) -> Result<T, Problem>) -> Result<T> {
         let (path, bytes) = self.load()?[0];
         read(bytes).map_err(|problem| Error::file(path, problem))

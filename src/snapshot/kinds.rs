@@ -1,9 +1,10 @@
-//! Formats that know a few kinds of bodies: which component goes where, and in which order.
+//! Formats with a fixed set of kinds of bodies: which component becomes which kind, and in which
+//! order.
 
 use super::Losses;
 use crate::bodies::{Bodies, Component, Role};
 
-/// A kind of bodies that a format tells apart, and the component it is read as.
+/// A kind of bodies in a format, and the component it is read as.
 #[derive(Debug)]
 pub(super) struct Kind {
     pub name: &'static str,
@@ -16,17 +17,17 @@ impl Kind {
     }
 }
 
-/// What tipsy and GADGET call the same quantities.
+/// Columns that tipsy and GADGET name differently.
 const SAME_QUANTITIES: [(&str, &str); 5] =
     [("rho", "RHO"), ("hsmooth", "HSML"), ("metals", "Z"), ("tform", "AGE"), ("phi", "POT")];
 
-/// GADGET's name of a column of tipsy's, in case a snapshot goes from one to the other.
+/// GADGET's name for a column of tipsy's, for snapshots converted from one to the other.
 pub(super) fn gadget_name(tipsy_name: &str) -> Option<&'static str> {
     SAME_QUANTITIES.iter().find(|(tipsy, _)| *tipsy == tipsy_name).map(|(_, gadget)| *gadget)
 }
 
-/// Indices of the bodies in the order of a file that groups them by section, as they come within
-/// each, and the number in each. `section` is one of 0..`sections` for every body.
+/// Indices of the bodies grouped by section, in their order within each, and the number in each
+/// section. `section` is in 0..`sections` for every body.
 pub(super) fn order(
     bodies: &Bodies,
     sections: usize,
@@ -46,7 +47,7 @@ pub(super) fn order(
     (order, counts)
 }
 
-/// Notes what becomes of the components when component c is written as `kinds[kind_of(c)]`.
+/// Notes what is lost of the components if component c is written as `kinds[kind_of(c)]`.
 pub(super) fn note_components(
     bodies: &Bodies,
     kinds: &[Kind],

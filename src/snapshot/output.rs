@@ -1,4 +1,4 @@
-//! Where a format puts the files of a snapshot: in memory, or on disk whole or not at all.
+//! Where a format puts the files of a snapshot: in memory, or on disk as a whole or not at all.
 
 use std::path::{Path, PathBuf};
 
@@ -6,16 +6,16 @@ use super::{Problem, parts};
 use crate::error::{Error, Result};
 use crate::files::Replacement;
 
-/// A file that was made in memory.
+/// A file made in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Made {
     /// Its name.
     pub path: PathBuf,
-    /// All that is in it.
+    /// Its content.
     pub bytes: Vec<u8>,
 }
 
-/// What becomes of a format's files.
+/// Receives a format's files.
 pub struct Output {
     name: PathBuf,
     format: &'static str,
@@ -29,17 +29,17 @@ enum Place {
 }
 
 impl Output {
-    /// Keeps the bytes.
+    /// Keeps the files in memory.
     pub(super) fn in_memory(name: &Path, format: &'static str, files: usize) -> Self {
         Self { name: name.to_owned(), format, files, place: Place::Memory(Vec::new()) }
     }
 
-    /// Writes beside their places what [`Self::finish`] puts into them.
+    /// Writes temporary files beside their targets; [`Self::finish`] renames them.
     pub(super) fn on_disk(name: &Path, format: &'static str, files: usize) -> Self {
         Self { name: name.to_owned(), format, files, place: Place::Disk(Vec::new()) }
     }
 
-    /// Number of files that are to be made.
+    /// Number of files to make.
     pub(super) fn files(&self) -> usize {
         self.files
     }
@@ -63,19 +63,19 @@ impl Output {
         Ok(())
     }
 
-    /// Takes the file of a format that is always in one.
+    /// Takes the file of a format that always has a single file.
     pub(super) fn whole(&mut self, bytes: Result<Vec<u8>, Problem>) -> Result<()> {
         let bytes = bytes.map_err(|problem| self.wrong(problem))?;
         self.put(bytes)
     }
 
-    /// Why the snapshot cannot be written.
+    /// The error for a snapshot that cannot be written.
     pub(super) fn wrong(&self, problem: impl AsRef<str>) -> Error {
         let problem = format!("cannot be written as {}: {}", self.format, problem.as_ref());
         Error::file(&self.name, problem)
     }
 
-    /// Puts the files into their places; those that were kept in memory.
+    /// Moves the files to their places; returns those kept in memory.
     pub(super) fn finish(self) -> Result<Vec<Made>> {
         match self.place {
             Place::Memory(files) => Ok(files),

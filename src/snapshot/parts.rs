@@ -1,5 +1,5 @@
-//! Names of the files of a snapshot in several: `snap_000.0`, `snap_000.1`, ... for `snap_000`, with or
-//! without zeros in front of the numbers.
+//! Names of the files of a snapshot in several files: `snap_000.0`, `snap_000.1`, ... for
+//! `snap_000`; numbers may have leading zeros.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::messages;
 
-/// Numbers have no more digits: 2^64 has 20.
+/// Most digits of a number: 2^64 has 20.
 const MOST_DIGITS: usize = 20;
 
-/// The file of number `k` of the snapshot that is named `base`, as files are written.
+/// The name of file `k` of the snapshot `base`, as files are written.
 pub(super) fn nth(base: &Path, k: u64) -> PathBuf {
     with_digits(base, k, 1)
 }
@@ -22,7 +22,7 @@ fn with_digits(base: &Path, k: u64, digits: usize) -> PathBuf {
     name.into()
 }
 
-/// A file's name taken apart: `snap_000.3` is number 3 of `snap_000`, and so is `snap_000.003`.
+/// A file name in parts: `snap_000.3` is number 3 of `snap_000`, and so is `snap_000.003`.
 #[derive(Debug, PartialEq)]
 pub(super) struct Numbered {
     /// The name of the whole snapshot.
@@ -41,7 +41,8 @@ impl Numbered {
         Some(Self { base: path.with_extension(""), number, digits: text.len() })
     }
 
-    /// File `k` of the same snapshot. `snap.12` may lie beside `snap.3` or `snap.03`: then the disk decides.
+    /// File `k` of the same snapshot. `snap.12` may go with `snap.3` or `snap.03`; whichever exists
+    /// is taken.
     pub fn nth(&self, k: u64) -> PathBuf {
         let (plain, padded) = (nth(&self.base, k), with_digits(&self.base, k, self.digits));
         let begins_with_zero = nth(&self.base, self.number).as_os_str().len()
@@ -50,13 +51,13 @@ impl Numbered {
     }
 }
 
-/// The first file of the snapshot that is named `base`, if it is there.
+/// The first file of the snapshot `base`, if it exists.
 pub(super) fn first_of(base: &Path) -> Option<PathBuf> {
     (1..=MOST_DIGITS).map(|digits| with_digits(base, 0, digits)).find(|path| path.is_file())
 }
 
-/// The file to begin with: `path` itself, the first of the files whose common name it is, or the first of the
-/// one snapshot in several files that lies in the folder `path`.
+/// The file to begin with: `path` itself, the first of the files with this common name, or the
+/// first file of the only snapshot in several files in the folder `path`.
 pub(super) fn first(path: &Path) -> Result<PathBuf> {
     match first_of(path).filter(|_| !path.is_file()) {
         Some(first) => Ok(first),

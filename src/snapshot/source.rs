@@ -1,4 +1,4 @@
-//! What a snapshot is read from: bytes with a name, a path, or the several files of one snapshot.
+//! The source of a snapshot: bytes with a name, a path, or the several files of one snapshot.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use super::{Input, Part};
 use crate::error::{Error, Result};
 use crate::{files, messages};
 
-/// What a snapshot is read from.
+/// The source from which a snapshot is read.
 #[derive(Clone, Debug)]
 pub struct Source<'a>(Kind<'a>);
 
@@ -19,20 +19,20 @@ enum Kind<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// A file. Of a snapshot in several files it is any of them, `snap_000.3`, or their common name,
-    /// `snap_000`; the others are looked for beside it. Or a folder with the files of one such snapshot.
+    /// A file. For a snapshot in several files: any one of them, `snap_000.3`, their common name,
+    /// `snap_000`, or a folder that holds one such snapshot; the others are found beside it.
     pub fn path(path: impl AsRef<Path>) -> Self {
         Self(Kind::Path(path.as_ref().to_owned()))
     }
 
-    /// The bytes of a whole file. `name` is the file's name, as far as known: it helps to recognise the
-    /// format by its extension, and messages begin with it.
+    /// The bytes of a whole file. `name` is the file's name as far as known: its extension helps to
+    /// recognise the format, and error messages begin with it.
     pub fn bytes(name: &'a str, bytes: &'a [u8]) -> Self {
         Self(Kind::Bytes { name, bytes })
     }
 
-    /// All files of one snapshot, in any order and wherever they lie: the numbers at the end of their
-    /// names (`snap_000.3`) tell which is which.
+    /// All files of one snapshot, in any order and from any folders: the numbers at the end of
+    /// their names (`snap_000.3`) identify them.
     pub fn parts(parts: impl IntoIterator<Item = Self>) -> Self {
         Self(Kind::Parts(parts.into_iter().collect()))
     }
@@ -49,8 +49,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// All files of a snapshot that is in `files` of them by the word of the `first`; with `only` the
-    /// file of that number alone.
+    /// All files of a snapshot that has `files` of them according to the `first`; with `only`, just
+    /// the file of that number.
     pub(super) fn gather(
         self,
         first: Part<'a>,
@@ -90,7 +90,7 @@ impl From<PathBuf> for Source<'_> {
     }
 }
 
-/// True if a snapshot may be read from `path`: a file, the common name of several, or a folder.
+/// Whether a snapshot may be read from `path`: a file, the common name of several, or a folder.
 pub fn is_there(path: impl AsRef<Path>) -> bool {
     let path = path.as_ref();
     files::exists(path) || parts::first_of(path).is_some()
@@ -100,7 +100,7 @@ fn one_of(files: u64) -> String {
     format!("one of the {files} files of a snapshot in several")
 }
 
-/// The number in a file's name, and the name without it.
+/// The number in a file's name, and the rest of the name.
 fn number_of(part: &Part, files: u64) -> Result<Numbered> {
     let wrong = |problem: &str| {
         Err(Error::file(&part.path, format!("is {}, but its name {problem}", one_of(files))))
@@ -112,13 +112,13 @@ fn number_of(part: &Part, files: u64) -> Result<Numbered> {
     }
 }
 
-/// The files beside the first.
+/// Finds the other files beside the first.
 fn beside<'a>(first: Part<'a>, files: u64, only: Option<u64>) -> Result<Vec<Part<'a>>> {
     let name = number_of(&first, files)?;
     if let Some(only) = only {
         return Ok(vec![Part::on_disk(name.nth(only))?]);
     }
-    // However many the file says there are, looking ends with the first that is not there.
+    // The search ends at the first missing file, however many the first one claims.
     let mut found = Vec::new();
     for k in (0..files).filter(|k| *k != name.number) {
         let path = name.nth(k);
@@ -133,7 +133,7 @@ fn beside<'a>(first: Part<'a>, files: u64, only: Option<u64>) -> Result<Vec<Part
     Ok(found)
 }
 
-/// The files that were given, by their numbers.
+/// The files that were given, by number.
 fn given<'a>(sources: Vec<Source<'a>>, files: u64, only: Option<u64>) -> Result<Vec<Part<'a>>> {
     let opened = sources.iter().map(Source::first).collect::<Result<Vec<_>>>()?;
     if opened.len() as u64 != files {
@@ -157,8 +157,8 @@ fn given<'a>(sources: Vec<Source<'a>>, files: u64, only: Option<u64>) -> Result<
     Ok(numbered.into_iter().filter(wanted).map(|(_, part)| part).collect())
 }
 
-/// `snap.0` stands for `snap` only as the first of several: a series of snapshots in time may have such
-/// names too.
+/// `snap.0` is taken for `snap` only if it is the first of several files: snapshots of a time
+/// series may have such names too.
 fn refuse_common_name(asked: &Path, first: &Part) -> Result<()> {
     if asked == first.path {
         return Ok(());

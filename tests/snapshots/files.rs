@@ -110,9 +110,9 @@ fn links_devices_and_permissions_are_left_as_they_are() {
     let null = folder.path().join("null.gvt");
     symlink("/dev/null", &null).unwrap();
     let error = write(&null, &six(), &WriteOptions::default()).unwrap_err().to_string();
-    assert!(error.contains("no ordinary file"), "{error}");
+    assert!(error.contains("not an ordinary file"), "{error}");
     let error = read(&null).unwrap_err().to_string();
-    assert!(error.contains("no ordinary file"), "{error}");
+    assert!(error.contains("not an ordinary file"), "{error}");
 }
 
 #[test]
