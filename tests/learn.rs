@@ -201,7 +201,7 @@ fn what_cannot_be_filled_is_said() {
 #[test]
 fn ceilings_are_measured_while_the_simulation_rests() {
     let mut harness = World::new().shown();
-    assert!(harness.query_by_label("needs the ceilings").is_some());
+    assert!(harness.query_by_label("measure the ceilings first").is_some());
     let begun = click(&mut harness, "Measure ceilings");
     assert_eq!(begun, [Action::Live(Command::Pause(true))]);
     let mut ended = Vec::new();
@@ -216,7 +216,7 @@ fn ceilings_are_measured_while_the_simulation_rests() {
     }
     assert_eq!(ended, [Action::Live(Command::Pause(false))]);
     harness.run_steps(2);
-    assert!(harness.query_by_label("needs the ceilings").is_none());
+    assert!(harness.query_by_label("measure the ceilings first").is_none());
     assert!(harness.query_by_label("limit").is_some(), "the model names the limit");
 }
 

@@ -42,7 +42,7 @@ fn a_card_says_what_is_known_of_its_body_and_goes_on_to_the_next() {
     harness.get_by_label_contains("body 103").click();
     harness.run();
     assert_eq!(harness.state().panel.card.body, Some(3));
-    assert!(harness.query_by_label("being looked at …").is_some(), "that was another body's");
+    assert!(harness.query_by_label("computing …").is_some(), "that was another body's");
 
     harness.state_mut().panel.card.body = Some(7);
     harness.state_mut().seen.about = Some(about(2.5));

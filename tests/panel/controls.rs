@@ -48,7 +48,7 @@ fn scene_restarts_picks_and_is_changed() {
     assert!(matches!(&picked[..], [Action::Load(input)] if input.input == "plummer"), "{picked:?}");
 
     // A parameter that is changed asks for nothing yet; the button then asks for it by name.
-    let mass_ratio = harness.get_by_label("mass of the second").rect().center().y;
+    let mass_ratio = harness.get_by_label("mass ratio").rect().center().y;
     let beside = move |h: &egui_kittest::Harness<'static, World>| {
         let sliders = h.get_all_by_role(WidgetRole::Slider);
         let mut sliders = sliders.filter(|s| (s.rect().center().y - mass_ratio).abs() < 6.0);
@@ -58,7 +58,7 @@ fn scene_restarts_picks_and_is_changed() {
     let made = click(&mut harness, "Build with these numbers");
     let [Action::Load(input)] = &made[..] else { panic!("{made:?}") };
     assert_eq!(input.set, ["mass_ratio=0.5".parse().unwrap()]);
-    assert_eq!(click(&mut harness, "Usual numbers"), []);
+    assert_eq!(click(&mut harness, "Default numbers"), []);
     let made = click(&mut harness, "Build again");
     assert!(matches!(&made[..], [Action::Load(input)] if input.set.is_empty()), "{made:?}");
 }
@@ -146,7 +146,7 @@ fn what_was_changed_is_reset_by_the_button_behind_it() {
     after(&mut harness, |h| behind(h, "stops"));
     assert_eq!(harness.state().view.style.stops, 0.0);
     slide(&mut harness, "size", 5.0);
-    click(&mut harness, "All light as usual");
+    click(&mut harness, "Reset all light");
     let style = &harness.state().view.style;
     assert_eq!((style.sprite_size, style.colour_by), (1.0, ColourBy::Speed));
 }

@@ -123,7 +123,7 @@ fn switches_come_out_as_shapes_that_hold() {
         assert!(look(&request), "{name}: {request:?}");
         assert!(request.resolve(&gpu, 300, 300).is_ok(), "{name}: {request:?}");
     }
-    let request = wanted(click(&mut harness, "What suits the device"));
+    let request = wanted(click(&mut harness, "Choose automatically"));
     assert_eq!(request, KernelRequest::default());
 }
 
@@ -172,7 +172,7 @@ fn a_shape_that_nothing_holds_is_said() {
     let mut world = World::on(Tab::Kernel);
     world.config = None;
     let harness = world.shown(HIGH);
-    assert!(harness.query_by_label_contains("holds no kernel of this shape").is_some());
+    assert!(harness.query_by_label_contains("cannot run a kernel of this shape").is_some());
 }
 
 /// A machine with three cards of which two compute.
@@ -200,7 +200,7 @@ fn it_is_chosen_how_many_devices_compute_where_there_are_several() {
     for (name, count) in [
         ("1 device", DeviceCount::ONE),
         ("3 devices", DeviceCount::These(3)),
-        ("what is faster", DeviceCount::Auto),
+        ("fastest", DeviceCount::Auto),
     ] {
         assert_eq!(click(&mut harness, name), [Action::Devices(count)], "{name}");
     }

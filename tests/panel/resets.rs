@@ -77,7 +77,7 @@ fn places_of_the_camera_are_set_dropped_gone_to_and_saved() {
     assert_eq!(click(&mut harness, "Set a place"), [Action::Keyframe]);
     assert!(harness.query_by_label("Save the path").is_none(), "there is none");
     let mut harness = with_path(vec![key(1.0), key(2.0)]);
-    click(&mut harness, "goes along it");
+    click(&mut harness, "follow the path");
     assert!(harness.state().view.plays);
     let asked = after(&mut harness, |h| h.get_by_label_contains("t = 26.10").click());
     assert_eq!(asked, [Action::Camera(Place::Keyframe(1))]);
@@ -93,7 +93,7 @@ fn places_of_the_camera_are_set_dropped_gone_to_and_saved() {
 fn the_camera_directs_on_demand() {
     let mut harness = with_path(vec![]);
     for directs in [true, false] {
-        click(&mut harness, "directs");
+        click(&mut harness, "directed camera");
         assert_eq!(harness.state().view.directs, directs);
     }
 }
@@ -113,7 +113,7 @@ fn what_is_left_out_is_said_and_can_be_insisted_on() {
     // In the tab and in the line at the bottom.
     assert_eq!(harness.get_all_by_label(said).count(), 2);
     assert!(harness.state().view.spares);
-    click(&mut harness, "leave out what is too slow here");
+    click(&mut harness, "leave out slow effects");
     assert!(!harness.state().view.spares);
     let everything = World::on(Tab::View).shown(HIGH);
     assert_eq!(everything.query_all_by_label(said).count(), 0);

@@ -53,7 +53,7 @@ fn rules_their_numbers_and_multipoles_are_asked_for() {
 fn how_often_a_tree_is_built_is_asked_for_and_reset() {
     let mut harness = world().shown(HIGH);
     for (name, rebuild) in
-        [("every 4 steps", Rebuild::Every(4)), ("as often as pays", Rebuild::Auto)]
+        [("every 4 steps", Rebuild::Every(4)), ("when it pays off", Rebuild::Auto)]
     {
         // A list that is open has what is chosen twice.
         harness.get_by_value("at each step").click();
@@ -109,7 +109,7 @@ fn what_was_found_is_told() {
     assert!(harness.query_by_label("click on a body in the picture").is_some());
     harness.state_mut().panel.tree.body = Some(41);
     harness.run();
-    assert!(harness.query_by_label("being found …").is_some(), "that was another body's");
+    assert!(harness.query_by_label("computing …").is_some(), "that was another body's");
     harness.state_mut().panel.tree.body = Some(42);
     harness.run();
     let walk = harness.state().seen.walk.clone().unwrap().walk;

@@ -1,7 +1,6 @@
 //! The integrator, how accurately its steps are chosen, and how precisely forces are computed.
 //!
-//! Each change begins the integrator anew with the state as it is, so that a slider speaks only when it is
-//! let go.
+//! Each change restarts the integrator from the current state, so a slider acts only when it is released.
 
 use egui::{Button, Slider, SliderClamping, Ui};
 
@@ -38,7 +37,7 @@ impl AccuracyForm {
                 let enabled = current || integrator.reversible || facts.dt > 0.0;
                 let button = ui.add_enabled(enabled, Button::selectable(current, integrator.name));
                 let button = button.on_hover_text(integrator.summary);
-                let why = "It knows only the way forwards, and time runs backwards now";
+                let why = "This integrator only runs forwards, and time runs backwards now";
                 if button.on_disabled_hover_text(why).clicked() && !current {
                     wanted.integrator = integrator;
                     wanted.precision =
@@ -71,7 +70,7 @@ impl AccuracyForm {
                     wanted.precision = Some(tier);
                 }
             }
-            // What another integrator has by itself means nothing to this one.
+            // Another integrator's default precision means nothing to this one.
             let usual = usual.precision.filter(|_| integrator == usual.integrator);
             if resets(ui, current == usual.unwrap_or(first)) {
                 wanted.precision = usual;
@@ -82,7 +81,7 @@ impl AccuracyForm {
         }
     }
 
-    /// How individual steps are chosen.
+    /// Sliders for how individual steps are chosen.
     fn steps(
         &mut self,
         ui: &mut Ui,
@@ -91,19 +90,18 @@ impl AccuracyForm {
         wanted: &mut Integration,
     ) {
         let (blocks, usual) = (&mut wanted.blocks, &facts.usual.blocks);
-        let about =
-            "Aarseth's accuracy parameter: each body's steps are proportional to its square root";
+        let about = "Aarseth's accuracy parameter: each body's steps grow with its square root";
         released_or_reset(ui, &mut self.eta, (&mut blocks.eta, usual.eta), about, |value| {
             eta_slider(value, 1e-6, "eta")
         });
         if integrator.order > 4 {
-            let about =
-                "The same of the sixth-order criterion: steps go with it. The mean of both counts";
+            let about = "The same for the sixth-order criterion: steps grow with it. The mean of both counts";
             released_or_reset(ui, &mut self.eta6, (&mut blocks.eta6, usual.eta6), about, |value| {
                 eta_slider(value, 1e-4, "eta6")
             });
         }
-        let about = "The longest step of a body, a power of two: at its multiples all bodies meet";
+        let about =
+            "The longest step of any body, a power of two: at its multiples all bodies are in step";
         let suits = facts.hints.dt.log2().round();
         let mut exponent = blocks.dt_max.log2();
         let suited = usual.dt_max.log2();
@@ -116,12 +114,12 @@ impl AccuracyForm {
                 .custom_parser(|text| Some(text.parse::<f64>().ok()?.log2().round()))
         });
         blocks.dt_max = exponent.round().exp2();
-        let note = "Each body has a step of its own; dt is how often all are brought together to be shown.";
+        let note = "Each body has its own step; dt is how often all are brought to the same time and shown.";
         ui.colored_label(DIM, note);
     }
 }
 
-/// Accuracy parameters reach from `least` to 1.
+/// A slider for an accuracy parameter, from `least` to 1.
 fn eta_slider<'a>(value: &'a mut f64, least: f64, name: &'static str) -> Slider<'a> {
     Slider::new(value, least..=1.0)
         .logarithmic(true)
@@ -130,13 +128,13 @@ fn eta_slider<'a>(value: &'a mut f64, least: f64, name: &'static str) -> Slider<
         .custom_formatter(plain)
 }
 
-/// Why the engine has no such tier; `None` if it has, as far as is known before it is tried.
+/// Why the engine does not offer this precision; `None` if it does, as far as is known before trying it.
 fn refusal(facts: &Facts, integrator: &Integrator, tier: Precision) -> Option<String> {
     let has = tiers(facts.engine, facts.method, integrator);
     if !has.contains(&tier) {
         let names: Vec<_> = has.iter().map(|tier| tier.name()).collect();
         let (names, on) = (names.join(" and "), facts.engine.name());
-        return Some(format!("There is {names} on the engine {on} with {}", integrator.name));
+        return Some(format!("The engine {on} offers {names} with {}", integrator.name));
     }
     let lacks_f64 = facts.engine == EngineKind::Gpu && !facts.gpu.tier.f64;
     (lacks_f64 && tier == Precision::Double)

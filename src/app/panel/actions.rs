@@ -1,4 +1,4 @@
-//! What a user can want of the window.
+//! What a user can ask of the window.
 
 use std::path::PathBuf;
 
@@ -12,19 +12,19 @@ use crate::scene::Orbit;
 use crate::settings::DeviceCount;
 use crate::sim::{EngineKind, Settings};
 
-/// How time is to go on.
+/// How the bodies are integrated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Integration {
     /// The integrator, one of [`crate::integrate::ALL`].
     pub integrator: &'static Integrator,
     /// How individual steps are chosen, if it has them.
     pub blocks: BlockSettings,
-    /// How precisely forces are computed; `None` for what is usual.
+    /// How precisely forces are computed; `None` for the default.
     pub precision: Option<Precision>,
 }
 
 impl Integration {
-    /// How time goes on with these settings.
+    /// As these settings have it.
     pub fn of(settings: &Settings) -> Self {
         let Settings { integrator, blocks, precision, .. } = settings;
         Self { integrator, blocks: *blocks, precision: *precision }
@@ -34,97 +34,98 @@ impl Integration {
 /// What the panel, a key or the mouse asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// For the simulation.
+    /// A command for the simulation.
     Live(Command),
-    /// Another engine, with the state as it is.
+    /// Another engine, keeping the current state.
     Engine(EngineKind),
-    /// The bodies on another number of devices, with the state as it is.
+    /// The bodies on another number of devices, keeping the current state.
     Devices(DeviceCount),
-    /// Another method of the engine, with the state as it is.
+    /// Another method of the engine, keeping the current state.
     Method(Method),
-    /// Another opening rule or other multipoles of the tree, with the state as it is.
+    /// Another opening rule or other multipoles of the tree, keeping the current state.
     Tree(TreeConfig),
-    /// Another integrator or accuracy, with the state as it is.
+    /// Another integrator or accuracy, keeping the current state.
     Integration(Integration),
     /// Other bodies.
     Load(Input),
-    /// Starts the present bodies again from their beginning.
+    /// Restarts the present bodies from their beginning.
     Restart {
-        /// With the time step and softening that suit them; else with those of now.
+        /// With the time step and softening that suit them; else with the current ones.
         anew: bool,
     },
-    /// Goes back to a kept state, by its place in [`super::Facts::past`].
+    /// Goes to a kept state, by its index in [`super::Facts::past`].
     GoTo(usize),
-    /// Keeps the state of now.
+    /// Keeps the current state.
     Bookmark,
-    /// Takes back what was done last.
+    /// Undoes the last change.
     Undo,
-    /// Goes back to the bodies that were left by taking back.
+    /// Goes back to the bodies that an undo left.
     Redo,
     /// The two snapshots that were offered meet.
     Encounter {
-        /// Of their centres.
+        /// The orbit of their centres.
         orbit: Orbit,
-        /// Of the second one's xy plane, in degrees.
+        /// The tilt of the second one's xy plane, in degrees.
         tilt_degrees: f64,
     },
-    /// A file dialog for opening.
+    /// Opens the file dialog.
     OpenDialog,
-    /// A snapshot of the state as it is.
+    /// Saves a snapshot of the current state.
     SaveSnapshot(PathBuf),
-    /// A picture without the panel: path, width, height.
+    /// Saves a picture without the panel: path, width, height.
     Screenshot(PathBuf, u32, u32),
-    /// Begins a film, of width and height in pixels or as large as the part of the window that is free.
+    /// Begins a film, of this width and height in pixels or as large as the free part of the window.
     Record(PathBuf, Option<[u32; 2]>),
-    /// Ends it.
+    /// Ends the film.
     StopRecording,
-    /// The command line that shows this again, to the clipboard.
+    /// Copies the command line that shows this again.
     CopyCommandLine,
-    /// The link that shows this again in a browser, to the clipboard.
+    /// Copies the link that shows this again in a browser.
     CopyLink,
-    /// Text to the clipboard.
+    /// Copies text to the clipboard.
     CopyText(String),
-    /// Begins to measure the adapter's score; the simulation rests meanwhile.
+    /// Begins to measure the adapter's score; the simulation waits meanwhile.
     MeasureScore,
-    /// Compares the kernel of now with f64; the simulation rests meanwhile.
+    /// Compares the current kernel with f64; the simulation waits meanwhile.
     CheckKernel,
-    /// Finds the fastest kernel for so many bodies and remembers it; the simulation rests meanwhile.
+    /// Finds the fastest kernel for this many bodies and remembers it; the simulation waits
+    /// meanwhile.
     TuneKernel,
-    /// Breaks one of these off.
+    /// Stops any of these three.
     StopMeasuring,
-    /// The camera to a place that suits.
+    /// Moves the camera to a preset place.
     Camera(Place),
-    /// The camera directs, or rests where it is.
+    /// Lets the camera direct, or stay where it is.
     Direct,
-    /// The camera's path goes through the place of now at the time of now.
+    /// Adds the current place and time to the camera's path.
     Keyframe,
     /// Saves the scene with the camera's path.
     SavePath(PathBuf),
-    /// Shows the picture alone, or with the panel.
+    /// Folds or unfolds the panel.
     FoldPanel,
     /// The sheet of keys.
     Help,
     /// A few scenes as pictures.
     Welcome,
-    /// Leaves fullscreen or goes there.
+    /// Enters or leaves full screen.
     Fullscreen,
-    /// The next of the colourings.
+    /// The next colouring.
     NextColouring,
-    /// Sprites so many times larger.
+    /// Multiplies the size of the sprites by this.
     SpriteSize(f64),
-    /// The exposure brighter by so many stops.
+    /// Brightens the exposure by this many stops.
     Stops(f64),
-    /// Dark matter to be seen or not.
+    /// Shows or hides dark matter.
     Halo,
-    /// What is being made is not wanted any more.
+    /// Cancels what is being made.
     CancelLoading,
-    /// Leaves bodies whose first forces take long.
+    /// Gives up bodies whose first forces take long.
     LeaveForces,
     /// The message has been read.
     DismissMessage,
-    /// Closes what is open, leaves the whole screen, or asks whether the window is to be closed.
+    /// Closes what is open, leaves full screen, or asks whether to close the window.
     Escape,
-    /// Asks whether the window is to be closed.
+    /// Asks whether to close the window.
     AskToQuit,
     /// Closes the window.
     Quit,

@@ -6,25 +6,24 @@ use egui_plot::{Bar, BarChart, Plot};
 use super::theme::{DIM, LINES, bodies, heading, number, quantity, row};
 use crate::live::BlockFacts;
 
-/// Where the bars stand, in powers of ten: below a single body, so that it can be seen.
+/// Where the bars begin, in powers of ten: below one body, so that a single body can be seen.
 const FLOOR: f64 = -0.3;
 
 pub fn show(ui: &mut Ui, steps: &BlockFacts, unit_of_time: &str) {
     heading(ui, "Individual steps");
     Grid::new("blocks").num_columns(2).show(ui, |ui| {
-        let about =
-            "Bodies in the block that ended last. At the end of a dt many steps end together";
+        let about = "Bodies in the latest block. At the end of each dt many steps end together";
         row(ui, "active block", about, bodies(steps.last_active));
-        let about = "Bodies per block on average, lately";
+        let about = "Recent average of bodies per block";
         row(ui, "mean block", about, format!("{:.1} bodies", steps.mean_active));
         let about =
-            format!("Blocks per unit of simulated time, {}, lately", quantity(1.0, unit_of_time));
+            format!("Recent blocks per unit of simulated time, {}", quantity(1.0, unit_of_time));
         let text = format!("{} per unit of time", number(steps.blocks_per_time));
         row(ui, "blocks", &about, text);
-        let about = "Blocks per second of the clock on the wall, lately";
+        let about = "Recent blocks per second of wall-clock time";
         row(ui, "", about, format!("{} /s, {} so far", number(steps.blocks_per_sec), steps.blocks));
     });
-    ui.colored_label(DIM, "bodies by length of step; dt-max is at the right");
+    ui.colored_label(DIM, "bodies by step length; dt-max at the right");
     let longest = steps.dt_max.log2();
     let levels = steps.steps_by_level.len().max(1) as f64;
     let bars = steps.steps_by_level.iter().enumerate().filter(|(_, count)| **count > 0);
@@ -57,7 +56,7 @@ pub fn show(ui: &mut Ui, steps: &BlockFacts, unit_of_time: &str) {
         .show(ui, |plot| plot.bar_chart(chart));
 }
 
-/// Marks stand at whole powers only.
+/// Axis marks only at whole powers.
 fn whole(value: f64) -> Option<i32> {
     ((value - value.round()).abs() < 1e-6).then_some(value.round() as i32)
 }

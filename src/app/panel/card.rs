@@ -1,4 +1,5 @@
-//! The card of a body that was clicked on: how it moves, whether the others hold it, who is near.
+//! The card of a body that was clicked on: how it moves, whether it is bound to the others, its
+//! nearest neighbours.
 
 use egui::{Align2, Area, Context, Grid, Id, RichText, Ui};
 
@@ -11,13 +12,13 @@ use crate::render::legend::speed_unit;
 
 /// From the corner of the picture.
 const MARGIN: f32 = 10.0;
-/// Points of height from which on there is room for neighbours, too.
+/// From this height on, in points, there is room for neighbours too.
 const ALL_FROM: f32 = 330.0;
 
-/// Which body the card is of, if it is shown.
+/// The card, if it is shown.
 #[derive(Default)]
 pub struct BodyCard {
-    /// Its number.
+    /// The index of its body.
     pub body: Option<usize>,
 }
 
@@ -39,13 +40,13 @@ impl BodyCard {
                 theme::note().show(ui, |ui| {
                     let known = facts.seen.about.as_ref().filter(|about| about.body == body);
                     ui.horizontal(|ui| {
-                        let close = ui.small_button("×").on_hover_text("Closes this card (Esc)");
+                        let close = ui.small_button("×").on_hover_text("Close (Esc)");
                         if close.clicked() {
                             next = None;
                         }
                         let name = match known {
                             Some(about) => named(facts, about.id, about.component),
-                            None => "being looked at …".to_owned(),
+                            None => "computing …".to_owned(),
                         };
                         ui.label(RichText::new(name).strong().color(BRIGHT));
                     });
@@ -57,7 +58,7 @@ impl BodyCard {
                     nearest(ui, facts, &about.nearest, &mut next);
                     let follows = *follow == Follow::Body(body);
                     let text = "keep it in the middle";
-                    let said = "The camera follows it; a double click on a body does the same";
+                    let said = "The camera follows this body; double-clicking a body does the same";
                     if ui.selectable_label(follows, text).on_hover_text(said).clicked() {
                         *follow = if follows { Follow::Nothing } else { Follow::Body(body) };
                     }
@@ -88,25 +89,34 @@ fn numbers(ui: &mut Ui, facts: &Facts, about: &BodyFacts) {
     let of_energy =
         |value: f64| format!("{}{energy_unit}", number(value * speed.factor * speed.factor));
     Grid::new("body").num_columns(2).spacing([10.0, 2.0]).show(ui, |ui| {
-        row(ui, "mass", "In the bodies' own unit", quantity(about.mass, &units.mass));
+        row(ui, "mass", "In the bodies' unit of mass", quantity(about.mass, &units.mass));
         let said = "Relative to the centre of mass of all bodies";
         row(ui, "speed", said, of_speed(about.speed));
         row(ui, "from the centre", said, quantity(about.distance, &units.length));
         let said = format!(
-            "Per mass: {} of its motion relative to the others, and {} of their attraction",
+            "Per unit mass: {} from its motion relative to the others, {} from their attraction",
             of_energy(about.kinetic),
             of_energy(about.potential)
         );
         row(ui, "energy", &said, of_energy(about.energy()));
         let (text, colour, said) = match about.is_bound() {
-            true => ("bound", BRIGHT, "Kinetic and potential energy are less than 0 together: the others hold it"),
-            false => ("free", WARN, "Kinetic and potential energy are not below 0 together: nothing holds it, unless the others change"),
+            true => (
+                "bound",
+                BRIGHT,
+                "Its kinetic and potential energy add up to less than 0: the others hold it",
+            ),
+            false => (
+                "free",
+                WARN,
+                "Its kinetic and potential energy add up to 0 or more: nothing holds it \
+                                     unless the others change",
+            ),
         };
         row(ui, "to the others", said, RichText::new(text).color(colour));
     });
 }
 
-/// The nearest bodies; a click goes on to them.
+/// The nearest bodies; a click shows their cards.
 fn nearest(ui: &mut Ui, facts: &Facts, nearest: &[Neighbour], next: &mut Option<usize>) {
     if nearest.is_empty() {
         return;

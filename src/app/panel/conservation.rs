@@ -1,4 +1,4 @@
-//! What must not change, and how it does: live plots of the diagnostics.
+//! What should be conserved, and how far it drifts: live plots of the diagnostics.
 
 use std::ops::RangeInclusive;
 
@@ -17,7 +17,7 @@ use crate::units::Measure;
 pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     let reports = facts.history.reports();
     ui.horizontal(|ui| {
-        let about = "Diagnostics come by themselves now and then; this asks for them at once";
+        let about = "Diagnostics are measured now and then; this measures them at once";
         if ui.button("Measure now").on_hover_text(about).clicked() {
             actions.push(Action::Live(Command::Report));
         }
@@ -29,19 +29,19 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     };
     Grid::new("now").num_columns(2).show(ui, |ui| {
         let time = quantity(last.time, &facts.units.time);
-        row(ui, "at time", "Of the newest diagnostics", time);
+        row(ui, "at time", "When the latest diagnostics were measured", time);
         let about = "(E - E0) / |E0| since the beginning, or since eps was changed";
         row(ui, "energy error", about, format!("{:.2e}", last.energy_error));
         row(ui, "energy", "Kinetic and potential", number(last.energy));
         row(ui, "virial ratio", "2K/|W|: 1 in equilibrium", number(last.virial_ratio));
-        row(ui, "momentum", "|sum m v|: should stay 0", format!("{:.2e}", last.momentum));
+        row(ui, "momentum", "|sum m v|: should stay constant", format!("{:.2e}", last.momentum));
         let about = "|sum m x * v| about the origin";
         row(ui, "angular momentum", about, number(last.angular_momentum));
     });
     let time = Measure::of(&facts.units.time);
     let unit = if time.name.is_empty() { String::new() } else { format!(", {}", time.name) };
     ui.add_space(4.0);
-    ui.colored_label(DIM, format!("Against the time{unit}:"));
+    ui.colored_label(DIM, format!("Over time{unit}:"));
     let shown = Shown { reports, time: time.factor };
     single(ui, "energy error", shown, |r| r.energy_error);
     single(ui, "virial ratio", shown, |r| r.virial_ratio);
@@ -70,11 +70,11 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     });
 }
 
-/// What the lines go through.
+/// The reports to plot.
 #[derive(Clone, Copy)]
 struct Shown<'a> {
     reports: &'a [ReportSample],
-    /// What a unit of time is shown as.
+    /// What one unit of time is shown as.
     time: f64,
 }
 
@@ -105,7 +105,7 @@ fn frame<'a>(name: &str, height: f32, shown: Shown<'_>) -> Plot<'a> {
     if let (Some(first), Some(last)) = (shown.reports.first(), shown.reports.last())
         && first.time == last.time
     {
-        // An axis without extent would get that of the other one.
+        // An axis without extent would get the other one's.
         let (at, margin) = (last.time * shown.time, 0.5 + 0.1 * (last.time * shown.time).abs());
         plot = plot.include_x(at - margin).include_x(at + margin);
     }
@@ -117,16 +117,16 @@ fn frame<'a>(name: &str, height: f32, shown: Shown<'_>) -> Plot<'a> {
         .custom_y_axes(vec![y])
 }
 
-/// Points between marks from which on they are written, dimly and fully.
+/// Distances between marks, in points, at which their labels begin to show and are fully shown.
 const EVERY_MARK: Rangef = Rangef { min: 8.0, max: 14.0 };
 
-/// From mark to mark on an axis of this span.
+/// The distance between marks on an axis of this span.
 fn step(span: f64, marks: f64) -> f64 {
     let (digit, power) = round_below(span / marks);
     f64::from(digit) * 10f64.powi(power)
 }
 
-/// A value on an axis, with as many digits as tell it from those a step away.
+/// A value on an axis, with enough digits to tell it from its neighbours a step away.
 fn told(value: f64, step: f64) -> String {
     let size = value.abs();
     // The power of ten of the last digit.
@@ -145,7 +145,7 @@ fn told(value: f64, step: f64) -> String {
 fn single(ui: &mut Ui, name: &str, shown: Shown<'_>, of: impl Fn(&ReportSample) -> f64) {
     ui.colored_label(DIM, name);
     let mut plot = frame(name, 84.0, shown);
-    // What stays the same to the last digit would be drawn in a frame of tens.
+    // Values that agree to the last digit would get a frame of several tens.
     let values = || shown.reports.iter().map(&of).filter(|value| value.is_finite());
     let (least, most) = (values().fold(f64::MAX, f64::min), values().fold(f64::MIN, f64::max));
     if least <= most && most - least <= 1e-9 * most.abs() {

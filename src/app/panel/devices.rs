@@ -7,20 +7,20 @@ use super::{Action, Facts};
 use crate::settings::DeviceCount;
 use crate::sim::{DevicePart, Share};
 
-/// Devices that share the bodies, or could.
+/// Devices that share the bodies, or could share them.
 #[derive(Clone, Debug, Default)]
 pub struct Shared<'a> {
-    /// Those that could, the window's own first, in words. Of a single one nothing is shown.
+    /// Names of those that could, the window's own first. With only one, nothing is shown.
     pub adapters: &'a [String],
-    /// What each of those that do does.
+    /// What each device that takes part does.
     pub parts: &'a [DevicePart],
-    /// Whether several are faster for these bodies, if that was measured.
+    /// Whether several are faster for these bodies, if measured.
     pub measured: Option<&'a str>,
-    /// Why one alone computes, if it has to, to be said after "one device".
+    /// Why only one can compute, if so; shown after "one device".
     pub only_one: Option<String>,
 }
 
-/// Rows of numbers that are shown at most: more devices than in any machine of today.
+/// At most this many rows are shown: more devices than any machine of today has.
 const MOST: usize = 16;
 
 /// Shows the choice, where there is one.
@@ -47,9 +47,9 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
             choice(ui, text, about, DeviceCount::of_names(count), is_now);
         }
         let about =
-            "Times steps on one device and on all of its kind, and takes all if they are faster";
+            "Times steps on one device and on all of its kind, and uses all if that is faster";
         let is_now = asked == DeviceCount::Auto;
-        choice(ui, "what is faster".to_owned(), about.to_owned(), DeviceCount::Auto, is_now);
+        choice(ui, "fastest".to_owned(), about.to_owned(), DeviceCount::Auto, is_now);
     });
     if let Some(why) = only_one {
         ui.colored_label(DIM, format!("one device {why}"));
@@ -60,12 +60,12 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     for (at, part) in parts.iter().enumerate() {
         ui.label(format!("{}: {}", at + 1, part.device));
         ui.colored_label(DIM, does(part, facts.count)).on_hover_text(
-            "The rest of the time goes into telling the others what was computed, and waiting for them",
+            "The rest of the time goes into exchanging results with the others and waiting for them",
         );
     }
 }
 
-/// What a device does of the work for `n` bodies.
+/// A device's part of the work for `n` bodies.
 fn does(part: &DevicePart, n: usize) -> String {
     let mut text = match &part.share {
         Share::Bodies(range) | Share::Curve(range) if range.is_empty() => "no bodies".to_owned(),

@@ -1,4 +1,4 @@
-//! What the panel shows: read, never changed by it.
+//! What the panel shows. It reads this and never changes it.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub struct Facts<'a> {
     pub input: &'a Input,
     /// Softening and step that suit the bodies.
     pub hints: &'a RunHints,
-    /// The integrator and its accuracy that the input has by itself.
+    /// The input's default integrator and accuracy.
     pub usual: &'a Integration,
     /// Names of length, mass and time.
     pub units: &'a Units,
@@ -39,13 +39,13 @@ pub struct Facts<'a> {
     pub status: Status,
     /// The engine that runs; never `Auto`.
     pub engine: EngineKind,
-    /// How it computes.
+    /// The method by which it computes forces.
     pub method: Method,
-    /// Why that one.
+    /// Why this engine was chosen.
     pub engine_reason: &'a str,
-    /// What it computes on and how.
+    /// What it computes on, and how.
     pub engine_text: &'a str,
-    /// Devices that share the bodies, or could.
+    /// Devices that share the bodies, or could share them.
     pub shared: Shared<'a>,
     /// The device that draws and may compute.
     pub gpu: &'a Gpu,
@@ -59,25 +59,25 @@ pub struct Facts<'a> {
     pub blocks: Option<&'a BlockFacts>,
     /// What has been found of the forces: their error, the tree, what acts on a body.
     pub seen: &'a Seen,
-    /// What it was in the past.
+    /// Rates and diagnostics so far.
     pub history: &'a History,
     /// Kept states, by time.
     pub past: &'a [PastMark],
-    /// Whether time rests at the end that the scene names.
+    /// Whether the run has stopped at the scene's end.
     pub is_at_end: bool,
     /// Times of the parts of a frame on the device, if it has timestamps.
     pub times: Option<&'a FrameTimes>,
-    /// Seconds of the processor per frame that the panel took.
+    /// Processor time that the panel takes per frame, in seconds.
     pub panel_secs: f64,
     /// Least and largest value of the colour scale, if it has numbers.
     pub colour_range: Option<[f64; 2]>,
     /// Size of the picture in pixels.
     pub picture: [u32; 2],
-    /// Where a film is being recorded to, and the number of its pictures.
+    /// The file a film is being recorded to, and its number of pictures so far.
     pub recording: Option<(&'a Path, u64)>,
-    /// Something is being loaded.
+    /// What is being loaded, if anything.
     pub loading: Option<&'a str>,
-    /// What the window's pictures lack because the adapter is too slow for it, in a sentence.
+    /// Which effects the window leaves out because the adapter is too slow for them, in a sentence.
     pub left_out: Option<&'a str>,
     /// Something to tell the user.
     pub message: Option<&'a str>,
@@ -91,7 +91,7 @@ impl Facts<'_> {
         (self.engine, self.method) == (EngineKind::Gpu, Method::Direct)
     }
 
-    /// How much of the first forces there is, in per cent. Of a tree nobody knows beforehand how many there will be.
+    /// How much of the first forces is done, in per cent. With a tree the total is not known beforehand.
     pub fn part_of_first_forces(&self) -> Option<f64> {
         let (all, so_far) = (self.count as f64 * self.count as f64, self.status.first_interactions);
         let is_known = self.runs_all_pairs() && so_far > 0;
@@ -116,7 +116,7 @@ impl Facts<'_> {
                 text += " · backwards";
             }
             if behind {
-                text += " · the engine cannot keep this speed";
+                text += " · the engine cannot keep up";
             }
         }
         text

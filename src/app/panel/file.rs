@@ -7,20 +7,20 @@ use egui::{DragValue, TextEdit, Ui};
 use super::theme::{DIM, heading};
 use super::{Action, Facts, Input};
 
-/// A page knows no files: names are those of downloads, and films are animated PNG alone.
+/// A page has no files: names are those of downloads, and films are animated PNG only.
 const IS_PAGE: bool = cfg!(target_arch = "wasm32");
 
-/// What is dropped on.
+/// What files are dropped onto.
 const WHERE: &str = if IS_PAGE { "the page" } else { "the window" };
 
-/// Paths as they are being typed.
+/// Paths as typed so far.
 pub struct FileForm {
     open: String,
     snapshot: String,
     screenshot: String,
     size: Option<[u32; 2]>,
     film: String,
-    /// The film has the size of the pictures, not the window's.
+    /// The film has the size of saved pictures, not the window's.
     film_as_picture: bool,
 }
 
@@ -49,7 +49,7 @@ impl FileForm {
             if (entered || clicked) && !self.open.trim().is_empty() {
                 actions.push(Action::Load(Input::named(self.open.trim())));
             }
-            if ui.button("…").on_hover_text("Look for a file (ctrl+o)").clicked() {
+            if ui.button("…").on_hover_text("Choose a file (ctrl+o)").clicked() {
                 actions.push(Action::OpenDialog);
             }
         });
@@ -57,7 +57,7 @@ impl FileForm {
 
         heading(ui, "Save the bodies");
         let about =
-            "Format by the ending: .gvt (restarts bit for bit), .tipsy, .gadget, .csv, .txt";
+            "The ending sets the format: .gvt (restarts bit for bit), .tipsy, .gadget, .csv, .txt";
         if let Some(path) = field(ui, &mut self.snapshot, "Save", about) {
             actions.push(Action::SaveSnapshot(path));
         }
@@ -66,16 +66,17 @@ impl FileForm {
         let [width, height] = self.size.get_or_insert([1920, 1080]);
         ui.horizontal(|ui| {
             let sides = 16..=facts.gpu.limits.texture_side.min(16384);
-            let about = "Pixels; any size, whatever the window's";
+            let about = "In pixels; need not be the window's size";
             ui.add(DragValue::new(width).range(sides.clone())).on_hover_text(about);
             ui.label("x");
             ui.add(DragValue::new(height).range(sides)).on_hover_text(about);
-            if ui.button("as the window").on_hover_text("The size it has now").clicked() {
+            if ui.button("as the window").on_hover_text("Take the window's current size").clicked()
+            {
                 [*width, *height] = facts.picture;
             }
         });
         let (width, height) = (*width, *height);
-        let about = "The picture without the panel, as PNG (F12 saves one of the window's size)";
+        let about = "The picture without the panel, as PNG (F12 saves one at the window's size)";
         if let Some(path) = field(ui, &mut self.screenshot, "Save", about) {
             actions.push(Action::Screenshot(path, width, height));
         }
@@ -85,7 +86,7 @@ impl FileForm {
             Some((path, pictures)) => {
                 let secs = pictures as f64 / 30.0;
                 ui.label(format!("recording {}: {secs:.1} s", path.display()));
-                if ui.button("Stop").on_hover_text("Ends and saves the film").clicked() {
+                if ui.button("Stop").on_hover_text("End and save the film").clicked() {
                     actions.push(Action::StopRecording);
                 }
             }
@@ -95,8 +96,8 @@ impl FileForm {
                     false => "film.webp, film.mp4, film.apng or frames/",
                 };
                 let about = &format!(
-                    "What the window shows, as {kinds}: 30 pictures a second, equally far apart in simulated time, so \
-                     that it plays at the speed of now however long it takes"
+                    "What the window shows, as {kinds}: 30 pictures a second, equally spaced in simulated time, \
+                     so it plays at the current speed however long recording takes"
                 );
                 let size = self.film_as_picture.then_some([width, height]);
                 if let Some(path) = field(ui, &mut self.film, "Record", about) {
@@ -104,26 +105,26 @@ impl FileForm {
                 }
                 ui.horizontal(|ui| {
                     ui.radio_value(&mut self.film_as_picture, false, "as the window")
-                        .on_hover_text("As large as the part that the panel leaves free");
+                        .on_hover_text("The size of the part that the panel leaves free");
                     ui.radio_value(&mut self.film_as_picture, true, format!("{width} x {height}"))
-                        .on_hover_text("The size above");
+                        .on_hover_text("The picture size above");
                 });
             }
         }
 
-        heading(ui, "Again");
-        let about = "A command that opens this scene with these numbers, seen from here";
+        heading(ui, "Share");
+        let about = "A command that opens this scene with these settings and this view";
         if ui.button("Copy the command line").on_hover_text(about).clicked() {
             actions.push(Action::CopyCommandLine);
         }
-        let about = "A link that opens this scene with these numbers in a browser, seen from here";
+        let about = "A link that opens this scene in a browser with these settings and this view";
         if ui.button("Copy the link").on_hover_text(about).clicked() {
             actions.push(Action::CopyLink);
         }
     }
 }
 
-/// A path and a button; the path when the button is clicked or Enter is hit.
+/// A path and a button; returns the path when the button is clicked or Enter is pressed.
 fn field(ui: &mut Ui, text: &mut String, button: &str, about: &str) -> Option<PathBuf> {
     ui.horizontal(|ui| {
         let response = ui.add(TextEdit::singleline(text).desired_width(190.0)).on_hover_text(about);

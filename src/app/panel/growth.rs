@@ -1,5 +1,5 @@
-//! In a page what is shown for the first time takes long: a browser compiles a function when it is first called, and letters
-//! are made then, too. A frame that has taken a while leaves parts of the panel that are new to the next one, and the first
+//! In a page the first showing of anything is slow: a browser compiles each function when it is first called, and letters
+//! are made then, too. A frame that has already taken a while leaves new parts of the panel to the next one, and the first
 //! frame with bodies leaves all of them: the picture comes first.
 
 use std::collections::HashSet;
@@ -8,7 +8,7 @@ use std::hash::Hash;
 use egui::{Context, Id};
 use web_time::{Duration, Instant};
 
-/// So long a frame goes on with parts that are new.
+/// For this long a frame goes on adding new parts.
 const ENOUGH: Duration = Duration::from_millis(6);
 
 #[derive(Clone, Default)]
@@ -31,7 +31,7 @@ impl Growth {
             return true;
         }
         let has_time = self.begun.is_none_or(|begun| now - begun < ENOUGH);
-        // One at least, or there would be no end of it.
+        // At least one, or it would never end.
         let is_due = self.frames > 1 && (self.fresh == 0 || has_time);
         if is_due {
             self.fresh += 1;
@@ -45,14 +45,14 @@ fn with<T>(context: &Context, take: impl FnOnce(&mut Growth) -> T) -> T {
     context.data_mut(|data| take(data.get_temp_mut_or_default(Id::unique("growth"))))
 }
 
-/// A frame has begun then.
+/// Tells that a frame began at `begun`.
 pub fn begin(context: &Context, begun: Instant) {
     if cfg!(target_arch = "wasm32") {
         with(context, |growth| growth.begin(begun));
     }
 }
 
-/// Whether that part is to be shown in this frame; if not, another frame follows. A window on a computer shows all at once.
+/// Whether to show this part in this frame; if not, another frame follows. A native window shows everything at once.
 pub(super) fn is_due(context: &Context, part: impl Hash + std::fmt::Debug) -> bool {
     if !cfg!(target_arch = "wasm32") {
         return true;

@@ -1,4 +1,4 @@
-//! What was measured in the recent past, for plots.
+//! What has been measured so far, for plots.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use crate::live::Report;
 pub struct History {
     rates: VecDeque<RateSample>,
     reports: Vec<ReportSample>,
-    /// Of times behind the state that somebody went back to, until steps from there reach them.
+    /// Reports later than the state gone back to, kept until steps are taken from there.
     later: Vec<ReportSample>,
     since_sample_secs: f64,
     clock_secs: f64,
@@ -43,20 +43,20 @@ pub struct ReportSample {
     pub momentum: f64,
     /// |sum m x * v|.
     pub angular_momentum: f64,
-    /// For each component its index and 10, 50 and 90 % radii.
+    /// For each component its index and its 10, 50 and 90 % radii.
     pub radii: Vec<(u8, [f64; 3])>,
     softening: f64,
-    /// Energy that the error is counted from.
+    /// The energy that the error is relative to.
     reference: f64,
 }
 
 const SAMPLE_SECS: f64 = 0.1;
 const SAMPLES: usize = 600;
-/// Beyond it every second report is dropped: the plots keep their shape.
+/// Beyond this every second report is dropped: the plots keep their shape.
 const MOST_REPORTS: usize = 4000;
 
 impl History {
-    /// Takes in a frame's rates.
+    /// Adds a frame's rates.
     pub fn frame(&mut self, secs: f64, rates: &crate::live::Rates) {
         self.clock_secs += secs;
         self.since_sample_secs += secs;
@@ -75,7 +75,7 @@ impl History {
         });
     }
 
-    /// Takes in diagnostics. Another softening has another energy: errors are counted anew from there.
+    /// Adds diagnostics. Another softening means another energy: errors are relative to that from there on.
     pub fn report(&mut self, report: &Report) {
         let diagnostics = &report.diagnostics;
         let energy = diagnostics.energy();
@@ -104,15 +104,15 @@ impl History {
         });
     }
 
-    /// The run goes on from `time`: what was measured later is not shown, but comes back with who goes there again before
-    /// steps were taken.
+    /// The run goes on from `time`: what was measured later is hidden, but comes back if one goes there again before
+    /// taking steps.
     pub fn go_to(&mut self, time: f64) {
         self.reports.append(&mut self.later);
         let all = std::mem::take(&mut self.reports).into_iter();
         (self.reports, self.later) = all.partition(|report| report.time <= time);
     }
 
-    /// Other bodies: what was measured of the last ones is of no interest.
+    /// Forgets everything, for other bodies.
     pub fn restart(&mut self) {
         self.reports.clear();
         self.later.clear();
@@ -123,7 +123,7 @@ impl History {
         self.rates.iter()
     }
 
-    /// The newest diagnostics, if there were others before whose energy theirs can be compared with.
+    /// The latest diagnostics, if there are earlier ones to compare their energy with.
     pub fn newest_compared(&self) -> Option<&ReportSample> {
         let [.., before, last] = &self.reports[..] else { return None };
         (before.softening == last.softening).then_some(last)

@@ -1,4 +1,4 @@
-//! The engine and the shape of its all-pairs kernel.
+//! The tab Kernel: the engine, and the shape of its all-pairs kernel.
 
 use egui::{Button, Ui};
 
@@ -18,15 +18,15 @@ pub struct KernelForm {
     text: wgsl::Highlighted,
 }
 
-/// Points that engine, reason and note take at most, usually.
+/// Height in points of engine, reason and note, which they rarely exceed.
 const ENGINE_HEIGHT: f32 = 96.0;
 
 /// The engines with what they are, in plain words.
 const ENGINES: [(EngineKind, &str, &str); 4] = [
     (EngineKind::Auto, "auto", "Whichever is faster here for this number of bodies"),
     (EngineKind::Gpu, "gpu", "The WGSL kernel below, on the graphics adapter, f32"),
-    (EngineKind::Cpu, "cpu", "SIMD on all cores of the processor, state in f64, pairs in f32"),
-    (EngineKind::Reference, "reference", "Scalar f64 on all cores: slow and right"),
+    (EngineKind::Cpu, "cpu", "SIMD on all processor cores, state in f64, pairs in f32"),
+    (EngineKind::Reference, "reference", "Scalar f64 on all cores: slow and accurate"),
 ];
 
 impl KernelForm {
@@ -42,7 +42,7 @@ impl KernelForm {
         });
         let chosen = methods(ui, facts.method, &facts.engine.methods_beside());
         actions.extend(chosen.map(Action::Method));
-        // As high whatever the engine: nothing below jumps away from under the pointer.
+        // The same height for every engine, so that nothing below jumps away from under the pointer.
         ui.scope(|ui| {
             ui.set_min_height(ENGINE_HEIGHT);
             ui.label(facts.engine_text);
@@ -50,14 +50,14 @@ impl KernelForm {
                 ui.colored_label(DIM, format!("because {}", facts.engine_reason));
             }
             if !facts.runs_all_pairs() {
-                let note = "The kernel below runs when the engine is gpu and the method direct. You can shape it \
-                            already.";
+                let note = "The kernel below runs with the engine gpu and the method direct. You can set its \
+                            shape already.";
                 ui.colored_label(DIM, note);
             }
         });
         devices::show(ui, facts, actions);
         let Some(config) = facts.config else {
-            ui.colored_label(WARN, "This adapter holds no kernel of this shape.");
+            ui.colored_label(WARN, "This adapter cannot run a kernel of this shape.");
             return;
         };
         let mut wanted = config;
@@ -69,11 +69,11 @@ impl KernelForm {
             }))));
         }
         ui.horizontal(|ui| {
-            let about = "Lets the program choose for this device and number of bodies";
-            if ui.button("What suits the device").on_hover_text(about).clicked() {
+            let about = "The program chooses for this device and number of bodies";
+            if ui.button("Choose automatically").on_hover_text(about).clicked() {
                 actions.push(Action::Live(Command::Kernel(KernelRequest::default())));
             }
-            let about = "The kernel text as it runs right now";
+            let about = "The text of the kernel as it runs now";
             ui.toggle_value(&mut self.show_text, "Show the WGSL").on_hover_text(about);
         });
         self.facts_of(ui, facts, config);
@@ -84,16 +84,16 @@ impl KernelForm {
 
     fn shape(&mut self, ui: &mut Ui, facts: &Facts, wanted: &mut KernelConfig) {
         heading(ui, "Kernel");
-        let about = "With tiles, threads fetch sources into workgroup memory together and reuse them. \
-                     Without, every thread reads every source itself and leaves it to the caches";
+        let about = "With tiles, threads fetch sources into workgroup memory together and reuse them. Without, \
+                     every thread reads every source itself and relies on the caches";
         let mut tiled = !wanted.untiled;
         if ui.checkbox(&mut tiled, "tiled").on_hover_text(about).changed() {
             let u = if tiled { divisor(wanted.u, wanted.p) } else { wanted.u };
             *wanted =
                 KernelConfig { untiled: !tiled, q: 1, u, dispatch: Dispatch::Auto, ..*wanted };
         }
-        let about = "All bodies in one workgroup's memory, many steps per dispatch: for a few hundred \
-                     bodies, where starting work costs more than the work";
+        let about = "All bodies in one workgroup's memory, many steps per dispatch: for a few hundred bodies, \
+                     where launching a dispatch costs more than its work";
         let was_one = wanted.dispatch == Dispatch::OneWorkgroup;
         let mut one = was_one;
         let small =
@@ -110,7 +110,7 @@ impl KernelForm {
                 _ => KernelConfig::for_device(facts.gpu.adapter.class, facts.count, facts.count),
             };
         }
-        // A shape that is chosen by hand is one of the ordinary kernel.
+        // A shape chosen by hand is one of the ordinary kernel.
         let base = KernelConfig { dispatch: Dispatch::Auto, ..*wanted };
         let fit = |config: KernelConfig| KernelConfig {
             u: if config.untiled { config.u } else { divisor(config.u, config.p) },
@@ -131,7 +131,7 @@ impl KernelForm {
             wanted,
             "q",
             &Q,
-            "Threads that share one sink, each with its part of the sources: more threads when bodies are few",
+            "Threads that share one sink, each taking part of the sources: more threads when bodies are few",
             |q| KernelConfig { q, ..base },
         );
         choices(
@@ -140,7 +140,7 @@ impl KernelForm {
             wanted,
             "r",
             R,
-            "Sinks per thread, kept in registers: each source that is read serves r of them",
+            "Sinks per thread, kept in registers: each source read serves r of them",
             |r| KernelConfig { r, ..base },
         );
         choices(
@@ -149,7 +149,7 @@ impl KernelForm {
             wanted,
             "u",
             U,
-            "Interactions written out per iteration of the inner loop: less counting, more registers",
+            "Interactions unrolled per iteration of the inner loop: less loop overhead, more registers",
             |u| KernelConfig { u, ..base },
         );
         choices(
@@ -158,11 +158,11 @@ impl KernelForm {
             wanted,
             "s",
             S,
-            "Slices of the sources, each with workgroups of its own: fills the device when sinks are few",
+            "Slices of the sources, each with its own workgroups: fills the device when sinks are few",
             |s| KernelConfig { s, ..base },
         );
         let mut checked = wanted.checks == Checks::On;
-        let about = "Keeps the bounds checks that browsers insist on, to see what they cost";
+        let about = "Keeps the bounds checks that browsers require, to see what they cost";
         if ui.checkbox(&mut checked, "run-time checks").on_hover_text(about).changed() {
             wanted.checks = if checked { Checks::On } else { Checks::Off };
         }
@@ -175,17 +175,17 @@ impl KernelForm {
             use super::theme::row;
             let n = facts.count as u64;
             let groups = n.div_ceil(u64::from(config.sinks_per_workgroup())) * u64::from(config.s);
-            let about = "Threads of one workgroup, and how many the adapter allows";
+            let about = "Threads per workgroup, and how many the adapter allows";
             let threads = format!("{} of {}", config.threads(), limits.threads_per_workgroup);
             row(ui, "threads", about, threads);
-            let about = "Workgroup memory of the tiles that are there at once, and how much the adapter has";
+            let about = "Workgroup memory for the tiles held at once, and how much the adapter has";
             let memory =
                 format!("{} of {} bytes", config.workgroup_memory(), limits.workgroup_memory);
             row(ui, "tile", about, memory);
-            let about = "Workgroups of one force evaluation: a large device wants hundreds";
+            let about = "Workgroups per force evaluation: a large device needs hundreds";
             row(ui, "workgroups", about, groups.to_string());
             let about =
-                "Sources read from device memory per evaluation: N^2 / (p r) tiled, N^2 / r not";
+                "Sources read from device memory per force evaluation: N^2 / (p r) tiled, N^2 / r untiled";
             let reuse = if config.untiled { config.r } else { config.p * config.r };
             let reads = n as f64 * n as f64 / f64::from(reuse) * 16.0;
             row(ui, "memory traffic", about, format!("{} B", super::theme::number(reads)));
@@ -196,18 +196,18 @@ impl KernelForm {
         let Some(text) = facts.wgsl else {
             ui.colored_label(
                 DIM,
-                "This kernel does not run now: it is that of the engine gpu and the method direct.",
+                "This kernel does not run now: it needs the engine gpu and the method direct.",
             );
             return;
         };
         ui.separator();
         ui.horizontal(|ui| {
             ui.label(format!("{} lines", text.lines().count()));
-            if ui.button("Copy").on_hover_text("The whole text to the clipboard").clicked() {
+            if ui.button("Copy").on_hover_text("Copy the whole text to the clipboard").clicked() {
                 actions.push(Action::CopyText(text.to_owned()));
             }
         });
-        // The wheel moves the tab, not the text, which is as high as it is long.
+        // The wheel scrolls the tab, not the text, which is shown at full height.
         let source = egui::scroll_area::ScrollSource { mouse_wheel: false, ..Default::default() };
         egui::ScrollArea::horizontal().scroll_source(source).show(ui, |ui| {
             let job = self.text.of(text);
@@ -216,7 +216,7 @@ impl KernelForm {
     }
 }
 
-/// The methods to choose among, and another than `now` if it is clicked; one alone is no choice, and is not shown.
+/// The choice of methods; returns a method other than `now` when clicked. A single method is not shown.
 fn methods(ui: &mut Ui, now: Method, has: &[Method]) -> Option<Method> {
     if has.len() < 2 {
         return None;
@@ -239,12 +239,12 @@ const R: &[u32] = &[1, 2, 4, 8, 16];
 const U: &[u32] = &[1, 2, 4, 8, 16, 32];
 const S: &[u32] = &[1, 2, 4, 8, 16, 32, 64];
 
-/// The largest unrolling up to `u` that divides a tile's row of `p`.
+/// The largest unrolling up to `u` that divides `p`.
 fn divisor(u: u32, p: u32) -> u32 {
     (1..=u.min(p)).rev().find(|u| p.is_multiple_of(*u)).unwrap_or(1)
 }
 
-/// A row of numbers to choose from; those that the adapter cannot hold are grey and say why.
+/// A row of numbers to choose from; those that the adapter cannot run are grey and say why.
 fn choices(
     ui: &mut Ui,
     facts: &Facts,

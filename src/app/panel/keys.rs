@@ -1,5 +1,5 @@
-//! Keys, and the sheet that tells them. Where NVIDIA's nbody sample has a key for the same thing, it is
-//! that one.
+//! Keys, and the sheet that lists them. Where NVIDIA's nbody sample has a key for the same thing, that key is
+//! used.
 
 use egui::{Context, Key as Code, Modifiers};
 
@@ -7,13 +7,13 @@ use super::theme::{self, DIM};
 use super::{Action, Facts, Place};
 use crate::live::{Command, Tempo};
 
-/// A key with what it does.
+/// A key and what it does.
 pub struct Key {
     /// As the sheet shows it.
     pub name: &'static str,
-    /// Any of these.
+    /// Any of these keys.
     pub codes: &'static [Code],
-    /// With these held.
+    /// Modifiers held with it.
     pub modifiers: Modifiers,
     /// What it does, for the sheet.
     pub about: &'static str,
@@ -37,20 +37,20 @@ const fn key(
 
 /// All keys. Of two that match, the earlier one wins.
 pub const KEYS: &[Key] = &[
-    key("space", &[Code::Space], NONE, "pause and go on", |f| {
+    key("space", &[Code::Space], NONE, "pause or resume", |f| {
         vec![Action::Live(Command::Pause(!f.keeper.paused))]
     }),
     key("s", &[Code::S], NONE, "one step", |_| {
         vec![Action::Live(Command::Pause(true)), Action::Live(Command::Step(1))]
     }),
-    key("b", &[Code::B], NONE, "backwards in time, and forwards again", |_| {
+    key("b", &[Code::B], NONE, "run time backwards, or forwards", |_| {
         vec![Action::Live(Command::Reverse)]
     }),
-    key("shift+ctrl+z", &[Code::Z], COMMAND.plus(SHIFT), "to the bodies left by that", |_| {
+    key("shift+ctrl+z", &[Code::Z], COMMAND.plus(SHIFT), "redo a change of bodies", |_| {
         vec![Action::Redo]
     }),
-    key("ctrl+z", &[Code::Z], COMMAND, "take back the last change", |_| vec![Action::Undo]),
-    key("shift+r", &[Code::R], SHIFT, "restart with step and softening of now", |_| {
+    key("ctrl+z", &[Code::Z], COMMAND, "undo the last change", |_| vec![Action::Undo]),
+    key("shift+r", &[Code::R], SHIFT, "restart, keep step and softening", |_| {
         vec![Action::Restart { anew: false }]
     }),
     key("r", &[Code::R], NONE, "restart from the beginning", |_| {
@@ -62,12 +62,12 @@ pub const KEYS: &[Key] = &[
     key(".", &[Code::Period], NONE, "twice the speed", |f| {
         vec![Action::Live(Command::Factor(f.keeper.factor * 2.0))]
     }),
-    key("x", &[Code::X], NONE, "as fast as possible, or real time", |f| {
+    key("x", &[Code::X], NONE, "as fast as possible, or in real time", |f| {
         let fastest = f.keeper.tempo == Tempo::Fastest;
         let tempo = if fastest { Tempo::RealTime } else { Tempo::Fastest };
         vec![Action::Live(Command::Tempo(tempo))]
     }),
-    key("m", &[Code::M], NONE, "a bookmark to come back to", |_| vec![Action::Bookmark]),
+    key("m", &[Code::M], NONE, "bookmark this state", |_| vec![Action::Bookmark]),
     key("1 2 3", &[Code::Num1], NONE, "shell, random sphere, expanding", |_| load("random-shell")),
     key("", &[Code::Num2], NONE, "", |_| load("random-sphere")),
     key("", &[Code::Num3], NONE, "", |_| load("expanding")),
@@ -81,17 +81,17 @@ pub const KEYS: &[Key] = &[
     key("p", &[Code::P], NONE, "larger sprites", |_| vec![Action::SpriteSize(1.25)]),
     key("[ and ]", &[Code::OpenBracket], NONE, "darker, brighter", |_| vec![Action::Stops(-0.5)]),
     key("", &[Code::CloseBracket], NONE, "", |_| vec![Action::Stops(0.5)]),
-    key("h", &[Code::H], NONE, "dark matter seen or unseen", |_| vec![Action::Halo]),
-    key("k", &[Code::K], NONE, "a place of the camera's path", |_| vec![Action::Keyframe]),
-    key("d", &[Code::D], NONE, "the camera directs, or rests", |_| vec![Action::Direct]),
-    key("f", &[Code::F], NONE, "all into the picture", |_| vec![Action::Camera(Place::Fit)]),
-    key("Home", &[Code::Home], NONE, "the camera's first place", |_| {
+    key("h", &[Code::H], NONE, "show or hide dark matter", |_| vec![Action::Halo]),
+    key("k", &[Code::K], NONE, "add a place to the camera path", |_| vec![Action::Keyframe]),
+    key("d", &[Code::D], NONE, "directed camera on or off", |_| vec![Action::Direct]),
+    key("f", &[Code::F], NONE, "fit everything in view", |_| vec![Action::Camera(Place::Fit)]),
+    key("Home", &[Code::Home], NONE, "camera back to its start", |_| {
         vec![Action::Camera(Place::Start)]
     }),
     key("Tab or `", &[Code::Tab, Code::Backtick], NONE, "fold or unfold the panel", |_| {
         vec![Action::FoldPanel]
     }),
-    key("F11", &[Code::F11], NONE, "whole screen", |_| vec![Action::Fullscreen]),
+    key("F11", &[Code::F11], NONE, "full screen", |_| vec![Action::Fullscreen]),
     key("F12", &[Code::F12], NONE, "save a picture", |f| {
         let name = format!("gravitile-{:06}.png", f.status.steps);
         vec![Action::Screenshot(name.into(), f.picture[0], f.picture[1])]
@@ -100,28 +100,28 @@ pub const KEYS: &[Key] = &[
     key("? or F1", &[Code::Questionmark, Code::F1], NONE, "this sheet", |_| vec![Action::Help]),
     key("", &[Code::Slash], SHIFT, "", |_| vec![Action::Help]),
     key("", &[Code::Questionmark], SHIFT, "", |_| vec![Action::Help]),
-    key("ctrl+q", &[Code::Q], COMMAND, "quit at once", |_| vec![Action::Quit]),
-    key("q", &[Code::Q], NONE, "quit, after a question", |_| vec![Action::AskToQuit]),
-    key("Esc", &[Code::Escape], NONE, "close what is open; then as q", |_| vec![Action::Escape]),
+    key("ctrl+q", &[Code::Q], COMMAND, "quit without asking", |_| vec![Action::Quit]),
+    key("q", &[Code::Q], NONE, "quit, asking first", |_| vec![Action::AskToQuit]),
+    key("Esc", &[Code::Escape], NONE, "close what is open; else quit", |_| vec![Action::Escape]),
 ];
 
 /// Mouse and fingers, for the sheet.
 const POINTERS: [(&str, &str); 8] = [
-    ("left drag", "go round"),
+    ("left drag", "turn"),
     ("right drag", "move sideways"),
-    ("wheel", "nearer and farther"),
-    ("click", "what a body is"),
-    ("double click", "follow a body, or none"),
-    ("one or two fingers", "go round; pinch, move"),
-    ("drop a file or two", "open; let them meet"),
-    ("ctrl and + - 0", "larger, smaller letters"),
+    ("wheel", "zoom"),
+    ("click", "show facts of a body"),
+    ("double click", "follow a body, or stop"),
+    ("one or two fingers", "turn; zoom, move"),
+    ("drop a file or two", "open; let two meet"),
+    ("ctrl and + - 0", "text size"),
 ];
 
 fn load(name: &str) -> Vec<Action> {
     vec![Action::Load(super::Input::named(name))]
 }
 
-/// What the keys hit in this frame ask for. While a question waits for its answer, only those that answer it.
+/// What the keys pressed in this frame ask for. While a question is open, only keys that answer it count.
 pub(super) fn pressed(context: &Context, facts: &Facts, is_asked: bool) -> Vec<Action> {
     if is_asked {
         return answers(context, facts);
@@ -151,7 +151,7 @@ pub(super) fn pressed(context: &Context, facts: &Facts, is_asked: bool) -> Vec<A
     actions
 }
 
-/// The same for keys that answer the question before the window is closed; others do nothing behind it.
+/// The same while the window asks whether to close: keys that do not answer are ignored.
 fn answers(context: &Context, facts: &Facts) -> Vec<Action> {
     let answers =
         |action: &Action| matches!(action, Action::Escape | Action::AskToQuit | Action::Quit);
@@ -169,7 +169,7 @@ fn answers(context: &Context, facts: &Facts) -> Vec<Action> {
     actions
 }
 
-/// Points of the window from which on the sheet has two columns, and the mouse beside them.
+/// From these widths on, in points, the sheet has two columns, and then the mouse beside them.
 const TWO_COLUMNS: f32 = 720.0;
 const THREE_COLUMNS: f32 = 940.0;
 
@@ -215,7 +215,7 @@ pub fn sheet(context: &Context, open: &mut bool) {
         });
 }
 
-/// What is to be done, and what it does.
+/// Keys or gestures, and what they do.
 fn column(
     ui: &mut egui::Ui,
     number: usize,

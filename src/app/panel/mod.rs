@@ -1,5 +1,5 @@
-//! The panel beside the picture: one file per tab. A tab shows [`Facts`] and says what the user wants as
-//! [`Action`]s; it changes nothing itself, so that each can be tested without a window.
+//! The panel beside the picture: one file per tab. A tab shows [`Facts`] and returns what the user wants as
+//! [`Action`]s; it changes nothing itself, so each can be tested without a window.
 
 mod accuracy;
 mod actions;
@@ -62,7 +62,7 @@ pub enum Tab {
     Tree,
     /// Colours, camera, exposure.
     View,
-    /// What the kernel does, and why it is as fast as it is.
+    /// What the kernel does, and what limits its speed.
     Learn,
     /// Rates and times.
     Numbers,
@@ -73,49 +73,49 @@ pub enum Tab {
 }
 
 impl Tab {
-    /// All tabs with their titles and what they are for.
+    /// All tabs with their titles and hints.
     pub const ALL: [(Self, &'static str, &'static str); 9] = [
         (Self::Scene, "Scene", "What is simulated"),
         (Self::Physics, "Physics", "Time step, softening, integrator and speed"),
-        (Self::Kernel, "Kernel", "The engine, and how its all-pairs kernel is cut up"),
-        (Self::Tree, "Tree", "How exact the tree is, its cells, and what acts on a body"),
+        (Self::Kernel, "Kernel", "The engine, and the shape of its all-pairs kernel"),
+        (Self::Tree, "Tree", "How accurate the tree is, its cells, and what acts on a body"),
         (Self::View, "View", "Colours, exposure and camera"),
         (Self::Learn, "Learn", "What the kernel does with its tiles, and what limits it"),
         (Self::Numbers, "Numbers", "How fast it runs, and where the time goes"),
-        (Self::Conservation, "Conservation", "What physics says must not change, and how it does"),
+        (Self::Conservation, "Conservation", "What physics conserves, and how far it drifts"),
         (Self::File, "File", "Open, save, record"),
     ];
 }
 
-/// Points that the panel is wide unless somebody drags its edge.
+/// Width of the panel in points, until somebody drags its edge.
 const USUAL_WIDTH: f32 = 330.0;
-/// Points beside the panel under which nothing is written there.
+/// If less than this is free beside the panel, in points, nothing is written there.
 const LEAST_ROOM: f32 = 200.0;
 
-/// What the panel itself remembers from frame to frame.
+/// The panel's own state from frame to frame.
 #[derive(Default)]
 pub struct Panel {
     /// Whether it is unfolded.
     pub open: bool,
     /// The tab that is shown.
     pub tab: Tab,
-    /// How wide it was when last shown unfolded, in egui's points.
+    /// Its width in points when last shown unfolded.
     pub width: f32,
     /// Whether the sheet of keys is shown.
     pub help: bool,
-    /// Whether it is asked if the window is to be closed.
+    /// Whether it asks if the window is to be closed.
     pub asks_to_quit: bool,
-    /// A few scenes as pictures, for who has not chosen one.
+    /// A few scenes as pictures, for users who have not chosen one.
     pub welcome: Welcome,
     /// The scene as it is being changed.
     pub scene: SceneForm,
     /// The score of the adapter, where it can be measured here.
     pub score: ScoreForm,
-    /// The kernel on trial, where that can be done here.
+    /// Check and race of the kernel, where that can be done here.
     pub trial: TrialForm,
     /// What is shown of the tree.
     pub tree: tree::TreeForm,
-    /// What there is to say of the body that was clicked on.
+    /// The card of the body that was clicked on.
     pub card: BodyCard,
     accuracy: accuracy::AccuracyForm,
     file: file::FileForm,
@@ -125,13 +125,13 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// Unfolded or not, on that tab.
+    /// A panel that is unfolded or not, on that tab.
     pub fn new(open: bool, tab: Tab) -> Self {
-        // Known before it is shown: the first camera looks past it.
+        // The width is set before it is first shown: the first camera makes room for it.
         Self { open, tab, width: USUAL_WIDTH, ..Self::default() }
     }
 
-    /// What the keys hit in this frame ask for; while it is asked whether the window is to be closed, the answer alone.
+    /// What the keys pressed in this frame ask for; while it asks whether to close the window, only the answer.
     pub fn pressed(&self, context: &egui::Context, facts: &Facts) -> Vec<Action> {
         keys::pressed(context, facts, self.asks_to_quit)
     }
@@ -162,7 +162,7 @@ impl Panel {
         if growth::is_due(ui.ctx(), "status") {
             match self.leaves_room(ui.ctx()) {
                 true => status::show(ui, facts, free, &mut actions),
-                // On a phone the panel is all there is to be seen: what is said is said over it.
+                // On a phone the panel covers the picture: messages go over the panel.
                 false => status::show_messages(ui, facts, ui.ctx().content_rect(), &mut actions),
             }
         }
@@ -176,7 +176,7 @@ impl Panel {
         actions
     }
 
-    /// Whether the panel leaves a part of the picture free in which something can be written.
+    /// Whether the panel leaves enough of the picture free to write on.
     pub fn leaves_room(&self, context: &egui::Context) -> bool {
         !self.open || context.content_rect().width() - self.width >= LEAST_ROOM
     }
@@ -190,18 +190,18 @@ impl Panel {
         actions: &mut Vec<Action>,
     ) {
         if !growth::is_due(ui.ctx(), "head") {
-            // As wide as it will be: the picture has its place from the beginning.
+            // At its final width from the start, so that the picture does not move.
             ui.take_available_width();
             return;
         }
         ui.horizontal(|ui| {
             ui.label(egui::RichText::new("gravitile").strong().size(16.0));
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                let fold = ui.button("»").on_hover_text("Fold the panel away (Tab)");
+                let fold = ui.button("»").on_hover_text("Fold the panel (Tab)");
                 if fold.clicked() {
                     self.open = false;
                 }
-                let about = "Take back the last change (ctrl+z); bodies that others replaced come back, too";
+                let about = "Undo the last change (ctrl+z); replaced bodies come back, too";
                 if ui.button("↺").on_hover_text(about).clicked() {
                     actions.push(Action::Undo);
                 }
@@ -243,7 +243,7 @@ impl Panel {
             Tab::Physics => physics::show(ui, facts, &mut self.accuracy, actions),
             Tab::Kernel => {
                 self.kernel.show(ui, facts, actions);
-                // Elsewhere the program's check and tune do it.
+                // Elsewhere `gravitile check` and `tune` do it.
                 if cfg!(target_arch = "wasm32") {
                     self.trial.show(ui, actions);
                 }
@@ -256,7 +256,7 @@ impl Panel {
             Tab::Learn => self.learn.show(ui, facts, actions),
             Tab::Numbers => {
                 numbers::show(ui, facts);
-                // Elsewhere the program's bench does it, and shares the device with no window.
+                // Elsewhere `gravitile bench` does it, which shares the device with no window.
                 if cfg!(target_arch = "wasm32") {
                     self.score.show(ui, actions);
                 }

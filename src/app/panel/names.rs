@@ -1,5 +1,4 @@
-//! What people read of a generator's numbers: a name, a unit, a sentence. Scene files and the command line keep the
-//! short names.
+//! How a generator's parameters are shown: a name, a unit, a sentence. Scene files and the command line use the short names.
 
 use super::theme::quantity;
 use crate::scene::Parameter;
@@ -16,17 +15,17 @@ enum Measures {
 
 use Measures::{Angle, Length, Mass, Part};
 
-/// Names of parameters with what people read, in the order of the generators.
+/// Names of parameters and how they are shown, in the order of the generators.
 const NAMES: &[(&str, &str, Measures)] = &[
-    ("mass_ratio", "mass of the second", Part),
+    ("mass_ratio", "mass ratio", Part),
     ("pericentre", "closest approach", Length),
-    ("separation", "first distance", Length),
+    ("separation", "initial distance", Length),
     ("eccentricity", "eccentricity", Part),
     ("inclination_1", "tilt of disk 1", Angle),
     ("argument_1", "direction of disk 1", Angle),
     ("inclination_2", "tilt of disk 2", Angle),
     ("argument_2", "direction of disk 2", Angle),
-    ("toomre_q", "warmth of the disk", Part),
+    ("toomre_q", "warmth (Toomre Q)", Part),
     ("gas", "gas in the disk", Part),
     ("disk_height", "height of the disk", Length),
     ("bulge_mass", "mass of the bulge", Mass),
@@ -38,7 +37,7 @@ const NAMES: &[(&str, &str, Measures)] = &[
     ("halo_bodies", "bodies in the halo", Part),
     ("softening", "softening", Length),
     ("cutoff", "edge", Part),
-    ("expansion", "speed outwards", Part),
+    ("expansion", "outward speed", Part),
     ("inner_radius", "inner radius", Length),
     ("spin", "rotation", Part),
     ("virial_ratio", "warmth (2K/|W|)", Part),
@@ -48,7 +47,8 @@ fn entry(name: &str) -> Option<&'static (&'static str, &'static str, Measures)> 
     NAMES.iter().find(|(known, ..)| *known == name)
 }
 
-/// The name to show of `name`, a parameter's as of [`crate::scene::Scene::parameters`]: with its part's number, if there are several.
+/// The shown name of a parameter, by its name in [`crate::scene::Scene::parameters`]: with its part's number, if there are
+/// several.
 pub fn label(name: &str) -> String {
     let (part, plain) = name.rsplit_once('.').map_or((None, name), |(part, of)| (Some(part), of));
     let shown =
@@ -56,12 +56,12 @@ pub fn label(name: &str) -> String {
     part.map_or(shown.clone(), |part| format!("{part}: {shown}"))
 }
 
-/// What stands behind the number.
+/// The unit sign after the number.
 pub fn suffix(parameter: &Parameter) -> &'static str {
     if entry(parameter.name).is_some_and(|(.., measures)| *measures == Angle) { "°" } else { "" }
 }
 
-/// What the number means, what it is in the scene's units, what is allowed, and how files name it.
+/// The hint: what the number means, its value in the scene's units, what is allowed, and its name in files.
 pub fn sentence(name: &str, parameter: &Parameter, value: f64, units: &Units) -> String {
     let unit = match entry(parameter.name).map(|(.., measures)| *measures) {
         Some(Length) => units.length.trim(),
@@ -99,7 +99,7 @@ mod tests {
                 assert!(said.contains(parameter.name), "{said}");
             }
         }
-        assert_eq!(label("2.mass_ratio"), "2: mass of the second");
+        assert_eq!(label("2.mass_ratio"), "2: mass ratio");
     }
 
     #[test]

@@ -17,9 +17,9 @@ pub fn show(ui: &mut Ui, facts: &Facts) {
         if counts(facts) {
             interactions(ui, facts);
         } else {
-            let about = "How many bodies and cells act on a body is known on the device alone. The tab Tree \
-                         counts those of one group";
-            row(ui, "interactions", about, "not counted by a tree on the device");
+            let about = "Only the device knows how many bodies and cells act on a body. The tab Tree counts them \
+                         for one group";
+            row(ui, "interactions", about, "not counted for a tree on the device");
         }
         row(ui, "steps", "Steps of dt per second", format!("{:.1} /s", rates.steps_per_sec()));
         row(ui, "frames", "Pictures per second", format!("{:.1} /s", rates.frames_per_sec()));
@@ -46,14 +46,14 @@ pub fn show(ui: &mut Ui, facts: &Facts) {
             });
         }
         None => {
-            let text = "This device has no timestamps; by the wall clock";
+            let text = "by the wall clock: this device has no timestamps";
             ui.colored_label(DIM, text);
             let secs = 1.0 / rates.frames_per_sec().max(1e-9);
             ui.label(format!("a frame: {:.1} ms", secs * 1e3));
         }
     }
     Grid::new("panel time").num_columns(2).show(ui, |ui| {
-        let about = "Time of the processor for this panel, by the wall clock";
+        let about = "Processor time for this panel, by the wall clock";
         row(ui, "panel, processor", about, format!("{:.3} ms", facts.panel_secs * 1e3));
     });
     heading(ui, "Device");
@@ -63,7 +63,7 @@ pub fn show(ui: &mut Ui, facts: &Facts) {
     ui.colored_label(DIM, format!("{} x {} pixels", facts.picture[0], facts.picture[1]));
 }
 
-/// Whether the engine knows the number of its interactions.
+/// Whether the engine knows how many interactions it computes.
 fn counts(facts: &Facts) -> bool {
     (facts.engine, facts.method) != (EngineKind::Gpu, Method::Tree)
 }
@@ -73,13 +73,13 @@ fn interactions(ui: &mut Ui, facts: &Facts) {
     row(
         ui,
         "interactions",
-        "Pairs per second of the clock on the wall, everything else included; a tree's cells count, too",
+        "Pairs per second of wall-clock time, including everything else; a tree's cells count as well",
         format!("{:.3} G/s", per_sec / 1e9),
     );
     row(
         ui,
         "at 20 flops each",
-        "The count that the chapter and most papers use",
+        "The count that the GPU Gems 3 chapter and most papers use",
         format!("{:.1} GFLOP/s", per_sec * FLOPS / 1e9),
     );
     let engine = facts.rates.engine_interactions_per_sec();
@@ -88,8 +88,8 @@ fn interactions(ui: &mut Ui, facts: &Facts) {
     });
     let about = match (facts.engine, facts.times.is_some()) {
         (EngineKind::Gpu, true) => "While the kernel runs, by GPU timestamps",
-        (EngineKind::Gpu, false) => "This device has no timestamps: nobody knows",
-        _ => "While the engine is at work, by the wall clock",
+        (EngineKind::Gpu, false) => "Unknown: this device has no timestamps",
+        _ => "While the engine computes, by the wall clock",
     };
     row(ui, "engine alone", about, text);
 }
@@ -104,7 +104,7 @@ fn plot(
     let samples = facts.history.rates();
     let now = facts.history.rates().last().map_or(0.0, |sample| sample.secs);
     let points: Vec<[f64; 2]> = samples.map(|sample| [sample.secs - now, value(sample)]).collect();
-    // A line of zeros lies at the bottom, not in the middle.
+    // A line of zeros belongs at the bottom, not in the middle.
     let least_top = if points.iter().all(|point| point[1] == 0.0) { 1.0 } else { 0.0 };
     let points = PlotPoints::from(points);
     ui.colored_label(DIM, name);

@@ -12,12 +12,12 @@ use crate::render::paths::Piece;
 use crate::render::{Camera, Look, PictureSize};
 use crate::units::Units;
 
-/// Axes reach this part of the way to the picture's edge.
+/// Length of the axes as a part of the way to the picture's edge.
 const AXES_PART: f64 = 0.3;
-/// Points that a colour bar is long, and its steps.
+/// Length of a colour bar in points, and its number of steps.
 const BAR: f32 = 150.0;
 const BAR_STEPS: usize = 48;
-/// A picture less wide than this has no legend.
+/// A picture narrower than this has no legend.
 const LEGEND_FROM: f32 = 380.0;
 const COLOURS: [(&str, Color32); 3] = [
     ("x", Color32::from_rgb(220, 90, 80)),
@@ -25,16 +25,16 @@ const COLOURS: [(&str, Color32); 3] = [
     ("z", Color32::from_rgb(100, 140, 235)),
 ];
 
-/// Who draws over the part of the picture that the panel leaves free, and nowhere else: below the panel there is nothing
-/// that would hide it. `covered_px` pixels are the panel's.
+/// A painter for the part of the picture that the panel leaves free, clipped to it: nothing would hide what is drawn under
+/// the panel. The panel covers `covered_px` pixels.
 fn painter_of_free(ui: &Ui, covered_px: f64) -> Painter {
     let mut free = ui.ctx().content_rect();
     free.max.x -= covered_px as f32 / ui.ctx().pixels_per_point();
     ui.ctx().layer_painter(egui::LayerId::background()).with_clip_rect(free)
 }
 
-/// Draws them for a picture of `size` pixels as `camera` sees it, beside a panel that covers `covered_px`; `unit` names the
-/// unit of length.
+/// Draws axes and scale bar for a picture of `size` pixels as `camera` sees it, beside a panel that covers `covered_px`;
+/// `unit` names the unit of length.
 pub fn show(
     ui: &Ui,
     view: &ViewChoice,
@@ -64,12 +64,12 @@ pub fn show(
     }
 }
 
-/// Lines along which bodies went, in their colours, beside a panel that covers `covered_px`.
+/// Draws the paths of bodies in their colours, beside a panel that covers `covered_px`.
 pub fn paths(ui: &Ui, pieces: &[Piece], colours: &[[u8; 3]], covered_px: f64) {
     let scale = ui.ctx().pixels_per_point();
     let painter = painter_of_free(ui, covered_px);
     let point = |p: DVec2| Pos2::new(p.x as f32 / scale, p.y as f32 / scale);
-    // A few pieces have one strength: a line of each by itself would be thousands of shapes.
+    // A few pieces share one strength: a line for each would be thousands of shapes.
     const TOGETHER: usize = 12;
     for of_body in pieces.chunk_by(|a, b| a.body == b.body && a.ends[1] == b.ends[0]) {
         for run in of_body.chunks(TOGETHER) {
@@ -83,8 +83,8 @@ pub fn paths(ui: &Ui, pieces: &[Piece], colours: &[[u8; 3]], covered_px: f64) {
     }
 }
 
-/// What colours mean, at the lower right of the part of the picture that the panel leaves free: `covered_px` pixels
-/// are its.
+/// Draws what colours mean, at the lower right of the part of the picture that the panel leaves free. The panel covers
+/// `covered_px` pixels.
 pub fn legend(ui: &Ui, look: &Look, units: &Units, components: &[Component], covered_px: f64) {
     let scale = f64::from(ui.ctx().pixels_per_point());
     let painter = ui.ctx().layer_painter(egui::LayerId::background());
@@ -94,7 +94,7 @@ pub fn legend(ui: &Ui, look: &Look, units: &Units, components: &[Component], cov
         // Above the bar and the line at the bottom.
         content.bottom() - status::height(ui.ctx()) - 12.0,
     );
-    // A small picture is for the bodies.
+    // A small picture is kept free for the bodies.
     if corner.x < LEGEND_FROM || corner.y < 0.5 * LEGEND_FROM {
         return;
     }
@@ -115,7 +115,7 @@ pub fn legend(ui: &Ui, look: &Look, units: &Units, components: &[Component], cov
             painter.text(corner - vec2(0.0, 9.0), Align2::RIGHT_BOTTOM, name, font, DIM);
         }
         None => {
-            // Names begin below each other, and so do the dots before them.
+            // Names are aligned at their left, and so are the dots before them.
             let rows: Vec<_> = component_colours(look, components)
                 .into_iter()
                 .map(|(name, colours)| (painter.layout_no_wrap(name, font.clone(), DIM), colours))

@@ -7,7 +7,7 @@ use egui::{Grid, RichText, TextEdit, Ui};
 use super::theme::{DIM, heading, quantity};
 use super::{Action, Facts, Place, ViewChoice};
 
-/// The name of the file as it is being typed.
+/// The name of the file as typed so far.
 #[derive(Default)]
 pub struct PathForm {
     name: Option<String>,
@@ -24,33 +24,34 @@ impl PathForm {
         heading(ui, "Camera path");
         ui.horizontal_wrapped(|ui| {
             let time = quantity(facts.status.time, &facts.units.time);
-            let about = format!("The camera is to be here at t = {time} (k). Two such places make a path");
+            let about = format!("The camera will be here at t = {time} (k). Two places make a path");
             if ui.button("Set a place").on_hover_text(about).clicked() {
                 actions.push(Action::Keyframe);
             }
-            let about = "The camera goes along the path with the time of the run, here and in films; moving it by hand ends that";
+            let about = "The camera follows the path as the run's time passes, here and in films; moving it by \
+                         hand ends that";
             ui.add_enabled_ui(!view.path.is_empty(), |ui| {
-                ui.checkbox(&mut view.plays, "goes along it").on_hover_text(about);
+                ui.checkbox(&mut view.plays, "follow the path").on_hover_text(about);
             });
         });
         if view.path.is_empty() {
-            ui.colored_label(DIM, "no place is set");
+            ui.colored_label(DIM, "no places yet");
             return;
         }
         let mut dropped = None;
         Grid::new("path").num_columns(3).spacing([8.0, 2.0]).show(ui, |ui| {
             for (index, key) in view.path.iter().enumerate() {
                 let time = format!("t = {}", quantity(key.time, &facts.units.time));
-                if ui.link(time).on_hover_text("The camera goes there; the time stays").clicked() {
+                if ui.link(time).on_hover_text("Move the camera there; the time stays").clicked() {
                     actions.push(Action::Camera(Place::Keyframe(index)));
                 }
                 let extent = quantity(key.extent, &facts.units.length);
                 ui.label(RichText::new(format!("± {extent}")).color(DIM)).on_hover_text(
-                    "Half the height of a picture of 16 by 9; others show as much and more",
+                    "Half the height of a 16 by 9 picture; other shapes show at least as much",
                 );
                 if ui
                     .small_button("×")
-                    .on_hover_text("Not this place (ctrl+z brings it back)")
+                    .on_hover_text("Remove this place (ctrl+z brings it back)")
                     .clicked()
                 {
                     dropped = Some(index);
@@ -64,8 +65,8 @@ impl PathForm {
         }
         ui.horizontal(|ui| {
             let name = self.name.get_or_insert_with(|| "path.toml".to_owned());
-            let about = "The scene with this path as a scene file, for 'gravitile render FILE'; of a snapshot the path \
-                         alone, for 'render --path FILE'";
+            let about = "Saves the scene with this path as a scene file, for 'gravitile render FILE'; for a \
+                         snapshot only the path, for 'render --path FILE'";
             ui.add(TextEdit::singleline(name).desired_width(150.0)).on_hover_text(about);
             if ui.button("Save the path").on_hover_text(about).clicked() && !name.trim().is_empty() {
                 actions.push(Action::SavePath(PathBuf::from(name.trim())));

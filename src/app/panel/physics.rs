@@ -13,9 +13,9 @@ pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &m
     let keeper = facts.keeper;
     ui.horizontal_wrapped(|ui| {
         let (text, about) = if keeper.paused {
-            ("Run", "Go on (space)")
+            ("Run", "Resume (space)")
         } else {
-            ("Pause", "Stop the simulation; the picture stays alive (space)")
+            ("Pause", "Pause the simulation; the camera still moves (space)")
         };
         if ui.button(text).on_hover_text(about).clicked() {
             command(Command::Pause(!keeper.paused));
@@ -25,10 +25,10 @@ pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &m
             command(Command::Step(1));
         }
         let text = if facts.dt < 0.0 { "Forwards" } else { "Backwards" };
-        let about = "Let time run the other way. The leapfrog retraces its way, up to rounding (b)";
+        let about = "Run time the other way. The leapfrog retraces its path, up to rounding (b)";
         let reversible = integrator.reversible;
         let button = ui.add_enabled(reversible, egui::Button::new(text));
-        let button = button.on_disabled_hover_text("This integrator knows only the way forwards");
+        let button = button.on_disabled_hover_text("This integrator only runs forwards");
         if button.on_hover_text(about).clicked() {
             command(Command::Reverse);
         }
@@ -36,11 +36,11 @@ pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &m
 
     heading(ui, "Speed");
     ui.horizontal(|ui| {
-        let real = "So much simulated time per second, if the engine can keep up";
+        let real = "A fixed amount of simulated time per second, if the engine can keep up";
         if ui.radio(keeper.tempo == Tempo::RealTime, "real time").on_hover_text(real).clicked() {
             command(Command::Tempo(Tempo::RealTime));
         }
-        let fastest = "As many steps as the engine can do beside the picture";
+        let fastest = "As many steps as the engine can do while drawing";
         if ui.radio(keeper.tempo == Tempo::Fastest, "fastest").on_hover_text(fastest).clicked() {
             command(Command::Tempo(Tempo::Fastest));
         }
@@ -48,10 +48,12 @@ pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &m
     let mut factor = keeper.factor;
     let slider =
         Slider::new(&mut factor, 0.01..=100.0).logarithmic(true).suffix(" ×").text("speed");
-    // Keys and the command line may have set more than a slider reaches: that is shown as it is.
+    // Keys and the command line may have set a value beyond the slider's range: it is shown as it
+    // is.
     let slider = slider.clamping(SliderClamping::Edits);
     let per_sec = quantity(keeper.units_per_sec * keeper.factor, &facts.units.time);
-    let about = format!("Now {per_sec} of simulated time per second (, and . halve and double it)");
+    let about =
+        format!("Now {per_sec} of simulated time per second (keys , and . halve and double it)");
     let enabled = keeper.tempo == Tempo::RealTime;
     let is_usual = keeper.factor == 1.0;
     let [changed, reset] = with_reset(ui, is_usual, |ui| {
@@ -64,12 +66,12 @@ pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &m
     heading(ui, "Integration");
     let mut dt = facts.settings.dt;
     let now = quantity(dt, &facts.units.time);
-    // Ranges hang on what suits the bodies, so that they stay put while a slider is dragged.
+    // Ranges depend on what suits the bodies, so that they stay put while a slider is dragged.
     let range = facts.hints.dt * 0.01..=facts.hints.dt * 100.0;
     let slider = Slider::new(&mut dt, range).logarithmic(true).text("dt").custom_formatter(plain);
     let slider = slider.clamping(SliderClamping::Edits);
     let about = format!(
-        "Length of a step, {now}. Shorter is more exact and slower; too long, and energy drifts"
+        "Time step, {now}. Shorter is more accurate and slower; too long, and energy drifts"
     );
     let usual = facts.hints;
     let [changed, reset] = with_reset(ui, facts.settings.dt == usual.dt, |ui| {
@@ -88,7 +90,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &m
         .clamping(SliderClamping::Edits)
         .custom_formatter(plain);
     let about = format!(
-        "Softening length, {now}: nearer than this, bodies hardly pull harder. 0 is pure Newton"
+        "Softening length, {now}: closer than this, gravity hardly grows. 0 is pure Newton"
     );
     let [changed, reset] = with_reset(ui, facts.settings.softening == usual.softening, |ui| {
         ui.add(slider).on_hover_text(about).changed()
@@ -99,12 +101,12 @@ pub fn show(ui: &mut Ui, facts: &Facts, accuracy: &mut AccuracyForm, actions: &m
     accuracy.show(ui, facts, actions);
 }
 
-/// A control with the button behind it that sets its usual value: whether each of the two was used.
+/// A control followed by the button that resets it: whether each of the two was used.
 fn with_reset(ui: &mut Ui, is_usual: bool, control: impl FnOnce(&mut Ui) -> bool) -> [bool; 2] {
     ui.horizontal(|ui| [control(ui), resets(ui, is_usual)]).inner
 }
 
-/// A number as the panel writes them, for sliders.
+/// A number as the panel writes it, for sliders.
 pub(super) fn plain(value: f64, _: std::ops::RangeInclusive<usize>) -> String {
     number(value)
 }

@@ -11,19 +11,19 @@ use crate::messages;
 use crate::scene::{Kind, Orbit, Scene};
 use crate::settings::Assignment;
 
-/// Of the scene's numbers, in points.
+/// Width of the parameters' sliders, in points.
 const SLIDER_WIDTH: f32 = 100.0;
-/// Of the list of scenes.
+/// Width of the list of scenes.
 const LIST_WIDTH: f32 = 200.0;
 
-/// What gas is here.
-const COLLISIONLESS: &str = "Collisionless: these bodies attract and are attracted, but no pressure acts on them and no \
-                             shock stops them. Only their colours, by density, are those of gas";
+/// The hint on gas.
+const COLLISIONLESS: &str = "Collisionless: these bodies feel gravity, but no pressure acts on them and no shock \
+                             stops them. Only their colours, by density, are those of gas";
 
-/// The scene as it is being changed, before it is made.
+/// The scene as edited, before it is made.
 #[derive(Default)]
 pub struct SceneForm {
-    /// What was last taken over from the window.
+    /// The window's input that was last taken over.
     shown: Option<Input>,
     /// The scene with changed parameters; `None` for a snapshot.
     scene: Option<Scene>,
@@ -31,13 +31,13 @@ pub struct SceneForm {
     encounter: Option<EncounterForm>,
 }
 
-/// Two snapshots that may meet, with numbers that suit them.
+/// Two snapshots that may meet, with suitable numbers.
 pub struct MeetingOffer {
     /// The first and the second.
     pub files: [PathBuf; 2],
-    /// Between their centres at the beginning, in units of length.
+    /// Distance between their centres at the start, in units of length.
     pub separation: f64,
-    /// Smallest distance of the orbit.
+    /// Pericentre of the orbit.
     pub pericentre: f64,
     /// The unit of length.
     pub unit: String,
@@ -76,9 +76,9 @@ impl SceneForm {
         let title = self.scene.as_ref().map_or(facts.input.input.clone(), |s| s.name.clone());
         let mut picked = None;
         let about =
-            "A built-in scene. Snapshots and scene files: drop them onto the window, or File";
+            "A built-in scene. Snapshots and scene files: drop them onto the window, or use File";
         ui.horizontal(|ui| {
-            // A long name takes no more than that: the button behind it would widen the panel for good.
+            // A long name is cut there: otherwise the button after it would widen the panel for good.
             ui.scope(|ui| {
                 ui.set_max_width(LIST_WIDTH);
                 ComboBox::from_id_salt("scene")
@@ -102,12 +102,12 @@ impl SceneForm {
                     .response
                     .on_hover_text(about);
             });
-            let about = "From the beginning, with the step and softening that suit it (r)";
+            let about = "Start from the beginning, with suitable step and softening (r)";
             if ui.button("Restart").on_hover_text(about).clicked() {
                 actions.push(Action::Restart { anew: true });
             }
         });
-        let about = "Some of the scenes as pictures, with what there is to see";
+        let about = "Some of the scenes as pictures, with a description";
         if ui.link("Choose by pictures").on_hover_text(about).clicked() {
             actions.push(Action::Welcome);
         }
@@ -128,13 +128,13 @@ impl SceneForm {
                 ui.add_space(4.0);
                 let text = if changed { "Build with these numbers" } else { "Build again" };
                 let button = egui::Button::new(text).selected(changed);
-                let about = "Makes new bodies; those of now rest, and ctrl+z goes back to them";
+                let about = "Makes new bodies; ctrl+z brings the current ones back";
                 ui.horizontal(|ui| {
                     if ui.add(button).on_hover_text(about).clicked() {
                         actions.push(Action::Load(self.wanted(facts.input)));
                     }
-                    let about = "The numbers that the scene has by itself";
-                    if ui.button("Usual numbers").on_hover_text(about).clicked() {
+                    let about = "Back to the scene's default numbers";
+                    if ui.button("Default numbers").on_hover_text(about).clicked() {
                         self.scene = scene_of(&Input {
                             n: facts.input.n,
                             ..Input::named(&facts.input.input)
@@ -172,12 +172,12 @@ impl SceneForm {
         let mut note = |result: crate::error::Result<()>| {
             *problem = result.err().map(|error| error.to_string());
         };
-        // Names that people read are longer than variables'.
+        // Shown names are longer than those in files.
         ui.spacing_mut().slider_width = SLIDER_WIDTH;
         egui::Grid::new("parameters").num_columns(2).spacing([8.0, 4.0]).show(ui, |ui| {
             let adjustable = scene.parameters().iter().any(|(_, p, _)| p.kind == Kind::Count);
             if let (Some(n), true) = (scene.n(), adjustable) {
-                ui.label("bodies").on_hover_text("Number of bodies, all components together");
+                ui.label("bodies").on_hover_text("Number of bodies in all components");
                 let mut wanted = n;
                 let drag = DragValue::new(&mut wanted).speed(n as f64 * 0.01).range(2..=4_000_000);
                 if ui.add(drag).on_hover_text("Drag, or click to type").changed() {
@@ -185,8 +185,9 @@ impl SceneForm {
                 }
                 ui.end_row();
             }
-            ui.label("seed")
-                .on_hover_text("Another seed, other random numbers: the same kind of scene");
+            ui.label("seed").on_hover_text(
+                "Another seed gives other random numbers for the same kind of scene",
+            );
             ui.add(DragValue::new(&mut scene.seed)).on_hover_text("Drag, or click to type");
             ui.end_row();
             for (k, (name, parameter, value)) in scene.parameters().into_iter().enumerate() {
@@ -206,7 +207,7 @@ impl SceneForm {
                         ui.add(DragValue::new(&mut wanted).range(range).fixed_decimals(0))
                     }
                     Kind::Scale if parameter.min > 0.0 => {
-                        // Decades around the usual value; the type-in box takes the whole range.
+                        // Two decades around the default; the text field takes the whole range.
                         let low = (parameter.default * 0.01).max(parameter.min);
                         let high = (parameter.default * 100.0).min(parameter.max);
                         let clamping = egui::SliderClamping::Edits;
@@ -242,7 +243,7 @@ impl SceneForm {
         if scene.seed != plain.seed {
             wanted.seed = Some(scene.seed);
         }
-        // A number that was asked for stays one: without any the window takes what suits the machine.
+        // A number that was asked for is kept: without one the window takes what suits the machine.
         if scene.n() != plain.n() || input.n.is_some() {
             wanted.n = scene.n();
         }
@@ -258,7 +259,7 @@ impl SceneForm {
 
     fn changed(&self, input: &Input) -> bool {
         let wanted = self.wanted(input);
-        // Two inputs are the same if the scenes they make are.
+        // Inputs are the same if they make the same scene.
         let now = scene_of(input).map(|scene| (scene.seed, scene.parameters()));
         let then = scene_of(&wanted).map(|scene| (scene.seed, scene.parameters()));
         now != then
@@ -267,7 +268,7 @@ impl SceneForm {
     fn show_encounter(&mut self, ui: &mut Ui, actions: &mut Vec<Action>) {
         let Some(form) = &mut self.encounter else { return };
         heading(ui, "Two snapshots meet");
-        for (file, role) in form.offer.files.iter().zip(["at the left", "at the right"]) {
+        for (file, role) in form.offer.files.iter().zip(["on the left", "on the right"]) {
             let text = format!("{} {role}", short_name(&file.display().to_string()));
             ui.add(egui::Label::new(text).truncate()).on_hover_text(file.display().to_string());
         }
@@ -281,15 +282,15 @@ impl SceneForm {
                 ui.label(name).on_hover_text(&about);
             });
         };
-        let about = "Between the centres at the beginning";
-        value(ui, &mut form.offer.separation, "first distance", about);
-        let about = "The smallest distance of the orbit, as of two points: 0 would be head-on";
+        let about = "Between the centres at the start";
+        value(ui, &mut form.offer.separation, "initial distance", about);
+        let about = "Smallest distance of the orbit, if both were points: 0 would be head-on";
         value(ui, &mut form.offer.pericentre, "closest approach", about);
         ui.add(Slider::new(&mut form.eccentricity, 0.0..=3.0).text("eccentricity")).on_hover_text(
-            "Of the orbit: below 1 they are bound, 1 is a parabola, above they pass faster",
+            "Of the orbit: below 1 it is bound, 1 is a parabola, above 1 a faster passage",
         );
         ui.add(Slider::new(&mut form.tilt_degrees, 0.0..=180.0).text("tilt").suffix("°"))
-            .on_hover_text("Of the one at the right; above 90 it turns the other way round");
+            .on_hover_text("Of the snapshot on the right; above 90 it spins the other way");
         let (mut make, mut cancel) = (false, false);
         ui.horizontal(|ui| {
             make = ui.button("Let them meet").clicked();

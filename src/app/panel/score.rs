@@ -1,4 +1,4 @@
-//! The score of this adapter: measured here, as the program's bench does, beside those that were handed in.
+//! The score of this adapter: measured here as by `gravitile bench`, beside scores that were handed in.
 
 use egui::{Grid, ProgressBar, RichText, Ui};
 
@@ -15,18 +15,18 @@ pub enum ScoreForm {
     /// Nobody has asked.
     #[default]
     Unasked,
-    /// It goes on.
+    /// Under way.
     Measuring {
         /// The part that is done, from 0 to 1.
         part: f64,
         /// What is under way.
         doing: String,
     },
-    /// It is done.
+    /// Done.
     Measured {
-        /// What there is to copy.
+        /// The records, to be copied.
         lines: String,
-        /// What came out.
+        /// The score.
         score: Box<Score>,
         /// The largest rms error of its kernels against f64.
         rms_error: Option<f64>,
@@ -48,13 +48,12 @@ impl ScoreForm {
 
     pub(super) fn show(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
         heading(ui, "Score");
-        let about = "Whole steps of 1,024, 16,384 and 262,144 bodies in 10^9 interactions per second, and the geometric \
-                     mean of the three: what 'gravitile bench --figure score' measures";
+        let about = "Rates of whole steps with 1,024, 16,384 and 262,144 bodies in 10^9 interactions per second, \
+                     and their geometric mean: what 'gravitile bench --figure score' measures";
         match self {
             Self::Unasked => {
                 let button = ui.button("Measure the score");
-                let about =
-                    format!("{about}. The simulation rests meanwhile, for a minute or less");
+                let about = format!("{about}. The simulation waits for a minute or less");
                 if button.on_hover_text(about).clicked() {
                     actions.push(Action::MeasureScore);
                 }
@@ -76,7 +75,7 @@ impl ScoreForm {
                     }
                 });
                 if let Some(error) = rms_error {
-                    let text = format!("forces are right to {error:.0e} (rms, against f64)");
+                    let text = format!("forces are accurate to {error:.0e} (rms, against f64)");
                     ui.colored_label(DIM, text);
                 }
                 for remark in &score.remarks {
@@ -88,7 +87,7 @@ impl ScoreForm {
     }
 }
 
-/// This score above those that were handed in.
+/// Shows this score above those that were handed in.
 fn table(ui: &mut Ui, own: &Score) {
     Grid::new("scores").num_columns(5).striped(true).show(ui, |ui| {
         for name in ["", "score", "1,024", "16,384", "262,144"] {

@@ -1,25 +1,25 @@
-//! What lies over the picture: messages, what is being made or recorded, where the run stands, whether it can be
-//! believed; and the question before the window is closed.
+//! What is written over the picture: messages, what is being made or recorded, the time of the run, whether it
+//! can be trusted; and the question before the window is closed.
 
 use egui::{Align2, Color32, Key, RichText, Ui};
 
 use super::theme::{self, DIM, WARN, quantity};
 use super::{Action, Facts, Panel, transport};
 
-/// An energy error beyond which nobody should believe a run.
+/// An energy error beyond which a run cannot be trusted.
 pub const RUINED: f64 = 0.05;
-/// From here on it is to be seen that something is wrong.
+/// From here on the error is shown in a warning colour.
 const DOUBTFUL: f64 = 0.01;
 
 const RED: Color32 = Color32::from_rgb(255, 110, 100);
-/// Of the line at the bottom.
+/// Font size of the line at the bottom.
 const SIZE: f32 = 12.5;
-/// From the edges of the picture.
+/// Distance from the edges of the picture.
 const MARGIN: f32 = 10.0;
 const BELOW: f32 = 8.0;
-/// Under which the height of bar and line is known to whoever draws above them.
+/// The key under which the height of bar and line is kept, for whatever is drawn above them.
 const HEIGHT: &str = "height of the status";
-/// Before they were drawn.
+/// The height assumed before they are first drawn.
 const USUAL_HEIGHT: f32 = 50.0;
 
 /// Messages, progress and the line at the bottom of the picture, within the part that the panel leaves free.
@@ -32,13 +32,14 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, free: egui::Rect, actions: &mut V
                 ui.label(RichText::new(facts.status_text()).size(SIZE).color(DIM));
                 chip(ui, facts);
                 if let Some(left_out) = facts.left_out {
-                    let about = "So that pictures come in time: it is there once nothing moves. To have it always: the tab View";
+                    let about = "Left out so that pictures come in time; shown once nothing moves. The tab View \
+                                 keeps it always";
                     let text = RichText::new(left_out).size(SIZE).color(DIM);
                     ui.label(text).on_hover_text(about);
                 }
             });
         });
-        // With messages: nothing else is drawn where they are.
+        // Messages included: nothing else is drawn over them.
         let height = ui.min_rect().height();
         ui.data_mut(|data| data.insert_temp(egui::Id::unique(HEIGHT), height));
     });
@@ -70,7 +71,7 @@ fn at_the_bottom(ui: &Ui, free: egui::Rect, content: impl FnOnce(&mut Ui, f32)) 
 fn messages(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     if let Some(message) = facts.message {
         note(ui, |ui| {
-            // First in the row: it is in reach, however long the message.
+            // First in the row: within reach however long the message is.
             if ui.small_button("×").on_hover_text("Dismiss").clicked() {
                 actions.push(Action::DismissMessage);
             }
@@ -82,7 +83,7 @@ fn messages(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         note(ui, |ui| {
             ui.spinner();
             ui.label(format!("{loading} …"));
-            let about = "Stays with what is shown";
+            let about = "Keep what is shown";
             if ui.small_button("Cancel").on_hover_text(about).clicked() {
                 actions.push(Action::CancelLoading);
             }
@@ -92,8 +93,8 @@ fn messages(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         note(ui, |ui| {
             ui.spinner();
             let bodies = theme::bodies(facts.count);
-            ui.label(format!("first forces of {bodies}{part} …"));
-            let about = "Back to the bodies before, or to others";
+            ui.label(format!("computing first forces of {bodies}{part} …"));
+            let about = "Go back to the previous bodies, or to others";
             if ui.small_button("Cancel").on_hover_text(about).clicked() {
                 actions.push(Action::LeaveForces);
             }
@@ -104,7 +105,7 @@ fn messages(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
             let size = egui::vec2(10.0, 16.0);
             let (rect, _) = ui.allocate_exact_size(size, egui::Sense::hover());
             ui.painter().circle(rect.center(), 4.5, RED, egui::Stroke::NONE);
-            if ui.small_button("Stop").on_hover_text("Ends and saves the film").clicked() {
+            if ui.small_button("Stop").on_hover_text("End and save the film").clicked() {
                 actions.push(Action::StopRecording);
             }
             let secs = pictures as f64 / 30.0;
@@ -114,7 +115,7 @@ fn messages(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     }
 }
 
-/// Points from the lower edge that messages, the bar and the line take: on a narrow picture the line is several.
+/// Height in points of messages, bar and line above the lower edge: on a narrow picture the line wraps.
 pub(super) fn height(context: &egui::Context) -> f32 {
     let height: Option<f32> = context.data(|data| data.get_temp(egui::Id::unique(HEIGHT)));
     height.map_or(USUAL_HEIGHT, |height| height + BELOW)
@@ -124,45 +125,48 @@ fn note(ui: &mut Ui, content: impl FnOnce(&mut Ui)) {
     theme::note().show(ui, |ui| ui.horizontal_top(content));
 }
 
-/// Frames per second and the energy error: red when the run cannot be believed.
+/// Frames per second and the energy error: red when the run cannot be trusted.
 fn chip(ui: &mut Ui, facts: &Facts) {
     let frames = facts.rates.frames_per_sec();
     if frames > 0.5 && !facts.keeper.paused {
         let text = RichText::new(format!("{frames:.0} fps")).size(SIZE).color(DIM);
         ui.label(text).on_hover_text("Pictures per second");
     }
-    // The first one is what others are compared with.
+    // The first report has nothing to be compared with.
     let Some(last) = facts.history.newest_compared() else { return };
     let error = last.energy_error;
     // NaN is none of these.
     let (colour, advice) = match error.abs() {
-        sound if sound <= DOUBTFUL => (DIM, "small: the run can be believed"),
+        sound if sound <= DOUBTFUL => (DIM, "small: the run can be trusted"),
         doubtful if doubtful <= RUINED => {
-            (WARN, "a shorter time step (Physics) would keep it small")
+            (WARN, "a shorter time step (tab Physics) would keep it small")
         }
-        _ => (RED, "the run cannot be believed: a shorter time step (Physics), then restart (r)"),
+        _ => (
+            RED,
+            "the run cannot be trusted: shorten the time step (tab Physics), then restart (r)",
+        ),
     };
     let time = quantity(last.time, &facts.units.time);
     let text = RichText::new(format!("energy error {}", told(error))).size(SIZE).color(colour);
     ui.label(text).on_hover_text(format!("(E - E0) / |E0| at t = {time}: {advice}"));
 }
 
-/// A part of one, in percent where that can be read.
+/// A relative error, in percent unless it is tiny.
 fn told(error: f64) -> String {
     if error.abs() < 1e-3 { format!("{error:.1e}") } else { format!("{:.1} %", error * 100.0) }
 }
 
 impl Panel {
-    /// Asks whether the window is to be closed.
+    /// Asks whether to close the window.
     pub(super) fn question(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         let response =
             egui::Modal::new(egui::Id::unique("quit")).frame(theme::note()).show(ui.ctx(), |ui| {
                 ui.set_max_width(280.0);
                 ui.label(RichText::new("Close gravitile?").strong().size(15.0));
                 let time = quantity(facts.status.time, &facts.units.time);
-                ui.label(format!("The run stands at t = {time}; what was not saved is lost."));
+                ui.label(format!("The run is at t = {time}. Anything not saved is lost."));
                 if facts.recording.is_some() {
-                    ui.label("The film so far is kept.");
+                    ui.label("The film recorded so far is kept.");
                 }
                 ui.add_space(4.0);
                 ui.horizontal(|ui| {
@@ -183,10 +187,10 @@ impl Panel {
     }
 }
 
-/// First forces that take longer are worth a word.
+/// First forces that take longer than this are mentioned.
 const LONG_SECS: f64 = 1.0;
 
-/// Where the first forces are under way for some time: how much of them there is, as far as that is known.
+/// If the first forces have been under way for some time: how much of them is done, as far as is known.
 fn forces_take_long(ui: &Ui, facts: &Facts) -> Option<String> {
     let (id, now) = (egui::Id::unique("first forces"), ui.input(|input| input.time));
     if facts.status.ready {

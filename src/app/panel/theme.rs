@@ -20,8 +20,8 @@ pub const LINES: [Color32; 6] = [
     Color32::from_rgb(213, 94, 0),
 ];
 
-/// The panel's own frame. It has no colour of its own: the window leaves the picture out below it, which
-/// on a software adapter saves a third of a frame.
+/// The panel's frame, without a fill: the window does not draw the picture under it, which on a software adapter
+/// saves a third of a frame.
 pub fn frame() -> Frame {
     Frame::new().inner_margin(Margin::same(10))
 }
@@ -45,7 +45,7 @@ pub fn note() -> Frame {
 
 /// Sets the look of all widgets.
 pub fn style(context: &egui::Context) {
-    // A button that is held down through a few slow frames of a busy machine has still been clicked.
+    // A button held down through a few slow frames of a busy machine still counts as clicked.
     context.options_mut(|options| options.input_options.max_click_duration = f64::INFINITY);
     context.set_theme(egui::Theme::Dark);
     context.all_styles_mut(|style| {
@@ -70,15 +70,15 @@ pub fn row(ui: &mut egui::Ui, name: &str, about: &str, value: impl Into<egui::Wi
     ui.end_row();
 }
 
-/// A small button that sets what stands before it to its usual value; it is not there where that is its value.
-/// True when clicked.
+/// A small button that resets the control before it to its default; invisible while it has that value. True when
+/// clicked.
 pub fn resets(ui: &mut egui::Ui, is_usual: bool) -> bool {
     let button = egui::Button::new("↺").small().frame(false);
-    let about = "As usual";
+    let about = "Reset to default";
     ui.add_visible(!is_usual, button).on_hover_text(about).clicked() && !is_usual
 }
 
-/// A slider that changes `value` once it is let go or its number has been typed; `held` is what it shows until then.
+/// A slider that changes `value` once it is released or a number has been typed; `held` is what it shows until then.
 pub fn released(
     ui: &mut egui::Ui,
     held: &mut Option<f64>,
@@ -99,7 +99,7 @@ pub fn released(
     }
 }
 
-/// The same with the button behind it that sets the usual value.
+/// The same, followed by the button that resets it.
 pub fn released_or_reset(
     ui: &mut egui::Ui,
     held: &mut Option<f64>,
@@ -116,14 +116,13 @@ pub fn released_or_reset(
     });
 }
 
-/// A quantity in the units that a name like `kpc` or `13.05 Myr` tells; a number before the name is what
-/// one unit is worth.
+/// A quantity in the unit that `kpc` or `13.05 Myr` names; a number before the name is what one unit is worth.
 pub fn quantity(value: f64, unit: &str) -> String {
     let Measure { factor, name } = Measure::of(unit);
     format!("{} {name}", number(value * factor)).trim_end().to_owned()
 }
 
-/// So many bodies, in words.
+/// A number of bodies, in words.
 pub fn bodies(count: usize) -> String {
     if count == 1 { "1 body".to_owned() } else { format!("{count} bodies") }
 }

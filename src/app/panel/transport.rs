@@ -1,4 +1,5 @@
-//! The bar below the picture: going on, single steps, the beginning, and the time so far, to go back in.
+//! The bar below the picture: restart, pause, single steps, bookmarks, and the time so far, to go back
+//! in.
 
 use egui::{
     Align2, Color32, CornerRadius, FontId, LayerId, Order, Pos2, Rect, Sense, Stroke, StrokeKind,
@@ -9,26 +10,26 @@ use super::theme::{BRIGHT, DIM, LINES, quantity};
 use super::{Action, Facts};
 use crate::live::Command;
 
-/// A state of the run that one can go back to.
+/// A kept state of the run that one can go back to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PastMark {
     /// Its simulated time.
     pub time: f64,
-    /// Somebody set a bookmark there.
+    /// Whether it is a bookmark.
     pub marked: bool,
 }
 
-/// What kept states may take, in bytes.
+/// Memory that kept states may take, in bytes.
 pub const PAST_BYTES: usize = 256 << 20;
 
-/// To the beginning, pause, a step, a bookmark. A page has no font with pictograms, but for a few shapes.
+/// Restart, pause, step, bookmark. A page's font has few pictograms.
 const SIGNS: [&str; 4] = match cfg!(target_arch = "wasm32") {
     false => ["⏮", "⏸", "⏭", "⚑"],
     true => ["|◀", "▮▮", "▶|", "◆"],
 };
 
 const HEIGHT: f32 = 18.0;
-/// A bar shorter than this is none.
+/// A bar shorter than this is not shown.
 const LEAST: f32 = 60.0;
 
 pub(super) fn show(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
@@ -36,11 +37,11 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Act
         let left = ui.cursor().min.x;
         let live = |command: Command| Action::Live(command);
         let [beginning, pause, step, bookmark] = SIGNS;
-        if ui.small_button(beginning).on_hover_text("From the beginning (r)").clicked() {
+        if ui.small_button(beginning).on_hover_text("Restart from the beginning (r)").clicked() {
             actions.push(Action::Restart { anew: true });
         }
         let (sign, about) =
-            if facts.keeper.paused { ("▶", "Go on (space)") } else { (pause, "Pause (space)") };
+            if facts.keeper.paused { ("▶", "Resume (space)") } else { (pause, "Pause (space)") };
         if ui.small_button(sign).on_hover_text(about).clicked() {
             actions.push(live(Command::Pause(!facts.keeper.paused)));
         }
@@ -48,7 +49,7 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Act
             actions.push(live(Command::Pause(true)));
             actions.push(live(Command::Step(1)));
         }
-        let about = "Keeps the state of now, to come back to (m)";
+        let about = "Bookmark this state, to come back to (m)";
         if ui.small_button(bookmark).on_hover_text(about).clicked() {
             actions.push(Action::Bookmark);
         }
@@ -115,7 +116,7 @@ fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
         let left =
             (at.x - 0.5 * size.x).clamp(rect.left(), (rect.right() - size.x).max(rect.left()));
         let note = Rect::from_min_size(Pos2::new(left, rect.top() - size.y), size);
-        // Over messages and the film's sign, which lie above the bar.
+        // Over messages and the film's sign, which are above the bar.
         let painter =
             ui.ctx().layer_painter(LayerId::new(Order::Tooltip, ui.scope_id().with("note")));
         let dark = Color32::from_black_alpha(235);
@@ -123,7 +124,7 @@ fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
         let inside = Align2::CENTER_CENTER.align_size_within_rect(galley.size(), note);
         painter.galley(inside.min, galley, DIM);
     }
-    // Making a state the present one takes a moment: it is done once somebody lets go.
+    // Going to a state takes a moment: it is done once the pointer is released.
     if response.clicked() || response.drag_stopped() {
         actions.push(Action::GoTo(nearest));
     }

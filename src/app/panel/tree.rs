@@ -1,4 +1,4 @@
-//! The tree: how cells are opened and what that costs in accuracy, its cells, and what acts on a body.
+//! The tab Tree: when cells are opened and what that costs in accuracy, its cells, and what acts on a body.
 
 use egui::{Button, Color32, ComboBox, Grid, RichText, Slider, SliderClamping, Ui};
 
@@ -10,7 +10,7 @@ use crate::forces::tree::{LevelWalk, MultipoleOrder, Opening, Rebuild, TreeConfi
 use crate::live::{SeenWalk, Wish};
 use crate::sim::Settings;
 
-/// Colour of what acts as a whole.
+/// Colour of cells that act as a whole.
 pub const ACCEPTED: Color32 = LINES[0];
 /// Colour of bodies that act one by one.
 pub const ONE_BY_ONE: Color32 = LINES[1];
@@ -24,11 +24,11 @@ const USUAL_DEPTH: u32 = 4;
 pub struct TreeForm {
     /// Cells as boxes.
     pub boxes: bool,
-    /// Down to this level; the root's is 0.
+    /// The deepest level shown; the root's is 0.
     pub depth: u32,
-    /// What acts on a body that is clicked on.
+    /// Whether to show what acts on a clicked body.
     pub lists: bool,
-    /// That body, by its number.
+    /// That body's index.
     pub body: Option<usize>,
     held: Option<f64>,
 }
@@ -39,28 +39,32 @@ impl Default for TreeForm {
     }
 }
 
-/// The rules with what they are, in plain words. The angle is the usual one of each.
+/// The opening rules in plain words, each with its default angle.
 const RULES: [(Opening, &str, &str); 4] = [
     (
         Opening::Acceleration { alpha: 0.003 },
         "acceleration",
-        "A cell acts as a whole where it may spoil no more than the part alpha of what the bodies feel",
+        "A cell acts as a whole where its estimated error is at most the part alpha of the bodies' acceleration",
     ),
     (
         Opening::Radius { theta: 0.6 },
         "radius",
-        "Where its radius is less than theta times its distance",
+        "A cell acts as a whole where its radius is less than theta times its distance",
     ),
     (
         Opening::Bonsai { theta: 0.75 },
         "bonsai",
-        "By its longest edge, and by how far its mass is from the middle of its box",
+        "By the cell's longest edge, and by how far its centre of mass is from the middle of its box",
     ),
-    (Opening::Octgrav { theta: 0.75 }, "octgrav", "By its longest edge, measured from box to box"),
+    (
+        Opening::Octgrav { theta: 0.75 },
+        "octgrav",
+        "By the cell's longest edge, with the distance from box to box",
+    ),
 ];
 
 impl TreeForm {
-    /// What is to be looked into; the error only where somebody sees it.
+    /// What to measure; the error only while it is shown.
     pub fn wish(&self, is_shown: bool) -> Wish {
         let body = self.body.filter(|_| self.lists);
         Wish { error: is_shown, tree: self.boxes || self.lists, body, about: None }
@@ -90,13 +94,9 @@ impl TreeForm {
                 (
                     MultipoleOrder::Quadrupole,
                     "quadrupoles",
-                    "Cells attract with their second moments, too",
+                    "Cells attract with their second moments as well",
                 ),
-                (
-                    MultipoleOrder::Monopole,
-                    "monopoles",
-                    "Cells attract as their mass in its centre",
-                ),
+                (MultipoleOrder::Monopole, "monopoles", "Cells attract as one mass in its centre"),
             ] {
                 let current = order == now.moments;
                 if ui.selectable_label(current, name).on_hover_text(about).clicked() {
@@ -116,10 +116,10 @@ impl TreeForm {
         self.cells(ui, facts);
         self.lists(ui, facts);
         ui.add_space(6.0);
-        ui.colored_label(DIM, "docs/tree.md is a chapter on all of this.");
+        ui.colored_label(DIM, "All of this is explained in docs/tree.md.");
     }
 
-    /// The number of the rule.
+    /// The slider of the rule's number.
     fn slider(&mut self, ui: &mut Ui, opening: &mut Opening) {
         let usual = RULES.iter().find_map(|(rule, _, _)| {
             let is_it = std::mem::discriminant(rule) == std::mem::discriminant(opening);
@@ -130,10 +130,10 @@ impl TreeForm {
                 "alpha",
                 alpha,
                 1e-5,
-                "Less is more exact and slower: the error goes with its root, roughly",
+                "Smaller is more accurate and slower: the error grows roughly with its square root",
             ),
             Opening::Radius { theta } | Opening::Bonsai { theta } | Opening::Octgrav { theta } => {
-                ("theta", theta, 0.1, "An angle: less is more exact and slower")
+                ("theta", theta, 0.1, "An angle: smaller is more accurate and slower")
             }
         };
         let usual = usual.unwrap_or(*value);
@@ -148,8 +148,8 @@ impl TreeForm {
 
     fn cells(&mut self, ui: &mut Ui, facts: &Facts) {
         heading(ui, "Cells");
-        let about = "The smallest boxes around the bodies of cells, which the opening test knows. Built beside \
-                     the pictures, so that they come a moment later than the bodies";
+        let about = "The smallest boxes around the bodies of each cell, which the opening test uses. Built in \
+                     the background, so they lag a moment behind the bodies";
         ui.checkbox(&mut self.boxes, "boxes").on_hover_text(about);
         let about = "Boxes are shown down to this level; the root's is 0";
         ui.horizontal(|ui| {
@@ -160,8 +160,8 @@ impl TreeForm {
             }
         });
         let Some(tree) = &facts.seen.tree else {
-            // A line in any case: what is below stays where it is.
-            let text = if self.boxes || self.lists { "being built …" } else { "not looked at" };
+            // Always one line, so that nothing below moves.
+            let text = if self.boxes || self.lists { "being built …" } else { "not shown" };
             ui.colored_label(DIM, text);
             return;
         };
@@ -180,8 +180,8 @@ impl TreeForm {
 
     fn lists(&mut self, ui: &mut Ui, facts: &Facts) {
         heading(ui, "What acts on a body");
-        let about = "64 bodies along the curve walk through the tree together. Click on a body: its group, the cells \
-                     that act on it as a whole, and the bodies that act one by one are marked";
+        let about = "Groups of 64 bodies along the curve walk the tree together. Click on a body to mark its \
+                     group, the cells that act on it as a whole, and the bodies that act one by one";
         ui.checkbox(&mut self.lists, "of the body clicked on").on_hover_text(about);
         if !self.lists {
             return;
@@ -193,7 +193,7 @@ impl TreeForm {
             }
             (Some(body), Some(walk)) if walk.body == body => walk,
             _ => {
-                ui.colored_label(DIM, "being found …");
+                ui.colored_label(DIM, "computing …");
                 return;
             }
         };
@@ -202,16 +202,16 @@ impl TreeForm {
     }
 }
 
-/// How often a tree is built; what is there in between follows the bodies.
+/// How often the tree is rebuilt; in between its boxes and moments follow the bodies.
 fn built(ui: &mut Ui, rebuild: &mut Rebuild) {
     let named = |rebuild: Rebuild| match rebuild {
         Rebuild::EACH_STEP => "at each step".to_owned(),
-        Rebuild::Auto => "as often as pays".to_owned(),
+        Rebuild::Auto => "when it pays off".to_owned(),
         every => format!("every {every} steps"),
     };
-    let about = "In between bodies keep their cells, whose boxes and moments follow them: a little faster, and energy \
-                 drifts more. 'As often as pays' goes by the clock, for the window alone; the tab Kernel says what \
-                 it has found";
+    let about = "Between builds bodies keep their cells, whose boxes and moments follow them: a little faster, \
+                 but energy drifts more. 'When it pays off' is timed, in the window only; the tab Kernel shows \
+                 the result";
     ui.horizontal(|ui| {
         ui.label("built");
         let list = ComboBox::from_id_salt("rebuild").selected_text(named(*rebuild));
@@ -228,7 +228,7 @@ fn built(ui: &mut Ui, rebuild: &mut Rebuild) {
     });
 }
 
-/// The number of a rule.
+/// A rule's number.
 fn angle(rule: Opening) -> f64 {
     match rule {
         Opening::Acceleration { alpha } => alpha,
@@ -236,27 +236,27 @@ fn angle(rule: Opening) -> f64 {
     }
 }
 
-/// How many cells are drawn down to a level: a picture of more shows nothing.
+/// How many cells are drawn down to a level, up to as many as a picture can show.
 pub fn shown_cells(levels: &[u32], depth: u32) -> usize {
     const MOST: usize = 30_000;
     let end = levels.get(depth as usize + 1).or(levels.last());
     (end.copied().unwrap_or(0) as usize).min(MOST)
 }
 
-/// What runs, if it is no tree, and a way to change that.
+/// Says what runs if it is not the tree, and offers to change that.
 fn use_tree(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     if facts.method == Method::Tree {
         return;
     }
     ui.horizontal_wrapped(|ui| {
-        let text = format!("Forces are computed by the method {} now.", facts.method.name());
+        let text = format!("Forces are now computed by the method {}.", facts.method.name());
         ui.colored_label(DIM, text);
         let wanted = Settings { method: Some(Method::Tree), ..facts.settings.clone() };
         let refused = wanted.validate().err();
         let button = ui.add_enabled(refused.is_none(), Button::new("Use the tree"));
         let button = match refused {
             Some(reason) => button.on_disabled_hover_text(reason.to_string()),
-            None => button.on_hover_text("Goes on with the state as it is"),
+            None => button.on_hover_text("Keeps the current state"),
         };
         if button.clicked() {
             actions.push(Action::Method(Method::Tree));
@@ -264,10 +264,10 @@ fn use_tree(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     });
 }
 
-/// The error as it was measured last; as many lines before it is known, so that nothing moves when it comes.
+/// The error as last measured; as many lines before it is known, so that nothing moves when it comes.
 fn measured(ui: &mut Ui, facts: &Facts) {
-    let about = "|a - a'| / |a'| of bodies evenly spread over their numbers, with a' by all pairs in f64; every \
-                 few seconds, on the processor";
+    let about = "|a - a'| / |a'| of a sample of bodies evenly spaced by index, with a' by all pairs in f64; \
+                 every few seconds, on the processor";
     let [rms, others, of] = match facts.seen.error {
         None => ["being measured …", "–", "–"].map(str::to_owned),
         Some(error) => {
@@ -306,8 +306,7 @@ fn legend(ui: &mut Ui, seen: &SeenWalk, count: usize) {
     let acts = (walk.cells.len() + one_by_one) as f64;
     let all = super::theme::bodies(count);
     let instead = format!("{} tests; {} in place of {all}", walk.tests(), number(acts));
-    ui.label(instead)
-        .on_hover_text("Each of the group's bodies is attracted by so many cells and bodies");
+    ui.label(instead).on_hover_text("How many cells and bodies attract each body of the group");
 }
 
 /// The walk level by level.

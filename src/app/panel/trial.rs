@@ -1,4 +1,4 @@
-//! The kernel on trial: whether it is right on this adapter, and whether another shape is faster.
+//! Tests of the kernel: whether it is right on this adapter, and whether another shape is faster.
 
 use egui::{ProgressBar, Ui};
 
@@ -9,30 +9,30 @@ use crate::live::Command;
 use crate::measure::Row;
 use crate::tune::Tuned;
 
-/// How far a trial has come.
+/// The state of a test.
 #[derive(Default)]
 pub enum TrialForm {
     /// Nobody has asked.
     #[default]
     Unasked,
-    /// It goes on.
+    /// Under way.
     Going {
         /// The part that is done, from 0 to 1.
         part: f64,
         /// What is under way.
         doing: String,
     },
-    /// It is done.
+    /// Done.
     Done {
-        /// What came out, and whether it is bad news.
+        /// The results, and whether each is bad news.
         said: Vec<(String, bool)>,
-        /// The shape that was found fastest.
+        /// The fastest shape found.
         fastest: Option<KernelConfig>,
     },
 }
 
 impl TrialForm {
-    /// What a race has found.
+    /// The result of a race.
     pub fn of_race(tuned: &Tuned) -> Self {
         let Tuned { n, default, outcome, method, doubt, quantum_secs, .. } = tuned;
         let Some(best) = outcome.best() else {
@@ -43,8 +43,8 @@ impl TrialForm {
         let rate = super::theme::number(pairs / best.secs() / 1e9);
         let gain = outcome.of(default).map_or(1.0, |ranked| ranked.secs() / best.secs());
         let apart = match *quantum_secs {
-            Some(secs) if secs < 1e-6 => format!(", {:.0} ns apart", secs * 1e9),
-            Some(secs) => format!(", {:.1} us apart", secs * 1e6),
+            Some(secs) if secs < 1e-6 => format!(", resolution {:.0} ns", secs * 1e9),
+            Some(secs) => format!(", resolution {:.1} us", secs * 1e6),
             None => String::new(),
         };
         let mut said = vec![
@@ -59,22 +59,24 @@ impl TrialForm {
             ),
             (
                 format!(
-                    "{rate} G interactions/s in whole steps, {gain:.2} times the usual kernel's"
+                    "{rate} G interactions/s in whole steps, {gain:.2} times the default kernel's"
                 ),
                 false,
             ),
-            (format!("by {}{apart}", method.name()), false),
+            (format!("timed by {}{apart}", method.name()), false),
         ];
         if outcome.untried > 0 {
             said.push((format!("there was no time for {} more shapes", outcome.untried), false));
         }
-        let refused =
-            outcome.refused.iter().map(|(shape, why)| (format!("{shape} is out: {why}"), true));
+        let refused = outcome
+            .refused
+            .iter()
+            .map(|(shape, why)| (format!("{shape} was left out: {why}"), true));
         said.extend(refused.chain(doubt.clone().map(|doubt| (doubt, true))));
         Self::Done { said, fastest: Some(best.config) }
     }
 
-    /// What a check has found.
+    /// The result of a check.
     pub fn of_check(rows: &[Row]) -> Self {
         let passed = rows.iter().filter(|row| row.passed()).count();
         let worst = rows.iter().map(|row| row.acceleration.rms).fold(0.0, f64::max);
@@ -98,22 +100,22 @@ impl TrialForm {
     }
 
     pub(super) fn show(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
-        heading(ui, "On trial");
+        heading(ui, "Test the kernel");
         if let Self::Going { part, doing } = self {
             ui.add(ProgressBar::new(*part as f32).text(doing.as_str()).desired_width(220.0));
-            if ui.button("Stop the trial").clicked() {
+            if ui.button("Stop the test").clicked() {
                 actions.push(Action::StopMeasuring);
             }
             return;
         }
         ui.horizontal_wrapped(|ui| {
-            let about = "Compares this kernel with f64: sizes around its tile, with potentials, whole and in pieces. The \
-                         simulation rests meanwhile";
+            let about = "Compares this kernel with f64: numbers of bodies around its tile size, with potentials, \
+                         whole and in pieces. The simulation waits meanwhile";
             if ui.button("Check this kernel").on_hover_text(about).clicked() {
                 actions.push(Action::CheckKernel);
             }
-            let about = "Times whole steps of so many bodies with other shapes, for some twenty seconds, and remembers the \
-                         fastest for later visits: what 'gravitile tune' does";
+            let about = "Times whole steps of this many bodies with other shapes, for some twenty seconds, and \
+                         remembers the fastest for later visits: what 'gravitile tune' does";
             if ui.button("Find the fastest").on_hover_text(about).clicked() {
                 actions.push(Action::TuneKernel);
             }
@@ -123,7 +125,7 @@ impl TrialForm {
             ui.colored_label(if *is_bad { WARN } else { DIM }, line);
         }
         if let Some(fastest) = fastest
-            && ui.button("Take the fastest").clicked()
+            && ui.button("Use the fastest").clicked()
         {
             actions.push(Action::Live(Command::Kernel(KernelRequest::from(*fastest))));
         }
@@ -176,7 +178,7 @@ mod tests {
             assert!(text.contains(part), "{part}: {text}");
         }
         let taken = Action::Live(Command::Kernel(KernelRequest::from(FASTER)));
-        assert_eq!(click(form, "Take the fastest"), [taken]);
+        assert_eq!(click(form, "Use the fastest"), [taken]);
         let fine = TrialForm::of_race(&Tuned { quantum_secs: Some(1e-8), ..race() });
         let TrialForm::Done { said, .. } = fine else { panic!("it is done") };
         assert!(said.iter().any(|(line, _)| line.ends_with(", 10 ns apart")), "{said:?}");
@@ -214,6 +216,6 @@ mod tests {
         assert_eq!(click(TrialForm::Unasked, "Check this kernel"), [Action::CheckKernel]);
         assert_eq!(click(TrialForm::Unasked, "Find the fastest"), [Action::TuneKernel]);
         let going = TrialForm::Going { part: 0.2, doing: "racing".to_owned() };
-        assert_eq!(click(going, "Stop the trial"), [Action::StopMeasuring]);
+        assert_eq!(click(going, "Stop the test"), [Action::StopMeasuring]);
     }
 }

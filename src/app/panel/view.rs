@@ -10,30 +10,30 @@ use crate::render::paths::Paths;
 use crate::render::{ColourBy, Exposure, Follow, PALETTES, Palette, Preset, Style, round_below};
 use crate::scene::Keyframe;
 
-/// All that is chosen about the picture, apart from the camera's place.
+/// All choices about the picture, apart from the camera's place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViewChoice {
     /// Colours, sizes, exposure, glow.
     pub style: Style,
     /// Thin axes through the point looked at.
     pub axes: bool,
-    /// A bar of a round length.
+    /// A scale bar of a round length.
     pub scale_bar: bool,
-    /// What colours mean.
+    /// The legend of colours.
     pub legend: bool,
-    /// What is written on pictures and films that are saved.
+    /// What is written on saved pictures and films.
     pub captions: Captions,
-    /// The camera's turning, in degrees per second.
+    /// How fast the camera orbits, in degrees per second.
     pub orbit_degrees_per_sec: f64,
-    /// What stays in the middle.
+    /// What the camera keeps in the middle.
     pub follow: Follow,
-    /// Places of the camera by time, ascending.
+    /// The camera's path: places by ascending time.
     pub path: Vec<Keyframe>,
-    /// Whether the camera goes along them.
+    /// Whether the camera follows the path.
     pub plays: bool,
-    /// Whether the camera keeps the bodies' light in the picture by itself, no larger than needed.
+    /// Whether the camera directs: keeps the bodies' light in the picture, as close as possible.
     pub directs: bool,
-    /// Whether what the adapter is too slow for is left out while the window is watched.
+    /// Whether effects too slow for the adapter are left out of the window's picture.
     pub spares: bool,
 }
 
@@ -58,22 +58,22 @@ impl Default for ViewChoice {
 /// Places for the camera.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// As the scene begins.
+    /// Where the camera was at the scene's start.
     Start,
-    /// All bodies in the picture, from where it looks now.
+    /// All bodies in the picture, in the current direction.
     Fit,
-    /// From a side, at the distance of now.
+    /// From a side, at the current distance.
     From(Preset),
-    /// The place of that number on the path.
+    /// The place with that index on the path.
     Keyframe(usize),
 }
 
 impl Place {
-    /// All places, with buttons and explanations.
+    /// Places with a button: its label and hint.
     pub const ALL: [(Self, &'static str, &'static str); 5] = [
         (Self::Start, "start", "Where the camera began (Home)"),
-        (Self::Fit, "fit", "All that is seen into the picture (f)"),
-        (Self::From(Preset::Top), "top", "From above, down the z axis"),
+        (Self::Fit, "fit", "Fit everything visible in view (f)"),
+        (Self::From(Preset::Top), "top", "Down the z axis"),
         (Self::From(Preset::Front), "front", "Along the y axis"),
         (Self::From(Preset::Side), "side", "Along the x axis"),
     ];
@@ -87,7 +87,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
         for (by, name) in ColourBy::ALL {
             let about = match by {
                 ColourBy::Age => {
-                    "Old to young by the snapshot's times; else where a body began in its component"
+                    "Old to young by the snapshot's formation times; without them, by where a body began in its component"
                         .to_owned()
                 }
                 _ => format!("Colours bodies by their {name} (c for the next)"),
@@ -96,7 +96,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
         }
     });
     if style.colour_by != coloured_by {
-        // Numbers of one quantity are none of another.
+        // A range of one quantity means nothing to another.
         style.value_range = None;
     }
     let uses_palette = style.colour_by != ColourBy::Component;
@@ -112,39 +112,39 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
     }
     if facts.components.iter().any(|component| component.role == Role::Halo) {
         ui.checkbox(&mut style.show_halo, "dark matter")
-            .on_hover_text("Bodies of the halo attract, and are unseen unless this is on (h)");
+            .on_hover_text("Bodies of the halo attract, but are only drawn if this is on (h)");
     }
     let usual = Style::default();
     if facts.components.iter().any(|component| component.role == Role::Gas) {
         reset_after(ui, &mut style.gas, usual.gas, |ui, gas| {
             ui.add(Slider::new(gas, 0.0..=1.0).text("glow of gas"))
-                .on_hover_text("How far gas is pink and blue where it is dense; 0: one colour");
+                .on_hover_text("How strongly dense gas glows pink and blue; 0: one colour");
         });
         reset_after(ui, &mut style.dust, usual.dust, |ui, dust| {
             ui.add(Slider::new(dust, 0.0..=1.0).text("dust"))
-                .on_hover_text("How much the dust in gas dims and reddens what lies behind it");
+                .on_hover_text("How much dust in the gas dims and reddens what is behind it");
         });
     }
 
     heading(ui, "Light");
     reset_after(ui, &mut style.sprite_size, usual.sprite_size, |ui, size| {
         ui.add(Slider::new(size, 0.1..=10.0).logarithmic(true).text("size"))
-            .on_hover_text("Of the sprites; their light stays the same (p and shift+p)");
+            .on_hover_text("Size of the sprites; their total light stays the same (p and shift+p)");
     });
     reset_after(ui, &mut style.stops, usual.stops, |ui, stops| {
         ui.add(Slider::new(stops, -6.0..=6.0).text("stops"))
-            .on_hover_text("Brighter or darker than the exposure, in powers of two ([ and ])");
+            .on_hover_text("Brightens or darkens the exposure, in powers of two ([ and ])");
     });
     let mut auto =
         matches!(style.exposure, Exposure::Auto { adapt_secs } if adapt_secs.is_finite());
-    let about = "Follows the picture slowly, as an eye does. Off: stays as it is now";
+    let about = "Adapts slowly to the picture, as an eye does. Off: stays as it is now";
     if ui.checkbox(&mut auto, "automatic exposure").on_hover_text(about).changed() {
         let usual = Style::default().exposure;
         style.exposure = if auto { usual } else { Exposure::Auto { adapt_secs: f64::INFINITY } };
     }
     let mut glows = style.bloom > 0.0;
     ui.horizontal(|ui| {
-        let about = "Bright places shine, and what is too fine to see becomes a haze";
+        let about = "Bright places shine, and detail too fine to see becomes a haze";
         if ui.checkbox(&mut glows, "glow").on_hover_text(about).changed() {
             style.bloom = if glows { Style::default().bloom } else { 0.0 };
         }
@@ -154,30 +154,29 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
             });
         }
     });
-    let about = "Light that fades instead of vanishing; seconds to a third";
+    let about = "Light fades instead of vanishing; seconds until a third is left";
     reset_after(ui, &mut style.trail_secs, usual.trail_secs, |ui, secs| {
         ui.add(Slider::new(secs, 0.0..=10.0).text("trails").suffix(" s")).on_hover_text(about);
     });
-    let about = "Light drawn out in space along the ways that bodies came, through so much time of the bodies'";
+    let about = "Light drawn out in space along the paths of bodies, over this much simulated time";
     let longest = longest_streak(facts.hints.until);
     reset_after(ui, &mut style.streak_time, usual.streak_time, |ui, time| {
         let slider = Slider::new(time, 0.0..=longest).clamping(SliderClamping::Never);
         ui.add(slider.text("streaks")).on_hover_text(about);
     });
     if Paths::suit(facts.count) {
-        ui.checkbox(&mut style.paths, "lines of their ways")
-            .on_hover_text("Thin lines in space along which the bodies went");
+        ui.checkbox(&mut style.paths, "path lines")
+            .on_hover_text("Thin lines in space along the paths of bodies");
     }
-    let about = "Effects that take this adapter too long go one by one, and come back when there is time. Off: all that is \
-                 asked for, however slow. Films and saved pictures have everything";
-    ui.checkbox(&mut view.spares, "leave out what is too slow here").on_hover_text(about);
+    let about = "Effects too slow for this adapter are dropped one by one, and come back when there is time. \
+                 Off: everything is drawn, however slowly. Films and saved pictures always have everything";
+    ui.checkbox(&mut view.spares, "leave out slow effects").on_hover_text(about);
     if let Some(left_out) = facts.left_out {
         ui.label(RichText::new(left_out).color(theme::DIM));
     }
     let style = &mut view.style;
-    let about =
-        "Sizes, light, glow, trails and streaks as they are without any choice; colours stay";
-    if ui.button("All light as usual").on_hover_text(about).clicked() {
+    let about = "Resets size, light, glow, trails and streaks; colours stay";
+    if ui.button("Reset all light").on_hover_text(about).clicked() {
         let Style { colour_by, palette, value_range, show_halo, .. } = *style;
         *style = Style { colour_by, palette, value_range, show_halo, ..usual };
     }
@@ -205,18 +204,18 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
             }
         })
         .response
-        .on_hover_text("What stays in the middle. Double-click a body to follow it");
-    let about = "Keeps the light in the picture by itself: close where it comes together, back where it spreads. Moving the \
-                 camera by hand ends that until other bodies come (d)";
-    ui.checkbox(&mut view.directs, "directs").on_hover_text(about);
+        .on_hover_text("What the camera keeps in the middle. Double-click a body to follow it");
+    let about = "Keeps the light in the picture: moves in where it gathers, back where it spreads. Moving the \
+                 camera by hand ends this until other bodies are loaded (d)";
+    ui.checkbox(&mut view.directs, "directed camera").on_hover_text(about);
     reset_after(ui, &mut view.orbit_degrees_per_sec, 0.0, |ui, orbit| {
         ui.add(Slider::new(orbit, -30.0..=30.0).text("orbit").suffix("°/s"))
-            .on_hover_text("A slow walk around what is looked at");
+            .on_hover_text("Turns the camera slowly around what it looks at");
     });
     ui.horizontal(|ui| {
         ui.checkbox(&mut view.axes, "axes").on_hover_text("x red, y green, z blue");
         ui.checkbox(&mut view.scale_bar, "scale bar")
-            .on_hover_text("A round length at the depth of what is looked at");
+            .on_hover_text("A round length, true at the depth that the camera looks at");
         ui.checkbox(&mut view.legend, "legend").on_hover_text("What colours mean");
     });
     if Captions::ARE_WRITTEN {
@@ -224,7 +223,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
     }
 }
 
-/// What is written on what is saved.
+/// Choices of what is written on saved pictures and films.
 fn captions(ui: &mut Ui, captions: &mut Captions) {
     ui.horizontal_wrapped(|ui| {
         ui.label("on saved pictures and films");
@@ -232,7 +231,7 @@ fn captions(ui: &mut Ui, captions: &mut Captions) {
         let about = [
             "The scene's title",
             "The time in the scene's units",
-            "A bar of a round length",
+            "A scale bar of a round length",
             "What colours mean: names, or a bar with numbers",
         ];
         let all = [title, time, scale, colours].into_iter().zip(Captions::ALL).zip(about);
@@ -242,7 +241,7 @@ fn captions(ui: &mut Ui, captions: &mut Captions) {
     });
 }
 
-/// Where the slider of streaks ends, a round number: a tenth of a run. Longer ones can be typed.
+/// The upper end of the streaks' slider: a tenth of a run, rounded. Longer ones can be typed.
 fn longest_streak(until: f64) -> f64 {
     let (digit, power) = round_below(0.1 * until);
     f64::from(digit) * 10f64.powi(power)
@@ -250,7 +249,8 @@ fn longest_streak(until: f64) -> f64 {
 
 /// The list of palettes.
 fn palettes(ui: &mut Ui, palette: &mut &'static Palette) {
-    let about = "Scales that colour-blind eyes can read; for speed, acceleration, age and density";
+    let about =
+        "Colour scales that colour-blind people can read; for speed, acceleration, age and density";
     ComboBox::from_label("palette")
         .selected_text(palette.name)
         .show_ui(ui, |ui| {
@@ -263,7 +263,7 @@ fn palettes(ui: &mut Ui, palette: &mut &'static Palette) {
         .on_disabled_hover_text("Components have colours of their own");
 }
 
-/// An end of the scale: a step is a part of the number, since scales span many powers of ten.
+/// An end of the scale: dragging changes it in proportion, since scales span many powers of ten.
 fn end(value: &mut f64, allowed: std::ops::RangeInclusive<f64>) -> DragValue<'_> {
     let speed = 0.01 * *value;
     DragValue::new(value).speed(speed).range(allowed).max_decimals(6)
@@ -274,18 +274,18 @@ fn range(ui: &mut Ui, now: Option<[f64; 2]>, set: &mut Option<[f64; 2]>) {
     ui.horizontal(|ui| {
         let mut follows = set.is_none();
         let about =
-            "The scale follows the bodies. Off: it stays, or is set here, in the bodies' units";
-        if ui.checkbox(&mut follows, "scale follows").on_hover_text(about).changed() {
+            "The colour scale follows the bodies. Off: it stays, or is set here, in the bodies' units";
+        if ui.checkbox(&mut follows, "automatic scale").on_hover_text(about).changed() {
             *set = if follows { None } else { now };
         }
         let Some([least, most]) = set else { return };
-        ui.add(end(least, f64::MIN_POSITIVE..=*most * 0.999)).on_hover_text("Least");
+        ui.add(end(least, f64::MIN_POSITIVE..=*most * 0.999)).on_hover_text("Smallest value");
         ui.label("to");
-        ui.add(end(most, *least * 1.001..=f64::MAX)).on_hover_text("Largest");
+        ui.add(end(most, *least * 1.001..=f64::MAX)).on_hover_text("Largest value");
     });
 }
 
-/// A control with the button behind it that sets its number as usual.
+/// A control followed by the button that resets its number.
 fn reset_after(ui: &mut Ui, value: &mut f64, usual: f64, control: impl FnOnce(&mut Ui, &mut f64)) {
     ui.horizontal(|ui| {
         control(ui, value);

@@ -6,7 +6,7 @@ use super::theme::{self, BRIGHT, DIM};
 use super::{Action, Input};
 use crate::error::{Error, Result};
 
-/// A scene with its picture and what there is to see.
+/// A scene with its picture and a description.
 struct Card {
     scene: &'static str,
     title: &'static str,
@@ -42,11 +42,11 @@ const CARDS: [Card; 4] = [
 ];
 
 /// What the mouse and the most useful key do.
-const HINT: &str = "drag to turn · scroll to come nearer · space to pause";
-/// Points that a card is wide where there is room, and at least.
+const HINT: &str = "drag to turn · scroll to zoom · space to pause";
+/// Width of a card in points, where there is room and at least.
 const WIDE: f32 = 176.0;
 const NARROW: f32 = 64.0;
-/// Below this width of the picture a card has no sentence.
+/// In pictures narrower than this cards have no description.
 const SENTENCES_FROM: f32 = 520.0;
 
 /// The sheet of pictures, and the pictures once they were shown.
@@ -58,7 +58,7 @@ pub struct Welcome {
 }
 
 impl Welcome {
-    /// Shows it over the part of the picture that is free.
+    /// Shows it over the free part of the picture.
     pub(super) fn show(&mut self, context: &Context, free: egui::Rect, actions: &mut Vec<Action>) {
         if !self.open {
             // Shown once in a run, if at all: the pictures need not stay.
@@ -71,7 +71,7 @@ impl Welcome {
         // Four in a row, else two and two.
         let columns = if free.width() >= 4.0 * 120.0 + 60.0 { 4 } else { 2 };
         let rows = CARDS.len().div_ceil(columns) as f32;
-        // What is above and below the pictures, and a title below each.
+        // Less what is above and below the pictures, and a title below each.
         let high = (free.height() - 84.0) / rows - 26.0;
         let width = ((free.width() - 44.0) / columns as f32 - 12.0).min(high * 16.0 / 9.0);
         let width = width.clamp(NARROW, WIDE);
@@ -86,9 +86,9 @@ impl Welcome {
                 theme::note().show(ui, |ui| {
                     ui.set_max_width(columns as f32 * (width + 12.0));
                     ui.horizontal(|ui| {
-                        // The cross first: it keeps its place, however long the question.
+                        // The close button first: it keeps its place however long the question is.
                         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-                            let about = "Stays with the galaxies behind this (Esc)";
+                            let about = "Keep the galaxies behind this (Esc)";
                             if ui.small_button("×").on_hover_text(about).clicked() {
                                 self.open = false;
                             }
@@ -161,10 +161,9 @@ fn load(context: &Context, card: &Card) -> Result<TextureHandle> {
     Ok(context.load_texture(card.scene, image, egui::TextureOptions::LINEAR))
 }
 
-/// Width and height, and three bytes a pixel.
+/// Width and height, and three bytes per pixel.
 fn decode(bytes: &[u8]) -> Result<([usize; 2], Vec<u8>)> {
-    let broken =
-        |error: png::DecodingError| Error::Outside(format!("a picture of a scene: {error}"));
+    let broken = |error: png::DecodingError| Error::Outside(format!("a scene's picture: {error}"));
     let mut decoder = png::Decoder::new(std::io::Cursor::new(bytes));
     // Palettes and greys become colours.
     decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::STRIP_16);

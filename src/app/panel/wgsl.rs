@@ -3,7 +3,7 @@
 use egui::text::{LayoutJob, TextFormat};
 use egui::{Color32, FontId};
 
-/// A text that was coloured once and is kept until another one comes.
+/// A coloured text, kept until another one comes.
 #[derive(Default)]
 pub struct Highlighted {
     text: String,

@@ -1,5 +1,4 @@
-//! Questions that take a while, answered beside the frames: what the driver says of a kernel, and what the adapter can do at
-//! most.
+//! Questions that take a while, answered in the background: what the driver says of a kernel, and the adapter's ceilings.
 
 #[cfg(not(target_arch = "wasm32"))]
 use crate::error::Error;
@@ -16,7 +15,7 @@ use crate::measure::Ceilings;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::measure::{Ceiling, Effort};
 
-/// A question and its answer, once it is there.
+/// A question, and its answer once it is known.
 pub enum Asked<T> {
     /// Nobody has asked.
     Nothing,
@@ -39,7 +38,7 @@ impl<T: Send + 'static> Asked<T> {
         }
     }
 
-    /// Takes an answer that has come; true when it came just now.
+    /// Takes an answer if it has come; true if it came just now.
     pub fn poll(&mut self) -> bool {
         let Self::Waiting(asked) = self else { return false };
         let Some(answer) = asked.take() else { return false };
@@ -55,13 +54,13 @@ pub fn driver(adapter: &AdapterInfo, variant: KernelVariant) -> Asked<Report> {
     Asked::ask(move || async move { Inspector::present(&adapter)?.report(&variant) })
 }
 
-/// In a browser nobody can ask it.
+/// A browser does not let a page ask the driver.
 #[cfg(target_arch = "wasm32")]
 pub fn driver(_: &AdapterInfo, _: KernelVariant) -> Asked<Report> {
     Asked::Answer(Err("a browser does not let a page ask the driver".to_owned()))
 }
 
-/// The ceilings of an adapter, on a device of their own. What else runs on it makes them lower.
+/// The ceilings of an adapter, on a device of their own. Anything else running on it lowers them.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn ceilings(adapter: &AdapterInfo) -> Asked<Ceilings> {
     let adapter = adapter.clone();
@@ -69,7 +68,7 @@ pub fn ceilings(adapter: &AdapterInfo) -> Asked<Ceilings> {
         let identity = adapter.identity();
         let gpu = Gpu::open(&AdapterRequest::known(identity.clone())).await?;
         if !identity.is(&gpu.adapter.identity()) {
-            let problem = format!("measured would be {}", gpu.adapter.identity());
+            let problem = format!("opening it gave {} instead", gpu.adapter.identity());
             return Err(Error::Adapter { adapter: adapter.name, problem });
         }
         let found = Ceilings::measure(&gpu, Effort::Quick, &mut |_: Ceiling| true)?;
@@ -77,7 +76,7 @@ pub fn ceilings(adapter: &AdapterInfo) -> Asked<Ceilings> {
     })
 }
 
-/// Measuring waits for the device.
+/// Measuring has to wait for the device, which a page cannot do.
 #[cfg(target_arch = "wasm32")]
 pub fn ceilings(_: &AdapterInfo) -> Asked<Ceilings> {
     Asked::Answer(Err("they are measured by 'gravitile bench', not in a browser".to_owned()))

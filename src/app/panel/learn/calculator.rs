@@ -1,11 +1,11 @@
-//! The occupancy calculator: registers, workgroup memory and threads by sliders, on processors of several makers.
+//! The occupancy calculator: sliders for registers, workgroup memory and threads, for GPUs of several makers.
 
 use egui::{ComboBox, Grid, Slider, Ui};
 
 use super::super::theme::{DIM, row};
 use crate::inspect::{Processor, Report};
 
-/// What the sliders say.
+/// The sliders' values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calculator {
     processor: usize,
@@ -39,7 +39,7 @@ impl Calculator {
         sizes[self.subgroup.min(sizes.len() - 1)]
     }
 
-    /// Takes the numbers of a kernel that a driver told of; the processor too, where it is known.
+    /// Takes over a kernel's numbers from a driver's report; the processor too, where it is known.
     fn take(&mut self, report: &Report, threads: u32) {
         let of_device = Processor::of_device(&report.device);
         let known = |p: &Processor| Processor::ALL.iter().position(|other| other == p);
@@ -54,7 +54,7 @@ impl Calculator {
         self.threads = threads;
     }
 
-    /// Sliders and what comes of them; `running`: what the driver says of the kernel in use, of so many threads.
+    /// Sliders and results; `running`: the driver's report on the kernel in use, and its number of threads.
     pub fn show(&mut self, ui: &mut Ui, running: Option<(&Report, u32)>) {
         ui.horizontal_wrapped(|ui| {
             ComboBox::from_label("processor").selected_text(self.processor().name).show_ui(
@@ -67,12 +67,12 @@ impl Calculator {
             );
             let sizes = self.processor().subgroup_sizes;
             for (at, size) in sizes.iter().enumerate().filter(|_| sizes.len() > 1) {
-                let about = "Threads of a subgroup: Mesa compiles in 64, games often in 32";
+                let about = "Threads per subgroup: Mesa compiles for 64, games often for 32";
                 ui.selectable_value(&mut self.subgroup, at, size.to_string()).on_hover_text(about);
             }
             if let Some((report, threads)) = running {
-                let about = "Registers, memory and threads of the kernel that runs";
-                if ui.button("Take the kernel's").on_hover_text(about).clicked() {
+                let about = "Copies registers, memory and threads of the kernel that runs";
+                if ui.button("From the kernel").on_hover_text(about).clicked() {
                     self.take(report, threads);
                 }
             }
@@ -84,25 +84,30 @@ impl Calculator {
         let size = self.subgroup_size();
         let room = self.processor().room(self.registers, self.memory_kib << 10, self.threads, size);
         let Some(room) = room else {
-            ui.colored_label(DIM, "Not one workgroup finds room.");
+            ui.colored_label(DIM, "Not a single workgroup fits.");
             return;
         };
         Grid::new("learn room").num_columns(2).show(ui, |ui| {
-            let about = "Subgroups per SIMD unit, of as many as it keeps in mind, and what leaves no room for more";
+            let about = "Subgroups per SIMD unit, of its maximum, and what leaves no room for more";
             row(ui, "occupancy", about, room.in_words());
             for (limit, subgroups) in room.parts.iter().filter(|(_, subgroups)| *subgroups < 9999) {
-                let about = "Subgroups per SIMD unit if nothing else were short";
+                let about = "Subgroups per SIMD unit if this were the only limit";
                 row(ui, limit.name(), about, subgroups.to_string());
             }
-            let about = "Workgroups on the SIMD units that share their memory";
+            let about = "Workgroups on the SIMD units that share workgroup memory";
             row(ui, "workgroups", about, room.workgroups.to_string());
-            let about = "Of the lanes of a workgroup's subgroups, those without a thread";
-            row(ui, "lanes idle", about, format!("{:.0} %", 100.0 * lanes_idle(self.threads, size)));
+            let about = "Part of the lanes in a workgroup's subgroups that have no thread";
+            row(
+                ui,
+                "lanes idle",
+                about,
+                format!("{:.0} %", 100.0 * lanes_idle(self.threads, size)),
+            );
         });
     }
 }
 
-/// The part of a workgroup's lanes that have no thread, 0 to 1.
+/// The part of a workgroup's lanes that has no thread, 0 to 1.
 pub fn lanes_idle(threads: u32, subgroup_size: u32) -> f64 {
     let lanes = threads.max(1).next_multiple_of(subgroup_size.max(1));
     1.0 - f64::from(threads.max(1)) / f64::from(lanes)

@@ -1,4 +1,5 @@
-//! The tile grid: the chapter's figures 31-2 to 31-4, of the kernel that runs, in slow motion.
+//! The tile grid: figures 31-2 to 31-4 of the GPU Gems 3 chapter, for the kernel that runs, in slow
+//! motion.
 
 use egui::{Align2, Color32, FontId, Rect, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
 
@@ -11,11 +12,11 @@ use crate::forces::direct::gpu::KernelConfig;
 pub struct Cut {
     /// Rows of workgroups: p r sinks each.
     pub rows: usize,
-    /// Slices of the sources: workgroups beside each other.
+    /// Slices of the sources: workgroups side by side.
     pub slices: usize,
     /// Tiles of p q sources that a workgroup takes, one after the other.
     pub tiles: usize,
-    /// Of each, how many are drawn.
+    /// How many of each are drawn.
     pub shown: [usize; 3],
 }
 
@@ -39,7 +40,7 @@ impl Cut {
         }
     }
 
-    /// In words, with what is left out of the picture.
+    /// The cut in words, and how much of it is drawn.
     pub fn in_words(&self, config: &KernelConfig, count: usize) -> String {
         let tile = if config.untiled { "block" } else { "tile" };
         let mut text = format!(
@@ -55,7 +56,7 @@ impl Cut {
         }
         if self.shown != [self.rows, self.slices, self.tiles] {
             let [rows, slices, tiles] = self.shown;
-            text += &format!(". Drawn are {rows} rows");
+            text += &format!(". The picture shows {rows} rows");
             if self.slices > 1 {
                 text += &format!(", {slices} slices");
             }
@@ -68,7 +69,7 @@ impl Cut {
 const EMPTY: Color32 = Color32::from_gray(38);
 const LINE: Color32 = Color32::from_gray(80);
 const WAIT: Color32 = Color32::from_gray(235);
-/// Being loaded, and computed with.
+/// A tile being loaded, and being computed with.
 const LOAD: Color32 = LINES[0];
 const COMPUTE: Color32 = LINES[1];
 const FINISHED: Color32 = Color32::from_rgb(84, 66, 26);
@@ -96,7 +97,7 @@ pub fn show(ui: &mut Ui, config: &KernelConfig, count: usize, secs: f64) {
             Doing::Compute => "compute",
         });
     });
-    // Two lines high whatever it says, so that nothing below moves.
+    // Always two lines high, so that nothing below moves.
     let height = 2.0 * ui.text_style_height(&egui::TextStyle::Body) + 4.0;
     ui.allocate_ui(vec2(ui.available_width(), height), |ui| {
         ui.set_min_height(height);
@@ -110,8 +111,8 @@ fn sentence(config: &KernelConfig, doing: Doing) -> String {
     let sinks = if config.r == 1 { "its sink".to_owned() } else { format!("{} sinks", config.r) };
     match doing {
         Doing::Load => format!("each of the {threads} threads fetches one source into the tile"),
-        Doing::Loaded => "all threads wait until the tile is whole".to_owned(),
-        Doing::Done => "all wait: nobody may overwrite what others still read".to_owned(),
+        Doing::Loaded => "all threads wait until the whole tile is loaded".to_owned(),
+        Doing::Done => "all threads wait: none may overwrite what others still read".to_owned(),
         Doing::Compute if config.untiled => {
             format!("each thread reads each source itself; a read serves {sinks}")
         }
@@ -129,8 +130,8 @@ fn square(ui: &mut Ui, side: f32, cut: &Cut, moment: &SlowMotion) {
     let (response, painter) = ui.allocate_painter(vec2(side, side * 0.55), Sense::hover());
     let whole = response.rect;
     response.on_hover_text(
-        "Every sink (down) with every source (to the right). A workgroup is a row; its tiles come one \
-         after the other; slices of the sources are workgroups of their own",
+        "Every sink (downwards) with every source (to the right). A workgroup is a row and takes its tiles one \
+         after the other; each slice of the sources has its own workgroups",
     );
     let (left, top) = (16.0, 16.0);
     let area = Rect::from_min_max(whole.min + vec2(left, top), whole.max);
@@ -141,7 +142,7 @@ fn square(ui: &mut Ui, side: f32, cut: &Cut, moment: &SlowMotion) {
     let down = pos2(min.x, area.center().y + galley.size().x / 2.0);
     let turned = egui::epaint::TextShape::new(down, galley, DIM);
     painter.add(turned.with_angle(-std::f32::consts::FRAC_PI_2));
-    // A wider gap tells slices apart.
+    // A wider gap separates slices.
     let gap = if slices > 1 { 4.0 } else { 0.0 };
     let width = (area.width() - gap * (slices - 1) as f32) / slices as f32;
     let cell = vec2(width / tiles as f32, area.height() / rows as f32);
@@ -156,7 +157,7 @@ fn square(ui: &mut Ui, side: f32, cut: &Cut, moment: &SlowMotion) {
     }
 }
 
-/// A tile of the square: to come, at work, or done.
+/// A tile of the square: waiting, at work, or done.
 fn paint_tile(painter: &egui::Painter, rect: Rect, tile: usize, moment: &SlowMotion) {
     let base = if tile < moment.tile { FINISHED } else { EMPTY };
     painter.rect_filled(rect, 0.0, base);
@@ -177,8 +178,8 @@ fn paint_tile(painter: &egui::Painter, rect: Rect, tile: usize, moment: &SlowMot
     }
 }
 
-/// One workgroup: threads downwards with their sinks, the tile on top, q rows of threads beside each
-/// other over their parts of it.
+/// One workgroup: threads with their sinks downwards, the tile on top, q rows of threads side by
+/// side, each over its part of it.
 fn workgroup(ui: &mut Ui, side: f32, config: &KernelConfig, moment: &SlowMotion) {
     let q = (config.q as usize).min(8);
     let r = (config.r as usize).min(8);
@@ -188,8 +189,8 @@ fn workgroup(ui: &mut Ui, side: f32, config: &KernelConfig, moment: &SlowMotion)
     let (response, painter) = ui.allocate_painter(vec2(side, 104.0), Sense::hover());
     let min = response.rect.min;
     response.on_hover_text(
-        "One workgroup: a line is a thread's sink, a column a source of its tile. With r sinks per thread \
-         a source that is read serves r lines; u columns are written out per turn of the loop; q threads \
+        "One workgroup: each line is a sink of a thread, each column a source of the tile. With r sinks per \
+         thread, a source read once serves r lines; u columns are unrolled per iteration of the loop; q threads \
          share a sink, each with its part of the tile",
     );
     let tile = Rect::from_min_size(min, vec2(side, 14.0));
@@ -198,7 +199,7 @@ fn workgroup(ui: &mut Ui, side: f32, config: &KernelConfig, moment: &SlowMotion)
     let band = (side - gap * (q - 1) as f32) / q as f32;
     let cell = vec2(band / columns as f32, body.height() / (threads * r) as f32);
     let turns = columns.div_ceil(u);
-    // The turn of the inner loop that is under way.
+    // The current iteration of the inner loop.
     let turn = ((moment.part * turns as f32) as usize).min(turns - 1);
     for row in 0..q {
         for column in 0..columns {

@@ -1,4 +1,4 @@
-//! The map of p and q: which shape comes next, and what was seen of each. Nothing here draws.
+//! The map of p and q: which shape comes next, and what was measured for each. Nothing here draws.
 
 use std::collections::VecDeque;
 
@@ -20,10 +20,10 @@ pub enum Cell {
     Rate(f64),
 }
 
-/// The map, and the filling of it.
+/// The map, and its filling.
 #[derive(Debug, Default)]
 pub struct HeatMap {
-    /// What the cells share: r, u, s. None before the first look.
+    /// What the cells share: r, u, s. `None` until first looked at.
     base: Option<KernelConfig>,
     count: usize,
     cells: Vec<Cell>,
@@ -34,15 +34,15 @@ pub struct HeatMap {
 struct Filling {
     left: VecDeque<usize>,
     current: Option<usize>,
-    /// Frames since the current shape was asked for, and since its rate is known.
+    /// Frames since the current shape was asked for, and since its rate became known.
     waited: u32,
     seen: u32,
     before: KernelRequest,
 }
 
-/// A rate is noted after so many frames with it: the first ones compile and warm up.
+/// A rate is noted after this many frames with it: the first ones compile and warm up.
 const SETTLED: u32 = 12;
-/// A shape that has given no rate after so many frames gives none.
+/// A shape without a rate after this many frames is given up.
 const PATIENCE: u32 = 300;
 
 impl HeatMap {
@@ -82,8 +82,8 @@ impl HeatMap {
         Some((all.saturating_sub(left), all))
     }
 
-    /// Looks at what runs: other r, u, s or bodies make another map. `refuse` says what the adapter
-    /// cannot hold.
+    /// Takes in what runs: other r, u, s or bodies begin a new map. `refuse` says why the adapter
+    /// cannot run a shape.
     pub fn look(
         &mut self,
         running: &KernelConfig,
@@ -92,7 +92,7 @@ impl HeatMap {
     ) {
         let same = self.base.is_some_and(|base| {
             let others = |c: &KernelConfig| (c.r, c.s, c.checks);
-            // u gives way to p: the map keeps the one it began with.
+            // u is reduced to suit p: the map keeps the one it began with.
             others(&base) == others(running)
                 && (base.u == running.u
                     || (0..P.len() * Q.len()).any(|i| self.config(i) == Some(*running)))
@@ -109,20 +109,20 @@ impl HeatMap {
         self.cells = (0..P.len() * Q.len()).filter_map(cell).collect();
     }
 
-    /// Begins to fill all cells that the adapter holds; `before` is put back at the end.
+    /// Begins to fill all cells that the adapter can run; `before` is restored at the end.
     pub fn begin(&mut self, before: KernelRequest) {
         let open = |i: &usize| !matches!(self.cells[*i], Cell::Refused(_));
         let left = (0..self.cells.len()).filter(open).collect();
         self.filling = Some(Filling { left, current: None, waited: 0, seen: 0, before });
     }
 
-    /// Ends the filling; the request to put back, if there was one.
+    /// Ends the filling; returns the request to restore, if there was one.
     pub fn stop(&mut self) -> Option<KernelRequest> {
         self.filling.take().map(|filling| filling.before)
     }
 
-    /// Takes in a frame: the shape that ran in it and the engine's rate, `None` while it is not known
-    /// for this shape. Returns the kernel to ask for next, if it is time for one.
+    /// Adds a frame: the shape that ran in it and the engine's rate, `None` while it is not known for
+    /// this shape. Returns the kernel to ask for next, if it is time for one.
     pub fn frame(&mut self, running: &KernelConfig, rate: Option<f64>) -> Option<KernelRequest> {
         let current = self.filling.as_ref()?.current;
         let asked = current.and_then(|cell| self.config(cell));
@@ -139,7 +139,7 @@ impl HeatMap {
                 }
                 None if filling.waited < PATIENCE => return None,
                 None => {
-                    let reason = "it gave no rate in time: refused, or too slow to be seen";
+                    let reason = "no rate in time: this shape was refused or is too slow";
                     self.cells[cell] = Cell::Refused(reason.to_owned());
                 }
             }
@@ -177,7 +177,7 @@ mod tests {
         let (mut running, mut asked) = (NOW, 0);
         let rate = |c: &KernelConfig| if (c.p, c.q) == (32, 4) { 5e9 } else { 1e9 };
         for _ in 0..10_000 {
-            // An old rate is not taken for the new shape's.
+            // An old rate must not be taken for the new shape's.
             if let Some(request) = map.frame(&running, Some(rate(&running))) {
                 if request == before {
                     break;

@@ -1,4 +1,4 @@
-//! The ladder of kernels: each rung one idea more than the one before.
+//! The ladder of kernels: each rung adds one idea to the one before.
 
 use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
 
@@ -17,14 +17,13 @@ pub struct Rung {
 pub const RUNGS: [Rung; 7] = [
     Rung {
         name: "naive",
-        why: "One thread per sink reads every source from the storage buffer, one per turn of its loop. \
-              Only the caches know that all threads read the same.",
+        why: "One thread per sink reads every source from the storage buffer, one per iteration of its loop. \
+              Only the caches notice that all threads read the same.",
         shape: (256, 1, 1, 1, 1, true),
     },
     Rung {
         name: "untiled, unrolled",
-        why: "The same, with four interactions written out per turn: counting and branching are paid once \
-              for four.",
+        why: "The same, with four interactions unrolled per iteration: counting and branching are paid once per four.",
         shape: (256, 1, 1, 4, 1, true),
     },
     Rung {
@@ -35,25 +34,25 @@ pub const RUNGS: [Rung; 7] = [
     },
     Rung {
         name: "tiled, unrolled",
-        why: "Four interactions per turn of the inner loop: what is not arithmetic is shared by four.",
+        why: "Four interactions per iteration of the inner loop share the loop's overhead.",
         shape: (256, 1, 1, 4, 1, false),
     },
     Rung {
         name: "register-blocked",
-        why: "Each thread keeps four sinks in registers: a read of the tile serves four interactions. The \
-              price is registers, and a quarter of the threads.",
+        why: "Each thread keeps four sinks in registers: each read from the tile serves four interactions. The \
+              price: more registers, and only a quarter of the threads.",
         shape: (256, 1, 4, 4, 1, false),
     },
     Rung {
         name: "row-split",
-        why: "Four threads share a sink, each with a quarter of the tile: four times the threads where \
-              there are few bodies.",
+        why: "Four threads share a sink, each with a quarter of the tile: four times as many threads when bodies \
+              are few.",
         shape: (64, 4, 1, 4, 1, false),
     },
     Rung {
         name: "sliced",
-        why: "The sources are cut into eight slices with workgroups of their own, whose sums are added \
-              afterwards: workgroups for every compute unit where there are few bodies.",
+        why: "The sources are cut into eight slices, each with its own workgroups, whose sums are added \
+              afterwards: workgroups for every compute unit when bodies are few.",
         shape: (64, 1, 1, 4, 8, false),
     },
 ];
@@ -65,7 +64,7 @@ impl Rung {
         KernelConfig { q, r, u, s, untiled, ..KernelConfig::tiled(p) }
     }
 
-    /// The entry point of its WGSL: what differs from rung to rung.
+    /// The entry point of its WGSL, the part that differs from rung to rung.
     pub fn text(&self) -> String {
         let variant = KernelVariant {
             config: self.config(),
@@ -81,12 +80,12 @@ impl Rung {
     }
 }
 
-/// From `@compute` on; the whole text where there is none.
+/// The text from `@compute` on; all of it without one.
 fn main_of(text: &str) -> &str {
     text.find("@compute").map_or(text, |at| &text[at..])
 }
 
-/// What was seen of each rung while it ran.
+/// What was measured for each rung while it ran.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     count: usize,
@@ -95,11 +94,11 @@ pub struct Seen {
     last: Option<KernelConfig>,
 }
 
-/// A rate is noted after so many frames with it.
+/// A rate is noted after this many frames with it.
 const SETTLED: u32 = 12;
 
 impl Seen {
-    /// Takes in a frame: the shape that ran, for how many bodies, and the engine's rate.
+    /// Adds a frame: the shape that ran, for how many bodies, and the engine's rate.
     pub fn frame(&mut self, running: Option<KernelConfig>, count: usize, rate: Option<f64>) {
         if self.count != count {
             *self = Self { count, ..Self::default() };
@@ -150,7 +149,7 @@ mod tests {
         assert_eq!(seen.rate(2), None);
         seen.frame(Some(tiled), 100, Some(2e9));
         assert_eq!(seen.rate(2), Some(2e9));
-        // Another kernel's first frames do not count for it, and no rate is none.
+        // Another kernel's first frames do not count for it, and a missing rate is ignored.
         seen.frame(Some(RUNGS[3].config()), 100, Some(3e9));
         seen.frame(Some(RUNGS[3].config()), 100, None);
         assert_eq!((seen.rate(2), seen.rate(3)), (Some(2e9), None));

@@ -1,5 +1,5 @@
-//! What the kernel does and what that costs: the tile grid in slow motion, limits, what the driver and
-//! the model say, a map of p and q that fills while one watches, and a ladder of kernels.
+//! The tab Learn, what the kernel does and what that costs: the tile grid in slow motion, limits, what
+//! the driver and the model say, a map of p and q that fills as one watches, and a ladder of kernels.
 
 mod asked;
 mod calculator;
@@ -66,13 +66,16 @@ fn ask_kernel(config: KernelConfig) -> Action {
 impl LearnForm {
     pub(super) fn show(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         let Some(config) = facts.config else {
-            ui.colored_label(WARN, "This adapter holds no kernel of this shape.");
+            ui.colored_label(WARN, "This adapter cannot run a kernel of this shape.");
             return;
         };
         if facts.engine != EngineKind::Gpu {
             ui.horizontal_wrapped(|ui| {
-                ui.colored_label(DIM, "The engine is on the processor: nothing below runs now.");
-                let about = "The kernel on the graphics adapter, with the state as it is";
+                ui.colored_label(
+                    DIM,
+                    "The engine runs on the processor: the kernel below does not run now.",
+                );
+                let about = "Runs the kernel on the graphics adapter, keeping the current state";
                 if ui.button("Use the GPU").on_hover_text(about).clicked() {
                     actions.push(Action::Engine(EngineKind::Gpu));
                 }
@@ -80,14 +83,16 @@ impl LearnForm {
         }
         if facts.engine == EngineKind::Gpu && facts.method != Method::Direct {
             ui.horizontal_wrapped(|ui| {
-                let text =
-                    format!("The method is {}: nothing below runs now.", facts.method.name());
+                let text = format!(
+                    "The method is {}: the kernel below does not run now.",
+                    facts.method.name()
+                );
                 ui.colored_label(DIM, text);
                 if facts.method == Method::Tree {
-                    let text = "The tab Tree looks into it, and docs/tree.md explains it.";
+                    let text = "See the tab Tree for it; docs/tree.md explains it.";
                     ui.colored_label(DIM, text);
                 }
-                let about = "All pairs by the kernel below, with the state as it is";
+                let about = "Computes all pairs with the kernel below, keeping the current state";
                 if ui.button("Use all pairs").on_hover_text(about).clicked() {
                     actions.push(Action::Method(Method::Direct));
                 }
@@ -107,7 +112,7 @@ impl LearnForm {
         self.ladder(ui, facts, &config, actions);
     }
 
-    /// Puts back what the filling of the map has changed: the tab is no longer seen.
+    /// Restores what filling the map has changed, when the tab is left.
     pub(super) fn leave(&mut self, actions: &mut Vec<Action>) {
         if let Some(before) = self.heat.stop() {
             actions.push(Action::Live(Command::Kernel(before)));
@@ -122,8 +127,7 @@ impl LearnForm {
         }
         grid::show(ui, config, facts.count, self.secs);
         if config.dispatch == Dispatch::OneWorkgroup {
-            let text = "Steps in one workgroup: all bodies lie in workgroup memory, and this goes on for \
-                        many steps without leaving it.";
+            let text = "Steps in one workgroup: all bodies are in workgroup memory and stay there for many steps.";
             ui.colored_label(DIM, text);
         }
         ui.checkbox(&mut self.frozen, "hold the slow motion");
@@ -145,7 +149,7 @@ impl LearnForm {
             one_mass: false,
             alone: false,
         };
-        // Not while the map is filled: a compiler at work would be measured, too.
+        // Not while the map is filled: a compiler at work would be measured as well.
         let waits = self.heat.is_filling() || matches!(self.told, Asked::Waiting(_));
         if self.told_of != Some(variant) && !waits {
             self.told = asked::driver(&facts.gpu.adapter, variant);
@@ -160,7 +164,7 @@ impl LearnForm {
         numbers::rates(ui, facts, config, &self.ceilings, rate);
         ui.horizontal_wrapped(|ui| {
             let waiting = matches!(self.ceilings, Asked::Waiting(_));
-            let about = "Small kernels that do one thing each, for a second or two, on a device of their \
+            let about = "Runs small kernels that do one thing each, for a second or two, on a device of their \
                          own. The simulation pauses meanwhile";
             let button = Button::new("Measure ceilings");
             let response = ui.add_enabled(!waiting && !self.heat.is_filling(), button);
@@ -177,7 +181,7 @@ impl LearnForm {
         });
     }
 
-    /// Lets the simulation go on once the ceilings are known.
+    /// Resumes the simulation once the ceilings are known.
     fn ceilings_came(&mut self, actions: &mut Vec<Action>) {
         if self.ceilings.poll() && std::mem::take(&mut self.paused) {
             actions.push(Action::Live(Command::Pause(false)));
@@ -205,18 +209,18 @@ impl LearnForm {
         }
         ui.horizontal_wrapped(|ui| {
             if self.heat.is_filling() {
-                let about = "Puts back the kernel that ran before";
+                let about = "Restores the kernel that ran before";
                 let stop = ui.button("Stop").on_hover_text(about).clicked();
                 if let Some(before) = stop.then(|| self.heat.stop()).flatten() {
                     actions.push(Action::Live(Command::Kernel(before)));
                 }
                 let (done, all) = self.heat.progress().unwrap_or_default();
-                let waits = if facts.keeper.paused { ", waits: paused" } else { "" };
+                let waits = if facts.keeper.paused { ", waiting: paused" } else { "" };
                 ui.label(format!("{done} of {all}{waits}"));
                 return;
             }
             let reason = match (facts.engine, facts.times) {
-                (kind, _) if kind != EngineKind::Gpu => Some("The engine is on the processor"),
+                (kind, _) if kind != EngineKind::Gpu => Some("The engine runs on the processor"),
                 _ if facts.method != Method::Direct => Some("The method is not direct"),
                 (_, None) => Some("Rates of the kernel alone need GPU timestamps"),
                 _ if facts.keeper.paused => Some("The simulation is paused"),
@@ -226,8 +230,8 @@ impl LearnForm {
             let response = match reason {
                 Some(reason) => response.on_disabled_hover_text(reason),
                 None => response.on_hover_text(
-                    "Runs the simulation with one shape after the other and notes the rate of each; then \
-                     the kernel of now comes back",
+                    "Runs the simulation with one shape after the other and notes the rate of each, then \
+                     restores the current kernel",
                 ),
             };
             if response.clicked() {
@@ -350,7 +354,7 @@ impl LearnForm {
                         ui.add(egui::Label::new(text.of(&RUNGS[i].text())).extend());
                     });
                 };
-                // This one first: it is what is to be seen without scrolling.
+                // This one first: it is seen without scrolling.
                 column(first, self.rung);
                 if before != self.rung {
                     column(second, before);
@@ -370,7 +374,8 @@ fn short(value: f64) -> String {
     }
 }
 
-/// From dark blue to yellow, evenly bright to every eye (after viridis), and an ink to be read on it.
+/// From dark blue to yellow, perceptually uniform (after viridis), and a text colour that is legible
+/// on it.
 fn colour(part: f32) -> (Color32, Color32) {
     const STOPS: [[f32; 3]; 4] =
         [[59.0, 50.0, 120.0], [38.0, 110.0, 142.0], [53.0, 180.0, 120.0], [245.0, 225.0, 60.0]];

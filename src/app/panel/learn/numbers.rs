@@ -15,26 +15,25 @@ use crate::sim::EngineKind;
 pub fn limits(ui: &mut Ui, facts: &Facts, config: &KernelConfig) {
     let limits = &facts.gpu.limits;
     Grid::new("learn limits").num_columns(2).show(ui, |ui| {
-        let about = "p x q of one workgroup, and how many the adapter allows";
+        let about = "p x q threads per workgroup, and how many the adapter allows";
         row(ui, "threads", about, format!("{} of {}", config.threads(), limits.threads_per_workgroup));
         let size = facts.gpu.wgpu_adapter.get_info().subgroup_max_size;
         let idle = lanes_idle(config.threads(), size);
-        let about = "Of a workgroup's subgroups, the lanes without a thread: they cost as much as the others";
+        let about = "Part of the lanes in a workgroup's subgroups that have no thread: they cost as much as the others";
         row(ui, "lanes idle", about, format!("{:.0} %, subgroups of {size}", 100.0 * idle));
-        let about = "Tiles of p x q sources with 16 bytes each, one or up to four at once, and what the adapter has per \
-                     workgroup";
+        let about = "One to four tiles of p x q sources with 16 bytes each, and what the adapter has per workgroup";
         let memory = format!("{} of {} B", config.workgroup_memory(), limits.workgroup_memory);
         row(ui, "workgroup memory", about, memory);
         let (n, reuse) = (facts.count as f64, traffic_divisor(config));
         let words = if config.untiled { "N^2 / r" } else { "N^2 / (p r)" };
-        let about = "Sources fetched per force evaluation, with 16 bytes each. The chapter's N^2 / p, and \
-                     r shares it once more; without tiles the caches stand between";
+        let about = "Sources fetched per force evaluation, 16 bytes each: the chapter's N^2 / p, divided by r as \
+                     well; without tiles the caches take up some of it";
         let bytes = n * n / reuse * 16.0;
         row(ui, "memory traffic", about, format!("{words} = {} B", number(bytes)));
     });
 }
 
-/// By how much the N^2 reads of sources are divided.
+/// What the N^2 reads of sources are divided by.
 fn traffic_divisor(config: &KernelConfig) -> f64 {
     let tile = if config.untiled { 1 } else { config.p };
     f64::from(tile) * f64::from(config.r)
@@ -45,31 +44,31 @@ pub fn told(ui: &mut Ui, config: &KernelConfig, told: &Asked<Report>) {
     match told {
         Asked::Nothing => {}
         Asked::Waiting(_) => {
-            ui.colored_label(DIM, "The driver is asked …");
+            ui.colored_label(DIM, "asking the driver …");
         }
         Asked::Answer(Err(reason)) => {
-            let text = "Registers and occupancy: this driver does not tell.";
+            let text = "Registers and occupancy: not reported by this driver.";
             ui.colored_label(DIM, text).on_hover_text(reason.as_str());
         }
         Asked::Answer(Ok(report)) => {
             Grid::new("learn told").num_columns(2).show(ui, |ui| {
                 let count = |value: Option<u64>| value.map(|n| n.to_string());
-                let unknown = || "not told".to_owned();
-                let about = "Per thread; what spills goes to memory and is slow";
+                let unknown = || "not reported".to_owned();
+                let about = "Per thread; spilled ones are kept in memory, which is slow";
                 let registers = count(report.registers()).map(|n| match report.spilled() {
                     Some(spilled) if spilled > 0 => format!("{n}, {spilled} spilled"),
                     _ => n,
                 });
                 row(ui, "registers", about, registers.unwrap_or_else(unknown));
                 let about =
-                    "Subgroups that fit one SIMD unit at once: while some wait, others work";
+                    "Subgroups that fit on one SIMD unit at once: while some wait, others work";
                 let occupancy = count(report.subgroups_per_simd());
                 row(ui, "subgroups per SIMD", about, occupancy.unwrap_or_else(unknown));
                 if let Some(room) = report.room(config.threads()) {
-                    let about = "Counted by hand from registers, workgroup memory and slots of this processor";
+                    let about = "Calculated from registers, workgroup memory and subgroup slots of this processor";
                     row(ui, "limited by", about, room.limit.name());
                 }
-                let about = "Machine instructions of the inner loop; the arithmetic alone needs 13";
+                let about = "Machine instructions of the inner loop per interaction; the arithmetic alone needs 13";
                 let per = report.per_interaction();
                 let text = per.map(|n| format!("{n:.2}, at least {LEAST_PER_INTERACTION}"));
                 row(ui, "per interaction", about, text.unwrap_or_else(unknown));
@@ -101,15 +100,15 @@ pub fn rates(
             _ => "not yet known".to_owned(),
         };
         row(ui, "measured", about, measured);
-        let about = "By the arithmetic model from the ceilings of this adapter; see docs/tiling.md";
+        let about = "By a model from this adapter's ceilings; see docs/tiling.md";
         let text = match (&predicted, ceilings) {
             (Some(found), _) => giga(found.rate(facts.count, facts.count)),
             (None, Asked::Waiting(_)) => "measuring …".to_owned(),
-            _ => "needs the ceilings".to_owned(),
+            _ => "measure the ceilings first".to_owned(),
         };
         row(ui, "predicted", about, text);
         if let Some(found) = &predicted {
-            let about = "The resource that the model finds the scarcest";
+            let about = "The scarcest resource, by the model";
             row(ui, "limit", about, found.limit.name());
             if let Some(rate) = rate {
                 let part = rate / found.rate(facts.count, facts.count);

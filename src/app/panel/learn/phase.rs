@@ -5,11 +5,11 @@
 pub enum Doing {
     /// Each thread fetches one source into workgroup memory.
     Load,
-    /// All wait until the tile is whole.
+    /// All wait until the whole tile is loaded.
     Loaded,
-    /// Each thread takes its sinks through the tile.
+    /// Each thread computes the tile's pull on its sinks.
     Compute,
-    /// All wait until nobody reads the tile any more.
+    /// All wait until no thread reads the tile any more.
     Done,
 }
 
@@ -20,18 +20,18 @@ pub struct SlowMotion {
     pub tile: usize,
     /// What they do with it.
     pub doing: Doing,
-    /// How much of that is done, 0 to 1.
+    /// How much of it is done, 0 to 1.
     pub part: f32,
 }
 
-/// The parts of a tile's work with their seconds of slow motion.
+/// The parts of a tile's work, and how many seconds of slow motion each takes.
 const TILED: [(Doing, f64); 4] =
     [(Doing::Load, 0.7), (Doing::Loaded, 0.3), (Doing::Compute, 1.2), (Doing::Done, 0.3)];
-/// Without workgroup memory there is nothing to load and nobody to wait for.
+/// Without workgroup memory there is nothing to load and no barrier.
 const UNTILED: [(Doing, f64); 1] = [(Doing::Compute, 1.2)];
 
 impl SlowMotion {
-    /// The moment `secs` after the beginning, over and over, with `tiles` (1 or more) in a row.
+    /// The moment `secs` after the beginning of an endless loop over `tiles` (1 or more) tiles.
     pub fn at(secs: f64, tiles: usize, untiled: bool) -> Self {
         let parts: &[(Doing, f64)] = if untiled { &UNTILED } else { &TILED };
         let turn: f64 = parts.iter().map(|part| part.1).sum();

@@ -101,7 +101,7 @@ fn a_kernel_is_checked_and_the_fastest_is_found_and_remembered() {
     assert!(is_stated || clock == "by wall clock", "{clock}");
     let kept = browser.value("localStorage.getItem('gravitile/tuned.toml')");
     assert!(kept.as_str().is_some_and(|text| text.contains("[[choice]]")), "{kept}");
-    press(&mut browser, "Take the fastest");
+    press(&mut browser, "Use the fastest");
     let from = browser.console.len();
     browser.line_with(&["frame on Kernel", "going"], from);
 }
