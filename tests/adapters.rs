@@ -144,7 +144,7 @@ fn a_run_remembers_its_adapter_and_the_baseline() {
         plan["adapter"].as_table_mut().unwrap().insert("name".to_owned(), name.clone().into());
     });
     let [_, error] = said(folder, &[], &["resume", "run"], 0);
-    assert!(error.contains("0000:7f:00.0 is not here, continuing with"), "{error}");
+    assert!(error.contains("0000:7f:00.0 is not present, continuing with"), "{error}");
     assert_eq!(error.trim().lines().count(), 1, "{error}");
 
     change(folder, "run", |plan| {

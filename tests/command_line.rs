@@ -123,7 +123,10 @@ fn bad_input_is_refused_in_one_line() {
     }
     let forces = ["forces", "plummer", "-n", "10", "--method", "tree", "--engine", "cpu"];
     for (more, words) in [
-        (["--precision", "double"], &["the precision is double", "single by the method tree"][..]),
+        (
+            ["--precision", "double"],
+            &["the precision is double", "single with the method tree"][..],
+        ),
         (["--neighbours", "0.1"], &["the method is tree", "direct or reference"]),
         (["--rebuild", "4"], &["--rebuild is 4", "left out"]),
     ] {

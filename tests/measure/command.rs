@@ -62,7 +62,7 @@ fn a_figure_leaves_its_files_and_no_name_of_the_machine() {
 #[test]
 fn the_cpu_alone_makes_a_table() {
     let said = works(&["--quick", "--no-gpu"]);
-    assert!(said.contains("the CPU engine alone") && said.contains("cpu engine"), "{said}");
+    assert!(said.contains("CPU engine only") && said.contains("cpu engine"), "{said}");
     assert!(said.contains("G interactions/s"));
 }
 

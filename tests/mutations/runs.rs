@@ -42,7 +42,7 @@ fn open(path: &Path) -> Result<bool, String> {
         Err(error) => return fit(error),
     };
     for error in &found.damaged {
-        check_line(&format!("gravitile: not whole, going back one snapshot: {error}"))?;
+        check_line(&format!("gravitile: damaged snapshot, going back to the one before: {error}"))?;
     }
     found.snapshot.validate().map_err(|error| format!("is not valid: {error}"))?;
     // Finding none is an answer, too.

@@ -1,4 +1,4 @@
-//! `gravitile bench`: what kernels cost on this adapter, and why.
+//! `gravitile bench`: how fast kernels run on this adapter, and why.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -35,80 +35,80 @@ Examples:
   gravitile bench                                  the standard table, about a minute
   gravitile bench --figure all --out results/      all figures, as JSON lines, CSV, SVG and HTML
   gravitile bench --figure p --adapter nvidia
-  gravitile bench --engine cpu                     the CPU alone; gpu: the adapter alone
+  gravitile bench --engine cpu                     the CPU only; --engine gpu: the adapter only
   gravitile bench --figure instructions --gpu gfx1100
   gravitile bench --figure blocks --out runs/      energy errors and times of Hermite runs, many minutes
-  gravitile bench --figure rule                    what auto takes against the best of all shapes, minutes
-  gravitile bench --from results.jsonl --figure q --out plots/   draw again, measure nothing
-  gravitile bench --p 256 --r 4 --untiled          the table with a kernel of your own choice in it
-  gravitile bench --figure score --all-adapters    the number that people quote, for everything that is here
+  gravitile bench --figure rule                    the shape auto takes against the best one, minutes
+  gravitile bench --from results.jsonl --figure q --out plots/   redraw without measuring
+  gravitile bench --p 256 --r 4 --untiled          adds a kernel shape of your choice to the table
+  gravitile bench --figure score --all-adapters    one number to quote for each adapter of this machine
   gravitile bench --from results/results.jsonl --submit my-gpu.jsonl --without power,place
   gravitile bench --compare a.jsonl b.jsonl --out comparison/
   gravitile bench --compare benches/results/*.jsonl --markdown")]
 pub struct Args {
-    /// Figure: table, n, unroll, p, q (GPU Gems 3), sinks, fill, crossover, precision, order (Sapporo2), transfer,
-    /// blocks (kirin: sending bodies, runs on individual steps), ceilings, roofline, instructions, rule, tree-error,
-    /// tree-theta, tree-n, tree-parts, tree-rates (Octgrav), tree-bonsai (steps against errors), devices (how several adapters share the bodies; --adapter
-    /// 0,1 says which), score, all (without blocks and rule, which take many minutes); table where none is named, with
-    /// --from all that there are
+    /// Figure to measure: table, n, unroll, p, q (GPU Gems 3), sinks, fill, crossover, precision, order (Sapporo2),
+    /// transfer, blocks (kirin: sending bodies, runs on individual steps), ceilings, roofline, instructions, rule,
+    /// tree-error, tree-theta, tree-n, tree-parts, tree-rates (Octgrav), tree-bonsai (steps against errors), devices
+    /// (several adapters that share the bodies, chosen by --adapter 0,1), score, or all (except blocks and rule, which
+    /// take many minutes) [default: table; with --from, every figure in the file]
     #[arg(long, value_name = "NAME")]
     figure: Option<String>,
-    /// Folder for results.jsonl, results.csv, report.html and the plots; created if it does not exist. What
-    /// results.jsonl holds of earlier runs stays in it; the plots are of the last run of each figure
+    /// Folder for results.jsonl, results.csv, report.html and the plots; created if it does not exist. New records
+    /// are added to results.jsonl; the plots show the last run of each figure
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Measure on every adapter that is here, one after the other; --out gets a folder for each
+    /// Measure on every adapter of this machine, one after the other; --out gets a folder for each
     #[arg(long, conflicts_with_all = ["adapter", "no_gpu"])]
     all_adapters: bool,
-    /// Say something of the machine in its record: overclocked, lid closed, others at work
+    /// Add a remark about the machine to its record: overclocked, lid closed, other users
     #[arg(long, value_name = "TEXT")]
     remark: Option<String>,
-    /// Small sizes and few samples: everything within seconds, for a first look
+    /// Use small sizes and few samples: takes seconds, for a first look
     #[arg(long)]
     quick: bool,
-    /// The AMD GPU for which the figure instructions compiles by Mesa's RADV; it need not be present
+    /// AMD GPU that the figure instructions compiles for, with Mesa's RADV; it need not be present
     #[arg(long, value_name = "NAME", default_value = "navi21")]
     gpu: String,
-    /// Compile in this process: drivers crash on some of the GPUs that are not there
+    /// Compile in this process: drivers crash for some GPUs that are not present
     #[arg(long, hide = true)]
     alone: bool,
-    /// Measure the CPU engine alone: as --engine cpu
+    /// Measure only the CPU engine, like --engine cpu
     #[arg(long, conflicts_with_all = ["adapter", "baseline"])]
     no_gpu: bool,
-    /// Measure nothing: put result files side by side
+    /// Compare result files side by side instead of measuring
     #[arg(long, value_name = "FILE.jsonl", num_args = 1.., conflicts_with_all = ["figure", "quick", "no_gpu", "adapter", "baseline"])]
     compare: Vec<PathBuf>,
-    /// Measure nothing: the scores of result files as a table in Markdown, the best first
+    /// Print the scores of result files as a Markdown table, best first, instead of measuring
     #[arg(long, value_name = "FILE.jsonl", num_args = 1.., conflicts_with_all = ["figure", "quick", "no_gpu", "adapter", "baseline", "compare", "from"])]
     scores: Vec<PathBuf>,
-    /// With --from: show what the records say of the machine, and write them to a file to hand in. Nothing is sent
+    /// With --from: show what the records say about the machine, and write them to a file to submit. Nothing is sent
     #[arg(long, value_name = "FILE.jsonl", requires = "from")]
     submit: Option<PathBuf>,
-    /// With --submit: leave out these facts of the machine
+    /// With --submit: leave out these facts about the machine
     #[arg(long, value_name = "NAME,...", requires = "submit", value_delimiter = ',')]
     without: Vec<String>,
-    /// Measure nothing: draw the figures of a result file into the folder of --out
+    /// Draw the figures of a result file into the folder of --out instead of measuring
     #[arg(long, value_name = "FILE.jsonl", conflicts_with_all = ["compare", "quick", "no_gpu", "adapter", "baseline"])]
     from: Option<PathBuf>,
-    /// With --compare: print the table in Markdown
+    /// With --compare: print the table as Markdown
     #[arg(long, requires = "compare")]
     markdown: bool,
     #[command(flatten)]
     by: MethodRequest,
     #[command(flatten)]
     adapter: AdapterRequest,
-    /// Measured beside the default, in the figures table and n.
+    /// Measured in addition to the default, in the figures table and n.
     #[command(flatten)]
     kernel: KernelRequest,
     #[command(flatten)]
     own: OwnKernel,
 }
 
-/// Rates are those of pairs.
+/// Rates are pairs per second.
 const MEASURED: Measured = Measured {
     engines: &[EngineKind::Auto, EngineKind::Gpu, EngineKind::Cpu],
     methods: &[Method::Direct],
-    what: "what the figures show is the direct method, pair by pair",
+    what: "the figures measure the direct method, pair by pair",
 };
 
 pub fn main(args: &Args) -> Result<Ended> {
@@ -152,11 +152,11 @@ pub fn main(args: &Args) -> Result<Ended> {
     if let Some((name, value)) = fixed
         && wanted.iter().all(|figure| !["table", "n"].contains(&figure.name))
     {
-        return Err(Error::value(name, value, "given with the figures table and n alone").into());
+        return Err(Error::value(name, value, "given only with the figures table and n").into());
     }
     let asked = wanted.iter().any(|figure| figure.name == "instructions");
     let fails = if asked && !args.alone { try_absent(&args.gpu)? } else { None };
-    // First of all: it sets variables of the environment, and graphics drivers start threads.
+    // Comes first because it sets environment variables, and graphics drivers start threads.
     let absent = asked.then(|| match fails {
         Some(problem) => Err(Error::Outside(problem)),
         // SAFETY: the only other thread waits for Ctrl-C and reads no variables.
@@ -166,7 +166,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         return Err(error.into());
     }
     let gpu = adapter(engine, &args.adapter)?;
-    // Only where they are wanted: opening one takes seconds on some machines.
+    // Only if needed: opening an adapter takes seconds on some machines.
     let shares = wanted.iter().any(|figure| figure.name == "devices") && gpu.is_some();
     let beside = match gpu.as_ref().filter(|_| shares) {
         Some(gpu) => pollster::block_on(gpu.open_beside(&args.adapter, DeviceCount::Auto))?,
@@ -194,7 +194,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         let begun = web_time::Instant::now();
         bar.set_prefix(figure.name);
         match (figure.measure)(&mut session) {
-            // Half a figure is kept too.
+            // Half a figure is kept as well.
             Err(Error::Stopped) => (),
             measured => measured?,
         }
@@ -202,7 +202,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         let secs = begun.elapsed().as_secs_f64();
         let line = finished(figure, &session.records, secs, session.gpu.is_some());
         bar.suspend(|| print::text(&line))?;
-        // After each figure: a crash or a power cut later leaves what there is.
+        // After each figure, so that a later crash or power cut does not lose the results so far.
         if let Some(folder) = &folder {
             folder.write(&session.records)?;
         }
@@ -223,10 +223,10 @@ pub fn main(args: &Args) -> Result<Ended> {
     Ok(if stopped { Ended::Interrupted } else { Ended::Done })
 }
 
-/// Compiles all shapes of the figure in a process of its own: what its driver's end of it is, if it comes to that.
+/// Compiles all shapes of the figure in a separate process; says how its driver crashed, if it did.
 fn try_absent(family: &str) -> Result<Option<String>> {
     let words = ["bench", "--figure", "instructions", "--no-gpu", "--alone", "--gpu", family];
-    // What it refuses in words is told by whoever asks next.
+    // An error in words will come up again, and be reported, when the shapes are compiled here.
     let answer = child::ask(&words.map(OsString::from), None);
     Ok(answer
         .ok()
@@ -234,17 +234,17 @@ fn try_absent(family: &str) -> Result<Option<String>> {
         .map(|died| inspect::no_compiler(family, &died).to_string()))
 }
 
-/// The adapter, where one is wanted and there.
+/// The adapter, if one is wanted and present.
 fn adapter(engine: EngineKind, wanted: &AdapterRequest) -> Result<Option<Arc<Gpu>>, Error> {
     if engine == EngineKind::Cpu {
         return Ok(None);
     }
     match pollster::block_on(Gpu::open_first(wanted)) {
         Ok(gpu) => Ok(Some(gpu)),
-        // One that is asked for must be there; without any, the CPU's figures are made.
+        // A requested adapter must be there; if there is none at all, only the CPU is measured.
         Err(error) if engine == EngineKind::Gpu || wanted.is_certain() => Err(error),
         Err(error) => {
-            log::warn!("the CPU engine alone is measured: {error}");
+            log::warn!("measuring only the CPU engine: {error}");
             Ok(None)
         }
     }
@@ -258,7 +258,7 @@ fn compare(args: &Args, folder: Option<&Folder>) -> Result<Ended> {
     }
     let compared = report::compare(&files);
     if compared.table.len() < 2 {
-        let words = "none of these files holds a rate of all on all";
+        let words = "none of these files holds a rate of all bodies on all";
         return Err(Error::Outside(words.to_owned()).into());
     }
     if args.markdown {
@@ -281,11 +281,11 @@ fn compare(args: &Args, folder: Option<&Folder>) -> Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// The figures of records that were measured before, perhaps elsewhere, and their report.
+/// Draws the figures of earlier records, perhaps from another machine, and their report.
 fn redraw(records: &[Record], wanted: &[Figure], folder: &Folder) -> Result<Ended> {
     let drawn = folder.draw(records, wanted)?;
     if drawn.is_empty() {
-        let words = "the result file holds no record of that figure";
+        let words = "the result file holds no record of this figure";
         return Err(Error::Outside(words.to_owned()).into());
     }
     folder.report(records)?;
@@ -295,7 +295,7 @@ fn redraw(records: &[Record], wanted: &[Figure], folder: &Folder) -> Result<Ende
     Ok(Ended::Done)
 }
 
-/// The scores of files.
+/// Prints the scores in result files.
 fn scores(files: &[PathBuf]) -> Result<Ended> {
     let mut all = Vec::new();
     for path in files {
@@ -309,7 +309,7 @@ fn scores(files: &[PathBuf]) -> Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// Measures on one adapter after the other, each in a process of its own.
+/// Measures on one adapter after the other, each in a separate process.
 fn on_each_adapter(args: &Args) -> Result<Ended> {
     let adapters = pollster::block_on(gpu::adapters());
     if adapters.is_empty() {
@@ -331,7 +331,7 @@ fn on_each_adapter(args: &Args) -> Result<Ended> {
         match main(&one) {
             Ok(Ended::Done) => (),
             Ok(other) => return Ok(other),
-            // The others are measured all the same.
+            // The other adapters are still measured.
             Err(error) => {
                 print::note(&format!("{}: {error:#}", adapter.name));
                 ended = Ended::Failed;
@@ -341,7 +341,7 @@ fn on_each_adapter(args: &Args) -> Result<Ended> {
     Ok(ended)
 }
 
-/// A name as that of a folder.
+/// A name turned into a folder name.
 fn slug(name: &str) -> String {
     let letters =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });

@@ -1,4 +1,4 @@
-//! What a run tells of its individual steps.
+//! What a run reports about its individual steps.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::forces::Order;
 use crate::integrate::blocks::{BlockSteps, Passage};
 use crate::record::Jump;
 
-/// What a run reports of its individual steps.
+/// The report on individual steps, as text.
 pub fn blocks_in_words(steps: &BlockSteps) -> String {
     let (stats, levels) = (steps.stats(), steps.steps_by_level());
     let least = steps.settings().dt_max / (levels.len().max(1) as f64 - 1.0).exp2();
@@ -24,7 +24,7 @@ pub fn blocks_in_words(steps: &BlockSteps) -> String {
             _ => String::new(),
         };
         text += &format!(
-            "noise of the forces made {:.0} % of the steps longer than asked for, {times:.1} times on average: an eta below about {:.0e}{eta6} is not honoured here; '--precision double' or '--engine cpu' honours it\n",
+            "noise in the forces made {:.0} % of the steps longer than requested, on average {times:.1} times as long: an eta below about {:.0e}{eta6} has no effect here; use '--precision double' or '--engine cpu'\n",
             100.0 * share,
             accuracy.eta * times * times,
         );
@@ -32,7 +32,7 @@ pub fn blocks_in_words(steps: &BlockSteps) -> String {
     text
 }
 
-/// What is said of a jump of the energy, in one line.
+/// Describes a jump in the energy in one line.
 pub fn jump_in_words(jump: &Jump) -> String {
     let ((before, from), (after, to)) = (jump.before, jump.after);
     let text = format!(
@@ -41,16 +41,17 @@ pub fn jump_in_words(jump: &Jump) -> String {
     );
     match jump.passage {
         Some(Passage { time, id, other, distance }) => format!(
-            "{text}; the closest passage was that of bodies {id} and {other} (ids) at t = {time:.6}, {distance:.1e} apart"
+            "{text}; the closest passage was of bodies {id} and {other} (ids) at t = {time:.6}, {distance:.1e} apart"
         ),
         None => text,
     }
 }
 
-/// Fewer steps than this part that noise made longer are not worth a word.
+/// If noise made a smaller share of the steps longer, it is not mentioned.
 const TOLD: f64 = 0.01;
 
-/// What a run reports of its individual steps, for scripts; `steps_by_level` has the number of bodies with a step of dt-max / 2^k at k.
+/// The report on individual steps, for scripts; entry k of `steps_by_level` is the number of bodies with a step of
+/// dt-max / 2^k.
 pub fn blocks_json(steps: &BlockSteps) -> serde_json::Value {
     let (stats, accuracy) = (steps.stats(), steps.settings());
     json!({

@@ -1,4 +1,4 @@
-//! `gravitile check`: is every kernel right on this adapter?
+//! `gravitile check`: does every kernel compute the right forces on this adapter?
 
 use anyhow::Result;
 use serde_json::json;
@@ -14,19 +14,19 @@ use crate::gpu::{AdapterRequest, DeviceClass, Gpu};
 use crate::measure;
 use crate::settings::{KernelRequest, MethodRequest};
 
-/// Compare every kernel variant and tier of precision on this adapter with f64: worst and rms error; exit 1 on failure
+/// Check every kernel and precision of this adapter against f64: prints worst and rms errors, exits with 1 on failure
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  gravitile check                 the adapter's kernels; so does --engine gpu
-  gravitile check --engine cpu    the CPU's engines, as this processor runs them
+  gravitile check                 the adapter's kernels, like --engine gpu
+  gravitile check --engine cpu    the CPU engines on this processor
   gravitile check --force-kernel mine.wgsl        a kernel of your own
-  gravitile check --method tree   the tree: errors by rule and by how bodies lie, cells and moments")]
+  gravitile check --method tree   the tree: its cells and moments; errors by rule and kind of bodies")]
 pub struct Args {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Check the part of this number alone and print what a program that asked for it reads
+    /// Check only the part with this number and print it for the program that started this one
     #[arg(long, hide = true)]
     part: Option<usize>,
     #[command(flatten)]
@@ -40,7 +40,7 @@ pub struct Args {
 const MEASURED: Measured = Measured {
     engines: &[EngineKind::Auto, EngineKind::Gpu, EngineKind::Cpu],
     methods: &[Method::Direct, Method::Tree],
-    what: "the reference is what these are compared with",
+    what: "these are compared with the reference",
 };
 
 pub fn main(args: &Args) -> Result<Ended> {
@@ -56,7 +56,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
 }
 
-/// Memory that a part may take in a process of its own. What a software driver compiles stays in its memory:
+/// Memory that a part may take in a separate process. A software driver keeps what it compiles in memory:
 /// SwiftShader (2026-11) takes 4 GB and half a minute for each kernel of r = 8, u = 16, and 17 GB and more for some.
 const MOST_MEMORY: u64 = 4 << 30;
 
@@ -78,7 +78,7 @@ fn on_adapter(args: &Args) -> Result<Ended> {
     let mut left_out = Vec::new();
     let mut tiers = false;
     for (number, part) in all.iter().enumerate() {
-        // As it comes: on a slow adapter there is an hour between the first and the last.
+        // Printed as results arrive: on a slow adapter an hour passes between the first and the last.
         match apart(&gpu, part, number)? {
             Ok(told) => {
                 if matches!(part, Part::Tier(..)) && !std::mem::replace(&mut tiers, true) {
@@ -134,7 +134,7 @@ fn on_adapter(args: &Args) -> Result<Ended> {
     Ok(if passed { Ended::Done } else { Ended::Failed })
 }
 
-/// Checks a part: on a software adapter in a process of its own, whose memory is bounded.
+/// Checks a part; on a software adapter in a separate process, whose memory is limited.
 fn apart(
     gpu: &std::sync::Arc<Gpu>,
     part: &Part,

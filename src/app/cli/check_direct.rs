@@ -1,4 +1,4 @@
-//! The part of `gravitile check` that is about forces with derivatives: tiers and orders.
+//! The part of `gravitile check` for forces with derivatives: tiers and orders.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::forces::direct::gpu::tiers::verdict;
 use crate::gpu::Gpu;
 use crate::measure::{DirectCase, DirectRow, ErrorStats, direct_cases};
 
-/// A name, and why it is not there.
+/// A name, and why it is missing.
 pub type Absent = (String, String);
 
-/// The cases of the tiers that hold; and the tiers that do not, with the reason.
+/// The cases of the tiers that work here, and the tiers that do not, with the reason.
 pub fn cases(gpu: &Arc<Gpu>) -> Result<(Vec<DirectCase>, Vec<Absent>)> {
     let (mut tiers, mut absent) = (Vec::new(), Vec::new());
     for (precision, name) in Precision::ALL {
@@ -46,9 +46,9 @@ pub fn header() -> String {
     print::row(&HEADER, &WIDTHS)
 }
 
-/// One line per tier, order and arithmetic: the worst over sizes, shapes and softenings; and one for what failed.
+/// One line per tier, order and arithmetic, with the worst over sizes, shapes and softenings; one more per failure.
 pub fn summary(rows: &[DirectRow]) -> String {
-    // Refined or not is another arithmetic.
+    // Refined and plain sums are different arithmetic.
     let refined = |row: &DirectRow| row.case.precision.refines(row.case.sources);
     let kind = |row: &DirectRow| (row.case.precision as u32, row.case.order as u32, refined(row));
     let mut sorted: Vec<&DirectRow> = rows.iter().collect();
@@ -107,10 +107,10 @@ fn in_words(row: &DirectRow) -> String {
         words += &format!(", {problem}");
     }
     if !row.in_bounds {
-        words += ", wrote behind its end";
+        words += ", wrote past its end";
     }
     if !row.same_in_pieces {
-        words += ", other bits when cut into small dispatches";
+        words += ", different bits when cut into small dispatches";
     }
     words
 }

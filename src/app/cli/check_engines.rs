@@ -1,4 +1,4 @@
-//! `gravitile check --engine cpu`: the processor's engines against f64.
+//! `gravitile check --engine cpu`: the CPU engines against f64.
 
 use anyhow::Result;
 use serde_json::json;

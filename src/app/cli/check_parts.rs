@@ -14,7 +14,7 @@ use crate::forces::{Order, Precision};
 use crate::gpu::Gpu;
 use crate::measure::{self, Case, DirectCase, Row, StepsRow};
 
-/// What is checked, and told, as one.
+/// What is checked and reported together.
 pub enum Part {
     /// A kernel at all its sizes.
     Kernel(Vec<Case>),
@@ -39,7 +39,7 @@ impl fmt::Display for Part {
     }
 }
 
-/// What came out of parts: lines for the terminal, and rows for `--json`.
+/// Results of parts: lines for the terminal, and rows for `--json`.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Told {
     pub text: String,
@@ -51,7 +51,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// Takes in what came out of another part.
+    /// Adds the results of another part.
     pub fn add(&mut self, other: Self) {
         self.count += other.count;
         self.failed += other.failed;
@@ -61,7 +61,7 @@ impl Told {
     }
 }
 
-/// All parts for an adapter; the tiers that do not hold on it; the kernels that it cannot hold.
+/// All parts for an adapter; the tiers that do not work on it; the kernels that exceed its limits.
 pub fn parts(gpu: &Arc<Gpu>) -> Result<(Vec<Part>, Vec<Absent>, Vec<Absent>)> {
     let (cases, skipped) = measure::cases(gpu);
     let kernels = cases.chunk_by(|a, b| a.config == b.config);
@@ -106,12 +106,12 @@ pub fn check(gpu: &Arc<Gpu>, part: &Part) -> Result<Told> {
     Ok(told)
 }
 
-/// The header of the lines of kernels.
+/// The header above the lines of kernels.
 pub fn kernels_header() -> String {
     print::row(&HEADER, &WIDTHS)
 }
 
-/// The header of the lines of tiers.
+/// The header above the lines of tiers.
 pub fn tiers_header() -> String {
     direct::header()
 }
@@ -119,10 +119,10 @@ pub fn tiers_header() -> String {
 const HEADER: [&str; 7] = ["kernel", "cases", "worst a", "rms a", "worst phi", "rms phi", ""];
 const WIDTHS: [usize; 7] = [35, 5, 9, 9, 9, 9, 6];
 
-/// A line for a kernel: the worst over its sizes and softenings; and a line for each that failed.
+/// A line for a kernel with the worst over its sizes and softenings, and one more for each failure.
 fn summary(rows: &[Row]) -> String {
     let Some(first) = rows.first() else { return String::new() };
-    // Not f64::max, which would pass over a NaN.
+    // Not f64::max, which would skip a NaN.
     let larger = |a: f64, b: f64| if b > a || b.is_nan() { b } else { a };
     let largest = |value: &dyn Fn(&Row) -> f64| rows.iter().map(value).fold(0.0, larger);
     let cell = |value: f64| format!("{value:.1e}");
@@ -159,15 +159,15 @@ fn in_words(row: &Row) -> String {
         words += &format!(", potential worst {:.1e} rms {:.1e}", potential.worst, potential.rms);
     }
     if !row.in_bounds {
-        words += ", wrote beyond its last sink";
+        words += ", wrote past its last sink";
     }
     if !row.same_in_pieces {
-        words += ", other bits when cut into small dispatches";
+        words += ", different bits when cut into small dispatches";
     }
     words
 }
 
-/// Steps in one workgroup: the worst over all shapes, and what failed.
+/// Steps in one workgroup: the worst over all shapes, and the failures.
 fn steps_summary(rows: &[StepsRow]) -> String {
     let largest = |value: &dyn Fn(&StepsRow) -> f64| rows.iter().map(value).fold(0.0, f64::max);
     let mut text = format!(
@@ -186,8 +186,8 @@ fn steps_summary(rows: &[StepsRow]) -> String {
             row.acceleration.worst,
             row.acceleration.rms,
             row.drift,
-            if row.in_bounds { "" } else { ", wrote beyond its last body" },
-            if row.same_in_pieces { "" } else { ", other bits when cut into single steps" },
+            if row.in_bounds { "" } else { ", wrote past its last body" },
+            if row.same_in_pieces { "" } else { ", different bits when cut into single steps" },
         );
     }
     text

@@ -1,4 +1,4 @@
-//! `gravitile check --method tree`: the tree against direct sums in f64.
+//! `gravitile check --method tree`: the tree against direct summation in f64.
 
 use anyhow::Result;
 use serde_json::json;
@@ -94,7 +94,7 @@ fn in_words(row: &TreeRow) -> String {
         words += &format!(", wrong before the walk: {what}");
     }
     if !row.same_in_pieces {
-        words += ", other bits when cut into small dispatches";
+        words += ", different bits when cut into small dispatches";
     }
     words
 }

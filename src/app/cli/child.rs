@@ -1,4 +1,4 @@
-//! Parts of the program's work in a process of its own: where a driver may crash, or take all memory that there is.
+//! Runs work in a separate process where a driver may crash or take all memory.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 
-/// Why a child has given no answer.
+/// Why a child process gave no answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Died {
-    /// A signal ended it; in words.
+    /// A signal ended it, described in words.
     Crashed(String),
     /// It took more memory than it was allowed, in bytes.
     TookMemory(u64),
@@ -20,7 +20,7 @@ pub enum Died {
 impl std::fmt::Display for Died {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Crashed(how) => write!(f, "the driver ended the process that asked it: {how}"),
+            Self::Crashed(how) => write!(f, "the driver crashed the process that used it: {how}"),
             Self::TookMemory(most) => {
                 write!(f, "the driver takes more than {} GiB of memory for it", most >> 30)
             }
@@ -28,12 +28,12 @@ impl std::fmt::Display for Died {
     }
 }
 
-/// Runs this program with `arguments` and gives what it prints. Its memory may grow to `most` bytes (where the
-/// system tells: on Linux).
+/// Runs this program with `arguments` and returns what it prints. Its memory may grow to `most` bytes (checked only
+/// on Linux, where the system reports it).
 ///
-/// Errors: what the child says that is wrong; the program cannot be started again.
+/// Errors: the child's own error message; the program cannot be started again.
 pub fn ask(arguments: &[OsString], most: Option<u64>) -> Result<Result<String, Died>> {
-    let program = std::env::current_exe().context("cannot find the program's own file")?;
+    let program = std::env::current_exe().context("cannot find the program's own executable")?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     #[cfg(target_os = "linux")]
@@ -51,12 +51,12 @@ pub fn ask(arguments: &[OsString], most: Option<u64>) -> Result<Result<String, D
     if let Some(how) = signal(status) {
         return Ok(Err(Died::Crashed(how)));
     }
-    // As the program ends: 1 is a check that did not pass.
+    // The program's own exit codes: 1 is a check that did not pass.
     match status.code() {
         Some(0 | 1) => Ok(Ok(out)),
         _ => {
             let said = err.lines().rev().find_map(|line| line.strip_prefix("gravitile: "));
-            Err(anyhow!("{}", said.unwrap_or("the program, started once more, failed")))
+            Err(anyhow!("{}", said.unwrap_or("the program failed when it was started once more")))
         }
     }
 }
@@ -71,7 +71,7 @@ fn reader(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
     })
 }
 
-/// Waits; true where it was ended for its memory.
+/// Waits for the child; true if it was ended for using too much memory.
 fn wait(child: &mut Child, most: Option<u64>) -> Result<(ExitStatus, bool)> {
     let Some(most) = most else { return Ok((child.wait()?, false)) };
     loop {
@@ -100,11 +100,11 @@ fn signal(status: ExitStatus) -> Option<String> {
     let number = status.signal()?;
     let name = match number {
         libc::SIGFPE => "a division by zero (SIGFPE)",
-        libc::SIGSEGV => "a stray access to memory (SIGSEGV)",
-        libc::SIGABRT => "it gave up (SIGABRT)",
+        libc::SIGSEGV => "an invalid memory access (SIGSEGV)",
+        libc::SIGABRT => "it aborted (SIGABRT)",
         libc::SIGILL => "an instruction that this processor lacks (SIGILL)",
-        libc::SIGBUS => "a stray access to memory (SIGBUS)",
-        libc::SIGKILL => "killed, perhaps for want of memory (SIGKILL)",
+        libc::SIGBUS => "an invalid memory access (SIGBUS)",
+        libc::SIGKILL => "killed, perhaps for lack of memory (SIGKILL)",
         _ => return Some(format!("signal {number}")),
     };
     Some(name.to_owned())
@@ -112,12 +112,12 @@ fn signal(status: ExitStatus) -> Option<String> {
 
 #[cfg(not(unix))]
 fn signal(status: ExitStatus) -> Option<String> {
-    // Windows ends a crashed process with the exception's number.
+    // On Windows the exit code of a crashed process is the exception's number.
     let code = status.code()? as u32;
     (code >= 0xc000_0000).then(|| format!("exception {code:#x}"))
 }
 
-/// A child does not outlive the program that asked.
+/// Ends the child when the program that started it ends.
 #[cfg(target_os = "linux")]
 fn end_with_parent(command: &mut Command) {
     use std::os::unix::process::CommandExt;
@@ -130,7 +130,7 @@ fn end_with_parent(command: &mut Command) {
     unsafe { command.pre_exec(ask) };
 }
 
-/// The program's own arguments, and more.
+/// The program's own arguments, followed by `more`.
 pub fn arguments_with(more: &[&str]) -> Vec<OsString> {
     std::env::args_os().skip(1).chain(more.iter().map(OsString::from)).collect()
 }

@@ -10,7 +10,7 @@ use super::{Ended, print};
 use crate::record::refuse_names_of_runs;
 use crate::snapshot::{self, ReadOptions, WriteOptions};
 
-/// Convert a snapshot to another format, and report what it cannot hold
+/// Convert a snapshot to another format, and report what that format cannot hold
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -20,24 +20,24 @@ Examples:
   gravitile convert snap_000 whole.gvt          (reads snap_000.0, snap_000.1, ...)
   gravitile convert whole.gvt snap --to gadget2 --files 8")]
 pub struct Args {
-    /// The snapshot to read; of one in several files any of them, their name without the number, or
+    /// Snapshot to read; for one in several files, any of them, their name without the number, or
     /// their folder
     input: PathBuf,
-    /// The file to write; its extension gives the format unless --to does
+    /// File to write; its extension sets the format unless --to is given
     output: PathBuf,
-    /// Format to write, see 'gravitile formats'
+    /// Format to write (see 'gravitile formats')
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
-    /// Spread the bodies over this many files, OUTPUT.0, OUTPUT.1, ... (GADGET)
+    /// Spread the bodies over this many files, OUTPUT.0, OUTPUT.1, ... (GADGET only)
     #[arg(long, value_name = "COUNT")]
     files: Option<usize>,
-    /// Replace what is there
+    /// Replace the output if it exists
     #[arg(long)]
     force: bool,
-    /// Format to read it as, where the content leaves doubt
+    /// Format of the input, if its content leaves doubt
     #[arg(long, value_name = "FORMAT")]
     from: Option<String>,
-    /// Number the bodies from 0, whatever ids the input has: negative ones, say, or none
+    /// Number the bodies from 0, ignoring the input's ids, which may be negative or missing
     #[arg(long)]
     renumber: bool,
     /// Print one JSON object

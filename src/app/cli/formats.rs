@@ -42,9 +42,9 @@ pub fn main(args: &Args) -> Result<Ended> {
     let several = formats().iter().filter(|format| format.files.is_some());
     let several = several.map(|format| format.name).collect::<Vec<_>>().join(", ");
     text += &format!(
-        "\nA snapshot in several files ({several}) is read by the name of any of them, snap_000.3, by\ntheir common name, snap_000, or by that of a folder with nothing else of the kind; convert --files writes one.\n"
+        "\nA snapshot in several files ({several}) can be named by any of them, snap_000.3, by their common\nname, snap_000, or by a folder with no other snapshot in it; 'convert --files' writes one.\n"
     );
-    text += "\nFor writing, a name takes further words, as in tipsy-be-id:\n";
+    text += "\nFor writing, suffixes can be added to a format's name, as in tipsy-be-id:\n";
     let mut modifiers: Vec<(&str, &str, Vec<&str>)> = Vec::new();
     for format in formats() {
         for modifier in format.modifiers {

@@ -1,4 +1,4 @@
-//! `gravitile info`: what is here.
+//! `gravitile info`: the adapters of this machine, and what `auto` chooses.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::gpu::{AdapterInfo, AdapterRequest, Gpu};
 use crate::sim::{Choice, Settings};
 use crate::tuned::{Crossover, Known, OUTDATED, Trial};
 
-/// Show adapters, drivers, limits, features, and which engine and method auto takes and why
+/// Show adapters, drivers, limits and features, and which engine and method auto chooses and why
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Number of bodies that engine and method are chosen for
+    /// Number of bodies to choose engine and method for
     #[arg(short, default_value = "16k", value_parser = crate::settings::count)]
     n: usize,
     /// Print one JSON object
@@ -59,7 +59,7 @@ pub fn main(args: &Args) -> Result<Ended> {
 
     let mut text = format!("gravitile {}\ncpu engine: {cpu}\n", env!("CARGO_PKG_VERSION"));
     if found.is_empty() {
-        text += "graphics adapters: none (no Vulkan, Metal or DX12 driver answers)\n";
+        text += "graphics adapters: none (no Vulkan, Metal or DX12 driver found)\n";
         text += "  on Debian or Ubuntu: sudo apt install mesa-vulkan-drivers libvulkan1\n";
     }
     for (index, (info, gpu)) in found.iter().enumerate() {
@@ -90,7 +90,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// What is kept of other devices.
+/// Crossovers remembered for other devices.
 fn others(choice: &Choice) -> Vec<Crossover> {
     let used = choice.crossover.as_ref();
     let mut all = lookup::known_crossovers();
@@ -98,7 +98,7 @@ fn others(choice: &Choice) -> Vec<Crossover> {
     all
 }
 
-/// From how many bodies on the tree is faster on a device, and what that was told from.
+/// The number of bodies from which the tree is faster on a device, and the measurements behind it.
 fn in_words(crossover: &Crossover) -> String {
     let Crossover { on, from, tried } = crossover;
     let mut text = format!("tree from {from} bodies on: {} ({})\n", on.device, on.backend);
@@ -115,7 +115,7 @@ fn yes(there: bool) -> &'static str {
     if there { "yes" } else { "no" }
 }
 
-/// Which tiers of precision hold, tried on the adapter.
+/// Which tiers of precision pass their test on the adapter.
 fn tiers(gpu: &Arc<Gpu>) -> Result<String> {
     let mut text = String::new();
     for (precision, name) in Precision::ALL {
@@ -178,7 +178,7 @@ fn capabilities(gpu: &Gpu, n: usize) -> String {
     )
 }
 
-/// What tuning has found of kernels with derivatives for `n` sources, in words.
+/// What tuning has found about kernels with derivatives for `n` sources, in words.
 fn derivatives(known: &Known, gpu: &Gpu, n: usize) -> String {
     let found = known.shapes_for(gpu, n);
     if found.is_empty() {
@@ -186,7 +186,7 @@ fn derivatives(known: &Known, gpu: &Gpu, n: usize) -> String {
             true => OUTDATED,
             false => "not tuned: see 'gravitile tune --derivatives jerk'",
         };
-        return format!("with derivatives by the rule ({why})");
+        return format!("with derivatives: the default rule ({why})");
     }
     // By tier and order, each once.
     let mut kinds: Vec<(String, Vec<String>)> = Vec::new();

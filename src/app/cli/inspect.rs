@@ -1,4 +1,4 @@
-//! `gravitile inspect`: what the driver says of the compiled kernel.
+//! `gravitile inspect`: what the driver reports about the compiled kernel.
 
 use anyhow::Result;
 use serde_json::json;
@@ -9,35 +9,36 @@ use crate::forces::direct::gpu::{KernelConfig, KernelRequest, KernelVariant};
 use crate::gpu::{AdapterRequest, DeviceClass, Gpu};
 use crate::inspect::{Inspector, LEAST_PER_INTERACTION, Report, RoomLimit};
 
-/// Show what the driver says of the force kernel: registers, spills, occupancy, machine code
+/// Show what the driver reports about the force kernel: registers, spills, occupancy, machine code
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   gravitile inspect --p 256 --r 4 --unroll 4
-  gravitile inspect --gpu navi21 --r 8             an AMD GPU that need not be there (Mesa's RADV)
+  gravitile inspect --gpu navi21 --r 8             an AMD GPU that need not be present (Mesa's RADV)
   gravitile inspect --gpu gfx1100 --assembly       the whole machine code
 
-The driver must offer VK_KHR_pipeline_executable_properties: Mesa's for AMD and Intel and NVIDIA's own do.")]
+The driver must offer VK_KHR_pipeline_executable_properties: Mesa's drivers for AMD and Intel do, and
+NVIDIA's own.")]
 pub struct Args {
-    /// An AMD GPU to compile for with Mesa's RADV: polaris10, vega10, renoir, navi10, navi21, gfx1100 ...
+    /// AMD GPU to compile for with Mesa's RADV: polaris10, vega10, renoir, navi10, navi21, gfx1100 ...
     #[arg(long, value_name = "NAME", conflicts_with_all = ["adapter", "baseline"])]
     gpu: Option<String>,
-    /// Number of bodies that the kernel's shape is chosen for
+    /// Number of bodies to choose the kernel's shape for
     #[arg(short, default_value = "64k", value_parser = crate::settings::count)]
     n: usize,
-    /// The variant with potential
+    /// Show the variant that also computes the potential
     #[arg(long)]
     potential: bool,
-    /// The variant for softening 0
+    /// Show the variant for softening 0
     #[arg(long)]
     unsoftened: bool,
-    /// Print the machine code of the whole kernel, not of the inner loop alone
+    /// Print the machine code of the whole kernel, not only of the inner loop
     #[arg(long)]
     assembly: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Compile in this process: drivers crash on some of the GPUs that are not there
+    /// Compile in this process: drivers crash for some GPUs that are not present
     #[arg(long, hide = true)]
     alone: bool,
     #[command(flatten)]
@@ -48,7 +49,7 @@ pub struct Args {
 
 pub fn main(args: &Args) -> Result<Ended> {
     if let (Some(family), false) = (&args.gpu, args.alone) {
-        // As it would be said here, but that a crash of the driver ends the child alone.
+        // The same output, but a driver that crashes takes down only the child.
         return match child::ask(&child::arguments_with(&["--alone"]), None)? {
             Ok(text) => print::as_it_stands(&text).map(|()| Ended::Done),
             Err(died) => Err(no_compiler(family, &died)),
@@ -83,12 +84,12 @@ pub fn main(args: &Args) -> Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// In words. Mesa 22.3.6 fails so for rembrandt and gfx1036 and some shapes.
+/// The error when the compiler crashes. Mesa 22.3.6 does for rembrandt and gfx1036 with some shapes.
 pub fn no_compiler(family: &str, died: &child::Died) -> anyhow::Error {
     Error::Outside(format!("Mesa's compiler fails for {family}: {died}")).into()
 }
 
-/// The shape for a graphics card that cannot be asked for its limits.
+/// The shape for a GPU that is not present, whose limits are therefore not known.
 fn for_absent(request: KernelRequest, n: usize) -> KernelConfig {
     request.fill(KernelConfig::for_device(DeviceClass::Discrete, n, n))
 }
@@ -136,7 +137,7 @@ fn in_words(report: &Report, whole: bool) -> String {
             )),
         );
     }
-    text += "\nin the driver's words\n";
+    text += "\nas the driver reports it\n";
     for said in &report.statistics {
         text += &format!("  {:<24}{}\n", said.name, said.value);
     }

@@ -1,8 +1,8 @@
 //! Ctrl-C, SIGTERM and the closing of the terminal.
 //!
-//! Where nothing is lost by it, the program ends at once: reading, making bodies, first forces, checks.
-//! Where something can be saved ([`end_in_good_order`]), the first signal asks for that, and work that
-//! takes long is broken off a moment later; the second ends the program at once.
+//! While nothing would be lost (reading, making bodies, first forces, checks), the program ends at once.
+//! Once there is something to save ([`end_in_good_order`]), the first signal asks for that and stops long
+//! work a moment later; the second ends the program at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,18 +11,18 @@ use std::time::Duration;
 use crate::app::ranks;
 use crate::{files, stop};
 
-/// How long what is under way may go on, so that what is nearly done is done.
+/// How long current work may continue, so that what is nearly done can finish.
 const GRACE: Duration = Duration::from_millis(300);
 
 static WANTED: AtomicBool = AtomicBool::new(false);
 
 /// What a signal does.
 enum Manner {
-    /// Ends the program, after this.
+    /// Ends the program after calling this.
     AtOnce(Option<Box<dyn Fn() + Send>>),
-    /// Asks the program to end.
+    /// Asks the program to save and end.
     InGoodOrder,
-    /// Asks somebody who listens for it.
+    /// Tells a listener, which ends the program.
     #[cfg(feature = "window")]
     Told(Box<dyn Fn() + Send>),
 }
@@ -42,7 +42,7 @@ pub fn listen() {
     }
     #[cfg(unix)]
     if ignored {
-        // As nohup asks.
+        // `nohup` wants it ignored.
         // SAFETY: no handler is installed, and no other thread changes this signal's.
         unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
     }
@@ -50,7 +50,7 @@ pub fn listen() {
 
 #[cfg(unix)]
 fn hangups_are_ignored() -> bool {
-    // SAFETY: asks for the present state alone, into a value that all zeros are valid for.
+    // SAFETY: only reads the present state, into a value for which all zeros are valid.
     unsafe {
         let mut now: libc::sigaction = std::mem::zeroed();
         libc::sigaction(libc::SIGHUP, std::ptr::null(), &mut now) == 0
@@ -62,11 +62,11 @@ fn signalled() {
     let manner = manner();
     match &*manner {
         Manner::InGoodOrder if !WANTED.swap(true, Ordering::SeqCst) => {
-            // MPI's launcher ends the other ranks once one has failed, which that one has said.
+            // After one rank fails and says so, MPI's launcher ends the others: no need to say more.
             if !super::together::is_ended_by_another() {
-                super::print::note("stopping in good order (Ctrl-C again stops at once)");
+                super::print::note("stopping after saving (press Ctrl-C again to stop at once)");
             }
-            // On a thread of its own: the next signal must find this one free.
+            // On a separate thread, to leave this one free for the next signal.
             let hurry = || {
                 std::thread::sleep(GRACE);
                 stop::all_work(true);
@@ -77,9 +77,9 @@ fn signalled() {
         }
         #[cfg(feature = "window")]
         Manner::Told(tell) if !WANTED.swap(true, Ordering::SeqCst) => tell(),
-        // The lock is kept to the end: nothing new begins.
+        // The lock is held to the end, so that nothing new begins.
         Manner::AtOnce(clean) => leave(clean.as_deref()),
-        // Asked before.
+        // The second signal.
         _ => leave(None),
     }
 }
@@ -89,7 +89,7 @@ fn leave(clean: Option<&(dyn Fn() + Send)>) -> ! {
     if let Some(clean) = clean {
         clean();
     }
-    // Not `exit`, which waits for graphics drivers to take themselves down, some of them for ever.
+    // Not `exit`, which waits for graphics drivers to shut down; some never do.
     #[cfg(unix)]
     // SAFETY: ends the process.
     unsafe {
@@ -99,24 +99,24 @@ fn leave(clean: Option<&(dyn Fn() + Send)>) -> ! {
     std::process::exit(130)
 }
 
-/// What is to be removed if a signal ends the program before [`end_in_good_order`].
+/// Cleans up if a signal ends the program before [`end_in_good_order`].
 pub fn clean_up(clean: impl Fn() + Send + 'static) {
     *manner() = Manner::AtOnce(Some(Box::new(clean)));
 }
 
-/// From now on the first signal tells this, whose owner ends the program; the second ends it at once.
+/// From now on the first signal calls `tell`, whose owner ends the program; the second ends it at once.
 #[cfg(feature = "window")]
 pub fn tell(tell: Box<dyn Fn() + Send>) {
     *manner() = Manner::Told(tell);
 }
 
-/// From now on somebody asks [`wanted`] often, and saves what there is.
+/// From now on the caller polls [`wanted`] often, and saves its work when it turns true.
 pub fn end_in_good_order() {
     *manner() = Manner::InGoodOrder;
 }
 
-/// True once the user wants to stop. Where there are several ranks all of them ask, at the same point of their work, and
-/// hear the same.
+/// True once the user wants to stop. If there are several ranks, all must ask at the same point of their work, and all
+/// get the same answer.
 pub fn wanted() -> bool {
     ranks::any(WANTED.load(Ordering::SeqCst))
 }

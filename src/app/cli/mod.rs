@@ -1,6 +1,6 @@
 //! The command line: one file per subcommand.
 //!
-//! Exit codes: 0 done, 1 a check or a device failed, 2 an error the user can act on, 130 interrupted.
+//! Exit codes: 0 success, 1 a check or a device failed, 2 an error the user can fix, 130 interrupted.
 
 mod bench;
 mod blocks;
@@ -42,13 +42,13 @@ use clap::{Parser, Subcommand};
 use crate::app::ranks;
 use crate::error::Error;
 
-/// N-body gravity on any GPU, or on none: watch, simulate, film, check, convert.
+/// N-body gravity on any GPU, or without one: watch, simulate, film, check, convert.
 #[derive(Debug, Parser)]
 #[command(name = "gravitile", version, max_term_width = 100, after_help = examples())]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Say more on standard error: -v notes, -vv every detail of the graphics library
+    /// Print more on standard error: -v notes, -vv every detail of the graphics library
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
 }
@@ -66,7 +66,7 @@ fn examples() -> String {
 }
 
 const EXAMPLES: &str = "  \
-  gravitile info                                   what is here, and which engine will be used
+  gravitile info                                   the adapters here, and which engine will be used
   gravitile render galaxy-collision --out film.webp
   gravitile run plummer -n 10000 --until 10 --every 1 --out run/
   gravitile resume run/
@@ -76,7 +76,7 @@ INPUT is the name of a built-in scene (see 'gravitile scenes'), a scene file (.t
 in any known format (see 'gravitile formats').";
 
 #[derive(Debug, Subcommand)]
-// There is one for each run of the program.
+// Only one exists in each run of the program.
 #[allow(clippy::large_enum_variant)]
 enum Command {
     Info(info::Args),
@@ -100,11 +100,11 @@ enum Command {
 
 /// How a command ended when nothing went wrong.
 pub(super) enum Ended {
-    /// All done.
+    /// Everything is done.
     Done,
     /// A check did not pass.
     Failed,
-    /// Stopped by Ctrl-C; what there was is saved.
+    /// Stopped by Ctrl-C; the results so far are saved.
     Interrupted,
 }
 
@@ -128,7 +128,7 @@ pub fn main() -> ExitCode {
     code
 }
 
-/// Says what went wrong, and ends with this exit code; so do all ranks, which would wait for this one in vain.
+/// Prints what went wrong and returns this exit code. Ends all other ranks too: they would wait for this one forever.
 fn fail(error: &anyhow::Error, code: u8) -> ExitCode {
     #[cfg(feature = "mpi")]
     if let Some(ranks) = ranks::ranks().filter(|ranks| ranks.size() > 1) {
@@ -144,7 +144,7 @@ fn refused(error: &clap::Error) -> String {
     refusal::in_words(error, &arguments)
 }
 
-/// What a command line comes to, as far as ranks that wait for each other have to do the same.
+/// Describes a command line, to check that ranks that wait for each other were all given the same.
 fn told(cli: &Result<Cli, clap::Error>) -> String {
     match cli {
         Ok(Cli { command: Some(Command::Run(_)), .. }) => "to run".to_owned(),
@@ -158,7 +158,7 @@ fn told(cli: &Result<Cli, clap::Error>) -> String {
 
 fn work() -> ExitCode {
     let cli = Cli::try_parse();
-    // Before anything that one of them would wait for.
+    // Before anything in which one rank waits for another.
     if let Err(error) = ranks::must_be_told_alike(|| told(&cli)) {
         print::note(&error.to_string());
         return ExitCode::from(2);
@@ -176,7 +176,7 @@ fn work() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    // naga and wgpu tell how they compile; that is of interest to their authors.
+    // naga and wgpu log how they compile, which interests only their authors.
     let filter = match cli.verbose {
         0 => "error,wgpu_hal=off,wgpu_core=off,naga=off",
         1 => "info,wgpu_hal=error,wgpu_core=error,naga=error",
@@ -192,14 +192,14 @@ fn work() -> ExitCode {
         None => Command::View(view::Args::default_scene()),
         #[cfg(not(feature = "window"))]
         None => {
-            // Without a window in it, the program says what else it can do.
+            // A program built without the window shows what else it can do.
             Cli::parse_from(["gravitile", "--help"]);
             return ExitCode::SUCCESS;
         }
     };
     match command {
         Command::Run(_) | Command::Resume(_) => ranks::work_together(),
-        // The first rank does alone what is not shared.
+        // Work that ranks do not share is done by the first one.
         _ if !ranks::speaks() => return ExitCode::SUCCESS,
         _ => (),
     }
@@ -229,11 +229,11 @@ fn work() -> ExitCode {
         Ok(Ended::Failed) => ExitCode::from(1),
         Ok(Ended::Interrupted) => ExitCode::from(130),
         Err(error) if matches!(error.downcast_ref(), Some(Error::Device(_) | Error::Member(_))) => {
-            // Nothing that was asked for is wrong.
+            // The request itself was fine.
             fail(&error, 1)
         }
         Err(error) if matches!(error.downcast_ref(), Some(Error::Stopped)) => ExitCode::from(130),
-        // The reader of our output went away (a pager closed, `head` had enough): no error of ours.
+        // The reader of our output went away (a pager closed, `head` had enough), which is not an error.
         Err(error) if print::is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => fail(&error, 2),
     }

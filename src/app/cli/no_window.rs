@@ -1,14 +1,14 @@
-//! `gravitile view` in a program that was built without the window: what to do about it.
+//! `gravitile view` in a program built without the window: explains what to do.
 
 use anyhow::Result;
 
 use super::Ended;
 use crate::error::Error;
 
-/// Open a window: not in this program, which was built without it
+/// Open a window (not available: this program was built without it)
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Whatever the window would be asked for
+    /// Any options of the window
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! What several subcommands do with their options.
+//! Option handling shared by several subcommands.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::forces::{EngineKind, Method};
 use crate::settings::MethodRequest;
 
-/// Refuses to write over what is there, unless forced.
+/// Refuses to overwrite an existing file unless forced.
 pub fn fresh(path: &Path, force: bool) -> Result<(), Error> {
     if force || !path.exists() {
         return Ok(());
@@ -14,19 +14,19 @@ pub fn fresh(path: &Path, force: bool) -> Result<(), Error> {
     Err(Error::file(path, "is there already; give another name, or --force to replace it"))
 }
 
-/// What a command measures that is about some engines and methods alone.
+/// The engines and methods that a command can measure.
 pub struct Measured<'a> {
     /// `auto` first.
     pub engines: &'a [EngineKind],
     pub methods: &'a [Method],
-    /// Why no others: what is measured.
+    /// Why no others, for the error message.
     pub what: &'a str,
 }
 
 impl Measured<'_> {
-    /// The engine that is asked for.
+    /// The requested engine.
     ///
-    /// Errors: a name that no engine or method has; one that is not measured, with the reason.
+    /// Errors: an unknown engine or method; one that the command does not measure, with the reason.
     pub fn engine(&self, asked: &MethodRequest) -> Result<EngineKind, Error> {
         let Self { engines, methods, what } = self;
         let refuse = |of: &str, name: &str, allowed: Vec<&str>| {

@@ -9,7 +9,7 @@ use crate::settings::{KernelRequest, MethodRequest};
 /// A kernel of the user's own.
 #[derive(Clone, Debug, clap::Args)]
 pub struct OwnKernel {
-    /// A force kernel of your own in WGSL; docs/lesson.md says what it must have
+    /// Use a force kernel of your own, in WGSL; docs/lesson.md says what it must contain
     #[arg(
         long,
         value_name = "FILE.wgsl",
@@ -19,20 +19,20 @@ pub struct OwnKernel {
 }
 
 impl OwnKernel {
-    /// Nothing of the kind.
+    /// No own kernel.
     #[cfg(feature = "window")]
     pub const NONE: Self = Self { force_kernel: None };
 
-    /// Its shape, if there is one: it is compiled as far as that can be without a device.
+    /// The kernel's shape, if there is one. Compiles it as far as possible without a device.
     ///
     /// Errors: what is wrong with the file.
     pub fn load(&self) -> Result<Option<KernelConfig>> {
         self.force_kernel.as_deref().map(own::load).transpose()
     }
 
-    /// Puts it into a request for a kernel of the method `direct` on the GPU.
+    /// Changes a request to use this kernel, with the method `direct` on the GPU.
     ///
-    /// Errors: as [`OwnKernel::load`]; another engine, method or shape asked for at the same time.
+    /// Errors: those of [`OwnKernel::load`]; another engine, method or shape requested at the same time.
     pub fn apply(&self, by: &mut MethodRequest, kernel: &mut KernelRequest) -> Result<()> {
         if self.force_kernel.is_none() {
             return Ok(());
@@ -45,7 +45,7 @@ impl OwnKernel {
             return Err(Error::value("--method", &by.method, with("direct")));
         }
         if let Some((name, value)) = kernel.first_fixed() {
-            return Err(Error::value(name, value, with("left out: the file says its shape")));
+            return Err(Error::value(name, value, with("left out: the file sets the shape")));
         }
         self.load()?;
         (by.engine, by.method) = ("gpu".to_owned(), "direct".to_owned());

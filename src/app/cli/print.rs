@@ -1,5 +1,5 @@
-//! Printing: the last stage, which whatever the program prints goes through. Standard output may have a
-//! reader that goes away; what does not show in a line is escaped ([`crate::messages`]).
+//! Everything that the program prints goes through here. The reader of standard output may go away;
+//! characters that do not show are escaped ([`crate::messages`]).
 
 use std::io::{ErrorKind, Write};
 
@@ -9,10 +9,10 @@ use anyhow::Result;
 
 use crate::messages;
 
-/// Whether this process has nothing to say: another rank says it.
+/// Whether this process prints nothing because another rank does.
 static IS_SILENT: AtomicBool = AtomicBool::new(false);
 
-/// From now on nothing is printed, but what [`from_any_rank`] is told.
+/// From now on, print only what is passed to [`from_any_rank`].
 pub fn be_silent() {
     IS_SILENT.store(true, Ordering::SeqCst);
 }
@@ -27,7 +27,7 @@ pub fn text(text: &str) -> Result<()> {
     as_it_stands(&messages::lines(text))
 }
 
-/// Prints a text of the program's own that is meant to be kept: a shader, a scene's file.
+/// Prints a text unchanged, for saving: a shader, a scene file.
 pub fn as_it_stands(text: &str) -> Result<()> {
     if is_silent() {
         return Ok(());
@@ -41,26 +41,26 @@ pub fn json(value: &serde_json::Value) -> Result<()> {
     as_it_stands(&tame(&format!("{value:#}\n")))
 }
 
-/// Prints `gravitile: TEXT` on standard error, in one line. Nobody reading is no reason to stop.
+/// Prints `gravitile: TEXT` on standard error, in one line. Ignores a reader that is gone.
 pub fn note(text: &str) {
     if !is_silent() {
         from_any_rank(text);
     }
 }
 
-/// [`note`] of a rank that is silent otherwise.
+/// [`note`] from a rank that is otherwise silent.
 pub fn from_any_rank(text: &str) {
     let line = messages::line(&format!("gravitile: {text}")) + "\n";
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }
 
-/// Writes a line of the log; `whole`: however long it is.
+/// Writes a line of the log; in full if `whole` is set.
 pub fn log(out: &mut dyn Write, record: &log::Record, whole: bool) -> std::io::Result<()> {
     if is_silent() {
         return Ok(());
     }
     let text = match record.target().split("::").next() {
-        // Who asks for much wants to know when, too: seconds since the first line.
+        // Verbose logs also show the time, in seconds since the first line.
         None | Some("gravitile") if whole => {
             static FIRST: std::sync::OnceLock<web_time::Instant> = std::sync::OnceLock::new();
             let secs = FIRST.get_or_init(web_time::Instant::now).elapsed().as_secs_f64();
@@ -73,7 +73,7 @@ pub fn log(out: &mut dyn Write, record: &log::Record, whole: bool) -> std::io::R
     writeln!(out, "{}", messages::fit(&text, if whole { usize::MAX } else { messages::LINE }))
 }
 
-/// JSON in which characters that a terminal would obey or not show are escapes; it means the same.
+/// Equivalent JSON with escapes for characters that a terminal would obey or not show.
 fn tame(json: &str) -> String {
     let mut tamed = String::with_capacity(json.len());
     for c in json.chars() {
@@ -109,7 +109,7 @@ pub fn table(rows: &[Vec<String>]) -> String {
     rows.iter().map(line).collect()
 }
 
-/// A row of a table whose widths are known before its cells are.
+/// A row of a table whose column widths are fixed in advance.
 pub fn row(cells: &[impl AsRef<str>], widths: &[usize]) -> String {
     let cell = |(cell, &width): (&_, &usize)| {
         let cell = messages::line(AsRef::<str>::as_ref(cell));

@@ -1,8 +1,8 @@
-//! Progress bars on standard error, where it is a terminal.
+//! Progress bars on standard error, if it is a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar of `length` steps of something; it appears only where somebody watches.
+/// A bar of `length` steps; shown only on a terminal.
 pub fn bar(length: u64, what: &str) -> ProgressBar {
     if super::print::is_silent() {
         return ProgressBar::hidden();
@@ -15,7 +15,7 @@ pub fn bar(length: u64, what: &str) -> ProgressBar {
     bar
 }
 
-/// A sign of life for one long piece of work of unknown length; gone when dropped.
+/// A spinner for work of unknown length; removed when dropped.
 pub fn waiting(what: &'static str) -> Waiting {
     if super::print::is_silent() {
         return Waiting(ProgressBar::hidden());

@@ -1,12 +1,12 @@
-//! What clap says of a command line that it cannot take, in one line: what is wrong, what is allowed, the
-//! nearest name, and where to read on.
+//! Turns clap's error about a command line into one line: what is wrong, what is allowed, the nearest
+//! name, and where to read more.
 
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 
 use super::Cli;
 
-/// True for answers that somebody asked for: help and version.
+/// True for output that was asked for: help and version.
 pub fn is_answer(error: &clap::Error) -> bool {
     matches!(
         error.kind(),
@@ -16,11 +16,11 @@ pub fn is_answer(error: &clap::Error) -> bool {
     )
 }
 
-/// The complaint about `arguments` without its paragraphs.
+/// The error about `arguments`, joined into one line.
 pub fn in_words(error: &clap::Error, arguments: &[String]) -> String {
     let text = error.render().to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
-    // The last paragraphs are the usage and where to find more.
+    // The last paragraphs are the usage and a pointer to the help.
     let end =
         ["\n\nUsage:", "\n\nFor more information"].iter().filter_map(|mark| text.rfind(mark)).min();
     let mut told = String::new();
@@ -39,7 +39,7 @@ pub fn in_words(error: &clap::Error, arguments: &[String]) -> String {
     format!("{told} (more: {} --help)", command(arguments))
 }
 
-/// The command that was meant: `gravitile run`.
+/// The command that was called: `gravitile run`.
 fn command(arguments: &[String]) -> String {
     let cli = Cli::command();
     let known = |word: &&String| cli.get_subcommands().any(|command| command.get_name() == *word);

@@ -21,7 +21,7 @@ use crate::settings::FilmRequest;
 use crate::sim::{Settings, Simulation, run_steps, steps_in};
 use crate::snapshot::Snapshot;
 
-/// Simulate and film: film.webp, film.mp4, film.apng, picture.png or a folder of pictures
+/// Simulate and render a film: film.webp, film.mp4, film.apng, picture.png or a folder of pictures
 #[derive(Debug, clap::Args)]
 #[command(
     allow_negative_numbers = true,
@@ -36,7 +36,7 @@ pub struct Args {
     #[command(flatten)]
     film: FilmRequest,
     /// Print one JSON object at the end
-    // Not under the heading of the group before.
+    // Or it would get the heading of the group before.
     #[arg(long, help_heading = None)]
     json: bool,
 }
@@ -52,7 +52,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let frames = args.frames.unwrap_or(if single { 1 } else { 300 });
     if frames == 0 || (single && frames > 1) {
         let allowed = if single {
-            "1 for a .png file; frames/, film.webp, film.apng and film.mp4 hold more"
+            "1 for a .png file; frames/, film.webp, film.apng and film.mp4 can hold more"
         } else {
             "at least 1"
         };
@@ -75,7 +75,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     let steps_per_frame = match (frames, args.steps.dt) {
         (1, _) => 1,
-        // The pictures are evenly apart in time: a step that was not asked for gives way to that.
+        // Pictures are evenly spaced in time: a default step is adjusted to fit.
         (frames, None) => {
             let interval = (until - start) / (frames - 1) as f64;
             let steps = steps_in(interval, settings.dt).max(1);
@@ -177,7 +177,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     Ok(if filmed == frames { Ended::Done } else { Ended::Interrupted })
 }
 
-/// One picture of the bodies as they are.
+/// Draws one picture of the bodies as they are.
 fn paint(
     snapshot: &Snapshot,
     settings: &Settings,
@@ -202,11 +202,11 @@ fn paint(
             "interactions": 0,
             "wall_secs": wall_secs,
             "engine": null,
-            "configuration": format!("no forces were needed; painted on {painter}"),
+            "configuration": format!("no forces were needed; drawn on {painter}"),
         }))?;
     } else {
         print::text(&format!(
-            "{n} bodies as they are, without forces, painted on {painter}\n\
+            "{n} bodies as they are, without forces, drawn on {painter}\n\
              wrote {out} (1 picture, t = {time:.6}, {wall_secs:.1} s)\n"
         ))?;
     }

@@ -1,4 +1,4 @@
-//! `gravitile resume`: go on with a recorded run.
+//! `gravitile resume`: continues a recorded run.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::integrate::blocks::Restart;
 use crate::record::{EnergyLog, RunFolder, restart_of};
 use crate::sim::Simulation;
 
-/// Resume a run from its last complete snapshot, with the engine and kernel that it was started with
+/// Resume a run from its last complete snapshot, with the engine and kernel it was started with
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The run's folder
@@ -22,7 +22,7 @@ pub struct Args {
 }
 
 pub fn main(args: &Args) -> Result<Ended> {
-    // The first rank holds the folder, and tells the others once it has looked through it.
+    // The first rank locks the folder, and tells the others once it has read it.
     let first = match ranks::speaks() {
         true => {
             let folder = RunFolder::open(&args.dir)?;
@@ -45,7 +45,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         ]
     })?;
     for error in &found.damaged {
-        print::note(&format!("not whole, going back one snapshot: {error}"));
+        print::note(&format!("damaged snapshot, going back to the one before: {error}"));
     }
     if found.snapshot.bodies.len() != folder.plan.n {
         let (n, planned) = (found.snapshot.bodies.len(), folder.plan.n);
@@ -66,7 +66,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let has_steps = restart.as_ref().is_some_and(Restart::has_steps);
     if !has_steps && settings.integrator.has_block_steps() {
         let problem = format!(
-            "holds no individual steps, which {} needs to resume; begin a new run from it",
+            "holds no individual steps, which {} needs to resume; start a new run from it",
             settings.integrator.name
         );
         return Err(Error::file(&folder.snapshot_path(found.step), problem).into());
@@ -84,7 +84,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         && !was.is(&gpu.adapter.identity())
     {
         let is = gpu.adapter.identity();
-        print::note(&format!("the adapter {was} is not here, continuing with {is}"));
+        print::note(&format!("the adapter {was} is not present, continuing with {is}"));
     }
     interrupt::end_in_good_order();
     let log = match ranks::speaks() {

@@ -15,7 +15,7 @@ use crate::settings::RunRequest;
 use crate::sim::{Simulation, run_steps};
 use crate::snapshot::Snapshot;
 
-/// Simulate, leaving snapshots and an energy log in a folder
+/// Simulate, and save snapshots and an energy log in a folder
 #[derive(Debug, clap::Args)]
 #[command(
     allow_negative_numbers = true,
@@ -30,7 +30,7 @@ pub struct Args {
     #[command(flatten)]
     run: RunRequest,
     /// Print one JSON object at the end
-    // Not under the heading of the group before.
+    // Or it would get the heading of the group before.
     #[arg(long, help_heading = None)]
     json: bool,
 }
@@ -47,14 +47,14 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     let mut input = args.input.load(args.steps.eps)?;
     let mut settings = args.steps.settings(&input, &args.engine)?;
-    // Unless --dt says otherwise, bodies with individual steps are synchronised where they meet by themselves.
+    // Bodies with individual steps all meet at multiples of dt_max: use these times unless --dt is given.
     if settings.integrator.has_block_steps() && args.steps.dt.is_none() {
         settings.dt = settings.blocks.dt_max;
     }
     let (dt, start) = (settings.dt, settings.start);
     let until = args.until.unwrap_or(start + input.run.until);
     if !(until > start) {
-        let allowed = format!("greater than the time of the first state, {start}");
+        let allowed = format!("later than the start of the run, {start}");
         return Err(Error::value("--until", until, allowed).into());
     }
     let steps = run_steps(start, until, dt)?;
@@ -69,7 +69,7 @@ pub fn main(args: &Args) -> Result<Ended> {
             ("input", sum_of(&input.snapshot)),
         ]
     })?;
-    // The first rank alone writes.
+    // Only the first rank writes.
     let prepared = match ranks::speaks() {
         true => {
             let prepared = RunFolder::prepare(&args.out)?;
@@ -94,7 +94,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     let mut sim = Simulation::on(choice, input.snapshot.bodies.clone(), settings)?;
     drop(waiting);
-    // On a device the bodies are f32 from the first step on; the first snapshot says so.
+    // A device rounds bodies to f32 before the first step; the first snapshot holds the rounded ones.
     input.snapshot.bodies = sim.bodies()?;
     record::set_restart(&mut input.snapshot, sim.restart());
     let plan = Plan::of(&sim, args.input.input.clone(), steps, per_snapshot);
@@ -110,7 +110,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     record(&mut sim, &folder, log, &input.snapshot, as_json)
 }
 
-/// A checksum of the bodies, which every rank reads or makes by itself.
+/// A checksum of the bodies, which every rank reads or generates by itself.
 pub fn sum_of(snapshot: &Snapshot) -> u32 {
     let mut sum = crc32fast::Hasher::new();
     let bodies = &snapshot.bodies;
@@ -124,11 +124,11 @@ pub fn sum_of(snapshot: &Snapshot) -> u32 {
     sum.finalize()
 }
 
-/// Says that nothing keeps a second process out of the folder.
+/// Warns that nothing keeps a second process out of the folder.
 pub fn warn_unprotected(why: Option<&str>) {
     if let Some(why) = why {
         print::note(&format!(
-            "the run's folder cannot be locked ({why}): see to it that no other process works in it"
+            "the run's folder cannot be locked ({why}): make sure that no other process works in it"
         ));
     }
 }
@@ -142,7 +142,7 @@ fn whole_steps(every: f64, dt: f64) -> Result<u64, Error> {
     Err(Error::value(
         "--every",
         every,
-        format!("a whole number of time steps of {dt}, at least one"),
+        format!("a whole number of time steps (of {dt}), at least one"),
     ))
 }
 
@@ -190,10 +190,10 @@ pub fn record(
     Ok(if outcome.complete { Ended::Done } else { Ended::Interrupted })
 }
 
-/// Says what f32 cannot hold.
+/// Reports bodies that f32 coordinates cannot tell apart.
 fn too_near(near: usize, n: usize) -> String {
     format!(
-        "{near} of {n} bodies are closer to another than f32 coordinates can tell there: what pulls the two together is rounding (--precision double on the CPU has it)"
+        "{near} of {n} bodies are closer to another than f32 coordinates can resolve: the force between the two is rounding error (--precision double on the CPU resolves them)"
     )
 }
 
@@ -229,9 +229,9 @@ fn report(
         }));
     }
     let rate = sim.interactions() as f64 / wall_secs / 1e9;
-    // Few bodies make few interactions: three digits of either unit.
+    // Few bodies have few interactions per second: show three digits in the unit that fits.
     let rate = if rate < 0.1 { format!("{:.3} M", rate * 1e3) } else { format!("{rate:.2} G") };
-    // A multiple of a decimal step is no decimal in binary: it shows from the 16th digit on.
+    // A multiple of a decimal step is not exact in binary, which would show from the 16th digit on.
     let time: f64 = format!("{:.11e}", sim.time()).parse().unwrap_or(sim.time());
     let mut text = format!("t = {time} after {} steps, ", sim.steps());
     if let (Some(error), Some(last)) = (error, &outcome.last) {

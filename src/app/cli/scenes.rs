@@ -12,11 +12,11 @@ use crate::scene::Scene;
 Examples:
   gravitile scenes
   gravitile scenes galaxy-collision
-  gravitile scenes galaxy-collision --toml > mine.toml     a scene file to change")]
+  gravitile scenes galaxy-collision --toml > mine.toml     a scene file to edit")]
 pub struct Args {
-    /// A scene to show in full
+    /// Scene to show in full
     name: Option<String>,
-    /// Print the scene's own file, as a start for your own
+    /// Print the scene's file, as a starting point for your own
     #[arg(long, requires = "name")]
     toml: bool,
     /// Print JSON
@@ -39,7 +39,7 @@ fn all(as_json: bool) -> Result<()> {
     for name in Scene::names() {
         let scene = Scene::builtin(name)?;
         let n = scene.n();
-        // The first sentence says what it is.
+        // The first sentence says what the scene is.
         let about = scene.about.split_whitespace().collect::<Vec<_>>().join(" ");
         let end = [". ", ": ", "; "].iter().filter_map(|mark| about.find(mark)).min();
         let first = about[..end.unwrap_or(about.len())].trim_end_matches('.');

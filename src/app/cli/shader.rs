@@ -1,4 +1,4 @@
-//! `gravitile shader`: the text or binary that would run.
+//! `gravitile shader`: the text or binary of a kernel as it would run.
 
 use std::path::{Path, PathBuf};
 
@@ -20,18 +20,18 @@ Examples:
   gravitile shader all-pairs --p 64 --q 4 --out k.spv
   gravitile shader leapfrog --out leapfrog.msl")]
 pub struct Args {
-    /// all-pairs, untiled, leapfrog, one-workgroup, or one of the picture's: see the error for an unknown one
+    /// all-pairs, untiled, leapfrog, one-workgroup, or a shader of the pictures (an unknown name lists them all)
     kernel: String,
-    /// Where to write it; the extension (wgsl, spv, msl, hlsl) says as what. Default: WGSL to the screen
+    /// File to write; its extension (wgsl, spv, msl, hlsl) sets the language [default: WGSL, to standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Replace what is there
+    /// Replace the output if it exists
     #[arg(long)]
     force: bool,
-    /// The variant with potential
+    /// Take the variant that also computes the potential
     #[arg(long)]
     potential: bool,
-    /// The variant for softening 0
+    /// Take the variant for softening 0
     #[arg(long)]
     unsoftened: bool,
     #[command(flatten)]
@@ -113,6 +113,6 @@ fn language_of(path: &Path) -> Result<Language, Error> {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
     let known = Language::ALL.iter().find(|(_, known)| *known == extension);
     known.map(|(language, _)| *language).ok_or_else(|| {
-        Error::value("--out", path.display(), "a file that ends in .wgsl, .spv, .msl or .hlsl")
+        Error::value("--out", path.display(), "a file name ending in .wgsl, .spv, .msl or .hlsl")
     })
 }

@@ -7,11 +7,11 @@ use super::{Ended, interrupt};
 use crate::app::window;
 use crate::settings::ViewRequest;
 
-/// Open a window on a scene or snapshot: watch it, touch it, tune it
+/// Open a window on a scene or snapshot: watch it, move around in it, change its settings
 #[derive(Debug, clap::Args)]
 #[command(
     allow_negative_numbers = true,
-    // Here alone a scene need not be named.
+    // The only command that needs no scene.
     mut_arg("input", |input| input.required(false).default_value(window::FIRST_SCENE)),
     after_help = "\
 Examples:
@@ -20,7 +20,7 @@ Examples:
   gravitile view galaxy-collision -n 100k
   gravitile view galaxy.bin --eps 0.05 --colour speed
   gravitile view plummer -n 4096 --engine gpu --p 64 --q 4
-  gravitile view --force-kernel mine.wgsl          a kernel of your own, compiled again when you save it
+  gravitile view --force-kernel mine.wgsl          a kernel of your own, recompiled when you save it
 
 In the window, ? shows all keys."
 )]

@@ -1,7 +1,7 @@
-//! Ranks that are killed: the others on the same machine see it, say which it was, and end.
+//! Detects ranks that were killed: the others on the same machine notice, say which rank it was, and end.
 //!
-//! MPI's own launchers end the rest of a run, but name processes only, and some wait for ever: a rank that is gone
-//! leaves the others in an exchange that never comes to its end.
+//! MPI's own launchers also end the rest of a run, but name only processes, and some wait forever: without the lost
+//! rank the others are stuck in an exchange that never completes.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,19 +11,19 @@ use super::print;
 use crate::error::Result;
 use crate::exchange::Ranks;
 
-/// How often the others are looked at.
+/// How often the others are checked.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// How long a launcher has to end this process, after it was said why.
+/// How long to wait for the launcher to end this process once the reason is printed.
 const GRACE: Duration = Duration::from_secs(2);
 
 static OVER: AtomicBool = AtomicBool::new(false);
-/// Another rank has said why it ends, or is gone.
+/// Whether another rank has said why it ends, or is gone.
 static LEFT: AtomicBool = AtomicBool::new(false);
 static BEGUN: AtomicBool = AtomicBool::new(false);
 
-/// By this signal a rank that ends by itself tells the others on its machine that it has said why. A process that does
-/// not expect it is left alone by it.
+/// The signal by which a rank that ends by itself tells the others on its machine that it has said why. A process that
+/// does not expect it ignores it.
 const LEAVING: libc::c_int = libc::SIGURG;
 
 static PEERS: OnceLock<Vec<Peer>> = OnceLock::new();
@@ -37,9 +37,9 @@ struct Peer {
 
 /// Begins to watch the ranks on this machine, named `machine`.
 ///
-/// Errors: ranks that cannot be heard.
+/// Errors: ranks that cannot be reached.
 pub fn begin(ranks: &Ranks, machine: &str) -> Result<()> {
-    // Before anybody knows this process.
+    // Before any other rank knows this process.
     BEGUN.store(true, Ordering::SeqCst);
     // SAFETY: the handler stores flags and does nothing else.
     unsafe {
@@ -61,24 +61,24 @@ pub fn begin(ranks: &Ranks, machine: &str) -> Result<()> {
             if gone.is_empty() || OVER.load(Ordering::SeqCst) {
                 continue;
             }
-            // What the launcher tells this process now is no news.
+            // Signals from the launcher are expected from here on.
             LEFT.store(true, Ordering::SeqCst);
-            // One of those who see it says it.
+            // Only one of the ranks that notice prints it.
             let speaks = peers.iter().all(|peer| peer.rank > rank || gone.contains(&peer));
             for Peer { rank, process } in gone.iter().filter(|_| speaks) {
                 print::from_any_rank(&format!(
-                    "rank {rank} (process {process} on {machine}) is gone: the run ends with its last snapshot, and can be resumed from it"
+                    "rank {rank} (process {process} on {machine}) is gone: the run ends and can be resumed from its last snapshot"
                 ));
             }
             std::thread::sleep(GRACE);
-            // Not `exit`, which would wait for the thread that waits for the lost rank.
+            // Not `exit`, which would wait for the thread that is waiting for the lost rank.
             // SAFETY: ends the process.
             unsafe { libc::_exit(1) }
         }
     };
     let started = std::thread::Builder::new().name("watchdog".to_owned()).spawn(watch);
     if let Err(error) = started {
-        log::warn!("nobody watches whether ranks are killed: {error}");
+        log::warn!("killed ranks will not be noticed: {error}");
     }
     Ok(())
 }
@@ -88,31 +88,31 @@ extern "C" fn hear_leaving(_: libc::c_int) {
     OVER.store(true, Ordering::SeqCst);
 }
 
-/// Whether another rank on this machine has said why it ends, or is gone, and with it all.
+/// Whether another rank on this machine has said why it ends, or is gone; either ends the run.
 pub fn is_ended_by_another() -> bool {
     LEFT.load(Ordering::SeqCst)
 }
 
-/// Whether ranks are, or were, watched.
+/// Whether ranks are being watched, or were.
 pub fn has_begun() -> bool {
     BEGUN.load(Ordering::SeqCst)
 }
 
-/// Tells the other ranks on this machine that this one has said why it ends: nothing is left for them to say.
+/// Tells the other ranks on this machine that this one has said why it ends, so that they need not.
 pub fn leave() {
     end();
     for Peer { process, .. } in PEERS.get().into_iter().flatten() {
-        // SAFETY: sends a signal that does no harm.
+        // SAFETY: only sends a harmless signal.
         unsafe { libc::kill(*process as libc::pid_t, LEAVING) };
     }
 }
 
-/// Stops watching: from now on ranks end by themselves.
+/// Stops watching: from now on ranks end normally.
 pub fn end() {
     OVER.store(true, Ordering::SeqCst);
 }
 
-/// The other ranks on `machine`, out of what all have told.
+/// The other ranks on `machine`, taken from the messages of all ranks.
 fn peers(told: &[Vec<u8>], machine: &str, own: usize) -> Vec<Peer> {
     let peer = |(rank, words): (usize, &Vec<u8>)| {
         let words = String::from_utf8_lossy(words);
@@ -123,14 +123,14 @@ fn peers(told: &[Vec<u8>], machine: &str, own: usize) -> Vec<Peer> {
     told.iter().enumerate().filter_map(peer).collect()
 }
 
-/// Whether the process is there and no mere entry that nobody has fetched.
+/// Whether the process is running, and not a zombie.
 fn is_alive(process: u32) -> bool {
     if let Ok(stat) = std::fs::read_to_string(format!("/proc/{process}/stat")) {
-        // The state is behind the name, which is in brackets and may hold some.
+        // The state follows the name, which is in brackets and may itself contain brackets.
         let state = stat.rsplit(')').next().and_then(|rest| rest.trim_start().chars().next());
         return !matches!(state, Some('Z' | 'X'));
     }
-    // SAFETY: signal 0 asks only.
+    // SAFETY: signal 0 only tests whether the process exists.
     let asked = unsafe { libc::kill(process as libc::pid_t, 0) };
     asked == 0 || std::io::Error::last_os_error().raw_os_error() != Some(libc::ESRCH)
 }

@@ -9,23 +9,23 @@ use crate::measure::{Record, latest, read_json_lines, report, to_csv, to_json_li
 
 const RECORDS: &str = "results.jsonl";
 
-/// A folder, and what was measured into it before.
+/// A folder, and the records of earlier measurements in it.
 pub struct Folder {
     pub path: PathBuf,
     earlier: Vec<Record>,
 }
 
 impl Folder {
-    /// Made before anything is measured: a folder that cannot be written is said at once.
+    /// Creates it before anything is measured, so that a folder that cannot be written to fails at once.
     pub fn make(path: &Path) -> Result<Self, Error> {
         std::fs::create_dir_all(path).map_err(|error| Error::io("make the folder", path, error))?;
         tempfile::tempfile_in(path).map_err(|error| Error::io("write into", path, error))?;
         Ok(Self { path: path.to_owned(), earlier: Vec::new() })
     }
 
-    /// The same with the records that it holds: new ones are added to them.
+    /// The same, keeping the records already in the folder; new ones are added to them.
     ///
-    /// Errors: records that cannot be read, before anything is measured.
+    /// Errors: existing records that cannot be read, before anything is measured.
     pub fn with_earlier(path: &Path) -> Result<Self, Error> {
         let mut folder = Self::make(path)?;
         let records = path.join(RECORDS);
@@ -50,8 +50,8 @@ impl Folder {
         files::replace(self.path.join("report.html"), page.as_bytes())
     }
 
-    /// Draws those of `figures` that have records, each by its last run; the names of the files. Plots of them that
-    /// were there and have no records any more are removed.
+    /// Draws those of `figures` that have records, each from its last run, and returns the names of the files. Removes
+    /// old plots of these figures that no longer have records.
     pub fn draw(&self, records: &[Record], figures: &[Figure]) -> Result<Vec<String>, Error> {
         let records = &latest(records);
         let mut names = Vec::new();
@@ -70,7 +70,7 @@ impl Folder {
         Ok(names)
     }
 
-    /// Removes the plots of a figure from a number on.
+    /// Removes the plots of a figure from this number up.
     fn remove(&self, figure: &Figure, from: usize) {
         for i in from.. {
             let path = self.path.join(name_of(figure, i));

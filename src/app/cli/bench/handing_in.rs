@@ -1,4 +1,4 @@
-//! Records to hand in: what they say of the machine is shown first, and can be left out.
+//! Records to submit: what they say about the machine is shown first, and can be left out.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::files;
 use crate::measure::{Kind, Machine, Record, Score, to_json_lines};
 
-/// Shows what of a machine is in the records, and writes them without the facts named in `without`.
+/// Shows what the records say about the machine, and writes them without the facts named in `without`.
 pub fn write(records: &[Record], to: &Path, without: &[String]) -> Result<Ended> {
     let mut records = records.to_vec();
     for name in without {
@@ -43,7 +43,7 @@ pub fn write(records: &[Record], to: &Path, without: &[String]) -> Result<Ended>
     }
     print::text(&print::table(&rows))?;
     print::text(&format!(
-        "with each record: device and driver ({}), gravitile's version and commit, day and time\n",
+        "in each record: device and driver ({}), gravitile's version and commit, date and time\n",
         also.join("; ")
     ))?;
     files::replace(to, to_json_lines(&records).as_bytes())?;
@@ -51,7 +51,7 @@ pub fn write(records: &[Record], to: &Path, without: &[String]) -> Result<Ended>
         print::text(&format!("{}\n", score.line()))?;
     }
     print::text(&format!(
-        "wrote {}; benches/results/README.md says where it goes\n",
+        "wrote {}; benches/results/README.md says where to send it\n",
         to.display()
     ))?;
     Ok(Ended::Done)

@@ -1,11 +1,11 @@
-//! What the terminal is told of a session: its heading, a line for each figure, the numbers at the end.
+//! What a session prints: a heading, a line for each figure, the numbers at the end.
 
 use crate::app::cli::print;
 use crate::gpu::Gpu;
 use crate::measure::figures::{self, Figure};
 use crate::measure::{Kind, Record, Sizes, cpu_device, report};
 
-/// On what, and how much.
+/// What is measured, and at which sizes.
 pub fn heading(gpu: Option<&Gpu>, sizes: &Sizes) -> String {
     let cpu = cpu_device();
     let mut text = match gpu {
@@ -13,7 +13,7 @@ pub fn heading(gpu: Option<&Gpu>, sizes: &Sizes) -> String {
             let adapter = &gpu.adapter;
             format!("adapter {} ({}, {})\n", adapter.name, adapter.backend, adapter.driver)
         }
-        None => "no adapter: the CPU engine alone\n".to_owned(),
+        None => "no adapter: CPU engine only\n".to_owned(),
     };
     text += &format!("cpu     {}, {}\nsizes   {}\n", cpu.name, cpu.driver, sizes.name);
     text
@@ -25,7 +25,7 @@ pub fn finished(figure: &Figure, records: &[Record], secs: f64, has_adapter: boo
     let (skipped, measured): (Vec<_>, Vec<_>) = own.partition(|r| r.kind == Kind::Skipped);
     let (skipped, measured) = (skipped.len(), measured.len());
     if skipped + measured == 0 && !has_adapter {
-        return format!("{:<10} nothing measured: it is about a graphics adapter\n", figure.name);
+        return format!("{:<10} nothing measured: needs a graphics adapter\n", figure.name);
     }
     let mut text = format!("{:<10} {measured} measured", figure.name);
     if skipped > 0 {
@@ -34,7 +34,7 @@ pub fn finished(figure: &Figure, records: &[Record], secs: f64, has_adapter: boo
     text + &format!(", {secs:.1} s\n")
 }
 
-/// What the terminal shows at the end: the numbers of a single figure, of `all` the table's.
+/// What is printed at the end: the numbers of a single figure; for `all`, those of the table.
 pub fn summary(records: &[Record], wanted: &[Figure]) -> String {
     let shown = &wanted[0];
     let own = || records.iter().filter(|record| record.figure == shown.name);
@@ -61,7 +61,7 @@ pub fn summary(records: &[Record], wanted: &[Figure]) -> String {
     for line in figures::conclusions(shown.name, records) {
         text += &format!("{line}\n");
     }
-    // A remark on a whole round of candidates is said once, with those that it is about.
+    // A remark on many candidates is printed once, with the candidates it applies to.
     let mut said: Vec<(bool, &str, Vec<String>)> = Vec::new();
     for record in own() {
         let Some(remark) = &record.remark else { continue };

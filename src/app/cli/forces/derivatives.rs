@@ -1,36 +1,36 @@
-//! What `gravitile forces` can be asked for besides accelerations and potentials.
+//! What `gravitile forces` can compute besides accelerations and potentials.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::forces::{Order, Precision};
 
-/// What is asked for besides accelerations and potentials.
+/// What to compute besides accelerations and potentials.
 #[derive(Clone, Debug, clap::Args)]
 #[command(
     next_help_heading = "Derivatives and neighbours (in f64 on the CPU, in double-single on a GPU)"
 )]
 pub struct DerivativeOptions {
-    /// Also the accelerations' first derivatives: jx,jy,jz
+    /// Also write the first time derivative of each acceleration: jx,jy,jz
     #[arg(long)]
     pub jerk: bool,
-    /// Also their second derivatives: sx,sy,sz
+    /// Also write the second time derivative: sx,sy,sz
     #[arg(long)]
     pub snap: bool,
-    /// Also nearest_id, nearest_distance and n_neighbours, the number of bodies within H; their
-    /// ids go into a second file, FILE.neighbours.csv: id,neighbour_id
+    /// Also write nearest_id, nearest_distance and n_neighbours, the number of bodies within H; the
+    /// neighbours' ids go to a second file, FILE.neighbours.csv: id,neighbour_id
     #[arg(long, value_name = "H")]
     pub neighbours: Option<f64>,
-    /// Neighbours listed per body at most; n_neighbours counts all
+    /// Largest number of neighbours listed per body; n_neighbours still counts all
     #[arg(long, value_name = "K", default_value_t = 1024)]
     pub capacity: usize,
-    /// How precisely forces are computed: single, double-single or double; not every engine has all of them
+    /// Precision of the forces: single, double-single or double; not every engine has all of them
     #[arg(long, value_name = "TIER")]
     pub precision: Option<String>,
 }
 
 impl DerivativeOptions {
-    /// The tier by name.
+    /// The requested tier of precision.
     pub fn tier(&self) -> Result<Option<Precision>, Error> {
         self.precision.as_deref().map(Precision::from_name).transpose()
     }
@@ -56,7 +56,7 @@ impl DerivativeOptions {
         }
     }
 
-    /// The highest derivative that is asked for.
+    /// The highest requested derivative.
     pub fn order(&self) -> Order {
         match (self.snap, self.jerk) {
             (true, _) => Order::Snap,

@@ -1,4 +1,4 @@
-//! One evaluation of all bodies on all, by any engine.
+//! One evaluation of the forces of all bodies on all, by any engine.
 
 use super::derivatives::DerivativeOptions;
 use crate::bodies::Bodies;
@@ -8,19 +8,19 @@ use crate::forces::{
 };
 use crate::input::Input;
 
-/// What is computed, by one engine or by several that are compared.
+/// What to compute, by one engine or by several that are compared.
 pub struct Evaluation<'a> {
     pub bodies: &'a Bodies,
     pub eps: f64,
-    /// Times the gravitational constant.
+    /// Masses times the gravitational constant.
     mass: Vec<f64>,
-    /// Within which each body's neighbours are.
+    /// Radius around each body within which its neighbours lie.
     radius: Vec<f64>,
     options: &'a DerivativeOptions,
 }
 
 impl<'a> Evaluation<'a> {
-    /// Of these bodies, softened by `eps` or by what suits them.
+    /// For these bodies, softened by `eps` or by a length that suits them.
     pub fn of(
         input: &'a Input,
         eps: Option<f64>,
@@ -34,7 +34,7 @@ impl<'a> Evaluation<'a> {
         Ok(Self { bodies, eps, mass, radius, options })
     }
 
-    /// By this engine. Snaps need the accelerations first.
+    /// Computes it with this engine. Snaps need the accelerations first.
     pub fn by(&self, engine: &mut dyn ForceEngine) -> Result<Answers, Error> {
         let mut found = Answers::default();
         let mut acceleration = Vec::new();

@@ -1,4 +1,4 @@
-//! `gravitile forces`: one evaluation, as a table.
+//! `gravitile forces`: one evaluation of the forces, as a table.
 
 mod derivatives;
 mod evaluation;
@@ -25,7 +25,7 @@ use derivatives::{DerivativeOptions, lists_path};
 use evaluation::Evaluation;
 use report::{Report, compare, list, table};
 
-/// Compute accelerations and potentials once, and on request derivatives and neighbours: id,ax,ay,az,potential
+/// Compute accelerations and potentials once, optionally derivatives and neighbours: id,ax,ay,az,potential
 #[derive(Debug, clap::Args)]
 #[command(
     allow_negative_numbers = true,
@@ -38,16 +38,16 @@ Examples:
 pub struct Args {
     #[command(flatten)]
     input: InputRequest,
-    /// Plummer softening length; what suits the bodies if left out
+    /// Plummer softening length [default: chosen to suit the bodies]
     #[arg(long, value_name = "E")]
     eps: Option<f64>,
-    /// Where to write the table
+    /// File to write the table to
     #[arg(long, value_name = "FILE.csv")]
     out: Option<PathBuf>,
-    /// Replace what is there
+    /// Replace the output if it exists
     #[arg(long)]
     force: bool,
-    /// Also compute with the f64 reference and report the difference
+    /// Also compute the forces with the f64 reference and report the difference
     #[arg(long)]
     compare: bool,
     /// Print one JSON object
@@ -102,7 +102,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// Refuses before the bodies are made what no engine has; and the engine, where derivatives are asked for.
+/// Refuses what no engine can compute before the bodies are made; returns the engine if derivatives are requested.
 fn refuse_early(args: &Args, settings: &Settings) -> Result<Option<Box<dyn ForceEngine>>, Error> {
     if let Some(eps) = args.eps {
         check_softening(eps)?;
@@ -115,7 +115,7 @@ fn refuse_early(args: &Args, settings: &Settings) -> Result<Option<Box<dyn Force
     }
 }
 
-/// Where tables go.
+/// Where the tables go.
 struct Files<'a> {
     out: Option<&'a Path>,
     /// Of neighbours.
@@ -123,9 +123,9 @@ struct Files<'a> {
 }
 
 impl<'a> Files<'a> {
-    /// Those that are asked for.
+    /// The requested files.
     ///
-    /// Errors: one that is there already and is not to be replaced.
+    /// Errors: one that exists and may not be replaced.
     fn of(args: &'a Args) -> Result<Self, Error> {
         let out = args.out.as_deref();
         let lists = out.filter(|_| args.derivatives.neighbours.is_some()).map(lists_path);
@@ -151,9 +151,9 @@ impl<'a> Files<'a> {
     }
 }
 
-/// The engine that is asked for, in that tier; the CPU's where it may be any.
+/// The requested engine in the requested tier; the CPU's if any engine will do.
 ///
-/// Errors: a tier that it does not have, an adapter that is not there.
+/// Errors: a tier that the engine does not have, an adapter that is not there.
 fn engine_with_derivatives(
     settings: &Settings,
     options: &DerivativeOptions,
@@ -165,7 +165,7 @@ fn engine_with_derivatives(
     {
         let has = forces::tiers(kind.place(), method, Order::Acceleration);
         let has = any_of(&has.into_iter().map(Precision::name).collect::<Vec<_>>());
-        let allowed = format!("{has} by the method {}", method.name());
+        let allowed = format!("{has} with the method {}", method.name());
         return Err(Error::value("the precision", tier.name(), allowed));
     }
     let gpu = match kind {
@@ -179,13 +179,13 @@ fn engine_with_derivatives(
     Ok(engine)
 }
 
-/// The engine for accelerations and potentials of `n` bodies: all pairs where no method is asked for.
+/// The engine for accelerations and potentials of `n` bodies: all pairs unless a method is requested.
 fn plain_engine(settings: &mut Settings, n: usize) -> Result<Box<dyn ForceEngine>, Error> {
     if settings.tree.rebuild.keeps() {
-        let allowed = "left out: forces of one moment have a tree of their own";
+        let allowed = "left out: a single evaluation builds its own tree";
         return Err(Error::value("--rebuild", settings.tree.rebuild, allowed));
     }
-    // A table of forces is taken for exact, however many bodies there are: a tree has to be asked for.
+    // Readers take a table of forces for exact, however many bodies there are: the tree must be requested.
     let (_, method) = settings.engine.by(settings.method)?;
     settings.method = Some(method);
     let choice = lookup::choose(n, settings)?;

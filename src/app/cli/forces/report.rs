@@ -15,12 +15,12 @@ pub struct Report<'a> {
     pub bodies: &'a Bodies,
     pub eps: f64,
     pub engine: &'a dyn ForceEngine,
-    /// Accelerations and potentials alone, by an engine that computes nothing else.
+    /// Whether the engine computes nothing but accelerations and potentials.
     pub plain: bool,
-    /// Entries per list of neighbours at most.
+    /// Largest number of entries in a list of neighbours.
     pub capacity: usize,
     pub found: &'a Answers,
-    /// Differences from f64 by quantity; none if not compared.
+    /// Differences from f64 by quantity; empty if not compared.
     pub errors: Vec<(&'static str, ErrorStats)>,
     /// Where the table was written.
     pub out: Option<&'a Path>,
@@ -34,7 +34,7 @@ impl Report<'_> {
         crate::math::sum(pairs.map(|(phi, m)| 0.5 * m * phi))
     }
 
-    /// Number of lists that do not hold all neighbours.
+    /// Number of lists that lack some neighbours.
     fn cut(&self) -> usize {
         let lists = &self.found.neighbours;
         (0..lists.len()).filter(|&i| lists.overflowed(i)).count()
@@ -91,7 +91,7 @@ impl Report<'_> {
             (0, _) => (),
             (cut, most) => {
                 text += &format!(
-                    "{cut} bodies have more than {most} neighbours: their lists hold that many (--capacity)\n"
+                    "{cut} bodies have more than {most} neighbours: their lists are cut to that many (--capacity)\n"
                 );
             }
         }
@@ -102,7 +102,7 @@ impl Report<'_> {
     }
 }
 
-/// The errors of everything that was computed, with its name.
+/// The errors of each quantity that was computed.
 pub fn compare(found: &Answers, right: &Answers) -> Vec<(&'static str, ErrorStats)> {
     let mut rows = Vec::new();
     for (name, found, right) in [
@@ -118,7 +118,7 @@ pub fn compare(found: &Answers, right: &Answers) -> Vec<(&'static str, ErrorStat
     rows
 }
 
-/// The table's columns: those of plain forces, then what else was asked for.
+/// Writes the table: the columns of plain forces, then whatever else was requested.
 pub fn table(
     out: &mut dyn Write,
     options: &DerivativeOptions,
@@ -159,7 +159,7 @@ pub fn table(
     Ok(())
 }
 
-/// One row per body and neighbour.
+/// Writes one row per body and neighbour.
 pub fn list(out: &mut dyn Write, bodies: &Bodies, found: &Answers) -> std::io::Result<()> {
     writeln!(out, "id,neighbour_id")?;
     for i in 0..bodies.len() {

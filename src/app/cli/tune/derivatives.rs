@@ -1,4 +1,4 @@
-//! `gravitile tune --derivatives jerk`: the shapes of forces with derivatives that are fastest on this adapter.
+//! `gravitile tune --derivatives jerk`: finds the fastest kernel shapes for forces with derivatives on this adapter.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::messages::any_of;
 use crate::tune::{Outcome, Watch, race};
 use crate::tuned::{DerivativesChoice, Device, Kernels, Store};
 
-/// Numbers of sources that are tuned unless somebody says others.
+/// Numbers of sources that are tuned by default.
 pub const SIZES: [usize; 4] = [4096, 16_384, 131_072, 524_288];
 
-/// Sinks that are timed: the largest of their classes, which are powers of four.
+/// Numbers of sinks that are timed: the largest of each class, powers of four.
 const SINKS: [usize; 8] = [1, 4, 16, 64, 256, 1024, 4096, 16_384];
 
 /// Which forces are tuned.
@@ -31,9 +31,9 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// What is asked for, if derivatives are.
+    /// What is requested, if derivatives are.
     ///
-    /// Errors: a name that is none.
+    /// Errors: an unknown name.
     pub fn of(args: &Args) -> Result<Option<Self>, Error> {
         let Some(name) = &args.derivatives else { return Ok(None) };
         let orders = [Order::Acceleration, Order::Jerk, Order::Snap];
@@ -54,7 +54,7 @@ struct Row {
 }
 
 impl Row {
-    /// The fastest, and how long an evaluation takes with it and by the rule.
+    /// The fastest shape, and seconds per evaluation with it and with the default rule's.
     fn best(&self) -> Option<(Shape, f64, f64)> {
         let best = self.outcome.best()?;
         let usual = self.outcome.of(&self.usual).map_or(best.secs(), |ranked| ranked.secs());
@@ -65,12 +65,12 @@ impl Row {
 pub fn measure(args: &Args, kind: Kind, store: &Store, sizes: &[usize]) -> Result<Ended> {
     let gpu = Gpu::open_blocking(&args.adapter)?;
     if let Some(problem) = store.load().damage {
-        print::note(&format!("{problem}: ignored and written anew"));
+        print::note(&format!("{problem}: ignored, will be replaced"));
     }
     interrupt::end_in_good_order();
     let (mut rows, mut skipped) = (Vec::new(), Vec::new());
     let bar = progress::bar((sizes.len() * SINKS.len()) as u64, "tuning");
-    // Pairs per second of the last, by which it is known what the next one will take.
+    // Pairs per second of the last evaluation, to predict the time of the next.
     let mut rate: Option<f64> = None;
     'all: for &sources in sizes {
         let blocks: Vec<usize> = SINKS.into_iter().filter(|sinks| *sinks <= sources).collect();
@@ -83,13 +83,13 @@ pub fn measure(args: &Args, kind: Kind, store: &Store, sizes: &[usize]) -> Resul
             let pairs = (sinks * sources) as f64;
             if let Some(each) = rate.map(|rate| pairs / rate).filter(|each| 8.0 * each > secs) {
                 let said = format!(
-                    "{sinks} of {sources}: takes about {each:.2} s, too long for a race of {secs:.2} s (--secs)"
+                    "{sinks} of {sources}: an evaluation takes about {each:.2} s, too long for a race of {secs:.2} s (--secs)"
                 );
                 skipped.push(said);
                 continue;
             }
             match tune_one(&gpu, kind, sinks, sources, secs) {
-                // A race that was broken off has not tried enough to be remembered.
+                // An interrupted race has not tried enough to be remembered.
                 Ok(_) | Err(Error::Stopped) if interrupt::wanted() => break 'all,
                 Ok(row) => {
                     if let Some((_, best_secs, _)) = row.best() {
@@ -180,7 +180,7 @@ fn in_words(gpu: &Gpu, kind: Kind, store: &Store, rows: &[Row], skipped: &[Strin
             row.outcome.ranking.len().to_string(),
         ]);
         for (shape, why) in &row.outcome.refused {
-            notes += &format!("{} of {}: {shape} is out: {why}\n", row.sinks, row.sources);
+            notes += &format!("{} of {}: {shape} was rejected: {why}\n", row.sinks, row.sources);
         }
     }
     let untried: usize = rows.iter().map(|row| row.outcome.untried).sum();
@@ -188,9 +188,9 @@ fn in_words(gpu: &Gpu, kind: Kind, store: &Store, rows: &[Row], skipped: &[Strin
     text += &notes;
     skipped.iter().for_each(|said| text += &format!("{said}\n"));
     if untried > 0 {
-        text += &format!("not tried: {untried} for want of time (--secs)\n");
+        text += &format!("not tried: {untried} for lack of time (--secs)\n");
     }
-    text += &format!("from host to host, by the wall clock; kept in {}\n", store.path.display());
+    text += &format!("timed from host to host by wall clock; saved in {}\n", store.path.display());
     text
 }
 

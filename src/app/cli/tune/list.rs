@@ -9,7 +9,7 @@ use super::super::{Ended, print};
 use super::Rounded;
 use crate::tuned::{Choice, DerivativesChoice, Device, Kernels, Loaded, OUTDATED, Store};
 
-/// A choice of any kind.
+/// A remembered choice of any kind.
 struct Shown<'a> {
     method: String,
     on: &'a Device,
@@ -20,7 +20,7 @@ struct Shown<'a> {
     default_secs: f64,
     timed_by: &'a str,
     is_outdated: bool,
-    /// What is counted by the second.
+    /// What is counted per second.
     what: &'static str,
 }
 
@@ -110,7 +110,7 @@ pub fn main(store: &Store, as_json: bool) -> Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// What is remembered of one kind; nothing where nothing is.
+/// The table of remembered choices of one kind; empty if there are none.
 fn table<'a>(choices: impl Iterator<Item = &'a Shown<'a>>, what: &str) -> String {
     let header =
         ["adapter", "driver", "up to", "method", "kernel", what, "gain", "timed by", "kernels"];

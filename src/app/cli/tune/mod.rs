@@ -1,4 +1,4 @@
-//! `gravitile tune`: the fastest kernel for this adapter, measured and remembered.
+//! `gravitile tune`: finds the fastest kernel for this adapter by measurement, and remembers it.
 
 mod derivatives;
 mod list;
@@ -24,39 +24,39 @@ use crate::tuned::{Store, size_class};
 Examples:
   gravitile tune                         for 256 to 262144 bodies, 10 s each
   gravitile tune -n 20k --secs 30        for 16385 to 32768 bodies, more thoroughly
-  gravitile tune --method tree           how the tree is walked, for up to 1048576 bodies
+  gravitile tune --method tree           the tree's walk, for up to 1048576 bodies
   gravitile tune --derivatives jerk      forces for GRAPE codes, on 1 to 16384 sinks
   gravitile tune --list                  what is remembered, for every adapter
   gravitile tune --forget
 
-Whole steps are timed: by the GPU's own clock where it has one, else by the wall clock. What
-the adapter cannot hold, and what a model predicts to be slow from its measured ceilings, is
-not tried. For more than 262144 bodies 262144 are timed, which fill a device as well.
+Whole steps are timed, by the GPU's own clock if it has one, otherwise by the wall clock. Shapes that
+exceed the adapter's limits are not tried, nor those that a model predicts to be slow from its
+measured ceilings. For more than 262144 bodies, 262144 are timed, which fill a device as well.
 
-With --derivatives evaluations are timed from host to host, for each number of sinks; what is found
-serves 'forces --jerk' and the C library, whose sums then have another order. Runs keep their own
-shapes, and with them their bits.
+With --derivatives, evaluations are timed from host to host for each number of sinks. The results are
+used by 'forces --jerk' and the C library, whose sums are then added in a different order. Runs keep
+their own shapes, and so reproduce the same bits.
 
-A choice holds for up to that number of bodies and for more than half of it, for this adapter, its
-driver and the program's present kernels. It is used wherever no option fixes the kernel. It
-is kept in the user's cache folder, or in the folder that GRAVITILE_CACHE_DIR names.")]
+A choice holds for that number of bodies down to half of it, for this adapter, its driver and the
+program's present kernels. It is used whenever no option fixes the kernel. It is saved in the user's
+cache folder, or in the folder that GRAVITILE_CACHE_DIR names.")]
 pub struct Args {
-    /// Numbers of bodies; may be given more than once
+    /// Number of bodies to tune for; may be given more than once
     #[arg(short, value_parser = crate::settings::count, value_name = "N")]
     n: Vec<usize>,
-    /// Seconds for each number of bodies
+    /// Seconds to spend on each number of bodies
     #[arg(long, default_value_t = 10.0, value_name = "SECS")]
     secs: f64,
-    /// Tune forces up to this derivative: acceleration, jerk (GRAPE-6, hermite4) or snap (the sixth order)
+    /// Tune forces up to this derivative: acceleration, jerk (GRAPE-6, hermite4) or snap (sixth order)
     #[arg(long, value_name = "ORDER")]
     derivatives: Option<String>,
-    /// In which tier: single, double-single or double
+    /// With --derivatives: precision of the forces: single, double-single or double
     #[arg(long, value_name = "TIER", requires = "derivatives", default_value = "double-single")]
     precision: String,
-    /// Show what is remembered, and measure nothing
+    /// Show what is remembered instead of measuring
     #[arg(long, conflicts_with_all = ["forget", "n"])]
     list: bool,
-    /// Forget everything that is remembered
+    /// Delete everything that is remembered
     #[arg(long, conflicts_with = "n")]
     forget: bool,
     /// Print one JSON object
@@ -68,11 +68,11 @@ pub struct Args {
     adapter: AdapterRequest,
 }
 
-/// There are kernels with a shape to be found.
+/// Those whose kernels have a shape to tune.
 const MEASURED: Measured = Measured {
     engines: &[EngineKind::Auto, EngineKind::Gpu],
     methods: &[forces::Method::Direct, forces::Method::Tree],
-    what: "what is tuned are the direct kernel and the walk of a tree on an adapter",
+    what: "tuning applies to the direct kernel and the tree's walk on a graphics adapter",
 };
 
 const SIZES: [usize; 6] = [256, 1024, 4096, 16_384, 65_536, 262_144];
@@ -80,8 +80,8 @@ const SIZES: [usize; 6] = [256, 1024, 4096, 16_384, 65_536, 262_144];
 pub fn main(args: &Args) -> Result<Ended> {
     MEASURED.engine(&args.by)?;
     let store = lookup::store().ok_or_else(|| {
-        let allowed = "a folder; or unset, where the system has a folder for caches";
-        Error::value("GRAVITILE_CACHE_DIR", "empty or not to be had", allowed)
+        let allowed = "a folder, or unset on a system that has a cache folder";
+        Error::value("GRAVITILE_CACHE_DIR", "empty or unavailable", allowed)
     })?;
     if args.list {
         return list::main(&store, args.json);
@@ -92,7 +92,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         if args.json {
             print::json(&json!({ "file": place, "deleted": there }))?;
         } else if there {
-            print::text(&format!("{place} is deleted\n"))?;
+            print::text(&format!("deleted {place}\n"))?;
         } else {
             print::text(&format!("nothing is remembered: there is no {place}\n"))?;
         }
@@ -104,7 +104,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let is_tree = forces::Method::from_name(&args.by.method)? == Some(forces::Method::Tree);
     let kind = derivatives::Kind::of(args)?;
     if is_tree && kind.is_some() {
-        let allowed = "auto or direct, which has derivatives";
+        let allowed = "auto or direct with --derivatives";
         return Err(Error::value("the method", &args.by.method, allowed).into());
     }
     let usual = match (is_tree, &kind) {
@@ -134,11 +134,11 @@ enum Row {
 fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
     let gpu = Gpu::open_blocking(&args.adapter)?;
     if let Some(problem) = store.load().damage {
-        print::note(&format!("{problem}: ignored and written anew"));
+        print::note(&format!("{problem}: ignored, will be replaced"));
     }
     interrupt::end_in_good_order();
     let mut rows = Vec::new();
-    // Interactions per second of the last size: what a larger one will take is known before it is tried.
+    // Interactions per second of the last size, to predict the time of a larger one.
     let mut rate = None;
     let mut ceilings = KnownCeilings::new(&gpu);
     let bar = progress::bar(sizes.len() as u64, "tuning");
@@ -160,7 +160,7 @@ fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
         let mut known = |secs| ceilings.within(secs, &mut || !interrupt::wanted());
         let tuning = tune_steps(&gpu, n, args.secs, &mut known, &|| !interrupt::wanted());
         match crate::gpu::blocking(tuning) {
-            // A race that was broken off has not tried enough to be remembered.
+            // An interrupted race has not tried enough to be remembered.
             Ok(_) | Err(Error::Stopped) if interrupt::wanted() => break,
             Ok(tuned) => {
                 if let Some(best) = tuned.outcome.best() {
@@ -223,40 +223,40 @@ fn in_words(gpu: &Gpu, store: &Store, rows: &[Row], no_model: Option<&str>) -> S
         ]);
         notes += &format!("{n} bodies: {}\n", left_out(outcome));
         if let Some(shape) = for_various_masses {
-            notes += &format!("{n} bodies that each have another mass: {shape}\n");
+            notes += &format!("{n} bodies of different masses: {shape}\n");
         }
         if let Some(doubt) = doubt {
             notes += &format!("{n} bodies: {doubt}\n");
         }
         for (config, why) in &outcome.refused {
-            notes += &format!("{n} bodies: {config} is out: {why}\n");
+            notes += &format!("{n} bodies: {config} was rejected: {why}\n");
         }
     }
     text += &print::table(&table);
     text += &notes;
     if let Some(why) = no_model {
-        text += &format!("nothing was left out by the model: {why}\n");
+        text += &format!("the model was not used: {why}\n");
     }
     if !methods.is_empty() {
-        text += &format!("whole steps, by {}\n", methods.join(" and "));
+        text += &format!("whole steps, timed by {}\n", methods.join(" and "));
     }
-    text += &format!("kept in {}\n", store.path.display());
+    text += &format!("saved in {}\n", store.path.display());
     text
 }
 
 /// The shapes that were not tried, and why.
 fn left_out(outcome: &Outcome) -> String {
-    let mut text = format!("not tried: {} beyond the adapter's limits", outcome.beyond_limits);
+    let mut text = format!("not tried: {} that exceed the adapter's limits", outcome.beyond_limits);
     if let Some(slow) = outcome.slow_by_model {
-        text += &format!(", {slow} slower than {FACTOR}x the best by the model");
+        text += &format!(", {slow} that the model puts at over {FACTOR}x the best time");
     }
     if outcome.untried > 0 {
-        text += &format!(", {} for want of time (--secs)", outcome.untried);
+        text += &format!(", {} for lack of time (--secs)", outcome.untried);
     }
     text
 }
 
-/// A number with as many digits as the precision says, whatever its size.
+/// A number shown with as many significant digits as the format's precision.
 struct Rounded(f64);
 
 impl std::fmt::Display for Rounded {

@@ -1,4 +1,4 @@
-//! What a race came to, as JSON: the same for every kind of kernel.
+//! The result of a race as JSON, the same for every kind of kernel.
 
 use std::fmt::Display;
 
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::tune::Outcome;
 
-/// A row that has been raced: what the kind of kernel has `own` to tell, an object, and the outcome. `secs` is what the
-/// seconds are called that were timed.
+/// A row of results: the fields of `own`, which differ by kind of kernel, and the outcome. `secs` is the key of the
+/// measured seconds.
 pub fn row_json<Shape: Display + PartialEq>(
     own: Value,
     usual: &Shape,

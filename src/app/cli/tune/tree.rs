@@ -1,4 +1,4 @@
-//! `gravitile tune --method tree`: how the walk is written that is fastest on this adapter.
+//! `gravitile tune --method tree`: finds the fastest variant of the tree walk on this adapter.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use crate::measure::{Cloud, Method, TreeStepTimer};
 use crate::tune::{Outcome, Watch, race};
 use crate::tuned::{Choice, Kernels, Key, Store, size_class};
 
-/// Numbers of bodies that are tuned unless somebody says others.
+/// Numbers of bodies that are tuned by default.
 pub const SIZES: [usize; 3] = [16_384, 131_072, 1_048_576];
 
-/// The softening length of what is timed: a Plummer sphere of length 1.
+/// The softening length of the timed bodies, a Plummer sphere of length 1.
 const SOFTENING: f64 = 0.01;
 
 /// What was found for one number of bodies.
@@ -27,12 +27,12 @@ struct Tuned {
     n: usize,
     outcome: Outcome<WalkShape>,
     method: Method,
-    /// Why the device's clock was not believed.
+    /// Why the device's clock was not trusted.
     doubt: Option<String>,
 }
 
 impl Tuned {
-    /// The fastest, and how long a step takes with it and with the usual walk.
+    /// The fastest walk, and seconds per step with it and with the default walk.
     fn best(&self) -> Option<(WalkShape, f64, f64)> {
         let best = self.outcome.best()?;
         let usual = self.outcome.of(&WalkShape::USUAL).map_or(best.secs(), |ranked| ranked.secs());
@@ -43,7 +43,7 @@ impl Tuned {
 pub fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
     let gpu = Gpu::open_blocking(&args.adapter)?;
     if let Some(problem) = store.load().damage {
-        print::note(&format!("{problem}: ignored and written anew"));
+        print::note(&format!("{problem}: ignored, will be replaced"));
     }
     interrupt::end_in_good_order();
     let mut found = Vec::new();
@@ -54,7 +54,7 @@ pub fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
         }
         bar.set_message(format!("{n} bodies"));
         match tune_one(&gpu, n, args.secs) {
-            // A race that was broken off has not tried enough to be remembered.
+            // An interrupted race has not tried enough to be remembered.
             Ok(_) | Err(Error::Stopped) if interrupt::wanted() => break,
             Ok(tuned) => {
                 keep(store, &gpu, &tuned)?;
@@ -91,7 +91,7 @@ fn tune_one(gpu: &Arc<Gpu>, n: usize, budget_secs: f64) -> Result<Tuned, Error> 
     Ok(Tuned { n, outcome, method: timer.method(), doubt })
 }
 
-/// Remembers the winner, unless times of two clocks were compared.
+/// Remembers the winner, unless times from two clocks were compared.
 fn keep(store: &Store, gpu: &Gpu, tuned: &Tuned) -> Result<(), Error> {
     let Some((kernel, secs_per_step, default_secs_per_step)) = tuned.best() else { return Ok(()) };
     if tuned.doubt.is_some() {
@@ -139,18 +139,18 @@ fn in_words(gpu: &Gpu, store: &Store, rows: &[Row]) -> String {
         ]);
         if tuned.outcome.untried > 0 {
             let untried = tuned.outcome.untried;
-            notes += &format!("{n} bodies: {untried} not tried for want of time (--secs)\n");
+            notes += &format!("{n} bodies: {untried} not tried for lack of time (--secs)\n");
         }
         if let Some(doubt) = &tuned.doubt {
             notes += &format!("{n} bodies: {doubt}; not remembered\n");
         }
         for (walk, why) in &tuned.outcome.refused {
-            notes += &format!("{n} bodies: {walk} is out: {why}\n");
+            notes += &format!("{n} bodies: {walk} was rejected: {why}\n");
         }
     }
     text += &print::table(&table);
     text += &notes;
-    text += &format!("kept in {}\n", store.path.display());
+    text += &format!("saved in {}\n", store.path.display());
     text
 }
 
