@@ -6,14 +6,14 @@ use super::Snapshot;
 use crate::messages;
 use crate::units::Units;
 
-/// What was lost or changed by writing: one sentence each, empty if the file holds everything.
+/// What writing lost or changed: one sentence each, empty if the file holds everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     texts: Vec<String>,
 }
 
 impl Losses {
-    /// True if the file holds all that the snapshot holds.
+    /// Whether the file holds everything in the snapshot.
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty()
     }
@@ -27,7 +27,7 @@ impl Losses {
         self.texts.push(messages::fit(&text.into(), messages::ERROR));
     }
 
-    /// Notes units that differ from those that a reader of the format assumes.
+    /// Notes units that differ from those that readers of the format assume.
     pub(super) fn note_units(&mut self, units: &Units, assumed: &Units) {
         if units != assumed {
             self.note(format!(
@@ -48,7 +48,7 @@ impl Losses {
         }
     }
 
-    /// Notes columns of whole numbers that are written as `kind`.
+    /// Notes columns of integers that are written as `kind`.
     pub(super) fn note_whole<'a>(&mut self, names: impl Iterator<Item = &'a str>, kind: &str) {
         let mut names: Vec<String> = names.map(str::to_owned).collect();
         names.sort();
@@ -61,7 +61,7 @@ impl Losses {
         }
     }
 
-    /// Notes columns that the format has no place for.
+    /// Notes columns for which the format has no place.
     pub(super) fn note_columns(&mut self, lost: &[String], why: &str) {
         if !lost.is_empty() {
             self.note(format!("extra columns cannot be held: {}{why}", messages::list(lost, ", ")));
@@ -86,7 +86,7 @@ fn describe(units: &Units) -> String {
     format!("{} (length), {} (mass), {} (time) with G = {g}", names[0], names[1], names[2])
 }
 
-/// Narrows one quantity to f32 and remembers the worst that this did to it.
+/// Narrows one quantity to f32 and records the largest change.
 pub(super) struct Narrow {
     what: String,
     largest: f64,
@@ -95,7 +95,7 @@ pub(super) struct Narrow {
 }
 
 impl Narrow {
-    /// `what` is the quantity in the plural: `positions`.
+    /// `what` is the quantity in the plural, such as `positions`.
     pub fn new(what: impl Into<String>) -> Self {
         Self { what: what.into(), largest: 0.0, body: 0, overflow: None }
     }
@@ -115,7 +115,9 @@ impl Narrow {
         narrow
     }
 
-    /// Notes the change, if any; a value beyond f32 is an error, since the file would be unreadable.
+    /// Notes the change, if any.
+    ///
+    /// Errors: a value beyond the range of f32, which would make the file unreadable.
     pub fn finish(self, losses: &mut Losses) -> Result<(), String> {
         if let Some((value, body)) = self.overflow {
             return Err(format!(

@@ -1,14 +1,14 @@
-//! Snapshots: the bodies of one moment in a file, in formats of our own and of other people's codes.
+//! Snapshots: the bodies at one moment in a file, in our own format and in those of other codes.
 //!
-//! Each format is one file or folder here, named in the list of modules and in [`FORMATS`]. A format turns
-//! an [`Input`] (the bytes of one file, or of the several files of a snapshot) into a [`Snapshot`], and a
-//! snapshot into an [`Output`]. Both serve files on disk and bytes in memory alike, so that the same readers
-//! serve a browser, where a snapshot arrives as dropped bytes ([`Source::bytes`]).
+//! Each format is one file or folder here, listed as a module and in [`FORMATS`]. A format reads a
+//! [`Snapshot`] from an [`Input`] (the bytes of one file, or of the several files of a snapshot)
+//! and writes it to an [`Output`]. Both handle files on disk and bytes in memory, so that the same
+//! readers work in a browser, where a snapshot arrives as bytes ([`Source::bytes`]).
 //!
-//! What a format cannot hold is never dropped in silence: writing returns [`Losses`], in words.
-//! Formats that group bodies by kind (tipsy, GADGET) reorder them, stably within each kind. No
-//! number is changed on the way except by narrowing to f32, which is reported where it rounds;
-//! in particular nothing is rescaled to other units.
+//! What a format cannot hold is never dropped silently: writing returns [`Losses`] in words.
+//! Formats that group bodies by kind (tipsy, GADGET) reorder them, stably within each kind. Numbers
+//! change only by narrowing to f32, which is reported if it rounds; nothing is rescaled to other
+//! units.
 
 mod bytes;
 mod column;
@@ -45,44 +45,44 @@ use input::Part;
 pub const FORMATS: &[Format] =
     &[gvt::FORMAT, tipsy::FORMAT, gadget::FORMAT_1, gadget::FORMAT_2, table::TEXT, table::CSV];
 
-/// What is wrong with a file's content, where, and what was expected; one line, without the file's
-/// name, which [`Input`] and [`Output`] put in front.
+/// What is wrong with a file's content, where, and what was expected; one line without the file's
+/// name, which [`Input`] and [`Output`] prepend.
 type Problem = String;
 
-/// One file format.
+/// A file format.
 #[derive(Debug)]
 pub struct Format {
     /// The name that options and messages use: `tipsy`, `gadget2`.
     pub name: &'static str,
-    /// One line: what the format is and whose.
+    /// One line: what the format is and who uses it.
     pub summary: &'static str,
-    /// One line: what it can hold, and so what it cannot.
+    /// One line: what it can hold; anything else is lost.
     pub holds: &'static str,
-    /// File name extensions without the dot, lower case. Writing chooses by them, reading asks them
-    /// only where the content does not decide.
+    /// File name extensions without the dot, lower case. They decide when writing; when reading
+    /// only if the content does not.
     pub extensions: &'static [&'static str],
-    /// Suffixes that a name for writing may carry, in any number: `tipsy-be-id`.
+    /// Suffixes that the name may have for writing, any number of them: `tipsy-be-id`.
     pub modifiers: &'static [Modifier],
-    /// Judges the first bytes of a file (up to 64 KiB) and the length of the whole, in bytes.
+    /// Judges a file by its first bytes (up to 64 KiB) and its length in bytes.
     pub recognise: fn(head: &[u8], length: u64) -> Confidence,
-    /// For a format that can be in several files: how many there are, by the first bytes of any of them.
-    /// `None`: a snapshot is always one file.
+    /// For formats that allow several files: the number of files, from the first bytes of any of
+    /// them. `None`: a snapshot is always one file.
     pub files: Option<fn(head: &[u8]) -> u64>,
-    /// Reads a snapshot; of the options it heeds `renumber`. The result has passed
-    /// [`Snapshot::validate`]. Callers want [`read_with`].
+    /// Reads a snapshot, which has passed [`Snapshot::validate`]; the only option used is
+    /// `renumber`. Callers use [`read_with`].
     pub read: fn(&mut Input, &ReadOptions) -> Result<Snapshot>,
-    /// Puts the files of a valid snapshot, noting what is lost; `None` if the format is only read. Callers
-    /// want [`write()`].
+    /// Writes the files of a valid snapshot, noting what is lost; `None` for formats that are only
+    /// read. Callers use [`write()`].
     pub write: Option<WriteFn>,
 }
 
-/// The writing half of a [`Format`].
+/// The type of [`Format::write`].
 pub type WriteFn = fn(&Snapshot, &WriteOptions, &mut Output, &mut Losses) -> Result<()>;
 
-/// A suffix of a format's name that sets a write option, as `-be` does.
+/// A suffix of a format's name that sets a write option, such as `-be`.
 #[derive(Debug)]
 pub struct Modifier {
-    /// What is appended to the name, without the hyphen.
+    /// The suffix without its hyphen.
     pub suffix: &'static str,
     /// What it means, in a few words.
     pub summary: &'static str,
@@ -90,13 +90,13 @@ pub struct Modifier {
     pub apply: fn(&mut WriteOptions),
 }
 
-/// How sure a format is that a file is its own.
+/// How certain a format is that a file is its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
-    /// Cannot be.
+    /// The file is not of this format.
     No,
-    /// Could be; the file's extension or lack of rivals decides.
+    /// Possible; the extension, or a lack of other candidates, decides.
     Maybe,
-    /// Signature or sizes fit.
+    /// The signature or the sizes fit.
     Sure,
 }

@@ -1,47 +1,47 @@
-//! How a snapshot is to be read and written.
+//! Options for reading and writing snapshots.
 
-/// The order of the bytes of a number.
+/// The byte order of numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Endianness {
-    /// Least significant byte first: nearly every machine of today.
+    /// Least significant byte first, as on nearly all current machines.
     #[default]
     Little,
-    /// Most significant byte first: XDR, hence tipsy's `standard` files.
+    /// Most significant byte first: XDR, and so tipsy's `standard` files.
     Big,
 }
 
-/// How a snapshot is to be read.
+/// Options for reading a snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// Name of the format, whatever the file looks like; `None`: it is recognised.
+    /// Name of the format, whatever the file looks like; `None`: recognised from the file.
     pub format: Option<String>,
-    /// Leave the file's ids unread, which need not be whole numbers then nor be there at all: bodies are
-    /// numbered from 0, in the file's order.
+    /// Ignore the file's ids, which may then be missing or invalid, and number the bodies from 0 in
+    /// the file's order.
     pub renumber: bool,
-    /// Of a snapshot in several files that of this number alone, from 0: for bodies that are spread over
-    /// processes. `None`: all of them.
+    /// Number, from 0, of the only file to read of a snapshot in several files, for bodies spread
+    /// over processes. `None`: all files.
     pub part: Option<u64>,
 }
 
-/// Options of [`super::write`] and of [`super::Snapshot::to_bytes`]. `None` leaves the choice to the
-/// snapshot (what its `layout.` attributes remember of the file that it came from) and then to the format's
-/// custom.
+/// Options of [`super::write`] and [`super::Snapshot::to_bytes`]. `None` leaves the choice to the
+/// snapshot (the layout of the file it was read from, in its `layout.` attributes) and then to the
+/// format's convention.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// Format name, with modifiers if wanted (`tipsy-be`); `None`: by the file's extension.
+    /// Format name, optionally with modifiers (`tipsy-be`); `None`: from the file's extension.
     pub format: Option<String>,
-    /// tipsy, GADGET: order of bytes; little by default.
+    /// tipsy, GADGET: byte order; little-endian by default.
     pub endianness: Option<Endianness>,
-    /// tipsy: header of 28 bytes (true) or, by default, of 32, which aligns the records.
+    /// tipsy: a header of 28 bytes (true) or, by default, of 32, which aligns the records.
     pub short_header: Option<bool>,
-    /// tipsy: integer ids in the place of the potential, as NVIDIA's and Bonsai's files have them.
+    /// tipsy: integer ids in place of the potential, as in NVIDIA's and Bonsai's files.
     pub integer_ids: Option<bool>,
     /// GADGET: blocks of f64 instead of f32.
     pub double: Option<bool>,
-    /// GADGET: ids of 64 bits (true) or 32 (false: an error if one does not fit). By default 32
-    /// where all fit.
+    /// GADGET: 64-bit (true) or 32-bit ids (false: an error if one does not fit). By default 32-bit
+    /// if all fit.
     pub wide_ids: Option<bool>,
-    /// Number of files to spread the bodies over, at most that of the bodies, where the format can; 1 by
-    /// default.
+    /// Number of files to spread the bodies over, for formats that can; from 1, the default, to the
+    /// number of bodies.
     pub files: Option<usize>,
 }

@@ -167,7 +167,7 @@ fn other_files_are_told_from_snapshots() {
     assert!(error(b"").contains("is empty"));
     assert!(error(&[0; 5000]).contains("no snapshot of a known kind"));
     let text = Snapshot::from_bytes(b"PK\x03\x04", "a.gvt").unwrap_err().to_string();
-    assert!(text.contains("ends too early") || text.contains("is no gravitile"), "{text}");
+    assert!(text.contains("ends too early") || text.contains("is not a gravitile"), "{text}");
     let future = {
         let mut bytes = sample("gravitile");
         bytes[8] = 3;

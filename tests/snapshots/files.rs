@@ -41,7 +41,7 @@ fn the_extension_chooses_and_the_content_is_recognised() {
         assert_eq!(back, read(&misnamed).unwrap());
     }
     let text = read_as(folder.path().join("a.csv"), "tipsy").unwrap_err().to_string();
-    assert!(text.contains("a.csv: is no tipsy file"), "{text}");
+    assert!(text.contains("a.csv: is not a tipsy file"), "{text}");
     assert!(matches!(read_as(folder.path().join("a.csv"), "hdf5"), Err(Error::Unknown { .. })));
 }
 

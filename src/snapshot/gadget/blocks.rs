@@ -4,7 +4,7 @@ use super::super::ColumnType;
 use super::info::Shape;
 use super::{ALL, GAS, KNOWN_BLOCKS, TYPES, TypeMask};
 
-/// More values per body than this are not split into columns.
+/// The most values per body that are split into columns.
 const MOST_VALUES: usize = 16;
 
 /// Number of bodies of the types in `mask`.
@@ -17,10 +17,10 @@ pub(super) fn present(counts: &[usize; TYPES]) -> TypeMask {
     (0..TYPES).filter(|&t| counts[t] > 0).fold(0, |mask, t| mask | 1 << t)
 }
 
-/// The shape of a block: what INFO says if that fits, else what is usual for blocks of that name, else the
-/// first guess that fits: all bodies before some, one value per body before three, floating-point numbers of
-/// the precision of the positions before the other. `None` if nothing fits. `parts` gives, for each file of
-/// the snapshot, the block's length in bytes (0 where it has none) and the bodies by type.
+/// The shape of a block: that of INFO if it fits, else the usual one for this name, else the first
+/// guess that fits: all bodies before some, one value per body before three, floating-point numbers
+/// of the positions' precision before the other. `None` if nothing fits. `parts` gives, for each
+/// file of the snapshot, the block's length in bytes (0 if absent) and the bodies by type.
 pub(super) fn shape_of(
     name: &str,
     parts: &[(u64, [usize; TYPES])],

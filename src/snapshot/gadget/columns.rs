@@ -1,4 +1,4 @@
-//! Which extra columns become which blocks.
+//! Which additional columns become which blocks.
 
 use super::super::kinds::gadget_name;
 use super::super::{Column, ColumnType, Losses, Snapshot};
@@ -9,7 +9,7 @@ use super::{GAS, KNOWN_BLOCKS, TYPES, TypeMask, gas_blocks, unknown_block};
 
 const OWN_BLOCKS: [&str; 6] = ["HEAD", "POS", "VEL", "ID", "MASS", "INFO"];
 
-/// The column of value `k` of a block of `values` per body.
+/// The name of the column for value `k` of a block with `values` values per body.
 pub(super) fn name(block: &str, k: usize, values: usize) -> String {
     match values {
         1 => block.into(),
@@ -25,8 +25,9 @@ pub(super) struct Outgoing<'a> {
     pub shape: Shape,
 }
 
-/// The blocks that the extra columns make, in the order of the file; what fits into none is noted.
-/// `type_of` gives the type of each body, `counts` the number of bodies of each type in each file.
+/// The blocks made of the additional columns, in the order of the file; columns that fit into no
+/// block are noted. `type_of` is the type of each body, `counts` the number of bodies of each type
+/// in each file.
 pub(super) fn outgoing<'a>(
     snapshot: &'a Snapshot,
     format: u8,
@@ -98,12 +99,12 @@ fn block_of(snapshot: &Snapshot, column: &str) -> Option<(String, Vec<String>)> 
     let name = gadget_name(block.0).unwrap_or(block.0);
     let printable = name.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
     let fits = (1..=4).contains(&name.len()) && printable && !name.ends_with(' ');
-    // More values than the reader splits would not come back.
+    // Readers would not split more values.
     (fits && !OWN_BLOCKS.contains(&name) && block.1.len() <= 16).then(|| (name.to_owned(), block.1))
 }
 
-/// The type of a block of these columns. Floating point is of f64 only where that is asked for, or where whole
-/// numbers go into it.
+/// The type of a block of these columns. Floating-point blocks are f64 only if `double` or if
+/// integers go into them.
 fn kind_of(columns: &[&Column], double: bool) -> ColumnType {
     let all = |kind| columns.iter().all(|column| column.kind() == kind);
     let has_sign = |column: &&Column| match column {
@@ -123,7 +124,7 @@ fn kind_of(columns: &[&Column], double: bool) -> ColumnType {
     }
 }
 
-/// The types of which at least one body has a value in one of the columns.
+/// The types with at least one body that has a value in one of the columns.
 fn types_with_values(columns: &[&Column], type_of: &[u8]) -> TypeMask {
     let mut types = 0;
     for (i, t) in type_of.iter().enumerate() {
@@ -134,8 +135,8 @@ fn types_with_values(columns: &[&Column], type_of: &[u8]) -> TypeMask {
     types
 }
 
-/// What the order of the blocks of format 1 tells its reader: the gas blocks as far as none is
-/// missing, then nameless blocks (such as were read from format 1) whose length gives them away.
+/// What the order of blocks in format 1 can express: the gas blocks up to the first missing one,
+/// then unnamed blocks (as read from format 1) that are recognisable by length.
 struct Told<'a> {
     counts: &'a [[usize; TYPES]],
     gas_blocks: std::slice::Iter<'static, &'static str>,
@@ -149,7 +150,7 @@ impl<'a> Told<'a> {
         Self { counts, gas_blocks, double, unknown: 0 }
     }
 
-    /// Whether the next block may be this one.
+    /// Whether this block may come next.
     fn accepts(&mut self, block: &Outgoing) -> bool {
         let shape = &block.shape;
         let scalar_of_gas = shape.types == GAS && shape.values == 1 && shape.kind.is_float();
@@ -168,7 +169,7 @@ impl<'a> Told<'a> {
             self.unknown == 0 && next_of_gas.is_some() && lengths.iter().any(looks_like_gas);
         let name = unknown_block(self.unknown + 1);
         let guess = shape_of(&name, &lengths, None, self.double);
-        // A file without the block would give its name to the next one.
+        // In a file without the block, the next one would get its name.
         let everywhere = lengths.iter().all(|(length, _)| *length > 0);
         let told =
             block.name == name && !taken_for_gas && everywhere && guess.as_ref() == Some(shape);

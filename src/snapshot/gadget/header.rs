@@ -1,11 +1,11 @@
 //! The header of 256 bytes.
 //!
-//! Offsets: 0 bodies in this file by type (6 i32); 24 masses by type (6 f64; 0 where a MASS block
-//! has them); 72 time, 80 redshift (f64); 88 and 92 flags of star formation and feedback (i32);
-//! 96 bodies in all files (6 u32); 120 flag of cooling; 124 number of files; 128 box size,
-//! 136 Omega_0, 144 Omega_Lambda, 152 Hubble parameter (f64); 160 and 164 flags of stellar ages and
-//! metals; 168 high words of the bodies in all files (6 u32); 192 flag of entropy in the place of U;
-//! 196 flag of f64 (GADGET-3); the rest is unused.
+//! Offsets: 0 bodies in this file by type (6 i32); 24 masses by type (6 f64; 0 if the masses are in
+//! a MASS block); 72 time, 80 redshift (f64); 88 and 92 flags of star formation and feedback (i32);
+//! 96 bodies in all files (6 u32); 120 flag of cooling; 124 number of files; 128 box size, 136
+//! Omega_0, 144 Omega_Lambda, 152 Hubble parameter (f64); 160 and 164 flags of stellar ages and
+//! metals; 168 high words of the bodies in all files (6 u32); 192 flag of entropy instead of U; 196
+//! flag of f64 (GADGET-3); the rest is unused.
 
 use std::collections::BTreeMap;
 
@@ -42,33 +42,33 @@ const FACTS: [Fact; 11] = [
     flag("gadget.flag_entropy", 192),
 ];
 
-/// Attribute of the flag that decides which gas blocks format 1 has.
+/// Attribute with the flag that decides which gas blocks format 1 has.
 pub(super) const COOLING: &str = "gadget.flag_cooling";
 
-/// The number of files that the 256 bytes of a header say the snapshot is in; at least 1.
+/// The number of files of the snapshot according to the 256 bytes of a header; at least 1.
 pub(super) fn files(data: &[u8], endianness: Endianness) -> u64 {
     u64::try_from(endianness.i32(&data[124..])).unwrap_or(0).max(1)
 }
 
-/// What the header says.
+/// The content of a header.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Header {
     /// Bodies in this file by type.
     pub counts: [usize; TYPES],
-    /// Bodies in all files by type; may be 0 where there is only one.
+    /// Bodies in all files by type; may be 0 in a single file.
     pub totals: [u64; TYPES],
     /// Number of files.
     pub files: u64,
-    /// Masses by type; 0 where they vary.
+    /// Masses by type; 0 if they vary.
     pub masses: [f64; TYPES],
     /// In internal units, or the scale factor.
     pub time: f64,
-    /// The other numbers, where they are not 0.
+    /// The other numbers that are not 0.
     pub facts: BTreeMap<String, String>,
 }
 
 impl Header {
-    /// From the 256 bytes of the header, which begin at byte `at` of the file.
+    /// Parses the 256 bytes of the header, which begin at byte `at` of the file.
     pub fn parse(data: &[u8], at: usize, endianness: Endianness) -> Result<Self, Problem> {
         if data.len() != HEADER_BYTES {
             return Err(format!(
@@ -110,13 +110,13 @@ impl Header {
         self.counts.iter().map(|&count| count as u64).sum()
     }
 
-    /// True if writing puts that attribute into the header.
+    /// Whether the header holds this attribute when written.
     pub fn holds(attribute: &str) -> bool {
         FACTS.iter().any(|fact| fact.attribute == attribute)
     }
 
-    /// The 256 bytes. Counts and the number of files have to fit into i32. A fact that is no number is
-    /// noted and left out.
+    /// The 256 bytes. Counts and the number of files must fit i32. An attribute that is not a
+    /// number is noted and left out.
     pub fn bytes(&self, endianness: Endianness, double: bool, losses: &mut Losses) -> Vec<u8> {
         let mut bytes = vec![0; HEADER_BYTES];
         let mut put = |at: usize, write: &dyn Fn(&mut Writer)| {
@@ -139,9 +139,9 @@ impl Header {
                 (true, Ok(number), _) => put(fact.at, &|out| out.f64(number)),
                 (false, _, Ok(number)) => put(fact.at, &|out| out.u32(number as u32)),
                 _ => losses.note(format!(
-                    "attribute {} = '{text}' is no {}, 0 is written",
+                    "attribute {} = '{text}' is not a {}, 0 is written",
                     fact.attribute,
-                    if fact.is_f64 { "number" } else { "whole number of 32 bits" }
+                    if fact.is_f64 { "number" } else { "32-bit whole number" }
                 )),
             }
         }

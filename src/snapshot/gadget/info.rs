@@ -1,5 +1,5 @@
-//! The INFO block of format 2: 40 bytes for each block: name (4 characters), type (8 characters:
-//! `FLOAT`, `DOUBLE`, or `LONG`, `LLONG` for whole numbers of 32 and 64 bits; with an N behind for
+//! The INFO block of format 2: 40 bytes per block with name (4 characters), type (8 characters:
+//! `FLOAT`, `DOUBLE`, or `LONG`, `LLONG` for integers of 32 and 64 bits, followed by N for
 //! vectors), values per body (i32), and for each type whether it has the block (6 i32).
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use super::{TYPES, TypeMask};
 
 const ENTRY_BYTES: usize = 40;
 
-/// What a block holds and for which bodies.
+/// What a block holds, and for which bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     /// Types that have it.
@@ -28,7 +28,7 @@ impl Shape {
     }
 }
 
-/// The types by their names, without the N of vectors.
+/// Type names, without the N of vectors.
 const KINDS: [(&str, ColumnType); 4] = [
     ("FLOAT", ColumnType::F32),
     ("DOUBLE", ColumnType::F64),
@@ -36,7 +36,7 @@ const KINDS: [(&str, ColumnType); 4] = [
     ("LLONG", ColumnType::U64),
 ];
 
-/// Entries by the names of their blocks; those of other types are left out.
+/// Entries by the names of their blocks; entries of unknown types are left out.
 pub(super) fn parse(data: &[u8], endianness: Endianness) -> BTreeMap<String, Shape> {
     let mut shapes = BTreeMap::new();
     for entry in data.chunks_exact(ENTRY_BYTES) {
@@ -52,7 +52,7 @@ pub(super) fn parse(data: &[u8], endianness: Endianness) -> BTreeMap<String, Sha
     shapes
 }
 
-/// Appends the entry of one block. Whole numbers with a sign have no name there.
+/// Appends the entry of a block. Signed integers have no type name there.
 pub(super) fn put_entry(out: &mut Writer, name: &str, shape: &Shape) {
     let kind = KINDS.iter().find(|(_, kind)| *kind == shape.kind).map_or("", |(name, _)| name);
     let vector = if shape.values > 1 { "N" } else { "" };

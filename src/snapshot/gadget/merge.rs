@@ -1,5 +1,5 @@
-//! Putting the numbers of a snapshot's files together, in the order of one file: the bodies of a type from
-//! each file in turn, then those of the next type.
+//! Merging the numbers of a snapshot's files into the order that a single file would have: the
+//! bodies of a type from each file in turn, then those of the next type.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,16 +13,16 @@ use super::{ALL, DOUBLE_ATTRIBUTE, IDS_ATTRIBUTE, KINDS, TYPES, TypeMask};
 use crate::bodies::Bodies;
 use crate::units::Units;
 
-/// More columns are not kept: each costs 8 bytes per body, however short its block.
+/// The most columns kept: each costs 8 bytes per body, however short its block.
 const MOST_COLUMNS: usize = 64;
 
-/// Notes the blocks that could not be kept.
+/// Attribute that lists the blocks that were not kept.
 const SKIPPED: &str = "gadget.skipped";
 
-/// Blocks that become no columns.
+/// Blocks that do not become columns.
 const TAKEN: [&str; 5] = ["POS", "VEL", "ID", "MASS", "INFO"];
 
-/// The snapshot that the files are; one or more.
+/// The snapshot made of the files, of which there must be at least one.
 pub(super) fn merge(files: &[&File]) -> Result<Snapshot, Problem> {
     let Some(first) = files.first() else { return Err("has no files".into()) };
     let mut snapshot = Snapshot {
@@ -96,7 +96,7 @@ impl<'a> Numbers<'a> {
         if self.double { 8 } else { 4 }
     }
 
-    /// Those of the bodies of type `t`.
+    /// The numbers of the bodies of type `t`.
     fn of_type(&self, file: &File, t: usize) -> &'a [u8] {
         of_type(self.data, self.types, self.values * self.bytes(), &file.header.counts, t)
     }
@@ -114,7 +114,8 @@ fn real(data: &[u8], k: usize, double: bool, endianness: Endianness) -> f64 {
     if double { endianness.f64(&data[8 * k..]) } else { endianness.f32(&data[4 * k..]).into() }
 }
 
-/// The part that belongs to the bodies of type `t` of a block with `width` bytes for each body of `types`.
+/// The part of a block that belongs to the bodies of type `t`; the block has `width` bytes for each
+/// body of `types`.
 fn of_type<'a>(
     data: &'a [u8],
     types: TypeMask,
@@ -129,7 +130,7 @@ fn of_type<'a>(
     &data[before * width..(before + counts[t]) * width]
 }
 
-/// Reads the further blocks into columns; the names of those of f64.
+/// Reads the other blocks into columns; returns the names of the f64 ones.
 fn columns<'a>(files: &[&'a File], double: bool, snapshot: &mut Snapshot) -> Vec<&'a str> {
     let said: BTreeMap<String, Shape> = files
         .iter()
@@ -157,7 +158,7 @@ fn columns<'a>(files: &[&'a File], double: bool, snapshot: &mut Snapshot) -> Vec
             skipped.push(format!("{name} ({length} bytes at byte {})", block.at));
             continue;
         };
-        // Whole numbers that only some bodies have are f64 here, and would be rounded in f32.
+        // Integers that only some bodies have are f64 here; f32 would round them.
         if columns.iter().any(|column| column.kind() == ColumnType::F64) {
             doubles.push(name);
         }
@@ -171,7 +172,7 @@ fn columns<'a>(files: &[&'a File], double: bool, snapshot: &mut Snapshot) -> Vec
     doubles
 }
 
-/// What the INFO blocks of two files say together: a type without bodies in a file may be missing there.
+/// Combines the INFO blocks of two files: each may lack types that it has no bodies of.
 fn unite(
     mut one: BTreeMap<String, Shape>,
     other: BTreeMap<String, Shape>,
@@ -182,8 +183,9 @@ fn unite(
     one
 }
 
-/// The values of a block whose shape fits its `data` in each file: one column per value. Bodies without a
-/// value have NaN, which whole numbers do not know: they are then f64. `None` where that would round one.
+/// The values of a block whose shape fits its `data` in each file: one column per value. Bodies
+/// without a value get NaN. Integers have no NaN and then become f64; `None` if that would round
+/// one.
 fn values(files: &[&File], data: &[&[u8]], shape: &Shape) -> Option<Vec<Column>> {
     let n = files.iter().map(|file| file.header.total() as usize).sum();
     let is_for_all =
@@ -214,12 +216,12 @@ fn add_missing(column: &mut Column, count: usize) {
     match column {
         Column::F64(values) => values.resize(values.len() + count, f64::NAN),
         Column::F32(values) => values.resize(values.len() + count, f32::NAN),
-        // There are no bodies without.
+        // Integer columns have a value for every body.
         Column::U64(_) | Column::U32(_) | Column::I64(_) => debug_assert_eq!(count, 0),
     }
 }
 
-/// Appends whole numbers to a column of f64; `None` where one is beyond what that holds.
+/// Appends integers to a column of f64; `None` if f64 cannot hold one exactly.
 fn add_rounded(
     column: &mut Column,
     bytes: &[u8],

@@ -1,9 +1,10 @@
-//! GADGET formats 1 and 2, as GADGET-1 to -4 and many codes around them write.
+//! GADGET formats 1 and 2, as written by GADGET-1 to -4 and many related codes.
 //!
-//! A sequence of Fortran records: the length as u32, the data, the length again; either order of
-//! bytes. The first is the header of 256 bytes (`header.rs`), then blocks of one quantity each, for
-//! the bodies of types 0 to 5 in turn. Format 2 puts a record of 8 bytes before each, with the
-//! block's name (`POS `) and the distance to the next name; format 1 goes by order alone.
+//! A file is a sequence of Fortran records: the length as u32, the data, the length again, in
+//! either byte order. The first record is the header of 256 bytes (`header.rs`); then follow blocks
+//! of one quantity each, for the bodies of types 0 to 5 in turn. Format 2 precedes each block with
+//! a record of 8 bytes: the block's name (`POS `) and the distance to the next name. In format 1
+//! only the order identifies blocks.
 //!
 //! | block | of | data |
 //! |---|---|---|
@@ -15,26 +16,26 @@
 //! | any other (format 2) | as INFO says | also whole numbers of 32 and 64 bits |
 //! | INFO (format 2) | | name, type, width and body types of every block (`info.rs`) |
 //!
-//! Further blocks become columns of [`Snapshot::extra`] by their names, of vectors `ACCE.x`,
+//! Other blocks become columns of [`Snapshot::extra`] under their names, vectors as `ACCE.x`,
 //! `ACCE.y`, `ACCE.z`. In format 1 the gas blocks after MASS are U, RHO, HSML (with the flag of
 //! cooling U, RHO, NE, NH, HSML) and any others `X001`, `X002`, ... A block whose length fits no
-//! group of bodies is not kept; the attribute `gadget.skipped` names it. Columns have the types of their
-//! blocks; whole numbers that only some bodies have are f64, with NaN for the others.
+//! group of bodies is not kept; the attribute `gadget.skipped` names it. Columns have the types of
+//! their blocks, except that integers that only some bodies have are f64, with NaN for the others.
 //!
-//! The types become the components `gas`, `halo`, `disk`, `bulge`, `stars` and `boundary`. Units are
-//! taken to be GADGET's usual ones ([`crate::units::Units::gadget`]); the file does not say. In
-//! cosmological snapshots velocities stay divided by the square root of the scale factor, as in the
-//! file. The header's other numbers become attributes where they are not 0.
+//! The types become the components `gas`, `halo`, `disk`, `bulge`, `stars` and `boundary`. The file
+//! does not state units; GADGET's usual ones are assumed ([`crate::units::Units::gadget`]). In
+//! cosmological snapshots velocities remain divided by the square root of the scale factor, as in
+//! the file. The header's other numbers become attributes if they are not 0.
 //!
-//! Writing groups the bodies by type, as they come within each. A mass that all bodies of a type
-//! share goes to the header's table, in f64. Format 2 takes any column whose name fits into four
-//! characters; format 1 only what its order can tell.
+//! Writing groups the bodies by type and keeps their order within each. A mass common to all bodies
+//! of a type goes to the header's table, in f64. Format 2 takes any column whose name fits in four
+//! characters, format 1 only those that its order can express.
 //!
 //! # Several files
-//! `snap_000.0`, `snap_000.1`, ... are each a file as above with the header's number of files and bodies in all
-//! of them. Bodies are in the order in which one file would have them: those of type 0 of all files, then
-//! those of type 1. Time, number of files and bodies in all must be the same in each file, and the bodies
-//! have to add up.
+//! `snap_000.0`, `snap_000.1`, ... are each a file as above whose header also has the number of
+//! files and the bodies in all of them. Bodies are in the order that a single file would have: type
+//! 0 of all files, then type 1, and so on. Time, number of files and total bodies must be equal in
+//! all files, and the bodies must add up.
 
 mod blocks;
 mod columns;
@@ -51,7 +52,7 @@ use super::kinds::Kind;
 use super::{Confidence, Endianness, Format, Modifier};
 use crate::bodies::Role;
 
-/// Format 1's line in the registry.
+/// Format 1's entry in the registry.
 pub(super) const FORMAT_1: Format = Format {
     name: "gadget1",
     summary: "GADGET format 1: Fortran records in a fixed order",
@@ -66,7 +67,7 @@ pub(super) const FORMAT_1: Format = Format {
     }),
 };
 
-/// Format 2's line in the registry.
+/// Format 2's entry in the registry.
 pub(super) const FORMAT_2: Format = Format {
     name: "gadget2",
     summary: "GADGET format 2: records with block names",
@@ -114,7 +115,7 @@ const MODIFIERS: &[Modifier] = &[
     },
 ];
 
-/// What the six types are read as.
+/// The components that the six types become.
 const KINDS: &[Kind; TYPES] = &[
     Kind { name: "gas", role: Role::Gas },
     Kind { name: "halo", role: Role::Halo },
@@ -133,7 +134,7 @@ type TypeMask = u8;
 const GAS: TypeMask = 1;
 const ALL: TypeMask = 0b11_1111;
 
-/// The columns of the blocks that are not bodies' own, in the order in which codes write them; with
+/// The columns of blocks other than the bodies' own, in the order in which codes write them, with
 /// the types that have them.
 const KNOWN_BLOCKS: &[(&str, TypeMask)] = &[
     ("U", GAS),
@@ -150,22 +151,22 @@ const KNOWN_BLOCKS: &[(&str, TypeMask)] = &[
     ("TSTP", ALL),
 ];
 
-/// Names the attribute that lists the blocks of f64.
+/// The attribute that lists the f64 blocks.
 const DOUBLE_ATTRIBUTE: &str = "layout.gadget.double";
-/// Names the attribute that is `64` for a file with ids of 64 bits.
+/// The attribute that is `64` for a file with 64-bit ids.
 const IDS_ATTRIBUTE: &str = "layout.gadget.ids";
 
-/// The gas blocks that format 1 has behind MASS, in order.
+/// The gas blocks that follow MASS in format 1, in order.
 fn gas_blocks(cooling: bool) -> &'static [&'static str] {
     if cooling { &["U", "RHO", "NE", "NH", "HSML"] } else { &["U", "RHO", "HSML"] }
 }
 
-/// The name that the k-th nameless block of format 1 gets, from 1.
+/// The name of the k-th unnamed block of format 1, counted from 1.
 fn unknown_block(k: usize) -> String {
     format!("X{k:03}")
 }
 
-/// The order of bytes and the format of a file, from its first 8 bytes; `None`: not GADGET's.
+/// The byte order and format of a file, from its first 8 bytes; `None` if it is not GADGET's.
 fn kind_of_file(head: &[u8]) -> Option<(Endianness, u8)> {
     let head = head.get(..8)?;
     [Endianness::Little, Endianness::Big].into_iter().find_map(|endianness| {
@@ -177,7 +178,7 @@ fn kind_of_file(head: &[u8]) -> Option<(Endianness, u8)> {
     })
 }
 
-/// The number of files that a snapshot is in, by the first bytes of any of them.
+/// The number of files of a snapshot, from the first bytes of any of them.
 fn files(head: &[u8]) -> u64 {
     let Some((endianness, format)) = kind_of_file(head) else { return 1 };
     let at = if format == 1 { 4 } else { 20 };
@@ -187,7 +188,7 @@ fn files(head: &[u8]) -> u64 {
 fn recognise(head: &[u8], _length: u64, format: u8) -> Confidence {
     match kind_of_file(head) {
         Some((endianness, found)) if found == format => {
-            // The marker behind the header settles it; a shorter file is a truncated one.
+            // The marker after the header is conclusive; a shorter file is a truncated one.
             let at = if format == 1 { 260 } else { 276 };
             match head.get(at..at + 4) {
                 Some(marker) if endianness.u32(marker) == HEADER_BYTES as u32 => Confidence::Sure,

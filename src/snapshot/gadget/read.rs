@@ -1,4 +1,4 @@
-//! Reading of GADGET files: each by itself, up to the numbers in its blocks.
+//! Reading GADGET files, each by itself, up to the numbers in its blocks.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub(super) fn read(input: &mut Input, options: &ReadOptions) -> Result<Snapshot>
     merge(&files_of_one).map_err(|problem| Error::file(&name, problem))
 }
 
-/// Refuses files that are not of one snapshot, which is in `files` files.
+/// Checks that the files belong to one snapshot of `files` files.
 fn agree(parsed: &[(&Path, File)], files: u64) -> Result<()> {
     let [(first_path, first), others @ ..] = parsed else { return Ok(()) };
     for (path, file) in others {
@@ -53,7 +53,7 @@ fn agree(parsed: &[(&Path, File)], files: u64) -> Result<()> {
         }
     }
     let is_whole = files > 1 && parsed.len() as u64 == files;
-    // Some writers leave it out.
+    // Some writers leave the totals out.
     if !is_whole || first.header.totals == [0; TYPES] {
         return Ok(());
     }
@@ -71,7 +71,7 @@ fn agree(parsed: &[(&Path, File)], files: u64) -> Result<()> {
     Ok(())
 }
 
-/// Gives the blocks of format 1 the names that their order implies.
+/// Names the blocks of format 1 by their order.
 fn name_by_order(blocks: &mut [Block], header: &Header) {
     let mut names = vec!["POS", "VEL", "ID"];
     if masses_in_block(header) != 0 {
@@ -104,27 +104,27 @@ pub(super) fn masses_in_block(header: &Header) -> TypeMask {
         .fold(0, |mask, t| mask | 1 << t)
 }
 
-/// One file, whose blocks have the lengths that the bodies of its header ask for.
+/// A parsed file, in which the length of every block fits the bodies of its header.
 pub(super) struct File<'a> {
     pub header: Header,
     pub blocks: Vec<Block<'a>>,
     pub endianness: Endianness,
     pub positions: Numbers<'a>,
     pub velocities: Numbers<'a>,
-    /// `None` where ids are not read.
+    /// `None` if ids are not read.
     pub ids: Option<Numbers<'a>>,
-    /// `None` where the header has all masses.
+    /// `None` if the header has all masses.
     pub masses: Option<Numbers<'a>>,
 }
 
-/// The data of a block that must be there.
+/// The data of a required block.
 #[derive(Clone, Copy)]
 pub(super) struct Numbers<'a> {
     /// Types that have it.
     pub types: TypeMask,
     /// Numbers per body.
     pub values: usize,
-    /// Of 8 bytes each, else of 4.
+    /// 8 bytes per number; otherwise 4.
     pub double: bool,
     pub data: &'a [u8],
 }
@@ -140,10 +140,11 @@ impl<'a> File<'a> {
         for (k, block) in blocks.iter().enumerate() {
             if blocks[..k].iter().any(|earlier| earlier.name == block.name) {
                 let Block { name, at, .. } = block;
-                return Err(format!("block {name} at byte {at} is there for the second time"));
+                return Err(format!("block {name} at byte {at} is present twice"));
             }
         }
-        // Found in the length of POS, so that no count is believed without bytes behind it.
+        // Numbers are located within POS and the other blocks, so no count is trusted without the
+        // bytes for it.
         let find = |name, types, values| numbers(&header, &blocks, name, types, values);
         let positions = find("POS", ALL, 3)?;
         let velocities = find("VEL", ALL, 3)?;
@@ -158,7 +159,7 @@ impl<'a> File<'a> {
     }
 }
 
-/// A block that must be there, `values` numbers of 4 or 8 bytes for each body of `types`.
+/// A required block of `values` numbers of 4 or 8 bytes for each body of `types`.
 fn numbers<'a>(
     header: &Header,
     blocks: &[Block<'a>],

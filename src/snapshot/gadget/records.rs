@@ -1,27 +1,27 @@
-//! Fortran records: the data between two markers that both say its length.
+//! Fortran records: data between two markers, each of which holds the length.
 
 use super::super::bytes::{Reader, Writer};
 use super::super::{Endianness, Problem};
 use super::kind_of_file;
 
-/// No file has more; broken ones could consist of nothing but empty records.
+/// The most blocks of a file; a damaged file could consist of nothing but empty records.
 const MOST_BLOCKS: usize = 1000;
 
 /// The data of one block.
 pub(super) struct Block<'a> {
-    /// Without trailing blanks; in format 1 empty until the order tells.
+    /// Without trailing blanks; in format 1 empty until named by order.
     pub name: String,
     pub data: &'a [u8],
     /// Offset of the data in the file.
     pub at: usize,
 }
 
-/// All blocks of a file, the header first, with the order of bytes and the format's number.
+/// All blocks of a file, the header first, with the byte order and the format's number.
 pub(super) fn blocks(bytes: &[u8]) -> Result<(Vec<Block<'_>>, Endianness, u8), Problem> {
     let (endianness, format) = kind_of_file(bytes).ok_or_else(|| {
         let head = &bytes[..bytes.len().min(8)];
         format!(
-            "is no GADGET file: it begins with '{}', but the length of a header of 256 bytes or a record 'HEAD' was expected",
+            "is not a GADGET file: it begins with '{}', but the length of a header of 256 bytes or a record 'HEAD' was expected",
             head.escape_ascii()
         )
     })?;
@@ -65,7 +65,7 @@ fn record<'a>(reader: &mut Reader<'a>, what: &str) -> Result<(&'a [u8], usize), 
     Ok((data, at))
 }
 
-/// The name in the record of 8 bytes before a block of format 2.
+/// The name in the 8-byte record before a block of format 2.
 fn block_name(reader: &mut Reader) -> Result<String, Problem> {
     let (data, at) = record(reader, "a block's name")?;
     if data.len() != 8 {
@@ -92,7 +92,7 @@ pub(super) fn put_block(
     length: usize,
     data: impl FnOnce(&mut Writer),
 ) -> Result<(), Problem> {
-    // Readers take the markers for i32, and format 2 adds the markers' 8 bytes.
+    // Readers treat the markers as i32, and format 2 adds the markers' 8 bytes.
     let marker = i32::try_from(length as u64 + 8).map(|length| length as u32).map_err(|_| {
         format!("block {name} would take {length} bytes, but a record holds less than 2 GiB")
     })?;

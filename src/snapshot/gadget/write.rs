@@ -1,4 +1,4 @@
-//! Writing of GADGET files.
+//! Writing GADGET files.
 
 use std::ops::Range;
 
@@ -35,7 +35,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// What goes into which file.
+/// What each file gets.
 struct Plan<'a> {
     snapshot: &'a Snapshot,
     format: u8,
@@ -44,9 +44,9 @@ struct Plan<'a> {
     types: Vec<u8>,
     /// Indices of the bodies, grouped by type.
     order: Vec<usize>,
-    /// What each file has.
+    /// The bodies of each file.
     parts: Vec<Part>,
-    /// What the header of each file says but for the bodies in it.
+    /// The header of each file, except for its counts of bodies.
     header: Header,
     /// Types whose masses are in a block.
     in_block: TypeMask,
@@ -59,13 +59,13 @@ struct Plan<'a> {
 /// The bodies of one file.
 #[derive(Clone)]
 struct Part {
-    /// Of [`Plan::order`].
+    /// Range within [`Plan::order`].
     range: Range<usize>,
     /// Number of bodies by type.
     counts: [usize; TYPES],
 }
 
-/// What narrowing did to the numbers of all files.
+/// The narrowing of numbers in all files.
 struct Narrowing {
     positions: Narrow,
     velocities: Narrow,
@@ -144,7 +144,7 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// The bytes of file `part`.
+    /// The bytes of file number `part`.
     fn file(&mut self, part: usize, losses: &mut Losses) -> Result<Vec<u8>, Problem> {
         let Part { range, counts } = self.parts[part].clone();
         let bodies = &self.snapshot.bodies;
@@ -157,7 +157,7 @@ impl<'a> Plan<'a> {
         };
         let [positions, velocities, ids, masses] = self.shapes;
         let header = Header { counts, ..self.header.clone() };
-        // All files have the same facts: what is wrong with them is said once.
+        // All files have the same attributes, so problems with them are noted once.
         let mut said = Losses::default();
         let losses = if part == 0 { losses } else { &mut said };
         let header = header.bytes(self.endianness, positions.kind == ColumnType::F64, losses);
@@ -191,7 +191,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Which bodies of `order` each of `files` files has, and how many of each type these are.
+/// Splits `order` among `files` files, and counts the bodies of each type in each.
 fn parts(order: &[usize], types: &[u8], files: usize) -> Result<Vec<Part>, Problem> {
     let n = order.len();
     let begin = |k: usize| (n as u128 * k as u128 / files as u128) as usize;
@@ -216,14 +216,14 @@ fn type_of(component: &Component) -> u8 {
         Role::Halo => 1,
         Role::Disk => 2,
         Role::Bulge => 3,
-        // Stars and boundary bodies share a role; the name tells.
+        // Stars and boundary bodies have the same role; the name distinguishes them.
         Role::Star if component.name == KINDS[TYPE_BOUNDARY].name => TYPE_BOUNDARY as u8,
         Role::Star => 4,
     }
 }
 
-/// The header's table of masses, and the types that need the MASS block: those whose masses differ
-/// or are 0, which the table cannot say.
+/// The header's table of masses, and the types that need a MASS block: those whose masses differ or
+/// are 0, which the table cannot express.
 fn mass_table(mass: &[f64], order: &[usize], counts: &[usize; TYPES]) -> ([f64; TYPES], u8) {
     let (mut table, mut in_block, mut first) = ([0.0; TYPES], 0, 0);
     for (t, &count) in counts.iter().enumerate() {
@@ -259,7 +259,7 @@ fn wide_ids(snapshot: &Snapshot, options: &WriteOptions) -> Result<bool, Problem
     }
 }
 
-/// A file that is being written.
+/// A file being written.
 struct File<'a> {
     out: Writer,
     format: u8,
@@ -270,8 +270,8 @@ struct File<'a> {
 }
 
 impl File<'_> {
-    /// Appends a block of that shape, for which `put` writes the numbers of each body that has it. Without
-    /// such bodies there is none.
+    /// Appends a block of this shape, with the numbers that `put` writes for each body that has it.
+    /// No such bodies, no block.
     fn block(
         &mut self,
         name: &str,

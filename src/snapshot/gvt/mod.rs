@@ -1,4 +1,4 @@
-//! The project's own format, `.gvt`: holds everything that a [`Snapshot`] holds, bit for bit.
+//! The project's own format, `.gvt`: holds everything in a [`Snapshot`], bit for bit.
 //!
 //! # The file, for other programs
 //! All numbers are little-endian; sizes are in bytes.
@@ -23,14 +23,14 @@
 //!      4  u32  CRC-32 of this field from its first byte up to here
 //!      4  u32  zero
 //! ```
-//! Texts are UTF-8, each behind its length as u32. CRC-32 is that of zlib and PNG (IEEE 802.3). So
-//! every field and its data begin at a multiple of 8, and a field that a reader does not know is
-//! skipped by its lengths.
+//! Texts are UTF-8, each preceded by its length as u32. CRC-32 is that of zlib and PNG (IEEE
+//! 802.3). Every field and its data begin at a multiple of 8, and a reader skips a field it does
+//! not know by its lengths.
 //!
 //! | field | type | elements | content |
 //! |---|---|---|---|
-//! | `time` | f64 | 1 | the moment |
-//! | `gravitational_constant` | f64 | 1 | G in the numbers as they stand |
+//! | `time` | f64 | 1 | time of the snapshot |
+//! | `gravitational_constant` | f64 | 1 | G in the units of the numbers |
 //! | `units` | texts | 3 | names of the units of length, mass and time |
 //! | `attributes` | texts | 2 k | key, value, key, value, ... |
 //! | `components` | texts | 2 k | name, role (`star`, `disk`, `bulge`, `halo`, `gas`), name, role, ... |
@@ -38,11 +38,11 @@
 //! | `mass` | f64 | n | |
 //! | `position`, `velocity` | f64 x 3 | n | x, y, z of body 0, then of body 1, ... |
 //! | `component` | u8 | n | which of the components, from 0 |
-//! | `extra/NAME` | f64, f32, u64, u32, i64 | n | a further column; NaN where a body has no value |
+//! | `extra/NAME` | f64, f32, u64, u32, i64 | n | an additional column; NaN if a body has no value |
 //!
-//! All but `units`, `attributes` and the extra columns must be there; none may be there twice. The version is
-//! raised only where readers of the one before would misread the file, or refuse it without saying why; a
-//! file is written in the lowest that it can be.
+//! All but `units`, `attributes` and the extra columns are required; none may occur twice. The
+//! version is raised only when older readers would misread a file, or reject it without saying why;
+//! a file is written in the lowest version possible.
 
 mod read;
 mod write;
@@ -51,7 +51,7 @@ mod write;
 use super::Snapshot;
 use super::{ColumnType, Confidence, Format};
 
-/// The format's line in the registry.
+/// The format's entry in the registry.
 pub(super) const FORMAT: Format = Format {
     name: "gravitile",
     summary: "the project's own: self-describing, checked, restarts bit for bit",
@@ -64,11 +64,11 @@ pub(super) const FORMAT: Format = Format {
     write: Some(|snapshot, _, output, _| output.whole(write::write(snapshot))),
 };
 
-/// As PNG's: shows at once when a transfer has cut the eighth bit or changed the line ends.
+/// Like PNG's: reveals a transfer that cut the eighth bit or changed line ends.
 const MAGIC: [u8; 8] = *b"\x89GVT\r\n\x1a\n";
-/// All extra columns are of f64.
+/// All extra columns are f64.
 const VERSION_1: u32 = 1;
-/// They have types.
+/// Extra columns have types.
 const VERSION_2: u32 = 2;
 const HEADER_BYTES: usize = 32;
 const EXTRA: &str = "extra/";
@@ -78,7 +78,7 @@ const U64: u8 = 3;
 const F64: u8 = 4;
 const TEXTS: u8 = 5;
 
-/// The type of a field that is a column of that type.
+/// The field type of each column type.
 const COLUMNS: [(ColumnType, u8); 5] = [
     (ColumnType::F64, F64),
     (ColumnType::F32, 6),

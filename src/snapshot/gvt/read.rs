@@ -1,4 +1,4 @@
-//! Reading of `.gvt` files: every checksum, length and type is checked before data is used.
+//! Reading `.gvt` files: every checksum, length and type is checked before data is used.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Snapshot, Problem> {
         let (name, at) = (field.name, field.at);
         if fields.insert(name, field).is_some() {
             let name = messages::piece(name);
-            return Err(format!("the field '{name}' at byte {at} is there for the second time"));
+            return Err(format!("the field '{name}' at byte {at} is present twice"));
         }
     }
     if reader.left() > 0 {
@@ -35,12 +35,12 @@ pub(super) fn read(bytes: &[u8]) -> Result<Snapshot, Problem> {
     build(&fields, version)
 }
 
-/// Checks the header; the version and the number of fields.
+/// Checks the header; returns the version and the number of fields.
 fn header(reader: &mut Reader, bytes: &[u8]) -> Result<(u32, u32), Problem> {
     let magic = reader.take(8, "the magic of a gravitile snapshot")?;
     if magic != MAGIC {
         return Err(format!(
-            "is no gravitile snapshot: it begins with '{}', but '{}' was expected",
+            "is not a gravitile snapshot: it begins with '{}', but '{}' was expected",
             magic.escape_ascii(),
             MAGIC.escape_ascii()
         ));
@@ -64,7 +64,7 @@ fn header(reader: &mut Reader, bytes: &[u8]) -> Result<(u32, u32), Problem> {
     Ok((version, count))
 }
 
-/// One field as it stands in the file.
+/// A field as it is in the file.
 struct Field<'a> {
     name: &'a str,
     kind: u8,
@@ -94,11 +94,11 @@ impl<'a> Field<'a> {
             return Err(format!("is damaged: the checksum of {what} does not fit"));
         }
         let name = std::str::from_utf8(name)
-            .map_err(|_| format!("the name of {what} is no UTF-8 text"))?;
+            .map_err(|_| format!("the name of {what} is not UTF-8 text"))?;
         Ok(Self { name, kind: kind_and_width[0], width: kind_and_width[1], count, data, at })
     }
 
-    /// The data, if the field is of that type and width and its lengths agree.
+    /// The data, if the field has this type and width and its lengths agree.
     fn typed(&self, kind: u8, width: u8, value_bytes: u64) -> Result<&'a [u8], Problem> {
         if (self.kind, self.width) != (kind, width) {
             return Err(self.wrong(format!(
@@ -120,10 +120,10 @@ impl<'a> Field<'a> {
         Ok(self.typed(F64, 1, 8)?.chunks_exact(8).map(|value| ORDER.f64(value)).collect())
     }
 
-    /// A column of any type that files of that version have.
+    /// Reads a column of any type that files of this version have.
     fn column(&self, version: u32) -> Result<Column, Problem> {
         let is_of = |(_, code): &&(_, u8)| *code == self.kind && version >= VERSION_2;
-        // What is no column's type is refused as f64 is.
+        // A type that no column has is rejected as a wrong f64 column.
         let &(kind, code) = COLUMNS.iter().find(is_of).unwrap_or(&COLUMNS[0]);
         Ok(ORDER.column(kind, self.typed(code, 1, kind.bytes() as u64)?))
     }
@@ -151,7 +151,7 @@ impl<'a> Field<'a> {
             let length = reader.u32("a text's length").map_err(bad)?;
             let text = reader.take(length.into(), "a text").map_err(bad)?;
             let text = std::str::from_utf8(text);
-            texts.push(text.map_err(|_| self.wrong("holds a text that is no UTF-8"))?);
+            texts.push(text.map_err(|_| self.wrong("holds a text that is not UTF-8"))?);
         }
         if texts.len() as u64 != self.count {
             let (found, count) = (texts.len(), self.count);
@@ -160,7 +160,7 @@ impl<'a> Field<'a> {
         Ok(texts)
     }
 
-    /// The texts two by two.
+    /// The texts in pairs.
     fn pairs(&self) -> Result<Vec<(&'a str, &'a str)>, Problem> {
         let texts = self.texts()?;
         if !texts.len().is_multiple_of(2) {

@@ -1,10 +1,11 @@
-//! Writing of `.gvt` files.
+//! Writing `.gvt` files.
 
 use super::super::bytes::Writer;
 use super::super::{Column, ColumnType, Endianness, Problem, Snapshot};
 use super::{COLUMNS, EXTRA, F64, HEADER_BYTES, MAGIC, TEXTS, U8, U64, VERSION_1, VERSION_2};
 
-/// Loses nothing; fails only for names longer than 65535 bytes.
+/// Loses nothing; fails only for names longer than 65,535 bytes and texts too long for their length
+/// field.
 pub(super) fn write(snapshot: &Snapshot) -> Result<Vec<u8>, Problem> {
     let bodies = &snapshot.bodies;
     let n = bodies.len();
@@ -41,7 +42,7 @@ struct Fields {
 }
 
 impl Fields {
-    /// One field whose `data` writes `length` bytes: `count` elements of `width` values.
+    /// Writes one field; `data` writes `length` bytes: `count` elements of `width` values.
     fn field(
         &mut self,
         name: &str,
@@ -103,7 +104,7 @@ impl Fields {
         self.out.bytes.resize(self.out.bytes.len().next_multiple_of(8), 0);
     }
 
-    /// The header, which had to wait for the number of fields and the length.
+    /// The header, written last because it has the number of fields and the length.
     fn finish(self, version: u32) -> Vec<u8> {
         let mut header = Writer::new(Endianness::Little, HEADER_BYTES);
         header.raw(&MAGIC);

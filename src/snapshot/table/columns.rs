@@ -1,10 +1,10 @@
-//! Fields of a line, numbers in them, and what each column means.
+//! Fields of a line, the numbers in them, and the meaning of columns.
 
 use super::super::{Column, ColumnType};
 use crate::messages;
 
-/// Cuts a line at blanks. A field that begins with `"` goes to the next `"`; a `#` where a field
-/// would begin ends the line.
+/// Splits a line at blanks. A field that begins with `"` extends to the next `"`; a `#` where a
+/// field would begin ends the line.
 pub(super) fn fields(line: &str) -> impl Iterator<Item = &str> + Clone {
     let mut rest = line;
     std::iter::from_fn(move || {
@@ -21,22 +21,22 @@ pub(super) fn fields(line: &str) -> impl Iterator<Item = &str> + Clone {
     })
 }
 
-/// A number, also with Fortran's exponent D.
+/// A number; Fortran's exponent D is accepted.
 pub(super) fn number(field: &str) -> Option<f64> {
     let fortran = || field.replace(['d', 'D'], "e").parse().ok();
     field.parse().ok().or_else(fortran)
 }
 
-/// An id: a whole number, also as scripts write it that know only floating point (`7.0e+00`).
+/// An id: a whole number, also in the floating-point form that some scripts write (`7.0e+00`).
 pub(super) fn id(field: &str) -> Option<u64> {
-    // Beyond 2^53 a floating-point number may be another id than was meant.
+    // Beyond 2^53 a floating-point number may stand for a neighbouring id.
     let whole =
         |number: &f64| (0.0..=9_007_199_254_740_992.0).contains(number) && number.fract() == 0.0;
     field.parse().ok().or_else(|| number(field).filter(whole).map(|number| number as u64))
 }
 
-/// Appends the value of a further column; false if the field holds none of its type. An empty field is how
-/// spreadsheets write no value.
+/// Appends the value of an additional column; false if the field does not hold one of its type.
+/// Spreadsheets write an empty field for no value.
 pub(super) fn push(column: &mut Column, field: &str) -> bool {
     fn put<T>(values: &mut Vec<T>, value: Option<T>) -> bool {
         let is_there = value.is_some();
@@ -47,7 +47,7 @@ pub(super) fn push(column: &mut Column, field: &str) -> bool {
         Column::F64(values) if field.is_empty() => put(values, Some(f64::NAN)),
         Column::F32(values) if field.is_empty() => put(values, Some(f32::NAN)),
         Column::F64(values) => put(values, number(field)),
-        // Not by way of f64, which would be rounded twice.
+        // Parsed as f32: going through f64 would round twice.
         Column::F32(values) => {
             put(values, field.parse().ok().or_else(|| Some(number(field)? as f32)))
         }
@@ -57,7 +57,7 @@ pub(super) fn push(column: &mut Column, field: &str) -> bool {
     }
 }
 
-/// What a field of that type is expected to be.
+/// What a field of this type must be, for messages.
 pub(super) fn expected(kind: ColumnType) -> &'static str {
     match kind {
         ColumnType::F64 | ColumnType::F32 => "a number",
@@ -67,7 +67,7 @@ pub(super) fn expected(kind: ColumnType) -> &'static str {
     }
 }
 
-/// What a column holds.
+/// The meaning of a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     Id,
@@ -76,7 +76,7 @@ pub(super) enum Meaning {
     Position(usize),
     Velocity(usize),
     Component,
-    /// A further column of that name.
+    /// An additional column with this name.
     Extra(String),
 }
 
@@ -94,7 +94,7 @@ const NAMES: [(&str, Meaning); 10] = [
 ];
 
 impl Meaning {
-    /// The column of that name; names are blind to case, except those of further columns.
+    /// The column with this name, ignoring case except in names of additional columns.
     pub fn from_name(name: &str) -> Self {
         let known = NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         known.map_or_else(|| Self::Extra(name.into()), |(_, column)| column.clone())
@@ -118,7 +118,9 @@ impl Meaning {
         }
     }
 
-    /// The columns that a line of names gives. Complains about missing and doubled ones.
+    /// The columns named by a line of names.
+    ///
+    /// Errors: a missing or repeated column.
     pub fn from_names(names: Vec<String>) -> Result<Vec<Self>, String> {
         let columns: Vec<_> = names.iter().map(|name| Self::from_name(name)).collect();
         for (k, column) in columns.iter().enumerate() {

@@ -1,9 +1,10 @@
-//! The rest of a snapshot in comments before the table: one `#: key = value` each.
+//! The rest of a snapshot, in comments before the table: one `#: key = value` each.
 //!
 //! Keys: `time`; `unit.length`, `unit.mass`, `unit.time`; `gravitational_constant`;
-//! `component.NAME` with the role, in the order of the components; `attribute.NAME`; `column.NAME` with the
-//! type of a further column that is not of f64. Unknown keys are skipped. Names and values in which a character would mislead (`=`, `"`, line ends, blanks
-//! at an end) have it as `\u{HEX}`, and `\` as `\\`.
+//! `component.NAME` with the role, in the order of the components; `attribute.NAME`; `column.NAME`
+//! with the type of an additional column that is not f64. Unknown keys are skipped. In names and
+//! values, ambiguous characters (`=`, `"`, line ends, blanks at an end) are written as `\u{HEX}`,
+//! and `\` as `\\`.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +15,10 @@ use crate::bodies::{Component, Role};
 use crate::messages;
 use crate::units::Units;
 
-/// What begins such a comment.
+/// The prefix of such a comment.
 const MARK: &str = "#:";
 
-/// `text` without characters that mislead.
+/// `text` with ambiguous characters escaped.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
@@ -35,7 +36,7 @@ pub(super) fn escape(text: &str) -> String {
     escaped
 }
 
-/// The inverse of [`escape`]; whatever is no escape stays as it is.
+/// The inverse of [`escape`]; anything that is not an escape is kept.
 pub(super) fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -87,8 +88,8 @@ pub(super) fn comments(snapshot: &Snapshot, losses: &mut Losses) -> String {
     text
 }
 
-/// Takes the comments before the first line with content into `snapshot`, whose components it
-/// replaces if there are any; the types of further columns by name. Problems name the line.
+/// Reads the comments before the first line with content into `snapshot`, replacing its components
+/// if any are declared; returns the types of additional columns by name. Errors name the line.
 pub(super) fn read(
     text: &str,
     snapshot: &mut Snapshot,

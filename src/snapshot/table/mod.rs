@@ -1,18 +1,20 @@
-//! Tables in text: one body per line, for spreadsheets, scripts and eyes.
+//! Text tables: one body per line, for spreadsheets, scripts and people.
 //!
-//! Two formats that differ in how a line is cut into fields: `text` at blanks (a field in double
-//! quotes may hold blanks), `csv` at commas. In both:
+//! Two formats that differ in how a line is split into fields: `text` at blanks (a field in double
+//! quotes may contain blanks), `csv` at commas. In both:
 //!
 //! - `#` begins a comment: anywhere between fields in `text`, at the start of a line in `csv`;
 //! - the first line with content may name the columns, in any order: `id`, `m` or `mass`, `x`, `y`,
-//!   `z`, `vx`, `vy`, `vz`, `component`; any other name is a further column (`nan` where a body has
-//!   no value). Without such a line there are 8 columns, `id m x y z vx vy vz`, or 7, without the id;
-//! - bodies without an id are numbered from 0; bodies without a component are in one named `bodies`.
-//!   A component named as a role (`disk`) has it, else that of a star, unless the file says more:
-//! - comments that begin with `#:` and stand before all else hold the rest of the snapshot (`meta.rs`):
-//!   time, units, components with their roles, attributes, types of further columns.
+//!   `z`, `vx`, `vy`, `vz`, `component`; any other name is an additional column (`nan` if a body
+//!   has no value). Without such a line there are 8 columns, `id m x y z vx vy vz`, or 7 without
+//!   the id;
+//! - bodies without an id are numbered from 0; bodies without a component belong to one named
+//!   `bodies`. A component named like a role (`disk`) has that role, others that of a star, unless
+//!   the file says more:
+//! - comments at the very beginning that start with `#:` hold the rest of the snapshot (`meta.rs`):
+//!   time, units, components with their roles, attributes, types of additional columns.
 //!
-//! Numbers are written with the fewest digits that give the same f64 back, so that nothing is lost.
+//! Numbers are written with the fewest digits that read back as the same f64, so nothing is lost.
 
 mod columns;
 mod meta;
@@ -21,7 +23,7 @@ mod write;
 
 use super::{Confidence, Format};
 
-/// The line of blank-separated tables in the registry.
+/// The entry of blank-separated tables in the registry.
 pub(super) const TEXT: Format = Format {
     name: "text",
     summary: "plain text: id m x y z vx vy vz ... in columns between blanks",
@@ -34,7 +36,7 @@ pub(super) const TEXT: Format = Format {
     write: Some(|snapshot, _, output, losses| output.whole(write::write_text(snapshot, losses))),
 };
 
-/// The line of comma-separated tables in the registry.
+/// The entry of comma-separated tables in the registry.
 pub(super) const CSV: Format = Format {
     name: "csv",
     summary: "comma-separated values: id,m,x,y,z,vx,vy,vz,...",
@@ -47,7 +49,7 @@ pub(super) const CSV: Format = Format {
     write: Some(|snapshot, _, output, losses| output.whole(write::write_csv(snapshot, losses))),
 };
 
-/// Sure if the first line with content is a header or numbers; maybe if it is text at all.
+/// Sure if the first line with content is a header or numbers; maybe if the file is text at all.
 fn recognise(head: &[u8], commas: bool) -> Confidence {
     let is_text = |byte: &u8| *byte >= b' ' && *byte != 0x7f || b"\t\r\n".contains(byte);
     if !head.iter().all(is_text) {
@@ -73,7 +75,7 @@ fn recognise(head: &[u8], commas: bool) -> Confidence {
     if numbers || names { Confidence::Sure } else { Confidence::Maybe }
 }
 
-/// True for lines that are neither empty nor a comment.
+/// Whether a line is neither empty nor a comment.
 fn has_content(line: &str) -> bool {
     let line = line.trim();
     !line.is_empty() && !line.starts_with('#')

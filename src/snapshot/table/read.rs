@@ -1,4 +1,4 @@
-//! Reading of tables.
+//! Reading tables.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::meta::{self, unescape};
 use crate::bodies::{Bodies, Component, Role};
 use crate::messages;
 
-/// A component of a [`Bodies`] is one of so many.
+/// The most components of [`Bodies`].
 const MOST_COMPONENTS: usize = 256;
 
 pub(super) fn read_text(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot, Problem> {
@@ -32,12 +32,12 @@ pub(super) fn read_csv(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot, 
         .from_reader(text.as_bytes());
     let mut record = csv::StringRecord::new();
     loop {
-        // Comments are skipped inside, so that only the record itself knows its line.
+        // The reader skips comments itself, so only the record knows its line.
         match reader.read_record(&mut record) {
             Ok(false) => break,
             Ok(true) => {
                 let line = record.position().map_or(0, csv::Position::line);
-                // No name and no number of a table has a line end in it.
+                // No name and no number in a table contains a line end.
                 if record.iter().any(|field| field.trim().contains('\n')) {
                     return Err(format!(
                         "line {line}: a field in quotes goes on beyond the end of its line, as if a closing '\"' were missing"
@@ -54,13 +54,13 @@ pub(super) fn read_csv(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot, 
     table.finish()
 }
 
-/// The text without a byte order mark.
+/// The text without its byte order mark.
 fn text_of(bytes: &[u8]) -> Result<&str, Problem> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
         let line = bytes[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
         format!(
-            "is no text: line {line} has the byte {:02x} at byte {at}, but UTF-8 was expected",
+            "is not text: line {line} has the byte {:02x} at byte {at}, but UTF-8 was expected",
             bytes[at]
         )
     })?;
@@ -72,16 +72,16 @@ struct Table {
     snapshot: Snapshot,
     /// Empty until the first row.
     columns: Vec<Meaning>,
-    /// Types of further columns that the comments name; all others are of f64.
+    /// Types of additional columns that the comments declare; all others are f64.
     types: BTreeMap<String, ColumnType>,
-    /// Values of [`Meaning::Extra`], in the order of the columns.
+    /// Values of the [`Meaning::Extra`] columns, in order.
     extra: Vec<Column>,
-    /// Ids are not read.
+    /// Whether ids are ignored.
     renumber: bool,
 }
 
 impl Table {
-    /// With what the comments before the table say.
+    /// Starts with what the comments before the table say.
     fn new(text: &str, options: &ReadOptions) -> Result<Self, Problem> {
         let bodies = Bodies::default();
         let mut snapshot = Snapshot { bodies, ..Snapshot::default() };
@@ -90,7 +90,7 @@ impl Table {
         Ok(Self { snapshot, columns: Vec::new(), types, extra: Vec::new(), renumber })
     }
 
-    /// Takes one line's fields; the first with content decides about the columns.
+    /// Takes the fields of one line; the first line with content determines the columns.
     fn row<'a>(
         &mut self,
         line: u64,
@@ -181,7 +181,8 @@ impl Table {
                 }
             }
         }
-        // A table without a column of components has one, or the only one that the comments name.
+        // Without a component column, bodies belong to a default component, or to the only one that
+        // the comments declare.
         let component = match component {
             Some(component) => component,
             None => {
@@ -209,7 +210,7 @@ impl Table {
     }
 }
 
-/// The component of that name, which is added if it is new; `None` if there are too many.
+/// The component with this name, added if it is new; `None` if there are too many.
 fn component_of(components: &mut Vec<Component>, name: &str) -> Option<u8> {
     let index = components.iter().position(|known| known.name == name).unwrap_or_else(|| {
         let role = match name {

@@ -1,4 +1,4 @@
-//! Writing of tables.
+//! Writing tables.
 
 use std::fmt::Write as _;
 
@@ -30,7 +30,7 @@ pub(super) fn write_csv(snapshot: &Snapshot, losses: &mut Losses) -> Result<Vec<
     out.into_inner().map_err(|error| error.to_string())
 }
 
-/// Hands over the line of names and then that of each body.
+/// Passes on the line of names, then the line of each body.
 fn rows(
     snapshot: &Snapshot,
     losses: &mut Losses,
@@ -40,7 +40,7 @@ fn rows(
     let with_component = bodies.components.len() > 1;
     let (mut extra, mut lost) = (Vec::new(), Vec::new());
     for (name, column) in &snapshot.extra {
-        // A further column whose name means something else here would be read as that.
+        // An additional column whose name has a meaning here would be misread.
         match Meaning::from_name(name) {
             Meaning::Extra(_) => extra.push((name, column)),
             _ => lost.push(name.clone()),
@@ -68,8 +68,8 @@ fn rows(
         for value in
             [bodies.mass[i]].into_iter().chain(position.to_array()).chain(velocity.to_array())
         {
-            // Debug gives the fewest digits that read back as the same number, with an exponent
-            // where it is shorter.
+            // Debug prints the fewest digits that read back as the same number, with an exponent if
+            // that is shorter.
             set(&format_args!("{value:?}"));
         }
         if with_component {

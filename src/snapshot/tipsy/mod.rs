@@ -1,7 +1,7 @@
 //! Tipsy, the format of the TIPSY viewer and of GASOLINE, ChaNGa, Bonsai and NVIDIA's samples.
 //!
-//! A header (time f64; number of bodies, of dimensions, of gas, dark and star bodies as i32: 28
-//! bytes; usually 4 more of padding, so that what follows is aligned) and three runs of records:
+//! A header (time f64; number of bodies, dimensions, gas, dark and star bodies as i32: 28 bytes,
+//! usually followed by 4 of padding for alignment) and three runs of records:
 //!
 //! | kind | bytes | f32 each |
 //! |---|---|---|
@@ -9,22 +9,22 @@
 //! | dark | 36 | mass, position, velocity, eps, phi |
 //! | star | 44 | mass, position, velocity, metals, tform, eps, phi |
 //!
-//! `Standard` files are big-endian (XDR), `native` ones have the writer's order; both are told
-//! apart by the number of dimensions, 3. The kinds become the components `gas`, `halo` and `stars`;
-//! the last columns go to [`Snapshot::extra`] under the names above (a column of nothing but zeros
-//! is left out, as writing puts it back). Tipsy has no ids: the bodies are numbered from 0.
+//! `Standard` files are big-endian (XDR), `native` ones have the writer's byte order; the number of
+//! dimensions, 3, tells which. The kinds become the components `gas`, `halo` and `stars`; the other
+//! columns go to [`Snapshot::extra`] under the names above (a column of zeros is left out, as
+//! writing restores it). Tipsy has no ids: the bodies are numbered from 0.
 //!
-//! NVIDIA's and Bonsai's files keep an integer id where dark and star records have phi: dark ids
-//! from 200,000,000, disk stars below 100,000,000, bulge stars between. This variant is recognised
-//! where all ids lie there (dark ones below 800,000,000), not all 0: as potentials they would all
-//! be positive and below 1e-9. Its stars become the components `disk` and `bulge`. Gas bodies have
-//! no ids in it either and are numbered from 1,000,000,000.
+//! NVIDIA's and Bonsai's files have an integer id in place of phi in dark and star records: dark
+//! ids from 200,000,000, disk stars below 100,000,000, bulge stars between. This variant is
+//! recognised if all ids lie in these ranges (dark ones below 800,000,000) and are not all 0: as
+//! potentials they would all be positive and below 1e-9. Its stars become the components `disk` and
+//! `bulge`. Its gas bodies have no ids and are numbered from 1,000,000,000.
 //!
-//! A file with the long header that lost its last 4 bytes has the length of one with the short
-//! header; it is told apart, and refused, by its having no masses where they should be.
+//! A file with the long header that has lost its last 4 bytes has the length of one with the short
+//! header. It is detected, and rejected, because it has no masses where they should be.
 //!
-//! Writing groups the bodies into gas, dark and star, as they come within each. Numbers are
-//! narrowed to f32; time stays f64. The bytes of padding mean nothing and are not kept.
+//! Writing groups the bodies into gas, dark and star and keeps their order within each. Numbers are
+//! narrowed to f32; time stays f64. The padding has no meaning and is not kept.
 
 mod read;
 mod write;
@@ -35,7 +35,7 @@ use super::kinds::Kind;
 use super::{Endianness, Format, Modifier};
 use crate::bodies::Role;
 
-/// The format's line in the registry.
+/// The format's entry in the registry.
 pub(super) const FORMAT: Format = Format {
     name: "tipsy",
     summary: "TIPSY, GASOLINE, ChaNGa; with integer ids NVIDIA's samples and Bonsai",
@@ -76,7 +76,7 @@ pub(super) const FORMAT: Format = Format {
     }),
 };
 
-/// Columns behind mass, position and velocity, by section: gas, dark, star.
+/// Columns after mass, position and velocity, by section: gas, dark, star.
 const COLUMNS: [&[&str]; 3] = [
     &["rho", "temp", "hsmooth", "metals", "phi"],
     &["eps", "phi"],
@@ -89,14 +89,14 @@ const SECTIONS: [&str; 3] = ["gas", "dark", "star"];
 const SECTION_GAS: usize = 0;
 const SECTION_DARK: usize = 1;
 
-/// What the bodies of a plain file are read as; the index is the section.
+/// The components of a plain file's bodies, by section.
 const KINDS: &[Kind] = &[
     Kind { name: "gas", role: Role::Gas },
     Kind { name: "halo", role: Role::Halo },
     Kind { name: "stars", role: Role::Star },
 ];
 
-/// What those of a file with ids are read as.
+/// The components of the bodies of a file with ids.
 const KINDS_WITH_IDS: &[Kind] = &[
     Kind { name: "gas", role: Role::Gas },
     Kind { name: "halo", role: Role::Halo },
@@ -107,7 +107,7 @@ const KINDS_WITH_IDS: &[Kind] = &[
 const KIND_DISK: usize = 2;
 const KIND_BULGE: usize = 3;
 
-/// First id and first id beyond, by kind of [`KINDS_WITH_IDS`].
+/// First id and end of the range, by kind of [`KINDS_WITH_IDS`].
 const ID_RANGES: [(u64, u64); 4] = [
     (1_000_000_000, u64::MAX),
     (200_000_000, 800_000_000),
@@ -115,10 +115,10 @@ const ID_RANGES: [(u64, u64); 4] = [
     (100_000_000, 200_000_000),
 ];
 
-/// The attribute that remembers the variant a file was in.
+/// The attribute that records the variant of a file.
 const IDS_ATTRIBUTE: &str = "layout.tipsy.ids";
 
-/// Bytes of one record of that section.
+/// Bytes of one record of a section.
 const fn record_bytes(section: usize) -> usize {
     4 * (7 + COLUMNS[section].len())
 }

@@ -1,4 +1,4 @@
-//! Reading of tipsy files.
+//! Reading tipsy files.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ struct Header {
 }
 
 impl Header {
-    /// The header in that order of bytes; `None` if the number of dimensions is not 3 in it.
+    /// The header in this byte order; `None` if its number of dimensions is then not 3.
     fn parse(head: &[u8], endianness: Endianness) -> Option<Self> {
         let number = |at| endianness.i32(&head[at..]);
         (number(12) == 3).then(|| Self {
@@ -41,7 +41,7 @@ impl Header {
         self.counts.iter().all(|&count| count >= 0) && sum == i64::from(self.total)
     }
 
-    /// Length of all records; at most 3 * 2^31 * 48, so nothing overflows.
+    /// Length of all records; at most 3 * 2^31 * 48, so it cannot overflow.
     fn records_length(&self) -> u64 {
         (0..3).map(|s| self.counts[s].max(0) as u64 * record_bytes(s) as u64).sum()
     }
@@ -61,7 +61,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Snapshot, Problem> {
     let head = Reader::new(bytes, Endianness::Little).take(28, "a tipsy header")?;
     let header = Header::find(head).ok_or_else(|| {
         format!(
-            "is no tipsy file: the number of dimensions at byte 12 is {} (little-endian) or {} (big-endian), but must be 3",
+            "is not a tipsy file: the number of dimensions at byte 12 is {} (little-endian) or {} (big-endian), but must be 3",
             Endianness::Little.i32(&head[12..]),
             Endianness::Big.i32(&head[12..])
         )
@@ -137,11 +137,12 @@ fn build(header: &Header, sections: [&[u8]; 3]) -> Result<Snapshot, Problem> {
                 let records = records.chunks_exact(record_bytes(section));
                 records.map(|record| value(record, 7 + k))
             };
-            // -0 is no zero here: only what writing puts back by itself may be left out.
+            // -0 does not count as zero: only columns that writing restores exactly may be left
+            // out.
             if values().any(|value| value.to_bits() != 0) || extra.contains_key(*name) {
                 let column = extra.entry(name.to_string()).or_insert_with(|| {
                     let mut column = vec![f32::NAN; n];
-                    // Earlier sections that have the column have nothing but zeros in it.
+                    // In sections read earlier, the column was all zeros.
                     fill_zeros(&mut column, header, section, name);
                     column
                 });
@@ -168,16 +169,16 @@ fn fill_zeros(column: &mut [f32], header: &Header, sections: usize, name: &str) 
     }
 }
 
-/// True for a file whose length says 28 bytes of header, but whose masses say that these are 32 and
-/// the last 4 bytes of the file are gone. Where masses should be there are then the padding (0 or
-/// rubbish that makes no number) and the last words of the records: potentials or ids.
+/// Whether the file's length says 28 bytes of header, but the masses say 32 with the last 4 bytes
+/// of the file missing. The values read as masses are then padding (0 or bytes that do not form a
+/// number) and the last words of the records: potentials or ids.
 pub(super) fn looks_cut(bytes: &[u8]) -> bool {
     let Some(header) = bytes.get(..28).and_then(Header::find) else { return false };
     if !header.counts_fit() || bytes.len() as u64 != 28 + header.records_length() {
         return false;
     }
     let mut rest = &bytes[28..];
-    // The section of the record before; the first has the padding before it.
+    // The last words of the previous section; the first is preceded by the padding.
     let mut before = None;
     for section in 0..3 {
         let (records, after) =
@@ -204,7 +205,7 @@ fn last_word(endianness: Endianness, record: &[u8]) -> u32 {
     endianness.u32(&record[record.len() - 4..])
 }
 
-/// True if the last words of all dark and star records can only be ids.
+/// Whether the last words of all dark and star records can only be ids.
 fn have_ids(endianness: Endianness, sections: &[&[u8]; 3]) -> bool {
     let words = |section: usize| {
         sections[section]

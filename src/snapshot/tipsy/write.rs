@@ -1,4 +1,4 @@
-//! Writing of tipsy files.
+//! Writing tipsy files.
 
 use super::super::bytes::Writer;
 use super::super::kinds::{gadget_name, note_components, order};
@@ -94,8 +94,8 @@ fn kind_with_ids(component: &Component) -> usize {
     }
 }
 
-/// The ids by body as the variant wants them: as they are where those of a whole kind lie in its
-/// range, else numbered from the start of the range.
+/// The ids as the variant requires: unchanged for kinds whose ids all lie in their range, otherwise
+/// numbered from its start.
 fn fitting_ids(bodies: &Bodies, order: &[usize], losses: &mut Losses) -> Result<Vec<u32>, Problem> {
     let mut ids = vec![0; bodies.len()];
     for (k, (first, end)) in ID_RANGES.into_iter().enumerate() {
@@ -104,7 +104,7 @@ fn fitting_ids(bodies: &Bodies, order: &[usize], losses: &mut Losses) -> Result<
         let members: Vec<usize> = order.iter().filter(of_kind).copied().collect();
         let name = KINDS_WITH_IDS[k].name;
         if k == SECTION_GAS {
-            // No place for them at all; reading numbers them.
+            // This kind has no place for ids; reading numbers them.
             let numbered = |(place, &i): (usize, &usize)| bodies.id[i] == first + place as u64;
             if !members.iter().enumerate().all(numbered) {
                 losses.note(format!("ids of {} {name} bodies are not held", members.len()));
@@ -160,11 +160,11 @@ impl Narrowing {
     }
 }
 
-/// Where the values behind mass, position and velocity come from.
+/// Sources of the values after mass, position and velocity.
 struct Columns<'a> {
-    /// By section and place in its [`COLUMNS`]; `None`: zero.
+    /// By section and index in its [`COLUMNS`]; `None` means zero.
     sources: [Vec<Option<&'a Column>>; 3],
-    /// Stands for eps where no column says it.
+    /// Used for eps if no column provides it.
     softening: Option<f64>,
 }
 
@@ -194,7 +194,7 @@ impl<'a> Columns<'a> {
             for name in COLUMNS[section] {
                 let has_place = !(with_ids && section != SECTION_GAS && *name == "phi");
                 let source = find(name).filter(|_| has_place && count > 0);
-                // A kind of body that has no value at all gets the zero of files without the column.
+                // A kind of body without any value gets zero, as files without the column have.
                 let none = |column: &Column| !members.iter().any(|&i| column.has_value(i));
                 let missing = source.is_some_and(|(_, column)| none(column));
                 if missing {
@@ -220,7 +220,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Notes the columns that have no place, or none in the records of some kind of body.
+/// Notes the columns that have no place in the records of some or all kinds of bodies.
 fn note_unused(
     snapshot: &Snapshot,
     order: &[usize],
