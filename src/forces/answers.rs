@@ -1,17 +1,18 @@
-//! What engines answer: one entry per sink.
+//! The results of engines: one entry per sink.
 
 use glam::DVec3;
 
 use super::{Order, Precision, Want};
 use crate::error::{Error, Result};
 
-/// Says that there is no source: the nearest of a sink that has none around it.
+/// Index that means no source: the nearest source of a sink that has none.
 pub const NO_SOURCE: u32 = u32::MAX;
 
-/// The answers of an engine, one entry per sink; what was not wanted is empty.
+/// The results of an engine, one entry per sink; what was not asked for is empty.
 ///
-/// With r = x_j - x_i, v and a their derivatives, R^2 = r^2 + eps^2, sums over all sources j but the
-/// sink itself (Belleman et al. 2008, equations 3.3 to 3.5; Nitadori and Makino 2008, section 2):
+/// With r = x_j - x_i, v and a its derivatives, R^2 = r^2 + eps^2, and sums over all sources j
+/// except the sink itself (Belleman et al. 2008, equations 3.3 to 3.5; Nitadori and Makino 2008,
+/// section 2):
 ///
 /// ```text
 /// A_j = G m_j r / R^3                      alpha = (r . v) / R^2
@@ -28,17 +29,18 @@ pub struct Answers {
     pub snap: Vec<DVec3>,
     /// -Sum of G m_j / R.
     pub potential: Vec<f64>,
-    /// Index of the nearest source, the lowest of equally near ones; [`NO_SOURCE`] where there is none.
+    /// Index of the nearest source, the lowest of equally near ones; [`NO_SOURCE`] if there is
+    /// none.
     pub nearest: Vec<u32>,
-    /// Its distance, without softening; infinite where there is none. Empty where nobody wants it.
+    /// Its distance without softening; infinite if there is none. Empty if not asked for.
     pub nearest_distance: Vec<f64>,
     /// The sources within each sink's radius.
     pub neighbours: Lists,
 }
 
 impl Answers {
-    /// Makes room for `n` sinks of `want`, and takes room away from what is not wanted. Values that
-    /// stay are to be overwritten.
+    /// Makes room for `n` sinks of what `want` asks for, and empties the rest. Remaining values are
+    /// stale until overwritten.
     pub fn resize(&mut self, n: usize, want: &Want) {
         let when = |wanted: bool| if wanted { n } else { 0 };
         self.acceleration.resize(n, DVec3::ZERO);
@@ -50,20 +52,22 @@ impl Answers {
         self.neighbours.clear();
     }
 
-    /// The first sink with a sum that is not finite, and which sum it is.
+    /// The first sink with a sum that is not finite, and the name of that sum.
     pub fn lost(&self) -> Option<(usize, &'static str)> {
         let vectors =
             [("acceleration", &self.acceleration), ("jerk", &self.jerk), ("snap", &self.snap)];
         not_finite(vectors.map(|(name, values)| (name, &values[..])), &self.potential)
     }
 
-    /// Refuses sums that are not finite.
+    /// Checks that all sums are finite.
+    ///
+    /// Errors: [`Error::Body`] with the first sink for which one is not.
     pub fn check(&self, precision: Precision) -> Result<()> {
         check_finite(self.lost(), || format!("the tier '{}'", precision.name()))
     }
 }
 
-/// The first entry that is not finite, and the name of what it is in.
+/// The index of the first entry that is not finite, and the name of its quantity.
 fn not_finite<const N: usize>(
     vectors: [(&'static str, &[DVec3]); N],
     potential: &[f64],
@@ -75,7 +79,8 @@ fn not_finite<const N: usize>(
     vectors.into_iter().filter_map(first).chain(scalar).min_by_key(|(i, _)| *i)
 }
 
-/// The one place where answers that are no numbers become an error; `range` says what they have left.
+/// The only place that turns results that are not finite into an error; `range` says what they
+/// exceeded.
 fn check_finite(lost: Option<(usize, &str)>, range: impl Fn() -> String) -> Result<()> {
     let Some((index, what)) = lost else { return Ok(()) };
     let problem = format!(
@@ -85,55 +90,55 @@ fn check_finite(lost: Option<(usize, &str)>, range: impl Fn() -> String) -> Resu
     Err(Error::Body { index, id: index as u64, problem })
 }
 
-/// One list of sources per sink, in one piece of memory.
+/// One list of sources per sink, stored contiguously.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lists {
     /// The lists one after the other.
     index: Vec<u32>,
     /// Where each list ends in `index`.
     end: Vec<usize>,
-    /// How many sources there are within the radius, kept or not.
+    /// The number of sources within the radius, kept or not.
     found: Vec<u32>,
 }
 
 impl Lists {
-    /// Forgets all lists, keeps the memory.
+    /// Clears all lists, keeps the memory.
     pub fn clear(&mut self) {
         self.index.clear();
         self.end.clear();
         self.found.clear();
     }
 
-    /// Appends the next sink's list: what was kept of `found` sources.
+    /// Appends the next sink's list: those of `found` sources that were kept.
     pub fn push(&mut self, kept: &[u32], found: u32) {
         self.index.extend_from_slice(kept);
         self.end.push(self.index.len());
         self.found.push(found);
     }
 
-    /// Number of lists: of sinks, or 0 if no lists were wanted.
+    /// Number of lists: one per sink, or 0 if no lists were asked for.
     pub fn len(&self) -> usize {
         self.end.len()
     }
 
-    /// True if no lists were wanted.
+    /// Whether no lists were asked for.
     pub fn is_empty(&self) -> bool {
         self.end.is_empty()
     }
 
-    /// The sources around sink `i`, ascending. Where [`Lists::overflowed`], `capacity` of them, and
-    /// which ones is not promised.
+    /// The sources around sink `i`, ascending. If it [`Lists::overflowed`], these are an
+    /// unspecified `capacity` of them.
     pub fn of(&self, i: usize) -> &[u32] {
         let begin = i.checked_sub(1).map_or(0, |before| self.end[before]);
         &self.index[begin..self.end[i]]
     }
 
-    /// How many sources there are around sink `i`, also where they were too many to be kept.
+    /// The number of sources around sink `i`, including those not kept.
     pub fn found(&self, i: usize) -> usize {
         self.found[i] as usize
     }
 
-    /// True where the list of sink `i` is not complete.
+    /// Whether the list of sink `i` is incomplete.
     pub fn overflowed(&self, i: usize) -> bool {
         self.of(i).len() < self.found(i)
     }

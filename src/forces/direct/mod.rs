@@ -1,4 +1,4 @@
-//! Method `direct`: every pair of a source and a sink by itself.
+//! Method `direct`: direct summation over all pairs of a sink and a source.
 
 pub mod cpu;
 pub mod gpu;
@@ -37,16 +37,16 @@ pub const CPU_DOUBLE: Entry =
         made(CpuDouble::new())
     });
 
-/// Scalar f64, a method by itself.
+/// Scalar f64, a method of its own.
 pub const REFERENCE: Entry =
     Entry { method: Method::Reference, make: |_| made(Reference::default()), ..CPU_DOUBLE };
 
-/// The all-pairs kernel for single calls.
+/// The all-pairs kernel for single evaluations.
 pub const GPU_SINGLE: Entry = entry(Place::Gpu, Precision::Single, JUST_ACCELERATION, |tools| {
     Box::pin(async { boxed(GpuSingle::new(tools.device()?, tools.kernel)) })
 });
 
-/// Derivatives in pairs of f32.
+/// Derivatives in double-single: pairs of f32.
 pub const GPU_DOUBLE_SINGLE: Entry =
     entry(Place::Gpu, Precision::DoubleSingle, WITH_DERIVATIVES, |tools| {
         Box::pin(async { boxed(GpuTiers::open(tools.device()?, Precision::DoubleSingle).await?) })
@@ -58,7 +58,7 @@ pub const GPU_TIER_SINGLE: Entry =
         Box::pin(async { boxed(GpuTiers::open(tools.device()?, Precision::Single).await?) })
     });
 
-/// Derivatives in f64, where shaders have it.
+/// Derivatives in f64, on adapters whose shaders support it.
 pub const GPU_DOUBLE: Entry = entry(Place::Gpu, Precision::Double, WITH_DERIVATIVES, |tools| {
     Box::pin(async { boxed(GpuTiers::open(tools.device()?, Precision::Double).await?) })
 });
@@ -66,7 +66,7 @@ pub const GPU_DOUBLE: Entry = entry(Place::Gpu, Precision::Double, WITH_DERIVATI
 /// Bodies that live on a device.
 pub const ON_DEVICE: DeviceEntry = DeviceEntry {
     method: Method::Direct,
-    // Where memory counts there is one slice.
+    // If memory is short there is only one slice.
     bytes_per_body: 64,
     bind: |gpu, bodies, tools| {
         Box::pin(async {
@@ -78,5 +78,5 @@ pub const ON_DEVICE: DeviceEntry = DeviceEntry {
     },
 };
 
-/// Flops of an interaction, by the custom of GPU Gems 3, chapter 31.
+/// Flops per interaction by the convention of GPU Gems 3, chapter 31.
 pub const FLOPS: f64 = 20.0;

@@ -1,6 +1,6 @@
-//! The reference: f64, one pair after the other, obviously right. Every other engine is tested against it.
-//! Sinks are spread over the cores; each sink's sums run over the sources in their order, so the result does
-//! not depend on the number of cores.
+//! The reference: f64, one pair at a time, evidently correct. Every other engine is tested against
+//! it. Sinks are spread over the cores; each sink's sums run over the sources in their order, so
+//! the result does not depend on the number of cores.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -10,14 +10,14 @@ use crate::forces::held::HeldSources;
 use crate::forces::{Answers, ForceEngine, NO_SOURCE, Order, Precision, Sinks, Sources, Want};
 use crate::stop;
 
-/// Every pair in f64, one after the other: slow and obviously right. The equations are at [`Answers`].
+/// Every pair in f64, one at a time: slow but evidently correct. The equations are at [`Answers`].
 #[derive(Clone, Debug, Default)]
 pub struct Reference {
     sources: HeldSources,
     begun: Answers,
 }
 
-/// Where something is and how it moves.
+/// A position and its derivatives.
 #[derive(Clone, Copy)]
 struct Motion {
     position: DVec3,
@@ -25,7 +25,7 @@ struct Motion {
     acceleration: DVec3,
 }
 
-/// What one sink gets.
+/// The sums of one sink.
 struct Sum {
     acceleration: DVec3,
     jerk: DVec3,
@@ -137,7 +137,7 @@ impl Reference {
     }
 }
 
-/// Acceleration and potential at `sink`, which is the source `itself`, if any.
+/// Acceleration and potential at `sink`; `itself` is its index as a source, if it is one.
 fn plain(sink: DVec3, itself: Option<usize>, sources: &Sources, softening: f64) -> (DVec3, f64) {
     let mut acceleration = DVec3::ZERO;
     let mut potential = 0.0;
@@ -154,7 +154,7 @@ fn plain(sink: DVec3, itself: Option<usize>, sources: &Sources, softening: f64) 
     (acceleration, potential)
 }
 
-/// Everything that the sources do to `sink`, which is the source `itself`, if any.
+/// All sums over the sources at `sink`; `itself` is its index as a source, if it is one.
 fn sum(
     sources: &Sources,
     sink: Motion,
@@ -206,7 +206,7 @@ fn sum(
     sum
 }
 
-/// Entry `i`, with 0 for derivatives that are not there.
+/// Entry `i`, with 0 for derivatives that are not given.
 fn motion(position: &[DVec3], velocity: &[DVec3], acceleration: &[DVec3], i: usize) -> Motion {
     let or_zero = |of: &[DVec3]| of.get(i).copied().unwrap_or(DVec3::ZERO);
     Motion {
@@ -285,7 +285,7 @@ mod tests {
         assert_eq!(out.potential, [0.0; 2]);
     }
 
-    /// Accelerations alone take a way of their own.
+    /// Accelerations alone are computed by a function of their own.
     #[test]
     fn plain_forces_are_those_beside_derivatives() {
         let sources = Sources { velocity: &VELOCITY, ..Sources::new(&POSITION, &MASS) };
@@ -302,7 +302,7 @@ mod tests {
         }
     }
 
-    /// Jerk and snap are what the acceleration does while the bodies move.
+    /// Jerk and snap must be the time derivatives of the acceleration of moving bodies.
     #[test]
     fn jerk_and_snap_are_derivatives_of_the_acceleration() {
         let want = Want::only(Order::Snap);
@@ -314,7 +314,7 @@ mod tests {
                 .collect();
             at(&position, &VELOCITY, &acceleration, &want).acceleration
         };
-        // Central differences, wrong by the order of h^2.
+        // Central differences, with an error of order h^2.
         let h = 1e-3;
         let (before, after) = (along(-h), along(h));
         for i in 0..3 {

@@ -1,4 +1,4 @@
-//! The instruction sets that the CPU's engines are compiled for, chosen at run time.
+//! The instruction sets of the CPU engines, chosen at run time.
 
 use crate::error::{Error, Result};
 
@@ -11,23 +11,23 @@ pub enum Kernel {
     Avx2,
     /// 64-bit ARM: 4 lanes.
     Neon,
-    /// WebAssembly with its 128-bit vectors, where the program is compiled for them: 4 lanes.
+    /// WebAssembly with 128-bit vectors, if the program is compiled for them: 4 lanes.
     Simd128,
-    /// No intrinsics: everywhere but in a program for WebAssembly's vectors.
+    /// No intrinsics; available except in programs compiled for WebAssembly's vectors.
     Scalar,
 }
 
 impl Kernel {
-    /// All kernels, the fastest first.
+    /// All kernels, fastest first.
     pub const ALL: [Kernel; 5] =
         [Kernel::Avx512, Kernel::Avx2, Kernel::Neon, Kernel::Simd128, Kernel::Scalar];
 
-    /// The kernels that this processor can run, the fastest first; never empty.
+    /// The kernels that this processor can run, fastest first; never empty.
     pub fn available() -> Vec<Kernel> {
         Self::ALL.into_iter().filter(|kernel| kernel.is_available()).collect()
     }
 
-    /// The name for people: `AVX-512`.
+    /// The name for display, such as `AVX-512`.
     pub fn name(self) -> &'static str {
         match self {
             Kernel::Avx512 => "AVX-512",
@@ -38,7 +38,7 @@ impl Kernel {
         }
     }
 
-    /// True where this processor has the instructions.
+    /// Whether this processor has the instructions.
     pub fn is_available(self) -> bool {
         match self {
             #[cfg(target_arch = "x86_64")]
@@ -50,14 +50,16 @@ impl Kernel {
             Kernel::Simd128 => {
                 cfg!(all(target_arch = "wasm32", target_feature = "simd128"))
             }
-            // Vectors are everywhere where they are compiled for: the page carries no other loops.
+            // A page compiled for vectors runs only where they exist, so it has no scalar loops.
             Kernel::Scalar => !cfg!(all(target_arch = "wasm32", target_feature = "simd128")),
             #[allow(unreachable_patterns, reason = "each target lacks another kernel")]
             _ => false,
         }
     }
 
-    /// Refuses a kernel whose instructions this processor lacks.
+    /// Checks that this processor has the instructions.
+    ///
+    /// Errors: it has not; lists the kernels that it has.
     pub fn check(self) -> Result<()> {
         if self.is_available() {
             return Ok(());

@@ -1,4 +1,5 @@
-//! Pair by pair on the processor: SIMD on all cores, in f32 ([`CpuSingle`]) or f64 ([`CpuDouble`]).
+//! Direct summation on the processor: SIMD on all cores, in f32 ([`CpuSingle`]) or f64
+//! ([`CpuDouble`]).
 
 mod double;
 mod kernel;

@@ -7,28 +7,29 @@ use crate::forces::{DeviceForces, Making, Piece};
 use crate::gpu::layout::{ForceParams, VEC4};
 use crate::gpu::{Binding, BodyBuffers, BoundKernel, Gpu, Params, Progress, Rectangle, compile};
 
-/// How many different dispatches one submission may hold.
+/// The most distinct dispatches in one submission.
 const PARAMS_ROWS: usize = 256;
 
-/// Bytes of a window of the sources.
+/// Bytes of one window of the sources.
 const WINDOW_BYTES: u64 = WINDOW as u64 * VEC4;
 
-/// With q > 1 the rows of threads are summed at the end of a dispatch, so the cut of the sources is
-/// part of the order of the sums: it is always made here, whatever the device's speed.
+/// With q > 1 the rows of threads are summed at the end of a dispatch, so the split of the sources
+/// is part of the order of the sums: it is always made here, whatever the device's speed.
 const FIXED_CUT_WITH_Q: u32 = 1 << 16;
 
-/// The bodies that a kernel works on: device buffers of `vec4<f32>`, position and gravitating mass.
+/// The bodies that a kernel works on, in device buffers of `vec4<f32>`: position and gravitating
+/// mass.
 #[derive(Clone, Copy, Debug)]
 pub struct PairBuffers<'a> {
-    /// What attracts.
+    /// The attracting bodies.
     pub sources: &'a wgpu::Buffer,
-    /// The sources' masses, as the buffer has them.
+    /// The sources' masses as in the buffer.
     pub source_mass: &'a [f32],
-    /// What is attracted; may be the same buffer.
+    /// The attracted bodies; may be the same buffer.
     pub sinks: &'a wgpu::Buffer,
     /// Number of sinks.
     pub sink_count: u32,
-    /// Where they begin in their buffer.
+    /// Index of the first sink in its buffer.
     pub first_sink: u32,
     /// Sink i is source i + this; or [`crate::gpu::layout::FOREIGN`], [`crate::gpu::layout::IN_SINK`].
     pub self_offset: u32,
@@ -37,7 +38,7 @@ pub struct PairBuffers<'a> {
 }
 
 impl<'a> PairBuffers<'a> {
-    /// All bodies as sources, and of them this device's sinks.
+    /// All bodies as sources, and this device's part of them as sinks.
     pub fn of_bodies(bodies: &'a BodyBuffers, softening: f32) -> Self {
         Self {
             sources: &bodies.position_mass,
@@ -54,7 +55,7 @@ impl<'a> PairBuffers<'a> {
 /// A force kernel bound to one pair of sinks and sources.
 #[derive(Debug)]
 pub struct AllPairs {
-    /// What runs.
+    /// The variant that runs.
     pub variant: KernelVariant,
     /// Partial sums: `array<vec4<f32>>`, s slices of `sink_count` entries, acceleration and potential.
     pub partial_sums: wgpu::Buffer,
@@ -74,8 +75,8 @@ impl AllPairs {
         Self::sharing(gpu, variant, field, None).await
     }
 
-    /// A kernel that shares the partial sums of another one, of the same number of sinks and slices, whose
-    /// content is no longer needed.
+    /// A kernel that shares the partial sums of another with the same number of sinks and slices,
+    /// whose content is no longer needed.
     pub async fn sharing(
         gpu: &Gpu,
         variant: KernelVariant,
@@ -132,7 +133,7 @@ impl AllPairs {
         }
         let kernel = kernel.bind(gpu, "force", &resources);
         let slice_length = if config.uniform {
-            // Each slice takes its part of every window.
+            // Each slice takes a part of every window.
             source_count.div_ceil(WINDOW).max(1) * (WINDOW / config.s)
         } else {
             config.slice_length(source_count)
@@ -159,14 +160,15 @@ impl AllPairs {
         self.whole
     }
 
-    /// True when no cut of the sources is part of the order of the sums: one dispatch, if it is allowed
-    /// to take that long, gives the bits that any number of them gives.
+    /// Whether splitting the sources does not affect the order of the sums: one dispatch, if it may
+    /// take that long, then gives the same bits as any number of them.
     pub fn is_one_chunk(&self) -> bool {
         let config = self.variant.config;
         config.q == 1 || FIXED_CUT_WITH_Q.next_multiple_of(config.tile()) >= self.whole.slice_length
     }
 
-    /// A kernel beside this one, for the same bodies. The last step's partial sums have been added up when it runs: their
+    /// Another kernel for the same bodies. It reuses the room of the partial sums, which have been
+    /// added up by the time it runs.
     /// room is used again.
     async fn beside(
         &self,
@@ -179,7 +181,7 @@ impl AllPairs {
         Ok(Box::new(Self::sharing(gpu, variant, field, sums).await?))
     }
 
-    /// What pieces are cut from.
+    /// The rectangle of sinks and sources that pieces are cut from.
     fn rectangle(&self) -> Rectangle {
         let (config, whole) = (self.variant.config, self.whole);
         let fixed_chunk = if config.uniform {
@@ -229,8 +231,8 @@ impl DeviceForces for AllPairs {
         self.progress = Progress::default();
     }
 
-    /// One dispatch, of at least one tile for as many workgroups as fill the device. The cut does not change
-    /// the sums: a later chunk goes on from the totals of the earlier ones.
+    /// Records one dispatch, of at least one tile for as many workgroups as fill the device. The
+    /// split does not change the sums: a later chunk continues from the totals of the earlier ones.
     fn record(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, interactions: u64) -> Piece {
         if let Some(packed) = self.packed.as_ref().filter(|_| !self.is_begun()) {
             packed.record(gpu, pass);

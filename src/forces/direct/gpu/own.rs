@@ -1,5 +1,6 @@
-//! A kernel of the user's own in place of the all-pairs kernel: one WGSL file per process, as with the program's own texts
-//! ([`crate::gpu::template::reload`]). docs/lesson.md says what such a file must have.
+//! A user's own kernel in place of the all-pairs kernel: one WGSL file per process, as with the
+//! program's own texts ([`crate::gpu::template::reload`]). docs/lesson.md says what such a file
+//! must contain.
 
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
@@ -19,17 +20,20 @@ struct Own {
 
 static OWN: RwLock<Option<Own>> = RwLock::new(None);
 
-/// Longest file that is read: the program's own kernel with r = 16 and u = 128 has 200 kB.
+/// Largest file that is read; the program's own kernel with r = 16 and u = 128 has 200 kB.
 const LONGEST: u64 = 1 << 20;
 
-/// Takes the kernel in a file for this process; its shape.
+/// Loads the kernel in a file for this process and returns its shape.
 ///
-/// Errors: a file that cannot be read, does not compile, or lacks what docs/lesson.md asks for.
+/// Errors: the file cannot be read, does not compile, or lacks what docs/lesson.md requires.
 pub fn load(path: &Path) -> Result<KernelConfig> {
     let io = |error| Error::io("read", path, error);
     let about = std::fs::metadata(path).map_err(io)?;
     if about.len() > LONGEST {
-        return Err(Error::file(path, format!("is longer than {LONGEST} bytes: no kernel")));
+        return Err(Error::file(
+            path,
+            format!("is longer than {LONGEST} bytes, too long for a kernel"),
+        ));
     }
     let text = std::fs::read_to_string(path).map_err(io)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -40,16 +44,16 @@ pub fn load(path: &Path) -> Result<KernelConfig> {
     Ok(config)
 }
 
-/// Reads the file again if it was saved since; true when its text is new.
+/// Reads the file again if it was saved since; returns whether its text is new.
 ///
-/// Errors: as [`load`], told once for each change; another shape, which bodies in work are not bound to. The kernel of
-/// before goes on.
+/// Errors: as [`load`], once per change; a different shape, to which running simulations are not
+/// bound. The previous kernel stays.
 pub fn changed() -> Result<bool> {
     let (path, before) = {
         let mut own = OWN.write().unwrap_or_else(PoisonError::into_inner);
         let Some(own) = own.as_mut() else { return Ok(false) };
         let saved = std::fs::metadata(&own.path).and_then(|about| about.modified()).ok();
-        // An editor may take the file away for a moment.
+        // An editor may remove the file for a moment while saving.
         if saved.is_none() || saved == own.saved {
             return Ok(false);
         }
@@ -69,7 +73,7 @@ pub fn changed() -> Result<bool> {
     Ok(true)
 }
 
-/// The shape of the kernel that was taken.
+/// The shape of the loaded kernel.
 pub(super) fn config() -> Option<KernelConfig> {
     OWN.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(|own| own.config)
 }
@@ -79,7 +83,7 @@ pub(super) fn text() -> Option<String> {
     OWN.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(|own| own.text.clone())
 }
 
-/// The shape that a text says it has, once it is a kernel.
+/// The shape that a text declares, after checking that it is a kernel.
 fn shape(name: &str, text: &str) -> Result<KernelConfig> {
     let refused = |problem: String| Error::Shader { name: name.to_owned(), problem };
     translate(name, text, Language::Wgsl, crate::gpu::Checks::Off)?;

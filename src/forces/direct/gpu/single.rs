@@ -1,7 +1,7 @@
-//! The all-pairs kernel behind the host interface: bodies go up, forces come back.
+//! The all-pairs kernel behind the host interface: bodies go to the device, forces come back.
 //!
-//! For forces asked once (`gravitile forces`, checks, a host integrator). A simulation on the device
-//! keeps its bodies there and does not come through here.
+//! For single force evaluations (`gravitile forces`, checks, a host integrator). A simulation on
+//! the device keeps its bodies there and does not use this.
 
 use std::sync::Arc;
 
@@ -18,7 +18,8 @@ use crate::frame::Frame;
 use crate::gpu::layout::{FOREIGN, IN_SINK};
 use crate::gpu::{Gpu, blocking, read, storage};
 
-/// The all-pairs kernel behind the host's interface: bodies go up, forces come back with each call.
+/// The all-pairs kernel behind the host interface: each call sends bodies to the device and returns
+/// forces.
 #[derive(Debug)]
 pub struct GpuSingle {
     gpu: Arc<Gpu>,
@@ -31,7 +32,7 @@ pub struct GpuSingle {
     begun: Answers,
 }
 
-/// What a bound kernel is good for.
+/// What a bound kernel can be reused for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Key {
     variant: KernelVariant,
@@ -42,7 +43,7 @@ struct Key {
 }
 
 impl GpuSingle {
-    /// An engine on `gpu`, with what the user fixed of the kernel's shape.
+    /// An engine on `gpu`, with the parts of the kernel's shape that the user has fixed.
     pub fn new(gpu: Arc<Gpu>, request: KernelRequest) -> Self {
         let throughput = Throughput::guess(gpu.adapter.class);
         let (sources, begun) = Default::default();
@@ -56,7 +57,7 @@ impl GpuSingle {
 
     async fn kernel_for(&mut self, key: Key, source_mass: &[f32]) -> Result<()> {
         let gpu = &self.gpu;
-        // Sources that are sorted by mass may have other masses now.
+        // A kernel whose sources were sorted by mass is not reused: their masses may have changed.
         let is_known = |known: &Key| *known == key && !key.variant.one_mass;
         if self.kernel.as_ref().is_some_and(|(known, _)| is_known(known)) {
             return Ok(());
@@ -184,7 +185,7 @@ impl GpuSingle {
         }
         let config = self.request.resolve(&self.gpu, n, m)?;
         if config.own && potential {
-            // A kernel of the user's own has accelerations alone.
+            // A user's own kernel computes accelerations only.
             let own = std::mem::replace(&mut self.request, KernelRequest::NONE);
             let done = Box::pin(self.compute(sinks, sources, softening, true, out)).await;
             self.request = own;

@@ -1,4 +1,4 @@
-//! Which text of the force kernel is needed: the shape, and what the numbers at hand ask of it.
+//! Which text of the force kernel is needed, given its shape and the numbers at hand.
 
 use minijinja::context;
 
@@ -7,35 +7,37 @@ use super::packing::{Masses, Packing, WINDOW};
 use crate::error::Result;
 use crate::gpu::template;
 
-/// One compiled kernel: its shape and its two switches.
+/// One compiled kernel: its shape and switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KernelVariant {
     /// p, q, r, u, s and the rest.
     pub config: KernelConfig,
-    /// With the guard that softening 0 needs.
+    /// Includes the guard that softening 0 needs.
     pub guarded: bool,
     /// With the potential.
     pub potential: bool,
-    /// The potential alone, without the acceleration: of a pair little more than half the work of both.
+    /// The potential only, without the acceleration: little more than half the work per pair.
     pub alone: bool,
-    /// For blocks of sources of one mass, which their sum is multiplied by: 12 instructions a pair instead of 13.
+    /// For blocks of sources of equal mass, which multiplies their sum: 12 instructions per pair
+    /// instead of 13.
     pub one_mass: bool,
 }
 
-/// From so many sources on they are sorted by mass: below, the copy costs as much as is won.
+/// Sources are sorted by mass from this number on; below it the copy costs as much as it gains.
 pub(super) const MANY_SOURCES: usize = 1 << 15;
 
 impl KernelVariant {
     /// The variant for a softening length and the largest gravitating mass.
     ///
-    /// The fast kernel forms m / r^3 with r^2 >= eps^2. The guard comes in where that could leave the
+    /// The fast kernel forms m / r^3 with r^2 >= eps^2. The guard is used if that could leave the
     /// range of f32: eps = 0, or m / eps^3 or 1 / eps^3 above 1e36.
     pub fn new(config: KernelConfig, softening: f64, largest_mass: f64, potential: bool) -> Self {
         let largest = largest_mass.max(1.0) / (softening * softening * softening);
         Self { config, guarded: !(largest < 1e36), potential, alone: false, one_mass: false }
     }
 
-    /// The variant that makes use of blocks of one mass, where sources of these masses have such and it pays.
+    /// The variant that uses blocks of equal mass, if sources of these masses have them and it
+    /// pays.
     pub fn for_masses(self, mass: &[f32]) -> Self {
         let one_mass = self.can_sort()
             && self.config.sorts_by_mass(mass.len())
@@ -43,8 +45,8 @@ impl KernelVariant {
         Self { one_mass, ..self }
     }
 
-    /// The kernel of potentials beside this one: asked now and then, it is to compile fast. The order of the sums is
-    /// the same, and their bits are those of a kernel with both.
+    /// The kernel of potentials for this one. It runs rarely, so it should compile fast. The order
+    /// of the sums, and so their bits, are those of a kernel with both.
     pub fn of_potentials(self) -> Self {
         let KernelConfig { r, u, untiled, uniform, .. } = self.config;
         let config = KernelConfig {
@@ -57,20 +59,21 @@ impl KernelVariant {
         Self { config, potential: true, alone: true, one_mass: false, ..self }
     }
 
-    /// The kernel with forces and potentials in one, which takes the place of this one in a step: the same sums in the same
-    /// order. `None` for a kernel of the user's own, and for sources in windows, whose sums have an order of their own.
+    /// The kernel with forces and potentials in one, which replaces this one within a step: the
+    /// same sums in the same order. `None` for a user's own kernel and for sources in windows,
+    /// whose sums have another order.
     pub fn with_potential(self) -> Option<Self> {
         let KernelConfig { r, u, uniform, own, .. } = self.config;
         if uniform || own || self.potential {
             return None;
         }
-        // Registers for twice as many sums; and it is to compile fast.
+        // Twice as many sums need more registers, and it should compile fast.
         let u = if u.is_multiple_of(4) { 4 } else { u.min(4) };
         let config = KernelConfig { r: r.min(8), u, ..self.config };
         Some(Self { config, potential: true, alone: false, ..self })
     }
 
-    /// Whether the kernel finds its way among sources in another order: a potential asks for their numbers.
+    /// Whether the kernel works with reordered sources: one with potentials needs their indices.
     pub fn can_sort(&self) -> bool {
         !self.guarded && !self.potential && !self.config.own && self.config.q == 1
     }
@@ -80,7 +83,8 @@ impl KernelVariant {
         self.one_mass || self.config.uniform
     }
 
-    /// How sources of these masses are to stand in the copy that the kernel reads, if it reads one.
+    /// The order that sources of these masses have in the copy that the kernel reads, if it reads
+    /// one.
     pub fn packing(&self, mass: &[f32]) -> Option<Packing> {
         let block = self.config.tile();
         if self.one_mass {
@@ -97,7 +101,7 @@ impl KernelVariant {
 
     /// The WGSL that runs.
     pub fn wgsl(&self) -> Result<String> {
-        // Potentials always come from the program's kernel.
+        // Potentials always come from the program's own kernel.
         if let (true, false, Some(text)) = (self.config.own, self.potential, super::own::text()) {
             return Ok(text);
         }
@@ -128,7 +132,7 @@ mod tests {
         assert!(!guarded(1e-10, 1.0) && !guarded(0.01, 1e9) && !guarded(1e3, 0.0));
     }
 
-    /// Every shape the program can ask for, up to repetition of equal text structure.
+    /// Every shape the program can ask for, except repetitions of an equal text structure.
     #[test]
     fn every_variant_validates_and_translates() {
         let mut checked = 0;
@@ -158,7 +162,7 @@ mod tests {
                                 continue;
                             }
                             let text = variant.wgsl().unwrap();
-                            // The back ends see the same structure for every p: once is enough.
+                            // The back ends see the same structure for every p, so one is enough.
                             let languages: &[_] = if p == 64 && u <= 4 {
                                 &[Language::SpirV, Language::Msl, Language::Hlsl]
                             } else {

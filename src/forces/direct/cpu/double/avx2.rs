@@ -10,9 +10,9 @@ type Vector = __m256d;
 impl Lanes for Vector {
     type Mask = __m256d;
 
-    /// There is no estimate in f64, and one by way of f32 would narrow the range of distances. Half of
-    /// the exponent, negated, by a shift and a subtraction in integers is right to 3.5 % (Lomont 2003);
-    /// refined twice, to 7e-6 and to rounding.
+    /// AVX2 has no estimate in f64, and one by way of f32 would narrow the range of distances.
+    /// Halving and negating the exponent by an integer shift and subtraction is accurate to 3.5 %
+    /// (Lomont 2003); two refinements give 7e-6 and then rounding error.
     #[inline(always)]
     unsafe fn inverse_root(self) -> Self {
         unsafe {

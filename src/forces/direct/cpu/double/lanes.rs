@@ -8,22 +8,23 @@ use crate::math::arithmetic::Arithmetic;
 /// Every method is `unsafe` for one reason: the processor must have the implementation's
 /// instructions. They are inlined into the `#[target_feature]` functions of [`super::loops::entry!`].
 pub(super) trait Lanes: Arithmetic<Number = f64> {
-    /// One truth per lane.
+    /// One boolean per lane.
     type Mask: Copy;
 
-    /// 1 / sqrt(self), about one unit in the last place off at most; anything for 0.
+    /// 1 / sqrt(self), with an error of about one unit in the last place at most; unspecified for
+    /// 0.
     unsafe fn inverse_root(self) -> Self;
-    /// The smaller of the two, lane by lane.
+    /// The smaller of the two in each lane.
     unsafe fn least(self, other: Self) -> Self;
     /// Where `self < other`.
     unsafe fn less(self, other: Self) -> Self::Mask;
     /// Where `self != other`.
     unsafe fn differs(self, other: Self) -> Self::Mask;
-    /// Where both.
+    /// Where both hold.
     unsafe fn both(one: Self::Mask, other: Self::Mask) -> Self::Mask;
     /// `self` where `mask`, else `other`.
     unsafe fn choose(self, mask: Self::Mask, other: Self) -> Self;
-    /// Bit k: lane k of the mask.
+    /// A number whose bit k is lane k of the mask.
     unsafe fn bits(mask: Self::Mask) -> u32;
 }
 

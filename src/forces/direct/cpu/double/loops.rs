@@ -4,7 +4,7 @@ use super::pack::{Around, Sink, Sum};
 use super::sources::Sources;
 use crate::forces::direct::cpu::Kernel;
 
-/// What is gathered besides accelerations and their derivatives.
+/// What is computed besides accelerations and their derivatives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Besides {
     /// Nothing.
@@ -13,30 +13,31 @@ pub(super) enum Besides {
     Potential = 1,
     /// Potentials and the nearest source.
     Nearest = 2,
-    /// Potentials, the nearest source and the list of those around.
+    /// Potentials, the nearest source and the neighbour list.
     Lists = 3,
 }
 
-/// A slice of the sources and what all sinks share.
+/// A slice of the sources, and what all sinks share.
 #[derive(Clone, Copy)]
 pub(super) struct SourceSlice<'a> {
     pub sources: Sources<'a>,
-    /// Number of the first source.
+    /// Index of the first source.
     pub first: usize,
-    /// Number of sources in all; the last pack's tail is beyond it.
+    /// Number of sources in all; the last pack may extend beyond it.
     pub count: usize,
     pub softening_squared: f64,
-    /// Entries kept in a list.
+    /// The most entries kept in a list.
     pub capacity: usize,
 }
 
-/// See [`super::pairs::attract`]. Calling one is safe where its kernel is available.
+/// See [`super::pairs::attract`]. Safe to call if its kernel is available.
 pub(super) type Attract = unsafe fn(&SourceSlice, &[Sink], &mut [Sum], &mut [Around]);
 
 /// By order, then by [`Besides`].
 pub(super) type Table = [[Attract; 4]; 3];
 
-/// The loops of a kernel. Of one that this target does not know: those of the kernel that it always has.
+/// The loops of a kernel; for a kernel that this target does not have, those of the one it always
+/// has.
 pub(super) fn table(kernel: Kernel) -> &'static Table {
     match kernel {
         #[cfg(target_arch = "x86_64")]
@@ -52,7 +53,7 @@ pub(super) fn table(kernel: Kernel) -> &'static Table {
     }
 }
 
-/// Compiles the loops for a vector type, with the processor's features, if any need be named.
+/// Compiles the loops for a vector type, with processor features if any must be named.
 macro_rules! entry {
     ($vector:ty $(, $features:literal)?) => {
         $(#[target_feature(enable = $features)])?

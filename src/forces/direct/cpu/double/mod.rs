@@ -1,9 +1,10 @@
-//! The `cpu` engine: f64 vectors, all cores, AVX-512, AVX2, NEON or none, chosen at run time.
+//! The `cpu` engine in f64: vectors on all cores, with AVX-512, AVX2, NEON or none, chosen at run
+//! time.
 //!
-//! Each ordered pair by itself, vectors of sources on a few sinks. The sums' order depends on the number
-//! of sinks, the number of sources and the vector's width, never on the number of threads: a task is a
-//! fixed piece of the sinks and of the sources. Sources that move are predicted where they are read, in the
-//! loop for one sink, and block by block for several.
+//! Each ordered pair by itself, vectors of sources on a few sinks. The order of the sums depends on
+//! the number of sinks, the number of sources and the vector's width, never on the number of
+//! threads: a task is a fixed piece of the sinks and of the sources. Moving sources are predicted
+//! where they are read: within the loop for one sink, block by block for several.
 
 use std::ops::Range;
 
@@ -42,21 +43,23 @@ use pack::{Around, PACK, Pack, Sink, Sum};
 use pairs::SINKS;
 use sources::Movers;
 
-/// Interactions of a task at least, where the sources can still be cut: about 30 microseconds.
+/// The fewest interactions of a task as long as the sources can still be cut: about 30
+/// microseconds.
 const INTERACTIONS: usize = 1 << 15;
 
-/// Tasks beyond which the sources are not cut further.
+/// Number of tasks beyond which the sources are not cut further.
 const TASKS: usize = 64;
 
-/// What an interaction costs of the prediction of a source.
+/// The cost of predicting a source, in interactions.
 const PREDICTION: usize = 3;
 
-/// The engine. Holds 80 bytes per source, 112 (with snaps 160) where they move, and about 100 per sink and slice of the sources.
+/// The engine. Holds 80 bytes per source, 112 (with snaps 160) if they move, and about 100 per sink
+/// and slice of the sources.
 #[derive(Debug)]
 pub struct CpuDouble {
     kernel: Kernel,
     packs: Vec<Pack>,
-    /// Sources that are predicted: then there are no `packs`.
+    /// Moving sources; if there are any, `packs` is empty.
     movers: Movers,
     moves: bool,
     time: Option<f64>,
@@ -64,12 +67,12 @@ pub struct CpuDouble {
     velocities: bool,
     accelerations: bool,
     sinks: Vec<Sink>,
-    /// SourceSlice after slice, each with all sinks.
+    /// Slice after slice, each with all sinks.
     sums: Vec<Sum>,
     /// Neighbours, slice after slice, if lists are wanted.
     around: Vec<Around>,
     begun: Answers,
-    /// Whether `begun` waits to be fetched.
+    /// Whether `begun` holds results to be collected.
     ready: bool,
 }
 
@@ -80,12 +83,14 @@ impl Default for CpuDouble {
 }
 
 impl CpuDouble {
-    /// With the fastest kernel of this processor, without sources.
+    /// An engine with this processor's fastest kernel, without sources.
     pub fn new() -> Self {
         Self::of_kernel(Kernel::available()[0])
     }
 
-    /// With that kernel; an error where the processor lacks its instructions.
+    /// An engine with this kernel.
+    ///
+    /// Errors: the processor lacks its instructions.
     pub fn with_kernel(kernel: Kernel) -> Result<Self> {
         kernel.check().map(|()| Self::of_kernel(kernel))
     }
@@ -108,7 +113,7 @@ impl CpuDouble {
         }
     }
 
-    /// Refuses to replace some sources by ones of the other kind.
+    /// Checks that sources are replaced by ones of the same kind, still or moving.
     fn check_moves(&self, moves: bool) -> Result<()> {
         if self.moves == moves || self.count == 0 {
             return Ok(());
@@ -134,7 +139,7 @@ impl CpuDouble {
     /// Fills the first slice of `self.sums` and `self.around`, for the sinks of `part`.
     fn attract(&mut self, attract: Attract, part: &Range<usize>, softening: f64, want: &Want) {
         let n = self.sinks.len();
-        // Whole blocks per slice. Numbers of tasks and slices depend on the sizes alone.
+        // Whole blocks per slice. The numbers of tasks and slices depend on the sizes only.
         let packs = self.count.div_ceil(PACK);
         let blocks = packs.div_ceil(pairs::BLOCK).max(1);
         let groups = n.div_ceil(SINKS);
@@ -163,7 +168,7 @@ impl CpuDouble {
             let softening_squared = softening * softening;
             let slice =
                 SourceSlice { sources, first: begin * PACK, count, softening_squared, capacity };
-            // SAFETY: a kernel that is not available cannot be had, see `with_kernel`.
+            // Unavailable kernels cannot be constructed, see `with_kernel`.
             unsafe { attract(&slice, sinks, sums, around) }
         };
         // Each slice's sums in pieces of SINKS, with the lists that belong to them.
@@ -179,7 +184,7 @@ impl CpuDouble {
             }
         }
         if tasks.len() == 1 {
-            // Waking other threads would cost more than it brings.
+            // Waking other threads would cost more than it gains.
             tasks
                 .into_iter()
                 .for_each(|(slice, group, sums, lists)| run(slice, group, sums, lists));
@@ -249,7 +254,7 @@ impl ForceEngine for CpuDouble {
     }
 
     fn collect(&mut self, out: &mut Answers) -> Result<()> {
-        // What was in `out` is overwritten by the next `begin`: its memory goes round.
+        // The memory of `out` is reused by the next `begin`.
         std::mem::swap(out, &mut self.begun);
         if !std::mem::take(&mut self.ready) {
             *out = Answers::default();
@@ -312,7 +317,7 @@ impl InParts for CpuDouble {
                 out.potential[i] = sum.potential;
             }
             if want.nearest {
-                // Beyond the last source is what fills up the last pack.
+                // Entries beyond the last source fill up the last pack.
                 let there = sum.nearest < self.count as f64;
                 out.nearest[i] = if there { sum.nearest as u32 } else { NO_SOURCE };
                 if want.distance {

@@ -10,7 +10,7 @@ type Vector = float64x2_t;
 impl Lanes for Vector {
     type Mask = uint64x2_t;
 
-    /// 8 bits from the table; one of Newton's steps makes 15 of them, the series the rest.
+    /// 8 bits from the table; one Newton step makes 15 of them, the series the rest.
     #[inline(always)]
     unsafe fn inverse_root(self) -> Self {
         unsafe {

@@ -1,4 +1,4 @@
-//! How bodies lie in memory for the loop.
+//! Memory layout of bodies for the loop.
 
 use glam::DVec3;
 
@@ -7,7 +7,7 @@ use crate::forces::Sources;
 /// Sources per [`Pack`]: a multiple of every kernel's vector width.
 pub(super) const PACK: usize = 8;
 
-/// 8 sources; each row is one cache line, so that a loop without snaps touches no accelerations.
+/// 8 sources; each row is one cache line, so a loop without snaps does not touch accelerations.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Pack {
@@ -18,7 +18,7 @@ pub(super) struct Pack {
 }
 
 impl Pack {
-    /// What fills up the last pack: bodies of no mass, farther away than any body can be, yet not so far
+    /// Fills up the last pack: bodies of mass 0, farther away than any real body, yet not so far
     /// that a square overflows.
     pub const EMPTY: Pack = Pack {
         position: [[1e100; PACK]; 3],
@@ -27,7 +27,7 @@ impl Pack {
         mass: [0.0; PACK],
     };
 
-    /// Sets source `lane`; derivatives that are not there are left as they were.
+    /// Sets source `lane`; derivatives that are not given keep their values.
     fn set(&mut self, lane: usize, sources: &Sources, k: usize) {
         let rows = [
             (&mut self.position, sources.position),
@@ -43,7 +43,7 @@ impl Pack {
     }
 }
 
-/// All sources as `packs`.
+/// Stores all sources in `packs`.
 pub(super) fn pack(sources: &Sources, packs: &mut Vec<Pack>) {
     packs.clear();
     packs.resize(sources.position.len().div_ceil(PACK), Pack::EMPTY);
@@ -52,7 +52,7 @@ pub(super) fn pack(sources: &Sources, packs: &mut Vec<Pack>) {
     }
 }
 
-/// Source `index[k]` becomes entry k. Indices are below the number of sources.
+/// Stores source `index[k]` as entry k. Indices must be below the number of sources.
 pub(super) fn repack(index: &[u32], sources: &Sources, packs: &mut [Pack]) {
     for (k, j) in index.iter().map(|&j| j as usize).enumerate() {
         packs[j / PACK].set(j % PACK, sources, k);
@@ -65,13 +65,13 @@ pub(super) struct Sink {
     pub position: [f64; 3],
     pub velocity: [f64; 3],
     pub acceleration: [f64; 3],
-    /// The source that it is; -1 if none. Whole numbers below 2^32 are exact in f64.
+    /// Index of the source that it is; -1 if none. Whole numbers below 2^32 are exact in f64.
     pub itself: f64,
-    /// Radius of the list, squared; negative where there is none.
+    /// Squared radius of the list; negative if there is none.
     pub radius_squared: f64,
 }
 
-/// What one sink gathers from one slice of the sources, lane by lane.
+/// Sums of one sink over one slice of the sources, lane by lane.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Gathered {
@@ -80,7 +80,7 @@ pub(super) struct Gathered {
     pub snap: [[f64; PACK]; 3],
     pub potential: [f64; PACK],
     pub nearest_squared: f64,
-    /// Which source that is, as f64.
+    /// Index of that source, as f64.
     pub nearest: f64,
 }
 
@@ -94,9 +94,9 @@ impl Gathered {
         nearest: f64::INFINITY,
     };
 
-    /// Its sums over the lanes.
+    /// The sums over its lanes.
     pub fn sum(&self) -> Sum {
-        // In one order whatever the vector's width.
+        // In a fixed order whatever the vector's width.
         let total =
             |[a, b, c, d, e, f, g, h]: &[f64; PACK]| ((a + e) + (c + g)) + ((b + f) + (d + h));
         let totals = |[x, y, z]: &[[f64; PACK]; 3]| DVec3::new(total(x), total(y), total(z));
@@ -111,7 +111,7 @@ impl Gathered {
     }
 }
 
-/// What one sink has gathered from one slice of the sources.
+/// Sums of one sink over one slice of the sources.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sum {
     pub acceleration: DVec3,
@@ -119,7 +119,7 @@ pub(super) struct Sum {
     pub snap: DVec3,
     pub potential: f64,
     pub nearest_squared: f64,
-    /// Which source that is, as f64.
+    /// Index of that source, as f64.
     pub nearest: f64,
 }
 
@@ -133,7 +133,7 @@ impl Sum {
         nearest: f64::INFINITY,
     };
 
-    /// Adds `other`, of later sources: of two that are equally near the first stays.
+    /// Adds `other`, the sums over later sources; of two equally near sources the first remains.
     pub fn add(&mut self, other: &Sum) {
         self.acceleration += other.acceleration;
         self.jerk += other.jerk;
@@ -145,7 +145,7 @@ impl Sum {
     }
 }
 
-/// A sink's list, of one slice of the sources.
+/// A sink's neighbour list for one slice of the sources.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Around {
     pub kept: Vec<u32>,

@@ -1,4 +1,4 @@
-//! The loop: vectors of sources on a few sinks in registers. The equations are at
+//! The loop: vectors of sources acting on a few sinks in registers. The equations are at
 //! [`crate::forces::Answers`].
 
 use std::mem::MaybeUninit;
@@ -8,26 +8,27 @@ use super::loops::SourceSlice;
 use super::pack::{Around, Gathered, PACK, Pack, Sink, Sum};
 use super::sources::{Predicted, Row, Rows, Sources};
 
-/// Sinks of a task at most: what is gathered for them, 45 KiB, stays in the second level cache.
+/// The most sinks of a task: their sums, 45 KiB, stay in the second-level cache.
 pub(super) const SINKS: usize = 64;
 
-/// Packs per block: at most 20 KiB of sources stay in the first level cache while every sink of a task
-/// passes over them, and a lane adds up 32 terms before its sum goes to the sink's.
+/// Packs per block: at most 20 KiB of sources stay in the first-level cache while every sink of a
+/// task passes over them, and a lane adds up 32 terms before its sum is added to the sink's.
 pub(super) const BLOCK: usize = 32;
 
-/// Sinks for which sources are predicted once more for each of them rather than once for a block: what is kept of a
-/// block must be written and read again.
+/// Up to this many sinks, sources are predicted anew for each sink instead of once per block:
+/// storing a predicted block and reading it again costs more.
 const FEW: usize = 1;
 
-/// Looks out for nothing.
+/// Checks for no special pairs.
 const FREE: usize = 0;
-/// Leaves out pairs in one place.
+/// Skips pairs at the same position.
 const APART: usize = 1;
-/// Leaves out the sink itself, too.
+/// Skips the sink itself as well.
 const SELF: usize = 2;
 
-/// Sets `sums` to what the slice does to `sinks`. `ORDER` and `BESIDES` are those of the table. Where lists
-/// are wanted `around` has one per sink, else none. Safety: the processor has the instructions of `V`.
+/// Sets `sums` to what the slice contributes to `sinks`. `ORDER` and `BESIDES` are those of the
+/// table. If lists are wanted, `around` has one per sink, otherwise none. Safety: the processor has
+/// the instructions of `V`.
 #[inline(always)]
 pub(super) unsafe fn attract<V: Lanes, const ORDER: usize, const BESIDES: usize>(
     slice: &SourceSlice,
@@ -56,7 +57,7 @@ pub(super) unsafe fn attract<V: Lanes, const ORDER: usize, const BESIDES: usize>
     sums.iter_mut().zip(gathered).for_each(|(sum, gathered)| *sum = gathered.sum());
 }
 
-/// Sinks and what is gathered for them.
+/// Sinks and their sums.
 struct Task<'a> {
     slice: &'a SourceSlice<'a>,
     sinks: &'a [Sink],
@@ -64,7 +65,7 @@ struct Task<'a> {
     around: &'a mut [Around],
 }
 
-/// Some packs, from number `begin` on, of which the first has source `first`.
+/// A range of packs from number `begin` on; `first` is the index of its first source.
 #[derive(Clone, Copy)]
 struct Block<S> {
     packs: S,
@@ -74,7 +75,7 @@ struct Block<S> {
 }
 
 impl Task<'_> {
-    /// Block after block of `packs`. Safety: [`Lanes`].
+    /// Processes `packs` block by block. Safety: [`Lanes`].
     #[inline(always)]
     unsafe fn over<V: Lanes, S: Rows, const ORDER: usize, const BESIDES: usize>(
         mut self,
@@ -88,7 +89,7 @@ impl Task<'_> {
         }
     }
 
-    /// The same where each block is predicted once for all sinks. Safety: [`Lanes`].
+    /// The same with each block predicted once for all sinks. Safety: [`Lanes`].
     #[inline(always)]
     unsafe fn over_predicted<V: Lanes, const ORDER: usize, const BESIDES: usize>(
         mut self,
@@ -139,8 +140,8 @@ impl Task<'_> {
         }
     }
 
-    /// One block on `R` sinks from number `k` on. Answers the least squared distances to the first of them, if
-    /// nearest sources are wanted. Safety: [`Lanes`].
+    /// One block on `R` sinks from number `k` on. Returns the least squared distances to the first
+    /// of them, if nearest sources are wanted. Safety: [`Lanes`].
     #[inline(always)]
     unsafe fn group<
         V: Lanes,
@@ -186,7 +187,7 @@ impl Task<'_> {
                         };
                         let mut w = r2.inverse_root();
                         let mut near = plain;
-                        // Without its inverse distance a pair adds 0 to everything.
+                        // With an inverse distance of 0, a pair adds 0 to everything.
                         if CARE == APART {
                             w = w.choose(r2.differs(zero[0]), zero[0]);
                         } else if CARE == SELF {
@@ -266,8 +267,9 @@ unsafe fn gather<V: Lanes>(row: &mut [f64; PACK], part: V) {
     unsafe { V::load(row.as_ptr()).plus(part).store(row.as_mut_ptr()) };
 }
 
-/// Looks for the source of a block that is at the least of the distances `nearest`, by the same arithmetic: that
-/// happens for few blocks, so that the loop need not keep numbers. Safety: [`Lanes`].
+/// Finds the source of a block that is at the least of the distances `nearest`, with the same
+/// arithmetic. Few blocks need it, so the main loop does not have to track indices. Safety:
+/// [`Lanes`].
 #[inline(always)]
 unsafe fn approach<V: Lanes, S: Rows>(
     block: Block<S>,
@@ -341,7 +343,7 @@ unsafe fn subtract<V: Lanes>(factor: V, of: [V; 3], from: [V; 3]) -> [V; 3] {
     }
 }
 
-/// Puts the sources of a vector that begins with number `at` on a sink's list.
+/// Adds the sources of the vector that begins at number `at` to a sink's list.
 #[cold]
 fn note(mut found: u32, at: usize, slice: &SourceSlice, list: &mut Around) {
     while found != 0 {

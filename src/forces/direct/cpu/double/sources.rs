@@ -1,4 +1,4 @@
-//! Sources as the loop reads them: packs that lie there, or packs that are predicted as they are read.
+//! The sources as the loop reads them: stored packs, or packs predicted as they are read.
 
 use glam::DVec3;
 
@@ -6,7 +6,7 @@ use super::lanes::Lanes;
 use super::pack::{PACK, Pack};
 use crate::forces::Moving;
 
-/// Position, velocity, acceleration and mass of as many sources as a vector has lanes. Derivatives that an order
+/// Position, velocity, acceleration and mass of one vector of sources. Derivatives that an order
 /// does not need are 0.
 #[derive(Clone, Copy)]
 pub(super) struct Row<V> {
@@ -16,12 +16,12 @@ pub(super) struct Row<V> {
     pub mass: V,
 }
 
-/// What the loop passes over.
+/// The sources that the loop passes over.
 pub(super) trait Rows: Copy {
     /// Number of packs.
     fn len(self) -> usize;
 
-    /// Sources `lane` and following of pack `k`. Safety: [`Lanes`]; there is such a pack, and such lanes.
+    /// The sources from `lane` of pack `k` on. Safety: [`Lanes`]; pack and lanes exist.
     unsafe fn row<V: Lanes, const ORDER: usize>(self, k: usize, lane: usize) -> Row<V>;
 }
 
@@ -46,7 +46,7 @@ impl Rows for &[Pack] {
     }
 }
 
-/// 8 sources that move: position, velocity, acceleration and jerk at their own times.
+/// 8 moving sources: position, velocity, acceleration and jerk, each at its own time.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct MovingPack {
@@ -55,24 +55,24 @@ pub(super) struct MovingPack {
     mass: [f64; PACK],
 }
 
-/// Snap and crackle of 8 sources. Hermite's fourth order has none, and then there are none of these.
+/// Snap and crackle of 8 sources; not stored for the fourth-order Hermite scheme, which has none.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct HighPack([[[f64; PACK]; 3]; 2]);
 
-/// All sources that move, as an engine holds them.
+/// All moving sources of an engine.
 #[derive(Debug, Default)]
 pub(super) struct Movers {
     packs: Vec<MovingPack>,
-    /// As many, or none as long as all snaps and crackles are 0.
+    /// As many packs, or none as long as all snaps and crackles are 0.
     high: Vec<HighPack>,
 }
 
 impl Movers {
-    /// Takes `sources` in the place of all.
+    /// Replaces all sources by `sources`.
     pub fn set(&mut self, sources: &[Moving]) {
         self.clear();
-        // What fills up the last pack: see `Pack::EMPTY`.
+        // Fills up the last pack, see `Pack::EMPTY`.
         let mut empty =
             MovingPack { motion: [[[0.0; PACK]; 3]; 4], time: [0.0; PACK], mass: [0.0; PACK] };
         empty.motion[0] = Pack::EMPTY.position;
@@ -80,7 +80,7 @@ impl Movers {
         sources.iter().enumerate().for_each(|(k, source)| self.put(k, source));
     }
 
-    /// Puts one in its place, which is there.
+    /// Replaces source `k`, which must exist.
     pub fn put(&mut self, k: usize, source: &Moving) {
         let (k, lane) = (k / PACK, k % PACK);
         let pack = &mut self.packs[k];
@@ -96,13 +96,13 @@ impl Movers {
         }
     }
 
-    /// Forgets all, keeps the memory.
+    /// Removes all, keeps the memory.
     pub fn clear(&mut self) {
         self.packs.clear();
         self.high.clear();
     }
 
-    /// For a loop, predicted to `time`.
+    /// A view for the loop, predicted to `time`.
     pub fn at(&self, time: Option<f64>) -> Predicted<'_> {
         Predicted { packs: &self.packs, high: &self.high, time }
     }
@@ -121,8 +121,8 @@ impl Rows for Predicted<'_> {
         self.packs.len()
     }
 
-    /// To the bits of [`Moving::at`]: its operations in its order, none of them fused. Terms that are 0 for all
-    /// sources are left out, which shows in nothing but the sign of a zero.
+    /// Has the bits of [`Moving::at`]: the same operations in the same order, none of them fused.
+    /// Terms that are 0 for all sources are skipped, which can change only the sign of a zero.
     #[inline(always)]
     unsafe fn row<V: Lanes, const ORDER: usize>(self, k: usize, lane: usize) -> Row<V> {
         // SAFETY: as the caller promises; where there are high packs there are as many.
@@ -164,7 +164,7 @@ impl Rows for Predicted<'_> {
 }
 
 impl Predicted<'_> {
-    /// Writes packs `from` and following into all of `into`. Safety: [`Lanes`]; there are as many.
+    /// Writes the packs from `from` on into all of `into`. Safety: [`Lanes`]; that many exist.
     #[inline(always)]
     pub unsafe fn write<V: Lanes, const ORDER: usize>(self, from: usize, into: &mut [Pack]) {
         for (k, pack) in into.iter_mut().enumerate() {
@@ -186,7 +186,7 @@ impl Predicted<'_> {
     }
 }
 
-/// The sources of a slice, either way.
+/// The sources of a slice, of either kind.
 #[derive(Clone, Copy)]
 pub(super) enum Sources<'a> {
     /// They are where they were set.
@@ -244,7 +244,7 @@ unsafe fn store<V: Lanes>(vectors: [V; 3], rows: &mut [[f64; PACK]; 3], lane: us
     }
 }
 
-/// One lane of some rows.
+/// Writes one lane of some rows.
 fn write(rows: &mut [[[f64; PACK]; 3]], lane: usize, values: &[DVec3]) {
     for (row, value) in rows.iter_mut().zip(values) {
         (row[0][lane], row[1][lane], row[2][lane]) = (value.x, value.y, value.z);

@@ -8,7 +8,7 @@ use crate::forces::{
     Answers, ForceEngine, Identity, Order, Sinks, Sources, TestBodies, Want, Within,
 };
 
-/// Bodies without any order, two of them very close together, too.
+/// Bodies in random places, two of them very close together.
 fn bodies_of(n: usize) -> TestBodies {
     let mut bodies = TestBodies::new(n, 0x9e37);
     if n > 4 {
@@ -30,7 +30,7 @@ fn worst(a: &[DVec3], b: &[DVec3]) -> f64 {
     a.iter().zip(b).map(error).fold(0.0, f64::max)
 }
 
-/// All that is told of `found` agrees with `right`.
+/// Asserts that all results in `found` agree with `right`.
 fn agree(found: &Answers, right: &Answers, what: &str) {
     // A sum of n terms that cancel loses about sqrt(n) units in the last place, and the snap of a close
     // pair is a difference of large terms.

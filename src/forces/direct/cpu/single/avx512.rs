@@ -52,7 +52,7 @@ impl Lanes for Vector {
         unsafe { _mm512_reduce_add_ps(self) }
     }
 
-    /// Adds while it transposes: 45 operations, where 16 separate totals take 200.
+    /// Transposes and adds at once: 45 operations, where 16 separate totals take 200.
     #[inline(always)]
     unsafe fn totals(sums: &[Sum; PACK], axis: usize) -> [f32; PACK] {
         let mut totals = [0.0; PACK];

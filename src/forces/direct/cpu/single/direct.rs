@@ -1,15 +1,15 @@
 //! Sources on sinks, each ordered pair by itself: vectors of sources, `R` sinks in registers.
 //!
-//! Sums have two levels: f32 lanes within a block of sources, f64 from block to block.
+//! Sums have two levels: f32 lanes within a block of sources, f64 across blocks.
 
 use super::lanes::{Lanes, Separation};
 use super::pack::{PACK, Pack, Sink};
 
-/// Packs per block: 128 terms per lane keep the f32 level's rounding near 3e-7, and 32 KiB of
-/// sources stay in the second level cache while every group of sinks passes over them.
+/// Packs per block: 128 terms per lane keep the rounding of the f32 level near 3e-7, and 32 KiB of
+/// sources stay in the second-level cache while every group of sinks passes over them.
 pub(super) const BLOCK: usize = 128;
 
-/// What one sink has gathered, in the frame's units.
+/// The sums of one sink, in the frame's units.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Sum {
     pub acceleration: [f64; 3],
@@ -28,10 +28,10 @@ impl Sum {
 
 /// Sets `sums` to the attraction of `packs` on `sinks`, whose number is a multiple of `R`.
 ///
-/// GPU Gems 3, chapter 31, equation 3. The first pack begins with source number `first`.
-/// `EXCLUDE` leaves out the pairs of a sink with itself by index; without it they are counted,
-/// and add 0 to an acceleration as long as a sink is where its source is. `GUARD` leaves out the
-/// potential of pairs in one place. Safety: the processor has the instructions of `V`.
+/// GPU Gems 3, chapter 31, equation 3. The first pack begins with source number `first`. `EXCLUDE`
+/// leaves out the pairs of a sink with itself by index; otherwise they are counted, and add 0 to
+/// the acceleration as long as the sink is at its source's position. `GUARD` leaves out the
+/// potential of pairs at the same position. Safety: the processor has the instructions of `V`.
 #[inline(always)]
 pub(super) unsafe fn attract<
     V: Lanes,
@@ -133,7 +133,7 @@ unsafe fn group<
     }
 }
 
-/// Pack and first lane of vector `v`. Safety: there is such a vector.
+/// Pack and first lane of vector `v`. Safety: the vector exists.
 #[inline(always)]
 unsafe fn place<V: Lanes>(packs: &[Pack], v: usize) -> (&Pack, usize) {
     let parts = PACK / V::WIDTH;
@@ -141,7 +141,7 @@ unsafe fn place<V: Lanes>(packs: &[Pack], v: usize) -> (&Pack, usize) {
     (unsafe { packs.get_unchecked(v / parts) }, v % parts * V::WIDTH)
 }
 
-/// The positions of vector `v`. Safety: there is such a vector; [`Lanes`].
+/// The positions of vector `v`. Safety: the vector exists; [`Lanes`].
 #[inline(always)]
 unsafe fn position<V: Lanes>(packs: &[Pack], v: usize) -> [V; 3] {
     // SAFETY: as above.

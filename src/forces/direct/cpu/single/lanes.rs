@@ -1,4 +1,4 @@
-//! The few vector operations the loops are written in; one implementation per instruction set.
+//! The few vector operations that the loops are written in; one implementation per instruction set.
 
 use super::pack::PACK;
 use crate::math::arithmetic::Arithmetic;
@@ -9,16 +9,17 @@ use crate::math::arithmetic::Arithmetic;
 /// Every method is `unsafe` for one reason: the processor must have the implementation's
 /// instructions. They are inlined into the `#[target_feature]` functions that [`super::loops::entry!`] makes.
 pub(in crate::forces) trait Lanes: Arithmetic<Number = f32> {
-    /// r^-3 = `CUBE` * [`Self::inverse_cube`]: a constant that the refinement leaves to the totals.
+    /// r^-3 = `CUBE` * [`Self::inverse_cube`]: a constant factor that the refinement leaves to the
+    /// totals.
     const CUBE: f64;
     /// r^-1 = `INVERSE` * [`Self::inverse`].
     const INVERSE: f64;
 
-    /// r^-1 of r^2, roughly.
+    /// An estimate of r^-1 from r^2.
     unsafe fn estimate(self) -> Self;
-    /// r^-3 / `CUBE` of r^2 and the estimate of r^-1, to at least 22 bits.
+    /// r^-3 / `CUBE` from r^2 and the estimate of r^-1, to at least 22 bits.
     unsafe fn inverse_cube(self, estimate: Self) -> Self;
-    /// r^-1 / `INVERSE` of r^2 and the estimate of r^-1, to at least 22 bits.
+    /// r^-1 / `INVERSE` from r^2 and the estimate of r^-1, to at least 22 bits.
     unsafe fn inverse(self, estimate: Self) -> Self;
     /// `self` where `left` differs from `right`, otherwise 0.
     unsafe fn unless_equal(self, left: Self, right: Self) -> Self;
@@ -40,10 +41,10 @@ pub(in crate::forces) trait Lanes: Arithmetic<Number = f32> {
 /// One sum of vectors, lane by lane: x, y, z.
 pub(in crate::forces) type Sum = [[f32; PACK]; 3];
 
-/// A vector of pairs, half way: what comes before the estimate of r^-1.
+/// A vector of pairs half way through: everything before the estimate of r^-1 is used.
 ///
 /// The loops finish one such vector and begin the next in its place, so that the processor has
-/// other vectors' work to do while it waits for an estimate.
+/// independent work while it waits for an estimate.
 #[derive(Clone, Copy)]
 pub(in crate::forces) struct Separation<V> {
     pub dx: V,

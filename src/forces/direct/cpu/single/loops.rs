@@ -5,7 +5,8 @@ use super::direct::Sum;
 use super::mutual::Leaves;
 use super::pack::{Pack, Sink};
 
-/// The loops of a kernel. Of one that this target does not know: those of the kernel that it always has.
+/// The loops of a kernel; for a kernel that this target does not have, those of the one it always
+/// has.
 pub(super) fn of(kernel: Kernel) -> &'static Loops {
     match kernel {
         #[cfg(target_arch = "x86_64")]
@@ -24,7 +25,7 @@ pub(super) fn of(kernel: Kernel) -> &'static Loops {
 /// See [`super::direct::attract`].
 pub(super) type Direct = unsafe fn(&[Pack], usize, &[Sink], &mut [Sum], f32);
 
-/// The loops of a kernel. Calling one is safe where [`Kernel::is_available`].
+/// The loops of a kernel. Safe to call if [`Kernel::is_available`].
 pub(super) struct Loops {
     pub acceleration: Direct,
     pub acceleration_excluding: Direct,
@@ -34,7 +35,7 @@ pub(super) struct Loops {
 }
 
 /// Compiles the loops for a vector type: with `$sinks` sinks in registers (direct), `$vectors`
-/// vectors of bodies (mutual), and the processor's features, if any need be named.
+/// vectors of bodies (mutual), and processor features if any must be named.
 macro_rules! entry {
     ($vector:ty, $sinks:literal, $vectors:literal $(, $features:literal)?) => {
         use super::direct::{Sum as Total, attract};

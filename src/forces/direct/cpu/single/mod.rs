@@ -1,20 +1,20 @@
-//! The `cpu` engine: pairs in f32 vectors, sums in f64, all cores.
+//! The `cpu` engine in f32: pairs in f32 vectors, sums in f64, on all cores.
 //!
-//! Instructions are chosen at run time, so that one binary serves every processor: see [`Kernel`].
-//! Two paths:
+//! The instructions are chosen at run time, so that one binary serves every processor: see
+//! [`Kernel`]. There are two paths:
 //! - All on all, accelerations only (what a step needs): each unordered pair once, see `mutual`.
 //! - Everything else: each ordered pair, vectors of sources on a few sinks, see `direct`.
 //!
 //! Measured in G interactions/s of one core, N = 16384, accelerations, AVX-512 at 2.40 GHz (two
-//! 512-bit ports) on a Cascade Lake Xeon: 4.8 for any masses, 5.5 for equal ones, 3.7 for ordered
-//! pairs, 2.8 with potentials; AVX2 2.4; scalar 0.8. The ports would allow 7.3, 8.1 and 4.5. Error
-//! against f64: 3e-7 rms, 1.4e-5 for the worst body (Plummer sphere).
+//! 512-bit ports) on a Cascade Lake Xeon: 4.8 with any masses, 5.5 with equal ones, 3.7 with
+//! ordered pairs, 2.8 with potentials; AVX2 2.4; scalar 0.8. The ports would allow 7.3, 8.1 and
+//! 4.5. Error against f64: 3e-7 rms, 1.4e-5 for the worst body (Plummer sphere).
 //!
-//! Both give the same bits on any number of threads, and where a part of the sinks is asked for ([`InParts`]). Positions are narrowed to f32 in a frame of
-//! their own ([`Frame::of_call`]): relative to the middle of the sources and scaled by powers of two, so
-//! neither a far origin nor unusual units cost precision. What f32 cannot tell apart, separations
-//! below 6e-8 of the distance from the middle, it does not resolve; a softening below 2^-58 of the
-//! extent acts like that.
+//! Both give the same bits on any number of threads, also if only a part of the sinks is asked for
+//! ([`InParts`]). Positions are narrowed to f32 in a frame per call ([`Frame::of_call`]): relative
+//! to the middle of the sources and scaled by powers of two, so neither a far origin nor unusual
+//! units cost precision. Separations below 6e-8 of the distance from the middle are not resolved,
+//! as f32 cannot express them; a softening below 2^-58 of the extent acts like that value.
 
 use std::ops::Range;
 
@@ -56,13 +56,13 @@ use mutual::{Mutual, Pull};
 pub(in crate::forces) use pack::{PACK, softening_squared};
 use pack::{Pack, Sink};
 
-/// Sinks that one task takes over its sources: a multiple of every kernel's group.
+/// Sinks that one task passes over its sources: a multiple of every kernel's group.
 const TASK: usize = 64;
 
-/// Tasks wanted at least, so that few sinks still employ all cores.
+/// The fewest tasks to aim for, so that few sinks still keep all cores busy.
 const TASKS: usize = 64;
 
-/// The engine. Keeps the sources and its scratch memory from call to call: 48 bytes per source, and 24 per
+/// The engine. Keeps sources and scratch memory from call to call: 48 bytes per source, and 24 per
 /// body (all on all) or about 50 per sink.
 #[derive(Debug)]
 pub struct CpuSingle {
@@ -77,17 +77,19 @@ pub struct CpuSingle {
 }
 
 impl CpuSingle {
-    /// With the fastest kernel of this processor.
+    /// An engine with this processor's fastest kernel.
     pub fn new() -> Self {
         Self::of_kernel(Kernel::available()[0])
     }
 
-    /// With that kernel; an error where the processor lacks its instructions.
+    /// An engine with this kernel.
+    ///
+    /// Errors: the processor lacks its instructions.
     pub fn with_kernel(kernel: Kernel) -> Result<Self> {
         kernel.check().map(|()| Self::of_kernel(kernel))
     }
 
-    /// What it computes with.
+    /// The kernel that it computes with.
     pub fn kernel(&self) -> Kernel {
         self.kernel
     }
@@ -98,7 +100,7 @@ impl CpuSingle {
         Self { kernel, sources, packs, pulls, sinks, sums, begun }
     }
 
-    /// All on all by the third law, for the bodies of `part`.
+    /// All on all by Newton's third law, for the bodies of `part`.
     fn mutual(
         &mut self,
         frame: &Frame,
@@ -111,7 +113,7 @@ impl CpuSingle {
         self.pulls.resize(self.packs.len(), Pull::ZERO);
         let wanted = part.start / PACK..part.end.div_ceil(PACK);
         let asked = stop::of_caller();
-        // SAFETY: a kernel that is not available cannot be had, see `with_kernel`.
+        // Unavailable kernels cannot be constructed, see `with_kernel`.
         let pairs = unsafe {
             Mutual::new(&loops.mutual, softening_squared, self.packs.len(), wanted, &asked)
         };
@@ -124,7 +126,7 @@ impl CpuSingle {
         }
     }
 
-    /// Any sinks, of which those of `part` are asked for, by ordered pairs: fills the first slice of `self.sums`.
+    /// The sinks of `part` by ordered pairs; fills the first slice of `self.sums`.
     fn direct(
         &mut self,
         frame: &Frame,
@@ -143,7 +145,7 @@ impl CpuSingle {
         }));
         self.sinks.resize(self.sinks.len().next_multiple_of(TASK), none);
 
-        // Whole blocks per slice. The number of slices depends on the sizes alone.
+        // Whole blocks per slice. The number of slices depends on the sizes only.
         let blocks = self.packs.len().div_ceil(direct::BLOCK).max(1);
         let slices = TASKS.div_ceil(self.sinks.len() / TASK).min(blocks);
         let slice = blocks.div_ceil(slices) * direct::BLOCK;
@@ -159,7 +161,7 @@ impl CpuSingle {
             }
             let (sinks, first) = (&all[begin..][..TASK], task / tasks * slice);
             let packs = packs.get(first..packs.len().min(first + slice)).unwrap_or_default();
-            // SAFETY: a kernel that is not available cannot be had, see `with_kernel`.
+            // Unavailable kernels cannot be constructed, see `with_kernel`.
             unsafe { attract(packs, first * PACK, sinks, sums, softening_squared) }
         });
         let (total, parts) = self.sums.split_at_mut(all.len());
@@ -209,7 +211,7 @@ impl ForceEngine for CpuSingle {
     }
 
     fn collect(&mut self, out: &mut Answers) -> Result<()> {
-        // Memory goes round: what was in `out` is filled by the next `begin`.
+        // Memory is reused: the next `begin` fills what was in `out`.
         std::mem::swap(out, &mut self.begun);
         self.begun.resize(0, &Want::ACCELERATION);
         Ok(())
@@ -282,13 +284,13 @@ impl CpuSingle {
     }
 }
 
-/// True where sinks and sources are the same bodies in the same order.
+/// Whether sinks and sources are the same bodies in the same order.
 pub(in crate::forces) fn same_places(sinks: &Sinks, sources: &Sources) -> bool {
     sinks.position == sources.position
 }
 
-/// True where each sink that is a source is in that source's place: its own pair then adds 0 to its
-/// acceleration, and need not be looked for.
+/// Whether each sink that is a source is at that source's position: its pair with itself then adds
+/// 0 to its acceleration and need not be skipped.
 pub(in crate::forces) fn at_own_source(sinks: &Sinks, sources: &Sources) -> bool {
     sinks.position.iter().enumerate().all(|(i, position)| {
         let own = sinks.identity.of(i).and_then(|j| sources.position.get(j));

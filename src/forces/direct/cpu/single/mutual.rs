@@ -1,12 +1,14 @@
-//! All on all by Newton's third law: each unordered pair is evaluated once and pulls both bodies.
+//! All bodies on all by Newton's third law: each unordered pair is evaluated once and acts on both
+//! bodies.
 //!
-//! The pairs are cut into two halves' own pairs and the rectangle between them, again and again
-//! (M. Frigo's cache-oblivious scheme). Two parts run side by side only where they write to
-//! different bodies, and the cuts depend on the number of bodies alone: so every body's sum is
-//! formed in the same order on any number of threads, in memory that grows like N.
+//! The pairs are split recursively into the pairs within two halves and the rectangle between them
+//! (M. Frigo's cache-oblivious scheme). Two parts run in parallel only if they write to different
+//! bodies, and the splits depend only on the number of bodies. So every body's sum is formed in the
+//! same order on any number of threads, in memory that grows like N.
 //!
-//! Where only a part of the bodies is asked for, what touches none of them is left out, and what pulls others too
-//! is computed for them alone: the rest happens in the same order, so they have the same bits.
+//! If only some of the bodies are asked for, pairs without any of them are skipped, and pairs with
+//! others are evaluated for the wanted side only. The remaining sums happen in the same order and
+//! have the same bits.
 
 use std::ops::Range;
 
@@ -23,38 +25,38 @@ impl Pull {
     pub const ZERO: Pull = Pull([[0.0; PACK]; 3]);
 }
 
-/// Packs on a side of a rectangle that is evaluated in one go, at most.
+/// The most packs on a side of a rectangle that is not split further.
 const LEAF: usize = 64;
 
-/// Packs whose own pairs are evaluated in one go, in both orders.
+/// The most packs whose own pairs are not split further; these are evaluated in both orders.
 const OWN_LEAF: usize = 4;
 
-/// Packs of `b` per strip of a leaf: the sums of 64 bodies lie in the first level cache.
+/// Packs of `b` per strip of a leaf: the sums of 64 bodies stay in the first-level cache.
 const STRIP: usize = 4;
 
-/// Adds to the pulls of `a` and `b` what they exert on each other: `unsafe`, as the processor must
-/// have the instructions.
+/// Adds to the accelerations of `a` and `b` what they exert on each other. `unsafe` because the
+/// processor must have the instructions.
 pub(super) type Rectangle = unsafe fn(&[Pack], &mut [Pull], &[Pack], &mut [Pull], f32);
 
-/// Adds to the pulls of the first packs what the second exert on them, or the other way round: `unsafe` likewise.
+/// Adds what the second packs exert on the first, or the reverse. `unsafe` for the same reason.
 pub(super) type OneSide = unsafe fn(&[Pack], &[Pack], &mut [Pull], f32);
 
-/// Adds to the pulls of `a` what its bodies exert on each other.
+/// Adds to the accelerations of `a` what its bodies exert on each other.
 pub(super) type Own = unsafe fn(&[Pack], &mut [Pull], f32);
 
-/// The loops that evaluate what is not cut further.
+/// The loops that evaluate pieces that are not split further.
 #[derive(Clone, Copy)]
 pub(super) struct Leaves {
     pub own: Own,
     pub rectangle: Rectangle,
-    /// What [`Leaves::rectangle`] adds to the first pulls alone, and to the second ones.
+    /// The part of [`Leaves::rectangle`] for the first pulls only, and for the second only.
     pub onto_first: OneSide,
     pub onto_second: OneSide,
 }
 
-/// Neighbouring packs and the pulls on them.
+/// Adjacent packs and the pulls on them.
 struct Span<'a> {
-    /// The number of the first.
+    /// Index of the first.
     first: usize,
     packs: &'a [Pack],
     pulls: &'a mut [Pull],
@@ -71,19 +73,20 @@ impl Span<'_> {
     }
 }
 
-/// One evaluation of all on all.
+/// One evaluation of all bodies on all.
 #[derive(Clone, Copy)]
 pub(super) struct Mutual<'a> {
     leaves: &'a Leaves,
     softening_squared: f32,
     leaf: usize,
-    /// The packs whose pulls are asked for: from the first to before the second.
+    /// The range of packs whose pulls are asked for: first and end.
     wanted: (usize, usize),
     asked: &'a OfCaller,
 }
 
 impl<'a> Mutual<'a> {
-    /// Of so many packs, for the pulls on those of `wanted`, until it is `asked` to stop. Safety: the processor has the instructions of the `leaves`.
+    /// Of this many packs, for the pulls on those of `wanted`, until `asked` to stop. Safety: the
+    /// processor has the instructions of the `leaves`.
     pub unsafe fn new(
         leaves: &'a Leaves,
         softening_squared: f32,
@@ -91,12 +94,12 @@ impl<'a> Mutual<'a> {
         wanted: Range<usize>,
         asked: &'a OfCaller,
     ) -> Self {
-        // Small sets are cut finer, so that there is something to do for every core.
+        // Small sets are split finer, so that every core has work.
         let leaf = (packs / 16).clamp(16, LEAF);
         Self { leaves, softening_squared, leaf, wanted: (wanted.start, wanted.end), asked }
     }
 
-    /// Adds all pairs to `pulls`. Those of packs that are not wanted are anything afterwards.
+    /// Adds all pairs to `pulls`. Pulls of packs that are not wanted are undefined afterwards.
     pub fn all(self, packs: &[Pack], pulls: &mut [Pull]) {
         self.triangle(Span { first: 0, packs, pulls });
     }
@@ -126,7 +129,7 @@ impl<'a> Mutual<'a> {
         self.rectangle(low, high);
     }
 
-    /// Adds all pairs between `a` and `b`, of lengths that differ by 1 at most.
+    /// Adds all pairs between `a` and `b`, whose lengths differ by at most 1.
     fn rectangle(self, mut a: Span<'_>, mut b: Span<'_>) {
         let wanted = (self.wants(&a), self.wants(&b));
         if self.asked.is_wanted() || wanted == (false, false) {
@@ -154,8 +157,8 @@ impl<'a> Mutual<'a> {
 #[repr(C, align(64))]
 struct Sums<const N: usize>([Sum; N]);
 
-/// [`Rectangle`] for `V`, with `R` vectors of `a` in registers; without `ON_A` or `ON_B` for the pulls on the other
-/// alone, whose bits are the same.
+/// [`Rectangle`] for `V`, with `R` vectors of `a` in registers. Without `ON_A` or `ON_B` only the
+/// other side's pulls are computed, with the same bits.
 #[inline(always)]
 pub(super) unsafe fn rectangle<V: Lanes, const R: usize, const ON_A: bool, const ON_B: bool>(
     a: &[Pack],
@@ -175,7 +178,7 @@ pub(super) unsafe fn rectangle<V: Lanes, const R: usize, const ON_A: bool, const
     }
 }
 
-/// [`Own`] for `V`: all ordered pairs, those of a body with itself among them, which add 0.
+/// [`Own`] for `V`: all ordered pairs, including those of a body with itself, which add 0.
 #[inline(always)]
 pub(super) unsafe fn own<V: Lanes, const R: usize>(
     a: &[Pack],
@@ -186,14 +189,15 @@ pub(super) unsafe fn own<V: Lanes, const R: usize>(
     unsafe { leaf::<V, R, false, true, false>(a, pull, a, &mut [], softening_squared, 1.0, 1.0) }
 }
 
-/// The mass that all bodies of all packs have, if they do.
+/// The mass of all bodies of all packs, if they have the same.
 fn common_mass(packs: &[Pack]) -> Option<f32> {
     let first = packs.first()?.common_mass()?;
     packs.iter().all(|pack| pack.common_mass() == Some(first)).then_some(first)
 }
 
 /// The pairs of `a` and `b`. `EQUAL` leaves masses out of the pairs and multiplies the sums on `a`
-/// by `mass_b`, those on `b` by `mass_a`. Without `ON_A` or `ON_B` that side only attracts.
+/// by `mass_b`, those on `b` by `mass_a`. Without `ON_A` or `ON_B` that side attracts but is not
+/// attracted.
 #[inline(always)]
 unsafe fn leaf<V: Lanes, const R: usize, const EQUAL: bool, const ON_A: bool, const ON_B: bool>(
     a: &[Pack],
@@ -315,16 +319,17 @@ impl Strip {
     }
 }
 
-/// One body to be spread over all lanes: x, y, z, mass.
+/// One body, to be broadcast to all lanes: x, y, z, mass.
 type Body = [f32; 4];
 
-/// `R` vectors of bodies at `from` against single bodies: returns the bodies' pull on the vectors, and
-/// adds the vectors' opposite pull on the bodies to `on_bodies`. `EQUAL` leaves the masses out, without
-/// `ON_B` the bodies feel nothing, without `ON_A` the vectors. Safety: as [`Lanes`].
+/// `R` vectors of bodies at `from` against single bodies: returns the pull of the bodies on the
+/// vectors, and adds the opposite pull on the bodies to `on_bodies`. `EQUAL` leaves the masses out;
+/// without `ON_B` the bodies are not attracted, without `ON_A` the vectors are not. Safety: as
+/// [`Lanes`].
 ///
-/// With AVX-512 a vector takes 21 operations for 32 interactions (19 where masses are `EQUAL`), and two
-/// ports take them: 10.5 cycles at least. Written in assembly, each vector begun while another is
-/// finished, it took 13 and all on all was 6 % faster: not worth 200 lines.
+/// With AVX-512 a vector takes 21 operations for 32 interactions (19 if masses are `EQUAL`) on two
+/// ports: at least 10.5 cycles. In assembly with software pipelining it took 13, and all on all was
+/// 6 % faster: not worth 200 lines.
 #[inline(always)]
 unsafe fn sweep<V: Lanes, const R: usize, const EQUAL: bool, const ON_A: bool, const ON_B: bool>(
     from: [[V; 3]; R],

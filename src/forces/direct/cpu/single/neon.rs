@@ -24,7 +24,7 @@ impl Lanes for Vector {
         }
     }
 
-    /// 8 bits from the table, then two of Newton's steps: 32 bits but for rounding.
+    /// 8 bits from the table, then two Newton steps: 32 bits up to rounding.
     #[inline(always)]
     unsafe fn inverse(self, estimate: Self) -> Self {
         unsafe {

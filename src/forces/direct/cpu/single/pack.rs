@@ -1,4 +1,4 @@
-//! How bodies lie in memory for the SIMD kernels, in the frame of a call.
+//! Memory layout of bodies for the SIMD kernels, in the frame of one call.
 
 use crate::forces::Sources;
 use crate::frame::Frame;
@@ -19,13 +19,13 @@ pub(super) struct Pack {
 impl Pack {
     const EMPTY: Pack = Pack { x: [0.0; PACK], y: [0.0; PACK], z: [0.0; PACK], mass: [0.0; PACK] };
 
-    /// The mass that all 16 bodies have, if they do.
+    /// The mass of all 16 bodies, if they have the same.
     pub fn common_mass(&self) -> Option<f32> {
         self.mass.iter().all(|&m| m == self.mass[0]).then_some(self.mass[0])
     }
 }
 
-/// One sink: where it is, and which source it is (`u32::MAX`: none).
+/// One sink: its position, and its index as a source (`u32::MAX`: none).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sink {
     pub x: f32,
@@ -35,12 +35,12 @@ pub(super) struct Sink {
 }
 
 impl Sink {
-    /// Says that a sink is no source.
+    /// Marks a sink that is not a source.
     pub const NONE: u32 = u32::MAX;
 }
 
-/// (2^-42)^2: with it added, r^-3 of two bodies in one place is finite, and times a distance of 0
-/// that is 0. It changes no r^2 above 2^-60.
+/// (2^-42)^2: with it added, r^-3 of two bodies at the same position is finite, and times a
+/// distance of 0 it gives 0. It does not change any r^2 above 2^-60.
 pub(super) const FLOOR_SQUARED: f32 = f32::from_bits((127 - 84) << 23);
 
 /// eps^2 in units of the frame's length^2, at least [`FLOOR_SQUARED`].

@@ -1,4 +1,5 @@
-//! 4 lanes: the vectors of WebAssembly, which know no estimate of a reciprocal root: it is exact at once.
+//! 4 lanes: the vectors of WebAssembly. They have no estimate of a reciprocal root, so it is
+//! computed exactly.
 
 use std::arch::wasm32::*;
 

@@ -4,9 +4,9 @@ use super::{CpuSingle, Kernel};
 use crate::forces::direct::Reference;
 use crate::forces::{Answers, ForceEngine, Identity, Sinks, Sources, Want};
 
-/// Error allowed, relative to the sum of the magnitudes of all pairs' pulls on a sink: r^-3 has 22
-/// bits (2.4e-7), a pair takes ten roundings of 6e-8 at most, and so do 128 sums that grow. Positions
-/// below are exact in f32, so nothing is lost when they are narrowed.
+/// Allowed error relative to the sum of the magnitudes of all forces on a sink: r^-3 has 22 bits
+/// (2.4e-7), and a pair as well as 128 growing sums take at most ten roundings of 6e-8. Positions
+/// below are exact in f32, so narrowing loses nothing.
 const TOLERANCE: f64 = 1e-6;
 
 /// Positions on a grid of 1/1024 in [-512, 512) and masses of 0 to 1; every 9th body is massless and
@@ -49,7 +49,7 @@ fn forces(
     out
 }
 
-/// Sums of the magnitudes of all pulls and potentials on each sink.
+/// Sums of the magnitudes of all forces and potentials on each sink.
 fn magnitudes(sinks: &Sinks, sources: &Sources, eps: f64) -> Vec<(f64, f64)> {
     let on = |(i, sink): (usize, &DVec3)| {
         let (mut pull, mut potential) = (0.0, 0.0);
@@ -66,7 +66,7 @@ fn magnitudes(sinks: &Sinks, sources: &Sources, eps: f64) -> Vec<(f64, f64)> {
     sinks.position.iter().enumerate().map(on).collect()
 }
 
-/// The first difference between `got` and `want` that is larger than `tolerance` allows, in words.
+/// Describes the first difference between `got` and `want` that exceeds `tolerance`.
 fn difference(
     got: &Answers,
     want: &Answers,

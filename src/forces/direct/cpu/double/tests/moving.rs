@@ -9,7 +9,7 @@ use crate::forces::{
     Answers, ForceEngine, Identity, Moving, MovingSources, Order, Sources, TestBodies, Want, Within,
 };
 
-/// The bodies with derivatives up to the `highest`, each at a time of its own.
+/// The bodies with derivatives up to `highest`, each at its own time.
 fn moving(bodies: &TestBodies, highest: usize) -> Vec<Moving> {
     let source = |k: usize| {
         let (x, v, a) = (bodies.position[k], bodies.velocity[k], bodies.acceleration[k]);
@@ -20,7 +20,7 @@ fn moving(bodies: &TestBodies, highest: usize) -> Vec<Moving> {
     (0..bodies.len()).map(source).collect()
 }
 
-/// Sets what [`Moving::at`] says.
+/// Sets the sources to what [`Moving::at`] predicts.
 fn set_predicted(engine: &mut dyn ForceEngine, sources: &[Moving], time: Option<f64>) {
     let at = |k: usize| -> Vec<DVec3> { sources.iter().map(|source| source.at(time)[k]).collect() };
     let mass: Vec<f64> = sources.iter().map(|source| source.mass).collect();
@@ -31,7 +31,7 @@ fn set_predicted(engine: &mut dyn ForceEngine, sources: &[Moving], time: Option<
         .unwrap();
 }
 
-/// All that can be asked of `engine` on `sinks` of the bodies.
+/// Everything that `engine` can compute for `sinks` of the bodies.
 fn ask(engine: &mut dyn ForceEngine, bodies: &TestBodies, sinks: usize, eps: f64) -> Vec<Answers> {
     let radius = vec![0.3; sinks];
     let own: Vec<u32> = (0..sinks as u32).collect();
@@ -51,7 +51,8 @@ fn ask(engine: &mut dyn ForceEngine, bodies: &TestBodies, sinks: usize, eps: f64
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// For any numbers of sources and sinks, any times and any derivatives, set at once or one after the other.
+    /// For any numbers of sources and sinks, any times and any derivatives, set all at once or one
+    /// by one.
     #[test]
     fn predicted_in_the_engine_is_predicted_by_the_host(
         n in 1usize..700,
@@ -70,7 +71,7 @@ proptest! {
         for kernel in Kernel::available() {
             let mut engine = CpuDouble::with_kernel(kernel).unwrap();
             let mut host = CpuDouble::with_kernel(kernel).unwrap();
-            // The higher derivatives come with the first that has them.
+            // The storage for higher derivatives appears with the first source that has them.
             let plain = moving(&bodies, highest.min(3));
             engine.set_moving(&plain).unwrap();
             engine.predict_to(Some(1.0));
@@ -145,7 +146,7 @@ fn sources_of_two_kinds_do_not_mix() {
     words(engine.update_moving(&[2, 3], &sources[..1]), "indices is 2, but must be 1");
     engine.set_sources(&bodies.sources(20)).unwrap();
     words(engine.update_moving(&[3], &sources[..1]), "must be set_sources and update_sources");
-    // Neither a time nor what was there before is left.
+    // Neither the time nor the earlier sources must remain.
     let mut fresh = CpuDouble::new();
     fresh.set_sources(&bodies.sources(20)).unwrap();
     assert_eq!(ask(&mut engine, &bodies, 20, 0.01), ask(&mut fresh, &bodies, 20, 0.01));
