@@ -1,4 +1,4 @@
-//! Tells the program which commit and which wgpu it is built from; result files say so.
+//! Records which commit and which wgpu the program is built from, for result files.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ fn main() {
         let text = String::from_utf8(output.stdout).ok()?;
         (output.status.success() && !text.trim().is_empty()).then(|| text.trim().to_owned())
     };
-    // Without git, or out of a source package, the commit is unknown.
+    // Without git, or in a source package, the commit is unknown.
     if let Some(commit) = git(&["rev-parse", "--short=10", "HEAD"]) {
         println!("cargo::rustc-env=GRAVITILE_COMMIT={commit}");
     }
@@ -19,7 +19,7 @@ fn main() {
     }
     println!("cargo::rerun-if-changed=Cargo.lock");
     println!("cargo::rerun-if-changed=build.rs");
-    // Where git writes at each commit.
+    // Git writes to this file at every commit.
     if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"])
         && std::path::Path::new(&log).exists()
     {

@@ -1,8 +1,8 @@
-//! What can go wrong, said so that a user can act on it.
+//! Errors, worded so that a user can act on them.
 //!
 //! Every text names the thing (file, option, value), what is wrong with it and what is allowed.
-//! Each is one line in which every character shows, of at most 350 characters, whatever foreign text is in
-//! it ([`crate::messages`]). The library never prints and never exits; the program in `app` prints these texts.
+//! Each is one line of at most 350 visible characters, whatever foreign text it quotes
+//! ([`crate::messages`]). The library never prints and never exits; the program in `app` prints these texts.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// A number or name given by the caller lies outside what is allowed.
+    /// A number or name given by the caller is not allowed.
     Value {
         /// The option, field or argument, as the user knows it (`eps`, `scene parameter 'n'`).
         what: String,
@@ -26,17 +26,17 @@ pub enum Error {
         allowed: String,
     },
 
-    /// A name that is in no registry.
+    /// A name that is not in its registry.
     Unknown {
         /// The registry: `scene`, `format`, `engine`, `integrator`, ...
         kind: &'static str,
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// Every name of the registry, separated by commas.
+        /// Every name in the registry, separated by commas.
         known: String,
     },
 
-    /// A file whose content is not what it should be.
+    /// A file with wrong content.
     File {
         /// The file.
         path: PathBuf,
@@ -46,7 +46,7 @@ pub enum Error {
 
     /// The operating system refused to read or write.
     Io {
-        /// What was tried: `read`, `write`, `create the folder`, ...
+        /// What was attempted: `read`, `write`, `create the folder`, ...
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
@@ -54,7 +54,7 @@ pub enum Error {
         source: std::io::Error,
     },
 
-    /// Bodies that no engine can work on.
+    /// A body that no engine can compute with.
     Body {
         /// Position in the list, from 0.
         index: usize,
@@ -64,7 +64,7 @@ pub enum Error {
         problem: String,
     },
 
-    /// The graphics adapter cannot do what was asked of it.
+    /// The graphics adapter cannot do what was requested.
     Adapter {
         /// Its name, as `gravitile info` prints it.
         adapter: String,
@@ -76,40 +76,40 @@ pub enum Error {
     NoAdapter {
         /// What was looked for.
         wanted: String,
-        /// The adapters that are there, or `none`.
+        /// The adapters present, or `none`.
         found: String,
     },
 
-    /// The graphics device was lost or broke down while it worked.
+    /// The graphics device was lost or failed while working.
     Device(String),
 
-    /// Another member of a group of devices or ranks has given up, for this reason; its own error says more.
+    /// Another device or rank of a group gave up, for this reason; its own error says more.
     Member(String),
 
     /// A shader template that could not be put together or compiled.
     Shader {
         /// The template's path below `shaders/`.
         name: String,
-        /// The compiler's or template engine's words, with line numbers.
+        /// The message of the compiler or the template engine, with line numbers.
         problem: String,
     },
 
-    /// No window can be shown: no display, no driver that presents on it.
+    /// No window can be shown: no display, or no driver that can draw to it.
     Display(String),
 
-    /// Broken off because somebody asked for it, see [`crate::stop`].
+    /// Stopped on request; see [`crate::stop`].
     Stopped,
 
-    /// A step of outside help (a video encoder, say) that did not work.
+    /// Something outside the program failed (a video encoder, for example).
     Outside(String),
 }
 
-// The system's reason is part of the text: as a source of its own it would be printed twice.
+// No `source`: the system's reason is already part of the text and would be printed twice.
 impl std::error::Error for Error {}
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Paths take the room that the rest leaves, names are pieces of a sentence.
+        // Paths are shortened to the room that the rest leaves; names to the length of a piece.
         let with_path = |path: &Path, before: &str, after: &str| {
             let after = messages::fit(after, messages::ERROR);
             let room = messages::ERROR.saturating_sub(before.len() + after.chars().count());
@@ -125,7 +125,7 @@ impl fmt::Display for Error {
                 let meant = nearest(name, known);
                 let meant = meant.map_or(String::new(), |m| format!(" (did you mean '{m}'?)"));
                 let name = messages::piece(name);
-                format!("there is no {kind} named '{name}'{meant}; known are: {known}")
+                format!("there is no {kind} named '{name}'{meant}; those known are: {known}")
             }
             Self::File { path, problem } => with_path(path, "", &format!(": {problem}")),
             Self::Io { action, path, source } => {
@@ -148,7 +148,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// Characters that a path keeps beside a long problem.
+/// Characters that a path keeps even next to a long problem.
 const SHORTEST_PATH: usize = 100;
 
 impl Error {
@@ -161,7 +161,7 @@ impl Error {
         Self::Value { what: what.into(), value: value.to_string(), allowed: allowed.into() }
     }
 
-    /// Names the body by its id: engines know it by number only, and `id` holds the ids by number.
+    /// Fills in the body's id: engines know only its index, and `ids` holds the ids by index.
     #[must_use]
     pub fn with_ids(mut self, ids: &[u64]) -> Self {
         if let Self::Body { index, id, .. } = &mut self
@@ -183,9 +183,9 @@ impl Error {
     }
 }
 
-/// The known name that `name` is most like, if it looks like a slip of the hand.
+/// The known name that is closest to `name`, if `name` looks like a typing error.
 fn nearest<'a>(name: &str, known: &'a str) -> Option<&'a str> {
-    // A name longer than any is none, and would take its time.
+    // A name this long matches none, and would take long to compare.
     let name = Some(name).filter(|name| name.len() <= 64)?.to_lowercase();
     let likeness = |known: &&str| strsim::jaro_winkler(&name, &known.to_lowercase());
     let names = known.split(", ").filter(|known| !known.is_empty());

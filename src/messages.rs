@@ -1,31 +1,31 @@
-//! Text fit for a line: whatever a file, a driver or a command line holds, what is printed of it is one
-//! line of bounded length in which every character shows.
+//! Makes text fit for a line: whatever a file, a driver or a command line contains is printed as one line
+//! of bounded length in which every character shows.
 //!
-//! A terminal obeys control characters: an escape sequence in a component's name could rewrite what
-//! stands above it. Characters that show nothing or turn the direction of writing around could make one
-//! name look like another. All of these are printed as `\u{1b}`.
+//! A terminal obeys control characters: an escape sequence in a component's name could overwrite the
+//! lines above it. Invisible characters, or those that reverse the direction of writing, could make one
+//! name look like another. All of these are printed as escapes such as `\u{1b}`.
 //!
-//! [`piece`] and [`path`] are for foreign text within a sentence, so that the sentence around it
-//! survives; [`line()`] is the last stage before printing, which nothing passes by.
+//! [`piece`] and [`path`] shorten foreign text within a sentence, so that the rest of the sentence
+//! survives; [`line()`] is the last stage before printing, which all text goes through.
 
 use std::path::Path;
 
-/// Characters of the longest line that is printed.
+/// Most characters in a printed line.
 pub const LINE: usize = 400;
 
-/// Characters of the longest piece of foreign text within a sentence.
+/// Most characters in a piece of foreign text within a sentence.
 pub const PIECE: usize = 60;
 
-/// Characters of an error's text: room is left for what stands before it in a line.
+/// Most characters in an error's text, which leaves room for a prefix in the line.
 pub(crate) const ERROR: usize = LINE - 50;
 
-/// Stands where the middle was left out.
+/// Replaces the middle of a shortened text.
 const GAP: &str = " ... ";
 
-/// Stands there meanwhile in megabytes.
+/// Marks the cut until then in very long texts.
 const CUT: char = '…';
 
-/// Longer runs of digits than any whole number of 64 bits has are told with an exponent.
+/// Numbers with more digits, which no 64-bit integer has, are printed with an exponent.
 const MOST_DIGITS: usize = 22;
 
 /// Any text as one line of at most [`LINE`] characters.
@@ -33,18 +33,18 @@ pub fn line(text: &str) -> String {
     fit(text, LINE)
 }
 
-/// A word or name from elsewhere (a field of a table, a key of a file), to stand within a sentence.
+/// A foreign word or name (a field of a table, a key of a file), for use within a sentence.
 pub fn piece(text: &str) -> String {
     fit(text, PIECE)
 }
 
-/// A list of names from elsewhere, to stand within a sentence.
+/// A list of foreign names, for use within a sentence.
 pub fn list<T: AsRef<str>>(names: &[T], between: &str) -> String {
     let names: Vec<String> = names.iter().map(|name| piece(name.as_ref())).collect();
     fit(&names.join(between), 2 * PIECE)
 }
 
-/// What there is to choose from: `a`, `a or b`, `a, b or c`.
+/// A list of alternatives: `a`, `a or b`, `a, b or c`.
 pub fn any_of<T: AsRef<str>>(names: &[T]) -> String {
     match names.split_last() {
         None => "nothing".to_owned(),
@@ -59,8 +59,8 @@ pub fn path(path: &Path, most: usize) -> String {
     shortened(path.to_string_lossy().chars().flat_map(shown), most)
 }
 
-/// Any text as one line of at most `most` characters: line ends become blanks, what does not show is
-/// escaped, numbers of hundreds of digits are told with an exponent, the middle is left out.
+/// Any text as one line of at most `most` characters: line ends become blanks, invisible characters are
+/// escaped, numbers with very many digits get an exponent, and the middle is left out if necessary.
 pub fn fit(text: &str, most: usize) -> String {
     let joined = if text.contains(['\n', '\r']) {
         let lines = ends(text, most.saturating_mul(4));
@@ -73,8 +73,8 @@ pub fn fit(text: &str, most: usize) -> String {
     shortened(told.chars().flat_map(shown), most)
 }
 
-/// A text of several lines, as it stands but for what does not show; each line of at most [`LINE`]
-/// characters. Tabs become blanks.
+/// A text of several lines, each of at most [`LINE`] characters. Invisible characters are escaped, and
+/// tabs become blanks.
 pub fn lines(text: &str) -> String {
     let one = |line: &str| fit(&line.replace('\t', "    "), LINE);
     text.split_inclusive('\n')
@@ -85,10 +85,10 @@ pub fn lines(text: &str) -> String {
         .collect()
 }
 
-/// True for what takes one place in a line and leaves the rest of the line alone.
+/// True for characters that take one place in a line and do not affect the rest of it.
 pub fn shows(c: char) -> bool {
-    // The standard library knows what can be printed; accents are judged behind a letter. Its quotes
-    // and its backslash are escaped for other reasons.
+    // `escape_debug` knows what can be printed; accents are tested after a letter. It also escapes
+    // quotes and the backslash, but those do show.
     (' '..='~').contains(&c) || !c.is_ascii() && format!("a{c}").escape_debug().count() == 2
 }
 
@@ -98,7 +98,7 @@ fn shown(c: char) -> impl Iterator<Item = char> {
     plain.into_iter().chain(escaped.into_iter().flat_map(char::escape_unicode))
 }
 
-/// Both ends of a text that is far too long: nothing is done to megabytes that are left out anyway.
+/// Both ends of a far too long text, so that no work is done on megabytes that are left out anyway.
 fn ends(text: &str, most: usize) -> String {
     if text.len() <= most.saturating_mul(8) {
         return text.to_owned();
@@ -108,7 +108,8 @@ fn ends(text: &str, most: usize) -> String {
     if head >= tail {
         return text.to_owned();
     }
-    // The mark is in what `shortened` leaves out. Digits beside it are no number: some are missing.
+    // The mark is inside what `shortened` leaves out. It keeps the digits beside it, some of which are
+    // missing, from being read as one number.
     format!("{}{CUT}{}", &text[..head], &text[tail..])
 }
 
@@ -128,7 +129,7 @@ fn shortened(text: impl Iterator<Item = char>, most: usize) -> String {
         .collect()
 }
 
-/// Numbers that stand alone and have more digits than f64 holds, with an exponent.
+/// The text with an exponent for each separate number of more than [`MOST_DIGITS`] digits.
 fn with_exponents(text: &str) -> String {
     let mut told = String::with_capacity(text.len());
     let mut rest = text;

@@ -103,7 +103,7 @@ fn what_was_tuned_is_read_and_disturbs_nothing() {
 }
 
 const OUTDATED: &str =
-    "gravitile: what was tuned with earlier shaders is not used; 'gravitile tune' finds it anew";
+    "gravitile: results tuned with earlier shaders are not used; run 'gravitile tune' again";
 
 #[test]
 fn what_was_tuned_with_earlier_shaders_is_told_and_not_used() {

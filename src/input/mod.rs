@@ -23,16 +23,16 @@ pub struct Input {
     pub snapshot: Snapshot,
     /// Softening, step and duration that suit them.
     pub run: RunHints,
-    /// The integrator that suits them, if the scene says so.
+    /// The integrator that suits them, if the scene names one.
     pub integrator: IntegratorHints,
-    /// How they look best, if the scene says so.
+    /// How they look best, if the scene says.
     pub view: Option<ViewHints>,
 }
 
 impl InputRequest {
-    /// The scene that is meant, with its changes; `None` if it is a snapshot.
+    /// The scene with the requested changes; `None` if the input is a snapshot.
     ///
-    /// Errors: a name that is neither, a parameter that the scene has not.
+    /// Errors: a name that is neither, a parameter that the scene does not have.
     pub fn scene(&self) -> Result<Option<Scene>> {
         let path = Path::new(&self.input);
         let mut scene = if Scene::names().any(|name| name == self.input) {
@@ -57,15 +57,14 @@ impl InputRequest {
         Ok(Some(scene))
     }
 
-    /// Makes or reads the bodies. A softening that is known beforehand lets a scene begin in the
-    /// equilibrium that belongs to it.
+    /// Generates or reads the bodies. If `softening` is given, a scene starts in equilibrium with it.
     ///
-    /// Errors: a gravitational constant that is not finite; a scene or a file that is none.
+    /// Errors: a gravitational constant that is not finite; an invalid scene or file.
     pub fn load(&self, softening: Option<f64>) -> Result<Input> {
         check_gravity(self.gravity.unwrap_or(1.0))?;
         let input = match self.scene()? {
             Some(_) if self.renumber => {
-                let allowed = "left out: a scene's bodies are numbered from 0 (snapshots take it)";
+                let allowed = "left out: a scene's bodies are always numbered from 0";
                 Err(Error::value("--renumber", "given", allowed))
             }
             Some(scene) => self.build(scene, softening),
@@ -88,9 +87,9 @@ impl InputRequest {
     fn build(&self, mut scene: Scene, softening: Option<f64>) -> Result<Input> {
         scene.run.softening = softening.unwrap_or(scene.run.softening);
         let load = |path: &Path| -> Result<Bodies> {
-            // All parts together are numbered from 0: whatever ids a file has are of no use.
+            // All parts together are numbered from 0, so the ids of a file are not used.
             let read = snapshot::read_with(path, &renumbered(true))?;
-            // A part of a scene lives with G = 1: its own G goes into the masses.
+            // Scenes have G = 1: a file's own G goes into the masses.
             let mut bodies = read.bodies;
             bodies.mass = bodies.gravitating_mass(read.units.gravitational_constant);
             Ok(bodies)
@@ -118,7 +117,7 @@ impl InputRequest {
         ];
         for (option, value) in of_scenes {
             if let Some(value) = value {
-                let allowed = "left out: a snapshot's bodies are as they are (scenes take it)";
+                let allowed = "left out: it changes a scene, not the bodies of a snapshot";
                 return Err(Error::value(option, value, allowed));
             }
         }
@@ -128,14 +127,14 @@ impl InputRequest {
         }
         let number = |key: &str| snapshot.attributes.get(key).and_then(|v| v.parse::<f64>().ok());
         let mut run = suggest(&snapshot.bodies, snapshot.units.gravitational_constant);
-        // A snapshot of our own knows what it was run with.
+        // Gravitile's own snapshots hold the settings of their run.
         run.softening = number("softening").unwrap_or(run.softening);
         run.dt = number("dt").unwrap_or(run.dt);
         Ok(Input { snapshot, run, integrator: IntegratorHints::default(), view: None })
     }
 }
 
-/// In the words of [`crate::sim::Settings::validate`].
+/// Refuses a value that is not finite, in the words of [`crate::sim::Settings::validate`].
 fn check_gravity(g: f64) -> Result<()> {
     if g.is_finite() {
         return Ok(());
@@ -143,7 +142,7 @@ fn check_gravity(g: f64) -> Result<()> {
     Err(Error::value("the gravitational constant", g, "finite"))
 }
 
-/// How snapshots are read: with the ids that they have or new ones.
+/// Options for reading snapshots with their own ids or with new ones.
 fn renumbered(renumber: bool) -> ReadOptions {
     ReadOptions { renumber, ..ReadOptions::default() }
 }

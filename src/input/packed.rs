@@ -1,4 +1,4 @@
-//! An input as bytes: a page has it made by another thread of its browser, which shares no memory with it.
+//! An input as bytes. In a browser another thread generates it, which shares no memory with the page.
 
 use super::Input;
 use crate::error::{Error, Result};
@@ -6,13 +6,13 @@ use crate::scene::{RunHints, Scene};
 use crate::settings::InputRequest;
 use crate::snapshot::{Snapshot, WriteOptions};
 
-/// The name by which a snapshot of our own is recognised.
+/// A name that marks the bytes as a snapshot in gravitile's own format.
 const NAME: &str = "input.gvt";
-/// Softening, step and duration, before the snapshot.
+/// Bytes of softening, step and duration, which precede the snapshot.
 const HINTS: usize = 24;
 
 impl Input {
-    /// What [`Input::unpack`] reads again, to the bit.
+    /// Bytes from which [`Input::unpack`] restores the input, bit for bit.
     ///
     /// Errors: bodies that no snapshot can hold.
     pub fn pack(&self) -> Result<Vec<u8>> {
@@ -23,11 +23,11 @@ impl Input {
         Ok(bytes)
     }
 
-    /// The input that somebody else has made for `request`. What its scene says without any bodies is not among the bytes.
+    /// The input that another thread made for `request`. The scene's hints are taken from the scene, not from the bytes.
     ///
-    /// Errors: bytes that are none; those of [`InputRequest::scene`].
+    /// Errors: bytes that are not an input; those of [`InputRequest::scene`].
     pub fn unpack(request: &InputRequest, bytes: &[u8]) -> Result<Self> {
-        let broken = || Error::Outside("bodies came back as something else".to_owned());
+        let broken = || Error::Outside("the bodies came back damaged from their thread".to_owned());
         let (hints, snapshot) = bytes.split_at_checked(HINTS).ok_or_else(broken)?;
         let (hints, _) = hints.as_chunks();
         let [softening, dt, until] = [0, 1, 2].map(|k| f64::from_le_bytes(hints[k]));

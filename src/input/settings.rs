@@ -1,4 +1,4 @@
-//! From requests to the settings of a simulation: what is not asked for is what the input says, or what suits it.
+//! From requests to the settings of a simulation: anything not requested is taken from the input, or chosen to suit it.
 
 use super::Input;
 use crate::error::{Error, Result};
@@ -13,35 +13,35 @@ use crate::settings::{
 use crate::sim::{EngineKind, Settings};
 
 impl MethodRequest {
-    /// Engine and method by name. `cpu` by `reference` is the engine `reference`, which has no other method.
+    /// Engine and method by name. `cpu` with the method `reference` is the engine `reference`, which has only that method.
     ///
-    /// Errors: a name that no engine or no method has; a method that the engine lacks.
+    /// Errors: an unknown engine or method; a method that the engine lacks.
     pub fn chosen(&self) -> Result<(EngineKind, Option<Method>)> {
         let engine = EngineKind::from_name(&self.engine)?;
         let wanted = Method::from_name(&self.method)?;
         let (kind, method) = engine.by(wanted)?;
-        // The engine says it by itself, and another one that is chosen later is not held to it.
+        // The engine implies this method; an engine that is chosen later is then not bound to it.
         Ok((kind, wanted.filter(|_| method != Method::Reference)))
     }
 }
 
 impl EngineRequest {
-    /// Engine, adapters and kernel for a simulation that nothing else is said of.
+    /// Engine, adapters and kernel for a simulation; everything else has its default.
     ///
-    /// Errors: those of [`MethodRequest::chosen`] and [`TreeConfig::of`]; a tree's rule for another method, or the
-    /// shape of an all-pairs kernel for a tree.
+    /// Errors: those of [`MethodRequest::chosen`] and [`TreeConfig::of`]; options of the tree with another method, or
+    /// the shape of an all-pairs kernel with the tree.
     pub fn settings(&self) -> Result<Settings> {
         let (engine, method) = self.by.chosen()?;
         let (adapter, kernel) = (self.adapter.clone(), self.kernel);
         let tree = TreeConfig::of(&self.tree)?;
         if method != Some(Method::Tree) && self.tree != TreeRequest::default() {
-            let allowed = "tree, where an opening rule or another setting of one is given";
+            let allowed = "tree if an opening rule or another option of the tree is given";
             return Err(Error::value("the method", Method::name_of(method), allowed));
         }
         if method == Some(Method::Tree)
             && let Some((option, value)) = kernel.first_fixed()
         {
-            let allowed = "left out with the method tree: it shapes the kernel of all pairs";
+            let allowed = "left out with the method tree: it shapes the all-pairs kernel";
             return Err(Error::value(option, value, allowed));
         }
         let named = DeviceCount::of_names(adapter.names.len());
@@ -53,12 +53,12 @@ impl EngineRequest {
 impl StepRequest {
     /// The settings for an input, checked before any long work.
     ///
-    /// Errors: a name in no registry, a number out of its range.
+    /// Errors: an unknown name, a number out of range.
     pub fn settings(&self, input: &Input, engine: &EngineRequest) -> Result<Settings> {
         self.over(input, engine.settings()?)
     }
 
-    /// These settings for an input, with engine, adapters and kernel of `base`.
+    /// The settings for an input, with engine, adapters and kernel from `base`.
     ///
     /// Errors: those of [`StepRequest::settings`].
     pub fn over(&self, input: &Input, base: Settings) -> Result<Settings> {
@@ -67,7 +67,7 @@ impl StepRequest {
         let integrator = name.map_or(Ok(integrate::DEFAULT), |name| integrate::find(name))?;
         self.blocks.fits(integrator)?;
         let mut blocks = self.blocks.clone();
-        // What a scene says of its own integrator is of no use to another one.
+        // A scene's settings for its own integrator do not apply to another one.
         if self.integrator.is_none() || hints.integrator.as_deref() == Some(integrator.name) {
             let hinted = BlockRequest::from(hints);
             let told = hinted.fits(integrator).and_then(|()| hinted.tier());
@@ -89,7 +89,7 @@ impl StepRequest {
         Ok(settings)
     }
 
-    /// Refuses what can be refused before the bodies are made.
+    /// Refuses what can be refused before the bodies are generated.
     ///
     /// Errors: those of [`StepRequest::settings`].
     pub fn check(&self) -> Result<()> {
@@ -130,9 +130,9 @@ impl From<&Settings> for StepRequest {
 }
 
 impl BlockRequest {
-    /// The longest step is that asked for, else a power of two of at most `suitable`: what fits into
-    /// `--dt`, or four of the leapfrog steps that suit the input. The accuracy parameter decides anyway
-    /// where less is needed.
+    /// The longest step is the requested one, otherwise a power of two of at most `suitable`: what fits
+    /// into `--dt`, or four of the leapfrog steps that suit the input. Where shorter steps are needed, the
+    /// accuracy parameter decides anyway.
     pub fn settings(&self, suitable: f64) -> BlockSettings {
         let usual = BlockSettings::default();
         let at_most = Some(power_of_two_below(suitable)).filter(|dt| *dt > 0.0);
@@ -144,7 +144,7 @@ impl BlockRequest {
         }
     }
 
-    /// Refuses what means nothing to `integrator`.
+    /// Refuses options that mean nothing to `integrator`.
     ///
     /// Errors: the first such option.
     pub fn fits(&self, integrator: &Integrator) -> Result<()> {
@@ -163,9 +163,9 @@ impl BlockRequest {
         Ok(())
     }
 
-    /// The tier by name.
+    /// The requested tier of precision.
     ///
-    /// Errors: a name that no tier has.
+    /// Errors: an unknown name.
     pub fn tier(&self) -> Result<Option<Precision>> {
         self.precision.as_deref().map(Precision::from_name).transpose()
     }

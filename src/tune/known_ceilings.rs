@@ -1,12 +1,11 @@
-//! The ceilings that the model goes by, measured when they are asked for.
+//! The ceilings that the model uses, measured when first needed.
 
 use std::sync::Arc;
 
 use crate::gpu::{DeviceClass, Gpu};
 use crate::measure::{Ceiling, CeilingSamples, Ceilings, Effort};
 
-/// The ceilings of one device: measured when they are first asked for, and remembered as long as this
-/// lives.
+/// The ceilings of one device, measured when first needed and remembered as long as this lives.
 pub struct KnownCeilings {
     gpu: Arc<Gpu>,
     found: Option<Result<Ceilings, String>>,
@@ -18,8 +17,8 @@ impl KnownCeilings {
         Self { gpu: Arc::clone(gpu), found: None }
     }
 
-    /// The ceilings, measured in `secs` seconds at most and a little, if they are not known yet. `None`
-    /// where that was too short, `go_on` said no, or the device failed; it is not tried again.
+    /// The ceilings; if they are not known yet, they are measured in little more than `secs` seconds. `None`
+    /// if that was too short, `go_on` said no, or the device failed; it is not tried again.
     pub fn within(&mut self, secs: f64, go_on: &mut dyn FnMut() -> bool) -> Option<Ceilings> {
         let found = self.found.get_or_insert_with(|| measure(&self.gpu, secs, go_on));
         found.as_ref().ok().copied()
@@ -33,14 +32,14 @@ impl KnownCeilings {
 
 fn measure(gpu: &Arc<Gpu>, secs: f64, go_on: &mut dyn FnMut() -> bool) -> Result<Ceilings, String> {
     let software = gpu.adapter.class == DeviceClass::Software;
-    // For a factor of two short samples do; a GPU has to come out of its sleep as well.
+    // Short samples are enough for a factor of two, but a GPU must also wake up first.
     let effort = if software { Effort::Quick } else { Effort::Full };
     let begun = web_time::Instant::now();
     let mut before = |_| begun.elapsed().as_secs_f64() < secs && go_on();
     let samples: Vec<CeilingSamples> =
         Ceilings::measure(gpu, effort, &mut before).map_err(|error| error.to_string())?;
     if samples.len() < Ceiling::ALL.len() {
-        return Err(format!("to measure this adapter's ceilings takes more than {secs:.1} s"));
+        return Err(format!("measuring this adapter's ceilings takes more than {secs:.1} s"));
     }
     Ok(Ceilings::on(gpu, &samples))
 }

@@ -1,5 +1,5 @@
-//! Choosing a kernel shape by measurement: candidates that the device can hold and that the model does
-//! not call slow are raced, the slow ones dropped early, wrong ones never timed, inside a time budget.
+//! Chooses a kernel shape by measurement. Candidates that fit the device and that the model does not
+//! predict to be slow are raced within a time budget: slow ones are dropped early, wrong ones never timed.
 
 #[cfg(not(target_arch = "wasm32"))]
 mod known_ceilings;
@@ -23,36 +23,36 @@ use crate::measure::Ceilings;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::measure::Timer;
 
-/// What is to be found.
+/// What to find.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
     /// Number of bodies, at least 1.
     pub n: usize,
-    /// The shape that serves without tuning. It is always timed, so that what comes out is never slower.
+    /// The shape used without tuning. It is always timed, so that the result is never slower.
     pub default: KernelConfig,
-    /// What the device holds.
+    /// The limits of the device.
     pub bounds: &'a Bounds,
-    /// Seconds for all of it, the measuring of ceilings included.
+    /// Seconds for everything, including measuring the ceilings.
     pub budget_secs: f64,
 }
 
 /// Share of the budget that measuring the ceilings may take.
 const CEILINGS: f64 = 0.4;
 
-/// Share of what is left then for the first race, which is about p, q, r and s; the rest is for their
-/// neighbours and the unrolling.
+/// Share of the remaining budget for the first race, over p, q, r and s; the rest is for neighbouring
+/// shapes and unrolling.
 const FIRST_RACE: f64 = 0.6;
 
-/// How many of the first race's best have their neighbours tried.
+/// How many winners of the first race have their neighbours tried.
 const BEST_OF_FIRST: usize = 3;
 
 /// Finds the fastest shape: [`shapes`] are raced, then the best few against their [`neighbours`].
 ///
-/// `ceilings` gives the device's ceilings, measured in so many seconds at most where they are not known;
-/// shapes that the model predicts slow from them ([`FACTOR`]) are left out, but never the default, the
-/// same untiled, nor a single workgroup. Where it gives none, nothing is left out.
+/// `ceilings` returns the device's ceilings, measured in at most the given seconds if they are not known.
+/// Shapes that the model predicts from them to be slow ([`FACTOR`]) are left out, but never the default,
+/// its untiled variant, or a single workgroup. If it returns none, nothing is left out.
 ///
-/// Errors: [`crate::error::Error::Device`] of the timer, and the first refusal if nothing can be timed.
+/// Errors: [`crate::error::Error::Device`] from the timer; the first refusal if nothing can be timed.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn tune(
     timer: &mut dyn Timer,
@@ -65,7 +65,7 @@ pub fn tune(
 
 /// [`tune`] without waiting.
 ///
-/// Errors: those of it.
+/// Errors: the same.
 pub async fn tune_soon(
     timer: &mut impl Racer,
     task: Task<'_>,
@@ -76,7 +76,7 @@ pub async fn tune_soon(
     let begun = (watch.clock)();
     let found = shapes(default, n, bounds);
     let mut seen = found.shapes;
-    // Whatever its limits say, the timer is asked.
+    // Even if it exceeds the limits, the timer is asked.
     if !seen.contains(&default) {
         seen.insert(0, default);
     }

@@ -1,11 +1,11 @@
-//! What the arithmetic model says of a shape before anybody has timed it.
+//! What the arithmetic model predicts for a shape before it is timed.
 
 use crate::forces::direct::gpu::{Dispatch, KernelConfig};
 use crate::measure::{Ceiling, Ceilings, predict};
 
-/// A shape is raced only if the model gives it at least 1/FACTOR of the best rate that it gives to any.
-/// On hardware the model was within about 25 % where bodies are many, and within 50 % at N = 1024 (see
-/// docs/tiling.md); shapes that it ranks wrongly by less than this are still found.
+/// A shape is raced only if the model predicts at least 1/FACTOR of the best rate that it predicts for any.
+/// On hardware the model was within about 25 % for many bodies, and within 50 % at N = 1024 (see
+/// docs/tiling.md); shapes that it misjudges by less than this factor are still found.
 pub const FACTOR: f64 = 2.0;
 
 /// The model of one device for one number of bodies.
@@ -17,7 +17,7 @@ pub(super) struct Model {
 }
 
 impl Model {
-    /// Over `shapes`, with the unrolling `u`. `None` where a ceiling that counts is not known.
+    /// A model for `shapes`, with the unrolling `u`. `None` if a ceiling that it needs is not known.
     pub fn new(ceilings: Ceilings, shapes: &[KernelConfig], n: usize, u: u32) -> Option<Self> {
         let mut model = Self { ceilings, n, u, best_secs: f64::INFINITY };
         let all = shapes.iter().filter_map(|shape| model.secs(shape));
@@ -25,15 +25,15 @@ impl Model {
         model.best_secs.is_finite().then_some(model)
     }
 
-    /// Seconds per step. `None` for steps in one workgroup, which the model says nothing of.
+    /// Seconds per step. `None` for steps in one workgroup, which the model does not cover.
     fn secs(&self, shape: &KernelConfig) -> Option<f64> {
         if shape.dispatch == Dispatch::OneWorkgroup {
             return None;
         }
-        // Unrolling is left to measurement: by the model each copy hides more latency, without an end.
+        // Unrolling is left to measurement: in the model each copy hides more latency, without limit.
         let shape = KernelConfig { u: self.u, ..*shape };
         let force = predict(&self.ceilings, &shape, self.n, self.n)?.secs;
-        // The sums of slices take a dispatch of their own.
+        // Adding up the slices takes another dispatch.
         let dispatches = self.ceilings.get(Ceiling::Dispatch);
         let sums = if shape.s > 1 && dispatches > 0.0 { 1.0 / dispatches } else { 0.0 };
         Some(force + sums)

@@ -6,15 +6,15 @@ use crate::measure::StepTimer;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::measure::Timer;
 
-/// What times candidates without waiting, as a page must.
+/// Times candidates without blocking, as a web page requires.
 pub trait Racer<Shape = KernelConfig> {
-    /// Makes a candidate ready: compiled, found right, warmed up. Errors: what it cannot be, and why.
+    /// Makes a candidate ready: compiled, checked, warmed up. Errors: why it cannot be.
     fn prepare(&mut self, shape: &Shape) -> impl Future<Output = Result<()>>;
 
-    /// Seconds per step of one that is ready. Errors: as of [`Racer::prepare`].
+    /// Seconds per step of a prepared candidate. Errors: as for [`Racer::prepare`].
     fn sample(&mut self, shape: &Shape) -> impl Future<Output = Result<f64>>;
 
-    /// Lets go of what a candidate holds on the device.
+    /// Releases what a candidate holds on the device.
     fn forget(&mut self, shape: &Shape);
 }
 
@@ -51,11 +51,11 @@ impl<Shape> Racer<Shape> for Waiting<'_, Shape> {
     }
 }
 
-/// What the race asks of the world around it.
+/// What a race needs from its caller.
 pub struct Watch<'a> {
-    /// Seconds since any moment.
+    /// Seconds since an arbitrary moment.
     pub clock: &'a dyn Fn() -> f64,
-    /// False stops the race; what was measured counts.
+    /// False stops the race; what was measured so far counts.
     pub go_on: &'a mut dyn FnMut() -> bool,
 }
 
@@ -81,7 +81,7 @@ impl<Shape> Ranked<Shape> {
         }
     }
 
-    /// The shortest sample: the one that was disturbed least.
+    /// The shortest sample, which was disturbed least.
     fn least(&self) -> f64 {
         self.samples.iter().copied().fold(f64::INFINITY, f64::min)
     }
@@ -90,18 +90,18 @@ impl<Shape> Ranked<Shape> {
 /// How a race ended.
 #[derive(Clone, Debug)]
 pub struct Outcome<Shape = KernelConfig> {
-    /// Every candidate that was timed: those that came to the end by their medians, then the dropped.
+    /// Every candidate that was timed: first the finishers by their medians, then the dropped ones.
     pub ranking: Vec<Ranked<Shape>>,
-    /// How many of them came to the end.
+    /// How many of them finished.
     pub finished: usize,
-    /// Candidates that were struck out, and why: wrong, or too large for the device.
+    /// Candidates that were rejected, and why: wrong, or too large for the device.
     pub refused: Vec<(Shape, String)>,
-    /// Candidates that there was no time for.
+    /// Candidates not tried for lack of time.
     pub untried: usize,
-    /// Shapes that were left out because the device cannot hold them.
+    /// Shapes left out because they exceed the device's limits.
     pub beyond_limits: usize,
-    /// Shapes that were left out because the model says that they are slow; `None` where the model did
-    /// not know the device's ceilings.
+    /// Shapes left out because the model predicts them to be slow; `None` if the model did not know the
+    /// device's ceilings.
     pub slow_by_model: Option<usize>,
 }
 
@@ -118,12 +118,12 @@ impl<Shape: PartialEq> Outcome<Shape> {
         self.ranking.first()
     }
 
-    /// What is known of one shape.
+    /// The result of one shape.
     pub fn of(&self, config: &Shape) -> Option<&Ranked<Shape>> {
         self.ranking.iter().find(|ranked| ranked.config == *config)
     }
 
-    /// Puts a later race, which the best of this one took part in, before this one's rest.
+    /// Puts the results of a later race, in which this race's best took part, before the rest of this one's.
     pub(super) fn merge(&mut self, later: Self) {
         if later.finished == 0 {
             return;
@@ -144,16 +144,16 @@ impl<Shape: PartialEq> Outcome<Shape> {
 /// meets cold caches and clocks; later ones leave less room.
 const MARGINS: [f64; 6] = [2.0, 1.5, 1.25, 1.15, 1.08, 1.05];
 
-/// Rounds after which nobody is dropped any more and the medians decide.
+/// Number of rounds; after the last, the medians decide.
 const ROUNDS: usize = 9;
 
-/// Share of the budget in which candidates may enter; the rest is for the rounds.
+/// Share of the budget during which candidates may enter; the rest is for the rounds.
 const ENTRY: f64 = 0.7;
 
-/// Races `candidates`, the most promising first. The first is timed whatever the budget; the others
-/// enter, and rounds go on, only while there is time.
+/// Races `candidates`, given with the most promising first. The first is timed whatever the budget; others
+/// enter, and rounds continue, only while there is time.
 ///
-/// Errors: [`Error::Device`] of the timer, and the first refusal if no candidate at all can be timed.
+/// Errors: [`Error::Device`] from the timer; the first refusal if no candidate at all can be timed.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn race<Shape: Copy>(
     timer: &mut dyn Timer<Shape>,
@@ -166,7 +166,7 @@ pub fn race<Shape: Copy>(
 
 /// [`race`] without waiting.
 ///
-/// Errors: those of it.
+/// Errors: the same.
 pub async fn race_soon<Shape: Copy>(
     timer: &mut impl Racer<Shape>,
     candidates: &[Shape],
@@ -179,7 +179,7 @@ pub async fn race_soon<Shape: Copy>(
     let mut running: Vec<Ranked<Shape>> = Vec::new();
     let mut dropped: Vec<Ranked<Shape>> = Vec::new();
     let mut refusal: Option<Error> = None;
-    // What entering takes, as the last few did.
+    // Time that a candidate takes to enter, averaged over the last few.
     let mut entry_secs: f64 = 0.0;
 
     for (at, config) in candidates.iter().enumerate() {
@@ -239,7 +239,7 @@ pub async fn race_soon<Shape: Copy>(
     }
 }
 
-/// Moves those that are slower than the best by more than `margin` out of the race.
+/// Drops candidates that are slower than the best by more than `margin`.
 fn drop_slow<Shape>(
     timer: &mut impl Racer<Shape>,
     running: &mut Vec<Ranked<Shape>>,

@@ -1,4 +1,4 @@
-//! The fastest kernel for whole steps of a number of bodies on a device.
+//! Finds the fastest kernel for whole steps of a number of bodies on a device.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use crate::gpu::Gpu;
 use crate::measure::{Ceilings, Method, StepTimer};
 use crate::tuned::{Choice, Kernels, Key};
 
-/// The most bodies that are timed: beyond, a device is full and its rate does not change any more, but a step of
-/// a million bodies takes so long that few shapes would be tried.
+/// The most bodies that are timed. Beyond this a device is full and its rate hardly changes, but a step of a million
+/// bodies takes so long that few shapes could be tried.
 const MOST_TIMED: usize = 1 << 18;
-/// Share of the budget, on top of it, for bodies that each have a mass of their own.
+/// Extra time, as a share of the budget, for bodies of different masses.
 const FOR_VARIOUS: f64 = 0.2;
-/// How many of the best are raced once more for those.
+/// How many of the best shapes are raced again for those.
 const BEST_FOR_VARIOUS: usize = 6;
 
 /// How many bodies are timed to find a kernel for `n`.
@@ -30,22 +30,22 @@ pub fn timed(n: usize) -> usize {
 pub struct Tuned {
     /// Number of bodies.
     pub n: usize,
-    /// The shape that serves without tuning.
+    /// The shape used without tuning.
     pub default: KernelConfig,
     /// The race.
     pub outcome: Outcome,
-    /// The shape for bodies that each have a mass of their own, where it is another one.
+    /// The shape for bodies of different masses, if it is another one.
     pub for_various_masses: Option<KernelConfig>,
     /// How times were taken.
     pub method: Method,
-    /// Why the device's clock was not believed.
+    /// Why the device's clock was not trusted.
     pub doubt: Option<String>,
-    /// Seconds between two timestamps that the device can tell apart, where they were used.
+    /// Smallest difference between two timestamps in seconds, if they were used.
     pub quantum_secs: Option<f64>,
 }
 
 impl Tuned {
-    /// What is to be remembered for `gpu`; `None` where nothing was fast enough to be timed.
+    /// What to remember for `gpu`; `None` if nothing was fast enough to be timed.
     pub fn choice(&self, gpu: &Gpu) -> Option<Choice> {
         let best = self.outcome.best()?;
         let default = self.outcome.of(&self.default).unwrap_or(best);
@@ -61,7 +61,7 @@ impl Tuned {
     }
 }
 
-/// Finds it within `budget_secs` seconds and a fifth of that, as long as `go_on` says so; `ceilings` as of [`super::tune`].
+/// Finds it within 1.2 times `budget_secs` seconds, as long as `go_on` says so; `ceilings` as for [`super::tune`].
 ///
 /// Errors: those of [`super::tune`].
 pub async fn tune_steps(
@@ -82,7 +82,7 @@ pub async fn tune_steps(
     let mut outcome = tune_soon(&mut timer, task, ceilings, &mut watch).await?;
     let doubt = timer.doubt().map(str::to_owned);
     if timer.is_mixed() && go_on() {
-        // Times of two clocks cannot be compared: once more, by the one that is left.
+        // Times from two clocks cannot be compared: race again with the one that is left.
         timer = StepTimer::by_wall_clock(gpu, timed);
         let begun = Instant::now();
         let clock = move || begun.elapsed().as_secs_f64();
@@ -97,8 +97,8 @@ pub async fn tune_steps(
     Ok(Tuned { n, default, outcome, for_various_masses, method, doubt, quantum_secs })
 }
 
-/// The fastest of the best for bodies of various masses: one that reads its sources in tiles, since what a uniform
-/// buffer wins, it wins with blocks of one mass. `None` where the fastest of all is that.
+/// The fastest of the best shapes for bodies of different masses: one that reads its sources in tiles, since a uniform
+/// buffer is faster only for blocks of one mass. `None` if the fastest shape of all already does.
 async fn various(
     gpu: &Arc<Gpu>,
     n: usize,

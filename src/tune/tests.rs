@@ -99,7 +99,7 @@ impl Timer for Fake {
         self.sampled.push(*candidate);
         self.clock.set(self.clock.get() + 0.01);
         self.samples += 1;
-        // Noise of 3 per cent, and now and then a sample that something disturbed.
+        // Noise of 3 per cent, and now and then a disturbed sample.
         let mut noise = self.samples.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         noise ^= noise >> 31;
         let noise = noise.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40;
@@ -142,7 +142,7 @@ fn the_budget_is_kept_and_the_default_is_timed_whatever_it_is() {
         let mut fake = Fake::new(KernelConfig { p: 256, r: 4, ..DEFAULT });
         fake.ceilings = ceilings;
         let outcome = fake.tune(65_536, budget).unwrap();
-        // One candidate more may have been on its way.
+        // One more candidate may have been entering.
         let most = budget + 0.05;
         assert!(fake.clock.get() <= most, "{} s of {budget}", fake.clock.get());
         assert!(outcome.of(&DEFAULT).is_some());
@@ -184,15 +184,15 @@ fn what_the_model_calls_slow_is_not_timed_but_never_the_default_nor_untiled() {
     let found = outcome.best().unwrap().config;
     assert!(landscape(&found, &best) <= 1.05 * landscape(&best, &best), "{found}");
     assert!(outcome.slow_by_model.unwrap() > 100, "{:?}", outcome.slow_by_model);
-    // r = 1 makes a fifth of what r = 4 may make: only what must be there is timed.
+    // r = 1 reaches a fifth of what r = 4 can: only shapes that must be there are timed.
     let plain = fake.sampled.iter().filter(|config| config.r == 1);
     assert!(plain.clone().any(|config| *config == DEFAULT));
     assert!(plain.clone().any(|config| *config == untiled(DEFAULT)));
     assert!(plain.clone().all(|config| [DEFAULT, untiled(DEFAULT)].contains(config)));
-    // Time that is not lost on those is there for others.
+    // The time saved goes to other shapes.
     assert!(outcome.untried < all.untried, "{} {}", outcome.untried, all.untried);
 
-    // One workgroup is outside of the model, and stays in the race.
+    // The model does not cover one workgroup, which stays in the race.
     let one = KernelConfig { p: 256, q: 4, dispatch: Dispatch::OneWorkgroup, ..DEFAULT };
     let mut fake = Fake::new(KernelConfig { u: 8, ..one });
     fake.ceilings = Some(made_up());
@@ -268,10 +268,10 @@ fn every_candidate_fits_the_device_and_holds_the_bodies() {
                 config.validate(None).unwrap();
                 config.fits(&bounds.limits).unwrap();
                 config.holds(n).unwrap();
-                // The choice is used for all of its size class.
+                // The choice is used for the whole size class.
                 config.holds(crate::tuned::size_class(n) as usize).unwrap();
             }
-            // A step in a single dispatch, and slices where there are sources for them.
+            // A step in a single dispatch, and slices if there are enough sources.
             assert!(
                 found
                     .iter()
@@ -286,7 +286,8 @@ fn every_candidate_fits_the_device_and_holds_the_bodies() {
     }
 }
 
-/// A step of so many bodies takes long: in ten seconds a race on an H200 took in 16 of 312, and the best windows were not among them.
+/// A step of this many bodies takes long: in ten seconds a race on an H200 tried 16 of 312 shapes, and the best windows
+/// were not among them.
 #[test]
 fn of_many_bodies_the_best_windows_enter_early() {
     for n in [65_536, 262_144] {

@@ -1,10 +1,10 @@
-//! From how many bodies on the tree is faster than all pairs, on an adapter or on the processor.
+//! The number of bodies from which the tree is faster than all pairs, on an adapter or on the CPU.
 
 use serde::{Deserialize, Serialize};
 
 use super::Device;
 
-/// Steps of a number of bodies, by either method.
+/// Times of steps of a number of bodies, by both methods.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// Number of bodies.
@@ -15,14 +15,14 @@ pub struct Trial {
     pub tree_secs: f64,
 }
 
-/// From how many bodies on the tree is faster.
+/// The number of bodies from which the tree is faster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Crossover {
-    /// Where.
+    /// Where it was measured.
     #[serde(flatten)]
     pub on: Device,
-    /// The least number of bodies that the tree is taken for.
+    /// The smallest number of bodies for which the tree is used.
     pub from: u64,
-    /// What was measured, in rising numbers.
+    /// What was measured, by increasing number of bodies.
     pub tried: Vec<Trial>,
 }

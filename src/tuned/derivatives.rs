@@ -1,4 +1,4 @@
-//! Shapes of forces with derivatives, as they are kept.
+//! Kernel shapes for forces with derivatives, as they are stored.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,14 +8,14 @@ use crate::forces::direct::gpu::tiers::{Fitted, Shape};
 /// A shape of the kernels with derivatives, and what it was found best for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DerivativesChoice {
-    /// On what it was measured, and with which kernels.
+    /// The device and the kernels that it was measured with.
     #[serde(flatten)]
     pub on: Device,
     /// Seconds per evaluation from host to host, median.
     pub secs: f64,
-    /// The same of the rule's shape in the same race.
+    /// The same for the default rule's shape, in the same race.
     pub default_secs: f64,
-    /// The rule's shape.
+    /// The default rule's shape.
     pub default: Shape,
     /// What was found, and for which evaluations.
     pub fitted: Fitted,
@@ -35,7 +35,7 @@ impl DerivativesChoice {
 }
 
 impl Fitted {
-    /// By tier, derivative, sources and sinks.
+    /// Sort key: tier, derivative, sources and sinks.
     pub(super) fn order_in_file(&self) -> (usize, usize, u32, u32) {
         (self.precision as usize, self.order as usize, self.sources, self.sinks)
     }

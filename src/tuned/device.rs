@@ -1,4 +1,4 @@
-//! What results of measurements hold for.
+//! The device and the kernels for which a measurement holds.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,23 +6,23 @@ use crate::forces::ForceEngine;
 use crate::forces::direct::CpuSingle;
 use crate::gpu::{Gpu, template};
 
-/// On what something was measured.
+/// What something was measured on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Device {
-    /// The adapter's name (in older files `adapter`); of the processor its kernel and its threads.
+    /// The adapter's name (`adapter` in older files); for the CPU, its kernel and number of threads.
     #[serde(alias = "adapter")]
     pub device: String,
-    /// The driver and its version; of the processor nothing.
+    /// The driver and its version; empty for the CPU.
     pub driver: String,
     /// `vulkan`, `metal`, `dx12`, `cpu`.
     pub backend: String,
-    /// Threads and bytes of memory per workgroup that an adapter was opened with.
+    /// Limits that an adapter was opened with: threads and bytes of memory per workgroup.
     pub limits: [u32; 2],
-    /// Checksum of the kernels' text; of the processor the program's version.
+    /// Checksum of the kernels' source; for the CPU, the program's version.
     pub kernels: String,
 }
 
-/// The kernels that a result depends on, by the folders of their texts.
+/// The kernels that a result depends on, by the folders of their source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernels {
     /// Steps by all pairs.
@@ -37,7 +37,7 @@ impl Kernels {
     fn folders(self) -> &'static [&'static str] {
         match self {
             Self::Direct => &["force/", "interaction/", "integrate/"],
-            // And what it is compared with.
+            // Including the kernels that it is compared with.
             Self::Tree => &["force/", "interaction/", "integrate/", "scan/", "sort/", "tree/"],
             Self::Derivatives => &["direct/"],
         }
@@ -47,7 +47,7 @@ impl Kernels {
         !name.contains('/') || self.folders().iter().any(|folder| name.starts_with(folder))
     }
 
-    /// Checksum of these texts: not of pictures and diagnostics.
+    /// Checksum of their source, without pictures and diagnostics.
     pub fn checksum(self) -> String {
         let mut sum = crc32fast::Hasher::new();
         for (name, text) in template::FILES.iter().filter(|(name, _)| self.are_made_of(name)) {
@@ -59,7 +59,7 @@ impl Kernels {
 }
 
 impl Device {
-    /// An adapter with the kernels that a result depends on.
+    /// An adapter and the kernels that a result depends on.
     pub fn of(gpu: &Gpu, kernels: Kernels) -> Self {
         let adapter = &gpu.adapter;
         Self {
@@ -71,7 +71,7 @@ impl Device {
         }
     }
 
-    /// The processor of this machine.
+    /// The CPU of this machine.
     pub fn processor() -> Self {
         Self {
             device: CpuSingle::new().describe(),
@@ -82,7 +82,7 @@ impl Device {
         }
     }
 
-    /// Whether both are the same one, whatever the kernels.
+    /// Whether both are the same device, whatever the kernels.
     pub fn is_but_for_kernels(&self, other: &Self) -> bool {
         *self == Self { kernels: self.kernels.clone(), ..other.clone() }
     }

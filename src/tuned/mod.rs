@@ -1,11 +1,10 @@
-//! What tuning has found on this machine: the best kernel shape for an adapter and a number of bodies,
-//! and from how many bodies on the tree is faster than all pairs, in one small file.
+//! Results of tuning on this machine, in one small file: the best kernel shape for an adapter and a number of
+//! bodies, and the number of bodies from which the tree is faster than all pairs.
 //!
-//! The program looks it up in the user's cache folder and hands it to every simulation whose kernel the user did
-//! not fix ([`Known`]). A choice holds for one adapter, driver,
-//! set of limits and text of the kernels: after a change of any of them it is not found again, and the
-//! defaults of [`KernelConfig::for_device`] serve until the next tuning. What a new version of the program has left
-//! behind that way is told ([`OUTDATED`]).
+//! The program reads them from the user's cache folder and passes them to every simulation whose kernel the user did
+//! not fix ([`Known`]). A choice holds for one adapter, driver, set of limits and source of the kernels: if any of
+//! them changes, it is not found, and the defaults of [`KernelConfig::for_device`] are used until the next tuning.
+//! The user is told of choices that a new version of the program has outdated ([`OUTDATED`]).
 
 mod crossover;
 mod derivatives;
@@ -29,15 +28,15 @@ use crate::gpu::Gpu;
 /// What a choice holds for.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Key {
-    /// On what it was measured, and with which kernels.
+    /// The device and the kernels that it was measured with.
     #[serde(flatten)]
     pub on: Device,
-    /// The size class: up to this number of bodies, and more than half of it; a power of two.
+    /// The size class: up to this number of bodies, a power of two, and more than half of it.
     pub up_to: u64,
 }
 
 impl Key {
-    /// The key for `n` bodies on `gpu` by these kernels.
+    /// The key for `n` bodies on `gpu` with these kernels.
     pub fn of(gpu: &Gpu, kernels: Kernels, n: usize) -> Self {
         Self { on: Device::of(gpu, kernels), up_to: size_class(n) }
     }
@@ -48,16 +47,16 @@ impl Key {
     }
 }
 
-/// What there is to say of a choice that was made with the kernels of another version of the program.
+/// The note on a choice that was made with the kernels of another version of the program.
 pub const OUTDATED: &str =
-    "what was tuned with earlier shaders is not used; 'gravitile tune' finds it anew";
+    "results tuned with earlier shaders are not used; run 'gravitile tune' again";
 
 /// The size class of `n` bodies: the power of two at or above it.
 pub fn size_class(n: usize) -> u64 {
     (n.max(1) as u64).next_power_of_two()
 }
 
-/// What tuning has found, as whoever looked it up hands it in: the library asks no folder of the user's.
+/// Results of tuning, passed in by the caller: the library itself reads no folder of the user's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Known {
     choices: Arc<[Choice]>,
@@ -67,24 +66,24 @@ pub struct Known {
 }
 
 impl Known {
-    /// These kernels, and from how many bodies on the tree is faster.
+    /// From these kernels and crossovers to the tree.
     pub fn new(choices: Vec<Choice>, crossovers: Vec<Crossover>) -> Self {
         Self { choices: choices.into(), crossovers: crossovers.into(), ..Self::default() }
     }
 
-    /// And these walks of the tree.
+    /// Adds these walks of the tree.
     #[must_use]
     pub fn with_walks(self, walks: Vec<Choice<WalkShape>>) -> Self {
         Self { walks: walks.into(), ..self }
     }
 
-    /// And these shapes of forces with derivatives.
+    /// Adds these shapes for forces with derivatives.
     #[must_use]
     pub fn with_derivatives(self, found: Vec<DerivativesChoice>) -> Self {
         Self { derivatives: found.into(), ..self }
     }
 
-    /// The shapes of forces with derivatives that were found on `gpu` with the present kernels.
+    /// The shapes for forces with derivatives that were found on `gpu` with the present kernels.
     pub fn shapes(&self, gpu: &Gpu) -> FittedShapes {
         if self.derivatives.is_empty() {
             return FittedShapes::default();
@@ -94,13 +93,13 @@ impl Known {
         FittedShapes::new(here.map(|choice| choice.fitted).collect())
     }
 
-    /// Those of them that are for `n` sources.
+    /// The ones among them for `n` sources.
     pub fn shapes_for(&self, gpu: &Gpu, n: usize) -> Vec<Fitted> {
         let all = self.shapes(gpu);
         all.each().filter(|one| one.sources == sources_class(n)).copied().collect()
     }
 
-    /// True where all that was found of them for `n` sources on `gpu` is [`OUTDATED`].
+    /// True if all of them that were found for `n` sources on `gpu` are [`OUTDATED`].
     pub fn has_outdated_shapes(&self, gpu: &Gpu, n: usize) -> bool {
         let on = Device::of(gpu, Kernels::Derivatives);
         let for_these = |choice: &&DerivativesChoice| {
@@ -110,7 +109,7 @@ impl Known {
         found.peek().is_some() && found.all(DerivativesChoice::is_outdated)
     }
 
-    /// That walk of the tree for `n` bodies on `gpu`, as if it had been found.
+    /// Adds this walk of the tree for `n` bodies on `gpu`, as if tuning had found it.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn of_walk(gpu: &Gpu, n: usize, kernel: WalkShape) -> Self {
         let key = Key::of(gpu, Kernels::Tree, n);
@@ -127,8 +126,8 @@ impl Known {
         Self::default().with_walks(vec![found])
     }
 
-    /// How the tree's walk is written for `n` bodies on `gpu`: as was found, if the adapter can hold that, else as usual. It
-    /// changes no bit.
+    /// The variant of the tree's walk for `n` bodies on `gpu`: the one found by tuning if the adapter can hold it, else
+    /// the default. All variants give the same bits.
     pub fn walk(&self, gpu: &Gpu, n: usize) -> WalkShape {
         if self.walks.is_empty() {
             return WalkShape::USUAL;
@@ -138,12 +137,12 @@ impl Known {
         found.map(|choice| choice.kernel).filter(|walk| walk.suits(gpu)).unwrap_or(WalkShape::USUAL)
     }
 
-    /// From how many bodies on the tree is faster on that device, if it was measured there with these kernels.
+    /// The crossover to the tree on that device, if it was measured there with these kernels.
     pub fn crossover(&self, on: &Device) -> Option<&Crossover> {
         self.crossovers.iter().find(|crossover| crossover.on == *on)
     }
 
-    /// What was found for `n` bodies of such masses on `gpu`, if anything that the adapter can hold.
+    /// The shape found for `n` bodies of such masses on `gpu`, if there is one and the adapter can hold it.
     pub fn find(&self, gpu: &Gpu, n: usize, masses: Masses) -> Option<KernelConfig> {
         if self.choices.is_empty() {
             return None;
@@ -154,7 +153,7 @@ impl Known {
         usable.is_ok().then_some(config)
     }
 
-    /// True where all that was found for `n` bodies on `gpu` is [`OUTDATED`].
+    /// True if everything found for `n` bodies on `gpu` is [`OUTDATED`].
     pub fn is_outdated(&self, gpu: &Gpu, n: usize) -> bool {
         !self.choices.is_empty() && self.has_only_outdated(&Key::of(gpu, Kernels::Direct, n))
     }
@@ -165,8 +164,8 @@ impl Known {
         found.peek().is_some() && found.all(|choice| choice.is_outdated(Kernels::Direct))
     }
 
-    /// The shape for `n` bodies of such masses on `gpu`: what is asked for; where that fixes nothing, what was found; else the
-    /// device's default.
+    /// The shape for `n` bodies of such masses on `gpu`: the requested one; if the request fixes nothing, the one found
+    /// by tuning; otherwise the device's default.
     ///
     /// Errors: those of [`KernelRequest::resolve`].
     pub fn resolve(

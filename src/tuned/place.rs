@@ -1,4 +1,4 @@
-//! Where the file of what was found is, for the program and for the C library.
+//! Where the file of results is, for the program and the C library.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use super::Store;
 
 impl Store {
-    /// The variable of the environment that names a folder in the place of the system's.
+    /// The environment variable that names a folder to use instead of the system's.
     pub const FOLDER: &str = "GRAVITILE_CACHE_DIR";
 
-    /// The user's file: in the folder that [`Store::FOLDER`] names, `named`, else in the `system`'s folder for what can be
-    /// found out again. `None` where there is no such folder, and where `named` is empty: then nothing is kept.
+    /// The user's file: in the folder that [`Store::FOLDER`] names, `named`, otherwise in the `system`'s cache folder.
+    /// `None` if there is no such folder, or if `named` is empty; then nothing is stored.
     pub fn of_user(
         named: Option<OsString>,
         system: impl FnOnce() -> Option<PathBuf>,
@@ -18,14 +18,14 @@ impl Store {
         let folder = match named {
             Some(folder) if folder.is_empty() => return None,
             Some(folder) => PathBuf::from(folder),
-            // What a page has is the program's alone.
+            // A page's storage belongs to this program alone.
             None if cfg!(target_arch = "wasm32") => system()?,
             None => system()?.join(Self::IN_SYSTEM),
         };
         Some(Self::at(folder.join(Self::FILE)))
     }
 
-    /// The program's folder in the system's.
+    /// The program's folder inside the system's.
     const IN_SYSTEM: &str = "gravitile";
 }
 

@@ -1,4 +1,4 @@
-//! The file that choices are kept in.
+//! The file that stores choices.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::files::{self, Found};
 use crate::forces::direct::gpu::{KernelConfig, Masses};
 use crate::forces::tree::gpu::WalkShape;
 
-/// A kernel's shape, of all pairs unless it is said to be of a tree's walk, and what it was found best for.
+/// A kernel's shape, for all pairs unless `Shape` is a walk of the tree, and what it was found best for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Choice<Shape = KernelConfig> {
     /// What it holds for.
@@ -27,13 +27,13 @@ pub struct Choice<Shape = KernelConfig> {
     pub method: String,
     /// The shape.
     pub kernel: Shape,
-    /// The shape where sources do not stand in blocks of one mass, if that was timed and is another one.
+    /// The shape for sources that are not in blocks of one mass, if that was timed and is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_various_masses: Option<Shape>,
 }
 
 impl Choice {
-    /// The shape for bodies of such masses. `None` where it was not timed for those, and may be slow.
+    /// The shape for bodies of such masses. `None` if it was not timed for those and may be slow.
     pub(super) fn kernel_for(&self, masses: Masses) -> Option<KernelConfig> {
         match masses {
             Masses::InBlocks => Some(self.kernel),
@@ -45,13 +45,13 @@ impl Choice {
 }
 
 impl<Shape> Choice<Shape> {
-    /// True when it was made with the kernels, here those, of another version of the program.
+    /// True when it was made with another version of these `kernels`.
     pub fn is_outdated(&self, kernels: Kernels) -> bool {
         self.key.on.kernels != kernels.checksum()
     }
 }
 
-/// All that was used before files told it.
+/// The only method before files recorded it.
 fn wall_clock() -> String {
     "wall clock".to_owned()
 }
@@ -61,13 +61,13 @@ fn wall_clock() -> String {
 pub struct Loaded {
     /// Every choice; none if the file is damaged or not there.
     pub choices: Vec<Choice>,
-    /// The same of walks of the tree.
+    /// The same for walks of the tree.
     pub walks: Vec<Choice<WalkShape>>,
-    /// Shapes of forces with derivatives.
+    /// Shapes for forces with derivatives.
     pub derivatives: Vec<DerivativesChoice>,
-    /// From how many bodies on the tree is faster, per device; as far as the file goes.
+    /// The numbers of bodies from which the tree is faster, by device.
     pub crossovers: Vec<Crossover>,
-    /// File and fault, if it is damaged.
+    /// The file and what is wrong with it, if it is damaged.
     pub damage: Option<String>,
 }
 
@@ -85,9 +85,9 @@ struct Content {
     crossover: Vec<Crossover>,
 }
 
-/// Version of the file's format; another one is not read.
+/// Version of the file's format; others are not read.
 const VERSION: u32 = 1;
-/// No file of ours is longer.
+/// No valid file is longer.
 const MOST_BYTES: u64 = 4 << 20;
 
 const HEADER: &str = "# What 'gravitile tune' has found, and from how many bodies on the tree is faster.\n\
@@ -101,15 +101,15 @@ pub struct Store {
 }
 
 impl Store {
-    /// The file's name, in whatever folder it is.
+    /// The file's name in its folder.
     pub const FILE: &str = "tuned.toml";
 
-    /// The file of that path.
+    /// The file at that path.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    /// Reads all choices. A file that is not there holds none; a damaged one is said to be so.
+    /// Reads all choices. A missing file holds none; a damaged one is reported.
     pub fn load(&self) -> Loaded {
         let damaged = |problem: String| {
             let damage = Some(Error::file(&self.path, problem).to_string());
@@ -119,15 +119,15 @@ impl Store {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Loaded::default(),
             Err(error) => return damaged(error.to_string()),
             Ok(Found::File(bytes)) if bytes > MOST_BYTES => {
-                return damaged(format!("has {bytes} bytes, but at most {MOST_BYTES}"));
+                return damaged(format!("has {bytes} bytes, but at most {MOST_BYTES} are allowed"));
             }
             Ok(Found::File(_)) => {}
-            Ok(_) => return damaged("is no file".to_owned()),
+            Ok(_) => return damaged("is not a file".to_owned()),
         }
         let bytes = files::read_start(&self.path, MOST_BYTES);
         let text = match bytes.map(String::from_utf8) {
             Ok(Ok(text)) => text,
-            Ok(Err(_)) => return damaged("is no text in UTF-8".to_owned()),
+            Ok(Err(_)) => return damaged("is not UTF-8 text".to_owned()),
             Err(error) => return damaged(error.to_string()),
         };
         match toml::from_str::<Content>(&text) {
@@ -142,7 +142,7 @@ impl Store {
                 }
             }
             Ok(content) => {
-                damaged(format!("is of version {}, but {VERSION} is known", content.version))
+                damaged(format!("has version {}, but must have version {VERSION}", content.version))
             }
             Err(error) => {
                 let first = error.to_string();
@@ -151,9 +151,9 @@ impl Store {
         }
     }
 
-    /// Keeps a choice in the place of an older one for the same key. The file is replaced whole.
+    /// Stores a choice in place of an older one for the same key. The whole file is replaced.
     ///
-    /// Errors: a folder that cannot be made or written. A damaged file is no obstacle: it is replaced.
+    /// Errors: a folder that cannot be created or written to. A damaged file is simply replaced.
     pub fn keep(&self, choice: Choice) -> Result<()> {
         let mut all = self.load();
         all.choices.retain(|known| known.key != choice.key);
@@ -161,7 +161,7 @@ impl Store {
         self.write(all)
     }
 
-    /// [`Store::keep`] of a walk of the tree.
+    /// [`Store::keep`] for a walk of the tree.
     ///
     /// Errors: those of [`Store::keep`].
     pub fn keep_walk(&self, choice: Choice<WalkShape>) -> Result<()> {
@@ -171,7 +171,7 @@ impl Store {
         self.write(all)
     }
 
-    /// [`Store::keep`] of a shape of forces with derivatives.
+    /// [`Store::keep`] for a shape for forces with derivatives.
     ///
     /// Errors: those of [`Store::keep`].
     pub fn keep_derivatives(&self, choice: DerivativesChoice) -> Result<()> {
@@ -181,7 +181,7 @@ impl Store {
         self.write(all)
     }
 
-    /// Keeps a measurement in the place of an older one on the same device.
+    /// Stores a measurement in place of an older one on the same device.
     ///
     /// Errors: those of [`Store::keep`].
     pub fn keep_crossover(&self, crossover: Crossover) -> Result<()> {
@@ -206,7 +206,7 @@ impl Store {
             crossover: crossovers,
         };
         let text = toml::to_string(&content).map_err(|error| {
-            Error::file(&self.path, format!("cannot be expressed in TOML: {error}"))
+            Error::file(&self.path, format!("cannot be written as TOML: {error}"))
         })?;
         replace(&self.path, &format!("{HEADER}{text}"))
     }
@@ -221,7 +221,7 @@ impl Store {
     }
 }
 
-/// Puts `text` in the place of the file, whose folder need not be there yet.
+/// Replaces the file with `text`; creates its folder if necessary.
 fn replace(path: &Path, text: &str) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     files::make_folder(folder).map_err(|e| Error::io("create the folder", folder, e))?;
@@ -321,7 +321,7 @@ mod tests {
         assert!(store.load().damage.is_some());
         std::fs::remove_file(&store.path).unwrap();
         std::fs::create_dir(&store.path).unwrap();
-        assert!(store.load().damage.unwrap().contains("is no file"));
+        assert!(store.load().damage.unwrap().contains("is not a file"));
         assert!(store.keep(choice("a", 64, 64)).is_err());
     }
 }
